@@ -1,0 +1,21 @@
+//! The words of thrashlab as plain types: exactly what a run file holds.
+//!
+//! **Invariant:** no I/O, no clock, no randomness. Absent values are `None` or a missing key,
+//! never 0. Units stand last in names (`delay_ns`, `size_bytes`).
+
+mod counters;
+mod line;
+mod run;
+mod spec;
+pub mod units;
+
+pub use counters::{CounterSet, Missed};
+pub use line::{
+    Censored, CounterRecord, Delivered, End, EndStatus, Environment, Header, HistogramRecord, Line,
+    LineError, Phase, PhaseRecord, SampleRecord, Warning,
+};
+pub use run::{Run, RunEncoder, RunError};
+pub use spec::{LoadSpec, ProbeSpec, SandboxSpec, Spec, SubjectSpec, Timing};
+
+/// Version of the run-file format that this build writes and reads (see `docs/run-format.md`).
+pub const SCHEMA: u32 = 1;

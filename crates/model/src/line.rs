@@ -1,0 +1,313 @@
+//! The lines of a run file (JSON lines; the format is described in `docs/run-format.md`).
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::{CounterSet, Missed, Spec};
+
+/// One line of a run file.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Line {
+    /// The first line: what was run, where, and what was missed.
+    Header(Box<Header>),
+    /// The run entered a phase.
+    Phase(PhaseRecord),
+    /// One timed interaction.
+    Sample(Box<SampleRecord>),
+    /// Many timed interactions of a high-rate probe.
+    Histogram(Box<HistogramRecord>),
+    /// What the load delivered against what was intended.
+    Delivered(Delivered),
+    /// Counters outside any sample.
+    Counters(Box<CounterRecord>),
+    /// Something that a reader of the results must know.
+    Warning(Warning),
+    /// The last line.
+    End(End),
+    /// A kind that this build does not know: kept as it was read.
+    Unknown(Value),
+}
+
+/// The first line of a run file.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Header {
+    /// Format version; see [`crate::SCHEMA`].
+    pub schema: u32,
+    /// Name of the run, unique within its results folder.
+    pub run_id: String,
+    /// Version of thrashlab that made the run.
+    pub thrashlab: String,
+    /// Time of day at the start, in ns since 1970 UTC; all other times count from this moment.
+    pub started_unix_ns: u64,
+    /// What was run.
+    pub spec: Spec,
+    /// The system under test.
+    pub environment: Environment,
+    /// What this run could not have, with reasons.
+    pub missed: Vec<Missed>,
+}
+
+/// Facts of the system under test: free-form keys (`kernel`, `cpu_model`, `memory_bytes`, `swap`,
+/// `thp`, …) because each subject knows others. A fact that cannot be read is absent.
+pub type Environment = BTreeMap<String, String>;
+
+/// The phases of a run, in order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Phase {
+    /// The load was started and is on its way to its warm state.
+    Warming,
+    /// The load reached its warm state.
+    Warm,
+    /// The load did not reach its warm state in time; measuring went on all the same.
+    NotWarm,
+    /// The probe's schedule begins.
+    Measuring,
+    /// The load was stopped.
+    Stopped,
+}
+
+/// The run entered a phase.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PhaseRecord {
+    /// When, in ns from the start of the run (monotonic).
+    pub at_ns: u64,
+    /// Which phase.
+    pub phase: Phase,
+}
+
+/// Why a sample has no completion.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Censored {
+    /// It took longer than the run allows.
+    Timeout,
+    /// The probe's process died.
+    ProbeDied,
+    /// The interaction itself failed (for example no space left); the reason is a warning.
+    Failed,
+}
+
+/// One timed interaction with the raw counters before and after it.
+///
+/// The delay is `completed_ns − intended_ns`; a censored sample is only known to have taken at
+/// least `censored_at_ns − intended_ns`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SampleRecord {
+    /// When the line was written, in ns from the start of the run.
+    pub at_ns: u64,
+    /// Number of the sample, from 0.
+    pub index: u32,
+    /// When the interaction was meant to start.
+    pub intended_ns: u64,
+    /// When it started; `None` if it never did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub started_ns: Option<u64>,
+    /// When it was complete; `None` if it was censored.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub completed_ns: Option<u64>,
+    /// Why there is no completion.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub censored: Option<Censored>,
+    /// When the sample was given up, if it was censored.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub censored_at_ns: Option<u64>,
+    /// The parts of the interaction that the probe timed by itself, in ns (`resident_scan_ns`, …).
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub parts: BTreeMap<String, u64>,
+    /// Counters read before the intended start.
+    pub before: CounterSet,
+    /// Counters read after the completion.
+    pub after: CounterSet,
+}
+
+impl SampleRecord {
+    /// The delay in ns, counted from the intended start; for a censored sample the lower bound.
+    #[must_use]
+    pub fn delay_ns(&self) -> u64 {
+        let end_ns = self.completed_ns.or(self.censored_at_ns).unwrap_or(self.at_ns);
+        end_ns.saturating_sub(self.intended_ns)
+    }
+}
+
+/// The delays of a high-rate probe over one interval of time, as an HdrHistogram.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct HistogramRecord {
+    /// When the line was written, in ns from the start of the run.
+    pub at_ns: u64,
+    /// Intended starts from this moment on are in the histogram.
+    pub from_ns: u64,
+    /// Intended starts before this moment are in the histogram.
+    pub to_ns: u64,
+    /// How many delays it holds.
+    pub count: u64,
+    /// HdrHistogram V2 encoding of the delays in ns, in base64.
+    pub hdr_v2_base64: String,
+    /// Counters read before the interval.
+    pub before: CounterSet,
+    /// Counters read after the interval.
+    pub after: CounterSet,
+}
+
+/// What a load delivered against what was intended, from its warm state to its end.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Delivered {
+    /// When the line was written, in ns from the start of the run.
+    pub at_ns: u64,
+    /// Unit of the dose (`cpu_ns`, `busy_ns`, `bytes`).
+    pub unit: String,
+    /// The dose that was intended.
+    pub intended: u64,
+    /// The dose that was delivered.
+    pub delivered: u64,
+    /// Time over which it was delivered, in ns.
+    pub elapsed_ns: u64,
+    /// Further raw totals of the load (`written_bytes`, `circles`, `loops`, …).
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub totals: BTreeMap<String, u64>,
+}
+
+/// Counters outside any sample.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CounterRecord {
+    /// When they were read, in ns from the start of the run.
+    pub at_ns: u64,
+    /// The counters.
+    pub counters: CounterSet,
+}
+
+/// Something that a reader of the results must know.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Warning {
+    /// When, in ns from the start of the run.
+    pub at_ns: u64,
+    /// What happened, where, and what it means for the result.
+    pub text: String,
+}
+
+/// How a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum EndStatus {
+    /// All intended interactions were made.
+    Complete,
+    /// The user stopped it.
+    Interrupted,
+    /// An interaction took longer than allowed.
+    Timeout,
+    /// The load died before the end.
+    LoadDied,
+    /// The agent died, or the file has no `end` line.
+    Killed,
+}
+
+/// The last line of a run file.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct End {
+    /// When, in ns from the start of the run.
+    pub at_ns: u64,
+    /// How the run ended.
+    pub status: EndStatus,
+    /// BLAKE3 of all bytes of the file before this line, in hexadecimal.
+    pub blake3: String,
+}
+
+/// A line that is not a line of a run file.
+#[derive(Debug, thiserror::Error)]
+pub enum LineError {
+    /// Not JSON.
+    #[error("not JSON at column {column}: {message}")]
+    Syntax {
+        /// Column of the first offending byte, from 1.
+        column: usize,
+        /// What the parser expected.
+        message: String,
+    },
+    /// No `kind`.
+    #[error("the line has no string field \"kind\"")]
+    NoKind,
+    /// A known kind with wrong fields.
+    #[error("bad {kind} line: {message}")]
+    Fields {
+        /// The line's kind.
+        kind: String,
+        /// Which field is missing or wrong.
+        message: String,
+    },
+}
+
+impl Line {
+    /// Reads one line (without its newline).
+    ///
+    /// # Errors
+    /// When it is not JSON, has no kind, or a known kind lacks a field. An unknown kind is no
+    /// error: it is kept as [`Line::Unknown`].
+    pub fn parse(text: &str) -> Result<Self, LineError> {
+        let mut value: Value = serde_json::from_str(text).map_err(|error| LineError::Syntax {
+            column: error.column(),
+            message: error.to_string(),
+        })?;
+        let kind = match value.get("kind") {
+            Some(Value::String(kind)) => kind.clone(),
+            _ => return Err(LineError::NoKind),
+        };
+        let known = matches!(
+            kind.as_str(),
+            "header"
+                | "phase"
+                | "sample"
+                | "histogram"
+                | "delivered"
+                | "counters"
+                | "warning"
+                | "end"
+        );
+        if !known {
+            return Ok(Self::Unknown(value));
+        }
+        if let Value::Object(fields) = &mut value {
+            fields.remove("kind");
+        }
+        let line = match kind.as_str() {
+            "header" => serde_json::from_value(value).map(Self::Header),
+            "phase" => serde_json::from_value(value).map(Self::Phase),
+            "sample" => serde_json::from_value(value).map(Self::Sample),
+            "histogram" => serde_json::from_value(value).map(Self::Histogram),
+            "delivered" => serde_json::from_value(value).map(Self::Delivered),
+            "counters" => serde_json::from_value(value).map(Self::Counters),
+            "warning" => serde_json::from_value(value).map(Self::Warning),
+            _ => serde_json::from_value(value).map(Self::End),
+        };
+        line.map_err(|error| LineError::Fields { kind, message: error.to_string() })
+    }
+
+    /// The line as JSON, without its newline; `kind` stands first.
+    #[must_use]
+    pub fn to_json(&self) -> String {
+        match self {
+            Self::Header(record) => tagged("header", record),
+            Self::Phase(record) => tagged("phase", record),
+            Self::Sample(record) => tagged("sample", record),
+            Self::Histogram(record) => tagged("histogram", record),
+            Self::Delivered(record) => tagged("delivered", record),
+            Self::Counters(record) => tagged("counters", record),
+            Self::Warning(record) => tagged("warning", record),
+            Self::End(record) => tagged("end", record),
+            Self::Unknown(value) => value.to_string(),
+        }
+    }
+}
+
+/// Serialises a record as an object that begins with its kind.
+fn tagged<T: Serialize>(kind: &str, record: &T) -> String {
+    #[derive(Serialize)]
+    struct Tagged<'a, T: Serialize> {
+        kind: &'a str,
+        #[serde(flatten)]
+        record: &'a T,
+    }
+    // Plain structs of numbers, strings and maps with string keys cannot fail to serialise.
+    serde_json::to_string(&Tagged { kind, record }).unwrap_or_default()
+}

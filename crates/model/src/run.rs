@@ -1,0 +1,168 @@
+//! A whole run as read from its file: complete, or valid up to where it was cut off.
+
+use crate::{End, EndStatus, Header, Line, LineError, SampleRecord};
+
+/// A run file as read.
+///
+/// A file that was cut off at any byte is a valid, interrupted run: the lines that are whole are
+/// here, the rest is counted in `truncated_bytes`.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct Run {
+    /// The first line; `None` if the run was cut off before its header was whole.
+    pub header: Option<Header>,
+    /// All whole lines after the header, in order, the `end` line included.
+    pub lines: Vec<Line>,
+    /// Bytes after the last whole line (0 in a file that was not cut off).
+    pub truncated_bytes: usize,
+    /// Whether the checksum of the `end` line fits the bytes before it; `None` without that line.
+    pub checksum_ok: Option<bool>,
+}
+
+/// A file that is not a run file.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// A whole line cannot be read.
+    #[error("line {line}: {source}")]
+    Line {
+        /// Number of the line, from 1.
+        line: usize,
+        /// What is wrong with it.
+        source: LineError,
+    },
+    /// The first line is not a header.
+    #[error("line 1: a run file begins with its header, not with another line")]
+    NoHeader,
+    /// A second header.
+    #[error("line {line}: a second header: two run files in one?")]
+    SecondHeader {
+        /// Number of the line, from 1.
+        line: usize,
+    },
+    /// Lines after the `end` line.
+    #[error("line {line}: a line after the end of the run")]
+    AfterEnd {
+        /// Number of the line, from 1.
+        line: usize,
+    },
+    /// A format that this build does not know.
+    #[error("line 1: schema {found} is newer than this build knows ({known}): update thrashlab")]
+    NewerSchema {
+        /// Schema number of the file.
+        found: u32,
+        /// Newest schema number of this build.
+        known: u32,
+    },
+    /// A whole line is not UTF-8.
+    #[error("line {line}: not UTF-8 at byte {byte} of the line")]
+    NotUtf8 {
+        /// Number of the line, from 1.
+        line: usize,
+        /// Offset of the first offending byte in the line, from 0.
+        byte: usize,
+    },
+}
+
+impl Run {
+    /// Reads a whole run file.
+    ///
+    /// # Errors
+    /// When a line that is whole (ends in a newline) is not a line of a run file, with its number.
+    pub fn parse(bytes: &[u8]) -> Result<Self, RunError> {
+        let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1);
+        let mut run = Self { truncated_bytes: bytes.len() - whole, ..Self::default() };
+        let mut offset = 0;
+        for (index, raw) in bytes[..whole].split_inclusive(|byte| *byte == b'\n').enumerate() {
+            let number = index + 1;
+            let text = std::str::from_utf8(&raw[..raw.len() - 1])
+                .map_err(|error| RunError::NotUtf8 { line: number, byte: error.valid_up_to() })?;
+            let line =
+                Line::parse(text).map_err(|source| RunError::Line { line: number, source })?;
+            run.push(number, line, &bytes[..offset])?;
+            offset += raw.len();
+        }
+        Ok(run)
+    }
+
+    /// Adds one line, whose number is `number` and before which `before` stands in the file.
+    fn push(&mut self, number: usize, line: Line, before: &[u8]) -> Result<(), RunError> {
+        if self.end().is_some() {
+            return Err(RunError::AfterEnd { line: number });
+        }
+        match line {
+            Line::Header(header) if number == 1 => {
+                if header.schema > crate::SCHEMA {
+                    return Err(RunError::NewerSchema {
+                        found: header.schema,
+                        known: crate::SCHEMA,
+                    });
+                }
+                self.header = Some(*header);
+            }
+            Line::Header(_) => return Err(RunError::SecondHeader { line: number }),
+            _ if number == 1 => return Err(RunError::NoHeader),
+            other => {
+                if let Line::End(end) = &other {
+                    let found = blake3::hash(before).to_hex();
+                    self.checksum_ok = Some(found.as_str() == end.blake3);
+                }
+                self.lines.push(other);
+            }
+        }
+        Ok(())
+    }
+
+    /// The last line, if the run has one.
+    #[must_use]
+    pub fn end(&self) -> Option<&End> {
+        match self.lines.last() {
+            Some(Line::End(end)) => Some(end),
+            _ => None,
+        }
+    }
+
+    /// How the run ended; without an `end` line it was killed.
+    #[must_use]
+    pub fn status(&self) -> EndStatus {
+        self.end().map_or(EndStatus::Killed, |end| end.status)
+    }
+
+    /// The samples, in order.
+    pub fn samples(&self) -> impl Iterator<Item = &SampleRecord> {
+        self.lines.iter().filter_map(|line| match line {
+            Line::Sample(sample) => Some(sample.as_ref()),
+            _ => None,
+        })
+    }
+}
+
+/// Makes the text of a run file line by line and keeps the checksum for its `end` line.
+///
+/// Formatting only: the caller writes what it gets, in order, and flushes after each line.
+#[derive(Default)]
+pub struct RunEncoder {
+    hasher: blake3::Hasher,
+}
+
+impl RunEncoder {
+    /// The text of a line, newline included; counts it into the checksum.
+    pub fn line(&mut self, line: &Line) -> String {
+        let mut text = line.to_json();
+        text.push('\n');
+        self.hasher.update(text.as_bytes());
+        text
+    }
+
+    /// Counts text that somebody else formatted into the checksum.
+    pub fn foreign(&mut self, text: &[u8]) {
+        self.hasher.update(text);
+    }
+
+    /// The text of the `end` line, newline included.
+    #[must_use]
+    pub fn end(&self, at_ns: u64, status: EndStatus) -> String {
+        let blake3 = self.hasher.finalize().to_hex().to_string();
+        let mut text = Line::End(End { at_ns, status, blake3 }).to_json();
+        text.push('\n');
+        text
+    }
+}

@@ -1,0 +1,112 @@
+//! What is run: subject × load × measure × seed, complete enough to run it again.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// The full description of one run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Spec {
+    /// Where it runs.
+    pub subject: SubjectSpec,
+    /// The reproducible activity in the background.
+    pub load: LoadSpec,
+    /// The small interaction that is timed.
+    pub probe: ProbeSpec,
+    /// When the interactions start and how long anything may take.
+    pub timing: Timing,
+    /// Seed of everything random in load and probe.
+    pub seed: u64,
+    /// Which pass through all cells this run belongs to, from 0.
+    pub block: u32,
+    /// Position of this run in the order in which all runs were made, from 0.
+    pub order: u32,
+}
+
+/// Where a run takes place.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum SubjectSpec {
+    /// The machine as it is. Memory loads are sized by `memory_bytes`, a stated safe amount.
+    Host {
+        /// What the loads take for the size of memory, in bytes.
+        memory_bytes: u64,
+    },
+    /// Processes confined by control groups.
+    Sandbox(SandboxSpec),
+}
+
+/// The limits of a sandbox.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SandboxSpec {
+    /// Memory limit, in bytes: this is "the memory of the machine" for every load.
+    pub memory_bytes: u64,
+    /// CPU bandwidth limit in thousandths of a CPU; `None` = all CPUs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpus_milli: Option<u64>,
+    /// Most processes at a time; `None` = no limit of our own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub processes: Option<u64>,
+}
+
+impl SubjectSpec {
+    /// The subject's memory in bytes: the sandbox's limit, not the host's.
+    #[must_use]
+    pub fn memory_bytes(&self) -> u64 {
+        match self {
+            Self::Host { memory_bytes } => *memory_bytes,
+            Self::Sandbox(sandbox) => sandbox.memory_bytes,
+        }
+    }
+
+    /// The subject's kind as a word: `host` or `sandbox`.
+    #[must_use]
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Host { .. } => "host",
+            Self::Sandbox(_) => "sandbox",
+        }
+    }
+}
+
+/// A load and its dose.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LoadSpec {
+    /// The load's name, as in `docs/loads/`.
+    pub name: String,
+    /// Version of the load's meaning; results of different versions must not be compared.
+    pub version: u32,
+    /// Dose: 1.0 is the load as documented, 0.5 half of it.
+    pub intensity: f64,
+    /// The load's parameters as resolved for this subject (sizes in bytes, counts).
+    #[serde(default)]
+    pub params: BTreeMap<String, u64>,
+}
+
+/// The probe that is sampled under the load.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ProbeSpec {
+    /// The probe's name.
+    pub name: String,
+    /// Version of the probe's meaning.
+    pub version: u32,
+    /// The probe's parameters as resolved for this subject.
+    #[serde(default)]
+    pub params: BTreeMap<String, u64>,
+}
+
+/// The schedule of a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Timing {
+    /// The profile's name: `default`, `quick`, `classic` or `custom`.
+    pub profile: String,
+    /// Time between two intended starts, in ns.
+    pub interval_ns: u64,
+    /// How many interactions are intended.
+    pub points: u32,
+    /// How long the load may take to become warm, in ns.
+    pub warmup_ns: u64,
+    /// How long one interaction may take, from its intended start, before it is given up and kept
+    /// as a censored sample, in ns.
+    pub timeout_ns: u64,
+}

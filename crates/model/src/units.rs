@@ -1,0 +1,141 @@
+//! Sizes, durations and counts as people write them.
+
+/// A number with a unit that cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{text:?} is not a {what}: {hint}")]
+pub struct UnitError {
+    text: String,
+    what: &'static str,
+    hint: &'static str,
+}
+
+const SIZE_HINT: &str = "write a number and B, K, M, G or T (powers of 1024), such as 512M";
+const DURATION_HINT: &str = "write a number and ns, us, ms, s or m, such as 20s";
+
+/// Reads a size such as `512M`, `1.5G`, `4096`; the units are powers of 1024.
+///
+/// # Errors
+/// When the number or the unit is unknown, negative, or too large for 63 bits.
+pub fn parse_size_bytes(text: &str) -> Result<u64, UnitError> {
+    let error = || UnitError { text: text.to_owned(), what: "size", hint: SIZE_HINT };
+    let (number, unit) = split(text);
+    let unit = unit.to_ascii_lowercase();
+    let unit = unit.strip_suffix("ib").or_else(|| unit.strip_suffix('b')).unwrap_or(&unit);
+    let factor: u64 = match unit {
+        "" => 1,
+        "k" => 1 << 10,
+        "m" => 1 << 20,
+        "g" => 1 << 30,
+        "t" => 1 << 40,
+        _ => return Err(error()),
+    };
+    scale(number, factor).ok_or_else(error)
+}
+
+/// Reads a duration such as `20s`, `300ms`, `1.5s`, `2m`; a bare number is seconds.
+///
+/// # Errors
+/// When the number or the unit is unknown, negative, or too large.
+pub fn parse_duration_ns(text: &str) -> Result<u64, UnitError> {
+    let error = || UnitError { text: text.to_owned(), what: "duration", hint: DURATION_HINT };
+    let (number, unit) = split(text);
+    let factor: u64 = match unit {
+        "ns" => 1,
+        "us" | "µs" => 1_000,
+        "ms" => 1_000_000,
+        "s" | "" => 1_000_000_000,
+        "m" | "min" => 60_000_000_000,
+        _ => return Err(error()),
+    };
+    scale(number, factor).ok_or_else(error)
+}
+
+/// Splits a text into its leading number and the unit behind it.
+fn split(text: &str) -> (&str, &str) {
+    let text = text.trim();
+    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    (&text[..end], text[end..].trim())
+}
+
+/// `number × factor` as a whole number below 2^63.
+fn scale(number: &str, factor: u64) -> Option<u64> {
+    if let Ok(whole) = number.parse::<u64>() {
+        return whole.checked_mul(factor).filter(|value| *value < 1 << 63);
+    }
+    let value = number.parse::<f64>().ok()? * factor as f64;
+    (0.0..9.2e18).contains(&value).then_some(value.round() as u64)
+}
+
+/// Writes a size with the largest unit that keeps at least one whole digit: `512M`, `1.5G`.
+#[must_use]
+pub fn format_size(size_bytes: u64) -> String {
+    const UNITS: [(&str, u64); 4] =
+        [("T", 1 << 40), ("G", 1 << 30), ("M", 1 << 20), ("K", 1 << 10)];
+    for (unit, factor) in UNITS {
+        if size_bytes >= factor {
+            return format!("{}{unit}", trimmed(size_bytes as f64 / factor as f64));
+        }
+    }
+    format!("{size_bytes}B")
+}
+
+/// Writes a duration with three significant digits: `7.42ms`, `12.0s`, `250ns`.
+#[must_use]
+pub fn format_duration(duration_ns: u64) -> String {
+    const UNITS: [(&str, f64); 3] = [("s", 1e9), ("ms", 1e6), ("us", 1e3)];
+    let value_ns = duration_ns as f64;
+    for (unit, factor) in UNITS {
+        if value_ns >= factor {
+            let value = value_ns / factor;
+            let digits = if value >= 99.95 { 0 } else { 1 + usize::from(value < 9.995) };
+            return format!("{value:.digits$}{unit}");
+        }
+    }
+    format!("{duration_ns}ns")
+}
+
+/// A number with at most one decimal, and none if it is whole.
+fn trimmed(value: f64) -> String {
+    let text = format!("{value:.1}");
+    text.strip_suffix(".0").map_or(text.clone(), str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_powers_of_1024() {
+        assert_eq!(parse_size_bytes("512M"), Ok(512 << 20));
+        assert_eq!(parse_size_bytes("1.5GiB"), Ok(3 << 29));
+        assert_eq!(parse_size_bytes("4096"), Ok(4096));
+        for bad in ["", "M", "-1M", "12Q", "1e3", "99999999T", "1..5M"] {
+            assert!(parse_size_bytes(bad).is_err(), "{bad:?} was accepted");
+        }
+    }
+
+    #[test]
+    fn durations_have_units() {
+        assert_eq!(parse_duration_ns("20s"), Ok(20_000_000_000));
+        assert_eq!(parse_duration_ns("300ms"), Ok(300_000_000));
+        assert_eq!(parse_duration_ns("0.5"), Ok(500_000_000));
+        assert!(parse_duration_ns("5 days").is_err());
+    }
+
+    #[test]
+    fn formats_keep_three_digits() {
+        assert_eq!(format_size(512 << 20), "512M");
+        assert_eq!(format_size(3 << 29), "1.5G");
+        assert_eq!(format_duration(7_420_000), "7.42ms");
+        assert_eq!(format_duration(12_000_000_000), "12.0s");
+        assert_eq!(format_duration(250), "250ns");
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_text_is_read_or_refused(text in ".{0,20}") {
+            let _ = parse_size_bytes(&text);
+            let _ = parse_duration_ns(&text);
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! Property: what is written is read back equal, and any truncation reads as a killed run.
+
+use std::collections::BTreeMap;
+
+use model::{
+    CounterSet, Delivered, EndStatus, Header, Line, LoadSpec, Missed, Phase, PhaseRecord,
+    ProbeSpec, Run, RunEncoder, SampleRecord, SandboxSpec, Spec, SubjectSpec, Timing, Warning,
+};
+use proptest::collection::{btree_map, vec};
+use proptest::prelude::*;
+
+fn counters() -> impl Strategy<Value = CounterSet> {
+    btree_map("[a-z_]{1,8}", btree_map("[a-zA-Z_]{1,8}", any::<u64>(), 0..4), 0..3)
+}
+
+fn header() -> impl Strategy<Value = Header> {
+    (any::<u64>(), 0.0f64..4.0, "\\PC{0,12}", any::<u64>(), any::<bool>()).prop_map(
+        |(seed, intensity, text, memory_bytes, host)| Header {
+            schema: model::SCHEMA,
+            run_id: text.clone(),
+            thrashlab: "0.1.0".to_owned(),
+            started_unix_ns: seed,
+            spec: Spec {
+                subject: if host {
+                    SubjectSpec::Host { memory_bytes }
+                } else {
+                    SubjectSpec::Sandbox(SandboxSpec {
+                        memory_bytes,
+                        cpus_milli: Some(1500),
+                        processes: None,
+                    })
+                },
+                load: LoadSpec {
+                    name: "noload".to_owned(),
+                    version: 1,
+                    intensity,
+                    params: BTreeMap::from([("size_bytes".to_owned(), seed)]),
+                },
+                probe: ProbeSpec {
+                    name: "response".to_owned(),
+                    version: 1,
+                    params: BTreeMap::new(),
+                },
+                timing: Timing {
+                    profile: "quick".to_owned(),
+                    interval_ns: 1,
+                    points: 2,
+                    warmup_ns: 3,
+                    timeout_ns: 4,
+                },
+                seed,
+                block: 0,
+                order: 1,
+            },
+            environment: BTreeMap::from([("kernel".to_owned(), text.clone())]),
+            missed: vec![Missed { capability: "psi".to_owned(), reason: text }],
+        },
+    )
+}
+
+fn body_line() -> impl Strategy<Value = Line> {
+    prop_oneof![
+        any::<u64>().prop_map(|at_ns| Line::Phase(PhaseRecord { at_ns, phase: Phase::Warm })),
+        "\\PC{0,20}".prop_map(|text| Line::Warning(Warning { at_ns: 7, text })),
+        (any::<u64>(), any::<u64>()).prop_map(|(intended, delivered)| {
+            Line::Delivered(Delivered {
+                at_ns: 1,
+                unit: "bytes".to_owned(),
+                intended,
+                delivered,
+                elapsed_ns: 2,
+                totals: BTreeMap::new(),
+            })
+        }),
+        (any::<u64>(), proptest::option::of(any::<u64>()), counters(), counters()).prop_map(
+            |(intended_ns, completed_ns, before, after)| {
+                Line::Sample(Box::new(SampleRecord {
+                    at_ns: 9,
+                    index: 0,
+                    intended_ns,
+                    started_ns: completed_ns,
+                    completed_ns,
+                    censored: None,
+                    censored_at_ns: None,
+                    parts: BTreeMap::new(),
+                    before,
+                    after,
+                }))
+            }
+        ),
+    ]
+}
+
+/// The text of a whole run file.
+fn encode(header: &Header, lines: &[Line]) -> String {
+    let mut encoder = RunEncoder::default();
+    let mut text = encoder.line(&Line::Header(Box::new(header.clone())));
+    for line in lines {
+        text.push_str(&encoder.line(line));
+    }
+    text + &encoder.end(99, EndStatus::Complete)
+}
+
+proptest! {
+    #[test]
+    fn what_is_written_is_read_back(header in header(), lines in vec(body_line(), 0..6)) {
+        let text = encode(&header, &lines);
+        let run = Run::parse(text.as_bytes()).expect("a written run reads");
+        prop_assert_eq!(run.header.as_ref(), Some(&header));
+        prop_assert_eq!(&run.lines[..lines.len()], &lines[..]);
+        prop_assert_eq!(run.status(), EndStatus::Complete);
+        prop_assert_eq!(run.checksum_ok, Some(true));
+    }
+
+    #[test]
+    fn any_truncation_reads_as_a_killed_run(
+        header in header(), lines in vec(body_line(), 0..4), cut in any::<proptest::sample::Index>(),
+    ) {
+        let text = encode(&header, &lines);
+        let cut = cut.index(text.len());
+        let run = Run::parse(&text.as_bytes()[..cut]).expect("a truncated run reads");
+        prop_assert_eq!(run.status(), EndStatus::Killed);
+        let whole_lines = text.as_bytes()[..cut].iter().filter(|byte| **byte == b'\n').count();
+        prop_assert_eq!(usize::from(run.header.is_some()) + run.lines.len(), whole_lines);
+        prop_assert_eq!(run.header.is_some(), whole_lines > 0);
+    }
+
+    #[test]
+    fn any_bytes_are_read_or_refused(bytes in vec(any::<u8>(), 0..200)) {
+        let _ = Run::parse(&bytes);
+    }
+}
+
+#[test]
+fn a_run_begins_with_its_header() {
+    let warning = r#"{"kind":"warning","at_ns":1,"text":"not a header"}"#;
+    let error = Run::parse(format!("{warning}\n").as_bytes()).expect_err("no header");
+    assert!(error.to_string().starts_with("line 1: "), "{error}");
+}
+
+#[test]
+fn unknown_kinds_are_kept() {
+    let text = r#"{"kind":"from-the-future","x":[1,2]}"#;
+    let line = Line::parse(text).expect("an unknown kind is no error");
+    assert_eq!(line.to_json(), text);
+}
+
+#[test]
+fn errors_name_line_and_field() {
+    let error = Line::parse(r#"{"kind":"phase","at_ns":3}"#).expect_err("phase is missing");
+    assert_eq!(error.to_string(), "bad phase line: missing field `phase`");
+    let error = Line::parse(r#"{"kind":"phase""#).expect_err("cut off");
+    assert!(error.to_string().starts_with("not JSON at column 15"), "{error}");
+}
