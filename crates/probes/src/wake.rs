@@ -1,0 +1,35 @@
+//! `wake`: waking up at an absolute moment, once in each period, at a random phase of it.
+//!
+//! The interaction is empty: the delay is how late the process runs. A missed wake-up is made up
+//! for at once and counts from its own intended moment, so a frozen machine shows as what it is.
+
+use crate::desc::{Desc, Interaction, Made, Parts, Plan, ProbeError, Rhythm, Setting};
+
+/// One wake-up in each period of this length, in ns.
+const PERIOD_NS: u64 = 4_000_000;
+
+pub(crate) const PROBE: Desc = Desc {
+    name: "wake",
+    version: 1,
+    about: "wake up at an absolute moment, once every 4 ms, at a random phase",
+    rhythm: Rhythm::Periodic,
+    parts: &[],
+    plan,
+    make,
+};
+
+fn plan(_: &Setting) -> Plan {
+    Plan::of([("period_ns", PERIOD_NS)])
+}
+
+struct Wake;
+
+fn make(_: &Setting, _: &Plan) -> Made {
+    Ok(Box::new(Wake))
+}
+
+impl Interaction for Wake {
+    fn interact(&mut self, _: &mut Parts) -> Result<(), ProbeError> {
+        Ok(())
+    }
+}

@@ -1,0 +1,177 @@
+//! Memory mappings whose pages are touched byte by byte, and locking memory.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::AsRawFd;
+use std::ptr::NonNull;
+
+/// A private or shared mapping, unmapped when dropped.
+///
+/// Access goes through volatile reads and writes: they are never optimised away, and bytes that
+/// another process changes are never aliased by a reference.
+#[derive(Debug)]
+pub struct Mapping {
+    start: NonNull<u8>,
+    size_bytes: usize,
+}
+
+impl Mapping {
+    /// Maps fresh anonymous private memory.
+    ///
+    /// # Errors
+    /// When the size is 0 or the kernel refuses (no memory, limits).
+    pub fn anonymous(size_bytes: usize) -> io::Result<Self> {
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+        Self::map(size_bytes, libc::PROT_READ | libc::PROT_WRITE, flags, -1)
+    }
+
+    /// Maps fresh anonymous memory that is shared with children forked later.
+    ///
+    /// # Errors
+    /// As [`Mapping::anonymous`].
+    pub fn shared(size_bytes: usize) -> io::Result<Self> {
+        let flags = libc::MAP_SHARED | libc::MAP_ANONYMOUS;
+        Self::map(size_bytes, libc::PROT_READ | libc::PROT_WRITE, flags, -1)
+    }
+
+    /// Maps the first `size_bytes` of a file, shared and writable: dirty pages go back to the file.
+    ///
+    /// A page beyond the end of the file raises SIGBUS when touched: size the file first.
+    ///
+    /// # Errors
+    /// When the size is 0 or larger than the file, or the kernel refuses.
+    pub fn file_shared(file: &File, size_bytes: usize) -> io::Result<Self> {
+        check_length(file, size_bytes)?;
+        let protection = libc::PROT_READ | libc::PROT_WRITE;
+        Self::map(size_bytes, protection, libc::MAP_SHARED, file.as_raw_fd())
+    }
+
+    /// Maps the first `size_bytes` of a file for reading, as the text of a program is mapped.
+    ///
+    /// # Errors
+    /// When the size is 0 or larger than the file, or the kernel refuses.
+    pub fn file_read_only(file: &File, size_bytes: usize) -> io::Result<Self> {
+        check_length(file, size_bytes)?;
+        Self::map(size_bytes, libc::PROT_READ, libc::MAP_PRIVATE, file.as_raw_fd())
+    }
+
+    fn map(
+        size_bytes: usize,
+        protection: libc::c_int,
+        flags: libc::c_int,
+        fd: libc::c_int,
+    ) -> io::Result<Self> {
+        // SAFETY: a new mapping at an address of the kernel's choice (no MAP_FIXED) overlaps no
+        // memory that Rust knows; the arguments are plain integers.
+        let start =
+            unsafe { libc::mmap(std::ptr::null_mut(), size_bytes, protection, flags, fd, 0) };
+        if start == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
+        let start = NonNull::new(start.cast()).ok_or_else(|| io::Error::other("mapped at 0"))?;
+        Ok(Self { start, size_bytes })
+    }
+
+    /// Size of the mapping in bytes.
+    #[must_use]
+    pub fn size_bytes(&self) -> usize {
+        self.size_bytes
+    }
+
+    /// Writes one byte; an offset outside the mapping does nothing.
+    ///
+    /// A mapping made by [`Mapping::file_read_only`] must not be written: the kernel answers with
+    /// SIGSEGV, which ends the process.
+    pub fn write(&self, offset: usize, value: u8) {
+        if offset < self.size_bytes {
+            // SAFETY: the offset is inside a live mapping; volatile, so no reference is formed.
+            unsafe { self.start.as_ptr().add(offset).write_volatile(value) }
+        }
+    }
+
+    /// Reads one byte; an offset outside the mapping reads 0.
+    #[must_use]
+    pub fn read(&self, offset: usize) -> u8 {
+        if offset >= self.size_bytes {
+            return 0;
+        }
+        // SAFETY: the offset is inside a live mapping that is always readable.
+        unsafe { self.start.as_ptr().add(offset).read_volatile() }
+    }
+
+    /// Writes one byte in each step of `step_bytes`.
+    pub fn touch(&self, step_bytes: usize, value: u8) {
+        for offset in (0..self.size_bytes).step_by(step_bytes.max(1)) {
+            self.write(offset, value);
+        }
+    }
+
+    /// Reads every byte, one by one, and returns their sum.
+    #[must_use]
+    pub fn scan(&self) -> u64 {
+        (0..self.size_bytes).fold(0, |sum, offset| sum.wrapping_add(u64::from(self.read(offset))))
+    }
+
+    /// Fills the mapping from `fill(offset)` in words of eight bytes (a rest stays as it is).
+    pub fn fill(&self, mut fill: impl FnMut() -> u64) {
+        for offset in (0..self.size_bytes / 8 * 8).step_by(8) {
+            // SAFETY: eight bytes from `offset` are inside the mapping, which begins at a page.
+            unsafe { self.start.as_ptr().add(offset).cast::<u64>().write_volatile(fill()) }
+        }
+    }
+
+    /// Start of the mapping, aligned to a page, for this crate's own typed views.
+    pub(crate) fn start(&self) -> NonNull<u8> {
+        self.start
+    }
+}
+
+impl Drop for Mapping {
+    fn drop(&mut self) {
+        // SAFETY: exactly the range that mmap returned; nobody holds a reference into it, as
+        // every borrow is bound to `self`.
+        unsafe { libc::munmap(self.start.as_ptr().cast(), self.size_bytes) };
+    }
+}
+
+fn check_length(file: &File, size_bytes: usize) -> io::Result<()> {
+    let length_bytes = file.metadata()?.len();
+    if length_bytes < size_bytes as u64 {
+        let text = format!("the file has {length_bytes} bytes, the mapping wants {size_bytes}");
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
+    }
+    Ok(())
+}
+
+/// Locks all present and future pages of this process into memory, so that it does not suffer
+/// from the thrashing that it observes.
+///
+/// # Errors
+/// Without the privilege, when the process is larger than `RLIMIT_MEMLOCK`.
+pub fn lock_all() -> io::Result<()> {
+    // SAFETY: takes flags only and changes no memory contents.
+    let code = unsafe { libc::mlockall(libc::MCL_CURRENT | libc::MCL_FUTURE) };
+    if code == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn anonymous_memory_is_zero_and_keeps_what_is_written() {
+        let mapping = Mapping::anonymous(8192).unwrap();
+        assert_eq!(mapping.scan(), 0);
+        mapping.touch(4096, 3);
+        assert_eq!(mapping.scan(), 6);
+        mapping.write(9999, 1);
+        assert_eq!(mapping.read(9999), 0);
+    }
+
+    #[test]
+    fn a_mapping_larger_than_its_file_is_refused() {
+        let file = File::open("/proc/self/exe").unwrap();
+        assert!(Mapping::file_read_only(&file, usize::MAX / 2).is_err());
+        assert!(Mapping::anonymous(0).is_err());
+    }
+}

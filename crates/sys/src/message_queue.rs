@@ -1,0 +1,121 @@
+//! SysV message queues: the token ring of the context-switching loads.
+
+use std::io;
+
+/// A SysV message queue, known by its key.
+///
+/// Dropping it does not remove it: whoever made it calls [`MessageQueue::remove`], and a sweeper
+/// that knows the key can do the same with [`MessageQueue::open`].
+#[derive(Clone, Copy, Debug)]
+pub struct MessageQueue {
+    id: libc::c_int,
+}
+
+/// A message: its type selects the receiver, its body is one word.
+#[repr(C)]
+struct Message {
+    kind: libc::c_long,
+    body: u64,
+}
+
+impl MessageQueue {
+    /// Makes a new queue under a key that nobody uses, readable and writable by this user only.
+    ///
+    /// # Errors
+    /// When the key is in use, no more queues are allowed, or SysV IPC is missing in this kernel.
+    pub fn create(key: i32) -> io::Result<Self> {
+        Self::get(key, libc::IPC_CREAT | libc::IPC_EXCL | 0o600)
+    }
+
+    /// Opens the queue that exists under a key.
+    ///
+    /// # Errors
+    /// When there is none, or it belongs to somebody else.
+    pub fn open(key: i32) -> io::Result<Self> {
+        Self::get(key, 0o600)
+    }
+
+    fn get(key: i32, flags: libc::c_int) -> io::Result<Self> {
+        // SAFETY: takes two integers.
+        let id = unsafe { libc::msgget(key, flags) };
+        if id < 0 { Err(io::Error::last_os_error()) } else { Ok(Self { id }) }
+    }
+
+    /// Sends one word to the receiver `kind` (from 1); waits while the queue is full.
+    ///
+    /// # Errors
+    /// When the queue was removed or the kind is not positive.
+    pub fn send(&self, kind: i32, body: u64) -> io::Result<()> {
+        let message = Message { kind: libc::c_long::from(kind), body };
+        loop {
+            // SAFETY: `message` begins with the long that msgsnd wants, and the size is that of
+            // the body behind it.
+            let code =
+                unsafe { libc::msgsnd(self.id, (&raw const message).cast(), size_of::<u64>(), 0) };
+            if code == 0 {
+                return Ok(());
+            }
+            let error = io::Error::last_os_error();
+            if error.kind() != io::ErrorKind::Interrupted {
+                return Err(error);
+            }
+        }
+    }
+
+    /// Waits for a word sent to the receiver `kind` (from 1).
+    ///
+    /// # Errors
+    /// When the queue was removed.
+    pub fn receive(&self, kind: i32) -> io::Result<u64> {
+        let mut message = Message { kind: 0, body: 0 };
+        loop {
+            // SAFETY: `message` has room for the long and a body of exactly this size.
+            let got = unsafe {
+                libc::msgrcv(
+                    self.id,
+                    (&raw mut message).cast(),
+                    size_of::<u64>(),
+                    libc::c_long::from(kind),
+                    0,
+                )
+            };
+            if got >= 0 {
+                return Ok(message.body);
+            }
+            let error = io::Error::last_os_error();
+            if error.kind() != io::ErrorKind::Interrupted {
+                return Err(error);
+            }
+        }
+    }
+
+    /// Removes the queue; waiting processes get an error.
+    ///
+    /// # Errors
+    /// When it is gone already or belongs to somebody else.
+    pub fn remove(&self) -> io::Result<()> {
+        // SAFETY: IPC_RMID takes no buffer.
+        let code = unsafe { libc::msgctl(self.id, libc::IPC_RMID, std::ptr::null_mut()) };
+        if code == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_arrive_at_their_receiver_and_removal_is_final() {
+        let key = 0x7417_0000 | (std::process::id() as i32 & 0xffff);
+        let Ok(queue) = MessageQueue::create(key) else { panic!("no SysV message queue") };
+        assert!(MessageQueue::create(key).is_err(), "a key in use is refused");
+        queue.send(2, 22).unwrap();
+        queue.send(1, 11).unwrap();
+        assert_eq!(queue.receive(1).unwrap(), 11);
+        assert_eq!(MessageQueue::open(key).unwrap().receive(2).unwrap(), 22);
+        assert!(queue.send(0, 1).is_err());
+        queue.remove().unwrap();
+        assert!(queue.receive(1).is_err());
+        assert!(MessageQueue::open(key).is_err());
+    }
+}

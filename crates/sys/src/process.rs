@@ -1,0 +1,293 @@
+//! Processes: forking workers that die with their parent, waiting, signals, resource usage.
+
+use std::ffi::CString;
+use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::Command;
+
+/// How a child ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exit {
+    /// It ended by itself with this code.
+    Code(i32),
+    /// This signal ended it.
+    Signal(i32),
+}
+
+/// Forks a child that runs `body` and then exits with its code.
+///
+/// The child is killed (SIGKILL) when this process dies, however it dies. A panic in `body` ends
+/// the child with code 101. The child starts with default signal handling for SIGTERM and SIGINT.
+///
+/// # Errors
+/// When this process has more than one thread (a fork would copy locks in unknown states), or the
+/// kernel refuses (process limit, memory).
+pub fn fork_child(body: impl FnOnce() -> i32) -> io::Result<u32> {
+    if std::fs::read_dir("/proc/self/task").map_or(0, Iterator::count) > 1 {
+        return Err(io::Error::other("fork refused: this process has more than one thread"));
+    }
+    let parent = std::process::id();
+    // SAFETY: the process has exactly one thread, so the child owns a consistent copy of
+    // everything; it runs `body` and leaves through _exit without running the parent's
+    // destructors or returning into its frames.
+    let pid = unsafe { libc::fork() };
+    if pid < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    if pid > 0 {
+        return Ok(pid as u32);
+    }
+    if die_with_parent(parent).is_err() {
+        exit_now(125);
+    }
+    for signal in [libc::SIGTERM, libc::SIGINT, libc::SIGPIPE] {
+        // SAFETY: restores the default disposition; no handler of ours runs in the child.
+        unsafe { libc::signal(signal, libc::SIG_DFL) };
+    }
+    let code = std::panic::catch_unwind(std::panic::AssertUnwindSafe(body)).unwrap_or(101);
+    exit_now(code);
+}
+
+/// Ends this process at once, without destructors.
+pub fn exit_now(code: i32) -> ! {
+    // SAFETY: _exit never returns and touches nothing of ours.
+    unsafe { libc::_exit(code) }
+}
+
+/// Asks the kernel to kill this process when `parent` dies (`PR_SET_PDEATHSIG`).
+///
+/// # Errors
+/// When the parent is dead already or the kernel refuses.
+pub fn die_with_parent(parent: u32) -> io::Result<()> {
+    // SAFETY: both calls take and return integers only.
+    let (code, now) = unsafe {
+        (
+            libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL as libc::c_ulong, 0, 0, 0),
+            libc::getppid(),
+        )
+    };
+    if code != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    if now as u32 != parent {
+        return Err(io::Error::other("the parent died before its child was ready"));
+    }
+    Ok(())
+}
+
+/// Starts a program that is killed when the calling *thread* ends, in a process group of its own.
+///
+/// # Errors
+/// As [`Command::spawn`].
+pub fn spawn_bound(command: &mut Command) -> io::Result<std::process::Child> {
+    let parent = std::process::id();
+    command.process_group(0);
+    // SAFETY: the closure runs between fork and exec and calls only prctl and getppid, which are
+    // async-signal-safe; its error path allocates nothing for OS errors.
+    unsafe { command.pre_exec(move || die_with_parent(parent)) };
+    command.spawn()
+}
+
+/// Starts a program in a session of its own that outlives this process.
+///
+/// # Errors
+/// As [`Command::spawn`].
+pub fn spawn_detached(command: &mut Command) -> io::Result<std::process::Child> {
+    // SAFETY: setsid is async-signal-safe and takes no arguments.
+    unsafe {
+        command.pre_exec(|| {
+            libc::setsid();
+            Ok(())
+        });
+    }
+    command.spawn()
+}
+
+/// A program and its arguments, prepared so that starting it allocates nothing.
+#[derive(Debug)]
+pub struct Program {
+    strings: Vec<CString>,
+}
+
+impl Program {
+    /// Prepares a program; `arguments` begins with the program's own name.
+    ///
+    /// # Errors
+    /// When a string holds a NUL byte.
+    pub fn new(path: &Path, arguments: &[&str]) -> io::Result<Self> {
+        let mut strings = vec![CString::new(path.as_os_str().as_bytes())?];
+        for argument in arguments {
+            strings.push(CString::new(*argument)?);
+        }
+        Ok(Self { strings })
+    }
+
+    /// Forks and executes the program with `output` as its standard output and error; its
+    /// environment is empty. It dies with this process.
+    ///
+    /// # Errors
+    /// When the fork is refused. A program that cannot be executed ends with code 127.
+    pub fn start(&self, output: BorrowedFd<'_>) -> io::Result<u32> {
+        let mut pointers = [std::ptr::null(); 8];
+        for (to, from) in pointers[..7].iter_mut().zip(&self.strings[1..]) {
+            *to = from.as_ptr();
+        }
+        let environment: [*const libc::c_char; 1] = [std::ptr::null()];
+        let parent = std::process::id();
+        let output = output.as_raw_fd();
+        // SAFETY: between fork and exec the child calls only async-signal-safe functions (prctl,
+        // getppid, dup2, execve, _exit) on memory prepared before the fork, so this is sound
+        // even if other threads exist.
+        unsafe {
+            let pid = libc::fork();
+            if pid < 0 {
+                return Err(io::Error::last_os_error());
+            }
+            if pid > 0 {
+                return Ok(pid as u32);
+            }
+            libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL as libc::c_ulong, 0, 0, 0);
+            if libc::getppid() as u32 == parent {
+                libc::dup2(output, 1);
+                libc::dup2(output, 2);
+                libc::execve(self.strings[0].as_ptr(), pointers.as_ptr(), environment.as_ptr());
+            }
+            libc::_exit(127)
+        }
+    }
+}
+
+/// Waits for a child of this process; with `block` false it returns `None` while the child runs.
+///
+/// # Errors
+/// When there is no such child.
+pub fn wait(pid: u32, block: bool) -> io::Result<Option<Exit>> {
+    let flags = if block { 0 } else { libc::WNOHANG };
+    let mut status = 0;
+    loop {
+        // SAFETY: `status` is a valid integer that the call fills.
+        let got = unsafe { libc::waitpid(pid as libc::pid_t, &raw mut status, flags) };
+        if got == 0 {
+            return Ok(None);
+        }
+        if got > 0 {
+            return Ok(Some(exit_of(status)));
+        }
+        let error = io::Error::last_os_error();
+        if error.kind() != io::ErrorKind::Interrupted {
+            return Err(error);
+        }
+    }
+}
+
+fn exit_of(status: libc::c_int) -> Exit {
+    if libc::WIFSIGNALED(status) {
+        Exit::Signal(libc::WTERMSIG(status))
+    } else {
+        Exit::Code(libc::WEXITSTATUS(status))
+    }
+}
+
+/// Sends a signal to one process; a process that is gone is no error.
+///
+/// # Errors
+/// When the process belongs to somebody else, or the pid is 0 or does not fit.
+pub fn signal(pid: u32, number: i32) -> io::Result<()> {
+    let pid = i32::try_from(pid).ok().filter(|pid| *pid > 0);
+    let Some(pid) = pid else { return Err(io::Error::other("no such process id")) };
+    // SAFETY: takes two integers; the pid is positive, so no group is meant.
+    let code = unsafe { libc::kill(pid, number) };
+    let error = io::Error::last_os_error();
+    if code == 0 || error.raw_os_error() == Some(libc::ESRCH) { Ok(()) } else { Err(error) }
+}
+
+/// Numbers of the signals that thrashlab sends.
+pub mod signals {
+    /// Ends a process at once.
+    pub const KILL: i32 = libc::SIGKILL;
+    /// Asks a process to end.
+    pub const TERM: i32 = libc::SIGTERM;
+    /// Freezes a process.
+    pub const STOP: i32 = libc::SIGSTOP;
+    /// Lets a frozen process go on.
+    pub const CONT: i32 = libc::SIGCONT;
+    /// Interrupts a process, as Ctrl-C does.
+    pub const INT: i32 = libc::SIGINT;
+    /// A child ended.
+    pub const CHILD: i32 = libc::SIGCHLD;
+    /// The terminal went away.
+    pub const HANGUP: i32 = libc::SIGHUP;
+}
+
+/// What the kernel accounts to a process itself (`getrusage(RUSAGE_SELF)`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Usage {
+    /// CPU time in user mode, in ns.
+    pub user_ns: u64,
+    /// CPU time in the kernel, in ns.
+    pub system_ns: u64,
+    /// Page faults served without I/O.
+    pub minor_faults: u64,
+    /// Page faults that waited for I/O.
+    pub major_faults: u64,
+    /// Context switches because the process waited.
+    pub voluntary_switches: u64,
+    /// Context switches because its time was up or another was preferred.
+    pub involuntary_switches: u64,
+    /// Blocks of 512 bytes read.
+    pub read_blocks: u64,
+    /// Blocks of 512 bytes written.
+    pub written_blocks: u64,
+}
+
+/// The usage of this process so far.
+#[must_use]
+pub fn usage() -> Usage {
+    // SAFETY: rusage is plain integers, for which all zeroes is valid; the call fills it.
+    let raw = unsafe {
+        let mut raw: libc::rusage = std::mem::zeroed();
+        libc::getrusage(libc::RUSAGE_SELF, &raw mut raw);
+        raw
+    };
+    let nanoseconds =
+        |time: libc::timeval| time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1_000;
+    Usage {
+        user_ns: nanoseconds(raw.ru_utime),
+        system_ns: nanoseconds(raw.ru_stime),
+        minor_faults: raw.ru_minflt as u64,
+        major_faults: raw.ru_majflt as u64,
+        voluntary_switches: raw.ru_nvcsw as u64,
+        involuntary_switches: raw.ru_nivcsw as u64,
+        read_blocks: raw.ru_inblock as u64,
+        written_blocks: raw.ru_oublock as u64,
+    }
+}
+
+/// How many CPUs this process may run on.
+#[must_use]
+pub fn usable_cpus() -> u32 {
+    std::thread::available_parallelism().map_or(1, |count| count.get() as u32)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_test_process_with_threads_is_not_forked() {
+        let keep = std::thread::spawn(|| std::thread::sleep(std::time::Duration::from_millis(200)));
+        assert!(fork_child(|| 0).is_err());
+        keep.join().unwrap();
+    }
+
+    #[test]
+    fn a_program_that_cannot_be_executed_ends_with_127() {
+        let program = Program::new(Path::new("/nonexistent/x"), &["x"]).unwrap();
+        let null = std::fs::OpenOptions::new().write(true).open("/dev/null").unwrap();
+        let pid = program.start(std::os::fd::AsFd::as_fd(&null)).unwrap();
+        assert_eq!(wait(pid, true).unwrap(), Some(Exit::Code(127)));
+    }
+}

@@ -1,0 +1,28 @@
+//! Switching a swap area on and off (needs the privilege to administer the system).
+
+use std::ffi::CString;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+/// Switches swapping to a prepared file or device on.
+///
+/// # Errors
+/// Without the privilege, or when the area has no swap header or has holes.
+pub fn swap_on(path: &Path) -> io::Result<()> {
+    let path = CString::new(path.as_os_str().as_bytes())?;
+    // SAFETY: `path` is a NUL-terminated string that outlives the call.
+    let code = unsafe { libc::swapon(path.as_ptr(), 0) };
+    if code == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Switches swapping off; what lies in the area is read back first, which can take long.
+///
+/// # Errors
+/// Without the privilege, when the area is not in use, or when memory is too small for its pages.
+pub fn swap_off(path: &Path) -> io::Result<()> {
+    let path = CString::new(path.as_os_str().as_bytes())?;
+    // SAFETY: `path` is a NUL-terminated string that outlives the call.
+    let code = unsafe { libc::swapoff(path.as_ptr()) };
+    if code == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
