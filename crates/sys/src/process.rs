@@ -20,7 +20,7 @@ pub enum Exit {
 /// Forks a child that runs `body` and then exits with its code.
 ///
 /// The child is killed (SIGKILL) when this process dies, however it dies. A panic in `body` ends
-/// the child with code 101. The child starts with default signal handling for SIGTERM and SIGINT.
+/// the child with code 101. Signals have their default meaning in the child.
 ///
 /// # Errors
 /// When this process has more than one thread (a fork would copy locks in unknown states), or the
@@ -43,7 +43,7 @@ pub fn fork_child(body: impl FnOnce() -> i32) -> io::Result<u32> {
     if die_with_parent(parent).is_err() {
         exit_now(125);
     }
-    for signal in [libc::SIGTERM, libc::SIGINT, libc::SIGPIPE] {
+    for signal in [libc::SIGTERM, libc::SIGINT, libc::SIGPIPE, libc::SIGCHLD] {
         // SAFETY: restores the default disposition; no handler of ours runs in the child.
         unsafe { libc::signal(signal, libc::SIG_DFL) };
     }

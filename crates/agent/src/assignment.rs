@@ -1,0 +1,46 @@
+//! What the agent is told: one spec, and where to run it.
+
+use std::path::PathBuf;
+
+use counters::Sources;
+use model::{Environment, Missed, Spec};
+use serde::{Deserialize, Serialize};
+
+/// One run to be made; read as JSON from the agent's standard input.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Assignment {
+    /// Name of the run.
+    pub run_id: String,
+    /// What to run; the parameters of load and probe are resolved by the agent.
+    pub spec: Spec,
+    /// CPUs that the subject may use.
+    pub cpus: u32,
+    /// An empty directory for the files of load and probe; its maker removes it.
+    pub work_dir: PathBuf,
+    /// Free space there that the load may use, in bytes.
+    pub free_disk_bytes: u64,
+    /// Swap space that the subject may use, in bytes; 0 without swap.
+    pub swap_bytes: u64,
+    /// Key for a SysV message queue, recorded for removal by its maker.
+    pub queue_key: i32,
+    /// Control-group files (`cgroup.procs`, `tasks`) that prober and workers enter.
+    pub enter: Vec<PathBuf>,
+    /// Where counters are read.
+    pub sources: Sources,
+    /// What the maker knows of the system under test that the agent cannot see.
+    pub environment: Environment,
+    /// What the maker could not have.
+    pub missed: Vec<Missed>,
+    /// Test hook: freeze the prober.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub freeze: Option<Freeze>,
+}
+
+/// Freezes the prober (SIGSTOP) again and again, to show that the freeze is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Freeze {
+    /// Length of each freeze in ns.
+    pub freeze_ns: u64,
+    /// Time from one freeze to the next in ns.
+    pub every_ns: u64,
+}

@@ -1,0 +1,26 @@
+//! The agent: runs one spec in place and writes the lines of its run file.
+//!
+//! Three kinds of processes, none of which outlives the agent:
+//! the *observer* (the agent itself, outside the sandbox, locked into memory: it reads counters,
+//! keeps time limits and writes lines), the *prober* (inside the sandbox: it sleeps until an
+//! intended start, interacts, and reports two time stamps) and the load's *workers* (inside the
+//! sandbox, first victims of the OOM killer).
+//!
+//! **Invariant:** the agent writes to its output and to its work directory and nowhere else; all
+//! it starts dies with it, SIGKILL included.
+
+mod assignment;
+mod enter;
+mod histogram;
+mod load_group;
+mod measure;
+mod observer;
+mod output;
+mod prober;
+mod record;
+mod schedule;
+mod waiter;
+
+pub use assignment::{Assignment, Freeze};
+pub use histogram::{HistogramError, decode as decode_histogram};
+pub use observer::{AgentError, run};

@@ -1,0 +1,54 @@
+//! The agent's output: run lines, each flushed as it is written.
+
+use std::io::{self, Write};
+
+use model::{EndStatus, Line, Phase, PhaseRecord, RunEncoder, Warning};
+use sys::clock::monotonic_ns;
+
+/// Writes the lines of one run.
+pub(crate) struct Output<W> {
+    writer: W,
+    encoder: RunEncoder,
+    origin_ns: u64,
+}
+
+impl<W: Write> Output<W> {
+    /// An output whose times count from now.
+    pub(crate) fn new(writer: W) -> Self {
+        Self { writer, encoder: RunEncoder::default(), origin_ns: monotonic_ns() }
+    }
+
+    /// The time since the start of the run, in ns.
+    pub(crate) fn now_ns(&self) -> u64 {
+        self.relative_ns(monotonic_ns())
+    }
+
+    /// A moment of the monotonic clock as time since the start of the run, in ns.
+    pub(crate) fn relative_ns(&self, moment_ns: u64) -> u64 {
+        moment_ns.saturating_sub(self.origin_ns)
+    }
+
+    /// Writes one line.
+    pub(crate) fn line(&mut self, line: &Line) -> io::Result<()> {
+        let text = self.encoder.line(line);
+        self.writer.write_all(text.as_bytes())?;
+        self.writer.flush()
+    }
+
+    /// Writes that a phase begins now.
+    pub(crate) fn phase(&mut self, phase: Phase) -> io::Result<()> {
+        self.line(&Line::Phase(PhaseRecord { at_ns: self.now_ns(), phase }))
+    }
+
+    /// Writes a warning.
+    pub(crate) fn warning(&mut self, text: impl Into<String>) -> io::Result<()> {
+        self.line(&Line::Warning(Warning { at_ns: self.now_ns(), text: text.into() }))
+    }
+
+    /// Writes the last line.
+    pub(crate) fn end(&mut self, status: EndStatus) -> io::Result<()> {
+        let text = self.encoder.end(self.now_ns(), status);
+        self.writer.write_all(text.as_bytes())?;
+        self.writer.flush()
+    }
+}

@@ -1,0 +1,132 @@
+//! The prober: the process that is timed. It runs inside the sandbox and does nothing between its
+//! interactions but sleep.
+
+use std::fs::File;
+use std::io::{self, PipeReader, PipeWriter, Read, Write};
+
+use probes::{Desc, Interaction, Parts, Plan, Rhythm, Setting};
+use sys::clock::{monotonic_ns, set_timer_slack_ns, sleep_until_ns};
+use sys::process::{fork_child, usage};
+
+use crate::enter::Enter;
+use crate::record::{Kind, Record};
+use crate::schedule::Schedule;
+
+/// Buffer of the pipe from the prober in bytes: hours of short records, should the observer wait.
+const PIPE_BYTES: usize = 1 << 20;
+
+/// The observer's end of a running prober.
+pub(crate) struct Prober {
+    pub(crate) pid: u32,
+    pub(crate) records: File,
+    start: PipeWriter,
+}
+
+impl Prober {
+    /// Forks the prober; its first record says whether it is ready.
+    ///
+    /// # Errors
+    /// When the pipes or the process cannot be made.
+    pub(crate) fn start(
+        desc: &'static Desc,
+        setting: &Setting,
+        plan: &Plan,
+        schedule: Schedule,
+        enter: &Enter<'_>,
+    ) -> io::Result<Self> {
+        let (records, writer) = io::pipe()?;
+        let (start_reader, start) = io::pipe()?;
+        // A refusal (the user's pipe quota) leaves the default size, which only means that the
+        // prober waits sooner should the observer be late.
+        let _ = rustix::pipe::fcntl_setpipe_size(&writer, PIPE_BYTES);
+        let pid = fork_child(|| {
+            let mut prober = Side { desc, writer: &writer };
+            match prober.make(setting, plan, enter) {
+                Ok(interaction) => prober.follow(interaction, schedule, &start_reader),
+                Err(message) => prober.send(&Record::word(Kind::NotReady, message)),
+            }
+            .map_or(1, |()| 0)
+        })?;
+        Ok(Self { pid, records: File::from(std::os::fd::OwnedFd::from(records)), start })
+    }
+
+    /// Lets the schedule begin at a moment of the monotonic clock.
+    ///
+    /// # Errors
+    /// When the prober is gone.
+    pub(crate) fn begin(&mut self, at_ns: u64) -> io::Result<()> {
+        self.start.write_all(&at_ns.to_le_bytes())
+    }
+}
+
+/// The prober's own side.
+struct Side<'a> {
+    desc: &'static Desc,
+    writer: &'a PipeWriter,
+}
+
+impl Side<'_> {
+    fn make(
+        &mut self,
+        setting: &Setting,
+        plan: &Plan,
+        enter: &Enter<'_>,
+    ) -> Result<Box<dyn Interaction>, String> {
+        enter.enter().map_err(|error| error.to_string())?;
+        // The delay is to be the system's, not the tolerance that timers have by default.
+        let _ = set_timer_slack_ns(1);
+        (self.desc.make)(setting, plan).map_err(|error| error.to_string())
+    }
+
+    fn send(&mut self, record: &Record) -> io::Result<()> {
+        self.writer.write_all(&record.encode())
+    }
+
+    fn follow(
+        &mut self,
+        mut interaction: Box<dyn Interaction>,
+        schedule: Schedule,
+        mut start: &PipeReader,
+    ) -> io::Result<()> {
+        self.send(&Record::word(Kind::Ready, String::new()))?;
+        let mut at_bytes = [0; 8];
+        start.read_exact(&mut at_bytes)?;
+        let origin_ns = u64::from_le_bytes(at_bytes);
+        for (index, offset_ns) in schedule.enumerate() {
+            let intended_ns = origin_ns + offset_ns;
+            match self.desc.rhythm {
+                Rhythm::Interval => {
+                    let record = timed(interaction.as_mut(), index as u32, intended_ns);
+                    interaction.settle();
+                    self.send(&record)?;
+                }
+                Rhythm::Periodic => {
+                    sleep_until_ns(intended_ns);
+                    let delay_ns = monotonic_ns().saturating_sub(intended_ns);
+                    let mut bytes = [0; crate::record::SHORT_BYTES];
+                    bytes[..8].copy_from_slice(&intended_ns.to_le_bytes());
+                    bytes[8..].copy_from_slice(&delay_ns.to_le_bytes());
+                    self.writer.write_all(&bytes)?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Sleeps until the intended start and interacts. If that moment has passed, the interaction
+/// starts at once, and the time that it comes late is in its delay.
+fn timed(interaction: &mut dyn Interaction, index: u32, intended_ns: u64) -> Record {
+    let mut parts = Parts::default();
+    let before = usage();
+    sleep_until_ns(intended_ns);
+    let started_ns = monotonic_ns();
+    let outcome = interaction.interact(&mut parts);
+    let completed_ns = monotonic_ns();
+    let after = usage();
+    let (kind, message) = match outcome {
+        Ok(()) => (Kind::Sample, String::new()),
+        Err(error) => (Kind::Failed, error.to_string()),
+    };
+    Record { kind, index, intended_ns, started_ns, completed_ns, parts, before, after, message }
+}

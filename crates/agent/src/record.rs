@@ -1,0 +1,175 @@
+//! What the prober tells the observer: records of a fixed size, smaller than a pipe's atomic write.
+
+use probes::{MAX_PARTS, Parts};
+use sys::process::Usage;
+
+/// Words in a record.
+const WORDS: usize = 64;
+/// Size of a record in bytes.
+pub(crate) const RECORD_BYTES: usize = WORDS * 8;
+/// Size of the short record of a periodic probe in bytes: intended start and delay.
+pub(crate) const SHORT_BYTES: usize = 16;
+const USAGE_WORDS: usize = 8;
+const FIXED_WORDS: usize = 5 + MAX_PARTS + 2 * USAGE_WORDS;
+const MESSAGE_BYTES: usize = (WORDS - FIXED_WORDS) * 8 - 8;
+
+/// What a record says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// The probe is made and waits for the beginning of its schedule.
+    Ready,
+    /// The probe cannot be made; the message says why.
+    NotReady,
+    /// An interaction is complete.
+    Sample,
+    /// An interaction failed; the message says why.
+    Failed,
+}
+
+const KINDS: [Kind; 4] = [Kind::Ready, Kind::NotReady, Kind::Sample, Kind::Failed];
+
+/// One record; all times are moments of the monotonic clock.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Record {
+    pub(crate) kind: Kind,
+    pub(crate) index: u32,
+    pub(crate) intended_ns: u64,
+    pub(crate) started_ns: u64,
+    pub(crate) completed_ns: u64,
+    pub(crate) parts: Parts,
+    pub(crate) before: Usage,
+    pub(crate) after: Usage,
+    pub(crate) message: String,
+}
+
+impl Record {
+    /// A record without times.
+    pub(crate) fn word(kind: Kind, message: String) -> Self {
+        Self {
+            kind,
+            index: 0,
+            intended_ns: 0,
+            started_ns: 0,
+            completed_ns: 0,
+            parts: Parts::default(),
+            before: Usage::default(),
+            after: Usage::default(),
+            message,
+        }
+    }
+
+    /// The record as bytes (a message that is too long is cut).
+    pub(crate) fn encode(&self) -> [u8; RECORD_BYTES] {
+        let kind = KINDS.iter().position(|kind| *kind == self.kind).unwrap_or(0) as u64;
+        let message = &self.message.as_bytes()[..self.message.len().min(MESSAGE_BYTES)];
+        let head =
+            [kind, u64::from(self.index), self.intended_ns, self.started_ns, self.completed_ns];
+        let words = head
+            .into_iter()
+            .chain(self.parts)
+            .chain(usage_words(&self.before))
+            .chain(usage_words(&self.after))
+            .chain([message.len() as u64]);
+        let mut bytes = [0; RECORD_BYTES];
+        for (to, word) in bytes.chunks_exact_mut(8).zip(words) {
+            to.copy_from_slice(&word.to_le_bytes());
+        }
+        bytes[(FIXED_WORDS + 1) * 8..][..message.len()].copy_from_slice(message);
+        bytes
+    }
+
+    /// Reads a record; `None` if the bytes are not one.
+    pub(crate) fn decode(bytes: &[u8; RECORD_BYTES]) -> Option<Self> {
+        let mut words = bytes.chunks_exact(8).map(word);
+        let mut next = || words.next().unwrap_or(0);
+        let kind = *KINDS.get(usize::try_from(next()).ok()?)?;
+        let index = u32::try_from(next()).ok()?;
+        let (intended_ns, started_ns, completed_ns) = (next(), next(), next());
+        let parts = std::array::from_fn(|_| next());
+        let before = usage_from(std::array::from_fn(|_| next()));
+        let after = usage_from(std::array::from_fn(|_| next()));
+        let length = usize::try_from(next()).ok()?;
+        let text = bytes.get((FIXED_WORDS + 1) * 8..(FIXED_WORDS + 1) * 8 + length)?;
+        let message = String::from_utf8_lossy(text).into_owned();
+        Some(Self {
+            kind,
+            index,
+            intended_ns,
+            started_ns,
+            completed_ns,
+            parts,
+            before,
+            after,
+            message,
+        })
+    }
+}
+
+/// Eight bytes as a word.
+pub(crate) fn word(bytes: &[u8]) -> u64 {
+    bytes.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte))
+}
+
+fn usage_words(usage: &Usage) -> [u64; USAGE_WORDS] {
+    [
+        usage.user_ns,
+        usage.system_ns,
+        usage.minor_faults,
+        usage.major_faults,
+        usage.voluntary_switches,
+        usage.involuntary_switches,
+        usage.read_blocks,
+        usage.written_blocks,
+    ]
+}
+
+fn usage_from(words: [u64; USAGE_WORDS]) -> Usage {
+    let [user_ns, system_ns, minor_faults, major_faults, voluntary, involuntary, read, written] =
+        words;
+    Usage {
+        user_ns,
+        system_ns,
+        minor_faults,
+        major_faults,
+        voluntary_switches: voluntary,
+        involuntary_switches: involuntary,
+        read_blocks: read,
+        written_blocks: written,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn records_survive_the_pipe(
+            index in any::<u32>(), times in any::<[u64; 3]>(), parts in any::<Parts>(),
+            usage in any::<[u64; 8]>(), message in "[a-z ]{0,400}",
+        ) {
+            let record = Record {
+                index,
+                intended_ns: times[0],
+                started_ns: times[1],
+                completed_ns: times[2],
+                parts,
+                before: usage_from(usage),
+                after: usage_from(usage.map(|word| word.wrapping_add(1))),
+                ..Record::word(Kind::Failed, message.clone())
+            };
+            let read = Record::decode(&record.encode()).expect("a written record reads");
+            prop_assert!(message.starts_with(&read.message));
+            prop_assert_eq!(read.message.len(), message.len().min(MESSAGE_BYTES));
+            prop_assert_eq!(Record { message: String::new(), ..read },
+                            Record { message: String::new(), ..record });
+        }
+
+        #[test]
+        fn any_bytes_are_read_or_refused(bytes in any::<[[u8; 32]; 16]>()) {
+            let flat: Vec<u8> = bytes.concat();
+            let _ = Record::decode(&flat.try_into().expect("512 bytes"));
+        }
+    }
+}

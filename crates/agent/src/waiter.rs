@@ -1,0 +1,83 @@
+//! Waiting for a moment, a signal or the prober, whichever comes first.
+
+use std::io;
+use std::os::fd::BorrowedFd;
+use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use signal_hook::{flag, low_level::pipe};
+use sys::clock::monotonic_ns;
+use sys::process::signals;
+
+/// Why a wait ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Woken {
+    /// The descriptor can be read.
+    Readable,
+    /// A signal came: a child ended, or somebody asks to stop.
+    Signal,
+    /// The moment has come.
+    Time,
+}
+
+/// Signals of this process, as something that can be waited for.
+pub(crate) struct Waiter {
+    wakes: UnixStream,
+    stop: Arc<AtomicBool>,
+}
+
+impl Waiter {
+    /// Catches SIGTERM, SIGINT, SIGHUP and SIGCHLD from now on.
+    pub(crate) fn new() -> io::Result<Self> {
+        let (wakes, writer) = UnixStream::pair()?;
+        wakes.set_nonblocking(true)?;
+        let stop = Arc::new(AtomicBool::new(false));
+        for number in [signals::TERM, signals::INT, signals::HANGUP] {
+            flag::register(number, Arc::clone(&stop))?;
+            pipe::register(number, writer.try_clone()?)?;
+        }
+        pipe::register(signals::CHILD, writer)?;
+        Ok(Self { wakes, stop })
+    }
+
+    /// Whether somebody asked this process to stop.
+    pub(crate) fn stop_requested(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
+    /// Waits until `fd` can be read, a signal comes, or the monotonic clock reads `until_ns`.
+    pub(crate) fn wait(&self, fd: Option<BorrowedFd<'_>>, until_ns: u64) -> Woken {
+        loop {
+            if self.drain() {
+                return Woken::Signal;
+            }
+            let left_ns = until_ns.saturating_sub(monotonic_ns());
+            let timeout = Timespec {
+                tv_sec: (left_ns / 1_000_000_000) as i64,
+                tv_nsec: (left_ns % 1_000_000_000) as _,
+            };
+            let mut fds = vec![PollFd::new(&self.wakes, PollFlags::IN)];
+            fds.extend(fd.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)));
+            // An interrupted poll is followed by the signal's byte on the pipe.
+            let _ = poll(&mut fds, Some(&timeout));
+            if fds.get(1).is_some_and(|fd| !fd.revents().is_empty()) {
+                return Woken::Readable;
+            }
+            if left_ns == 0 {
+                return if self.drain() { Woken::Signal } else { Woken::Time };
+            }
+        }
+    }
+
+    /// Takes all pending wake-ups; whether there was any.
+    fn drain(&self) -> bool {
+        let mut bytes = [0; 64];
+        let mut any = false;
+        while matches!(io::Read::read(&mut &self.wakes, &mut bytes), Ok(count) if count > 0) {
+            any = true;
+        }
+        any
+    }
+}

@@ -1,0 +1,160 @@
+//! The journal: what this invocation has made and not yet removed, on disk, so that somebody else
+//! can remove it.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+/// Something that outlives a process unless it is removed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub(crate) enum Made {
+    /// A process, known by its number and its start time (so that a number used again is safe).
+    Process {
+        /// Process number.
+        pid: u32,
+        /// Start time in clock ticks since boot (field 22 of `/proc/PID/stat`).
+        start_ticks: u64,
+    },
+    /// A control group.
+    Cgroup {
+        /// Its directory.
+        path: PathBuf,
+    },
+    /// A SysV message queue.
+    Queue {
+        /// Its key.
+        key: i32,
+        /// The boot in which it was made: queues do not survive one.
+        boot_id: String,
+    },
+    /// A swap file: switched off, then removed.
+    Swap {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A directory with all that is in it.
+    Directory {
+        /// The directory.
+        path: PathBuf,
+    },
+}
+
+/// One line of a journal.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Entry {
+    /// About to be made.
+    Made(Made),
+    /// Removed.
+    Gone(Made),
+}
+
+/// The journal of a living invocation; its file is locked as long as the invocation lives.
+#[derive(Debug)]
+pub(crate) struct Journal {
+    path: PathBuf,
+    file: File,
+}
+
+impl Journal {
+    /// A new, empty, locked journal.
+    pub(crate) fn create(dir: &Path) -> io::Result<Self> {
+        fs::create_dir_all(dir)?;
+        let stamp = sys::clock::realtime_ns();
+        let path = dir.join(format!("{stamp}-{}.journal", std::process::id()));
+        let file = OpenOptions::new().append(true).create_new(true).open(&path)?;
+        file.lock()?;
+        Ok(Self { path, file })
+    }
+
+    /// The journal's file.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Writes down that something is about to be made.
+    pub(crate) fn made(&mut self, made: Made) -> io::Result<()> {
+        self.append(&Entry::Made(made))
+    }
+
+    /// Writes down that something has been removed.
+    pub(crate) fn gone(&mut self, made: Made) -> io::Result<()> {
+        self.append(&Entry::Gone(made))
+    }
+
+    fn append(&mut self, entry: &Entry) -> io::Result<()> {
+        let mut line = serde_json::to_string(entry).map_err(io::Error::other)?;
+        line.push('\n');
+        // One write: a line is there whole or cut off at the end, never mixed.
+        self.file.write_all(line.as_bytes())
+    }
+}
+
+/// What a journal says still exists, in the order in which it was made. A line that was cut off
+/// is the last one and was written before anything was made.
+pub(crate) fn outstanding(text: &str) -> Vec<Made> {
+    let mut left: Vec<Made> = Vec::new();
+    for line in text.lines() {
+        match serde_json::from_str(line) {
+            Ok(Entry::Made(made)) => left.push(made),
+            Ok(Entry::Gone(made)) => left.retain(|other| *other != made),
+            Err(_) => {}
+        }
+    }
+    left
+}
+
+/// Where journals are kept: `$XDG_STATE_HOME/thrashlab`, `~/.local/state/thrashlab`, or without a
+/// home directory a folder of this user in `/var/tmp`.
+#[must_use]
+pub fn state_dir() -> PathBuf {
+    let absolute = |name: &str| {
+        std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute())
+    };
+    if let Some(state) = absolute("XDG_STATE_HOME") {
+        return state.join("thrashlab");
+    }
+    match absolute("HOME") {
+        Some(home) => home.join(".local/state/thrashlab"),
+        None => PathBuf::from(format!("/var/tmp/thrashlab-state-{}", user_id())),
+    }
+}
+
+/// The number of this user.
+pub(crate) fn user_id() -> u32 {
+    rustix::process::geteuid().as_raw()
+}
+
+/// The boot that this process lives in; empty if it cannot be read.
+pub(crate) fn boot_id() -> String {
+    fs::read_to_string("/proc/sys/kernel/random/boot_id")
+        .map_or(String::new(), |text| text.trim().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_removed_is_not_outstanding_and_a_cut_line_is_ignored() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut journal = Journal::create(dir.path()).unwrap();
+        let first = Made::Directory { path: "/tmp/a".into() };
+        let second = Made::Queue { key: 7, boot_id: "b".to_owned() };
+        journal.made(first.clone()).unwrap();
+        journal.made(second.clone()).unwrap();
+        journal.gone(first).unwrap();
+        let text = fs::read_to_string(journal.path()).unwrap() + "{\"made\":{\"kind\":\"dir";
+        assert_eq!(outstanding(&text), [second]);
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_text_is_read(text in ".{0,200}") {
+            let _ = outstanding(&text);
+        }
+    }
+}

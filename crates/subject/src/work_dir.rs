@@ -1,0 +1,122 @@
+//! The work directory: where the files of loads and probes go, for one invocation at a time.
+
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, Read, Seek, Write};
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+
+use crate::journal::user_id;
+
+/// A work directory that cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum WorkDirError {
+    /// It cannot be made or written.
+    #[error(
+        "the work directory {path} cannot be used: {source}; name another one on a disk with \
+         --work-dir DIR"
+    )]
+    Unusable {
+        /// The directory.
+        path: PathBuf,
+        /// What the system answered.
+        source: io::Error,
+    },
+    /// Another invocation works there.
+    #[error(
+        "the work directory {path} is in use by {holder}: two runs at once would measure each \
+         other; wait for it, or stop it"
+    )]
+    InUse {
+        /// The directory.
+        path: PathBuf,
+        /// Who holds it.
+        holder: String,
+    },
+}
+
+/// A work directory, locked by this process.
+#[derive(Debug)]
+pub(crate) struct WorkDir {
+    path: PathBuf,
+    _lock: File,
+}
+
+impl WorkDir {
+    /// Where files go by default: on a disk, not in memory.
+    pub(crate) fn default_path() -> PathBuf {
+        PathBuf::from(format!("/var/tmp/thrashlab-{}", user_id()))
+    }
+
+    /// Makes the directory if it is missing, and locks it.
+    pub(crate) fn open(path: &Path) -> Result<Self, WorkDirError> {
+        let unusable = |source| WorkDirError::Unusable { path: path.to_owned(), source };
+        DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(unusable)?;
+        let mut lock = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(path.join("lock"))
+            .map_err(unusable)?;
+        if lock.try_lock().is_err() {
+            let mut holder = String::new();
+            let _ = lock.read_to_string(&mut holder);
+            let holder = match holder.trim() {
+                "" => "another run".to_owned(),
+                pid => format!("process {pid}"),
+            };
+            return Err(WorkDirError::InUse { path: path.to_owned(), holder });
+        }
+        lock.set_len(0)
+            .and_then(|()| lock.rewind())
+            .and_then(|()| write!(lock, "{}", std::process::id()))
+            .map_err(unusable)?;
+        Ok(Self { path: path.to_owned(), _lock: lock })
+    }
+
+    /// The directory.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Free space that this user may fill, in bytes.
+    pub(crate) fn free_bytes(&self) -> io::Result<u64> {
+        let space = rustix::fs::statvfs(&self.path)?;
+        Ok(space.f_bavail.saturating_mul(space.f_frsize))
+    }
+
+    /// Whether files here live in memory, where writing them cannot reach a disk.
+    pub(crate) fn in_memory(&self) -> bool {
+        const TMPFS_MAGIC: i64 = 0x0102_1994;
+        #[expect(clippy::useless_conversion, reason = "the type differs between architectures")]
+        rustix::fs::statfs(&self.path)
+            .is_ok_and(|facts| i64::try_from(facts.f_type).is_ok_and(|kind| kind == TMPFS_MAGIC))
+    }
+}
+
+/// Makes a directory for one run; the caller has written it into the journal.
+pub(crate) fn make_run_dir(path: &Path) -> Result<(), WorkDirError> {
+    fs::create_dir(path)
+        .map_err(|source| WorkDirError::Unusable { path: path.to_owned(), source })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_second_run_in_one_directory_is_refused_with_the_holder() {
+        let dir = tempfile::tempdir().unwrap();
+        let first = WorkDir::open(dir.path()).unwrap();
+        let error = WorkDir::open(dir.path()).unwrap_err().to_string();
+        assert!(error.contains(&format!("in use by process {}", std::process::id())), "{error}");
+        drop(first);
+        WorkDir::open(dir.path()).unwrap();
+    }
+
+    #[test]
+    fn an_unusable_directory_names_the_next_step() {
+        let error = WorkDir::open(Path::new("/proc/nowhere")).unwrap_err().to_string();
+        assert!(error.contains("/proc/nowhere") && error.contains("--work-dir"), "{error}");
+    }
+}
