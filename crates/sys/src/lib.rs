@@ -3,3 +3,5 @@
 //! **Invariant:** every function exported here is safe to call with any argument; every `unsafe`
 //! block says why it is sound. Nothing here knows a load, a probe or a run file.
 #![allow(unsafe_code)]
+
+pub mod taskstats;
