@@ -172,3 +172,22 @@ impl FileError {
         Missed { capability: capability.to_owned(), reason: self.to_string() }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pressure_that_is_switched_off_says_so() {
+        const EOPNOTSUPP: i32 = 95;
+        let error = FileError::Io {
+            doing: "read",
+            path: "/proc/pressure/cpu".into(),
+            error: io::Error::from_raw_os_error(EOPNOTSUPP),
+        };
+        let reason = error.missed("psi/cpu").reason;
+        assert!(reason.starts_with("cannot read /proc/pressure/cpu: "), "{reason}");
+        assert!(reason.ends_with("(this kernel has it, but it is switched off)"), "{reason}");
+        assert!(!error.is_not_found());
+    }
+}

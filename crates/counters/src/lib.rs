@@ -27,7 +27,8 @@
 //! | `taskstats` | netlink | `swapin_count`, `swapin_delay_total_ns`, …; the first thread |
 //!
 //! **Invariant:** values are raw, never rates or differences. What cannot be read is absent, never
-//! 0, and stands once in a list of [`model::Missed`] with its path and reason. Reading never fails
+//! 0, and stands once in a list of [`model::Missed`] with its path and reason; its capability is the
+//! source, with the file behind it if the source has several (`psi/irq`). Reading never fails
 //! later on: a file that goes away (a control group is removed, a task ends) only takes its own
 //! counters with it.
 

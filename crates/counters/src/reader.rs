@@ -86,8 +86,9 @@ pub struct Reader {
 impl Reader {
     /// Opens and tries every file; what cannot be opened, read or understood is in the list, once.
     ///
-    /// A file of one version of control groups is not missed when the other version stands in for
-    /// it.
+    /// A source of several files is missed file by file (`psi/irq`), because the others may be
+    /// there. A file of one version of control groups is not missed when the other version stands
+    /// in for it.
     #[must_use]
     pub fn open(sources: &Sources) -> (Self, Vec<Missed>) {
         let memory_on_v1 = sources.cgroup_v1_memory_dir.is_some();
@@ -112,7 +113,7 @@ impl Reader {
                 match CounterFile::open(&dir.join(name), source, *format, &mut reader.buffer) {
                     Ok(file) => reader.files.push(file),
                     Err(error) if optional && error.is_not_found() => {}
-                    Err(error) => missed.push(error.missed(source)),
+                    Err(error) => missed.push(error.missed(&capability(source, name))),
                 }
             }
         }
@@ -131,4 +132,9 @@ impl Reader {
         }
         set
     }
+}
+
+/// What is missed with a file: its source alone, or one part of it.
+fn capability(source: &str, name: &str) -> String {
+    if source == name { source.to_owned() } else { format!("{source}/{name}") }
 }

@@ -32,7 +32,7 @@ fn write(dir: &TempDir, name: &str, text: &str) {
 fn a_machine_with_both_versions_gives_every_source() {
     let (mut reader, missed) = Reader::open(&recorded());
     let [irq] = missed.as_slice() else { panic!("missed more than one: {missed:?}") };
-    assert_eq!(irq.capability, "psi");
+    assert_eq!(irq.capability, "psi/irq");
     assert!(irq.reason.contains("pressure/irq: No such file"), "{}", irq.reason);
     let set = reader.read();
     assert_eq!(
@@ -80,6 +80,7 @@ fn what_cannot_be_had_is_missed_once_and_absent() {
     assert!(reasons[0].starts_with("cannot understand ") && reasons[0].contains("line 1, "));
     assert!(reasons[1].starts_with("cannot read ") && reasons[1].contains("directory"));
     assert_eq!(missed.len(), 2 + 4 + 8, "{missed:?}");
+    assert_eq!((&*missed[1].capability, &*missed[2].capability), ("meminfo", "psi/cpu"));
     assert_eq!(reader.read().into_keys().collect::<Vec<_>>(), ["vmstat"]);
 }
 

@@ -10,7 +10,7 @@ const SCHEDSTAT_COLUMNS: [&str; 3] = ["run_ns", "wait_ns", "timeslices"];
 /// (`wait_ns`), and how often the task was put on a CPU (`timeslices`). Further columns and lines
 /// are skipped.
 ///
-/// Follows `Documentation/scheduler/sched-stats.rst`, section "/proc/<pid>/schedstat".
+/// Follows `Documentation/scheduler/sched-stats.rst`, on the file of one process.
 ///
 /// # Errors
 /// When one of the three columns is missing or is not a number.
