@@ -24,3 +24,4 @@ mod waiter;
 pub use assignment::{Assignment, Freeze};
 pub use histogram::{HistogramError, decode as decode_histogram};
 pub use observer::{AgentError, run};
+pub use waiter::{Waiter, Woken};

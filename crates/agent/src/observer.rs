@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::path::Path;
 
-use counters::{Reader, TaskReader, environment};
+use counters::{Reader, Roots, TaskReader};
 use model::{CounterRecord, CounterSet, Delivered, EndStatus, Header, Line, Missed, Phase};
 use probes::Rhythm;
 use sys::clock::{monotonic_ns, realtime_ns, sleep_until_ns};
@@ -137,8 +137,8 @@ fn header(
     spec.load.params.clone_from(&load_plan.params);
     spec.probe.version = probe_version;
     spec.probe.params.clone_from(&probe_plan.params);
-    let roots = environment::Roots::system(Some(assignment.work_dir.clone()));
-    let (mut facts, facts_missed) = environment::environment(&roots);
+    let roots = Roots::system(Some(assignment.work_dir.clone()));
+    let (mut facts, facts_missed) = counters::environment(&roots);
     facts.extend(assignment.environment.clone());
     missed.extend(facts_missed);
     Header {

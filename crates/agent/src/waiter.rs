@@ -13,7 +13,7 @@ use sys::process::signals;
 
 /// Why a wait ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Woken {
+pub enum Woken {
     /// The descriptor can be read.
     Readable,
     /// A signal came: a child ended, or somebody asks to stop.
@@ -23,14 +23,17 @@ pub(crate) enum Woken {
 }
 
 /// Signals of this process, as something that can be waited for.
-pub(crate) struct Waiter {
+pub struct Waiter {
     wakes: UnixStream,
     stop: Arc<AtomicBool>,
 }
 
 impl Waiter {
     /// Catches SIGTERM, SIGINT, SIGHUP and SIGCHLD from now on.
-    pub(crate) fn new() -> io::Result<Self> {
+    ///
+    /// # Errors
+    /// When the handlers cannot be set.
+    pub fn new() -> io::Result<Self> {
         let (wakes, writer) = UnixStream::pair()?;
         wakes.set_nonblocking(true)?;
         let stop = Arc::new(AtomicBool::new(false));
@@ -43,12 +46,13 @@ impl Waiter {
     }
 
     /// Whether somebody asked this process to stop.
-    pub(crate) fn stop_requested(&self) -> bool {
+    #[must_use]
+    pub fn stop_requested(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
     }
 
     /// Waits until `fd` can be read, a signal comes, or the monotonic clock reads `until_ns`.
-    pub(crate) fn wait(&self, fd: Option<BorrowedFd<'_>>, until_ns: u64) -> Woken {
+    pub fn wait(&self, fd: Option<BorrowedFd<'_>>, until_ns: u64) -> Woken {
         loop {
             if self.drain() {
                 return Woken::Signal;

@@ -111,9 +111,8 @@ pub(crate) fn outstanding(text: &str) -> Vec<Made> {
 /// home directory a folder of this user in `/var/tmp`.
 #[must_use]
 pub fn state_dir() -> PathBuf {
-    let absolute = |name: &str| {
-        std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute())
-    };
+    let absolute =
+        |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     if let Some(state) = absolute("XDG_STATE_HOME") {
         return state.join("thrashlab");
     }

@@ -96,8 +96,7 @@ impl WorkDir {
 
 /// Makes a directory for one run; the caller has written it into the journal.
 pub(crate) fn make_run_dir(path: &Path) -> Result<(), WorkDirError> {
-    fs::create_dir(path)
-        .map_err(|source| WorkDirError::Unusable { path: path.to_owned(), source })
+    fs::create_dir(path).map_err(|source| WorkDirError::Unusable { path: path.to_owned(), source })
 }
 
 #[cfg(test)]

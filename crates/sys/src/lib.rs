@@ -10,3 +10,4 @@ pub mod memory;
 pub mod message_queue;
 pub mod process;
 pub mod swap;
+pub mod taskstats;

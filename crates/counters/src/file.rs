@@ -1,0 +1,193 @@
+//! One counter file that stays open and is read again and again from its beginning.
+//!
+//! **Invariant:** a read allocates only for the values that it returns: the text goes to a buffer
+//! that the caller keeps.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+use model::{CounterSet, Missed};
+
+use crate::parse::{self, ParseError, Values};
+
+/// Size that a buffer begins with, in bytes: most files fit and are read in one call.
+const BUFFER_BYTES: usize = 16 << 10;
+
+/// Size that no counter file reaches, in bytes; a larger one is not a counter file.
+const FILE_BYTES_MAX: usize = 16 << 20;
+
+/// How the text of a file becomes counters.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Format {
+    /// Names and numbers as they stand.
+    Flat,
+    /// Names and numbers, with a prefix before each name.
+    FlatPrefixed(&'static str),
+    /// The version 1 `cpu.stat`, whose two times have no unit in their names.
+    FlatCpuV1,
+    /// `/proc/meminfo`.
+    Colon,
+    /// `/proc/stat`.
+    ProcStat,
+    /// Totals of pressure, with the resource before each name.
+    Pressure(&'static str),
+    /// One number, with this name.
+    Single(&'static str),
+    /// `/proc/PID/schedstat`.
+    Schedstat,
+    /// `/proc/PID/stat`.
+    TaskStat,
+}
+
+impl Format {
+    /// Reads a text in this format.
+    fn parse(self, text: &str) -> Result<Values, ParseError> {
+        match self {
+            Self::Flat => parse::flat_keyed(text),
+            Self::FlatPrefixed(prefix) => parse::flat_keyed(text).map(|it| prefixed(prefix, it)),
+            Self::FlatCpuV1 => parse::flat_keyed(text).map(with_ns),
+            Self::Colon => parse::colon_keyed(text),
+            Self::ProcStat => parse::proc_stat(text),
+            Self::Pressure(resource) => parse::pressure(text).map(|it| prefixed(resource, it)),
+            Self::Single(name) => {
+                parse::single_value(text).map(|value| Values::from([(name.to_owned(), value)]))
+            }
+            Self::Schedstat => parse::schedstat(text),
+            Self::TaskStat => parse::task_stat(text),
+        }
+    }
+}
+
+/// `max` and `events_` make `events_max`.
+fn prefixed(prefix: &str, values: Values) -> Values {
+    values.into_iter().map(|(name, value)| (format!("{prefix}_{name}"), value)).collect()
+}
+
+/// Gives `throttled_time` and `burst_time` their unit, which is ns in version 1 of control groups.
+fn with_ns(values: Values) -> Values {
+    let unit = |name: String| if name.ends_with("_time") { name + "_ns" } else { name };
+    values.into_iter().map(|(name, value)| (unit(name), value)).collect()
+}
+
+/// An open counter file.
+#[derive(Debug)]
+pub(crate) struct CounterFile {
+    file: File,
+    source: &'static str,
+    format: Format,
+}
+
+impl CounterFile {
+    /// Opens a file and reads it once, because some files open and then refuse to be read.
+    pub(crate) fn open(
+        path: &Path,
+        source: &'static str,
+        format: Format,
+        buffer: &mut Vec<u8>,
+    ) -> Result<Self, FileError> {
+        let io_error = |doing| move |error| FileError::Io { doing, path: path.into(), error };
+        let file = File::open(path).map_err(io_error("open"))?;
+        let opened = Self { file, source, format };
+        let length = opened.fill(buffer).map_err(io_error("read"))?;
+        let text = String::from_utf8_lossy(&buffer[..length]);
+        format.parse(&text).map_err(|error| FileError::Parse { path: path.into(), error })?;
+        Ok(opened)
+    }
+
+    /// Reads the file and adds its counters to their source; adds nothing if it cannot be read.
+    pub(crate) fn read_into(&self, buffer: &mut Vec<u8>, set: &mut CounterSet) {
+        let Ok(length) = self.fill(buffer) else { return };
+        let text = String::from_utf8_lossy(&buffer[..length]);
+        let Ok(values) = self.format.parse(&text) else { return };
+        match set.get_mut(self.source) {
+            Some(there) => there.extend(values),
+            None => {
+                set.insert(self.source.to_owned(), values);
+            }
+        }
+    }
+
+    /// The whole file, from its beginning, into the buffer; returns the number of bytes.
+    fn fill(&self, buffer: &mut Vec<u8>) -> io::Result<usize> {
+        buffer.resize(buffer.len().max(BUFFER_BYTES), 0);
+        let mut length = 0;
+        loop {
+            match self.file.read_at(&mut buffer[length..], length as u64) {
+                Ok(0) => return Ok(length),
+                Ok(count) => length += count,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+            if length == buffer.len() {
+                if length >= FILE_BYTES_MAX {
+                    return Err(io::ErrorKind::FileTooLarge.into());
+                }
+                buffer.resize(length * 2, 0);
+            }
+        }
+    }
+}
+
+/// Why a counter file cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum FileError {
+    /// The kernel refused.
+    #[error("cannot {doing} {}: {error}{}", path.display(), hint(error))]
+    Io {
+        /// What was tried: open or read.
+        doing: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// What the kernel said.
+        error: io::Error,
+    },
+    /// The file is not in the format that it should have.
+    #[error("cannot understand {}: {error}", path.display())]
+    Parse {
+        /// The file.
+        path: PathBuf,
+        /// Where and why.
+        error: ParseError,
+    },
+}
+
+/// What an answer of the kernel means here, where its words alone do not tell.
+fn hint(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::Unsupported => " (this kernel has it, but it is switched off)",
+        _ => "",
+    }
+}
+
+impl FileError {
+    /// Whether there is no such file.
+    pub(crate) fn is_not_found(&self) -> bool {
+        matches!(self, Self::Io { error, .. } if error.kind() == io::ErrorKind::NotFound)
+    }
+
+    /// The error as an entry in the list of what was missed.
+    pub(crate) fn missed(&self, capability: &str) -> Missed {
+        Missed { capability: capability.to_owned(), reason: self.to_string() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pressure_that_is_switched_off_says_so() {
+        const EOPNOTSUPP: i32 = 95;
+        let error = FileError::Io {
+            doing: "read",
+            path: "/proc/pressure/cpu".into(),
+            error: io::Error::from_raw_os_error(EOPNOTSUPP),
+        };
+        let reason = error.missed("psi/cpu").reason;
+        assert!(reason.starts_with("cannot read /proc/pressure/cpu: "), "{reason}");
+        assert!(reason.ends_with("(this kernel has it, but it is switched off)"), "{reason}");
+        assert!(!error.is_not_found());
+    }
+}

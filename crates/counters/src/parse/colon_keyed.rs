@@ -1,0 +1,53 @@
+//! Colon keyed files: a name with a colon, a number, and perhaps a unit.
+
+use super::words::{Word, is_name, lines, words};
+use super::{ParseError, Values};
+
+/// Reads a colon keyed file: `/proc/meminfo`.
+///
+/// The unit becomes the end of the name: `MemFree:  1024 kB` is `MemFree_kb` (kB is 1024 bytes
+/// here); a line without a unit keeps its name (`HugePages_Total`, a number of pages).
+///
+/// Follows `Documentation/filesystems/proc.rst`, section "meminfo".
+///
+/// # Errors
+/// When the file is empty, or a line is anything but a name, a colon, a number and a unit.
+pub fn colon_keyed(text: &str) -> Result<Values, ParseError> {
+    let mut pairs = Vec::with_capacity(text.len() / 24);
+    for (number, line) in lines(text) {
+        if line.trim_ascii().is_empty() {
+            continue;
+        }
+        let (name, rest) =
+            line.split_once(':').ok_or_else(|| ParseError::missing(number, "colon"))?;
+        if !is_name(name) {
+            return Err(Word { text: name, line: number, column: 1 }.not_a_name());
+        }
+        let mut words = words(rest, number, name.len() + 1);
+        let value = words.next().ok_or_else(|| ParseError::missing(number, "value"))?.number()?;
+        let key = match words.next() {
+            None => name.to_owned(),
+            Some(unit) if unit.text.bytes().all(|byte| byte.is_ascii_alphabetic()) => {
+                with_unit(name, unit.text)
+            }
+            Some(surplus) => return Err(surplus.surplus()),
+        };
+        if let Some(surplus) = words.next() {
+            return Err(surplus.surplus());
+        }
+        pairs.push((key, value));
+    }
+    if pairs.is_empty() {
+        return Err(ParseError::empty());
+    }
+    Ok(pairs.into_iter().collect())
+}
+
+/// `MemFree` and `kB` make `MemFree_kb`.
+fn with_unit(name: &str, unit: &str) -> String {
+    let mut key = String::with_capacity(name.len() + 1 + unit.len());
+    key.push_str(name);
+    key.push('_');
+    key.extend(unit.chars().map(|c| c.to_ascii_lowercase()));
+    key
+}

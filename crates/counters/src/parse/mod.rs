@@ -1,0 +1,30 @@
+//! The kernel's text formats as pure functions: text in, names and numbers out.
+//!
+//! The kernel writes its counters in a handful of formats (`Documentation/admin-guide/cgroup-v2.rst`,
+//! section "Interface Files", names them), so there is one parser a format, not one a file.
+//!
+//! **Invariant:** no I/O, no panic on any text. Lines and columns that a newer kernel has added are
+//! kept or skipped; anything else that does not fit is an error that says where. An empty file is
+//! an error too, because no kernel writes one here: it must not pass for "no counters".
+
+mod colon_keyed;
+mod cpu_total;
+mod error;
+mod flat_keyed;
+mod pressure;
+mod space_separated;
+mod task_stat;
+mod words;
+
+use std::collections::BTreeMap;
+
+pub use colon_keyed::colon_keyed;
+pub use cpu_total::proc_stat;
+pub use error::{ParseError, Place, Reason};
+pub use flat_keyed::flat_keyed;
+pub use pressure::pressure;
+pub use space_separated::{schedstat, single_value};
+pub use task_stat::task_stat;
+
+/// Names and raw values of one file.
+pub type Values = BTreeMap<String, u64>;

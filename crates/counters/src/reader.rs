@@ -1,0 +1,141 @@
+//! Counters of the machine and of one sandbox, from files that are opened once.
+
+use std::path::PathBuf;
+
+use model::{CounterSet, Missed};
+use serde::{Deserialize, Serialize};
+
+use crate::file::{CounterFile, Format};
+
+/// Where the counters are. A test points these at a folder that looks like the kernel's.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sources {
+    /// Where procfs is mounted; the machine's counters come from here.
+    pub proc_root: PathBuf,
+    /// The machine's pressure files, usually `pressure` in procfs.
+    pub psi_dir: PathBuf,
+    /// The sandbox's directory in the version 2 tree of control groups. On a machine with both
+    /// versions it may hold only some of the files (pressure is there even when the memory
+    /// controller is not).
+    pub cgroup_v2_dir: Option<PathBuf>,
+    /// The sandbox's directory of the version 1 `memory` controller.
+    pub cgroup_v1_memory_dir: Option<PathBuf>,
+    /// The sandbox's directory of the version 1 `cpu` controller.
+    pub cgroup_v1_cpu_dir: Option<PathBuf>,
+    /// The sandbox's directory of the version 1 `cpuacct` controller; may be the same as `cpu`.
+    pub cgroup_v1_cpuacct_dir: Option<PathBuf>,
+}
+
+impl Sources {
+    /// The machine's own counters and no sandbox.
+    #[must_use]
+    pub fn machine(proc_root: impl Into<PathBuf>) -> Self {
+        let proc_root = proc_root.into();
+        Self {
+            psi_dir: proc_root.join("pressure"),
+            proc_root,
+            cgroup_v2_dir: None,
+            cgroup_v1_memory_dir: None,
+            cgroup_v1_cpu_dir: None,
+            cgroup_v1_cpuacct_dir: None,
+        }
+    }
+}
+
+/// A file in a directory of [`Sources`], its source, and its format.
+type Row = (&'static str, &'static str, Format);
+
+const PROC: [Row; 3] = [
+    ("vmstat", "vmstat", Format::Flat),
+    ("stat", "stat", Format::ProcStat),
+    ("meminfo", "meminfo", Format::Colon),
+];
+const PSI: [Row; 4] = [
+    ("cpu", "psi", Format::Pressure("cpu")),
+    ("io", "psi", Format::Pressure("io")),
+    ("memory", "psi", Format::Pressure("memory")),
+    ("irq", "psi", Format::Pressure("irq")),
+];
+const V2_MEMORY: [Row; 4] = [
+    ("memory.stat", "memcg", Format::Flat),
+    ("memory.current", "memcg", Format::Single("current_bytes")),
+    ("memory.swap.current", "memcg", Format::Single("swap_current_bytes")),
+    ("memory.events", "memcg", Format::FlatPrefixed("events")),
+];
+const V2_CPU: [Row; 1] = [("cpu.stat", "cpu_cgroup", Format::Flat)];
+const V2_PRESSURE: [Row; 3] = [
+    ("cpu.pressure", "memcg_psi", Format::Pressure("cpu")),
+    ("io.pressure", "memcg_psi", Format::Pressure("io")),
+    ("memory.pressure", "memcg_psi", Format::Pressure("memory")),
+];
+const V1_MEMORY: [Row; 4] = [
+    ("memory.stat", "memcg", Format::Flat),
+    ("memory.usage_in_bytes", "memcg", Format::Single("usage_in_bytes")),
+    ("memory.max_usage_in_bytes", "memcg", Format::Single("max_usage_in_bytes")),
+    ("memory.failcnt", "memcg", Format::Single("failcnt")),
+];
+const V1_CPU: [Row; 1] = [("cpu.stat", "cpu_cgroup", Format::FlatCpuV1)];
+const V1_CPUACCT: [Row; 1] = [("cpuacct.usage", "cpu_cgroup", Format::Single("usage_ns"))];
+
+/// Open counter files of the machine and of one sandbox.
+#[derive(Debug)]
+pub struct Reader {
+    files: Vec<CounterFile>,
+    buffer: Vec<u8>,
+}
+
+impl Reader {
+    /// Opens and tries every file; what cannot be opened, read or understood is in the list, once.
+    ///
+    /// A source of several files is missed file by file (`psi/irq`), because the others may be
+    /// there. A file of one version of control groups is not missed when the other version stands
+    /// in for it.
+    #[must_use]
+    pub fn open(sources: &Sources) -> (Self, Vec<Missed>) {
+        let memory_on_v1 = sources.cgroup_v1_memory_dir.is_some();
+        let cpu_on_v1 =
+            sources.cgroup_v1_cpu_dir.is_some() || sources.cgroup_v1_cpuacct_dir.is_some();
+        let v2 = sources.cgroup_v2_dir.as_ref();
+        let tables: [(Option<&PathBuf>, &[Row], bool); 8] = [
+            (Some(&sources.proc_root), &PROC, false),
+            (Some(&sources.psi_dir), &PSI, false),
+            (v2, &V2_MEMORY, memory_on_v1),
+            (v2, &V2_CPU, cpu_on_v1),
+            (v2, &V2_PRESSURE, false),
+            (sources.cgroup_v1_memory_dir.as_ref(), &V1_MEMORY, false),
+            (sources.cgroup_v1_cpu_dir.as_ref(), &V1_CPU, false),
+            (sources.cgroup_v1_cpuacct_dir.as_ref(), &V1_CPUACCT, false),
+        ];
+        let mut reader = Self { files: Vec::new(), buffer: Vec::new() };
+        let mut missed = Vec::new();
+        for (dir, rows, optional) in tables {
+            let Some(dir) = dir else { continue };
+            for (name, source, format) in rows {
+                match CounterFile::open(&dir.join(name), source, *format, &mut reader.buffer) {
+                    Ok(file) => reader.files.push(file),
+                    Err(error) if optional && error.is_not_found() => {}
+                    Err(error) => missed.push(error.missed(&capability(source, name))),
+                }
+            }
+        }
+        (reader, missed)
+    }
+
+    /// Reads every open file once, in the order of the table of sources.
+    ///
+    /// Never fails: counters of a file that cannot be read any more are absent, and so is a source
+    /// without counters.
+    #[must_use]
+    pub fn read(&mut self) -> CounterSet {
+        let mut set = CounterSet::new();
+        for file in &self.files {
+            file.read_into(&mut self.buffer, &mut set);
+        }
+        set
+    }
+}
+
+/// What is missed with a file: its source alone, or one part of it.
+fn capability(source: &str, name: &str) -> String {
+    if source == name { source.to_owned() } else { format!("{source}/{name}") }
+}

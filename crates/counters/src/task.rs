@@ -1,0 +1,193 @@
+//! Counters of one task: scheduling, faults and CPU time, and what it has waited for.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use model::{CounterSet, Missed};
+use sys::taskstats::{DelayAccounting, Taskstats};
+
+use crate::file::{CounterFile, Format};
+use crate::parse::{self, Values};
+
+/// Name of the source that comes over netlink.
+const TASKSTATS: &str = "taskstats";
+/// Name of the source in `/proc/PID/stat`.
+const TASK_STAT: &str = "task_stat";
+
+/// Whether delays are counted for tasks that are started from now on (the sysctl
+/// `kernel.task_delayacct`); `None` if this kernel has no such switch: it is older than 5.14, or
+/// was built without `CONFIG_TASK_DELAY_ACCT`.
+///
+/// Follows `Documentation/admin-guide/sysctl/kernel.rst`.
+#[must_use]
+pub fn delay_accounting_enabled(proc_root: &Path) -> Option<bool> {
+    match fs::read_to_string(proc_root.join("sys/kernel/task_delayacct")).ok()?.trim_ascii() {
+        "0" => Some(false),
+        "1" => Some(true),
+        _ => None,
+    }
+}
+
+/// Open counters of one task.
+///
+/// `task_stat` is of the whole process; `schedstat` and `taskstats` are of one thread, the one
+/// whose number is the process id.
+#[derive(Debug)]
+pub struct TaskReader {
+    files: Vec<CounterFile>,
+    buffer: Vec<u8>,
+    pid: u32,
+    /// Open only while delays are counted.
+    taskstats: Option<Taskstats>,
+}
+
+impl TaskReader {
+    /// Opens and tries the counters of a task; what cannot be had is in the list, once.
+    ///
+    /// `taskstats` is left out when delays are switched off, since the kernel then answers with
+    /// zeros. It also answers with zeros for a task that was started before they were switched
+    /// on, which nobody can tell from here: switch them on first.
+    ///
+    /// `taskstats` comes from the running kernel, whatever `proc_root` is.
+    #[must_use]
+    pub fn open(proc_root: &Path, pid: u32) -> (Self, Vec<Missed>) {
+        let mut reader = Self { files: Vec::new(), buffer: Vec::new(), pid, taskstats: None };
+        let mut missed = Vec::new();
+        let dir = proc_root.join(pid.to_string());
+        if counts_nothing(proc_root) {
+            missed.push(Missed {
+                capability: "schedstat".to_owned(),
+                reason: format!(
+                    "{} is all zeros: this kernel does not count (CONFIG_SCHED_INFO)",
+                    proc_root.join("self/schedstat").display()
+                ),
+            });
+        } else {
+            reader.add(&dir.join("schedstat"), "schedstat", Format::Schedstat, &mut missed);
+        }
+        reader.add(&dir.join("stat"), TASK_STAT, Format::TaskStat, &mut missed);
+        match open_taskstats(delay_accounting_enabled(proc_root), pid) {
+            Ok(taskstats) => reader.taskstats = Some(taskstats),
+            Err(reason) => missed.push(Missed { capability: TASKSTATS.to_owned(), reason }),
+        }
+        (reader, missed)
+    }
+
+    /// Opens one file, or says why not.
+    fn add(&mut self, path: &Path, source: &'static str, format: Format, missed: &mut Vec<Missed>) {
+        match CounterFile::open(path, source, format, &mut self.buffer) {
+            Ok(file) => self.files.push(file),
+            Err(error) => missed.push(error.missed(source)),
+        }
+    }
+
+    /// Reads every counter of the task once.
+    ///
+    /// Never fails: when the task has ended, the set is empty, even if its number is in use again.
+    #[must_use]
+    pub fn read(&mut self) -> CounterSet {
+        let mut set = CounterSet::new();
+        for file in &self.files {
+            file.read_into(&mut self.buffer, &mut set);
+        }
+        // The open files are bound to the task itself, but netlink only knows its number.
+        let ended = !self.files.is_empty() && set.is_empty();
+        if ended {
+            return set;
+        }
+        match &mut self.taskstats {
+            Some(taskstats) => {
+                if let Ok(delays) = taskstats.read(self.pid) {
+                    set.insert(TASKSTATS.to_owned(), delay_values(&delays));
+                }
+            }
+            None => {
+                // Delay accounting is what counts these ticks; without it they would be 0.
+                if let Some(values) = set.get_mut(TASK_STAT) {
+                    values.remove("blkio_delay_ticks");
+                }
+            }
+        }
+        set
+    }
+}
+
+/// Whether this very process, which has surely run, has no time in its `schedstat`.
+fn counts_nothing(proc_root: &Path) -> bool {
+    fs::read_to_string(proc_root.join("self/schedstat"))
+        .ok()
+        .and_then(|text| parse::schedstat(&text).ok())
+        .is_some_and(|values| values.values().all(|value| *value == 0))
+}
+
+/// Connects to taskstats and tries it on a task, or says why its delays cannot be had.
+fn open_taskstats(enabled: Option<bool>, pid: u32) -> Result<Taskstats, String> {
+    if enabled == Some(false) {
+        return Err("kernel.task_delayacct is 0: delays are not counted; switch it on before the \
+             task is started (sysctl kernel.task_delayacct=1)"
+            .to_owned());
+    }
+    let mut taskstats = Taskstats::open().map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => {
+            format!("netlink family TASKSTATS: {error}: this kernel lacks CONFIG_TASKSTATS")
+        }
+        _ => format!("netlink family TASKSTATS: {error}"),
+    })?;
+    let delays = taskstats.read(pid).map_err(|error| match error.kind() {
+        io::ErrorKind::PermissionDenied => {
+            format!("taskstats of process {pid}: {error}: needs CAP_NET_ADMIN")
+        }
+        _ => format!("taskstats of process {pid}: {error}"),
+    })?;
+    // Without the switch, only a count that cannot be 0 tells whether the kernel counts at all.
+    if enabled.is_none() && delays.cpu_count.unwrap_or(0) == 0 {
+        return Err(format!(
+            "taskstats of process {pid} says that it never ran: this kernel does not count delays \
+             (no CONFIG_TASK_DELAY_ACCT, or booted with nodelayacct)"
+        ));
+    }
+    Ok(taskstats)
+}
+
+/// The fields that this kernel has, by name.
+fn delay_values(delays: &DelayAccounting) -> Values {
+    [
+        ("cpu_count", delays.cpu_count),
+        ("cpu_delay_total_ns", delays.cpu_delay_total_ns),
+        ("blkio_count", delays.blkio_count),
+        ("blkio_delay_total_ns", delays.blkio_delay_total_ns),
+        ("swapin_count", delays.swapin_count),
+        ("swapin_delay_total_ns", delays.swapin_delay_total_ns),
+        ("freepages_count", delays.freepages_count),
+        ("freepages_delay_total_ns", delays.freepages_delay_total_ns),
+        ("thrashing_count", delays.thrashing_count),
+        ("thrashing_delay_total_ns", delays.thrashing_delay_total_ns),
+        ("compact_count", delays.compact_count),
+        ("compact_delay_total_ns", delays.compact_delay_total_ns),
+        ("wpcopy_count", delays.wpcopy_count),
+        ("wpcopy_delay_total_ns", delays.wpcopy_delay_total_ns),
+        ("irq_count", delays.irq_count),
+        ("irq_delay_total_ns", delays.irq_delay_total_ns),
+    ]
+    .into_iter()
+    .filter_map(|(name, value)| Some((name.to_owned(), value?)))
+    .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn absent_delays_are_absent() {
+        let delays = DelayAccounting { swapin_count: Some(0), ..DelayAccounting::default() };
+        assert_eq!(delay_values(&delays), Values::from([("swapin_count".to_owned(), 0)]));
+    }
+
+    #[test]
+    fn delays_that_are_off_say_how_to_switch_them_on() {
+        let reason = open_taskstats(Some(false), 1).unwrap_err();
+        assert!(reason.starts_with("kernel.task_delayacct is 0: "), "{reason}");
+    }
+}

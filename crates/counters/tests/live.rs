@@ -1,0 +1,49 @@
+//! Readers on the running kernel, whatever it has: nothing fails, and what is absent has a reason.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use counters::{Reader, Roots, Sources, TaskReader, environment};
+use sys::taskstats::Taskstats;
+
+#[test]
+fn the_machine_has_counters_or_reasons() {
+    let (mut reader, missed) = Reader::open(&Sources::machine("/proc"));
+    let first = reader.read();
+    let second = reader.read();
+    for source in ["vmstat", "stat", "meminfo", "psi"] {
+        let reason = missed.iter().any(|missed| missed.capability.starts_with(source));
+        assert!(first.contains_key(source) || reason, "{source}: neither counters nor reason");
+    }
+    assert_eq!(first.keys().collect::<Vec<_>>(), second.keys().collect::<Vec<_>>());
+    if let (Some(first), Some(second)) = (first.get("stat"), second.get("stat")) {
+        assert!(second["ctxt"] >= first["ctxt"]);
+    }
+    let (facts, _) = environment(&Roots::system(Some(std::env::temp_dir())));
+    assert!(facts.contains_key("kernel"), "{facts:?}");
+}
+
+#[test]
+fn a_task_that_ended_has_no_counters() {
+    let mut child =
+        Command::new("cat").stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+    let (mut reader, _) = TaskReader::open(Path::new("/proc"), child.id());
+    assert!(reader.read()["task_stat"]["threads"] >= 1);
+    drop(child.stdin.take());
+    child.wait().unwrap();
+    assert!(reader.read().is_empty());
+}
+
+#[test]
+fn taskstats_answers_or_says_why_not() {
+    let Ok(mut taskstats) = Taskstats::open() else { return };
+    match taskstats.read(std::process::id()) {
+        Ok(delays) => {
+            assert!(delays.version >= 1);
+            assert!(delays.cpu_count.is_some());
+            let gone = taskstats.read(u32::MAX >> 1).unwrap_err();
+            assert_eq!(gone.raw_os_error(), Some(3), "no such process: {gone}");
+        }
+        Err(error) => assert_eq!(error.kind(), std::io::ErrorKind::PermissionDenied, "{error}"),
+    }
+}

@@ -1,0 +1,180 @@
+//! The agent's process: started, listened to, asked to stop, and made an end of.
+
+use std::io::{self, Read, Write};
+use std::os::fd::AsFd;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use agent::{Assignment, Waiter, Woken};
+use model::{EndStatus, RunEncoder};
+use sys::clock::monotonic_ns;
+use sys::process::{signal, signals, spawn_bound};
+
+/// Name of the hidden command that runs the agent.
+const COMMAND: &str = "__agent";
+/// How long the agent may take to end after it was asked to, in ns.
+const STOP_NS: u64 = 3_000_000_000;
+/// Time that a run may take beyond its schedule before it is taken for stuck, in ns.
+const GRACE_NS: u64 = 60_000_000_000;
+
+/// How a run came to its end, as seen from outside.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outcome {
+    /// The status of the run's `end` line.
+    pub status: EndStatus,
+    /// Why there is nothing or less than intended, if the agent died or refused.
+    pub death: Option<AgentDeath>,
+}
+
+/// What is known of an agent that ended without an `end` line of its own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AgentDeath {
+    /// Whether it refused before it wrote anything (a load that cannot run here).
+    pub refused: bool,
+    /// What it said, or how it ended.
+    pub reason: String,
+}
+
+/// A running agent; killed and reaped when dropped.
+pub(crate) struct AgentProcess {
+    child: Child,
+}
+
+impl AgentProcess {
+    /// Starts the agent and gives it its assignment.
+    ///
+    /// # Errors
+    /// When this program cannot be started again.
+    pub(crate) fn start(program: &Path, assignment: &Assignment) -> io::Result<Self> {
+        let mut command = Command::new(program);
+        command.arg(COMMAND).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut agent = Self { child: spawn_bound(&mut command)? };
+        let text = serde_json::to_vec(assignment).map_err(io::Error::other)?;
+        if let Some(mut input) = agent.child.stdin.take() {
+            input.write_all(&text)?;
+        }
+        Ok(agent)
+    }
+
+    /// The agent's process number.
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Passes the agent's lines on until it ends; adds an `end` line if it could not.
+    ///
+    /// # Errors
+    /// When a line cannot be passed on (the disk of the results is full).
+    pub(crate) fn listen(
+        &mut self,
+        assignment: &Assignment,
+        waiter: &Waiter,
+        sink: &mut dyn FnMut(&[u8]) -> io::Result<()>,
+    ) -> io::Result<Outcome> {
+        let start_ns = monotonic_ns();
+        let mut lines = Lines::default();
+        let mut deadline_ns = start_ns + longest_ns(assignment);
+        let mut asked = false;
+        let mut output = self.child.stdout.take().ok_or_else(|| io::Error::other("no output"))?;
+        loop {
+            if waiter.stop_requested() && !asked {
+                asked = true;
+                signal(self.pid(), signals::TERM)?;
+                deadline_ns = monotonic_ns() + STOP_NS;
+            }
+            match waiter.wait(Some(output.as_fd()), deadline_ns) {
+                Woken::Signal => {}
+                Woken::Time => break,
+                Woken::Readable => {
+                    let mut bytes = [0; 65536];
+                    match output.read(&mut bytes) {
+                        Ok(0) => break,
+                        Ok(count) => lines.push(&bytes[..count], sink)?,
+                        Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                        Err(error) => return Err(error),
+                    }
+                }
+            }
+        }
+        self.conclude(&lines, asked, monotonic_ns() - start_ns, sink)
+    }
+
+    /// Reaps the agent and says how it ended.
+    fn conclude(
+        &mut self,
+        lines: &Lines,
+        asked: bool,
+        elapsed_ns: u64,
+        sink: &mut dyn FnMut(&[u8]) -> io::Result<()>,
+    ) -> io::Result<Outcome> {
+        // An agent that closed its output is ending; one that is stuck is not waited for.
+        signal(self.pid(), signals::TERM)?;
+        if !lines.ended {
+            signal(self.pid(), signals::KILL)?;
+        }
+        let mut said = String::new();
+        if let Some(errors) = self.child.stderr.take() {
+            let _ = errors.take(4096).read_to_string(&mut said);
+        }
+        let exit = self.child.wait()?;
+        if let Some(status) = lines.status {
+            return Ok(Outcome { status, death: None });
+        }
+        let status = if asked { EndStatus::Interrupted } else { EndStatus::Killed };
+        if lines.written {
+            sink(lines.encoder.end(elapsed_ns, status).as_bytes())?;
+        }
+        let said = said.trim().to_owned();
+        let reason = if said.is_empty() { format!("the agent ended: {exit}") } else { said };
+        Ok(Outcome { status, death: Some(AgentDeath { refused: !lines.written, reason }) })
+    }
+}
+
+impl Drop for AgentProcess {
+    fn drop(&mut self) {
+        let _ = signal(self.child.id(), signals::KILL);
+        let _ = self.child.wait();
+    }
+}
+
+/// The longest time that a run may take, in ns.
+fn longest_ns(assignment: &Assignment) -> u64 {
+    let timing = &assignment.spec.timing;
+    let schedule_ns = timing.interval_ns.saturating_mul(u64::from(timing.points));
+    [timing.warmup_ns, timing.timeout_ns, GRACE_NS]
+        .iter()
+        .fold(schedule_ns, |sum, part| sum.saturating_add(*part))
+}
+
+/// The agent's output, cut into whole lines; a line that is cut off is never passed on.
+#[derive(Default)]
+struct Lines {
+    rest: Vec<u8>,
+    encoder: RunEncoder,
+    written: bool,
+    ended: bool,
+    status: Option<EndStatus>,
+}
+
+impl Lines {
+    fn push(
+        &mut self,
+        bytes: &[u8],
+        sink: &mut dyn FnMut(&[u8]) -> io::Result<()>,
+    ) -> io::Result<()> {
+        self.rest.extend_from_slice(bytes);
+        let Some(last) = self.rest.iter().rposition(|byte| *byte == b'\n') else { return Ok(()) };
+        let rest = self.rest.split_off(last + 1);
+        let whole = std::mem::replace(&mut self.rest, rest);
+        for line in whole.split_inclusive(|byte| *byte == b'\n') {
+            self.encoder.foreign(line);
+            self.written = true;
+            if let Ok(model::Line::End(end)) = model::Line::parse(&String::from_utf8_lossy(line)) {
+                self.ended = true;
+                self.status = Some(end.status);
+            }
+            sink(line)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,270 @@
+//! The sandbox: control groups that confine memory and, if asked, CPU time and processes.
+//!
+//! Version 2 is used where it offers the memory controller, in the nearest directory above this
+//! process that is open to it; otherwise version 1. On a hybrid system a version 2 group without
+//! controllers is added, for its pressure files.
+
+use std::fs::{self, OpenOptions};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use counters::Sources;
+use model::{Missed, SandboxSpec};
+
+use crate::journal::{Journal, Made};
+use crate::mounts::Hierarchies;
+use crate::sweep::remove;
+
+/// Period over which CPU time is limited, in µs (the kernel's default).
+const PERIOD_US: u64 = 100_000;
+
+/// A sandbox that cannot be made: what was tried and what the system answered.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "no sandbox: {}; run as root, or under a delegated control group: \
+     systemd-run --user --scope -p Delegate=yes thrashlab …",
+    tried.join("; ")
+)]
+pub struct SandboxError {
+    tried: Vec<String>,
+}
+
+/// A sandbox; the groups are removed when [`Sandbox::remove`] is called.
+#[derive(Debug)]
+pub(crate) struct Sandbox {
+    groups: Vec<PathBuf>,
+    /// Files into which a process writes `0` to enter.
+    pub(crate) enter: Vec<PathBuf>,
+    /// Where its counters are read.
+    pub(crate) sources: Sources,
+    /// What it could not have.
+    pub(crate) missed: Vec<Missed>,
+    /// Whether its processes may swap, where swap exists.
+    pub(crate) may_swap: bool,
+}
+
+impl Sandbox {
+    /// Makes a sandbox of a name that no other group has.
+    pub(crate) fn make(
+        spec: &SandboxSpec,
+        name: &str,
+        journal: &mut Journal,
+    ) -> Result<Self, SandboxError> {
+        let failed = |reason: String| SandboxError { tried: vec![reason] };
+        let hierarchies = Hierarchies::read().map_err(|error| failed(error.to_string()))?;
+        let mut maker = Maker {
+            name,
+            journal,
+            made: Self {
+                groups: Vec::new(),
+                enter: Vec::new(),
+                sources: Sources::machine("/proc"),
+                missed: Vec::new(),
+                may_swap: true,
+            },
+        };
+        let mut tried = Vec::new();
+        for version in [Maker::version_2, Maker::version_1] {
+            match version(&mut maker, &hierarchies, spec) {
+                Ok(()) => return Ok(maker.made),
+                Err(reason) => {
+                    tried.push(reason);
+                    maker.undo();
+                }
+            }
+        }
+        Err(SandboxError { tried })
+    }
+
+    /// Kills what is still inside and removes the groups.
+    pub(crate) fn remove(&mut self, journal: &mut Journal) -> io::Result<()> {
+        while let Some(path) = self.groups.pop() {
+            let made = Made::Cgroup { path };
+            remove(&made)?;
+            journal.gone(made)?;
+        }
+        Ok(())
+    }
+}
+
+/// A sandbox under way.
+struct Maker<'a> {
+    name: &'a str,
+    journal: &'a mut Journal,
+    made: Sandbox,
+}
+
+impl Maker<'_> {
+    fn undo(&mut self) {
+        // What cannot be removed stays in the journal for the next start.
+        let _ = self.made.remove(self.journal);
+        self.made.enter.clear();
+        self.made.missed.clear();
+        self.made.sources = Sources::machine("/proc");
+    }
+
+    fn version_2(&mut self, found: &Hierarchies, spec: &SandboxSpec) -> Result<(), String> {
+        let v2 = found.v2.as_ref().ok_or("control groups version 2 are not mounted")?;
+        let mut wanted = vec!["memory"];
+        wanted.extend(spec.cpus_milli.map(|_| "cpu"));
+        wanted.extend(spec.processes.map(|_| "pids"));
+        let parent = v2_parent(&v2.own_dir, &v2.mount_dir, &wanted)?;
+        let dir = self.make_group(&parent)?;
+        set(&dir, "memory.max", &spec.memory_bytes.to_string())?;
+        if let Some(cpus_milli) = spec.cpus_milli {
+            let quota_us = PERIOD_US * cpus_milli / 1000;
+            set(&dir, "cpu.max", &format!("{quota_us} {PERIOD_US}"))?;
+        }
+        if let Some(processes) = spec.processes {
+            set(&dir, "pids.max", &processes.to_string())?;
+        }
+        self.made.may_swap =
+            fs::read_to_string(dir.join("memory.swap.max")).is_ok_and(|text| text.trim() != "0");
+        self.made.sources.cgroup_v2_dir = Some(dir);
+        Ok(())
+    }
+
+    fn version_1(&mut self, found: &Hierarchies, spec: &SandboxSpec) -> Result<(), String> {
+        let memory = self.v1_group(found, "memory")?;
+        set(&memory, "memory.limit_in_bytes", &spec.memory_bytes.to_string())?;
+        self.made.may_swap = fs::read_to_string(memory.join("memory.swappiness"))
+            .is_ok_and(|text| text.trim() != "0");
+        self.made.sources.cgroup_v1_memory_dir = Some(memory);
+        if let Some(cpus_milli) = spec.cpus_milli {
+            let cpu = self.v1_group(found, "cpu")?;
+            set(&cpu, "cpu.cfs_period_us", &PERIOD_US.to_string())?;
+            set(&cpu, "cpu.cfs_quota_us", &(PERIOD_US * cpus_milli / 1000).to_string())?;
+            self.made.sources.cgroup_v1_cpu_dir = Some(cpu);
+        }
+        if let Some(processes) = spec.processes {
+            let pids = self.v1_group(found, "pids")?;
+            set(&pids, "pids.max", &processes.to_string())?;
+        }
+        match self.v1_group(found, "cpuacct") {
+            Ok(dir) => self.made.sources.cgroup_v1_cpuacct_dir = Some(dir),
+            Err(reason) => self.miss("cpu_cgroup", reason),
+        }
+        let pressure = found.v2.as_ref().ok_or_else(|| "version 2 is not mounted".to_owned());
+        match pressure.and_then(|v2| self.make_group(&v2.mount_dir)) {
+            Ok(dir) => self.made.sources.cgroup_v2_dir = Some(dir),
+            Err(reason) => self.miss("memcg_psi", reason),
+        }
+        Ok(())
+    }
+
+    fn miss(&mut self, capability: &str, reason: String) {
+        self.made.missed.push(Missed { capability: capability.to_owned(), reason });
+    }
+
+    /// A version 1 group of a controller; one that is mounted together with another controller
+    /// shares its group.
+    fn v1_group(&mut self, found: &Hierarchies, controller: &str) -> Result<PathBuf, String> {
+        let hierarchy = found
+            .v1(controller)
+            .ok_or_else(|| format!("the version 1 controller {controller} is not mounted"))?;
+        let shared = hierarchy.own_dir.join(self.name);
+        if self.made.groups.contains(&shared) {
+            return Ok(shared);
+        }
+        self.make_group(&hierarchy.own_dir)
+    }
+
+    /// Makes a group and notes how to enter it.
+    fn make_group(&mut self, parent: &Path) -> Result<PathBuf, String> {
+        let dir = parent.join(self.name);
+        let failed = |error: io::Error| format!("make {}: {error}", dir.display());
+        self.journal.made(Made::Cgroup { path: dir.clone() }).map_err(failed)?;
+        fs::create_dir(&dir).map_err(failed)?;
+        self.made.groups.push(dir.clone());
+        self.made.enter.push(dir.join("cgroup.procs"));
+        Ok(dir)
+    }
+}
+
+fn set(dir: &Path, file: &str, value: &str) -> Result<(), String> {
+    let path = dir.join(file);
+    fs::write(&path, value).map_err(|error| format!("write {value} to {}: {error}", path.display()))
+}
+
+/// The nearest directory, from this process's own group upwards, whose children have the wanted
+/// controllers, and into whose children this process may move its own.
+fn v2_parent(own_dir: &Path, mount_dir: &Path, wanted: &[&str]) -> Result<PathBuf, String> {
+    let mut reason = String::new();
+    for dir in own_dir.ancestors().take_while(|dir| dir.starts_with(mount_dir)) {
+        match offers(dir, wanted, dir == mount_dir).and_then(|()| may_move_within(dir)) {
+            Ok(()) => return Ok(dir.to_owned()),
+            Err(why) => reason = why,
+        }
+    }
+    Err(format!("version 2: {reason}"))
+}
+
+/// Whether children of a directory have the wanted controllers. In the root of the hierarchy they
+/// are switched on if need be; elsewhere this would fail as long as processes live there.
+fn offers(dir: &Path, wanted: &[&str], is_root: bool) -> Result<(), String> {
+    let path = dir.join("cgroup.subtree_control");
+    let on = |path: &Path| {
+        let text = fs::read_to_string(path).unwrap_or_default();
+        wanted.iter().all(|name| text.split_whitespace().any(|word| word == *name))
+    };
+    if on(&path) {
+        return Ok(());
+    }
+    let possible = on(&dir.join("cgroup.controllers"));
+    if possible && is_root {
+        let request: String = wanted.iter().map(|name| format!("+{name} ")).collect();
+        fs::write(&path, request.trim())
+            .map_err(|error| format!("switch on {wanted:?} in {}: {error}", path.display()))?;
+        return Ok(());
+    }
+    Err(format!("{} does not give {wanted:?} to its children", dir.display()))
+}
+
+/// Whether processes may be moved below a directory: the kernel asks for the right to write its
+/// `cgroup.procs`.
+fn may_move_within(dir: &Path) -> Result<(), String> {
+    let path = dir.join("cgroup.procs");
+    match OpenOptions::new().write(true).open(&path) {
+        Ok(_) => Ok(()),
+        Err(error) => Err(format!("{} is not open to this user: {error}", path.display())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tree() -> (tempfile::TempDir, PathBuf) {
+        let root = tempfile::tempdir().unwrap();
+        let own = root.path().join("user.slice/session.scope");
+        fs::create_dir_all(&own).unwrap();
+        for dir in own.ancestors().take(3) {
+            fs::write(dir.join("cgroup.controllers"), "cpu memory pids\n").unwrap();
+            fs::write(dir.join("cgroup.subtree_control"), "").unwrap();
+            fs::write(dir.join("cgroup.procs"), "").unwrap();
+        }
+        (root, own)
+    }
+
+    #[test]
+    fn the_nearest_directory_that_gives_the_controllers_is_taken() {
+        let (root, own) = tree();
+        let slice = root.path().join("user.slice");
+        fs::write(slice.join("cgroup.subtree_control"), "memory pids\n").unwrap();
+        assert_eq!(v2_parent(&own, root.path(), &["memory"]).unwrap(), slice);
+        // The CPU controller is missing there, so only the root is left, which switches it on.
+        assert_eq!(v2_parent(&own, root.path(), &["memory", "cpu"]).unwrap(), root.path());
+        let written = fs::read_to_string(root.path().join("cgroup.subtree_control")).unwrap();
+        assert_eq!(written, "+memory +cpu");
+    }
+
+    #[test]
+    fn without_the_controller_the_reason_is_named() {
+        let (root, own) = tree();
+        for dir in own.ancestors().take(3) {
+            fs::write(dir.join("cgroup.controllers"), "hugetlb\n").unwrap();
+        }
+        let reason = v2_parent(&own, root.path(), &["memory"]).unwrap_err();
+        assert!(reason.contains("does not give [\"memory\"]"), "{reason}");
+    }
+}

@@ -1,0 +1,136 @@
+//! Where the control-group hierarchies are mounted, and where this process stands in them.
+
+use std::path::{Path, PathBuf};
+
+/// One mounted hierarchy.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Hierarchy {
+    /// Directory of this process's own group, or of the mount if that is not visible.
+    pub(crate) own_dir: PathBuf,
+    /// Directory of the mount.
+    pub(crate) mount_dir: PathBuf,
+}
+
+/// The hierarchies that matter.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Hierarchies {
+    /// Version 2.
+    pub(crate) v2: Option<Hierarchy>,
+    /// Version 1, by controller (`memory`, `cpu`, `cpuacct`, `pids`).
+    pub(crate) v1: Vec<(String, Hierarchy)>,
+}
+
+impl Hierarchies {
+    /// The hierarchies of the running system.
+    pub(crate) fn read() -> std::io::Result<Self> {
+        let mounts = std::fs::read_to_string("/proc/self/mountinfo")?;
+        let groups = std::fs::read_to_string("/proc/self/cgroup")?;
+        Ok(Self::parse(&mounts, &groups))
+    }
+
+    /// The hierarchy of a version 1 controller.
+    pub(crate) fn v1(&self, controller: &str) -> Option<&Hierarchy> {
+        self.v1.iter().find(|(name, _)| name == controller).map(|(_, hierarchy)| hierarchy)
+    }
+
+    /// Reads `/proc/self/mountinfo` and `/proc/self/cgroup` (formats: proc(5), cgroups(7)).
+    /// Lines that are not understood are skipped: they are somebody else's mounts.
+    fn parse(mounts: &str, groups: &str) -> Self {
+        let mut found = Self::default();
+        for line in mounts.lines() {
+            let Some((before, after)) = line.split_once(" - ") else { continue };
+            let fields: Vec<&str> = before.split(' ').collect();
+            let mut tail = after.split(' ');
+            let (Some(root), Some(mount), Some(kind)) = (fields.get(3), fields.get(4), tail.next())
+            else {
+                continue;
+            };
+            let mount_dir = PathBuf::from(unescaped(mount));
+            let hierarchy = |group: Option<&str>| Hierarchy {
+                own_dir: own_dir(&mount_dir, Path::new(&unescaped(root)), group),
+                mount_dir: mount_dir.clone(),
+            };
+            match kind {
+                "cgroup2" if found.v2.is_none() => {
+                    found.v2 = Some(hierarchy(group_of(groups, "")));
+                }
+                "cgroup" => {
+                    for controller in tail.nth(1).unwrap_or("").split(',') {
+                        if ["memory", "cpu", "cpuacct", "pids"].contains(&controller) {
+                            let group = group_of(groups, controller);
+                            found.v1.push((controller.to_owned(), hierarchy(group)));
+                        }
+                    }
+                }
+                _ => {}
+            }
+        }
+        found
+    }
+}
+
+/// The path of this process's group for a controller (`""`: version 2).
+fn group_of<'a>(groups: &'a str, controller: &str) -> Option<&'a str> {
+    groups.lines().find_map(|line| {
+        let mut fields = line.splitn(3, ':').skip(1);
+        let controllers = fields.next()?;
+        let matches = controllers.split(',').any(|name| name == controller);
+        if matches { fields.next() } else { None }
+    })
+}
+
+/// The directory of a group under a mount whose root is `root`. In a container the group's path
+/// may lie outside the mount: then the mount itself is the best that can be seen.
+fn own_dir(mount_dir: &Path, root: &Path, group: Option<&str>) -> PathBuf {
+    let relative = group
+        .map(Path::new)
+        .and_then(|group| group.strip_prefix(root).or_else(|_| group.strip_prefix("/")).ok());
+    let dir = relative.map_or_else(|| mount_dir.to_owned(), |relative| mount_dir.join(relative));
+    if dir.is_dir() { dir } else { mount_dir.to_owned() }
+}
+
+/// A path of mountinfo, whose spaces, tabs, newlines and backslashes are octal escapes.
+fn unescaped(text: &str) -> String {
+    [("\\040", " "), ("\\011", "\t"), ("\\012", "\n"), ("\\134", "\\")]
+        .iter()
+        .fold(text.to_owned(), |text, (from, to)| text.replace(from, to))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MOUNTS: &str = "\
+25 30 0:22 / /proc rw,nosuid shared:5 - proc proc rw
+36 32 0:31 / /tmp/does\\040not/exist rw - cgroup cgroup rw,memory
+37 32 0:32 / /cpu,acct rw shared:9 - cgroup cgroup rw,cpu,cpuacct
+38 32 0:33 /box /v2 rw - cgroup2 cgroup2 rw,nsdelegate
+garbage";
+
+    #[test]
+    fn hierarchies_are_found_by_controller() {
+        let groups = "5:memory:/a\n4:cpu,cpuacct:/b\n0::/box/c\n";
+        let found = Hierarchies::parse(MOUNTS, groups);
+        assert_eq!(found.v2.unwrap().mount_dir, Path::new("/v2"));
+        let names: Vec<&str> = found.v1.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(names, ["memory", "cpu", "cpuacct"]);
+        assert_eq!(found.v1[0].1.own_dir, Path::new("/tmp/does not/exist"));
+    }
+
+    #[test]
+    fn a_group_is_looked_up_below_the_root_of_its_mount() {
+        let mount = tempfile::tempdir().unwrap();
+        std::fs::create_dir(mount.path().join("c")).unwrap();
+        let dir = own_dir(mount.path(), Path::new("/box"), Some("/box/c"));
+        assert_eq!(dir, mount.path().join("c"));
+        let hidden = own_dir(mount.path(), Path::new("/box"), Some("/elsewhere"));
+        assert_eq!(hidden, mount.path());
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_text_is_read(mounts in ".{0,200}", groups in ".{0,80}") {
+            let _ = Hierarchies::parse(&mounts, &groups);
+        }
+    }
+}

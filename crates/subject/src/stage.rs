@@ -1,0 +1,262 @@
+//! The stage: everything that the runs of one invocation make, and its removal.
+
+use std::io;
+use std::path::PathBuf;
+
+use agent::{Assignment, Freeze, Waiter};
+use counters::Sources;
+use model::{Environment, Missed, Spec, SubjectSpec};
+use sys::message_queue::MessageQueue;
+
+use crate::agent_process::{AgentProcess, Outcome};
+use crate::cgroup::{Sandbox, SandboxError};
+use crate::journal::{Journal, Made, boot_id, state_dir};
+use crate::machine::Machine;
+use crate::swap_file;
+use crate::sweep::{remove, start_ticks, sweep_leftovers};
+use crate::warden::Warden;
+use crate::work_dir::{WorkDir, WorkDirError, make_run_dir};
+
+/// What a stage needs to know.
+#[derive(Clone, Debug, Default)]
+pub struct StageOptions {
+    /// Where the files of loads and probes go; by default a folder of this user in `/var/tmp`.
+    pub work_dir: Option<PathBuf>,
+    /// Size of a temporary swap file in bytes.
+    pub swap_bytes: Option<u64>,
+    /// Test hook: freeze the prober.
+    pub freeze: Option<Freeze>,
+}
+
+/// A stage that cannot be set, or a run that cannot be made on it.
+#[derive(Debug, thiserror::Error)]
+pub enum StageError {
+    /// The work directory.
+    #[error(transparent)]
+    WorkDir(#[from] WorkDirError),
+    /// The sandbox.
+    #[error(transparent)]
+    Sandbox(#[from] SandboxError),
+    /// The swap file.
+    #[error("no swap file of {size_bytes} bytes: {source}; it needs root and room on a disk")]
+    Swap {
+        /// The size that was asked for, in bytes.
+        size_bytes: u64,
+        /// What the system answered.
+        source: io::Error,
+    },
+    /// The machine's facts cannot be read.
+    #[error("{0}")]
+    Machine(String),
+    /// Anything else of the system, with the step.
+    #[error("{step}: {source}")]
+    System {
+        /// What was being done.
+        step: &'static str,
+        /// What the system answered.
+        source: io::Error,
+    },
+}
+
+/// A closure for `map_err` that names the step.
+fn at(step: &'static str) -> impl Fn(io::Error) -> StageError {
+    move |source| StageError::System { step, source }
+}
+
+/// The stage of one invocation; all it made is removed when it is dropped.
+pub struct Stage {
+    program: PathBuf,
+    journal: Journal,
+    warden: Warden,
+    work_dir: WorkDir,
+    swap: Option<Made>,
+    freeze: Option<Freeze>,
+    runs: u32,
+    /// What an earlier invocation had left and this one removed, a sentence each.
+    pub swept: Vec<String>,
+}
+
+impl Stage {
+    /// Removes what dead invocations left, locks the work directory, starts the warden, and
+    /// switches the swap file on if one is wanted.
+    ///
+    /// # Errors
+    /// When the work directory is in use or unusable, or the swap file cannot be had.
+    pub fn set(options: &StageOptions) -> Result<Self, StageError> {
+        let state_dir = state_dir();
+        let swept = sweep_leftovers(&state_dir);
+        let path = options.work_dir.clone().unwrap_or_else(WorkDir::default_path);
+        let work_dir = WorkDir::open(&path)?;
+        let program = std::env::current_exe().map_err(at("find this program"))?;
+        let journal = Journal::create(&state_dir).map_err(at("make the journal"))?;
+        let warden = Warden::start(&program, journal.path()).map_err(at("start the warden"))?;
+        let mut stage = Self {
+            program,
+            journal,
+            warden,
+            work_dir,
+            swap: None,
+            freeze: options.freeze,
+            runs: 0,
+            swept,
+        };
+        if let Some(size_bytes) = options.swap_bytes {
+            stage.add_swap(size_bytes)?;
+        }
+        Ok(stage)
+    }
+
+    fn add_swap(&mut self, size_bytes: u64) -> Result<(), StageError> {
+        let path = self.work_dir.path().join(format!("swap-{}", std::process::id()));
+        let made = Made::Swap { path: path.clone() };
+        self.journal.made(made.clone()).map_err(at("write the journal"))?;
+        self.swap = Some(made);
+        swap_file::make(&path, size_bytes).map_err(|source| StageError::Swap { size_bytes, source })
+    }
+
+    /// Whether a sandbox can be made here, by making one and removing it again.
+    ///
+    /// # Errors
+    /// Why not, with what was tried.
+    pub fn try_sandbox(&mut self, spec: &model::SandboxSpec) -> Result<(), StageError> {
+        let name = format!("thrashlab-{}-try", std::process::id());
+        let mut sandbox = Sandbox::make(spec, &name, &mut self.journal)?;
+        sandbox.remove(&mut self.journal).map_err(at("remove the sandbox"))
+    }
+
+    /// Whether the work directory lives in memory, where writing cannot reach a disk.
+    #[must_use]
+    pub fn works_in_memory(&self) -> bool {
+        self.work_dir.in_memory()
+    }
+
+    /// Makes one run; its lines go to `sink` as they come, each with its newline.
+    ///
+    /// # Errors
+    /// When the run cannot be started or its lines cannot be passed on. Whatever happens to a
+    /// run that has begun is an [`Outcome`].
+    pub fn run(
+        &mut self,
+        spec: &Spec,
+        run_id: &str,
+        waiter: &Waiter,
+        sink: &mut dyn FnMut(&[u8]) -> io::Result<()>,
+    ) -> Result<Outcome, StageError> {
+        self.runs += 1;
+        if !self.warden.alive() {
+            let journal = self.journal.path().to_owned();
+            self.warden = Warden::start(&self.program, &journal).map_err(at("start the warden"))?;
+        }
+        let name = format!("thrashlab-{}-{}", std::process::id(), self.runs);
+        let mut sandbox = match &spec.subject {
+            SubjectSpec::Host { .. } => None,
+            SubjectSpec::Sandbox(limits) => Some(Sandbox::make(limits, &name, &mut self.journal)?),
+        };
+        let directory = Made::Directory { path: self.work_dir.path().join(&name) };
+        let queue = Made::Queue { key: free_queue_key(), boot_id: boot_id() };
+        let outcome = self
+            .assignment(spec, run_id, sandbox.as_ref(), &directory, &queue)
+            .and_then(|assignment| self.run_agent(&assignment, waiter, sink));
+        for made in [queue, directory] {
+            remove(&made).map_err(at("tidy up after the run"))?;
+            self.journal.gone(made).map_err(at("write the journal"))?;
+        }
+        if let Some(sandbox) = &mut sandbox {
+            sandbox.remove(&mut self.journal).map_err(at("remove the sandbox"))?;
+        }
+        outcome
+    }
+
+    /// Makes the run's directory and writes down its queue.
+    fn assignment(
+        &mut self,
+        spec: &Spec,
+        run_id: &str,
+        sandbox: Option<&Sandbox>,
+        directory: &Made,
+        queue: &Made,
+    ) -> Result<Assignment, StageError> {
+        for made in [directory, queue] {
+            self.journal.made(made.clone()).map_err(at("write the journal"))?;
+        }
+        let (Made::Directory { path: work_dir }, Made::Queue { key, .. }) = (directory, queue)
+        else {
+            return Err(at("prepare the run")(io::Error::other("not a directory and a queue")));
+        };
+        make_run_dir(work_dir)?;
+        let machine = Machine::read().map_err(StageError::Machine)?;
+        let may_swap = sandbox.is_none_or(|sandbox| sandbox.may_swap);
+        let limit = match &spec.subject {
+            SubjectSpec::Sandbox(limits) => limits.cpus_milli,
+            SubjectSpec::Host { .. } => None,
+        };
+        let cpus = limit.map_or(machine.cpus, |milli| {
+            machine.cpus.min(u32::try_from(milli.div_ceil(1000)).unwrap_or(u32::MAX))
+        });
+        let mut missed: Vec<Missed> = sandbox.map_or_else(Vec::new, |made| made.missed.clone());
+        if sandbox.is_none() {
+            let reason = "the subject is the host".to_owned();
+            missed.push(Missed { capability: "memcg".to_owned(), reason });
+        }
+        Ok(Assignment {
+            run_id: run_id.to_owned(),
+            spec: spec.clone(),
+            cpus: cpus.max(1),
+            free_disk_bytes: self.work_dir.free_bytes().map_err(at("ask for free disk space"))?,
+            work_dir: work_dir.clone(),
+            swap_bytes: if may_swap { machine.swap_bytes } else { 0 },
+            queue_key: *key,
+            enter: sandbox.map_or_else(Vec::new, |made| made.enter.clone()),
+            sources: sandbox.map_or_else(|| Sources::machine("/proc"), |made| made.sources.clone()),
+            environment: Environment::from([("cpus".to_owned(), cpus.to_string())]),
+            missed,
+            freeze: self.freeze,
+        })
+    }
+
+    fn run_agent(
+        &mut self,
+        assignment: &Assignment,
+        waiter: &Waiter,
+        sink: &mut dyn FnMut(&[u8]) -> io::Result<()>,
+    ) -> Result<Outcome, StageError> {
+        let mut agent =
+            AgentProcess::start(&self.program, assignment).map_err(at("start the agent"))?;
+        let process = start_ticks(agent.pid())
+            .map(|start_ticks| Made::Process { pid: agent.pid(), start_ticks });
+        if let Some(process) = &process {
+            self.journal.made(process.clone()).map_err(at("write the journal"))?;
+        }
+        let outcome = agent.listen(assignment, waiter, sink).map_err(at("write the run file"))?;
+        drop(agent);
+        if let Some(process) = process {
+            self.journal.gone(process).map_err(at("write the journal"))?;
+        }
+        Ok(outcome)
+    }
+}
+
+impl Drop for Stage {
+    fn drop(&mut self) {
+        // What cannot be removed now stays in the journal, for the next start.
+        if let Some(made) = self.swap.take()
+            && remove(&made).is_ok()
+        {
+            let _ = self.journal.gone(made);
+        }
+        crate::sweep::sweep(self.journal.path());
+    }
+}
+
+/// A key under which no message queue exists.
+fn free_queue_key() -> i32 {
+    let mut key = (sys::clock::realtime_ns() ^ u64::from(std::process::id()) << 20) as u32;
+    loop {
+        // 0 would mean a queue without a key; negative keys are only harder to read.
+        key = key.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        let candidate = (key & 0x7fff_ffff).max(1) as i32;
+        if MessageQueue::open(candidate).is_err() {
+            return candidate;
+        }
+    }
+}
