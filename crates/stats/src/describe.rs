@@ -75,22 +75,23 @@ pub fn standard_deviation(values: &[f64]) -> Option<f64> {
 /// Beware of it as a verdict: it hides stalls by design. Beside it, print a ratio that does not.
 ///
 /// # What the published tables decide
-/// The program that printed them (resp1, 2003) has not been found; its manual gives the sentence
-/// above and not the divisor of the S.D. The raw delays were not published either, so a printed
-/// row can only be tested for feasibility: with five points, low, median, high and average leave
-/// one number free.
+/// The program that printed them (resp1, 2003) was not found; its manual gives the sentence above
+/// and not the divisor of the S.D. The raw delays were not published either, so a printed row can
+/// only be tested for feasibility: with five points, low, median, high and average leave one
+/// number free. `tests/resp1` holds the tables and these findings.
 ///
-/// * The S.D. column of the manual's first table: five of its seven rows are feasible with divisor
-///   n - 1 and five points; with divisor n none is. `smallwrite` and `largewrite` are feasible
-///   with neither, so they had more points ("minimum 5 data points"); seven would do.
-/// * The S.D. ratio of the six later tables (36 ratios, one baseline to a table): with five points
-///   everywhere, divisor n - 1 reproduces 16, all six of the table `2.6.0-test11-mm1` among
-///   them; divisor n 15 and five of that table; deviation around the median 14 (n - 1) and 13 (n).
-///   Two tables (`wli-2`, `manual-second-format`) have no ratio reproduced by any of the four. If
-///   their noload row may have six points, the counts for n - 1 and n are 23 and 22.
-/// * Undecided: how many points each row had. With five to nine points to a row nearly everything
-///   is feasible, so the later tables alone do not choose a divisor (single rows point both ways),
-///   nor can any of them tell `<=` from `<`. Divisor n - 1 rests on the first table.
+/// * The S.D. column of the manual's first table decides for the divisor n - 1: five of its seven
+///   rows are feasible with it and five points; with divisor n none is, with deviation around the
+///   median at most one. The other two rows, `smallwrite` and `largewrite`, are feasible with none
+///   of these, so they had more points ("minimum 5 data points"); with n - 1, seven will do.
+/// * The S.D. ratios of the six later tables (36, one baseline to a table) do not decide. With
+///   five points to every row, n - 1 reproduces 16, n 16, deviation around the median 14 (n - 1
+///   and n). All six ratios of the table `2.6.0-test11-mm1` need n - 1 or, around the median, n.
+///   Nearly none of the tables `wli-2` and `manual-second-format` is reproduced by any; one more
+///   point in its noload row explains four of six in the latter.
+/// * Undecided: how many points each row had, and whether "within" includes a point exactly one
+///   S.D. away. Given five to nine points to a row, a random search met nearly every ratio with
+///   n - 1 and with n alike.
 ///
 /// # Errors
 /// `None` when the sample is empty or a value is not finite.
