@@ -34,10 +34,11 @@ pub struct RatioInterval {
 /// When even k = 1 does not reach `confidence`, the full range is returned with the coverage it
 /// has, 1 - 2 / C(n + m, n): 94.3 % for three against four trials, whatever was asked for.
 ///
-/// U is counted exactly while n × m ≤ 10,000 and C(n + m, n) < 2^127. Beyond that it is taken as
-/// normal with mean n m / 2 and the variance without ties, n m (n + m + 1) / 12, with continuity
-/// correction; the attained confidence then is approximate, and rough when one sample has only a
-/// few values. The ratios are never stored: the memory is n + m numbers for any size.
+/// U is counted exactly while n × m ≤ 100,000 and C(n + m, n) < 2^127 (63 against 63, 5 against
+/// 20,000). Beyond that it is taken as normal with mean n m / 2 and the variance without ties,
+/// n m (n + m + 1) / 12, with continuity correction; the attained confidence then is approximate,
+/// at 95 % to about 1e-3 when both samples have ten values, and rougher when one has fewer. The ratios are
+/// never stored: the memory is that of the samples and at most 100,000 counts.
 ///
 /// # Errors
 /// `None` when a sample is empty, a value is not positive and finite, a ratio that is needed is

@@ -1,7 +1,8 @@
 //! How often each value of Mann and Whitney's U occurs when two samples come from one population.
 
-/// Most pairs (n × m) for which the distribution is counted exactly.
-pub(crate) const EXACT_PAIRS_LIMIT: usize = 10_000;
+/// Most pairs (n × m) for which the distribution is counted exactly: a few trials against the
+/// thousands of a histogram, where the normal approximation is poor, are still counted.
+pub(crate) const EXACT_PAIRS_LIMIT: usize = 100_000;
 
 /// The distribution of U for samples of n and m values without ties.
 pub(crate) enum NullDistribution {
@@ -135,6 +136,6 @@ mod tests {
             assert!((exact[u as usize] - normal.at_most(u)).abs() < 1e-3);
         }
         assert!(matches!(NullDistribution::new(70, 70), NullDistribution::Normal { .. }));
-        assert!(matches!(NullDistribution::new(1, 10_000), NullDistribution::Exact(_)));
+        assert!(matches!(NullDistribution::new(5, 5_000), NullDistribution::Exact(_)));
     }
 }
