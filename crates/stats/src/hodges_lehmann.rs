@@ -22,8 +22,8 @@ pub struct RatioInterval {
 /// Mann and Whitney's test. Any positive unit, the same in both samples.
 ///
 /// The estimate is the median of the n × m ratios; of the two middle ones when their number is
-/// even, the *geometric* mean, so that exchanging the samples gives the
-/// reciprocal. It is the exponential of the usual estimate on logarithms.
+/// even, the *geometric* mean, so that exchanging the samples gives the reciprocal. It is the
+/// exponential of the usual estimate on logarithms.
 ///
 /// The interval reaches from the k-th smallest to the k-th largest ratio, with the largest k for
 /// which its coverage 1 - 2 P(U ≤ k - 1) is at least `confidence` (Moses; Hollander and Wolfe,
@@ -37,8 +37,8 @@ pub struct RatioInterval {
 /// U is counted exactly while n × m ≤ 100,000 and C(n + m, n) < 2^127 (63 against 63, 5 against
 /// 20,000). Beyond that it is taken as normal with mean n m / 2 and the variance without ties,
 /// n m (n + m + 1) / 12, with continuity correction; the attained confidence then is approximate,
-/// at 95 % to about 1e-3 when both samples have ten values, and rougher when one has fewer. The ratios are
-/// never stored: the memory is that of the samples and at most 100,000 counts.
+/// at 95 % to about 1e-3 when both samples have ten values, and rougher when one has fewer. The
+/// ratios are never stored: the memory is that of the samples and at most 100,000 counts.
 ///
 /// # Errors
 /// `None` when a sample is empty, a value is not positive and finite, a ratio that is needed is
