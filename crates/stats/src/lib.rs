@@ -1,1 +1,31 @@
-//! Estimators and intervals.
+//! Estimators, intervals and exact tests for small samples of heavy-tailed delays.
+//!
+//! **Invariant:** every function is pure: no clock, no thread, no environment, no hidden seed.
+//! The same numbers give the same bytes. What cannot be computed (an empty sample, a value that is
+//! not finite, a ratio of something not positive) is `None`, never a number that looks like one.
+//!
+//! The default comparison is [`hodges_lehmann_ratio`]: among the methods tried on delays with
+//! stalls it had the most power while keeping its coverage at every sample size.
+
+mod binomial;
+mod describe;
+mod hodges_lehmann;
+mod mann_whitney;
+mod null_distribution;
+mod pairwise;
+mod ranks;
+
+pub use binomial::{ProportionInterval, clopper_pearson};
+pub use describe::{mean, median, one_sd_mean, quantile, standard_deviation};
+pub use hodges_lehmann::{RatioInterval, hodges_lehmann_ratio};
+pub use mann_whitney::{mann_whitney_exact_p, minimum_two_sided_p};
+
+/// A copy sorted from low to high, or `None` when it is empty or a value is not finite.
+fn sorted_finite(values: &[f64]) -> Option<Vec<f64>> {
+    if values.is_empty() || !values.iter().all(|value| value.is_finite()) {
+        return None;
+    }
+    let mut sorted = values.to_vec();
+    sorted.sort_unstable_by(f64::total_cmp);
+    Some(sorted)
+}

@@ -1,0 +1,144 @@
+//! Hodges and Lehmann's shift between two samples, as a ratio.
+
+use crate::null_distribution::NullDistribution;
+use crate::pairwise::PairwiseRatios;
+use crate::{minimum_two_sided_p, sorted_finite};
+
+/// How many times larger one sample is than another, with its interval.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RatioInterval {
+    /// Median of all pairwise ratios treated / baseline; 1.0 is "the same".
+    pub ratio: f64,
+    /// Lower end of the interval, included.
+    pub low: f64,
+    /// Upper end of the interval, included.
+    pub high: f64,
+    /// Coverage of the interval, 0 to 1: at least what was asked for, or, when these sample sizes
+    /// cannot give that, the coverage of the full range of ratios. Compare it with the request.
+    pub confidence_attained: f64,
+}
+
+/// Ratio of `treated` to `baseline` by Hodges and Lehmann (1963), with the interval that inverts
+/// Mann and Whitney's test. Any positive unit, the same in both samples.
+///
+/// The estimate is the median of the n × m ratios; of the two middle ones when their number is
+/// even, the *geometric* mean, so that exchanging the samples gives the reciprocal. It is the
+/// exponential of the usual estimate on logarithms.
+///
+/// The interval reaches from the k-th smallest to the k-th largest ratio, with the largest k for
+/// which its coverage 1 - 2 P(U ≤ k - 1) is at least `confidence` (Moses; Hollander and Wolfe,
+/// *Nonparametric Statistical Methods*, 4.3). It assumes that treated is distributed as baseline
+/// times a constant; then, without ties, the coverage is exact. With ties the closed interval
+/// covers at least as often.
+///
+/// When even k = 1 does not reach `confidence`, the full range is returned with the coverage it
+/// has, 1 - 2 / C(n + m, n): 94.3 % for three against four trials, whatever was asked for.
+///
+/// U is counted exactly while n × m ≤ 100,000 and C(n + m, n) < 2^127 (63 against 63, 5 against
+/// 20,000). Beyond that it is taken as normal with mean n m / 2 and the variance without ties,
+/// n m (n + m + 1) / 12, with continuity correction; the attained confidence then is approximate,
+/// at 95 % to about 1e-3 when both samples have ten values, and rougher when one has fewer. The
+/// ratios are never stored: the memory is that of the samples and at most 100,000 counts.
+///
+/// # Errors
+/// `None` when a sample is empty, a value is not positive and finite, a ratio that is needed is
+/// too large or too small for a float, or `confidence` is not strictly between 0 and 1.
+#[must_use]
+pub fn hodges_lehmann_ratio(
+    baseline: &[f64],
+    treated: &[f64],
+    confidence: f64,
+) -> Option<RatioInterval> {
+    if !(confidence > 0.0 && confidence < 1.0) {
+        return None;
+    }
+    let baseline = sorted_positive(baseline)?;
+    let treated = sorted_positive(treated)?;
+    let ratios = PairwiseRatios::new(&baseline, &treated);
+    let pairs = ratios.len();
+    let null = NullDistribution::new(baseline.len(), treated.len());
+    let rank = null.values_within((1.0 - confidence) / 2.0, pairs);
+    let (rank, confidence_attained) = if rank <= 1 {
+        (1, 1.0 - minimum_two_sided_p(baseline.len(), treated.len()))
+    } else {
+        (rank, 1.0 - 2.0 * null.at_most(rank - 1))
+    };
+    let below_middle = ratios.smallest(pairs.div_ceil(2))?;
+    let above_middle = ratios.smallest(pairs / 2 + 1)?;
+    Some(RatioInterval {
+        ratio: geometric_mean(below_middle, above_middle),
+        low: ratios.smallest(rank)?,
+        high: ratios.smallest(pairs + 1 - rank)?,
+        confidence_attained,
+    })
+}
+
+fn sorted_positive(values: &[f64]) -> Option<Vec<f64>> {
+    sorted_finite(values).filter(|sorted| sorted.first().is_some_and(|lowest| *lowest > 0.0))
+}
+
+/// Geometric mean of two positive numbers in ascending order, never outside them.
+fn geometric_mean(low: f64, high: f64) -> f64 {
+    (low.sqrt() * high.sqrt()).clamp(low, high)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Processor seconds of Hunt's experiment 1 (1973): system 17.11 and system 18.9.
+    const OLDER_S: [f64; 4] = [128.0, 137.0, 131.0, 137.0];
+    const NEWER_S: [f64; 3] = [212.0, 191.0, 194.0];
+
+    fn assert_near(actual: f64, expected: f64, tolerance: f64) {
+        assert!((actual - expected).abs() <= tolerance, "{actual} is not {expected}");
+    }
+
+    #[test]
+    fn hunts_first_experiment_is_a_half_slower_at_ninety_four_per_cent() {
+        let found = hodges_lehmann_ratio(&OLDER_S, &NEWER_S, 0.95).unwrap();
+        assert_near(found.ratio, 1.4866, 1e-4);
+        assert_near(found.low, 1.3942, 5e-5);
+        assert_near(found.high, 1.6563, 6e-5);
+        assert_near(found.confidence_attained, 33.0 / 35.0, 1e-15);
+    }
+
+    #[test]
+    fn asking_for_less_gives_a_narrower_interval() {
+        // P(U <= 0) = 1/35, P(U <= 1) = 2/35, P(U <= 2) = 4/35.
+        let found = hodges_lehmann_ratio(&OLDER_S, &NEWER_S, 0.85).unwrap();
+        assert_near(found.confidence_attained, 31.0 / 35.0, 1e-15);
+        let found = hodges_lehmann_ratio(&OLDER_S, &NEWER_S, 27.0 / 35.0).unwrap();
+        assert_near(found.confidence_attained, 27.0 / 35.0, 1e-15);
+        assert_eq!(found.low, 194.0 / 137.0);
+    }
+
+    #[test]
+    fn one_pair_has_a_ratio_and_no_confidence() {
+        let found = hodges_lehmann_ratio(&[2.0], &[3.0], 0.95).unwrap();
+        let expected = RatioInterval { ratio: 1.5, low: 1.5, high: 1.5, confidence_attained: 0.0 };
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn histograms_of_many_values_need_no_table_of_pairs() {
+        let baseline: Vec<f64> = (1..=5_000).map(|i| 100.0 + f64::from(i % 977)).collect();
+        let treated: Vec<f64> = baseline.iter().map(|value| value * 1.25).collect();
+        let found = hodges_lehmann_ratio(&baseline, &treated, 0.95).unwrap();
+        assert_near(found.ratio, 1.25, 1e-3);
+        assert!(found.low < 1.25 && 1.25 < found.high && found.high / found.low < 1.1);
+        assert_near(found.confidence_attained, 0.95, 1e-4);
+    }
+
+    #[test]
+    fn what_has_no_ratio_is_none() {
+        let good = [1.0, 2.0];
+        for bad in [&[][..], &[0.0, 1.0], &[-1.0], &[f64::NAN], &[f64::INFINITY, 1.0]] {
+            assert_eq!(hodges_lehmann_ratio(bad, &good, 0.95), None);
+            assert_eq!(hodges_lehmann_ratio(&good, bad, 0.95), None);
+        }
+        for confidence in [0.0, 1.0, -1.0, 2.0, f64::NAN] {
+            assert_eq!(hodges_lehmann_ratio(&good, &good, confidence), None);
+        }
+    }
+}

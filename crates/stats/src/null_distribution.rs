@@ -1,0 +1,141 @@
+//! How often each value of Mann and Whitney's U occurs when two samples come from one population.
+
+/// Most pairs (n × m) for which the distribution is counted exactly: a few trials against the
+/// thousands of a histogram, where the normal approximation is poor, are still counted.
+pub(crate) const EXACT_PAIRS_LIMIT: usize = 100_000;
+
+/// The distribution of U for samples of n and m values without ties.
+pub(crate) enum NullDistribution {
+    /// Cumulative probabilities of U = 0, 1, … n × m.
+    Exact(Vec<f64>),
+    /// Normal with mean n m / 2 and variance n m (n + m + 1) / 12, with continuity correction.
+    Normal { mean: f64, standard_deviation: f64 },
+}
+
+impl NullDistribution {
+    /// Exact while n × m is at most [`EXACT_PAIRS_LIMIT`] and the number of arrangements,
+    /// (n + m) over n, fits in 127 bits; normal beyond.
+    pub(crate) fn new(n: usize, m: usize) -> Self {
+        let pairs = n as f64 * m as f64;
+        let countable =
+            n.saturating_mul(m) <= EXACT_PAIRS_LIMIT && arrangements(n, m) < 2f64.powi(127);
+        if countable {
+            return Self::Exact(cumulative(&counts(n, m)));
+        }
+        let variance = pairs * (n as f64 + m as f64 + 1.0) / 12.0;
+        Self::Normal { mean: pairs / 2.0, standard_deviation: variance.sqrt() }
+    }
+
+    /// Probability that U is at most `u`.
+    pub(crate) fn at_most(&self, u: u64) -> f64 {
+        match self {
+            Self::Exact(cumulative) => cumulative.get(u as usize).copied().unwrap_or(1.0),
+            Self::Normal { mean, standard_deviation } => {
+                normal_cdf((u as f64 + 0.5 - mean) / standard_deviation)
+            }
+        }
+    }
+
+    /// How many values of U, counted from 0, have together at most `probability` (at most ½).
+    ///
+    /// An excess of rounding size is forgiven, so that a level which is attained exactly counts.
+    pub(crate) fn values_within(&self, probability: f64, pairs: u64) -> u64 {
+        let allowed = probability * (1.0 + 1e-12);
+        let (mut within, mut beyond) = (0, pairs.div_ceil(2) + 1);
+        while within + 1 < beyond {
+            let middle = within + (beyond - within) / 2;
+            if self.at_most(middle - 1) <= allowed {
+                within = middle;
+            } else {
+                beyond = middle;
+            }
+        }
+        within
+    }
+}
+
+/// (n + m) over n as a float; infinite when it is too large for one.
+pub(crate) fn arrangements(n: usize, m: usize) -> f64 {
+    let (few, many) = (n.min(m), n.max(m));
+    let mut product = 1.0_f64;
+    for step in 1..=few {
+        product *= (many + step) as f64 / step as f64;
+        if product.is_infinite() {
+            break;
+        }
+    }
+    product
+}
+
+/// Standard normal distribution function.
+pub(crate) fn normal_cdf(z: f64) -> f64 {
+    statrs::function::erf::erfc(-z / std::f64::consts::SQRT_2) / 2.0
+}
+
+/// Number of arrangements with U = 0, 1, … n × m: the coefficients of the Gaussian binomial
+/// ∏ (1 - q^(many + i)) / (1 - q^i), i = 1 … few (Mann and Whitney 1947; Andrews 1976).
+///
+/// Integers modulo 2^128: what passes between the steps may wrap, the coefficients may not, and
+/// the caller has seen to it that they fit.
+fn counts(n: usize, m: usize) -> Vec<u128> {
+    let (few, many) = (n.min(m), n.max(m));
+    let mut counts = vec![0_u128; few * many + 1];
+    counts[0] = 1;
+    for step in 1..=few {
+        let shift = many + step;
+        for u in (shift..counts.len()).rev() {
+            counts[u] = counts[u].wrapping_sub(counts[u - shift]);
+        }
+        for u in step..counts.len() {
+            counts[u] = counts[u].wrapping_add(counts[u - step]);
+        }
+    }
+    counts
+}
+
+fn cumulative(counts: &[u128]) -> Vec<f64> {
+    let total: u128 = counts.iter().sum();
+    let mut so_far = 0_u128;
+    let share = |count: &u128| {
+        so_far += count;
+        so_far as f64 / total as f64
+    };
+    counts.iter().map(share).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_are_those_of_the_published_tables() {
+        // Mann and Whitney 1947, table 1, n = m = 3: P(U <= u) = .05 .10 .20 .35 .50 ...
+        assert_eq!(counts(3, 3), [1, 1, 2, 3, 3, 3, 3, 2, 1, 1]);
+        assert_eq!(counts(3, 4), counts(4, 3));
+        assert_eq!(counts(3, 4).iter().sum::<u128>(), 35);
+        assert_eq!(counts(0, 4), [1]);
+    }
+
+    #[test]
+    fn the_largest_exact_counts_are_symmetric_and_do_not_wrap() {
+        let counts = counts(64, 64);
+        assert!(counts.iter().eq(counts.iter().rev()));
+        let total: u128 = counts.iter().sum();
+        let expected = arrangements(64, 64);
+        assert!((total as f64 / expected - 1.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn exact_gives_way_to_normal_without_a_jump() {
+        let NullDistribution::Exact(exact) = NullDistribution::new(60, 60) else {
+            panic!("3,600 pairs are counted");
+        };
+        let normal =
+            NullDistribution::Normal { mean: 1800.0, standard_deviation: (36300.0_f64).sqrt() };
+        for u in [1300, 1400, 1428, 1600, 1800] {
+            assert!((exact[u as usize] - normal.at_most(u)).abs() < 1e-3);
+        }
+        assert!(matches!(NullDistribution::new(70, 70), NullDistribution::Normal { .. }));
+        assert!(matches!(NullDistribution::new(5, 5_000), NullDistribution::Exact(_)));
+    }
+}

@@ -1,0 +1,100 @@
+//! Our numbers against SciPy, brute force and R; `golden/` holds the programs that made them.
+
+use serde_json::Value;
+use stats::{
+    clopper_pearson, hodges_lehmann_ratio, mann_whitney_exact_p, mean, median, one_sd_mean,
+    quantile, standard_deviation,
+};
+
+const SCIPY: &str = include_str!("golden/golden.json");
+const R: &str = include_str!("golden/wilcox.json");
+
+fn cases(text: &str, name: Option<&str>) -> Vec<Value> {
+    let file: Value = serde_json::from_str(text).expect("a JSON file");
+    let cases = name.map_or(&file, |name| &file[name]).as_array().expect("an array").clone();
+    assert!(cases.len() >= 9, "too few cases to mean anything");
+    cases
+}
+
+fn number(case: &Value, key: &str) -> f64 {
+    case[key].as_f64().unwrap_or_else(|| panic!("no number {key} in {case}"))
+}
+
+fn numbers(case: &Value, key: &str) -> Vec<f64> {
+    let values = case[key].as_array().unwrap_or_else(|| panic!("no array {key} in {case}"));
+    values.iter().map(|value| value.as_f64().expect("a number")).collect()
+}
+
+/// Fails unless both are equal to within `tolerance` of the larger.
+fn assert_close(actual: f64, expected: f64, tolerance: f64, case: &Value) {
+    let scale = actual.abs().max(expected.abs());
+    assert!((actual - expected).abs() <= tolerance * scale, "{actual}, not {expected}: {case}");
+}
+
+#[test]
+fn summaries_agree_with_numpy() {
+    for case in cases(SCIPY, Some("describe")) {
+        let values = numbers(&case, "values");
+        assert_close(mean(&values).unwrap(), number(&case, "mean"), 1e-13, &case);
+        assert_close(median(&values).unwrap(), number(&case, "median"), 1e-15, &case);
+        assert_close(one_sd_mean(&values).unwrap(), number(&case, "one_sd_mean"), 1e-13, &case);
+        match standard_deviation(&values) {
+            Some(spread) => {
+                assert_close(spread, number(&case, "standard_deviation"), 1e-12, &case);
+            }
+            None => assert!(case["standard_deviation"].is_null()),
+        }
+        for (p, expected) in
+            numbers(&case, "probabilities").into_iter().zip(numbers(&case, "quantiles"))
+        {
+            assert_close(quantile(&values, p).unwrap(), expected, 1e-13, &case);
+        }
+    }
+}
+
+#[test]
+fn ratios_and_intervals_agree_with_enumeration() {
+    for case in cases(SCIPY, Some("hodges_lehmann")) {
+        let (baseline, treated) = (numbers(&case, "baseline"), numbers(&case, "treated"));
+        let found = hodges_lehmann_ratio(&baseline, &treated, number(&case, "confidence")).unwrap();
+        assert_close(found.ratio, number(&case, "ratio"), 1e-13, &case);
+        assert_eq!(found.low, number(&case, "low"), "{case}");
+        assert_eq!(found.high, number(&case, "high"), "{case}");
+        let attained = number(&case, "confidence_attained");
+        assert!((found.confidence_attained - attained).abs() < 1e-12, "{found:?} {case}");
+    }
+}
+
+#[test]
+fn ratios_and_intervals_agree_with_r() {
+    for case in cases(R, None) {
+        let (baseline, treated) = (numbers(&case, "baseline"), numbers(&case, "treated"));
+        let found = hodges_lehmann_ratio(&baseline, &treated, number(&case, "confidence")).unwrap();
+        assert_close(found.ratio, number(&case, "ratio"), 1e-13, &case);
+        assert_close(found.low, number(&case, "low"), 1e-13, &case);
+        assert_close(found.high, number(&case, "high"), 1e-13, &case);
+        let p = mann_whitney_exact_p(&baseline, &treated).unwrap();
+        assert_close(p, number(&case, "p"), 1e-13, &case);
+    }
+}
+
+#[test]
+fn rank_tests_agree_with_scipy() {
+    for case in cases(SCIPY, Some("mann_whitney")) {
+        let p = mann_whitney_exact_p(&numbers(&case, "a"), &numbers(&case, "b")).unwrap();
+        assert_close(p, number(&case, "p"), 1e-9, &case);
+    }
+}
+
+#[test]
+fn proportions_agree_with_scipy() {
+    for case in cases(SCIPY, Some("clopper_pearson")) {
+        let count = |key: &str| case[key].as_u64().expect("a count");
+        let confidence = number(&case, "confidence");
+        let found = clopper_pearson(count("successes"), count("trials"), confidence).unwrap();
+        // The logarithms of gamma behind it lose digits as the trials grow.
+        let tolerance = if count("trials") <= 1_000 { 1e-9 } else { 1e-7 };
+        assert_close(found.low, number(&case, "low"), tolerance, &case);
+        assert_close(found.high, number(&case, "high"), tolerance, &case);
+    }
+}
