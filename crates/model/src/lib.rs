@@ -5,6 +5,7 @@
 
 mod counters;
 mod line;
+pub mod resp1;
 mod run;
 mod spec;
 pub mod units;

@@ -228,6 +228,12 @@ pub enum LineError {
     /// No `kind`.
     #[error("the line has no string field \"kind\"")]
     NoKind,
+    /// A header of a format that this build does not know.
+    #[error("schema {found} is newer than this build knows ({}): update thrashlab", crate::SCHEMA)]
+    NewerSchema {
+        /// Schema number of the file.
+        found: u64,
+    },
     /// A known kind with wrong fields.
     #[error("bad {kind} line: {message}")]
     Fields {
@@ -266,6 +272,12 @@ impl Line {
         );
         if !known {
             return Ok(Self::Unknown(value));
+        }
+        if kind == "header"
+            && let Some(found) = value.get("schema").and_then(Value::as_u64)
+            && found > u64::from(crate::SCHEMA)
+        {
+            return Err(LineError::NewerSchema { found });
         }
         if let Value::Object(fields) = &mut value {
             fields.remove("kind");

@@ -44,14 +44,6 @@ pub enum RunError {
         /// Number of the line, from 1.
         line: usize,
     },
-    /// A format that this build does not know.
-    #[error("line 1: schema {found} is newer than this build knows ({known}): update thrashlab")]
-    NewerSchema {
-        /// Schema number of the file.
-        found: u32,
-        /// Newest schema number of this build.
-        known: u32,
-    },
     /// A whole line is not UTF-8.
     #[error("line {line}: not UTF-8 at byte {byte} of the line")]
     NotUtf8 {
@@ -90,12 +82,6 @@ impl Run {
         }
         match line {
             Line::Header(header) if number == 1 => {
-                if header.schema > crate::SCHEMA {
-                    return Err(RunError::NewerSchema {
-                        found: header.schema,
-                        known: crate::SCHEMA,
-                    });
-                }
                 self.header = Some(*header);
             }
             Line::Header(_) => return Err(RunError::SecondHeader { line: number }),

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use counters::parse::meminfo;
+use counters::parse::colon_keyed;
 
 /// Memory, swap and CPUs of this machine at this moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,7 +30,7 @@ impl Machine {
         let path = proc_root.join("meminfo");
         let failed = |reason: String| format!("read {}: {reason}", path.display());
         let text = std::fs::read_to_string(&path).map_err(|error| failed(error.to_string()))?;
-        let fields = meminfo(&text).map_err(|error| failed(error.to_string()))?;
+        let fields = colon_keyed(&text).map_err(|error| failed(error.to_string()))?;
         let bytes = |name: &str| {
             let value = fields.get(name).ok_or_else(|| failed(format!("{name} is missing")))?;
             Ok::<u64, String>(value.saturating_mul(1024))

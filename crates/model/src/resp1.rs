@@ -1,0 +1,84 @@
+//! A result of the resp1 response benchmark as plain types: delays under seven loads, and ratios.
+//!
+//! resp1 printed two formats. Both give, for each load, the lowest, highest, median and average
+//! delay of a small interaction; they differ in the last two columns ([`Resp1Format`]).
+
+use serde::{Deserialize, Serialize};
+
+/// Name of the row that all ratios are relative to.
+pub const NOLOAD: &str = "noload";
+
+/// The loads of the published resp1 results, in their order. Other names are allowed.
+pub const TESTS: [&str; 7] =
+    [NOLOAD, "smallwrite", "largewrite", "cpuload", "spawnload", "8ctx-mem", "2ctx-mem"];
+
+/// Which of the two printed formats a table has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Resp1Format {
+    /// low, high, median, average, S.D. **in seconds**, ratio.
+    First,
+    /// low, high, median, average, raw ratio, ratio of the 1-S.D. averages.
+    Second,
+}
+
+/// One resp1 result.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Resp1Table {
+    /// Number of CPUs; `None` if the output does not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpus: Option<u32>,
+    /// Size of memory, in MB as printed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory_mb: Option<u64>,
+    /// Least number of interactions for each load.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub minimum_points: Option<u32>,
+    /// Time between two interactions, in s.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interval_s: Option<f64>,
+    /// Which columns the rows have.
+    pub format: Resp1Format,
+    /// One row for each load, in the printed order.
+    pub rows: Vec<Resp1Row>,
+    /// All other printed lines (verbose output, a file name, …), in order, without blank ones.
+    pub extras: Vec<String>,
+}
+
+/// The delays under one load.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Resp1Row {
+    /// Name of the load, without blanks.
+    pub test: String,
+    /// Shortest delay, in ms.
+    pub low_ms: f64,
+    /// Longest delay, in ms.
+    pub high_ms: f64,
+    /// Median of the delays, in ms.
+    pub median_ms: f64,
+    /// Mean of the delays, in ms.
+    pub average_ms: f64,
+    /// Standard deviation of the delays, **in s** (the other columns are ms); first format only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sd_s: Option<f64>,
+    /// `average / average(noload)`.
+    pub ratio_raw: f64,
+    /// `a / a(noload)`, where `a` is the mean of all delays within one S.D. of the median; second
+    /// format only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ratio_sd: Option<f64>,
+}
+
+impl Resp1Table {
+    /// The row that all ratios are relative to; `None` in a table that was cut off.
+    #[must_use]
+    pub fn noload(&self) -> Option<&Resp1Row> {
+        self.row(NOLOAD)
+    }
+
+    /// The row of the load `test`.
+    #[must_use]
+    pub fn row(&self, test: &str) -> Option<&Resp1Row> {
+        self.rows.iter().find(|row| row.test == test)
+    }
+}

@@ -1,0 +1,7 @@
+//! Results as text.
+//!
+//! **Invariant:** strings out. Nothing here opens a file, prints, or knows a clock; the same input
+//! gives the same bytes.
+
+pub mod columns;
+pub mod resp1;

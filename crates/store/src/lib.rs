@@ -1,0 +1,8 @@
+//! What is kept: results that other programs printed, read back as plain types, and the published
+//! results that ship with thrashlab.
+//!
+//! **Invariant:** readers refuse with the number of the line and the reason; they never guess and
+//! never panic, whatever the input.
+
+pub mod reference;
+pub mod resp1;

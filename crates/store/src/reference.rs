@@ -1,0 +1,148 @@
+//! The published results that ship with thrashlab (folder `reference/`), each with its source.
+//!
+//! Names are folder and file stem: `resp1/2.4.20`. The names of `multics/` end before the file's
+//! first `-`: `multics/experiment1`.
+
+mod table;
+
+pub use table::ALL;
+
+use model::resp1::Resp1Table;
+
+use crate::resp1::{self, ImportError};
+
+/// One published result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reference {
+    /// Folder and stem of the file, such as `resp1/2.4.20`.
+    pub name: &'static str,
+    /// What it shows, in a line.
+    pub title: &'static str,
+    /// The document that published it: authors, title, date.
+    pub source: &'static str,
+    /// What the text is.
+    pub kind: Kind,
+    /// The file, byte for byte.
+    pub text: &'static str,
+}
+
+/// What the text of a published result is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// An output of resp1, readable by [`crate::resp1::parse`].
+    Resp1,
+    /// Comma-separated values with a heading line; units stand last in the column names, an empty
+    /// cell was not published or is not legible.
+    Csv,
+}
+
+/// Why a published result cannot be had.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum ReferenceError {
+    /// No result of this name.
+    #[error("no published result {name:?}; {hint}")]
+    Unknown {
+        /// The name that was asked for.
+        name: String,
+        /// The closest names, as a sentence.
+        hint: String,
+    },
+    /// Asked for as something that it is not.
+    #[error("{name} is not {expected}")]
+    Kind {
+        /// The result's name.
+        name: &'static str,
+        /// What it was asked for as.
+        expected: &'static str,
+    },
+    /// Its text cannot be read.
+    #[error("{name}: {source}")]
+    Text {
+        /// The result's name.
+        name: &'static str,
+        /// What is wrong with it.
+        source: ImportError,
+    },
+}
+
+/// The published result of this name.
+///
+/// # Errors
+/// When there is none; the message names the closest ones.
+pub fn find(name: &str) -> Result<&'static Reference, ReferenceError> {
+    ALL.iter()
+        .find(|reference| reference.name == name)
+        .ok_or_else(|| ReferenceError::Unknown { name: name.to_owned(), hint: hint(name) })
+}
+
+/// A sentence that helps who asked for `name`: at most three names that are close to it.
+fn hint(name: &str) -> String {
+    let wanted = name.to_ascii_lowercase();
+    let distance = |candidate: &str| {
+        let stem = candidate.split_once('/').map_or(candidate, |(_, stem)| stem);
+        let contained = !wanted.is_empty() && candidate.contains(&wanted);
+        let distance = strsim::damerau_levenshtein(&wanted, candidate)
+            .min(strsim::damerau_levenshtein(&wanted, stem));
+        if contained { distance.min(1) } else { distance }
+    };
+    let mut close: Vec<(usize, &str)> = ALL
+        .iter()
+        .map(|reference| (distance(reference.name), reference.name))
+        .filter(|(distance, _)| *distance <= 1 + name.chars().count() / 3)
+        .collect();
+    close.sort_unstable();
+    let names: Vec<&str> = close.into_iter().take(3).map(|(_, name)| name).collect();
+    if names.is_empty() {
+        let all: Vec<&str> = ALL.iter().map(|reference| reference.name).collect();
+        return format!("there are: {}", all.join(", "));
+    }
+    format!("did you mean {}?", names.join(" or "))
+}
+
+impl Reference {
+    /// The result as a resp1 table.
+    ///
+    /// # Errors
+    /// When it is not an output of resp1.
+    pub fn resp1(&self) -> Result<Resp1Table, ReferenceError> {
+        if self.kind != Kind::Resp1 {
+            return Err(ReferenceError::Kind { name: self.name, expected: "an output of resp1" });
+        }
+        resp1::parse(self.text).map_err(|source| ReferenceError::Text { name: self.name, source })
+    }
+
+    /// The cells of a CSV result, row by row; the first row is the heading.
+    ///
+    /// # Errors
+    /// When it is not a CSV.
+    pub fn cells(&self) -> Result<Vec<Vec<&'static str>>, ReferenceError> {
+        if self.kind != Kind::Csv {
+            return Err(ReferenceError::Kind { name: self.name, expected: "a CSV table" });
+        }
+        // The published tables have no quoted cells; a test holds them to it.
+        Ok(self.text.lines().map(|line| line.split(',').collect()).collect())
+    }
+}
+
+/// A published result for people: title, source, and the table with aligned columns (outputs of
+/// resp1 in its own layout). Ends in a newline.
+#[must_use]
+pub fn render(reference: &Reference) -> String {
+    let table = match reference.kind {
+        Kind::Resp1 => reference.resp1().map(|table| report::resp1::printed(&table)),
+        Kind::Csv => reference.cells().map(|cells| report::columns::aligned(&cells)),
+    };
+    // All embedded texts can be read, which a test holds them to; if not, they are shown as they are.
+    let table = table.unwrap_or_else(|_| reference.text.to_owned());
+    let Reference { name, title, source, .. } = reference;
+    format!("{name}: {title}\nFrom: {source}\n\n{table}")
+}
+
+/// All published results, a line each: name and title. Ends in a newline.
+#[must_use]
+pub fn list() -> String {
+    let rows: Vec<Vec<&str>> = std::iter::once(vec!["name", "what it shows"])
+        .chain(ALL.iter().map(|reference| vec![reference.name, reference.title]))
+        .collect();
+    report::columns::aligned(&rows)
+}

@@ -1,0 +1,232 @@
+//! The lines of a resp1 output: what a line is, and what stands in a row.
+
+use model::resp1::{Resp1Format, TESTS};
+
+use super::ImportError;
+
+/// Names of the columns, for messages.
+const COLUMNS: [&str; 6] = ["low", "high", "median", "average", "the 5th number", "the 6th number"];
+
+/// What a line is.
+pub(super) enum Shape {
+    /// Nothing stands there.
+    Blank,
+    /// The facts of the run.
+    Title(Title),
+    /// The underlined names above the heading.
+    Groups,
+    /// The names of the columns.
+    Heading(Resp1Format),
+    /// A test and its numbers, right or wrong.
+    Row,
+    /// Anything else.
+    Extra,
+}
+
+/// The facts of a title line that could be read.
+#[derive(Default)]
+pub(super) struct Title {
+    pub(super) cpus: Option<u32>,
+    pub(super) memory_mb: Option<u64>,
+    pub(super) minimum_points: Option<u32>,
+    pub(super) interval_s: Option<f64>,
+}
+
+/// A line without terminal escape sequences, control characters and byte order mark; every tab
+/// and carriage return becomes a blank. Blanks at the end are dropped, those at the start are kept.
+pub(super) fn clean(raw: &str) -> String {
+    let mut text = String::with_capacity(raw.len());
+    let mut chars = raw.chars();
+    while let Some(c) = chars.next() {
+        match c {
+            '\u{1b}' => skip_escape(&mut chars),
+            '\t' | '\r' => text.push(' '),
+            '\u{feff}' => {}
+            c if c.is_control() => {}
+            c => text.push(c),
+        }
+    }
+    text.truncate(text.trim_end().len());
+    text
+}
+
+/// Skips a terminal escape sequence whose first character (ESC) is already taken.
+fn skip_escape(chars: &mut std::str::Chars) {
+    match chars.next() {
+        // Control sequence: parameters up to a final character from `@` to `~`.
+        Some('[') => {
+            chars.find(|c| ('@'..='~').contains(c));
+        }
+        // Operating system command: text up to BEL, or to ESC and one more character.
+        Some(']') => {
+            let end = chars.find(|c| matches!(c, '\u{7}' | '\u{1b}'));
+            if end == Some('\u{1b}') {
+                chars.next();
+            }
+        }
+        _ => {}
+    }
+}
+
+/// What a cleaned line is.
+pub(super) fn shape(text: &str) -> Shape {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let Some((first, rest)) = words.split_first() else {
+        return Shape::Blank;
+    };
+    if first.starts_with("__") && (text.contains("delay ms") || text.contains("Ratio")) {
+        return Shape::Groups;
+    }
+    if let Some(format) = heading(&words) {
+        return Shape::Heading(format);
+    }
+    if let Some(title) = title(&words) {
+        return Shape::Title(title);
+    }
+    let numbers = rest.iter().filter(|word| looks_numeric(word)).count();
+    let (known, indented) = (TESTS.contains(first), text.starts_with(' '));
+    let least_alone = match (known, indented) {
+        (true, _) => 1,
+        (false, true) => 3,
+        (false, false) => 5,
+    };
+    let alone = numbers == rest.len() && numbers >= least_alone;
+    let most = 2 * numbers > rest.len() && numbers >= least_alone.max(4);
+    if is_test_name(first) && (alone || most) { Shape::Row } else { Shape::Extra }
+}
+
+/// The format that a line of column names tells.
+fn heading(words: &[&str]) -> Option<Resp1Format> {
+    let is = |index: usize, name: &str| {
+        words.get(index).is_some_and(|word| word.eq_ignore_ascii_case(name))
+    };
+    let delays = ["test", "low", "high", "median", "average"];
+    if words.len() != 7 || !delays.iter().enumerate().all(|(index, name)| is(index, name)) {
+        return None;
+    }
+    match (is(5, "s.d."), is(6, "ratio"), is(5, "raw"), is(6, "s.d.")) {
+        (true, true, _, _) => Some(Resp1Format::First),
+        (_, _, true, true) => Some(Resp1Format::Second),
+        _ => None,
+    }
+}
+
+/// The facts of a title line: `Starting … run …` with at least one number that has its unit.
+fn title(words: &[&str]) -> Option<Title> {
+    let run = words.iter().any(|word| word.trim_end_matches(',') == "run");
+    if words.first() != Some(&"Starting") || !run {
+        return None;
+    }
+    let mut title = Title::default();
+    for pair in words.windows(2) {
+        let number = pair[0].trim_end_matches(',');
+        match pair[1].trim_end_matches(',') {
+            "CPU" | "CPUs" => title.cpus = title.cpus.or(number.parse().ok()),
+            "MB" => title.memory_mb = title.memory_mb.or(number.parse().ok()),
+            "data" => title.minimum_points = title.minimum_points.or(number.parse().ok()),
+            "sec" => title.interval_s = title.interval_s.or_else(|| interval_s(number)),
+            _ => {}
+        }
+    }
+    let known = title.cpus.is_some()
+        || title.memory_mb.is_some()
+        || title.minimum_points.is_some()
+        || title.interval_s.is_some();
+    known.then_some(title)
+}
+
+/// A time in s that is finite and not negative.
+fn interval_s(text: &str) -> Option<f64> {
+    text.parse().ok().filter(|value: &f64| value.is_finite() && !value.is_sign_negative())
+}
+
+/// Whether a word can name a test: letters, digits and `-_.+/`, at least one letter, no number.
+fn is_test_name(word: &str) -> bool {
+    word.chars().all(|c| c.is_ascii_alphanumeric() || "-_.+/".contains(c))
+        && word.chars().any(|c| c.is_ascii_alphabetic())
+        && word.parse::<f64>().is_err()
+}
+
+/// Whether a word stands where a number should, even if it is a damaged one.
+fn looks_numeric(word: &str) -> bool {
+    let digits = word.trim_start_matches(['+', '-']);
+    word == "-"
+        || digits.starts_with(|c: char| c.is_ascii_digit() || c == '.')
+        || word.parse::<f64>().is_ok()
+}
+
+/// A row whose numbers are read, before the format is known.
+pub(super) struct Row {
+    /// Number of the line, from 1.
+    pub(super) line: usize,
+    /// The test.
+    pub(super) test: String,
+    /// Low, high, median and average, in ms.
+    pub(super) delays_ms: [f64; 4],
+    /// The last two columns; `None` stands for a printed `-`.
+    pub(super) last: [Option<f64>; 2],
+}
+
+impl Row {
+    /// Reads the row in line number `line`.
+    pub(super) fn parse(line: usize, text: &str) -> Result<Self, ImportError> {
+        let mut words = text.split_whitespace();
+        let test = words.next().unwrap_or_default().to_owned();
+        let cells: Vec<&str> = words.collect();
+        let &[low, high, median, average, fifth, sixth] = cells.as_slice() else {
+            return Err(ImportError::Columns { line, test, found: cells.len() });
+        };
+        let mut delays_ms = [0.0; 4];
+        for (index, cell) in [low, high, median, average].into_iter().enumerate() {
+            delays_ms[index] = number(line, COLUMNS[index], cell)?;
+        }
+        let optional = |column, cell| match cell {
+            "-" => Ok(None),
+            cell => number(line, column, cell).map(Some),
+        };
+        let last = [optional(COLUMNS[4], fifth)?, optional(COLUMNS[5], sixth)?];
+        let row = Self { line, test, delays_ms, last };
+        row.check_order()?;
+        Ok(row)
+    }
+
+    /// The average, in ms.
+    pub(super) fn average_ms(&self) -> f64 {
+        self.delays_ms[3]
+    }
+
+    /// Low ≤ median ≤ high, and the same for the average, which may differ by one unit of the last
+    /// printed place because it is rounded after a sum.
+    fn check_order(&self) -> Result<(), ImportError> {
+        let [low_ms, high_ms, median_ms, average_ms] = self.delays_ms;
+        for (column, value_ms, slack_ms) in
+            [("median", median_ms, 0.0), ("average", average_ms, 0.001_000_1)]
+        {
+            if value_ms < low_ms - slack_ms || value_ms > high_ms + slack_ms {
+                let line = self.line;
+                return Err(ImportError::OutsideLowHigh {
+                    line,
+                    column,
+                    value_ms,
+                    low_ms,
+                    high_ms,
+                });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A cell that is a finite number and not negative.
+fn number(line: usize, column: &'static str, text: &str) -> Result<f64, ImportError> {
+    let value: f64 = text.parse().map_err(|_| ImportError::NotANumber {
+        line,
+        column,
+        text: text.to_owned(),
+    })?;
+    if value.is_finite() && (value >= 0.0) {
+        Ok(value.abs())
+    } else {
+        Err(ImportError::OutOfRange { line, column, text: text.to_owned() })
+    }
+}

@@ -1,0 +1,3 @@
+//! Checks of the project's own rules.
+
+fn main() {}
