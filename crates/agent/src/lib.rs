@@ -11,7 +11,6 @@
 
 mod assignment;
 mod enter;
-mod histogram;
 mod load_group;
 mod measure;
 mod observer;
@@ -22,6 +21,5 @@ mod schedule;
 mod waiter;
 
 pub use assignment::{Assignment, Freeze};
-pub use histogram::{HistogramError, decode as decode_histogram};
 pub use observer::{AgentError, run};
 pub use waiter::{Waiter, Woken};

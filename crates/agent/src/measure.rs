@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
 
+use model::histogram;
 use model::{Censored, CounterSet, EndStatus, HistogramRecord, Line, SampleRecord};
 use probes::{Desc, Rhythm};
 use sys::clock::monotonic_ns;
 use sys::process::Usage;
 
-use crate::histogram;
 use crate::load_group::LoadGroup;
 use crate::observer::Observer;
 use crate::record::{Kind, Record, SHORT_BYTES, word};

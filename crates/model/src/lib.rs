@@ -4,6 +4,7 @@
 //! never 0. Units stand last in names (`delay_ns`, `size_bytes`).
 
 mod counters;
+pub mod histogram;
 mod line;
 pub mod resp1;
 mod run;

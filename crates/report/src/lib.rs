@@ -4,4 +4,8 @@
 //! gives the same bytes.
 
 pub mod columns;
+pub mod matrix;
+mod matrix_resp1;
+mod matrix_text;
+mod reading;
 pub mod resp1;

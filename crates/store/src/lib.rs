@@ -1,4 +1,4 @@
-//! What is kept: results that other programs printed, read back as plain types, and the published
+//! What is kept: results folders of run files, results that other programs printed, read back as plain types, and the published
 //! results that ship with thrashlab.
 //!
 //! **Invariant:** readers refuse with the number of the line and the reason; they never guess and
@@ -6,3 +6,4 @@
 
 pub mod reference;
 pub mod resp1;
+pub mod results;

@@ -22,17 +22,8 @@ const GRACE_NS: u64 = 60_000_000_000;
 pub struct Outcome {
     /// The status of the run's `end` line.
     pub status: EndStatus,
-    /// Why there is nothing or less than intended, if the agent died or refused.
-    pub death: Option<AgentDeath>,
-}
-
-/// What is known of an agent that ended without an `end` line of its own.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct AgentDeath {
-    /// Whether it refused before it wrote anything (a load that cannot run here).
-    pub refused: bool,
-    /// What it said, or how it ended.
-    pub reason: String,
+    /// What the agent said or how it ended, if it died or refused before its `end` line.
+    pub death: Option<String>,
 }
 
 /// A running agent; killed and reaped when dropped.
@@ -126,7 +117,7 @@ impl AgentProcess {
         }
         let said = said.trim().to_owned();
         let reason = if said.is_empty() { format!("the agent ended: {exit}") } else { said };
-        Ok(Outcome { status, death: Some(AgentDeath { refused: !lines.written, reason }) })
+        Ok(Outcome { status, death: Some(reason) })
     }
 }
 

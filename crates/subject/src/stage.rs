@@ -5,7 +5,9 @@ use std::path::PathBuf;
 
 use agent::{Assignment, Freeze, Waiter};
 use counters::Sources;
+use counters::parse::colon_keyed;
 use model::{Environment, Missed, Spec, SubjectSpec};
+use sys::clock::monotonic_ns;
 use sys::message_queue::MessageQueue;
 
 use crate::agent_process::{AgentProcess, Outcome};
@@ -16,6 +18,13 @@ use crate::swap_file;
 use crate::sweep::{remove, start_ticks, sweep_leftovers};
 use crate::warden::Warden;
 use crate::work_dir::{WorkDir, WorkDirError, make_run_dir};
+
+/// Longest wait between two runs, in ns.
+const SETTLE_NS: u64 = 3_000_000_000;
+/// Time between two looks, in ns.
+const SETTLE_TICK_NS: u64 = 50_000_000;
+/// A system with less than this waiting to be written is settled, in KiB.
+const SETTLED_KB: u64 = 32 << 10;
 
 /// What a stage needs to know.
 #[derive(Clone, Debug, Default)]
@@ -165,6 +174,25 @@ impl Stage {
             sandbox.remove(&mut self.journal).map_err(at("remove the sandbox"))?;
         }
         outcome
+    }
+
+    /// Waits until what a load left to be written has been written, so that the next run does not
+    /// suffer from the last one; gives up after [`SETTLE_NS`].
+    pub fn settle(&self, waiter: &Waiter) {
+        let until_ns = monotonic_ns() + SETTLE_NS;
+        while monotonic_ns() < until_ns && !waiter.stop_requested() {
+            let unwritten = std::fs::read_to_string("/proc/meminfo")
+                .ok()
+                .and_then(|text| colon_keyed(&text).ok())
+                .map_or(0, |fields| {
+                    let kb = |name: &str| fields.get(name).copied().unwrap_or(0);
+                    kb("Dirty_kb") + kb("Writeback_kb")
+                });
+            if unwritten < SETTLED_KB {
+                return;
+            }
+            waiter.wait(None, monotonic_ns() + SETTLE_TICK_NS);
+        }
     }
 
     /// Makes the run's directory and writes down its queue.

@@ -25,13 +25,19 @@ pub enum HistogramError {
 }
 
 /// Encodes delays in ns; 0 is kept as a delay like any other.
-pub(crate) fn encode(delays_ns: &[u64]) -> Result<String, String> {
-    let mut histogram = Histogram::<u64>::new(DIGITS).map_err(|error| error.to_string())?;
+///
+/// # Errors
+/// When a delay is beyond what the format can hold (about 290 years).
+pub fn encode(delays_ns: &[u64]) -> Result<String, HistogramError> {
+    let mut histogram =
+        Histogram::<u64>::new(DIGITS).map_err(|error| HistogramError::Hdr(error.to_string()))?;
     for delay_ns in delays_ns {
-        histogram.record(*delay_ns).map_err(|error| error.to_string())?;
+        histogram.record(*delay_ns).map_err(|error| HistogramError::Hdr(error.to_string()))?;
     }
     let mut bytes = Vec::new();
-    V2Serializer::new().serialize(&histogram, &mut bytes).map_err(|error| error.to_string())?;
+    V2Serializer::new()
+        .serialize(&histogram, &mut bytes)
+        .map_err(|error| HistogramError::Hdr(format!("{error:?}")))?;
     Ok(STANDARD.encode(bytes))
 }
 
@@ -43,7 +49,7 @@ pub fn decode(text: &str) -> Result<Vec<u64>, HistogramError> {
     let bytes = STANDARD.decode(text)?;
     let histogram: Histogram<u64> = Deserializer::new()
         .deserialize(&mut bytes.as_slice())
-        .map_err(|error| HistogramError::Hdr(error.to_string()))?;
+        .map_err(|error| HistogramError::Hdr(format!("{error:?}")))?;
     if histogram.len() > MOST_DELAYS {
         return Err(HistogramError::TooMany(histogram.len()));
     }

@@ -1,0 +1,206 @@
+//! The command line as it is typed.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use model::units::{parse_duration_ns, parse_size_bytes};
+
+use crate::subject_arg::SubjectArg;
+
+/// A laboratory for computers that have slowed down.
+#[derive(Parser)]
+#[command(name = "thrashlab", version, about, max_term_width = 100)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum Command {
+    /// Measure how a trivial interaction responds under each load, against no load
+    Run(Box<RunArgs>),
+    /// Print results again: a results folder, a run file, or published figures
+    Show(ShowArgs),
+    /// Read results of other programs
+    Import(ImportArgs),
+    /// List the published figures that come with thrashlab
+    Reference,
+    /// Print a completion script for a shell
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+    /// Run one assignment (used by thrashlab itself)
+    #[command(name = "__agent", hide = true)]
+    Agent,
+    /// Tidy up when the controller dies (used by thrashlab itself)
+    #[command(name = "__warden", hide = true)]
+    Warden {
+        /// The journal of the controller.
+        journal: PathBuf,
+    },
+}
+
+const RUN_EXAMPLES: &str = "\
+Examples:
+  thrashlab run                                    all loads, under three minutes
+  thrashlab run --quick                            all loads, under a minute
+  thrashlab run --classic --format resp1           the times and the output of 2003
+  thrashlab run --subject sandbox:mem=256M,cpus=1  a machine of 256 MiB and one CPU
+  thrashlab run --load cpuload,spawnload --probe wake
+  sudo thrashlab run --swap 1G                     with a temporary swap file
+
+Loads and probes are described in docs/loads/ and docs/probes.md.";
+
+#[derive(Args)]
+#[command(after_help = RUN_EXAMPLES)]
+pub(crate) struct RunArgs {
+    /// Where to run: `host[:mem=SIZE]` or `sandbox[:mem=SIZE,cpus=N,pids=N]` [default: a sandbox
+    /// of 512M where possible, else the host]
+    #[arg(long, value_name = "SUBJECT")]
+    pub(crate) subject: Option<SubjectArg>,
+
+    /// Loads to run, separated by commas [default: all]
+    #[arg(long = "load", value_name = "LOADS", value_delimiter = ',', value_parser = load_name)]
+    pub(crate) loads: Vec<String>,
+
+    /// The interaction that is timed: response, wake, exec, fault or fileops
+    #[arg(long, value_name = "PROBE", default_value = "response", value_parser = probe_name)]
+    pub(crate) probe: String,
+
+    /// The times of resp1: 20 s intervals, five points
+    #[arg(long, conflicts_with = "quick")]
+    pub(crate) classic: bool,
+
+    /// Less than a minute for all loads
+    #[arg(long)]
+    pub(crate) quick: bool,
+
+    /// Time between two interactions, such as 2s
+    #[arg(long, value_name = "TIME", value_parser = parse_duration_ns)]
+    pub(crate) interval: Option<u64>,
+
+    /// Interactions under each load
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub(crate) points: Option<u32>,
+
+    /// Longest wait for a load to become warm
+    #[arg(long, value_name = "TIME", value_parser = parse_duration_ns)]
+    pub(crate) warmup: Option<u64>,
+
+    /// Longest time of one interaction; a longer one is kept as unfinished and ends its load
+    #[arg(long, value_name = "TIME", value_parser = parse_duration_ns)]
+    pub(crate) timeout: Option<u64>,
+
+    /// Dose of every load: 1 is the load as documented, 0.5 half of it
+    #[arg(long, value_name = "DOSE", default_value_t = 1.0, value_parser = intensity)]
+    pub(crate) intensity: f64,
+
+    /// Seed of everything random
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) seed: u64,
+
+    /// Add a temporary swap file of this size (root); it is removed at the end
+    #[arg(long, value_name = "SIZE", value_parser = parse_size_bytes)]
+    pub(crate) swap: Option<u64>,
+
+    /// Folder for the run files [default: a new one in the user's data directory]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) output: Option<PathBuf>,
+
+    /// Folder on a disk for the files of loads and probes [default: /var/tmp/thrashlab-UID]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) work_dir: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) shape: Shape,
+
+    /// No progress on standard error
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+
+    /// Test hook: freeze the probe's process for this time once a second
+    #[arg(long, value_name = "TIME", hide = true, value_parser = parse_duration_ns)]
+    pub(crate) test_freeze: Option<u64>,
+}
+
+/// How a responsiveness matrix is printed.
+#[derive(Args)]
+pub(crate) struct Shape {
+    /// Form of the table
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    pub(crate) format: Format,
+
+    /// Print JSON instead of a table
+    #[arg(long, conflicts_with = "format")]
+    pub(crate) json: bool,
+
+    /// With --format resp1: S.D., size written, loops and circles per second
+    #[arg(long, short)]
+    pub(crate) verbose: bool,
+}
+
+/// Form of the table.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// Ratios with intervals, stalls, and what they mean
+    Table,
+    /// resp1's second format of 2003: raw and S.D. ratios
+    Resp1,
+    /// resp1's first format: S.D. and raw ratio
+    Resp1First,
+}
+
+#[derive(Args)]
+pub(crate) struct ShowArgs {
+    /// A results folder, a run file, or `reference:NAME`
+    pub(crate) what: String,
+
+    #[command(flatten)]
+    pub(crate) shape: Shape,
+}
+
+#[derive(Args)]
+pub(crate) struct ImportArgs {
+    #[command(subcommand)]
+    pub(crate) from: ImportFrom,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum ImportFrom {
+    /// Output of resp1, in either of its formats; recomputes the ratios and checks them
+    Resp1 {
+        /// The file, or - for standard input
+        file: PathBuf,
+        /// Print JSON instead of a table
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+fn load_name(text: &str) -> Result<String, String> {
+    known(text, "load", loads::ALL.iter().map(|load| load.name))
+}
+
+fn probe_name(text: &str) -> Result<String, String> {
+    known(text, "probe", probes::ALL.iter().map(|probe| probe.name))
+}
+
+fn known<'a>(
+    text: &str,
+    what: &str,
+    names: impl Iterator<Item = &'a str>,
+) -> Result<String, String> {
+    let names: Vec<&str> = names.collect();
+    if names.contains(&text) {
+        return Ok(text.to_owned());
+    }
+    Err(format!("no {what} is named {text:?}; there are {}", names.join(", ")))
+}
+
+fn intensity(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(value) if value > 0.0 && value <= 100.0 => Ok(value),
+        _ => Err("a dose is a number above 0 and at most 100".to_owned()),
+    }
+}

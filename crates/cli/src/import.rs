@@ -1,0 +1,65 @@
+//! `thrashlab import`: results of other programs.
+
+use std::io::Read;
+use std::path::Path;
+
+use anyhow::{Context, anyhow};
+use store::resp1::{RatioCheck, check_ratios, parse};
+
+use crate::args::{ImportArgs, ImportFrom};
+use crate::{Failure, print};
+
+/// Reads a foreign result, checks it, and prints it.
+pub(crate) fn import(args: &ImportArgs) -> Result<(), Failure> {
+    match &args.from {
+        ImportFrom::Resp1 { file, json } => import_resp1(file, *json),
+    }
+}
+
+fn import_resp1(file: &Path, json: bool) -> Result<(), Failure> {
+    let name = file.display();
+    let text = read(file).with_context(|| format!("read {name}")).map_err(Failure::WrongUse)?;
+    let table = parse(&text)
+        .with_context(|| format!("{name} is not output of resp1"))
+        .map_err(Failure::WrongUse)?;
+    if json {
+        let text = serde_json::to_string_pretty(&table).context("write JSON")?;
+        return print(&(text + "\n"));
+    }
+    let checks = check_ratios(&table);
+    let mut output = report::resp1::printed(&table);
+    output.push('\n');
+    output.push_str(&checks_table(&checks));
+    print(&output)?;
+    match checks.iter().filter(|check| !check.agrees).count() {
+        0 => Ok(()),
+        wrong => Err(Failure::NotMeasured(anyhow!(
+            "{wrong} of {} printed ratios do not follow from the printed averages",
+            checks.len()
+        ))),
+    }
+}
+
+fn read(file: &Path) -> std::io::Result<String> {
+    let mut bytes = Vec::new();
+    if file == Path::new("-") {
+        std::io::stdin().read_to_end(&mut bytes)?;
+    } else {
+        bytes = std::fs::read(file)?;
+    }
+    String::from_utf8(bytes)
+        .map_err(|error| std::io::Error::new(std::io::ErrorKind::InvalidData, error.utf8_error()))
+}
+
+fn checks_table(checks: &[RatioCheck]) -> String {
+    let mut rows = vec![["test", "printed", "recomputed", "check"].map(str::to_owned).to_vec()];
+    rows.extend(checks.iter().map(|check| {
+        vec![
+            check.test.clone(),
+            format!("{:.3}", check.printed),
+            format!("{:.3}", check.recomputed),
+            if check.agrees { "agrees" } else { "DIFFERS" }.to_owned(),
+        ]
+    }));
+    report::columns::aligned(&rows)
+}

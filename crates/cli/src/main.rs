@@ -1,0 +1,101 @@
+//! The thrashlab command.
+//!
+//! **Invariant:** this crate alone prints and exits. Results go to standard output, progress and
+//! complaints to standard error. Exit codes: 0 done, 2 wrong use, 3 could not measure, 130
+//! interrupted.
+#![expect(clippy::print_stderr, reason = "the only crate that may print")]
+
+mod args;
+mod import;
+mod progress;
+mod reference;
+mod run;
+mod show;
+mod subject_arg;
+
+use std::process::ExitCode;
+
+use anyhow::Context;
+use clap::{CommandFactory, Parser};
+
+use args::{Cli, Command};
+
+/// The user stopped it.
+const INTERRUPTED: u8 = 130;
+/// It could not measure.
+const NOT_MEASURED: u8 = 3;
+/// The command line or its files are wrong.
+const WRONG_USE: u8 = 2;
+
+/// Why a command did not do what it was asked for.
+enum Failure {
+    /// The user asked for something impossible.
+    WrongUse(anyhow::Error),
+    /// The system did not let it measure.
+    NotMeasured(anyhow::Error),
+    /// Ctrl-C.
+    Interrupted,
+}
+
+impl From<anyhow::Error> for Failure {
+    fn from(error: anyhow::Error) -> Self {
+        Self::NotMeasured(error)
+    }
+}
+
+fn main() -> ExitCode {
+    let outcome = match Cli::parse().command {
+        Command::Run(args) => run::run(&args),
+        Command::Show(args) => show::show(&args),
+        Command::Import(args) => import::import(&args),
+        Command::Reference => reference::list(),
+        Command::Completions { shell } => {
+            clap_complete::generate(
+                shell,
+                &mut Cli::command(),
+                "thrashlab",
+                &mut std::io::stdout(),
+            );
+            Ok(())
+        }
+        Command::Agent => agent(),
+        Command::Warden { journal } => {
+            subject::watch(&journal);
+            Ok(())
+        }
+    };
+    let (error, code) = match outcome {
+        Ok(()) => return ExitCode::SUCCESS,
+        Err(Failure::Interrupted) => return ExitCode::from(INTERRUPTED),
+        Err(Failure::WrongUse(error)) => (error, WRONG_USE),
+        Err(Failure::NotMeasured(error)) => (error, NOT_MEASURED),
+    };
+    eprintln!("thrashlab: {error:#}");
+    ExitCode::from(code)
+}
+
+/// Runs the assignment on standard input; its run file goes to standard output.
+fn agent() -> Result<(), Failure> {
+    let assignment: agent::Assignment = serde_json::from_reader(std::io::stdin().lock())
+        .context("read the assignment from standard input")
+        .map_err(Failure::WrongUse)?;
+    match agent::run(&assignment, std::io::stdout().lock()) {
+        Ok(_) => Ok(()),
+        Err(error) => {
+            // The controller shows this as the reason; no prefix.
+            eprintln!("{error}");
+            std::process::exit(i32::from(NOT_MEASURED));
+        }
+    }
+}
+
+/// Prints a result; a reader that went away (`| head`) is no failure.
+fn print(text: &str) -> Result<(), Failure> {
+    use std::io::Write;
+    match std::io::stdout().write_all(text.as_bytes()).and_then(|()| std::io::stdout().flush()) {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+            Err(Failure::NotMeasured(anyhow::Error::new(error).context("write the result")))
+        }
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,149 @@
+//! `--subject`: where to run, as it is typed and as it is resolved.
+
+use std::str::FromStr;
+
+use anyhow::{Context, bail};
+use model::units::{format_size, parse_size_bytes};
+use model::{SandboxSpec, SubjectSpec};
+use subject::{Machine, Stage};
+
+/// Memory of a sandbox if nothing is said, in bytes.
+const SANDBOX_BYTES: u64 = 512 << 20;
+/// Most memory that loads take on the host if nothing is said, in bytes.
+const HOST_BYTES: u64 = 1 << 30;
+/// Smallest memory of a subject, in bytes: below, not even the probe fits.
+const SMALLEST_BYTES: u64 = 32 << 20;
+
+/// A subject as typed.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum SubjectArg {
+    Host { memory_bytes: Option<u64> },
+    Sandbox { memory_bytes: Option<u64>, cpus_milli: Option<u64>, processes: Option<u64> },
+}
+
+impl FromStr for SubjectArg {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (kind, settings) = text.split_once(':').unwrap_or((text, ""));
+        let (mut memory_bytes, mut cpus_milli, mut processes) = (None, None, None);
+        for setting in settings.split(',').filter(|setting| !setting.is_empty()) {
+            let Some((name, value)) = setting.split_once('=') else {
+                return Err(format!("{setting:?} is not NAME=VALUE"));
+            };
+            match (kind, name) {
+                (_, "mem") => {
+                    memory_bytes =
+                        Some(parse_size_bytes(value).map_err(|error| error.to_string())?);
+                }
+                ("sandbox", "cpus") => cpus_milli = Some(parse_cpus(value)?),
+                ("sandbox", "pids") => {
+                    let count = value.parse().ok().filter(|count| *count >= 8);
+                    processes = Some(count.ok_or("pids is a number of at least 8")?);
+                }
+                _ => return Err(format!("{kind} has no setting {name:?}")),
+            }
+        }
+        match kind {
+            "host" => Ok(Self::Host { memory_bytes }),
+            "sandbox" => Ok(Self::Sandbox { memory_bytes, cpus_milli, processes }),
+            _ => Err(format!("no subject is named {kind:?}; there are host and sandbox")),
+        }
+    }
+}
+
+fn parse_cpus(value: &str) -> Result<u64, String> {
+    match value.parse::<f64>() {
+        Ok(cpus) if (0.05..=4096.0).contains(&cpus) => Ok((cpus * 1000.0).round() as u64),
+        _ => Err("cpus is a number of at least 0.05".to_owned()),
+    }
+}
+
+/// Resolves the subject on this machine; the second part says what was chosen for the user.
+pub(crate) fn resolve(
+    typed: Option<&SubjectArg>,
+    stage: &mut Stage,
+) -> anyhow::Result<(SubjectSpec, Option<String>)> {
+    let machine = Machine::read().map_err(anyhow::Error::msg)?;
+    let (subject, note) = match typed {
+        Some(SubjectArg::Sandbox { memory_bytes, cpus_milli, processes }) => {
+            let spec = SandboxSpec {
+                memory_bytes: memory_bytes.unwrap_or_else(|| sandbox_bytes(&machine)),
+                cpus_milli: *cpus_milli,
+                processes: *processes,
+            };
+            check_memory(spec.memory_bytes, &machine)?;
+            stage.try_sandbox(&spec).context("make the sandbox that --subject asks for")?;
+            (SubjectSpec::Sandbox(spec), None)
+        }
+        Some(SubjectArg::Host { memory_bytes }) => {
+            let safe_bytes = memory_bytes.unwrap_or_else(|| host_bytes(&machine));
+            check_memory(safe_bytes, &machine)?;
+            (SubjectSpec::Host { memory_bytes: safe_bytes }, None)
+        }
+        None => {
+            let memory_bytes = sandbox_bytes(&machine);
+            let spec = SandboxSpec { memory_bytes, cpus_milli: None, processes: None };
+            match stage.try_sandbox(&spec) {
+                Ok(()) => (SubjectSpec::Sandbox(spec), None),
+                Err(error) => {
+                    let memory_bytes = host_bytes(&machine);
+                    let note = format!(
+                        "{error}. Going on with the host; its loads are sized for {} and do not \
+                         thrash it",
+                        format_size(memory_bytes)
+                    );
+                    (SubjectSpec::Host { memory_bytes }, Some(note))
+                }
+            }
+        }
+    };
+    Ok((subject, note))
+}
+
+fn sandbox_bytes(machine: &Machine) -> u64 {
+    SANDBOX_BYTES.min(machine.available_bytes / 2)
+}
+
+fn host_bytes(machine: &Machine) -> u64 {
+    HOST_BYTES.min(machine.available_bytes / 4)
+}
+
+fn check_memory(memory_bytes: u64, machine: &Machine) -> anyhow::Result<()> {
+    if memory_bytes < SMALLEST_BYTES {
+        bail!(
+            "memory of {} is too small: a subject has at least {}",
+            format_size(memory_bytes),
+            format_size(SMALLEST_BYTES)
+        );
+    }
+    if memory_bytes > machine.memory_bytes {
+        bail!(
+            "memory of {} is more than this machine has ({})",
+            format_size(memory_bytes),
+            format_size(machine.memory_bytes)
+        );
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn subjects_are_read_or_refused_with_the_reason() {
+        assert_eq!(
+            "sandbox:mem=256M,cpus=1.5,pids=99".parse(),
+            Ok(SubjectArg::Sandbox {
+                memory_bytes: Some(256 << 20),
+                cpus_milli: Some(1500),
+                processes: Some(99)
+            })
+        );
+        assert_eq!("host".parse(), Ok(SubjectArg::Host { memory_bytes: None }));
+        for bad in ["vm", "host:cpus=1", "sandbox:mem", "sandbox:mem=x", "sandbox:cpus=0"] {
+            assert!(bad.parse::<SubjectArg>().is_err(), "{bad} was accepted");
+        }
+    }
+}

@@ -1,0 +1,47 @@
+//! What happens while runs are made.
+
+use std::path::Path;
+
+use model::{EndStatus, Line};
+
+use crate::matrix::Segment;
+
+/// Something that happened. A closed set: whoever shows progress handles each.
+#[derive(Debug)]
+pub enum Event<'a> {
+    /// All segments are known; nothing has been run yet.
+    Planned {
+        /// The segments in their order.
+        segments: &'a [Segment],
+        /// Longest time that they are meant to take, in ns.
+        longest_ns: u64,
+    },
+    /// A segment begins.
+    Started {
+        /// Its place in the order, from 0.
+        index: usize,
+        /// The segment.
+        segment: &'a Segment,
+    },
+    /// The run of the segment wrote a line.
+    Line {
+        /// The line.
+        line: &'a Line,
+    },
+    /// The segment is over.
+    Ended {
+        /// Its place in the order, from 0.
+        index: usize,
+        /// How its run ended.
+        status: EndStatus,
+        /// The run file.
+        path: &'a Path,
+    },
+    /// A load cannot be run on this subject.
+    Skipped {
+        /// The load.
+        load: &'a str,
+        /// Why.
+        reason: &'a str,
+    },
+}

@@ -1,0 +1,12 @@
+//! Which runs are made in which order, and what happens while they are made.
+//!
+//! **Invariant:** nothing here prints or knows a terminal. A plan becomes runs on a
+//! [`subject::Stage`]; whatever happens is an [`Event`], and every display is a function of events.
+
+mod event;
+mod matrix;
+mod profile;
+
+pub use event::Event;
+pub use matrix::{ExperimentError, MatrixPlan, MatrixResult, Segment, run_matrix};
+pub use profile::{CLASSIC, DEFAULT, Profile, QUICK};

@@ -1,0 +1,253 @@
+//! The responsiveness matrix: each load once, with pieces of the no-load baseline in between, so
+//! that a drift of the machine falls on both.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use agent::Waiter;
+use model::{EndStatus, Line, LoadSpec, ProbeSpec, Run, Spec, SubjectSpec, Timing};
+use store::results::{ResultsError, RunFile, read_run};
+use subject::{Stage, StageError};
+
+use crate::event::Event;
+
+/// The load that everything is compared with.
+const BASELINE: &str = "noload";
+/// Time that starting and stopping a run takes, for the estimate, in ns.
+const OVERHEAD_NS: u64 = 500_000_000;
+/// The baseline gets this many times the points of a load, shared among its pieces: it is cheap,
+/// and every ratio depends on it.
+const BASELINE_SHARE: u32 = 2;
+
+/// What a matrix is made of.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MatrixPlan {
+    /// Where it runs.
+    pub subject: SubjectSpec,
+    /// The loads beside the baseline, in their order.
+    pub loads: Vec<String>,
+    /// The probe.
+    pub probe: String,
+    /// The times under each load.
+    pub timing: Timing,
+    /// Dose of every load.
+    pub intensity: f64,
+    /// Seed of everything random.
+    pub seed: u64,
+}
+
+/// One run of a matrix.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Segment {
+    /// The load.
+    pub load: String,
+    /// How many interactions.
+    pub points: u32,
+    /// Which piece of this load it is, from 0.
+    pub block: u32,
+    /// Longest time that it is meant to take, in ns.
+    pub longest_ns: u64,
+}
+
+impl MatrixPlan {
+    /// The segments in their order: a piece of the baseline, then each load followed by the next
+    /// piece.
+    #[must_use]
+    pub fn segments(&self) -> Vec<Segment> {
+        let pieces = self.loads.len() as u32 + 1;
+        let piece_points = (BASELINE_SHARE * self.timing.points).div_ceil(pieces).max(1);
+        let segment = |load: &str, points: u32, block: u32| {
+            let warmup_ns = if load == BASELINE { 0 } else { self.timing.warmup_ns };
+            let points_ns = self.timing.interval_ns.saturating_mul(u64::from(points));
+            Segment {
+                load: load.to_owned(),
+                points,
+                block,
+                longest_ns: points_ns.saturating_add(warmup_ns).saturating_add(OVERHEAD_NS),
+            }
+        };
+        let mut segments = vec![segment(BASELINE, piece_points, 0)];
+        for (index, load) in self.loads.iter().enumerate() {
+            segments.push(segment(load, self.timing.points, 0));
+            segments.push(segment(BASELINE, piece_points, index as u32 + 1));
+        }
+        segments
+    }
+
+    fn spec(&self, segment: &Segment, order: usize) -> Spec {
+        Spec {
+            subject: self.subject.clone(),
+            load: LoadSpec {
+                name: segment.load.clone(),
+                version: loads::find(&segment.load).map_or(0, |load| load.version),
+                intensity: self.intensity,
+                params: BTreeMap::new(),
+            },
+            probe: ProbeSpec {
+                name: self.probe.clone(),
+                version: probes::find(&self.probe).map_or(0, |probe| probe.version),
+                params: BTreeMap::new(),
+            },
+            timing: Timing { points: segment.points, ..self.timing.clone() },
+            seed: self.seed,
+            block: segment.block,
+            order: order as u32,
+        }
+    }
+}
+
+/// What came of a matrix.
+#[derive(Debug, Default)]
+pub struct MatrixResult {
+    /// The runs in their order, with their files.
+    pub runs: Vec<(PathBuf, Run)>,
+    /// Loads that could not be run, with the reasons.
+    pub skipped: BTreeMap<String, String>,
+    /// Whether the user stopped it.
+    pub interrupted: bool,
+}
+
+/// A matrix that cannot go on.
+#[derive(Debug, thiserror::Error)]
+pub enum ExperimentError {
+    /// The stage.
+    #[error(transparent)]
+    Stage(#[from] StageError),
+    /// The results.
+    #[error(transparent)]
+    Results(#[from] ResultsError),
+    /// The baseline cannot be run, so nothing can be compared.
+    #[error("noload cannot be measured: {0}")]
+    Baseline(String),
+}
+
+/// Makes all runs of a matrix, one after the other, and writes them into a folder.
+///
+/// # Errors
+/// When the stage or the results fail. A load that cannot run here, dies, or times out is part of
+/// the result.
+pub fn run_matrix(
+    stage: &mut Stage,
+    plan: &MatrixPlan,
+    folder: &Path,
+    waiter: &Waiter,
+    on_event: &mut dyn FnMut(&Event<'_>),
+) -> Result<MatrixResult, ExperimentError> {
+    let segments = plan.segments();
+    let longest_ns = segments.iter().map(|segment| segment.longest_ns).sum();
+    on_event(&Event::Planned { segments: &segments, longest_ns });
+    let mut result = MatrixResult::default();
+    for (index, segment) in segments.iter().enumerate() {
+        if waiter.stop_requested() {
+            break;
+        }
+        on_event(&Event::Started { index, segment });
+        let made = run_segment(stage, plan, segment, index, folder, waiter, on_event)?;
+        match made {
+            Made::Run { path, run, death } => {
+                on_event(&Event::Ended { index, status: run.status(), path: &path });
+                if let Some(reason) = death.filter(|_| segment.load == BASELINE && index == 0) {
+                    return Err(ExperimentError::Baseline(reason));
+                }
+                result.runs.push((path, *run));
+            }
+            Made::Refused(reason) if segment.load == BASELINE => {
+                return Err(ExperimentError::Baseline(reason));
+            }
+            Made::Refused(reason) => {
+                on_event(&Event::Skipped { load: &segment.load, reason: &reason });
+                result.skipped.insert(segment.load.clone(), reason);
+            }
+        }
+        stage.settle(waiter);
+    }
+    result.interrupted = waiter.stop_requested()
+        || result.runs.iter().any(|(_, run)| run.status() == EndStatus::Interrupted);
+    Ok(result)
+}
+
+/// What came of one segment.
+enum Made {
+    Run { path: PathBuf, run: Box<Run>, death: Option<String> },
+    Refused(String),
+}
+
+fn run_segment(
+    stage: &mut Stage,
+    plan: &MatrixPlan,
+    segment: &Segment,
+    index: usize,
+    folder: &Path,
+    waiter: &Waiter,
+    on_event: &mut dyn FnMut(&Event<'_>),
+) -> Result<Made, ExperimentError> {
+    let run_id = format!("{:03}-{}", index + 1, segment.load);
+    let spec = plan.spec(segment, index);
+    let mut file: Option<RunFile> = None;
+    let mut sink = |bytes: &[u8]| -> io::Result<()> {
+        let file = match &mut file {
+            Some(file) => file,
+            // Made with the first line: a load that is refused leaves no file.
+            None => file.insert(RunFile::create(folder, &run_id).map_err(io::Error::other)?),
+        };
+        file.line(bytes)?;
+        if let Ok(line) = Line::parse(String::from_utf8_lossy(bytes).trim_end()) {
+            on_event(&Event::Line { line: &line });
+        }
+        Ok(())
+    };
+    let outcome = stage.run(&spec, &run_id, waiter, &mut sink)?;
+    let death = outcome.death;
+    match file {
+        None => Ok(Made::Refused(death.unwrap_or_else(|| "it wrote nothing".to_owned()))),
+        Some(file) => {
+            let path = file.path().to_owned();
+            let run = Box::new(read_run(&path)?);
+            Ok(Made::Run { path, run, death })
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plan(loads: &[&str], points: u32) -> MatrixPlan {
+        MatrixPlan {
+            subject: SubjectSpec::Host { memory_bytes: 1 << 30 },
+            loads: loads.iter().map(|load| (*load).to_owned()).collect(),
+            probe: "response".to_owned(),
+            timing: Timing { points, ..crate::QUICK.timing() },
+            intensity: 1.0,
+            seed: 1,
+        }
+    }
+
+    #[test]
+    fn the_baseline_surrounds_every_load() {
+        let segments = plan(&["cpuload", "spawnload"], 5).segments();
+        let order: Vec<(&str, u32, u32)> =
+            segments.iter().map(|made| (made.load.as_str(), made.points, made.block)).collect();
+        assert_eq!(
+            order,
+            [
+                ("noload", 4, 0),
+                ("cpuload", 5, 0),
+                ("noload", 4, 1),
+                ("spawnload", 5, 0),
+                ("noload", 4, 2)
+            ]
+        );
+    }
+
+    #[test]
+    fn profiles_keep_their_promises() {
+        let loads = ["smallwrite", "largewrite", "cpuload", "spawnload", "8ctx-mem", "2ctx-mem"];
+        for (profile, limit_s) in [(crate::QUICK, 60), (crate::DEFAULT, 180)] {
+            let all = MatrixPlan { timing: profile.timing(), ..plan(&loads, 1) };
+            let longest_ns: u64 = all.segments().iter().map(|made| made.longest_ns).sum();
+            assert!(longest_ns < limit_s * 1_000_000_000, "{}: {longest_ns} ns", profile.name);
+        }
+    }
+}

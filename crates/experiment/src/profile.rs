@@ -1,0 +1,61 @@
+//! Timing profiles: how long a whole matrix takes against how much it can tell.
+
+use model::Timing;
+
+/// A named choice of times.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Profile {
+    /// Its name in run files.
+    pub name: &'static str,
+    /// Time between two intended starts, in ns.
+    pub interval_ns: u64,
+    /// Interactions under each load.
+    pub points: u32,
+    /// Longest time to a load's warm state, in ns.
+    pub warmup_ns: u64,
+    /// Longest time of one interaction, in ns.
+    pub timeout_ns: u64,
+}
+
+const SECOND_NS: u64 = 1_000_000_000;
+
+/// All seven loads in less than three minutes.
+pub const DEFAULT: Profile = Profile {
+    name: "default",
+    interval_ns: 2 * SECOND_NS,
+    points: 5,
+    warmup_ns: 6 * SECOND_NS,
+    timeout_ns: 10 * SECOND_NS,
+};
+
+/// All seven loads in less than a minute.
+pub const QUICK: Profile = Profile {
+    name: "quick",
+    interval_ns: SECOND_NS * 7 / 10,
+    points: 4,
+    warmup_ns: 3 * SECOND_NS,
+    timeout_ns: 4 * SECOND_NS,
+};
+
+/// The times of resp1: 20 s of other work before each of five interactions.
+pub const CLASSIC: Profile = Profile {
+    name: "classic",
+    interval_ns: 20 * SECOND_NS,
+    points: 5,
+    warmup_ns: 30 * SECOND_NS,
+    timeout_ns: 120 * SECOND_NS,
+};
+
+impl Profile {
+    /// The profile as the timing of a run.
+    #[must_use]
+    pub fn timing(&self) -> Timing {
+        Timing {
+            profile: self.name.to_owned(),
+            interval_ns: self.interval_ns,
+            points: self.points,
+            warmup_ns: self.warmup_ns,
+            timeout_ns: self.timeout_ns,
+        }
+    }
+}

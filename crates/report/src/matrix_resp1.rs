@@ -1,0 +1,78 @@
+//! The responsiveness matrix in the formats of resp1 (2003).
+
+use model::resp1::{Resp1Format, Resp1Row, Resp1Table};
+use model::units::format_size;
+use stats::{mean, one_sd_mean, quantile, standard_deviation};
+
+use crate::matrix::{BASELINE, Matrix, Row};
+
+/// A verbose line of resp1's output: it begins in column one.
+pub type VerboseLine = String;
+
+/// The matrix as resp1 would have printed it. Loads that were not measured have no row.
+#[must_use]
+pub fn resp1_table(matrix: &Matrix, format: Resp1Format, extras: Vec<VerboseLine>) -> Resp1Table {
+    let base = matrix.rows.iter().find(|row| row.load == BASELINE);
+    let base_mean = base.and_then(|row| mean(&row.delays_ns));
+    let base_one_sd = base.and_then(|row| one_sd_mean(&row.delays_ns));
+    Resp1Table {
+        cpus: matrix.setup.cpus,
+        memory_mb: Some(matrix.setup.memory_bytes >> 20),
+        minimum_points: Some(matrix.setup.points),
+        interval_s: Some(matrix.setup.interval_ns as f64 / 1e9),
+        format,
+        rows: matrix
+            .rows
+            .iter()
+            .filter_map(|row| resp1_row(row, format, base_mean, base_one_sd))
+            .collect(),
+        extras,
+    }
+}
+
+fn resp1_row(
+    row: &Row,
+    format: Resp1Format,
+    base_mean: Option<f64>,
+    base_one_sd: Option<f64>,
+) -> Option<Resp1Row> {
+    let delays_ns = &row.delays_ns;
+    let average_ns = mean(delays_ns)?;
+    let sd_s = standard_deviation(delays_ns).map(|sd_ns| sd_ns / 1e9);
+    let ratio_sd = one_sd_mean(delays_ns).zip(base_one_sd).map(|(load, base)| load / base);
+    Some(Resp1Row {
+        test: row.load.clone(),
+        low_ms: quantile(delays_ns, 0.0)? / 1e6,
+        high_ms: row.max_ns? / 1e6,
+        median_ms: row.median_ns? / 1e6,
+        average_ms: average_ns / 1e6,
+        sd_s: sd_s.filter(|_| format == Resp1Format::First),
+        ratio_raw: average_ns / base_mean?,
+        ratio_sd: ratio_sd.filter(|_| format == Resp1Format::Second),
+    })
+}
+
+/// What resp1's verbose option adds: S.D., size written, loops and circles per second.
+#[must_use]
+pub fn verbose_lines(matrix: &Matrix) -> Vec<VerboseLine> {
+    let mut lines = Vec::new();
+    for row in &matrix.rows {
+        if let Some(sd_ns) = standard_deviation(&row.delays_ns) {
+            lines.push(format!("{}: S.D. {:.3} ms", row.load, sd_ns / 1e6));
+        }
+        let per_second = |name: &str| {
+            let amount = *row.totals.get(name)? as f64;
+            let elapsed_ns = *row.totals.get("elapsed_ns").filter(|elapsed_ns| **elapsed_ns > 0)?;
+            Some(amount * 1e9 / elapsed_ns as f64)
+        };
+        if let Some(written_bytes) = row.totals.get("written_bytes") {
+            lines.push(format!("{}: {} written", row.load, format_size(*written_bytes)));
+        }
+        for name in ["loops", "circles"] {
+            if let Some(rate) = per_second(name) {
+                lines.push(format!("{}: {rate:.1} {name} per second", row.load));
+            }
+        }
+    }
+    lines
+}

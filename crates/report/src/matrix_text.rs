@@ -1,0 +1,137 @@
+//! The responsiveness matrix as a terminal table.
+
+use model::units::{format_duration, format_size};
+
+use crate::columns::aligned;
+use crate::matrix::{BASELINE, DELIVERED_AT_LEAST, Matrix, Row, STALL_FACTOR};
+
+/// The whole result: heading, table, reading, and what a reader must know.
+#[must_use]
+pub fn text(matrix: &Matrix) -> String {
+    let mut text = heading(matrix);
+    text.push('\n');
+    let head = [
+        "load",
+        "n",
+        "median",
+        "p90",
+        "max",
+        "ratio",
+        "95 % interval",
+        "stalled",
+        "delivered",
+        "reading",
+    ];
+    let mut cells = vec![head.map(str::to_owned).to_vec()];
+    cells.extend(matrix.rows.iter().map(cells_of));
+    cells.extend(matrix.skipped.iter().map(|(load, reason)| {
+        let mut row = vec![load.clone(), "0".to_owned()];
+        row.extend(std::iter::repeat_n("-".to_owned(), 7));
+        row.push(format!("skipped: {reason}"));
+        row
+    }));
+    text.push_str(&aligned(&cells));
+    text.push_str(&format!("\n{}\n", matrix.reading));
+    for note in notes(matrix) {
+        text.push_str(&format!("{note}\n"));
+    }
+    text
+}
+
+fn heading(matrix: &Matrix) -> String {
+    let setup = &matrix.setup;
+    let mut parts = vec![
+        format!("{} of {}", setup.subject, format_size(setup.memory_bytes)),
+        setup.cpus.map_or_else(String::new, |cpus| format!("{cpus} CPUs")),
+        match setup.swap_bytes {
+            Some(0) => "no swap".to_owned(),
+            Some(swap_bytes) => format!("swap {}", format_size(swap_bytes)),
+            None => String::new(),
+        },
+        setup.kernel.clone().map_or_else(String::new, |kernel| format!("Linux {kernel}")),
+    ];
+    parts.retain(|part| !part.is_empty());
+    format!(
+        "Responsiveness under load: {}\nprobe {}, {} points {} apart ({} profile), seed {}\n",
+        parts.join(", "),
+        setup.probe,
+        setup.points,
+        format_duration(setup.interval_ns),
+        setup.profile,
+        setup.seed
+    )
+}
+
+fn cells_of(row: &Row) -> Vec<String> {
+    let time = |value_ns: Option<f64>| {
+        value_ns.map_or_else(|| "-".to_owned(), |value_ns| format_duration(value_ns as u64))
+    };
+    let count = row.delays_ns.len();
+    let stalled = match count {
+        0 => "-".to_owned(),
+        _ => format!("{:.0} %", 100.0 * row.stalled as f64 / count as f64),
+    };
+    let (ratio, interval) = match row.ratio {
+        Some(found) => {
+            let short = if found.confidence < 0.9499 { "*" } else { "" };
+            (
+                three_digits(found.ratio),
+                format!("{} .. {}{short}", three_digits(found.low), three_digits(found.high)),
+            )
+        }
+        None if row.load == BASELINE && count > 0 => ("1".to_owned(), String::new()),
+        None => ("-".to_owned(), String::new()),
+    };
+    let delivered =
+        row.delivered.map_or_else(|| "-".to_owned(), |part| format!("{:.0} %", 100.0 * part));
+    let max_mark = if row.censored > 0 { ">" } else { "" };
+    vec![
+        row.load.clone(),
+        count.to_string(),
+        time(row.median_ns),
+        time(row.p90_ns),
+        format!("{max_mark}{}", time(row.max_ns)),
+        ratio,
+        interval,
+        stalled,
+        delivered,
+        row.reading.clone(),
+    ]
+}
+
+/// A ratio with three significant digits.
+fn three_digits(value: f64) -> String {
+    match value {
+        value if value >= 99.95 => format!("{value:.0}"),
+        value if value >= 9.995 => format!("{value:.1}"),
+        value => format!("{value:.2}"),
+    }
+}
+
+fn notes(matrix: &Matrix) -> Vec<String> {
+    let mut notes = vec![format!(
+        "Delays count from the intended start. Ratio: Hodges-Lehmann to noload, exact interval. \
+         Stalled: more than {STALL_FACTOR:.0} times the noload median."
+    )];
+    let rows = &matrix.rows;
+    if rows.iter().any(|row| row.ratio.is_some_and(|ratio| ratio.confidence < 0.9499)) {
+        notes.push("* Too few points for 95 %: the widest interval that they allow.".to_owned());
+    }
+    if rows.iter().any(|row| (1..10).contains(&row.delays_ns.len())) {
+        notes.push(
+            "p90 of fewer than 10 points is interpolated between the largest two.".to_owned(),
+        );
+    }
+    if rows.iter().any(|row| row.delivered.is_some_and(|part| part < DELIVERED_AT_LEAST)) {
+        notes.push(format!(
+            "A load that delivered less than {:.0} % of its dose is not the load it is named after.",
+            100.0 * DELIVERED_AT_LEAST
+        ));
+    }
+    notes.extend(matrix.warnings.iter().map(|warning| format!("warning: {warning}")));
+    if !matrix.missed.is_empty() {
+        notes.push(format!("Not available here ({}):", matrix.missed.len()));
+        notes.extend(matrix.missed.iter().map(|miss| format!("  {miss}")));
+    }
+    notes
+}

@@ -1,0 +1,106 @@
+//! What the figures of a load mean to a person in front of the machine, in a line.
+
+use model::{EndStatus, units::format_duration};
+
+use crate::matrix::{BASELINE, DELIVERED_AT_LEAST, Row, STALL_FACTOR};
+
+/// From this ratio on a machine feels slow and not only busy.
+const SLOW_RATIO: f64 = 2.0;
+/// From this part of stalled responses on, a machine whose median is fair feels uneven.
+const UNEVEN_SHARE: f64 = 0.05;
+
+/// What it feels like under one load.
+pub(crate) fn reading(row: &Row, baseline_median_ns: Option<f64>) -> String {
+    let count = row.delays_ns.len();
+    if count == 0 {
+        return match row.status {
+            EndStatus::LoadDied => "not measured: the load died".to_owned(),
+            _ => "not measured".to_owned(),
+        };
+    }
+    let mut text = feeling(row, baseline_median_ns);
+    if row.censored > 0 {
+        text.push_str(&format!("; {} of {count} never finished", row.censored));
+    }
+    if row.status == EndStatus::LoadDied {
+        text.push_str("; the load died");
+    }
+    if let Some(delivered) = row.delivered.filter(|delivered| *delivered < DELIVERED_AT_LEAST) {
+        text.push_str(&format!("; load not delivered ({:.0} %)", 100.0 * delivered));
+    }
+    if !row.warm {
+        text.push_str("; the load never became warm");
+    }
+    text
+}
+
+fn feeling(row: &Row, baseline_median_ns: Option<f64>) -> String {
+    let max = row.max_ns.map_or_else(String::new, |max_ns| format_duration(max_ns as u64));
+    if row.load == BASELINE {
+        let calm = row.stalled == 0;
+        return if calm {
+            "the reference".to_owned()
+        } else {
+            format!("the reference, but with stalls up to {max}")
+        };
+    }
+    let (Some(ratio), Some(baseline_ns)) = (row.ratio, baseline_median_ns) else {
+        return "no reference to compare with".to_owned();
+    };
+    let median_ratio = row.median_ns.map_or(ratio.ratio, |median_ns| median_ns / baseline_ns);
+    let stalled_share = row.stalled as f64 / row.delays_ns.len() as f64;
+    if median_ratio > STALL_FACTOR && ratio.low > 1.0 {
+        return format!(
+            "feels slow: {:.1} times the time without load, at worst {max}",
+            ratio.ratio
+        );
+    }
+    if stalled_share >= UNEVEN_SHARE {
+        return format!(
+            "feels uneven: {} of {} responses stall, up to {max}",
+            row.stalled,
+            row.delays_ns.len()
+        );
+    }
+    if ratio.low >= SLOW_RATIO {
+        return format!("feels slower: {:.1} times the time without load", ratio.ratio);
+    }
+    if ratio.low > 1.0 {
+        return format!("a little slower ({:+.0} %)", 100.0 * (ratio.ratio - 1.0));
+    }
+    if ratio.high < 1.0 {
+        return format!("a little faster ({:+.0} %)", 100.0 * (ratio.ratio - 1.0));
+    }
+    "as without load, as far as this can tell".to_owned()
+}
+
+/// One sentence on all loads.
+pub(crate) fn overall(rows: &[Row]) -> String {
+    let worst = rows
+        .iter()
+        .filter_map(|row| row.ratio.map(|ratio| (row, ratio)))
+        .max_by(|(_, a), (_, b)| a.ratio.total_cmp(&b.ratio));
+    let Some((row, ratio)) = worst else {
+        return "Nothing to compare: it takes noload and at least one load.".to_owned();
+    };
+    let stalling: Vec<&str> =
+        rows.iter().filter(|row| row.stalled > 0).map(|row| row.load.as_str()).collect();
+    let mut text = if ratio.low > 1.0 {
+        format!(
+            "Worst under {}: {:.1} times the time without load ({:.0} % interval {:.1} to {:.1})",
+            row.load,
+            ratio.ratio,
+            100.0 * ratio.confidence,
+            ratio.low,
+            ratio.high
+        )
+    } else {
+        "No load makes it slower, as far as this can tell".to_owned()
+    };
+    if stalling.is_empty() {
+        text.push_str("; no response stalled.");
+    } else {
+        text.push_str(&format!("; responses stall under {}.", stalling.join(", ")));
+    }
+    text
+}
