@@ -65,6 +65,7 @@ pub fn run(assignment: &Assignment, out: impl Write) -> Result<EndStatus, AgentE
     let probe_setting = probes::Setting {
         memory_bytes: setting.memory_bytes,
         swap_bytes: setting.swap_bytes,
+        interval_ns: spec.timing.interval_ns,
         work_dir: setting.work_dir.clone(),
         seed: setting.seed,
     };

@@ -9,7 +9,12 @@ use crate::subject_arg::SubjectArg;
 
 /// A laboratory for computers that have slowed down.
 #[derive(Parser)]
-#[command(name = "thrashlab", version, about, max_term_width = 100)]
+#[command(
+    name = "thrashlab",
+    version,
+    about = "A laboratory for computers that have slowed down",
+    max_term_width = 100
+)]
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) command: Command,

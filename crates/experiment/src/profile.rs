@@ -32,7 +32,7 @@ pub const DEFAULT: Profile = Profile {
 pub const QUICK: Profile = Profile {
     name: "quick",
     interval_ns: SECOND_NS * 7 / 10,
-    points: 4,
+    points: 5,
     warmup_ns: 3 * SECOND_NS,
     timeout_ns: 4 * SECOND_NS,
 };

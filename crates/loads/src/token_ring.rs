@@ -4,6 +4,7 @@
 use std::convert::Infallible;
 use std::fs::OpenOptions;
 use std::io::{self, Write};
+use std::rc::Rc;
 
 use rand::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
@@ -19,8 +20,10 @@ const MEMORY_SHARE: f64 = 1.2;
 const SWAP_SHARE: f64 = 0.35;
 /// Share of the free disk space that files in place of swap may take.
 const DISK_SHARE: f64 = 0.8;
-/// Bytes per step in which memory is filled.
-const FILL_BYTES: usize = 1 << 20;
+/// Part of the memory that is anonymous where there is no swap for it.
+const ANONYMOUS_SHARE: f64 = 0.6;
+/// Anonymous and file-backed memory alternate in chunks of this size, in bytes.
+const CHUNK_BYTES: usize = 1 << 20;
 
 const FILLED_BYTES: usize = 0;
 const CIRCLES: usize = 1;
@@ -31,46 +34,53 @@ const ROUNDS: usize = 3;
 pub(crate) const TOTALS: &[&str] = &["filled_bytes", "circles", "trips", "rounds"];
 
 /// Plans a ring whose tokens move each process on by `stride_bytes`.
+///
+/// Without enough swap space only part of the memory is anonymous, which cannot be evicted; the
+/// rest is mapped from files, and competes with every other file page for what is left: this is
+/// how a machine without swap thrashes.
 pub(crate) fn plan(setting: &Setting, stride_bytes: u64) -> Result<Plan, Unsupported> {
     let processes = u64::from(setting.cpus) + 2;
+    let total_bytes = scaled(setting.memory_bytes, MEMORY_SHARE * setting.intensity);
     let mut notes = Vec::new();
-    let mut total_bytes = scaled(setting.memory_bytes, MEMORY_SHARE * setting.intensity);
-    let anonymous = setting.swap_bytes >= scaled(setting.memory_bytes, SWAP_SHARE);
-    if !anonymous {
+    let mut file_bytes = 0;
+    if setting.swap_bytes < scaled(setting.memory_bytes, SWAP_SHARE) {
+        let pinned_bytes = scaled(setting.memory_bytes, ANONYMOUS_SHARE).min(total_bytes);
+        file_bytes = total_bytes - pinned_bytes;
         notes.push(format!(
-            "swap space of {} bytes is too small: the memory is file-backed, so file pages are \
-             thrashed and not anonymous ones",
+            "swap space of {} bytes is too small: {pinned_bytes} bytes are anonymous and stay, \
+             {file_bytes} are file-backed, so file pages are thrashed",
             setting.swap_bytes
         ));
-        let possible_bytes = scaled(setting.free_disk_bytes, DISK_SHARE);
-        if possible_bytes < total_bytes {
-            notes.push(format!(
-                "the memory is {possible_bytes} bytes instead of {total_bytes}: {} has only {} \
-                 bytes free",
-                setting.work_dir.display(),
-                setting.free_disk_bytes
-            ));
-            total_bytes = possible_bytes;
-        }
     }
-    let process_bytes = total_bytes / processes / FILL_BYTES as u64 * FILL_BYTES as u64;
-    if process_bytes == 0 {
+    let possible_bytes = scaled(setting.free_disk_bytes, DISK_SHARE);
+    let wanted_bytes = total_bytes - file_bytes + file_bytes.min(possible_bytes);
+    if wanted_bytes < total_bytes {
+        notes.push(format!(
+            "the memory is {wanted_bytes} bytes instead of {total_bytes}: {} has only {} bytes free",
+            setting.work_dir.display(),
+            setting.free_disk_bytes
+        ));
+        file_bytes = possible_bytes;
+    }
+    let whole = |bytes: u64| bytes / processes / CHUNK_BYTES as u64 * CHUNK_BYTES as u64;
+    let (anonymous_bytes, file_bytes) =
+        (whole(total_bytes.min(wanted_bytes) - file_bytes), whole(file_bytes));
+    if anonymous_bytes + file_bytes == 0 {
         let text = format!(
-            "memory of {} bytes or the free space in {} is too small: each of {processes} \
-             processes needs at least 1 MiB",
-            setting.memory_bytes,
-            setting.work_dir.display()
+            "memory of {} bytes is too small: each of {processes} processes needs at least 1 MiB",
+            setting.memory_bytes
         );
         return Err(Unsupported(text));
     }
     let params = [
-        ("processes".to_owned(), processes),
-        ("tokens".to_owned(), u64::from(setting.cpus)),
-        ("process_bytes".to_owned(), process_bytes),
-        ("stride_bytes".to_owned(), stride_bytes),
-        ("anonymous".to_owned(), u64::from(anonymous)),
+        ("processes", processes),
+        ("tokens", u64::from(setting.cpus)),
+        ("anonymous_bytes_each", anonymous_bytes),
+        ("file_bytes_each", file_bytes),
+        ("stride_bytes", stride_bytes),
     ];
-    Ok(Plan { workers: processes as usize, params: params.into(), notes })
+    let params = params.map(|(name, value)| (name.to_owned(), value)).into();
+    Ok(Plan { workers: processes as usize, params, notes })
 }
 
 /// Makes the message queue of the ring.
@@ -92,8 +102,7 @@ pub(crate) fn finish(setting: &Setting) {
 pub(crate) fn work(work: &Work<'_>) -> Result<Infallible, WorkError> {
     let queue = MessageQueue::open(work.setting.queue_key)
         .map_err(|error| WorkError::new("open the message queue", &error))?;
-    let memory = filled_memory(work)?;
-    let size = memory.size_bytes();
+    let memory = Memory::filled(work)?;
     let stride = work.plan.param("stride_bytes").max(1) as usize;
     let me = work.worker as i32 + 1;
     let next = (work.worker + 1) as i32 % work.plan.workers as i32 + 1;
@@ -108,7 +117,7 @@ pub(crate) fn work(work: &Work<'_>) -> Result<Infallible, WorkError> {
         let token = queue.receive(me).map_err(pass)?;
         memory.write(offset, token as u8);
         offset += stride;
-        if offset >= size {
+        if offset >= memory.size_bytes() {
             offset = 0;
             work.board.add(work.worker, ROUNDS, 1);
         }
@@ -120,21 +129,66 @@ pub(crate) fn work(work: &Work<'_>) -> Result<Infallible, WorkError> {
     }
 }
 
-/// This process's memory, every page written once with seeded bytes.
-fn filled_memory(work: &Work<'_>) -> Result<Mapping, WorkError> {
-    let size = work.plan.param("process_bytes") as usize;
-    let mut random = Pcg64Mcg::seed_from_u64(work.setting.seed ^ work.worker as u64);
-    if work.plan.param("anonymous") == 1 {
-        let memory = Mapping::anonymous(size)
-            .map_err(|error| WorkError::new("allocate the memory", &error))?;
-        for offset in (0..size).step_by(8) {
-            memory.write(offset, random.next_u64() as u8);
-            if offset % FILL_BYTES == 0 && offset > 0 {
-                work.board.add(work.worker, FILLED_BYTES, FILL_BYTES as u64);
+/// The memory of one process: chunks that are anonymous and chunks that are mapped from a file,
+/// by turns as long as there are both.
+struct Memory {
+    chunks: Vec<(Rc<Mapping>, usize)>,
+}
+
+impl Memory {
+    /// Maps the memory and writes all of it once, with seeded bytes.
+    fn filled(work: &Work<'_>) -> Result<Self, WorkError> {
+        let mut random = Pcg64Mcg::seed_from_u64(work.setting.seed ^ work.worker as u64);
+        let anonymous = filled_anonymous(work, &mut random)?;
+        let file = filled_file(work, &mut random)?;
+        let chunks_of = |mapping: Option<Mapping>| {
+            let mapping = mapping.map(Rc::new);
+            let count = mapping.as_ref().map_or(0, |mapping| mapping.size_bytes() / CHUNK_BYTES);
+            (0..count).filter_map(move |chunk| Some((mapping.clone()?, chunk * CHUNK_BYTES)))
+        };
+        let (mut one, mut other) = (chunks_of(anonymous), chunks_of(file));
+        let mut chunks = Vec::new();
+        loop {
+            let before = chunks.len();
+            chunks.extend(one.next());
+            chunks.extend(other.next());
+            if chunks.len() == before {
+                return Ok(Self { chunks });
             }
         }
-        work.board.set(work.worker, FILLED_BYTES, size as u64);
-        return Ok(memory);
+    }
+
+    fn size_bytes(&self) -> usize {
+        self.chunks.len() * CHUNK_BYTES
+    }
+
+    fn write(&self, offset: usize, value: u8) {
+        if let Some((mapping, start)) = self.chunks.get(offset / CHUNK_BYTES) {
+            mapping.write(start + offset % CHUNK_BYTES, value);
+        }
+    }
+}
+
+fn filled_anonymous(work: &Work<'_>, random: &mut Pcg64Mcg) -> Result<Option<Mapping>, WorkError> {
+    let size = work.plan.param("anonymous_bytes_each") as usize;
+    if size == 0 {
+        return Ok(None);
+    }
+    let memory =
+        Mapping::anonymous(size).map_err(|error| WorkError::new("allocate the memory", &error))?;
+    for chunk in (0..size).step_by(CHUNK_BYTES) {
+        for offset in (chunk..chunk + CHUNK_BYTES).step_by(8) {
+            memory.write(offset, random.next_u64() as u8);
+        }
+        work.board.add(work.worker, FILLED_BYTES, CHUNK_BYTES as u64);
+    }
+    Ok(Some(memory))
+}
+
+fn filled_file(work: &Work<'_>, random: &mut Pcg64Mcg) -> Result<Option<Mapping>, WorkError> {
+    let size = work.plan.param("file_bytes_each") as usize;
+    if size == 0 {
+        return Ok(None);
     }
     let path = work.setting.work_dir.join(format!("memory-{}.dat", work.worker));
     let step = format!("fill {}", path.display());
@@ -146,13 +200,13 @@ fn filled_memory(work: &Work<'_>) -> Result<Mapping, WorkError> {
         .truncate(true)
         .open(&path)
         .map_err(failed)?;
-    let mut buffer = vec![0; FILL_BYTES];
-    for _ in 0..size / FILL_BYTES {
+    let mut buffer = vec![0; CHUNK_BYTES];
+    for _ in 0..size / CHUNK_BYTES {
         random.fill_bytes(&mut buffer);
         file.write_all(&buffer).map_err(failed)?;
-        work.board.add(work.worker, FILLED_BYTES, FILL_BYTES as u64);
+        work.board.add(work.worker, FILLED_BYTES, CHUNK_BYTES as u64);
     }
-    Mapping::file_shared(&file, size).map_err(failed)
+    Mapping::file_shared(&file, size).map(Some).map_err(failed)
 }
 
 /// Warm when all memory has been filled and the ring turns.
@@ -170,5 +224,6 @@ pub(crate) fn dose(progress: &Progress<'_>) -> Dose {
 }
 
 fn intended_bytes(plan: &Plan) -> u64 {
-    plan.param("process_bytes") * plan.workers as u64
+    let each = plan.param("anonymous_bytes_each") + plan.param("file_bytes_each");
+    each * plan.workers as u64
 }

@@ -67,6 +67,8 @@ pub struct Setting {
     pub memory_bytes: u64,
     /// Swap space that the subject may use, in bytes; 0 without swap.
     pub swap_bytes: u64,
+    /// Time between two interactions in ns.
+    pub interval_ns: u64,
     /// Directory for the probe's files, removed afterwards by whoever made it.
     pub work_dir: PathBuf,
     /// Seed of everything random.

@@ -2,6 +2,10 @@
 //! was allocated at the start and may have been evicted since; then it allocates, touches and
 //! scans a fresh array, which needs free pages.
 //!
+//! Memory that is used again and again is protected by the kernel, and resp1 left it idle for 20 s.
+//! Where the interval is shorter, the resident array has several slices and each interaction scans
+//! the next one, so that what is scanned has been idle for longer than one interval.
+//!
 //! With swap the resident array is anonymous memory, as resp1's was. Without swap anonymous memory
 //! cannot be evicted, so the array is a mapped file, as the text of a program is.
 
@@ -18,6 +22,10 @@ use crate::desc::{Desc, Interaction, Made, Parts, Plan, ProbeError, Rhythm, Sett
 
 /// Size of each array in a memory of at least 256 MiB, in bytes.
 const ARRAY_BYTES: u64 = 8 << 20;
+/// Time for which the scanned memory is to be idle, as far as [`MOST_SLICES`] allows, in ns.
+const IDLE_NS: u64 = 20_000_000_000;
+/// Most slices of the resident array: together an eighth of the memory at most.
+const MOST_SLICES: u64 = 4;
 /// In a smaller memory each array is this part of it.
 const MEMORY_PART: u64 = 32;
 /// Step in which fresh memory is touched: not larger than any page.
@@ -37,8 +45,12 @@ fn plan(setting: &Setting) -> Plan {
     let part_bytes = setting.memory_bytes / MEMORY_PART / PAGE_BYTES as u64 * PAGE_BYTES as u64;
     let array_bytes = part_bytes.clamp(PAGE_BYTES as u64, ARRAY_BYTES);
     let anonymous = setting.swap_bytes > 0;
-    let mut plan =
-        Plan::of([("array_bytes", array_bytes), ("resident_anonymous", u64::from(anonymous))]);
+    let slices = IDLE_NS.div_ceil(setting.interval_ns.max(1)).clamp(1, MOST_SLICES);
+    let mut plan = Plan::of([
+        ("array_bytes", array_bytes),
+        ("resident_slices", slices),
+        ("resident_anonymous", u64::from(anonymous)),
+    ]);
     if !anonymous {
         plan.notes.push(
             "no swap: the probe's resident array is a mapped file, because anonymous memory \
@@ -52,18 +64,22 @@ fn plan(setting: &Setting) -> Plan {
 struct Response {
     resident: Mapping,
     array_bytes: usize,
+    slices: usize,
+    next_slice: usize,
 }
 
 fn make(setting: &Setting, plan: &Plan) -> Made {
     let array_bytes = plan.param("array_bytes") as usize;
+    let slices = plan.param("resident_slices").max(1) as usize;
+    let resident_bytes = array_bytes * slices;
     let mut random = Pcg64Mcg::seed_from_u64(setting.seed);
     let resident = if plan.param("resident_anonymous") == 1 {
-        let resident = Mapping::anonymous(array_bytes).map_err(at("map the resident array"))?;
+        let resident = Mapping::anonymous(resident_bytes).map_err(at("map the resident array"))?;
         resident.fill(|| random.next_u64());
         resident
     } else {
         let path = setting.work_dir.join("resident.dat");
-        let mut bytes = vec![0; array_bytes];
+        let mut bytes = vec![0; resident_bytes];
         random.fill_bytes(&mut bytes);
         let mut file = OpenOptions::new()
             .read(true)
@@ -74,21 +90,22 @@ fn make(setting: &Setting, plan: &Plan) -> Made {
             .map_err(at("make the file of the resident array"))?;
         file.write_all(&bytes).map_err(at("write the file of the resident array"))?;
         file.sync_data().map_err(at("sync the file of the resident array"))?;
-        Mapping::file_read_only(&file, array_bytes).map_err(at("map the resident array"))?
+        Mapping::file_read_only(&file, resident_bytes).map_err(at("map the resident array"))?
     };
-    black_box(resident.scan());
-    Ok(Box::new(Response { resident, array_bytes }))
+    black_box(resident.scan(0..resident_bytes));
+    Ok(Box::new(Response { resident, array_bytes, slices, next_slice: 0 }))
 }
 
 impl Interaction for Response {
     fn interact(&mut self, parts: &mut Parts) -> Result<(), ProbeError> {
         let start_ns = monotonic_ns();
-        black_box(self.resident.scan());
+        let from = self.next_slice * self.array_bytes;
+        black_box(self.resident.scan(from..from + self.array_bytes));
         let scanned_ns = monotonic_ns();
         let fresh = Mapping::anonymous(self.array_bytes).map_err(at("map the fresh array"))?;
         fresh.touch(PAGE_BYTES, 1);
         let touched_ns = monotonic_ns();
-        black_box(fresh.scan());
+        black_box(fresh.scan(0..self.array_bytes));
         let fresh_scanned_ns = monotonic_ns();
         drop(fresh);
         parts[0] = scanned_ns - start_ns;
@@ -96,5 +113,9 @@ impl Interaction for Response {
         parts[2] = fresh_scanned_ns - touched_ns;
         parts[3] = monotonic_ns() - fresh_scanned_ns;
         Ok(())
+    }
+
+    fn settle(&mut self) {
+        self.next_slice = (self.next_slice + 1) % self.slices;
     }
 }
