@@ -147,8 +147,8 @@ pub fn run_matrix(
         match made {
             Made::Run { path, run, death } => {
                 on_event(&Event::Ended { index, status: run.status(), path: &path });
-                if let Some(reason) = death.filter(|_| segment.load == BASELINE && index == 0) {
-                    return Err(ExperimentError::Baseline(reason));
+                if index == 0 && !measured(&run) && run.status() != EndStatus::Interrupted {
+                    return Err(ExperimentError::Baseline(why_not(&run, death)));
                 }
                 result.runs.push((path, *run));
             }
@@ -165,6 +165,20 @@ pub fn run_matrix(
     result.interrupted = waiter.stop_requested()
         || result.runs.iter().any(|(_, run)| run.status() == EndStatus::Interrupted);
     Ok(result)
+}
+
+/// Whether a run has any measurement.
+fn measured(run: &Run) -> bool {
+    run.lines.iter().any(|line| matches!(line, Line::Sample(_) | Line::Histogram(_)))
+}
+
+/// Why a run has no measurement: what the agent said, or the last warning of the run.
+fn why_not(run: &Run, death: Option<String>) -> String {
+    let warning = run.lines.iter().rev().find_map(|line| match line {
+        Line::Warning(warning) => Some(warning.text.clone()),
+        _ => None,
+    });
+    death.or(warning).unwrap_or_else(|| format!("the run ended as {:?}", run.status()))
 }
 
 /// What came of one segment.
