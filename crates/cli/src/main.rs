@@ -70,8 +70,19 @@ fn main() -> ExitCode {
         Err(Failure::WrongUse(error)) => (error, WRONG_USE),
         Err(Failure::NotMeasured(error)) => (error, NOT_MEASURED),
     };
-    eprintln!("thrashlab: {error:#}");
+    eprintln!("thrashlab: {}", chain(&error));
     ExitCode::from(code)
+}
+
+/// An error with its causes, without those that it tells already.
+fn chain(error: &anyhow::Error) -> String {
+    error.chain().map(ToString::to_string).fold(String::new(), |told, cause| {
+        match told.is_empty() {
+            true => cause,
+            false if told.contains(&cause) => told,
+            false => format!("{told}: {cause}"),
+        }
+    })
 }
 
 /// Runs the assignment on standard input; its run file goes to standard output.

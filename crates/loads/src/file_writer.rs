@@ -4,6 +4,7 @@ use std::convert::Infallible;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Seek, Write};
 
+use model::units::format_size;
 use rand::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use sys::clock::monotonic_ns;
@@ -30,17 +31,19 @@ pub(crate) fn plan(setting: &Setting, buffer_bytes: u64) -> Result<Plan, Unsuppo
     let file_bytes = wanted_bytes.min(possible_bytes);
     if file_bytes < 1 << 20 {
         return Err(Unsupported(format!(
-            "{} has {} bytes free; a file of at least 1 MiB is needed",
+            "{} has {} free; a file of at least 1 MiB is needed",
             setting.work_dir.display(),
-            setting.free_disk_bytes
+            format_size(setting.free_disk_bytes)
         )));
     }
     let mut notes = Vec::new();
     if file_bytes < wanted_bytes {
         notes.push(format!(
-            "the file is {file_bytes} bytes instead of {wanted_bytes}: {} has only {} bytes free",
+            "the file is {} instead of {}: {} has only {} free",
+            format_size(file_bytes),
+            format_size(wanted_bytes),
             setting.work_dir.display(),
-            setting.free_disk_bytes
+            format_size(setting.free_disk_bytes)
         ));
     }
     let params = [

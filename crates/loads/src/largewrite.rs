@@ -1,5 +1,7 @@
 //! `largewrite`: a file of five times the memory, written through a buffer of nearly half of it.
 
+use model::units::format_size;
+
 use crate::desc::{
     Desc, Plan, Setting, Unsupported, nothing_to_finish, nothing_to_prepare, scaled,
 };
@@ -26,8 +28,8 @@ fn plan(setting: &Setting) -> Result<Plan, Unsupported> {
     let half_bytes = setting.memory_bytes.saturating_sub(LEFT_BYTES) / 2;
     if half_bytes < 1 << 20 {
         let text = format!(
-            "memory of {} bytes is too small: (memory - 20 MiB) / 2 must be at least 1 MiB",
-            setting.memory_bytes
+            "memory of {} is too small: (memory - 20 MiB) / 2 must be at least 1 MiB",
+            format_size(setting.memory_bytes)
         );
         return Err(Unsupported(text));
     }

@@ -6,6 +6,7 @@ use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::rc::Rc;
 
+use model::units::format_size;
 use rand::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use sys::memory::Mapping;
@@ -47,18 +48,22 @@ pub(crate) fn plan(setting: &Setting, stride_bytes: u64) -> Result<Plan, Unsuppo
         let pinned_bytes = scaled(setting.memory_bytes, ANONYMOUS_SHARE).min(total_bytes);
         file_bytes = total_bytes - pinned_bytes;
         notes.push(format!(
-            "swap space of {} bytes is too small: {pinned_bytes} bytes are anonymous and stay, \
-             {file_bytes} are file-backed, so file pages are thrashed",
-            setting.swap_bytes
+            "{} of swap is too small: {} of its memory is anonymous and stays, {} is \
+             file-backed, so file pages are thrashed",
+            format_size(setting.swap_bytes),
+            format_size(pinned_bytes),
+            format_size(file_bytes)
         ));
     }
     let possible_bytes = scaled(setting.free_disk_bytes, DISK_SHARE);
     let wanted_bytes = total_bytes - file_bytes + file_bytes.min(possible_bytes);
     if wanted_bytes < total_bytes {
         notes.push(format!(
-            "the memory is {wanted_bytes} bytes instead of {total_bytes}: {} has only {} bytes free",
+            "its memory is {} instead of {}: {} has only {} free",
+            format_size(wanted_bytes),
+            format_size(total_bytes),
             setting.work_dir.display(),
-            setting.free_disk_bytes
+            format_size(setting.free_disk_bytes)
         ));
         file_bytes = possible_bytes;
     }
@@ -67,8 +72,8 @@ pub(crate) fn plan(setting: &Setting, stride_bytes: u64) -> Result<Plan, Unsuppo
         (whole(total_bytes.min(wanted_bytes) - file_bytes), whole(file_bytes));
     if anonymous_bytes + file_bytes == 0 {
         let text = format!(
-            "memory of {} bytes is too small: each of {processes} processes needs at least 1 MiB",
-            setting.memory_bytes
+            "memory of {} is too small: each of {processes} processes needs at least 1 MiB",
+            format_size(setting.memory_bytes)
         );
         return Err(Unsupported(text));
     }
