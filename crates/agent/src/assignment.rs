@@ -13,8 +13,8 @@ pub struct Assignment {
     pub run_id: String,
     /// What to run; the parameters of load and probe are resolved by the agent.
     pub spec: Spec,
-    /// CPUs that the subject may use.
-    pub cpus: u32,
+    /// CPU bandwidth that the subject may use, in thousandths of a CPU.
+    pub cpus_milli: u64,
     /// An empty directory for the files of load and probe; its maker removes it.
     pub work_dir: PathBuf,
     /// Free space there that the load may use, in bytes.

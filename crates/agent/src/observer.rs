@@ -115,7 +115,7 @@ pub fn run(assignment: &Assignment, out: impl Write) -> Result<EndStatus, AgentE
 fn load_setting(assignment: &Assignment) -> loads::Setting {
     loads::Setting {
         memory_bytes: assignment.spec.subject.memory_bytes(),
-        cpus: assignment.cpus.max(1),
+        cpus_milli: assignment.cpus_milli,
         swap_bytes: assignment.swap_bytes,
         work_dir: assignment.work_dir.clone(),
         free_disk_bytes: assignment.free_disk_bytes,

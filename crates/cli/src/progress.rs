@@ -8,6 +8,9 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use model::units::format_duration;
 use model::{EndStatus, Line, Phase};
 
+/// How often the moving line is drawn at most.
+const DRAWS_PER_SECOND: u8 = 5;
+
 /// Shows what happens.
 pub(crate) struct Progress {
     bar: ProgressBar,
@@ -26,7 +29,7 @@ impl Progress {
     pub(crate) fn new(quiet: bool) -> Self {
         let terminal = std::io::stderr().is_terminal();
         let target = if terminal && !quiet {
-            ProgressDrawTarget::stderr()
+            ProgressDrawTarget::stderr_with_hz(DRAWS_PER_SECOND)
         } else {
             ProgressDrawTarget::hidden()
         };
@@ -122,7 +125,6 @@ impl Progress {
             segment.points,
             format_duration(self.left().as_nanos() as u64)
         ));
-        self.bar.tick();
     }
 
     /// The longest time that the rest may take.

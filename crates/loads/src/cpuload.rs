@@ -35,7 +35,7 @@ pub(crate) const LOAD: Desc = Desc {
 };
 
 fn plan(setting: &Setting) -> Result<Plan, Unsupported> {
-    let processes = scaled(u64::from(setting.cpus) + 1, setting.intensity).max(1);
+    let processes = scaled(setting.cpus() + 1, setting.intensity).max(1);
     Ok(Plan {
         workers: processes as usize,
         params: [
@@ -67,8 +67,9 @@ fn warm(progress: &Progress<'_>) -> bool {
     progress.total_since_start(CPU_NS) >= WARM_CPU_NS * progress.plan.workers as u64
 }
 
-/// Intended: every CPU busy, or every process on a CPU of its own where there are fewer.
+/// Intended: all CPU bandwidth used, or every process on a CPU of its own where there are fewer.
 fn dose(progress: &Progress<'_>) -> Dose {
-    let busy_cpus = (progress.plan.workers as u64).min(u64::from(progress.setting.cpus));
-    Dose { intended: busy_cpus * progress.elapsed_ns, delivered: progress.total(CPU_NS) }
+    let busy_milli = (1000 * progress.plan.workers as u64).min(progress.setting.cpus_milli);
+    let intended = progress.elapsed_ns as f64 * busy_milli as f64 / 1000.0;
+    Dose { intended: intended as u64, delivered: progress.total(CPU_NS) }
 }

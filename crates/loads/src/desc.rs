@@ -50,8 +50,8 @@ impl Desc {
 pub struct Setting {
     /// The subject's memory in bytes (the sandbox's limit).
     pub memory_bytes: u64,
-    /// CPUs that the subject may use.
-    pub cpus: u32,
+    /// CPU bandwidth that the subject may use, in thousandths of a CPU.
+    pub cpus_milli: u64,
     /// Swap space that the subject may use, in bytes; 0 without swap.
     pub swap_bytes: u64,
     /// Directory for the load's files, removed afterwards by whoever made it.
@@ -64,6 +64,14 @@ pub struct Setting {
     pub seed: u64,
     /// Dose: 1.0 is the load as documented.
     pub intensity: f64,
+}
+
+impl Setting {
+    /// How many CPUs the subject has: a part of one counts as one.
+    #[must_use]
+    pub fn cpus(&self) -> u64 {
+        self.cpus_milli.div_ceil(1000).max(1)
+    }
 }
 
 /// A load resolved for a subject.

@@ -40,7 +40,7 @@ pub(crate) const TOTALS: &[&str] = &["filled_bytes", "circles", "trips", "rounds
 /// rest is mapped from files, and competes with every other file page for what is left: this is
 /// how a machine without swap thrashes.
 pub(crate) fn plan(setting: &Setting, stride_bytes: u64) -> Result<Plan, Unsupported> {
-    let processes = u64::from(setting.cpus) + 2;
+    let processes = setting.cpus() + 2;
     let total_bytes = scaled(setting.memory_bytes, MEMORY_SHARE * setting.intensity);
     let mut notes = Vec::new();
     let mut file_bytes = 0;
@@ -79,7 +79,7 @@ pub(crate) fn plan(setting: &Setting, stride_bytes: u64) -> Result<Plan, Unsuppo
     }
     let params = [
         ("processes", processes),
-        ("tokens", u64::from(setting.cpus)),
+        ("tokens", setting.cpus()),
         ("anonymous_bytes_each", anonymous_bytes),
         ("file_bytes_each", file_bytes),
         ("stride_bytes", stride_bytes),

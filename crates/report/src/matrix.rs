@@ -43,8 +43,8 @@ pub struct Setup {
     pub subject: String,
     /// The subject's memory in bytes.
     pub memory_bytes: u64,
-    /// CPUs that the subject may use.
-    pub cpus: Option<u32>,
+    /// CPU bandwidth that the subject may use, in thousandths of a CPU.
+    pub cpus_milli: Option<u64>,
     /// Swap space in bytes.
     pub swap_bytes: Option<u64>,
     /// The kernel.
@@ -168,7 +168,7 @@ fn setup(header: &Header) -> Setup {
     Setup {
         subject: header.spec.subject.kind().to_owned(),
         memory_bytes: header.spec.subject.memory_bytes(),
-        cpus: number("cpus").and_then(|cpus| u32::try_from(cpus).ok()),
+        cpus_milli: number("cpus_milli"),
         swap_bytes: number("swap_bytes"),
         kernel: fact("kernel"),
         probe: header.spec.probe.name.clone(),

@@ -16,7 +16,10 @@ pub fn resp1_table(matrix: &Matrix, format: Resp1Format, extras: Vec<VerboseLine
     let base_mean = base.and_then(|row| mean(&row.delays_ns));
     let base_one_sd = base.and_then(|row| one_sd_mean(&row.delays_ns));
     Resp1Table {
-        cpus: matrix.setup.cpus,
+        cpus: matrix
+            .setup
+            .cpus_milli
+            .and_then(|cpus_milli| u32::try_from(cpus_milli.div_ceil(1000)).ok()),
         memory_mb: Some(matrix.setup.memory_bytes >> 20),
         minimum_points: Some(matrix.setup.points),
         interval_s: Some(matrix.setup.interval_ns as f64 / 1e9),

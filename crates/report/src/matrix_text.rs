@@ -42,7 +42,7 @@ fn heading(matrix: &Matrix) -> String {
     let setup = &matrix.setup;
     let mut parts = vec![
         format!("{} of {}", setup.subject, format_size(setup.memory_bytes)),
-        setup.cpus.map_or_else(String::new, |cpus| format!("{cpus} CPUs")),
+        setup.cpus_milli.map_or_else(String::new, cpus),
         match setup.swap_bytes {
             Some(0) => "no swap".to_owned(),
             Some(swap_bytes) => format!("swap {}", format_size(swap_bytes)),
@@ -60,6 +60,12 @@ fn heading(matrix: &Matrix) -> String {
         setup.profile,
         setup.seed
     )
+}
+
+/// `2 CPUs`, `1 CPU`, `0.5 CPUs`.
+fn cpus(cpus_milli: u64) -> String {
+    let plural = if cpus_milli == 1000 { "" } else { "s" };
+    format!("{} CPU{plural}", cpus_milli as f64 / 1000.0)
 }
 
 fn cells_of(row: &Row) -> Vec<String> {

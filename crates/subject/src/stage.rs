@@ -54,6 +54,16 @@ pub enum StageError {
         /// What the system answered.
         source: io::Error,
     },
+    /// The journal of what is to be removed.
+    #[error(
+        "the state directory {path} cannot be used: {source}; name another one in XDG_STATE_HOME"
+    )]
+    Journal {
+        /// The directory.
+        path: PathBuf,
+        /// What the system answered.
+        source: io::Error,
+    },
     /// The machine's facts cannot be read.
     #[error("{0}")]
     Machine(String),
@@ -97,7 +107,8 @@ impl Stage {
         let path = options.work_dir.clone().unwrap_or_else(WorkDir::default_path);
         let work_dir = WorkDir::open(&path)?;
         let program = std::env::current_exe().map_err(at("find this program"))?;
-        let journal = Journal::create(&state_dir).map_err(at("make the journal"))?;
+        let journal = Journal::create(&state_dir)
+            .map_err(|source| StageError::Journal { path: state_dir, source })?;
         let warden = Warden::start(&program, journal.path()).map_err(at("start the warden"))?;
         let mut stage = Self {
             program,
@@ -214,13 +225,11 @@ impl Stage {
         make_run_dir(work_dir)?;
         let machine = Machine::read().map_err(StageError::Machine)?;
         let may_swap = sandbox.is_none_or(|sandbox| sandbox.may_swap);
-        let limit = match &spec.subject {
-            SubjectSpec::Sandbox(limits) => limits.cpus_milli,
-            SubjectSpec::Host { .. } => None,
+        let limit_milli = match &spec.subject {
+            SubjectSpec::Sandbox(limits) => limits.cpus_milli.unwrap_or(u64::MAX),
+            SubjectSpec::Host { .. } => u64::MAX,
         };
-        let cpus = limit.map_or(machine.cpus, |milli| {
-            machine.cpus.min(u32::try_from(milli.div_ceil(1000)).unwrap_or(u32::MAX))
-        });
+        let cpus_milli = limit_milli.min(u64::from(machine.cpus) * 1000);
         let mut missed: Vec<Missed> = sandbox.map_or_else(Vec::new, |made| made.missed.clone());
         if sandbox.is_none() {
             let reason = "the subject is the host".to_owned();
@@ -229,14 +238,14 @@ impl Stage {
         Ok(Assignment {
             run_id: run_id.to_owned(),
             spec: spec.clone(),
-            cpus: cpus.max(1),
+            cpus_milli,
             free_disk_bytes: self.work_dir.free_bytes().map_err(at("ask for free disk space"))?,
             work_dir: work_dir.clone(),
             swap_bytes: if may_swap { machine.swap_bytes } else { 0 },
             queue_key: *key,
             enter: sandbox.map_or_else(Vec::new, |made| made.enter.clone()),
             sources: sandbox.map_or_else(|| Sources::machine("/proc"), |made| made.sources.clone()),
-            environment: Environment::from([("cpus".to_owned(), cpus.to_string())]),
+            environment: Environment::from([("cpus_milli".to_owned(), cpus_milli.to_string())]),
             missed,
             freeze: self.freeze,
         })
