@@ -38,7 +38,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
     progress.finish();
     let runs: Vec<model::Run> = result.runs.into_iter().map(|(_, run)| run).collect();
     if runs.iter().any(|run| run.samples().next().is_some()) || !result.interrupted {
-        let matrix = report::matrix::analyse(&runs, result.skipped);
+        let matrix = report::analyse(&runs, result.skipped);
         print(&show::shaped(&matrix, &args.shape)?)?;
     }
     progress.say(&format!("run files: {}", folder.display()));

@@ -5,7 +5,8 @@ use std::path::Path;
 
 use anyhow::Context;
 use model::resp1::Resp1Format;
-use report::matrix::{Matrix, analyse, resp1_table, text, verbose_lines};
+use report::matrix::Matrix;
+use report::{analyse, matrix_text, resp1_table, verbose_lines};
 use store::results::read_runs;
 
 use crate::args::{Format, Shape, ShowArgs};
@@ -33,7 +34,7 @@ pub(crate) fn shaped(matrix: &Matrix, shape: &Shape) -> Result<String, Failure> 
     }
     let extras = || if shape.verbose { verbose_lines(matrix) } else { Vec::new() };
     Ok(match shape.format {
-        Format::Table => text(matrix),
+        Format::Table => matrix_text(matrix),
         Format::Resp1 => {
             report::resp1::second_format(&resp1_table(matrix, Resp1Format::Second, extras()))
         }

@@ -6,12 +6,9 @@ use stats::{mean, one_sd_mean, quantile, standard_deviation};
 
 use crate::matrix::{BASELINE, Matrix, Row};
 
-/// A verbose line of resp1's output: it begins in column one.
-pub type VerboseLine = String;
-
 /// The matrix as resp1 would have printed it. Loads that were not measured have no row.
 #[must_use]
-pub fn resp1_table(matrix: &Matrix, format: Resp1Format, extras: Vec<VerboseLine>) -> Resp1Table {
+pub fn resp1_table(matrix: &Matrix, format: Resp1Format, extras: Vec<String>) -> Resp1Table {
     let base = matrix.rows.iter().find(|row| row.load == BASELINE);
     let base_mean = base.and_then(|row| mean(&row.delays_ns));
     let base_one_sd = base.and_then(|row| one_sd_mean(&row.delays_ns));
@@ -57,7 +54,7 @@ fn resp1_row(
 
 /// What resp1's verbose option adds: S.D., size written, loops and circles per second.
 #[must_use]
-pub fn verbose_lines(matrix: &Matrix) -> Vec<VerboseLine> {
+pub fn verbose_lines(matrix: &Matrix) -> Vec<String> {
     let mut lines = Vec::new();
     for row in &matrix.rows {
         if let Some(sd_ns) = standard_deviation(&row.delays_ns) {

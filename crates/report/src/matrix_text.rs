@@ -7,7 +7,7 @@ use crate::matrix::{BASELINE, DELIVERED_AT_LEAST, Matrix, Row, STALL_FACTOR};
 
 /// The whole result: heading, table, reading, and what a reader must know.
 #[must_use]
-pub fn text(matrix: &Matrix) -> String {
+pub fn matrix_text(matrix: &Matrix) -> String {
     let mut text = heading(matrix);
     text.push('\n');
     let head = [

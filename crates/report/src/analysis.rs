@@ -1,0 +1,177 @@
+//! From runs to the responsiveness matrix.
+
+use std::collections::BTreeMap;
+
+use model::{EndStatus, Header, Line, Phase, Run, histogram};
+use stats::{hodges_lehmann_ratio, median, quantile};
+
+use crate::matrix::{BASELINE, CONFIDENCE, Matrix, Ratio, Row, STALL_FACTOR, Setup};
+use crate::reading::{overall, reading};
+
+/// Makes the matrix from the runs of one invocation. Runs without a header (killed before they
+/// began) are left out.
+#[must_use]
+pub fn analyse(runs: &[Run], skipped: BTreeMap<String, String>) -> Matrix {
+    let mut groups: Vec<(String, Vec<&Run>)> = Vec::new();
+    for run in runs {
+        let Some(header) = &run.header else { continue };
+        let name = &header.spec.load.name;
+        match groups.iter_mut().find(|(load, _)| load == name) {
+            Some((_, group)) => group.push(run),
+            None => groups.push((name.clone(), vec![run])),
+        }
+    }
+    groups.sort_by_key(|(load, _)| load != BASELINE);
+    let mut rows: Vec<Row> = groups.iter().map(|(load, group)| row(load, group)).collect();
+    let baseline = rows
+        .first()
+        .filter(|row| row.load == BASELINE)
+        .map_or(Vec::new(), |row| row.delays_ns.clone());
+    let baseline_median = median(&baseline);
+    for row in &mut rows {
+        if let Some(reference_ns) = baseline_median {
+            let limit_ns = STALL_FACTOR * reference_ns;
+            row.stalled = row.delays_ns.iter().filter(|delay| **delay > limit_ns).count();
+        }
+        if row.load != BASELINE {
+            row.ratio = hodges_lehmann_ratio(&baseline, &positive(&row.delays_ns), CONFIDENCE).map(
+                |found| Ratio {
+                    ratio: found.ratio,
+                    low: found.low,
+                    high: found.high,
+                    confidence: found.confidence_attained,
+                },
+            );
+        }
+        row.reading = reading(row, baseline_median);
+    }
+    let headers = || runs.iter().filter_map(|run| run.header.as_ref());
+    Matrix {
+        setup: headers()
+            .find(|header| header.spec.load.name != BASELINE)
+            .or(headers().next())
+            .map_or_else(Setup::default, setup),
+        reading: overall(&rows),
+        rows,
+        warnings: warnings(runs),
+        missed: missed(headers()),
+        skipped,
+    }
+}
+
+fn setup(header: &Header) -> Setup {
+    let fact = |name: &str| header.environment.get(name).cloned();
+    let number = |name: &str| fact(name).and_then(|text| text.parse().ok());
+    Setup {
+        subject: header.spec.subject.kind().to_owned(),
+        memory_bytes: header.spec.subject.memory_bytes(),
+        cpus_milli: number("cpus_milli"),
+        swap_bytes: number("swap_bytes"),
+        kernel: fact("kernel"),
+        probe: header.spec.probe.name.clone(),
+        profile: header.spec.timing.profile.clone(),
+        interval_ns: header.spec.timing.interval_ns,
+        points: header.spec.timing.points,
+        seed: header.spec.seed,
+    }
+}
+
+/// A row without what depends on the baseline.
+fn row(load: &str, runs: &[&Run]) -> Row {
+    let mut delays_ns = Vec::new();
+    let mut parts: BTreeMap<String, Vec<f64>> = BTreeMap::new();
+    let mut censored = 0;
+    let (mut intended, mut delivered) = (0_u64, 0_u64);
+    let mut totals = BTreeMap::new();
+    let mut warm = true;
+    for line in runs.iter().flat_map(|run| &run.lines) {
+        match line {
+            Line::Sample(sample) => {
+                delays_ns.push(sample.delay_ns() as f64);
+                censored += usize::from(sample.completed_ns.is_none());
+                for (name, part_ns) in &sample.parts {
+                    parts.entry(name.clone()).or_default().push(*part_ns as f64);
+                }
+            }
+            Line::Histogram(record) => {
+                let found = histogram::decode(&record.hdr_v2_base64).unwrap_or_default();
+                delays_ns.extend(found.into_iter().map(|delay_ns| delay_ns as f64));
+            }
+            Line::Delivered(dose) => {
+                intended = intended.saturating_add(dose.intended);
+                delivered = delivered.saturating_add(dose.delivered);
+                add(&mut totals, "elapsed_ns", dose.elapsed_ns);
+                for (name, amount) in &dose.totals {
+                    add(&mut totals, name, *amount);
+                }
+            }
+            Line::Phase(record) if record.phase == Phase::NotWarm => warm = false,
+            _ => {}
+        }
+    }
+    let statuses = runs.iter().map(|run| run.status());
+    Row {
+        load: load.to_owned(),
+        version: runs[0].header.as_ref().map_or(0, |header| header.spec.load.version),
+        censored,
+        median_ns: median(&delays_ns),
+        p90_ns: quantile(&delays_ns, 0.9),
+        max_ns: quantile(&delays_ns, 1.0),
+        ratio: None,
+        stalled: 0,
+        parts_ns: parts
+            .into_iter()
+            .filter_map(|(name, part)| median(&part).map(|median| (name, median)))
+            .collect(),
+        delivered: (intended > 0).then(|| delivered as f64 / intended as f64),
+        totals,
+        warm,
+        status: statuses
+            .clone()
+            .find(|status| *status != EndStatus::Complete)
+            .unwrap_or(EndStatus::Complete),
+        reading: String::new(),
+        delays_ns,
+    }
+}
+
+fn add(totals: &mut BTreeMap<String, u64>, name: &str, amount: u64) {
+    let total = totals.entry(name.to_owned()).or_insert(0);
+    *total = total.saturating_add(amount);
+}
+
+/// Delays as a ratio can use them: 0 (a wake-up within the clock's step) counts as 1 ns.
+fn positive(delays_ns: &[f64]) -> Vec<f64> {
+    delays_ns.iter().map(|delay_ns| delay_ns.max(1.0)).collect()
+}
+
+fn warnings(runs: &[Run]) -> Vec<String> {
+    let mut found: Vec<String> = Vec::new();
+    for run in runs {
+        let Some(header) = &run.header else { continue };
+        for line in &run.lines {
+            let Line::Warning(warning) = line else { continue };
+            let load = &header.spec.load.name;
+            let text = format!("{load}: {}", warning.text);
+            let said = found.iter().any(|other| other.ends_with(&format!(": {}", warning.text)));
+            if !said {
+                found.push(text);
+            }
+        }
+        if run.checksum_ok == Some(false) {
+            found.push(format!("{}: the run file was changed after the run", header.run_id));
+        }
+    }
+    found
+}
+
+fn missed<'a>(headers: impl Iterator<Item = &'a Header>) -> Vec<String> {
+    let mut found: Vec<String> = Vec::new();
+    for miss in headers.flat_map(|header| &header.missed) {
+        let text = format!("{}: {}", miss.capability, miss.reason);
+        if !found.contains(&text) {
+            found.push(text);
+        }
+    }
+    found
+}
