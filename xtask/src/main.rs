@@ -1,3 +1,91 @@
-//! Checks of the project's own rules.
+//! Checks of the project's own rules: `cargo xtask check`, and the same as tests of this crate.
+//!
+//! **Invariant:** every rule is a pure function that a unit test shows a bad example to; only
+//! this file and `tree.rs` touch the file system.
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program of the command line")]
 
-fn main() {}
+mod catalogue;
+mod layers;
+mod pattern;
+mod rules;
+mod skips;
+mod tidy;
+mod tree;
+
+use std::process::{Command, ExitCode};
+
+const USAGE: &str = "usage: cargo xtask check | layers | tidy | skips <file>";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let findings = match arguments[..] {
+        ["check"] => layer_findings().and_then(|mut all| {
+            all.extend(tidy_findings()?);
+            Ok(all)
+        }),
+        ["layers"] => layer_findings(),
+        ["tidy"] => tidy_findings(),
+        ["skips", path] => skip_findings(path),
+        _ => Err(USAGE.to_owned()),
+    };
+    match findings {
+        Ok(findings) if findings.is_empty() => ExitCode::SUCCESS,
+        Ok(findings) => {
+            for finding in &findings {
+                println!("{finding}");
+            }
+            ExitCode::FAILURE
+        }
+        Err(why) => {
+            eprintln!("{why}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn layer_findings() -> Result<Vec<String>, String> {
+    let output = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+        .args(["metadata", "--no-deps", "--format-version", "1"])
+        .current_dir(tree::root())
+        .output()
+        .map_err(|error| format!("cargo metadata: {error}"))?;
+    if !output.status.success() {
+        return Err(format!("cargo metadata: {}", String::from_utf8_lossy(&output.stderr)));
+    }
+    let crates = layers::parse(&String::from_utf8_lossy(&output.stdout))?;
+    Ok(layers::findings(&crates))
+}
+
+fn tidy_findings() -> Result<Vec<String>, String> {
+    Ok(tidy::findings(&tree::files(&tree::root())?))
+}
+
+fn skip_findings(path: &str) -> Result<Vec<String>, String> {
+    let skipped = std::fs::read_to_string(path).map_err(|error| format!("{path}: {error}"))?;
+    let allowed = tree::root().join("tests/allowed-skips.txt");
+    let allowed = std::fs::read_to_string(&allowed)
+        .map_err(|error| format!("{}: {error}", allowed.display()))?;
+    skips::findings(&skipped, &allowed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn this_workspace_is_layered() {
+        assert_eq!(layer_findings().unwrap(), [""; 0]);
+    }
+
+    #[test]
+    fn this_tree_is_tidy() {
+        assert_eq!(tidy_findings().unwrap(), [""; 0]);
+    }
+
+    #[test]
+    fn the_list_of_allowed_skips_can_be_read() {
+        let allowed = std::fs::read_to_string(tree::root().join("tests/allowed-skips.txt"));
+        assert_eq!(skips::findings("", &allowed.unwrap()), Ok(Vec::new()));
+    }
+}

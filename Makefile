@@ -1,0 +1,44 @@
+# Two commands do everything: `make run` and `make test`. Both install what is missing first
+# (tools/setup) and are quick when there is nothing to do.
+
+# A toolchain that rustup installed is found even where its PATH line has not been read yet.
+export PATH := $(or $(CARGO_HOME),$(HOME)/.cargo)/bin:$(PATH)
+# The binary is always where the documentation says, whatever the environment asks for.
+export CARGO_TARGET_DIR := $(CURDIR)/target
+unexport CARGO_BUILD_TARGET
+
+BINARY := target/release/thrashlab
+SKIPS := $(CURDIR)/target/skips.txt
+# What `make run` passes to `thrashlab run`, e.g. make run ARGS=--help
+ARGS ?=
+
+.PHONY: build run test skips fmt clean
+
+# Fully static, so that the binary runs in any container and as /init of a virtual machine.
+# The flag goes to the last crate only: build scripts and proc macros cannot be static.
+build:
+	@tools/setup
+	@cargo rustc --locked --release -p cli --bin thrashlab -- -C target-feature=+crt-static
+	@! readelf -lW $(BINARY) | grep -q INTERP || { echo "$(BINARY) is not static" >&2; exit 1; }
+
+run: build
+	@$(BINARY) run $(ARGS)
+
+# Layering and the other rules of the project are tests of xtask.
+test:
+	@tools/setup test
+	cargo fmt --all --check
+	cargo clippy --locked --workspace --all-targets -- -D warnings
+	@mkdir -p target && : > "$(SKIPS)"
+	THRASHLAB_SKIPS="$(SKIPS)" cargo test --locked --workspace --no-fail-fast
+	@sed 's/^/SKIPPED /' "$(SKIPS)"
+
+# Fails if the last `make test` skipped a test that tests/allowed-skips.txt does not allow.
+skips:
+	@cargo xtask skips "$(SKIPS)"
+
+fmt:
+	@cargo fmt --all
+
+clean:
+	@cargo clean

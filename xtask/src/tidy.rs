@@ -1,0 +1,169 @@
+//! All rules over all files, and the rules that need more than one file.
+
+use crate::catalogue::{self, defined_load, gaps, is_mentioned, names, sections, unequal};
+use crate::rules;
+use crate::tree::SourceFile;
+
+/// Endings of files that are text.
+const TEXT_ENDINGS: &[&str] = &["csv", "json", "md", "out", "py", "rs", "sh", "toml", "txt"];
+
+/// What is wrong in the tree, a line each.
+pub(crate) fn findings(files: &[SourceFile]) -> Vec<String> {
+    let mut findings = Vec::new();
+    for file in files {
+        match &file.text {
+            Some(text) => findings.extend(file_findings(&file.path, text)),
+            None if is_text(&file.path) => findings.push(format!("{}: not UTF-8", file.path)),
+            None => {}
+        }
+    }
+    findings.extend(load_findings(files));
+    findings.extend(probe_findings(files));
+    findings.extend(reference_findings(files));
+    findings
+}
+
+fn file_findings(path: &str, text: &str) -> Vec<String> {
+    rules::ALL
+        .iter()
+        .flat_map(|rule| rule(path, text))
+        .map(|(line, message)| format!("{path}:{line}: {message}"))
+        .collect()
+}
+
+fn is_text(path: &str) -> bool {
+    path.rsplit_once('.').is_some_and(|(_, ending)| TEXT_ENDINGS.contains(&ending))
+}
+
+/// Every load has a source, a row in the table and a page that explains its names.
+fn load_findings(files: &[SourceFile]) -> Vec<String> {
+    let table = catalogue::loads();
+    let sources = texts(files, "crates/loads/src/").filter_map(|(_, text)| defined_load(text));
+    let pages: Vec<(&str, &str)> = texts(files, "docs/loads/")
+        .filter_map(|(path, text)| Some((path.strip_suffix(".md")?, text)))
+        .map(|(path, text)| (path.trim_start_matches("docs/loads/"), text))
+        .collect();
+    let mut findings = unequal(("loads::ALL", names(&table)), ("crates/loads/src", sources));
+    findings.extend(unequal(
+        ("loads::ALL", names(&table)),
+        ("docs/loads", pages.iter().map(|(name, _)| *name)),
+    ));
+    for (entry, name) in table.iter().zip(names(&table)) {
+        for (_, page) in pages.iter().filter(|(page, _)| *page == name) {
+            findings.extend(gaps(entry, &format!("docs/loads/{name}.md"), page));
+        }
+    }
+    findings
+}
+
+/// Every probe has a section that explains its names.
+fn probe_findings(files: &[SourceFile]) -> Vec<String> {
+    let table = catalogue::probes();
+    let path = "docs/probes.md";
+    let page = texts(files, path).map(|(_, text)| text).next().unwrap_or_default();
+    let sections = sections(page);
+    let mut findings = unequal(
+        ("probes::ALL", names(&table)),
+        (path, sections.iter().map(|(heading, _)| *heading)),
+    );
+    for (entry, name) in table.iter().zip(names(&table)) {
+        for (_, section) in sections.iter().filter(|(heading, _)| *heading == name) {
+            findings.extend(gaps(entry, path, section));
+        }
+    }
+    findings
+}
+
+/// Every published result says where it comes from.
+fn reference_findings(files: &[SourceFile]) -> Vec<String> {
+    let readme_path = "reference/README.md";
+    let readme = texts(files, readme_path).map(|(_, text)| text).next().unwrap_or_default();
+    files
+        .iter()
+        .filter(|file| file.path.starts_with("reference/") && file.path != readme_path)
+        .filter(|file| !is_mentioned(file.path.rsplit('/').next().unwrap_or_default(), readme))
+        .map(|file| format!("{}: not mentioned in {readme_path}", file.path))
+        .collect()
+}
+
+/// Paths and texts of the files whose path begins so.
+fn texts<'a>(
+    files: &'a [SourceFile],
+    beginning: &'a str,
+) -> impl Iterator<Item = (&'a str, &'a str)> {
+    files
+        .iter()
+        .filter(move |file| file.path.starts_with(beginning))
+        .filter_map(|file| Some((file.path.as_str(), file.text.as_deref()?)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(path: &str, text: Option<&str>) -> SourceFile {
+        SourceFile { path: path.to_owned(), text: text.map(str::to_owned) }
+    }
+
+    #[test]
+    fn a_finding_names_file_and_line() {
+        let findings = file_findings("crates/a/src/b.rs", "//! Why.\n#[allow(x)]\n");
+        assert_eq!(
+            findings,
+            ["crates/a/src/b.rs:2: use `expect` with a reason instead of `allow`"]
+        );
+    }
+
+    #[test]
+    fn text_that_is_not_utf_8_is_found() {
+        let findings = findings(&[file("docs/a.md", None), file("docs/a.png", None)]);
+        assert!(findings.contains(&"docs/a.md: not UTF-8".to_owned()));
+        assert!(!findings.iter().any(|finding| finding.contains("a.png")));
+    }
+
+    #[test]
+    fn a_page_without_load_and_a_load_without_page_or_source_are_found() {
+        let findings = load_findings(&[file("docs/loads/tea.md", Some(""))]);
+        for expected in [
+            "tidy: \"tea\" is in docs/loads, but not in loads::ALL",
+            "tidy: \"noload\" is in loads::ALL, but not in docs/loads",
+            "tidy: \"noload\" is in loads::ALL, but not in crates/loads/src",
+        ] {
+            assert!(findings.iter().any(|finding| finding == expected), "{findings:#?}");
+        }
+    }
+
+    #[test]
+    fn a_load_that_is_not_in_the_table_is_found() {
+        let source = "//! Tea.\npub(crate) const LOAD: Desc = Desc {\n    name: \"tea\",\n";
+        let findings = load_findings(&[file("crates/loads/src/tea.rs", Some(source))]);
+        let expected = "tidy: \"tea\" is in crates/loads/src, but not in loads::ALL";
+        assert!(findings.iter().any(|finding| finding == expected), "{findings:#?}");
+    }
+
+    #[test]
+    fn a_page_with_gaps_is_found() {
+        let findings = load_findings(&[file("docs/loads/cpuload.md", Some("# cpuload\n"))]);
+        let expected = "docs/loads/cpuload.md: \"cpuload\" has `passes`, which is not explained";
+        assert!(findings.iter().any(|finding| finding == expected), "{findings:#?}");
+    }
+
+    #[test]
+    fn a_probe_without_section_is_found() {
+        let findings = probe_findings(&[file("docs/probes.md", Some("# Probes\n\n## wake\n"))]);
+        let expected = "tidy: \"exec\" is in probes::ALL, but not in docs/probes.md";
+        assert!(findings.iter().any(|finding| finding == expected), "{findings:#?}");
+        let expected = "docs/probes.md: \"wake\" has `period_ns`, which is not explained";
+        assert!(findings.iter().any(|finding| finding == expected), "{findings:#?}");
+    }
+
+    #[test]
+    fn a_published_result_of_unknown_origin_is_found() {
+        let readme = file("reference/README.md", Some("`a.csv`\n"));
+        let files = [readme, file("reference/x/a.csv", None), file("reference/x/b.csv", None)];
+        assert_eq!(
+            reference_findings(&files),
+            ["reference/x/b.csv: not mentioned in reference/README.md"]
+        );
+    }
+}
