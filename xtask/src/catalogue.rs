@@ -22,7 +22,7 @@ pub(crate) fn loads() -> Vec<Entry> {
 fn load(desc: &loads::Desc) -> Entry {
     let setting = loads::Setting {
         memory_bytes: 1 << 30,
-        cpus: 2,
+        cpus_milli: 2000,
         swap_bytes: 1 << 30,
         work_dir: PathBuf::from("/"),
         free_disk_bytes: 1 << 40,

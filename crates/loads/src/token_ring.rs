@@ -47,11 +47,13 @@ pub(crate) fn plan(setting: &Setting, stride_bytes: u64) -> Result<Plan, Unsuppo
     if setting.swap_bytes < scaled(setting.memory_bytes, SWAP_SHARE) {
         let pinned_bytes = scaled(setting.memory_bytes, ANONYMOUS_SHARE).min(total_bytes);
         file_bytes = total_bytes - pinned_bytes;
+    }
+    if file_bytes > 0 {
         notes.push(format!(
             "{} of swap is too small: {} of its memory is anonymous and stays, {} is \
              file-backed, so file pages are thrashed",
             format_size(setting.swap_bytes),
-            format_size(pinned_bytes),
+            format_size(total_bytes - file_bytes),
             format_size(file_bytes)
         ));
     }

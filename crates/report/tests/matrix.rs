@@ -26,11 +26,7 @@ fn header(load: &str) -> Header {
                 intensity: 1.0,
                 params: BTreeMap::new(),
             },
-            probe: ProbeSpec {
-                name: "response".to_owned(),
-                version: 1,
-                params: BTreeMap::new(),
-            },
+            probe: ProbeSpec { name: "response".to_owned(), version: 1, params: BTreeMap::new() },
             timing: Timing {
                 profile: "quick".to_owned(),
                 interval_ns: 700_000_000,
