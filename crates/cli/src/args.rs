@@ -35,6 +35,11 @@ pub(crate) enum Command {
         /// The shell
         shell: clap_complete::Shell,
     },
+    /// Print the manual page of a command
+    Man {
+        /// The command [default: thrashlab itself]
+        command: Option<String>,
+    },
     /// Run one assignment (used by thrashlab itself)
     #[command(name = "__agent", hide = true)]
     Agent,

@@ -58,6 +58,7 @@ fn main() -> ExitCode {
             );
             Ok(())
         }
+        Command::Man { command } => man(command.as_deref()),
         Command::Agent => agent(),
         Command::Warden { journal } => {
             subject::watch(&journal);
@@ -98,6 +99,23 @@ fn agent() -> Result<(), Failure> {
             std::process::exit(i32::from(NOT_MEASURED));
         }
     }
+}
+
+/// Prints the manual page of a command.
+fn man(name: Option<&str>) -> Result<(), Failure> {
+    let mut root = Cli::command();
+    root.build();
+    let page = match name {
+        None => root,
+        Some(name) => root
+            .find_subcommand(name)
+            .cloned()
+            .with_context(|| format!("no command is named {name:?}; see thrashlab --help"))
+            .map_err(Failure::WrongUse)?,
+    };
+    let mut bytes = Vec::new();
+    clap_mangen::Man::new(page).render(&mut bytes).context("make the manual page")?;
+    print(&String::from_utf8_lossy(&bytes))
 }
 
 /// Prints a result; a reader that went away (`| head`) is no failure.
