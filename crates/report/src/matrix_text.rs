@@ -5,6 +5,9 @@ use model::units::{format_duration, format_size};
 use crate::columns::aligned;
 use crate::matrix::{BASELINE, DELIVERED_AT_LEAST, Matrix, Row, STALL_FACTOR};
 
+/// The subject whose loads take less than its memory.
+const HOST: &str = "host";
+
 /// The whole result: heading, table, reading, and what a reader must know.
 #[must_use]
 pub fn matrix_text(matrix: &Matrix) -> String {
@@ -41,7 +44,10 @@ pub fn matrix_text(matrix: &Matrix) -> String {
 fn heading(matrix: &Matrix) -> String {
     let setup = &matrix.setup;
     let mut parts = vec![
-        format!("{} of {}", setup.subject, format_size(setup.memory_bytes)),
+        match setup.subject.as_str() {
+            HOST => format!("{HOST}, loads sized for {}", format_size(setup.memory_bytes)),
+            subject => format!("{subject} of {}", format_size(setup.memory_bytes)),
+        },
         setup.cpus_milli.map_or_else(String::new, cpus),
         match setup.swap_bytes {
             Some(0) => "no swap".to_owned(),
@@ -120,6 +126,13 @@ fn notes(matrix: &Matrix) -> Vec<String> {
          Stalled: more than {STALL_FACTOR:.0} times the noload median."
     )];
     let rows = &matrix.rows;
+    if matrix.setup.subject == HOST {
+        notes.push(format!(
+            "On the host the loads are sized for {}, so that they do not thrash it: a sandbox \
+             shows that (or host:mem=SIZE, at your risk).",
+            format_size(matrix.setup.memory_bytes)
+        ));
+    }
     if rows.iter().any(|row| row.ratio.is_some_and(|ratio| ratio.confidence < 0.9499)) {
         notes.push("* Too few points for 95 %: the widest interval that they allow.".to_owned());
     }
