@@ -76,31 +76,65 @@ fn feeling(row: &Row, baseline_median_ns: Option<f64>) -> String {
 
 /// One sentence on all loads.
 pub(crate) fn overall(rows: &[Row]) -> String {
-    let worst = rows
-        .iter()
-        .filter_map(|row| row.ratio.map(|ratio| (row, ratio)))
-        .max_by(|(_, a), (_, b)| a.ratio.total_cmp(&b.ratio));
-    let Some((row, ratio)) = worst else {
+    let compared = || rows.iter().filter_map(|row| row.ratio.map(|ratio| (row, ratio)));
+    if compared().next().is_none() {
         return "Nothing to compare: it takes noload and at least one load.".to_owned();
-    };
-    let stalling: Vec<&str> =
-        rows.iter().filter(|row| row.stalled > 0).map(|row| row.load.as_str()).collect();
-    let mut text = if ratio.low > 1.0 {
-        format!(
+    }
+    let worst = compared()
+        .filter(|(_, ratio)| ratio.low > 1.0)
+        .max_by(|(_, a), (_, b)| a.ratio.total_cmp(&b.ratio));
+    let mut text = match worst {
+        None => "No load makes it slower, as far as this can tell".to_owned(),
+        Some((row, ratio)) => format!(
             "Worst under {}: {:.1} times the time without load ({:.0} % interval {:.1} to {:.1})",
             row.load,
             ratio.ratio,
             100.0 * ratio.confidence,
             ratio.low,
             ratio.high
-        )
-    } else {
-        "No load makes it slower, as far as this can tell".to_owned()
+        ),
     };
+    let stalling: Vec<&str> =
+        rows.iter().filter(|row| row.stalled > 0).map(|row| row.load.as_str()).collect();
     if stalling.is_empty() {
         text.push_str("; no response stalled.");
     } else {
         text.push_str(&format!("; responses stall under {}.", stalling.join(", ")));
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::matrix::Ratio;
+    use std::collections::BTreeMap;
+
+    fn row(load: &str, ratio: f64, low: f64) -> Row {
+        Row {
+            load: load.to_owned(),
+            version: 1,
+            delays_ns: vec![1.0],
+            censored: 0,
+            median_ns: Some(1.0),
+            p90_ns: None,
+            max_ns: None,
+            ratio: Some(Ratio { ratio, low, high: 9.0, confidence: 0.95 }),
+            stalled: 0,
+            parts_ns: BTreeMap::new(),
+            delivered: None,
+            totals: BTreeMap::new(),
+            warm: true,
+            status: EndStatus::Complete,
+            reading: String::new(),
+        }
+    }
+
+    #[test]
+    fn the_worst_load_is_one_that_is_surely_slower() {
+        let rows = [row("cpuload", 1.8, 1.4), row("2ctx-mem", 2.6, 0.8)];
+        assert!(overall(&rows).starts_with("Worst under cpuload: 1.8 times"), "{}", overall(&rows));
+        assert!(overall(&rows[1..]).starts_with("No load makes it slower"));
+        assert!(overall(&[]).starts_with("Nothing to compare"));
+    }
 }
