@@ -67,8 +67,7 @@ impl<W: Write> Measure<'_, '_, '_, W> {
                 return Ok(status);
             }
         }
-        let died = self.observer.load_died(self.load)?;
-        Ok(if died { EndStatus::LoadDied } else { EndStatus::Complete })
+        self.complete()
     }
 
     /// Waits for a moment; a status if the run ends here.
@@ -177,34 +176,46 @@ impl<W: Write> Measure<'_, '_, '_, W> {
             // The last wake-ups arrive between two ticks: look again soon after the last start.
             let look_ns =
                 if tick_ns > last_ns { monotonic_ns().max(last_ns) + LEAD_NS } else { tick_ns };
-            if let Some(status) = self.sleep_until(look_ns)? {
-                return Ok(status);
-            }
-            let delays_ns = self.read_short_records()?;
+            let stopped = self.sleep_until(look_ns)?;
+            // What came until now is kept, whatever ended the wait.
+            let (delays_ns, gone) = self.read_short_records()?;
             let after = self.observer.read_counters(self.load);
             let now = done + delays_ns.len();
             self.write_histogram(&starts[done..now.min(starts.len())], &delays_ns, before, &after)?;
             before = after;
             done = now;
-            if done < starts.len() && monotonic_ns() >= until_ns {
-                return self.write_missing(done, starts[done], before);
+            if let Some(status) = stopped {
+                return Ok(status);
+            }
+            if done < starts.len() && (gone || monotonic_ns() >= until_ns) {
+                let why = if gone { Censored::ProbeDied } else { Censored::Timeout };
+                return self.write_missing(why, done, starts[done], before);
             }
         }
-        Ok(EndStatus::Complete)
+        self.complete()
     }
 
-    /// The delays that the prober has reported since the last look, in ns.
-    fn read_short_records(&mut self) -> io::Result<Vec<u64>> {
+    /// The status after the whole schedule: a load that died meanwhile is not kept quiet.
+    fn complete(&mut self) -> io::Result<EndStatus> {
+        let died = self.observer.load_died(self.load)?;
+        Ok(if died { EndStatus::LoadDied } else { EndStatus::Complete })
+    }
+
+    /// The delays that the prober has reported since the last look, in ns, and whether its process
+    /// has ended.
+    fn read_short_records(&mut self) -> io::Result<(Vec<u64>, bool)> {
         let mut delays_ns = Vec::new();
         let mut bytes = [0; SHORT_BYTES * 256];
         loop {
             // Short records are written whole and their size divides the buffer's.
             match self.observer.prober.prober.records.read(&mut bytes) {
-                Ok(0) => return Ok(delays_ns),
+                Ok(0) => return Ok((delays_ns, true)),
                 Ok(count) => delays_ns.extend(
                     bytes[..count].chunks_exact(SHORT_BYTES).map(|entry| word(&entry[8..])),
                 ),
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(delays_ns),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    return Ok((delays_ns, false));
+                }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),
             }
@@ -237,11 +248,12 @@ impl<W: Write> Measure<'_, '_, '_, W> {
     /// The wake-ups that never came: one censored sample for the first of them.
     fn write_missing(
         &mut self,
+        why: Censored,
         index: usize,
         intended_ns: u64,
         counters: CounterSet,
     ) -> io::Result<EndStatus> {
-        let awaited = Awaited::Censored(Censored::Timeout);
+        let awaited = Awaited::Censored(why);
         let after = counters.clone();
         let status = self.write_sample(index as u32, intended_ns, awaited, counters, after)?;
         Ok(status.unwrap_or(EndStatus::Timeout))

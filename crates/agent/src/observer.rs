@@ -60,8 +60,7 @@ pub fn run(assignment: &Assignment, out: impl Write) -> Result<EndStatus, AgentE
         .ok_or_else(|| AgentError::UnknownLoad(spec.load.name.clone()))?;
     let probe = probes::find(&spec.probe.name)
         .ok_or_else(|| AgentError::UnknownProbe(spec.probe.name.clone()))?;
-    let setting = load_setting(assignment);
-    let load_plan = (load.plan)(&setting).map_err(|why| AgentError::Unsupported(why.0))?;
+    let mut setting = load_setting(assignment);
     let probe_setting = probes::Setting {
         memory_bytes: setting.memory_bytes,
         swap_bytes: setting.swap_bytes,
@@ -70,6 +69,8 @@ pub fn run(assignment: &Assignment, out: impl Write) -> Result<EndStatus, AgentE
         seed: setting.seed,
     };
     let probe_plan = (probe.plan)(&probe_setting);
+    setting.free_disk_bytes = setting.free_disk_bytes.saturating_sub(probe_plan.disk_bytes);
+    let load_plan = (load.plan)(&setting).map_err(|why| AgentError::Unsupported(why.0))?;
     let schedule = match probe.rhythm {
         Rhythm::Interval => Schedule::by_interval(&spec.timing),
         Rhythm::Periodic => {
@@ -79,9 +80,11 @@ pub fn run(assignment: &Assignment, out: impl Write) -> Result<EndStatus, AgentE
 
     let mut output = Output::new(out);
     let enter = Enter { groups: &assignment.enter };
-    let prober = Prober::start(probe, &probe_setting, &probe_plan, schedule.clone(), &enter)?;
-    let prober = Reaped { prober };
+    // Before the first child: from here on a request to stop is never lost.
     let waiter = Waiter::new()?;
+    let prober = Prober::start(probe, &probe_setting, &probe_plan, schedule.clone(), &enter)
+        .map_err(|error| AgentError::Probe(format!("start its process: {error}")))?;
+    let prober = Reaped { prober };
     let mut missed = assignment.missed.clone();
     if let Err(error) = sys::memory::lock_all() {
         missed.push(Missed {

@@ -3,7 +3,6 @@
 //! **Invariant:** this crate alone prints and exits. Results go to standard output, progress and
 //! complaints to standard error. Exit codes: 0 done, 2 wrong use, 3 could not measure, 130
 //! interrupted.
-#![expect(clippy::print_stderr, reason = "the only crate that may print")]
 
 mod args;
 mod import;
@@ -50,13 +49,9 @@ fn main() -> ExitCode {
         Command::Import(args) => import::import(&args),
         Command::Reference => reference::list(),
         Command::Completions { shell } => {
-            clap_complete::generate(
-                shell,
-                &mut Cli::command(),
-                "thrashlab",
-                &mut std::io::stdout(),
-            );
-            Ok(())
+            let mut script = Vec::new();
+            clap_complete::generate(shell, &mut Cli::command(), "thrashlab", &mut script);
+            print(&String::from_utf8_lossy(&script))
         }
         Command::Man { command } => man(command.as_deref()),
         Command::Agent => agent(),
@@ -71,7 +66,7 @@ fn main() -> ExitCode {
         Err(Failure::WrongUse(error)) => (error, WRONG_USE),
         Err(Failure::NotMeasured(error)) => (error, NOT_MEASURED),
     };
-    eprintln!("thrashlab: {}", chain(&error));
+    complain(&format!("thrashlab: {}", chain(&error)));
     ExitCode::from(code)
 }
 
@@ -95,7 +90,7 @@ fn agent() -> Result<(), Failure> {
         Ok(_) => Ok(()),
         Err(error) => {
             // The controller shows this as the reason; no prefix.
-            eprintln!("{error}");
+            complain(&error.to_string());
             std::process::exit(i32::from(NOT_MEASURED));
         }
     }
@@ -116,6 +111,13 @@ fn man(name: Option<&str>) -> Result<(), Failure> {
     let mut bytes = Vec::new();
     clap_mangen::Man::new(page).render(&mut bytes).context("make the manual page")?;
     print(&String::from_utf8_lossy(&bytes))
+}
+
+/// Prints a line on standard error; a terminal or reader that went away is no reason to fall over
+/// (`eprintln!` would panic).
+fn complain(text: &str) {
+    use std::io::Write;
+    let _ = writeln!(std::io::stderr(), "{text}");
 }
 
 /// Prints a result; a reader that went away (`| head`) is no failure.

@@ -8,6 +8,8 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use model::units::format_duration;
 use model::{EndStatus, Line, Phase};
 
+use crate::complain;
+
 /// How often the moving line is drawn at most.
 const DRAWS_PER_SECOND: u8 = 5;
 
@@ -53,7 +55,7 @@ impl Progress {
     /// A sentence that stays, unless the user wants quiet.
     pub(crate) fn say(&self, text: &str) {
         if !self.quiet {
-            self.bar.suspend(|| eprintln!("thrashlab: {text}"));
+            self.bar.suspend(|| complain(&format!("thrashlab: {text}")));
         }
     }
 
@@ -74,7 +76,7 @@ impl Progress {
                 self.samples = 0;
                 self.phase = "starting";
                 if self.plain {
-                    eprintln!("{}{} points", self.place(), segment.points);
+                    complain(&format!("{}{} points", self.place(), segment.points));
                 }
             }
             Event::Line { line } => self.on_line(line),

@@ -7,6 +7,7 @@ use anyhow::{Context, anyhow};
 use experiment::{CLASSIC, DEFAULT, MatrixPlan, Profile, QUICK, run_matrix};
 use model::Timing;
 use model::units::format_duration;
+use store::results::ResultsError;
 use subject::{Stage, StageOptions};
 
 use crate::args::RunArgs;
@@ -15,27 +16,47 @@ use crate::{Failure, print, show, subject_arg};
 
 /// One freeze a second, for the test hook.
 const FREEZE_EVERY_NS: u64 = 1_000_000_000;
+/// Shortest time between two interactions, in ns.
+const SMALLEST_NS: u64 = 1_000_000;
+/// Longest time of one run, in ns.
+const LONGEST_NS: u64 = 86_400_000_000_000;
 
 /// Makes the runs and prints the table.
 pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
     // Caught from here on, so that Ctrl-C never leaves anything behind.
     let waiter = Waiter::new().context("catch signals")?;
     let folder = results_folder(args)?;
-    let mut stage = Stage::set(&StageOptions {
+    let timing = timing(args)?;
+    let options = StageOptions {
         work_dir: args.work_dir.clone(),
         swap_bytes: args.swap,
         freeze: args.test_freeze.map(|freeze_ns| Freeze { freeze_ns, every_ns: FREEZE_EVERY_NS }),
-    })
-    .context("prepare the run")?;
+    };
+    let stopped = |failure| if waiter.stop_requested() { Failure::Interrupted } else { failure };
+    let mut stage = Stage::set(&options, &waiter)
+        .context("prepare the run")
+        .map_err(|error| stopped(Failure::NotMeasured(error)))?;
     let mut progress = Progress::new(args.quiet);
-    for removed in &stage.swept {
+    for removed in &stage.swept.removed {
         progress.say(&format!("removed what a killed run had left: {removed}"));
     }
-    let plan = plan(args, &mut stage, &mut progress)?;
-    let result = run_matrix(&mut stage, &plan, &folder, &waiter, &mut |event| progress.on(event))
-        .context("measure")?;
+    for left in &stage.swept.failed {
+        progress.say(&format!("what a killed run had left cannot be removed: {left}"));
+    }
+    let plan = plan(args, timing, &mut stage, &mut progress)?;
+    let result = run_matrix(&mut stage, &plan, &folder, &waiter, &mut |event| progress.on(event));
+    for left in stage.strike() {
+        progress.say(&format!("cannot be removed, the next start tries again: {left}"));
+    }
     drop(stage);
     progress.finish();
+    let result = result.context("measure").map_err(|error| {
+        if folder.is_dir() {
+            let folder = folder.display();
+            progress.say(&format!("what was measured before: thrashlab show {folder}"));
+        }
+        stopped(Failure::NotMeasured(error))
+    })?;
     let runs: Vec<model::Run> = result.runs.into_iter().map(|(_, run)| run).collect();
     if runs.iter().any(|run| run.samples().next().is_some()) || !result.interrupted {
         let matrix = report::analyse(&runs, result.skipped);
@@ -46,7 +67,12 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
 }
 
 /// The plan that the arguments ask for.
-fn plan(args: &RunArgs, stage: &mut Stage, progress: &mut Progress) -> Result<MatrixPlan, Failure> {
+fn plan(
+    args: &RunArgs,
+    timing: Timing,
+    stage: &mut Stage,
+    progress: &mut Progress,
+) -> Result<MatrixPlan, Failure> {
     let (subject, note) =
         subject_arg::resolve(args.subject.as_ref(), stage).map_err(Failure::NotMeasured)?;
     if let Some(note) = note {
@@ -71,7 +97,7 @@ fn plan(args: &RunArgs, stage: &mut Stage, progress: &mut Progress) -> Result<Ma
         subject,
         loads: names,
         probe: args.probe.clone(),
-        timing: timing(args)?,
+        timing,
         intensity: args.intensity,
         seed: args.seed,
     })
@@ -100,10 +126,15 @@ fn timing(args: &RunArgs) -> Result<Timing, Failure> {
     if custom {
         timing.profile = "custom".to_owned();
     }
-    let smallest_ns = 1_000_000;
-    if timing.interval_ns < smallest_ns || timing.timeout_ns < smallest_ns {
-        let least = format_duration(smallest_ns);
+    if timing.interval_ns < SMALLEST_NS || timing.timeout_ns < SMALLEST_NS {
+        let least = format_duration(SMALLEST_NS);
         return Err(Failure::WrongUse(anyhow!("--interval and --timeout are at least {least}")));
+    }
+    let points_ns = timing.interval_ns.saturating_mul(u64::from(timing.points));
+    if [points_ns, timing.warmup_ns, timing.timeout_ns].iter().any(|time| *time > LONGEST_NS) {
+        return Err(Failure::WrongUse(anyhow!(
+            "--interval times --points, --warmup and --timeout are at most a day each"
+        )));
     }
     Ok(timing)
 }
@@ -118,11 +149,15 @@ fn results_folder(args: &RunArgs) -> Result<PathBuf, Failure> {
             std::process::id()
         )));
     };
-    if store::results::read_runs(folder).is_ok() {
-        return Err(Failure::WrongUse(anyhow!(
-            "{} holds runs already; name a new folder with --output DIR",
-            folder.display()
-        )));
-    }
-    Ok(folder.clone())
+    let reason = match store::results::read_runs(folder) {
+        _ if !folder.exists() => return Ok(folder.clone()),
+        Err(ResultsError::Empty { .. }) => return Ok(folder.clone()),
+        _ if !folder.is_dir() => "is a file",
+        // Whole or not: runs of two invocations in one folder would be read as one result.
+        _ => "holds runs already",
+    };
+    Err(Failure::WrongUse(anyhow!(
+        "{} {reason}; name a new folder with --output DIR",
+        folder.display()
+    )))
 }

@@ -32,10 +32,7 @@ impl FromStr for SubjectArg {
                 return Err(format!("{setting:?} is not NAME=VALUE"));
             };
             match (kind, name) {
-                (_, "mem") => {
-                    memory_bytes =
-                        Some(parse_size_bytes(value).map_err(|error| error.to_string())?);
-                }
+                (_, "mem") => memory_bytes = Some(parse_memory(value)?),
                 ("sandbox", "cpus") => cpus_milli = Some(parse_cpus(value)?),
                 ("sandbox", "pids") => {
                     let count = value.parse().ok().filter(|count| *count >= 8);
@@ -50,6 +47,14 @@ impl FromStr for SubjectArg {
             _ => Err(format!("no subject is named {kind:?}; there are host and sandbox")),
         }
     }
+}
+
+fn parse_memory(value: &str) -> Result<u64, String> {
+    let bytes = parse_size_bytes(value).map_err(|error| error.to_string())?;
+    if bytes < SMALLEST_BYTES {
+        return Err(format!("a subject has a memory of at least {}", format_size(SMALLEST_BYTES)));
+    }
+    Ok(bytes)
 }
 
 fn parse_cpus(value: &str) -> Result<u64, String> {
@@ -110,13 +115,6 @@ fn host_bytes(machine: &Machine) -> u64 {
 }
 
 fn check_memory(memory_bytes: u64, machine: &Machine) -> anyhow::Result<()> {
-    if memory_bytes < SMALLEST_BYTES {
-        bail!(
-            "memory of {} is too small: a subject has at least {}",
-            format_size(memory_bytes),
-            format_size(SMALLEST_BYTES)
-        );
-    }
     if memory_bytes > machine.memory_bytes {
         bail!(
             "memory of {} is more than this machine has ({})",
@@ -142,7 +140,9 @@ mod tests {
             })
         );
         assert_eq!("host".parse(), Ok(SubjectArg::Host { memory_bytes: None }));
-        for bad in ["vm", "host:cpus=1", "sandbox:mem", "sandbox:mem=x", "sandbox:cpus=0"] {
+        for bad in
+            ["vm", "host:cpus=1", "sandbox:mem", "sandbox:mem=x", "host:mem=1M", "sandbox:cpus=0"]
+        {
             assert!(bad.parse::<SubjectArg>().is_err(), "{bad} was accepted");
         }
     }

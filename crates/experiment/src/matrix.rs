@@ -152,12 +152,16 @@ pub fn run_matrix(
                 }
                 result.runs.push((path, *run));
             }
-            Made::Refused(reason) if segment.load == BASELINE => {
+            Made::Refused(_) if waiter.stop_requested() => break,
+            Made::Refused(reason) if index == 0 => {
                 return Err(ExperimentError::Baseline(reason));
             }
             Made::Refused(reason) => {
                 on_event(&Event::Skipped { load: &segment.load, reason: &reason });
-                result.skipped.insert(segment.load.clone(), reason);
+                // One missing piece of the baseline leaves the others.
+                if segment.load != BASELINE {
+                    result.skipped.insert(segment.load.clone(), reason);
+                }
             }
         }
         stage.settle(waiter);

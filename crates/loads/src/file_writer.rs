@@ -73,7 +73,7 @@ pub(crate) fn work(work: &Work<'_>) -> Result<Infallible, WorkError> {
         let rest = (file_bytes - at_bytes).min(buffer.len() as u64) as usize;
         match write_counted(work, &mut file, &buffer[..rest]) {
             Ok(()) => at_bytes += rest as u64,
-            Err(error) if error.kind() == io::ErrorKind::StorageFull => {
+            Err(error) if is_full(&error) => {
                 work.board.add(work.worker, NO_SPACE, 1);
                 at_bytes = file_bytes;
             }
@@ -87,6 +87,11 @@ pub(crate) fn work(work: &Work<'_>) -> Result<Infallible, WorkError> {
                 .map_err(|error| WorkError::new(&step, &error))?;
         }
     }
+}
+
+/// Whether the file system, or this user's part of it, is full.
+fn is_full(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
 }
 
 /// The buffer, filled with seeded bytes that no file system can compress.

@@ -30,6 +30,8 @@ pub struct Desc {
 pub struct Plan {
     /// Resolved parameters, units last in their names.
     pub params: BTreeMap<String, u64>,
+    /// Space that its files take in the work directory, in bytes; loads leave it free.
+    pub disk_bytes: u64,
     /// Where the subject forced another choice than the usual one, and why.
     pub notes: Vec<String>,
 }
@@ -38,7 +40,7 @@ impl Plan {
     /// A plan of these parameters.
     pub(crate) fn of<const N: usize>(params: [(&str, u64); N]) -> Self {
         let params = params.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
-        Self { params, notes: Vec::new() }
+        Self { params, disk_bytes: 0, notes: Vec::new() }
     }
 
     /// A parameter of this plan; 0 if it has none of that name.

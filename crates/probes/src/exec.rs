@@ -82,19 +82,26 @@ impl Exec {
     /// wait without end.
     fn await_byte(&mut self, child: u32, byte: &mut [u8; 1]) -> Result<(), ProbeError> {
         use rustix::event::{PollFd, PollFlags, Timespec, poll};
-        let short = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
+        let (short, none) =
+            (Timespec { tv_sec: 0, tv_nsec: 100_000_000 }, Timespec { tv_sec: 0, tv_nsec: 0 });
+        let mut ended = false;
         loop {
             let ready = {
                 let mut fds = [PollFd::new(&self.reader, PollFlags::IN)];
-                poll(&mut fds, Some(&short)).unwrap_or(0)
+                poll(&mut fds, Some(if ended { &none } else { &short })).unwrap_or(0)
             };
             if ready > 0 {
                 return self.reader.read_exact(byte).map_err(at("read the first write"));
             }
-            if let Ok(Some(_)) = wait(child, false) {
+            if ended {
+                let silent = std::io::Error::other("the program ended without writing");
+                return Err(ProbeError::new("execute the tiny program", silent));
+            }
+            // A child that has ended since the pipe was looked at may have written before: look
+            // once more, so that its byte is not left for the next interaction.
+            ended = matches!(wait(child, false), Ok(Some(_)));
+            if ended {
                 self.child = None;
-                let ended = std::io::Error::other("the program ended without writing");
-                return Err(ProbeError::new("execute the tiny program", ended));
             }
         }
     }

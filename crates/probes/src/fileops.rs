@@ -28,7 +28,8 @@ pub(crate) const PROBE: Desc = Desc {
 };
 
 fn plan(_: &Setting) -> Plan {
-    Plan::of([("write_bytes", WRITE_BYTES as u64), ("cold_bytes", COLD_BYTES as u64)])
+    let plan = Plan::of([("write_bytes", WRITE_BYTES as u64), ("cold_bytes", COLD_BYTES as u64)]);
+    Plan { disk_bytes: (WRITE_BYTES + COLD_BYTES) as u64, ..plan }
 }
 
 struct FileOps {

@@ -52,6 +52,7 @@ fn plan(setting: &Setting) -> Plan {
         ("resident_anonymous", u64::from(anonymous)),
     ]);
     if !anonymous {
+        plan.disk_bytes = array_bytes * slices;
         plan.notes.push(
             "no swap: the probe's resident array is a mapped file, because anonymous memory \
              cannot be evicted"

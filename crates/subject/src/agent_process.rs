@@ -41,8 +41,12 @@ impl AgentProcess {
         command.arg(COMMAND).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut agent = Self { child: spawn_bound(&mut command)? };
         let text = serde_json::to_vec(assignment).map_err(io::Error::other)?;
-        if let Some(mut input) = agent.child.stdin.take() {
-            input.write_all(&text)?;
+        if let Some(mut input) = agent.child.stdin.take()
+            && let Err(error) = input.write_all(&text)
+            // An agent that died before it read is found dead by whoever listens to it.
+            && error.kind() != io::ErrorKind::BrokenPipe
+        {
+            return Err(error);
         }
         Ok(agent)
     }
@@ -67,7 +71,7 @@ impl AgentProcess {
         let mut deadline_ns = start_ns + longest_ns(assignment);
         let mut asked = false;
         let mut output = self.child.stdout.take().ok_or_else(|| io::Error::other("no output"))?;
-        loop {
+        let stuck = loop {
             if waiter.stop_requested() && !asked {
                 asked = true;
                 signal(self.pid(), signals::TERM)?;
@@ -75,19 +79,23 @@ impl AgentProcess {
             }
             match waiter.wait(Some(output.as_fd()), deadline_ns) {
                 Woken::Signal => {}
-                Woken::Time => break,
+                Woken::Time => break true,
                 Woken::Readable => {
                     let mut bytes = [0; 65536];
                     match output.read(&mut bytes) {
-                        Ok(0) => break,
+                        Ok(0) => break false,
                         Ok(count) => lines.push(&bytes[..count], sink)?,
                         Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                         Err(error) => return Err(error),
                     }
                 }
             }
+        };
+        let mut outcome = self.conclude(&lines, asked, monotonic_ns() - start_ns, sink)?;
+        if stuck && outcome.death.is_some() {
+            outcome.death = Some("the agent was stuck and was killed".to_owned());
         }
-        self.conclude(&lines, asked, monotonic_ns() - start_ns, sink)
+        Ok(outcome)
     }
 
     /// Reaps the agent and says how it ended.
@@ -98,11 +106,9 @@ impl AgentProcess {
         elapsed_ns: u64,
         sink: &mut dyn FnMut(&[u8]) -> io::Result<()>,
     ) -> io::Result<Outcome> {
-        // An agent that closed its output is ending; one that is stuck is not waited for.
-        signal(self.pid(), signals::TERM)?;
-        if !lines.ended {
-            signal(self.pid(), signals::KILL)?;
-        }
+        // Its output is closed when it has ended, and all its children with it: otherwise it is
+        // stuck, and not waited for.
+        signal(self.pid(), signals::KILL)?;
         let mut said = String::new();
         if let Some(errors) = self.child.stderr.take() {
             let _ = errors.take(4096).read_to_string(&mut said);
@@ -143,7 +149,6 @@ struct Lines {
     rest: Vec<u8>,
     encoder: RunEncoder,
     written: bool,
-    ended: bool,
     status: Option<EndStatus>,
 }
 
@@ -161,7 +166,6 @@ impl Lines {
             self.encoder.foreign(line);
             self.written = true;
             if let Ok(model::Line::End(end)) = model::Line::parse(&String::from_utf8_lossy(line)) {
-                self.ended = true;
                 self.status = Some(end.status);
             }
             sink(line)?;

@@ -173,8 +173,13 @@ impl Maker<'_> {
     fn make_group(&mut self, parent: &Path) -> Result<PathBuf, String> {
         let dir = parent.join(self.name);
         let failed = |error: io::Error| format!("make {}: {error}", dir.display());
-        self.journal.made(Made::Cgroup { path: dir.clone() }).map_err(failed)?;
-        fs::create_dir(&dir).map_err(failed)?;
+        let made = Made::Cgroup { path: dir.clone() };
+        self.journal.made(made.clone()).map_err(failed)?;
+        if let Err(error) = fs::create_dir(&dir) {
+            // Not made, so not ours to remove: a group of this name is somebody else's.
+            self.journal.gone(made).map_err(failed)?;
+            return Err(failed(error));
+        }
         self.made.groups.push(dir.clone());
         self.made.enter.push(dir.join("cgroup.procs"));
         Ok(dir)

@@ -1,8 +1,9 @@
 //! The journal: what this invocation has made and not yet removed, on disk, so that somebody else
 //! can remove it.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -27,8 +28,6 @@ pub(crate) enum Made {
     Queue {
         /// Its key.
         key: i32,
-        /// The boot in which it was made: queues do not survive one.
-        boot_id: String,
     },
     /// A swap file: switched off, then removed.
     Swap {
@@ -42,10 +41,19 @@ pub(crate) enum Made {
     },
 }
 
+impl Made {
+    /// Whether it is still there after a power cut.
+    fn outlives_boot(&self) -> bool {
+        matches!(self, Self::Directory { .. } | Self::Swap { .. })
+    }
+}
+
 /// One line of a journal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Entry {
+    /// The first line: the boot in which everything else was made.
+    Boot(String),
     /// About to be made.
     Made(Made),
     /// Removed.
@@ -62,12 +70,20 @@ pub(crate) struct Journal {
 impl Journal {
     /// A new, empty, locked journal.
     pub(crate) fn create(dir: &Path) -> io::Result<Self> {
-        fs::create_dir_all(dir)?;
-        let stamp = sys::clock::realtime_ns();
-        let path = dir.join(format!("{stamp}-{}.journal", std::process::id()));
-        let file = OpenOptions::new().append(true).create_new(true).open(&path)?;
-        file.lock()?;
-        Ok(Self { path, file })
+        DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
+        loop {
+            let stamp = sys::clock::realtime_ns();
+            let path = dir.join(format!("{stamp}-{}.journal", std::process::id()));
+            let file = OpenOptions::new().append(true).create_new(true).open(&path)?;
+            file.lock()?;
+            // Before it was locked, a sweeper may have taken it for that of a dead invocation.
+            if file.metadata()?.nlink() > 0 {
+                let mut journal = Self { path, file };
+                journal.append(&Entry::Boot(boot_id()))?;
+                File::open(dir)?.sync_all()?;
+                return Ok(journal);
+            }
+        }
     }
 
     /// The journal's file.
@@ -77,7 +93,10 @@ impl Journal {
 
     /// Writes down that something is about to be made.
     pub(crate) fn made(&mut self, made: Made) -> io::Result<()> {
-        self.append(&Entry::Made(made))
+        let outlives_boot = made.outlives_boot();
+        self.append(&Entry::Made(made))?;
+        // What a power cut leaves is written down where a power cut leaves it.
+        if outlives_boot { self.file.sync_data() } else { Ok(()) }
     }
 
     /// Writes down that something has been removed.
@@ -93,24 +112,26 @@ impl Journal {
     }
 }
 
-/// What a journal says still exists, in the order in which it was made. A line that was cut off
-/// is the last one and was written before anything was made.
-pub(crate) fn outstanding(text: &str) -> Vec<Made> {
+/// What a journal says still exists in the boot `boot_id`, in the order in which it was made. A
+/// line that was cut off is the last one and was written before anything was made.
+pub(crate) fn outstanding(text: &str, boot_id: &str) -> Vec<Made> {
     let mut left: Vec<Made> = Vec::new();
+    let mut same_boot = false;
     for line in text.lines() {
         match serde_json::from_str(line) {
+            Ok(Entry::Boot(made_in)) => same_boot = made_in == boot_id,
             Ok(Entry::Made(made)) => left.push(made),
             Ok(Entry::Gone(made)) => left.retain(|other| *other != made),
             Err(_) => {}
         }
     }
+    left.retain(|made| same_boot || made.outlives_boot());
     left
 }
 
 /// Where journals are kept: `$XDG_STATE_HOME/thrashlab`, `~/.local/state/thrashlab`, or without a
 /// home directory a folder of this user in `/var/tmp`.
-#[must_use]
-pub fn state_dir() -> PathBuf {
+pub(crate) fn state_dir() -> PathBuf {
     let absolute =
         |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     if let Some(state) = absolute("XDG_STATE_HOME") {
@@ -142,18 +163,21 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let mut journal = Journal::create(dir.path()).unwrap();
         let first = Made::Directory { path: "/tmp/a".into() };
-        let second = Made::Queue { key: 7, boot_id: "b".to_owned() };
+        let second = Made::Queue { key: 7 };
+        let third = Made::Swap { path: "/tmp/s".into() };
         journal.made(first.clone()).unwrap();
         journal.made(second.clone()).unwrap();
         journal.gone(first).unwrap();
+        journal.made(third.clone()).unwrap();
         let text = fs::read_to_string(journal.path()).unwrap() + "{\"made\":{\"kind\":\"dir";
-        assert_eq!(outstanding(&text), [second]);
+        assert_eq!(outstanding(&text, &boot_id()), [second, third.clone()]);
+        assert_eq!(outstanding(&text, "a later boot"), [third], "only files outlive a boot");
     }
 
     proptest::proptest! {
         #[test]
         fn any_text_is_read(text in ".{0,200}") {
-            let _ = outstanding(&text);
+            let _ = outstanding(&text, "b");
         }
     }
 }

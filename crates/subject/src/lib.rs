@@ -20,9 +20,8 @@ mod work_dir;
 
 pub use agent_process::Outcome;
 pub use cgroup::SandboxError;
-pub use journal::state_dir;
 pub use machine::Machine;
 pub use stage::{Stage, StageError, StageOptions};
-pub use sweep::sweep_leftovers;
+pub use sweep::Swept;
 pub use warden::watch;
 pub use work_dir::WorkDirError;

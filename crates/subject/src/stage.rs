@@ -12,12 +12,12 @@ use sys::message_queue::MessageQueue;
 
 use crate::agent_process::{AgentProcess, Outcome};
 use crate::cgroup::{Sandbox, SandboxError};
-use crate::journal::{Journal, Made, boot_id, state_dir};
+use crate::journal::{Journal, Made, state_dir};
 use crate::machine::Machine;
 use crate::swap_file;
-use crate::sweep::{remove, start_ticks, sweep_leftovers};
+use crate::sweep::{Swept, remove, start_ticks, sweep, sweep_leftovers};
 use crate::warden::Warden;
-use crate::work_dir::{WorkDir, WorkDirError, make_run_dir};
+use crate::work_dir::{WorkDir, WorkDirError};
 
 /// Longest wait between two runs, in ns.
 const SETTLE_NS: u64 = 3_000_000_000;
@@ -88,11 +88,10 @@ pub struct Stage {
     journal: Journal,
     warden: Warden,
     work_dir: WorkDir,
-    swap: Option<Made>,
     freeze: Option<Freeze>,
     runs: u32,
-    /// What an earlier invocation had left and this one removed, a sentence each.
-    pub swept: Vec<String>,
+    /// What earlier invocations had left and this one removed, or could not remove.
+    pub swept: Swept,
 }
 
 impl Stage {
@@ -100,38 +99,32 @@ impl Stage {
     /// switches the swap file on if one is wanted.
     ///
     /// # Errors
-    /// When the work directory is in use or unusable, or the swap file cannot be had.
-    pub fn set(options: &StageOptions) -> Result<Self, StageError> {
+    /// When the work directory is in use or unusable, the swap file cannot be had, or the user
+    /// stops it.
+    pub fn set(options: &StageOptions, waiter: &Waiter) -> Result<Self, StageError> {
         let state_dir = state_dir();
         let swept = sweep_leftovers(&state_dir);
-        let path = options.work_dir.clone().unwrap_or_else(WorkDir::default_path);
-        let work_dir = WorkDir::open(&path)?;
+        let work_dir = match &options.work_dir {
+            Some(path) => WorkDir::open(path)?,
+            None => WorkDir::open_default()?,
+        };
         let program = std::env::current_exe().map_err(at("find this program"))?;
         let journal = Journal::create(&state_dir)
             .map_err(|source| StageError::Journal { path: state_dir, source })?;
         let warden = Warden::start(&program, journal.path()).map_err(at("start the warden"))?;
-        let mut stage = Self {
-            program,
-            journal,
-            warden,
-            work_dir,
-            swap: None,
-            freeze: options.freeze,
-            runs: 0,
-            swept,
-        };
+        let mut stage =
+            Self { program, journal, warden, work_dir, freeze: options.freeze, runs: 0, swept };
         if let Some(size_bytes) = options.swap_bytes {
-            stage.add_swap(size_bytes)?;
+            stage.add_swap(size_bytes, waiter)?;
         }
         Ok(stage)
     }
 
-    fn add_swap(&mut self, size_bytes: u64) -> Result<(), StageError> {
+    fn add_swap(&mut self, size_bytes: u64, waiter: &Waiter) -> Result<(), StageError> {
         let path = self.work_dir.path().join(format!("swap-{}", std::process::id()));
-        let made = Made::Swap { path: path.clone() };
-        self.journal.made(made.clone()).map_err(at("write the journal"))?;
-        self.swap = Some(made);
-        swap_file::make(&path, size_bytes).map_err(|source| StageError::Swap { size_bytes, source })
+        self.journal.made(Made::Swap { path: path.clone() }).map_err(at("write the journal"))?;
+        swap_file::make(&path, size_bytes, waiter)
+            .map_err(|source| StageError::Swap { size_bytes, source })
     }
 
     /// Whether a sandbox can be made here, by making one and removing it again.
@@ -173,7 +166,7 @@ impl Stage {
             SubjectSpec::Sandbox(limits) => Some(Sandbox::make(limits, &name, &mut self.journal)?),
         };
         let directory = Made::Directory { path: self.work_dir.path().join(&name) };
-        let queue = Made::Queue { key: free_queue_key(), boot_id: boot_id() };
+        let queue = Made::Queue { key: free_queue_key() };
         let outcome = self
             .assignment(spec, run_id, sandbox.as_ref(), &directory, &queue)
             .and_then(|assignment| self.run_agent(&assignment, waiter, sink));
@@ -206,6 +199,12 @@ impl Stage {
         }
     }
 
+    /// Removes everything; no run can be made afterwards. What cannot be removed is named with the
+    /// reason and stays in the journal, for the next start.
+    pub fn strike(&mut self) -> Vec<String> {
+        sweep(self.journal.path()).failed
+    }
+
     /// Makes the run's directory and writes down its queue.
     fn assignment(
         &mut self,
@@ -218,11 +217,10 @@ impl Stage {
         for made in [directory, queue] {
             self.journal.made(made.clone()).map_err(at("write the journal"))?;
         }
-        let (Made::Directory { path: work_dir }, Made::Queue { key, .. }) = (directory, queue)
-        else {
+        let (Made::Directory { path: work_dir }, Made::Queue { key }) = (directory, queue) else {
             return Err(at("prepare the run")(io::Error::other("not a directory and a queue")));
         };
-        make_run_dir(work_dir)?;
+        self.work_dir.make_run_dir(work_dir)?;
         let machine = Machine::read().map_err(StageError::Machine)?;
         let may_swap = sandbox.is_none_or(|sandbox| sandbox.may_swap);
         let limit_milli = match &spec.subject {
@@ -239,7 +237,7 @@ impl Stage {
             run_id: run_id.to_owned(),
             spec: spec.clone(),
             cpus_milli,
-            free_disk_bytes: self.work_dir.free_bytes().map_err(at("ask for free disk space"))?,
+            free_disk_bytes: self.work_dir.free_bytes()?,
             work_dir: work_dir.clone(),
             swap_bytes: if may_swap { machine.swap_bytes } else { 0 },
             queue_key: *key,
@@ -275,13 +273,8 @@ impl Stage {
 
 impl Drop for Stage {
     fn drop(&mut self) {
-        // What cannot be removed now stays in the journal, for the next start.
-        if let Some(made) = self.swap.take()
-            && remove(&made).is_ok()
-        {
-            let _ = self.journal.gone(made);
-        }
-        crate::sweep::sweep(self.journal.path());
+        // Nothing is left to do if the owner has said `strike` before.
+        self.strike();
     }
 }
 

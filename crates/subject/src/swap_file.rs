@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
+use agent::Waiter;
 use sys::swap::swap_on;
 
 /// Page size that the header is written for.
@@ -14,12 +15,18 @@ const PAGE_BYTES: usize = 4096;
 /// into the journal.
 ///
 /// # Errors
-/// Without the privilege, without space, or on a file system that cannot swap to files.
-pub(crate) fn make(path: &Path, size_bytes: u64) -> io::Result<()> {
+/// Without the privilege, without space, on a file system that cannot swap to files, or when the
+/// user stops it.
+pub(crate) fn make(path: &Path, size_bytes: u64, waiter: &Waiter) -> io::Result<()> {
     let system_page = rustix::param::page_size();
     if system_page != PAGE_BYTES {
         let text = format!("pages of {system_page} bytes are not supported for --swap");
         return Err(io::Error::new(io::ErrorKind::Unsupported, text));
+    }
+    // The privilege is asked for before the file: without it, it need not be written.
+    match swap_on(path) {
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return Err(error),
+        _ => {}
     }
     let pages = size_bytes / PAGE_BYTES as u64;
     let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
@@ -27,6 +34,9 @@ pub(crate) fn make(path: &Path, size_bytes: u64) -> io::Result<()> {
     let zeroes = vec![0; 1 << 20];
     let mut left_bytes = (pages - 1) * PAGE_BYTES as u64;
     while left_bytes > 0 {
+        if waiter.stop_requested() {
+            return Err(io::Error::from(io::ErrorKind::Interrupted));
+        }
         let part = left_bytes.min(zeroes.len() as u64) as usize;
         file.write_all(&zeroes[..part])?;
         left_bytes -= part as u64;

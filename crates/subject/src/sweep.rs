@@ -2,6 +2,7 @@
 
 use std::fs::{self, File};
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -9,52 +10,64 @@ use sys::message_queue::MessageQueue;
 use sys::process::{signal, signals};
 use sys::swap::swap_off;
 
-use crate::journal::{Made, boot_id, outstanding};
+use crate::journal::{Made, boot_id, outstanding, user_id};
 
 /// How long a removal may take that waits for dying processes.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// Pause between two tries.
 const PAUSE: Duration = Duration::from_millis(10);
 
+/// What a sweep did, a phrase each.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Swept {
+    /// What was still there and is gone now.
+    pub removed: Vec<String>,
+    /// What is still there, with the reason; a later start tries again.
+    pub failed: Vec<String>,
+}
+
 /// Removes what invocations left that no longer live: after a power cut, or when a user killed
-/// everything. Returns what was removed, a sentence each.
-pub fn sweep_leftovers(state_dir: &Path) -> Vec<String> {
-    let mut removed = Vec::new();
-    let Ok(entries) = fs::read_dir(state_dir) else { return removed };
+/// everything.
+pub(crate) fn sweep_leftovers(state_dir: &Path) -> Swept {
+    let mut swept = Swept::default();
+    let Ok(entries) = fs::read_dir(state_dir) else { return swept };
     for path in entries.filter_map(|entry| entry.ok().map(|entry| entry.path())) {
         if path.extension().is_none_or(|extension| extension != "journal") {
             continue;
         }
         // The lock is held by the invocation as long as it lives.
         let Ok(file) = File::open(&path) else { continue };
-        if file.try_lock().is_ok() {
-            removed.extend(sweep(&path));
+        // Only this user's own journal is obeyed: it says what is to be removed.
+        let own = file.metadata().is_ok_and(|facts| facts.uid() == user_id());
+        if own && file.try_lock().is_ok() {
+            let more = sweep(&path);
+            swept.removed.extend(more.removed);
+            swept.failed.extend(more.failed);
         }
     }
-    removed
+    swept
 }
 
 /// Removes all that a journal says still exists, the newest first, then the journal itself.
 /// What cannot be removed keeps the journal, so that a later start tries again.
-pub(crate) fn sweep(journal: &Path) -> Vec<String> {
-    let Ok(text) = fs::read_to_string(journal) else { return Vec::new() };
-    let mut left = outstanding(&text);
+pub(crate) fn sweep(journal: &Path) -> Swept {
+    let mut swept = Swept::default();
+    let Ok(text) = fs::read_to_string(journal) else { return swept };
+    let mut left = outstanding(&text, &boot_id());
     // Processes first: they hold everything else.
     left.sort_by_key(|made| matches!(made, Made::Process { .. }));
-    let mut removed = Vec::new();
-    let mut failed = false;
     for made in left.iter().rev() {
         match remove(made) {
-            Ok(true) => removed.push(describe(made)),
+            Ok(true) => swept.removed.push(describe(made)),
             Ok(false) => {}
-            Err(_) => failed = true,
+            Err(error) => swept.failed.push(format!("{}: {error}", describe(made))),
         }
     }
-    if !failed {
+    if swept.failed.is_empty() {
         // A journal that is gone already was removed by somebody who did the same.
         let _ = fs::remove_file(journal);
     }
-    removed
+    swept
 }
 
 /// Removes one thing; whether it was still there.
@@ -65,15 +78,10 @@ pub(crate) fn remove(made: &Made) -> io::Result<bool> {
     match made {
         Made::Process { pid, start_ticks } => remove_process(*pid, *start_ticks),
         Made::Cgroup { path } => remove_cgroup(path),
-        Made::Queue { key, boot_id: made_in } => {
-            if *made_in != boot_id() {
-                return Ok(false);
-            }
-            match MessageQueue::open(*key) {
-                Ok(queue) => queue.remove().map(|()| true),
-                Err(_) => Ok(false),
-            }
-        }
+        Made::Queue { key } => match MessageQueue::open(*key) {
+            Ok(queue) => queue.remove().map(|()| true),
+            Err(_) => Ok(false),
+        },
         Made::Swap { path } => remove_swap(path),
         Made::Directory { path } => remove_directory(path),
     }
@@ -83,7 +91,7 @@ fn describe(made: &Made) -> String {
     match made {
         Made::Process { pid, .. } => format!("process {pid}"),
         Made::Cgroup { path } => format!("control group {}", path.display()),
-        Made::Queue { key, .. } => format!("SysV message queue {key:#x}"),
+        Made::Queue { key } => format!("SysV message queue {key:#x}"),
         Made::Swap { path } => format!("swap file {}", path.display()),
         Made::Directory { path } => format!("directory {}", path.display()),
     }
@@ -113,16 +121,18 @@ fn remove_cgroup(path: &Path) -> io::Result<bool> {
         if fs::write(path.join("cgroup.kill"), "1").is_err() {
             kill_members(path)?;
         }
-        match fs::remove_dir(path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-            other => other,
-        }
+        unless_gone(fs::remove_dir(path))
     })?;
     Ok(true)
 }
 
 fn kill_members(path: &Path) -> io::Result<()> {
-    for line in fs::read_to_string(path.join("cgroup.procs"))?.lines() {
+    let members = match fs::read_to_string(path.join("cgroup.procs")) {
+        // Somebody else has removed the group meanwhile.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        other => other?,
+    };
+    for line in members.lines() {
         if let Ok(pid) = line.parse() {
             signal(pid, signals::KILL)?;
         }
@@ -134,12 +144,22 @@ fn remove_swap(path: &Path) -> io::Result<bool> {
     if !path.exists() {
         return Ok(false);
     }
-    // "Invalid argument" means that it is not in use: it was made but never switched on.
     match swap_off(path) {
-        Err(error) if error.kind() != io::ErrorKind::InvalidInput => return Err(error),
+        // "Invalid argument" means that it is not in use: it was made but never switched on. And
+        // without the privilege to switch it off it cannot have been switched on.
+        Err(error)
+            if !matches!(
+                error.kind(),
+                io::ErrorKind::InvalidInput
+                    | io::ErrorKind::NotFound
+                    | io::ErrorKind::PermissionDenied
+            ) =>
+        {
+            return Err(error);
+        }
         _ => {}
     }
-    fs::remove_file(path)?;
+    unless_gone(fs::remove_file(path))?;
     Ok(true)
 }
 
@@ -147,19 +167,34 @@ fn remove_directory(path: &Path) -> io::Result<bool> {
     if !path.exists() {
         return Ok(false);
     }
-    patiently(|| match fs::remove_dir_all(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        other => other,
-    })?;
+    patiently(|| unless_gone(fs::remove_dir_all(path)))?;
     Ok(true)
 }
 
-/// Tries until it works; dying processes may hold a thing for a moment.
+/// A thing that somebody else has removed meanwhile is removed: warden and next start may work at
+/// the same time.
+fn unless_gone(result: io::Result<()>) -> io::Result<()> {
+    match result {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        other => other,
+    }
+}
+
+/// Tries until it works, as long as what stands in the way may go away by itself: dying processes
+/// hold a thing for a moment.
 fn patiently(mut work: impl FnMut() -> io::Result<()>) -> io::Result<()> {
     let deadline = Instant::now() + PATIENCE;
     loop {
         match work() {
-            Err(_) if Instant::now() < deadline => std::thread::sleep(PAUSE),
+            Err(error)
+                if Instant::now() < deadline
+                    && matches!(
+                        error.kind(),
+                        io::ErrorKind::ResourceBusy | io::ErrorKind::DirectoryNotEmpty
+                    ) =>
+            {
+                std::thread::sleep(PAUSE);
+            }
             other => return other,
         }
     }
@@ -180,12 +215,29 @@ mod tests {
         let mut journal = Journal::create(state.path()).unwrap();
         journal.made(Made::Directory { path: left.clone() }).unwrap();
 
-        assert!(sweep_leftovers(state.path()).is_empty(), "the lock is held: it lives");
+        assert_eq!(sweep_leftovers(state.path()), Swept::default(), "the lock is held: it lives");
         assert!(left.exists());
         drop(journal);
-        assert_eq!(sweep_leftovers(state.path()), [format!("directory {}", left.display())]);
+        let swept = sweep_leftovers(state.path());
+        assert_eq!(swept.removed, [format!("directory {}", left.display())]);
+        assert!(swept.failed.is_empty());
         assert!(!left.exists());
         assert_eq!(fs::read_dir(state.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn what_cannot_be_removed_is_named_with_the_reason_and_tried_again_later() {
+        let state = tempfile::tempdir().unwrap();
+        let file = state.path().join("not-a-directory");
+        fs::write(&file, "x").unwrap();
+        let mut journal = Journal::create(state.path()).unwrap();
+        journal.made(Made::Cgroup { path: file.clone() }).unwrap();
+        drop(journal);
+        let begun = Instant::now();
+        let swept = sweep_leftovers(state.path());
+        assert!(begun.elapsed() < PATIENCE, "what does not go away by itself is not waited for");
+        assert!(swept.failed[0].contains("not-a-directory: "), "{swept:?}");
+        assert_eq!(sweep_leftovers(state.path()), swept);
     }
 
     #[test]

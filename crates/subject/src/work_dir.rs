@@ -1,8 +1,8 @@
 //! The work directory: where the files of loads and probes go, for one invocation at a time.
 
-use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, Write};
-use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use crate::journal::user_id;
@@ -42,23 +42,43 @@ pub(crate) struct WorkDir {
 }
 
 impl WorkDir {
-    /// Where files go by default: on a disk, not in memory.
-    pub(crate) fn default_path() -> PathBuf {
-        PathBuf::from(format!("/var/tmp/thrashlab-{}", user_id()))
+    /// The directory that is used by default: on a disk, not in memory.
+    pub(crate) fn open_default() -> Result<Self, WorkDirError> {
+        let path = PathBuf::from(format!("/var/tmp/thrashlab-{}", user_id()));
+        let made = DirBuilder::new().mode(0o700).create(&path);
+        // Everybody may write there: a folder of this name may be somebody else's trap.
+        let own = fs::symlink_metadata(&path)
+            .is_ok_and(|facts| facts.is_dir() && facts.uid() == user_id());
+        match made {
+            Err(source) if source.kind() != io::ErrorKind::AlreadyExists => {
+                Err(WorkDirError::Unusable { path, source })
+            }
+            _ if !own => {
+                let source = io::Error::other("it is not a folder of this user");
+                Err(WorkDirError::Unusable { path, source })
+            }
+            _ => Self::open(&path),
+        }
     }
 
     /// Makes the directory if it is missing, and locks it.
     pub(crate) fn open(path: &Path) -> Result<Self, WorkDirError> {
         let unusable = |source| WorkDirError::Unusable { path: path.to_owned(), source };
         DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(unusable)?;
+        // The journal is read by processes of other working directories.
+        let path = &fs::canonicalize(path).map_err(unusable)?;
         let mut lock = OpenOptions::new()
             .read(true)
             .write(true)
             .create(true)
             .truncate(false)
+            .custom_flags(rustix::fs::OFlags::NOFOLLOW.bits().cast_signed())
             .open(path.join("lock"))
             .map_err(unusable)?;
-        if lock.try_lock().is_err() {
+        if let Err(error) = lock.try_lock() {
+            if let TryLockError::Error(source) = error {
+                return Err(unusable(source));
+            }
             let mut holder = String::new();
             let _ = lock.read_to_string(&mut holder);
             let holder = match holder.trim() {
@@ -80,9 +100,18 @@ impl WorkDir {
     }
 
     /// Free space that this user may fill, in bytes.
-    pub(crate) fn free_bytes(&self) -> io::Result<u64> {
-        let space = rustix::fs::statvfs(&self.path)?;
+    pub(crate) fn free_bytes(&self) -> Result<u64, WorkDirError> {
+        let space = rustix::fs::statvfs(&self.path).map_err(|error| self.unusable(error.into()))?;
         Ok(space.f_bavail.saturating_mul(space.f_frsize))
+    }
+
+    /// Makes a directory for one run; the caller has written it into the journal.
+    pub(crate) fn make_run_dir(&self, path: &Path) -> Result<(), WorkDirError> {
+        fs::create_dir(path).map_err(|source| self.unusable(source))
+    }
+
+    fn unusable(&self, source: io::Error) -> WorkDirError {
+        WorkDirError::Unusable { path: self.path.clone(), source }
     }
 
     /// Whether files here live in memory, where writing them cannot reach a disk.
@@ -92,11 +121,6 @@ impl WorkDir {
         rustix::fs::statfs(&self.path)
             .is_ok_and(|facts| i64::try_from(facts.f_type).is_ok_and(|kind| kind == TMPFS_MAGIC))
     }
-}
-
-/// Makes a directory for one run; the caller has written it into the journal.
-pub(crate) fn make_run_dir(path: &Path) -> Result<(), WorkDirError> {
-    fs::create_dir(path).map_err(|source| WorkDirError::Unusable { path: path.to_owned(), source })
 }
 
 #[cfg(test)]

@@ -153,15 +153,29 @@ fn check_length(file: &File, size_bytes: usize) -> io::Result<()> {
     Ok(())
 }
 
+/// Memory that must be lockable beyond what a process has when it locks itself, in bytes.
+const ROOM_BYTES: usize = 256 << 20;
+
 /// Locks all present and future pages of this process into memory, so that it does not suffer
 /// from the thrashing that it observes.
 ///
 /// # Errors
-/// Without the privilege, when the process is larger than `RLIMIT_MEMLOCK`.
+/// Without the privilege, when `RLIMIT_MEMLOCK` is too small for this process or for what it will
+/// allocate: then nothing is locked, because an allocation beyond the limit would end it.
 pub fn lock_all() -> io::Result<()> {
     // SAFETY: takes flags only and changes no memory contents.
     let code = unsafe { libc::mlockall(libc::MCL_CURRENT | libc::MCL_FUTURE) };
-    if code == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    if code != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+    // Memory without access costs nothing but counts against the limit.
+    if let Err(error) = Mapping::map(ROOM_BYTES, libc::PROT_NONE, flags, -1) {
+        // SAFETY: takes nothing and changes no memory contents.
+        unsafe { libc::munlockall() };
+        return Err(error);
+    }
+    Ok(())
 }
 
 #[cfg(test)]

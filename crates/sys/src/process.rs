@@ -35,7 +35,7 @@ pub fn fork_child(body: impl FnOnce() -> i32) -> io::Result<u32> {
     // destructors or returning into its frames.
     let pid = unsafe { libc::fork() };
     if pid < 0 {
-        return Err(io::Error::last_os_error());
+        return Err(explained(io::Error::last_os_error()));
     }
     if pid > 0 {
         return Ok(pid as u32);
@@ -43,12 +43,21 @@ pub fn fork_child(body: impl FnOnce() -> i32) -> io::Result<u32> {
     if die_with_parent(parent).is_err() {
         exit_now(125);
     }
-    for signal in [libc::SIGTERM, libc::SIGINT, libc::SIGPIPE, libc::SIGCHLD] {
+    for signal in [libc::SIGTERM, libc::SIGINT, libc::SIGHUP, libc::SIGPIPE, libc::SIGCHLD] {
         // SAFETY: restores the default disposition; no handler of ours runs in the child.
         unsafe { libc::signal(signal, libc::SIG_DFL) };
     }
     let code = std::panic::catch_unwind(std::panic::AssertUnwindSafe(body)).unwrap_or(101);
     exit_now(code);
+}
+
+/// A refused fork in words that lead on: the system only says "temporarily unavailable".
+fn explained(error: io::Error) -> io::Error {
+    if error.raw_os_error() != Some(libc::EAGAIN) {
+        return error;
+    }
+    let text = format!("{error}: no more processes are allowed; raise `ulimit -u` or pids.max");
+    io::Error::new(error.kind(), text)
 }
 
 /// Ends this process at once, without destructors.
@@ -88,7 +97,7 @@ pub fn spawn_bound(command: &mut Command) -> io::Result<std::process::Child> {
     // SAFETY: the closure runs between fork and exec and calls only prctl and getppid, which are
     // async-signal-safe; its error path allocates nothing for OS errors.
     unsafe { command.pre_exec(move || die_with_parent(parent)) };
-    command.spawn()
+    command.spawn().map_err(explained)
 }
 
 /// Starts a program in a session of its own that outlives this process.
@@ -103,7 +112,7 @@ pub fn spawn_detached(command: &mut Command) -> io::Result<std::process::Child> 
             Ok(())
         });
     }
-    command.spawn()
+    command.spawn().map_err(explained)
 }
 
 /// A program and its arguments, prepared so that starting it allocates nothing.

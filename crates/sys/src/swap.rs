@@ -16,13 +16,22 @@ pub fn swap_on(path: &Path) -> io::Result<()> {
     if code == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// Switches swapping off; what lies in the area is read back first, which can take long.
+/// Switches swapping off; what lies in the area is read back first, which can take long. A signal
+/// does not end it half done.
 ///
 /// # Errors
 /// Without the privilege, when the area is not in use, or when memory is too small for its pages.
 pub fn swap_off(path: &Path) -> io::Result<()> {
     let path = CString::new(path.as_os_str().as_bytes())?;
-    // SAFETY: `path` is a NUL-terminated string that outlives the call.
-    let code = unsafe { libc::swapoff(path.as_ptr()) };
-    if code == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    loop {
+        // SAFETY: `path` is a NUL-terminated string that outlives the call.
+        let code = unsafe { libc::swapoff(path.as_ptr()) };
+        if code == 0 {
+            return Ok(());
+        }
+        let error = io::Error::last_os_error();
+        if error.kind() != io::ErrorKind::Interrupted {
+            return Err(error);
+        }
+    }
 }
