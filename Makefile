@@ -12,7 +12,7 @@ SKIPS := $(CURDIR)/target/skips.txt
 # What `make run` passes to `thrashlab run`, e.g. make run ARGS=--help
 ARGS ?=
 
-.PHONY: build run test skips fmt clean
+.PHONY: build run test bench skips fmt clean
 
 # Fully static, so that the binary runs in any container and as /init of a virtual machine.
 # The flag goes to the last crate only: build scripts and proc macros cannot be static.
@@ -32,6 +32,10 @@ test:
 	@mkdir -p target && : > "$(SKIPS)"
 	THRASHLAB_SKIPS="$(SKIPS)" cargo test --locked --workspace --no-fail-fast
 	@sed 's/^/SKIPPED /' "$(SKIPS)"
+
+# Claims of performance, beside peers or limits: benches/README.md
+bench: build
+	@python3 benches/run.py $(BINARY)
 
 # Fails if the last `make test` skipped a test that tests/allowed-skips.txt does not allow.
 skips:

@@ -203,15 +203,15 @@ fn run_segment(
     let run_id = format!("{:03}-{}", index + 1, segment.load);
     let spec = plan.spec(segment, index);
     let mut file: Option<RunFile> = None;
-    let mut sink = |bytes: &[u8]| -> io::Result<()> {
+    let mut sink = |bytes: &[u8], line: Option<&Line>| -> io::Result<()> {
         let file = match &mut file {
             Some(file) => file,
             // Made with the first line: a load that is refused leaves no file.
             None => file.insert(RunFile::create(folder, &run_id).map_err(io::Error::other)?),
         };
         file.line(bytes)?;
-        if let Ok(line) = Line::parse(String::from_utf8_lossy(bytes).trim_end()) {
-            on_event(&Event::Line { line: &line });
+        if let Some(line) = line {
+            on_event(&Event::Line { line });
         }
         Ok(())
     };

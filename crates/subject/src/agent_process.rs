@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use agent::{Assignment, Waiter, Woken};
-use model::{EndStatus, RunEncoder};
+use model::{EndStatus, Line, RunEncoder};
 use sys::clock::monotonic_ns;
 use sys::process::{signal, signals, spawn_bound};
 
@@ -16,6 +16,10 @@ const COMMAND: &str = "__agent";
 const STOP_NS: u64 = 3_000_000_000;
 /// Time that a run may take beyond its schedule before it is taken for stuck, in ns.
 const GRACE_NS: u64 = 60_000_000_000;
+
+/// What takes the lines of a run as they come: each with its newline, and as it reads; `None` if it
+/// is not a line of a run file. Read here once, because a sample has hundreds of counters.
+pub type Sink<'a> = dyn FnMut(&[u8], Option<&Line>) -> io::Result<()> + 'a;
 
 /// How a run came to its end, as seen from outside.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -64,7 +68,7 @@ impl AgentProcess {
         &mut self,
         assignment: &Assignment,
         waiter: &Waiter,
-        sink: &mut dyn FnMut(&[u8]) -> io::Result<()>,
+        sink: &mut Sink<'_>,
     ) -> io::Result<Outcome> {
         let start_ns = monotonic_ns();
         let mut lines = Lines::default();
@@ -104,7 +108,7 @@ impl AgentProcess {
         lines: &Lines,
         asked: bool,
         elapsed_ns: u64,
-        sink: &mut dyn FnMut(&[u8]) -> io::Result<()>,
+        sink: &mut Sink<'_>,
     ) -> io::Result<Outcome> {
         // Its output is closed when it has ended, and all its children with it: otherwise it is
         // stuck, and not waited for.
@@ -119,7 +123,8 @@ impl AgentProcess {
         }
         let status = if asked { EndStatus::Interrupted } else { EndStatus::Killed };
         if lines.written {
-            sink(lines.encoder.end(elapsed_ns, status).as_bytes())?;
+            let end = lines.encoder.end(elapsed_ns, status);
+            sink(end.as_bytes(), Line::parse(end.trim_end()).ok().as_ref())?;
         }
         let said = said.trim().to_owned();
         let reason = if said.is_empty() { format!("the agent ended: {exit}") } else { said };
@@ -153,11 +158,7 @@ struct Lines {
 }
 
 impl Lines {
-    fn push(
-        &mut self,
-        bytes: &[u8],
-        sink: &mut dyn FnMut(&[u8]) -> io::Result<()>,
-    ) -> io::Result<()> {
+    fn push(&mut self, bytes: &[u8], sink: &mut Sink<'_>) -> io::Result<()> {
         self.rest.extend_from_slice(bytes);
         let Some(last) = self.rest.iter().rposition(|byte| *byte == b'\n') else { return Ok(()) };
         let rest = self.rest.split_off(last + 1);
@@ -165,10 +166,11 @@ impl Lines {
         for line in whole.split_inclusive(|byte| *byte == b'\n') {
             self.encoder.foreign(line);
             self.written = true;
-            if let Ok(model::Line::End(end)) = model::Line::parse(&String::from_utf8_lossy(line)) {
+            let read = Line::parse(String::from_utf8_lossy(line).trim_end()).ok();
+            if let Some(Line::End(end)) = &read {
                 self.status = Some(end.status);
             }
-            sink(line)?;
+            sink(line, read.as_ref())?;
         }
         Ok(())
     }

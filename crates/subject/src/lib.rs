@@ -18,7 +18,7 @@ mod sweep;
 mod warden;
 mod work_dir;
 
-pub use agent_process::Outcome;
+pub use agent_process::{Outcome, Sink};
 pub use cgroup::SandboxError;
 pub use machine::Machine;
 pub use stage::{Stage, StageError, StageOptions};

@@ -10,7 +10,7 @@ use model::{Environment, Missed, Spec, SubjectSpec};
 use sys::clock::monotonic_ns;
 use sys::message_queue::MessageQueue;
 
-use crate::agent_process::{AgentProcess, Outcome};
+use crate::agent_process::{AgentProcess, Outcome, Sink};
 use crate::cgroup::{Sandbox, SandboxError};
 use crate::journal::{Journal, Made, state_dir};
 use crate::machine::Machine;
@@ -143,7 +143,7 @@ impl Stage {
         self.work_dir.in_memory()
     }
 
-    /// Makes one run; its lines go to `sink` as they come, each with its newline.
+    /// Makes one run; its lines go to `sink` as they come.
     ///
     /// # Errors
     /// When the run cannot be started or its lines cannot be passed on. Whatever happens to a
@@ -153,7 +153,7 @@ impl Stage {
         spec: &Spec,
         run_id: &str,
         waiter: &Waiter,
-        sink: &mut dyn FnMut(&[u8]) -> io::Result<()>,
+        sink: &mut Sink<'_>,
     ) -> Result<Outcome, StageError> {
         self.runs += 1;
         if !self.warden.alive() {
@@ -253,7 +253,7 @@ impl Stage {
         &mut self,
         assignment: &Assignment,
         waiter: &Waiter,
-        sink: &mut dyn FnMut(&[u8]) -> io::Result<()>,
+        sink: &mut Sink<'_>,
     ) -> Result<Outcome, StageError> {
         let mut agent =
             AgentProcess::start(&self.program, assignment).map_err(at("start the agent"))?;
