@@ -11,15 +11,17 @@
 
 mod assignment;
 mod enter;
+mod freezer;
 mod load_group;
 mod measure;
 mod observer;
 mod output;
 mod prober;
 mod record;
+mod run;
 mod schedule;
 mod waiter;
 
 pub use assignment::{Assignment, Freeze};
-pub use observer::{AgentError, run};
+pub use run::{AgentError, run};
 pub use waiter::{Waiter, Woken};

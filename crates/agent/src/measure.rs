@@ -90,7 +90,7 @@ impl<W: Write> Measure<'_, '_, '_, W> {
     fn await_record(&mut self, intended_ns: u64) -> io::Result<Awaited> {
         let until_ns = intended_ns + self.observer.assignment.spec.timing.timeout_ns;
         loop {
-            let fd = self.observer.prober.prober.records.as_fd();
+            let fd = self.observer.prober.records.as_fd();
             match self.observer.waiter.wait(Some(fd), until_ns) {
                 Woken::Readable => {
                     return Ok(match self.observer.read_record() {
@@ -167,7 +167,7 @@ impl<W: Write> Measure<'_, '_, '_, W> {
         let starts: Vec<u64> = schedule.map(|offset_ns| self.origin_ns + offset_ns).collect();
         let last_ns = starts.last().copied().unwrap_or(self.origin_ns);
         let until_ns = last_ns + self.observer.assignment.spec.timing.timeout_ns;
-        rustix::io::ioctl_fionbio(&self.observer.prober.prober.records, true)?;
+        rustix::io::ioctl_fionbio(&self.observer.prober.records, true)?;
         let mut before = self.observer.read_counters(self.load);
         let mut done = 0;
         let mut tick_ns = self.origin_ns;
@@ -208,7 +208,7 @@ impl<W: Write> Measure<'_, '_, '_, W> {
         let mut bytes = [0; SHORT_BYTES * 256];
         loop {
             // Short records are written whole and their size divides the buffer's.
-            match self.observer.prober.prober.records.read(&mut bytes) {
+            match self.observer.prober.records.read(&mut bytes) {
                 Ok(0) => return Ok((delays_ns, true)),
                 Ok(count) => delays_ns.extend(
                     bytes[..count].chunks_exact(SHORT_BYTES).map(|entry| word(&entry[8..])),

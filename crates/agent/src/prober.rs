@@ -6,7 +6,7 @@ use std::io::{self, PipeReader, PipeWriter, Read, Write};
 
 use probes::{Desc, Interaction, Parts, Plan, Rhythm, Setting};
 use sys::clock::{monotonic_ns, set_timer_slack_ns, sleep_until_ns};
-use sys::process::{fork_child, usage};
+use sys::process::{fork_child, signal, signals, usage, wait};
 
 use crate::enter::Enter;
 use crate::record::{Kind, Record};
@@ -56,6 +56,15 @@ impl Prober {
     /// When the prober is gone.
     pub(crate) fn begin(&mut self, at_ns: u64) -> io::Result<()> {
         self.start.write_all(&at_ns.to_le_bytes())
+    }
+}
+
+impl Drop for Prober {
+    /// Kills and reaps it.
+    fn drop(&mut self) {
+        // A prober that is gone already is what we want.
+        let _ = signal(self.pid, signals::KILL);
+        let _ = wait(self.pid, true);
     }
 }
 

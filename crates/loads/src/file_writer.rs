@@ -80,18 +80,15 @@ pub(crate) fn work(work: &Work<'_>) -> Result<Infallible, WorkError> {
             Err(error) => return Err(WorkError::new(&step, &error)),
         }
         if at_bytes >= file_bytes {
-            work.board.add(work.worker, FILES, 1);
             at_bytes = 0;
+            let start_ns = monotonic_ns();
             file.set_len(0)
                 .and_then(|()| file.rewind())
                 .map_err(|error| WorkError::new(&step, &error))?;
+            work.board.add(work.worker, BUSY_NS, monotonic_ns() - start_ns);
+            work.board.add(work.worker, FILES, 1);
         }
     }
-}
-
-/// Whether the file system, or this user's part of it, is full.
-fn is_full(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
 }
 
 /// The buffer, filled with seeded bytes that no file system can compress.
@@ -131,7 +128,7 @@ pub(crate) fn warm(progress: &Progress<'_>) -> bool {
     progress.total_since_start(WRITTEN_BYTES) >= enough || progress.total_since_start(FILES) > 0
 }
 
-/// Intended: a write under way all the time. A write that spans the end of the time is counted
+/// Intended: a write, or the cut before the next file, under way all the time. A write that spans the end of the time is counted
 /// when it returns, so `largewrite`, whose writes are long, may show a little less.
 pub(crate) fn dose(progress: &Progress<'_>) -> Dose {
     Dose { intended: progress.elapsed_ns, delivered: progress.total(BUSY_NS) }
