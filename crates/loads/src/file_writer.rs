@@ -91,6 +91,11 @@ pub(crate) fn work(work: &Work<'_>) -> Result<Infallible, WorkError> {
     }
 }
 
+/// Whether the file system, or this user's part of it, is full.
+fn is_full(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
+}
+
 /// The buffer, filled with seeded bytes that no file system can compress.
 fn filled_buffer(work: &Work<'_>) -> Result<Vec<u8>, WorkError> {
     let length = work.plan.param("buffer_bytes") as usize;
