@@ -64,6 +64,9 @@ pub enum StageError {
         /// What the system answered.
         source: io::Error,
     },
+    /// The results.
+    #[error("the results cannot be written: {0}; name a folder with room with --output DIR")]
+    Results(io::Error),
     /// The machine's facts cannot be read.
     #[error("{0}")]
     Machine(String),
@@ -111,7 +114,10 @@ impl Stage {
         let program = std::env::current_exe().map_err(at("find this program"))?;
         let journal = Journal::create(&state_dir)
             .map_err(|source| StageError::Journal { path: state_dir, source })?;
-        let warden = Warden::start(&program, journal.path()).map_err(at("start the warden"))?;
+        let warden = Warden::start(&program, journal.path()).map_err(|source| {
+            sweep(journal.path());
+            at("start the warden")(source)
+        })?;
         let mut stage =
             Self { program, journal, warden, work_dir, freeze: options.freeze, runs: 0, swept };
         if let Some(size_bytes) = options.swap_bytes {
@@ -262,7 +268,7 @@ impl Stage {
         if let Some(process) = &process {
             self.journal.made(process.clone()).map_err(at("write the journal"))?;
         }
-        let outcome = agent.listen(assignment, waiter, sink).map_err(at("write the run file"))?;
+        let outcome = agent.listen(assignment, waiter, sink).map_err(StageError::Results)?;
         drop(agent);
         if let Some(process) = process {
             self.journal.gone(process).map_err(at("write the journal"))?;

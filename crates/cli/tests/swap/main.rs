@@ -1,0 +1,60 @@
+//! The temporary swap file. A test program of its own: swap is the whole machine's, and the memory
+//! loads of other tests are planned for what there is.
+#![expect(clippy::unwrap_used, reason = "all of this is a test")]
+
+#[path = "../system/left.rs"]
+#[expect(dead_code, reason = "shared with the system tests")]
+mod left;
+#[path = "../../../../tests/skip.rs"]
+mod skip;
+#[path = "../system/support.rs"]
+#[expect(dead_code, reason = "shared with the system tests")]
+mod support;
+
+use std::fs;
+use std::time::Duration;
+
+use rustix::process::Signal;
+
+use left::{assert_nothing_left, queue_keys};
+use skip::skip;
+use support::{Fixture, Running};
+
+/// A run with a swap file that has reached the load, unless this machine does not allow that.
+fn swapping(fixture: &Fixture) -> Option<Running> {
+    let mut running = fixture.start(fixture.run("--swap 64M --load 2ctx-mem --points 3"));
+    while running.ended().is_none() {
+        if String::from_utf8_lossy(&fixture.run_bytes("002-2ctx-mem")).contains("\"warming\"") {
+            return Some(running);
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    None
+}
+
+#[test]
+fn a_swap_file_is_removed_however_the_run_ends() {
+    const NAME: &str = "a_swap_file_is_removed_however_the_run_ends";
+    for how in [Some(Signal::KILL), Some(Signal::INT), None] {
+        let fixture = Fixture::new();
+        let Some(running) = swapping(&fixture) else {
+            return skip(NAME, "a swap file is not permitted here");
+        };
+        let (pid, queues) = (running.pid(), queue_keys(&fixture));
+        let swaps = fs::read_to_string("/proc/swaps").unwrap();
+        assert!(swaps.contains(fixture.work().to_str().unwrap()), "{swaps}");
+        if let Some(signal) = how {
+            running.signal(signal);
+        }
+        let code = running.wait().code();
+        assert_eq!(
+            code,
+            match how {
+                None => Some(0),
+                Some(Signal::INT) => Some(130),
+                Some(_) => None,
+            }
+        );
+        assert_nothing_left(&fixture, pid, &queues);
+    }
+}

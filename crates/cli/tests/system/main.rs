@@ -1,0 +1,17 @@
+//! System tests: the binary as its users and its enemies see it.
+//!
+//! Every test has folders of its own, so that tests may run at the same time. A test that cannot
+//! run here says so through `skip`.
+#![expect(clippy::unwrap_used, clippy::print_stderr, reason = "all of this is a test")]
+
+#[path = "../../../../tests/skip.rs"]
+mod skip;
+
+mod commands;
+mod hostile;
+mod kill;
+mod left;
+mod measured;
+mod starved;
+mod stop;
+mod support;

@@ -1,0 +1,79 @@
+//! Asked to stop: everything is tidied up, and the exit code says so.
+
+use std::time::Duration;
+
+use model::EndStatus;
+use rustix::process::Signal;
+
+use crate::left::{assert_nothing_left, child_of, queue_keys};
+use crate::support::{Fixture, send};
+
+#[test]
+fn every_request_to_stop_tidies_up_under_every_load() {
+    let requests = [Signal::INT, Signal::TERM, Signal::HUP];
+    for (load, request) in loads::ALL.iter().zip(requests.iter().cycle()) {
+        let fixture = Fixture::new();
+        let name = if load.name == "noload" { "001-noload" } else { &format!("002-{}", load.name) };
+        let arguments = format!("--load {} --points 5 --interval 300ms", load.name);
+        let mut running = fixture.start(fixture.run(&arguments));
+        fixture.await_text(&mut running, name, "\"phase\":\"measuring\"");
+        let (pid, queues) = (running.pid(), queue_keys(&fixture));
+        running.signal(*request);
+        running.wait().expect(130, &[]);
+        assert_nothing_left(&fixture, pid, &queues);
+        let run = fixture.run_file(name);
+        assert_eq!((run.status(), run.checksum_ok), (EndStatus::Interrupted, Some(true)));
+    }
+}
+
+#[test]
+fn a_request_at_any_moment_of_the_start_is_heard() {
+    for step in 1..20 {
+        let fixture = Fixture::new();
+        let mut running = fixture.start(fixture.run("--load 8ctx-mem --points 5"));
+        let pid = running.pid();
+        // Before the journal exists there is nothing to tidy up, and no handler yet.
+        running.await_that("a journal", || fixture.state().exists());
+        std::thread::sleep(Duration::from_millis(step * step));
+        running.signal(Signal::INT);
+        running.wait().expect(130, &[]);
+        assert_nothing_left(&fixture, pid, &queue_keys(&fixture));
+    }
+}
+
+#[test]
+fn an_agent_that_does_not_answer_is_not_waited_for() {
+    let fixture = Fixture::new();
+    let mut running = fixture.start(fixture.run("--load cpuload --points 5 --interval 300ms"));
+    fixture.await_text(&mut running, "002-cpuload", "\"phase\":\"measuring\"");
+    let pid = running.pid();
+    send(child_of(&fixture, pid, "__agent").unwrap(), Signal::STOP);
+    running.signal(Signal::INT);
+    running.wait().expect(130, &[]);
+    assert_nothing_left(&fixture, pid, &queue_keys(&fixture));
+    assert_eq!(fixture.run_file("002-cpuload").status(), EndStatus::Interrupted);
+}
+
+#[test]
+fn a_reader_of_the_progress_that_went_away_is_no_failure() {
+    let fixture = Fixture::new();
+    let mut command = fixture.run("--load cpuload");
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let status = command.stderr(writer).stdout(std::process::Stdio::null()).status().unwrap();
+    assert_eq!(status.code(), Some(0));
+    assert_eq!(fixture.run_file("003-noload").status(), EndStatus::Complete);
+}
+
+#[test]
+fn a_reader_of_the_result_that_went_away_is_no_failure() {
+    let fixture = Fixture::new();
+    for arguments in ["reference", "completions bash", "--help", "show reference:resp1/2.4.20"] {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let mut command = fixture.thrashlab(arguments);
+        let output = command.stdout(writer).stderr(std::process::Stdio::piped()).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!((output.status.code(), said.as_ref()), (Some(0), ""), "{arguments}");
+    }
+}
