@@ -23,7 +23,7 @@ impl<'a> Tmpfs<'a> {
         fs::create_dir_all(dir).unwrap();
         let arguments = ["-t", "tmpfs", "-o", options, "tmpfs"];
         let mounted = Command::new("mount").args(arguments).arg(dir).output();
-        mounted.is_ok_and(|output| output.status.success()).then_some(Self(dir))
+        mounted.is_ok_and(|output| output.status.success()).then(|| Self(dir))
     }
 }
 
