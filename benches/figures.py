@@ -1,6 +1,9 @@
 """Figures from a list of values, and how they are printed."""
 
 import math
+from statistics import median
+
+__all__ = ["median", "percentile", "us"]
 
 
 def percentile(ordered, percent):
@@ -8,16 +11,6 @@ def percentile(ordered, percent):
     return ordered[max(math.ceil(len(ordered) * percent / 100), 1) - 1]
 
 
-def median(values):
-    """The middle one."""
-    return percentile(sorted(values), 50)
-
-
 def us(nanoseconds):
     """Nanoseconds as microseconds."""
     return f"{nanoseconds / 1e3:.1f}"
-
-
-def ms(nanoseconds):
-    """Nanoseconds as milliseconds."""
-    return f"{nanoseconds / 1e6:.1f}"

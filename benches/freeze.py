@@ -94,7 +94,7 @@ def peer(command, read):
         text = output.read()
     report = read(text)
     if code != 0 or not report.wakes:
-        raise section.NotPossible(next(iter(text.strip().splitlines()[-1:]), f"exit code {code}"))
+        raise section.NotPossible(peers.last_line(text))
     return report, freezer.frozen_s
 
 

@@ -44,8 +44,24 @@ class MeasuredRun:
         self.process.returncode = os.waitstatus_to_exitcode(status)
 
     def parts(self):
-        """Process ids of the run by what they are, once all of them are there."""
-        return processes.wait_for(self._parts, "prober", 30)
+        """Process ids of the run by what they are, once it measures: from then on the prober is in
+        its sandbox and follows its schedule."""
+        processes.wait_for(self._measuring, "run that measures", 60)
+        return processes.wait_for(self._parts, "prober")
+
+    def header(self):
+        """The header of the run file."""
+        return self._lines()[0]
+
+    def _measuring(self):
+        if not self.alive():
+            self.finish()
+        return any(line.get("phase") == "measuring" for line in self._lines())
+
+    def _lines(self):
+        """The whole lines of the run file so far."""
+        text = "".join(path.read_text("utf-8") for path in self.folder.glob("out/*.run.jsonl"))
+        return [json.loads(line) for line in text.splitlines(True) if line.endswith("\n")]
 
     def _parts(self):
         parts = {"controller": self.process.pid}
@@ -70,8 +86,7 @@ class MeasuredRun:
         if self.process.returncode != 0:
             self.errors.seek(0)
             raise RuntimeError(f"thrashlab run failed: {self.errors.read().strip()}")
-        [path] = (self.folder / "out").glob("**/*.run.jsonl")
-        return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+        return self._lines()
 
     def cpu_s(self):
         """CPU time of the controller and of all that it has reaped, in s."""

@@ -19,7 +19,13 @@ def version(program):
         return None
     flag = "--help" if program == "cyclictest" else "--version"
     said = subprocess.run([path, flag], capture_output=True, text=True, check=False)
-    return next(iter((said.stdout + said.stderr).splitlines()), program)
+    first = next(iter((said.stdout + said.stderr).splitlines()), program)
+    return first.partition(" (")[0]
+
+
+def last_line(text):
+    """What a program that gave up said last."""
+    return next(iter(text.strip().splitlines()[-1:]), "it said nothing")
 
 
 def may_use_realtime():

@@ -72,12 +72,15 @@ def benchmark(binary):
     cargo(*bench, "--no-run")
     with MeasuredRun(binary, "--interval", "60s", "--points", "1") as run:
         sandbox = sandbox_arguments(run.parts()["prober"])
+        subject = run.header()["spec"]["subject"]["kind"]
         output = cargo(*bench, "--", *sandbox)
     rows = [line for line in output.splitlines() if line.startswith("|")]
     found = section.Section("Cost of one sample's counters")
     found.add("\n".join(rows))
-    if not sandbox:
+    if subject == "host":
         found.add("No sandbox can be made here, so its counters are not in the table.")
+    elif not sandbox:
+        raise RuntimeError("the control groups of the sandbox were not found")
     ratios = {row.split("|")[1].strip(): float(row.split("|")[-2]) for row in rows[2:]}
     found.require(
         f"reading and parsing take at most {LIMIT_RATIO} times what opening and reading take",

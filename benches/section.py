@@ -73,7 +73,8 @@ def attempt(name, benchmark, binary):
     except Exception as error:  # the other benchmarks are still to be run
         traceback.print_exc()
         section = Section(name)
-        section.require("the benchmark runs", f"{type(error).__name__}: {error}", False)
+        said = " ".join(f"{type(error).__name__}: {error}".split())
+        section.require("the benchmark runs", said, False)
         return section
 
 

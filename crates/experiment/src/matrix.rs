@@ -139,6 +139,9 @@ pub fn run_matrix(
     on_event(&Event::Planned { segments: &segments, longest_ns });
     let mut result = MatrixResult::default();
     for (index, segment) in segments.iter().enumerate() {
+        if index > 0 {
+            stage.settle(waiter);
+        }
         if waiter.stop_requested() {
             break;
         }
@@ -164,7 +167,6 @@ pub fn run_matrix(
                 }
             }
         }
-        stage.settle(waiter);
     }
     result.interrupted = waiter.stop_requested()
         || result.runs.iter().any(|(_, run)| run.status() == EndStatus::Interrupted);
