@@ -68,19 +68,23 @@ pub(crate) struct Journal {
 }
 
 impl Journal {
-    /// A new, empty, locked journal.
-    pub(crate) fn create(dir: &Path) -> io::Result<Self> {
+    /// Where a new journal goes: under a name that no other has.
+    pub(crate) fn new_path(dir: &Path) -> PathBuf {
+        dir.join(format!("{}-{}.journal", sys::clock::realtime_ns(), std::process::id()))
+    }
+
+    /// A new, locked journal.
+    pub(crate) fn create(path: PathBuf) -> io::Result<Self> {
+        let dir = path.parent().unwrap_or(Path::new("/"));
         DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
         loop {
-            let stamp = sys::clock::realtime_ns();
-            let path = dir.join(format!("{stamp}-{}.journal", std::process::id()));
             let file = OpenOptions::new().append(true).create_new(true).open(&path)?;
             file.lock()?;
             // Before it was locked, a sweeper may have taken it for that of a dead invocation.
             if file.metadata()?.nlink() > 0 {
+                File::open(dir)?.sync_all()?;
                 let mut journal = Self { path, file };
                 journal.append(&Entry::Boot(boot_id()))?;
-                File::open(dir)?.sync_all()?;
                 return Ok(journal);
             }
         }
@@ -161,7 +165,7 @@ mod tests {
     #[test]
     fn what_was_removed_is_not_outstanding_and_a_cut_line_is_ignored() {
         let dir = tempfile::tempdir().unwrap();
-        let mut journal = Journal::create(dir.path()).unwrap();
+        let mut journal = Journal::create(Journal::new_path(dir.path())).unwrap();
         let first = Made::Directory { path: "/tmp/a".into() };
         let second = Made::Queue { key: 7 };
         let third = Made::Swap { path: "/tmp/s".into() };

@@ -112,12 +112,11 @@ impl Stage {
             None => WorkDir::open_default()?,
         };
         let program = std::env::current_exe().map_err(at("find this program"))?;
-        let journal = Journal::create(&state_dir)
+        let path = Journal::new_path(&state_dir);
+        // The warden comes first, so that not even the journal is ever without one.
+        let warden = Warden::start(&program, &path).map_err(at("start the warden"))?;
+        let journal = Journal::create(path)
             .map_err(|source| StageError::Journal { path: state_dir, source })?;
-        let warden = Warden::start(&program, journal.path()).map_err(|source| {
-            sweep(journal.path());
-            at("start the warden")(source)
-        })?;
         let mut stage =
             Self { program, journal, warden, work_dir, freeze: options.freeze, runs: 0, swept };
         if let Some(size_bytes) = options.swap_bytes {

@@ -212,7 +212,7 @@ mod tests {
         let left = work.path().join("run");
         fs::create_dir(&left).unwrap();
         fs::write(left.join("written.dat"), "x").unwrap();
-        let mut journal = Journal::create(state.path()).unwrap();
+        let mut journal = Journal::create(Journal::new_path(state.path())).unwrap();
         journal.made(Made::Directory { path: left.clone() }).unwrap();
 
         assert_eq!(sweep_leftovers(state.path()), Swept::default(), "the lock is held: it lives");
@@ -230,7 +230,7 @@ mod tests {
         let state = tempfile::tempdir().unwrap();
         let file = state.path().join("not-a-directory");
         fs::write(&file, "x").unwrap();
-        let mut journal = Journal::create(state.path()).unwrap();
+        let mut journal = Journal::create(Journal::new_path(state.path())).unwrap();
         journal.made(Made::Cgroup { path: file.clone() }).unwrap();
         drop(journal);
         let begun = Instant::now();

@@ -3,7 +3,6 @@
 #![expect(clippy::unwrap_used, reason = "all of this is a test")]
 
 #[path = "../system/left.rs"]
-#[expect(dead_code, reason = "shared with the system tests")]
 mod left;
 #[path = "../../../../tests/skip.rs"]
 mod skip;
@@ -16,9 +15,9 @@ use std::time::Duration;
 
 use rustix::process::Signal;
 
-use left::{assert_nothing_left, queue_keys};
+use left::{assert_nothing_left, child_of, queue_keys};
 use skip::skip;
-use support::{Fixture, Running};
+use support::{Fixture, Running, send};
 
 /// A run with a swap file that has reached the load, unless this machine does not allow that.
 fn swapping(fixture: &Fixture) -> Option<Running> {
@@ -57,4 +56,21 @@ fn a_swap_file_is_removed_however_the_run_ends() {
         );
         assert_nothing_left(&fixture, pid, &queues);
     }
+}
+
+#[test]
+fn a_swap_file_that_a_power_cut_left_is_switched_off_by_the_next_start() {
+    const NAME: &str = "a_swap_file_that_a_power_cut_left_is_switched_off_by_the_next_start";
+    let fixture = Fixture::new();
+    let Some(running) = swapping(&fixture) else {
+        return skip(NAME, "a swap file is not permitted here");
+    };
+    let (pid, queues) = (running.pid(), queue_keys(&fixture));
+    send(child_of(&fixture, pid, "__warden").unwrap(), Signal::KILL);
+    drop(running);
+    let ours = fixture.work().display().to_string();
+    assert!(fs::read_to_string("/proc/swaps").unwrap().contains(&ours), "nobody was there");
+    let arguments = "--load noload --points 1 --interval 10ms --output next";
+    fixture.finish(fixture.run(arguments)).expect(0, &["had left: swap file"]);
+    assert_nothing_left(&fixture, pid, &queues);
 }

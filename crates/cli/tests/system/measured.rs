@@ -1,8 +1,10 @@
 //! What is measured is what happened.
 
-use model::{Line, Run, histogram};
+use model::{Censored, EndStatus, Line, Run, histogram};
+use rustix::process::Signal;
 
-use crate::support::Fixture;
+use crate::left::{child_of, processes};
+use crate::support::{Fixture, send};
 
 fn delays_ns(run: &Run) -> Vec<u64> {
     let mut delays_ns: Vec<u64> = run
@@ -76,4 +78,24 @@ fn the_same_seed_gives_the_same_plan() {
     assert_eq!(specs[0], specs[1]);
     assert_ne!(specs[0], specs[2]);
     assert!(specs[0].iter().skip(1).all(|spec| !spec.load.params.is_empty()));
+}
+
+#[test]
+fn a_prober_that_dies_is_called_dead_and_the_next_run_has_its_own() {
+    for probe in ["response", "wake"] {
+        let fixture = Fixture::new();
+        let arguments = format!("--load noload,cpuload --probe {probe} --points 9");
+        let mut running = fixture.start(fixture.run(&arguments));
+        fixture.await_text(&mut running, "002-cpuload", "\"phase\":\"measuring\"");
+        let agent = child_of(&fixture, running.pid(), "__agent").unwrap();
+        // The prober is the first of the agent's children.
+        let children = processes(&fixture).into_iter().filter(|process| process.parent == agent);
+        send(children.map(|child| child.pid).min().unwrap(), Signal::KILL);
+        running.wait().expect(0, &["cpuload ended as Killed"]);
+        let run = fixture.run_file("002-cpuload");
+        assert_eq!((run.status(), run.checksum_ok), (EndStatus::Killed, Some(true)));
+        let last = run.samples().last().unwrap();
+        assert_eq!(last.censored, Some(Censored::ProbeDied), "{probe}");
+        assert_eq!(fixture.run_file("003-noload").status(), EndStatus::Complete);
+    }
 }

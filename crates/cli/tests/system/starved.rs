@@ -179,7 +179,13 @@ fn a_work_directory_that_vanishes_ends_in_words() {
         running.wait().expect(3, &[&said[0], "No such file", "--work-dir", &said[1]]);
         assert_nothing_left(&fixture, pid, &queue_keys(&fixture));
         let run = fixture.run_file(&format!("002-{load}"));
-        assert_eq!(run.samples().count(), 4, "{load} under {probe} ended as {:?}", run.status());
+        // With control groups of version 1 a memory load may run out of memory while its pages
+        // are being written; but not in silence.
+        let warnings: Vec<&Line> =
+            run.lines.iter().filter(|line| matches!(line, Line::Warning(_))).collect();
+        let oom = format!("{warnings:?}").contains("OOM killer");
+        let died = run.status() == EndStatus::LoadDied && oom;
+        assert!(died || run.samples().count() == 4, "{:?}: {warnings:#?}", run.status());
     }
 }
 
