@@ -28,6 +28,8 @@ fn swapping(fixture: &Fixture) -> Option<Running> {
         }
         std::thread::sleep(Duration::from_millis(2));
     }
+    // Any other end is a fault and no reason to skip.
+    running.wait().expect(3, &["no swap file"]);
     None
 }
 

@@ -153,7 +153,12 @@ pub(crate) fn sandbox_works() -> bool {
     *WORKS.get_or_init(|| {
         let fixture = Fixture::new();
         let arguments = "--load noload --points 1 --interval 10ms";
-        fixture.finish(fixture.run_on("sandbox:mem=64M", arguments)).code() == Some(0)
+        let finished = fixture.finish(fixture.run_on("sandbox:mem=64M", arguments));
+        if finished.code() != Some(0) {
+            // Any other failure is a fault and no reason to go without a sandbox.
+            finished.expect(3, &["no sandbox: "]);
+        }
+        finished.code() == Some(0)
     })
 }
 
