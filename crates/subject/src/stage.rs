@@ -170,12 +170,16 @@ impl Stage {
             SubjectSpec::Host { .. } => None,
             SubjectSpec::Sandbox(limits) => Some(Sandbox::make(limits, &name, &mut self.journal)?),
         };
-        let directory = Made::Directory { path: self.work_dir.path().join(&name) };
-        let queue = Made::Queue { key: free_queue_key() };
+        let path = self.work_dir.path().join(&name);
+        let key = free_queue_key();
+        let outside = [Made::Queue { key }, Made::Directory { path: path.clone() }];
+        for made in &outside {
+            self.journal.made(made.clone()).map_err(at("write the journal"))?;
+        }
         let outcome = self
-            .assignment(spec, run_id, sandbox.as_ref(), &directory, &queue)
+            .assignment(spec, run_id, sandbox.as_ref(), path, key)
             .and_then(|assignment| self.run_agent(&assignment, waiter, sink));
-        for made in [queue, directory] {
+        for made in outside {
             remove(&made).map_err(at("tidy up after the run"))?;
             self.journal.gone(made).map_err(at("write the journal"))?;
         }
@@ -210,22 +214,16 @@ impl Stage {
         sweep(self.journal.path()).failed
     }
 
-    /// Makes the run's directory and writes down its queue.
+    /// Makes the run's directory; the directory and the queue's key are in the journal.
     fn assignment(
-        &mut self,
+        &self,
         spec: &Spec,
         run_id: &str,
         sandbox: Option<&Sandbox>,
-        directory: &Made,
-        queue: &Made,
+        work_dir: PathBuf,
+        queue_key: i32,
     ) -> Result<Assignment, StageError> {
-        for made in [directory, queue] {
-            self.journal.made(made.clone()).map_err(at("write the journal"))?;
-        }
-        let (Made::Directory { path: work_dir }, Made::Queue { key }) = (directory, queue) else {
-            return Err(at("prepare the run")(io::Error::other("not a directory and a queue")));
-        };
-        self.work_dir.make_run_dir(work_dir)?;
+        self.work_dir.make_run_dir(&work_dir)?;
         let machine = Machine::read().map_err(StageError::Machine)?;
         let may_swap = sandbox.is_none_or(|sandbox| sandbox.may_swap);
         let limit_milli = match &spec.subject {
@@ -243,9 +241,9 @@ impl Stage {
             spec: spec.clone(),
             cpus_milli,
             free_disk_bytes: self.work_dir.free_bytes()?,
-            work_dir: work_dir.clone(),
+            work_dir,
             swap_bytes: if may_swap { machine.swap_bytes } else { 0 },
-            queue_key: *key,
+            queue_key,
             enter: sandbox.map_or_else(Vec::new, |made| made.enter.clone()),
             sources: sandbox.map_or_else(|| Sources::machine("/proc"), |made| made.sources.clone()),
             environment: Environment::from([("cpus_milli".to_owned(), cpus_milli.to_string())]),
