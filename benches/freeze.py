@@ -10,8 +10,9 @@ How to read it: of the wake-ups that were due, one every period, those whose mom
 came late, spread evenly from 0 to the length of the freeze: (F - 50 ms) / P of them by more than
 50 ms. "Share seen" is how many of these the tool reports. A tool that sleeps for a period *after*
 it woke up, or skips the moments it missed, reports one late wake-up for each freeze, whatever its
-length (coordinated omission): its percentiles describe the machine without its freezes. Peers run
-with their option for the fullest data, named below the table.
+length (coordinated omission): its percentiles describe the machine without its freezes. A share
+above 1.1 means that the machine was too busy: it delayed the tool for longer than it was frozen.
+Peers run with their option for the fullest data, named below the table.
 """
 
 import functools

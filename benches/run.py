@@ -36,8 +36,12 @@ def machine():
     found.append(f"{os.cpu_count()} CPUs")
     for each in ("cyclictest", "stress-ng"):
         found.append(peers.version(each) or f"{each} {peers.INSTALL}")
-    found.append("load average %.2f" % os.getloadavg()[0])
-    return "; ".join(found) + "."
+    load = os.getloadavg()[0]
+    found.append(f"load average {load:.2f}")
+    line = "; ".join(found) + "."
+    if load >= os.cpu_count():
+        line += "\n\n**The machine is busy: repeat this when it is idle.**"
+    return line
 
 
 def main():

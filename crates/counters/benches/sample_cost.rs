@@ -53,12 +53,14 @@ fn sandbox(arguments: &[String]) -> Option<Sources> {
 
 /// The files that this process holds open: those of the reader under test.
 fn open_files() -> Vec<PathBuf> {
-    let Ok(entries) = std::fs::read_dir("/proc/self/fd") else { return Vec::new() };
-    entries
-        .filter_map(|entry| std::fs::read_link(entry.ok()?.path()).ok())
-        .filter(|path| path.starts_with("/proc") || path.starts_with("/sys"))
-        .filter(|path| path.is_file())
-        .collect()
+    let entries = std::fs::read_dir("/proc/self/fd").expect("procfs is mounted");
+    let links: Vec<PathBuf> =
+        entries.filter_map(|entry| std::fs::read_link(entry.ok()?.path()).ok()).collect();
+    let is_counter =
+        |path: &&PathBuf| (path.starts_with("/proc") || path.starts_with("/sys")) && path.is_file();
+    let files: Vec<PathBuf> = links.iter().filter(is_counter).cloned().collect();
+    assert!(!files.is_empty(), "no limit can be measured: no counter file among {links:?}");
+    files
 }
 
 /// Reads with the reader and without it in turns, and prints what both take.
