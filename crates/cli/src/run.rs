@@ -58,7 +58,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
         stopped(Failure::NotMeasured(error))
     })?;
     let runs: Vec<model::Run> = result.runs.into_iter().map(|(_, run)| run).collect();
-    if runs.iter().any(|run| run.samples().next().is_some()) || !result.interrupted {
+    if runs.iter().any(model::Run::is_measured) || !result.interrupted {
         let matrix = report::analyse(&runs, result.skipped);
         print(&show::shaped(&matrix, &args.shape)?)?;
     }
@@ -89,7 +89,7 @@ fn plan(
     let mut names: Vec<String> = Vec::new();
     for name in chosen {
         // The baseline is always there, and a load named twice is one load.
-        if name != "noload" && !names.contains(&name) {
+        if name != model::BASELINE && !names.contains(&name) {
             names.push(name);
         }
     }

@@ -6,14 +6,12 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use agent::Waiter;
-use model::{EndStatus, Line, LoadSpec, ProbeSpec, Run, Spec, SubjectSpec, Timing};
+use model::{BASELINE, EndStatus, Line, LoadSpec, ProbeSpec, Run, Spec, SubjectSpec, Timing};
 use store::results::{ResultsError, RunFile, read_run};
 use subject::{Stage, StageError};
 
 use crate::event::Event;
 
-/// The load that everything is compared with.
-const BASELINE: &str = "noload";
 /// Time that starting and stopping a run takes, for the estimate, in ns.
 const OVERHEAD_NS: u64 = 500_000_000;
 /// The baseline gets this many times the points of a load, shared among its pieces: it is cheap,
@@ -150,7 +148,7 @@ pub fn run_matrix(
         match made {
             Made::Run { path, run, death } => {
                 on_event(&Event::Ended { index, status: run.status(), path: &path });
-                if index == 0 && !measured(&run) && run.status() != EndStatus::Interrupted {
+                if index == 0 && !run.is_measured() && run.status() != EndStatus::Interrupted {
                     return Err(ExperimentError::Baseline(why_not(&run, death)));
                 }
                 result.runs.push((path, *run));
@@ -171,11 +169,6 @@ pub fn run_matrix(
     result.interrupted = waiter.stop_requested()
         || result.runs.iter().any(|(_, run)| run.status() == EndStatus::Interrupted);
     Ok(result)
-}
-
-/// Whether a run has any measurement.
-fn measured(run: &Run) -> bool {
-    run.lines.iter().any(|line| matches!(line, Line::Sample(_) | Line::Histogram(_)))
 }
 
 /// Why a run has no measurement: what the agent said, or the last warning of the run.

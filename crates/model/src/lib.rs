@@ -17,7 +17,7 @@ pub use line::{
     LineError, Phase, PhaseRecord, SampleRecord, Warning,
 };
 pub use run::{Run, RunEncoder, RunError};
-pub use spec::{LoadSpec, ProbeSpec, SandboxSpec, Spec, SubjectSpec, Timing};
+pub use spec::{BASELINE, LoadSpec, ProbeSpec, SandboxSpec, Spec, SubjectSpec, Timing};
 
 /// Version of the run-file format that this build writes and reads (see `docs/run-format.md`).
 pub const SCHEMA: u32 = 1;

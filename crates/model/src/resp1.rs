@@ -6,7 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 /// Name of the row that all ratios are relative to.
-pub const NOLOAD: &str = "noload";
+pub const NOLOAD: &str = crate::BASELINE;
 
 /// The loads of the published resp1 results, in their order. Other names are allowed.
 pub const TESTS: [&str; 7] =

@@ -112,6 +112,12 @@ impl Run {
         self.end().map_or(EndStatus::Killed, |end| end.status)
     }
 
+    /// Whether the run has any measurement: a sample, or the histogram of a periodic probe.
+    #[must_use]
+    pub fn is_measured(&self) -> bool {
+        self.lines.iter().any(|line| matches!(line, Line::Sample(_) | Line::Histogram(_)))
+    }
+
     /// The samples, in order.
     pub fn samples(&self) -> impl Iterator<Item = &SampleRecord> {
         self.lines.iter().filter_map(|line| match line {

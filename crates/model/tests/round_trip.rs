@@ -139,6 +139,15 @@ fn a_run_begins_with_its_header() {
 }
 
 #[test]
+fn a_sample_or_a_histogram_is_a_measurement_and_a_warning_is_none() {
+    let histogram = r#"{"kind":"histogram","at_ns":1,"from_ns":0,"to_ns":1,"count":0,"hdr_v2_base64":"","before":{},"after":{}}"#;
+    let warning = r#"{"kind":"warning","at_ns":1,"text":"x"}"#;
+    let run = |text| Run { lines: vec![Line::parse(text).expect("a line")], ..Run::default() };
+    assert!(run(histogram).is_measured());
+    assert!(!run(warning).is_measured());
+}
+
+#[test]
 fn unknown_kinds_are_kept() {
     let text = r#"{"kind":"from-the-future","x":[1,2]}"#;
     let line = Line::parse(text).expect("an unknown kind is no error");

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use model::{EndStatus, Header, Line, Phase, Run, histogram};
+use model::{BASELINE, EndStatus, Header, Line, Phase, Run, histogram};
 use stats::{hodges_lehmann_ratio, median, quantile};
 
-use crate::matrix::{BASELINE, CONFIDENCE, Matrix, Ratio, Row, STALL_FACTOR, Setup};
+use crate::matrix::{CONFIDENCE, Matrix, Ratio, Row, STALL_FACTOR, Setup};
 use crate::reading::{overall, reading};
 
 /// Makes the matrix from the runs of one invocation. Runs without a header (killed before they

@@ -5,8 +5,6 @@ use std::collections::BTreeMap;
 use model::EndStatus;
 use serde::Serialize;
 
-/// Name of the load that everything is compared with.
-pub const BASELINE: &str = "noload";
 /// A response is stalled if it takes more than this many times the median without load.
 pub const STALL_FACTOR: f64 = 3.0;
 /// Confidence of all intervals.

@@ -1,10 +1,11 @@
 //! The responsiveness matrix in the formats of resp1 (2003).
 
+use model::BASELINE;
 use model::resp1::{Resp1Format, Resp1Row, Resp1Table};
 use model::units::format_size;
 use stats::{mean, one_sd_mean, quantile, standard_deviation};
 
-use crate::matrix::{BASELINE, Matrix, Row};
+use crate::matrix::{Matrix, Row};
 
 /// The matrix as resp1 would have printed it. Loads that were not measured have no row.
 #[must_use]

@@ -1,9 +1,10 @@
 //! The responsiveness matrix as a terminal table.
 
+use model::BASELINE;
 use model::units::{format_duration, format_size};
 
 use crate::columns::aligned;
-use crate::matrix::{BASELINE, DELIVERED_AT_LEAST, Matrix, Row, STALL_FACTOR};
+use crate::matrix::{DELIVERED_AT_LEAST, Matrix, Row, STALL_FACTOR};
 
 /// The subject whose loads take less than its memory.
 const HOST: &str = "host";

@@ -1,8 +1,8 @@
 //! What the figures of a load mean to a person in front of the machine, in a line.
 
-use model::{EndStatus, units::format_duration};
+use model::{BASELINE, EndStatus, units::format_duration};
 
-use crate::matrix::{BASELINE, DELIVERED_AT_LEAST, Row, STALL_FACTOR};
+use crate::matrix::{DELIVERED_AT_LEAST, Row, STALL_FACTOR};
 
 /// From this ratio on a machine feels slow and not only busy.
 const SLOW_RATIO: f64 = 2.0;

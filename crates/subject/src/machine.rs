@@ -1,8 +1,11 @@
 //! The few facts of the machine that sizes are derived from.
 
-use std::path::Path;
+use std::collections::BTreeMap;
 
 use counters::parse::colon_keyed;
+
+/// Where the kernel tells of memory (proc(5)).
+const MEMINFO: &str = "/proc/meminfo";
 
 /// Memory, swap and CPUs of this machine at this moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,16 +26,9 @@ impl Machine {
     /// # Errors
     /// When `/proc/meminfo` cannot be read or lacks a field, with the reason.
     pub fn read() -> Result<Self, String> {
-        Self::read_from(Path::new("/proc"))
-    }
-
-    fn read_from(proc_root: &Path) -> Result<Self, String> {
-        let path = proc_root.join("meminfo");
-        let failed = |reason: String| format!("read {}: {reason}", path.display());
-        let text = std::fs::read_to_string(&path).map_err(|error| failed(error.to_string()))?;
-        let fields = colon_keyed(&text).map_err(|error| failed(error.to_string()))?;
+        let fields = meminfo()?;
         let bytes = |name: &str| {
-            let value = fields.get(name).ok_or_else(|| failed(format!("{name} is missing")))?;
+            let value = fields.get(name).ok_or_else(|| failed(&format!("{name} is missing")))?;
             Ok::<u64, String>(value.saturating_mul(1024))
         };
         Ok(Self {
@@ -42,4 +38,19 @@ impl Machine {
             cpus: sys::process::usable_cpus(),
         })
     }
+}
+
+/// What waits to be written to disks, in KiB; 0 if the kernel does not say.
+pub(crate) fn unwritten_kb() -> u64 {
+    let fields = meminfo().unwrap_or_default();
+    ["Dirty_kb", "Writeback_kb"].iter().filter_map(|name| fields.get(*name)).sum()
+}
+
+fn meminfo() -> Result<BTreeMap<String, u64>, String> {
+    let text = std::fs::read_to_string(MEMINFO).map_err(|error| failed(&error.to_string()))?;
+    colon_keyed(&text).map_err(|error| failed(&error.to_string()))
+}
+
+fn failed(reason: &str) -> String {
+    format!("read {MEMINFO}: {reason}")
 }

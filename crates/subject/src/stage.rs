@@ -5,7 +5,6 @@ use std::path::PathBuf;
 
 use agent::{Assignment, Freeze, Waiter};
 use counters::Sources;
-use counters::parse::colon_keyed;
 use model::{Environment, Missed, Spec, SubjectSpec};
 use sys::clock::monotonic_ns;
 use sys::message_queue::MessageQueue;
@@ -13,7 +12,7 @@ use sys::message_queue::MessageQueue;
 use crate::agent_process::{AgentProcess, Outcome, Sink};
 use crate::cgroup::{Sandbox, SandboxError};
 use crate::journal::{Journal, Made, state_dir};
-use crate::machine::Machine;
+use crate::machine::{Machine, unwritten_kb};
 use crate::swap_file;
 use crate::sweep::{Swept, remove, start_ticks, sweep, sweep_leftovers};
 use crate::warden::Warden;
@@ -194,14 +193,7 @@ impl Stage {
     pub fn settle(&self, waiter: &Waiter) {
         let until_ns = monotonic_ns() + SETTLE_NS;
         while monotonic_ns() < until_ns && !waiter.stop_requested() {
-            let unwritten = std::fs::read_to_string("/proc/meminfo")
-                .ok()
-                .and_then(|text| colon_keyed(&text).ok())
-                .map_or(0, |fields| {
-                    let kb = |name: &str| fields.get(name).copied().unwrap_or(0);
-                    kb("Dirty_kb") + kb("Writeback_kb")
-                });
-            if unwritten < SETTLED_KB {
+            if unwritten_kb() < SETTLED_KB {
                 return;
             }
             waiter.wait(None, monotonic_ns() + SETTLE_TICK_NS);
