@@ -7,10 +7,12 @@ use serde_json::Value;
 /// A new crate gets its rank here, and its place in the picture of the architecture.
 const RANKS: &[&[&str]] = &[
     &["model", "sys"],
-    &["stats", "counters", "loads", "probes"],
+    &["stats", "counters", "loads", "probes", "kernels"],
     &["agent"],
     &["report"],
     &["store", "subject"],
+    &["guest"],
+    &["vm"],
     &["experiment"],
     &["cli", "xtask"],
 ];

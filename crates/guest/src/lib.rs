@@ -1,0 +1,1 @@
+//! The inside of the deterministic machine: what runs as its first process.

@@ -1,0 +1,1 @@
+//! The deterministic machine: a real kernel in QEMU under virtual time.
