@@ -31,6 +31,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
         work_dir: args.work_dir.clone(),
         swap_bytes: args.swap,
         freeze: args.test_freeze.map(|freeze_ns| Freeze { freeze_ns, every_ns: FREEZE_EVERY_NS }),
+        ..StageOptions::default()
     };
     let stopped = |failure| if waiter.stop_requested() { Failure::Interrupted } else { failure };
     let mut stage = Stage::set(&options, &waiter)

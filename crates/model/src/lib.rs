@@ -6,6 +6,7 @@
 mod counters;
 pub mod histogram;
 mod line;
+mod machine;
 pub mod resp1;
 mod run;
 mod spec;
@@ -16,6 +17,7 @@ pub use line::{
     Censored, CounterRecord, Delivered, End, EndStatus, Environment, Header, HistogramRecord, Line,
     LineError, Phase, PhaseRecord, SampleRecord, Warning,
 };
+pub use machine::{Accel, DiskSpec, MachineSpec, VmSpec};
 pub use run::{Run, RunEncoder, RunError};
 pub use spec::{BASELINE, LoadSpec, ProbeSpec, SandboxSpec, Spec, SubjectSpec, Timing};
 

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::VmSpec;
+
 /// Name of the load that everything is compared with.
 pub const BASELINE: &str = "noload";
 
@@ -37,6 +39,8 @@ pub enum SubjectSpec {
     },
     /// Processes confined by control groups.
     Sandbox(SandboxSpec),
+    /// A kernel in a machine of its own.
+    Vm(Box<VmSpec>),
 }
 
 /// The limits of a sandbox.
@@ -59,15 +63,29 @@ impl SubjectSpec {
         match self {
             Self::Host { memory_bytes } => *memory_bytes,
             Self::Sandbox(sandbox) => sandbox.memory_bytes,
+            Self::Vm(vm) => {
+                vm.sandbox.as_ref().map_or(vm.machine.memory_bytes, |sandbox| sandbox.memory_bytes)
+            }
         }
     }
 
-    /// The subject's kind as a word: `host` or `sandbox`.
+    /// The control groups that confine the run where it takes place: for a machine, in its guest.
+    #[must_use]
+    pub fn sandbox(&self) -> Option<&SandboxSpec> {
+        match self {
+            Self::Host { .. } => None,
+            Self::Sandbox(sandbox) => Some(sandbox),
+            Self::Vm(vm) => vm.sandbox.as_ref(),
+        }
+    }
+
+    /// The subject's kind as a word: `host`, `sandbox` or `vm`.
     #[must_use]
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Host { .. } => "host",
             Self::Sandbox(_) => "sandbox",
+            Self::Vm(_) => "vm",
         }
     }
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use agent::{Assignment, Freeze, Waiter};
 use counters::Sources;
-use model::{Environment, Missed, Spec, SubjectSpec};
+use model::{Environment, Missed, Spec};
 use sys::clock::monotonic_ns;
 use sys::message_queue::MessageQueue;
 
@@ -32,6 +32,10 @@ pub struct StageOptions {
     pub work_dir: Option<PathBuf>,
     /// Size of a temporary swap file in bytes.
     pub swap_bytes: Option<u64>,
+    /// What is known of the system under test that cannot be seen from inside it.
+    pub facts: Environment,
+    /// What it could not have.
+    pub missed: Vec<Missed>,
     /// Test hook: freeze the prober.
     pub freeze: Option<Freeze>,
 }
@@ -90,6 +94,8 @@ pub struct Stage {
     journal: Journal,
     warden: Warden,
     work_dir: WorkDir,
+    facts: Environment,
+    missed: Vec<Missed>,
     freeze: Option<Freeze>,
     runs: u32,
     /// What earlier invocations had left and this one removed, or could not remove.
@@ -116,8 +122,17 @@ impl Stage {
         let warden = Warden::start(&program, &path).map_err(at("start the warden"))?;
         let journal = Journal::create(path)
             .map_err(|source| StageError::Journal { path: state_dir, source })?;
-        let mut stage =
-            Self { program, journal, warden, work_dir, freeze: options.freeze, runs: 0, swept };
+        let mut stage = Self {
+            program,
+            journal,
+            warden,
+            work_dir,
+            facts: options.facts.clone(),
+            missed: options.missed.clone(),
+            freeze: options.freeze,
+            runs: 0,
+            swept,
+        };
         if let Some(size_bytes) = options.swap_bytes {
             stage.add_swap(size_bytes, waiter)?;
         }
@@ -165,9 +180,9 @@ impl Stage {
             self.warden = Warden::start(&self.program, &journal).map_err(at("start the warden"))?;
         }
         let name = format!("thrashlab-{}-{}", std::process::id(), self.runs);
-        let mut sandbox = match &spec.subject {
-            SubjectSpec::Host { .. } => None,
-            SubjectSpec::Sandbox(limits) => Some(Sandbox::make(limits, &name, &mut self.journal)?),
+        let mut sandbox = match spec.subject.sandbox() {
+            None => None,
+            Some(limits) => Some(Sandbox::make(limits, &name, &mut self.journal)?),
         };
         let path = self.work_dir.path().join(&name);
         let key = free_queue_key();
@@ -218,16 +233,17 @@ impl Stage {
         self.work_dir.make_run_dir(&work_dir)?;
         let machine = Machine::read().map_err(StageError::Machine)?;
         let may_swap = sandbox.is_none_or(|sandbox| sandbox.may_swap);
-        let limit_milli = match &spec.subject {
-            SubjectSpec::Sandbox(limits) => limits.cpus_milli.unwrap_or(u64::MAX),
-            SubjectSpec::Host { .. } => u64::MAX,
-        };
+        let limits = spec.subject.sandbox();
+        let limit_milli = limits.and_then(|limits| limits.cpus_milli).unwrap_or(u64::MAX);
         let cpus_milli = limit_milli.min(u64::from(machine.cpus) * 1000);
-        let mut missed: Vec<Missed> = sandbox.map_or_else(Vec::new, |made| made.missed.clone());
+        let mut missed = self.missed.clone();
+        missed.extend(sandbox.map_or_else(Vec::new, |made| made.missed.clone()));
         if sandbox.is_none() {
-            let reason = "the subject is the host".to_owned();
+            let reason = format!("the subject is the {}", spec.subject.kind());
             missed.push(Missed { capability: "memcg".to_owned(), reason });
         }
+        let mut environment = self.facts.clone();
+        environment.insert("cpus_milli".to_owned(), cpus_milli.to_string());
         Ok(Assignment {
             run_id: run_id.to_owned(),
             spec: spec.clone(),
@@ -238,7 +254,7 @@ impl Stage {
             queue_key,
             enter: sandbox.map_or_else(Vec::new, |made| made.enter.clone()),
             sources: sandbox.map_or_else(|| Sources::machine("/proc"), |made| made.sources.clone()),
-            environment: Environment::from([("cpus_milli".to_owned(), cpus_milli.to_string())]),
+            environment,
             missed,
             freeze: self.freeze,
         })

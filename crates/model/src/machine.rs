@@ -1,0 +1,96 @@
+//! The deterministic machine as plain words: what a guest is made of.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::SandboxSpec;
+
+/// A kernel in a machine, and where in it the loads run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct VmSpec {
+    /// The machine.
+    pub machine: MachineSpec,
+    /// The kernel as the user named it: a path, a directory, `deb:NAME`.
+    pub kernel: String,
+    /// A sandbox inside the guest; `None` = the whole guest.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sandbox: Option<SandboxSpec>,
+}
+
+/// A machine, complete enough to be built again.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MachineSpec {
+    /// Its name.
+    pub name: String,
+    /// What executes the guest's instructions.
+    pub accel: Accel,
+    /// Memory for programs and caches, in bytes: "the memory of the machine" for every load.
+    pub memory_bytes: u64,
+    /// Memory on top of it in which the kernel itself fits, in bytes. The same for all kernels:
+    /// one that needs more takes it from the programs.
+    pub kernel_memory_bytes: u64,
+    /// Virtual time of an instruction: 2 to the power of this many ns. Means nothing under KVM.
+    pub icount_shift: u8,
+    /// The simulated disk; it holds swap area and files.
+    pub disk: DiskSpec,
+    /// Size of the swap area on the disk in bytes; 0 = no swap.
+    pub swap_bytes: u64,
+    /// Added to the kernel's command line.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub cmdline: String,
+    /// Kernel parameters (`vm.swappiness` = `60`) set before anything runs.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub sysctls: BTreeMap<String, String>,
+    /// Transparent huge pages: `always`, `madvise` or `never`; `None` = as the kernel has it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thp: Option<String>,
+    /// The multi-generational LRU; `None` = as the kernel has it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lru_gen: Option<bool>,
+    /// The compressed cache in front of swap; `None` = as the kernel has it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub zswap: Option<bool>,
+}
+
+/// What executes the guest's instructions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Accel {
+    /// QEMU's translator, counting instructions: deterministic.
+    #[default]
+    Tcg,
+    /// The host's processor: fast, not deterministic.
+    Kvm,
+}
+
+/// A disk that exists in the guest's memory and is slow by a virtual timer.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DiskSpec {
+    /// Its size in bytes.
+    pub size_bytes: u64,
+    /// Time of a read request in ns.
+    pub read_delay_ns: u64,
+    /// Time of a write request in ns.
+    pub write_delay_ns: u64,
+    /// `Some`: one request at a time, of at most what the disk transfers in one delay at this many
+    /// bytes per second. `None`: many requests at a time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spindle_bytes_per_s: Option<u64>,
+}
+
+impl MachineSpec {
+    /// The memory that the guest is given, in bytes: the disk's store lies in it too.
+    #[must_use]
+    pub fn ram_bytes(&self) -> u64 {
+        self.memory_bytes
+            .saturating_add(self.kernel_memory_bytes)
+            .saturating_add(self.disk.size_bytes)
+    }
+
+    /// Whether equal inputs give equal bytes.
+    #[must_use]
+    pub fn is_deterministic(&self) -> bool {
+        self.accel == Accel::Tcg
+    }
+}
