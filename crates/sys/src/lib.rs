@@ -4,10 +4,13 @@
 //! block says why it is sound. Nothing here knows a load, a probe or a run file.
 #![allow(unsafe_code)]
 
+pub mod block_device;
 pub mod board;
 pub mod clock;
+pub mod entropy;
 pub mod memory;
 pub mod message_queue;
+pub mod port_io;
 pub mod process;
 pub mod swap;
 pub mod taskstats;

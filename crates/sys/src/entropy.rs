@@ -1,0 +1,72 @@
+//! Seeding the kernel's random numbers with chosen bytes.
+//!
+//! Follows `random(4)`, the kernel's `include/uapi/linux/random.h` and `drivers/char/random.c`.
+//!
+//! The kernel *mixes* the bytes with what it has gathered itself (times of interrupts, the
+//! processor's own random numbers). What it hands out is a function of the bytes alone only where
+//! all that is the same each time: on a simulated machine with a simulated clock, without `rdrand`
+//! and `rdseed`.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::AsRawFd;
+
+/// Bytes that fill the kernel's pool, 256 bits: with fewer it does not count as seeded.
+pub const SEED_BYTES: usize = 32;
+
+/// `_IOW('R', 0x03, int[2])`.
+const RNDADDENTROPY: libc::Ioctl = 0x4008_5203;
+/// `_IO('R', 0x07)`.
+const RNDRESEEDCRNG: libc::Ioctl = 0x5207;
+
+/// Mixes bytes into the kernel's pool, credits each with 8 bits, and has the generator seed itself
+/// anew from the pool, so that what the kernel draws from now on (addresses, hash keys) depends on
+/// them.
+///
+/// # Errors
+/// With fewer than [`SEED_BYTES`] bytes, without the privilege (`CAP_SYS_ADMIN`), or when there is
+/// no `/dev/random`.
+pub fn mix_in(bytes: &[u8]) -> io::Result<()> {
+    let request = request(bytes)?;
+    let device = File::options().write(true).open("/dev/random")?;
+    // SAFETY: `request` is a `struct rand_pool_info` whose `buf_size` is the number of bytes that
+    // follow; the kernel only reads it.
+    let code = unsafe { libc::ioctl(device.as_raw_fd(), RNDADDENTROPY, request.as_ptr()) };
+    if code != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: takes no argument.
+    let code = unsafe { libc::ioctl(device.as_raw_fd(), RNDRESEEDCRNG) };
+    if code == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// `struct rand_pool_info`: bits of entropy, bytes that follow, and those.
+fn request(bytes: &[u8]) -> io::Result<Vec<u8>> {
+    let bits = bytes.len().checked_mul(8).and_then(|bits| i32::try_from(bits).ok());
+    let Some(bits) = bits.filter(|_| bytes.len() >= SEED_BYTES) else {
+        let text = format!("{} bytes are too few or too many for a seed", bytes.len());
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
+    };
+    let mut request = bits.to_ne_bytes().to_vec();
+    request.extend((bits / 8).to_ne_bytes());
+    request.extend(bytes);
+    Ok(request)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_credits_all_of_its_bits() {
+        let request = request(&[7; SEED_BYTES]).unwrap();
+        assert_eq!(request[..4], 256_i32.to_ne_bytes());
+        assert_eq!(request[4..8], 32_i32.to_ne_bytes());
+        assert_eq!(request[8..], [7; SEED_BYTES]);
+    }
+
+    #[test]
+    fn a_short_seed_is_refused() {
+        assert_eq!(mix_in(&[0; 31]).unwrap_err().kind(), io::ErrorKind::InvalidInput);
+    }
+}

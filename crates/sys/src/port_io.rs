@@ -1,0 +1,208 @@
+//! The I/O ports of an x86 machine, read and written by a process.
+//!
+//! The kernel grants ports to one thread (`ioperm(2)`), which then uses the processor's `in` and
+//! `out` instructions itself. Other architectures have no ports, and say so.
+//!
+//! **Invariant:** a port that was not granted is never touched: the processor would end the
+//! process.
+
+use std::io;
+use std::marker::PhantomData;
+
+/// A range of ports that the calling thread may use.
+///
+/// It cannot go to another thread, as the permission is this thread's. Threads and processes that
+/// are started later inherit the permission, and it lasts as long as the thread.
+#[derive(Debug)]
+pub struct PortAccess {
+    first: u16,
+    count: u16,
+    this_thread: PhantomData<*const ()>,
+}
+
+impl PortAccess {
+    /// Gains `count` ports from `first` on.
+    ///
+    /// # Errors
+    /// Without the privilege (`CAP_SYS_RAWIO`), for no ports or ports behind the last one, in a
+    /// kernel without `ioperm`, and on a machine that is not x86.
+    pub fn gain(first: u16, count: u16) -> io::Result<Self> {
+        if count == 0 || u32::from(first) + u32::from(count) > 1 << 16 {
+            let text = format!("{count} I/O ports from {first:#x} on do not exist");
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
+        }
+        instructions::permit(first, count)?;
+        Ok(Self { first, count, this_thread: PhantomData })
+    }
+
+    /// Writes one byte.
+    ///
+    /// # Panics
+    /// When the port was not gained; so do the others.
+    pub fn write_u8(&self, port: u16, value: u8) {
+        self.check(port, 1);
+        instructions::write_u8(port, value);
+    }
+
+    /// Writes two bytes at once, to `port` and the one behind it.
+    ///
+    /// # Panics
+    /// When one of the two was not gained.
+    pub fn write_u16(&self, port: u16, value: u16) {
+        self.check(port, 2);
+        instructions::write_u16(port, value);
+    }
+
+    /// Reads one byte.
+    ///
+    /// # Panics
+    /// When the port was not gained.
+    #[must_use]
+    pub fn read_u8(&self, port: u16) -> u8 {
+        self.check(port, 1);
+        instructions::read_u8(port)
+    }
+
+    /// Writes bytes to one port, one after the other, by a single instruction.
+    ///
+    /// # Panics
+    /// When the port was not gained.
+    pub fn write_all(&self, port: u16, bytes: &[u8]) {
+        self.check(port, 1);
+        instructions::write_all(port, bytes);
+    }
+
+    /// Fills a buffer from one port, one byte after the other, by a single instruction.
+    ///
+    /// # Panics
+    /// When the port was not gained.
+    pub fn read_into(&self, port: u16, bytes: &mut [u8]) {
+        self.check(port, 1);
+        instructions::read_into(port, bytes);
+    }
+
+    fn check(&self, port: u16, width: u16) {
+        let end = u32::from(self.first) + u32::from(self.count);
+        let gained = port >= self.first && u32::from(port) + u32::from(width) <= end;
+        assert!(gained, "I/O port {port:#x} was not gained");
+    }
+}
+
+/// The instructions. Sound with any port: none of them touches memory but the buffer it is given,
+/// and without permission the process ends.
+#[cfg(target_arch = "x86_64")]
+mod instructions {
+    use std::arch::asm;
+    use std::io;
+
+    pub(super) fn permit(first: u16, count: u16) -> io::Result<()> {
+        let (first, count) = (libc::c_ulong::from(first), libc::c_ulong::from(count));
+        // SAFETY: takes three integers.
+        let code = unsafe { libc::syscall(libc::SYS_ioperm, first, count, 1) };
+        if code == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    }
+
+    pub(super) fn write_u8(port: u16, value: u8) {
+        // SAFETY: touches no memory, no stack and no flags.
+        unsafe {
+            asm!("out dx, al", in("dx") port, in("al") value,
+                 options(nomem, nostack, preserves_flags));
+        }
+    }
+
+    pub(super) fn write_u16(port: u16, value: u16) {
+        // SAFETY: touches no memory, no stack and no flags.
+        unsafe {
+            asm!("out dx, ax", in("dx") port, in("ax") value,
+                 options(nomem, nostack, preserves_flags));
+        }
+    }
+
+    pub(super) fn read_u8(port: u16) -> u8 {
+        let value: u8;
+        // SAFETY: touches no memory, no stack and no flags.
+        unsafe {
+            asm!("in al, dx", in("dx") port, out("al") value,
+                 options(nomem, nostack, preserves_flags));
+        }
+        value
+    }
+
+    pub(super) fn write_all(port: u16, bytes: &[u8]) {
+        // SAFETY: reads exactly the bytes of the slice, upwards, as the direction flag is clear
+        // whenever inline assembly begins.
+        unsafe {
+            asm!("rep outsb", in("dx") port,
+                 inout("rsi") bytes.as_ptr() => _, inout("rcx") bytes.len() => _,
+                 options(readonly, nostack, preserves_flags));
+        }
+    }
+
+    pub(super) fn read_into(port: u16, bytes: &mut [u8]) {
+        // SAFETY: writes exactly the bytes of the slice, upwards, as the direction flag is clear
+        // whenever inline assembly begins.
+        unsafe {
+            asm!("rep insb", in("dx") port,
+                 inout("rdi") bytes.as_mut_ptr() => _, inout("rcx") bytes.len() => _,
+                 options(nostack, preserves_flags));
+        }
+    }
+}
+
+/// No ports: permission is never given, so the rest is never called.
+#[cfg(not(target_arch = "x86_64"))]
+mod instructions {
+    use std::io;
+
+    pub(super) fn permit(_first: u16, _count: u16) -> io::Result<()> {
+        let text = "this machine has no I/O ports";
+        Err(io::Error::new(io::ErrorKind::Unsupported, text))
+    }
+
+    pub(super) fn write_u8(_port: u16, _value: u8) {}
+
+    pub(super) fn write_u16(_port: u16, _value: u16) {}
+
+    pub(super) fn read_u8(_port: u16) -> u8 {
+        0
+    }
+
+    pub(super) fn write_all(_port: u16, _bytes: &[u8]) {}
+
+    pub(super) fn read_into(_port: u16, _bytes: &mut [u8]) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn access(first: u16, count: u16) -> PortAccess {
+        PortAccess { first, count, this_thread: PhantomData }
+    }
+
+    #[test]
+    fn ports_that_do_not_exist_are_refused() {
+        assert_eq!(PortAccess::gain(0, 0).unwrap_err().kind(), io::ErrorKind::InvalidInput);
+        let error = PortAccess::gain(0xffff, 2).unwrap_err();
+        assert_eq!(error.to_string(), "2 I/O ports from 0xffff on do not exist");
+    }
+
+    #[test]
+    fn the_ends_of_the_range_are_exact() {
+        access(0x10, 2).check(0x10, 2);
+        access(0x10, 2).check(0x11, 1);
+        access(0xffff, 1).check(0xffff, 1);
+    }
+
+    #[test]
+    #[should_panic(expected = "I/O port 0x11 was not gained")]
+    fn half_a_word_outside_the_range_is_not_touched() {
+        access(0x10, 2).check(0x11, 2);
+    }
+
+    #[test]
+    #[should_panic(expected = "I/O port 0xf was not gained")]
+    fn a_port_before_the_range_is_not_touched() {
+        access(0x10, 2).write_u8(0xf, 0);
+    }
+}
