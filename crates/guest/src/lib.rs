@@ -1,1 +1,3 @@
 //! The inside of the deterministic machine: what runs as its first process.
+
+pub mod disk;

@@ -8,8 +8,7 @@ use std::path::Path;
 use agent::Waiter;
 use sys::swap::swap_on;
 
-/// Page size that the header is written for.
-const PAGE_BYTES: usize = 4096;
+use crate::swap_header::{PAGE_BYTES, swap_header};
 
 /// Writes a swap file of `size_bytes` (no holes) and switches it on; the caller has written it
 /// into the journal.
@@ -30,7 +29,7 @@ pub(crate) fn make(path: &Path, size_bytes: u64, waiter: &Waiter) -> io::Result<
     }
     let pages = size_bytes / PAGE_BYTES as u64;
     let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
-    file.write_all(&header(pages)?)?;
+    file.write_all(&swap_header(pages)?)?;
     let zeroes = vec![0; 1 << 20];
     let mut left_bytes = (pages - 1) * PAGE_BYTES as u64;
     while left_bytes > 0 {
@@ -43,33 +42,4 @@ pub(crate) fn make(path: &Path, size_bytes: u64, waiter: &Waiter) -> io::Result<
     }
     file.sync_all()?;
     swap_on(path)
-}
-
-/// The first page of a swap area, version 1 (`union swap_header` in the kernel's
-/// `include/linux/swap.h`).
-fn header(pages: u64) -> io::Result<Vec<u8>> {
-    let last_page = u32::try_from(pages.saturating_sub(1)).ok().filter(|last| *last >= 9);
-    let Some(last_page) = last_page else {
-        let text = "a swap file has at least 40 KiB and at most 16 TiB";
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
-    };
-    let mut page = vec![0; PAGE_BYTES];
-    page[1024..1028].copy_from_slice(&1_u32.to_ne_bytes());
-    page[1028..1032].copy_from_slice(&last_page.to_ne_bytes());
-    page[PAGE_BYTES - 10..].copy_from_slice(b"SWAPSPACE2");
-    Ok(page)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_header_is_that_of_a_version_1_area() {
-        let page = header(256).unwrap();
-        assert_eq!(page[1024..1032], [1, 0, 0, 0, 255, 0, 0, 0]);
-        assert_eq!(&page[4086..], b"SWAPSPACE2");
-        assert!(header(1).is_err());
-        assert!(header(u64::MAX).is_err());
-    }
 }

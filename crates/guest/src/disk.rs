@@ -1,0 +1,11 @@
+//! The disk of the deterministic machine: partitions, swap and file system, made by this program
+//! itself.
+
+pub mod ext4;
+mod layout;
+mod mount_options;
+mod prepare;
+pub mod swap;
+
+pub use layout::{DoesNotFit, Layout};
+pub use prepare::{Mount, Prepared, prepare};

@@ -1,0 +1,212 @@
+//! The records of the file system as bytes: superblock, descriptors, inodes, directories and the
+//! journal's superblock. Little-endian, but for the journal.
+
+use super::geometry::{Geometry, Run};
+use super::{
+    BLOCK_BYTES, GROUP_BLOCKS, INODE_BYTES, JOURNAL_INODE, LOST_FOUND_BLOCKS, LOST_FOUND_INODE,
+    Options, ROOT_INODE,
+};
+
+/// Bytes of a group's descriptor.
+pub(super) const DESCRIPTOR_BYTES: usize = 32;
+
+const SUPERBLOCK_BYTES: usize = 1024;
+/// `has_journal`, `ext_attr`, `dir_index`.
+const FEATURES_COMPATIBLE: u32 = 0x4 | 0x8 | 0x20;
+/// `filetype`, `extents`.
+const FEATURES_INCOMPATIBLE: u32 = 0x2 | 0x40;
+/// `sparse_super`, `large_file`, `extra_isize`.
+const FEATURES_READ_ONLY_COMPATIBLE: u32 = 0x1 | 0x2 | 0x40;
+/// Bytes of an inode beyond the first 128 that hold something: finer times, time of making.
+const EXTRA_INODE_BYTES: u16 = 32;
+/// Offset of an inode's extents, in bytes.
+const INODE_EXTENTS_AT: usize = 0x28;
+/// Bytes of the extents inside an inode: a header and room for four.
+const EXTENTS_BYTES: usize = 60;
+/// Type of a directory in a directory's entry.
+const ENTRY_DIRECTORY: u8 = 2;
+
+/// The superblock (`super.rst`), or the copy of it in another group.
+pub(super) fn superblock(geometry: &Geometry, group: u32, options: &Options) -> Vec<u8> {
+    let groups = &geometry.groups;
+    let inodes = geometry.inodes_per_group * groups.len() as u32;
+    let used_inodes: u32 = groups.iter().map(|group| group.used_inodes).sum();
+    let used_blocks: u32 = groups.iter().map(|group| group.used_blocks).sum();
+    let mut bytes = vec![0; SUPERBLOCK_BYTES];
+    put_u32(&mut bytes, 0x0, inodes);
+    put_u32(&mut bytes, 0x4, geometry.blocks);
+    // A twentieth for root.
+    put_u32(&mut bytes, 0x8, geometry.blocks / 20);
+    put_u32(&mut bytes, 0xc, geometry.blocks - used_blocks);
+    put_u32(&mut bytes, 0x10, inodes - used_inodes);
+    // Blocks, and clusters of one block each, of 2^(10 + 2) bytes.
+    put_u32(&mut bytes, 0x18, 2);
+    put_u32(&mut bytes, 0x1c, 2);
+    put_u32(&mut bytes, 0x20, GROUP_BLOCKS);
+    put_u32(&mut bytes, 0x24, GROUP_BLOCKS);
+    put_u32(&mut bytes, 0x28, geometry.inodes_per_group);
+    put_u32(&mut bytes, 0x30, options.time_s);
+    // No check after so many mounts.
+    put_u16(&mut bytes, 0x36, u16::MAX);
+    put_u16(&mut bytes, 0x38, 0xef53);
+    // Clean; goes on after errors.
+    put_u16(&mut bytes, 0x3a, 1);
+    put_u16(&mut bytes, 0x3c, 1);
+    put_u32(&mut bytes, 0x40, options.time_s);
+    // Revision 1: with features and inodes of any size.
+    put_u32(&mut bytes, 0x4c, 1);
+    put_u32(&mut bytes, 0x54, LOST_FOUND_INODE);
+    put_u16(&mut bytes, 0x58, INODE_BYTES as u16);
+    // Copies behind the 65535th group have a remainder here, as `mke2fs` does it.
+    put_u16(&mut bytes, 0x5a, group as u16);
+    put_u32(&mut bytes, 0x5c, FEATURES_COMPATIBLE);
+    put_u32(&mut bytes, 0x60, FEATURES_INCOMPATIBLE);
+    put_u32(&mut bytes, 0x64, FEATURES_READ_ONLY_COMPATIBLE);
+    put(&mut bytes, 0x68, &options.uuid);
+    put_u32(&mut bytes, 0xe0, JOURNAL_INODE);
+    put(&mut bytes, 0xec, &options.hash_seed);
+    // Directories are hashed by half MD4, of signed characters.
+    put(&mut bytes, 0xfc, &[1]);
+    put_u32(&mut bytes, 0x160, 1);
+    // Mounted with user_xattr and acl.
+    put_u32(&mut bytes, 0x100, 0x4 | 0x8);
+    put_u32(&mut bytes, 0x108, options.time_s);
+    // A copy of the journal's extents and size, should its inode be lost.
+    put(&mut bytes, 0xfd, &[1]);
+    put(&mut bytes, 0x10c, &extents(&geometry.journal));
+    put_u32(&mut bytes, 0x14c, geometry.journal_blocks() * BLOCK_BYTES as u32);
+    put_u16(&mut bytes, 0x15c, EXTRA_INODE_BYTES);
+    put_u16(&mut bytes, 0x15e, EXTRA_INODE_BYTES);
+    bytes
+}
+
+/// The descriptors of all groups (`group_descr.rst`), in whole blocks.
+pub(super) fn descriptors(geometry: &Geometry) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for (index, group) in geometry.groups.iter().enumerate() {
+        let mut descriptor = [0; DESCRIPTOR_BYTES];
+        put_u32(&mut descriptor, 0x0, group.bitmap_block);
+        put_u32(&mut descriptor, 0x4, group.bitmap_block + 1);
+        put_u32(&mut descriptor, 0x8, group.inode_table_block());
+        put_u16(&mut descriptor, 0xc, (group.blocks - group.used_blocks) as u16);
+        put_u16(&mut descriptor, 0xe, (geometry.inodes_per_group - group.used_inodes) as u16);
+        // Directories: the root and lost+found.
+        put_u16(&mut descriptor, 0x10, if index == 0 { 2 } else { 0 });
+        bytes.extend(descriptor);
+    }
+    bytes.resize(bytes.len().next_multiple_of(BLOCK_BYTES), 0);
+    bytes
+}
+
+/// The first block of the inode table, which has all inodes that are in use (`inodes.rst`).
+pub(super) fn first_inodes(geometry: &Geometry, options: &Options) -> Vec<u8> {
+    let root = Run { first_block: geometry.root_block(), blocks: 1 };
+    let lost_found = Run { first_block: geometry.lost_found_block(), blocks: LOST_FOUND_BLOCKS };
+    let mut bytes = vec![0; BLOCK_BYTES];
+    let mut put_inode = |number: u32, mode: u16, links: u16, runs: &[Run]| {
+        let at = (number as usize - 1) * INODE_BYTES;
+        put(&mut bytes, at, &inode(mode, links, runs, options.time_s));
+    };
+    put_inode(ROOT_INODE, 0o040_755, 3, &[root]);
+    put_inode(JOURNAL_INODE, 0o100_600, 1, &geometry.journal);
+    put_inode(LOST_FOUND_INODE, 0o040_700, 2, &[lost_found]);
+    bytes
+}
+
+fn inode(mode: u16, links: u16, runs: &[Run], time_s: u32) -> Vec<u8> {
+    let size_bytes = runs.iter().map(|run| run.blocks).sum::<u32>() * BLOCK_BYTES as u32;
+    let mut bytes = vec![0; INODE_BYTES];
+    put_u16(&mut bytes, 0x0, mode);
+    put_u32(&mut bytes, 0x4, size_bytes);
+    // Times of access, of change, of the content, and of making.
+    for at in [0x8, 0xc, 0x10, 0x90] {
+        put_u32(&mut bytes, at, time_s);
+    }
+    put_u16(&mut bytes, 0x1a, links);
+    put_u32(&mut bytes, 0x1c, size_bytes / 512);
+    // Its blocks are extents.
+    put_u32(&mut bytes, 0x20, 0x8_0000);
+    put(&mut bytes, INODE_EXTENTS_AT, &extents(runs));
+    put_u16(&mut bytes, 0x80, EXTRA_INODE_BYTES);
+    bytes
+}
+
+/// A tree of extents that fits into the inode (`ifork.rst`): a header and at most four runs.
+fn extents(runs: &[Run]) -> [u8; EXTENTS_BYTES] {
+    let mut bytes = [0; EXTENTS_BYTES];
+    put_u16(&mut bytes, 0, 0xf30a);
+    put_u16(&mut bytes, 2, runs.len() as u16);
+    put_u16(&mut bytes, 4, 4);
+    let mut file_block = 0;
+    for (index, run) in runs.iter().enumerate() {
+        let at = 12 * (index + 1);
+        put_u32(&mut bytes, at, file_block);
+        put_u16(&mut bytes, at + 4, run.blocks as u16);
+        put_u32(&mut bytes, at + 8, run.first_block);
+        file_block += run.blocks;
+    }
+    bytes
+}
+
+/// The block of the root directory (`directory.rst`).
+pub(super) fn root_directory() -> Vec<u8> {
+    let mut bytes = vec![0; BLOCK_BYTES];
+    put_entry(&mut bytes, 0, ROOT_INODE, 12, b".");
+    put_entry(&mut bytes, 12, ROOT_INODE, 12, b"..");
+    put_entry(&mut bytes, 24, LOST_FOUND_INODE, BLOCK_BYTES - 24, b"lost+found");
+    bytes
+}
+
+/// The blocks of `lost+found`: those behind the first are one empty entry each.
+pub(super) fn lost_found_directory() -> Vec<u8> {
+    let mut bytes = vec![0; LOST_FOUND_BLOCKS as usize * BLOCK_BYTES];
+    put_entry(&mut bytes, 0, LOST_FOUND_INODE, 12, b".");
+    put_entry(&mut bytes, 12, ROOT_INODE, BLOCK_BYTES - 12, b"..");
+    for block in bytes.chunks_mut(BLOCK_BYTES).skip(1) {
+        put_u16(block, 4, BLOCK_BYTES as u16);
+    }
+    bytes
+}
+
+fn put_entry(bytes: &mut [u8], at: usize, inode: u32, entry_bytes: usize, name: &[u8]) {
+    put_u32(bytes, at, inode);
+    put_u16(bytes, at + 4, entry_bytes as u16);
+    put(bytes, at + 6, &[name.len() as u8, ENTRY_DIRECTORY]);
+    put(bytes, at + 8, name);
+}
+
+/// The journal's superblock, version 2 (`journal.rst`): an empty journal. Big-endian.
+pub(super) fn journal_superblock(blocks: u32) -> Vec<u8> {
+    const MAGIC: u32 = 0xc03b_3998;
+    const SUPERBLOCK_V2: u32 = 4;
+    const FIRST_LOG_BLOCK: u32 = 1;
+    const FIRST_SEQUENCE: u32 = 1;
+    const START_EMPTY: u32 = 0;
+    let words = [
+        MAGIC,
+        SUPERBLOCK_V2,
+        0,
+        BLOCK_BYTES as u32,
+        blocks,
+        FIRST_LOG_BLOCK,
+        FIRST_SEQUENCE,
+        START_EMPTY,
+    ];
+    let mut bytes: Vec<u8> = words.into_iter().flat_map(u32::to_be_bytes).collect();
+    bytes.resize(BLOCK_BYTES, 0);
+    // One file system uses it.
+    put(&mut bytes, 0x40, &1_u32.to_be_bytes());
+    bytes
+}
+
+fn put_u16(bytes: &mut [u8], at: usize, value: u16) {
+    put(bytes, at, &value.to_le_bytes());
+}
+
+fn put_u32(bytes: &mut [u8], at: usize, value: u32) {
+    put(bytes, at, &value.to_le_bytes());
+}
+
+fn put(bytes: &mut [u8], at: usize, value: &[u8]) {
+    bytes[at..at + value.len()].copy_from_slice(value);
+}
