@@ -245,6 +245,21 @@ pub enum LineError {
 }
 
 impl Line {
+    /// When the line was written, in ns from the start of the run; a header has no such moment.
+    #[must_use]
+    pub fn at_ns(&self) -> Option<u64> {
+        match self {
+            Self::Header(_) | Self::Unknown(_) => None,
+            Self::Phase(record) => Some(record.at_ns),
+            Self::Sample(record) => Some(record.at_ns),
+            Self::Histogram(record) => Some(record.at_ns),
+            Self::Delivered(record) => Some(record.at_ns),
+            Self::Counters(record) => Some(record.at_ns),
+            Self::Warning(record) => Some(record.at_ns),
+            Self::End(record) => Some(record.at_ns),
+        }
+    }
+
     /// Reads one line (without its newline).
     ///
     /// # Errors

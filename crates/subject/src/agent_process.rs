@@ -6,9 +6,11 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use agent::{Assignment, Waiter, Woken};
-use model::{EndStatus, Line, RunEncoder};
+use model::EndStatus;
 use sys::clock::monotonic_ns;
 use sys::process::{signal, signals, spawn_bound};
+
+use crate::run_lines::{RunLines, Sink};
 
 /// Name of the hidden command that runs the agent.
 const COMMAND: &str = "__agent";
@@ -16,10 +18,6 @@ const COMMAND: &str = "__agent";
 const STOP_NS: u64 = 3_000_000_000;
 /// Time that a run may take beyond its schedule before it is taken for stuck, in ns.
 const GRACE_NS: u64 = 60_000_000_000;
-
-/// What takes the lines of a run as they come: each with its newline, and as it reads; `None` if it
-/// is not a line of a run file. Read here once, because a sample has hundreds of counters.
-pub type Sink<'a> = dyn FnMut(&[u8], Option<&Line>) -> io::Result<()> + 'a;
 
 /// How a run came to its end, as seen from outside.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -71,7 +69,7 @@ impl AgentProcess {
         sink: &mut Sink<'_>,
     ) -> io::Result<Outcome> {
         let start_ns = monotonic_ns();
-        let mut lines = Lines::default();
+        let mut lines = RunLines::default();
         let mut deadline_ns = start_ns + longest_ns(assignment);
         let mut asked = false;
         let mut output = self.child.stdout.take().ok_or_else(|| io::Error::other("no output"))?;
@@ -95,7 +93,7 @@ impl AgentProcess {
                 }
             }
         };
-        let mut outcome = self.conclude(&lines, asked, monotonic_ns() - start_ns, sink)?;
+        let mut outcome = self.conclude(&mut lines, asked, monotonic_ns() - start_ns, sink)?;
         if stuck && outcome.death.is_some() {
             outcome.death = Some("the agent was stuck and was killed".to_owned());
         }
@@ -105,7 +103,7 @@ impl AgentProcess {
     /// Reaps the agent and says how it ended.
     fn conclude(
         &mut self,
-        lines: &Lines,
+        lines: &mut RunLines,
         asked: bool,
         elapsed_ns: u64,
         sink: &mut Sink<'_>,
@@ -118,14 +116,11 @@ impl AgentProcess {
             let _ = errors.take(4096).read_to_string(&mut said);
         }
         let exit = self.child.wait()?;
-        if let Some(status) = lines.status {
+        if let Some(status) = lines.status() {
             return Ok(Outcome { status, death: None });
         }
         let status = if asked { EndStatus::Interrupted } else { EndStatus::Killed };
-        if lines.written {
-            let end = lines.encoder.end(elapsed_ns, status);
-            sink(end.as_bytes(), Line::parse(end.trim_end()).ok().as_ref())?;
-        }
+        lines.end(elapsed_ns, status, sink)?;
         let said = said.trim().to_owned();
         let reason = if said.is_empty() { format!("the agent ended: {exit}") } else { said };
         Ok(Outcome { status, death: Some(reason) })
@@ -146,32 +141,4 @@ fn longest_ns(assignment: &Assignment) -> u64 {
     [timing.warmup_ns, timing.timeout_ns, GRACE_NS]
         .iter()
         .fold(schedule_ns, |sum, part| sum.saturating_add(*part))
-}
-
-/// The agent's output, cut into whole lines; a line that is cut off is never passed on.
-#[derive(Default)]
-struct Lines {
-    rest: Vec<u8>,
-    encoder: RunEncoder,
-    written: bool,
-    status: Option<EndStatus>,
-}
-
-impl Lines {
-    fn push(&mut self, bytes: &[u8], sink: &mut Sink<'_>) -> io::Result<()> {
-        self.rest.extend_from_slice(bytes);
-        let Some(last) = self.rest.iter().rposition(|byte| *byte == b'\n') else { return Ok(()) };
-        let rest = self.rest.split_off(last + 1);
-        let whole = std::mem::replace(&mut self.rest, rest);
-        for line in whole.split_inclusive(|byte| *byte == b'\n') {
-            self.encoder.foreign(line);
-            self.written = true;
-            let read = Line::parse(String::from_utf8_lossy(line).trim_end()).ok();
-            if let Some(Line::End(end)) = &read {
-                self.status = Some(end.status);
-            }
-            sink(line, read.as_ref())?;
-        }
-        Ok(())
-    }
 }

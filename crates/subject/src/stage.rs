@@ -9,10 +9,11 @@ use model::{Environment, Missed, Spec};
 use sys::clock::monotonic_ns;
 use sys::message_queue::MessageQueue;
 
-use crate::agent_process::{AgentProcess, Outcome, Sink};
+use crate::agent_process::{AgentProcess, Outcome};
 use crate::cgroup::{Sandbox, SandboxError};
 use crate::journal::{Journal, Made, state_dir};
 use crate::machine::{Machine, unwritten_kb};
+use crate::run_lines::Sink;
 use crate::swap_file;
 use crate::sweep::{Swept, remove, start_ticks, sweep, sweep_leftovers};
 use crate::warden::Warden;

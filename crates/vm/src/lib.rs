@@ -1,1 +1,292 @@
-//! The deterministic machine: a real kernel in QEMU under virtual time.
+//! The deterministic machine: a real, unmodified kernel in QEMU under instruction-counted virtual
+//! time, with a slow disk in its own memory.
+//!
+//! [`Vm::prepare`] finds kernel and QEMU, builds the guest's root, and boots it once; every
+//! [`Vm::run`] then goes on from that moment in a process of its own, so that many can run at a
+//! time, from many threads.
+//!
+//! **Invariant:** what a deterministic guest writes is a function of what it is given: kernel,
+//! modules, this program, QEMU, the machine, the cell. All of that is in the hash under which a
+//! result is kept. Nothing of a guest outlives the process that started it but the cache.
+
+mod boot;
+mod cache;
+mod guest_process;
+mod initramfs;
+mod machine;
+mod qemu;
+mod qmp;
+mod snapshot;
+mod verify;
+
+use std::io;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use agent::Freeze;
+use guest::{Cell, Notice, Setup, Then};
+use kernels::KernelError;
+use model::{EndStatus, Environment, Line, Missed, Spec, VmSpec};
+use subject::{Outcome, RunLines, Sink};
+
+pub use boot::{Booted, boot};
+pub use cache::{Cache, Contents, Usage};
+pub use machine::{DEFAULT, NAMED, VmRequest, load, parse_request};
+pub use qemu::{Qemu, QemuError};
+pub use verify::{Difference, Verdict, compare};
+
+use guest_process::{GuestProcess, Said};
+use qemu::{Console, machine_arguments};
+use qmp::Event;
+use snapshot::{Ingredients, Snapshot};
+
+/// Changes when the meaning of a cell does although none of its inputs did.
+const CELL_VERSION: &str = "thrashlab cell 1";
+/// The driver of the simulated disk, and what mounts its files.
+const MODULES: [&str; 3] = ["scsi_debug", "sd_mod", "ext4"];
+const TICK: Duration = Duration::from_millis(20);
+
+/// Whether the user wants to stop; asked again and again.
+pub type Stop<'a> = &'a (dyn Fn() -> bool + Sync);
+
+/// How guests are run.
+#[derive(Clone, Debug)]
+pub struct VmOptions {
+    /// Where kernels, booted machines and finished cells are kept.
+    pub cache: Cache,
+    /// Whether a finished cell is taken from the cache, and a new one kept there.
+    pub reuse_cells: bool,
+    /// A guest that is silent for longer than this on the wall clock is taken for stuck.
+    pub silence: Duration,
+    /// Test hook: freeze the prober.
+    pub freeze: Option<Freeze>,
+}
+
+/// Why there is no machine, or no run on it.
+#[derive(Debug, thiserror::Error)]
+pub enum VmError {
+    /// No QEMU.
+    #[error(transparent)]
+    NoQemu(#[from] QemuError),
+    /// No kernel.
+    #[error(transparent)]
+    Kernel(#[from] KernelError),
+    /// What the user named as kernel cannot be understood.
+    #[error("{0}")]
+    KernelName(String),
+    /// This program cannot be the guest's.
+    #[error(
+        "this program needs a dynamic loader, which a guest does not have: build the static one \
+         with `make build` (target/release/thrashlab)"
+    )]
+    NotStatic,
+    /// The guest does not come up.
+    #[error("the guest does not boot: {0}")]
+    Boot(String),
+    /// QEMU fails.
+    #[error("{0}")]
+    Qemu(io::Error),
+    /// The cache cannot be used.
+    #[error("the cache {path} cannot be used: {source}; name another one in XDG_CACHE_HOME")]
+    Cache {
+        /// The folder.
+        path: PathBuf,
+        /// What the system answered.
+        source: io::Error,
+    },
+    /// The results.
+    #[error("the results cannot be written: {0}; name a folder with room with --output DIR")]
+    Results(io::Error),
+    /// The user stopped it.
+    #[error("interrupted")]
+    Interrupted,
+}
+
+/// A machine with a kernel, booted and ready for cells.
+pub struct Vm {
+    qemu: Qemu,
+    setup: Setup,
+    snapshot: Snapshot,
+    key: String,
+    facts: Environment,
+    missed: Vec<Missed>,
+    options: VmOptions,
+    /// Whether it had been booted before and came from the cache.
+    pub was_booted: bool,
+}
+
+/// What came of a cell.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CellOutcome {
+    /// How the run ended.
+    pub outcome: Outcome,
+    /// Whether it was taken from the cache.
+    pub cached: bool,
+}
+
+impl Vm {
+    /// Finds everything, and boots the machine unless the cache has it booted.
+    ///
+    /// # Errors
+    /// When QEMU, the kernel or one of its modules is missing, with the next step; when the guest
+    /// does not boot, with its last words.
+    pub fn prepare(spec: &VmSpec, options: &VmOptions, stop: Stop<'_>) -> Result<Self, VmError> {
+        let qemu = Qemu::find()?;
+        let parts = boot::Parts::gather(&spec.kernel, &options.cache, &[])?;
+        let setup =
+            Setup { machine: spec.machine.clone(), modules: parts.modules.clone(), then: Then::Cell };
+        let arguments = machine_arguments(&setup.machine, Console::Quiet);
+        let key = hash(&[
+            CELL_VERSION.as_bytes(),
+            qemu.version.as_bytes(),
+            arguments.join("\0").as_bytes(),
+            &serde_json::to_vec(&setup).map_err(|error| VmError::Qemu(error.into()))?,
+            parts.kernel_hash.as_bytes(),
+            parts.initramfs_hash.as_bytes(),
+        ]);
+        let snapshots = options.cache.snapshots();
+        let found = Snapshot::find(&snapshots, &key);
+        let was_booted = found.is_some();
+        let snapshot = match found {
+            Some(snapshot) => snapshot,
+            None => {
+                let from = Ingredients {
+                    qemu: &qemu,
+                    setup: &setup,
+                    kernel: &parts.kernel_for_qemu()?,
+                    initramfs: &parts.initramfs,
+                    console: Console::Quiet,
+                };
+                Snapshot::make(&snapshots, &key, &from, stop)?
+            }
+        };
+        let facts = facts(&qemu, &parts, &setup, &key);
+        let missed = parts.missed();
+        let options = options.clone();
+        Ok(Self { qemu, setup, snapshot, key, facts, missed, options, was_booted })
+    }
+
+    /// The hash of everything that the booted machine depends on.
+    #[must_use]
+    pub fn key(&self) -> &str {
+        &self.key
+    }
+
+    /// Makes one run in a guest of its own; its lines go to `sink` as they come. A finished cell
+    /// of the cache is read instead.
+    ///
+    /// # Errors
+    /// When QEMU cannot be started or the lines cannot be passed on. Whatever happens to a guest
+    /// that runs is an outcome.
+    pub fn run(
+        &self,
+        spec: &Spec,
+        run_id: &str,
+        stop: Stop<'_>,
+        sink: &mut Sink<'_>,
+    ) -> Result<CellOutcome, VmError> {
+        let cell = Cell {
+            run_id: run_id.to_owned(),
+            spec: spec.clone(),
+            facts: self.facts.clone(),
+            missed: self.missed.clone(),
+            freeze: self.options.freeze,
+        };
+        let cell = serde_json::to_vec(&cell).map_err(|error| VmError::Qemu(error.into()))?;
+        let key = hash(&[CELL_VERSION.as_bytes(), self.key.as_bytes(), &cell]);
+        let cache = &self.options.cache;
+        let reuse = self.options.reuse_cells && self.setup.machine.is_deterministic();
+        if let Some(bytes) = cache.cell(&key).filter(|_| reuse) {
+            let mut lines = RunLines::default();
+            lines.push(&bytes, sink).map_err(VmError::Results)?;
+            let status = lines.status().unwrap_or(EndStatus::Killed);
+            return Ok(CellOutcome { outcome: Outcome { status, death: None }, cached: true });
+        }
+        let mut kept = Vec::new();
+        let mut guest =
+            self.snapshot.restore(&self.qemu, &self.setup, &cell).map_err(VmError::Qemu)?;
+        let mut keep = |bytes: &[u8], line: Option<&Line>| {
+            kept.extend_from_slice(bytes);
+            sink(bytes, line)
+        };
+        let outcome = listen(&mut guest, self.options.silence, stop, &mut keep)?;
+        if reuse && outcome.status == EndStatus::Complete {
+            cache.keep_cell(&key, &kept).map_err(|source| VmError::Cache {
+                path: cache.root().to_owned(),
+                source,
+            })?;
+        }
+        Ok(CellOutcome { outcome, cached: false })
+    }
+}
+
+/// BLAKE3 of parts whose borders count.
+fn hash(parts: &[&[u8]]) -> String {
+    let mut hasher = blake3::Hasher::new();
+    for part in parts {
+        hasher.update(&(part.len() as u64).to_le_bytes());
+        hasher.update(part);
+    }
+    hasher.finalize().to_hex().to_string()
+}
+
+/// What a reader of a result must know of the machine and the guest cannot tell.
+fn facts(qemu: &Qemu, parts: &boot::Parts, setup: &Setup, key: &str) -> Environment {
+    let deterministic = if setup.machine.is_deterministic() { "yes" } else { "no" };
+    [
+        ("vm_qemu", qemu.version.as_str()),
+        ("vm_kernel_blake3", parts.kernel_hash.as_str()),
+        ("vm_initramfs_blake3", parts.initramfs_hash.as_str()),
+        ("vm_machine_blake3", key),
+        ("vm_deterministic", deterministic),
+    ]
+    .map(|(name, value)| (name.to_owned(), value.to_owned()))
+    .into()
+}
+
+/// Passes a guest's lines on until it ends, and says how it did.
+fn listen(
+    guest: &mut GuestProcess,
+    silence: Duration,
+    stop: Stop<'_>,
+    sink: &mut Sink<'_>,
+) -> Result<Outcome, VmError> {
+    let mut lines = RunLines::default();
+    let mut heard = Instant::now();
+    let mut ended = None;
+    let (status, why) = loop {
+        let event = guest.event(TICK).map_err(VmError::Qemu)?;
+        for said in guest.said().map_err(VmError::Qemu)? {
+            heard = Instant::now();
+            match said {
+                Said::Run(line) => lines.push(&line, sink).map_err(VmError::Results)?,
+                Said::Notice(Notice::Ended { death }) => ended = Some(death),
+                Said::Notice(Notice::Failed(why)) => ended = Some(Some(why)),
+                Said::Notice(_) => {}
+            }
+        }
+        match (event, &ended) {
+            (_, Some(death)) => break (EndStatus::Killed, death.clone()),
+            (Event::Ended, None) => {
+                break (EndStatus::Killed, Some(guest.autopsy("the guest ended by itself")));
+            }
+            (Event::Paused, None) => {
+                break (EndStatus::Killed, Some(guest.autopsy("the guest paused by itself")));
+            }
+            _ if stop() => break (EndStatus::Interrupted, Some("interrupted".to_owned())),
+            _ if heard.elapsed() > silence => {
+                let how = format!("the guest was silent for {} s", silence.as_secs());
+                break (EndStatus::Timeout, Some(guest.autopsy(&how)));
+            }
+            _ => {}
+        }
+    };
+    if let Some(status) = lines.status() {
+        return Ok(Outcome { status, death: why });
+    }
+    if let Some(why) = &why {
+        lines.warn(why, sink).map_err(VmError::Results)?;
+    }
+    lines.end(lines.last_ns(), status, sink).map_err(VmError::Results)?;
+    Ok(Outcome { status, death: why.or_else(|| Some("the run has no end".to_owned())) })
+}

@@ -1,0 +1,77 @@
+//! One run in a guest: what its seed perturbs, and the run itself.
+
+use std::fs;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+use agent::Waiter;
+use rand::{Rng, RngExt, SeedableRng};
+use rand_pcg::Pcg64Mcg;
+use subject::{Stage, StageOptions};
+use sys::entropy::{SEED_BYTES, mix_in};
+
+use crate::channel::Channel;
+use crate::init::{Failed, WORK_DIR, at};
+use crate::protocol::{COMMAND as GUEST, Cell, Notice, PROGRAM};
+
+/// Argument of the second life of the first process.
+pub(crate) const COMMAND: &str = "cell";
+/// Where the cell waits for it.
+const CELL_PATH: &str = "/cell";
+/// The run starts at a seeded moment of this span (a few ticks of any kernel), in ns.
+const START_NS: u64 = 50_000_000;
+/// The environment has a seeded size of up to this many bytes; the stack moves with it (Mytkowicz
+/// et al., "Producing wrong data without doing anything obviously wrong!", ASPLOS 2009).
+const PAD_BYTES: usize = 4096;
+
+/// Perturbs what a seed may perturb, and begins the second life of this process, in which the cell
+/// runs: kernel randomness and with it all addresses, the moment of the start, the size of the
+/// environment. Returns only if it cannot, with the reason.
+pub(crate) fn begin(bytes: &[u8], cell: &Cell) -> Failed {
+    let mut random = Pcg64Mcg::seed_from_u64(cell.spec.seed);
+    let mut entropy = [0; 2 * SEED_BYTES];
+    random.fill_bytes(&mut entropy);
+    let delay_ns = random.random_range(0..START_NS);
+    let pad = "x".repeat(random.random_range(0..PAD_BYTES));
+    if let Err(why) = mix_in(&entropy).map_err(at("seed the kernel's randomness")) {
+        return why;
+    }
+    if let Err(why) = fs::write(CELL_PATH, bytes).map_err(at("keep the cell")) {
+        return why;
+    }
+    std::thread::sleep(Duration::from_nanos(delay_ns));
+    let error = Command::new(PROGRAM)
+        .args([GUEST, COMMAND])
+        .env_clear()
+        .env("XDG_STATE_HOME", "/run")
+        .env("PAD", pad)
+        .exec();
+    format!("begin the cell: {error}")
+}
+
+/// Runs the cell; its lines leave through the channel.
+pub(crate) fn run() -> Result<(), Failed> {
+    let mut channel = Channel::open().map_err(at("open the channel to the host"))?;
+    let bytes = fs::read(CELL_PATH).map_err(at("read the cell"))?;
+    let cell: Cell = serde_json::from_slice(&bytes).map_err(at("read the cell"))?;
+    let waiter = Waiter::new().map_err(at("catch signals"))?;
+    let options = StageOptions {
+        work_dir: Some(Path::new(WORK_DIR).to_owned()),
+        swap_bytes: None,
+        facts: cell.facts,
+        missed: cell.missed,
+        freeze: cell.freeze,
+    };
+    let mut stage = Stage::set(&options, &waiter).map_err(at("prepare the run"))?;
+    let outcome = stage
+        .run(&cell.spec, &cell.run_id, &waiter, &mut |bytes, _| {
+            std::io::Write::write_all(&mut channel, bytes)
+        })
+        .map_err(at("make the run"))?;
+    channel.say(&Notice::Ended { death: outcome.death });
+    // The machine ends here: there is nothing to tidy up.
+    crate::channel::end();
+    Ok(())
+}

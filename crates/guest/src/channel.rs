@@ -1,0 +1,54 @@
+//! The guest's devices: the channel out, the pause, and the end.
+
+use std::io::{self, Write};
+
+use sys::port_io::PortAccess;
+
+use crate::protocol::{CHANNEL_PORT, EXIT_PORT, Notice, PAUSE_PORT};
+
+/// The way out of the guest. A byte costs one instruction, and nothing waits or interrupts.
+pub(crate) struct Channel {
+    port: PortAccess,
+}
+
+impl Channel {
+    /// Gains the port.
+    ///
+    /// # Errors
+    /// Without the privilege, or in a kernel without `ioperm`.
+    pub(crate) fn open() -> io::Result<Self> {
+        Ok(Self { port: PortAccess::gain(CHANNEL_PORT, 1)? })
+    }
+
+    /// Says something beside the lines of a run.
+    pub(crate) fn say(&self, notice: &Notice) {
+        self.port.write_all(CHANNEL_PORT, &notice.encode());
+    }
+}
+
+impl Write for Channel {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.port.write_all(CHANNEL_PORT, bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Pauses the machine; the next instruction is executed when the host lets it go on.
+///
+/// # Errors
+/// When the port cannot be had.
+pub(crate) fn pause() -> io::Result<()> {
+    PortAccess::gain(PAUSE_PORT, 1)?.write_u8(PAUSE_PORT, 1);
+    Ok(())
+}
+
+/// Ends the machine at this instruction; returns only where it lacks the device for that.
+pub(crate) fn end() {
+    if let Ok(port) = PortAccess::gain(EXIT_PORT, 1) {
+        port.write_u8(EXIT_PORT, 0);
+    }
+}

@@ -1,0 +1,39 @@
+//! Files that QEMU hands to the guest (`docs/specs/fw_cfg.rst` of QEMU), read by port I/O: no
+//! driver, no interrupt.
+
+use std::io;
+
+use sys::port_io::PortAccess;
+
+/// Port of the selector; the data port is the next one.
+const SELECTOR_PORT: u16 = 0x510;
+const DATA_PORT: u16 = 0x511;
+/// Key of the directory.
+const DIRECTORY_KEY: u16 = 0x19;
+/// Size of a directory entry: size (4, big endian), key (2, big endian), reserved (2), name (56).
+const ENTRY_BYTES: usize = 64;
+const NAME_OFFSET: usize = 8;
+
+/// Reads a whole file.
+///
+/// # Errors
+/// Without the device, or when it has no file of this name.
+pub(crate) fn read(name: &str) -> io::Result<Vec<u8>> {
+    let ports = PortAccess::gain(SELECTOR_PORT, 2)?;
+    ports.write_u16(SELECTOR_PORT, DIRECTORY_KEY);
+    let mut count = [0; 4];
+    ports.read_into(DATA_PORT, &mut count);
+    for _ in 0..u32::from_be_bytes(count) {
+        let mut entry = [0; ENTRY_BYTES];
+        ports.read_into(DATA_PORT, &mut entry);
+        let found = entry[NAME_OFFSET..].split(|byte| *byte == 0).next().unwrap_or_default();
+        if found == name.as_bytes() {
+            let size_bytes = u32::from_be_bytes([entry[0], entry[1], entry[2], entry[3]]);
+            let mut file = vec![0; size_bytes as usize];
+            ports.write_u16(SELECTOR_PORT, u16::from_be_bytes([entry[4], entry[5]]));
+            ports.read_into(DATA_PORT, &mut file);
+            return Ok(file);
+        }
+    }
+    Err(io::Error::new(io::ErrorKind::NotFound, format!("the host gave no fw_cfg file {name}")))
+}

@@ -1,0 +1,96 @@
+//! The first process of a guest: mounts, modules, disk, settings, and the pause before the cell.
+
+use std::ffi::CStr;
+use std::fs;
+use std::io;
+use std::path::Path;
+use std::process::Command;
+
+use rustix::mount::{MountFlags, mount};
+use rustix::system::{RebootCommand, init_module, reboot, sethostname};
+
+use crate::protocol::{CELL_FILE, Cell, MODULES_DIR, Notice, SETUP_FILE, Setup, Then};
+use crate::{cell, channel, fw_cfg, machine_disk, settings};
+
+/// Where the guest's files of loads and probes go.
+pub(crate) const WORK_DIR: &str = "/work";
+/// What the guest cannot live without, in the order of mounting: source, target, type.
+const MOUNTS: [(&str, &str, &str); 4] = [
+    ("proc", "/proc", "proc"),
+    ("sysfs", "/sys", "sysfs"),
+    ("devtmpfs", "/dev", "devtmpfs"),
+    ("cgroup2", "/sys/fs/cgroup", "cgroup2"),
+];
+
+/// A guest that cannot go on; the text says at what.
+pub(crate) type Failed = String;
+
+/// Runs as the first process (`rdinit=/thrashlab -- __guest`); never returns.
+pub fn main(argument: Option<&str>) -> ! {
+    let outcome = match argument {
+        Some(cell::COMMAND) => cell::run(),
+        _ => boot(),
+    };
+    if let (Err(why), Ok(channel)) = (outcome, channel::Channel::open()) {
+        channel.say(&Notice::Failed(why));
+    }
+    channel::end();
+    // Only where the machine has no device to end at once.
+    let _ = reboot(RebootCommand::PowerOff);
+    sys::process::exit_now(1)
+}
+
+/// A closure for `map_err` that names the step.
+pub(crate) fn at<E: std::fmt::Display>(step: impl std::fmt::Display) -> impl FnOnce(E) -> Failed {
+    move |error| format!("{step}: {error}")
+}
+
+fn boot() -> Result<(), Failed> {
+    for (source, target, kind) in MOUNTS {
+        fs::create_dir_all(target).map_err(at(format!("make {target}")))?;
+        mount(source, target, kind, MountFlags::empty(), None::<&CStr>)
+            .map_err(at(format!("mount {target}")))?;
+    }
+    let channel = channel::Channel::open().map_err(at("open the channel to the host"))?;
+    channel.say(&Notice::Started);
+    let bytes = fw_cfg::read(SETUP_FILE).map_err(at("read the setup"))?;
+    let setup: Setup = serde_json::from_slice(&bytes).map_err(at("read the setup"))?;
+    sethostname(setup.machine.name.as_bytes()).map_err(at("set the host name"))?;
+    for file in &setup.modules {
+        load(file, &setup.machine.disk)?;
+    }
+    machine_disk::set_up(&setup.machine, Path::new(WORK_DIR)).map_err(at("set up the disk"))?;
+    settings::apply(&setup.machine)?;
+    match setup.then {
+        Then::Cell => {
+            channel::pause().map_err(at("pause"))?;
+            let bytes = fw_cfg::read(CELL_FILE).map_err(at("read the cell"))?;
+            let cell: Cell = serde_json::from_slice(&bytes).map_err(at("read the cell"))?;
+            Err(cell::begin(&bytes, &cell))
+        }
+        Then::Report => {
+            channel.say(&Notice::Ready);
+            Ok(())
+        }
+        Then::Shell => {
+            channel.say(&Notice::Ready);
+            Command::new("/bin/sh").status().map(drop).map_err(at("run /bin/sh"))
+        }
+    }
+}
+
+/// Loads a module and removes its file: the memory belongs to the machine under test.
+fn load(file: &str, disk: &model::DiskSpec) -> Result<(), Failed> {
+    let path = Path::new(MODULES_DIR).join(file);
+    let bytes = fs::read(&path).map_err(at(format!("read module {file}")))?;
+    let arguments = match file {
+        "scsi_debug.ko" => machine_disk::scsi_debug_arguments(disk),
+        _ => c"".to_owned(),
+    };
+    match init_module(&bytes, &arguments) {
+        // In the kernel already.
+        Ok(()) | Err(rustix::io::Errno::EXIST) => {}
+        Err(error) => return Err(format!("load module {file}: {}", io::Error::from(error))),
+    }
+    fs::remove_file(&path).map_err(at(format!("remove module {file}")))
+}

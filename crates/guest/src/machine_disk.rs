@@ -1,0 +1,105 @@
+//! The machine's slow disk: `scsi_debug`, whose store is memory and whose delay is a timer, so that
+//! nothing about it depends on the host.
+
+use std::ffi::CString;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use model::{DiskSpec, MachineSpec};
+
+use crate::disk::{Layout, Mount, ext4, prepare};
+
+/// Requests at a time that a disk without a spindle takes (as many as the driver can).
+const QUEUE: u32 = 64;
+/// Smallest limit of a request that the block layer takes, in KiB.
+const SMALLEST_REQUEST_KB: u64 = 4;
+/// Where the disk appears, and how long it may take.
+const BLOCK_DEVICES: &str = "/sys/block";
+const LOOKS: u32 = 500;
+const BETWEEN_LOOKS: Duration = Duration::from_millis(10);
+/// The file system is the same in every guest.
+const FILE_SYSTEM: ext4::Options = ext4::Options {
+    uuid: *b"thrashlab-work-1",
+    hash_seed: *b"thrashlab-work-1",
+    time_s: 1_577_836_800,
+    zeroed: true,
+};
+
+/// The driver's arguments (`drivers/scsi/scsi_debug.c` of the kernel): size, delay, and how many
+/// requests at a time.
+pub(crate) fn scsi_debug_arguments(disk: &DiskSpec) -> CString {
+    let size_mb = disk.size_bytes >> 20;
+    let queue = if disk.spindle_bytes_per_s.is_some() { 1 } else { QUEUE };
+    let delay = match disk.read_delay_ns {
+        0 => "delay=0".to_owned(),
+        delay_ns => format!("ndelay={delay_ns}"),
+    };
+    let text = format!("dev_size_mb={size_mb} max_queue={queue} {delay}");
+    // Digits and letters only: there is no NUL to refuse.
+    CString::new(text).unwrap_or_default()
+}
+
+/// Finds the disk, limits its requests, divides and formats it, swaps to it and mounts it.
+///
+/// # Errors
+/// When the disk does not appear, or a step fails, with the step.
+pub(crate) fn set_up(machine: &MachineSpec, work_dir: &Path) -> io::Result<()> {
+    let name = find()?;
+    if let Some(rate) = machine.disk.spindle_bytes_per_s {
+        let queue = Path::new(BLOCK_DEVICES).join(&name).join("queue");
+        let set = |file: &str, value: u64| {
+            let path = queue.join(file);
+            fs::write(&path, value.to_string()).map_err(|error| {
+                io::Error::new(error.kind(), format!("write {value} to {}: {error}", path.display()))
+            })
+        };
+        set("max_sectors_kb", request_kb(rate, machine.disk.read_delay_ns))?;
+        set("rotational", 1)?;
+    }
+    let layout =
+        Layout::new(machine.disk.size_bytes, machine.swap_bytes).map_err(io::Error::other)?;
+    let at = Mount { folder: work_dir, options: "" };
+    prepare(&PathBuf::from("/dev").join(name), &layout, &FILE_SYSTEM, &at).map(drop)
+}
+
+/// What a spindle transfers in one delay, in KiB: a multiple of a page.
+fn request_kb(bytes_per_s: u64, delay_ns: u64) -> u64 {
+    let bytes = u128::from(bytes_per_s) * u128::from(delay_ns) / 1_000_000_000;
+    let pages_kb = (bytes as u64 >> 12) << 2;
+    pages_kb.max(SMALLEST_REQUEST_KB)
+}
+
+/// The name of the disk.
+fn find() -> io::Result<String> {
+    for _ in 0..LOOKS {
+        for entry in fs::read_dir(BLOCK_DEVICES)? {
+            let name = entry?.file_name().to_string_lossy().into_owned();
+            if name.starts_with("sd") && Path::new("/dev").join(&name).exists() {
+                return Ok(name);
+            }
+        }
+        std::thread::sleep(BETWEEN_LOOKS);
+    }
+    Err(io::Error::new(io::ErrorKind::NotFound, "scsi_debug made no disk"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_spindle_takes_one_request_of_what_it_transfers_in_a_delay() {
+        assert_eq!(request_kb(10 << 20, 8_000_000), 80);
+        assert_eq!(request_kb(1, 8_000_000), 4);
+        let disk = DiskSpec {
+            size_bytes: 120 << 20,
+            read_delay_ns: 8_000_000,
+            write_delay_ns: 8_000_000,
+            spindle_bytes_per_s: Some(10 << 20),
+        };
+        let arguments = scsi_debug_arguments(&disk).into_string().unwrap();
+        assert_eq!(arguments, "dev_size_mb=120 max_queue=1 ndelay=8000000");
+    }
+}

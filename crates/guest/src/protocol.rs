@@ -1,0 +1,125 @@
+//! What host and guest say to each other. The host's words reach the guest as fw_cfg files; the
+//! guest's words leave it through one I/O port, a byte at a time.
+
+use agent::Freeze;
+use model::{Environment, MachineSpec, Missed, Spec};
+use serde::{Deserialize, Serialize};
+
+/// Port of QEMU's `isa-debugcon` into which the guest writes. Not the usual 0x402: the BIOS writes
+/// there.
+pub const CHANNEL_PORT: u16 = 0xe9;
+/// Port of `pvpanic`: writing there pauses the whole machine at that instruction.
+pub const PAUSE_PORT: u16 = 0x505;
+/// Port of `isa-debug-exit`: writing there ends QEMU.
+pub const EXIT_PORT: u16 = 0xf4;
+/// Name of the fw_cfg file with the [`Setup`].
+pub const SETUP_FILE: &str = "opt/thrashlab/setup";
+/// Name of the fw_cfg file with the [`Cell`].
+pub const CELL_FILE: &str = "opt/thrashlab/cell";
+/// The binary in the guest's root.
+pub const PROGRAM: &str = "/thrashlab";
+/// Hidden command of the first process.
+pub const COMMAND: &str = "__guest";
+/// Where the modules lie in the guest's root.
+pub const MODULES_DIR: &str = "/modules";
+
+/// How a guest is set up before it is paused for the first time.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Setup {
+    /// The machine that it is to be.
+    pub machine: MachineSpec,
+    /// Names of the files in [`MODULES_DIR`], in the order in which they are loaded.
+    pub modules: Vec<String>,
+    /// What follows.
+    pub then: Then,
+}
+
+/// What a guest does once it is set up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Then {
+    /// Pauses, and runs the cell that it finds when it goes on.
+    Cell,
+    /// Says that it is ready, and ends.
+    Report,
+    /// Runs `/bin/sh` on the console, and ends with it.
+    Shell,
+}
+
+/// One run in a guest.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Cell {
+    /// Name of the run.
+    pub run_id: String,
+    /// What to run.
+    pub spec: Spec,
+    /// What the host knows of the machine and the guest does not.
+    pub facts: Environment,
+    /// What the machine could not have.
+    pub missed: Vec<Missed>,
+    /// Test hook: freeze the prober.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub freeze: Option<Freeze>,
+}
+
+/// What the guest says beside the lines of a run: a line that begins with [`NOTICE`].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Notice {
+    /// The first process runs.
+    Started,
+    /// Set up.
+    Ready,
+    /// The guest cannot go on, and why.
+    Failed(String),
+    /// The run is over; what the agent said if it died or refused.
+    Ended {
+        /// The agent's last words.
+        death: Option<String>,
+    },
+}
+
+/// First byte of a notice; a line of a run begins with `{`.
+pub const NOTICE: u8 = b'!';
+
+impl Notice {
+    /// The notice as a line, newline included.
+    #[must_use]
+    pub fn encode(&self) -> Vec<u8> {
+        let mut line = vec![NOTICE];
+        // The type has no map with odd keys and nothing else that JSON cannot hold.
+        line.extend(serde_json::to_vec(self).unwrap_or_default());
+        line.push(b'\n');
+        line
+    }
+
+    /// Reads a line of the channel; `None` if it is no notice.
+    #[must_use]
+    pub fn decode(line: &[u8]) -> Option<Self> {
+        serde_json::from_slice(line.strip_prefix(&[NOTICE])?.trim_ascii_end()).ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn notices_survive_the_channel() {
+        let death = Some("two\nlines, \"quoted\"".to_owned());
+        for notice in [Notice::Ready, Notice::Failed("why".to_owned()), Notice::Ended { death }] {
+            let line = notice.encode();
+            assert_eq!(line.iter().filter(|byte| **byte == b'\n').count(), 1);
+            assert_eq!(Notice::decode(&line), Some(notice));
+        }
+        assert_eq!(Notice::decode(b"{\"type\":\"phase\"}\n"), None);
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_read_or_refused(bytes in any::<Vec<u8>>()) {
+            let _ = Notice::decode(&bytes);
+        }
+    }
+}

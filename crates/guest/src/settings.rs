@@ -1,0 +1,40 @@
+//! The settings of a machine: kernel parameters and switches of the memory management.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use model::MachineSpec;
+
+use crate::init::{Failed, at};
+
+/// Applies all settings.
+///
+/// # Errors
+/// When the kernel has no such setting or refuses the value, with its file.
+pub(crate) fn apply(machine: &MachineSpec) -> Result<(), Failed> {
+    for (path, value) in files(machine) {
+        let shown = path.display().to_string();
+        if !path.exists() {
+            return Err(format!("this kernel has no {shown}, which is to be {value:?}"));
+        }
+        fs::write(&path, value).map_err(at(format!("write {value:?} to {shown}")))?;
+    }
+    Ok(())
+}
+
+/// The files that are written, with their values.
+fn files(machine: &MachineSpec) -> Vec<(PathBuf, &str)> {
+    let switch = |on: bool| if on { "1" } else { "0" };
+    let sysctl = |name: &str| Path::new("/proc/sys").join(name.replace('.', "/"));
+    let mut files: Vec<(PathBuf, &str)> =
+        machine.sysctls.iter().map(|(name, value)| (sysctl(name), value.as_str())).collect();
+    let switches = [
+        ("/sys/kernel/mm/transparent_hugepage/enabled", machine.thp.as_deref()),
+        ("/sys/kernel/mm/lru_gen/enabled", machine.lru_gen.map(switch)),
+        ("/sys/module/zswap/parameters/enabled", machine.zswap.map(switch)),
+    ];
+    files.extend(
+        switches.into_iter().filter_map(|(path, value)| Some((PathBuf::from(path), value?))),
+    );
+    files
+}

@@ -1,0 +1,184 @@
+//! What a guest is made of, and booting one to look at it.
+
+use std::fs::{self, File};
+use std::io::Read;
+use std::time::{Duration, Instant};
+
+use guest::{Notice, Setup, Then};
+use kernels::{Kernel, KernelArg, locate};
+use model::{MachineSpec, Missed};
+
+use crate::guest_process::Said;
+use crate::initramfs::{RootFile, archive};
+use crate::qemu::{Console, Qemu};
+use crate::qmp::Event;
+use crate::snapshot::{self, Ingredients};
+use crate::{Cache, MODULES, Stop, TICK, VmError};
+
+/// How long a boot may take to be looked at.
+const LIMIT: Duration = Duration::from_secs(300);
+/// Program header of the dynamic loader (`PT_INTERP`, elf(5)).
+const PT_INTERP: u32 = 3;
+
+/// Kernel and root of a guest.
+pub(crate) struct Parts {
+    pub(crate) kernel: Kernel,
+    pub(crate) kernel_hash: String,
+    pub(crate) initramfs: Vec<u8>,
+    pub(crate) initramfs_hash: String,
+    /// Files of the modules, in the order in which they are loaded.
+    pub(crate) modules: Vec<String>,
+}
+
+impl Parts {
+    /// Finds the kernel and packs the root.
+    pub(crate) fn gather(
+        kernel: &str,
+        cache: &Cache,
+        extra: &[RootFile<'_>],
+    ) -> Result<Self, VmError> {
+        let arg: KernelArg =
+            kernel.parse().map_err(|error| VmError::KernelName(format!("{kernel}: {error}")))?;
+        let kernel = locate(&arg, &cache.kernels())?;
+        let mut modules = Vec::new();
+        for module in kernel.modules()?.plan(&MODULES)? {
+            modules.push((format!("{}.ko", module.name), module.bytes()?));
+        }
+        let initramfs = archive(&program()?, &modules, extra);
+        Ok(Self {
+            kernel_hash: kernel.image_hash.clone(),
+            kernel,
+            initramfs_hash: blake3::hash(&initramfs).to_hex().to_string(),
+            initramfs,
+            modules: modules.into_iter().map(|(file, _)| file).collect(),
+        })
+    }
+
+    /// The kernel without its compression where QEMU can start that: the guest need not unpack it.
+    pub(crate) fn kernel_for_qemu(&self) -> Result<Vec<u8>, VmError> {
+        match self.kernel.vmlinux() {
+            Ok(elf) if kernels::has_pvh_entry(&elf) => Ok(elf),
+            _ => Ok(self.kernel.image()?),
+        }
+    }
+
+    /// What this kernel cannot offer, as far as its configuration tells.
+    pub(crate) fn missed(&self) -> Vec<Missed> {
+        let missing = self.kernel.facts.missing();
+        missing
+            .into_iter()
+            .map(|found| Missed {
+                capability: format!("CONFIG_{}", found.config),
+                reason: format!("this kernel is built without it: {}", found.lost),
+            })
+            .collect()
+    }
+}
+
+/// This program, which is the guest's too.
+fn program() -> Result<Vec<u8>, VmError> {
+    let mut bytes = Vec::new();
+    File::open("/proc/self/exe")
+        .and_then(|mut file| file.read_to_end(&mut bytes))
+        .map_err(VmError::Qemu)?;
+    if needs_loader(&bytes) { Err(VmError::NotStatic) } else { Ok(bytes) }
+}
+
+/// Whether a 64-bit ELF program names a dynamic loader.
+fn needs_loader(elf: &[u8]) -> bool {
+    let half = |at: usize| elf.get(at..at + 2).map_or(0, |b| u16::from_le_bytes([b[0], b[1]]));
+    let (entry_size, entries) = (usize::from(half(54)), usize::from(half(56)));
+    let table = elf.get(32..40).map_or(0, |b| b.iter().rev().fold(0, |n, x| n << 8 | usize::from(*x)));
+    (0..entries).any(|index| {
+        let at = table + index * entry_size;
+        elf.get(at..at + 4) == Some(&PT_INTERP.to_le_bytes())
+    })
+}
+
+/// A guest that came up.
+#[derive(Clone, Debug)]
+pub struct Booted {
+    /// The kernel's release.
+    pub release: String,
+    /// Wall time from starting QEMU to the first line of the guest's program.
+    pub first_line: Duration,
+    /// Wall time until everything was set up.
+    pub ready: Duration,
+    /// What the kernel printed.
+    pub console: String,
+}
+
+/// Boots a guest afresh, past the cache, and tells how that went.
+///
+/// # Errors
+/// As [`crate::Vm::prepare`].
+pub fn boot(
+    machine: &MachineSpec,
+    kernel: &str,
+    cache: &Cache,
+    stop: Stop<'_>,
+) -> Result<Booted, VmError> {
+    let qemu = Qemu::find()?;
+    let parts = Parts::gather(kernel, cache, &[])?;
+    let setup =
+        Setup { machine: machine.clone(), modules: parts.modules.clone(), then: Then::Report };
+    let folder = Scratch::make(cache)?;
+    let failed = |source| VmError::Cache { path: cache.root().to_owned(), source };
+    let from = Ingredients {
+        qemu: &qemu,
+        setup: &setup,
+        kernel: &parts.kernel_for_qemu()?,
+        initramfs: &parts.initramfs,
+        console: Console::Talkative,
+    };
+    snapshot::write_parts(&folder.0, &from).map_err(failed)?;
+    let begun = Instant::now();
+    let mut guest = snapshot::boot(&from, &folder.0)?;
+    let mut first_line = None;
+    loop {
+        let event = guest.event(TICK).map_err(VmError::Qemu)?;
+        for said in guest.said().map_err(VmError::Qemu)? {
+            match said {
+                Said::Notice(Notice::Started) => first_line = Some(begun.elapsed()),
+                Said::Notice(Notice::Failed(why)) => return Err(VmError::Boot(why)),
+                Said::Notice(Notice::Ready) => {
+                    let ready = begun.elapsed();
+                    return Ok(Booted {
+                        release: parts.kernel.release.clone(),
+                        first_line: first_line.unwrap_or(ready),
+                        ready,
+                        console: guest.console(),
+                    });
+                }
+                _ => {}
+            }
+        }
+        match event {
+            Event::Ended => return Err(VmError::Boot(guest.autopsy("it ended while it booted"))),
+            _ if stop() => return Err(VmError::Interrupted),
+            _ if begun.elapsed() > LIMIT => {
+                return Err(VmError::Boot(guest.autopsy("it takes too long")));
+            }
+            _ => {}
+        }
+    }
+}
+
+/// A folder for the files of one boot, removed with this.
+struct Scratch(std::path::PathBuf);
+
+impl Scratch {
+    fn make(cache: &Cache) -> Result<Self, VmError> {
+        let path = cache.root().join(format!("boot.{}", std::process::id()));
+        let _ = fs::remove_dir_all(&path);
+        fs::create_dir_all(&path)
+            .map(|()| Self(path))
+            .map_err(|source| VmError::Cache { path: cache.root().to_owned(), source })
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}

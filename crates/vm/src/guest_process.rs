@@ -1,0 +1,244 @@
+//! A running QEMU: started, listened to, saved, restored, and made an end of.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use guest::{NOTICE, Notice, Setup};
+use model::MachineSpec;
+use rustix::fs::{MemfdFlags, memfd_create};
+use serde_json::json;
+use sys::process::{signal, signals, spawn_bound};
+
+use crate::qemu::{Console, Files, Qemu, file_arguments, machine_arguments, path_of};
+use crate::qmp::{Event, Qmp};
+
+/// Longest time that saving or restoring may take.
+const MIGRATION: Duration = Duration::from_secs(120);
+/// What of the console is shown when a guest died, in bytes.
+const CONSOLE_TAIL_BYTES: usize = 4096;
+
+/// How a guest begins.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Start {
+    /// It boots; its memory is the file.
+    Boot,
+    /// It waits to be restored; its memory is a private copy of the file.
+    Restore,
+}
+
+/// What is started.
+pub(crate) struct Launch<'a> {
+    pub(crate) qemu: &'a Qemu,
+    pub(crate) setup: &'a Setup,
+    /// The cell as the guest reads it; empty before there is one.
+    pub(crate) cell: &'a [u8],
+    pub(crate) kernel: &'a Path,
+    pub(crate) initramfs: &'a Path,
+    pub(crate) memory: &'a Path,
+    pub(crate) start: Start,
+    pub(crate) console: Console,
+}
+
+/// A line that the guest wrote.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Said {
+    /// A line of the run, newline included.
+    Run(Vec<u8>),
+    /// A word beside it.
+    Notice(Notice),
+}
+
+/// A running guest; killed and reaped when dropped.
+pub(crate) struct GuestProcess {
+    child: Child,
+    qmp: Qmp,
+    channel: File,
+    read_bytes: u64,
+    rest: Vec<u8>,
+    console: File,
+    errors: File,
+    // QEMU opens them by their path in this process.
+    _inputs: [File; 2],
+}
+
+/// A file without a name.
+fn memory_file(name: &str, content: &[u8]) -> io::Result<File> {
+    let file = File::from(memfd_create(name, MemfdFlags::CLOEXEC)?);
+    file.write_all_at(content, 0)?;
+    Ok(file)
+}
+
+impl GuestProcess {
+    /// Starts QEMU; it dies with the calling thread.
+    ///
+    /// # Errors
+    /// When it cannot be started or ends at once, with what it said.
+    pub(crate) fn start(launch: &Launch<'_>) -> io::Result<Self> {
+        let setup = memory_file("setup", &serde_json::to_vec(launch.setup)?)?;
+        let cell = memory_file("cell", launch.cell)?;
+        let channel = memory_file("channel", &[])?;
+        let console = memory_file("console", &[])?;
+        let errors = memory_file("errors", &[])?;
+        let machine: &MachineSpec = &launch.setup.machine;
+        let mut command = Command::new(&launch.qemu.program);
+        command.args(machine_arguments(machine, launch.console));
+        command.args(file_arguments(
+            machine,
+            &Files {
+                kernel: launch.kernel,
+                initramfs: launch.initramfs,
+                memory: launch.memory,
+                memory_shared: launch.start == Start::Boot,
+                setup: &setup,
+                cell: &cell,
+                channel: &channel,
+            },
+        ));
+        let terminal = format!("file,id=console,path={}", path_of(&console));
+        command.args(["-chardev", &terminal, "-qmp", "stdio"]);
+        if launch.start == Start::Restore {
+            command.args(["-incoming", "defer"]);
+        }
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(errors.try_clone()?);
+        let mut child = spawn_bound(&mut command)?;
+        match Qmp::connect(&mut child) {
+            Ok(qmp) => Ok(Self {
+                child,
+                qmp,
+                channel,
+                read_bytes: 0,
+                rest: Vec::new(),
+                console,
+                errors,
+                _inputs: [setup, cell],
+            }),
+            Err(error) => {
+                let _ = signal(child.id(), signals::KILL);
+                let exit = child.wait()?;
+                let said = text_of(&errors);
+                let why = if said.is_empty() { format!("{error}; {exit}") } else { said };
+                Err(io::Error::other(format!("QEMU: {why}")))
+            }
+        }
+    }
+
+    /// What QEMU tells next.
+    pub(crate) fn event(&mut self, patience: Duration) -> io::Result<Event> {
+        self.qmp.event(patience)
+    }
+
+    /// What the guest has written since the last call, in whole lines.
+    pub(crate) fn said(&mut self) -> io::Result<Vec<Said>> {
+        let mut bytes = [0; 65536];
+        loop {
+            let count = self.channel.read_at(&mut bytes, self.read_bytes)?;
+            if count == 0 {
+                break;
+            }
+            self.read_bytes += count as u64;
+            self.rest.extend_from_slice(&bytes[..count]);
+        }
+        let Some(last) = self.rest.iter().rposition(|byte| *byte == b'\n') else {
+            return Ok(Vec::new());
+        };
+        let rest = self.rest.split_off(last + 1);
+        let whole = std::mem::replace(&mut self.rest, rest);
+        let lines = whole.split_inclusive(|byte| *byte == b'\n');
+        Ok(lines
+            .filter_map(|line| match line.first() {
+                Some(&NOTICE) => Notice::decode(line).map(Said::Notice),
+                _ => Some(Said::Run(line.to_vec())),
+            })
+            .collect())
+    }
+
+    /// Saves a paused guest's devices; its memory is in its file.
+    pub(crate) fn save(&mut self, devices: &File) -> io::Result<()> {
+        self.skip_memory()?;
+        let uri = format!("exec:cat > {}", path_of(devices));
+        self.qmp.command("migrate", json!({ "uri": uri }))?;
+        self.await_migration("save the guest")
+    }
+
+    /// Restores a guest's devices and lets it go on.
+    pub(crate) fn restore(&mut self, devices: &File) -> io::Result<()> {
+        self.skip_memory()?;
+        let uri = format!("exec:cat {}", path_of(devices));
+        self.qmp.command("migrate-incoming", json!({ "uri": uri }))?;
+        self.await_migration("restore the guest")?;
+        self.qmp.command("cont", json!({})).map(drop)
+    }
+
+    /// Memory that is a file is not part of what is saved.
+    fn skip_memory(&mut self) -> io::Result<()> {
+        let capabilities = json!([{ "capability": "x-ignore-shared", "state": true }]);
+        let arguments = json!({ "capabilities": capabilities });
+        self.qmp.command("migrate-set-capabilities", arguments).map(drop)
+    }
+
+    fn await_migration(&mut self, step: &str) -> io::Result<()> {
+        let until = Instant::now() + MIGRATION;
+        loop {
+            let state = self.qmp.command("query-migrate", json!({}))?;
+            match state["status"].as_str() {
+                Some("completed") => return Ok(()),
+                Some("failed" | "cancelled") => {
+                    return Err(io::Error::other(format!("{step}: {}", text_of(&self.errors))));
+                }
+                _ if Instant::now() > until => {
+                    return Err(io::Error::other(format!("{step}: it takes too long")));
+                }
+                _ => std::thread::sleep(Duration::from_millis(1)),
+            }
+        }
+    }
+
+    /// Ends QEMU and says how it came to its end, with the last words of guest and QEMU.
+    pub(crate) fn autopsy(&mut self, how: &str) -> String {
+        let _ = signal(self.child.id(), signals::KILL);
+        let exit = self.child.wait().map_or_else(|error| error.to_string(), |exit| exit.to_string());
+        let console = self.console();
+        let panic = console.lines().find_map(|line| {
+            line.find("Kernel panic").map(|start| line[start..].trim().to_owned())
+        });
+        let errors = text_of(&self.errors);
+        match (panic, errors.is_empty()) {
+            (Some(panic), _) => format!("the guest's kernel died: {panic}"),
+            (None, false) => format!("{how}: {errors}"),
+            (None, true) => {
+                let last = console.lines().last().unwrap_or("nothing").trim().to_owned();
+                format!("{how} ({exit}); the last line of its console: {last}")
+            }
+        }
+    }
+
+    /// What the guest printed on its console.
+    pub(crate) fn console(&self) -> String {
+        text_of(&self.console)
+    }
+}
+
+impl Drop for GuestProcess {
+    fn drop(&mut self) {
+        let _ = signal(self.child.id(), signals::KILL);
+        let _ = self.child.wait();
+    }
+}
+
+/// The end of a file as text.
+fn text_of(file: &File) -> String {
+    let size_bytes = file.metadata().map_or(0, |facts| facts.len());
+    let mut bytes = Vec::new();
+    let mut part = [0; CONSOLE_TAIL_BYTES];
+    while let Ok(count @ 1..) = file.read_at(&mut part, bytes.len() as u64) {
+        bytes.extend_from_slice(&part[..count]);
+        if bytes.len() as u64 >= size_bytes {
+            break;
+        }
+    }
+    String::from_utf8_lossy(&bytes).trim().to_owned()
+}

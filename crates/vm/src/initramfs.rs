@@ -1,0 +1,118 @@
+//! The guest's root as a cpio archive: this program, its modules, nothing else.
+
+use guest::{MODULES_DIR, PROGRAM};
+
+/// Magic number of the "newc" format (`Documentation/driver-api/early-userspace/
+/// buffer-format.rst`).
+const MAGIC: &str = "070701";
+/// Name of the entry after which the archive ends.
+const TRAILER: &str = "TRAILER!!!";
+const DIRECTORY: u32 = 0o040_755;
+const EXECUTABLE: u32 = 0o100_755;
+const CHARACTER_DEVICE: u32 = 0o020_600;
+
+/// A file of the guest's root.
+pub(crate) struct RootFile<'a> {
+    /// Its absolute path.
+    pub(crate) path: &'a str,
+    pub(crate) bytes: &'a [u8],
+}
+
+/// The archive, not compressed: the guest would pay for that in its own time.
+pub(crate) fn archive(
+    program: &[u8],
+    modules: &[(String, Vec<u8>)],
+    extra: &[RootFile<'_>],
+) -> Vec<u8> {
+    let mut made = Archive { bytes: Vec::new(), next_inode: 1 };
+    for directory in ["dev", "proc", "sys", "run", "work", "bin", &MODULES_DIR[1..]] {
+        made.entry(directory, DIRECTORY, (0, 0), &[]);
+    }
+    // The kernel opens it as the first process's standard streams before anything is mounted.
+    made.entry("dev/console", CHARACTER_DEVICE, (5, 1), &[]);
+    made.entry(&PROGRAM[1..], EXECUTABLE, (0, 0), program);
+    for (name, bytes) in modules {
+        made.entry(&format!("{}/{name}", &MODULES_DIR[1..]), EXECUTABLE, (0, 0), bytes);
+    }
+    for file in extra {
+        made.entry(file.path.trim_start_matches('/'), EXECUTABLE, (0, 0), file.bytes);
+    }
+    made.entry(TRAILER, 0, (0, 0), &[]);
+    made.bytes
+}
+
+struct Archive {
+    bytes: Vec<u8>,
+    next_inode: u32,
+}
+
+impl Archive {
+    /// Adds an entry; owner, times and device numbers are the same everywhere.
+    fn entry(&mut self, name: &str, mode: u32, device: (u32, u32), content: &[u8]) {
+        let name_size = name.len() as u32 + 1;
+        let links = if mode == DIRECTORY { 2 } else { 1 };
+        // inode, mode, uid, gid, links, mtime, size, device of the archive, device, name, check
+        let fields = [
+            self.next_inode,
+            mode,
+            0,
+            0,
+            links,
+            0,
+            content.len() as u32,
+            0,
+            0,
+            device.0,
+            device.1,
+            name_size,
+            0,
+        ];
+        self.next_inode += 1;
+        self.bytes.extend(MAGIC.as_bytes());
+        for field in fields {
+            self.bytes.extend(format!("{field:08X}").as_bytes());
+        }
+        self.bytes.extend(name.as_bytes());
+        self.bytes.push(0);
+        self.pad();
+        self.bytes.extend(content);
+        self.pad();
+    }
+
+    /// Names and contents begin at multiples of four.
+    fn pad(&mut self) {
+        self.bytes.resize(self.bytes.len().next_multiple_of(4), 0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_archive_is_aligned_and_ends() {
+        let extra = [RootFile { path: "/bin/sh", bytes: b"odd" }];
+        let modules = [("a.ko".to_owned(), b"module".to_vec())];
+        let bytes = archive(b"program", &modules, &extra);
+        assert_eq!(bytes.len() % 4, 0);
+        let text = String::from_utf8_lossy(&bytes);
+        let at = |name: &str| text.find(name).unwrap_or_else(|| panic!("{name} is missing"));
+        assert!(at("thrashlab") < at("modules/a.ko") && at("bin/sh") < at(TRAILER));
+        // Every header begins at a multiple of four, right behind the last content.
+        let mut offset = 0;
+        let mut names = Vec::new();
+        while offset < bytes.len() {
+            assert_eq!(&bytes[offset..offset + 6], MAGIC.as_bytes());
+            let field = |index: usize| {
+                let start = offset + 6 + 8 * index;
+                u32::from_str_radix(&text[start..start + 8], 16).unwrap() as usize
+            };
+            let (size, name_size) = (field(6), field(11));
+            names.push(text[offset + 110..offset + 110 + name_size - 1].to_owned());
+            offset = (offset + 110 + name_size).next_multiple_of(4);
+            offset = (offset + size).next_multiple_of(4);
+        }
+        assert_eq!(names.last().map(String::as_str), Some(TRAILER));
+        assert_eq!(names.len(), 7 + 1 + 1 + 1 + 1 + 1);
+    }
+}

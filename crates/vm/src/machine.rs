@@ -1,0 +1,317 @@
+//! Machines by name: descriptions that ship, descriptions of users (TOML), and single settings on
+//! top of them (`mem=96M,disk.delay=8ms`). All are the same keys.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use model::units::{parse_duration_ns, parse_size_bytes};
+use model::{Accel, DiskSpec, MachineSpec, SandboxSpec};
+
+/// The machines that ship: name and description.
+pub const NAMED: [(&str, &str); 3] = [
+    ("p2-350", include_str!("../machines/p2-350.toml")),
+    ("small-cloud", include_str!("../machines/small-cloud.toml")),
+    ("micro", include_str!("../machines/micro.toml")),
+];
+/// The machine that is taken if none is named.
+pub const DEFAULT: &str = "p2-350";
+/// How the name of a user's description ends.
+const SUFFIX: &str = ".toml";
+/// Smallest memory for programs, in bytes.
+const SMALLEST_MEMORY_BYTES: u64 = 16 << 20;
+/// Smallest part of the disk for files, in bytes.
+const SMALLEST_FILES_BYTES: u64 = 16 << 20;
+/// Slowest machine: 2^10 ns an instruction, which is QEMU's own limit.
+const LARGEST_SHIFT: u8 = 10;
+
+/// What the settings of `vm:…` ask for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct VmRequest {
+    /// The machine.
+    pub machine: MachineSpec,
+    /// The kernel as named; `None` = whatever is at hand.
+    pub kernel: Option<String>,
+    /// A sandbox inside the guest.
+    pub sandbox: Option<SandboxSpec>,
+}
+
+/// Reads settings such as `machine=p2-350,kernel=deb:NAME,mem=128M,sandbox.mem=64M`.
+///
+/// # Errors
+/// What is wrong with which setting, and what there is.
+pub fn parse_request(settings: &str) -> Result<VmRequest, String> {
+    let pairs = pairs(settings)?;
+    let last = |wanted: &str| pairs.iter().rev().find(|(name, _)| *name == wanted);
+    let name = last("machine").map_or(DEFAULT, |(_, value)| value);
+    let mut request = VmRequest {
+        machine: load(name)?,
+        kernel: last("kernel").map(|(_, value)| value.clone()),
+        sandbox: None,
+    };
+    for (name, value) in &pairs {
+        match (*name, name.strip_prefix("sandbox.")) {
+            ("machine" | "kernel", _) => {}
+            (_, Some(limit)) => set_limit(&mut request.sandbox, limit, value)?,
+            (name, None) => set(&mut request.machine, name, value)?,
+        }
+    }
+    check(&request.machine)?;
+    if request.sandbox.as_ref().is_some_and(|sandbox| sandbox.memory_bytes == 0) {
+        return Err("a sandbox in the guest needs its memory: sandbox.mem=SIZE".to_owned());
+    }
+    Ok(request)
+}
+
+/// Names with their values. A piece without `=` belongs to the value before it: the files of a
+/// kernel are separated by commas too.
+fn pairs(settings: &str) -> Result<Vec<(&str, String)>, String> {
+    let mut pairs: Vec<(&str, String)> = Vec::new();
+    for setting in settings.split(',').filter(|setting| !setting.is_empty()) {
+        match (setting.split_once('='), pairs.last_mut()) {
+            (Some((name, value)), _) => pairs.push((name, value.to_owned())),
+            (None, Some((_, value))) => *value += &format!(",{setting}"),
+            (None, None) => return Err(format!("{setting:?} is not NAME=VALUE")),
+        }
+    }
+    Ok(pairs)
+}
+
+/// A machine by its name, or from the TOML file of this path.
+///
+/// # Errors
+/// When there is no such machine, or its description cannot be read, with the place.
+pub fn load(name: &str) -> Result<MachineSpec, String> {
+    if let Some((_, text)) = NAMED.iter().find(|(known, _)| *known == name) {
+        return parse(name, text);
+    }
+    if !name.ends_with(SUFFIX) {
+        let names: Vec<&str> = NAMED.iter().map(|(known, _)| *known).collect();
+        return Err(format!(
+            "no machine is named {name:?}; there are {}, or the path of a description (*{SUFFIX})",
+            names.join(", ")
+        ));
+    }
+    let text = fs::read_to_string(name).map_err(|error| format!("{name}: {error}"))?;
+    let stem = Path::new(name).file_stem().unwrap_or_default().to_string_lossy();
+    parse(&stem, &text).map_err(|why| format!("{name}: {why}"))
+}
+
+/// Reads a description.
+///
+/// # Errors
+/// With the place for bad TOML, with the key for a bad value.
+pub fn parse(name: &str, text: &str) -> Result<MachineSpec, String> {
+    let table: toml::Table = text.parse().map_err(|error: toml::de::Error| error.to_string())?;
+    let mut machine = MachineSpec {
+        name: name.to_owned(),
+        accel: Accel::Tcg,
+        memory_bytes: 0,
+        kernel_memory_bytes: 0,
+        icount_shift: 3,
+        disk: DiskSpec {
+            size_bytes: 0,
+            read_delay_ns: 0,
+            write_delay_ns: 0,
+            spindle_bytes_per_s: None,
+        },
+        swap_bytes: 0,
+        cmdline: String::new(),
+        sysctls: BTreeMap::new(),
+        thp: None,
+        lru_gen: None,
+        zswap: None,
+    };
+    let mut pairs = Vec::new();
+    flatten("", &table, &mut pairs)?;
+    for (key, value) in &pairs {
+        set(&mut machine, key, value)?;
+    }
+    for needed in ["mem", "kernel_mem", "disk.size"] {
+        if !pairs.iter().any(|(key, _)| key == needed) {
+            return Err(format!("a machine needs {needed}"));
+        }
+    }
+    check(&machine)?;
+    Ok(machine)
+}
+
+/// The values of a table under their dotted names.
+fn flatten(
+    prefix: &str,
+    table: &toml::Table,
+    pairs: &mut Vec<(String, String)>,
+) -> Result<(), String> {
+    for (key, value) in table {
+        let name = format!("{prefix}{key}");
+        match value {
+            toml::Value::Table(inner) => flatten(&format!("{name}."), inner, pairs)?,
+            toml::Value::String(text) => pairs.push((name, text.clone())),
+            toml::Value::Integer(number) => pairs.push((name, number.to_string())),
+            toml::Value::Boolean(on) => pairs.push((name, on.to_string())),
+            _ => return Err(format!("{name} is neither text, whole number nor true/false")),
+        }
+    }
+    Ok(())
+}
+
+/// Sets one key of a machine.
+fn set(machine: &mut MachineSpec, key: &str, value: &str) -> Result<(), String> {
+    let failed = |why: &dyn std::fmt::Display| format!("{key}: {why}");
+    let size = || parse_size_bytes(value).map_err(|error| failed(&error));
+    let time = || parse_duration_ns(value).map_err(|error| failed(&error));
+    match key {
+        "accel" => {
+            machine.accel = match value {
+                "tcg" => Accel::Tcg,
+                "kvm" => Accel::Kvm,
+                _ => return Err(failed(&"there are tcg (deterministic) and kvm")),
+            }
+        }
+        "mem" => machine.memory_bytes = size()?,
+        "kernel_mem" => machine.kernel_memory_bytes = size()?,
+        "shift" => {
+            let shift = value.parse().ok().filter(|shift| *shift <= LARGEST_SHIFT);
+            machine.icount_shift =
+                shift.ok_or_else(|| failed(&format!("a number from 0 to {LARGEST_SHIFT}")))?;
+        }
+        "swap" => machine.swap_bytes = size()?,
+        "disk.size" => machine.disk.size_bytes = size()?,
+        "disk.delay" => {
+            machine.disk.read_delay_ns = time()?;
+            machine.disk.write_delay_ns = time()?;
+        }
+        "disk.read_delay" => machine.disk.read_delay_ns = time()?,
+        "disk.write_delay" => machine.disk.write_delay_ns = time()?,
+        "disk.rate" => machine.disk.spindle_bytes_per_s = Some(size()?).filter(|rate| *rate > 0),
+        "cmdline" => machine.cmdline = value.to_owned(),
+        "thp" => match value {
+            "always" | "madvise" | "never" => machine.thp = Some(value.to_owned()),
+            _ => return Err(failed(&"there are always, madvise and never")),
+        },
+        "lru_gen" => machine.lru_gen = Some(switch(value).map_err(|why| failed(&why))?),
+        "zswap" => machine.zswap = Some(switch(value).map_err(|why| failed(&why))?),
+        _ => match key.strip_prefix("sysctl.") {
+            Some(name) if name.split('.').all(|part| !part.is_empty() && !part.contains('/')) => {
+                machine.sysctls.insert(name.to_owned(), value.to_owned());
+            }
+            _ => return Err(format!("a machine has no setting {key:?}; see docs/vm.md")),
+        },
+    }
+    Ok(())
+}
+
+fn switch(value: &str) -> Result<bool, &'static str> {
+    match value {
+        "on" | "true" | "1" => Ok(true),
+        "off" | "false" | "0" => Ok(false),
+        _ => Err("on or off"),
+    }
+}
+
+fn set_limit(sandbox: &mut Option<SandboxSpec>, key: &str, value: &str) -> Result<(), String> {
+    let failed = |why: &dyn std::fmt::Display| format!("sandbox.{key}: {why}");
+    let sandbox = sandbox.get_or_insert(SandboxSpec {
+        memory_bytes: 0,
+        cpus_milli: None,
+        processes: None,
+    });
+    match key {
+        "mem" => {
+            sandbox.memory_bytes = parse_size_bytes(value).map_err(|error| failed(&error))?;
+        }
+        "cpus" => {
+            let cpus = value.parse::<f64>().ok().filter(|cpus| (0.05..=1.0).contains(cpus));
+            let cpus = cpus.ok_or_else(|| failed(&"a number from 0.05 to 1 (one virtual CPU)"))?;
+            sandbox.cpus_milli = Some((cpus * 1000.0).round() as u64);
+        }
+        "pids" => {
+            let count = value.parse().ok().filter(|count| *count >= 8);
+            sandbox.processes = Some(count.ok_or_else(|| failed(&"a number of at least 8"))?);
+        }
+        _ => return Err(format!("a sandbox has no setting {key:?}; it has mem, cpus and pids")),
+    }
+    Ok(())
+}
+
+/// What fits together.
+fn check(machine: &MachineSpec) -> Result<(), String> {
+    let disk = &machine.disk;
+    if machine.memory_bytes < SMALLEST_MEMORY_BYTES {
+        return Err("mem: a machine has at least 16M".to_owned());
+    }
+    if disk.size_bytes < machine.swap_bytes.saturating_add(SMALLEST_FILES_BYTES) {
+        return Err("disk.size: the disk holds the swap area and at least 16M of files".to_owned());
+    }
+    if disk.read_delay_ns != disk.write_delay_ns {
+        if disk.spindle_bytes_per_s.is_some() {
+            return Err("disk.rate: a disk with a rate has one delay, disk.delay".to_owned());
+        }
+        if [disk.read_delay_ns, disk.write_delay_ns].iter().any(|delay| delay % 1_000_000 != 0) {
+            return Err("disk.read_delay, disk.write_delay: whole milliseconds, where they are \
+                        not the same"
+                .to_owned());
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn every_machine_that_ships_is_sound() {
+        for (name, _) in NAMED {
+            let machine = load(name).unwrap();
+            assert_eq!(machine.name, name);
+            assert!(machine.is_deterministic());
+        }
+    }
+
+    #[test]
+    fn settings_change_a_machine() {
+        let request = parse_request(
+            "machine=p2-350,kernel=deb:x,mem=128M,disk.rate=0,disk.read_delay=1ms,thp=never,\
+             disk.write_delay=4ms,lru_gen=on,sysctl.vm.swappiness=10,sandbox.mem=64M",
+        )
+        .unwrap();
+        assert_eq!(request.machine.memory_bytes, 128 << 20);
+        assert_eq!(request.machine.disk.spindle_bytes_per_s, None);
+        assert_eq!(request.machine.disk.write_delay_ns, 4_000_000);
+        assert_eq!(request.machine.lru_gen, Some(true));
+        assert_eq!(request.machine.sysctls["vm.swappiness"], "10");
+        assert_eq!(request.kernel.as_deref(), Some("deb:x"));
+        assert_eq!(request.sandbox.unwrap().memory_bytes, 64 << 20);
+    }
+
+    #[test]
+    fn bad_settings_are_refused_by_name() {
+        for (bad, why) in [
+            ("machine=pdp11", "p2-350"),
+            ("mem=1M", "at least 16M"),
+            ("swap=8G", "disk.size"),
+            ("speed=9", "no setting \"speed\""),
+            ("disk.read_delay=1ms", "one delay"),
+            ("sysctl.../x=1", "no setting"),
+            ("sandbox.cpus=0.5", "sandbox.mem"),
+            ("shift=11", "from 0 to 10"),
+            ("mem", "NAME=VALUE"),
+        ] {
+            let found = parse_request(bad).unwrap_err();
+            assert!(found.contains(why), "{bad}: {found}");
+        }
+        assert!(parse("x", "mem = 1.5").unwrap_err().contains("mem is neither"));
+        assert!(parse("x", "mem = ").unwrap_err().contains("line 1"));
+        assert!(parse("x", "mem = \"64M\"").unwrap_err().contains("needs kernel_mem"));
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_read_or_refused(text in ".{0,80}") {
+            let _ = parse_request(&text);
+            let _ = parse("x", &text);
+        }
+    }
+}

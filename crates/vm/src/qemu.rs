@@ -1,0 +1,208 @@
+//! QEMU: where it is, which one it is, and the command line of a machine.
+
+use std::env;
+use std::fs::File;
+use std::os::fd::AsRawFd;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use guest::{CELL_FILE, CHANNEL_PORT, COMMAND, EXIT_PORT, PAUSE_PORT, PROGRAM, SETUP_FILE};
+use model::{Accel, MachineSpec};
+
+/// The emulator of this architecture.
+pub(crate) const EMULATOR: &str = "qemu-system-x86_64";
+/// Kernel arguments of every guest. Randomness comes from the seed alone; crypto self-tests would
+/// take half of the boot; pressure and delay accounting are on.
+const CMDLINE: &str = "console=ttyS0 panic=-1 tsc=reliable nokaslr random.trust_cpu=off \
+                       random.trust_bootloader=off cryptomgr.notests psi=1 delayacct \
+                       cgroup_no_v1=all";
+
+/// A QEMU that can be used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Qemu {
+    /// The program.
+    pub program: PathBuf,
+    /// The first line of its `--version`.
+    pub version: String,
+}
+
+/// Why there is no QEMU.
+#[derive(Debug, thiserror::Error)]
+pub enum QemuError {
+    /// It is not installed.
+    #[error(
+        "{EMULATOR} is not installed; install it with: {}apt-get install --no-install-recommends \
+         qemu-system-x86 (Fedora: dnf install qemu-system-x86-core)",
+        if rustix::process::geteuid().is_root() { "" } else { "sudo " }
+    )]
+    Missing,
+    /// It does not run.
+    #[error("{program} does not run: {reason}")]
+    Broken {
+        /// The program.
+        program: PathBuf,
+        /// What it said.
+        reason: String,
+    },
+    /// This architecture has no deterministic machine yet.
+    #[error(
+        "the deterministic machine needs an x86-64 build of thrashlab: its guest talks to QEMU \
+         through I/O ports, which other architectures do not have"
+    )]
+    Architecture,
+}
+
+impl Qemu {
+    /// Finds it in `$PATH`.
+    ///
+    /// # Errors
+    /// With the command that installs it.
+    pub fn find() -> Result<Self, QemuError> {
+        if !cfg!(target_arch = "x86_64") {
+            return Err(QemuError::Architecture);
+        }
+        let path = env::var_os("PATH").unwrap_or_default();
+        let program = env::split_paths(&path)
+            .map(|dir| dir.join(EMULATOR))
+            .find(|program| program.is_file())
+            .ok_or(QemuError::Missing)?;
+        let broken =
+            |reason: String| QemuError::Broken { program: program.clone(), reason };
+        let output = Command::new(&program)
+            .arg("--version")
+            .stdin(Stdio::null())
+            .output()
+            .map_err(|error| broken(error.to_string()))?;
+        let said = String::from_utf8_lossy(&output.stdout);
+        let version = said.lines().next().unwrap_or_default().trim().to_owned();
+        if !output.status.success() || version.is_empty() {
+            return Err(broken(String::from_utf8_lossy(&output.stderr).trim().to_owned()));
+        }
+        Ok(Self { program, version })
+    }
+}
+
+/// What the kernel is told to print on the console.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Console {
+    /// Panics and the like.
+    Quiet,
+    /// Everything.
+    Talkative,
+}
+
+/// The arguments that make the machine what it is: equal arguments, equal machines.
+pub(crate) fn machine_arguments(machine: &MachineSpec, console: Console) -> Vec<String> {
+    let mut arguments: Vec<String> = match machine.accel {
+        Accel::Tcg => vec![
+            "-accel".into(),
+            "tcg".into(),
+            "-icount".into(),
+            format!("shift={},sleep=off", machine.icount_shift),
+            "-cpu".into(),
+            "qemu64".into(),
+        ],
+        Accel::Kvm => ["-accel", "kvm", "-cpu", "host"].map(String::from).to_vec(),
+    };
+    let fixed = [
+        "-rtc",
+        "base=2020-01-01,clock=vm",
+        "-seed",
+        "1",
+        "-smp",
+        "1",
+        "-no-user-config",
+        "-nodefaults",
+        "-display",
+        "none",
+        "-no-reboot",
+        "-action",
+        "panic=pause",
+        "-machine",
+        "pc,memory-backend=ram",
+        "-device",
+        &format!("pvpanic,ioport={PAUSE_PORT}"),
+        "-device",
+        &format!("isa-debugcon,iobase={CHANNEL_PORT:#x},chardev=channel"),
+        "-device",
+        &format!("isa-debug-exit,iobase={EXIT_PORT:#x},iosize=0x04"),
+        "-serial",
+        "chardev:console",
+        "-m",
+        &format!("{}B", machine.ram_bytes()),
+        "-append",
+        &command_line(machine, console),
+    ];
+    arguments.extend(fixed.map(String::from));
+    arguments
+}
+
+/// The kernel's command line.
+fn command_line(machine: &MachineSpec, console: Console) -> String {
+    let level = match console {
+        Console::Quiet => "quiet",
+        Console::Talkative => "loglevel=7",
+    };
+    let own = &machine.cmdline;
+    let space = if own.is_empty() { "" } else { " " };
+    format!("{CMDLINE} {level}{space}{own} rdinit={PROGRAM} -- {COMMAND}")
+}
+
+/// The files of a machine that is started.
+pub(crate) struct Files<'a> {
+    pub(crate) kernel: &'a Path,
+    pub(crate) initramfs: &'a Path,
+    /// The guest's memory, and whether what it writes reaches the file.
+    pub(crate) memory: &'a Path,
+    pub(crate) memory_shared: bool,
+    pub(crate) setup: &'a File,
+    pub(crate) cell: &'a File,
+    pub(crate) channel: &'a File,
+}
+
+/// Another process's way to an open file of this one.
+pub(crate) fn path_of(file: &File) -> String {
+    format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd())
+}
+
+/// The arguments that say where things are on this host. A comma in a path is doubled, as QEMU
+/// wants it.
+pub(crate) fn file_arguments(machine: &MachineSpec, files: &Files<'_>) -> Vec<String> {
+    let quoted = |path: &Path| path.display().to_string().replace(',', ",,");
+    let share = if files.memory_shared { "on" } else { "off" };
+    vec![
+        "-object".into(),
+        format!(
+            "memory-backend-file,id=ram,size={}B,mem-path={},share={share}",
+            machine.ram_bytes(),
+            quoted(files.memory)
+        ),
+        "-kernel".into(),
+        files.kernel.display().to_string(),
+        "-initrd".into(),
+        files.initramfs.display().to_string(),
+        "-fw_cfg".into(),
+        format!("name={SETUP_FILE},file={}", path_of(files.setup)),
+        "-fw_cfg".into(),
+        format!("name={CELL_FILE},file={}", path_of(files.cell)),
+        "-chardev".into(),
+        format!("file,id=channel,path={}", path_of(files.channel)),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn virtual_time_belongs_to_the_deterministic_machine_only() {
+        let mut machine = crate::machine::load("p2-350").unwrap();
+        machine.cmdline = "mitigations=off".to_owned();
+        let deterministic = machine_arguments(&machine, Console::Quiet).join(" ");
+        assert!(deterministic.contains("-icount shift=3,sleep=off"), "{deterministic}");
+        assert!(deterministic.contains("quiet mitigations=off rdinit=/thrashlab -- __guest"));
+        machine.accel = Accel::Kvm;
+        let fast = machine_arguments(&machine, Console::Quiet).join(" ");
+        assert!(fast.contains("-accel kvm") && !fast.contains("icount"), "{fast}");
+    }
+}

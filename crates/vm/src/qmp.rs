@@ -1,0 +1,128 @@
+//! QEMU's monitor (QMP, `docs/interop/qmp-spec.rst` of QEMU) over its standard streams.
+
+use std::collections::VecDeque;
+use std::io::{self, Read, Write};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::process::{Child, ChildStdin, ChildStdout};
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use serde_json::{Value, json};
+
+/// Longest wait for the answer to a command.
+const ANSWER: Duration = Duration::from_secs(60);
+
+/// A connection; it ends with QEMU.
+pub(crate) struct Qmp {
+    input: ChildStdin,
+    output: ChildStdout,
+    rest: Vec<u8>,
+    messages: VecDeque<Value>,
+    closed: bool,
+}
+
+impl Qmp {
+    /// Takes the streams of a QEMU that was started with `-qmp stdio`, and shakes hands.
+    ///
+    /// # Errors
+    /// When QEMU ends instead.
+    pub(crate) fn connect(child: &mut Child) -> io::Result<Self> {
+        let lost = || io::Error::other("QEMU was started without its streams");
+        let input = child.stdin.take().ok_or_else(lost)?;
+        let output = child.stdout.take().ok_or_else(lost)?;
+        let mut qmp =
+            Self { input, output, rest: Vec::new(), messages: VecDeque::new(), closed: false };
+        qmp.command("qmp_capabilities", json!({}))?;
+        Ok(qmp)
+    }
+
+    /// Gives a command and waits for its answer; events that come in between are kept.
+    ///
+    /// # Errors
+    /// When QEMU refuses, ends, or does not answer.
+    pub(crate) fn command(&mut self, name: &str, arguments: Value) -> io::Result<Value> {
+        let failed = |why: &dyn std::fmt::Display| io::Error::other(format!("{name}: {why}"));
+        let text = json!({ "execute": name, "arguments": arguments }).to_string();
+        self.input.write_all(text.as_bytes()).map_err(|error| failed(&error))?;
+        let until = Instant::now() + ANSWER;
+        let mut seen = 0;
+        loop {
+            while let Some(message) = self.messages.get(seen) {
+                if let Some(error) = message.get("error") {
+                    return Err(failed(&error["desc"].as_str().unwrap_or("refused")));
+                }
+                if message.get("return").is_some() {
+                    let answer = self.messages.remove(seen).unwrap_or_default();
+                    return Ok(answer["return"].clone());
+                }
+                seen += 1;
+            }
+            if self.closed {
+                return Err(failed(&"QEMU ended"));
+            }
+            if Instant::now() > until {
+                return Err(failed(&"QEMU does not answer"));
+            }
+            self.fill(Duration::from_millis(100))?;
+        }
+    }
+
+    /// The next event, waiting no longer than `patience`.
+    ///
+    /// # Errors
+    /// When the stream breaks.
+    pub(crate) fn event(&mut self, patience: Duration) -> io::Result<Event> {
+        if self.messages.is_empty() && !self.closed {
+            self.fill(patience)?;
+        }
+        Ok(match self.messages.pop_front() {
+            Some(message) => match message.get("event").and_then(Value::as_str) {
+                Some("GUEST_PANICKED") => Event::Paused,
+                _ => Event::Other,
+            },
+            None if self.closed => Event::Ended,
+            None => Event::Nothing,
+        })
+    }
+
+    /// Reads what is there, or comes within `patience`.
+    fn fill(&mut self, patience: Duration) -> io::Result<()> {
+        let timeout = Timespec {
+            tv_sec: patience.as_secs() as i64,
+            tv_nsec: i64::from(patience.subsec_nanos()) as _,
+        };
+        let mut fds = [PollFd::from_borrowed_fd(self.fd(), PollFlags::IN)];
+        match poll(&mut fds, Some(&timeout)) {
+            Ok(0) | Err(rustix::io::Errno::INTR) => return Ok(()),
+            Ok(_) => {}
+            Err(error) => return Err(error.into()),
+        }
+        let mut bytes = [0; 4096];
+        let count = self.output.read(&mut bytes)?;
+        self.closed = count == 0;
+        self.rest.extend_from_slice(&bytes[..count]);
+        while let Some(end) = self.rest.iter().position(|byte| *byte == b'\n') {
+            let line: Vec<u8> = self.rest.drain(..=end).collect();
+            // The greeting and whatever else is no JSON of ours is passed over.
+            self.messages.extend(serde_json::from_slice::<Value>(&line));
+        }
+        Ok(())
+    }
+
+    fn fd(&self) -> BorrowedFd<'_> {
+        self.output.as_fd()
+    }
+}
+
+/// What QEMU tells by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Event {
+    /// The guest paused the machine.
+    Paused,
+    /// Something that nobody here waits for.
+    Other,
+    /// Nothing came in time.
+    Nothing,
+    /// QEMU ended.
+    Ended,
+}

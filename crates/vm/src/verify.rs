@@ -1,0 +1,97 @@
+//! Whether two runs are the same bytes, and where they first differ.
+
+use model::Line;
+
+/// What came of comparing runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// The same bytes.
+    Same,
+    /// Not the same.
+    Differs(Difference),
+}
+
+/// Where two runs first differ.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Difference {
+    /// Number of the line, from 1.
+    pub line: usize,
+    /// What the line is in the first run: its kind, and its moment.
+    pub event: String,
+    /// Offset in the line of the first byte that differs, from 0.
+    pub byte: usize,
+    /// The bytes around it, of both.
+    pub around: (String, String),
+}
+
+/// Bytes shown on each side of a difference.
+const AROUND_BYTES: usize = 40;
+
+/// Compares two run files.
+#[must_use]
+pub fn compare(first: &[u8], second: &[u8]) -> Verdict {
+    if first == second {
+        return Verdict::Same;
+    }
+    let mut theirs = second.split_inclusive(|byte| *byte == b'\n');
+    let mut number = 0;
+    for ours in first.split_inclusive(|byte| *byte == b'\n') {
+        number += 1;
+        let other = theirs.next().unwrap_or_default();
+        if ours != other {
+            return Verdict::Differs(difference(number, ours, other));
+        }
+    }
+    Verdict::Differs(difference(number + 1, &[], theirs.next().unwrap_or_default()))
+}
+
+fn difference(line: usize, ours: &[u8], other: &[u8]) -> Difference {
+    let byte = ours.iter().zip(other).take_while(|(a, b)| a == b).count();
+    let around = |bytes: &[u8]| {
+        let from = byte.saturating_sub(AROUND_BYTES).min(bytes.len());
+        let to = (byte + AROUND_BYTES).min(bytes.len());
+        String::from_utf8_lossy(&bytes[from..to]).trim_end().to_owned()
+    };
+    let text = String::from_utf8_lossy(if ours.is_empty() { other } else { ours });
+    let event = match Line::parse(text.trim_end()) {
+        Ok(Line::Header(_)) => "the header".to_owned(),
+        Ok(Line::Sample(sample)) => format!("sample {} at {} ns", sample.index, sample.at_ns),
+        Ok(read) => match read.at_ns() {
+            Some(at_ns) => format!("a line at {at_ns} ns"),
+            None => "a line without a moment".to_owned(),
+        },
+        Err(_) => "a line that is cut off".to_owned(),
+    };
+    Difference { line, event, byte, around: (around(ours), around(other)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_differing_event_is_named() {
+        let run = |at_ns: u64| {
+            format!(
+                "{{\"kind\":\"phase\",\"at_ns\":1,\"phase\":\"warm\"}}\n\
+                 {{\"kind\":\"phase\",\"at_ns\":{at_ns},\"phase\":\"stopped\"}}\n"
+            )
+        };
+        assert_eq!(compare(run(7).as_bytes(), run(7).as_bytes()), Verdict::Same);
+        let Verdict::Differs(found) = compare(run(70).as_bytes(), run(71).as_bytes()) else {
+            panic!("they differ");
+        };
+        assert_eq!((found.line, found.byte), (2, 25));
+        assert_eq!(found.event, "a line at 70 ns");
+        assert!(found.around.0.contains("70") && found.around.1.contains("71"));
+    }
+
+    #[test]
+    fn a_missing_end_is_a_difference() {
+        let whole = b"{\"kind\":\"x\"}\n{\"kind\":\"y\"}\n";
+        for (first, second) in [(&whole[..], &whole[..13]), (&whole[..13], &whole[..])] {
+            let Verdict::Differs(found) = compare(first, second) else { panic!("they differ") };
+            assert_eq!(found.line, 2);
+        }
+    }
+}
