@@ -1,1 +1,49 @@
 //! Kernels at hand: found, unpacked, described, with their modules in the order of their dependencies.
+//!
+//! ```no_run
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let cache_dir = std::path::Path::new("cache/kernels");
+//! for found in kernels::survey(cache_dir, &[]) {
+//!     let _ = (found.release, found.arg.to_string(), found.place);
+//! }
+//! let arg: kernels::KernelArg = "deb:linux-image-cloud-amd64".parse()?;
+//! let kernel = kernels::locate(&arg, cache_dir)?;
+//! for missing in kernel.facts.missing() {
+//!     let _ = (missing.config, missing.lost);
+//! }
+//! let vmlinux = kernel.vmlinux()?;
+//! let boots_directly = kernels::has_pvh_entry(&vmlinux);
+//! for module in kernel.modules()?.plan(&["scsi_debug", "ext4"])? {
+//!     let _ = (module.name.clone(), module.bytes()?);
+//! }
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! **Invariants:** nothing is installed, and nothing is written but in the cache folder. A folder
+//! in the cache is complete or not there, and is named after what it was made of. Packages and
+//! images come from elsewhere: their readers take any bytes, and refuse or read them.
+
+mod apt;
+mod arg;
+mod cache;
+mod compression;
+mod config;
+mod error;
+mod image;
+mod kernel;
+mod locate;
+mod modules;
+mod package;
+mod survey;
+mod version;
+
+pub use arg::{KernelArg, KernelArgError, KernelSource};
+pub use config::{ConfigFacts, Feature, HugePages, Missing, Part, Preemption};
+pub use error::KernelError;
+pub use image::{Architecture, ImageError, ImageFacts, has_pvh_entry, vmlinux};
+pub use kernel::Kernel;
+pub use locate::locate;
+pub use modules::{Modinfo, ModinfoError, Module, ModuleIndex};
+pub use package::{PackageError, visit_package};
+pub use survey::{Found, Place, survey};

@@ -1,0 +1,170 @@
+//! The name of a kernel as a user writes it.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+/// Which kernel: one source, or several packages that make one kernel together.
+///
+/// As text, sources are separated by commas (Debian names contain `+`):
+/// `host`, `deb:linux-image-cloud-amd64`, `deb:NAME=VERSION`, `/boot/vmlinuz-6.1.0-50-amd64`,
+/// `unpacked/`, `kernel-core.rpm,kernel-modules-core.rpm`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct KernelArg {
+    sources: Vec<KernelSource>,
+}
+
+/// One place that a kernel, or a part of it, comes from.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum KernelSource {
+    /// The kernel that is running.
+    Host,
+    /// A package of the Debian archives that apt is set up for.
+    Debian {
+        /// Name of the package.
+        name: String,
+        /// Its version; else the one that apt would install.
+        version: Option<String>,
+    },
+    /// A kernel image, a `.deb`, a `.rpm`, or a folder.
+    Path(PathBuf),
+}
+
+/// A text that names no kernel.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{text:?} names no kernel: {why}; use host, deb:NAME, a file or a folder")]
+pub struct KernelArgError {
+    text: String,
+    why: &'static str,
+}
+
+impl KernelArg {
+    /// A kernel image, a `.deb`, a `.rpm`, or a folder, whatever characters are in its path.
+    #[must_use]
+    pub fn path(path: impl Into<PathBuf>) -> Self {
+        KernelSource::Path(path.into()).into()
+    }
+
+    /// The sources in the order given; never empty.
+    #[must_use]
+    pub fn sources(&self) -> &[KernelSource] {
+        &self.sources
+    }
+}
+
+impl From<KernelSource> for KernelArg {
+    fn from(source: KernelSource) -> Self {
+        Self { sources: vec![source] }
+    }
+}
+
+impl FromStr for KernelArg {
+    type Err = KernelArgError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let sources: Vec<_> = text.split(',').map(str::parse).collect::<Result<_, _>>()?;
+        if sources.len() > 1 && sources.contains(&KernelSource::Host) {
+            let why = "the running kernel cannot be merged with packages";
+            return Err(KernelArgError { text: text.to_owned(), why });
+        }
+        Ok(Self { sources })
+    }
+}
+
+impl fmt::Display for KernelArg {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, source) in self.sources.iter().enumerate() {
+            if index > 0 {
+                formatter.write_str(",")?;
+            }
+            source.fmt(formatter)?;
+        }
+        Ok(())
+    }
+}
+
+impl FromStr for KernelSource {
+    type Err = KernelArgError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let refused = |why| KernelArgError { text: text.to_owned(), why };
+        if text.is_empty() {
+            return Err(refused("it is empty"));
+        }
+        if text == "host" {
+            return Ok(Self::Host);
+        }
+        let Some(package) = text.strip_prefix("deb:") else {
+            return Ok(Self::Path(PathBuf::from(text)));
+        };
+        let (name, version) = match package.split_once('=') {
+            Some((name, version)) => (name, Some(version)),
+            None => (package, None),
+        };
+        if !is_word(name, "+-.") {
+            return Err(refused("a package name has letters, digits, '+', '-' and '.'"));
+        }
+        if !version.is_none_or(|version| is_word(version, "+-.:~")) {
+            return Err(refused("a version has letters, digits, '+', '-', '.', ':' and '~'"));
+        }
+        Ok(Self::Debian { name: name.to_owned(), version: version.map(str::to_owned) })
+    }
+}
+
+impl fmt::Display for KernelSource {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Host => formatter.write_str("host"),
+            Self::Debian { name, version: None } => write!(formatter, "deb:{name}"),
+            Self::Debian { name, version: Some(version) } => {
+                write!(formatter, "deb:{name}={version}")
+            }
+            Self::Path(path) => path.display().fmt(formatter),
+        }
+    }
+}
+
+/// Begins with a letter or digit and goes on with these or `marks`: it is no option of a program
+/// and no way out of a folder.
+fn is_word(text: &str, marks: &str) -> bool {
+    text.starts_with(|first: char| first.is_ascii_alphanumeric())
+        && text.chars().all(|mark| mark.is_ascii_alphanumeric() || marks.contains(mark))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_name_sources() {
+        let arg: KernelArg = "deb:linux-image-6.12.1+deb12-amd64=6.12~1,a/b.rpm".parse().unwrap();
+        assert_eq!(
+            arg.sources(),
+            [
+                KernelSource::Debian {
+                    name: "linux-image-6.12.1+deb12-amd64".to_owned(),
+                    version: Some("6.12~1".to_owned()),
+                },
+                KernelSource::Path(PathBuf::from("a/b.rpm")),
+            ]
+        );
+        assert_eq!("host".parse::<KernelArg>().unwrap().sources(), [KernelSource::Host]);
+    }
+
+    #[test]
+    fn options_ways_out_and_nothing_are_refused() {
+        for text in ["", "a,,b", "deb:", "deb:-o", "deb:../x", "deb:a=-b", "deb:a=", "host,a.deb"] {
+            let error = text.parse::<KernelArg>().unwrap_err().to_string();
+            assert!(error.contains("deb:NAME"), "{text}: {error}");
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn what_was_read_is_printed_as_it_was(text in "(deb:[a-z=0-9.]{0,9}|host|[a-z/,.]{0,9})") {
+            if let Ok(arg) = text.parse::<KernelArg>() {
+                assert_eq!(arg.to_string(), text);
+            }
+        }
+    }
+}

@@ -1,0 +1,188 @@
+//! The compressions of packages, modules and kernels, known by their first bytes.
+
+use std::io::{self, Read};
+
+use liblzma::read::XzDecoder;
+use liblzma::stream::Stream;
+
+/// Longer results are refused: no kernel, module or package needs as much.
+pub(crate) const LIMIT_BYTES: u64 = 2 << 30;
+
+/// The largest block of LZ4's legacy format.
+const LZ4_BLOCK_BYTES: usize = 8 << 20;
+
+/// What bytes are compressed with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Compression {
+    /// Nothing that is known here.
+    None,
+    /// RFC 1952.
+    Gzip,
+    /// The xz container.
+    Xz,
+    /// RFC 8878.
+    Zstd,
+    /// The older container of LZMA.
+    Lzma,
+    /// LZ4's legacy frame, which kernels are packed with.
+    Lz4,
+    /// Known, but not supported, as nobody packs kernels with it any more.
+    Bzip2,
+}
+
+impl Compression {
+    /// The compression of these bytes.
+    pub(crate) fn of(bytes: &[u8]) -> Self {
+        const MAGICS: [(&[u8], Compression); 6] = [
+            (b"\x1f\x8b", Compression::Gzip),
+            (b"\xfd7zXZ\0", Compression::Xz),
+            (b"\x28\xb5\x2f\xfd", Compression::Zstd),
+            (b"\x5d\0\0", Compression::Lzma),
+            (b"\x02\x21\x4c\x18", Compression::Lz4),
+            (b"BZh", Compression::Bzip2),
+        ];
+        MAGICS
+            .iter()
+            .find(|(magic, _)| bytes.starts_with(magic))
+            .map_or(Self::None, |(_, compression)| *compression)
+    }
+}
+
+/// A reader of what was compressed; the bytes as they are if they are not. What follows the
+/// compressed data is not looked at: kernels append the length.
+pub(crate) fn reader<'a>(bytes: &'a [u8]) -> io::Result<Box<dyn Read + 'a>> {
+    let unlimited: Box<dyn Read + 'a> = match Compression::of(bytes) {
+        Compression::None => Box::new(bytes),
+        Compression::Gzip => Box::new(flate2::bufread::GzDecoder::new(bytes)),
+        Compression::Xz => Box::new(XzDecoder::new(bytes)),
+        Compression::Zstd => Box::new(zstd::Decoder::with_buffer(bytes)?.single_frame()),
+        Compression::Lzma => {
+            let stream = Stream::new_lzma_decoder(u64::MAX).map_err(io::Error::other)?;
+            Box::new(XzDecoder::new_stream(bytes, stream))
+        }
+        Compression::Lz4 => Box::new(io::Cursor::new(lz4_legacy(bytes)?)),
+        Compression::Bzip2 => {
+            return Err(io::Error::new(
+                io::ErrorKind::Unsupported,
+                "compressed by bzip2, which is not supported; pack it by gzip, xz or zstd",
+            ));
+        }
+    };
+    Ok(Box::new(unlimited.take(LIMIT_BYTES)))
+}
+
+/// All of what was compressed.
+pub(crate) fn decompressed(bytes: &[u8]) -> io::Result<Vec<u8>> {
+    let mut result = Vec::new();
+    let length = reader(bytes)?.read_to_end(&mut result)?;
+    if length as u64 == LIMIT_BYTES {
+        return Err(io::Error::other(format!("decompresses to {LIMIT_BYTES} bytes or more")));
+    }
+    Ok(result)
+}
+
+/// The legacy frame: a magic, then blocks, each with its length before it.
+fn lz4_legacy(bytes: &[u8]) -> io::Result<Vec<u8>> {
+    let mut result = Vec::new();
+    let mut rest = bytes.get(4..).unwrap_or_default();
+    // A length without its block is the length of the whole, which kernels append.
+    while let Some((length, after)) = rest.split_first_chunk()
+        && !after.is_empty()
+    {
+        let length_bytes = u32::from_le_bytes(*length) as usize;
+        let (block, after) = after.split_at_checked(length_bytes).ok_or_else(cut_off)?;
+        let block =
+            lz4_flex::block::decompress(block, LZ4_BLOCK_BYTES).map_err(io::Error::other)?;
+        result.extend_from_slice(&block);
+        if result.len() as u64 > LIMIT_BYTES {
+            break;
+        }
+        rest = after;
+    }
+    Ok(result)
+}
+
+fn cut_off() -> io::Error {
+    io::Error::new(io::ErrorKind::UnexpectedEof, "an LZ4 block is cut off")
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use std::io::Write;
+
+    use super::*;
+
+    /// How a test packs bytes.
+    pub(crate) type Pack = fn(&[u8]) -> Vec<u8>;
+
+    pub(crate) fn gzip(bytes: &[u8]) -> Vec<u8> {
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        encoder.write_all(bytes).unwrap();
+        encoder.finish().unwrap()
+    }
+
+    pub(crate) fn xz(bytes: &[u8]) -> Vec<u8> {
+        let mut encoder = liblzma::write::XzEncoder::new(Vec::new(), 1);
+        encoder.write_all(bytes).unwrap();
+        encoder.finish().unwrap()
+    }
+
+    pub(crate) fn zstd(bytes: &[u8]) -> Vec<u8> {
+        ::zstd::encode_all(bytes, 1).unwrap()
+    }
+
+    pub(crate) fn lzma(bytes: &[u8]) -> Vec<u8> {
+        let options = liblzma::stream::LzmaOptions::new_preset(1).unwrap();
+        let stream = Stream::new_lzma_encoder(&options).unwrap();
+        let mut encoder = liblzma::write::XzEncoder::new_stream(Vec::new(), stream);
+        encoder.write_all(bytes).unwrap();
+        encoder.finish().unwrap()
+    }
+
+    /// One block of literals: LZ4 without any compression.
+    pub(crate) fn lz4(bytes: &[u8]) -> Vec<u8> {
+        let mut block = vec![if bytes.len() < 15 { (bytes.len() as u8) << 4 } else { 0xf0 }];
+        if let Some(mut rest) = bytes.len().checked_sub(15) {
+            while rest >= 255 {
+                block.push(255);
+                rest -= 255;
+            }
+            block.push(rest as u8);
+        }
+        block.extend_from_slice(bytes);
+        let mut frame = b"\x02\x21\x4c\x18".to_vec();
+        frame.extend_from_slice(&(block.len() as u32).to_le_bytes());
+        frame.extend_from_slice(&block);
+        frame
+    }
+
+    #[test]
+    fn every_compression_gives_back_what_went_in_whatever_follows() {
+        let text = b"page ".repeat(1000);
+        for compress in [gzip, xz, zstd, lzma, lz4, <[u8]>::to_vec] {
+            let packed = compress(&text);
+            assert_eq!(decompressed(&packed).unwrap(), text);
+        }
+        for compress in [gzip, xz, zstd, lzma, lz4] {
+            let mut packed = compress(&text);
+            packed.extend_from_slice(&(text.len() as u32).to_le_bytes());
+            assert_eq!(decompressed(&packed).unwrap(), text);
+            packed.truncate(packed.len() / 2);
+            assert!(decompressed(&packed).is_err());
+        }
+        let error = decompressed(b"BZh91AY").unwrap_err().to_string();
+        assert!(error.contains("bzip2"), "{error}");
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_bytes_are_decompressed_or_refused(
+            magic in 0usize..6,
+            bytes in proptest::collection::vec(proptest::num::u8::ANY, 0..200),
+        ) {
+            let magics: [&[u8]; 6] =
+                [b"\x1f\x8b\x08", b"\xfd7zXZ\0", b"\x28\xb5\x2f\xfd", b"\x5d\0\0", b"\x02\x21\x4c\x18", b""];
+            let _ = decompressed(&[magics[magic], &bytes].concat());
+        }
+    }
+}

@@ -1,0 +1,245 @@
+//! Kernel images: what they say of themselves, and the ELF file inside.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::io;
+
+use memchr::memmem;
+use object::Endianness;
+use object::elf::{self, FileHeader64};
+use object::read::elf::{FileHeader as _, ProgramHeader as _, SectionHeader as _};
+
+use crate::compression::decompressed;
+
+/// A kernel image that cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum ImageError {
+    /// Of no form that is known.
+    #[error("not a kernel image (bzImage, vmlinux, Image)")]
+    Unknown,
+    /// The header points outside of the file.
+    #[error("the kernel image is damaged or cut off ({part}); fetch it again")]
+    Damaged {
+        /// Where.
+        part: &'static str,
+    },
+    /// The kernel inside cannot be unpacked.
+    #[error("the kernel inside the image cannot be unpacked: {0}")]
+    Unpack(io::Error),
+    /// No ELF file inside; such images are booted as they are.
+    #[error("a kernel image for {0} has no vmlinux inside; boot the image itself")]
+    NoVmlinux(Architecture),
+}
+
+/// The processor that a kernel is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Architecture {
+    /// `x86-64`.
+    X86_64,
+    /// 32-bit x86.
+    X86,
+    /// `arm64`.
+    Arm64,
+    /// 64-bit RISC-V.
+    Riscv64,
+    /// Any other, as the machine number of ELF.
+    Other(u16),
+}
+
+impl fmt::Display for Architecture {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::X86_64 => formatter.write_str("x86-64"),
+            Self::X86 => formatter.write_str("x86"),
+            Self::Arm64 => formatter.write_str("arm64"),
+            Self::Riscv64 => formatter.write_str("riscv64"),
+            Self::Other(machine) => write!(formatter, "ELF machine {machine}"),
+        }
+    }
+}
+
+/// What an image says of itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ImageFacts {
+    /// The processor it is for.
+    pub architecture: Architecture,
+    /// Release, builder and time of the build, if they are in the image.
+    pub version_text: Option<String>,
+}
+
+impl ImageFacts {
+    /// Reads a bzImage, a vmlinux (ELF), or an arm64 Image, bare or compressed as a whole.
+    ///
+    /// # Errors
+    /// When it is none of these.
+    pub fn parse(bytes: &[u8]) -> Result<Self, ImageError> {
+        let bytes = unwrapped(bytes)?;
+        if is_bzimage(&bytes) {
+            return Ok(Self {
+                architecture: bzimage_architecture(&bytes),
+                version_text: bzimage_version(&bytes),
+            });
+        }
+        let architecture = if bytes.starts_with(&elf::ELFMAG) {
+            match machine(&bytes).ok_or(ImageError::Damaged { part: "ELF header" })? {
+                elf::EM_X86_64 => Architecture::X86_64,
+                elf::EM_386 => Architecture::X86,
+                elf::EM_AARCH64 => Architecture::Arm64,
+                elf::EM_RISCV => Architecture::Riscv64,
+                other => Architecture::Other(other.0),
+            }
+        } else {
+            match bytes.get(56..60) {
+                Some(b"ARM\x64") => Architecture::Arm64,
+                Some(b"RSC\x05") => Architecture::Riscv64,
+                _ => return Err(ImageError::Unknown),
+            }
+        };
+        Ok(Self { architecture, version_text: banner(&bytes) })
+    }
+}
+
+/// The vmlinux (ELF) inside a bzImage, without what is appended to it; of a vmlinux, itself.
+///
+/// # Errors
+/// When the image has none, or is damaged.
+pub fn vmlinux(image: &[u8]) -> Result<Vec<u8>, ImageError> {
+    let image = unwrapped(image)?;
+    let mut kernel = if is_bzimage(&image) {
+        decompressed(payload(&image)?).map_err(ImageError::Unpack)?
+    } else if image.starts_with(&elf::ELFMAG) {
+        image.into_owned()
+    } else {
+        return Err(ImageError::NoVmlinux(ImageFacts::parse(&image)?.architecture));
+    };
+    let length_bytes = elf_length(&kernel)
+        .filter(|length_bytes| *length_bytes <= kernel.len() as u64)
+        .ok_or(ImageError::Damaged { part: "vmlinux" })?;
+    kernel.truncate(usize::try_from(length_bytes).unwrap_or(usize::MAX));
+    Ok(kernel)
+}
+
+/// Whether a vmlinux can be entered by PVH, which QEMU boots without unpacking it in the guest:
+/// it has an ELF note of owner `Xen` and type 18 (`XEN_ELFNOTE_PHYS32_ENTRY`).
+#[must_use]
+pub fn has_pvh_entry(vmlinux: &[u8]) -> bool {
+    pvh_entry(vmlinux).unwrap_or(false)
+}
+
+fn pvh_entry(vmlinux: &[u8]) -> object::Result<bool> {
+    let header = FileHeader64::<Endianness>::parse(vmlinux)?;
+    let endian = header.endian()?;
+    for segment in header.program_headers(endian, vmlinux)? {
+        let Some(mut notes) = segment.notes(endian, vmlinux)? else { continue };
+        while let Some(note) = notes.next()? {
+            if note.name() == b"Xen" && note.n_type(endian) == elf::NoteType(18) {
+                return Ok(true);
+            }
+        }
+    }
+    Ok(false)
+}
+
+/// The configuration that some kernels carry in themselves (`CONFIG_IKCONFIG`).
+pub(crate) fn embedded_config(bytes: &[u8]) -> Option<String> {
+    let start = memmem::find(bytes, b"IKCFG_ST")? + 8;
+    String::from_utf8(decompressed(bytes.get(start..)?).ok()?).ok()
+}
+
+/// An image that is compressed as a whole, as arm64 has them, without its wrapping: gzip, or an
+/// EFI program of the form `zboot`.
+fn unwrapped(bytes: &[u8]) -> Result<Cow<'_, [u8]>, ImageError> {
+    let packed = if bytes.starts_with(b"\x1f\x8b") {
+        bytes
+    } else if bytes.starts_with(b"MZ") && bytes.get(4..8) == Some(b"zimg") {
+        let part = || -> Option<&[u8]> {
+            let start = u32_at(bytes, 8)? as usize;
+            bytes.get(start..start.checked_add(u32_at(bytes, 12)? as usize)?)
+        };
+        part().ok_or(ImageError::Damaged { part: "zboot header" })?
+    } else {
+        return Ok(Cow::Borrowed(bytes));
+    };
+    decompressed(packed).map(Cow::Owned).map_err(ImageError::Unpack)
+}
+
+fn is_bzimage(bytes: &[u8]) -> bool {
+    bytes.get(0x202..0x206) == Some(b"HdrS")
+}
+
+fn bzimage_architecture(bytes: &[u8]) -> Architecture {
+    // Bit 0 of xloadflags: the kernel has a 64-bit entry; the field came with protocol 2.12.
+    let flags = u16_at(bytes, 0x236).unwrap_or(0);
+    let protocol = u16_at(bytes, 0x206).unwrap_or(0);
+    if protocol >= 0x20c && flags & 1 == 0 { Architecture::X86 } else { Architecture::X86_64 }
+}
+
+fn bzimage_version(bytes: &[u8]) -> Option<String> {
+    let offset = usize::from(u16_at(bytes, 0x20e)?);
+    if offset == 0 { None } else { line(bytes.get(0x200 + offset..)?) }
+}
+
+/// The compressed kernel of a bzImage; its offset counts from behind the setup sectors.
+fn payload(bytes: &[u8]) -> Result<&[u8], ImageError> {
+    let part = || {
+        let sectors = match *bytes.get(0x1f1)? {
+            0 => 4,
+            sectors => usize::from(sectors),
+        };
+        let start = (sectors + 1) * 512 + usize::try_from(u32_at(bytes, 0x248)?).ok()?;
+        bytes.get(start..start.checked_add(usize::try_from(u32_at(bytes, 0x24c)?).ok()?)?)
+    };
+    part().ok_or(ImageError::Damaged { part: "setup header" })
+}
+
+/// The line with which a kernel greets, as it stands in its read-only data.
+fn banner(bytes: &[u8]) -> Option<String> {
+    const START: &[u8] = b"Linux version ";
+    memmem::find_iter(bytes, START)
+        .map(|at| &bytes[at + START.len()..])
+        .find(|text| text.first().is_some_and(u8::is_ascii_digit))
+        .and_then(line)
+}
+
+/// Text up to a zero or the end of the line; nothing if there is neither, or no text.
+fn line(bytes: &[u8]) -> Option<String> {
+    let window = &bytes[..bytes.len().min(1024)];
+    let end = window.iter().position(|byte| *byte == 0 || *byte == b'\n')?;
+    let text = String::from_utf8_lossy(&window[..end]).trim().to_owned();
+    if text.is_empty() { None } else { Some(text) }
+}
+
+/// Where the last part of an ELF file ends.
+fn elf_length(bytes: &[u8]) -> Option<u64> {
+    let header = FileHeader64::<Endianness>::parse(bytes).ok()?;
+    let endian = header.endian().ok()?;
+    let segments = header.program_headers(endian, bytes).ok()?;
+    let sections = header.section_headers(endian, bytes).ok()?;
+    let table_end = |offset: u64, count: usize, entry_bytes: u16| {
+        offset.checked_add((count as u64).checked_mul(u64::from(entry_bytes))?)
+    };
+    let mut end = table_end(header.e_phoff(endian), segments.len(), header.e_phentsize(endian))?
+        .max(table_end(header.e_shoff(endian), sections.len(), header.e_shentsize(endian))?);
+    for segment in segments {
+        let (offset, size_bytes) = segment.file_range(endian);
+        end = end.max(offset.checked_add(size_bytes)?);
+    }
+    for section in sections {
+        if let Some((offset, size_bytes)) = section.file_range(endian) {
+            end = end.max(offset.checked_add(size_bytes)?);
+        }
+    }
+    Some(end)
+}
+
+fn machine(elf: &[u8]) -> Option<elf::Machine> {
+    u16_at(elf, 18).map(elf::Machine)
+}
+
+fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
+    bytes.get(at..)?.first_chunk().map(|bytes| u16::from_le_bytes(*bytes))
+}
+
+fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
+    bytes.get(at..)?.first_chunk().map(|bytes| u32::from_le_bytes(*bytes))
+}

@@ -1,0 +1,141 @@
+//! A kernel as it lies on the disk, and what is known of it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::compression::decompressed;
+use crate::image::{self, Architecture, ImageFacts};
+use crate::{ConfigFacts, KernelError, ModuleIndex};
+
+/// A kernel that is at hand.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Kernel {
+    /// Its release, as `uname -r` shows it: `6.1.0-50-cloud-amd64`.
+    pub release: String,
+    /// Release, builder and time of the build, if the image says it.
+    pub version_text: Option<String>,
+    /// The processor it is for.
+    pub architecture: Architecture,
+    /// The image.
+    pub image_path: PathBuf,
+    /// BLAKE3 of the image, in hexadecimal.
+    pub image_hash: String,
+    /// Its folder `lib/modules/RELEASE`.
+    pub modules_dir: Option<PathBuf>,
+    /// Its configuration.
+    pub config_path: Option<PathBuf>,
+    /// What the configuration says, or what the kernel has of it in itself.
+    pub facts: ConfigFacts,
+}
+
+impl Kernel {
+    /// The image, as QEMU's `-kernel` takes it.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn image(&self) -> Result<Vec<u8>, KernelError> {
+        fs::read(&self.image_path).map_err(KernelError::io(&self.image_path))
+    }
+
+    /// The ELF file inside the image, which QEMU boots without unpacking it in the guest if
+    /// [`has_pvh_entry`](crate::has_pvh_entry) says so.
+    ///
+    /// # Errors
+    /// When the image cannot be read, is damaged, or has none.
+    pub fn vmlinux(&self) -> Result<Vec<u8>, KernelError> {
+        image::vmlinux(&self.image()?)
+            .map_err(|source| KernelError::Image { path: self.image_path.clone(), source })
+    }
+
+    /// The modules of this kernel.
+    ///
+    /// # Errors
+    /// When it has none, or they cannot be read.
+    pub fn modules(&self) -> Result<ModuleIndex, KernelError> {
+        let dir = self.modules_dir.as_ref().ok_or_else(|| KernelError::NoModules {
+            image_path: self.image_path.clone(),
+            release: self.release.clone(),
+        })?;
+        ModuleIndex::read(dir)
+    }
+
+    /// Reads an image, and looks for what belongs to it around it.
+    pub(crate) fn read(image_path: &Path) -> Result<Self, KernelError> {
+        let bytes = fs::read(image_path).map_err(KernelError::io(image_path))?;
+        let facts = ImageFacts::parse(&bytes)
+            .map_err(|source| KernelError::Image { path: image_path.to_owned(), source })?;
+        let release = release(&facts, image_path);
+        let modules_dir = modules_dir(image_path, &release);
+        let config_path = config_path(image_path, modules_dir.as_deref(), &release);
+        let config = match &config_path {
+            Some(path) => fs::read(path)
+                .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+                .map_err(KernelError::io(path))?,
+            None => embedded_config(&bytes, modules_dir.as_deref()).unwrap_or_default(),
+        };
+        Ok(Self {
+            release,
+            version_text: facts.version_text,
+            architecture: facts.architecture,
+            image_path: image_path.to_owned(),
+            image_hash: blake3::hash(&bytes).to_hex().to_string(),
+            modules_dir,
+            config_path,
+            facts: ConfigFacts::parse(&config),
+        })
+    }
+}
+
+/// The release that the image names; else the one in its file name or the name of its folder.
+fn release(facts: &ImageFacts, image_path: &Path) -> String {
+    let named = facts.version_text.as_deref().and_then(|text| text.split_whitespace().next());
+    if let Some(release) = named {
+        return release.to_owned();
+    }
+    let name = |path: &Path| path.file_name().map(|name| name.to_string_lossy().into_owned());
+    let file_name = name(image_path).unwrap_or_default();
+    match file_name.split_once('-') {
+        Some((_, release)) => release.to_owned(),
+        None => image_path.parent().and_then(name).unwrap_or(file_name),
+    }
+}
+
+/// The folder of an image, and the one above it: `boot/` lies beside `lib/`.
+fn roots(image_path: &Path) -> impl Iterator<Item = &Path> {
+    image_path.ancestors().skip(1).take(2)
+}
+
+fn modules_dir(image_path: &Path, release: &str) -> Option<PathBuf> {
+    let beside = image_path.parent().filter(|dir| has_modules(dir)).map(Path::to_owned);
+    let below = roots(image_path).flat_map(|root| {
+        ["lib/modules", "usr/lib/modules"].map(|modules| root.join(modules).join(release))
+    });
+    beside.or_else(|| below.into_iter().find(|dir| dir.is_dir()))
+}
+
+/// Whether a folder is one `lib/modules/RELEASE`, in which some systems keep the image too.
+fn has_modules(dir: &Path) -> bool {
+    ["modules.order", "modules.builtin", "modules.dep"].iter().any(|name| dir.join(name).is_file())
+        && !dir.join("Makefile").exists()
+}
+
+fn config_path(image_path: &Path, modules_dir: Option<&Path>, release: &str) -> Option<PathBuf> {
+    let dir = image_path.parent()?;
+    let beside = [format!("config-{release}"), "config".to_owned(), ".config".to_owned()];
+    let mut candidates: Vec<PathBuf> = beside.iter().map(|name| dir.join(name)).collect();
+    candidates.extend(modules_dir.map(|dir| dir.join("config")));
+    candidates.into_iter().find(|path| path.is_file())
+}
+
+/// The configuration in the kernel itself, or in its module `configs`.
+fn embedded_config(image: &[u8], modules_dir: Option<&Path>) -> Option<String> {
+    let in_image = || image::embedded_config(&image::vmlinux(image).ok()?);
+    let in_module = || {
+        let dir = modules_dir?.join("kernel/kernel");
+        let packed = ["configs.ko", "configs.ko.xz", "configs.ko.zst", "configs.ko.gz"]
+            .iter()
+            .find_map(|name| fs::read(dir.join(name)).ok())?;
+        image::embedded_config(&decompressed(&packed).ok()?)
+    };
+    in_image().or_else(in_module)
+}

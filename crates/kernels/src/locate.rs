@@ -1,0 +1,234 @@
+//! From the name of a kernel to its files.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::apt::{self, AptPackage};
+use crate::cache::Cache;
+use crate::package::{deb, is_image_name};
+use crate::version::compare;
+use crate::{Kernel, KernelArg, KernelError, KernelSource};
+
+/// Finds a kernel. Packages are fetched and unpacked into `cache_dir`, once for each version;
+/// unpacked folders are checked against the hashes of their files, and redone when they differ.
+///
+/// # Errors
+/// When there is no such kernel, with the next step.
+pub fn locate(arg: &KernelArg, cache_dir: &Path) -> Result<Kernel, KernelError> {
+    match arg.sources() {
+        [KernelSource::Host] => host(),
+        [KernelSource::Path(path)] if !is_package(path) => at(path, cache_dir),
+        sources => from_packages(&arg.to_string(), sources, &Cache::open(cache_dir)?),
+    }
+}
+
+/// The kernel that is running.
+fn host() -> Result<Kernel, KernelError> {
+    let release_path = Path::new("/proc/sys/kernel/osrelease");
+    let release = fs::read_to_string(release_path).map_err(KernelError::io(release_path))?;
+    let release = release.trim();
+    let candidates = [
+        format!("/boot/vmlinuz-{release}"),
+        format!("/lib/modules/{release}/vmlinuz"),
+        format!("/boot/vmlinux-{release}"),
+        format!("/boot/Image-{release}"),
+    ];
+    let image_path = candidates.iter().find(|path| Path::new(path).is_file());
+    image_path.map_or_else(
+        || {
+            Err(KernelError::NoImage {
+                place: "host".to_owned(),
+                hint: format!(
+                    " (looked for {}); a container has none: use deb:NAME or a file",
+                    candidates.join(", ")
+                ),
+            })
+        },
+        |path| Kernel::read(Path::new(path)),
+    )
+}
+
+/// The kernel in a file or folder; a folder can have packages instead.
+fn at(path: &Path, cache_dir: &Path) -> Result<Kernel, KernelError> {
+    if !fs::metadata(path).map_err(KernelError::io(path))?.is_dir() {
+        return Kernel::read(path);
+    }
+    if let Some(image_path) = image_in(path) {
+        return Kernel::read(&image_path);
+    }
+    let mut packages: Vec<PathBuf> = names_in(path).into_iter().filter(|p| is_package(p)).collect();
+    packages.sort();
+    if packages.is_empty() {
+        let hint = " (looked for boot/vmlinuz-*, vmlinuz*, bzImage, Image, vmlinux, \
+                    lib/modules/*/vmlinuz, *.deb, *.rpm)";
+        return Err(KernelError::NoImage {
+            place: path.display().to_string(),
+            hint: hint.to_owned(),
+        });
+    }
+    let sources: Vec<_> = packages.into_iter().map(KernelSource::Path).collect();
+    from_packages(&path.display().to_string(), &sources, &Cache::open(cache_dir)?)
+}
+
+/// The kernel that packages make together.
+fn from_packages(
+    place: &str,
+    sources: &[KernelSource],
+    cache: &Cache,
+) -> Result<Kernel, KernelError> {
+    let origins: Vec<Origin> =
+        sources.iter().map(|source| Origin::of(source, cache)).collect::<Result<_, _>>()?;
+    let key = match origins.as_slice() {
+        [origin] => origin.key.clone(),
+        several => {
+            let keys: Vec<&str> = several.iter().map(|origin| origin.key.as_str()).collect();
+            format!("merged-{}", short_hash(keys.join("\n").as_bytes()))
+        }
+    };
+    let dir = match cache.find(&key) {
+        Some(dir) => dir,
+        None => {
+            let downloads = cache.scratch()?;
+            let mut files = Vec::new();
+            for (index, origin) in origins.iter().enumerate() {
+                let dir = downloads.path().join(index.to_string());
+                files.extend(origin.files(&dir)?);
+            }
+            let has_image = |dir: &Path| {
+                let no_image =
+                    || KernelError::NoImage { place: place.to_owned(), hint: hint(&files) };
+                image_in(dir).map(|_| ()).ok_or_else(no_image)
+            };
+            cache.unpack(&key, &files, has_image)?
+        }
+    };
+    let image_path = image_in(&dir)
+        .ok_or_else(|| KernelError::NoImage { place: place.to_owned(), hint: String::new() })?;
+    Kernel::read(&image_path)
+}
+
+/// Where one source's package files come from.
+struct Origin {
+    /// Its name in the cache; another content has another key.
+    key: String,
+    packages: Packages,
+}
+
+enum Packages {
+    File(PathBuf),
+    Apt(Vec<AptPackage>),
+    /// They are in the cache; apt cannot be asked.
+    Unpacked,
+}
+
+impl Origin {
+    fn of(source: &KernelSource, cache: &Cache) -> Result<Self, KernelError> {
+        match source {
+            KernelSource::Path(path) if is_package(path) => {
+                let bytes = fs::read(path).map_err(KernelError::io(path))?;
+                let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+                let key = format!("{stem}-{}", short_hash(&bytes));
+                Ok(Self { key, packages: Packages::File(path.clone()) })
+            }
+            KernelSource::Path(path) => Err(KernelError::NotAPackage { path: path.clone() }),
+            KernelSource::Host => Err(KernelError::NotAPackage { path: PathBuf::from("host") }),
+            KernelSource::Debian { name, version } => {
+                Self::of_debian(name, version.as_deref(), cache)
+            }
+        }
+    }
+
+    fn of_debian(name: &str, version: Option<&str>, cache: &Cache) -> Result<Self, KernelError> {
+        // A version that is here need not be asked for.
+        if let Some(key) = version.and_then(|version| newest(cache, &format!("{name}_{version}_")))
+        {
+            return Ok(Self { key, packages: Packages::Unpacked });
+        }
+        match apt::resolve(name, version) {
+            Ok(packages) => {
+                let image = packages.iter().find(|package| package.name.contains("-image-"));
+                let key = image.or(packages.first()).map(AptPackage::key).unwrap_or_default();
+                Ok(Self { key, packages: Packages::Apt(packages) })
+            }
+            // What was fetched once stays usable when the index has lost it, or apt is gone.
+            Err(error) => {
+                let key = newest(cache, &format!("{name}_")).filter(|_| version.is_none());
+                let key = key.ok_or(error)?;
+                Ok(Self { key, packages: Packages::Unpacked })
+            }
+        }
+    }
+
+    /// The package files; fetched into `dir` if they are not here yet.
+    fn files(&self, dir: &Path) -> Result<Vec<PathBuf>, KernelError> {
+        match &self.packages {
+            Packages::File(path) => Ok(vec![path.clone()]),
+            Packages::Apt(packages) => {
+                fs::create_dir_all(dir).map_err(KernelError::io(dir))?;
+                apt::download(packages, dir)
+            }
+            Packages::Unpacked => Ok(Vec::new()),
+        }
+    }
+}
+
+/// The newest complete folder of the cache whose name begins like that.
+fn newest(cache: &Cache, start: &str) -> Option<String> {
+    let mut keys = cache.keys();
+    keys.retain(|key| key.starts_with(start) && cache.find(key).is_some());
+    keys.into_iter().max_by(|left, right| compare(left, right))
+}
+
+/// What to use instead of packages that have no image in them: one of them may lead to it.
+fn hint(packages: &[PathBuf]) -> String {
+    let mut parts = packages.iter().filter_map(|path| {
+        let bytes = fs::read(path).ok()?;
+        deb::kernel_parts(&deb::depends(&bytes)).into_iter().next()
+    });
+    match parts.next() {
+        Some(part) => format!("; it only leads to another package, use deb:{part}"),
+        None => "; add the package with the image, separated by a comma".to_owned(),
+    }
+}
+
+/// The newest kernel image in a folder, by its name.
+pub(crate) fn image_in(dir: &Path) -> Option<PathBuf> {
+    let modules = ["lib/modules", "usr/lib/modules"].map(|modules| names_in(&dir.join(modules)));
+    let mut folders = vec![dir.join("boot"), dir.to_owned()];
+    folders.extend(modules.into_iter().flatten());
+    folders.push(dir.join("arch/x86/boot"));
+    folders.push(dir.join("arch/arm64/boot"));
+    // A bare vmlinux is the last choice: beside it lies mostly what is meant to be booted.
+    let images = |is_vmlinux: bool| {
+        folders.iter().find_map(|folder| {
+            let mut names = names_in(folder);
+            names.retain(|path| {
+                let name = path.file_name().unwrap_or_default();
+                is_image_name(name) && is_vmlinux == is_bare(name) && path.is_file()
+            });
+            names
+                .into_iter()
+                .max_by(|left, right| compare(&left.to_string_lossy(), &right.to_string_lossy()))
+        })
+    };
+    images(false).or_else(|| images(true))
+}
+
+fn is_bare(name: &OsStr) -> bool {
+    name.to_string_lossy().starts_with("vmlinux")
+}
+
+fn names_in(dir: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(dir).into_iter().flatten();
+    entries.filter_map(|entry| Some(entry.ok()?.path())).collect()
+}
+
+fn is_package(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "deb" || extension == "rpm")
+        && !path.is_dir()
+}
+
+fn short_hash(bytes: &[u8]) -> String {
+    blake3::hash(bytes).to_hex()[..16].to_owned()
+}

@@ -1,0 +1,181 @@
+//! Debian packages: an `ar` archive with `control.tar` and `data.tar`, each compressed or not.
+
+use std::io::Read;
+
+use object::read::archive::ArchiveFile;
+
+use super::{PackageError, Visitor, destination};
+use crate::compression::reader;
+
+/// How every Debian package begins.
+pub(crate) const MAGIC: &[u8] = b"!<arch>\n";
+
+/// Calls `visit` with every file that a guest needs.
+pub(super) fn visit(bytes: &[u8], visit: &mut Visitor<'_>) -> Result<(), PackageError> {
+    each_file(bytes, "data.tar", |path, file| {
+        if let Some(path) = destination(path)? {
+            visit(&path, file)?;
+        }
+        Ok(())
+    })
+}
+
+/// What the package depends on, as its control file says; empty if that cannot be read, as this
+/// is for advice only.
+pub(crate) fn depends(bytes: &[u8]) -> String {
+    let mut control = String::new();
+    let read = each_file(bytes, "control.tar", |path, file| {
+        if path.ends_with(b"control") {
+            file.take(1 << 20).read_to_string(&mut control)?;
+        }
+        Ok(())
+    });
+    match read {
+        Ok(()) => field(&control, "Depends").unwrap_or_default().to_owned(),
+        Err(_) => String::new(),
+    }
+}
+
+/// A field of a control file, or of the first paragraph of a package index.
+pub(crate) fn field<'a>(paragraph: &'a str, name: &str) -> Option<&'a str> {
+    paragraph
+        .lines()
+        .take_while(|line| !line.is_empty())
+        .find_map(|line| line.strip_prefix(name)?.strip_prefix(':').map(str::trim))
+}
+
+/// Names in a list of dependencies that bring parts of a kernel; the first of alternatives.
+pub(crate) fn kernel_parts(depends: &str) -> Vec<String> {
+    depends
+        .split(',')
+        .filter_map(|part| part.trim().split([' ', '(', '|', ':']).next())
+        .filter(|name| {
+            ["linux-image-", "linux-modules-", "linux-binary-"]
+                .iter()
+                .any(|prefix| name.starts_with(prefix))
+        })
+        .map(str::to_owned)
+        .collect()
+}
+
+/// Calls `visit` with every regular file of the tar archive that the package has under a name.
+fn each_file(
+    bytes: &[u8],
+    member: &'static str,
+    mut visit: impl FnMut(&[u8], &mut dyn Read) -> Result<(), PackageError>,
+) -> Result<(), PackageError> {
+    let damaged = PackageError::Damaged { part: member };
+    let Some(packed) = member_of(bytes, member) else { return Err(damaged) };
+    let mut archive = tar::Archive::new(reader(packed)?);
+    for entry in archive.entries()? {
+        let mut entry = entry?;
+        if entry.header().entry_type().is_file() {
+            let path = entry.path_bytes().into_owned();
+            visit(&path, &mut entry)?;
+        }
+    }
+    Ok(())
+}
+
+/// The member whose name is `name` and perhaps the suffix of a compression.
+fn member_of<'a>(bytes: &'a [u8], name: &str) -> Option<&'a [u8]> {
+    let archive = ArchiveFile::parse(bytes).ok()?;
+    let mut members = archive.members().filter_map(Result::ok);
+    let member = members.find(|member| member.name().starts_with(name.as_bytes()))?;
+    member.data(bytes).ok()
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::super::visit_package;
+    use super::*;
+    use crate::compression::tests::{Pack, gzip, xz, zstd};
+
+    /// A tar archive of these files; paths are written as they are, ways out included.
+    fn tar_of(files: &[(&str, &[u8])]) -> Vec<u8> {
+        let mut builder = tar::Builder::new(Vec::new());
+        for (path, bytes) in files {
+            let mut header = tar::Header::new_gnu();
+            header.as_old_mut().name[..path.len()].copy_from_slice(path.as_bytes());
+            header.set_size(bytes.len() as u64);
+            header.set_mode(0o644);
+            header.set_cksum();
+            builder.append(&header, *bytes).unwrap();
+        }
+        builder.into_inner().unwrap()
+    }
+
+    fn ar_of(members: &[(&str, &[u8])]) -> Vec<u8> {
+        let mut archive = MAGIC.to_vec();
+        for (name, bytes) in members {
+            let length = bytes.len();
+            archive.extend(
+                format!("{name:<16}{:<12}{0:<6}{0:<6}{:<8}{length:<10}`\n", 0, 644).bytes(),
+            );
+            archive.extend_from_slice(bytes);
+            if length % 2 == 1 {
+                archive.push(b'\n');
+            }
+        }
+        archive
+    }
+
+    /// A Debian package of these files.
+    pub(crate) fn deb_of(depends: &str, files: &[(&str, &[u8])]) -> Vec<u8> {
+        packed(depends, files, "data.tar.xz", xz)
+    }
+
+    fn packed(depends: &str, files: &[(&str, &[u8])], name: &str, pack: Pack) -> Vec<u8> {
+        let control = format!("Package: x\nDepends: {depends}\nDescription: y\n");
+        let control = gzip(&tar_of(&[("./control", control.as_bytes())]));
+        let data = pack(&tar_of(files));
+        ar_of(&[("debian-binary", b"2.0\n"), ("control.tar.gz", &control), (name, &data)])
+    }
+
+    #[test]
+    fn files_are_read_from_every_compression() {
+        let files: &[(&str, &[u8])] = &[
+            ("./boot/vmlinuz-6", b"image"),
+            ("./usr/share/x", b"no"),
+            ("./lib/modules/6/a", b"a"),
+        ];
+        let packs: [(&str, Pack); 4] = [
+            ("data.tar.xz", xz),
+            ("data.tar.zst", zstd),
+            ("data.tar.gz", gzip),
+            ("data.tar", <[u8]>::to_vec),
+        ];
+        for (name, pack) in packs {
+            let package = packed("", files, name, pack);
+            let mut found = Vec::new();
+            visit_package(&package, &mut |path, file| {
+                let mut text = String::new();
+                file.read_to_string(&mut text)?;
+                found.push(format!("{}={text}", path.display()));
+                Ok(())
+            })
+            .unwrap();
+            assert_eq!(found, ["boot/vmlinuz-6=image", "lib/modules/6/a=a"], "{name}");
+            for length in [package.len() - 30, 200, 70, 10] {
+                let cut = visit_package(&package[..length], &mut |_, _| Ok(()));
+                assert!(cut.is_err() || name == "data.tar", "{name}: cut at {length}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_way_out_is_refused() {
+        let package = deb_of("", &[("lib/modules/../../../etc/passwd", b"root")]);
+        let error = visit_package(&package, &mut |_, _| Ok(())).unwrap_err();
+        assert!(matches!(error, PackageError::Outside { .. }), "{error}");
+    }
+
+    #[test]
+    fn dependencies_on_parts_of_kernels_are_found() {
+        let text = "kmod, linux-image-6.1.0-56-cloud-amd64 (= 6.1.192-2), linux-modules-6:any | x";
+        let package = deb_of(text, &[]);
+        let parts = kernel_parts(&depends(&package));
+        assert_eq!(parts, ["linux-image-6.1.0-56-cloud-amd64", "linux-modules-6"]);
+        assert_eq!(depends(b"!<arch>\n"), "");
+    }
+}

@@ -1,0 +1,118 @@
+//! Package files, `.deb` and `.rpm`: the files in them that a guest needs.
+
+mod cpio;
+pub(crate) mod deb;
+mod rpm;
+
+use std::ffi::OsStr;
+use std::io::{self, Read};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Component, Path, PathBuf};
+
+/// A package file that cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum PackageError {
+    /// Of neither kind.
+    #[error("neither a Debian package nor an RPM; is the download complete?")]
+    Unknown,
+    /// A part is not as its format says.
+    #[error("{part} of the package is damaged or cut off; fetch it again")]
+    Damaged {
+        /// Which part.
+        part: &'static str,
+    },
+    /// A path that would be written outside of the folder for it.
+    #[error("the package has a file {path:?}, which leads out of its folder; do not trust it")]
+    Outside {
+        /// The path.
+        path: PathBuf,
+    },
+    /// Decompressing failed, or the visitor did.
+    #[error("cannot be unpacked: {0}")]
+    Unpack(#[from] io::Error),
+}
+
+/// What is called with every file: its path in the package, and its bytes.
+pub(crate) type Visitor<'a> = dyn FnMut(&Path, &mut dyn Read) -> io::Result<()> + 'a;
+
+/// Calls `visit` with every regular file of a package that a guest needs: kernel images and
+/// configurations in `boot/`, and all below `lib/modules/`. Paths are relative, have no `..`, and
+/// begin with `lib/` where the package says `usr/lib/`. Links are left out.
+///
+/// # Errors
+/// When the bytes are no package, are damaged, or a path leads out of the package; and when
+/// `visit` fails.
+pub fn visit_package(bytes: &[u8], visit: &mut Visitor<'_>) -> Result<(), PackageError> {
+    if bytes.starts_with(deb::MAGIC) {
+        deb::visit(bytes, visit)
+    } else if bytes.starts_with(rpm::MAGIC) {
+        rpm::visit(bytes, visit)
+    } else {
+        Err(PackageError::Unknown)
+    }
+}
+
+/// Where a file of a package goes; nothing if no guest needs it.
+fn destination(path: &[u8]) -> Result<Option<PathBuf>, PackageError> {
+    let path = Path::new(OsStr::from_bytes(path));
+    let mut clean = PathBuf::new();
+    for component in path.components() {
+        match component {
+            Component::Normal(name) => clean.push(name),
+            Component::CurDir | Component::RootDir => {}
+            Component::ParentDir | Component::Prefix(_) => {
+                return Err(PackageError::Outside { path: path.to_owned() });
+            }
+        }
+    }
+    let clean = clean.strip_prefix("usr").map(Path::to_owned).unwrap_or(clean);
+    let is_boot_file = clean.parent() == Some(Path::new("boot"))
+        && clean
+            .file_name()
+            .is_some_and(|name| name.as_bytes().starts_with(b"config") || is_image_name(name));
+    let is_module_file = clean.starts_with("lib/modules") && !clean.ends_with("System.map");
+    Ok((is_boot_file || is_module_file).then_some(clean))
+}
+
+/// Whether a file of this name is a kernel image, as far as a name tells.
+pub(crate) fn is_image_name(name: &OsStr) -> bool {
+    let name = name.as_bytes();
+    !name.ends_with(b".old")
+        && !name.ends_with(b".hmac")
+        && [b"vmlinu".as_slice(), b"bzImage", b"Image"].iter().any(|word| name.starts_with(word))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_a_guest_needs_is_taken() {
+        let to = |path: &str| destination(path.as_bytes()).unwrap();
+        assert_eq!(to("./boot/vmlinuz-6.1"), Some(PathBuf::from("boot/vmlinuz-6.1")));
+        assert_eq!(to("/boot/config-6.1"), Some(PathBuf::from("boot/config-6.1")));
+        assert_eq!(to("usr/lib/modules/6/a.ko"), Some(PathBuf::from("lib/modules/6/a.ko")));
+        for path in ["usr/share/doc/x", "boot/System.map-6.1", "boot", "", "boot/.vmlinuz.hmac"] {
+            assert_eq!(to(path), None, "{path}");
+        }
+    }
+
+    #[test]
+    fn a_way_out_is_refused() {
+        for path in ["../x", "lib/modules/../../x", "./boot/.."] {
+            let error = destination(path.as_bytes()).unwrap_err();
+            assert!(matches!(error, PackageError::Outside { .. }), "{error}");
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_bytes_are_a_package_or_refused(
+            magic in 0usize..3,
+            bytes in proptest::collection::vec(proptest::num::u8::ANY, 0..300),
+        ) {
+            let magic = [deb::MAGIC, rpm::MAGIC, b""][magic];
+            let _ = visit_package(&[magic, &bytes].concat(), &mut |_, _| Ok(()));
+        }
+    }
+}

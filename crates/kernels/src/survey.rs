@@ -1,0 +1,152 @@
+//! Which kernels could be used here.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::cache::Cache;
+use crate::locate::image_in;
+use crate::version::compare;
+use crate::{KernelArg, KernelSource, apt};
+
+/// Where a kernel was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Place {
+    /// On this machine, in `/boot` or `/lib/modules`.
+    Host,
+    /// In a folder that was given.
+    Folder,
+    /// In the cache of unpacked packages.
+    Cache,
+    /// In an archive that apt is set up for; it would be fetched.
+    Archive,
+}
+
+/// A kernel that could be used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Found {
+    /// What to give to [`locate`](crate::locate()).
+    pub arg: KernelArg,
+    /// Its release as far as a name tells; the image was not read.
+    pub release: String,
+    /// Where it was found.
+    pub place: Place,
+}
+
+/// Lists kernels by place, the newest of each place first. Reads names only, and asks apt for
+/// those it knows; what cannot be read is left out.
+#[must_use]
+pub fn survey(cache_dir: &Path, extra_dirs: &[PathBuf]) -> Vec<Found> {
+    let mut found = images(Path::new("/boot"), Place::Host);
+    if found.is_empty() {
+        found = images(Path::new("/lib/modules"), Place::Host);
+    }
+    for dir in extra_dirs {
+        found.extend(images(dir, Place::Folder));
+    }
+    found.extend(cached(cache_dir));
+    found.extend(apt::image_names().iter().filter_map(|name| downloadable(name)));
+    found.sort_by(|left, right| {
+        left.place.cmp(&right.place).then_with(|| compare(&right.release, &left.release))
+    });
+    found
+}
+
+/// The kernels directly in a folder (`vmlinuz-*`), and one in each of its folders.
+fn images(dir: &Path, place: Place) -> Vec<Found> {
+    let mut found: Vec<Found> = Vec::new();
+    for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
+        let path = entry.path();
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if path.is_dir() {
+            found.extend(image_in(&path).map(|image_path| {
+                let release = release_of(&image_path).unwrap_or(name);
+                Found { arg: KernelArg::path(path), release, place }
+            }));
+        } else if let Some(release) = release_of(&path) {
+            found.push(Found { arg: KernelArg::path(path), release, place });
+        }
+    }
+    if found.is_empty()
+        && let Some(image_path) = image_in(dir)
+    {
+        let release = release_of(&image_path).unwrap_or_else(|| "unknown".to_owned());
+        found.push(Found { arg: KernelArg::path(dir), release, place });
+    }
+    found
+}
+
+/// The release in the name of an image, `vmlinuz-6.1.0-50-amd64`.
+fn release_of(image_path: &Path) -> Option<String> {
+    let name = image_path.file_name()?.to_str()?;
+    ["vmlinuz-", "vmlinux-", "Image-"]
+        .iter()
+        .find_map(|prefix| name.strip_prefix(prefix))
+        .filter(|release| !release.ends_with(".old"))
+        .map(str::to_owned)
+}
+
+fn cached(cache_dir: &Path) -> Vec<Found> {
+    // A survey makes nothing.
+    if !cache_dir.is_dir() {
+        return Vec::new();
+    }
+    let Ok(cache) = Cache::open(cache_dir) else { return Vec::new() };
+    let keys = cache.keys().into_iter();
+    keys.filter_map(|key| {
+        let dir = cache.path(&key);
+        let release = release_of(&image_in(&dir)?).unwrap_or(key);
+        Some(Found { arg: KernelArg::path(dir), release, place: Place::Cache })
+    })
+    .collect()
+}
+
+/// A package with an image of its own: of a certain version, and neither symbols for a debugger
+/// nor the unsigned twin of another.
+fn downloadable(name: &str) -> Option<Found> {
+    let release = name.strip_prefix("linux-image-")?;
+    let is_certain = release.split(['-', '+']).next()?.matches('.').count() >= 2;
+    let is_other = release.ends_with("-dbg") || release.ends_with("-unsigned");
+    if !is_certain || is_other {
+        return None;
+    }
+    let source: KernelSource = format!("deb:{name}").parse().ok()?;
+    Some(Found { arg: source.into(), release: release.to_owned(), place: Place::Archive })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packages_with_an_image_are_listed() {
+        let found = downloadable("linux-image-6.12.117+deb12-cloud-amd64").unwrap();
+        assert_eq!(found.release, "6.12.117+deb12-cloud-amd64");
+        assert_eq!(found.arg.to_string(), "deb:linux-image-6.12.117+deb12-cloud-amd64");
+        for name in [
+            "linux-image-6.1.0-50-amd64-dbg",
+            "linux-image-6.1.0-50-amd64-unsigned",
+            "linux-image-cloud-amd64",
+            "linux-image-6.12-cloud-amd64",
+        ] {
+            assert_eq!(downloadable(name), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn folders_are_listed_newest_first() {
+        let dir = tempfile::tempdir().unwrap();
+        for name in ["vmlinuz-6.1.0-9", "vmlinuz-6.1.0-47", "config-6.1.0-47", "vmlinuz-5.old"] {
+            fs::write(dir.path().join(name), "").unwrap();
+        }
+        fs::create_dir_all(dir.path().join("unpacked/boot")).unwrap();
+        fs::write(dir.path().join("unpacked/boot/vmlinuz-6.12.1"), "").unwrap();
+        let found = survey(&dir.path().join("cache"), &[dir.path().to_owned()]);
+        let releases: Vec<&str> = found
+            .iter()
+            .filter(|found| found.place == Place::Folder)
+            .map(|found| found.release.as_str())
+            .collect();
+        assert_eq!(releases, ["6.12.1", "6.1.0-47", "6.1.0-9"]);
+        assert!(!dir.path().join("cache").exists(), "a survey makes nothing");
+    }
+}
