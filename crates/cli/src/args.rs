@@ -43,6 +43,12 @@ pub(crate) enum Command {
     /// Run one assignment (used by thrashlab itself)
     #[command(name = "__agent", hide = true)]
     Agent,
+    /// Be the first process of a guest (used by thrashlab itself)
+    #[command(name = "__guest", hide = true)]
+    Guest {
+        /// Which life of it.
+        argument: Option<String>,
+    },
     /// Tidy up when the controller dies (used by thrashlab itself)
     #[command(name = "__warden", hide = true)]
     Warden {
@@ -59,14 +65,17 @@ Examples:
   thrashlab run --subject sandbox:mem=256M,cpus=1  a machine of 256 MiB and one CPU
   thrashlab run --load cpuload,spawnload --probe wake
   sudo thrashlab run --swap 1G                     with a temporary swap file
+  thrashlab run --subject vm:machine=p2-350,kernel=deb:linux-image-cloud-amd64 --seeds 1..5
+                                                   a kernel in virtual time: exactly repeatable
 
 Loads and probes are described in docs/loads/ and docs/probes.md.";
 
 #[derive(Args)]
 #[command(after_help = RUN_EXAMPLES)]
 pub(crate) struct RunArgs {
-    /// Where to run: `host[:mem=SIZE]` or `sandbox[:mem=SIZE,cpus=N,pids=N]` [default: a sandbox
-    /// of 512M where possible, else the host]
+    /// Where to run: `host[:mem=SIZE]`, `sandbox[:mem=SIZE,cpus=N,pids=N]` or
+    /// `vm[:machine=NAME,kernel=KERNEL,…]` (docs/vm.md) [default: a sandbox of 512M where possible,
+    /// else the host]
     #[arg(long, value_name = "SUBJECT")]
     pub(crate) subject: Option<SubjectArg>,
 
@@ -110,6 +119,13 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,
 
+    /// Seeds of an ensemble, such as 1..20 or 1,2,7: everything once with each
+    #[arg(long, value_name = "SEEDS", conflicts_with = "seed", value_parser = seeds)]
+    pub(crate) seeds: Option<Seeds>,
+
+    #[command(flatten)]
+    pub(crate) guests: GuestArgs,
+
     /// Add a temporary swap file of this size (root); it is removed at the end
     #[arg(long, value_name = "SIZE", value_parser = parse_size_bytes)]
     pub(crate) swap: Option<u64>,
@@ -133,6 +149,26 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "TIME", hide = true, value_parser = parse_duration_ns)]
     pub(crate) test_freeze: Option<u64>,
 }
+
+/// How guests are run.
+#[derive(Args)]
+pub(crate) struct GuestArgs {
+    /// With vm: run every cell anew and keep none
+    #[arg(long)]
+    pub(crate) no_cache: bool,
+
+    /// With vm: guests at a time [default: one a CPU]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub(crate) jobs: Option<u16>,
+
+    /// With vm: a guest that writes nothing for this long, on the wall clock, is taken for stuck
+    #[arg(long, value_name = "TIME", default_value = "15m", value_parser = parse_duration_ns)]
+    pub(crate) wall_limit: u64,
+}
+
+/// Seeds of an ensemble, in order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Seeds(pub(crate) Vec<u64>);
 
 /// How a responsiveness matrix is printed.
 #[derive(Args)]
@@ -186,6 +222,26 @@ pub(crate) enum ImportFrom {
         #[arg(long)]
         json: bool,
     },
+}
+
+/// Most seeds of an ensemble.
+const MOST_SEEDS: u64 = 100_000;
+
+/// Reads `1..5` (both ends belong to it), `3`, and lists of these.
+fn seeds(text: &str) -> Result<Seeds, String> {
+    let number = |text: &str| {
+        text.trim().parse::<u64>().map_err(|_| format!("{text:?} is not a seed; write 1..20"))
+    };
+    let mut all = Vec::new();
+    for part in text.split(',') {
+        let (first, last) = part.split_once("..").unwrap_or((part, part));
+        let (first, last) = (number(first)?, number(last)?);
+        if last < first || last - first >= MOST_SEEDS {
+            return Err(format!("{part:?} is not a range of at most {MOST_SEEDS} seeds"));
+        }
+        all.extend((first..=last).filter(|seed| !all.contains(seed)).collect::<Vec<_>>());
+    }
+    Ok(Seeds(all))
 }
 
 fn load_name(text: &str) -> Result<String, String> {

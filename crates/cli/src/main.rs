@@ -5,6 +5,7 @@
 //! interrupted.
 
 mod args;
+mod guests;
 mod import;
 mod progress;
 mod reference;
@@ -54,6 +55,7 @@ fn main() -> ExitCode {
             print(&String::from_utf8_lossy(&script))
         }
         Command::Man { command } => man(command.as_deref()),
+        Command::Guest { argument } => guest::main(argument.as_deref()),
         Command::Agent => agent(),
         Command::Warden { journal } => {
             subject::watch(&journal);

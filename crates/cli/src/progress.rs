@@ -1,5 +1,6 @@
 //! Progress on standard error: a line that moves on a terminal, one line a load elsewhere.
 
+use std::collections::BTreeMap;
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
@@ -13,6 +14,13 @@ use crate::complain;
 /// How often the moving line is drawn at most.
 const DRAWS_PER_SECOND: u8 = 5;
 
+/// A segment that runs.
+struct Active {
+    begun: Instant,
+    samples: u32,
+    phase: &'static str,
+}
+
 /// Shows what happens.
 pub(crate) struct Progress {
     bar: ProgressBar,
@@ -20,10 +28,11 @@ pub(crate) struct Progress {
     plain: bool,
     quiet: bool,
     segments: Vec<Segment>,
-    current: usize,
-    begun: Instant,
-    samples: u32,
-    phase: &'static str,
+    /// Several seeds: the name of a segment needs its own.
+    seeded: bool,
+    running: BTreeMap<usize, Active>,
+    done: usize,
+    cached: usize,
 }
 
 impl Progress {
@@ -45,10 +54,10 @@ impl Progress {
             plain: !terminal && !quiet,
             quiet,
             segments: Vec::new(),
-            current: 0,
-            begun: Instant::now(),
-            samples: 0,
-            phase: "starting",
+            seeded: false,
+            running: BTreeMap::new(),
+            done: 0,
+            cached: 0,
         }
     }
 
@@ -64,6 +73,7 @@ impl Progress {
         match event {
             Event::Planned { segments, longest_ns } => {
                 self.segments = segments.to_vec();
+                self.seeded = segments.iter().any(|other| other.seed != segments[0].seed);
                 self.say(&format!(
                     "{} runs, at most about {}",
                     segments.len(),
@@ -71,30 +81,39 @@ impl Progress {
                 ));
             }
             Event::Started { index, segment } => {
-                self.current = *index;
-                self.begun = Instant::now();
-                self.samples = 0;
-                self.phase = "starting";
+                let begun = Instant::now();
+                self.running.insert(*index, Active { begun, samples: 0, phase: "starting" });
                 if self.plain {
-                    complain(&format!("{}{} points", self.place(), segment.points));
+                    complain(&format!("{}{} points", self.place(*index), segment.points));
                 }
             }
-            Event::Line { line } => self.on_line(line),
-            Event::Ended { status, path, .. } => {
+            Event::Line { index, line } => self.on_line(*index, line),
+            Event::Ended { index, status, path, cached } => {
+                self.over(*index);
+                self.cached += usize::from(*cached);
                 if *status != EndStatus::Complete {
-                    let name = &self.segments[self.current].load;
+                    let name = self.name(*index);
                     self.say(&format!("{name} ended as {status:?}; see {}", path.display()));
                 }
             }
-            Event::Skipped { load, reason } => self.say(&format!("{load} skipped: {reason}")),
+            Event::Skipped { index, reason, .. } => {
+                self.over(*index);
+                self.say(&format!("{} skipped: {reason}", self.name(*index)));
+            }
         }
         self.redraw();
     }
 
-    fn on_line(&mut self, line: &Line) {
+    fn over(&mut self, index: usize) {
+        self.running.remove(&index);
+        self.done += 1;
+    }
+
+    fn on_line(&mut self, index: usize, line: &Line) {
+        let Some(active) = self.running.get_mut(&index) else { return };
         match line {
             Line::Phase(record) => {
-                self.phase = match record.phase {
+                active.phase = match record.phase {
                     Phase::Warming => "warming up",
                     Phase::Warm => "warm",
                     Phase::NotWarm => "not warm in time",
@@ -102,42 +121,62 @@ impl Progress {
                     Phase::Stopped => "stopping",
                 };
                 if record.phase == Phase::NotWarm {
-                    let name = &self.segments[self.current].load;
+                    let name = self.name(index);
                     self.say(&format!("{name} did not reach its warm state in time"));
                 }
             }
-            Line::Sample(_) | Line::Histogram(_) => self.samples += 1,
+            Line::Sample(_) | Line::Histogram(_) => active.samples += 1,
             _ => {}
         }
     }
 
-    /// `[3/13] largewrite: ` of the current segment.
-    fn place(&self) -> String {
-        let load = self.segments.get(self.current).map_or("", |segment| &segment.load);
-        format!("[{}/{}] {load}: ", self.current + 1, self.segments.len())
+    /// `largewrite`, with its seed where there are several.
+    fn name(&self, index: usize) -> String {
+        let Some(segment) = self.segments.get(index) else { return String::new() };
+        match self.seeded {
+            true => format!("{} (seed {})", segment.load, segment.seed),
+            false => segment.load.clone(),
+        }
+    }
+
+    /// `[3/13] largewrite: ` of a segment.
+    fn place(&self, index: usize) -> String {
+        format!("[{}/{}] {}: ", index + 1, self.segments.len(), self.name(index))
     }
 
     fn redraw(&self) {
-        let Some(segment) = self.segments.get(self.current) else { return };
+        // Of several, the one that was started first.
+        let Some((index, active)) = self.running.first_key_value() else { return };
+        let Some(segment) = self.segments.get(*index) else { return };
+        let others = match self.running.len() {
+            0 | 1 => String::new(),
+            running => format!(", {running} at a time"),
+        };
         self.bar.set_message(format!(
-            "{}{}, point {}/{}, at most {} left",
-            self.place(),
-            self.phase,
-            self.samples,
+            "{}{}, point {}/{}{others}, at most {} left",
+            self.place(*index),
+            active.phase,
+            active.samples,
             segment.points,
             format_duration(self.left().as_nanos() as u64)
         ));
     }
 
-    /// The longest time that the rest may take.
+    /// The longest time that the rest may take, by the times of the plan; in guests these are
+    /// virtual.
     fn left(&self) -> Duration {
         let rest_ns: u64 =
-            self.segments.iter().skip(self.current).map(|segment| segment.longest_ns).sum();
-        Duration::from_nanos(rest_ns).saturating_sub(self.begun.elapsed())
+            self.segments.iter().skip(self.done).map(|segment| segment.longest_ns).sum();
+        let begun = self.running.values().map(|active| active.begun.elapsed()).max();
+        Duration::from_nanos(rest_ns).saturating_sub(begun.unwrap_or_default())
     }
 
     /// Takes the moving line away.
     pub(crate) fn finish(&self) {
         self.bar.finish_and_clear();
+        if self.cached > 0 {
+            let all = self.segments.len();
+            self.say(&format!("{} of {all} cells were in the cache", self.cached));
+        }
     }
 }

@@ -1,18 +1,22 @@
 //! `thrashlab run`: the responsiveness matrix of one subject.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use agent::{Freeze, Waiter};
 use anyhow::{Context, anyhow};
-use experiment::{CLASSIC, DEFAULT, MatrixPlan, Profile, QUICK, run_matrix};
-use model::Timing;
+use experiment::{
+    CLASSIC, DEFAULT, MatrixPlan, MatrixResult, Profile, QUICK, run_ensemble, run_matrix,
+};
 use model::units::format_duration;
+use model::{SubjectSpec, Timing};
 use store::results::ResultsError;
 use subject::{Stage, StageOptions};
+use vm::{VmOptions, VmRequest};
 
 use crate::args::RunArgs;
 use crate::progress::Progress;
-use crate::{Failure, print, show, subject_arg};
+use crate::subject_arg::SubjectArg;
+use crate::{Failure, guests, print, show, subject_arg};
 
 /// One freeze a second, for the test hook.
 const FREEZE_EVERY_NS: u64 = 1_000_000_000;
@@ -26,37 +30,18 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
     // Caught from here on, so that Ctrl-C never leaves anything behind.
     let waiter = Waiter::new().context("catch signals")?;
     let folder = results_folder(args)?;
-    let timing = timing(args)?;
-    let options = StageOptions {
-        work_dir: args.work_dir.clone(),
-        swap_bytes: args.swap,
-        freeze: args.test_freeze.map(|freeze_ns| Freeze { freeze_ns, every_ns: FREEZE_EVERY_NS }),
-        ..StageOptions::default()
-    };
-    let stopped = |failure| if waiter.stop_requested() { Failure::Interrupted } else { failure };
-    let mut stage = Stage::set(&options, &waiter)
-        .context("prepare the run")
-        .map_err(|error| stopped(Failure::NotMeasured(error)))?;
     let mut progress = Progress::new(args.quiet);
-    for removed in &stage.swept.removed {
-        progress.say(&format!("removed what a killed run had left: {removed}"));
-    }
-    for left in &stage.swept.failed {
-        progress.say(&format!("what a killed run had left cannot be removed: {left}"));
-    }
-    let plan = plan(args, timing, &mut stage, &mut progress)?;
-    let result = run_matrix(&mut stage, &plan, &folder, &waiter, &mut |event| progress.on(event));
-    for left in stage.strike() {
-        progress.say(&format!("cannot be removed, the next start tries again: {left}"));
-    }
-    drop(stage);
+    let result = match &args.subject {
+        Some(SubjectArg::Vm(request)) => in_guests(args, request, &folder, &waiter, &mut progress),
+        _ => on_stage(args, &folder, &waiter, &mut progress),
+    };
     progress.finish();
-    let result = result.context("measure").map_err(|error| {
+    let result = result.map_err(|failure| {
         if folder.is_dir() {
             let folder = folder.display();
             progress.say(&format!("what was measured before: thrashlab show {folder}"));
         }
-        stopped(Failure::NotMeasured(error))
+        if waiter.stop_requested() { Failure::Interrupted } else { failure }
     })?;
     let runs: Vec<model::Run> = result.runs.into_iter().map(|(_, run)| run).collect();
     if runs.iter().any(model::Run::is_measured) || !result.interrupted {
@@ -67,15 +52,30 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
     if result.interrupted { Err(Failure::Interrupted) } else { Ok(()) }
 }
 
-/// The plan that the arguments ask for.
-fn plan(
+/// Makes the runs on this machine.
+fn on_stage(
     args: &RunArgs,
-    timing: Timing,
-    stage: &mut Stage,
+    folder: &Path,
+    waiter: &Waiter,
     progress: &mut Progress,
-) -> Result<MatrixPlan, Failure> {
+) -> Result<MatrixResult, Failure> {
+    let timing = timing(args)?;
+    let options = StageOptions {
+        work_dir: args.work_dir.clone(),
+        swap_bytes: args.swap,
+        freeze: freeze(args),
+        ..StageOptions::default()
+    };
+    let mut stage =
+        Stage::set(&options, waiter).context("prepare the run").map_err(Failure::NotMeasured)?;
+    for removed in &stage.swept.removed {
+        progress.say(&format!("removed what a killed run had left: {removed}"));
+    }
+    for left in &stage.swept.failed {
+        progress.say(&format!("what a killed run had left cannot be removed: {left}"));
+    }
     let (subject, note) =
-        subject_arg::resolve(args.subject.as_ref(), stage).map_err(Failure::NotMeasured)?;
+        subject_arg::resolve(args.subject.as_ref(), &mut stage).map_err(Failure::NotMeasured)?;
     if let Some(note) = note {
         progress.say(&note);
     }
@@ -85,6 +85,45 @@ fn plan(
              name one on a disk with --work-dir",
         );
     }
+    let plan = plan(args, subject, timing);
+    let result = run_matrix(&mut stage, &plan, folder, waiter, &mut |event| progress.on(event));
+    for left in stage.strike() {
+        progress.say(&format!("cannot be removed, the next start tries again: {left}"));
+    }
+    result.context("measure").map_err(Failure::NotMeasured)
+}
+
+/// Makes the runs in guests of the deterministic machine.
+fn in_guests(
+    args: &RunArgs,
+    request: &VmRequest,
+    folder: &Path,
+    waiter: &Waiter,
+    progress: &mut Progress,
+) -> Result<MatrixResult, Failure> {
+    if args.work_dir.is_some() || args.swap.is_some() {
+        return Err(Failure::WrongUse(anyhow!(
+            "--work-dir and --swap are for this machine; a guest has its own disk: \
+             vm:disk.size=SIZE,swap=SIZE"
+        )));
+    }
+    let timing = timing(args)?;
+    let spec = guests::spec(request, progress)?;
+    let options = VmOptions { freeze: freeze(args), ..guests::options(&args.guests) };
+    let vm = guests::prepare(&spec, &options, waiter, progress)?;
+    let plan = plan(args, SubjectSpec::Vm(Box::new(spec)), timing);
+    let jobs = guests::jobs(&args.guests);
+    run_ensemble(&vm, &plan, jobs, folder, waiter, &mut |event| progress.on(event))
+        .context("measure")
+        .map_err(Failure::NotMeasured)
+}
+
+fn freeze(args: &RunArgs) -> Option<Freeze> {
+    args.test_freeze.map(|freeze_ns| Freeze { freeze_ns, every_ns: FREEZE_EVERY_NS })
+}
+
+/// The plan that the arguments ask for.
+fn plan(args: &RunArgs, subject: SubjectSpec, timing: Timing) -> MatrixPlan {
     let all = loads::ALL.iter().map(|load| load.name.to_owned());
     let chosen = if args.loads.is_empty() { all.collect() } else { args.loads.clone() };
     let mut names: Vec<String> = Vec::new();
@@ -94,14 +133,14 @@ fn plan(
             names.push(name);
         }
     }
-    Ok(MatrixPlan {
+    MatrixPlan {
         subject,
         loads: names,
         probe: args.probe.clone(),
         timing,
         intensity: args.intensity,
-        seed: args.seed,
-    })
+        seeds: args.seeds.as_ref().map_or_else(|| vec![args.seed], |seeds| seeds.0.clone()),
+    }
 }
 
 fn timing(args: &RunArgs) -> Result<Timing, Failure> {

@@ -6,6 +6,7 @@ use anyhow::{Context, bail};
 use model::units::{format_size, parse_size_bytes};
 use model::{SandboxSpec, SubjectSpec};
 use subject::{Machine, Stage};
+use vm::VmRequest;
 
 /// Memory of a sandbox if nothing is said, in bytes.
 const SANDBOX_BYTES: u64 = 512 << 20;
@@ -19,6 +20,7 @@ const SMALLEST_BYTES: u64 = 32 << 20;
 pub(crate) enum SubjectArg {
     Host { memory_bytes: Option<u64> },
     Sandbox { memory_bytes: Option<u64>, cpus_milli: Option<u64>, processes: Option<u64> },
+    Vm(Box<VmRequest>),
 }
 
 impl FromStr for SubjectArg {
@@ -26,6 +28,9 @@ impl FromStr for SubjectArg {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let (kind, settings) = text.split_once(':').unwrap_or((text, ""));
+        if kind == "vm" {
+            return vm::parse_request(settings).map(|request| Self::Vm(Box::new(request)));
+        }
         let (mut memory_bytes, mut cpus_milli, mut processes) = (None, None, None);
         for setting in settings.split(',').filter(|setting| !setting.is_empty()) {
             let Some((name, value)) = setting.split_once('=') else {
@@ -44,7 +49,7 @@ impl FromStr for SubjectArg {
         match kind {
             "host" => Ok(Self::Host { memory_bytes }),
             "sandbox" => Ok(Self::Sandbox { memory_bytes, cpus_milli, processes }),
-            _ => Err(format!("no subject is named {kind:?}; there are host and sandbox")),
+            _ => Err(format!("no subject is named {kind:?}; there are host, sandbox and vm")),
         }
     }
 }
@@ -86,6 +91,7 @@ pub(crate) fn resolve(
             check_memory(safe_bytes, &machine)?;
             (SubjectSpec::Host { memory_bytes: safe_bytes }, None)
         }
+        Some(SubjectArg::Vm(_)) => bail!("a machine of its own has no stage on this host"),
         None => {
             let memory_bytes = sandbox_bytes(&machine);
             let spec = SandboxSpec { memory_bytes, cpus_milli: None, processes: None };
@@ -140,9 +146,15 @@ mod tests {
             })
         );
         assert_eq!("host".parse(), Ok(SubjectArg::Host { memory_bytes: None }));
-        for bad in
-            ["vm", "host:cpus=1", "sandbox:mem", "sandbox:mem=x", "host:mem=1M", "sandbox:cpus=0"]
-        {
+        for bad in [
+            "qemu",
+            "vm:speed=9",
+            "host:cpus=1",
+            "sandbox:mem",
+            "sandbox:mem=x",
+            "host:mem=1M",
+            "sandbox:cpus=0",
+        ] {
             assert!(bad.parse::<SubjectArg>().is_err(), "{bad} was accepted");
         }
     }

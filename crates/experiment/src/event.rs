@@ -9,7 +9,7 @@ use crate::matrix::Segment;
 /// Something that happened. A closed set: whoever shows progress handles each.
 #[derive(Debug)]
 pub enum Event<'a> {
-    /// All segments are known; nothing has been run yet.
+    /// All segments are known; nothing has been run yet. Several may run at a time.
     Planned {
         /// The segments in their order.
         segments: &'a [Segment],
@@ -25,6 +25,8 @@ pub enum Event<'a> {
     },
     /// The run of the segment wrote a line.
     Line {
+        /// The segment's place in the order, from 0.
+        index: usize,
         /// The line.
         line: &'a Line,
     },
@@ -36,9 +38,13 @@ pub enum Event<'a> {
         status: EndStatus,
         /// The run file.
         path: &'a Path,
+        /// Whether it was taken from the cache.
+        cached: bool,
     },
     /// A load cannot be run on this subject.
     Skipped {
+        /// The segment's place in the order, from 0.
+        index: usize,
         /// The load.
         load: &'a str,
         /// Why.

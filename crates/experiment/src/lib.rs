@@ -3,10 +3,12 @@
 //! **Invariant:** nothing here prints or knows a terminal. A plan becomes runs on a
 //! [`subject::Stage`]; whatever happens is an [`Event`], and every display is a function of events.
 
+mod ensemble;
 mod event;
 mod matrix;
 mod profile;
 
+pub use ensemble::run_ensemble;
 pub use event::Event;
 pub use matrix::{ExperimentError, MatrixPlan, MatrixResult, Segment, run_matrix};
 pub use profile::{CLASSIC, DEFAULT, Profile, QUICK};

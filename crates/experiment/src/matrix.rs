@@ -9,6 +9,7 @@ use agent::Waiter;
 use model::{BASELINE, EndStatus, Line, LoadSpec, ProbeSpec, Run, Spec, SubjectSpec, Timing};
 use store::results::{ResultsError, RunFile, read_run};
 use subject::{Stage, StageError};
+use vm::VmError;
 
 use crate::event::Event;
 
@@ -31,8 +32,8 @@ pub struct MatrixPlan {
     pub timing: Timing,
     /// Dose of every load.
     pub intensity: f64,
-    /// Seed of everything random.
-    pub seed: u64,
+    /// Seeds of everything random; the whole matrix is made once with each.
+    pub seeds: Vec<u64>,
 }
 
 /// One run of a matrix.
@@ -40,6 +41,8 @@ pub struct MatrixPlan {
 pub struct Segment {
     /// The load.
     pub load: String,
+    /// Its seed.
+    pub seed: u64,
     /// How many interactions.
     pub points: u32,
     /// Which piece of this load it is, from 0.
@@ -49,31 +52,52 @@ pub struct Segment {
 }
 
 impl MatrixPlan {
-    /// The segments in their order: a piece of the baseline, then each load followed by the next
-    /// piece.
+    /// The segments in their order: for each seed a piece of the baseline, then each load followed
+    /// by the next piece.
     #[must_use]
     pub fn segments(&self) -> Vec<Segment> {
         let pieces = self.loads.len() as u32 + 1;
         let piece_points = (BASELINE_SHARE * self.timing.points).div_ceil(pieces).max(1);
-        let segment = |load: &str, points: u32, block: u32| {
-            let warmup_ns = if load == BASELINE { 0 } else { self.timing.warmup_ns };
-            let points_ns = self.timing.interval_ns.saturating_mul(u64::from(points));
-            Segment {
-                load: load.to_owned(),
-                points,
-                block,
-                longest_ns: points_ns.saturating_add(warmup_ns).saturating_add(OVERHEAD_NS),
+        let mut segments = Vec::new();
+        for (pass, seed) in self.seeds.iter().enumerate() {
+            let (pass, seed) = (pass as u32, *seed);
+            let piece =
+                |index: u32| self.segment(BASELINE, seed, piece_points, pass * pieces + index);
+            segments.push(piece(0));
+            for (index, load) in self.loads.iter().enumerate() {
+                segments.push(self.segment(load, seed, self.timing.points, pass));
+                segments.push(piece(index as u32 + 1));
             }
-        };
-        let mut segments = vec![segment(BASELINE, piece_points, 0)];
-        for (index, load) in self.loads.iter().enumerate() {
-            segments.push(segment(load, self.timing.points, 0));
-            segments.push(segment(BASELINE, piece_points, index as u32 + 1));
         }
         segments
     }
 
-    fn spec(&self, segment: &Segment, order: usize) -> Spec {
+    /// The cells of a deterministic machine: each load once with each seed. Nothing drifts there,
+    /// so the baseline is one piece.
+    #[must_use]
+    pub fn cells(&self) -> Vec<Segment> {
+        let mut cells = Vec::new();
+        for seed in &self.seeds {
+            cells.push(self.segment(BASELINE, *seed, BASELINE_SHARE * self.timing.points, 0));
+            let loads = self.loads.iter();
+            cells.extend(loads.map(|load| self.segment(load, *seed, self.timing.points, 0)));
+        }
+        cells
+    }
+
+    fn segment(&self, load: &str, seed: u64, points: u32, block: u32) -> Segment {
+        let warmup_ns = if load == BASELINE { 0 } else { self.timing.warmup_ns };
+        let points_ns = self.timing.interval_ns.saturating_mul(u64::from(points));
+        Segment {
+            load: load.to_owned(),
+            seed,
+            points,
+            block,
+            longest_ns: points_ns.saturating_add(warmup_ns).saturating_add(OVERHEAD_NS),
+        }
+    }
+
+    pub(crate) fn spec(&self, segment: &Segment, order: usize) -> Spec {
         Spec {
             subject: self.subject.clone(),
             load: LoadSpec {
@@ -88,7 +112,7 @@ impl MatrixPlan {
                 params: BTreeMap::new(),
             },
             timing: Timing { points: segment.points, ..self.timing.clone() },
-            seed: self.seed,
+            seed: segment.seed,
             block: segment.block,
             order: order as u32,
         }
@@ -112,6 +136,9 @@ pub enum ExperimentError {
     /// The stage.
     #[error(transparent)]
     Stage(#[from] StageError),
+    /// The deterministic machine.
+    #[error(transparent)]
+    Vm(#[from] VmError),
     /// The results.
     #[error(transparent)]
     Results(#[from] ResultsError),
@@ -147,7 +174,7 @@ pub fn run_matrix(
         let made = run_segment(stage, plan, segment, index, folder, waiter, on_event)?;
         match made {
             Made::Run { path, run, death } => {
-                on_event(&Event::Ended { index, status: run.status(), path: &path });
+                on_event(&Event::Ended { index, status: run.status(), path: &path, cached: false });
                 if index == 0 && !run.is_measured() && run.status() != EndStatus::Interrupted {
                     return Err(ExperimentError::Baseline(why_not(&run, death)));
                 }
@@ -158,7 +185,7 @@ pub fn run_matrix(
                 return Err(ExperimentError::Baseline(reason));
             }
             Made::Refused(reason) => {
-                on_event(&Event::Skipped { load: &segment.load, reason: &reason });
+                on_event(&Event::Skipped { index, load: &segment.load, reason: &reason });
                 // One missing piece of the baseline leaves the others.
                 if segment.load != BASELINE {
                     result.skipped.insert(segment.load.clone(), reason);
@@ -171,19 +198,19 @@ pub fn run_matrix(
     Ok(result)
 }
 
+/// What came of one segment.
+pub(crate) enum Made {
+    Run { path: PathBuf, run: Box<Run>, death: Option<String> },
+    Refused(String),
+}
+
 /// Why a run has no measurement: what the agent said, or the last warning of the run.
-fn why_not(run: &Run, death: Option<String>) -> String {
+pub(crate) fn why_not(run: &Run, death: Option<String>) -> String {
     let warning = run.lines.iter().rev().find_map(|line| match line {
         Line::Warning(warning) => Some(warning.text.clone()),
         _ => None,
     });
     death.or(warning).unwrap_or_else(|| format!("the run ended as {:?}", run.status()))
-}
-
-/// What came of one segment.
-enum Made {
-    Run { path: PathBuf, run: Box<Run>, death: Option<String> },
-    Refused(String),
 }
 
 fn run_segment(
@@ -206,7 +233,7 @@ fn run_segment(
         };
         file.line(bytes)?;
         if let Some(line) = line {
-            on_event(&Event::Line { line });
+            on_event(&Event::Line { index, line });
         }
         Ok(())
     };
@@ -233,13 +260,17 @@ mod tests {
             probe: "response".to_owned(),
             timing: Timing { points, ..crate::QUICK.timing() },
             intensity: 1.0,
-            seed: 1,
+            seeds: vec![1],
         }
     }
 
     #[test]
     fn the_baseline_surrounds_every_load() {
         let segments = plan(&["cpuload", "spawnload"], 5).segments();
+        assert_eq!(
+            plan(&["cpuload"], 5).cells().iter().map(|cell| cell.points).collect::<Vec<_>>(),
+            [10, 5]
+        );
         let order: Vec<(&str, u32, u32)> =
             segments.iter().map(|made| (made.load.as_str(), made.points, made.block)).collect();
         assert_eq!(

@@ -52,7 +52,10 @@ pub(crate) fn set_up(machine: &MachineSpec, work_dir: &Path) -> io::Result<()> {
         let set = |file: &str, value: u64| {
             let path = queue.join(file);
             fs::write(&path, value.to_string()).map_err(|error| {
-                io::Error::new(error.kind(), format!("write {value} to {}: {error}", path.display()))
+                io::Error::new(
+                    error.kind(),
+                    format!("write {value} to {}: {error}", path.display()),
+                )
             })
         };
         set("max_sectors_kb", request_kb(rate, machine.disk.read_delay_ns))?;

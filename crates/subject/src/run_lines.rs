@@ -78,12 +78,7 @@ impl RunLines {
     ///
     /// # Errors
     /// When the sink does not take it.
-    pub fn end(
-        &mut self,
-        at_ns: u64,
-        status: EndStatus,
-        sink: &mut Sink<'_>,
-    ) -> io::Result<()> {
+    pub fn end(&mut self, at_ns: u64, status: EndStatus, sink: &mut Sink<'_>) -> io::Result<()> {
         if !self.written || self.status.is_some() {
             return Ok(());
         }

@@ -88,7 +88,8 @@ fn program() -> Result<Vec<u8>, VmError> {
 fn needs_loader(elf: &[u8]) -> bool {
     let half = |at: usize| elf.get(at..at + 2).map_or(0, |b| u16::from_le_bytes([b[0], b[1]]));
     let (entry_size, entries) = (usize::from(half(54)), usize::from(half(56)));
-    let table = elf.get(32..40).map_or(0, |b| b.iter().rev().fold(0, |n, x| n << 8 | usize::from(*x)));
+    let table =
+        elf.get(32..40).map_or(0, |b| b.iter().rev().fold(0, |n, x| n << 8 | usize::from(*x)));
     (0..entries).any(|index| {
         let at = table + index * entry_size;
         elf.get(at..at + 4) == Some(&PT_INTERP.to_le_bytes())

@@ -83,9 +83,8 @@ impl Cache {
     pub(crate) fn cell(&self, key: &str) -> Option<Vec<u8>> {
         let path = self.cell_path(key);
         let bytes = fs::read(&path).ok()?;
-        let whole = Run::parse(&bytes).is_ok_and(|run| {
-            run.status() == EndStatus::Complete && run.checksum_ok == Some(true)
-        });
+        let whole = Run::parse(&bytes)
+            .is_ok_and(|run| run.status() == EndStatus::Complete && run.checksum_ok == Some(true));
         if !whole {
             // It is made again, and then this file would be replaced anyway.
             let _ = fs::remove_file(&path);

@@ -200,7 +200,8 @@ impl GuestProcess {
     /// Ends QEMU and says how it came to its end, with the last words of guest and QEMU.
     pub(crate) fn autopsy(&mut self, how: &str) -> String {
         let _ = signal(self.child.id(), signals::KILL);
-        let exit = self.child.wait().map_or_else(|error| error.to_string(), |exit| exit.to_string());
+        let exit =
+            self.child.wait().map_or_else(|error| error.to_string(), |exit| exit.to_string());
         let console = self.console();
         let panic = console.lines().find_map(|line| {
             line.find("Kernel panic").map(|start| line[start..].trim().to_owned())

@@ -133,8 +133,11 @@ impl Vm {
     pub fn prepare(spec: &VmSpec, options: &VmOptions, stop: Stop<'_>) -> Result<Self, VmError> {
         let qemu = Qemu::find()?;
         let parts = boot::Parts::gather(&spec.kernel, &options.cache, &[])?;
-        let setup =
-            Setup { machine: spec.machine.clone(), modules: parts.modules.clone(), then: Then::Cell };
+        let setup = Setup {
+            machine: spec.machine.clone(),
+            modules: parts.modules.clone(),
+            then: Then::Cell,
+        };
         let arguments = machine_arguments(&setup.machine, Console::Quiet);
         let key = hash(&[
             CELL_VERSION.as_bytes(),
@@ -211,10 +214,9 @@ impl Vm {
         };
         let outcome = listen(&mut guest, self.options.silence, stop, &mut keep)?;
         if reuse && outcome.status == EndStatus::Complete {
-            cache.keep_cell(&key, &kept).map_err(|source| VmError::Cache {
-                path: cache.root().to_owned(),
-                source,
-            })?;
+            cache
+                .keep_cell(&key, &kept)
+                .map_err(|source| VmError::Cache { path: cache.root().to_owned(), source })?;
         }
         Ok(CellOutcome { outcome, cached: false })
     }

@@ -101,7 +101,7 @@ pub fn load(name: &str) -> Result<MachineSpec, String> {
 ///
 /// # Errors
 /// With the place for bad TOML, with the key for a bad value.
-pub fn parse(name: &str, text: &str) -> Result<MachineSpec, String> {
+pub(crate) fn parse(name: &str, text: &str) -> Result<MachineSpec, String> {
     let table: toml::Table = text.parse().map_err(|error: toml::de::Error| error.to_string())?;
     let mut machine = MachineSpec {
         name: name.to_owned(),
@@ -211,11 +211,8 @@ fn switch(value: &str) -> Result<bool, &'static str> {
 
 fn set_limit(sandbox: &mut Option<SandboxSpec>, key: &str, value: &str) -> Result<(), String> {
     let failed = |why: &dyn std::fmt::Display| format!("sandbox.{key}: {why}");
-    let sandbox = sandbox.get_or_insert(SandboxSpec {
-        memory_bytes: 0,
-        cpus_milli: None,
-        processes: None,
-    });
+    let sandbox =
+        sandbox.get_or_insert(SandboxSpec { memory_bytes: 0, cpus_milli: None, processes: None });
     match key {
         "mem" => {
             sandbox.memory_bytes = parse_size_bytes(value).map_err(|error| failed(&error))?;

@@ -66,8 +66,7 @@ impl Qemu {
             .map(|dir| dir.join(EMULATOR))
             .find(|program| program.is_file())
             .ok_or(QemuError::Missing)?;
-        let broken =
-            |reason: String| QemuError::Broken { program: program.clone(), reason };
+        let broken = |reason: String| QemuError::Broken { program: program.clone(), reason };
         let output = Command::new(&program)
             .arg("--version")
             .stdin(Stdio::null())

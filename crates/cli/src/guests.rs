@@ -1,0 +1,101 @@
+//! Guests as the commands need them: the kernel that is meant, the options, the boot.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use agent::Waiter;
+use anyhow::Context;
+use kernels::KernelArg;
+use model::VmSpec;
+use vm::{Cache, Stop, Vm, VmError, VmOptions, VmRequest};
+
+use crate::Failure;
+use crate::args::GuestArgs;
+use crate::progress::Progress;
+
+/// The kernel that is taken if none is named and the host has none: the newest of Debian's small
+/// ones.
+const DEFAULT_KERNEL: &str = "deb:linux-image-cloud-amd64";
+/// How often the user's wish to stop is looked for.
+const TICK: Duration = Duration::from_millis(50);
+
+/// What was asked for, with a kernel.
+pub(crate) fn spec(request: &VmRequest, progress: &Progress) -> Result<VmSpec, Failure> {
+    let kernel = match &request.kernel {
+        Some(kernel) => kernel.clone(),
+        None => {
+            let chosen = default_kernel();
+            progress
+                .say(&format!("the kernel is {chosen}; name another one with vm:kernel=KERNEL"));
+            chosen
+        }
+    };
+    // An error of the name is wrong use; everything else about a kernel is found out later.
+    kernel.parse::<KernelArg>().context("vm:kernel").map_err(Failure::WrongUse)?;
+    Ok(VmSpec { machine: request.machine.clone(), kernel, sandbox: request.sandbox.clone() })
+}
+
+fn default_kernel() -> String {
+    let at_hand = kernels::locate(&kernels::KernelSource::Host.into(), &Cache::of_user().kernels());
+    match at_hand {
+        Ok(kernel) if kernel.modules_dir.is_some() => "host".to_owned(),
+        _ => DEFAULT_KERNEL.to_owned(),
+    }
+}
+
+/// The options of all guests.
+pub(crate) fn options(args: &GuestArgs) -> VmOptions {
+    VmOptions {
+        cache: Cache::of_user(),
+        reuse_cells: !args.no_cache,
+        silence: Duration::from_nanos(args.wall_limit),
+        freeze: None,
+    }
+}
+
+/// How many guests run at a time.
+pub(crate) fn jobs(args: &GuestArgs) -> usize {
+    args.jobs.map_or_else(|| sys::process::usable_cpus() as usize, usize::from)
+}
+
+/// Boots the machine, or takes it from the cache.
+pub(crate) fn prepare(
+    spec: &VmSpec,
+    options: &VmOptions,
+    waiter: &Waiter,
+    progress: &Progress,
+) -> Result<Vm, Failure> {
+    progress.say(&format!("{} with {}", spec.machine.name, spec.kernel));
+    while_waiting(waiter, |stop| Vm::prepare(spec, options, stop)).map_err(failure)
+}
+
+/// An error of a machine as the failure of a command.
+pub(crate) fn failure(error: VmError) -> Failure {
+    match error {
+        VmError::Interrupted => Failure::Interrupted,
+        VmError::KernelName(_) => Failure::WrongUse(anyhow::Error::new(error)),
+        _ => Failure::NotMeasured(anyhow::Error::new(error).context("prepare the machine")),
+    }
+}
+
+/// Does something on a thread of its own that asks again and again whether to stop.
+pub(crate) fn while_waiting<T: Send>(
+    waiter: &Waiter,
+    work: impl FnOnce(Stop<'_>) -> T + Send,
+) -> T {
+    let stop = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let worker = scope.spawn(|| work(&|| stop.load(Ordering::Relaxed)));
+        while !worker.is_finished() {
+            if waiter.stop_requested() {
+                stop.store(true, Ordering::Relaxed);
+            }
+            thread::sleep(TICK);
+        }
+        match worker.join() {
+            Ok(done) => done,
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+    })
+}
