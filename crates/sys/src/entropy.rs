@@ -5,7 +5,8 @@
 //! The kernel *mixes* the bytes with what it has gathered itself (times of interrupts, the
 //! processor's own random numbers). What it hands out is a function of the bytes alone only where
 //! all that is the same each time: on a simulated machine with a simulated clock, without `rdrand`
-//! and `rdseed`.
+//! and `rdseed`, and without devices that answer when the host pleases (as a disk in a file does).
+//! Addresses of the calling process were drawn when it was started, and stay.
 
 use std::fs::File;
 use std::io;

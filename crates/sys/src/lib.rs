@@ -7,6 +7,7 @@
 pub mod block_device;
 pub mod board;
 pub mod clock;
+pub mod device_mapper;
 pub mod entropy;
 pub mod memory;
 pub mod message_queue;

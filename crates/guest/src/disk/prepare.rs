@@ -61,9 +61,8 @@ pub fn prepare(
     let size_bytes = layout.file_system.end - layout.file_system.start;
     let step = failed("write a file system to", &file_system);
     format(&file_system, |node| ext4::format(node, size_bytes, options)).map_err(step)?;
-    let (flags, own_options) = mount_options::parse(at.options)?;
-    mount(&file_system, at.folder, "ext4", flags, &*own_options)
-        .map_err(|error| failed("mount", &file_system)(error.into()))?;
+    let step = format!("mount {} with {:?} at", file_system.display(), at.options);
+    mount_ext4(&file_system, at).map_err(failed(&step, at.folder))?;
     Ok(Prepared { swap, file_system })
 }
 
@@ -73,6 +72,11 @@ fn prepare_swap(disk: &File, device: &Path, number: u8, range: &Range<u64>) -> i
         .map_err(failed("write a swap header to", &node))?;
     swap_on(&node).map_err(failed("swap to", &node))?;
     Ok(node)
+}
+
+fn mount_ext4(node: &Path, at: &Mount<'_>) -> io::Result<()> {
+    let (flags, own_options) = mount_options::parse(at.options)?;
+    Ok(mount(node, at.folder, "ext4", flags, &*own_options)?)
 }
 
 /// Adds a partition and waits for its node.
