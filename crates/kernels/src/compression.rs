@@ -5,8 +5,14 @@ use std::io::{self, Read};
 use liblzma::read::XzDecoder;
 use liblzma::stream::Stream;
 
-/// Longer results are refused: no kernel, module or package needs as much.
-pub(crate) const LIMIT_BYTES: u64 = 2 << 30;
+/// Longer packages are cut off there: no kernel needs as much.
+const PACKAGE_LIMIT_BYTES: u64 = 4 << 30;
+
+/// Longer kernels and modules are refused.
+const RESULT_LIMIT_BYTES: u64 = 512 << 20;
+
+/// What decompressing may take; kernels are packed with dictionaries of up to 128 MiB.
+const MEMORY_LIMIT_BYTES: u64 = 512 << 20;
 
 /// The largest block of LZ4's legacy format.
 const LZ4_BLOCK_BYTES: usize = 8 << 20;
@@ -54,11 +60,14 @@ pub(crate) fn reader<'a>(bytes: &'a [u8]) -> io::Result<Box<dyn Read + 'a>> {
     let unlimited: Box<dyn Read + 'a> = match Compression::of(bytes) {
         Compression::None => Box::new(bytes),
         Compression::Gzip => Box::new(flate2::bufread::GzDecoder::new(bytes)),
-        Compression::Xz => Box::new(XzDecoder::new(bytes)),
+        Compression::Xz => {
+            let stream = Stream::new_stream_decoder(MEMORY_LIMIT_BYTES, 0);
+            Box::new(XzDecoder::new_stream(bytes, stream.map_err(io::Error::other)?))
+        }
         Compression::Zstd => Box::new(zstd::Decoder::with_buffer(bytes)?.single_frame()),
         Compression::Lzma => {
-            let stream = Stream::new_lzma_decoder(u64::MAX).map_err(io::Error::other)?;
-            Box::new(XzDecoder::new_stream(bytes, stream))
+            let stream = Stream::new_lzma_decoder(MEMORY_LIMIT_BYTES);
+            Box::new(XzDecoder::new_stream(bytes, stream.map_err(io::Error::other)?))
         }
         Compression::Lz4 => Box::new(io::Cursor::new(lz4_legacy(bytes)?)),
         Compression::Bzip2 => {
@@ -68,15 +77,17 @@ pub(crate) fn reader<'a>(bytes: &'a [u8]) -> io::Result<Box<dyn Read + 'a>> {
             ));
         }
     };
-    Ok(Box::new(unlimited.take(LIMIT_BYTES)))
+    Ok(Box::new(unlimited.take(PACKAGE_LIMIT_BYTES)))
 }
 
 /// All of what was compressed.
 pub(crate) fn decompressed(bytes: &[u8]) -> io::Result<Vec<u8>> {
     let mut result = Vec::new();
-    let length = reader(bytes)?.read_to_end(&mut result)?;
-    if length as u64 == LIMIT_BYTES {
-        return Err(io::Error::other(format!("decompresses to {LIMIT_BYTES} bytes or more")));
+    let length_bytes = reader(bytes)?.take(RESULT_LIMIT_BYTES).read_to_end(&mut result)?;
+    if length_bytes as u64 == RESULT_LIMIT_BYTES {
+        return Err(io::Error::other(format!(
+            "decompresses to {RESULT_LIMIT_BYTES} bytes or more"
+        )));
     }
     Ok(result)
 }
@@ -94,7 +105,7 @@ fn lz4_legacy(bytes: &[u8]) -> io::Result<Vec<u8>> {
         let block =
             lz4_flex::block::decompress(block, LZ4_BLOCK_BYTES).map_err(io::Error::other)?;
         result.extend_from_slice(&block);
-        if result.len() as u64 > LIMIT_BYTES {
+        if result.len() as u64 >= RESULT_LIMIT_BYTES {
             break;
         }
         rest = after;

@@ -243,3 +243,126 @@ fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
 fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
     bytes.get(at..)?.first_chunk().map(|bytes| u32::from_le_bytes(*bytes))
 }
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::compression::tests::{Pack, gzip, lz4, lzma, xz, zstd};
+
+    /// A 64-bit ELF file with one segment, which is a note for PVH, and the banner of a kernel.
+    fn vmlinux_of(release: &str, note_owner: &[u8; 4]) -> Vec<u8> {
+        let mut note = Vec::new();
+        for word in [4u32, 4, 18] {
+            note.extend(word.to_le_bytes());
+        }
+        note.extend_from_slice(note_owner);
+        note.extend(0x100_0000u32.to_le_bytes());
+        note.extend(format!("Linux version {release} (me) #1 SMP\n\0IKCFG_ST").bytes());
+        note.extend(gzip(b"CONFIG_PSI=y\n"));
+        note.extend_from_slice(b"IKCFG_ED");
+
+        let mut file = b"\x7fELF\x02\x01\x01".to_vec();
+        file.resize(16, 0);
+        for half in [2u16, 62] {
+            file.extend(half.to_le_bytes());
+        }
+        file.extend(1u32.to_le_bytes());
+        for word in [0u64, 64, 0] {
+            file.extend(word.to_le_bytes());
+        }
+        file.extend(0u32.to_le_bytes());
+        for half in [64u16, 56, 1, 64, 0, 0] {
+            file.extend(half.to_le_bytes());
+        }
+        for half in [4u32, 4] {
+            file.extend(half.to_le_bytes());
+        }
+        // The note is 20 bytes long: what follows in the segment is other notes to a reader.
+        let length = note.len() as u64;
+        for word in [120, 0, 0, length, length, 4] {
+            file.extend(word.to_le_bytes());
+        }
+        file.extend(note);
+        file
+    }
+
+    /// A bzImage of that release.
+    pub(crate) fn bzimage_of(release: &str) -> Vec<u8> {
+        bzimage(release, &vmlinux_of(release, b"Xen\0"), gzip)
+    }
+
+    fn bzimage(release: &str, vmlinux: &[u8], pack: Pack) -> Vec<u8> {
+        let mut payload = pack(&[vmlinux, b"relocations"].concat());
+        payload.extend(((vmlinux.len() + 11) as u32).to_le_bytes());
+        let mut image = vec![0; 1024 + 16];
+        let mut set = |at: usize, bytes: &[u8]| image[at..at + bytes.len()].copy_from_slice(bytes);
+        set(0x1f1, &[1]);
+        set(0x202, b"HdrS\x0f\x02");
+        set(0x20e, &[0, 1]);
+        set(0x236, &[1]);
+        set(0x248, &16u32.to_le_bytes());
+        set(0x24c, &(payload.len() as u32).to_le_bytes());
+        set(0x300, format!("{release} (me) #1 SMP").as_bytes());
+        image.extend(payload);
+        image
+    }
+
+    #[test]
+    fn a_bzimage_is_described_and_unpacked_whatever_it_is_packed_by() {
+        let inside = vmlinux_of("6.1.0-test", b"Xen\0");
+        for pack in [gzip, xz, zstd, lzma, lz4] {
+            let image = bzimage("6.1.0-test", &inside, pack);
+            let facts = ImageFacts::parse(&image).unwrap();
+            assert_eq!(facts.architecture, Architecture::X86_64);
+            assert_eq!(facts.version_text.as_deref(), Some("6.1.0-test (me) #1 SMP"));
+            assert_eq!(vmlinux(&image).unwrap(), inside, "without what is appended");
+            let error = vmlinux(&image[..image.len() - 9]).unwrap_err();
+            assert!(matches!(error, ImageError::Damaged { .. }), "{error}");
+        }
+        assert_eq!(
+            ImageFacts::parse(&inside).unwrap(),
+            ImageFacts::parse(&bzimage_of("6.1.0-test")).unwrap()
+        );
+        assert_eq!(embedded_config(&inside).as_deref(), Some("CONFIG_PSI=y\n"));
+    }
+
+    #[test]
+    fn the_entry_for_pvh_is_found() {
+        assert!(has_pvh_entry(&vmlinux_of("6", b"Xen\0")));
+        assert!(!has_pvh_entry(&vmlinux_of("6", b"GNU\0")));
+        assert!(!has_pvh_entry(b"\x7fELF"));
+    }
+
+    #[test]
+    fn an_arm64_image_is_described_bare_and_wrapped() {
+        let mut image = vec![0; 56];
+        image.extend_from_slice(b"ARM\x64\0\0Linux version 6.12.1-arm64 (me)\n");
+        let mut zboot = b"MZ\0\0zimg".to_vec();
+        zboot.extend(32u32.to_le_bytes());
+        zboot.extend((gzip(&image).len() as u32).to_le_bytes());
+        zboot.resize(32, 0);
+        zboot.extend(gzip(&image));
+        for wrapped in [&zboot, &gzip(&image), &image] {
+            let facts = ImageFacts::parse(wrapped).unwrap();
+            assert_eq!(facts.architecture, Architecture::Arm64);
+            assert_eq!(facts.version_text.as_deref(), Some("6.12.1-arm64 (me)"));
+            assert!(matches!(vmlinux(wrapped), Err(ImageError::NoVmlinux(Architecture::Arm64))));
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_bytes_are_read_or_refused(
+            at in 0usize..2000,
+            bytes in proptest::collection::vec(proptest::num::u8::ANY, 0..200),
+        ) {
+            let _ = (ImageFacts::parse(&bytes), vmlinux(&bytes), has_pvh_entry(&bytes));
+            for mut image in [bzimage_of("6.1"), vmlinux_of("6.1", b"Xen\0")] {
+                let at = at % image.len();
+                let length = bytes.len().min(8).min(image.len() - at);
+                image[at..at + length].copy_from_slice(&bytes[..length]);
+                let _ = (ImageFacts::parse(&image), vmlinux(&image), has_pvh_entry(&image));
+            }
+        }
+    }
+}

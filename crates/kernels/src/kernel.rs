@@ -115,8 +115,8 @@ fn modules_dir(image_path: &Path, release: &str) -> Option<PathBuf> {
 
 /// Whether a folder is one `lib/modules/RELEASE`, in which some systems keep the image too.
 fn has_modules(dir: &Path) -> bool {
-    ["modules.order", "modules.builtin", "modules.dep"].iter().any(|name| dir.join(name).is_file())
-        && !dir.join("Makefile").exists()
+    let is_in_place = dir.parent().is_some_and(|parent| parent.ends_with("lib/modules"));
+    is_in_place || ["modules.builtin", "modules.dep"].iter().any(|name| dir.join(name).is_file())
 }
 
 fn config_path(image_path: &Path, modules_dir: Option<&Path>, release: &str) -> Option<PathBuf> {

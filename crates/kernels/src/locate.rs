@@ -232,3 +232,140 @@ fn is_package(path: &Path) -> bool {
 fn short_hash(bytes: &[u8]) -> String {
     blake3::hash(bytes).to_hex()[..16].to_owned()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::compression::tests::zstd;
+    use crate::image::tests::bzimage_of;
+    use crate::package::deb::tests::deb_of;
+    use crate::package::rpm::tests::rpm_of;
+    use crate::{Feature, PackageError};
+
+    const CONFIG: &[u8] = b"CONFIG_PSI=y\nCONFIG_PSI_DEFAULT_DISABLED=y\n";
+
+    fn located(text: &str, dir: &Path) -> Result<Kernel, KernelError> {
+        locate(&text.parse().unwrap(), &dir.join("cache"))
+    }
+
+    fn written(dir: &Path, name: &str, bytes: &[u8]) -> String {
+        let path = dir.join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, bytes).unwrap();
+        path.to_str().unwrap().to_owned()
+    }
+
+    fn debian(dir: &Path) -> String {
+        let package = deb_of(
+            "kmod",
+            &[
+                ("./boot/vmlinuz-6.1.0-9-amd64", &bzimage_of("6.1.0-9-amd64")),
+                ("./boot/config-6.1.0-9-amd64", CONFIG),
+                ("./lib/modules/6.1.0-9-amd64/modules.builtin", b"kernel/fs/ext4/ext4.ko\n"),
+            ],
+        );
+        written(dir, "linux-image.deb", &package)
+    }
+
+    #[test]
+    fn a_debian_package_becomes_a_kernel() {
+        let dir = tempfile::tempdir().unwrap();
+        let package = debian(dir.path());
+        let kernel = located(&package, dir.path()).unwrap();
+        assert_eq!(kernel.release, "6.1.0-9-amd64");
+        assert_eq!(kernel.facts.psi, Some(Feature::Off));
+        assert!(kernel.image_path.ends_with("boot/vmlinuz-6.1.0-9-amd64"));
+        assert!(kernel.modules().unwrap().is_built_in("ext4"));
+        let again = located(&package, dir.path()).unwrap();
+        assert_eq!(again, kernel);
+        let unpacked = kernel.image_path.ancestors().nth(2).unwrap().to_str().unwrap();
+        assert_eq!(located(unpacked, dir.path()).unwrap(), kernel, "an unpacked folder will do");
+    }
+
+    #[test]
+    fn what_is_damaged_in_the_cache_is_unpacked_again() {
+        let dir = tempfile::tempdir().unwrap();
+        let package = debian(dir.path());
+        let kernel = located(&package, dir.path()).unwrap();
+        let list = kernel.image_path.ancestors().nth(2).unwrap().join("contents");
+        let damages: [&dyn Fn(); 4] = [
+            &|| fs::write(&kernel.image_path, "").unwrap(),
+            &|| fs::remove_file(kernel.config_path.as_ref().unwrap()).unwrap(),
+            &|| fs::write(&list, &fs::read(&list).unwrap()[..90]).unwrap(),
+            &|| fs::remove_file(&list).unwrap(),
+        ];
+        for damage in damages {
+            damage();
+            assert_eq!(located(&package, dir.path()).unwrap(), kernel);
+        }
+        let left: Vec<_> = names_in(&dir.path().join("cache"));
+        assert_eq!(left.len(), 1, "nothing else is left: {left:?}");
+    }
+
+    #[test]
+    fn several_packages_make_one_kernel() {
+        let dir = tempfile::tempdir().unwrap();
+        let release = "6.17.1-300.fc43.x86_64";
+        let image_path = format!("./lib/modules/{release}/vmlinuz");
+        let config_path = format!("./lib/modules/{release}/config");
+        let core = [(image_path.as_str(), &*bzimage_of(release)), (config_path.as_str(), CONFIG)];
+        let core = written(dir.path(), "rpms/kernel-core.rpm", &rpm_of(&core, zstd));
+        let module_path = format!("./usr/lib/modules/{release}/kernel/zram.ko.xz");
+        let modules = rpm_of(&[(&module_path, b"zram")], zstd);
+        let modules = written(dir.path(), "rpms/kernel-modules-core.rpm", &modules);
+        let folder = dir.path().join("rpms").to_str().unwrap().to_owned();
+        for text in [format!("{core},{modules}"), folder] {
+            let kernel = located(&text, dir.path()).unwrap();
+            assert_eq!(kernel.release, release);
+            assert_eq!(kernel.facts.psi, Some(Feature::Off));
+            assert!(kernel.modules().unwrap().has_file("zram"));
+        }
+        let error = located(&modules, dir.path()).unwrap_err().to_string();
+        assert!(error.contains("add the package with the image"), "{error}");
+    }
+
+    #[test]
+    fn a_metapackage_names_what_it_leads_to() {
+        let dir = tempfile::tempdir().unwrap();
+        let package = deb_of("linux-image-6.1.0-9-amd64 (= 6.1)", &[]);
+        let package = written(dir.path(), "meta.deb", &package);
+        let error = located(&package, dir.path()).unwrap_err().to_string();
+        assert!(error.contains("use deb:linux-image-6.1.0-9-amd64"), "{error}");
+        assert!(names_in(&dir.path().join("cache")).is_empty());
+    }
+
+    #[test]
+    fn a_way_out_leaves_nothing_behind() {
+        let dir = tempfile::tempdir().unwrap();
+        let package = deb_of("", &[("./boot/vmlinuz-6", b"x"), ("lib/modules/../../../out", b"x")]);
+        let package = written(dir.path(), "bad.deb", &package);
+        let error = located(&package, dir.path()).unwrap_err();
+        let is_outside = matches!(&error, KernelError::Package { source, .. }
+            if matches!(source, PackageError::Outside { .. }));
+        assert!(is_outside, "{error}");
+        assert!(names_in(&dir.path().join("cache")).is_empty());
+        assert_eq!(names_in(dir.path()).len(), 2, "the package and the cache");
+    }
+
+    #[test]
+    fn images_are_found_in_folders_and_the_newest_is_taken() {
+        let dir = tempfile::tempdir().unwrap();
+        for release in ["6.1.0-9", "6.1.0-47"] {
+            written(dir.path(), &format!("vmlinuz-{release}"), &bzimage_of(release));
+        }
+        written(dir.path(), "vmlinuz.old", b"");
+        let kernel = located(dir.path().to_str().unwrap(), dir.path()).unwrap();
+        assert_eq!(kernel.release, "6.1.0-47");
+        assert_eq!(kernel.facts.psi, Some(Feature::On), "from the configuration in the image");
+        let error = kernel.modules().unwrap_err().to_string();
+        assert!(error.contains("lib/modules/6.1.0-47"), "{error}");
+        let folder = tempfile::tempdir().unwrap();
+        let error = located(folder.path().to_str().unwrap(), dir.path()).unwrap_err().to_string();
+        assert!(error.contains("no kernel image"), "{error}");
+        let text = written(folder.path(), "text", b"text");
+        let error = located(&text, dir.path()).unwrap_err().to_string();
+        assert!(error.contains("text: not a kernel image"), "{error}");
+        let list = format!("{text},{text}");
+        assert!(matches!(located(&list, dir.path()), Err(KernelError::NotAPackage { .. })));
+    }
+}

@@ -94,10 +94,22 @@ fn cached(cache_dir: &Path) -> Vec<Found> {
     let keys = cache.keys().into_iter();
     keys.filter_map(|key| {
         let dir = cache.path(&key);
-        let release = release_of(&image_in(&dir)?).unwrap_or(key);
-        Some(Found { arg: KernelArg::path(dir), release, place: Place::Cache })
+        let release = release_of(&image_in(&dir)?).unwrap_or_else(|| key.clone());
+        let arg = debian_arg(&key).unwrap_or_else(|| KernelArg::path(dir));
+        Some(Found { arg, release, place: Place::Cache })
     })
     .collect()
+}
+
+/// The package that a folder of the cache was made of, if it came through apt:
+/// `NAME_VERSION_ARCHITECTURE`.
+fn debian_arg(key: &str) -> Option<KernelArg> {
+    match key.split('_').collect::<Vec<_>>()[..] {
+        [name, version, architecture] if !architecture.contains('-') => {
+            format!("deb:{name}={version}").parse().ok()
+        }
+        _ => None,
+    }
 }
 
 /// A package with an image of its own: of a certain version, and neither symbols for a debugger
@@ -130,6 +142,16 @@ mod tests {
         ] {
             assert_eq!(downloadable(name), None, "{name}");
         }
+    }
+
+    #[test]
+    fn what_came_through_apt_is_named_as_its_package() {
+        let arg = |key| debian_arg(key).map(|arg| arg.to_string());
+        assert_eq!(
+            arg("linux-image-x_6.1~2-1_amd64").as_deref(),
+            Some("deb:linux-image-x=6.1~2-1")
+        );
+        assert_eq!(arg("linux-image-x_6.1_amd64-0123456789abcdef"), None);
     }
 
     #[test]

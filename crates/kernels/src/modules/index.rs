@@ -229,3 +229,87 @@ fn parse_dependencies(text: &str) -> HashMap<String, Vec<String>> {
     };
     text.lines().filter_map(line).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::modinfo::tests::elf_of;
+    use super::*;
+    use crate::compression::tests::{gzip, xz, zstd};
+
+    /// A folder of modules, in every compression.
+    fn modules(files: &[(&str, &str)]) -> tempfile::TempDir {
+        let dir = tempfile::tempdir().unwrap();
+        fs::create_dir_all(dir.path().join("kernel/lib")).unwrap();
+        for (file, modinfo) in files {
+            let elf = elf_of(modinfo.replace(' ', "\0").replace('+', " ").as_bytes());
+            let bytes = match file.rsplit('.').next() {
+                Some("xz") => xz(&elf),
+                Some("zst") => zstd(&elf),
+                Some("gz") => gzip(&elf),
+                _ => elf,
+            };
+            fs::write(dir.path().join("kernel/lib").join(file), bytes).unwrap();
+        }
+        dir
+    }
+
+    fn names(plan: &[Module]) -> Vec<&str> {
+        plan.iter().map(|module| module.name.as_str()).collect()
+    }
+
+    #[test]
+    fn what_is_needed_comes_first_and_once() {
+        let dir = modules(&[
+            ("ext4.ko", "depends=mbcache,jbd2 softdep=pre:+crc32c+nowhere+post:+late"),
+            ("jbd2.ko.xz", "depends="),
+            ("mbcache.ko.zst", "depends=jbd2,built-in-one"),
+            ("crc32c_generic.ko.gz", "alias=crc32c alias=crypto-crc32c"),
+            ("dm-delay.ko", "depends=dm_mod"),
+            ("dm-mod.ko", "depends=dm-delay"),
+            ("late.ko", ""),
+            ("unwanted.ko", "alias=fancy-name"),
+        ]);
+        fs::write(dir.path().join("modules.builtin"), "kernel/built_in_one.ko\n").unwrap();
+        let builtin_aliases = b"quiet.alias=silent-one\0quiet.license=GPL\0";
+        fs::write(dir.path().join("modules.builtin.modinfo"), builtin_aliases).unwrap();
+        let index = ModuleIndex::read(dir.path()).unwrap();
+        let plan = index.plan(&["ext4", "silent_one", "jbd2", "dm-delay", "fancy-name"]).unwrap();
+        assert_eq!(
+            names(&plan),
+            ["crc32c_generic", "jbd2", "mbcache", "ext4", "late", "dm_mod", "dm_delay", "unwanted"]
+        );
+        assert!(plan.iter().all(|module| module.bytes().unwrap().starts_with(b"\x7fELF")));
+        assert!(index.is_built_in("built-in-one") && index.has_file("dm_delay"));
+    }
+
+    #[test]
+    fn the_table_of_dependencies_is_used_where_there_is_one() {
+        let dir = modules(&[("a.ko", ""), ("b-b.ko", ""), ("c.ko", ""), ("d.ko", "")]);
+        let table = "kernel/lib/a.ko: kernel/lib/b-b.ko kernel/lib/c.ko\nkernel/lib/b-b.ko: kernel/lib/c.ko\n";
+        fs::write(dir.path().join("modules.dep"), table).unwrap();
+        fs::write(dir.path().join("modules.alias"), "# x\nalias net-d d\nalias x\n").unwrap();
+        let index = ModuleIndex::read(dir.path()).unwrap();
+        assert_eq!(names(&index.plan(&["a", "net_d"]).unwrap()), ["c", "b_b", "a", "d"]);
+    }
+
+    #[test]
+    fn a_module_that_is_missing_is_named_with_who_needs_it() {
+        let dir = modules(&[("a.ko", "depends=gone")]);
+        let index = ModuleIndex::read(dir.path()).unwrap();
+        let error = index.plan(&["a"]).unwrap_err().to_string();
+        assert!(error.contains("no module gone, which a needs"), "{error}");
+        let error = index.plan(&["zram"]).unwrap_err().to_string();
+        assert!(error.contains("no module zram;"), "{error}");
+        fs::write(dir.path().join("kernel/b.ko"), "no ELF file").unwrap();
+        let index = ModuleIndex::read(dir.path()).unwrap();
+        let error = index.plan(&["b"]).unwrap_err().to_string();
+        assert!(error.contains("kernel/b.ko: not a kernel module"), "{error}");
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_table_is_read(text in "(kernel/a.ko: b.ko|[a-z./: ]{0,9}|\n){0,9}") {
+            let _ = parse_dependencies(&text);
+        }
+    }
+}

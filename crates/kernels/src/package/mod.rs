@@ -2,7 +2,7 @@
 
 mod cpio;
 pub(crate) mod deb;
-mod rpm;
+pub(crate) mod rpm;
 
 use std::ffi::OsStr;
 use std::io::{self, Read};
