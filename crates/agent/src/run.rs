@@ -85,6 +85,14 @@ pub fn run(assignment: &Assignment, out: impl Write) -> Result<EndStatus, AgentE
             reason: format!("mlockall: {error}: the observer itself may be swapped out"),
         });
     }
+    if matches!(spec.subject, model::SubjectSpec::Vm(_))
+        && let Err(error) = sys::process::become_urgent()
+    {
+        missed.push(Missed {
+            capability: "urgent observer".to_owned(),
+            reason: format!("sched_setscheduler: {error}: the load may hold up the observer"),
+        });
+    }
     let counters = Counters::open(assignment, prober.pid, &mut missed);
     let notes: Vec<&String> = load_plan.notes.iter().chain(&probe_plan.notes).collect();
     let header = header(assignment, load.version, &load_plan, probe.version, &probe_plan, missed);

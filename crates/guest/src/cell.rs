@@ -56,6 +56,9 @@ pub(crate) fn run() -> Result<(), Failed> {
     let mut channel = Channel::open().map_err(at("open the channel to the host"))?;
     let bytes = fs::read(CELL_PATH).map_err(at("read the cell"))?;
     let cell: Cell = serde_json::from_slice(&bytes).map_err(at("read the cell"))?;
+    // Whoever watches must not share the misery of the watched.
+    sys::memory::lock_all().map_err(at("lock the first process into memory"))?;
+    sys::process::become_urgent().map_err(at("become urgent"))?;
     let waiter = Waiter::new().map_err(at("catch signals"))?;
     let options = StageOptions {
         work_dir: Some(Path::new(WORK_DIR).to_owned()),

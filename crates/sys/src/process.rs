@@ -87,6 +87,21 @@ pub fn die_with_parent(parent: u32) -> io::Result<()> {
     Ok(())
 }
 
+/// Lets the calling thread run before every ordinary one (`SCHED_RR`, sched(7)), and take from the
+/// kernel's reserve of memory where others must wait for reclaim. Its children are ordinary again.
+///
+/// # Errors
+/// Without the privilege (`CAP_SYS_NICE`).
+pub fn become_urgent() -> io::Result<()> {
+    // SAFETY: all bytes zero is a valid `sched_param`.
+    let mut param: libc::sched_param = unsafe { std::mem::zeroed() };
+    param.sched_priority = 1;
+    let policy = libc::SCHED_RR | libc::SCHED_RESET_ON_FORK;
+    // SAFETY: `param` outlives the call, which only reads it.
+    let code = unsafe { libc::sched_setscheduler(0, policy, &raw const param) };
+    if code == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
 /// Starts a program that is killed when the calling *thread* ends, in a process group of its own.
 ///
 /// # Errors
