@@ -88,12 +88,35 @@ impl ModuleIndex {
             }
             return Ok(aliases);
         }
-        for (name, path) in &self.files {
-            for alias in self.modinfo(path)?.aliases {
+        for (name, modinfo) in self.all_modinfos()? {
+            for alias in modinfo.aliases {
                 aliases.entry(canonical(&alias)).or_insert_with(|| name.clone());
             }
         }
         Ok(aliases)
+    }
+
+    /// What all modules say, in the order of their names; read by all processors, as some
+    /// thousand modules are to be decompressed.
+    fn all_modinfos(&self) -> Result<Vec<(String, Modinfo)>, KernelError> {
+        let files: Vec<_> = self.files.iter().collect();
+        let processors = std::thread::available_parallelism().map_or(1, usize::from);
+        let share = files.len().div_ceil(processors).max(1);
+        let read_share = |files: &[(&String, &PathBuf)]| -> Result<Vec<_>, KernelError> {
+            files.iter().map(|(name, path)| Ok(((*name).clone(), self.modinfo(path)?))).collect()
+        };
+        std::thread::scope(|scope| {
+            let readers: Vec<_> =
+                files.chunks(share).map(|files| scope.spawn(move || read_share(files))).collect();
+            let mut all = Vec::with_capacity(files.len());
+            for reader in readers {
+                match reader.join() {
+                    Ok(part) => all.extend(part?),
+                    Err(panic) => std::panic::resume_unwind(panic),
+                }
+            }
+            Ok(all)
+        })
     }
 
     fn modinfo(&self, path: &Path) -> Result<Modinfo, KernelError> {
@@ -181,11 +204,12 @@ impl Planner<'_> {
         }
     }
 
-    /// A module whose name begins with the alias, as `crc32c_generic` does: to read these first
-    /// mostly saves reading all.
+    /// A module whose name begins with the alias, as `crc32c_generic` does with `crypto-crc32c`: to
+    /// read these first mostly saves reading all.
     fn likely(&self, alias: &str) -> Result<Option<String>, KernelError> {
-        let candidates = self.index.files.range(alias.to_owned()..);
-        for (name, path) in candidates.take_while(|(name, _)| name.starts_with(alias)) {
+        let start = alias.strip_prefix("crypto_").unwrap_or(alias);
+        let candidates = self.index.files.range(start.to_owned()..);
+        for (name, path) in candidates.take_while(|(name, _)| name.starts_with(start)) {
             if self.index.modinfo(path)?.aliases.iter().any(|other| canonical(other) == alias) {
                 return Ok(Some(name.clone()));
             }
@@ -260,7 +284,7 @@ mod tests {
     #[test]
     fn what_is_needed_comes_first_and_once() {
         let dir = modules(&[
-            ("ext4.ko", "depends=mbcache,jbd2 softdep=pre:+crc32c+nowhere+post:+late"),
+            ("ext4.ko", "depends=mbcache,jbd2 softdep=pre:+crypto-crc32c+nowhere+post:+late"),
             ("jbd2.ko.xz", "depends="),
             ("mbcache.ko.zst", "depends=jbd2,built-in-one"),
             ("crc32c_generic.ko.gz", "alias=crc32c alias=crypto-crc32c"),

@@ -28,7 +28,7 @@ pub enum PackageError {
         path: PathBuf,
     },
     /// Decompressing failed, or the visitor did.
-    #[error("cannot be unpacked: {0}")]
+    #[error("cannot be unpacked: {0}; is the file complete, and is there room on the disk?")]
     Unpack(#[from] io::Error),
 }
 
