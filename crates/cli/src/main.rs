@@ -44,7 +44,11 @@ impl From<anyhow::Error> for Failure {
 }
 
 fn main() -> ExitCode {
-    let outcome = match Cli::parse().command {
+    let arguments: Vec<_> = std::env::args_os().collect();
+    if let Some(code) = guest::applet(&arguments) {
+        return ExitCode::from(code);
+    }
+    let outcome = match Cli::parse_from(arguments).command {
         Command::Run(args) => run::run(&args),
         Command::Show(args) => show::show(&args),
         Command::Import(args) => import::import(&args),

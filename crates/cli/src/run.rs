@@ -59,7 +59,7 @@ fn on_stage(
     waiter: &Waiter,
     progress: &mut Progress,
 ) -> Result<MatrixResult, Failure> {
-    let timing = timing(args)?;
+    let timing = timing(args, DEFAULT)?;
     let options = StageOptions {
         work_dir: args.work_dir.clone(),
         swap_bytes: args.swap,
@@ -107,7 +107,10 @@ fn in_guests(
              vm:disk.size=SIZE,swap=SIZE"
         )));
     }
-    let timing = timing(args)?;
+    let name = request.profile.as_deref().unwrap_or(DEFAULT.name);
+    let profile = Profile::of_name(name)
+        .ok_or_else(|| Failure::WrongUse(anyhow!("the machine's profile {name:?} is unknown")))?;
+    let timing = timing(args, profile)?;
     let spec = guests::spec(request, progress)?;
     let options = VmOptions { freeze: freeze(args), ..guests::options(&args.guests) };
     let vm = guests::prepare(&spec, &options, waiter, progress)?;
@@ -143,11 +146,12 @@ fn plan(args: &RunArgs, subject: SubjectSpec, timing: Timing) -> MatrixPlan {
     }
 }
 
-fn timing(args: &RunArgs) -> Result<Timing, Failure> {
-    let profile: Profile = match (args.classic, args.quick) {
+/// The times that the arguments ask for, on top of a profile.
+fn timing(args: &RunArgs, profile: Profile) -> Result<Timing, Failure> {
+    let profile = match (args.classic, args.quick) {
         (true, _) => CLASSIC,
         (_, true) => QUICK,
-        _ => DEFAULT,
+        _ => profile,
     };
     let mut timing = profile.timing();
     let changes = [

@@ -47,6 +47,12 @@ pub const CLASSIC: Profile = Profile {
 };
 
 impl Profile {
+    /// The profile of a name.
+    #[must_use]
+    pub fn of_name(name: &str) -> Option<Self> {
+        [DEFAULT, QUICK, CLASSIC].into_iter().find(|profile| profile.name == name)
+    }
+
     /// The profile as the timing of a run.
     #[must_use]
     pub fn timing(&self) -> Timing {

@@ -8,6 +8,7 @@
 //! **Invariant:** everything that goes in or out does so at an exact instruction (port I/O), never
 //! through a device that answers when the host is ready.
 
+mod applet;
 mod cell;
 mod channel;
 pub mod disk;
@@ -17,6 +18,7 @@ mod machine_disk;
 mod protocol;
 mod settings;
 
+pub use applet::applet;
 pub use init::main;
 pub use protocol::{
     CELL_FILE, CHANNEL_PORT, COMMAND, Cell, EXIT_PORT, MODULES_DIR, NOTICE, Notice, PAUSE_PORT,

@@ -10,6 +10,9 @@ const TRAILER: &str = "TRAILER!!!";
 const DIRECTORY: u32 = 0o040_755;
 const EXECUTABLE: u32 = 0o100_755;
 const CHARACTER_DEVICE: u32 = 0o020_600;
+const LINK: u32 = 0o120_777;
+/// Programs that loads expect; here they are this program under another name.
+const APPLETS: [&str; 2] = ["bin/sh", "bin/true"];
 
 /// A file of the guest's root.
 pub(crate) struct RootFile<'a> {
@@ -33,6 +36,12 @@ pub(crate) fn archive(
     made.entry(&PROGRAM[1..], EXECUTABLE, (0, 0), program);
     for (name, bytes) in modules {
         made.entry(&format!("{}/{name}", &MODULES_DIR[1..]), EXECUTABLE, (0, 0), bytes);
+    }
+    for applet in APPLETS {
+        // An extra file of this name is the better program.
+        if !extra.iter().any(|file| &file.path[1..] == applet) {
+            made.entry(applet, LINK, (0, 0), PROGRAM.as_bytes());
+        }
     }
     for file in extra {
         made.entry(file.path.trim_start_matches('/'), EXECUTABLE, (0, 0), file.bytes);
@@ -113,6 +122,7 @@ mod tests {
             offset = (offset + size).next_multiple_of(4);
         }
         assert_eq!(names.last().map(String::as_str), Some(TRAILER));
-        assert_eq!(names.len(), 7 + 1 + 1 + 1 + 1 + 1);
+        // Folders, console, program, module, true, sh, trailer.
+        assert_eq!(names.len(), 7 + 1 + 1 + 1 + 1 + 1 + 1);
     }
 }

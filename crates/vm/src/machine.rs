@@ -34,6 +34,8 @@ pub struct VmRequest {
     pub kernel: Option<String>,
     /// A sandbox inside the guest.
     pub sandbox: Option<SandboxSpec>,
+    /// The timing profile that suits the machine, if its description names one.
+    pub profile: Option<String>,
 }
 
 /// Reads settings such as `machine=p2-350,kernel=deb:NAME,mem=128M,sandbox.mem=64M`.
@@ -44,8 +46,10 @@ pub fn parse_request(settings: &str) -> Result<VmRequest, String> {
     let pairs = pairs(settings)?;
     let last = |wanted: &str| pairs.iter().rev().find(|(name, _)| *name == wanted);
     let name = last("machine").map_or(DEFAULT, |(_, value)| value);
+    let description = load(name)?;
     let mut request = VmRequest {
-        machine: load(name)?,
+        machine: description.machine,
+        profile: description.profile,
         kernel: last("kernel").map(|(_, value)| value.clone()),
         sandbox: None,
     };
@@ -77,11 +81,20 @@ fn pairs(settings: &str) -> Result<Vec<(&str, String)>, String> {
     Ok(pairs)
 }
 
+/// A machine as described.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Description {
+    /// The machine.
+    pub machine: MachineSpec,
+    /// The timing profile that suits it.
+    pub profile: Option<String>,
+}
+
 /// A machine by its name, or from the TOML file of this path.
 ///
 /// # Errors
 /// When there is no such machine, or its description cannot be read, with the place.
-pub fn load(name: &str) -> Result<MachineSpec, String> {
+pub fn load(name: &str) -> Result<Description, String> {
     if let Some((_, text)) = NAMED.iter().find(|(known, _)| *known == name) {
         return parse(name, text);
     }
@@ -101,8 +114,9 @@ pub fn load(name: &str) -> Result<MachineSpec, String> {
 ///
 /// # Errors
 /// With the place for bad TOML, with the key for a bad value.
-pub(crate) fn parse(name: &str, text: &str) -> Result<MachineSpec, String> {
-    let table: toml::Table = text.parse().map_err(|error: toml::de::Error| error.to_string())?;
+pub(crate) fn parse(name: &str, text: &str) -> Result<Description, String> {
+    let mut table: toml::Table =
+        text.parse().map_err(|error: toml::de::Error| error.to_string())?;
     let mut machine = MachineSpec {
         name: name.to_owned(),
         accel: Accel::Tcg,
@@ -122,6 +136,11 @@ pub(crate) fn parse(name: &str, text: &str) -> Result<MachineSpec, String> {
         lru_gen: None,
         zswap: None,
     };
+    let profile = match table.remove("profile") {
+        None => None,
+        Some(toml::Value::String(name)) => Some(name),
+        Some(_) => return Err("profile is the name of a timing profile".to_owned()),
+    };
     let mut pairs = Vec::new();
     flatten("", &table, &mut pairs)?;
     for (key, value) in &pairs {
@@ -133,7 +152,7 @@ pub(crate) fn parse(name: &str, text: &str) -> Result<MachineSpec, String> {
         }
     }
     check(&machine)?;
-    Ok(machine)
+    Ok(Description { machine, profile })
 }
 
 /// The values of a table under their dotted names.
@@ -261,7 +280,7 @@ mod tests {
     #[test]
     fn every_machine_that_ships_is_sound() {
         for (name, _) in NAMED {
-            let machine = load(name).unwrap();
+            let machine = load(name).unwrap().machine;
             assert_eq!(machine.name, name);
             assert!(machine.is_deterministic());
         }

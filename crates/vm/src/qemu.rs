@@ -195,7 +195,7 @@ mod tests {
 
     #[test]
     fn virtual_time_belongs_to_the_deterministic_machine_only() {
-        let mut machine = crate::machine::load("p2-350").unwrap();
+        let mut machine = crate::machine::load("p2-350").unwrap().machine;
         machine.cmdline = "mitigations=off".to_owned();
         let deterministic = machine_arguments(&machine, Console::Quiet).join(" ");
         assert!(deterministic.contains("-icount shift=3,sleep=off"), "{deterministic}");
