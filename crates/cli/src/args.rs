@@ -6,6 +6,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use model::units::{parse_duration_ns, parse_size_bytes};
 
 use crate::subject_arg::SubjectArg;
+use crate::vm_args::{CacheArgs, VmArgs};
 
 /// A laboratory for computers that have slowed down.
 #[derive(Parser)]
@@ -26,6 +27,10 @@ pub(crate) enum Command {
     Run(Box<RunArgs>),
     /// Print results again: a results folder, a run file, or published figures
     Show(ShowArgs),
+    /// Look at the deterministic machine: kernels, machines, boot, shell, and whether it repeats
+    Vm(VmArgs),
+    /// Look at what is kept of kernels, booted machines and cells, and remove it
+    Cache(CacheArgs),
     /// Read results of other programs
     Import(ImportArgs),
     /// List the published figures that come with thrashlab
@@ -87,29 +92,8 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "PROBE", default_value = "response", value_parser = probe_name)]
     pub(crate) probe: String,
 
-    /// The times of resp1: 20 s intervals, five points
-    #[arg(long, conflicts_with = "quick")]
-    pub(crate) classic: bool,
-
-    /// Less than a minute for all loads
-    #[arg(long)]
-    pub(crate) quick: bool,
-
-    /// Time between two interactions, such as 2s
-    #[arg(long, value_name = "TIME", value_parser = parse_duration_ns)]
-    pub(crate) interval: Option<u64>,
-
-    /// Interactions under each load
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
-    pub(crate) points: Option<u32>,
-
-    /// Longest wait for a load to become warm
-    #[arg(long, value_name = "TIME", value_parser = parse_duration_ns)]
-    pub(crate) warmup: Option<u64>,
-
-    /// Longest time of one interaction; a longer one is kept as unfinished and ends its load
-    #[arg(long, value_name = "TIME", value_parser = parse_duration_ns)]
-    pub(crate) timeout: Option<u64>,
+    #[command(flatten)]
+    pub(crate) timing: TimingArgs,
 
     /// Dose of every load: 1 is the load as documented, 0.5 half of it
     #[arg(long, value_name = "DOSE", default_value_t = 1.0, value_parser = intensity)]
@@ -148,6 +132,34 @@ pub(crate) struct RunArgs {
     /// Test hook: freeze the probe's process for this time once a second
     #[arg(long, value_name = "TIME", hide = true, value_parser = parse_duration_ns)]
     pub(crate) test_freeze: Option<u64>,
+}
+
+/// When interactions start and how long anything may take.
+#[derive(Args)]
+pub(crate) struct TimingArgs {
+    /// The times of resp1: 20 s intervals, five points
+    #[arg(long, conflicts_with = "quick")]
+    pub(crate) classic: bool,
+
+    /// Less than a minute for all loads
+    #[arg(long)]
+    pub(crate) quick: bool,
+
+    /// Time between two interactions, such as 2s
+    #[arg(long, value_name = "TIME", value_parser = parse_duration_ns)]
+    pub(crate) interval: Option<u64>,
+
+    /// Interactions under each load
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub(crate) points: Option<u32>,
+
+    /// Longest wait for a load to become warm
+    #[arg(long, value_name = "TIME", value_parser = parse_duration_ns)]
+    pub(crate) warmup: Option<u64>,
+
+    /// Longest time of one interaction; a longer one is kept as unfinished and ends its load
+    #[arg(long, value_name = "TIME", value_parser = parse_duration_ns)]
+    pub(crate) timeout: Option<u64>,
 }
 
 /// How guests are run.
@@ -244,11 +256,11 @@ fn seeds(text: &str) -> Result<Seeds, String> {
     Ok(Seeds(all))
 }
 
-fn load_name(text: &str) -> Result<String, String> {
+pub(crate) fn load_name(text: &str) -> Result<String, String> {
     known(text, "load", loads::ALL.iter().map(|load| load.name))
 }
 
-fn probe_name(text: &str) -> Result<String, String> {
+pub(crate) fn probe_name(text: &str) -> Result<String, String> {
     known(text, "probe", probes::ALL.iter().map(|probe| probe.name))
 }
 

@@ -17,6 +17,8 @@ use crate::progress::Progress;
 /// The kernel that is taken if none is named and the host has none: the newest of Debian's small
 /// ones.
 const DEFAULT_KERNEL: &str = "deb:linux-image-cloud-amd64";
+/// A guest that writes nothing for this long is taken for stuck, if nothing else is said.
+pub(crate) const SILENCE: Duration = Duration::from_secs(900);
 /// How often the user's wish to stop is looked for.
 const TICK: Duration = Duration::from_millis(50);
 

@@ -1,10 +1,11 @@
 //! The thrashlab command.
 //!
 //! **Invariant:** this crate alone prints and exits. Results go to standard output, progress and
-//! complaints to standard error. Exit codes: 0 done, 2 wrong use, 3 could not measure, 130
-//! interrupted.
+//! complaints to standard error. Exit codes: 0 done, 1 what was to be checked is not so, 2 wrong
+//! use, 3 could not measure, 130 interrupted.
 
 mod args;
+mod cache;
 mod guests;
 mod import;
 mod progress;
@@ -12,6 +13,9 @@ mod reference;
 mod run;
 mod show;
 mod subject_arg;
+mod timing;
+mod vm;
+mod vm_args;
 
 use std::process::ExitCode;
 
@@ -24,6 +28,8 @@ use args::{Cli, Command};
 const INTERRUPTED: u8 = 130;
 /// It could not measure.
 const NOT_MEASURED: u8 = 3;
+/// What the user wanted to have checked is not so.
+const NOT_SO: u8 = 1;
 /// The command line or its files are wrong.
 const WRONG_USE: u8 = 2;
 
@@ -33,6 +39,8 @@ enum Failure {
     WrongUse(anyhow::Error),
     /// The system did not let it measure.
     NotMeasured(anyhow::Error),
+    /// What was to be checked is not so; the result, which is printed, says how.
+    NotSo,
     /// Ctrl-C.
     Interrupted,
 }
@@ -51,6 +59,8 @@ fn main() -> ExitCode {
     let outcome = match Cli::parse_from(arguments).command {
         Command::Run(args) => run::run(&args),
         Command::Show(args) => show::show(&args),
+        Command::Vm(args) => vm::vm(&args),
+        Command::Cache(args) => cache::cache(&args),
         Command::Import(args) => import::import(&args),
         Command::Reference => reference::list(),
         Command::Completions { shell } => {
@@ -68,6 +78,7 @@ fn main() -> ExitCode {
     };
     let (error, code) = match outcome {
         Ok(()) => return ExitCode::SUCCESS,
+        Err(Failure::NotSo) => return ExitCode::from(NOT_SO),
         Err(Failure::Interrupted) => return ExitCode::from(INTERRUPTED),
         Err(Failure::WrongUse(error)) => (error, WRONG_USE),
         Err(Failure::NotMeasured(error)) => (error, NOT_MEASURED),
@@ -124,6 +135,11 @@ fn man(name: Option<&str>) -> Result<(), Failure> {
 fn complain(text: &str) {
     use std::io::Write;
     let _ = writeln!(std::io::stderr(), "{text}");
+}
+
+/// Prints a result as JSON.
+fn print_json(value: &serde_json::Value) -> Result<(), Failure> {
+    print(&format!("{value:#}\n"))
 }
 
 /// Prints a result; a reader that went away (`| head`) is no failure.

@@ -4,10 +4,7 @@ use std::path::{Path, PathBuf};
 
 use agent::{Freeze, Waiter};
 use anyhow::{Context, anyhow};
-use experiment::{
-    CLASSIC, DEFAULT, MatrixPlan, MatrixResult, Profile, QUICK, run_ensemble, run_matrix,
-};
-use model::units::format_duration;
+use experiment::{DEFAULT, MatrixPlan, MatrixResult, run_ensemble, run_matrix};
 use model::{SubjectSpec, Timing};
 use store::results::ResultsError;
 use subject::{Stage, StageOptions};
@@ -16,14 +13,11 @@ use vm::{VmOptions, VmRequest};
 use crate::args::RunArgs;
 use crate::progress::Progress;
 use crate::subject_arg::SubjectArg;
+use crate::timing::{self, timing};
 use crate::{Failure, guests, print, show, subject_arg};
 
 /// One freeze a second, for the test hook.
 const FREEZE_EVERY_NS: u64 = 1_000_000_000;
-/// Shortest time between two interactions, in ns.
-const SMALLEST_NS: u64 = 1_000_000;
-/// Longest time of one run, in ns.
-const LONGEST_NS: u64 = 86_400_000_000_000;
 
 /// Makes the runs and prints the table.
 pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
@@ -59,7 +53,7 @@ fn on_stage(
     waiter: &Waiter,
     progress: &mut Progress,
 ) -> Result<MatrixResult, Failure> {
-    let timing = timing(args, DEFAULT)?;
+    let timing = timing(&args.timing, DEFAULT)?;
     let options = StageOptions {
         work_dir: args.work_dir.clone(),
         swap_bytes: args.swap,
@@ -107,10 +101,7 @@ fn in_guests(
              vm:disk.size=SIZE,swap=SIZE"
         )));
     }
-    let name = request.profile.as_deref().unwrap_or(DEFAULT.name);
-    let profile = Profile::of_name(name)
-        .ok_or_else(|| Failure::WrongUse(anyhow!("the machine's profile {name:?} is unknown")))?;
-    let timing = timing(args, profile)?;
+    let timing = timing(&args.timing, timing::of_machine(request)?)?;
     let spec = guests::spec(request, progress)?;
     let options = VmOptions { freeze: freeze(args), ..guests::options(&args.guests) };
     let vm = guests::prepare(&spec, &options, waiter, progress)?;
@@ -144,43 +135,6 @@ fn plan(args: &RunArgs, subject: SubjectSpec, timing: Timing) -> MatrixPlan {
         intensity: args.intensity,
         seeds: args.seeds.as_ref().map_or_else(|| vec![args.seed], |seeds| seeds.0.clone()),
     }
-}
-
-/// The times that the arguments ask for, on top of a profile.
-fn timing(args: &RunArgs, profile: Profile) -> Result<Timing, Failure> {
-    let profile = match (args.classic, args.quick) {
-        (true, _) => CLASSIC,
-        (_, true) => QUICK,
-        _ => profile,
-    };
-    let mut timing = profile.timing();
-    let changes = [
-        (args.interval, &mut timing.interval_ns),
-        (args.warmup, &mut timing.warmup_ns),
-        (args.timeout, &mut timing.timeout_ns),
-    ];
-    let mut custom = args.points.is_some();
-    for (wanted, value) in changes {
-        if let Some(wanted) = wanted {
-            *value = wanted;
-            custom = true;
-        }
-    }
-    timing.points = args.points.unwrap_or(timing.points);
-    if custom {
-        timing.profile = "custom".to_owned();
-    }
-    if timing.interval_ns < SMALLEST_NS || timing.timeout_ns < SMALLEST_NS {
-        let least = format_duration(SMALLEST_NS);
-        return Err(Failure::WrongUse(anyhow!("--interval and --timeout are at least {least}")));
-    }
-    let points_ns = timing.interval_ns.saturating_mul(u64::from(timing.points));
-    if [points_ns, timing.warmup_ns, timing.timeout_ns].iter().any(|time| *time > LONGEST_NS) {
-        return Err(Failure::WrongUse(anyhow!(
-            "--interval times --points, --warmup and --timeout are at most a day each"
-        )));
-    }
-    Ok(timing)
 }
 
 /// A folder without runs: the one that was named, or a new one named by the time of day.

@@ -97,7 +97,9 @@ impl MatrixPlan {
         }
     }
 
-    pub(crate) fn spec(&self, segment: &Segment, order: usize) -> Spec {
+    /// The full description of one segment.
+    #[must_use]
+    pub fn spec(&self, segment: &Segment, order: usize) -> Spec {
         Spec {
             subject: self.subject.clone(),
             load: LoadSpec {

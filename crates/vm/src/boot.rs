@@ -1,6 +1,6 @@
 //! What a guest is made of, and booting one to look at it.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::Read;
 use std::time::{Duration, Instant};
 
@@ -123,8 +123,8 @@ pub fn boot(
     let parts = Parts::gather(kernel, cache, &[])?;
     let setup =
         Setup { machine: machine.clone(), modules: parts.modules.clone(), then: Then::Report };
-    let folder = Scratch::make(cache)?;
     let failed = |source| VmError::Cache { path: cache.root().to_owned(), source };
+    let folder = cache.scratch().map_err(failed)?;
     let from = Ingredients {
         qemu: &qemu,
         setup: &setup,
@@ -132,9 +132,9 @@ pub fn boot(
         initramfs: &parts.initramfs,
         console: Console::Talkative,
     };
-    snapshot::write_parts(&folder.0, &from).map_err(failed)?;
+    snapshot::write_parts(folder.path(), &from).map_err(failed)?;
     let begun = Instant::now();
-    let mut guest = snapshot::boot(&from, &folder.0)?;
+    let mut guest = snapshot::boot(&from, folder.path())?;
     let mut first_line = None;
     loop {
         let event = guest.event(TICK).map_err(VmError::Qemu)?;
@@ -162,24 +162,5 @@ pub fn boot(
             }
             _ => {}
         }
-    }
-}
-
-/// A folder for the files of one boot, removed with this.
-struct Scratch(std::path::PathBuf);
-
-impl Scratch {
-    fn make(cache: &Cache) -> Result<Self, VmError> {
-        let path = cache.root().join(format!("boot.{}", std::process::id()));
-        let _ = fs::remove_dir_all(&path);
-        fs::create_dir_all(&path)
-            .map(|()| Self(path))
-            .map_err(|source| VmError::Cache { path: cache.root().to_owned(), source })
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
     }
 }

@@ -4,6 +4,7 @@
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use model::{EndStatus, Run};
 
@@ -11,6 +12,7 @@ use model::{EndStatus, Run};
 const KERNELS: &str = "kernels";
 const SNAPSHOTS: &str = "snapshots";
 const CELLS: &str = "cells";
+const SCRATCH: &str = "scratch";
 /// How the name of a finished cell ends.
 const CELL_SUFFIX: &str = ".run.jsonl";
 
@@ -18,6 +20,8 @@ const CELL_SUFFIX: &str = ".run.jsonl";
 #[derive(Clone, Debug)]
 pub struct Cache {
     root: PathBuf,
+    /// Where booted machines lie.
+    snapshots: PathBuf,
 }
 
 /// What lies in the cache.
@@ -53,13 +57,33 @@ impl Cache {
             (None, Some(home)) => home.join(".cache/thrashlab"),
             (None, None) => PathBuf::from("thrashlab-cache"),
         };
-        Self { root }
+        Self::at(root)
     }
 
     /// A cache in a folder.
     #[must_use]
     pub fn at(root: PathBuf) -> Self {
-        Self { root }
+        Self { snapshots: root.join(SNAPSHOTS), root }
+    }
+
+    /// This cache with no machine booted; what is booted goes when the folder does.
+    #[must_use]
+    pub fn without_snapshots(&self, scratch: &Scratch) -> Self {
+        Self { root: self.root.clone(), snapshots: scratch.path().to_owned() }
+    }
+
+    /// A new folder for files that nobody needs later.
+    ///
+    /// # Errors
+    /// When it cannot be made.
+    pub fn scratch(&self) -> io::Result<Scratch> {
+        static COUNT: AtomicU64 = AtomicU64::new(0);
+        let count = COUNT.fetch_add(1, Ordering::Relaxed);
+        let path = self.root.join(SCRATCH).join(format!("{}.{count}", std::process::id()));
+        // What a killed process of the same number had left.
+        let _ = fs::remove_dir_all(&path);
+        fs::create_dir_all(&path)?;
+        Ok(Scratch(path))
     }
 
     /// Where it lies.
@@ -75,8 +99,8 @@ impl Cache {
     }
 
     /// Where booted machines lie.
-    pub(crate) fn snapshots(&self) -> PathBuf {
-        self.root.join(SNAPSHOTS)
+    pub(crate) fn snapshots(&self) -> &Path {
+        &self.snapshots
     }
 
     /// The bytes of a finished cell; a file that is not whole is removed and counts as none.
@@ -116,7 +140,7 @@ impl Cache {
     pub fn contents(&self) -> io::Result<Contents> {
         Ok(Contents {
             kernels: usage(&self.kernels())?,
-            snapshots: usage(&self.snapshots())?,
+            snapshots: usage(self.snapshots())?,
             cells: usage(&self.root.join(CELLS))?,
         })
     }
@@ -128,7 +152,8 @@ impl Cache {
     /// When something cannot be removed.
     pub fn prune(&self, all: bool) -> io::Result<Contents> {
         let mut removed = self.contents()?;
-        let mut folders = vec![self.snapshots(), self.root.join(CELLS)];
+        let mut folders =
+            vec![self.snapshots.clone(), self.root.join(CELLS), self.root.join(SCRATCH)];
         if all {
             folders.push(self.kernels());
         } else {
@@ -144,6 +169,24 @@ impl Cache {
             }
         }
         Ok(removed)
+    }
+}
+
+/// A folder that is removed with this.
+#[derive(Debug)]
+pub struct Scratch(PathBuf);
+
+impl Scratch {
+    /// Where it is.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
     }
 }
 

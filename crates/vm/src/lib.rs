@@ -30,7 +30,7 @@ use model::{EndStatus, Environment, Line, Missed, Spec, VmSpec};
 use subject::{Outcome, RunLines, Sink};
 
 pub use boot::{Booted, boot};
-pub use cache::{Cache, Contents, Usage};
+pub use cache::{Cache, Contents, Scratch, Usage};
 pub use machine::{DEFAULT, Description, NAMED, VmRequest, load, parse_request};
 pub use qemu::{Qemu, QemuError};
 pub use verify::{Difference, Verdict, compare};
@@ -148,7 +148,7 @@ impl Vm {
             parts.initramfs_hash.as_bytes(),
         ]);
         let snapshots = options.cache.snapshots();
-        let found = Snapshot::find(&snapshots, &key);
+        let found = Snapshot::find(snapshots, &key);
         let was_booted = found.is_some();
         let snapshot = match found {
             Some(snapshot) => snapshot,
@@ -160,7 +160,7 @@ impl Vm {
                     initramfs: &parts.initramfs,
                     console: Console::Quiet,
                 };
-                Snapshot::make(&snapshots, &key, &from, stop)?
+                Snapshot::make(snapshots, &key, &from, stop)?
             }
         };
         let facts = facts(&qemu, &parts, &setup, &key);

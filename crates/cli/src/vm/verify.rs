@@ -1,0 +1,221 @@
+//! `thrashlab vm verify`: whether equal inputs give equal bytes.
+
+use std::time::{Duration, Instant};
+
+use agent::Waiter;
+use anyhow::{Context, anyhow};
+use experiment::MatrixPlan;
+use model::units::format_duration;
+use model::{EndStatus, Line, Spec, SubjectSpec, VmSpec};
+use report::columns::aligned;
+use serde_json::{Value, json};
+use vm::{Cache, Difference, Verdict, Vm, VmOptions, compare};
+
+use super::host_load::HostLoad;
+use crate::guests::{self, SILENCE};
+use crate::progress::Progress;
+use crate::timing::{self, timing};
+use crate::vm_args::VerifyArgs;
+use crate::{Failure, print, print_json};
+
+/// Name of the cell; a part of its bytes.
+const RUN_ID: &str = "verify";
+
+/// One run of the cell.
+struct Made {
+    boot: u32,
+    is_host_busy: bool,
+    wall: Duration,
+    bytes: Vec<u8>,
+}
+
+/// Runs the cell again and again, and says whether the bytes are the same.
+pub(crate) fn verify(args: &VerifyArgs) -> Result<(), Failure> {
+    let request = args.machine.request().map_err(|why| Failure::WrongUse(anyhow!(why)))?;
+    if !request.machine.is_deterministic() {
+        return Err(Failure::WrongUse(anyhow!(
+            "a machine with accel=kvm is not deterministic: its time is the host's; verify one \
+             with accel=tcg"
+        )));
+    }
+    let timing = timing(&args.timing, timing::of_machine(&request)?)?;
+    let waiter = Waiter::new().context("catch signals")?;
+    let progress = Progress::new(false);
+    let machine = guests::spec(&request, &progress)?;
+    let plan = MatrixPlan {
+        subject: SubjectSpec::Vm(Box::new(machine.clone())),
+        loads: vec![args.load.clone()],
+        probe: args.probe.clone(),
+        timing,
+        intensity: 1.0,
+        seeds: vec![args.seed],
+    };
+    let mut cell = plan.cells().pop().context("a plan without cells")?;
+    cell.points = plan.timing.points;
+    let spec = plan.spec(&cell, 0);
+    let mut made = Vec::new();
+    for boot in 1..=args.boots {
+        runs_of_boot(&machine, &spec, args.boots > 1, boot, &waiter, &progress, &mut made)?;
+    }
+    let verdicts: Vec<Verdict> =
+        made.iter().map(|run| compare(&made[0].bytes, &run.bytes)).collect();
+    match args.json {
+        true => print_json(&as_json(&machine, &made, &verdicts))?,
+        false => print(&as_text(&made, &verdicts))?,
+    }
+    match verdicts.iter().all(|verdict| *verdict == Verdict::Same) {
+        true => Ok(()),
+        false => Err(Failure::NotSo),
+    }
+}
+
+/// The runs that go on from one boot: of the first one several, of the others one.
+fn runs_of_boot(
+    machine: &VmSpec,
+    spec: &Spec,
+    afresh: bool,
+    boot: u32,
+    waiter: &Waiter,
+    progress: &Progress,
+    made: &mut Vec<Made>,
+) -> Result<(), Failure> {
+    let cache = Cache::of_user();
+    // Removed when this boot is done with.
+    let scratch = afresh
+        .then(|| cache.scratch())
+        .transpose()
+        .with_context(|| format!("make a folder in {}", cache.root().display()))?;
+    let cache = scratch.as_ref().map_or(cache.clone(), |scratch| cache.without_snapshots(scratch));
+    let options = VmOptions { cache, reuse_cells: false, silence: SILENCE, freeze: None };
+    let vm = guests::prepare(machine, &options, waiter, progress)?;
+    let hosts: &[bool] = if boot == 1 { &[false, false, true] } else { &[false] };
+    for is_host_busy in hosts.iter().copied() {
+        let host = if is_host_busy { ", on a busy host" } else { "" };
+        progress.say(&format!("run {}: {} from boot {boot}{host}", made.len() + 1, spec.load.name));
+        let load = is_host_busy.then(HostLoad::start).transpose().context("make the host busy")?;
+        let begun = Instant::now();
+        let bytes = run(&vm, spec, waiter)?;
+        made.push(Made { boot, is_host_busy, wall: begun.elapsed(), bytes });
+        drop(load);
+    }
+    Ok(())
+}
+
+/// The bytes of one run.
+fn run(vm: &Vm, spec: &Spec, waiter: &Waiter) -> Result<Vec<u8>, Failure> {
+    let mut bytes = Vec::new();
+    let outcome = guests::while_waiting(waiter, |stop| {
+        vm.run(spec, RUN_ID, stop, &mut |part: &[u8], _: Option<&Line>| {
+            bytes.extend_from_slice(part);
+            Ok(())
+        })
+    })
+    .map_err(guests::failure)?
+    .outcome;
+    match outcome.status {
+        EndStatus::Interrupted => Err(Failure::Interrupted),
+        EndStatus::Complete => Ok(bytes),
+        status => {
+            let why = outcome.death.unwrap_or_else(|| format!("it ended as {status:?}"));
+            Err(Failure::NotMeasured(anyhow!("the cell cannot be run: {why}")))
+        }
+    }
+}
+
+fn hash(bytes: &[u8]) -> String {
+    blake3::hash(bytes).to_hex().to_string()
+}
+
+fn first_difference(verdicts: &[Verdict]) -> Option<(usize, &Difference)> {
+    verdicts.iter().enumerate().find_map(|(index, verdict)| match verdict {
+        Verdict::Same => None,
+        Verdict::Differs(difference) => Some((index, difference)),
+    })
+}
+
+fn as_text(made: &[Made], verdicts: &[Verdict]) -> String {
+    let heading = ["run", "boot", "host", "wall", "bytes", "as run 1"];
+    let mut rows = vec![heading.map(String::from).to_vec()];
+    rows.extend(made.iter().zip(verdicts).enumerate().map(|(index, (run, verdict))| {
+        [
+            (index + 1).to_string(),
+            run.boot.to_string(),
+            if run.is_host_busy { "busy" } else { "quiet" }.to_owned(),
+            format_duration(run.wall.as_nanos() as u64),
+            run.bytes.len().to_string(),
+            if *verdict == Verdict::Same { "yes" } else { "NO" }.to_owned(),
+        ]
+        .to_vec()
+    }));
+    let table = aligned(&rows);
+    let bytes = &made[0].bytes;
+    match first_difference(verdicts) {
+        None => format!("{table}identical: {} bytes, BLAKE3 {}\n", bytes.len(), hash(bytes)),
+        Some((index, difference)) => format!(
+            "{table}not identical: runs 1 and {} differ first in line {}, byte {}: {}\n  run 1: \
+             {}\n  run {}: {}\n",
+            index + 1,
+            difference.line,
+            difference.byte,
+            difference.event,
+            difference.around.0,
+            index + 1,
+            difference.around.1,
+        ),
+    }
+}
+
+fn as_json(machine: &VmSpec, made: &[Made], verdicts: &[Verdict]) -> Value {
+    let runs: Vec<Value> = made
+        .iter()
+        .zip(verdicts)
+        .map(|(run, verdict)| {
+            json!({
+                "boot": run.boot,
+                "host_busy": run.is_host_busy,
+                "wall_s": run.wall.as_secs_f64(),
+                "bytes": run.bytes.len(),
+                "blake3": hash(&run.bytes),
+                "identical": *verdict == Verdict::Same,
+            })
+        })
+        .collect();
+    let found = first_difference(verdicts);
+    let difference = found.map(|(index, difference)| {
+        json!({
+            "runs": [1, index + 1],
+            "line": difference.line,
+            "byte": difference.byte,
+            "event": difference.event,
+            "around": [difference.around.0, difference.around.1],
+        })
+    });
+    json!({
+        "machine": machine,
+        "identical": found.is_none(),
+        "runs": runs,
+        "difference": difference,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn made(text: &str) -> Made {
+        let wall = Duration::from_millis(1500);
+        Made { boot: 1, is_host_busy: false, wall, bytes: text.as_bytes().to_vec() }
+    }
+
+    #[test]
+    fn the_first_difference_is_told() {
+        let runs = [made("{\"a\":1}\n"), made("{\"a\":1}\n"), made("{\"a\":2}\n")];
+        let verdicts: Vec<Verdict> =
+            runs.iter().map(|run| compare(&runs[0].bytes, &run.bytes)).collect();
+        let text = as_text(&runs, &verdicts);
+        assert!(text.contains("runs 1 and 3 differ first in line 1, byte 5"), "{text}");
+        assert!(text.contains("  run 3: {\"a\":2}\n"), "{text}");
+        let text = as_text(&runs[..2], &verdicts[..2]);
+        assert!(text.contains("identical: 8 bytes, BLAKE3 "), "{text}");
+    }
+}
