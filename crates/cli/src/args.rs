@@ -28,7 +28,7 @@ pub(crate) enum Command {
     /// Print results again: a results folder, a run file, or published figures
     Show(ShowArgs),
     /// Look at the deterministic machine: kernels, machines, boot, shell, and whether it repeats
-    Vm(VmArgs),
+    Vm(Box<VmArgs>),
     /// Look at what is kept of kernels, booted machines and cells, and remove it
     Cache(CacheArgs),
     /// Read results of other programs

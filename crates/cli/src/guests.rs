@@ -81,6 +81,12 @@ pub(crate) fn failure(error: VmError) -> Failure {
     }
 }
 
+/// What went wrong after the user wanted to stop was no failure: programs that were waited for
+/// heard of it too.
+pub(crate) fn stopped_or(waiter: &Waiter, failure: Failure) -> Failure {
+    if waiter.stop_requested() { Failure::Interrupted } else { failure }
+}
+
 /// Does something on a thread of its own that asks again and again whether to stop.
 pub(crate) fn while_waiting<T: Send>(
     waiter: &Waiter,

@@ -1,6 +1,11 @@
 //! `thrashlab vm`: the deterministic machine itself, apart from measurements.
 
+mod boot;
 mod host_load;
+mod kernel_facts;
+mod kernels;
+mod machines;
+mod shell;
 mod verify;
 
 use crate::Failure;
@@ -9,6 +14,10 @@ use crate::vm_args::{VmArgs, VmCommand};
 /// Does what is asked.
 pub(crate) fn vm(args: &VmArgs) -> Result<(), Failure> {
     match &args.command {
+        VmCommand::Kernels(args) => kernels::kernels(args),
+        VmCommand::Machines(args) => machines::machines(args),
+        VmCommand::Boot(args) => boot::boot(args),
+        VmCommand::Shell(args) => shell::shell(args),
         VmCommand::Verify(args) => verify::verify(args),
     }
 }

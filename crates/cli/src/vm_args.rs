@@ -1,5 +1,7 @@
 //! The command line of `thrashlab vm` and `thrashlab cache`, as it is typed.
 
+use std::path::PathBuf;
+
 use clap::{Args, Subcommand};
 use vm::VmRequest;
 
@@ -16,8 +18,16 @@ pub(crate) struct VmArgs {
 
 #[derive(Subcommand)]
 pub(crate) enum VmCommand {
+    /// List the kernels at hand, or describe some in full
+    Kernels(KernelsArgs),
+    /// List the machines by name, or print the description of one
+    Machines(MachinesArgs),
+    /// Boot a machine once, and tell how that went
+    Boot(BootArgs),
+    /// Open a shell in a machine, with its disk at /work
+    Shell(ShellArgs),
     /// Run one cell several times, once on a busy host, and compare the bytes
-    Verify(Box<VerifyArgs>),
+    Verify(VerifyArgs),
 }
 
 /// A machine with a kernel.
@@ -50,6 +60,91 @@ impl MachineArgs {
 /// Reads settings, with the `vm:` of --subject or without it.
 fn request(text: &str) -> Result<VmRequest, String> {
     vm::parse_request(text.strip_prefix("vm:").unwrap_or(text))
+}
+
+const KERNELS_EXAMPLES: &str = "\
+A kernel that is named is fetched if need be, and kept in the cache. Nothing is installed.
+
+Examples:
+  thrashlab vm kernels
+  thrashlab vm kernels --dir ~/kernels --all
+  thrashlab vm kernels deb:linux-image-cloud-amd64 host";
+
+#[derive(Args)]
+#[command(after_help = KERNELS_EXAMPLES)]
+pub(crate) struct KernelsArgs {
+    /// Kernels to describe in full, each as in kernel=
+    #[arg(value_name = "KERNEL")]
+    pub(crate) kernels: Vec<String>,
+
+    /// Look in this folder, too
+    #[arg(long = "dir", value_name = "DIR", conflicts_with = "kernels")]
+    pub(crate) dirs: Vec<PathBuf>,
+
+    /// List all kernels of the archive
+    #[arg(long, conflicts_with = "kernels")]
+    pub(crate) all: bool,
+
+    /// Print JSON instead of a table
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+const MACHINES_EXAMPLES: &str = "\
+Examples:
+  thrashlab vm machines
+  thrashlab vm machines p2-350 > mine.toml         to be changed, and used as machine=mine.toml";
+
+#[derive(Args)]
+#[command(after_help = MACHINES_EXAMPLES)]
+pub(crate) struct MachinesArgs {
+    /// The machine whose description is printed, or the file of one, which is checked
+    #[arg(value_name = "NAME")]
+    pub(crate) name: Option<String>,
+
+    /// Print JSON instead of a table or TOML
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+const BOOT_EXAMPLES: &str = "\
+Times are those of the wall clock.
+
+Examples:
+  thrashlab vm boot
+  thrashlab vm boot machine=micro,kernel=deb:linux-image-cloud-amd64
+  thrashlab vm boot --kernel host --dmesg";
+
+#[derive(Args)]
+#[command(after_help = BOOT_EXAMPLES)]
+pub(crate) struct BootArgs {
+    #[command(flatten)]
+    pub(crate) machine: MachineArgs,
+
+    /// Print all that the kernel said
+    #[arg(long)]
+    pub(crate) dmesg: bool,
+
+    /// Print JSON
+    #[arg(long, conflicts_with = "dmesg")]
+    pub(crate) json: bool,
+}
+
+const SHELL_EXAMPLES: &str = "\
+For looking around. Leave it with `exit` or Ctrl-D, or with Ctrl-] at once. Nothing of it is kept.
+It is not deterministic: while nobody types, its time follows the wall clock. It needs a static
+busybox on this machine. Without a terminal, it runs its input as a script.
+
+Examples:
+  thrashlab vm shell
+  thrashlab vm shell machine=micro --kernel host
+  echo 'uname -r; cat /proc/swaps' | thrashlab vm shell";
+
+#[derive(Args)]
+#[command(after_help = SHELL_EXAMPLES)]
+pub(crate) struct ShellArgs {
+    #[command(flatten)]
+    pub(crate) machine: MachineArgs,
 }
 
 const VERIFY_EXAMPLES: &str = "\

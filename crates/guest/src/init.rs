@@ -4,13 +4,12 @@ use std::ffi::CStr;
 use std::fs;
 use std::io;
 use std::path::Path;
-use std::process::Command;
 
 use rustix::mount::{MountFlags, mount};
 use rustix::system::{RebootCommand, init_module, reboot, sethostname};
 
 use crate::protocol::{CELL_FILE, Cell, MODULES_DIR, Notice, SETUP_FILE, Setup, Then};
-use crate::{cell, channel, fw_cfg, machine_disk, settings};
+use crate::{cell, channel, fw_cfg, machine_disk, settings, shell};
 
 /// Where the guest's files of loads and probes go.
 pub(crate) const WORK_DIR: &str = "/work";
@@ -72,10 +71,7 @@ fn boot() -> Result<(), Failed> {
             channel.say(&Notice::Ready);
             Ok(())
         }
-        Then::Shell => {
-            channel.say(&Notice::Ready);
-            Command::new("/bin/sh").status().map(drop).map_err(at("run /bin/sh"))
-        }
+        Then::Shell | Then::Script => shell::run(&channel, setup.then == Then::Script),
     }
 }
 

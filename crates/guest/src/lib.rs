@@ -17,10 +17,11 @@ mod init;
 mod machine_disk;
 mod protocol;
 mod settings;
+mod shell;
 
 pub use applet::applet;
 pub use init::main;
 pub use protocol::{
-    CELL_FILE, CHANNEL_PORT, COMMAND, Cell, EXIT_PORT, MODULES_DIR, NOTICE, Notice, PAUSE_PORT,
-    PROGRAM, SETUP_FILE, Setup, Then,
+    BUSYBOX, CELL_FILE, CHANNEL_PORT, COMMAND, Cell, EXIT_PORT, MODULES_DIR, NOTICE, Notice,
+    PAUSE_PORT, PROGRAM, SETUP_FILE, Setup, Then,
 };

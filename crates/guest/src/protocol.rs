@@ -18,6 +18,8 @@ pub const SETUP_FILE: &str = "opt/thrashlab/setup";
 pub const CELL_FILE: &str = "opt/thrashlab/cell";
 /// The binary in the guest's root.
 pub const PROGRAM: &str = "/thrashlab";
+/// A static busybox in the root of a guest with a shell.
+pub const BUSYBOX: &str = "/bin/busybox";
 /// Hidden command of the first process.
 pub const COMMAND: &str = "__guest";
 /// Where the modules lie in the guest's root.
@@ -42,8 +44,10 @@ pub enum Then {
     Cell,
     /// Says that it is ready, and ends.
     Report,
-    /// Runs `/bin/sh` on the console, and ends with it.
+    /// Runs an interactive shell on the console, and ends with it.
     Shell,
+    /// Runs what comes on the console, without prompt and echo, and ends with it.
+    Script,
 }
 
 /// One run in a guest.

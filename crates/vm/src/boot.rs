@@ -85,7 +85,7 @@ fn program() -> Result<Vec<u8>, VmError> {
 }
 
 /// Whether a 64-bit ELF program names a dynamic loader.
-fn needs_loader(elf: &[u8]) -> bool {
+pub(crate) fn needs_loader(elf: &[u8]) -> bool {
     let half = |at: usize| elf.get(at..at + 2).map_or(0, |b| u16::from_le_bytes([b[0], b[1]]));
     let (entry_size, entries) = (usize::from(half(54)), usize::from(half(56)));
     let table =

@@ -98,7 +98,10 @@ impl GuestProcess {
                 channel: &channel,
             },
         ));
-        let terminal = format!("file,id=console,path={}", path_of(&console));
+        let terminal = match launch.console {
+            Console::Terminal(socket) => format!("socket,id=console,fd={socket}"),
+            _ => format!("file,id=console,path={}", path_of(&console)),
+        };
         command.args(["-chardev", &terminal, "-qmp", "stdio"]);
         if launch.start == Start::Restore {
             command.args(["-incoming", "defer"]);

@@ -16,6 +16,7 @@ mod initramfs;
 mod machine;
 mod qemu;
 mod qmp;
+mod shell;
 mod snapshot;
 mod verify;
 
@@ -33,6 +34,7 @@ pub use boot::{Booted, boot};
 pub use cache::{Cache, Contents, Scratch, Usage};
 pub use machine::{DEFAULT, Description, NAMED, VmRequest, load, parse_request};
 pub use qemu::{Qemu, QemuError};
+pub use shell::{Shell, ShellState};
 pub use verify::{Difference, Verdict, compare};
 
 use guest_process::{GuestProcess, Said};
@@ -42,8 +44,8 @@ use snapshot::{Ingredients, Snapshot};
 
 /// Changes when the meaning of a cell does although none of its inputs did.
 const CELL_VERSION: &str = "thrashlab cell 1";
-/// The driver of the simulated disk, and what mounts its files.
-const MODULES: [&str; 3] = ["scsi_debug", "sd_mod", "ext4"];
+/// What a guest needs of its kernel: the driver of the simulated disk, and what mounts its files.
+pub const MODULES: [&str; 3] = ["scsi_debug", "sd_mod", "ext4"];
 const TICK: Duration = Duration::from_millis(20);
 
 /// Whether the user wants to stop; asked again and again.
@@ -80,6 +82,12 @@ pub enum VmError {
          with `make build` (target/release/thrashlab)"
     )]
     NotStatic,
+    /// A shell needs programs.
+    #[error(
+        "a shell in the guest needs a static busybox on this machine; install it with: \
+         apt-get install busybox-static (Fedora: dnf install busybox)"
+    )]
+    NoBusybox,
     /// The guest does not come up.
     #[error("the guest does not boot: {0}")]
     Boot(String),

@@ -2,7 +2,7 @@
 
 use std::env;
 use std::fs::File;
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsRawFd, RawFd};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -88,16 +88,20 @@ pub(crate) enum Console {
     Quiet,
     /// Everything.
     Talkative,
+    /// Panics and the like, on a terminal where somebody types: this open socket. While nobody
+    /// does, the guest's time keeps to the wall clock's.
+    Terminal(RawFd),
 }
 
 /// The arguments that make the machine what it is: equal arguments, equal machines.
 pub(crate) fn machine_arguments(machine: &MachineSpec, console: Console) -> Vec<String> {
+    let sleep = if matches!(console, Console::Terminal(_)) { "on" } else { "off" };
     let mut arguments: Vec<String> = match machine.accel {
         Accel::Tcg => vec![
             "-accel".into(),
             "tcg".into(),
             "-icount".into(),
-            format!("shift={},sleep=off", machine.icount_shift),
+            format!("shift={},sleep={sleep}", machine.icount_shift),
             "-cpu".into(),
             "qemu64".into(),
         ],
@@ -139,7 +143,7 @@ pub(crate) fn machine_arguments(machine: &MachineSpec, console: Console) -> Vec<
 /// The kernel's command line.
 fn command_line(machine: &MachineSpec, console: Console) -> String {
     let level = match console {
-        Console::Quiet => "quiet",
+        Console::Quiet | Console::Terminal(_) => "quiet",
         Console::Talkative => "loglevel=7",
     };
     let own = &machine.cmdline;

@@ -1,0 +1,204 @@
+//! `thrashlab vm kernels`: kernels at hand, and what they are good for.
+
+use agent::Waiter;
+use anyhow::Context;
+use kernels::{Found, Kernel, KernelArg, KernelError, Place, locate, survey};
+use report::columns::aligned;
+use serde_json::{Map, Value, json};
+use vm::{Cache, MODULES};
+
+use super::kernel_facts::{main_facts, other_facts};
+use crate::vm_args::KernelsArgs;
+use crate::{Failure, guests, print, print_json};
+
+/// Kernels of the archive that are listed without --all.
+const MOST_OF_ARCHIVE: usize = 15;
+
+/// Lists kernels, or describes those that are named.
+pub(crate) fn kernels(args: &KernelsArgs) -> Result<(), Failure> {
+    let waiter = Waiter::new().context("catch signals")?;
+    let outcome = guests::while_waiting(&waiter, |_| match args.kernels.is_empty() {
+        true => list(args),
+        false => describe(args),
+    });
+    outcome.map_err(|failure| guests::stopped_or(&waiter, failure))
+}
+
+/// A kernel of the list; those of this disk have been read.
+struct Listed {
+    found: Found,
+    read: Option<Result<Kernel, KernelError>>,
+}
+
+fn list(args: &KernelsArgs) -> Result<(), Failure> {
+    let cache_dir = Cache::of_user().kernels();
+    let (archive, local): (Vec<Found>, Vec<Found>) =
+        survey(&cache_dir, &args.dirs).into_iter().partition(|found| found.place == Place::Archive);
+    let shown = if args.all { archive.len() } else { MOST_OF_ARCHIVE.min(archive.len()) };
+    let left_out = archive.len() - shown;
+    let local = local.into_iter().map(|found| {
+        let read = Some(locate(&found.arg, &cache_dir));
+        Listed { found, read }
+    });
+    let archive = archive.into_iter().take(shown).map(|found| Listed { found, read: None });
+    let all: Vec<Listed> = local.chain(archive).collect();
+    if args.json {
+        return print_json(&json!({
+            "kernels": all.iter().map(listed_json).collect::<Vec<_>>(),
+            "left_out": left_out,
+        }));
+    }
+    if all.is_empty() {
+        return print(
+            "no kernel is at hand: name a folder with --dir DIR, or, on Debian, let apt know an \
+             archive with: apt-get update\n",
+        );
+    }
+    let mut text = table(&all);
+    if left_out > 0 {
+        text.push_str(&format!("… and {left_out} more of the archive (--all)\n"));
+    }
+    print(&text)
+}
+
+fn table(all: &[Listed]) -> String {
+    let names = main_facts(&kernels::ConfigFacts::default()).map(|(name, _)| name);
+    let mut heading = vec!["kernel", "release", "where", "guest"];
+    heading.extend(names);
+    heading.push("missing");
+    let mut rows = vec![heading.into_iter().map(str::to_owned).collect::<Vec<_>>()];
+    rows.extend(all.iter().map(|Listed { found, read }| {
+        let mut row =
+            vec![found.arg.to_string(), found.release.clone(), place_name(found.place).to_owned()];
+        match read {
+            None => {}
+            Some(Err(error)) => {
+                row.push("NO".to_owned());
+                row.extend(names.map(|_| "?".to_owned()));
+                row.push(error.to_string());
+            }
+            Some(Ok(kernel)) => {
+                row.push(if obstacle(kernel).is_none() { "yes" } else { "NO" }.to_owned());
+                row.extend(main_facts(&kernel.facts).map(|(_, word)| word));
+                let missing = kernel.facts.missing();
+                let names: Vec<&str> = missing.iter().map(|missing| missing.config).collect();
+                row.push(if names.is_empty() { "-".to_owned() } else { names.join(" ") });
+            }
+        }
+        row
+    }));
+    aligned(&rows)
+}
+
+fn place_name(place: Place) -> &'static str {
+    match place {
+        Place::Host => "host",
+        Place::Folder => "folder",
+        Place::Cache => "cache",
+        Place::Archive => "archive",
+    }
+}
+
+/// Why it cannot be a guest's.
+fn obstacle(kernel: &Kernel) -> Option<String> {
+    if kernel.architecture != kernels::Architecture::X86_64 {
+        return Some("it is for another processor than x86-64".to_owned());
+    }
+    let plan = kernel.modules().and_then(|modules| modules.plan(&MODULES).map(drop));
+    plan.err().map(|error| error.to_string())
+}
+
+fn describe(args: &KernelsArgs) -> Result<(), Failure> {
+    let cache_dir = Cache::of_user().kernels();
+    let mut described = Vec::new();
+    for name in &args.kernels {
+        let arg: KernelArg = name.parse().context("KERNEL").map_err(Failure::WrongUse)?;
+        let kernel = locate(&arg, &cache_dir).with_context(|| format!("find {name}"))?;
+        described.push((name, kernel));
+    }
+    if args.json {
+        return print_json(&described.iter().map(|(name, kernel)| as_json(name, kernel)).collect());
+    }
+    let texts: Vec<String> =
+        described.iter().map(|(name, kernel)| description(name, kernel)).collect();
+    print(&texts.join("\n"))
+}
+
+fn description(name: &str, kernel: &Kernel) -> String {
+    let path = |path: &Option<std::path::PathBuf>| {
+        path.as_ref().map_or_else(|| "none".to_owned(), |path| path.display().to_string())
+    };
+    let mut rows = vec![
+        ("kernel", name.to_owned()),
+        ("release", kernel.release.clone()),
+        ("version", kernel.version_text.clone().unwrap_or_else(|| "?".to_owned())),
+        ("image", kernel.image_path.display().to_string()),
+        ("BLAKE3", kernel.image_hash.clone()),
+        ("modules", path(&kernel.modules_dir)),
+        ("configuration", path(&kernel.config_path)),
+        ("as a guest", obstacle(kernel).map_or("yes".to_owned(), |why| format!("no: {why}"))),
+    ];
+    rows.extend(main_facts(&kernel.facts));
+    rows.extend(other_facts(&kernel.facts));
+    rows.extend(
+        kernel
+            .facts
+            .missing()
+            .into_iter()
+            .map(|missing| ("missing", format!("CONFIG_{}: {}", missing.config, missing.lost))),
+    );
+    let width = rows.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
+    rows.iter().map(|(name, value)| format!("{name:<width$}  {value}\n")).collect()
+}
+
+fn listed_json(listed: &Listed) -> Value {
+    let Listed { found, read } = listed;
+    let mut object = match read {
+        Some(Ok(kernel)) => as_json(&found.arg.to_string(), kernel),
+        Some(Err(error)) => json!({ "kernel": found.arg.to_string(), "error": error.to_string() }),
+        None => json!({ "kernel": found.arg.to_string() }),
+    };
+    object["release"] = json!(found.release);
+    object["place"] = json!(place_name(found.place));
+    object
+}
+
+fn as_json(name: &str, kernel: &Kernel) -> Value {
+    let facts: Map<String, Value> = main_facts(&kernel.facts)
+        .into_iter()
+        .chain(other_facts(&kernel.facts))
+        .map(|(name, word)| (name.to_owned(), Value::String(word)))
+        .collect();
+    let missing: Map<String, Value> = kernel
+        .facts
+        .missing()
+        .into_iter()
+        .map(|missing| (missing.config.to_owned(), Value::String(missing.lost.to_owned())))
+        .collect();
+    json!({
+        "kernel": name,
+        "release": kernel.release,
+        "version": kernel.version_text,
+        "image": kernel.image_path,
+        "blake3": kernel.image_hash,
+        "modules": kernel.modules_dir,
+        "configuration": kernel.config_path,
+        "guest_obstacle": obstacle(kernel),
+        "facts": facts,
+        "missing": missing,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kernel_of_the_archive_is_listed_without_facts() {
+        let arg: KernelArg = "deb:linux-image-6.1.0-50-amd64".parse().unwrap();
+        let found = Found { arg, release: "6.1.0-50-amd64".to_owned(), place: Place::Archive };
+        let text = table(&[Listed { found, read: None }]);
+        assert!(text.starts_with("kernel "), "{text}");
+        assert!(text.ends_with("\ndeb:linux-image-6.1.0-50-amd64  6.1.0-50-amd64  archive\n"));
+    }
+}

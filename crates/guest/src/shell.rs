@@ -1,0 +1,51 @@
+//! A shell on the guest's console: busybox with all its programs.
+
+use std::fs;
+use std::io::stdout;
+use std::process::Command;
+
+use rustix::termios::{LocalModes, OptionalActions, OutputModes, tcdrain, tcgetattr, tcsetattr};
+
+use crate::channel::Channel;
+use crate::init::{Failed, WORK_DIR, at};
+use crate::protocol::{BUSYBOX, Notice};
+
+/// Programs of the root that busybox has better ones of.
+const REPLACED: [&str; 2] = ["/bin/sh", "/bin/true"];
+/// The console as a file.
+const CONSOLE: &str = "/dev/console";
+
+/// Installs busybox and runs its shell until it ends.
+pub(crate) fn run(channel: &Channel, is_script: bool) -> Result<(), Failed> {
+    for program in REPLACED {
+        fs::remove_file(program).map_err(at(format!("remove {program}")))?;
+    }
+    let busybox = || Command::new(BUSYBOX);
+    busybox().args(["--install", "-s", "/bin"]).status().map_err(at(format!("run {BUSYBOX}")))?;
+    let mut command = busybox();
+    if is_script {
+        be_silent().map_err(at("set the console"))?;
+        // As a file: a shell whose standard input is a terminal talks to somebody.
+        command.args(["sh", CONSOLE]);
+    } else {
+        // A session with the console as its terminal, for Ctrl-C and jobs.
+        command.args(["setsid", BUSYBOX, "cttyhack", "/bin/sh"]);
+    }
+    channel.say(&Notice::Ready);
+    command
+        .current_dir(WORK_DIR)
+        .env_clear()
+        .envs([("PATH", "/bin"), ("HOME", WORK_DIR), ("TERM", "linux"), ("PS1", "guest:\\w# ")])
+        .status()
+        .map_err(at("run the shell"))?;
+    // What is still on its way would be lost with the machine.
+    tcdrain(stdout()).map_err(at("empty the console"))
+}
+
+/// Turns off the echo, and returns before newlines.
+fn be_silent() -> rustix::io::Result<()> {
+    let mut modes = tcgetattr(stdout())?;
+    modes.local_modes.remove(LocalModes::ECHO);
+    modes.output_modes.remove(OutputModes::ONLCR);
+    tcsetattr(stdout(), OptionalActions::Now, &modes)
+}

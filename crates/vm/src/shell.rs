@@ -1,0 +1,125 @@
+//! A guest with a shell, for people: not deterministic, as people are not.
+
+use std::fs;
+use std::io;
+use std::os::fd::AsRawFd;
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use guest::{BUSYBOX, Notice, Setup, Then};
+use model::MachineSpec;
+use rustix::io::{FdFlags, fcntl_setfd};
+
+use crate::boot::{Parts, needs_loader};
+use crate::cache::Scratch;
+use crate::guest_process::{GuestProcess, Said};
+use crate::initramfs::RootFile;
+use crate::qemu::{Console, Qemu};
+use crate::qmp::Event;
+use crate::snapshot::{self, Ingredients};
+use crate::{Cache, VmError};
+
+/// Where busybox may be beside `$PATH`.
+const BUSYBOX_DIRS: [&str; 3] = ["/bin", "/usr/lib/busybox", "/usr/lib/initramfs-tools/bin"];
+/// First bytes of an ELF program.
+const ELF: &[u8] = b"\x7fELF";
+
+/// A guest with a shell; gone when dropped.
+pub struct Shell {
+    guest: GuestProcess,
+    console: UnixStream,
+    is_ready: bool,
+    _folder: Scratch,
+}
+
+/// How far a guest with a shell is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ShellState {
+    /// It boots.
+    Booting,
+    /// The shell reads its console.
+    Ready,
+    /// It is over.
+    Ended,
+}
+
+impl Shell {
+    /// Starts a guest; with `is_script` its shell has no prompt and no echo.
+    ///
+    /// # Errors
+    /// As [`crate::Vm::prepare`], and without a static busybox on this machine.
+    pub fn start(
+        machine: &MachineSpec,
+        kernel: &str,
+        cache: &Cache,
+        is_script: bool,
+    ) -> Result<Self, VmError> {
+        let qemu = Qemu::find()?;
+        let busybox = static_busybox().ok_or(VmError::NoBusybox)?;
+        let extra = [RootFile { path: BUSYBOX, bytes: &busybox }];
+        let parts = Parts::gather(kernel, cache, &extra)?;
+        let then = if is_script { Then::Script } else { Then::Shell };
+        let setup = Setup { machine: machine.clone(), modules: parts.modules.clone(), then };
+        let (console, theirs) = socket_pair().map_err(VmError::Qemu)?;
+        let from = Ingredients {
+            qemu: &qemu,
+            setup: &setup,
+            kernel: &parts.kernel_for_qemu()?,
+            initramfs: &parts.initramfs,
+            console: Console::Terminal(theirs.as_raw_fd()),
+        };
+        let failed = |source| VmError::Cache { path: cache.root().to_owned(), source };
+        let folder = cache.scratch().map_err(failed)?;
+        snapshot::write_parts(folder.path(), &from).map_err(failed)?;
+        let guest = snapshot::boot(&from, folder.path())?;
+        Ok(Self { guest, console, is_ready: false, _folder: folder })
+    }
+
+    /// The guest's console.
+    #[must_use]
+    pub fn console(&self) -> &UnixStream {
+        &self.console
+    }
+
+    /// Looks how far it is, without waiting.
+    ///
+    /// # Errors
+    /// When the guest died or could not be set up.
+    pub fn state(&mut self) -> Result<ShellState, VmError> {
+        let event = self.guest.event(Duration::ZERO).map_err(VmError::Qemu)?;
+        for said in self.guest.said().map_err(VmError::Qemu)? {
+            match said {
+                Said::Notice(Notice::Ready) => self.is_ready = true,
+                Said::Notice(Notice::Failed(why)) => return Err(VmError::Boot(why)),
+                _ => {}
+            }
+        }
+        match event {
+            Event::Paused => Err(VmError::Boot(self.guest.autopsy("its kernel died"))),
+            Event::Ended if !self.is_ready => {
+                Err(VmError::Boot(self.guest.autopsy("it ended while it booted")))
+            }
+            Event::Ended => Ok(ShellState::Ended),
+            _ if self.is_ready => Ok(ShellState::Ready),
+            _ => Ok(ShellState::Booting),
+        }
+    }
+}
+
+/// Our end of a console, and the one that QEMU inherits.
+fn socket_pair() -> io::Result<(UnixStream, UnixStream)> {
+    let (ours, theirs) = UnixStream::pair()?;
+    ours.set_nonblocking(true)?;
+    fcntl_setfd(&theirs, FdFlags::empty())?;
+    Ok((ours, theirs))
+}
+
+/// A busybox of this machine that needs no loader.
+fn static_busybox() -> Option<Vec<u8>> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path)
+        .chain(BUSYBOX_DIRS.map(PathBuf::from))
+        .filter_map(|dir| fs::read(dir.join("busybox")).ok())
+        .find(|program| program.starts_with(ELF) && !needs_loader(program))
+}
