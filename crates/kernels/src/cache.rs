@@ -141,8 +141,7 @@ fn is_complete(dir: &Path) -> bool {
         return false;
     };
     files.lines().filter(|line| !line.is_empty()).all(|line| {
-        line.split_once(' ').is_some_and(|(kept, path)| {
-            facts(&dir.join(path)).is_ok_and(|found| found == kept)
-        })
+        line.split_once(' ')
+            .is_some_and(|(kept, path)| facts(&dir.join(path)).is_ok_and(|found| found == kept))
     })
 }
