@@ -123,6 +123,7 @@ pub fn boot(
     stop: Stop<'_>,
 ) -> Result<Booted, VmError> {
     let qemu = Qemu::find()?;
+    qemu.check(machine)?;
     let parts = Parts::gather(kernel, machine, cache, &[])?;
     let setup =
         Setup { machine: machine.clone(), modules: parts.modules.clone(), then: Then::Report };

@@ -132,6 +132,7 @@ impl Vm {
     /// does not boot, with its last words.
     pub fn prepare(spec: &VmSpec, options: &VmOptions, stop: Stop<'_>) -> Result<Self, VmError> {
         let qemu = Qemu::find()?;
+        qemu.check(&spec.machine)?;
         let parts = boot::Parts::gather(&spec.kernel, &spec.machine, &options.cache, &[])?;
         let setup = Setup {
             machine: spec.machine.clone(),
