@@ -43,8 +43,8 @@ pub const SLOW: Profile = Profile {
     name: "slow",
     interval_ns: 5 * SECOND_NS,
     points: 5,
-    warmup_ns: 20 * SECOND_NS,
-    timeout_ns: 60 * SECOND_NS,
+    warmup_ns: 90 * SECOND_NS,
+    timeout_ns: 120 * SECOND_NS,
 };
 
 /// The times of resp1: 20 s of other work before each of five interactions.

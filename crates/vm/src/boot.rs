@@ -1,6 +1,6 @@
 //! What a guest is made of, and booting one to look at it.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::Read;
 use std::time::{Duration, Instant};
 
@@ -12,6 +12,7 @@ use crate::guest_process::Said;
 use crate::initramfs::{RootFile, archive};
 use crate::qemu::{Console, Qemu};
 use crate::qmp::Event;
+use crate::scratch::Scratch;
 use crate::snapshot::{self, Ingredients};
 use crate::{Cache, MODULES, Stop, TICK, VmError};
 
@@ -127,8 +128,8 @@ pub fn boot(
     let parts = Parts::gather(kernel, machine, cache, &[])?;
     let setup =
         Setup { machine: machine.clone(), modules: parts.modules.clone(), then: Then::Report };
-    let folder = Scratch::make(cache)?;
     let failed = |source| VmError::Cache { path: cache.root().to_owned(), source };
+    let folder = Scratch::make(cache.root(), "boot").map_err(failed)?;
     let from = Ingredients {
         qemu: &qemu,
         setup: &setup,
@@ -166,24 +167,5 @@ pub fn boot(
             }
             _ => {}
         }
-    }
-}
-
-/// A folder for the files of one boot, removed with this.
-struct Scratch(std::path::PathBuf);
-
-impl Scratch {
-    fn make(cache: &Cache) -> Result<Self, VmError> {
-        let path = cache.root().join(format!("boot.{}", std::process::id()));
-        let _ = fs::remove_dir_all(&path);
-        fs::create_dir_all(&path)
-            .map(|()| Self(path))
-            .map_err(|source| VmError::Cache { path: cache.root().to_owned(), source })
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
     }
 }

@@ -16,6 +16,7 @@ mod initramfs;
 mod machine;
 mod qemu;
 mod qmp;
+mod scratch;
 mod snapshot;
 mod verify;
 
