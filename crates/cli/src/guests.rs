@@ -8,6 +8,7 @@ use agent::Waiter;
 use anyhow::Context;
 use kernels::KernelArg;
 use model::VmSpec;
+use subject::Machine;
 use vm::{Cache, Stop, Vm, VmError, VmOptions, VmRequest};
 
 use crate::Failure;
@@ -56,9 +57,14 @@ pub(crate) fn options(args: &GuestArgs) -> VmOptions {
     }
 }
 
-/// How many guests run at a time.
-pub(crate) fn jobs(args: &GuestArgs) -> usize {
-    args.jobs.map_or_else(|| sys::process::usable_cpus() as usize, usize::from)
+/// How many guests run at a time: one a CPU, as long as their memory fits into half of what is
+/// available.
+pub(crate) fn jobs(args: &GuestArgs, spec: &VmSpec) -> usize {
+    let cpus = sys::process::usable_cpus() as usize;
+    let fitting = Machine::read().map_or(cpus, |machine| {
+        (machine.available_bytes / 2 / spec.machine.ram_bytes().max(1)) as usize
+    });
+    args.jobs.map_or_else(|| cpus.min(fitting).max(1), usize::from)
 }
 
 /// Boots the machine, or takes it from the cache.

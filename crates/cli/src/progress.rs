@@ -30,6 +30,7 @@ pub(crate) struct Progress {
     segments: Vec<Segment>,
     /// Several seeds: the name of a segment needs its own.
     seeded: bool,
+    is_virtual: bool,
     running: BTreeMap<usize, Active>,
     done: usize,
     cached: usize,
@@ -55,6 +56,7 @@ impl Progress {
             quiet,
             segments: Vec::new(),
             seeded: false,
+            is_virtual: false,
             running: BTreeMap::new(),
             done: 0,
             cached: 0,
@@ -71,14 +73,13 @@ impl Progress {
     /// Shows an event.
     pub(crate) fn on(&mut self, event: &Event<'_>) {
         match event {
-            Event::Planned { segments, longest_ns } => {
+            Event::Planned { segments, longest_ns, is_virtual } => {
                 self.segments = segments.to_vec();
                 self.seeded = segments.iter().any(|other| other.seed != segments[0].seed);
-                self.say(&format!(
-                    "{} runs, at most about {}",
-                    segments.len(),
-                    format_duration(*longest_ns)
-                ));
+                self.is_virtual = *is_virtual;
+                let kind = if *is_virtual { " of virtual time" } else { "" };
+                let longest = format_duration(*longest_ns);
+                self.say(&format!("{} runs, at most about {longest}{kind}", segments.len()));
             }
             Event::Started { index, segment } => {
                 let begun = Instant::now();
@@ -152,18 +153,20 @@ impl Progress {
             0 | 1 => String::new(),
             running => format!(", {running} at a time"),
         };
+        let left = match self.is_virtual {
+            true => format!(", {} of {} done", self.done, self.segments.len()),
+            false => format!(", at most {} left", format_duration(self.left().as_nanos() as u64)),
+        };
         self.bar.set_message(format!(
-            "{}{}, point {}/{}{others}, at most {} left",
+            "{}{}, point {}/{}{others}{left}",
             self.place(*index),
             active.phase,
             active.samples,
             segment.points,
-            format_duration(self.left().as_nanos() as u64)
         ));
     }
 
-    /// The longest time that the rest may take, by the times of the plan; in guests these are
-    /// virtual.
+    /// The longest time that the rest may take, by the times of the plan.
     fn left(&self) -> Duration {
         let rest_ns: u64 =
             self.segments.iter().skip(self.done).map(|segment| segment.longest_ns).sum();

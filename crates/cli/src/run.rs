@@ -105,8 +105,8 @@ fn in_guests(
     let spec = guests::spec(request, progress)?;
     let options = VmOptions { freeze: freeze(args), ..guests::options(&args.guests) };
     let vm = guests::prepare(&spec, &options, waiter, progress)?;
+    let jobs = guests::jobs(&args.guests, &spec);
     let plan = plan(args, SubjectSpec::Vm(Box::new(spec)), timing);
-    let jobs = guests::jobs(&args.guests);
     run_ensemble(&vm, &plan, jobs, folder, waiter, &mut |event| progress.on(event))
         .context("measure")
         .map_err(Failure::NotMeasured)

@@ -51,7 +51,7 @@ pub fn run_ensemble(
 ) -> Result<MatrixResult, ExperimentError> {
     let cells = plan.cells();
     let longest_ns = cells.iter().map(|cell| cell.longest_ns).sum();
-    on_event(&Event::Planned { segments: &cells, longest_ns });
+    on_event(&Event::Planned { segments: &cells, longest_ns, is_virtual: true });
     let work = Work {
         vm,
         plan,

@@ -15,6 +15,8 @@ pub enum Event<'a> {
         segments: &'a [Segment],
         /// Longest time that they are meant to take, in ns.
         longest_ns: u64,
+        /// Whether that is time in guests, which passes faster or slower than the wall clock's.
+        is_virtual: bool,
     },
     /// A segment begins.
     Started {

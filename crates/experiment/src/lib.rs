@@ -11,4 +11,4 @@ mod profile;
 pub use ensemble::run_ensemble;
 pub use event::Event;
 pub use matrix::{ExperimentError, MatrixPlan, MatrixResult, Segment, run_matrix};
-pub use profile::{CLASSIC, DEFAULT, Profile, QUICK};
+pub use profile::{CLASSIC, DEFAULT, Profile, QUICK, SLOW};

@@ -163,7 +163,7 @@ pub fn run_matrix(
 ) -> Result<MatrixResult, ExperimentError> {
     let segments = plan.segments();
     let longest_ns = segments.iter().map(|segment| segment.longest_ns).sum();
-    on_event(&Event::Planned { segments: &segments, longest_ns });
+    on_event(&Event::Planned { segments: &segments, longest_ns, is_virtual: false });
     let mut result = MatrixResult::default();
     for (index, segment) in segments.iter().enumerate() {
         if index > 0 {

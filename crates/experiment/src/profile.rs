@@ -37,6 +37,16 @@ pub const QUICK: Profile = Profile {
     timeout_ns: 4 * SECOND_NS,
 };
 
+/// For machines as slow as those of 2003, in virtual time: long enough for a disk of 100 requests
+/// a second, a quarter of resp1's times.
+pub const SLOW: Profile = Profile {
+    name: "slow",
+    interval_ns: 5 * SECOND_NS,
+    points: 5,
+    warmup_ns: 90 * SECOND_NS,
+    timeout_ns: 120 * SECOND_NS,
+};
+
 /// The times of resp1: 20 s of other work before each of five interactions.
 pub const CLASSIC: Profile = Profile {
     name: "classic",
@@ -50,7 +60,7 @@ impl Profile {
     /// The profile of a name.
     #[must_use]
     pub fn of_name(name: &str) -> Option<Self> {
-        [DEFAULT, QUICK, CLASSIC].into_iter().find(|profile| profile.name == name)
+        [DEFAULT, QUICK, SLOW, CLASSIC].into_iter().find(|profile| profile.name == name)
     }
 
     /// The profile as the timing of a run.

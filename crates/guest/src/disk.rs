@@ -8,4 +8,4 @@ mod prepare;
 pub mod swap;
 
 pub use layout::{DoesNotFit, Layout};
-pub use prepare::{Mount, Prepared, prepare};
+pub use prepare::{Mount, Prepared, delayed, partition, prepare};

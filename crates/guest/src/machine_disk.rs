@@ -1,15 +1,18 @@
 //! The machine's slow disk: `scsi_debug`, whose store is memory and whose delay is a timer, so that
-//! nothing about it depends on the host.
+//! nothing about it depends on the host. It has one delay; where reading and writing differ, the
+//! device mapper's `delay` target takes its place.
 
 use std::ffi::CString;
 use std::fs;
 use std::io;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use model::{DiskSpec, MachineSpec};
+use sys::device_mapper::Delay;
 
-use crate::disk::{Layout, Mount, ext4, prepare};
+use crate::disk::{Layout, Mount, delayed, ext4, partition, prepare};
 
 /// Requests at a time that a disk without a spindle takes (as many as the driver can).
 const QUEUE: u32 = 64;
@@ -33,8 +36,8 @@ pub(crate) fn scsi_debug_arguments(disk: &DiskSpec) -> CString {
     let size_mb = disk.size_bytes >> 20;
     let queue = if disk.spindle_bytes_per_s.is_some() { 1 } else { QUEUE };
     let delay = match disk.read_delay_ns {
-        0 => "delay=0".to_owned(),
-        delay_ns => format!("ndelay={delay_ns}"),
+        delay_ns if delay_ns > 0 && !disk.needs_mapper() => format!("ndelay={delay_ns}"),
+        _ => "delay=0".to_owned(),
     };
     let text = format!("dev_size_mb={size_mb} max_queue={queue} {delay}");
     // Digits and letters only: there is no NUL to refuse.
@@ -64,7 +67,17 @@ pub(crate) fn set_up(machine: &MachineSpec, work_dir: &Path) -> io::Result<()> {
     let layout =
         Layout::new(machine.disk.size_bytes, machine.swap_bytes).map_err(io::Error::other)?;
     let at = Mount { folder: work_dir, options: "" };
-    prepare(&PathBuf::from("/dev").join(name), &layout, &FILE_SYSTEM, &at).map(drop)
+    let device = PathBuf::from("/dev").join(name);
+    let ms = |delay_ns: u64| u32::try_from(delay_ns / 1_000_000).unwrap_or(u32::MAX);
+    let delay = Delay {
+        read_ms: ms(machine.disk.read_delay_ns),
+        write_ms: ms(machine.disk.write_delay_ns),
+    };
+    let mut part = |number: u8, range: &Range<u64>| match machine.disk.needs_mapper() {
+        false => partition(&device, number, range),
+        true => delayed(&device, number, range, delay),
+    };
+    prepare(&layout, &FILE_SYSTEM, &at, &mut part).map(drop)
 }
 
 /// What a spindle transfers in one delay, in KiB: a multiple of a page.
@@ -102,7 +115,10 @@ mod tests {
             write_delay_ns: 8_000_000,
             spindle_bytes_per_s: Some(10 << 20),
         };
-        let arguments = scsi_debug_arguments(&disk).into_string().unwrap();
-        assert_eq!(arguments, "dev_size_mb=120 max_queue=1 ndelay=8000000");
+        let arguments = |disk: &DiskSpec| scsi_debug_arguments(disk).into_string().unwrap();
+        assert_eq!(arguments(&disk), "dev_size_mb=120 max_queue=1 ndelay=8000000");
+        // Where reading and writing differ, the device mapper delays and the driver does not.
+        let disk = DiskSpec { write_delay_ns: 0, spindle_bytes_per_s: None, ..disk };
+        assert_eq!(arguments(&disk), "dev_size_mb=120 max_queue=64 delay=0");
     }
 }

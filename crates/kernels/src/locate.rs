@@ -11,7 +11,7 @@ use crate::version::compare;
 use crate::{Kernel, KernelArg, KernelError, KernelSource};
 
 /// Finds a kernel. Packages are fetched and unpacked into `cache_dir`, once for each version;
-/// unpacked folders are checked against the hashes of their files, and redone when they differ.
+/// unpacked folders are checked against size and time of their files, and redone when they differ.
 ///
 /// # Errors
 /// When there is no such kernel, with the next step.
@@ -118,7 +118,7 @@ struct Origin {
 enum Packages {
     File(PathBuf),
     Apt(Vec<AptPackage>),
-    /// They are in the cache; apt cannot be asked.
+    /// They are in the cache.
     Unpacked,
 }
 
@@ -140,24 +140,19 @@ impl Origin {
     }
 
     fn of_debian(name: &str, version: Option<&str>, cache: &Cache) -> Result<Self, KernelError> {
-        // A version that is here need not be asked for.
-        if let Some(key) = version.and_then(|version| newest(cache, &format!("{name}_{version}_")))
-        {
+        // A package that is here need not be asked for: the same name is the same kernel until the
+        // cache is emptied, whatever the index has lost or gained.
+        let start = match version {
+            Some(version) => format!("{name}_{version}_"),
+            None => format!("{name}_"),
+        };
+        if let Some(key) = newest(cache, &start) {
             return Ok(Self { key, packages: Packages::Unpacked });
         }
-        match apt::resolve(name, version) {
-            Ok(packages) => {
-                let image = packages.iter().find(|package| package.name.contains("-image-"));
-                let key = image.or(packages.first()).map(AptPackage::key).unwrap_or_default();
-                Ok(Self { key, packages: Packages::Apt(packages) })
-            }
-            // What was fetched once stays usable when the index has lost it, or apt is gone.
-            Err(error) => {
-                let key = newest(cache, &format!("{name}_")).filter(|_| version.is_none());
-                let key = key.ok_or(error)?;
-                Ok(Self { key, packages: Packages::Unpacked })
-            }
-        }
+        let packages = apt::resolve(name, version)?;
+        let image = packages.iter().find(|package| package.name.contains("-image-"));
+        let key = image.or(packages.first()).map(AptPackage::key).unwrap_or_default();
+        Ok(Self { key, packages: Packages::Apt(packages) })
     }
 
     /// The package files; fetched into `dir` if they are not here yet.

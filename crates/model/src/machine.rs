@@ -79,6 +79,15 @@ pub struct DiskSpec {
     pub spindle_bytes_per_s: Option<u64>,
 }
 
+impl DiskSpec {
+    /// Whether reading and writing are delayed differently, for which the driver alone is not
+    /// enough.
+    #[must_use]
+    pub fn needs_mapper(&self) -> bool {
+        self.read_delay_ns != self.write_delay_ns
+    }
+}
+
 impl MachineSpec {
     /// The memory that the guest is given, in bytes: the disk's store lies in it too.
     #[must_use]

@@ -119,7 +119,7 @@ pub struct ProbeSpec {
 /// The schedule of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Timing {
-    /// The profile's name: `default`, `quick`, `classic` or `custom`.
+    /// The profile's name: `default`, `quick`, `slow`, `classic` or `custom`.
     pub profile: String,
     /// Time between two intended starts, in ns.
     pub interval_ns: u64,

@@ -1,11 +1,11 @@
 //! From runs to the responsiveness matrix.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use model::{BASELINE, EndStatus, Header, Line, Phase, Run, histogram};
+use model::{BASELINE, EndStatus, Header, Line, Phase, Run, SubjectSpec, histogram};
 use stats::{hodges_lehmann_ratio, median, quantile};
 
-use crate::matrix::{CONFIDENCE, Matrix, Ratio, Row, STALL_FACTOR, Setup};
+use crate::matrix::{CONFIDENCE, Machine, Matrix, Ratio, Row, STALL_FACTOR, Setup};
 use crate::reading::{overall, reading};
 
 /// Makes the matrix from the runs of one invocation. Runs without a header (killed before they
@@ -50,7 +50,7 @@ pub fn analyse(runs: &[Run], skipped: BTreeMap<String, String>) -> Matrix {
         setup: headers()
             .find(|header| header.spec.load.name != BASELINE)
             .or(headers().next())
-            .map_or_else(Setup::default, setup),
+            .map_or_else(Setup::default, |header| setup(header, seeds(headers()))),
         reading: overall(&rows),
         rows,
         warnings: warnings(runs),
@@ -59,12 +59,35 @@ pub fn analyse(runs: &[Run], skipped: BTreeMap<String, String>) -> Matrix {
     }
 }
 
-fn setup(header: &Header) -> Setup {
+/// The seeds of all runs, each once.
+fn seeds<'a>(headers: impl Iterator<Item = &'a Header>) -> Vec<u64> {
+    headers.map(|header| header.spec.seed).collect::<BTreeSet<u64>>().into_iter().collect()
+}
+
+/// The memory that the heading tells: of a machine its own, not that of a sandbox in it.
+fn memory_bytes(subject: &SubjectSpec) -> u64 {
+    match subject {
+        SubjectSpec::Vm(vm) => vm.machine.memory_bytes,
+        other => other.memory_bytes(),
+    }
+}
+
+fn machine(subject: &SubjectSpec) -> Option<Machine> {
+    let SubjectSpec::Vm(vm) = subject else { return None };
+    Some(Machine {
+        name: vm.machine.name.clone(),
+        deterministic: vm.machine.is_deterministic(),
+        sandbox_bytes: vm.sandbox.as_ref().map(|sandbox| sandbox.memory_bytes),
+    })
+}
+
+fn setup(header: &Header, seeds: Vec<u64>) -> Setup {
     let fact = |name: &str| header.environment.get(name).cloned();
     let number = |name: &str| fact(name).and_then(|text| text.parse().ok());
     Setup {
         subject: header.spec.subject.kind().to_owned(),
-        memory_bytes: header.spec.subject.memory_bytes(),
+        machine: machine(&header.spec.subject),
+        memory_bytes: memory_bytes(&header.spec.subject),
         cpus_milli: number("cpus_milli"),
         swap_bytes: number("swap_bytes"),
         kernel: fact("kernel"),
@@ -72,7 +95,7 @@ fn setup(header: &Header) -> Setup {
         profile: header.spec.timing.profile.clone(),
         interval_ns: header.spec.timing.interval_ns,
         points: header.spec.timing.points,
-        seed: header.spec.seed,
+        seeds,
     }
 }
 

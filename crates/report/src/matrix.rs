@@ -32,8 +32,11 @@ pub struct Matrix {
 /// What was measured where.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Setup {
-    /// `host` or `sandbox`.
+    /// `host`, `sandbox` or `vm`.
     pub subject: String,
+    /// The machine, where the subject is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub machine: Option<Machine>,
     /// The subject's memory in bytes.
     pub memory_bytes: u64,
     /// CPU bandwidth that the subject may use, in thousandths of a CPU.
@@ -50,8 +53,20 @@ pub struct Setup {
     pub interval_ns: u64,
     /// Intended interactions under each load.
     pub points: u32,
-    /// The seed.
-    pub seed: u64,
+    /// The seeds, in ascending order.
+    pub seeds: Vec<u64>,
+}
+
+/// A machine of its own.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Machine {
+    /// Its name.
+    pub name: String,
+    /// Whether equal inputs give equal bytes.
+    pub deterministic: bool,
+    /// Memory of the sandbox inside it, in bytes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sandbox_bytes: Option<u64>,
 }
 
 /// What one load does.

@@ -4,7 +4,7 @@ use model::BASELINE;
 use model::units::{format_duration, format_size};
 
 use crate::columns::aligned;
-use crate::matrix::{DELIVERED_AT_LEAST, Matrix, Row, STALL_FACTOR};
+use crate::matrix::{DELIVERED_AT_LEAST, Machine, Matrix, Row, STALL_FACTOR};
 
 /// The subject whose loads take less than its memory.
 const HOST: &str = "host";
@@ -45,9 +45,10 @@ pub fn matrix_text(matrix: &Matrix) -> String {
 fn heading(matrix: &Matrix) -> String {
     let setup = &matrix.setup;
     let mut parts = vec![
-        match setup.subject.as_str() {
-            HOST => format!("{HOST}, loads sized for {}", format_size(setup.memory_bytes)),
-            subject => format!("{subject} of {}", format_size(setup.memory_bytes)),
+        match (&setup.machine, setup.subject.as_str()) {
+            (Some(machine), _) => machine_text(machine, setup.memory_bytes),
+            (None, HOST) => format!("{HOST}, loads sized for {}", format_size(setup.memory_bytes)),
+            (None, subject) => format!("{subject} of {}", format_size(setup.memory_bytes)),
         },
         setup.cpus_milli.map_or_else(String::new, cpus),
         match setup.swap_bytes {
@@ -59,14 +60,42 @@ fn heading(matrix: &Matrix) -> String {
     ];
     parts.retain(|part| !part.is_empty());
     format!(
-        "Responsiveness under load: {}\nprobe {}, {} points {} apart ({} profile), seed {}\n",
+        "Responsiveness under load: {}\nprobe {}, {} points {} apart ({} profile), {}\n",
         parts.join(", "),
         setup.probe,
         setup.points,
         format_duration(setup.interval_ns),
         setup.profile,
-        setup.seed
+        seeds_text(&setup.seeds)
     )
+}
+
+/// `deterministic machine p2-350 of 96M, in it a sandbox of 64M`.
+fn machine_text(machine: &Machine, memory_bytes: u64) -> String {
+    let kind = if machine.deterministic {
+        "deterministic machine"
+    } else {
+        "machine under KVM (not deterministic)"
+    };
+    let sandbox = machine.sandbox_bytes.map_or_else(String::new, |size_bytes| {
+        format!(", in it a sandbox of {}", format_size(size_bytes))
+    });
+    format!("{kind} {} of {}{sandbox}", machine.name, format_size(memory_bytes))
+}
+
+/// `seed 1`, `seeds 1..5`, `seeds 1,3`.
+fn seeds_text(seeds: &[u64]) -> String {
+    match seeds {
+        [] => "no seed".to_owned(),
+        [seed] => format!("seed {seed}"),
+        [first, .., last] if last - first + 1 == seeds.len() as u64 => {
+            format!("seeds {first}..{last}")
+        }
+        several => {
+            let texts: Vec<String> = several.iter().map(u64::to_string).collect();
+            format!("seeds {}", texts.join(","))
+        }
+    }
 }
 
 /// `2 CPUs`, `1 CPU`, `0.5 CPUs`.

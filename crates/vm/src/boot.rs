@@ -34,6 +34,7 @@ impl Parts {
     /// Finds the kernel and packs the root.
     pub(crate) fn gather(
         kernel: &str,
+        machine: &MachineSpec,
         cache: &Cache,
         extra: &[RootFile<'_>],
     ) -> Result<Self, VmError> {
@@ -41,7 +42,9 @@ impl Parts {
             kernel.parse().map_err(|error| VmError::KernelName(format!("{kernel}: {error}")))?;
         let kernel = locate(&arg, &cache.kernels())?;
         let mut modules = Vec::new();
-        for module in kernel.modules()?.plan(&MODULES)? {
+        let mut wanted = MODULES.to_vec();
+        wanted.extend(machine.disk.needs_mapper().then_some("dm-delay"));
+        for module in kernel.modules()?.plan(&wanted)? {
             modules.push((format!("{}.ko", module.name), module.bytes()?));
         }
         let initramfs = archive(&program()?, &modules, extra);
@@ -120,11 +123,12 @@ pub fn boot(
     stop: Stop<'_>,
 ) -> Result<Booted, VmError> {
     let qemu = Qemu::find()?;
-    let parts = Parts::gather(kernel, cache, &[])?;
+    qemu.check(machine)?;
+    let parts = Parts::gather(kernel, machine, cache, &[])?;
     let setup =
         Setup { machine: machine.clone(), modules: parts.modules.clone(), then: Then::Report };
     let failed = |source| VmError::Cache { path: cache.root().to_owned(), source };
-    let folder = cache.scratch().map_err(failed)?;
+    let folder = cache.scratch("boot").map_err(failed)?;
     let from = Ingredients {
         qemu: &qemu,
         setup: &setup,

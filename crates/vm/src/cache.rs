@@ -4,15 +4,15 @@
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use model::{EndStatus, Run};
+
+use crate::scratch::{Scratch, sweep};
 
 /// Folders of the cache.
 const KERNELS: &str = "kernels";
 const SNAPSHOTS: &str = "snapshots";
 const CELLS: &str = "cells";
-const SCRATCH: &str = "scratch";
 /// How the name of a finished cell ends.
 const CELL_SUFFIX: &str = ".run.jsonl";
 
@@ -76,14 +76,8 @@ impl Cache {
     ///
     /// # Errors
     /// When it cannot be made.
-    pub fn scratch(&self) -> io::Result<Scratch> {
-        static COUNT: AtomicU64 = AtomicU64::new(0);
-        let count = COUNT.fetch_add(1, Ordering::Relaxed);
-        let path = self.root.join(SCRATCH).join(format!("{}.{count}", std::process::id()));
-        // What a killed process of the same number had left.
-        let _ = fs::remove_dir_all(&path);
-        fs::create_dir_all(&path)?;
-        Ok(Scratch(path))
+    pub fn scratch(&self, name: &str) -> io::Result<Scratch> {
+        Scratch::make(&self.root, name)
     }
 
     /// Where it lies.
@@ -151,9 +145,9 @@ impl Cache {
     /// # Errors
     /// When something cannot be removed.
     pub fn prune(&self, all: bool) -> io::Result<Contents> {
+        sweep(&self.root);
         let mut removed = self.contents()?;
-        let mut folders =
-            vec![self.snapshots.clone(), self.root.join(CELLS), self.root.join(SCRATCH)];
+        let mut folders = vec![self.snapshots.clone(), self.root.join(CELLS)];
         if all {
             folders.push(self.kernels());
         } else {
@@ -169,24 +163,6 @@ impl Cache {
             }
         }
         Ok(removed)
-    }
-}
-
-/// A folder that is removed with this.
-#[derive(Debug)]
-pub struct Scratch(PathBuf);
-
-impl Scratch {
-    /// Where it is.
-    #[must_use]
-    pub fn path(&self) -> &Path {
-        &self.0
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
     }
 }
 

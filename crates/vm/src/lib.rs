@@ -16,6 +16,7 @@ mod initramfs;
 mod machine;
 mod qemu;
 mod qmp;
+mod scratch;
 mod shell;
 mod snapshot;
 mod verify;
@@ -31,9 +32,10 @@ use model::{EndStatus, Environment, Line, Missed, Spec, VmSpec};
 use subject::{Outcome, RunLines, Sink};
 
 pub use boot::{Booted, boot};
-pub use cache::{Cache, Contents, Scratch, Usage};
+pub use cache::{Cache, Contents, Usage};
 pub use machine::{DEFAULT, Description, NAMED, VmRequest, load, parse_request};
 pub use qemu::{Qemu, QemuError};
+pub use scratch::Scratch;
 pub use shell::{Shell, ShellState};
 pub use verify::{Difference, Verdict, compare};
 
@@ -140,7 +142,8 @@ impl Vm {
     /// does not boot, with its last words.
     pub fn prepare(spec: &VmSpec, options: &VmOptions, stop: Stop<'_>) -> Result<Self, VmError> {
         let qemu = Qemu::find()?;
-        let parts = boot::Parts::gather(&spec.kernel, &options.cache, &[])?;
+        qemu.check(&spec.machine)?;
+        let parts = boot::Parts::gather(&spec.kernel, &spec.machine, &options.cache, &[])?;
         let setup = Setup {
             machine: spec.machine.clone(),
             modules: parts.modules.clone(),

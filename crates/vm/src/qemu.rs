@@ -11,6 +11,8 @@ use model::{Accel, MachineSpec};
 
 /// The emulator of this architecture.
 pub(crate) const EMULATOR: &str = "qemu-system-x86_64";
+/// Through which a process uses the host's processor for a guest.
+const DEV_KVM: &str = "/dev/kvm";
 /// Kernel arguments of every guest. Randomness comes from the seed alone; crypto self-tests would
 /// take half of the boot; pressure and delay accounting are on.
 const CMDLINE: &str = "console=ttyS0 panic=-1 tsc=reliable nokaslr random.trust_cpu=off \
@@ -44,6 +46,9 @@ pub enum QemuError {
         /// What it said.
         reason: String,
     },
+    /// The host's processor cannot be used.
+    #[error("accel=kvm: {DEV_KVM}: {0}; use accel=tcg, which needs nothing of the host")]
+    NoKvm(std::io::Error),
     /// This architecture has no deterministic machine yet.
     #[error(
         "the deterministic machine needs an x86-64 build of thrashlab: its guest talks to QEMU \
@@ -78,6 +83,17 @@ impl Qemu {
             return Err(broken(String::from_utf8_lossy(&output.stderr).trim().to_owned()));
         }
         Ok(Self { program, version })
+    }
+
+    /// Whether what a machine asks for is there.
+    ///
+    /// # Errors
+    /// When it asks for KVM and there is none that this user may use.
+    pub fn check(&self, machine: &MachineSpec) -> Result<(), QemuError> {
+        if machine.accel == Accel::Kvm {
+            File::options().read(true).write(true).open(DEV_KVM).map_err(QemuError::NoKvm)?;
+        }
+        Ok(())
     }
 }
 

@@ -12,11 +12,11 @@ use model::MachineSpec;
 use rustix::io::{FdFlags, fcntl_setfd};
 
 use crate::boot::{Parts, needs_loader};
-use crate::cache::Scratch;
 use crate::guest_process::{GuestProcess, Said};
 use crate::initramfs::RootFile;
 use crate::qemu::{Console, Qemu};
 use crate::qmp::Event;
+use crate::scratch::Scratch;
 use crate::snapshot::{self, Ingredients};
 use crate::{Cache, VmError};
 
@@ -56,9 +56,10 @@ impl Shell {
         is_script: bool,
     ) -> Result<Self, VmError> {
         let qemu = Qemu::find()?;
+        qemu.check(machine)?;
         let busybox = static_busybox().ok_or(VmError::NoBusybox)?;
         let extra = [RootFile { path: BUSYBOX, bytes: &busybox }];
-        let parts = Parts::gather(kernel, cache, &extra)?;
+        let parts = Parts::gather(kernel, machine, cache, &extra)?;
         let then = if is_script { Then::Script } else { Then::Shell };
         let setup = Setup { machine: machine.clone(), modules: parts.modules.clone(), then };
         let (console, theirs) = socket_pair().map_err(VmError::Qemu)?;
@@ -70,7 +71,7 @@ impl Shell {
             console: Console::Terminal(theirs.as_raw_fd()),
         };
         let failed = |source| VmError::Cache { path: cache.root().to_owned(), source };
-        let folder = cache.scratch().map_err(failed)?;
+        let folder = cache.scratch("shell").map_err(failed)?;
         snapshot::write_parts(folder.path(), &from).map_err(failed)?;
         let guest = snapshot::boot(&from, folder.path())?;
         Ok(Self { guest, console, is_ready: false, _folder: folder })

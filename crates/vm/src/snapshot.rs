@@ -6,7 +6,7 @@ use std::io;
 use std::os::fd::AsFd;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use guest::{Notice, Setup};
 use serde::{Deserialize, Serialize};
@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::guest_process::{GuestProcess, Launch, Said, Start};
 use crate::qemu::{Console, Qemu};
 use crate::qmp::Event;
+use crate::scratch::Scratch;
 use crate::{Stop, VmError};
 
 const KERNEL: &str = "kernel";
@@ -21,6 +22,11 @@ const INITRAMFS: &str = "initramfs";
 const MEMORY: &str = "memory";
 const DEVICES: &str = "devices";
 const MANIFEST: &str = "manifest.json";
+/// When it was last used: the time of this file.
+const USED: &str = "used";
+/// So many snapshots are kept however old they are; of the others, those used within this time.
+const KEPT: usize = 8;
+const KEPT_FOR: Duration = Duration::from_secs(7 * 86_400);
 /// Files that a snapshot consists of.
 const FILES: [&str; 4] = [KERNEL, INITRAMFS, MEMORY, DEVICES];
 /// How long a boot may take on a busy host.
@@ -64,7 +70,12 @@ impl Snapshot {
         let found = Self { folder: snapshots.join(key) };
         let kept = fs::read(found.folder.join(MANIFEST)).ok()?;
         let kept: Manifest = serde_json::from_slice(&kept).ok()?;
-        (Manifest::of(&found.folder).ok()? == kept).then_some(found)
+        if Manifest::of(&found.folder).ok()? != kept {
+            return None;
+        }
+        // Only what `tidy` goes by; a cache that cannot be written is still good to read.
+        let _ = fs::write(found.folder.join(USED), []);
+        Some(found)
     }
 
     /// Boots a guest until it pauses itself, and keeps it under this key.
@@ -75,11 +86,8 @@ impl Snapshot {
         stop: Stop<'_>,
     ) -> Result<Self, VmError> {
         let failed = |source| VmError::Cache { path: snapshots.to_owned(), source };
-        fs::create_dir_all(snapshots).map_err(failed)?;
-        let made = Unfinished(snapshots.join(format!("{key}.{}.part", std::process::id())));
-        // What a killed process of the same number had left.
-        let _ = fs::remove_dir_all(&made.0);
-        fs::create_dir(&made.0).map_err(failed)?;
+        tidy(snapshots);
+        let made = Scratch::make(snapshots, key).map_err(failed)?;
         write_parts(&made.0, from).map_err(failed)?;
         let mut guest = boot(from, &made.0)?;
         await_pause(&mut guest, stop)?;
@@ -90,6 +98,7 @@ impl Snapshot {
         let manifest = Manifest::of(&made.0).map_err(failed)?;
         let text = serde_json::to_vec(&manifest).map_err(|error| failed(error.into()))?;
         fs::write(made.0.join(MANIFEST), text).map_err(failed)?;
+        fs::write(made.0.join(USED), []).map_err(failed)?;
         let folder = snapshots.join(key);
         // One that is there is damaged, or somebody else's who was faster.
         let _ = fs::remove_dir_all(&folder);
@@ -118,15 +127,6 @@ impl Snapshot {
         })?;
         guest.restore(&File::open(self.folder.join(DEVICES))?)?;
         Ok(guest)
-    }
-}
-
-/// A folder that is removed unless it has become a snapshot.
-struct Unfinished(PathBuf);
-
-impl Drop for Unfinished {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
     }
 }
 
@@ -170,6 +170,24 @@ fn await_pause(guest: &mut GuestProcess, stop: Stop<'_>) -> Result<(), VmError> 
                 return Err(VmError::Boot(guest.autopsy(&how)));
             }
             _ => {}
+        }
+    }
+}
+
+/// Removes snapshots that nobody has used for long: every build of this program makes new ones.
+fn tidy(snapshots: &Path) {
+    let entries = fs::read_dir(snapshots).into_iter().flatten().flatten();
+    let mut found: Vec<(SystemTime, PathBuf)> = entries
+        .filter_map(|entry| {
+            let used = fs::metadata(entry.path().join(USED)).and_then(|facts| facts.modified());
+            Some((used.ok()?, entry.path()))
+        })
+        .collect();
+    found.sort_by(|(first, _), (second, _)| second.cmp(first));
+    for (used, folder) in found.into_iter().skip(KEPT) {
+        if used.elapsed().is_ok_and(|age| age > KEPT_FOR) {
+            // What cannot be removed now is tried again next time.
+            let _ = fs::remove_dir_all(folder);
         }
     }
 }
@@ -227,6 +245,20 @@ mod tests {
         dig_holes(&path).unwrap();
         assert_eq!(fs::read(&path).unwrap(), bytes);
         assert!(fs::metadata(&path).unwrap().blocks() * 512 <= 2 << 20);
+    }
+
+    #[test]
+    fn what_nobody_uses_is_removed_in_the_end() {
+        let folder = tempfile::tempdir().unwrap();
+        for index in 0..=KEPT {
+            let used = folder.path().join(index.to_string()).join(USED);
+            fs::create_dir(used.parent().unwrap()).unwrap();
+            let age = KEPT_FOR + Duration::from_secs(60 * index as u64);
+            File::create(&used).unwrap().set_modified(SystemTime::now() - age).unwrap();
+        }
+        tidy(folder.path());
+        let left = |index: usize| folder.path().join(index.to_string()).exists();
+        assert!((0..KEPT).all(left) && !left(KEPT));
     }
 
     #[test]

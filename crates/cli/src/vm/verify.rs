@@ -82,7 +82,7 @@ fn runs_of_boot(
     let cache = Cache::of_user();
     // Removed when this boot is done with.
     let scratch = afresh
-        .then(|| cache.scratch())
+        .then(|| cache.scratch("verify"))
         .transpose()
         .with_context(|| format!("make a folder in {}", cache.root().display()))?;
     let cache = scratch.as_ref().map_or(cache.clone(), |scratch| cache.without_snapshots(scratch));

@@ -1,14 +1,16 @@
 //! Makes a blank disk ready: partitions, swap and file system.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io;
 use std::ops::Range;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
 use rustix::mount::mount;
 use sys::block_device::add_partition;
+use sys::device_mapper::{Delay, DeviceNumber, Segment, create};
 use sys::swap::swap_on;
 
 use super::{Layout, ext4, mount_options, swap};
@@ -36,61 +38,82 @@ pub struct Prepared {
     pub file_system: PathBuf,
 }
 
-/// Divides a disk, formats its partitions, swaps to the one and mounts the other.
-///
-/// The partitions are told to the kernel only, which forgets them with the device: nothing of a
-/// partition table is written. The nodes are made by the kernel (devtmpfs), beside the disk's.
+/// Formats the parts of a blank disk, swaps to the one and mounts the other. `part` makes a part
+/// of the disk a device of its own: it is given the part's number, from 1, and its bytes.
 ///
 /// # Errors
-/// Without the privilege, when the disk has partitions already, is smaller than the layout or
-/// cannot be written, or when a folder to mount at is missing; the text names device and step.
+/// Without the privilege, when a part cannot be made or written, or when the folder to mount at is
+/// missing; the text names device and step.
 pub fn prepare(
-    device: &Path,
     layout: &Layout,
     options: &ext4::Options,
     at: &Mount<'_>,
+    part: &mut dyn FnMut(u8, &Range<u64>) -> io::Result<PathBuf>,
 ) -> io::Result<Prepared> {
-    let disk = File::open(device).map_err(failed("open", device))?;
     let mut number = 0;
-    let swap = layout.swap.as_ref().map(|range| {
+    let mut next = |range: &Range<u64>| {
         number += 1;
-        prepare_swap(&disk, device, number, range)
-    });
-    let swap = swap.transpose()?;
-    let file_system = partition(&disk, device, number + 1, &layout.file_system)?;
+        part(number, range)
+    };
+    let swap = layout.swap.as_ref().map(|range| prepare_swap(next(range)?, range)).transpose()?;
+    let file_system = next(&layout.file_system)?;
     let size_bytes = layout.file_system.end - layout.file_system.start;
     let step = failed("write a file system to", &file_system);
     format(&file_system, |node| ext4::format(node, size_bytes, options)).map_err(step)?;
-    let step = format!("mount {} with {:?} at", file_system.display(), at.options);
-    mount_ext4(&file_system, at).map_err(failed(&step, at.folder))?;
+    let (flags, own_options) = mount_options::parse(at.options)?;
+    mount(&file_system, at.folder, "ext4", flags, &*own_options)
+        .map_err(|error| failed("mount", &file_system)(error.into()))?;
     Ok(Prepared { swap, file_system })
 }
 
-fn prepare_swap(disk: &File, device: &Path, number: u8, range: &Range<u64>) -> io::Result<PathBuf> {
-    let node = partition(disk, device, number, range)?;
+fn prepare_swap(node: PathBuf, range: &Range<u64>) -> io::Result<PathBuf> {
     format(&node, |file| swap::format(file, range.end - range.start))
         .map_err(failed("write a swap header to", &node))?;
     swap_on(&node).map_err(failed("swap to", &node))?;
     Ok(node)
 }
 
-fn mount_ext4(node: &Path, at: &Mount<'_>) -> io::Result<()> {
-    let (flags, own_options) = mount_options::parse(at.options)?;
-    Ok(mount(node, at.folder, "ext4", flags, &*own_options)?)
+/// A part of a disk as a partition, and its node (devtmpfs makes it, beside the disk's).
+///
+/// The partition is told to the kernel only, which forgets it with the device: nothing of a
+/// partition table is written.
+///
+/// # Errors
+/// Without the privilege, when the disk has this partition already or is smaller.
+pub fn partition(device: &Path, number: u8, range: &Range<u64>) -> io::Result<PathBuf> {
+    let disk = File::open(device).map_err(failed("open", device))?;
+    let node = partition_node(device, number);
+    add_partition(&disk, number, range.start, range.end - range.start)
+        .map_err(failed("add the partition", &node))?;
+    await_node(node)
 }
 
-/// Adds a partition and waits for its node.
-fn partition(disk: &File, device: &Path, number: u8, range: &Range<u64>) -> io::Result<PathBuf> {
-    let node = partition_node(device, number);
-    add_partition(disk, number, range.start, range.end - range.start)
-        .map_err(failed("add the partition", &node))?;
+/// A part of a disk behind the device mapper, which holds back its requests, and its node.
+///
+/// # Errors
+/// Without the privilege or the device mapper, or when the disk is smaller.
+pub fn delayed(device: &Path, number: u8, range: &Range<u64>, delay: Delay) -> io::Result<PathBuf> {
+    let id = fs::metadata(device).map_err(failed("look at", device))?.rdev();
+    let segment = Segment {
+        length_bytes: range.end - range.start,
+        device: DeviceNumber { major: rustix::fs::major(id), minor: rustix::fs::minor(id) },
+        start_bytes: range.start,
+        delay: Some(delay),
+    };
+    let made = create(&format!("part{number}"), &[segment])
+        .map_err(failed("delay the requests to a part of", device))?;
+    await_node(PathBuf::from(format!("/dev/dm-{}", made.minor)))
+}
+
+/// Waits for a node.
+fn await_node(node: PathBuf) -> io::Result<PathBuf> {
     for _ in 0..LOOKS {
         if node.exists() {
             return Ok(node);
         }
         thread::sleep(BETWEEN_LOOKS);
     }
-    Err(failed("find the node of the partition", &node)(io::ErrorKind::NotFound.into()))
+    Err(failed("find the node", &node)(io::ErrorKind::NotFound.into()))
 }
 
 /// The kernel's name of a partition: the number stands apart by a `p` if the disk's name ends in
@@ -128,10 +151,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_divided_is_named() {
-        let layout = Layout::new(100 << 20, 0).unwrap();
-        let options = ext4::Options { uuid: [0; 16], hash_seed: [0; 16], time_s: 0, zeroed: false };
-        let at = Mount { folder: Path::new("/nowhere"), options: "" };
-        let error = prepare(Path::new("/dev/null"), &layout, &options, &at).unwrap_err();
+        let error = partition(Path::new("/dev/null"), 1, &(1 << 20..2 << 20)).unwrap_err();
         let text = error.to_string();
         assert!(text.starts_with("cannot add the partition /dev/null1: "), "{text}");
     }
