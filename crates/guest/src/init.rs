@@ -9,7 +9,7 @@ use rustix::mount::{MountFlags, mount};
 use rustix::system::{RebootCommand, init_module, reboot, sethostname};
 
 use crate::protocol::{CELL_FILE, Cell, MODULES_DIR, Notice, SETUP_FILE, Setup, Then};
-use crate::{cell, channel, fw_cfg, machine_disk, settings, shell};
+use crate::{cell, channel, fw_cfg, kernel_log, machine_disk, settings, shell};
 
 /// Where the guest's files of loads and probes go.
 pub(crate) const WORK_DIR: &str = "/work";
@@ -69,7 +69,7 @@ fn boot() -> Result<(), Failed> {
         }
         Then::Report => {
             channel.say(&Notice::Ready);
-            Ok(())
+            kernel_log::tell(&channel).map_err(at("read the kernel's log"))
         }
         Then::Shell | Then::Script => shell::run(&channel, setup.then == Then::Script),
     }

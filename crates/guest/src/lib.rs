@@ -14,6 +14,7 @@ mod channel;
 pub mod disk;
 mod fw_cfg;
 mod init;
+mod kernel_log;
 mod machine_disk;
 mod protocol;
 mod settings;

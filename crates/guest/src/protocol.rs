@@ -74,6 +74,13 @@ pub enum Notice {
     Started,
     /// Set up.
     Ready,
+    /// A record of the kernel's log.
+    Log {
+        /// Virtual time since the start of the kernel, in µs.
+        at_us: u64,
+        /// What the kernel says, in a line.
+        text: String,
+    },
     /// The guest cannot go on, and why.
     Failed(String),
     /// The run is over; what the agent said if it died or refused.

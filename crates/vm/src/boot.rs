@@ -108,8 +108,8 @@ pub struct Booted {
     pub first_line: Duration,
     /// Wall time until everything was set up.
     pub ready: Duration,
-    /// What the kernel printed.
-    pub console: String,
+    /// The kernel's log, a record a line: `[    0.254061] text`.
+    pub dmesg: String,
 }
 
 /// Boots a guest afresh, past the cache, and tells how that went.
@@ -134,32 +134,32 @@ pub fn boot(
         setup: &setup,
         kernel: &parts.kernel_for_qemu()?,
         initramfs: &parts.initramfs,
-        console: Console::Talkative,
+        console: Console::Quiet,
     };
     snapshot::write_parts(folder.path(), &from).map_err(failed)?;
     let begun = Instant::now();
     let mut guest = snapshot::boot(&from, folder.path())?;
-    let mut first_line = None;
+    let (mut first_line, mut ready, mut dmesg) = (None, None, String::new());
     loop {
         let event = guest.event(TICK).map_err(VmError::Qemu)?;
         for said in guest.said().map_err(VmError::Qemu)? {
             match said {
                 Said::Notice(Notice::Started) => first_line = Some(begun.elapsed()),
+                Said::Notice(Notice::Ready) => ready = Some(begun.elapsed()),
                 Said::Notice(Notice::Failed(why)) => return Err(VmError::Boot(why)),
-                Said::Notice(Notice::Ready) => {
-                    let ready = begun.elapsed();
-                    return Ok(Booted {
-                        release: parts.kernel.release.clone(),
-                        first_line: first_line.unwrap_or(ready),
-                        ready,
-                        console: guest.console(),
-                    });
-                }
+                Said::Notice(Notice::Log { at_us, text }) => dmesg += &log_line(at_us, &text),
                 _ => {}
             }
         }
-        match event {
-            Event::Ended => return Err(VmError::Boot(guest.autopsy("it ended while it booted"))),
+        match (event, ready) {
+            (Event::Ended, Some(ready)) => {
+                let first_line = first_line.unwrap_or(ready);
+                let release = parts.kernel.release;
+                return Ok(Booted { release, first_line, ready, dmesg });
+            }
+            (Event::Ended, None) => {
+                return Err(VmError::Boot(guest.autopsy("it ended while it booted")));
+            }
             _ if stop() => return Err(VmError::Interrupted),
             _ if begun.elapsed() > LIMIT => {
                 return Err(VmError::Boot(guest.autopsy("it takes too long")));
@@ -167,4 +167,9 @@ pub fn boot(
             _ => {}
         }
     }
+}
+
+/// A record of the log as the kernel's own programs print it.
+fn log_line(at_us: u64, text: &str) -> String {
+    format!("[{:5}.{:06}] {text}\n", at_us / 1_000_000, at_us % 1_000_000)
 }

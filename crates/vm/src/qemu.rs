@@ -17,7 +17,7 @@ const DEV_KVM: &str = "/dev/kvm";
 /// take half of the boot; pressure and delay accounting are on.
 const CMDLINE: &str = "console=ttyS0 panic=-1 tsc=reliable nokaslr random.trust_cpu=off \
                        random.trust_bootloader=off cryptomgr.notests psi=1 delayacct \
-                       cgroup_no_v1=all";
+                       cgroup_no_v1=all quiet";
 
 /// A QEMU that can be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -97,15 +97,13 @@ impl Qemu {
     }
 }
 
-/// What the kernel is told to print on the console.
+/// Where the guest's console goes, on which the kernel prints panics and the like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Console {
-    /// Panics and the like.
+    /// Into a file without a name.
     Quiet,
-    /// Everything.
-    Talkative,
-    /// Panics and the like, on a terminal where somebody types: this open socket. While nobody
-    /// does, the guest's time keeps to the wall clock's.
+    /// To somebody who types: this open socket. While nobody does, the guest's time keeps to the
+    /// wall clock's.
     Terminal(RawFd),
 }
 
@@ -150,21 +148,17 @@ pub(crate) fn machine_arguments(machine: &MachineSpec, console: Console) -> Vec<
         "-m",
         &format!("{}B", machine.ram_bytes()),
         "-append",
-        &command_line(machine, console),
+        &command_line(machine),
     ];
     arguments.extend(fixed.map(String::from));
     arguments
 }
 
 /// The kernel's command line.
-fn command_line(machine: &MachineSpec, console: Console) -> String {
-    let level = match console {
-        Console::Quiet | Console::Terminal(_) => "quiet",
-        Console::Talkative => "loglevel=7",
-    };
+fn command_line(machine: &MachineSpec) -> String {
     let own = &machine.cmdline;
     let space = if own.is_empty() { "" } else { " " };
-    format!("{CMDLINE} {level}{space}{own} rdinit={PROGRAM} -- {COMMAND}")
+    format!("{CMDLINE}{space}{own} rdinit={PROGRAM} -- {COMMAND}")
 }
 
 /// The files of a machine that is started.

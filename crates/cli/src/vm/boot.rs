@@ -38,8 +38,8 @@ pub(crate) fn boot(args: &BootArgs) -> Result<(), Failure> {
             "release": booted.release,
             "first_line_s": booted.first_line.as_secs_f64(),
             "ready_s": booted.ready.as_secs_f64(),
-            "warnings": warnings(&booted.console),
-            "dmesg": booted.console.lines().map(str::trim_end).collect::<Vec<_>>(),
+            "warnings": warnings(&booted.dmesg),
+            "dmesg": booted.dmesg.lines().map(str::trim_end).collect::<Vec<_>>(),
         }));
     }
     print(&as_text(&booted, args.dmesg))
@@ -61,12 +61,12 @@ fn as_text(booted: &Booted, is_whole: bool) -> String {
     };
     add("");
     if is_whole {
-        booted.console.lines().for_each(|line| add(line.trim_end()));
+        booted.dmesg.lines().for_each(|line| add(line.trim_end()));
         return text;
     }
-    let lines = booted.console.lines().map(str::trim_end);
+    let lines = booted.dmesg.lines().map(str::trim_end);
     lines.filter(|line| TELLING.iter().any(|word| line.contains(word))).for_each(&mut add);
-    let warnings = warnings(&booted.console);
+    let warnings = warnings(&booted.dmesg);
     add(&format!("\nwarnings and errors: {}", warnings.len()));
     warnings.iter().take(MOST_WARNINGS).for_each(|line| add(line));
     if warnings.len() > MOST_WARNINGS {
@@ -96,7 +96,7 @@ mod tests {
             release: "6.1".to_owned(),
             first_line: Duration::from_millis(700),
             ready: Duration::from_secs(1),
-            console: "[ 0.0] Linux version 6.1\r\n[ 0.1] pid_max: 1\r\n[ 0.2] x: Failed\r\n"
+            dmesg: "[ 0.0] Linux version 6.1\r\n[ 0.1] pid_max: 1\r\n[ 0.2] x: Failed\r\n"
                 .to_owned(),
         };
         let text = as_text(&booted, false);
