@@ -1,6 +1,6 @@
 """Runs all benchmarks and prints one summary in Markdown.
 
-Run: python3 benches/run.py [BINARY] [NAME …]; without names all, about five minutes. BINARY is
+Run: python3 benches/run.py [BINARY] [NAME …]; without names all, about ten minutes. BINARY is
 the thrashlab to measure: an argument, else $THRASHLAB, else target/release/thrashlab.
 
 Progress goes to standard error. The exit code is 1 if a requirement is not met.
@@ -10,6 +10,7 @@ import os
 import platform
 import sys
 
+import deterministic_machine
 import freeze
 import idle_cost
 import memory
@@ -27,6 +28,7 @@ ALL = {
     "idle_cost": idle_cost,
     "memory": memory,
     "start_up": start_up,
+    "deterministic_machine": deterministic_machine,
 }
 
 
