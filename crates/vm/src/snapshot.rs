@@ -27,6 +27,10 @@ const FILES: [&str; 4] = [KERNEL, INITRAMFS, MEMORY, DEVICES];
 const BOOT_LIMIT: Duration = Duration::from_secs(300);
 const TICK: Duration = Duration::from_millis(20);
 const PAGE_BYTES: usize = 4096;
+/// How names of folders end that are not complete yet.
+const PART: &str = ".part";
+/// Unfinished folders that are older belong to nobody any more.
+const PART_AGE: Duration = Duration::from_secs(3600);
 
 /// A booted machine in the cache.
 #[derive(Clone, Debug)]
@@ -76,7 +80,8 @@ impl Snapshot {
     ) -> Result<Self, VmError> {
         let failed = |source| VmError::Cache { path: snapshots.to_owned(), source };
         fs::create_dir_all(snapshots).map_err(failed)?;
-        let made = Unfinished(snapshots.join(format!("{key}.{}.part", std::process::id())));
+        sweep(snapshots);
+        let made = Unfinished(snapshots.join(format!("{key}.{}{PART}", std::process::id())));
         // What a killed process of the same number had left.
         let _ = fs::remove_dir_all(&made.0);
         fs::create_dir(&made.0).map_err(failed)?;
@@ -90,13 +95,8 @@ impl Snapshot {
         let manifest = Manifest::of(&made.0).map_err(failed)?;
         let text = serde_json::to_vec(&manifest).map_err(|error| failed(error.into()))?;
         fs::write(made.0.join(MANIFEST), text).map_err(failed)?;
-        let folder = snapshots.join(key);
-        // One that is there is damaged, or somebody else's who was faster.
-        let _ = fs::remove_dir_all(&folder);
-        match fs::rename(&made.0, &folder) {
-            Err(error) => Self::find(snapshots, key).ok_or_else(|| failed(error)),
-            Ok(()) => Ok(Self { folder }),
-        }
+        publish(&made.0, snapshots, key).map_err(failed)?;
+        Ok(Self { folder: snapshots.join(key) })
     }
 
     /// Starts a guest that goes on from here with a cell.
@@ -127,6 +127,34 @@ struct Unfinished(PathBuf);
 impl Drop for Unfinished {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Gives a finished folder its name, unless somebody else was faster.
+fn publish(made: &Path, snapshots: &Path, key: &str) -> io::Result<()> {
+    // One at a time: what another process has just put there is in use, and not damaged.
+    let lock = File::open(snapshots)?;
+    lock.lock()?;
+    if Snapshot::find(snapshots, key).is_some() {
+        return Ok(());
+    }
+    let folder = snapshots.join(key);
+    match fs::remove_dir_all(&folder) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => fs::rename(made, &folder),
+    }
+}
+
+/// Removes what processes that were killed have left behind.
+fn sweep(snapshots: &Path) {
+    for entry in fs::read_dir(snapshots).into_iter().flatten().flatten() {
+        let modified = entry.metadata().and_then(|facts| facts.modified());
+        let age = modified.ok().and_then(|time| time.elapsed().ok());
+        let is_part = entry.file_name().to_string_lossy().ends_with(PART);
+        if is_part && age.is_some_and(|age| age > PART_AGE) {
+            // What cannot be removed now is tried again next time.
+            let _ = fs::remove_dir_all(entry.path());
+        }
     }
 }
 
