@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use agent::Waiter;
 use anyhow::Context;
-use kernels::KernelArg;
+use kernels::{KernelArg, KernelError};
 use model::VmSpec;
 use vm::{Cache, Stop, Vm, VmError, VmOptions, VmRequest};
 
@@ -75,7 +75,22 @@ pub(crate) fn failure(error: VmError) -> Failure {
     match error {
         VmError::Interrupted => Failure::Interrupted,
         VmError::KernelName(_) => Failure::WrongUse(anyhow::Error::new(error)),
+        VmError::Kernel(ref why) if names_nothing(why) => {
+            Failure::WrongUse(anyhow::Error::new(error).context("vm:kernel"))
+        }
         _ => Failure::NotMeasured(anyhow::Error::new(error).context("prepare the machine")),
+    }
+}
+
+/// Whether there is no kernel where the user says that one is.
+fn names_nothing(error: &KernelError) -> bool {
+    match error {
+        KernelError::Io { source, .. } => source.kind() == std::io::ErrorKind::NotFound,
+        KernelError::NoPackage { .. }
+        | KernelError::NotAPackage { .. }
+        | KernelError::NoImage { .. }
+        | KernelError::Image { .. } => true,
+        _ => false,
     }
 }
 
