@@ -31,7 +31,7 @@ use subject::{Outcome, RunLines, Sink};
 
 pub use boot::{Booted, boot};
 pub use cache::{Cache, Contents, Usage};
-pub use machine::{DEFAULT, Description, NAMED, VmRequest, load, parse_request};
+pub use machine::{DEFAULT, Description, NAMED, VmRequest, load, parse_description, parse_request};
 pub use qemu::{Qemu, QemuError};
 pub use verify::{Difference, Verdict, compare};
 
