@@ -96,7 +96,9 @@ fn two_processes_at_once_make_one_cache() {
 fn what_a_killed_boot_left_is_removed_when_nobody_can_want_it() {
     const NAME: &str = "what_a_killed_boot_left_is_removed_when_nobody_can_want_it";
     let Some(lab) = Lab::with_empty_cache(NAME) else { return };
-    let left = ["a.1.part", "b.1.part"].map(|name| lab.kept("snapshots").join(name));
+    // The first is of a dead process and old, the second of a living one and young.
+    let left = [u32::MAX, std::process::id()]
+        .map(|maker| lab.kept("snapshots").join(format!("a.{maker}.part")));
     for path in &left {
         fs::create_dir_all(path).unwrap();
         fs::write(path.join("memory"), "half").unwrap();
