@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use agent::Waiter;
 use anyhow::Context;
-use kernels::KernelArg;
+use kernels::{KernelArg, KernelError};
 use model::VmSpec;
 use subject::Machine;
 use vm::{Cache, Stop, Vm, VmError, VmOptions, VmRequest};
@@ -83,6 +83,9 @@ pub(crate) fn failure(error: VmError) -> Failure {
     match error {
         VmError::Interrupted => Failure::Interrupted,
         VmError::KernelName(_) => Failure::WrongUse(anyhow::Error::new(error)),
+        VmError::Kernel(ref why) if names_nothing(why) => {
+            Failure::WrongUse(anyhow::Error::new(error).context("vm:kernel"))
+        }
         _ => Failure::NotMeasured(anyhow::Error::new(error).context("prepare the machine")),
     }
 }
@@ -91,6 +94,18 @@ pub(crate) fn failure(error: VmError) -> Failure {
 /// heard of it too.
 pub(crate) fn stopped_or(waiter: &Waiter, failure: Failure) -> Failure {
     if waiter.stop_requested() { Failure::Interrupted } else { failure }
+}
+
+/// Whether there is no kernel where the user says that one is.
+fn names_nothing(error: &KernelError) -> bool {
+    match error {
+        KernelError::Io { source, .. } => source.kind() == std::io::ErrorKind::NotFound,
+        KernelError::NoPackage { .. }
+        | KernelError::NotAPackage { .. }
+        | KernelError::NoImage { .. }
+        | KernelError::Image { .. } => true,
+        _ => false,
+    }
 }
 
 /// Does something on a thread of its own that asks again and again whether to stop.

@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use sys::clock::monotonic_ns;
 use sys::port_io::PortAccess;
 
 use crate::protocol::{CHANNEL_PORT, EXIT_PORT, Notice, PAUSE_PORT};
@@ -37,13 +38,16 @@ impl Write for Channel {
     }
 }
 
-/// Pauses the machine; the next instruction is executed when the host lets it go on.
+/// Pauses the machine; the next instruction is executed when the host lets it go on. Returns how
+/// much virtual time passed in between, in ns.
 ///
 /// # Errors
 /// When the port cannot be had.
-pub(crate) fn pause() -> io::Result<()> {
-    PortAccess::gain(PAUSE_PORT, 1)?.write_u8(PAUSE_PORT, 1);
-    Ok(())
+pub(crate) fn pause() -> io::Result<u64> {
+    let port = PortAccess::gain(PAUSE_PORT, 1)?;
+    let before_ns = monotonic_ns();
+    port.write_u8(PAUSE_PORT, 1);
+    Ok(monotonic_ns() - before_ns)
 }
 
 /// Ends the machine at this instruction; returns only where it lacks the device for that.

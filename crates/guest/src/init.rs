@@ -62,7 +62,8 @@ fn boot() -> Result<(), Failed> {
     settings::apply(&setup.machine)?;
     match setup.then {
         Then::Cell => {
-            channel::pause().map_err(at("pause"))?;
+            let gap_ns = channel::pause().map_err(at("pause"))?;
+            channel.say(&Notice::Resumed { gap_ns });
             let bytes = fw_cfg::read(CELL_FILE).map_err(at("read the cell"))?;
             let cell: Cell = serde_json::from_slice(&bytes).map_err(at("read the cell"))?;
             Err(cell::begin(&bytes, &cell))

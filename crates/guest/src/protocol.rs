@@ -74,6 +74,11 @@ pub enum Notice {
     Started,
     /// Set up.
     Ready,
+    /// It goes on after the pause.
+    Resumed {
+        /// Virtual time from the instruction before the pause to the one after it, in ns.
+        gap_ns: u64,
+    },
     /// A record of the kernel's log.
     Log {
         /// Virtual time since the start of the kernel, in µs.

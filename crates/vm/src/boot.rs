@@ -5,7 +5,7 @@ use std::io::Read;
 use std::time::{Duration, Instant};
 
 use guest::{Notice, Setup, Then};
-use kernels::{Kernel, KernelArg, locate};
+use kernels::{Kernel, KernelArg, KernelError, locate};
 use model::{MachineSpec, Missed};
 
 use crate::guest_process::Said;
@@ -40,7 +40,12 @@ impl Parts {
     ) -> Result<Self, VmError> {
         let arg: KernelArg =
             kernel.parse().map_err(|error| VmError::KernelName(format!("{kernel}: {error}")))?;
-        let kernel = locate(&arg, &cache.kernels())?;
+        let kernel = locate(&arg, &cache.kernels()).map_err(|error| match error {
+            KernelError::Io { path, source } if path.starts_with(cache.root()) => {
+                VmError::Cache { path, source }
+            }
+            other => VmError::Kernel(other),
+        })?;
         let mut modules = Vec::new();
         let mut wanted = MODULES.to_vec();
         wanted.extend(machine.disk.needs_mapper().then_some("dm-delay"));

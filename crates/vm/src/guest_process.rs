@@ -85,7 +85,7 @@ impl GuestProcess {
         let errors = memory_file("errors", &[])?;
         let machine: &MachineSpec = &launch.setup.machine;
         let mut command = Command::new(&launch.qemu.program);
-        command.args(machine_arguments(machine, launch.console));
+        command.args(machine_arguments(machine, launch.console, launch.start));
         command.args(file_arguments(
             machine,
             &Files {

@@ -33,13 +33,13 @@ use subject::{Outcome, RunLines, Sink};
 
 pub use boot::{Booted, boot};
 pub use cache::{Cache, Contents, Usage};
-pub use machine::{DEFAULT, Description, NAMED, VmRequest, load, parse_request};
+pub use machine::{DEFAULT, Description, NAMED, VmRequest, load, parse_description, parse_request};
 pub use qemu::{Qemu, QemuError};
 pub use scratch::Scratch;
 pub use shell::{Shell, ShellState};
 pub use verify::{Difference, Verdict, compare};
 
-use guest_process::{GuestProcess, Said};
+use guest_process::{GuestProcess, Said, Start};
 use qemu::{Console, machine_arguments};
 use qmp::Event;
 use snapshot::{Ingredients, Snapshot};
@@ -149,7 +149,8 @@ impl Vm {
             modules: parts.modules.clone(),
             then: Then::Cell,
         };
-        let arguments = machine_arguments(&setup.machine, Console::Quiet);
+        let arguments = [Start::Boot, Start::Restore]
+            .map(|start| machine_arguments(&setup.machine, Console::Quiet, start).join("\0"));
         let key = hash(&[
             CELL_VERSION.as_bytes(),
             qemu.version.as_bytes(),

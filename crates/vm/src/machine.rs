@@ -96,7 +96,7 @@ pub struct Description {
 /// When there is no such machine, or its description cannot be read, with the place.
 pub fn load(name: &str) -> Result<Description, String> {
     if let Some((_, text)) = NAMED.iter().find(|(known, _)| *known == name) {
-        return parse(name, text);
+        return parse_description(name, text);
     }
     if !name.ends_with(SUFFIX) {
         let names: Vec<&str> = NAMED.iter().map(|(known, _)| *known).collect();
@@ -107,14 +107,14 @@ pub fn load(name: &str) -> Result<Description, String> {
     }
     let text = fs::read_to_string(name).map_err(|error| format!("{name}: {error}"))?;
     let stem = Path::new(name).file_stem().unwrap_or_default().to_string_lossy();
-    parse(&stem, &text).map_err(|why| format!("{name}: {why}"))
+    parse_description(&stem, &text).map_err(|why| format!("{name}: {why}"))
 }
 
 /// Reads a description.
 ///
 /// # Errors
 /// With the place for bad TOML, with the key for a bad value.
-pub(crate) fn parse(name: &str, text: &str) -> Result<Description, String> {
+pub fn parse_description(name: &str, text: &str) -> Result<Description, String> {
     let mut table: toml::Table =
         text.parse().map_err(|error: toml::de::Error| error.to_string())?;
     let mut machine = MachineSpec {
@@ -318,16 +318,16 @@ mod tests {
             let found = parse_request(bad).unwrap_err();
             assert!(found.contains(why), "{bad}: {found}");
         }
-        assert!(parse("x", "mem = 1.5").unwrap_err().contains("mem is neither"));
-        assert!(parse("x", "mem = ").unwrap_err().contains("line 1"));
-        assert!(parse("x", "mem = \"64M\"").unwrap_err().contains("needs kernel_mem"));
+        assert!(parse_description("x", "mem = 1.5").unwrap_err().contains("mem is neither"));
+        assert!(parse_description("x", "mem = ").unwrap_err().contains("line 1"));
+        assert!(parse_description("x", "mem = \"64M\"").unwrap_err().contains("needs kernel_mem"));
     }
 
     proptest! {
         #[test]
         fn any_text_is_read_or_refused(text in ".{0,80}") {
             let _ = parse_request(&text);
-            let _ = parse("x", &text);
+            let _ = parse_description("x", &text);
         }
     }
 }

@@ -9,6 +9,8 @@ use std::process::{Command, Stdio};
 use guest::{CELL_FILE, CHANNEL_PORT, COMMAND, EXIT_PORT, PAUSE_PORT, PROGRAM, SETUP_FILE};
 use model::{Accel, MachineSpec};
 
+use crate::guest_process::Start;
+
 /// The emulator of this architecture.
 pub(crate) const EMULATOR: &str = "qemu-system-x86_64";
 /// Through which a process uses the host's processor for a guest.
@@ -108,14 +110,28 @@ pub(crate) enum Console {
 }
 
 /// The arguments that make the machine what it is: equal arguments, equal machines.
-pub(crate) fn machine_arguments(machine: &MachineSpec, console: Console) -> Vec<String> {
-    let sleep = if matches!(console, Console::Terminal(_)) { "on" } else { "off" };
+///
+/// Cells run in QEMU's record mode, without keeping the record: in it the main loop and the virtual
+/// CPU exclude each other. Otherwise the main loop may find the CPU halted before the CPU has
+/// accounted for its last instructions, and move the clock on from a moment that has passed
+/// (`icount_start_warp_timer`): once in some thousand seconds of a busy guest, a few µs. A machine
+/// that boots cannot do so, because QEMU does not save one that records.
+pub(crate) fn machine_arguments(
+    machine: &MachineSpec,
+    console: Console,
+    start: Start,
+) -> Vec<String> {
+    let mode = match (console, start) {
+        (Console::Terminal(_), _) => "sleep=on",
+        (Console::Quiet, Start::Boot) => "sleep=off",
+        (Console::Quiet, Start::Restore) => "sleep=off,rr=record,rrfile=/dev/null",
+    };
     let mut arguments: Vec<String> = match machine.accel {
         Accel::Tcg => vec![
             "-accel".into(),
             "tcg".into(),
             "-icount".into(),
-            format!("shift={},sleep={sleep}", machine.icount_shift),
+            format!("shift={},{mode}", machine.icount_shift),
             "-cpu".into(),
             "qemu64".into(),
         ],
@@ -211,11 +227,11 @@ mod tests {
     fn virtual_time_belongs_to_the_deterministic_machine_only() {
         let mut machine = crate::machine::load("p2-350").unwrap().machine;
         machine.cmdline = "mitigations=off".to_owned();
-        let deterministic = machine_arguments(&machine, Console::Quiet).join(" ");
+        let deterministic = machine_arguments(&machine, Console::Quiet, Start::Boot).join(" ");
         assert!(deterministic.contains("-icount shift=3,sleep=off"), "{deterministic}");
         assert!(deterministic.contains("quiet mitigations=off rdinit=/thrashlab -- __guest"));
         machine.accel = Accel::Kvm;
-        let fast = machine_arguments(&machine, Console::Quiet).join(" ");
+        let fast = machine_arguments(&machine, Console::Quiet, Start::Restore).join(" ");
         assert!(fast.contains("-accel kvm") && !fast.contains("icount"), "{fast}");
     }
 }

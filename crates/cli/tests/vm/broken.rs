@@ -1,0 +1,151 @@
+//! Guests and hosts that are not as they should be: what is wrong is said, with the next step.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+
+use model::{EndStatus, Line, Run};
+use rustix::process::Signal;
+
+use crate::lab::Lab;
+use crate::left::{assert_nothing_left, child_of, queue_keys};
+use crate::support::send;
+
+const MEASURING: &str = "\"phase\":\"measuring\"";
+const EMULATOR: &str = "qemu-system-x86_64";
+/// A cell that is not over before somebody has looked at it, after one that soon is.
+const LONG: &str = "--load cpuload --jobs 1 --interval 200ms --points 20";
+
+/// The warnings of a run.
+fn warnings(run: &Run) -> String {
+    let texts = run.lines.iter().filter_map(|line| match line {
+        Line::Warning(warning) => Some(warning.text.as_str()),
+        _ => None,
+    });
+    texts.collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn a_kernel_that_dies_while_booting_says_why() {
+    const NAME: &str = "a_kernel_that_dies_while_booting_says_why";
+    let Some(lab) = Lab::with_empty_cache(NAME) else { return };
+    let finished = lab.finish("cmdline=mem=20M", "--load noload");
+    finished.expect(3, &["does not boot", "Kernel panic - not syncing"]);
+    assert!(lab.entries("snapshots").is_empty(), "nothing of it is kept");
+}
+
+#[test]
+fn a_setting_that_the_kernel_does_not_have_is_named() {
+    const NAME: &str = "a_setting_that_the_kernel_does_not_have_is_named";
+    let Some(lab) = Lab::with_empty_cache(NAME) else { return };
+    for (setting, words) in [
+        ("sysctl.vm.nosuch=1", ["/proc/sys/vm/nosuch", "\"1\""]),
+        ("sysctl.vm.swappiness=many", ["/proc/sys/vm/swappiness", "\"many\""]),
+    ] {
+        lab.finish(setting, "--load noload").expect(3, &words);
+    }
+    assert!(lab.entries("snapshots").is_empty(), "nothing of them is kept");
+}
+
+#[test]
+fn a_kernel_that_dies_in_a_cell_ends_that_cell_alone() {
+    const NAME: &str = "a_kernel_that_dies_in_a_cell_ends_that_cell_alone";
+    let Some(lab) = Lab::with_empty_cache(NAME) else { return };
+    let settings = "swap=0,sysctl.vm.panic_on_oom=1";
+    lab.finish(settings, "--load 2ctx-mem,cpuload").expect(0, &["2ctx-mem ended as Killed"]);
+    lab.files();
+    let run = lab.fixture.run_file("007-2ctx-mem-seed1");
+    assert_eq!(run.status(), EndStatus::Killed);
+    assert!(warnings(&run).contains("Kernel panic - not syncing: Out of memory"), "{run:#?}");
+    assert_eq!(lab.fixture.run_file("004-cpuload-seed1").status(), EndStatus::Complete);
+    assert_eq!(lab.entries("cells").len(), 2, "a cell that died is not kept");
+}
+
+#[test]
+fn an_emulator_that_is_killed_ends_its_cell_alone() {
+    const NAME: &str = "an_emulator_that_is_killed_ends_its_cell_alone";
+    let Some(lab) = Lab::new(NAME) else { return };
+    let mut running = lab.start("", &format!("{LONG} --no-cache"));
+    lab.fixture.await_text(&mut running, "004-cpuload-seed1", MEASURING);
+    let pid = running.pid();
+    send(child_of(&lab.fixture, pid, EMULATOR).unwrap(), Signal::KILL);
+    running.wait().expect(0, &["cpuload ended as Killed"]);
+    assert_nothing_left(&lab.fixture, pid, &queue_keys(&lab.fixture));
+    lab.files();
+    let run = lab.fixture.run_file("004-cpuload-seed1");
+    assert_eq!(run.status(), EndStatus::Killed);
+    assert!(warnings(&run).contains("SIGKILL"), "{}", warnings(&run));
+    assert_eq!(lab.fixture.run_file("001-noload-seed1").status(), EndStatus::Complete);
+}
+
+#[test]
+fn a_silent_guest_is_not_waited_for() {
+    const NAME: &str = "a_silent_guest_is_not_waited_for";
+    let Some(lab) = Lab::new(NAME) else { return };
+    let mut running = lab.start("", &format!("{LONG} --no-cache --wall-limit 6s"));
+    lab.fixture.await_text(&mut running, "004-cpuload-seed1", MEASURING);
+    let pid = running.pid();
+    send(child_of(&lab.fixture, pid, EMULATOR).unwrap(), Signal::STOP);
+    running.wait().expect(0, &["cpuload ended as Timeout"]);
+    assert_nothing_left(&lab.fixture, pid, &queue_keys(&lab.fixture));
+    let run = lab.fixture.run_file("004-cpuload-seed1");
+    assert_eq!((run.status(), run.checksum_ok), (EndStatus::Timeout, Some(true)));
+    assert!(warnings(&run).contains("silent for 6 s"), "{}", warnings(&run));
+}
+
+#[test]
+fn without_an_emulator_the_command_that_installs_it_is_told() {
+    let lab = Lab::without_guests();
+    let mut run = lab.run("", "--load noload");
+    run.env("PATH", lab.fixture.path());
+    let command = "apt-get install --no-install-recommends qemu-system-x86";
+    lab.fixture.finish(run).expect(3, &["qemu-system-x86_64 is not installed", command]);
+    assert!(!lab.fixture.output().exists(), "nothing was measured");
+}
+
+#[test]
+fn without_apt_a_package_cannot_be_fetched_and_other_ways_are_told() {
+    const NAME: &str = "without_apt_a_package_cannot_be_fetched_and_other_ways_are_told";
+    let Some(lab) = Lab::new(NAME) else { return };
+    let path = std::env::var_os("PATH").unwrap();
+    let emulator = std::env::split_paths(&path).map(|dir| dir.join(EMULATOR));
+    let programs = lab.fixture.path().join("programs");
+    fs::create_dir(&programs).unwrap();
+    symlink(emulator.into_iter().find(|path| path.is_file()).unwrap(), programs.join(EMULATOR))
+        .unwrap();
+    let mut run = lab.run_with("deb:linux-image-nosuch", "", "--load noload");
+    run.env("PATH", programs);
+    let words = ["deb:linux-image-nosuch", "apt-cache cannot be started", "path of a .deb"];
+    lab.fixture.finish(run).expect(3, &words);
+}
+
+#[test]
+fn a_wrong_subject_is_refused_by_name() {
+    let lab = Lab::without_guests();
+    for (setting, words) in [
+        ("machine=pdp11", ["no machine is named \"pdp11\"", "p2-350"]),
+        ("machine=nosuch.toml", ["nosuch.toml", "No such file"]),
+        ("speed=9", ["no setting \"speed\"", "docs/vm.md"]),
+        ("mem=1M", ["mem:", "at least 16M"]),
+        ("swap=8G", ["disk.size:", "swap area"]),
+        ("sandbox.cpus=0.5", ["sandbox.mem", "memory"]),
+        ("kernel=deb:", ["\"deb:\" names no kernel", "deb:NAME"]),
+    ] {
+        lab.finish(setting, "--load noload").expect(2, &words);
+    }
+    let needless = lab.finish("", "--load noload --work-dir .");
+    needless.expect(2, &["--work-dir", "disk.size"]);
+    assert!(!lab.fixture.output().exists(), "nothing was measured");
+}
+
+#[test]
+fn what_is_no_kernel_is_wrong_use() {
+    const NAME: &str = "what_is_no_kernel_is_wrong_use";
+    let Some(lab) = Lab::new(NAME) else { return };
+    for (kernel, words) in [
+        ("/nowhere/vmlinuz", ["/nowhere/vmlinuz", "No such file"]),
+        ("/etc/passwd", ["/etc/passwd", "not a kernel image"]),
+        ("/etc", ["/etc", "no kernel image in it"]),
+    ] {
+        lab.fixture.finish(lab.run_with(kernel, "", "--load noload")).expect(2, &words);
+    }
+}

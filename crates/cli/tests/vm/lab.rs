@@ -1,0 +1,179 @@
+//! Guests for tests: one kernel, one cache and one boot for all of them.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+
+use crate::skip::skip;
+use crate::support::{Finished, Fixture, Running};
+
+/// The folder of the workspace.
+const WORKSPACE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+/// Packages that lead to a small kernel: Debian's, Ubuntu's.
+const PACKAGES: [&str; 3] = ["linux-image-cloud-amd64", "linux-image-amd64", "linux-image-virtual"];
+/// What errors say where a package cannot be had.
+const NOT_HERE: [&str; 3] = ["cannot be started", "no such package", "apt-get download"];
+
+/// The folders of one test, and the cache that it uses.
+pub(crate) struct Lab {
+    pub(crate) fixture: Fixture,
+    cache: PathBuf,
+    kernel: String,
+}
+
+impl Lab {
+    /// A test with the cache of all tests; `None`, which is noted, where no guest can run.
+    pub(crate) fn new(test: &str) -> Option<Self> {
+        static KERNEL: OnceLock<Result<String, String>> = OnceLock::new();
+        match KERNEL.get_or_init(kernel) {
+            Ok(kernel) => Some(Self::of(kernel)),
+            Err(why) => {
+                skip(test, why);
+                None
+            }
+        }
+    }
+
+    /// A test with a cache of its own, which has the kernel and nothing else.
+    pub(crate) fn with_empty_cache(test: &str) -> Option<Self> {
+        let mut lab = Self::new(test)?;
+        let kernels = lab.kept("kernels");
+        lab.cache = lab.fixture.path().join("cache");
+        fs::create_dir_all(lab.cache.join("thrashlab")).unwrap();
+        symlink(kernels, lab.kept("kernels")).unwrap();
+        Some(lab)
+    }
+
+    /// Another test with this one's cache.
+    pub(crate) fn sibling(&self) -> Self {
+        Self { cache: self.cache.clone(), ..Self::of(&self.kernel) }
+    }
+
+    /// A test that comes to no guest: its kernel is never looked for.
+    pub(crate) fn without_guests() -> Self {
+        Self::of("deb:none")
+    }
+
+    fn of(kernel: &str) -> Self {
+        let cache = Path::new(WORKSPACE).join("target/test-cache");
+        fs::create_dir_all(&cache).unwrap();
+        let cache = cache.canonicalize().unwrap();
+        Self { fixture: Fixture::new(), cache, kernel: kernel.to_owned() }
+    }
+
+    /// A folder of the cache.
+    pub(crate) fn kept(&self, name: &str) -> PathBuf {
+        self.cache.join("thrashlab").join(name)
+    }
+
+    /// The entries of a folder of the cache.
+    pub(crate) fn entries(&self, name: &str) -> Vec<PathBuf> {
+        let entries = fs::read_dir(self.kept(name)).into_iter().flatten();
+        entries.map(|entry| entry.unwrap().path()).collect()
+    }
+
+    /// `thrashlab run` in guests of the smallest machine, with settings on top of it, that is over
+    /// soon unless the arguments say otherwise.
+    pub(crate) fn run(&self, settings: &str, arguments: &str) -> Command {
+        self.run_with(&self.kernel, settings, arguments)
+    }
+
+    /// The same with another kernel.
+    pub(crate) fn run_with(&self, kernel: &str, settings: &str, arguments: &str) -> Command {
+        let mut command = self.fixture.other(program());
+        command.env("XDG_CACHE_HOME", &self.cache);
+        let subject = format!("vm:machine=micro,kernel={kernel},{settings}");
+        command.args(["run", "--subject", &subject]).args(arguments.split_whitespace());
+        for (name, value) in [("--interval", "200ms"), ("--points", "2"), ("--output", "output")] {
+            if !arguments.contains(name) {
+                command.args([name, value]);
+            }
+        }
+        command
+    }
+
+    /// Starts a run in guests.
+    pub(crate) fn start(&self, settings: &str, arguments: &str) -> Running {
+        self.fixture.start(self.run(settings, arguments))
+    }
+
+    /// Makes a run in guests, to its end.
+    pub(crate) fn finish(&self, settings: &str, arguments: &str) -> Finished {
+        self.fixture.finish(self.run(settings, arguments))
+    }
+
+    /// The run files of this test, by name; all of them must be whole.
+    pub(crate) fn files(&self) -> Vec<(String, Vec<u8>)> {
+        let entries = fs::read_dir(self.fixture.output()).unwrap();
+        let mut files: Vec<(String, Vec<u8>)> = entries
+            .map(|entry| {
+                let path = entry.unwrap().path();
+                let name = path.file_name().unwrap().to_string_lossy().into_owned();
+                (name.trim_end_matches(".run.jsonl").to_owned(), fs::read(path).unwrap())
+            })
+            .collect();
+        files.sort();
+        for (name, _) in &files {
+            assert_eq!(self.fixture.run_file(name).checksum_ok, Some(true), "{name}");
+        }
+        files
+    }
+}
+
+/// The static program: only that one runs as the first process of a guest.
+pub(crate) fn program() -> PathBuf {
+    let program = Path::new(WORKSPACE).join("target/release/thrashlab");
+    assert!(
+        program.is_file(),
+        "{} is missing: run `make test`, which builds it",
+        program.display()
+    );
+    program.canonicalize().unwrap()
+}
+
+/// A kernel with which the smallest machine boots, or why there is none.
+fn kernel() -> Result<String, String> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    if !std::env::split_paths(&path).any(|dir| dir.join("qemu-system-x86_64").is_file()) {
+        return Err("QEMU is not installed".to_owned());
+    }
+    forget_older();
+    // One that is here needs neither apt nor a network.
+    let candidates = unpacked().into_iter().chain(PACKAGES.map(|name| format!("deb:{name}")));
+    for candidate in candidates {
+        let lab = Lab::of(&candidate);
+        let finished = lab.finish("", "--load noload --points 1 --interval 10ms");
+        if finished.code() == Some(0) {
+            // By its version from here on, so that nobody asks apt again.
+            return Ok(unpacked().unwrap_or(candidate));
+        }
+        // Any other failure is a fault and no reason to go without guests.
+        assert!(NOT_HERE.iter().any(|reason| finished.stderr.contains(reason)), "{finished:#?}");
+    }
+    Err("no kernel package can be had here".to_owned())
+}
+
+/// A kernel of the cache, as it is typed.
+fn unpacked() -> Option<String> {
+    let mut folders = Lab::without_guests().entries("kernels");
+    folders.sort();
+    folders.iter().rev().find_map(|folder| {
+        let (name, rest) = folder.file_name()?.to_str()?.split_once('_')?;
+        let (version, _) = rest.split_once('_')?;
+        Some(format!("deb:{name}={version}"))
+    })
+}
+
+/// Removes what older programs kept: it is of no use to this one, and would pile up.
+fn forget_older() {
+    let modified = |path: &Path| fs::metadata(path).and_then(|facts| facts.modified());
+    let built = modified(&program()).unwrap();
+    let lab = Lab::without_guests();
+    for path in lab.entries("snapshots").into_iter().chain(lab.entries("cells")) {
+        if modified(&path).is_ok_and(|made| made < built) {
+            let _ = fs::remove_file(&path).or_else(|_| fs::remove_dir_all(&path));
+        }
+    }
+}

@@ -1,0 +1,21 @@
+//! Guests of the deterministic machine, as users and enemies see them: real kernels in QEMU.
+//!
+//! They run the static program, which `make test` builds. Where there is no QEMU or no kernel
+//! package, every test of a guest is skipped.
+#![cfg(target_arch = "x86_64")]
+#![expect(clippy::unwrap_used, reason = "all of this is a test")]
+
+#[path = "../system/left.rs"]
+mod left;
+#[path = "../../../../tests/skip.rs"]
+mod skip;
+#[path = "../system/support.rs"]
+#[expect(dead_code, reason = "shared with the system tests")]
+mod support;
+
+mod broken;
+mod cells;
+mod inside;
+mod killed;
+mod lab;
+mod repeat;

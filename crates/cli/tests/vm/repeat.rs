@@ -1,0 +1,66 @@
+//! Equal seeds, equal bytes: whatever the host does meanwhile.
+
+use std::process::{Child, Command, Stdio};
+
+use crate::lab::Lab;
+
+const ARGUMENTS: &str = "--load cpuload --seeds 1..2";
+
+/// Processes that keep all processors busy; ended when dropped.
+struct Busy(Vec<Child>);
+
+impl Busy {
+    fn new() -> Self {
+        let spin = || {
+            let mut command = Command::new("sh");
+            command.args(["-c", "while :; do :; done"]).stdin(Stdio::null()).spawn().unwrap()
+        };
+        Self(vec![spin(), spin()])
+    }
+}
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        for child in &mut self.0 {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+/// The run files of this run in the cache's machine.
+fn files(lab: &Lab, arguments: &str) -> Vec<(String, Vec<u8>)> {
+    lab.finish("", arguments).expect(0, &[]);
+    lab.files()
+}
+
+#[test]
+fn equal_seeds_give_equal_bytes_and_others_do_not() {
+    const NAME: &str = "equal_seeds_give_equal_bytes_and_others_do_not";
+    let Some(lab) = Lab::new(NAME) else { return };
+    let alone = files(&lab, &format!("{ARGUMENTS} --no-cache --jobs 1"));
+    assert_eq!(alone.len(), 4);
+    let together = files(&lab.sibling(), &format!("{ARGUMENTS} --no-cache --jobs 2"));
+    assert!(alone == together, "{}", difference(&alone, &together));
+    let busy = Busy::new();
+    let pressed = files(&lab.sibling(), &format!("{ARGUMENTS} --no-cache --jobs 2"));
+    drop(busy);
+    assert!(alone == pressed, "{}", difference(&alone, &pressed));
+
+    // Not only the headers differ.
+    let delays_ns = |name: &str| {
+        let run = lab.fixture.run_file(name);
+        run.samples().map(model::SampleRecord::delay_ns).collect::<Vec<_>>()
+    };
+    let [first, second] = ["004-cpuload-seed1", "004-cpuload-seed2"].map(delays_ns);
+    assert!(!first.is_empty() && first != second, "{first:?} and {second:?}");
+}
+
+/// Where two sets of run files first differ, in words.
+fn difference(first: &[(String, Vec<u8>)], second: &[(String, Vec<u8>)]) -> String {
+    let pair = first.iter().zip(second).find(|(one, other)| one != other);
+    let Some(((name, one), (other_name, other))) = pair else {
+        return format!("{} and {} files", first.len(), second.len());
+    };
+    format!("{name} and {other_name}: {:?}", vm::compare(one, other))
+}
