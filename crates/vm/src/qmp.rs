@@ -42,8 +42,7 @@ impl Qmp {
     /// When QEMU refuses, ends, or does not answer.
     pub(crate) fn command(&mut self, name: &str, arguments: Value) -> io::Result<Value> {
         let failed = |why: &dyn std::fmt::Display| io::Error::other(format!("{name}: {why}"));
-        let text = json!({ "execute": name, "arguments": arguments }).to_string();
-        self.input.write_all(text.as_bytes()).map_err(|error| failed(&error))?;
+        self.send(name, arguments)?;
         let until = Instant::now() + ANSWER;
         let mut seen = 0;
         loop {
@@ -65,6 +64,17 @@ impl Qmp {
             }
             self.fill(Duration::from_millis(100))?;
         }
+    }
+
+    /// Gives a command whose answer nobody waits for.
+    ///
+    /// # Errors
+    /// When QEMU is gone.
+    pub(crate) fn send(&mut self, name: &str, arguments: Value) -> io::Result<()> {
+        let text = json!({ "execute": name, "arguments": arguments }).to_string();
+        self.input
+            .write_all(text.as_bytes())
+            .map_err(|error| io::Error::other(format!("{name}: {error}")))
     }
 
     /// The next event, waiting no longer than `patience`.

@@ -164,7 +164,8 @@ impl Snapshot {
 /// A machine that was booted and saved in a folder of its own.
 struct Boot {
     folder: Scratch,
-    /// Of memory and devices.
+    /// Of the memory and the length of the pause: what the guest can know. Of the devices' state it
+    /// is not, because the host's clock is part of that.
     hash: blake3::Hash,
     /// Whether no virtual time passed while it was paused.
     is_exact: bool,
@@ -187,12 +188,12 @@ impl Boot {
         drop(guest);
         let mut hasher = blake3::Hasher::new();
         compact(&folder.path().join(MEMORY), &mut hasher).map_err(failed)?;
-        hasher.update(&fs::read(folder.path().join(DEVICES)).map_err(failed)?);
         let manifest = Manifest::of(folder.path()).map_err(failed)?;
         let text = serde_json::to_vec(&manifest).map_err(|error| failed(error.into()))?;
         fs::write(folder.path().join(MANIFEST), text).map_err(failed)?;
         fs::write(folder.path().join(USED), []).map_err(failed)?;
         let gap_ns = Snapshot { folder: folder.path().to_owned() }.gap_ns(from, stop)?;
+        hasher.update(&gap_ns.to_le_bytes());
         // Far more than the few instructions between the two readings of the clock.
         let is_exact = gap_ns < INSTRUCTIONS_IN_PAUSE << from.setup.machine.icount_shift;
         Ok(Self { folder, hash: hasher.finalize(), is_exact })
