@@ -4,7 +4,8 @@ use std::process::{Child, Command, Stdio};
 
 use crate::lab::Lab;
 
-const ARGUMENTS: &str = "--load cpuload --seeds 1..2";
+/// A load that reaches the scheduler, the swap area and the disk.
+const ARGUMENTS: &str = "--load 2ctx-mem --seeds 1..2 --warmup 1s --timeout 3s";
 
 /// Processes that keep all processors busy; ended when dropped.
 struct Busy(Vec<Child>);
@@ -52,8 +53,20 @@ fn equal_seeds_give_equal_bytes_and_others_do_not() {
         let run = lab.fixture.run_file(name);
         run.samples().map(model::SampleRecord::delay_ns).collect::<Vec<_>>()
     };
-    let [first, second] = ["004-cpuload-seed1", "004-cpuload-seed2"].map(delays_ns);
+    let [first, second] = ["007-2ctx-mem-seed1", "007-2ctx-mem-seed2"].map(delays_ns);
     assert!(!first.is_empty() && first != second, "{first:?} and {second:?}");
+}
+
+#[test]
+fn two_boots_of_one_machine_give_the_same_bytes() {
+    const NAME: &str = "two_boots_of_one_machine_give_the_same_bytes";
+    let arguments = "--load 2ctx-mem --seed 7 --warmup 1s --timeout 3s";
+    let Some(first) = Lab::with_empty_cache(NAME) else { return };
+    let Some(second) = Lab::with_empty_cache(NAME) else { return };
+    let (one, other) = (files(&first, arguments), files(&second, arguments));
+    assert_eq!(first.entries("snapshots").len(), 1);
+    assert_eq!(second.entries("snapshots").len(), 1);
+    assert!(one == other, "{}", difference(&one, &other));
 }
 
 /// Where two sets of run files first differ, in words.
