@@ -94,6 +94,18 @@ impl Lab {
         command
     }
 
+    /// Another command, with this test's cache.
+    pub(crate) fn command(&self, arguments: &[&str]) -> Finished {
+        let mut command = self.fixture.other(program());
+        command.env("XDG_CACHE_HOME", &self.cache).args(arguments);
+        self.fixture.finish(command)
+    }
+
+    /// What follows `vm:` for the smallest machine with the kernel of all tests.
+    pub(crate) fn machine(&self) -> String {
+        format!("machine=micro,kernel={}", self.kernel)
+    }
+
     /// Starts a run in guests.
     pub(crate) fn start(&self, settings: &str, arguments: &str) -> Running {
         self.fixture.start(self.run(settings, arguments))

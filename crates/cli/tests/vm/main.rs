@@ -15,6 +15,7 @@ mod support;
 
 mod broken;
 mod cells;
+mod commands;
 mod inside;
 mod killed;
 mod lab;
