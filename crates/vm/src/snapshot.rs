@@ -36,7 +36,7 @@ const TICK: Duration = Duration::from_millis(20);
 /// How much of the memory is looked at at a time, in bytes: holes are of this size.
 const CHUNK_BYTES: usize = 1 << 16;
 /// So often two boots may differ.
-const ROUNDS: u32 = 10;
+const ROUNDS: u32 = 6;
 /// More instructions than there are between the two readings of the clock around the pause.
 const INSTRUCTIONS_IN_PAUSE: u64 = 1000;
 
