@@ -212,7 +212,13 @@ impl GuestProcess {
         });
         let errors = text_of(&self.errors);
         match (panic, errors.is_empty()) {
-            (Some(panic), _) => format!("the guest's kernel died: {panic}"),
+            (Some(panic), _) => {
+                let hint = match panic.to_lowercase().contains("memory") {
+                    true => "; a larger kernel needs more than this machine has: kernel_mem=SIZE",
+                    false => "",
+                };
+                format!("the guest's kernel died: {panic}{hint}")
+            }
             (None, false) => format!("{how}: {errors}"),
             (None, true) => {
                 let last = console.lines().last().unwrap_or("nothing").trim().to_owned();
