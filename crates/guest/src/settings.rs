@@ -7,11 +7,19 @@ use model::MachineSpec;
 
 use crate::init::{Failed, at};
 
+/// A task that waits for so long without a break is taken for lost, in virtual s: the kernel dies
+/// of it, so that a run does not wait for ever. Far more than any response takes.
+const LOST_TASK_S: &str = "1800";
+
 /// Applies all settings.
 ///
 /// # Errors
 /// When the kernel has no such setting or refuses the value, with its file.
 pub(crate) fn apply(machine: &MachineSpec) -> Result<(), Failed> {
+    for (name, value) in [("hung_task_timeout_secs", LOST_TASK_S), ("hung_task_panic", "1")] {
+        // A kernel that does not look for such tasks leaves that to the host's patience.
+        let _ = fs::write(Path::new("/proc/sys/kernel").join(name), value);
+    }
     for (path, value) in files(machine) {
         let shown = path.display().to_string();
         if !path.exists() {

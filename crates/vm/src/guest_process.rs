@@ -207,9 +207,7 @@ impl GuestProcess {
         let exit =
             self.child.wait().map_or_else(|error| error.to_string(), |exit| exit.to_string());
         let console = self.console();
-        let panic = console.lines().find_map(|line| {
-            line.find("Kernel panic").map(|start| line[start..].trim().to_owned())
-        });
+        let panic = last_words(&console);
         let errors = text_of(&self.errors);
         match (panic, errors.is_empty()) {
             (Some(panic), _) => {
@@ -240,6 +238,16 @@ impl Drop for GuestProcess {
     }
 }
 
+/// What the kernel died of: its complaint, and the panic that followed.
+fn last_words(console: &str) -> Option<String> {
+    let from = |word: &str| {
+        console.lines().find_map(|line| line.find(word).map(|at| line[at..].trim().to_owned()))
+    };
+    let panic = from("Kernel panic")?;
+    let complaint = ["BUG: ", "INFO: task ", "watchdog: "].iter().find_map(|word| from(word));
+    Some(complaint.map_or(panic.clone(), |complaint| format!("{complaint}; {panic}")))
+}
+
 /// The end of a file as text.
 fn text_of(file: &File) -> String {
     let size_bytes = file.metadata().map_or(0, |facts| facts.len());
@@ -252,4 +260,22 @@ fn text_of(file: &File) -> String {
         }
     }
     String::from_utf8_lossy(&bytes).trim().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_kernel_s_last_words_are_its_complaint_and_its_panic() {
+        let console = "[ 42.1] BUG: kernel NULL pointer dereference, address: 0\r\n\
+                       [ 42.2] RIP: 0010:f+0xbc\r\n\
+                       [ 42.3] Kernel panic - not syncing: Fatal exception\r\n";
+        let expected = "BUG: kernel NULL pointer dereference, address: 0; Kernel panic - not \
+                        syncing: Fatal exception";
+        assert_eq!(last_words(console).as_deref(), Some(expected));
+        let alone = "[ 0.1] Kernel panic - not syncing: VFS";
+        assert_eq!(last_words(alone).as_deref(), Some("Kernel panic - not syncing: VFS"));
+        assert_eq!(last_words("all is well"), None);
+    }
 }

@@ -16,10 +16,11 @@ pub(crate) const EMULATOR: &str = "qemu-system-x86_64";
 /// Through which a process uses the host's processor for a guest.
 const DEV_KVM: &str = "/dev/kvm";
 /// Kernel arguments of every guest. Randomness comes from the seed alone; crypto self-tests would
-/// take half of the boot; pressure and delay accounting are on.
+/// take half of the boot; pressure and delay accounting are on; a kernel that stumbles dies, rather
+/// than leave a run to wait for ever.
 const CMDLINE: &str = "console=ttyS0 panic=-1 tsc=reliable nokaslr random.trust_cpu=off \
                        random.trust_bootloader=off cryptomgr.notests psi=1 delayacct \
-                       cgroup_no_v1=all quiet";
+                       cgroup_no_v1=all oops=panic softlockup_panic=1 quiet";
 
 /// A QEMU that can be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
