@@ -168,24 +168,32 @@ fn positive(delays_ns: &[f64]) -> Vec<f64> {
     delays_ns.iter().map(|delay_ns| delay_ns.max(1.0)).collect()
 }
 
+/// Each warning once, with the loads that it belongs to.
 fn warnings(runs: &[Run]) -> Vec<String> {
-    let mut found: Vec<String> = Vec::new();
+    let mut found: Vec<(&str, Vec<&str>)> = Vec::new();
+    let mut changed = Vec::new();
+    let mut all_loads = BTreeSet::new();
     for run in runs {
         let Some(header) = &run.header else { continue };
+        let load = header.spec.load.name.as_str();
+        all_loads.insert(load);
         for line in &run.lines {
             let Line::Warning(warning) = line else { continue };
-            let load = &header.spec.load.name;
-            let text = format!("{load}: {}", warning.text);
-            let said = found.iter().any(|other| other.ends_with(&format!(": {}", warning.text)));
-            if !said {
-                found.push(text);
+            match found.iter_mut().find(|(text, _)| *text == warning.text) {
+                Some((_, loads)) if loads.contains(&load) => {}
+                Some((_, loads)) => loads.push(load),
+                None => found.push((&warning.text, vec![load])),
             }
         }
         if run.checksum_ok == Some(false) {
-            found.push(format!("{}: the run file was changed after the run", header.run_id));
+            changed.push(format!("{}: the run file was changed after the run", header.run_id));
         }
     }
-    found
+    let said = found.into_iter().map(|(text, loads)| match loads.len() {
+        several if several > 1 && several == all_loads.len() => format!("all loads: {text}"),
+        _ => format!("{}: {text}", loads.join(", ")),
+    });
+    said.chain(changed).collect()
 }
 
 fn missed<'a>(headers: impl Iterator<Item = &'a Header>) -> Vec<String> {

@@ -21,7 +21,7 @@ pub struct Matrix {
     pub rows: Vec<Row>,
     /// One sentence on the whole.
     pub reading: String,
-    /// Warnings of the runs, each once, with the load it belongs to.
+    /// Warnings of the runs, each once, with the loads that it belongs to.
     pub warnings: Vec<String>,
     /// What the runs could not have, each once.
     pub missed: Vec<String>,
