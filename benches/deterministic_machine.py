@@ -57,6 +57,26 @@ def cells(binary, cache, folder, seeds, *more):
     return run(binary, cache, *arguments, *more, output=folder / "cells")[1]
 
 
+def first_line_s(binary, cache, folder, seed):
+    """How long a new cell takes from starting the program to the first line of its run, in s. The
+    kernel is named by its folder: which one a package leads to is asked of apt each time."""
+    output = folder / "first"
+    kernel = next(Path(cache).glob("thrashlab/kernels/linux-*"))
+    shutil.rmtree(output, ignore_errors=True)
+    command = [str(binary), "run", "--quiet", "--no-cache", "--subject"]
+    command += [f"vm:machine=micro,kernel={kernel}"]
+    command += ["--load", "noload", "--probe", "wake", "--points", "1", "--interval", "10ms"]
+    command += ["--seed", str(seed), "--output", str(output)]
+    environment = {**os.environ, "XDG_CACHE_HOME": str(cache)}
+    begun = time.monotonic()
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, env=environment) as running:
+        while running.poll() is None:
+            if any(output.glob("*.run.jsonl")):
+                return time.monotonic() - begun
+            time.sleep(0.001)
+    raise RuntimeError("the run has no first line")
+
+
 def newc(files):
     """A cpio archive ("newc") of (name, mode, content)."""
     made = b""
@@ -138,14 +158,18 @@ def further_cells(binary, cache, folder, found):
     ) / CELLS
     cells(binary, cache, folder, 1 + CELLS)
     kept = (cells(binary, cache, folder, 1 + CELLS) - cells(binary, cache, folder, 1)) / CELLS
+    first = figures.median([first_line_s(binary, cache, folder, seed) for seed in range(1, 8)])
     rows = [
-        ["a cell that goes on from the booted machine", f"{fresh * 1e3:.0f}"],
+        ["from starting the program to the run's first line, median of 7", f"{first * 1e3:.0f}"],
+        [f"the whole smallest cell (0.3 virtual s), mean of {CELLS}", f"{fresh * 1e3:.0f}"],
         ["the same from the cache: spec, hash, parsing, run file", f"{kept * 1e3:.1f}"],
     ]
-    found.add(f"The smallest cell (about 0.3 virtual s), mean of {CELLS}, one at a time.")
+    found.add("A cell that goes on from the booted machine, one at a time.")
     found.add(section.table(["cell", "wall ms"], rows))
     found.require(
-        f"a further cell in less than {CELL_LIMIT_S} s", f"{fresh:.3f} s", fresh < CELL_LIMIT_S
+        f"first line of a further cell in less than {CELL_LIMIT_S} s",
+        f"{first:.3f} s",
+        first < CELL_LIMIT_S,
     )
     found.require(f"own part less than {OWN_LIMIT_S} s", f"{kept:.4f} s", kept < OWN_LIMIT_S)
 
@@ -163,13 +187,13 @@ def virtual_time(binary, cache, folder, found):
         ("computing", "cpuload", ["--points", "2", "--interval", "5s"]),
         ("swapping", "2ctx-mem", ["--points", "5", "--interval", "5s", "--warmup", "20s"]),
     ]:
-        arguments = ["run", "--subject", f"vm:{SMALL}", "--probe", "wake", "--load", load, *times]
+        arguments = ["run", "--subject", f"vm:{SMALL}", "--probe", "fault", "--load", load, *times]
         output = folder / kind
         run(binary, cache, *arguments, "--no-cache", "--jobs", "1", output=output)
         # Again without the baseline in the same invocation: the cell alone is timed.
         path = next(output.glob(f"*-{load}-*.run.jsonl"))
         lines = lines_of(path)
-        baseline = ["run", "--subject", f"vm:{SMALL}", "--probe", "wake", "--load", "noload", *times]
+        baseline = ["run", "--subject", f"vm:{SMALL}", "--probe", "fault", "--load", "noload", *times]
         _, base_s = run(
             binary, cache, *baseline, "--no-cache", "--jobs", "1", output=folder / "base"
         )
@@ -184,9 +208,9 @@ def virtual_time(binary, cache, folder, found):
 
 
 def measuring_cost(lines, found):
-    """CPU time of the whole guest in a run without load, as a share: wake-ups each 4 ms, counters,
-    agent and channel are all of it."""
-    records = [line for line in lines if line["kind"] == "histogram"]
+    """CPU time of the whole guest in a run without load, as a share: one small interaction each
+    10 s, its counters, agent and channel, and what the kernel does by itself are all of it."""
+    records = [line for line in lines if line["kind"] == "sample"]
     first, last = records[0]["before"]["stat"], records[-1]["after"]["stat"]
     busy = sum(last[name] - first[name] for name in ("cpu_user_ticks", "cpu_system_ticks"))
     idle = last["cpu_idle_ticks"] - first["cpu_idle_ticks"]
