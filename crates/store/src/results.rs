@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use model::{Run, RunError};
+use sys::user_folder::user_folder;
 
 /// How the name of a run file ends.
 pub const SUFFIX: &str = ".run.jsonl";
@@ -119,15 +120,8 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), ResultsError> 
 /// `thrashlab-results` in the current folder.
 #[must_use]
 pub fn default_folder() -> PathBuf {
-    let absolute =
-        |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    if let Some(data) = absolute("XDG_DATA_HOME") {
-        return data.join("thrashlab");
-    }
-    match absolute("HOME") {
-        Some(home) => home.join(".local/share/thrashlab"),
-        None => PathBuf::from("thrashlab-results"),
-    }
+    user_folder("XDG_DATA_HOME", ".local/share")
+        .unwrap_or_else(|| PathBuf::from("thrashlab-results"))
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+use sys::user_folder::user_folder;
 
 /// Something that outlives a process unless it is removed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -136,15 +137,8 @@ pub(crate) fn outstanding(text: &str, boot_id: &str) -> Vec<Made> {
 /// Where journals are kept: `$XDG_STATE_HOME/thrashlab`, `~/.local/state/thrashlab`, or without a
 /// home directory a folder of this user in `/var/tmp`.
 pub(crate) fn state_dir() -> PathBuf {
-    let absolute =
-        |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    if let Some(state) = absolute("XDG_STATE_HOME") {
-        return state.join("thrashlab");
-    }
-    match absolute("HOME") {
-        Some(home) => home.join(".local/state/thrashlab"),
-        None => PathBuf::from(format!("/var/tmp/thrashlab-state-{}", user_id())),
-    }
+    user_folder("XDG_STATE_HOME", ".local/state")
+        .unwrap_or_else(|| PathBuf::from(format!("/var/tmp/thrashlab-state-{}", user_id())))
 }
 
 /// The number of this user.

@@ -15,3 +15,4 @@ pub mod port_io;
 pub mod process;
 pub mod swap;
 pub mod taskstats;
+pub mod user_folder;

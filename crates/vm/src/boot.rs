@@ -12,11 +12,9 @@ use crate::guest_process::Said;
 use crate::initramfs::{RootFile, archive};
 use crate::qemu::{Console, Qemu};
 use crate::qmp::Event;
-use crate::snapshot::{self, Ingredients};
+use crate::snapshot::{self, BOOT_LIMIT, Ingredients};
 use crate::{Cache, MODULES, Stop, TICK, VmError};
 
-/// How long a boot may take to be looked at.
-const LIMIT: Duration = Duration::from_secs(300);
 /// Program header of the dynamic loader (`PT_INTERP`, elf(5)).
 const PT_INTERP: u32 = 3;
 
@@ -62,8 +60,19 @@ impl Parts {
         })
     }
 
+    /// What a guest of these parts is booted from.
+    pub(crate) fn ingredients<'a>(
+        &'a self,
+        qemu: &'a Qemu,
+        setup: &'a Setup,
+        console: Console,
+    ) -> Result<Ingredients<'a>, VmError> {
+        let kernel = self.kernel_for_qemu()?;
+        Ok(Ingredients { qemu, setup, kernel, initramfs: &self.initramfs, console })
+    }
+
     /// The kernel without its compression where QEMU can start that: the guest need not unpack it.
-    pub(crate) fn kernel_for_qemu(&self) -> Result<Vec<u8>, VmError> {
+    fn kernel_for_qemu(&self) -> Result<Vec<u8>, VmError> {
         match self.kernel.vmlinux() {
             Ok(elf) if kernels::has_pvh_entry(&elf) => Ok(elf),
             _ => Ok(self.kernel.image()?),
@@ -134,13 +143,7 @@ pub fn boot(
         Setup { machine: machine.clone(), modules: parts.modules.clone(), then: Then::Report };
     let failed = |source| VmError::Cache { path: cache.root().to_owned(), source };
     let folder = cache.scratch("boot").map_err(failed)?;
-    let from = Ingredients {
-        qemu: &qemu,
-        setup: &setup,
-        kernel: &parts.kernel_for_qemu()?,
-        initramfs: &parts.initramfs,
-        console: Console::Quiet,
-    };
+    let from = parts.ingredients(&qemu, &setup, Console::Quiet)?;
     snapshot::write_parts(folder.path(), &from).map_err(failed)?;
     let begun = Instant::now();
     let mut guest = snapshot::boot(&from, folder.path())?;
@@ -166,7 +169,7 @@ pub fn boot(
                 return Err(VmError::Boot(guest.autopsy("it ended while it booted")));
             }
             _ if stop() => return Err(VmError::Interrupted),
-            _ if begun.elapsed() > LIMIT => {
+            _ if begun.elapsed() > BOOT_LIMIT => {
                 return Err(VmError::Boot(guest.autopsy("it takes too long")));
             }
             _ => {}

@@ -6,6 +6,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use model::{EndStatus, Run};
+use sys::user_folder::user_folder;
 
 use crate::scratch::{Scratch, sweep};
 
@@ -49,14 +50,8 @@ impl Cache {
     /// folder of the current one.
     #[must_use]
     pub fn of_user() -> Self {
-        let absolute = |name: &str| {
-            std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute())
-        };
-        let root = match (absolute("XDG_CACHE_HOME"), absolute("HOME")) {
-            (Some(cache), _) => cache.join("thrashlab"),
-            (None, Some(home)) => home.join(".cache/thrashlab"),
-            (None, None) => PathBuf::from("thrashlab-cache"),
-        };
+        let root = user_folder("XDG_CACHE_HOME", ".cache")
+            .unwrap_or_else(|| PathBuf::from("thrashlab-cache"));
         Self::at(root)
     }
 

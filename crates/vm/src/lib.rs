@@ -42,7 +42,7 @@ pub use verify::{Difference, Verdict, compare};
 use guest_process::{GuestProcess, Said, Start};
 use qemu::{Console, machine_arguments};
 use qmp::Event;
-use snapshot::{Ingredients, Snapshot};
+use snapshot::Snapshot;
 
 /// Changes when the meaning of a cell does although none of its inputs did.
 const CELL_VERSION: &str = "thrashlab cell 1";
@@ -165,13 +165,7 @@ impl Vm {
         let snapshot = match found {
             Some(snapshot) => snapshot,
             None => {
-                let from = Ingredients {
-                    qemu: &qemu,
-                    setup: &setup,
-                    kernel: &parts.kernel_for_qemu()?,
-                    initramfs: &parts.initramfs,
-                    console: Console::Quiet,
-                };
+                let from = parts.ingredients(&qemu, &setup, Console::Quiet)?;
                 Snapshot::make(snapshots, &key, &from, stop)?
             }
         };

@@ -17,7 +17,7 @@ use crate::initramfs::RootFile;
 use crate::qemu::{Console, Qemu};
 use crate::qmp::Event;
 use crate::scratch::Scratch;
-use crate::snapshot::{self, Ingredients};
+use crate::snapshot;
 use crate::{Cache, VmError};
 
 /// Where busybox may be beside `$PATH`.
@@ -63,13 +63,7 @@ impl Shell {
         let then = if is_script { Then::Script } else { Then::Shell };
         let setup = Setup { machine: machine.clone(), modules: parts.modules.clone(), then };
         let (console, theirs) = socket_pair().map_err(VmError::Qemu)?;
-        let from = Ingredients {
-            qemu: &qemu,
-            setup: &setup,
-            kernel: &parts.kernel_for_qemu()?,
-            initramfs: &parts.initramfs,
-            console: Console::Terminal(theirs.as_raw_fd()),
-        };
+        let from = parts.ingredients(&qemu, &setup, Console::Terminal(theirs.as_raw_fd()))?;
         let failed = |source| VmError::Cache { path: cache.root().to_owned(), source };
         let folder = cache.scratch("shell").map_err(failed)?;
         snapshot::write_parts(folder.path(), &from).map_err(failed)?;

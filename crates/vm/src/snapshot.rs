@@ -16,7 +16,7 @@ use crate::guest_process::{GuestProcess, Launch, Said, Start};
 use crate::qemu::{Console, Qemu};
 use crate::qmp::Event;
 use crate::scratch::Scratch;
-use crate::{Stop, VmError};
+use crate::{Stop, TICK, VmError};
 
 const KERNEL: &str = "kernel";
 const INITRAMFS: &str = "initramfs";
@@ -31,8 +31,7 @@ const KEPT_FOR: Duration = Duration::from_secs(7 * 86_400);
 /// Files that a snapshot consists of.
 const FILES: [&str; 4] = [KERNEL, INITRAMFS, MEMORY, DEVICES];
 /// How long a boot may take on a busy host.
-const BOOT_LIMIT: Duration = Duration::from_secs(300);
-const TICK: Duration = Duration::from_millis(20);
+pub(crate) const BOOT_LIMIT: Duration = Duration::from_secs(300);
 /// How much of the memory is looked at at a time, in bytes: holes are of this size.
 const CHUNK_BYTES: usize = 1 << 16;
 /// So often two boots may differ.
@@ -65,7 +64,7 @@ pub(crate) struct Ingredients<'a> {
     pub(crate) qemu: &'a Qemu,
     pub(crate) setup: &'a Setup,
     /// The kernel as QEMU loads it.
-    pub(crate) kernel: &'a [u8],
+    pub(crate) kernel: Vec<u8>,
     pub(crate) initramfs: &'a [u8],
     pub(crate) console: Console,
 }
@@ -224,7 +223,7 @@ fn publish(made: &Path, snapshots: &Path, key: &str) -> io::Result<()> {
 
 /// Writes what QEMU boots from.
 pub(crate) fn write_parts(folder: &Path, from: &Ingredients<'_>) -> io::Result<()> {
-    fs::write(folder.join(KERNEL), from.kernel)?;
+    fs::write(folder.join(KERNEL), &from.kernel)?;
     fs::write(folder.join(INITRAMFS), from.initramfs)
 }
 
