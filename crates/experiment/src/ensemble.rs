@@ -10,11 +10,11 @@ use std::time::Duration;
 
 use agent::Waiter;
 use model::{BASELINE, EndStatus, Line};
-use store::results::{RunFile, read_run};
 use vm::Vm;
 
 use crate::event::Event;
-use crate::matrix::{ExperimentError, Made, MatrixPlan, MatrixResult, Segment, why_not};
+use crate::made::{Made, Output};
+use crate::matrix::{ExperimentError, MatrixPlan, MatrixResult, Segment, why_not};
 
 /// How often the user's wish to stop is looked for.
 const TICK: Duration = Duration::from_millis(50);
@@ -169,34 +169,17 @@ impl Work<'_> {
         // Neither block nor order mean anything where nothing drifts; with them, a cell of another
         // plan would be another cell.
         let spec = self.plan.spec(segment, 0);
-        let mut file: Option<RunFile> = None;
+        let mut output = Output::new(self.folder, &run_id);
         let mut sink = |bytes: &[u8], line: Option<&Line>| -> io::Result<()> {
-            let file = match &mut file {
-                Some(file) => file,
-                None => {
-                    file.insert(RunFile::create(self.folder, &run_id).map_err(io::Error::other)?)
-                }
-            };
-            file.line(bytes)?;
+            output.line(bytes)?;
             if let Some(line) = line {
                 let _ = sender.send((index, Message::Line(Box::new(line.clone()))));
             }
             Ok(())
         };
         let stop = || self.stop.load(Ordering::Relaxed);
-        let made = self.vm.run(&spec, &run_id, &stop, &mut sink)?;
-        let death = made.outcome.death;
-        Ok((
-            match file {
-                None => Made::Refused(death.unwrap_or_else(|| "it wrote nothing".to_owned())),
-                Some(file) => {
-                    let path = file.path().to_owned();
-                    let run = Box::new(read_run(&path)?);
-                    Made::Run { path, run, death }
-                }
-            },
-            made.cached,
-        ))
+        let ran = self.vm.run(&spec, &run_id, &stop, &mut sink)?;
+        Ok((output.made(ran.outcome.death)?, ran.cached))
     }
 }
 

@@ -5,6 +5,7 @@
 
 mod ensemble;
 mod event;
+mod made;
 mod matrix;
 mod profile;
 

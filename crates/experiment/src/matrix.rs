@@ -7,11 +7,12 @@ use std::path::{Path, PathBuf};
 
 use agent::Waiter;
 use model::{BASELINE, EndStatus, Line, LoadSpec, ProbeSpec, Run, Spec, SubjectSpec, Timing};
-use store::results::{ResultsError, RunFile, read_run};
+use store::results::ResultsError;
 use subject::{Stage, StageError};
 use vm::VmError;
 
 use crate::event::Event;
+use crate::made::{Made, Output};
 
 /// Time that starting and stopping a run takes, for the estimate, in ns.
 const OVERHEAD_NS: u64 = 500_000_000;
@@ -200,12 +201,6 @@ pub fn run_matrix(
     Ok(result)
 }
 
-/// What came of one segment.
-pub(crate) enum Made {
-    Run { path: PathBuf, run: Box<Run>, death: Option<String> },
-    Refused(String),
-}
-
 /// Why a run has no measurement: what the agent said, or the last warning of the run.
 pub(crate) fn why_not(run: &Run, death: Option<String>) -> String {
     let warning = run.lines.iter().rev().find_map(|line| match line {
@@ -226,29 +221,16 @@ fn run_segment(
 ) -> Result<Made, ExperimentError> {
     let run_id = format!("{:03}-{}", index + 1, segment.load);
     let spec = plan.spec(segment, index);
-    let mut file: Option<RunFile> = None;
+    let mut output = Output::new(folder, &run_id);
     let mut sink = |bytes: &[u8], line: Option<&Line>| -> io::Result<()> {
-        let file = match &mut file {
-            Some(file) => file,
-            // Made with the first line: a load that is refused leaves no file.
-            None => file.insert(RunFile::create(folder, &run_id).map_err(io::Error::other)?),
-        };
-        file.line(bytes)?;
+        output.line(bytes)?;
         if let Some(line) = line {
             on_event(&Event::Line { index, line });
         }
         Ok(())
     };
     let outcome = stage.run(&spec, &run_id, waiter, &mut sink)?;
-    let death = outcome.death;
-    match file {
-        None => Ok(Made::Refused(death.unwrap_or_else(|| "it wrote nothing".to_owned()))),
-        Some(file) => {
-            let path = file.path().to_owned();
-            let run = Box::new(read_run(&path)?);
-            Ok(Made::Run { path, run, death })
-        }
-    }
+    Ok(output.made(outcome.death)?)
 }
 
 #[cfg(test)]

@@ -1,0 +1,48 @@
+//! The file of one run under way, and what came of the run.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use model::Run;
+use store::results::{ResultsError, RunFile, read_run};
+
+/// What came of one segment.
+pub(crate) enum Made {
+    Run { path: PathBuf, run: Box<Run>, death: Option<String> },
+    Refused(String),
+}
+
+/// The file of a run, made with its first line: a load that is refused leaves none.
+pub(crate) struct Output<'a> {
+    folder: &'a Path,
+    run_id: &'a str,
+    file: Option<RunFile>,
+}
+
+impl<'a> Output<'a> {
+    pub(crate) fn new(folder: &'a Path, run_id: &'a str) -> Self {
+        Self { folder, run_id, file: None }
+    }
+
+    /// Adds one line, newline included.
+    pub(crate) fn line(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let file = match &mut self.file {
+            Some(file) => file,
+            None => {
+                let made = RunFile::create(self.folder, self.run_id).map_err(io::Error::other)?;
+                self.file.insert(made)
+            }
+        };
+        file.line(bytes)
+    }
+
+    /// The run as its file has it; `death` is what was said instead of an end, if anything.
+    pub(crate) fn made(self, death: Option<String>) -> Result<Made, ResultsError> {
+        let Some(file) = self.file else {
+            return Ok(Made::Refused(death.unwrap_or_else(|| "it wrote nothing".to_owned())));
+        };
+        let path = file.path().to_owned();
+        let run = Box::new(read_run(&path)?);
+        Ok(Made::Run { path, run, death })
+    }
+}
