@@ -130,7 +130,7 @@ fn plan(args: &RunArgs, subject: SubjectSpec, timing: Timing) -> MatrixPlan {
     MatrixPlan {
         subject,
         loads: names,
-        probe: args.probe.clone(),
+        measure: experiment::probe_measure(&args.probe),
         timing,
         intensity: args.intensity,
         seeds: args.seeds.as_ref().map_or_else(|| vec![args.seed], |seeds| seeds.0.clone()),

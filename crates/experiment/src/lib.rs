@@ -11,5 +11,5 @@ mod profile;
 
 pub use ensemble::run_ensemble;
 pub use event::Event;
-pub use matrix::{ExperimentError, MatrixPlan, MatrixResult, Segment, run_matrix};
+pub use matrix::{ExperimentError, MatrixPlan, MatrixResult, Segment, probe_measure, run_matrix};
 pub use profile::{CLASSIC, DEFAULT, Profile, QUICK, SLOW};
