@@ -113,6 +113,7 @@ impl MatrixPlan {
             },
             measure: self.measure.clone(),
             timing: Timing { points: segment.points, ..self.timing.clone() },
+            sysctls: BTreeMap::new(),
             seed: segment.seed,
             block: segment.block,
             order: order as u32,

@@ -32,6 +32,8 @@ pub struct VmRequest {
     pub machine: MachineSpec,
     /// The kernel as named; `None` = whatever is at hand.
     pub kernel: Option<String>,
+    /// A folder whose files lie over the guest's root.
+    pub overlay: Option<String>,
     /// A sandbox inside the guest.
     pub sandbox: Option<SandboxSpec>,
     /// The timing profile that suits the machine, if its description names one.
@@ -51,11 +53,12 @@ pub fn parse_request(settings: &str) -> Result<VmRequest, String> {
         machine: description.machine,
         profile: description.profile,
         kernel: last("kernel").map(|(_, value)| value.clone()),
+        overlay: last("overlay").map(|(_, value)| value.clone()),
         sandbox: None,
     };
     for (name, value) in &pairs {
         match (*name, name.strip_prefix("sandbox.")) {
-            ("machine" | "kernel", _) => {}
+            ("machine" | "kernel" | "overlay", _) => {}
             (_, Some(limit)) => set_limit(&mut request.sandbox, limit, value)?,
             (name, None) => set(&mut request.machine, name, value)?,
         }
@@ -290,7 +293,7 @@ mod tests {
     fn settings_change_a_machine() {
         let request = parse_request(
             "machine=p2-350,kernel=deb:x,mem=128M,disk.rate=0,disk.read_delay=1ms,thp=never,\
-             disk.write_delay=4ms,lru_gen=on,sysctl.vm.swappiness=10,sandbox.mem=64M",
+             disk.write_delay=4ms,lru_gen=on,sysctl.vm.swappiness=10,sandbox.mem=64M,overlay=programs/new",
         )
         .unwrap();
         assert_eq!(request.machine.memory_bytes, 128 << 20);
@@ -299,6 +302,7 @@ mod tests {
         assert_eq!(request.machine.lru_gen, Some(true));
         assert_eq!(request.machine.sysctls["vm.swappiness"], "10");
         assert_eq!(request.kernel.as_deref(), Some("deb:x"));
+        assert_eq!(request.overlay.as_deref(), Some("programs/new"));
         assert_eq!(request.sandbox.unwrap().memory_bytes, 64 << 20);
     }
 
