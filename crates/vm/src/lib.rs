@@ -34,7 +34,10 @@ use subject::{Outcome, RunLines, Sink};
 
 pub use boot::{Booted, boot};
 pub use cache::{Cache, Contents, Usage};
-pub use machine::{DEFAULT, Description, NAMED, VmRequest, load, parse_description, parse_request};
+pub use machine::{
+    DEFAULT, Description, NAMED, VmRequest, load, parse_description, parse_request, parse_settings,
+    request,
+};
 pub use overlay::OverlayError;
 pub use qemu::{Qemu, QemuError};
 pub use scratch::Scratch;

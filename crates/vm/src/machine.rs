@@ -45,9 +45,16 @@ pub struct VmRequest {
 /// # Errors
 /// What is wrong with which setting, and what there is.
 pub fn parse_request(settings: &str) -> Result<VmRequest, String> {
-    let pairs = pairs(settings)?;
-    let last = |wanted: &str| pairs.iter().rev().find(|(name, _)| *name == wanted);
-    let name = last("machine").map_or(DEFAULT, |(_, value)| value);
+    request(&parse_settings(settings)?)
+}
+
+/// The machine that settings ask for; of several for one name the last one counts.
+///
+/// # Errors
+/// As [`parse_request`].
+pub fn request(pairs: &[(String, String)]) -> Result<VmRequest, String> {
+    let last = |wanted: &str| pairs.iter().rev().find(|(name, _)| name == wanted);
+    let name = last("machine").map_or(DEFAULT, |(_, value)| value.as_str());
     let description = load(name)?;
     let mut request = VmRequest {
         machine: description.machine,
@@ -56,8 +63,8 @@ pub fn parse_request(settings: &str) -> Result<VmRequest, String> {
         overlay: last("overlay").map(|(_, value)| value.clone()),
         sandbox: None,
     };
-    for (name, value) in &pairs {
-        match (*name, name.strip_prefix("sandbox.")) {
+    for (name, value) in pairs {
+        match (name.as_str(), name.strip_prefix("sandbox.")) {
             ("machine" | "kernel" | "overlay", _) => {}
             (_, Some(limit)) => set_limit(&mut request.sandbox, limit, value)?,
             (name, None) => set(&mut request.machine, name, value)?,
@@ -72,11 +79,14 @@ pub fn parse_request(settings: &str) -> Result<VmRequest, String> {
 
 /// Names with their values. A piece without `=` belongs to the value before it: the files of a
 /// kernel are separated by commas too.
-fn pairs(settings: &str) -> Result<Vec<(&str, String)>, String> {
-    let mut pairs: Vec<(&str, String)> = Vec::new();
+///
+/// # Errors
+/// When the first piece has no `=`.
+pub fn parse_settings(settings: &str) -> Result<Vec<(String, String)>, String> {
+    let mut pairs: Vec<(String, String)> = Vec::new();
     for setting in settings.split(',').filter(|setting| !setting.is_empty()) {
         match (setting.split_once('='), pairs.last_mut()) {
-            (Some((name, value)), _) => pairs.push((name, value.to_owned())),
+            (Some((name, value)), _) => pairs.push((name.to_owned(), value.to_owned())),
             (None, Some((_, value))) => *value += &format!(",{setting}"),
             (None, None) => return Err(format!("{setting:?} is not NAME=VALUE")),
         }
