@@ -3,9 +3,9 @@
 use std::str::FromStr;
 
 use model::units::{format_size, parse_size_bytes};
-use model::{SandboxSpec, SubjectSpec};
+use model::{SandboxSpec, SubjectSpec, VmSpec};
 use subject::{Machine, Stage};
-use vm::VmRequest;
+use vm::{Cache, VmRequest};
 
 /// Memory of a sandbox if nothing is said, in bytes.
 const SANDBOX_BYTES: u64 = 512 << 20;
@@ -13,6 +13,10 @@ const SANDBOX_BYTES: u64 = 512 << 20;
 const HOST_BYTES: u64 = 1 << 30;
 /// Smallest memory of a subject, in bytes: below, not even the probe fits.
 const SMALLEST_BYTES: u64 = 32 << 20;
+
+/// The kernel that is taken if none is named and the host has none: the newest of Debian's small
+/// ones.
+const DEFAULT_KERNEL: &str = "deb:linux-image-cloud-amd64";
 
 /// A subject as typed.
 #[derive(Clone, Debug, PartialEq)]
@@ -86,6 +90,34 @@ fn parse_cpus(value: &str) -> Result<u64, String> {
     match value.parse::<f64>() {
         Ok(cpus) if (0.05..=4096.0).contains(&cpus) => Ok((cpus * 1000.0).round() as u64),
         _ => Err("cpus is a number of at least 0.05".to_owned()),
+    }
+}
+
+/// A machine with a kernel; the second part says which one was chosen for the user.
+#[must_use]
+pub fn vm_spec(request: &VmRequest) -> (VmSpec, Option<String>) {
+    let (kernel, note) = match &request.kernel {
+        Some(kernel) => (kernel.clone(), None),
+        None => {
+            let chosen = default_kernel();
+            let note = format!("the kernel is {chosen}; name another one with vm:kernel=KERNEL");
+            (chosen, Some(note))
+        }
+    };
+    let spec = VmSpec {
+        machine: request.machine.clone(),
+        kernel,
+        overlay: request.overlay.clone(),
+        sandbox: request.sandbox.clone(),
+    };
+    (spec, note)
+}
+
+fn default_kernel() -> String {
+    let at_hand = kernels::locate(&kernels::KernelSource::Host.into(), &Cache::of_user().kernels());
+    match at_hand {
+        Ok(kernel) if kernel.modules_dir.is_some() => "host".to_owned(),
+        _ => DEFAULT_KERNEL.to_owned(),
     }
 }
 
