@@ -9,16 +9,25 @@
 
 mod binomial;
 mod describe;
+mod fisher;
+mod geometric;
 mod hodges_lehmann;
+mod log_ratio;
 mod mann_whitney;
+mod multiple;
 mod null_distribution;
 mod pairwise;
 mod ranks;
+mod student;
 
 pub use binomial::{ProportionInterval, clopper_pearson};
 pub use describe::{mean, median, one_sd_mean, quantile, standard_deviation};
+pub use fisher::fisher_exact_p;
+pub use geometric::{GeometricMean, LeftOut, geometric_mean};
 pub use hodges_lehmann::{RatioInterval, hodges_lehmann_ratio};
+pub use log_ratio::{LogRatio, paired_log_ratio, welch_log_ratio};
 pub use mann_whitney::{mann_whitney_exact_p, minimum_two_sided_p};
+pub use multiple::{benjamini_hochberg, holm};
 
 /// A copy sorted from low to high, or `None` when it is empty or a value is not finite.
 fn sorted_finite(values: &[f64]) -> Option<Vec<f64>> {
