@@ -17,8 +17,12 @@ mod mann_whitney;
 mod multiple;
 mod null_distribution;
 mod pairwise;
+mod permutation;
+mod rank_inversion;
 mod ranks;
+mod signed_rank;
 mod student;
+mod walsh;
 
 pub use binomial::{ProportionInterval, clopper_pearson};
 pub use describe::{mean, median, one_sd_mean, quantile, standard_deviation};
@@ -28,6 +32,8 @@ pub use hodges_lehmann::{RatioInterval, hodges_lehmann_ratio};
 pub use log_ratio::{LogRatio, paired_log_ratio, welch_log_ratio};
 pub use mann_whitney::{mann_whitney_exact_p, minimum_two_sided_p};
 pub use multiple::{benjamini_hochberg, holm};
+pub use permutation::{permutation_p, sign_flip_p};
+pub use signed_rank::{minimum_signed_rank_p, paired_hodges_lehmann_ratio, signed_rank_p};
 
 /// A copy sorted from low to high, or `None` when it is empty or a value is not finite.
 fn sorted_finite(values: &[f64]) -> Option<Vec<f64>> {
