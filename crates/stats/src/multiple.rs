@@ -56,18 +56,31 @@ pub(crate) struct StepDown {
 ///
 /// (Two separate Holm step-downs would not do: each keeps its own kind of error at α, and cells
 /// that are just not equivalent, beside cells without difference, bring their sum near 2 α.)
-pub(crate) fn exclusive_step_down(cells: &[(f64, f64)]) -> Vec<(StepDown, StepDown)> {
-    let both: Vec<f64> = cells.iter().flat_map(|(one, other)| [*one, *other]).collect();
-    let mut adjusted = vec![StepDown { p: 0.0, divisor: 0.0 }; both.len()];
-    let mut largest = 0.0_f64;
-    for index in ascending(&both) {
-        let p = both[index];
-        let open = cells.iter().filter(|(one, other)| one.max(*other) >= p).count() as f64;
-        largest = largest.max(p * open);
-        let divisor = if p > 0.0 { largest / p } else { open };
-        adjusted[index] = StepDown { p: largest.min(1.0), divisor };
+pub(crate) struct ExclusiveFamily {
+    /// Every p-value, ascending, with what became of it.
+    steps: Vec<(f64, StepDown)>,
+}
+
+impl ExclusiveFamily {
+    /// A family of cells with two p-values each, 0 to 1.
+    pub(crate) fn new(cells: &[(f64, f64)]) -> Self {
+        let mut p_values: Vec<f64> = cells.iter().flat_map(|(one, other)| [*one, *other]).collect();
+        p_values.sort_by(f64::total_cmp);
+        let mut largest = 0.0_f64;
+        let step = |p: f64| {
+            let open = cells.iter().filter(|(one, other)| one.max(*other) >= p).count() as f64;
+            largest = largest.max(p * open);
+            let divisor = if p > 0.0 { largest / p } else { open };
+            (p, StepDown { p: largest.min(1.0), divisor })
+        };
+        Self { steps: p_values.into_iter().map(step).collect() }
     }
-    adjusted.chunks_exact(2).map(|cell| (cell[0], cell[1])).collect()
+
+    /// What became of a p-value of the family.
+    pub(crate) fn adjusted(&self, p: f64) -> StepDown {
+        let after = self.steps.partition_point(|(step, _)| *step <= p);
+        self.steps[after - 1].1
+    }
 }
 
 /// Positions from the smallest value to the largest.
@@ -102,16 +115,19 @@ mod tests {
     #[test]
     fn a_cell_counts_until_both_its_hypotheses_are_rejected() {
         // The first cell has both small: once both are gone, two cells are left.
-        let found = exclusive_step_down(&[(0.001, 0.002), (0.02, 0.9), (0.8, 0.03)]);
-        let p: Vec<f64> = found.iter().flat_map(|(one, other)| [one.p, other.p]).collect();
+        let cells = [(0.001, 0.002), (0.02, 0.9), (0.8, 0.03)];
+        let family = ExclusiveFamily::new(&cells);
+        let adjust = |(one, other): (f64, f64)| [family.adjusted(one), family.adjusted(other)];
+        let found: Vec<StepDown> = cells.into_iter().flat_map(adjust).collect();
+        let p: Vec<f64> = found.iter().map(|step| step.p).collect();
         assert!(near(&p, &[0.003, 0.006, 0.04, 1.0, 1.0, 0.06]), "{p:?}");
-        assert!(found.iter().all(|(one, other)| one.divisor >= 1.0 && other.divisor <= 3.0));
+        assert!(found.iter().all(|step| (1.0..=3.0).contains(&step.divisor)));
     }
 
     #[test]
     fn one_cell_is_not_adjusted() {
-        let found = exclusive_step_down(&[(0.03, 0.7)]);
-        assert_eq!(found[0].0, StepDown { p: 0.03, divisor: 1.0 });
-        assert_eq!(found[0].1.p, 0.7);
+        let family = ExclusiveFamily::new(&[(0.03, 0.7)]);
+        assert_eq!(family.adjusted(0.03), StepDown { p: 0.03, divisor: 1.0 });
+        assert_eq!(family.adjusted(0.7).p, 0.7);
     }
 }
