@@ -12,7 +12,7 @@ mod reading;
 pub mod resp1;
 mod responsiveness;
 
-pub use responsiveness::analyse;
 pub use experiment_text::{cells_text, plan_text};
 pub use matrix_resp1::{resp1_table, verbose_lines};
 pub use matrix_text::matrix_text;
+pub use responsiveness::analyse;
