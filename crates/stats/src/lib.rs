@@ -8,17 +8,40 @@
 //! stalls it had the most power while keeping its coverage at every sample size.
 
 mod binomial;
+mod comparison;
 mod describe;
+mod fisher;
+mod geometric;
 mod hodges_lehmann;
+mod log_ratio;
 mod mann_whitney;
+mod multiple;
 mod null_distribution;
 mod pairwise;
+mod permutation;
+mod power;
+mod rank_inversion;
 mod ranks;
+mod signed_rank;
+mod student;
+mod walsh;
 
 pub use binomial::{ProportionInterval, clopper_pearson};
+pub use comparison::{
+    Arms, CellError, CellResult, Method, NotDecided, Pairing, Settings, Verdict, compare,
+};
 pub use describe::{mean, median, one_sd_mean, quantile, standard_deviation};
+pub use fisher::fisher_exact_p;
+pub use geometric::{GeometricMean, LeftOut, geometric_mean};
 pub use hodges_lehmann::{RatioInterval, hodges_lehmann_ratio};
+pub use log_ratio::{LogRatio, paired_log_ratio, welch_log_ratio};
 pub use mann_whitney::{mann_whitney_exact_p, minimum_two_sided_p};
+pub use multiple::{benjamini_hochberg, holm};
+pub use permutation::{permutation_p, sign_flip_p};
+pub use power::{
+    Goal, SampleSizes, minimum_detectable_ratio, more_values_for_equivalence, more_values_to_detect,
+};
+pub use signed_rank::{minimum_signed_rank_p, paired_hodges_lehmann_ratio, signed_rank_p};
 
 /// A copy sorted from low to high, or `None` when it is empty or a value is not finite.
 fn sorted_finite(values: &[f64]) -> Option<Vec<f64>> {
