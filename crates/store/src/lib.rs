@@ -5,6 +5,7 @@
 //! never panic, whatever the input.
 
 pub mod manifest;
+pub mod import;
 pub mod reference;
 pub mod resp1;
 pub mod results;
