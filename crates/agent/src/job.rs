@@ -56,8 +56,7 @@ pub(crate) fn run(
     let status = match users.await_ready(&observer.waiter) {
         Ok(()) => under_load(&mut observer, &load, |observer, load| {
             let origin_ns = monotonic_ns();
-            let commands = &resolved.script.commands;
-            let working = Working::new(observer, load, &mut users, commands, origin_ns);
+            let working = Working::new(observer, load, &mut users, &resolved.script, origin_ns);
             let status = working.until_all_are_done()?;
             observer.write_counters(load)?;
             drop(users);

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::os::fd::AsFd;
 
-use model::{Command, EndStatus, Line, PassRecord, WorkRecord};
+use model::{EndStatus, Line, PassRecord, Script, WorkRecord};
 use sys::clock::monotonic_ns;
 
 use crate::job_user::{COMMAND, PASS, STARTED_NS};
@@ -14,12 +14,15 @@ use crate::load_group::LoadGroup;
 use crate::observer::Observer;
 use crate::waiter::Woken;
 
+/// Time that a user may lose between commands in one pass, in ns.
+const SLACK_NS: u64 = 30_000_000_000;
+
 /// What is needed while the users work.
 pub(crate) struct Working<'m, 'a, 's, W> {
     observer: &'m mut Observer<'a, W>,
     load: &'m mut LoadGroup<'s>,
     users: &'m mut Users,
-    commands: &'m [Command],
+    script: &'m Script,
     until_ns: u64,
     /// Users that have finished their first pass.
     done: BTreeSet<u32>,
@@ -32,12 +35,12 @@ impl<'m, 'a, 's, W: Write> Working<'m, 'a, 's, W> {
         observer: &'m mut Observer<'a, W>,
         load: &'m mut LoadGroup<'s>,
         users: &'m mut Users,
-        commands: &'m [Command],
+        script: &'m Script,
         origin_ns: u64,
     ) -> Self {
-        let until_ns = origin_ns.saturating_add(observer.assignment.spec.timing.timeout_ns);
+        let until_ns = origin_ns.saturating_add(script.longest_pass_ns()).saturating_add(SLACK_NS);
         let (done, failing) = (BTreeSet::new(), BTreeSet::new());
-        Self { observer, load, users, commands, until_ns, done, failing }
+        Self { observer, load, users, script, until_ns, done, failing }
     }
 
     /// Lets the users work; how it ended.
@@ -117,7 +120,7 @@ impl<'m, 'a, 's, W: Write> Working<'m, 'a, 's, W> {
             let board = &self.users.board;
             let number = board.get(user, COMMAND) as usize;
             let (started_ns, pass) = (board.get(user, STARTED_NS), board.get(user, PASS));
-            let Some(command) = number.checked_sub(1).and_then(|index| self.commands.get(index))
+            let Some(command) = number.checked_sub(1).and_then(|index| self.script.commands.get(index))
             else {
                 continue;
             };
@@ -138,7 +141,7 @@ impl<'m, 'a, 's, W: Write> Working<'m, 'a, 's, W> {
         }
         let left = self.users.count() - self.done.len();
         self.observer.output.warning(format!(
-            "{left} of {} users did not finish their first pass in time; allow more with --timeout",
+            "{left} of {} users did not finish their first pass in time",
             self.users.count()
         ))
     }

@@ -7,6 +7,7 @@ mod counters;
 pub mod histogram;
 mod line;
 mod machine;
+mod manifest;
 pub mod resp1;
 mod run;
 mod script;
@@ -18,6 +19,7 @@ pub use line::{
     Censored, CounterRecord, Delivered, End, EndStatus, Environment, Header, HistogramRecord, Line,
     LineError, PassRecord, Phase, PhaseRecord, SampleRecord, Warning, WorkRecord,
 };
+pub use manifest::{MANIFEST_SCHEMA, Manifest, ManifestFactor, ManifestRun};
 pub use machine::{Accel, DiskSpec, MachineSpec, VmSpec};
 pub use run::{Run, RunEncoder, RunError};
 pub use script::{Command, Script, Tools};

@@ -3,14 +3,16 @@
 //! **Invariant:** strings out. Nothing here opens a file, prints, or knows a clock; the same input
 //! gives the same bytes.
 
-mod analysis;
 pub mod columns;
+mod experiment_text;
 pub mod matrix;
 mod matrix_resp1;
 mod matrix_text;
 mod reading;
 pub mod resp1;
+mod responsiveness;
 
-pub use analysis::analyse;
+pub use responsiveness::analyse;
+pub use experiment_text::{cells_text, plan_text};
 pub use matrix_resp1::{resp1_table, verbose_lines};
 pub use matrix_text::matrix_text;
