@@ -167,6 +167,8 @@ fn remove_swap(path: &Path) -> io::Result<bool> {
 }
 
 fn remove_directory(path: &Path) -> io::Result<bool> {
+    // What the commands of a session had started may outlive them, and write on.
+    sys::marked::end_marked(&path.display().to_string())?;
     if !path.exists() {
         return Ok(false);
     }
