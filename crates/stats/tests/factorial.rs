@@ -62,7 +62,7 @@ fn an_empty_cell_is_named_where_the_model_needs_it() {
     let main = fit_to_order(&data, Scale::Additive, 0.95, 1).unwrap();
     let empty = main.cells.iter().find(|cell| cell.levels == [1, 0]).unwrap();
     assert_eq!((empty.count, empty.observed), (0, None));
-    // 13 for (0, 0) from the others: a adds 1, b adds what (0, 1) has over the mean of 10 and 11.
+    // (1, 1) is 14, and b adds 2.5: from the mean of 10 and 11 to 13.
     assert!((empty.fitted - 11.5).abs() < 1e-9, "{}", empty.fitted);
 }
 

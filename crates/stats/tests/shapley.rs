@@ -35,7 +35,7 @@ fn hunt() -> Factorial {
 }
 
 fn percent(part: Option<f64>) -> String {
-    format!("{:.2}", 100.0 * part.unwrap())
+    format!("{:.2}", 100.0 * part.expect("a share"))
 }
 
 #[test]
@@ -209,8 +209,9 @@ fn coverage(trials: usize, blocked: bool) -> f64 {
         let factors = vec![factor("a", &["0", "1"]), factor("b", &["0", "1"])];
         let data = Factorial { factors, observations };
         let levels = (&[0, 0][..], &[1, 1][..]);
-        let found = shapley_intervals(&data, levels, Scale::Log, 0.95, 200, seed).unwrap();
-        let (low, high) = found[0].unwrap();
+        let found =
+            shapley_intervals(&data, levels, Scale::Log, 0.95, 200, seed).expect("all cells");
+        let (low, high) = found[0].expect("an interval");
         held += u32::from(low <= 2.0 / 3.0 && 2.0 / 3.0 <= high);
     }
     f64::from(held) / EXPERIMENTS as f64
