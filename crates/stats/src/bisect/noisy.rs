@@ -5,6 +5,7 @@
 //! all cases. See Karp and Kleinberg (2007) and Ben-Or and Hassidim (2008) for the theory of noisy
 //! binary search.
 
+use std::cmp::Ordering;
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 
@@ -13,6 +14,9 @@ const SHIFT_SCALE: f64 = 4.0;
 /// Two values this close (relatively) count as equal: the variance of logarithms never falls below
 /// its square. Else two equal measurements of a deterministic machine would prove anything.
 const RESOLUTION: f64 = 1e-6;
+/// While "nothing changed" is more likely than this, only the ends are measured: first make sure
+/// that there is anything to find.
+const DOUBTFUL: f64 = 0.2;
 
 /// How to search.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -28,7 +32,7 @@ pub struct NoisySettings {
     /// Every so many measurements one of the ends is measured again, by turns; 0 for never.
     pub anchor_every: usize,
     /// Whether the machine may have become slower or faster from measurement to measurement, at a
-    /// constant rate. Costs some measurements; needs `anchor_every`.
+    /// constant rate. Costs some measurements; rarely works without `anchor_every`.
     pub drift: bool,
 }
 
@@ -37,9 +41,9 @@ impl Default for NoisySettings {
         NoisySettings {
             confidence: 0.95,
             no_change_prior: 0.5,
-            budget: 200,
+            budget: 100,
             anchor_every: 4,
-            drift: false,
+            drift: true,
         }
     }
 }
@@ -95,8 +99,16 @@ pub enum RefusedMeasurement {
 /// overconfident while they are known badly.
 ///
 /// # Search
-/// Both ends twice (first, last, last, first), then the median of the posterior of c given a
-/// change, with an end in every `anchor_every`-th place.
+/// Both ends at least twice, and on while it is doubtful that anything changed (first, last, last,
+/// first, …); then the median of the posterior of c given a change, with an end in every
+/// `anchor_every`-th place.
+///
+/// # Cost
+/// In simulations of 128 steps with a shift of two standard deviations, 43 measurements are needed
+/// on average, 35 without drift in the model, and 15 if levels and noise were known exactly; with
+/// four standard deviations 18, 15 and 8. Measurements that are at hand, such as those of the
+/// comparison that found the change, are told first: after 20 of each end, two standard deviations
+/// need 20 more without drift. About 96 in 100 conclusions are right.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NoisyBisect {
     settings: NoisySettings,
@@ -135,20 +147,19 @@ impl NoisyBisect {
         if first == last || done >= self.settings.budget {
             return None;
         }
-        match done {
-            0 | 3 => return Some(first),
-            1 | 2 => return Some(last),
-            _ => {}
+        let (at_first, at_last) = (self.count(first), self.count(last));
+        if at_first < 2 || at_last < 2 {
+            return Some(self.end(first, last));
         }
         let posterior = self.posterior();
         if self.conclude(&posterior) != Conclusion::Undecided {
             return None;
         }
         let every = self.settings.anchor_every;
-        if every > 0 && done % every == 0 {
-            return Some(if done / every % 2 == 0 { last } else { first });
+        if posterior.no_change > DOUBTFUL || (every > 0 && done.is_multiple_of(every)) {
+            return Some(self.end(first, last));
         }
-        Some(self.median(&posterior, &usable))
+        Some(median(&posterior, &usable))
     }
 
     /// Takes a measurement of a step, in any positive unit. The order of calls is the order of
@@ -221,26 +232,35 @@ impl NoisyBisect {
         Conclusion::Undecided
     }
 
-    /// The usable step that is changed with a probability nearest to one half; of two that are
-    /// near it, not the one that was measured last.
-    fn median(&self, posterior: &Posterior, usable: &[usize]) -> usize {
-        let change = 1.0 - posterior.no_change;
-        let mut cumulative = 0.0;
-        let is_changed: Vec<f64> = posterior
-            .first_changed
-            .iter()
-            .map(|each| {
-                cumulative += each / change;
-                cumulative
-            })
-            .collect();
-        let distance = |step: &usize| (is_changed[*step] - 0.5).abs();
-        let mut nearest = usable.to_vec();
-        nearest.sort_by(|a, b| distance(a).total_cmp(&distance(b)));
-        let last = self.measured.last().map(|measured| measured.step);
-        let again = last == Some(nearest[0]) && distance(&nearest[1]) < 0.45;
-        nearest[usize::from(again)]
+    /// The end that was measured less often; at a tie the same again, so that over time they come
+    /// as first, last, last, first.
+    fn end(&self, first: usize, last: usize) -> usize {
+        match self.count(first).cmp(&self.count(last)) {
+            Ordering::Less => first,
+            Ordering::Greater => last,
+            Ordering::Equal => {
+                let mut ends = self.measured.iter().rev().map(|measured| measured.step);
+                ends.find(|step| *step == first || *step == last).unwrap_or(first)
+            }
+        }
     }
+
+    fn count(&self, step: usize) -> usize {
+        self.measured.iter().filter(|measured| measured.step == step).count()
+    }
+}
+
+/// The usable step that is changed, if any is, with a probability nearest to one half.
+fn median(posterior: &Posterior, usable: &[usize]) -> usize {
+    let change = 1.0 - posterior.no_change;
+    let mut cumulative = 0.0;
+    let mut distance = Vec::with_capacity(posterior.first_changed.len());
+    for probability in &posterior.first_changed {
+        cumulative += probability / change;
+        distance.push((cumulative - 0.5).abs());
+    }
+    let nearest = usable.iter().min_by(|a, b| distance[**a].total_cmp(&distance[**b]));
+    nearest.copied().unwrap_or(0)
 }
 
 /// Sums of products of the logarithms and of all step functions, after regression on the mean and,
