@@ -8,7 +8,7 @@ use serde_json::Value;
 const RANKS: &[&[&str]] = &[
     &["model", "sys"],
     &["stats", "counters", "loads", "probes", "kernels"],
-    &["agent"],
+    &["agent", "analysis"],
     &["report"],
     &["store", "subject"],
     &["guest"],

@@ -22,7 +22,7 @@ const LEAD_NS: u64 = 10_000_000;
 const TICK_NS: u64 = 1_000_000_000;
 
 /// What is needed while measuring.
-pub(crate) struct Measure<'m, 'a, 's, W> {
+pub(crate) struct Measuring<'m, 'a, 's, W> {
     pub(crate) observer: &'m mut Observer<'a, W>,
     pub(crate) load: &'m mut LoadGroup<'s>,
     pub(crate) probe: &'static Desc,
@@ -36,7 +36,7 @@ enum Awaited {
     Interrupted,
 }
 
-impl<W: Write> Measure<'_, '_, '_, W> {
+impl<W: Write> Measuring<'_, '_, '_, W> {
     /// Measures the whole schedule; how it ended.
     pub(crate) fn all(mut self, schedule: Schedule) -> io::Result<EndStatus> {
         match self.probe.rhythm {

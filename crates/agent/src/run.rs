@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use counters::Roots;
-use model::{CounterRecord, Delivered, EndStatus, Header, Line, Missed, Phase};
+use model::{CounterRecord, Delivered, EndStatus, Header, Line, Measure, Missed, Phase};
 use probes::Rhythm;
 use sys::clock::{monotonic_ns, realtime_ns};
 
@@ -11,7 +11,7 @@ use crate::assignment::Assignment;
 use crate::enter::Enter;
 use crate::freezer::Freezer;
 use crate::load_group::LoadGroup;
-use crate::measure::Measure;
+use crate::measure::Measuring;
 use crate::observer::{Counters, NotReady, Observer};
 use crate::output::Output;
 use crate::prober::Prober;
@@ -30,6 +30,9 @@ pub enum AgentError {
     /// The spec names a probe that this build does not have.
     #[error("no probe is named {0:?}")]
     UnknownProbe(String),
+    /// The spec names a job that this build does not have.
+    #[error("no job is named {0:?}")]
+    UnknownJob(String),
     /// The load cannot run on this subject.
     #[error("{0}")]
     Unsupported(String),
@@ -52,8 +55,12 @@ pub fn run(assignment: &Assignment, out: impl Write) -> Result<EndStatus, AgentE
     let spec = &assignment.spec;
     let load = loads::find(&spec.load.name)
         .ok_or_else(|| AgentError::UnknownLoad(spec.load.name.clone()))?;
-    let probe = probes::find(&spec.probe.name)
-        .ok_or_else(|| AgentError::UnknownProbe(spec.probe.name.clone()))?;
+    let probe_spec = match &spec.measure {
+        Measure::Probe(probe) => probe,
+        Measure::Job(job) => return Err(AgentError::UnknownJob(job.name.clone())),
+    };
+    let probe = probes::find(&probe_spec.name)
+        .ok_or_else(|| AgentError::UnknownProbe(probe_spec.name.clone()))?;
     let mut setting = load_setting(assignment);
     let probe_setting = probes::Setting {
         memory_bytes: setting.memory_bytes,
@@ -146,7 +153,7 @@ fn under_load(
         .freeze
         .and_then(|freeze| Freezer::start(freeze, observer.prober.pid).ok());
     let status = match observer.prober.begin(origin_ns) {
-        Ok(()) => Measure { observer, load: &mut load, probe, origin_ns }.all(schedule)?,
+        Ok(()) => Measuring { observer, load: &mut load, probe, origin_ns }.all(schedule)?,
         Err(_) => EndStatus::Killed,
     };
     drop(freezer);
@@ -189,8 +196,10 @@ fn header(
     let mut spec = assignment.spec.clone();
     spec.load.version = load_version;
     spec.load.params.clone_from(&load_plan.params);
-    spec.probe.version = probe_version;
-    spec.probe.params.clone_from(&probe_plan.params);
+    if let Measure::Probe(probe) = &mut spec.measure {
+        probe.version = probe_version;
+        probe.params.clone_from(&probe_plan.params);
+    }
     let roots = Roots::system(Some(assignment.work_dir.clone()));
     let (mut facts, facts_missed) = counters::environment(&roots);
     facts.extend(assignment.environment.clone());

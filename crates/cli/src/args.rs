@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use model::units::{parse_duration_ns, parse_size_bytes};
 
-use crate::subject_arg::SubjectArg;
 use crate::vm_args::{CacheArgs, VmArgs};
+use experiment::SubjectArg;
 
 /// A laboratory for computers that have slowed down.
 #[derive(Parser)]

@@ -36,7 +36,12 @@ pub(crate) fn spec(request: &VmRequest, progress: &Progress) -> Result<VmSpec, F
     };
     // An error of the name is wrong use; everything else about a kernel is found out later.
     kernel.parse::<KernelArg>().context("vm:kernel").map_err(Failure::WrongUse)?;
-    Ok(VmSpec { machine: request.machine.clone(), kernel, sandbox: request.sandbox.clone() })
+    Ok(VmSpec {
+        machine: request.machine.clone(),
+        kernel,
+        overlay: request.overlay.clone(),
+        sandbox: request.sandbox.clone(),
+    })
 }
 
 fn default_kernel() -> String {

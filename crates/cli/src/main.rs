@@ -12,7 +12,6 @@ mod progress;
 mod reference;
 mod run;
 mod show;
-mod subject_arg;
 mod timing;
 mod vm;
 mod vm_args;

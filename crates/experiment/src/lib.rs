@@ -8,8 +8,10 @@ mod event;
 mod made;
 mod matrix;
 mod profile;
+pub mod subject_arg;
 
 pub use ensemble::run_ensemble;
 pub use event::Event;
-pub use matrix::{ExperimentError, MatrixPlan, MatrixResult, Segment, run_matrix};
+pub use matrix::{ExperimentError, MatrixPlan, MatrixResult, Segment, probe_measure, run_matrix};
 pub use profile::{CLASSIC, DEFAULT, Profile, QUICK, SLOW};
+pub use subject_arg::SubjectArg;

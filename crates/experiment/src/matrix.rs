@@ -6,7 +6,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use agent::Waiter;
-use model::{BASELINE, EndStatus, Line, LoadSpec, ProbeSpec, Run, Spec, SubjectSpec, Timing};
+use model::{
+    BASELINE, EndStatus, Line, LoadSpec, Measure, ProbeSpec, Run, Spec, SubjectSpec, Timing,
+};
 use store::results::ResultsError;
 use subject::{Stage, StageError};
 use vm::VmError;
@@ -27,8 +29,8 @@ pub struct MatrixPlan {
     pub subject: SubjectSpec,
     /// The loads beside the baseline, in their order.
     pub loads: Vec<String>,
-    /// The probe.
-    pub probe: String,
+    /// What is timed under each load.
+    pub measure: Measure,
     /// The times under each load.
     pub timing: Timing,
     /// Dose of every load.
@@ -109,17 +111,21 @@ impl MatrixPlan {
                 intensity: self.intensity,
                 params: BTreeMap::new(),
             },
-            probe: ProbeSpec {
-                name: self.probe.clone(),
-                version: probes::find(&self.probe).map_or(0, |probe| probe.version),
-                params: BTreeMap::new(),
-            },
+            measure: self.measure.clone(),
             timing: Timing { points: segment.points, ..self.timing.clone() },
+            sysctls: BTreeMap::new(),
             seed: segment.seed,
             block: segment.block,
             order: order as u32,
         }
     }
+}
+
+/// The probe of this name as a measure.
+#[must_use]
+pub fn probe_measure(name: &str) -> Measure {
+    let version = probes::find(name).map_or(0, |probe| probe.version);
+    Measure::Probe(ProbeSpec { name: name.to_owned(), version, params: BTreeMap::new() })
 }
 
 /// What came of a matrix.
@@ -241,7 +247,7 @@ mod tests {
         MatrixPlan {
             subject: SubjectSpec::Host { memory_bytes: 1 << 30 },
             loads: loads.iter().map(|load| (*load).to_owned()).collect(),
-            probe: "response".to_owned(),
+            measure: probe_measure("response"),
             timing: Timing { points, ..crate::QUICK.timing() },
             intensity: 1.0,
             seeds: vec![1],

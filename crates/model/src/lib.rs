@@ -9,17 +9,21 @@ mod line;
 mod machine;
 pub mod resp1;
 mod run;
+mod script;
 mod spec;
 pub mod units;
 
 pub use counters::{CounterSet, Missed};
 pub use line::{
     Censored, CounterRecord, Delivered, End, EndStatus, Environment, Header, HistogramRecord, Line,
-    LineError, Phase, PhaseRecord, SampleRecord, Warning,
+    LineError, PassRecord, Phase, PhaseRecord, SampleRecord, Warning, WorkRecord,
 };
 pub use machine::{Accel, DiskSpec, MachineSpec, VmSpec};
 pub use run::{Run, RunEncoder, RunError};
-pub use spec::{BASELINE, LoadSpec, ProbeSpec, SandboxSpec, Spec, SubjectSpec, Timing};
+pub use script::{Command, Script, Tools};
+pub use spec::{
+    BASELINE, JobSpec, LoadSpec, Measure, ProbeSpec, SandboxSpec, Spec, SubjectSpec, Timing,
+};
 
 /// Version of the run-file format that this build writes and reads (see `docs/run-format.md`).
 pub const SCHEMA: u32 = 1;

@@ -18,6 +18,10 @@ pub enum Line {
     Sample(Box<SampleRecord>),
     /// Many timed interactions of a high-rate probe.
     Histogram(Box<HistogramRecord>),
+    /// One piece of a job's work.
+    Work(Box<WorkRecord>),
+    /// All pieces of a job's work once, by one worker.
+    Pass(Box<PassRecord>),
     /// What the load delivered against what was intended.
     Delivered(Delivered),
     /// Counters outside any sample.
@@ -151,6 +155,51 @@ pub struct HistogramRecord {
     pub after: CounterSet,
 }
 
+/// One piece of a job's work, such as a command of a session, with what it used.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct WorkRecord {
+    /// When the line was written, in ns from the start of the run.
+    pub at_ns: u64,
+    /// Who did it: number of the user or process, from 0.
+    pub worker: u32,
+    /// Which pass of this worker through all pieces it belongs to, from 0.
+    pub pass: u32,
+    /// What it was: the command's name.
+    pub item: String,
+    /// When it began.
+    pub started_ns: u64,
+    /// When it was complete; `None` if it was given up.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub completed_ns: Option<u64>,
+    /// When it was given up.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub censored_at_ns: Option<u64>,
+    /// Why it failed or was given up.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<String>,
+    /// What it used: `user_ns`, `system_ns`, `minor_faults`, `major_faults`,
+    /// `voluntary_switches`, `involuntary_switches`, `read_blocks`, `written_blocks` (of 512
+    /// bytes), counted from its first instruction to its last.
+    pub usage: BTreeMap<String, u64>,
+}
+
+/// All pieces of a job's work once, by one worker.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PassRecord {
+    /// When the line was written, in ns from the start of the run.
+    pub at_ns: u64,
+    /// Who did it: number of the user or process, from 0.
+    pub worker: u32,
+    /// Which pass of this worker it is, from 0.
+    pub pass: u32,
+    /// When it began.
+    pub started_ns: u64,
+    /// When it was complete.
+    pub completed_ns: u64,
+    /// What the worker itself and all it started used, as in [`WorkRecord::usage`].
+    pub usage: BTreeMap<String, u64>,
+}
+
 /// What a load delivered against what was intended, from its warm state to its end.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Delivered {
@@ -253,6 +302,8 @@ impl Line {
             Self::Phase(record) => Some(record.at_ns),
             Self::Sample(record) => Some(record.at_ns),
             Self::Histogram(record) => Some(record.at_ns),
+            Self::Work(record) => Some(record.at_ns),
+            Self::Pass(record) => Some(record.at_ns),
             Self::Delivered(record) => Some(record.at_ns),
             Self::Counters(record) => Some(record.at_ns),
             Self::Warning(record) => Some(record.at_ns),
@@ -280,6 +331,8 @@ impl Line {
                 | "phase"
                 | "sample"
                 | "histogram"
+                | "work"
+                | "pass"
                 | "delivered"
                 | "counters"
                 | "warning"
@@ -302,6 +355,8 @@ impl Line {
             "phase" => serde_json::from_value(value).map(Self::Phase),
             "sample" => serde_json::from_value(value).map(Self::Sample),
             "histogram" => serde_json::from_value(value).map(Self::Histogram),
+            "work" => serde_json::from_value(value).map(Self::Work),
+            "pass" => serde_json::from_value(value).map(Self::Pass),
             "delivered" => serde_json::from_value(value).map(Self::Delivered),
             "counters" => serde_json::from_value(value).map(Self::Counters),
             "warning" => serde_json::from_value(value).map(Self::Warning),
@@ -318,6 +373,8 @@ impl Line {
             Self::Phase(record) => tagged("phase", record),
             Self::Sample(record) => tagged("sample", record),
             Self::Histogram(record) => tagged("histogram", record),
+            Self::Work(record) => tagged("work", record),
+            Self::Pass(record) => tagged("pass", record),
             Self::Delivered(record) => tagged("delivered", record),
             Self::Counters(record) => tagged("counters", record),
             Self::Warning(record) => tagged("warning", record),

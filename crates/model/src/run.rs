@@ -112,10 +112,13 @@ impl Run {
         self.end().map_or(EndStatus::Killed, |end| end.status)
     }
 
-    /// Whether the run has any measurement: a sample, or the histogram of a periodic probe.
+    /// Whether the run has any measurement: a sample, the histogram of a periodic
+    /// probe, or a piece of work.
     #[must_use]
     pub fn is_measured(&self) -> bool {
-        self.lines.iter().any(|line| matches!(line, Line::Sample(_) | Line::Histogram(_)))
+        self.lines
+            .iter()
+            .any(|line| matches!(line, Line::Sample(_) | Line::Histogram(_) | Line::Work(_)))
     }
 
     /// The samples, in order.

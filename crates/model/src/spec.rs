@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::VmSpec;
+use crate::{Script, VmSpec};
 
 /// Name of the load that everything is compared with.
 pub const BASELINE: &str = "noload";
@@ -16,10 +16,15 @@ pub struct Spec {
     pub subject: SubjectSpec,
     /// The reproducible activity in the background.
     pub load: LoadSpec,
-    /// The small interaction that is timed.
-    pub probe: ProbeSpec,
+    /// What is timed; in the file its key is `probe` or `job`.
+    #[serde(flatten)]
+    pub measure: Measure,
     /// When the interactions start and how long anything may take.
     pub timing: Timing,
+    /// Kernel parameters (`vm.swappiness` = `60`) that are set on this host for the run and put back
+    /// after it; those of a machine of its own stand in its description.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub sysctls: BTreeMap<String, String>,
     /// Seed of everything random in load and probe.
     pub seed: u64,
     /// Which pass through all cells this run belongs to, from 0.
@@ -102,6 +107,51 @@ pub struct LoadSpec {
     /// The load's parameters as resolved for this subject (sizes in bytes, counts).
     #[serde(default)]
     pub params: BTreeMap<String, u64>,
+}
+
+/// What is timed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Measure {
+    /// A small interaction, sampled again and again.
+    Probe(ProbeSpec),
+    /// Work that is itself timed and counted.
+    Job(Box<JobSpec>),
+}
+
+impl Measure {
+    /// The probe's or job's name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Probe(probe) => &probe.name,
+            Self::Job(job) => &job.name,
+        }
+    }
+
+    /// Version of the probe's or job's meaning.
+    #[must_use]
+    pub fn version(&self) -> u32 {
+        match self {
+            Self::Probe(probe) => probe.version,
+            Self::Job(job) => job.version,
+        }
+    }
+}
+
+/// Work that is itself timed and counted.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct JobSpec {
+    /// The job's name.
+    pub name: String,
+    /// Version of the job's meaning.
+    pub version: u32,
+    /// The job's parameters as resolved for this subject.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub params: BTreeMap<String, u64>,
+    /// What scripted users do, of a job that has them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub script: Option<Script>,
 }
 
 /// The probe that is sampled under the load.

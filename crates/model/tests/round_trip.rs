@@ -3,14 +3,47 @@
 use std::collections::BTreeMap;
 
 use model::{
-    CounterSet, Delivered, EndStatus, Header, Line, LoadSpec, Missed, Phase, PhaseRecord,
-    ProbeSpec, Run, RunEncoder, SampleRecord, SandboxSpec, Spec, SubjectSpec, Timing, Warning,
+    Command, CounterSet, Delivered, EndStatus, Header, JobSpec, Line, LoadSpec, Measure, Missed,
+    PassRecord, Phase, PhaseRecord, ProbeSpec, Run, RunEncoder, SampleRecord, SandboxSpec, Script,
+    Spec, SubjectSpec, Timing, Tools, Warning, WorkRecord,
 };
 use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
 
 fn counters() -> impl Strategy<Value = CounterSet> {
     btree_map("[a-z_]{1,8}", btree_map("[a-zA-Z_]{1,8}", any::<u64>(), 0..4), 0..3)
+}
+
+fn response() -> Measure {
+    let params = BTreeMap::new();
+    Measure::Probe(ProbeSpec { name: "response".to_owned(), version: 1, params })
+}
+
+fn session(text: &str) -> Measure {
+    let command = Command {
+        name: text.to_owned(),
+        run: vec!["true".to_owned(), "{dir}".to_owned()],
+        builtin: Vec::new(),
+    };
+    Measure::Job(Box::new(JobSpec {
+        name: "session".to_owned(),
+        version: 1,
+        params: BTreeMap::new(),
+        script: Some(Script {
+            name: text.to_owned(),
+            version: 2,
+            users: 6,
+            think_ns: 1,
+            limit_ns: 2,
+            tools: Tools::Builtin,
+            variables: BTreeMap::from([("dir".to_owned(), text.to_owned())]),
+            commands: vec![command],
+        }),
+    }))
+}
+
+fn usage() -> impl Strategy<Value = BTreeMap<String, u64>> {
+    btree_map("[a-z_]{1,8}", any::<u64>(), 0..3)
 }
 
 fn header() -> impl Strategy<Value = Header> {
@@ -36,11 +69,7 @@ fn header() -> impl Strategy<Value = Header> {
                     intensity,
                     params: BTreeMap::from([("size_bytes".to_owned(), seed)]),
                 },
-                probe: ProbeSpec {
-                    name: "response".to_owned(),
-                    version: 1,
-                    params: BTreeMap::new(),
-                },
+                measure: if host { session(&text) } else { response() },
                 timing: Timing {
                     profile: "quick".to_owned(),
                     interval_ns: 1,
@@ -48,6 +77,7 @@ fn header() -> impl Strategy<Value = Header> {
                     warmup_ns: 3,
                     timeout_ns: 4,
                 },
+                sysctls: BTreeMap::from([("vm.swappiness".to_owned(), text.clone())]),
                 seed,
                 block: 0,
                 order: 1,
@@ -62,6 +92,26 @@ fn body_line() -> impl Strategy<Value = Line> {
     prop_oneof![
         any::<u64>().prop_map(|at_ns| Line::Phase(PhaseRecord { at_ns, phase: Phase::Warm })),
         "\\PC{0,20}".prop_map(|text| Line::Warning(Warning { at_ns: 7, text })),
+        (any::<u64>(), proptest::option::of(any::<u64>()), "\\PC{0,12}", usage()).prop_map(
+            |(started_ns, completed_ns, item, usage)| {
+                Line::Work(Box::new(WorkRecord {
+                    at_ns: 3,
+                    worker: 1,
+                    pass: 0,
+                    failure: completed_ns.is_none().then(|| item.clone()),
+                    item,
+                    started_ns,
+                    completed_ns,
+                    censored_at_ns: None,
+                    usage,
+                }))
+            }
+        ),
+        (any::<u64>(), any::<u64>(), usage()).prop_map(|(started_ns, completed_ns, usage)| {
+            let (at_ns, worker, pass) = (4, 2, 1);
+            let record = PassRecord { at_ns, worker, pass, started_ns, completed_ns, usage };
+            Line::Pass(Box::new(record))
+        }),
         (any::<u64>(), any::<u64>()).prop_map(|(intended, delivered)| {
             Line::Delivered(Delivered {
                 at_ns: 1,

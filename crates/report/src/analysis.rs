@@ -91,7 +91,7 @@ fn setup(header: &Header, seeds: Vec<u64>) -> Setup {
         cpus_milli: number("cpus_milli"),
         swap_bytes: number("swap_bytes"),
         kernel: fact("kernel"),
-        probe: header.spec.probe.name.clone(),
+        probe: header.spec.measure.name().to_owned(),
         profile: header.spec.timing.profile.clone(),
         interval_ns: header.spec.timing.interval_ns,
         points: header.spec.timing.points,

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use model::{
-    Censored, CounterSet, Delivered, End, EndStatus, Header, Line, LoadSpec, Phase, PhaseRecord,
-    ProbeSpec, Run, SampleRecord, SandboxSpec, Spec, SubjectSpec, Timing, Warning, histogram,
+    Censored, CounterSet, Delivered, End, EndStatus, Header, Line, LoadSpec, Measure, Phase,
+    PhaseRecord, ProbeSpec, Run, SampleRecord, SandboxSpec, Spec, SubjectSpec, Timing, Warning,
+    histogram,
 };
 use report::{analyse, matrix_text, resp1_table, verbose_lines};
 
@@ -26,7 +27,11 @@ fn header(load: &str) -> Header {
                 intensity: 1.0,
                 params: BTreeMap::new(),
             },
-            probe: ProbeSpec { name: "response".to_owned(), version: 1, params: BTreeMap::new() },
+            measure: Measure::Probe(ProbeSpec {
+                name: "response".to_owned(),
+                version: 1,
+                params: BTreeMap::new(),
+            }),
             timing: Timing {
                 profile: "quick".to_owned(),
                 interval_ns: 700_000_000,
@@ -34,6 +39,7 @@ fn header(load: &str) -> Header {
                 warmup_ns: 0,
                 timeout_ns: 4_000_000_000,
             },
+            sysctls: BTreeMap::new(),
             seed: 1,
             block: 0,
             order: 0,

@@ -8,11 +8,16 @@
 //! stalls it had the most power while keeping its coverage at every sample size.
 
 mod binomial;
+mod bisect;
+mod box_cox;
 mod comparison;
 mod describe;
+mod design;
+mod factorial;
 mod fisher;
 mod geometric;
 mod hodges_lehmann;
+mod least_squares;
 mod log_ratio;
 mod mann_whitney;
 mod multiple;
@@ -24,13 +29,27 @@ mod rank_inversion;
 mod ranks;
 mod signed_rank;
 mod student;
+mod tail_probability;
 mod walsh;
 
 pub use binomial::{ProportionInterval, clopper_pearson};
+pub use bisect::{
+    Conclusion, ExactBisect, NoisyBisect, NoisySettings, OutOfOrder, Outcome, Posterior,
+    RefusedMeasurement,
+};
+pub use box_cox::{BoxCox, ScaleChoice, box_cox, box_cox_interaction_f, choose_scale};
 pub use comparison::{
     Arms, CellError, CellResult, Method, NotDecided, Pairing, Settings, Verdict, compare,
 };
 pub use describe::{mean, median, one_sd_mean, quantile, standard_deviation};
+pub use design::{
+    DesignError, FractionalFactorial, Resolution, abba, full_factorial, randomised_blocks,
+    two_level_fraction,
+};
+pub use factorial::{
+    CellMean, Estimate, Factor, Factorial, FactorialError, Fit, InteractionContrast, MainEffect,
+    Observation, Scale, SimpleEffect, TermTest, fit, fit_to_order,
+};
 pub use fisher::fisher_exact_p;
 pub use geometric::{GeometricMean, LeftOut, geometric_mean};
 pub use hodges_lehmann::{RatioInterval, hodges_lehmann_ratio};

@@ -14,6 +14,7 @@ mod cache;
 mod guest_process;
 mod initramfs;
 mod machine;
+mod overlay;
 mod qemu;
 mod qmp;
 mod scratch;
@@ -22,7 +23,7 @@ mod snapshot;
 mod verify;
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use agent::Freeze;
@@ -33,7 +34,11 @@ use subject::{Outcome, RunLines, Sink};
 
 pub use boot::{Booted, boot};
 pub use cache::{Cache, Contents, Usage};
-pub use machine::{DEFAULT, Description, NAMED, VmRequest, load, parse_description, parse_request};
+pub use machine::{
+    DEFAULT, Description, NAMED, VmRequest, load, parse_description, parse_request, parse_settings,
+    request,
+};
+pub use overlay::OverlayError;
 pub use qemu::{Qemu, QemuError};
 pub use scratch::Scratch;
 pub use shell::{Shell, ShellState};
@@ -75,6 +80,9 @@ pub enum VmError {
     /// No kernel.
     #[error(transparent)]
     Kernel(#[from] KernelError),
+    /// The programs under test.
+    #[error(transparent)]
+    Overlay(#[from] OverlayError),
     /// What the user named as kernel cannot be understood.
     #[error("{0}")]
     KernelName(String),
@@ -143,7 +151,11 @@ impl Vm {
     pub fn prepare(spec: &VmSpec, options: &VmOptions, stop: Stop<'_>) -> Result<Self, VmError> {
         let qemu = Qemu::find()?;
         qemu.check(&spec.machine)?;
-        let parts = boot::Parts::gather(&spec.kernel, &spec.machine, &options.cache, &[])?;
+        let overlay = match &spec.overlay {
+            Some(folder) => overlay::read(Path::new(folder))?,
+            None => Vec::new(),
+        };
+        let parts = boot::Parts::gather(&spec.kernel, &spec.machine, &options.cache, &overlay)?;
         let setup = Setup {
             machine: spec.machine.clone(),
             modules: parts.modules.clone(),

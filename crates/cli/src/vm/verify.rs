@@ -45,7 +45,7 @@ pub(crate) fn verify(args: &VerifyArgs) -> Result<(), Failure> {
     let plan = MatrixPlan {
         subject: SubjectSpec::Vm(Box::new(machine.clone())),
         loads: vec![args.load.clone()],
-        probe: args.probe.clone(),
+        measure: experiment::probe_measure(&args.probe),
         timing,
         intensity: 1.0,
         seeds: vec![args.seed],

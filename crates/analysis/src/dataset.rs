@@ -1,0 +1,99 @@
+//! Observations as comparison and attribution read them: trials with the levels under which they
+//! were made.
+
+use std::collections::BTreeMap;
+
+use model::Environment;
+use serde::Serialize;
+
+/// Trials from one source: a results folder, an experiment, a published table, another program.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Dataset {
+    /// Where they come from: a path, or `reference:NAME`.
+    pub name: String,
+    /// What was varied; of runs always the load, the seed never.
+    pub factors: Vec<Factor>,
+    /// What was measured, by name.
+    pub responses: BTreeMap<String, Response>,
+    /// The trials, in the order in which they were made if that is known.
+    pub trials: Vec<Trial>,
+    /// Whether equal inputs gave equal values, so that differences have no noise of measurement.
+    pub deterministic: bool,
+    /// What a reader of any result must know (damage, omissions, what was assumed).
+    pub notes: Vec<String>,
+}
+
+/// Something that was varied.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Factor {
+    /// Its name.
+    pub name: String,
+    /// Its levels; the first one is what the others are compared with.
+    pub levels: Vec<String>,
+}
+
+/// Something that was measured.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Response {
+    /// Unit as it is printed: `s`, `ns`, `faults`, `bytes`; empty for a bare count.
+    pub unit: String,
+    /// Whether more is better, as with a throughput.
+    pub more_is_better: bool,
+    /// Whether the parts of a trial add up to its whole, as CPU time and faults do.
+    pub additive: bool,
+}
+
+/// One run, or one row of a table.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Trial {
+    /// The run's name, or where in its source it stands.
+    pub name: String,
+    /// The level of each factor.
+    pub levels: BTreeMap<String, String>,
+    /// The block that it belongs to: trials of one block are compared with each other.
+    pub block: Option<u64>,
+    /// Its seed: in deterministic machines trials of one seed are compared with each other.
+    pub seed: Option<u64>,
+    /// When it began, in ns since 1970 UTC.
+    pub started_unix_ns: Option<u64>,
+    /// What was measured.
+    pub values: Vec<Values>,
+    /// Facts of the system under test.
+    pub environment: Environment,
+    /// What must be the same where trials are compared: versions of load and measure, script.
+    pub meaning: BTreeMap<String, String>,
+    /// Why the trial does not count in full, such as the death of its load.
+    pub problem: Option<String>,
+}
+
+/// The values of one response in one trial.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Values {
+    /// The part of the trial that they belong to, such as a command; `None` = the whole.
+    pub part: Option<String>,
+    /// The response's name.
+    pub response: String,
+    /// The values in their order: the delays of a probe, or a single figure.
+    pub samples: Vec<f64>,
+    /// How many of them are lower bounds only.
+    pub censored: usize,
+}
+
+impl Dataset {
+    /// The factor of this name.
+    #[must_use]
+    pub fn factor(&self, name: &str) -> Option<&Factor> {
+        self.factors.iter().find(|factor| factor.name == name)
+    }
+}
+
+impl Trial {
+    /// The values of a response, of the whole or of a part.
+    #[must_use]
+    pub fn samples(&self, part: Option<&str>, response: &str) -> Option<&[f64]> {
+        self.values
+            .iter()
+            .find(|values| values.part.as_deref() == part && values.response == response)
+            .map(|values| values.samples.as_slice())
+    }
+}

@@ -1,0 +1,8 @@
+//! Observations, whatever they come from, and what they say: comparison and attribution.
+//!
+//! **Invariant:** plain data in, plain data out. Nothing here opens a file, prints, or knows a
+//! clock; the same input gives the same bytes.
+
+mod dataset;
+
+pub use dataset::{Dataset, Factor, Response, Trial, Values};
