@@ -5,12 +5,14 @@
 
 mod analysis;
 pub mod columns;
+mod comparison_text;
 pub mod matrix;
 mod matrix_resp1;
 mod matrix_text;
 mod reading;
 pub mod resp1;
 
-pub use analysis::analyse;
+pub use self::analysis::analyse;
+pub use comparison_text::comparison_text;
 pub use matrix_resp1::{resp1_table, verbose_lines};
 pub use matrix_text::matrix_text;
