@@ -6,6 +6,7 @@
 mod analysis;
 pub mod columns;
 mod comparison_text;
+mod dataset_text;
 pub mod matrix;
 mod matrix_resp1;
 mod matrix_text;
@@ -14,5 +15,6 @@ pub mod resp1;
 
 pub use self::analysis::analyse;
 pub use comparison_text::comparison_text;
+pub use dataset_text::dataset_text;
 pub use matrix_resp1::{resp1_table, verbose_lines};
 pub use matrix_text::matrix_text;
