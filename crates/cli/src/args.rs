@@ -6,8 +6,8 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use model::units::{parse_duration_ns, parse_size_bytes};
 
 use crate::compare::CompareArgs;
-use crate::subject_arg::SubjectArg;
 use crate::vm_args::{CacheArgs, VmArgs};
+use experiment::SubjectArg;
 
 /// A laboratory for computers that have slowed down.
 #[derive(Parser)]
@@ -26,6 +26,8 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Measure how a trivial interaction responds under each load, against no load
     Run(Box<RunArgs>),
+    /// Carry out a plan: factors, blocks, order; goes on where it was stopped
+    Experiment(Box<crate::experiment_args::ExperimentArgs>),
     /// Print results again: a results folder, a run file, or published figures
     Show(ShowArgs),
     /// Compare results: what differs, by how much, and how sure that is
@@ -280,7 +282,7 @@ pub(crate) enum ImportFrom {
 const MOST_SEEDS: u64 = 100_000;
 
 /// Reads `1..5` (both ends belong to it), `3`, and lists of these.
-fn seeds(text: &str) -> Result<Seeds, String> {
+pub(crate) fn seeds(text: &str) -> Result<Seeds, String> {
     let number = |text: &str| {
         text.trim().parse::<u64>().map_err(|_| format!("{text:?} is not a seed; write 1..20"))
     };

@@ -7,13 +7,14 @@
 mod args;
 mod cache;
 mod compare;
+mod experiment;
+mod experiment_args;
 mod guests;
 mod import;
 mod progress;
 mod reference;
 mod run;
 mod show;
-mod subject_arg;
 mod timing;
 mod vm;
 mod vm_args;
@@ -59,6 +60,7 @@ fn main() -> ExitCode {
     }
     let outcome = match Cli::parse_from(arguments).command {
         Command::Run(args) => run::run(&args),
+        Command::Experiment(args) => experiment::experiment(&args),
         Command::Show(args) => show::show(&args),
         Command::Compare(args) => compare::compare(&args),
         Command::Vm(args) => vm::vm(&args),

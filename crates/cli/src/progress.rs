@@ -97,7 +97,7 @@ impl Progress {
                     self.say(&format!("{name} ended as {status:?}; see {}", path.display()));
                 }
             }
-            Event::Skipped { index, reason, .. } => {
+            Event::Skipped { index, reason } => {
                 self.over(*index);
                 self.say(&format!("{} skipped: {reason}", self.name(*index)));
             }
@@ -135,8 +135,8 @@ impl Progress {
     fn name(&self, index: usize) -> String {
         let Some(segment) = self.segments.get(index) else { return String::new() };
         match self.seeded {
-            true => format!("{} (seed {})", segment.load, segment.seed),
-            false => segment.load.clone(),
+            true => format!("{} (seed {})", segment.label, segment.seed),
+            false => segment.label.clone(),
         }
     }
 

@@ -4,7 +4,9 @@ use std::path::{Path, PathBuf};
 
 use agent::{Freeze, Waiter};
 use anyhow::{Context, anyhow};
-use experiment::{DEFAULT, MatrixPlan, MatrixResult, run_ensemble, run_matrix};
+use experiment::{
+    DEFAULT, MatrixPlan, MatrixResult, SubjectArg, run_ensemble, run_matrix, subject_arg,
+};
 use model::{SubjectSpec, Timing};
 use store::results::ResultsError;
 use subject::{Stage, StageOptions};
@@ -12,9 +14,8 @@ use vm::{VmOptions, VmRequest};
 
 use crate::args::RunArgs;
 use crate::progress::Progress;
-use crate::subject_arg::SubjectArg;
 use crate::timing::{self, timing};
-use crate::{Failure, guests, print, show, subject_arg};
+use crate::{Failure, guests, print, show};
 
 /// One freeze a second, for the test hook.
 const FREEZE_EVERY_NS: u64 = 1_000_000_000;
@@ -68,8 +69,8 @@ fn on_stage(
     for left in &stage.swept.failed {
         progress.say(&format!("what a killed run had left cannot be removed: {left}"));
     }
-    let (subject, note) =
-        subject_arg::resolve(args.subject.as_ref(), &mut stage).map_err(Failure::NotMeasured)?;
+    let (subject, note) = subject_arg::resolve(args.subject.as_ref(), &mut stage)
+        .map_err(|why| Failure::NotMeasured(anyhow!(why)))?;
     if let Some(note) = note {
         progress.say(&note);
     }

@@ -15,6 +15,7 @@ use vm::VmError;
 
 use crate::event::Event;
 use crate::made::{Made, Output};
+use crate::plan::PlanError;
 
 /// Time that starting and stopping a run takes, for the estimate, in ns.
 const OVERHEAD_NS: u64 = 500_000_000;
@@ -42,6 +43,8 @@ pub struct MatrixPlan {
 /// One run of a matrix.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Segment {
+    /// What progress calls it: the load, or the levels of its cell.
+    pub label: String,
     /// The load.
     pub load: String,
     /// Its seed.
@@ -89,14 +92,14 @@ impl MatrixPlan {
     }
 
     fn segment(&self, load: &str, seed: u64, points: u32, block: u32) -> Segment {
-        let warmup_ns = if load == BASELINE { 0 } else { self.timing.warmup_ns };
-        let points_ns = self.timing.interval_ns.saturating_mul(u64::from(points));
+        let timing = Timing { points, ..self.timing.clone() };
         Segment {
+            label: load.to_owned(),
             load: load.to_owned(),
             seed,
             points,
             block,
-            longest_ns: points_ns.saturating_add(warmup_ns).saturating_add(OVERHEAD_NS),
+            longest_ns: longest_ns(&self.measure, &timing, load),
         }
     }
 
@@ -113,11 +116,26 @@ impl MatrixPlan {
             },
             measure: self.measure.clone(),
             timing: Timing { points: segment.points, ..self.timing.clone() },
+            sysctls: BTreeMap::new(),
             seed: segment.seed,
             block: segment.block,
             order: order as u32,
         }
     }
+}
+
+/// Longest time that a run is meant to take, in ns. A job takes as long as it takes: the time that
+/// its users think, half as much again for what they wait.
+pub(crate) fn longest_ns(measure: &Measure, timing: &Timing, load: &str) -> u64 {
+    let warmup_ns = if load == BASELINE { 0 } else { timing.warmup_ns };
+    let work_ns = match measure {
+        Measure::Probe(_) => timing.interval_ns.saturating_mul(u64::from(timing.points)),
+        Measure::Job(job) => job.script.as_ref().map_or(0, |script| {
+            let thinking_ns = script.think_ns.saturating_mul(script.commands.len() as u64);
+            thinking_ns.saturating_add(thinking_ns / 2)
+        }),
+    };
+    work_ns.saturating_add(warmup_ns).saturating_add(OVERHEAD_NS)
 }
 
 /// The probe of this name as a measure.
@@ -153,6 +171,12 @@ pub enum ExperimentError {
     /// The baseline cannot be run, so nothing can be compared.
     #[error("noload cannot be measured: {0}")]
     Baseline(String),
+    /// The plan cannot be carried out.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    /// A cell has no place to run.
+    #[error("{0}")]
+    Place(String),
 }
 
 /// Makes all runs of a matrix, one after the other, and writes them into a folder.
@@ -193,7 +217,7 @@ pub fn run_matrix(
                 return Err(ExperimentError::Baseline(reason));
             }
             Made::Refused(reason) => {
-                on_event(&Event::Skipped { index, load: &segment.load, reason: &reason });
+                on_event(&Event::Skipped { index, reason: &reason });
                 // One missing piece of the baseline leaves the others.
                 if segment.load != BASELINE {
                     result.skipped.insert(segment.load.clone(), reason);

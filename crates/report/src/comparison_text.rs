@@ -4,7 +4,7 @@ mod cells;
 mod footnotes;
 mod numbers;
 
-use ::analysis::comparison::{Cell, Comparison, Difference};
+use analysis::comparison::{Cell, Comparison, Difference};
 
 use crate::columns::aligned;
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use ::analysis::{Dataset, Trial};
+use analysis::{Dataset, Trial};
 
 use crate::columns::aligned;
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use ::analysis::comparison::{Cell, Summary, Unit, method_words};
+use analysis::comparison::{Cell, Summary, Unit, method_words};
 use stats::{CellResult, Method};
 
 use super::{View, numbers};
