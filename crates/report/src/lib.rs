@@ -4,6 +4,8 @@
 //! gives the same bytes.
 
 pub mod columns;
+mod comparison_text;
+mod dataset_text;
 mod experiment_text;
 pub mod matrix;
 mod matrix_resp1;
@@ -12,6 +14,8 @@ mod reading;
 pub mod resp1;
 mod responsiveness;
 
+pub use comparison_text::comparison_text;
+pub use dataset_text::dataset_text;
 pub use experiment_text::{cells_text, plan_text};
 pub use matrix_resp1::{resp1_table, verbose_lines};
 pub use matrix_text::matrix_text;
