@@ -8,15 +8,29 @@
 //! stalls it had the most power while keeping its coverage at every sample size.
 
 mod binomial;
+mod box_cox;
 mod describe;
+mod design;
+mod factorial;
 mod hodges_lehmann;
+mod least_squares;
 mod mann_whitney;
 mod null_distribution;
 mod pairwise;
 mod ranks;
+mod tail_probability;
 
 pub use binomial::{ProportionInterval, clopper_pearson};
+pub use box_cox::{BoxCox, ScaleChoice, box_cox, box_cox_interaction_f, choose_scale};
 pub use describe::{mean, median, one_sd_mean, quantile, standard_deviation};
+pub use design::{
+    DesignError, FractionalFactorial, Resolution, abba, full_factorial, randomised_blocks,
+    two_level_fraction,
+};
+pub use factorial::{
+    CellMean, Estimate, Factor, Factorial, FactorialError, Fit, InteractionContrast, MainEffect,
+    Observation, Scale, SimpleEffect, TermTest, fit, fit_to_order,
+};
 pub use hodges_lehmann::{RatioInterval, hodges_lehmann_ratio};
 pub use mann_whitney::{mann_whitney_exact_p, minimum_two_sided_p};
 

@@ -1,0 +1,186 @@
+//! Two-level fractional factorials: fewer runs, at the price of effects that cannot be told apart.
+
+use std::collections::BTreeSet;
+
+/// How clear the effects of a fraction are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Resolution {
+    /// No main effect is aliased with another or with an interaction of two factors.
+    Four,
+    /// Interactions of two factors are not aliased with each other either.
+    Five,
+}
+
+/// A fraction of a 2^k design with all that it confuses.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FractionalFactorial {
+    /// k, the number of factors.
+    pub factors: usize,
+    /// Factors whose level is a product of others': (the factor, those that make it).
+    pub generators: Vec<(usize, Vec<usize>)>,
+    /// Products of factors that are the same in all runs, shortest first.
+    pub defining_relation: Vec<Vec<usize>>,
+    /// Length of the shortest of them.
+    pub resolution: usize,
+    /// Each main effect and interaction of two factors, with all effects that it cannot be told
+    /// from, shortest first.
+    pub aliases: Vec<(Vec<usize>, Vec<Vec<usize>>)>,
+    /// The runs: a level, 0 or 1, for each factor.
+    pub cells: Vec<Vec<usize>>,
+}
+
+/// Why there is no fraction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum DesignError {
+    /// No table of generators for this number of factors.
+    #[error("no fraction for {0} factors: fractions are for 5 to 8; use the full factorial below")]
+    Factors(usize),
+}
+
+/// The smallest two-level fraction for 5 to 8 `factors` with at least `resolution`.
+///
+/// Generators are those of minimum aberration in Box, Hunter and Hunter, *Statistics for
+/// Experimenters*, table 6.22, and the NIST/SEMATECH handbook, 5.3.3.4.7. What follows from them
+/// is computed: the defining relation is all their products, and the aliases of an effect are its
+/// products with the defining relation (a factor twice in a product is gone).
+///
+/// # Errors
+/// [`DesignError::Factors`] for another number of factors.
+pub fn two_level_fraction(
+    factors: usize,
+    resolution: Resolution,
+) -> Result<FractionalFactorial, DesignError> {
+    let generators: &[(usize, &[usize])] = match (factors, resolution) {
+        (5, _) => &[(4, &[0, 1, 2, 3])],
+        (6, Resolution::Four) => &[(4, &[0, 1, 2]), (5, &[1, 2, 3])],
+        (6, Resolution::Five) => &[(5, &[0, 1, 2, 3, 4])],
+        (7, Resolution::Four) => &[(4, &[0, 1, 2]), (5, &[1, 2, 3]), (6, &[0, 2, 3])],
+        (7, Resolution::Five) => &[(6, &[0, 1, 2, 3, 4, 5])],
+        (8, Resolution::Four) => {
+            &[(4, &[1, 2, 3]), (5, &[0, 2, 3]), (6, &[0, 1, 2]), (7, &[0, 1, 3])]
+        }
+        (8, Resolution::Five) => &[(6, &[0, 1, 2, 3]), (7, &[0, 1, 4, 5])],
+        _ => return Err(DesignError::Factors(factors)),
+    };
+    let words = defining_words(generators);
+    let resolution = words.iter().map(|word| word.count_ones() as usize).min().unwrap_or(factors);
+    let mut effects: Vec<u32> =
+        (1..1 << factors).filter(|effect: &u32| effect.count_ones() <= 2).collect();
+    effects.sort_unstable_by_key(|effect| by_length(*effect));
+    let products = |effect: u32| words.iter().map(move |word| word ^ effect);
+    Ok(FractionalFactorial {
+        factors,
+        generators: generators.iter().map(|(made, by)| (*made, by.to_vec())).collect(),
+        defining_relation: listed(words.iter().copied()),
+        resolution,
+        aliases: effects.iter().map(|e| (members(*e), listed(products(*e)))).collect(),
+        cells: cells(factors, generators),
+    })
+}
+
+/// Bit f of a word stands for factor f; the product of two words is their exclusive or.
+fn defining_words(generators: &[(usize, &[usize])]) -> BTreeSet<u32> {
+    let mut words = BTreeSet::from([0]);
+    for (made, by) in generators {
+        let word = by.iter().fold(1 << made, |word, factor| word | 1 << factor);
+        let products: Vec<u32> = words.iter().map(|other| other ^ word).collect();
+        words.extend(products);
+    }
+    words.remove(&0);
+    words
+}
+
+/// With levels 0 and 1 for -1 and +1, a product of n factors is +1 when the number of zeros is
+/// even, that is when n and the sum of the levels are both even or both odd.
+fn cells(factors: usize, generators: &[(usize, &[usize])]) -> Vec<Vec<usize>> {
+    let mut cells = super::full_factorial(&vec![2; factors - generators.len()]);
+    for cell in &mut cells {
+        for (_, by) in generators {
+            let zeros = by.iter().filter(|factor| cell[**factor] == 0).count();
+            cell.push(usize::from(zeros % 2 == 0));
+        }
+    }
+    cells
+}
+
+fn listed(effects: impl Iterator<Item = u32>) -> Vec<Vec<usize>> {
+    let mut effects: Vec<u32> = effects.collect();
+    effects.sort_unstable_by_key(|effect| by_length(*effect));
+    effects.into_iter().map(members).collect()
+}
+
+fn by_length(effect: u32) -> (u32, Vec<usize>) {
+    (effect.count_ones(), members(effect))
+}
+
+fn members(effect: u32) -> Vec<usize> {
+    (0..32).filter(|factor| effect >> factor & 1 == 1).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn all() -> impl Iterator<Item = (Resolution, FractionalFactorial)> {
+        let both = [Resolution::Four, Resolution::Five];
+        (5..=8).flat_map(move |k| both.map(|r| (r, two_level_fraction(k, r).unwrap())))
+    }
+
+    #[test]
+    fn sizes_and_resolutions_are_those_of_the_handbook() {
+        let found: Vec<_> = all().map(|(_, d)| (d.factors, d.cells.len(), d.resolution)).collect();
+        let handbook = [
+            (5, 16, 5),
+            (5, 16, 5),
+            (6, 16, 4),
+            (6, 32, 6),
+            (7, 16, 4),
+            (7, 64, 7),
+            (8, 16, 4),
+            (8, 64, 5),
+        ];
+        assert_eq!(found, handbook);
+    }
+
+    /// The promise is checked on the runs themselves: the columns of clear effects are orthogonal.
+    #[test]
+    fn clear_effects_are_orthogonal_and_aliases_are_equal_columns() {
+        for (asked, design) in all() {
+            let column = |effect: &[usize]| -> Vec<i32> {
+                let sign = |cell: &Vec<usize>| {
+                    effect.iter().map(|factor| 2 * cell[*factor] as i32 - 1).product()
+                };
+                design.cells.iter().map(sign).collect()
+            };
+            let product = |a: &[usize], b: &[usize]| -> i32 {
+                column(a).iter().zip(column(b)).map(|(x, y)| x * y).sum()
+            };
+            let runs = design.cells.len() as i32;
+            for (effect, aliases) in &design.aliases {
+                assert_eq!(aliases.len(), design.defining_relation.len());
+                assert!(aliases.iter().all(|alias| product(effect, alias) == runs));
+                for (other, _) in design.aliases.iter().filter(|(other, _)| other != effect) {
+                    let clear = effect.len() == 1 || asked == Resolution::Five;
+                    assert!(!clear || product(effect, other) == 0, "{effect:?} {other:?}");
+                    assert!(!clear || !aliases.contains(other));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn defining_relation_of_the_quarter_of_six_factors() {
+        let design = two_level_fraction(6, Resolution::Four).unwrap();
+        let relation = [[0, 1, 2, 4], [0, 3, 4, 5], [1, 2, 3, 5]];
+        assert_eq!(design.defining_relation, relation);
+        let (effect, aliases) = &design.aliases[6];
+        assert_eq!(effect, &[0, 1]);
+        assert_eq!(aliases, &[vec![2, 4], vec![0, 2, 3, 5], vec![1, 3, 4, 5]]);
+    }
+
+    #[test]
+    fn other_numbers_of_factors_are_refused() {
+        assert!(two_level_fraction(4, Resolution::Four).is_err());
+        assert!(two_level_fraction(9, Resolution::Five).is_err());
+    }
+}

@@ -1,0 +1,196 @@
+//! Effects and their intervals: sums of predicted cell means with weights.
+
+use super::model::Model;
+use super::{Factorial, Noise, Scale};
+use crate::design::full_factorial;
+use crate::least_squares::{LeastSquares, dot, quadratic_form};
+use crate::tail_probability::t_two_sided;
+
+/// An estimate: of a ratio on the log scale, of a difference on the additive one.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Estimate {
+    /// The estimate.
+    pub value: f64,
+    /// Low and high end of its interval (Student's t); absent without residual degrees of freedom.
+    pub interval: Option<(f64, f64)>,
+    /// F of "no effect" with one degree of freedom (the square of t); absent without noise.
+    pub f: Option<f64>,
+    /// Probability of so large an F without an effect.
+    pub p: Option<f64>,
+}
+
+/// A level against the reference of its factor, averaged over the other factors' levels.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct MainEffect {
+    /// Index of the factor.
+    pub factor: usize,
+    /// Index of the level, from 1.
+    pub level: usize,
+    /// Level over, or minus, reference.
+    pub effect: Estimate,
+}
+
+/// A level against the reference of its factor with the other factors held.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SimpleEffect {
+    /// Index of the factor that moves.
+    pub factor: usize,
+    /// The cell it moves to, from that with the factor at its reference.
+    pub cell: Vec<usize>,
+    /// One cell over, or minus, the other.
+    pub effect: Estimate,
+}
+
+/// The effect of one factor at a level of another, against that at the other's reference: a ratio
+/// of ratios or a difference of differences.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct InteractionContrast {
+    /// Indices of the two factors, ascending.
+    pub factors: (usize, usize),
+    /// Their levels, from 1.
+    pub levels: (usize, usize),
+    /// 1 (log) or 0 (additive) is "no interaction".
+    pub effect: Estimate,
+}
+
+/// One combination of levels.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CellMean {
+    /// Index of each factor's level.
+    pub levels: Vec<usize>,
+    /// Observations in the cell.
+    pub count: usize,
+    /// Their mean: geometric on the log scale, arithmetic on the additive one; absent in an empty
+    /// cell.
+    pub observed: Option<f64>,
+    /// What the model expects in the average block.
+    pub fitted: f64,
+}
+
+/// Turns weights of cells into estimates.
+pub(super) struct Estimator<'a> {
+    model: &'a Model<'a>,
+    fit: &'a LeastSquares,
+    noise: Noise,
+    scale: Scale,
+    t: Option<f64>,
+    cells: Vec<Vec<usize>>,
+}
+
+impl<'a> Estimator<'a> {
+    pub(super) fn new(
+        model: &'a Model<'a>,
+        fit: &'a LeastSquares,
+        noise: Noise,
+        scale: Scale,
+        confidence: f64,
+    ) -> Estimator<'a> {
+        let t = t_two_sided(confidence, fit.residual_df as f64);
+        Estimator { model, fit, noise, scale, t, cells: full_factorial(&model.level_counts()) }
+    }
+
+    pub(super) fn main_effects(&self) -> Vec<MainEffect> {
+        let mut effects = Vec::new();
+        for (factor, levels) in self.model.level_counts().into_iter().enumerate() {
+            for level in 1..levels {
+                let effect = self.average(2.0, |cell| sign(cell[factor], level));
+                effects.push(MainEffect { factor, level, effect });
+            }
+        }
+        effects
+    }
+
+    pub(super) fn simple_effects(&self) -> Vec<SimpleEffect> {
+        let mut effects = Vec::new();
+        for factor in 0..self.model.level_counts().len() {
+            for cell in self.cells.iter().filter(|cell| cell[factor] > 0) {
+                let mut reference = cell.clone();
+                reference[factor] = 0;
+                let effect = self.between(&reference, cell);
+                effects.push(SimpleEffect { factor, cell: cell.clone(), effect });
+            }
+        }
+        effects
+    }
+
+    /// Empty when the model has no interactions.
+    pub(super) fn interactions(&self) -> Vec<InteractionContrast> {
+        let mut contrasts = Vec::new();
+        let counts = self.model.level_counts();
+        for term in self.model.terms() {
+            let &[first, second] = term.factors.as_slice() else { continue };
+            for i in 1..counts[first] {
+                for j in 1..counts[second] {
+                    let both = |cell: &[usize]| sign(cell[first], i) * sign(cell[second], j);
+                    let effect = self.average(4.0, both);
+                    let (factors, levels) = ((first, second), (i, j));
+                    contrasts.push(InteractionContrast { factors, levels, effect });
+                }
+            }
+        }
+        contrasts
+    }
+
+    pub(super) fn total(&self) -> Estimate {
+        let first = vec![0; self.model.level_counts().len()];
+        let last: Vec<usize> = self.model.level_counts().iter().map(|levels| levels - 1).collect();
+        self.between(&first, &last)
+    }
+
+    pub(super) fn cell_means(&self, data: &Factorial) -> Vec<CellMean> {
+        let mean_of = |levels: &Vec<usize>| {
+            let values: Vec<f64> = data
+                .observations
+                .iter()
+                .filter(|observation| observation.levels == *levels)
+                .map(|observation| self.scale.forward(observation.value))
+                .collect();
+            CellMean {
+                levels: levels.clone(),
+                count: values.len(),
+                observed: crate::mean(&values).map(|mean| self.scale.back(mean)),
+                fitted: self.scale.back(dot(&self.model.row(levels, None), &self.fit.coefficients)),
+            }
+        };
+        self.cells.iter().map(mean_of).collect()
+    }
+
+    /// A contrast of averages: `corners` groups of cells, each of them averaged and added with the
+    /// sign of its cells. Cells of sign 0 take no part.
+    fn average(&self, corners: f64, sign: impl Fn(&[usize]) -> f64) -> Estimate {
+        let signs: Vec<f64> = self.cells.iter().map(|cell| sign(cell)).collect();
+        let per_corner = signs.iter().filter(|sign| **sign != 0.0).count() as f64 / corners;
+        let mut weights = vec![0.0; self.fit.coefficients.len()];
+        for (cell, sign) in self.cells.iter().zip(&signs) {
+            let row = self.model.row(cell, None);
+            weights.iter_mut().zip(row).for_each(|(sum, code)| *sum += sign / per_corner * code);
+        }
+        self.estimate(&weights)
+    }
+
+    fn between(&self, from: &[usize], to: &[usize]) -> Estimate {
+        let (from, to) = (self.model.row(from, None), self.model.row(to, None));
+        let weights: Vec<f64> = to.iter().zip(from).map(|(to, from)| to - from).collect();
+        self.estimate(&weights)
+    }
+
+    fn estimate(&self, weights: &[f64]) -> Estimate {
+        let value = dot(weights, &self.fit.coefficients);
+        let shape = quadratic_form(&self.fit.unscaled_covariance, weights);
+        let (f, p) = self.noise.test(value * value / shape, 1);
+        let interval = self.noise.variance.zip(self.t).map(|(variance, t)| {
+            let half = t * (variance * shape).sqrt();
+            (self.scale.back(value - half), self.scale.back(value + half))
+        });
+        Estimate { value: self.scale.back(value), interval, f, p }
+    }
+}
+
+/// +1 at `level`, -1 at the reference, else 0.
+fn sign(at: usize, level: usize) -> f64 {
+    match at {
+        0 => -1.0,
+        _ if at == level => 1.0,
+        _ => 0.0,
+    }
+}

@@ -1,0 +1,202 @@
+//! Factorial experiments: what each factor does, alone and together, with intervals.
+//!
+//! The response, or its logarithm, is a sum of effects: grand mean + blocks + main effects +
+//! interactions + error (Montgomery, *Design and Analysis of Experiments*, chapters 5 and 6).
+//! Columns are effect-coded (they sum to zero over the levels of a factor), so that a main effect
+//! is an average over the other factors' levels with equal weights, however many observations
+//! each cell has. Sums of squares are those of leaving one term out of the full model (type III);
+//! in balanced data these are the classic ones.
+
+mod effects;
+mod error;
+mod model;
+mod term_tests;
+
+use crate::least_squares::LeastSquares;
+use effects::Estimator;
+pub use effects::{CellMean, Estimate, InteractionContrast, MainEffect, SimpleEffect};
+pub use error::FactorialError;
+use model::Model;
+pub use term_tests::TermTest;
+pub(crate) use term_tests::{interaction_f, residual_df_and_ss};
+
+/// Something that was set to one of several levels.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Factor {
+    /// As it is printed.
+    pub name: String,
+    /// At least two; the first is the reference ("before").
+    pub levels: Vec<String>,
+}
+
+/// One measured value and how the factors stood.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Observation {
+    /// Index of each factor's level, in the order of the factors.
+    pub levels: Vec<usize>,
+    /// Number of the block, when the experiment was run in blocks; then all observations have one.
+    pub block: Option<usize>,
+    /// The response, in any one unit.
+    pub value: f64,
+}
+
+/// The data of an experiment.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Factorial {
+    /// What was varied.
+    pub factors: Vec<Factor>,
+    /// What came of it.
+    pub observations: Vec<Observation>,
+}
+
+/// The scale on which effects add.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scale {
+    /// Effects are ratios.
+    Log,
+    /// Effects are differences.
+    Additive,
+}
+
+impl Scale {
+    /// `value` on the scale where effects add.
+    pub(crate) fn forward(self, value: f64) -> f64 {
+        match self {
+            Scale::Log => value.ln(),
+            Scale::Additive => value,
+        }
+    }
+
+    /// A level or an effect as it is printed: undoes the logarithm.
+    pub(crate) fn back(self, value: f64) -> f64 {
+        match self {
+            Scale::Log => value.exp(),
+            Scale::Additive => value,
+        }
+    }
+}
+
+/// The fitted model. "Effect" means ratio on [`Scale::Log`] and difference on [`Scale::Additive`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct Fit {
+    /// Scale of all effects below.
+    pub scale: Scale,
+    /// Coverage of all intervals below, 0 to 1.
+    pub confidence: f64,
+    /// Most factors in one interaction of the model.
+    pub order: usize,
+    /// Observations minus coefficients. At 0 nothing tells noise from effect: estimates then come
+    /// without sigma, interval, F or p.
+    pub residual_df: usize,
+    /// Residual standard deviation on the scale (on `Log`, roughly a relative one).
+    pub sigma: Option<f64>,
+    /// Part of the response's variation about its mean that the model describes, 0 to 1; absent
+    /// when nothing varied.
+    pub r_squared: Option<f64>,
+    /// Every term of the model, blocks first, then main effects, then interactions.
+    pub terms: Vec<TermTest>,
+    /// Each level against its factor's reference, averaged over the other factors.
+    pub main_effects: Vec<MainEffect>,
+    /// The same for each combination of the other factors' levels.
+    pub simple_effects: Vec<SimpleEffect>,
+    /// How a factor's effect depends on another factor, averaged over the rest.
+    pub interactions: Vec<InteractionContrast>,
+    /// Every combination of levels, the last factor's level changing first.
+    pub cells: Vec<CellMean>,
+    /// All factors at their last level against all at their reference.
+    pub total: Estimate,
+}
+
+/// Fits main effects and interactions: of all factors when there are at most four and every
+/// combination was observed, else of pairs.
+///
+/// # Errors
+/// See [`FactorialError`]; each says what to do.
+pub fn fit(data: &Factorial, scale: Scale, confidence: f64) -> Result<Fit, FactorialError> {
+    fit_to_order(data, scale, confidence, default_order(data)?)
+}
+
+/// As [`fit`], with interactions of at most `order` factors; 1 is main effects only.
+///
+/// # Errors
+/// As [`fit`].
+pub fn fit_to_order(
+    data: &Factorial,
+    scale: Scale,
+    confidence: f64,
+    order: usize,
+) -> Result<Fit, FactorialError> {
+    if !(confidence > 0.0 && confidence < 1.0) {
+        return Err(FactorialError::Confidence(confidence));
+    }
+    let model = Model::new(data, order)?;
+    let y = response(data, scale)?;
+    let full = model.solve(&y)?;
+    let mean = y.iter().sum::<f64>() / y.len() as f64;
+    let total_ss: f64 = y.iter().map(|value| (value - mean).powi(2)).sum();
+    let noise = Noise::of(&full, &y);
+    let estimator = Estimator::new(&model, &full, noise, scale, confidence);
+    Ok(Fit {
+        scale,
+        confidence,
+        order: model.order(),
+        residual_df: full.residual_df,
+        sigma: noise.variance.map(f64::sqrt),
+        r_squared: (total_ss > 0.0).then(|| 1.0 - noise.residual_ss / total_ss),
+        terms: term_tests::all(&model, &y, noise, total_ss)?,
+        main_effects: estimator.main_effects(),
+        simple_effects: estimator.simple_effects(),
+        interactions: estimator.interactions(),
+        cells: estimator.cell_means(data),
+        total: estimator.total(),
+    })
+}
+
+/// What the residuals say about noise.
+#[derive(Clone, Copy)]
+pub(crate) struct Noise {
+    residual_ss: f64,
+    df: usize,
+    variance: Option<f64>,
+}
+
+impl Noise {
+    /// Residuals below the rounding of the response are none: replicates that repeat each other
+    /// exactly must not look like ones with a noise of 1e-16.
+    fn of(fit: &LeastSquares, y: &[f64]) -> Noise {
+        let largest = y.iter().fold(0.0_f64, |most, value| most.max(value.abs()));
+        let rounding = y.len() as f64 * (1e-13 * largest).powi(2);
+        let residual_ss = if fit.residual_ss <= rounding { 0.0 } else { fit.residual_ss };
+        let df = fit.residual_df;
+        Noise { residual_ss, df, variance: (df > 0).then(|| residual_ss / df as f64) }
+    }
+
+    /// F and p of a sum of squares; absent without noise to compare it with.
+    fn test(self, sum_of_squares: f64, df: usize) -> (Option<f64>, Option<f64>) {
+        let variance = self.variance.filter(|variance| *variance > 0.0);
+        let f = variance.map(|variance| sum_of_squares / df as f64 / variance);
+        let p = f.and_then(|f| crate::tail_probability::f_tail(f, df as f64, self.df as f64));
+        (f, p)
+    }
+}
+
+/// The responses on `scale`, or the first that cannot be put on it.
+pub(crate) fn response(data: &Factorial, scale: Scale) -> Result<Vec<f64>, FactorialError> {
+    let on_scale = |(index, observation): (usize, &Observation)| {
+        let value = observation.value;
+        if !value.is_finite() {
+            return Err(FactorialError::NotFinite { observation: index, value });
+        }
+        if scale == Scale::Log && value <= 0.0 {
+            return Err(FactorialError::NotPositive { observation: index, value });
+        }
+        Ok(scale.forward(value))
+    };
+    data.observations.iter().enumerate().map(on_scale).collect()
+}
+
+fn default_order(data: &Factorial) -> Result<usize, FactorialError> {
+    model::check(data)?;
+    let factors = data.factors.len();
+    Ok(if factors <= 4 && model::first_empty_cell(data).is_none() { factors } else { 2 })
+}

@@ -1,0 +1,206 @@
+//! The analysis of factorial experiments against statsmodels; `golden/factorial.py` made the file.
+
+use serde_json::Value;
+use stats::{
+    Estimate, Factor, Factorial, Fit, Observation, Scale, box_cox, box_cox_interaction_f,
+    choose_scale, fit, fit_to_order,
+};
+
+const GOLDEN: &str = include_str!("golden/factorial.json");
+
+fn golden(part: &str) -> Vec<Value> {
+    let file: Value = serde_json::from_str(GOLDEN).expect("a JSON file");
+    file[part].as_array().expect("an array").clone()
+}
+
+fn number(case: &Value, key: &str) -> f64 {
+    case[key].as_f64().unwrap_or_else(|| panic!("no number {key} in {case}"))
+}
+
+fn index(value: &Value) -> usize {
+    value.as_u64().expect("an index") as usize
+}
+
+fn indices(value: &Value) -> Vec<usize> {
+    value.as_array().expect("an array").iter().map(index).collect()
+}
+
+fn data(case: &Value) -> Factorial {
+    let factor = |(number, count): (usize, usize)| Factor {
+        name: format!("f{number}"),
+        levels: (0..count).map(|level| level.to_string()).collect(),
+    };
+    let observation = |each: &Value| Observation {
+        levels: indices(&each["levels"]),
+        block: each["block"].as_u64().map(|block| block as usize),
+        value: number(each, "value"),
+    };
+    Factorial {
+        factors: indices(&case["levels"]).into_iter().enumerate().map(factor).collect(),
+        observations: case["observations"].as_array().unwrap().iter().map(observation).collect(),
+    }
+}
+
+fn scale(case: &Value) -> Scale {
+    if case["scale"] == "log" { Scale::Log } else { Scale::Additive }
+}
+
+fn fitted(case: &Value) -> Fit {
+    let confidence = number(case, "confidence");
+    fit_to_order(&data(case), scale(case), confidence, index(&case["order"])).unwrap()
+}
+
+fn assert_close(actual: f64, expected: f64, what: &str) {
+    let error = (actual - expected).abs() / actual.abs().max(expected.abs()).max(1e-9);
+    assert!(error <= 1e-6, "{what}: {actual}, not {expected}");
+}
+
+fn assert_estimate(actual: Estimate, expected: &Value, what: &str) {
+    let (low, high) = actual.interval.expect("an interval");
+    assert_close(actual.value, number(expected, "value"), what);
+    assert_close(low, number(expected, "low"), what);
+    assert_close(high, number(expected, "high"), what);
+    assert_close(actual.f.unwrap(), number(expected, "f"), what);
+    assert_close(actual.p.unwrap(), number(expected, "p"), what);
+}
+
+#[test]
+fn fits_agree_with_statsmodels() {
+    let cases = golden("fits");
+    assert!(cases.len() >= 14);
+    for case in &cases {
+        let name = case["name"].as_str().unwrap();
+        let found = fitted(case);
+        assert_eq!(found.residual_df, index(&case["residual_df"]), "{name}");
+        assert_close(found.sigma.unwrap(), number(case, "sigma"), name);
+        assert_close(found.r_squared.unwrap(), number(case, "r_squared"), name);
+        assert_estimate(found.total, &case["total"], name);
+        for (cell, expected) in found.cells.iter().zip(case["fitted"].as_array().unwrap()) {
+            assert_close(cell.fitted, expected.as_f64().unwrap(), name);
+        }
+        let effects = case["main_effects"].as_array().unwrap();
+        assert_eq!(found.main_effects.len(), effects.len());
+        for (effect, expected) in found.main_effects.iter().zip(effects) {
+            assert_eq!(effect.factor, index(&expected["factor"]));
+            assert_eq!(effect.level, index(&expected["level"]));
+            assert_estimate(effect.effect, expected, name);
+        }
+        let effects = case["simple_effects"].as_array().unwrap();
+        assert_eq!(found.simple_effects.len(), effects.len());
+        for (effect, expected) in found.simple_effects.iter().zip(effects) {
+            assert_eq!(effect.factor, index(&expected["factor"]));
+            assert_eq!(effect.cell, indices(&expected["cell"]));
+            assert_estimate(effect.effect, expected, name);
+        }
+        let effects = case["interactions"].as_array().unwrap();
+        assert_eq!(found.interactions.len(), effects.len());
+        for (effect, expected) in found.interactions.iter().zip(effects) {
+            assert_eq!(vec![effect.factors.0, effect.factors.1], indices(&expected["factors"]));
+            assert_eq!(vec![effect.levels.0, effect.levels.1], indices(&expected["levels"]));
+            assert_estimate(effect.effect, expected, name);
+        }
+        let terms = case["terms"].as_array().unwrap();
+        assert_eq!(found.terms.len(), terms.len());
+        for expected in terms {
+            let factors = indices(&expected["factors"]);
+            let term = found.terms.iter().find(|term| term.factors == factors).unwrap();
+            assert_eq!(term.df, index(&expected["df"]));
+            assert_close(term.sum_of_squares, number(expected, "sum_of_squares"), name);
+            assert_close(term.f.unwrap(), number(expected, "f"), name);
+            assert_close(term.p.unwrap(), number(expected, "p"), name);
+        }
+    }
+}
+
+fn hunt(name: &str, on: &str) -> Fit {
+    let cases = golden("fits");
+    let case = cases.iter().find(|case| case["name"] == name && case["scale"] == on);
+    let case = case.expect("a case of that name");
+    fit(&data(case), scale(case), 0.95).unwrap()
+}
+
+/// Fails unless the estimate prints as `expected`, value and interval.
+fn assert_printed(estimate: Estimate, decimals: usize, expected: &str) {
+    let (low, high) = estimate.interval.unwrap();
+    let value = estimate.value;
+    assert_eq!(format!("{value:.decimals$} [{low:.decimals$}, {high:.decimals$}]"), expected);
+}
+
+/// Hunt's experiment 4 (1973): page faults of two PL/1 compilers on two systems.
+#[test]
+fn effects_of_compiler_and_system_are_the_published_ones() {
+    let log = hunt("17.11 v 18.9", "log");
+    assert_eq!(log.residual_df, 8);
+    assert_eq!(format!("{:.5}", log.sigma.unwrap()), "0.01789");
+    assert_printed(log.main_effects[0].effect, 4, "2.9632 [2.8934, 3.0346]");
+    assert_printed(log.main_effects[1].effect, 4, "1.1979 [1.1697, 1.2268]");
+    assert_printed(log.interactions[0].effect, 4, "0.8767 [0.8359, 0.9195]");
+    assert_eq!(format!("{:.2}", log.interactions[0].effect.f.unwrap()), "40.57");
+    assert_eq!(format!("{:.5}", log.interactions[0].effect.p.unwrap()), "0.00022");
+    assert_eq!(format!("{:.4}", log.total.value), "3.5496");
+    let squares: Vec<String> =
+        log.terms.iter().map(|term| format!("{:.5}", term.sum_of_squares)).collect();
+    assert_eq!(squares, ["3.53984", "0.09784", "0.01298"]);
+
+    let additive = hunt("17.11 v 18.9", "additive");
+    assert_printed(additive.main_effects[0].effect, 1, "4186.8 [4091.6, 4282.1]");
+    assert_printed(additive.main_effects[1].effect, 1, "627.5 [532.2, 722.8]");
+    assert_printed(additive.interactions[0].effect, 2, "199.67 [9.15, 390.18]");
+    assert_eq!(format!("{:.2}", additive.interactions[0].effect.f.unwrap()), "5.84");
+    assert_eq!(format!("{:.3}", additive.interactions[0].effect.p.unwrap()), "0.042");
+    assert_eq!(format!("{:.2}", additive.total.value), "4814.33");
+    let means: Vec<String> =
+        additive.cells.iter().map(|cell| format!("{:.2}", cell.observed.unwrap())).collect();
+    assert_eq!(means, ["1888.33", "2416.00", "5975.33", "6702.67"]);
+}
+
+#[test]
+fn three_systems_and_the_later_release_are_the_published_ones() {
+    let log = hunt("2x3", "log");
+    let f: Vec<String> = log.terms.iter().map(|term| format!("{:.1}", term.f.unwrap())).collect();
+    assert_eq!(f, ["22641.7", "251.0", "34.5"]);
+    assert_eq!(format!("{:.2e}", log.terms[2].p.unwrap()), "1.06e-5");
+
+    let later = hunt("17.11 v 18.11", "log");
+    assert_eq!(format!("{:.4}", later.main_effects[0].effect.value), "2.9840");
+    assert_eq!(format!("{:.4}", later.main_effects[1].effect.value), "1.1664");
+    assert_eq!(format!("{:.4}", later.interactions[0].effect.value), "0.8891");
+
+    let slight = hunt("2x3 from 18.9", "log").main_effects[2].effect;
+    assert_printed(slight, 4, "0.9737 [0.9547, 0.9931]");
+    assert_eq!(format!("{:.3}", slight.p.unwrap()), "0.014");
+}
+
+#[test]
+fn profiles_agree_with_statsmodels() {
+    for case in golden("box_cox") {
+        let data = data(&case);
+        let found = box_cox(&data, 0.95).unwrap().unwrap();
+        for point in case["profile"].as_array().unwrap() {
+            let f = box_cox_interaction_f(&data, number(point, "lambda")).unwrap().unwrap();
+            assert_close(f, number(point, "interaction_f"), "interaction F");
+        }
+        let additive = found.additive_lambda.unwrap();
+        assert!((additive - number(&case, "additive_lambda")).abs() < 1e-5, "{additive}");
+        let ends = [Some(found.likely_lambda), found.low, found.high];
+        for (end, key) in ends.into_iter().zip(["likely_lambda", "low", "high"]) {
+            match (end, case[key].as_f64()) {
+                (Some(end), Some(expected)) => assert!((end - expected).abs() < 1e-5, "{end}"),
+                (end, expected) => assert_eq!(end, expected, "{key}"),
+            }
+        }
+    }
+}
+
+#[test]
+fn interactions_nearly_vanish_between_root_and_identity() {
+    let three = data(&golden("box_cox")[0]);
+    let f = [0.0, 0.5, 0.75, 1.0]
+        .map(|lambda| format!("{:.2}", box_cox_interaction_f(&three, lambda).unwrap().unwrap()));
+    assert_eq!(f, ["34.48", "3.13", "0.12", "4.32"]);
+    let choice = choose_scale(&three).unwrap();
+    assert_eq!(choice.scale, Scale::Additive);
+    let reason = "differences describe the effects better: interaction F 34.48 on the log scale, \
+                  4.32 on the additive";
+    assert_eq!(choice.to_string(), reason);
+}
