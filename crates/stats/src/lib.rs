@@ -8,6 +8,7 @@
 //! stalls it had the most power while keeping its coverage at every sample size.
 
 mod binomial;
+mod bisect;
 mod box_cox;
 mod describe;
 mod design;
@@ -21,6 +22,10 @@ mod ranks;
 mod tail_probability;
 
 pub use binomial::{ProportionInterval, clopper_pearson};
+pub use bisect::{
+    Conclusion, ExactBisect, NoisyBisect, NoisySettings, OutOfOrder, Outcome, Posterior,
+    RefusedMeasurement,
+};
 pub use box_cox::{BoxCox, ScaleChoice, box_cox, box_cox_interaction_f, choose_scale};
 pub use describe::{mean, median, one_sd_mean, quantile, standard_deviation};
 pub use design::{

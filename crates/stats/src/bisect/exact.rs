@@ -1,0 +1,87 @@
+//! Bisection where a verdict is certain, as on a deterministic machine.
+
+use std::collections::BTreeSet;
+use std::ops::RangeInclusive;
+
+/// What a step turned out to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// As the first step.
+    Good,
+    /// As the last step.
+    Bad,
+    /// It cannot be built or run.
+    Skip,
+}
+
+/// A verdict that no single change can explain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "step {step} is {outcome:?}, but the change lies in steps {first} to {last}: the order is \
+     wrong, the verdict is not certain, or there is more than one change"
+)]
+pub struct OutOfOrder {
+    /// The step that was judged.
+    pub step: usize,
+    /// Its verdict.
+    pub outcome: Outcome,
+    /// First step that could be the first bad one.
+    pub first: usize,
+    /// Last step that could be the first bad one.
+    pub last: usize,
+}
+
+/// Bisection of steps in order, the first known to be good and the last to be bad.
+///
+/// Asks about log2(n) steps. A step that is skipped is replaced by its nearest neighbour, as `git
+/// bisect skip` does, but always the same one; if only skipped steps are left between good and
+/// bad, the result is a range of suspects.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ExactBisect {
+    good: usize,
+    bad: usize,
+    skipped: BTreeSet<usize>,
+}
+
+impl ExactBisect {
+    /// For `steps` steps, numbered from 0; `None` for fewer than two.
+    #[must_use]
+    pub fn new(steps: usize) -> Option<ExactBisect> {
+        (steps >= 2).then(|| ExactBisect { good: 0, bad: steps - 1, skipped: BTreeSet::new() })
+    }
+
+    /// The step to judge next; `None` when [`ExactBisect::suspects`] is the result.
+    #[must_use]
+    pub fn next(&self) -> Option<usize> {
+        let middle = self.good + (self.bad - self.good) / 2;
+        (self.good + 1..self.bad)
+            .filter(|step| !self.skipped.contains(step))
+            .min_by_key(|step| step.abs_diff(middle))
+    }
+
+    /// Takes the verdict on any step.
+    ///
+    /// # Errors
+    /// [`OutOfOrder`] when a good step follows a bad one, or an end is skipped.
+    pub fn tell(&mut self, step: usize, outcome: Outcome) -> Result<(), OutOfOrder> {
+        match outcome {
+            Outcome::Good if step < self.bad => self.good = self.good.max(step),
+            Outcome::Bad if step > self.good => self.bad = self.bad.min(step),
+            Outcome::Skip if step != self.good && step != self.bad => {
+                self.skipped.insert(step);
+            }
+            _ => {
+                let (first, last) = self.suspects().into_inner();
+                return Err(OutOfOrder { step, outcome, first, last });
+            }
+        }
+        Ok(())
+    }
+
+    /// The steps one of which is the first bad one: a single step, or several if those between
+    /// were skipped or not judged yet.
+    #[must_use]
+    pub fn suspects(&self) -> RangeInclusive<usize> {
+        self.good + 1..=self.bad
+    }
+}

@@ -1,0 +1,7 @@
+//! The step at which something changed, along an ordered axis: commits, releases, sizes.
+
+mod exact;
+mod noisy;
+
+pub use exact::{ExactBisect, OutOfOrder, Outcome};
+pub use noisy::{Conclusion, NoisyBisect, NoisySettings, Posterior, RefusedMeasurement};

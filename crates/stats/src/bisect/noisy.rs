@@ -1,0 +1,318 @@
+//! Bisection on noisy measurements, by Bayes' theorem.
+//!
+//! Noise decides how often to measure where; a verdict of good or bad per step would throw that
+//! away: with a shift of two standard deviations, plain bisection of 128 steps is right in 30 % of
+//! all cases. See Karp and Kleinberg (2007) and Ben-Or and Hassidim (2008) for the theory of noisy
+//! binary search.
+
+use std::cmp::Ordering;
+use std::collections::BTreeSet;
+use std::ops::RangeInclusive;
+
+/// Standard deviation of the shift before anything is measured, in units of the noise.
+const SHIFT_SCALE: f64 = 4.0;
+/// Two values this close (relatively) count as equal: the variance of logarithms never falls below
+/// its square. Else two equal measurements of a deterministic machine would prove anything.
+const RESOLUTION: f64 = 1e-6;
+/// While "nothing changed" is more likely than this, only the ends are measured: first make sure
+/// that there is anything to find.
+const DOUBTFUL: f64 = 0.2;
+
+/// How to search.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct NoisySettings {
+    /// Probability at which a conclusion is drawn, 0.5 to 1.
+    pub confidence: f64,
+    /// Probability before anything is measured that nothing changed, from 0 to below 1. Being
+    /// fooled when nothing changed is about as rare as (1 - p)(1 - c) / (p c) for the prior p and
+    /// the confidence c, however often one looks: 5 % for 0.5 and 0.95.
+    pub no_change_prior: f64,
+    /// Measurements after which the search ends without a conclusion.
+    pub budget: usize,
+    /// Every so many measurements one of the ends is measured again, by turns; 0 for never.
+    pub anchor_every: usize,
+    /// Whether the machine may have become slower or faster from measurement to measurement, at a
+    /// constant rate. Costs some measurements; rarely works without `anchor_every`.
+    pub drift: bool,
+}
+
+impl Default for NoisySettings {
+    fn default() -> NoisySettings {
+        NoisySettings {
+            confidence: 0.95,
+            no_change_prior: 0.5,
+            budget: 100,
+            anchor_every: 4,
+            drift: true,
+        }
+    }
+}
+
+/// What is known so far.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Posterior {
+    /// Probability that the step with this index is the first changed one; 0 for step 0.
+    pub first_changed: Vec<f64>,
+    /// Probability that nothing changed.
+    pub no_change: f64,
+}
+
+/// Where the search stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Conclusion {
+    /// The first changed step is one of these; several only if those between were skipped.
+    Changed(RangeInclusive<usize>),
+    /// All steps are alike.
+    NoChange,
+    /// Not known yet, or not within the budget.
+    Undecided,
+}
+
+/// A measurement that the search cannot take.
+#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
+pub enum RefusedMeasurement {
+    /// Not one of the steps.
+    #[error("step {0} is not one of those that are searched")]
+    UnknownStep(usize),
+    /// A value without a logarithm.
+    #[error("{value} at step {step} is not positive and finite: skip the step instead")]
+    NotPositive {
+        /// The step.
+        step: usize,
+        /// Its value.
+        value: f64,
+    },
+}
+
+/// Search for one change of level along `steps` steps.
+///
+/// # Model
+/// The logarithm of measurement i at step s is m + δ [s ≥ c] (+ β i with drift) + noise, noise
+/// being normal with variance σ². Before measuring, c is uniform over the steps 1 to n - 1; m, β
+/// and ln σ are flat; δ is normal with standard deviation 4 σ. All but c can be integrated in
+/// closed form (normal-gamma; Zellner 1971, chapter 3). With x, y and S the step function [s ≥ c],
+/// the logarithms and their sums of products after regression on the flat terms, q of them,
+///
+///   P(y | c) ∝ (1 + τ² Sxx)^(-1/2) (Syy - Sxy² / (Sxx + τ⁻²))^(-(N - q)/2), τ = 4,
+///
+/// and without change P(y) ∝ Syy^(-(N - q)/2). No level or variance is plugged in, so nothing is
+/// overconfident while they are known badly.
+///
+/// # Search
+/// Both ends at least twice, and on while it is doubtful that anything changed (first, last, last,
+/// first, …); then the median of the posterior of c given a change, with an end in every
+/// `anchor_every`-th place.
+///
+/// # Cost
+/// In simulations of 128 steps with a shift of two standard deviations, 43 measurements are needed
+/// on average, 35 without drift in the model, and 15 if levels and noise were known exactly; with
+/// four standard deviations 18, 15 and 8. Measurements that are at hand, such as those of the
+/// comparison that found the change, are told first: after 20 of each end, two standard deviations
+/// need 20 more without drift. About 96 in 100 conclusions are right.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NoisyBisect {
+    settings: NoisySettings,
+    steps: usize,
+    skipped: BTreeSet<usize>,
+    measured: Vec<Measured>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Measured {
+    step: usize,
+    log: f64,
+}
+
+impl NoisyBisect {
+    /// For `steps` steps, numbered from 0; `None` for fewer than two or senseless settings.
+    #[must_use]
+    pub fn new(steps: usize, settings: NoisySettings) -> Option<NoisyBisect> {
+        let NoisySettings { confidence, no_change_prior, .. } = settings;
+        let sensible = (0.5..1.0).contains(&confidence) && (0.0..1.0).contains(&no_change_prior);
+        (steps >= 2 && sensible).then(|| NoisyBisect {
+            settings,
+            steps,
+            skipped: BTreeSet::new(),
+            measured: Vec::new(),
+        })
+    }
+
+    /// The step to measure next; `None` when the search is over or too many steps were skipped.
+    #[must_use]
+    pub fn next(&self) -> Option<usize> {
+        let usable: Vec<usize> =
+            (0..self.steps).filter(|step| !self.skipped.contains(step)).collect();
+        let (&first, &last) = (usable.first()?, usable.last()?);
+        let done = self.measured.len();
+        if first == last || done >= self.settings.budget {
+            return None;
+        }
+        let (at_first, at_last) = (self.count(first), self.count(last));
+        if at_first < 2 || at_last < 2 {
+            return Some(self.end(first, last));
+        }
+        let posterior = self.posterior();
+        if self.conclude(&posterior) != Conclusion::Undecided {
+            return None;
+        }
+        let every = self.settings.anchor_every;
+        if posterior.no_change > DOUBTFUL || (every > 0 && done.is_multiple_of(every)) {
+            return Some(self.end(first, last));
+        }
+        Some(median(&posterior, &usable))
+    }
+
+    /// Takes a measurement of a step, in any positive unit. The order of calls is the order of
+    /// time, which matters with drift.
+    ///
+    /// # Errors
+    /// See [`RefusedMeasurement`].
+    pub fn tell(&mut self, step: usize, value: f64) -> Result<(), RefusedMeasurement> {
+        if step >= self.steps {
+            return Err(RefusedMeasurement::UnknownStep(step));
+        }
+        if !(value > 0.0 && value.is_finite()) {
+            return Err(RefusedMeasurement::NotPositive { step, value });
+        }
+        self.measured.push(Measured { step, log: value.ln() });
+        Ok(())
+    }
+
+    /// Never ask for this step again: it cannot be built or run.
+    pub fn skip(&mut self, step: usize) {
+        self.skipped.insert(step);
+    }
+
+    /// Measurements so far.
+    #[must_use]
+    pub fn measurements(&self) -> usize {
+        self.measured.len()
+    }
+
+    /// The probabilities after all measurements so far.
+    #[must_use]
+    pub fn posterior(&self) -> Posterior {
+        let sums = Sums::of(&self.measured, self.steps, self.settings.drift);
+        let prior = self.settings.no_change_prior;
+        let each = ((1.0 - prior) / (self.steps - 1) as f64).ln();
+        let no_change = prior.ln() + sums.log_likelihood(None);
+        let changed = (1..self.steps).map(|step| each + sums.log_likelihood(Some(step)));
+        let logs: Vec<f64> = std::iter::once(no_change).chain(changed).collect();
+        let largest = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let mut weights: Vec<f64> = logs.iter().map(|log| (log - largest).exp()).collect();
+        let sum: f64 = weights.iter().sum();
+        weights.iter_mut().for_each(|weight| *weight /= sum);
+        let no_change = std::mem::replace(&mut weights[0], 0.0);
+        Posterior { first_changed: weights, no_change }
+    }
+
+    /// What can be said at the confidence that was asked for.
+    #[must_use]
+    pub fn conclusion(&self) -> Conclusion {
+        self.conclude(&self.posterior())
+    }
+
+    fn conclude(&self, posterior: &Posterior) -> Conclusion {
+        if posterior.no_change >= self.settings.confidence {
+            return Conclusion::NoChange;
+        }
+        // Skipped steps cannot be told from the next one that is not.
+        let mut first = 1;
+        let mut together = 0.0;
+        for step in 1..self.steps {
+            together += posterior.first_changed[step];
+            if self.skipped.contains(&step) && step + 1 < self.steps {
+                continue;
+            }
+            if together >= self.settings.confidence {
+                return Conclusion::Changed(first..=step);
+            }
+            (first, together) = (step + 1, 0.0);
+        }
+        Conclusion::Undecided
+    }
+
+    /// The end that was measured less often; at a tie the same again, so that over time they come
+    /// as first, last, last, first.
+    fn end(&self, first: usize, last: usize) -> usize {
+        match self.count(first).cmp(&self.count(last)) {
+            Ordering::Less => first,
+            Ordering::Greater => last,
+            Ordering::Equal => {
+                let mut ends = self.measured.iter().rev().map(|measured| measured.step);
+                ends.find(|step| *step == first || *step == last).unwrap_or(first)
+            }
+        }
+    }
+
+    fn count(&self, step: usize) -> usize {
+        self.measured.iter().filter(|measured| measured.step == step).count()
+    }
+}
+
+/// The usable step that is changed, if any is, with a probability nearest to one half.
+fn median(posterior: &Posterior, usable: &[usize]) -> usize {
+    let change = 1.0 - posterior.no_change;
+    let mut cumulative = 0.0;
+    let mut distance = Vec::with_capacity(posterior.first_changed.len());
+    for probability in &posterior.first_changed {
+        cumulative += probability / change;
+        distance.push((cumulative - 0.5).abs());
+    }
+    let nearest = usable.iter().min_by(|a, b| distance[**a].total_cmp(&distance[**b]));
+    nearest.copied().unwrap_or(0)
+}
+
+/// Sums of products of the logarithms and of all step functions, after regression on the mean and,
+/// with drift, on the index of the measurement.
+struct Sums {
+    free: f64,
+    syy: f64,
+    /// For each step c, Sxx and Sxy of the function "step ≥ c".
+    by_step: Vec<(f64, f64)>,
+}
+
+impl Sums {
+    fn of(measured: &[Measured], steps: usize, drift: bool) -> Sums {
+        let n = measured.len() as f64;
+        let mean_index = (n - 1.0) / 2.0;
+        let mean_log = measured.iter().map(|each| each.log).sum::<f64>() / n.max(1.0);
+        let (mut syy, mut sty, mut stt) = (0.0, 0.0, 0.0);
+        // Per step: measurements, their deviations and their times.
+        let mut at = vec![(0.0, 0.0, 0.0); steps];
+        for (index, each) in measured.iter().enumerate() {
+            let (log, time) = (each.log - mean_log, index as f64 - mean_index);
+            syy += log * log;
+            sty += time * log;
+            stt += time * time;
+            let sums = &mut at[each.step];
+            *sums = (sums.0 + 1.0, sums.1 + log, sums.2 + time);
+        }
+        let drift = drift && stt > 0.0;
+        let slope = if drift { sty / stt } else { 0.0 };
+        let (mut count, mut logs, mut times) = (0.0, 0.0, 0.0);
+        let mut by_step: Vec<(f64, f64)> = at
+            .iter()
+            .rev()
+            .map(|sums| {
+                (count, logs, times) = (count + sums.0, logs + sums.1, times + sums.2);
+                let along = if drift { times * times / stt } else { 0.0 };
+                let sxx = count - count * count / n.max(1.0) - along;
+                (sxx.max(0.0), logs - slope * times)
+            })
+            .collect();
+        by_step.reverse();
+        let free = (n - if drift { 2.0 } else { 1.0 }).max(0.0);
+        Sums { free, syy: (syy - slope * sty).max(0.0), by_step }
+    }
+
+    /// Up to a constant, of a first changed step or of none.
+    fn log_likelihood(&self, changed: Option<usize>) -> f64 {
+        let (sxx, sxy) = changed.map_or((0.0, 0.0), |step| self.by_step[step]);
+        let precision = SHIFT_SCALE.powi(-2);
+        let residual = (self.syy - sxy * sxy / (sxx + precision)).max(0.0);
+        let floor = self.free * RESOLUTION * RESOLUTION;
+        let spread = if self.free > 0.0 { (residual + floor).ln() } else { 0.0 };
+        -0.5 * (1.0 + sxx / precision).ln() - self.free / 2.0 * spread
+    }
+}

@@ -1,0 +1,67 @@
+//! Bisection with certain verdicts.
+
+use proptest::prelude::*;
+use stats::{ExactBisect, Outcome};
+
+/// Searches to the end; returns the suspects and how many steps were judged.
+fn search(steps: usize, first_bad: usize, skipped: &[usize]) -> (Vec<usize>, usize) {
+    let mut bisect = ExactBisect::new(steps).unwrap();
+    let mut judged = 0;
+    while let Some(step) = bisect.next() {
+        let outcome = match step {
+            _ if skipped.contains(&step) => Outcome::Skip,
+            _ if step < first_bad => Outcome::Good,
+            _ => Outcome::Bad,
+        };
+        bisect.tell(step, outcome).unwrap();
+        judged += 1;
+    }
+    (bisect.suspects().collect(), judged)
+}
+
+#[test]
+fn every_first_bad_step_is_found_with_log2_verdicts() {
+    for steps in 2..140_usize {
+        let most = (steps - 1).next_power_of_two().trailing_zeros() as usize;
+        for first_bad in 1..steps {
+            let (suspects, judged) = search(steps, first_bad, &[]);
+            assert_eq!(suspects, [first_bad]);
+            assert!(judged <= most, "{judged} of {steps}");
+        }
+    }
+}
+
+#[test]
+fn a_change_among_skipped_steps_is_a_range() {
+    let (suspects, _) = search(16, 8, &[6, 7, 8]);
+    assert_eq!(suspects, [6, 7, 8, 9]);
+    let (suspects, judged) = search(16, 3, &[7, 8]);
+    assert_eq!(suspects, [3]);
+    assert!(judged <= 6, "{judged}");
+}
+
+#[test]
+fn a_verdict_against_the_order_is_refused() {
+    let mut bisect = ExactBisect::new(8).unwrap();
+    bisect.tell(3, Outcome::Bad).unwrap();
+    let error = bisect.tell(5, Outcome::Good).unwrap_err();
+    assert_eq!((error.first, error.last), (1, 3));
+    assert!(error.to_string().starts_with("step 5 is Good, but the change lies in steps 1 to 3"));
+    assert!(bisect.tell(0, Outcome::Bad).is_err());
+    assert!(ExactBisect::new(1).is_none());
+}
+
+proptest! {
+    #[test]
+    fn the_first_bad_step_is_always_among_the_suspects(
+        steps in 2..60_usize,
+        place in 0.0..1.0_f64,
+        skipped in proptest::collection::vec(1..58_usize, 0..30),
+    ) {
+        let first_bad = 1 + (place * (steps - 1) as f64) as usize;
+        let (suspects, _) = search(steps, first_bad, &skipped);
+        prop_assert!(suspects.contains(&first_bad));
+        // All but the last were skipped.
+        prop_assert!(suspects[..suspects.len() - 1].iter().all(|step| skipped.contains(step)));
+    }
+}

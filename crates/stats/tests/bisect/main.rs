@@ -1,0 +1,4 @@
+//! Both bisections: their rules, and how often the noisy one is right.
+
+mod exact;
+mod noisy;
