@@ -4,6 +4,7 @@
 //! gives the same bytes.
 
 mod analysis;
+mod attribution_text;
 pub mod columns;
 pub mod matrix;
 mod matrix_resp1;
@@ -11,6 +12,7 @@ mod matrix_text;
 mod reading;
 pub mod resp1;
 
-pub use analysis::analyse;
+pub use self::analysis::analyse;
+pub use attribution_text::{attribution_text, ledger_text};
 pub use matrix_resp1::{resp1_table, verbose_lines};
 pub use matrix_text::matrix_text;

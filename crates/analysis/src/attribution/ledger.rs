@@ -5,7 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
+use super::{FAULT_COST_FACT, USERS_FACT};
 use crate::Dataset;
+
+/// What is told of an experiment and is no condition: how often and what was measured.
+const NO_CONDITIONS: [&str; 2] = ["measured", "trials"];
 
 /// Conditions of several experiments side by side.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -75,6 +79,7 @@ fn distances(count: usize, differing: &[Condition]) -> Vec<Distance> {
                 (Some(first), Some(second)) => first != second,
                 _ => false,
             })
+            .filter(|condition| !NO_CONDITIONS.contains(&condition.name.as_str()))
             .map(|condition| condition.name.clone())
             .collect(),
     };
@@ -87,7 +92,10 @@ fn conditions(dataset: &Dataset) -> BTreeMap<String, String> {
     let mut parts: Vec<&str> = Vec::new();
     for trial in &dataset.trials {
         for (name, value) in trial.environment.iter().chain(&trial.meaning) {
-            facts.entry(name).or_default().insert(value);
+            // Prices of counters are no conditions either, and help nobody here.
+            if ![FAULT_COST_FACT, USERS_FACT].contains(&name.as_str()) {
+                facts.entry(name).or_default().insert(value);
+            }
         }
         for part in trial.values.iter().filter_map(|values| values.part.as_deref()) {
             if !parts.contains(&part) {
