@@ -4,6 +4,9 @@
 //! clock; the same input gives the same bytes.
 
 pub mod attribution;
+pub mod comparison;
 mod dataset;
+mod runs;
 
 pub use dataset::{Dataset, Factor, Response, Trial, Values};
+pub use runs::from_runs;

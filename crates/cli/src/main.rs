@@ -6,6 +6,7 @@
 
 mod args;
 mod cache;
+mod compare;
 mod guests;
 mod import;
 mod progress;
@@ -59,6 +60,7 @@ fn main() -> ExitCode {
     let outcome = match Cli::parse_from(arguments).command {
         Command::Run(args) => run::run(&args),
         Command::Show(args) => show::show(&args),
+        Command::Compare(args) => compare::compare(&args),
         Command::Vm(args) => vm::vm(&args),
         Command::Cache(args) => cache::cache(&args),
         Command::Import(args) => import::import(&args),

@@ -6,6 +6,7 @@
 mod analysis;
 mod attribution_text;
 pub mod columns;
+mod comparison_text;
 pub mod matrix;
 mod matrix_resp1;
 mod matrix_text;
@@ -14,5 +15,6 @@ pub mod resp1;
 
 pub use self::analysis::analyse;
 pub use attribution_text::{attribution_text, ledger_text};
+pub use comparison_text::comparison_text;
 pub use matrix_resp1::{resp1_table, verbose_lines};
 pub use matrix_text::matrix_text;

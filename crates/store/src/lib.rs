@@ -5,6 +5,9 @@
 //! never panic, whatever the input.
 
 pub mod import;
+pub mod observations;
 pub mod reference;
 pub mod resp1;
 pub mod results;
+
+pub use observations::observations;
