@@ -3,6 +3,7 @@
 //! **Invariant:** strings out. Nothing here opens a file, prints, or knows a clock; the same input
 //! gives the same bytes.
 
+mod attribution_text;
 pub mod columns;
 mod comparison_text;
 mod dataset_text;
@@ -14,6 +15,7 @@ mod reading;
 pub mod resp1;
 mod responsiveness;
 
+pub use attribution_text::{attribution_text, ledger_text};
 pub use comparison_text::comparison_text;
 pub use dataset_text::dataset_text;
 pub use experiment_text::{cells_text, plan_text};
