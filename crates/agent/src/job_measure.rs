@@ -120,7 +120,8 @@ impl<'m, 'a, 's, W: Write> Working<'m, 'a, 's, W> {
             let board = &self.users.board;
             let number = board.get(user, COMMAND) as usize;
             let (started_ns, pass) = (board.get(user, STARTED_NS), board.get(user, PASS));
-            let Some(command) = number.checked_sub(1).and_then(|index| self.script.commands.get(index))
+            let Some(command) =
+                number.checked_sub(1).and_then(|index| self.script.commands.get(index))
             else {
                 continue;
             };

@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 use agent::Waiter;
 use anyhow::{Context, anyhow};
 use experiment::{
-    Carried, ExperimentError, LabOptions, Laboratory, Plan, PlanError, aliases, carry_out, manifest,
-    outlook, parse_plan,
+    Carried, ExperimentError, LabOptions, Laboratory, Plan, PlanError, aliases, carry_out,
+    manifest, outlook, parse_plan,
 };
-use model::units::format_duration;
 use model::Manifest;
+use model::units::format_duration;
 use vm::VmError;
 
 use crate::experiment_args::ExperimentArgs;
@@ -38,7 +38,9 @@ pub(crate) fn experiment(args: &ExperimentArgs) -> Result<(), Failure> {
     }
     let manifest = with_former(manifest(&plan, lab.cells(), &text), known.as_ref());
     if known.as_ref() != Some(&manifest) {
-        store::manifest::write(&manifest, &folder).context("write the manifest").map_err(Failure::NotMeasured)?;
+        store::manifest::write(&manifest, &folder)
+            .context("write the manifest")
+            .map_err(Failure::NotMeasured)?;
     }
     let jobs = guests::jobs_of(&args.guests, lab.largest_machine_bytes().unwrap_or(0));
     let carried = carry_out(&mut lab, jobs, &folder, &waiter, &mut |event| progress.on(event));

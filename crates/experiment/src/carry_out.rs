@@ -6,7 +6,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use agent::Waiter;
-use model::{MANIFEST_SCHEMA, Manifest, ManifestFactor, ManifestRun, EndStatus, Line, Measure, Script, Spec, SubjectSpec, Tools};
+use model::{
+    EndStatus, Line, MANIFEST_SCHEMA, Manifest, ManifestFactor, ManifestRun, Measure, Script, Spec,
+    SubjectSpec, Tools,
+};
 use store::results::{ResultsError, SUFFIX, read_run};
 
 use crate::event::Event;

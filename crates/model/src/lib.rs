@@ -19,8 +19,8 @@ pub use line::{
     Censored, CounterRecord, Delivered, End, EndStatus, Environment, Header, HistogramRecord, Line,
     LineError, PassRecord, Phase, PhaseRecord, SampleRecord, Warning, WorkRecord,
 };
-pub use manifest::{MANIFEST_SCHEMA, Manifest, ManifestFactor, ManifestRun};
 pub use machine::{Accel, DiskSpec, MachineSpec, VmSpec};
+pub use manifest::{MANIFEST_SCHEMA, Manifest, ManifestFactor, ManifestRun};
 pub use run::{Run, RunEncoder, RunError};
 pub use script::{Command, Script, Tools};
 pub use spec::{

@@ -24,9 +24,12 @@ pub fn plan_text(manifest: &Manifest) -> String {
     }
     text += &format!("\n{} runs, in this order:\n", manifest.runs.len());
     let mut rows = vec![vec!["block".to_owned(), "seed".to_owned(), "run".to_owned()]];
-    rows.extend(manifest.runs.iter().map(|run| {
-        vec![(run.block + 1).to_string(), run.seed.to_string(), run.run_id.clone()]
-    }));
+    rows.extend(
+        manifest
+            .runs
+            .iter()
+            .map(|run| vec![(run.block + 1).to_string(), run.seed.to_string(), run.run_id.clone()]),
+    );
     text + &aligned(&rows)
 }
 
@@ -77,9 +80,9 @@ fn row(dataset: &Dataset, response: &str, cell: &[usize]) -> Option<Vec<String>>
         .map(|(factor, level)| (factor.name.as_str(), factor.levels[*level].as_str()))
         .collect();
     let of_cell = dataset.trials.iter().filter(|trial| {
-        levels.iter().all(|(factor, level)| {
-            trial.levels.get(*factor).is_some_and(|found| found == level)
-        })
+        levels
+            .iter()
+            .all(|(factor, level)| trial.levels.get(*factor).is_some_and(|found| found == level))
     });
     // A run with many samples counts with their median.
     let values: Vec<f64> =
