@@ -2,6 +2,7 @@
 
 use crate::null_distribution::NullDistribution;
 use crate::pairwise::PairwiseRatios;
+use crate::rank_inversion::RankInversion;
 use crate::{minimum_two_sided_p, sorted_finite};
 
 /// How many times larger one sample is than another, with its interval.
@@ -52,34 +53,20 @@ pub fn hodges_lehmann_ratio(
     if !(confidence > 0.0 && confidence < 1.0) {
         return None;
     }
-    let baseline = sorted_positive(baseline)?;
-    let treated = sorted_positive(treated)?;
-    let ratios = PairwiseRatios::new(&baseline, &treated);
-    let pairs = ratios.len();
+    pairwise_inversion(baseline, treated)?.interval(confidence)
+}
+
+/// Mann and Whitney's test of every ratio of `treated` to `baseline`.
+pub(crate) fn pairwise_inversion(baseline: &[f64], treated: &[f64]) -> Option<RankInversion> {
     let null = NullDistribution::new(baseline.len(), treated.len());
-    let rank = null.values_within((1.0 - confidence) / 2.0, pairs);
-    let (rank, confidence_attained) = if rank <= 1 {
-        (1, 1.0 - minimum_two_sided_p(baseline.len(), treated.len()))
-    } else {
-        (rank, 1.0 - 2.0 * null.at_most(rank - 1))
-    };
-    let below_middle = ratios.smallest(pairs.div_ceil(2))?;
-    let above_middle = ratios.smallest(pairs / 2 + 1)?;
-    Some(RatioInterval {
-        ratio: geometric_mean(below_middle, above_middle),
-        low: ratios.smallest(rank)?,
-        high: ratios.smallest(pairs + 1 - rank)?,
-        confidence_attained,
-    })
+    let smallest_p = minimum_two_sided_p(baseline.len(), treated.len());
+    let ratios = PairwiseRatios::new(sorted_positive(baseline)?, sorted_positive(treated)?);
+    Some(RankInversion::new(ratios, null, smallest_p))
 }
 
-fn sorted_positive(values: &[f64]) -> Option<Vec<f64>> {
+/// A copy sorted from low to high, or `None` when it is empty or a value is not positive and finite.
+pub(crate) fn sorted_positive(values: &[f64]) -> Option<Vec<f64>> {
     sorted_finite(values).filter(|sorted| sorted.first().is_some_and(|lowest| *lowest > 0.0))
-}
-
-/// Geometric mean of two positive numbers in ascending order, never outside them.
-fn geometric_mean(low: f64, high: f64) -> f64 {
-    (low.sqrt() * high.sqrt()).clamp(low, high)
 }
 
 #[cfg(test)]

@@ -10,16 +10,27 @@
 mod binomial;
 mod bisect;
 mod box_cox;
+mod comparison;
 mod describe;
 mod design;
 mod factorial;
+mod fisher;
+mod geometric;
 mod hodges_lehmann;
 mod least_squares;
+mod log_ratio;
 mod mann_whitney;
+mod multiple;
 mod null_distribution;
 mod pairwise;
+mod permutation;
+mod power;
+mod rank_inversion;
 mod ranks;
+mod signed_rank;
+mod student;
 mod tail_probability;
+mod walsh;
 
 pub use binomial::{ProportionInterval, clopper_pearson};
 pub use bisect::{
@@ -27,6 +38,9 @@ pub use bisect::{
     RefusedMeasurement,
 };
 pub use box_cox::{BoxCox, ScaleChoice, box_cox, box_cox_interaction_f, choose_scale};
+pub use comparison::{
+    Arms, CellError, CellResult, Method, NotDecided, Pairing, Settings, Verdict, compare,
+};
 pub use describe::{mean, median, one_sd_mean, quantile, standard_deviation};
 pub use design::{
     DesignError, FractionalFactorial, Resolution, abba, full_factorial, randomised_blocks,
@@ -36,8 +50,17 @@ pub use factorial::{
     CellMean, Estimate, Factor, Factorial, FactorialError, Fit, InteractionContrast, MainEffect,
     Observation, Scale, SimpleEffect, TermTest, fit, fit_to_order,
 };
+pub use fisher::fisher_exact_p;
+pub use geometric::{GeometricMean, LeftOut, geometric_mean};
 pub use hodges_lehmann::{RatioInterval, hodges_lehmann_ratio};
+pub use log_ratio::{LogRatio, paired_log_ratio, welch_log_ratio};
 pub use mann_whitney::{mann_whitney_exact_p, minimum_two_sided_p};
+pub use multiple::{benjamini_hochberg, holm};
+pub use permutation::{permutation_p, sign_flip_p};
+pub use power::{
+    Goal, SampleSizes, minimum_detectable_ratio, more_values_for_equivalence, more_values_to_detect,
+};
+pub use signed_rank::{minimum_signed_rank_p, paired_hodges_lehmann_ratio, signed_rank_p};
 
 /// A copy sorted from low to high, or `None` when it is empty or a value is not finite.
 fn sorted_finite(values: &[f64]) -> Option<Vec<f64>> {

@@ -1,20 +1,26 @@
-//! How often each value of Mann and Whitney's U occurs when two samples come from one population.
+//! How often each value of a rank statistic occurs when there is no difference: Mann and Whitney's U
+//! of two samples, Wilcoxon's signed rank sum of pairs.
 
 /// Most pairs (n × m) for which the distribution is counted exactly: a few trials against the
 /// thousands of a histogram, where the normal approximation is poor, are still counted.
 pub(crate) const EXACT_PAIRS_LIMIT: usize = 100_000;
 
-/// The distribution of U for samples of n and m values without ties.
+/// Most pairs for which the signed rank sum is counted exactly: 2^126 choices of signs fit in the
+/// integers that are used.
+pub(crate) const EXACT_SIGNS_LIMIT: usize = 126;
+
+/// The distribution of U for samples of n and m values, or of the signed rank sum, without ties.
 pub(crate) enum NullDistribution {
-    /// Cumulative probabilities of U = 0, 1, … n × m.
+    /// Cumulative probabilities of the values 0, 1, ….
     Exact(Vec<f64>),
-    /// Normal with mean n m / 2 and variance n m (n + m + 1) / 12, with continuity correction.
+    /// Normal with continuity correction.
     Normal { mean: f64, standard_deviation: f64 },
 }
 
 impl NullDistribution {
-    /// Exact while n × m is at most [`EXACT_PAIRS_LIMIT`] and the number of arrangements,
-    /// (n + m) over n, fits in 127 bits; normal beyond.
+    /// Of U. Exact while n × m is at most [`EXACT_PAIRS_LIMIT`] and the number of arrangements,
+    /// (n + m) over n, fits in 127 bits; beyond, normal with mean n m / 2 and variance
+    /// n m (n + m + 1) / 12.
     pub(crate) fn new(n: usize, m: usize) -> Self {
         let pairs = n as f64 * m as f64;
         let countable =
@@ -26,7 +32,19 @@ impl NullDistribution {
         Self::Normal { mean: pairs / 2.0, standard_deviation: variance.sqrt() }
     }
 
-    /// Probability that U is at most `u`.
+    /// Of the sum of the ranks of the positive ones among n differences. Exact while n is at most
+    /// [`EXACT_SIGNS_LIMIT`]; beyond, normal with mean n (n + 1) / 4 and variance
+    /// n (n + 1) (2 n + 1) / 24.
+    pub(crate) fn signed_rank(n: usize) -> Self {
+        if n <= EXACT_SIGNS_LIMIT {
+            return Self::Exact(cumulative(&sign_counts(n)));
+        }
+        let n = n as f64;
+        let variance = n * (n + 1.0) * (2.0 * n + 1.0) / 24.0;
+        Self::Normal { mean: n * (n + 1.0) / 4.0, standard_deviation: variance.sqrt() }
+    }
+
+    /// Probability that the statistic is at most `u`.
     pub(crate) fn at_most(&self, u: u64) -> f64 {
         match self {
             Self::Exact(cumulative) => cumulative.get(u as usize).copied().unwrap_or(1.0),
@@ -36,7 +54,7 @@ impl NullDistribution {
         }
     }
 
-    /// How many values of U, counted from 0, have together at most `probability` (at most ½).
+    /// How many values, counted from 0, have together at most `probability` (at most ½).
     ///
     /// An excess of rounding size is forgiven, so that a level which is attained exactly counts.
     pub(crate) fn values_within(&self, probability: f64, pairs: u64) -> u64 {
@@ -93,6 +111,19 @@ fn counts(n: usize, m: usize) -> Vec<u128> {
     counts
 }
 
+/// Number of choices among the ranks 1 … n with the sums 0, 1, …: the coefficients of
+/// ∏ (1 + q^i), i = 1 … n (Wilcoxon 1945).
+fn sign_counts(n: usize) -> Vec<u128> {
+    let mut counts = vec![0_u128; n * (n + 1) / 2 + 1];
+    counts[0] = 1;
+    for rank in 1..=n {
+        for sum in (rank..counts.len()).rev() {
+            counts[sum] += counts[sum - rank];
+        }
+    }
+    counts
+}
+
 fn cumulative(counts: &[u128]) -> Vec<f64> {
     let total: u128 = counts.iter().sum();
     let mut so_far = 0_u128;
@@ -114,6 +145,22 @@ mod tests {
         assert_eq!(counts(3, 4), counts(4, 3));
         assert_eq!(counts(3, 4).iter().sum::<u128>(), 35);
         assert_eq!(counts(0, 4), [1]);
+    }
+
+    #[test]
+    fn signs_are_counted_as_by_hand_and_do_not_overflow() {
+        assert_eq!(sign_counts(4), [1, 1, 1, 2, 2, 2, 2, 2, 1, 1, 1]);
+        let counts = sign_counts(EXACT_SIGNS_LIMIT);
+        assert!(counts.iter().eq(counts.iter().rev()));
+        assert_eq!(counts.iter().sum::<u128>(), 1 << EXACT_SIGNS_LIMIT);
+        let (n, exact) = (100.0_f64, NullDistribution::signed_rank(100));
+        let normal = NullDistribution::Normal {
+            mean: n * (n + 1.0) / 4.0,
+            standard_deviation: (n * (n + 1.0) * (2.0 * n + 1.0) / 24.0).sqrt(),
+        };
+        for sum in [1700, 1955, 2200, 2525] {
+            assert!((exact.at_most(sum) - normal.at_most(sum)).abs() < 1e-3);
+        }
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! **Invariant:** readers refuse with the number of the line and the reason; they never guess and
 //! never panic, whatever the input.
 
+pub mod import;
 pub mod manifest;
 pub mod reference;
 pub mod resp1;

@@ -28,7 +28,9 @@ pub enum ManifestError {
         source: serde_json::Error,
     },
     /// A newer format.
-    #[error("{path}: schema {found} is newer than this build knows ({MANIFEST_SCHEMA}): update thrashlab")]
+    #[error(
+        "{path}: schema {found} is newer than this build knows ({MANIFEST_SCHEMA}): update thrashlab"
+    )]
     Newer {
         /// The file.
         path: PathBuf,
@@ -42,35 +44,35 @@ pub enum ManifestError {
 /// # Errors
 /// When there is one that cannot be read, with the place.
 pub fn read(folder: &Path) -> Result<Option<Manifest>, ManifestError> {
-        let path = folder.join(FILE);
-        let text = match fs::read(&path) {
-            Ok(text) => text,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(source) => return Err(ManifestError::Io { path, source }),
-        };
-        let manifest: Manifest = serde_json::from_slice(&text)
-            .map_err(|source| ManifestError::Json { path: path.clone(), source })?;
-        match manifest.schema {
-            found if found > MANIFEST_SCHEMA => Err(ManifestError::Newer { path, found }),
-            _ => Ok(Some(manifest)),
-        }
+    let path = folder.join(FILE);
+    let text = match fs::read(&path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(source) => return Err(ManifestError::Io { path, source }),
+    };
+    let manifest: Manifest = serde_json::from_slice(&text)
+        .map_err(|source| ManifestError::Json { path: path.clone(), source })?;
+    match manifest.schema {
+        found if found > MANIFEST_SCHEMA => Err(ManifestError::Newer { path, found }),
+        _ => Ok(Some(manifest)),
     }
+}
 
 /// Writes a manifest into its folder, whole or not at all.
 ///
 /// # Errors
 /// When the folder cannot be made or written.
 pub fn write(manifest: &Manifest, folder: &Path) -> Result<(), ManifestError> {
-        let path = folder.join(FILE);
-        let write = || -> io::Result<()> {
-            fs::create_dir_all(folder)?;
-            let draft = folder.join(format!("{FILE}.new"));
-            let mut file = fs::File::create(&draft)?;
-            serde_json::to_writer_pretty(&mut file, manifest)?;
-            file.write_all(b"\n")?;
-            fs::rename(&draft, &path)
-        };
-        write().map_err(|source| ManifestError::Io { path: path.clone(), source })
+    let path = folder.join(FILE);
+    let write = || -> io::Result<()> {
+        fs::create_dir_all(folder)?;
+        let draft = folder.join(format!("{FILE}.new"));
+        let mut file = fs::File::create(&draft)?;
+        serde_json::to_writer_pretty(&mut file, manifest)?;
+        file.write_all(b"\n")?;
+        fs::rename(&draft, &path)
+    };
+    write().map_err(|source| ManifestError::Io { path: path.clone(), source })
 }
 
 #[cfg(test)]

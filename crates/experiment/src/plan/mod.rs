@@ -177,3 +177,6 @@ impl Plan {
 
 /// The factor of an experiment of something against itself.
 pub const AA_FACTOR: &str = "arm";
+
+#[cfg(test)]
+mod tests;

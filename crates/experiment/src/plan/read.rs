@@ -5,6 +5,8 @@ use toml::Value;
 
 use super::{DEFAULT_BLOCKS, Design, Plan, PlanFactor, PlanLevel, Setting};
 
+/// What stands for the name of a level in what all levels of a factor set.
+const LEVEL: &str = "{level}";
 /// Most runs of a plan.
 const MOST_RUNS: usize = 100_000;
 
@@ -58,9 +60,19 @@ struct PlanFile {
 #[serde(deny_unknown_fields)]
 struct FactorFile {
     name: String,
+    /// What a bare value is the value of.
     #[serde(default)]
     parameter: Option<String>,
+    /// What every level sets and is built by; `{level}` stands for its name.
+    #[serde(default)]
+    set: toml::Table,
+    #[serde(default)]
+    build: Option<String>,
+    #[serde(default)]
     levels: Vec<Value>,
+    /// Levels that are numbers, such as `1..20`.
+    #[serde(default)]
+    range: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -121,30 +133,61 @@ fn seeds(blocks: Option<u32>, seeds: Option<Vec<u64>>) -> Result<Vec<u64>, PlanE
 }
 
 fn factor(file: FactorFile) -> Result<PlanFactor, PlanError> {
-    let name = file.name;
-    let mut levels = Vec::new();
-    for (index, value) in file.levels.into_iter().enumerate() {
-        let made = level(value, file.parameter.as_deref());
-        levels.push(made.map_err(|why| {
-            PlanError::Wrong(format!("factor {name}, level {}: {why}", index + 1))
-        })?);
+    let name = &file.name;
+    let of_factor = |why: String| PlanError::Wrong(format!("factor {name}: {why}"));
+    let shared = settings(&file.set).map_err(of_factor)?;
+    let mut values = file.levels.clone();
+    if let Some(range) = &file.range {
+        values.extend(numbers(range).map_err(of_factor)?);
     }
-    Ok(PlanFactor { name, levels })
+    let mut levels = Vec::new();
+    for (index, value) in values.iter().enumerate() {
+        let place = |why| PlanError::Wrong(format!("factor {name}, level {}: {why}", index + 1));
+        let mut made = level(value, &file).map_err(place)?;
+        let filled = |text: &str| text.replace(LEVEL, &made.name);
+        let of_all = shared.iter().map(|setting| Setting {
+            parameter: setting.parameter.clone(),
+            value: filled(&setting.value),
+        });
+        let of_all: Vec<Setting> = of_all.collect();
+        made.build = made.build.or_else(|| file.build.as_deref().map(filled));
+        made.settings.splice(0..0, of_all);
+        levels.push(made);
+    }
+    Ok(PlanFactor { name: file.name, levels })
 }
 
-/// A level: a bare value of the factor's parameter, or a table with a name and settings.
-fn level(value: Value, parameter: Option<&str>) -> Result<PlanLevel, String> {
+/// The whole numbers of a range such as `1..20`; both ends belong to it.
+fn numbers(range: &str) -> Result<Vec<Value>, String> {
+    let ends = range.split_once("..").and_then(|(first, last)| {
+        Some((first.trim().parse::<i64>().ok()?, last.trim().parse::<i64>().ok()?))
+    });
+    match ends {
+        Some((first, last)) if last >= first && last.abs_diff(first) < MOST_RUNS as u64 => {
+            Ok((first..=last).map(Value::Integer).collect())
+        }
+        _ => Err(format!("range {range:?} is not FIRST..LAST, as 1..20")),
+    }
+}
+
+/// A level: a bare value, or a table with a name and settings.
+fn level(value: &Value, factor: &FactorFile) -> Result<PlanLevel, String> {
     let own = |value: &Value| -> Result<Setting, String> {
-        let parameter = parameter.ok_or(
-            "a bare value needs the factor's `parameter`; or write { name = …, set = { … } }",
+        let parameter = factor.parameter.clone().ok_or(
+            "a bare value needs the factor's `parameter`, or a `set` with {level} in it; or \
+             write { name = …, set = { … } }",
         )?;
-        Ok(Setting { parameter: parameter.to_owned(), value: scalar(value)? })
+        Ok(Setting { parameter, value: scalar(value)? })
     };
     let Value::Table(table) = value else {
-        let setting = own(&value)?;
-        return Ok(PlanLevel { name: setting.value.clone(), settings: vec![setting], build: None });
+        let settings = match factor.parameter {
+            None if !factor.set.is_empty() => Vec::new(),
+            _ => vec![own(value)?],
+        };
+        return Ok(PlanLevel { name: scalar(value)?, settings, build: None });
     };
-    let file: LevelFile = table.try_into().map_err(|error: toml::de::Error| error.to_string())?;
+    let file: LevelFile =
+        table.clone().try_into().map_err(|error: toml::de::Error| error.to_string())?;
     let mut all = settings(&file.set)?;
     if let Some(value) = &file.value {
         all.insert(0, own(value)?);

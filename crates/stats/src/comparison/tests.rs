@@ -1,0 +1,135 @@
+//! The rules, one by one, on numbers small enough to check by hand.
+
+use super::*;
+
+const OLDER_S: [f64; 4] = [128.0, 137.0, 131.0, 137.0];
+const NEWER_S: [f64; 3] = [212.0, 191.0, 194.0];
+
+fn unpaired(first: &[f64], second: &[f64]) -> Arms {
+    Arms { first: first.to_vec(), second: second.to_vec(), pairing: Pairing::Unpaired }
+}
+
+fn paired(first: &[f64], second: &[f64]) -> Arms {
+    Arms { pairing: Pairing::Paired, ..unpaired(first, second) }
+}
+
+fn alone(arms: Arms) -> CellResult {
+    compare(&[arms], &Settings::default()).remove(0).unwrap()
+}
+
+fn assert_near(actual: f64, expected: f64, tolerance: f64) {
+    assert!((actual - expected).abs() <= tolerance, "{actual} is not {expected}");
+}
+
+#[test]
+fn hunts_first_experiment_is_a_regression_that_ranks_could_not_see() {
+    let found = alone(unpaired(&OLDER_S, &NEWER_S));
+    assert_eq!((found.verdict, found.method), (Verdict::Regression, Method::WelchLog));
+    assert_near(found.ratio, 1.4925, 5e-5);
+    assert_near(found.low, 1.3306, 5e-5);
+    assert_near(found.high, 1.6741, 5e-5);
+    assert_near(found.p, 0.00145, 5e-6);
+    assert_near(found.log_ratio.unwrap().degrees_of_freedom, 3.08, 5e-3);
+    assert_near(found.smallest_p, 2.0 / 35.0, 1e-15);
+    assert!(!found.rank_can_fire);
+    assert_eq!(found.rank_needs, 4);
+    assert_eq!(found.permutation_p, Some(1.0 / 35.0));
+    assert_eq!((found.adjusted_low, found.adjusted_high), (found.low, found.high));
+    assert_eq!((found.why, found.more_blocks), (None, None));
+}
+
+#[test]
+fn ranks_decide_as_soon_as_they_can() {
+    let arms = unpaired(&OLDER_S, &[212.0, 191.0, 194.0, 200.0]);
+    assert_eq!(alone(arms.clone()).method, Method::HodgesLehmann);
+    // Two comparisons need .025, and four values a side give .0286.
+    let two = compare(&[arms.clone(), arms], &Settings::default());
+    let found = two[0].as_ref().unwrap();
+    assert_eq!((found.method, found.rank_needs), (Method::WelchLog, 5));
+    assert_eq!(found.verdict, Verdict::Regression);
+}
+
+#[test]
+fn pairs_of_one_ratio_are_a_regression_once_there_are_six() {
+    let first = [100.0, 137.0, 12.5, 3.1, 88.0, 41.0];
+    let second = first.map(|value| value * 1.2);
+    let found = alone(paired(&first, &second));
+    assert_eq!((found.verdict, found.method), (Verdict::Regression, Method::SignedRank));
+    assert_near(found.adjusted_low, 1.2, 1e-14);
+    assert_near(found.adjusted_high, 1.2, 1e-14);
+    assert_eq!(found.p, 2.0 / 64.0);
+    assert_near(found.minimum_detectable.unwrap(), 1.0, 1e-9);
+    assert_eq!(alone(paired(&second, &first)).verdict, Verdict::Improvement);
+
+    let found = alone(paired(&first[..5], &second[..5]));
+    assert_eq!(found.verdict, Verdict::CannotTell);
+    assert_eq!((found.why, found.more_blocks), (Some(NotDecided::TooFewValues), Some(1)));
+    assert_near(found.ratio, 1.2, 1e-14);
+    assert_eq!(found.p, 2.0 / 32.0);
+}
+
+#[test]
+fn one_value_everywhere_is_equivalent() {
+    for arms in [unpaired(&[5.0; 2], &[5.0; 3]), paired(&[5.0; 2], &[5.0; 2])] {
+        let found = alone(arms);
+        assert_eq!(found.verdict, Verdict::Equivalent);
+        assert_eq!((found.ratio, found.adjusted_low, found.adjusted_high), (1.0, 1.0, 1.0));
+        assert_eq!((found.p, found.equivalence_p_adjusted), (1.0, 0.0));
+    }
+    let found = alone(unpaired(&[5.0], &[5.0]));
+    assert_eq!((found.verdict, found.why), (Verdict::CannotTell, Some(NotDecided::TooFewValues)));
+    assert_eq!((found.confidence_attained, found.minimum_detectable), (0.0, None));
+}
+
+#[test]
+fn pairs_that_are_identical_but_differ_among_each_other_are_equivalent() {
+    let values = [100.0, 137.0, 12.5, 3.1, 88.0, 41.0];
+    assert_eq!(alone(paired(&values, &values)).verdict, Verdict::Equivalent);
+    // As independent samples they spread by more than the margin.
+    assert_eq!(alone(unpaired(&values, &values)).verdict, Verdict::CannotTell);
+}
+
+#[test]
+fn the_reason_names_what_is_in_the_way() {
+    let base = [100.0, 101.0, 102.0, 103.0, 104.0, 105.0, 106.0];
+    let shifted = |by: f64| base.map(|value| value * by + 0.01);
+    let found = alone(unpaired(&base, &shifted(1.09)));
+    assert_eq!(found.why, Some(NotDecided::MarginInsideInterval));
+    assert!(found.low > 1.0 && found.low < 1.1 && found.high > 1.1 && found.ratio < 1.1);
+
+    let spread = [60.0, 80.0, 100.0, 110.0, 130.0, 170.0, 190.0];
+    let found = alone(unpaired(&base, &spread));
+    assert_eq!(found.why, Some(NotDecided::IntervalIncludesOne));
+    assert!(found.more_blocks.unwrap() > 1 && found.minimum_detectable.unwrap() > 1.2);
+
+    // Six of 49 pairs the other way round: p = .0175 by itself, .0524 among three.
+    let first = [1.0, 1.1, 1.2, 1.3, 1.4, 1.5, 1.6];
+    let second = [1.35, 1.45, 1.55, 1.65, 1.75, 1.85, 1.95];
+    let some = unpaired(&first, &second);
+    assert_eq!(alone(some.clone()).verdict, Verdict::Regression);
+    let wide = unpaired(&base, &spread);
+    let found = compare(&[some, wide.clone(), wide], &Settings::default()).remove(0).unwrap();
+    assert_eq!(found.why, Some(NotDecided::NotAmongSoMany));
+    assert!(found.low > 1.0 && found.adjusted_low <= 1.0, "{found:?}");
+}
+
+#[test]
+fn what_cannot_be_compared_says_why_and_does_not_count() {
+    let good = unpaired(&OLDER_S, &NEWER_S);
+    let cells = [
+        good.clone(),
+        unpaired(&[], &NEWER_S),
+        unpaired(&OLDER_S, &[1.0, 0.0]),
+        paired(&OLDER_S, &NEWER_S),
+        unpaired(&[1e-300], &[1e300]),
+    ];
+    let found = compare(&cells, &Settings::default());
+    assert_eq!(found[0], Ok(alone(good.clone())));
+    assert_eq!(found[1], Err(CellError::Empty));
+    assert_eq!(found[2], Err(CellError::NotPositive(0.0)));
+    assert_eq!(found[3], Err(CellError::UnequalLengths { first: 4, second: 3 }));
+    assert_eq!(found[4], Err(CellError::RatioOutOfRange));
+    let settings = Settings { margin: -0.1, alpha: 0.05 };
+    assert_eq!(compare(&[good], &settings), [Err(CellError::Settings(settings))]);
+    assert!(compare(&[], &settings).is_empty());
+}

@@ -1,0 +1,133 @@
+//! Many tests at once: adjusted p-values.
+//!
+//! An adjusted p-value is compared with the level itself (.05, say), whatever the number of tests.
+
+/// Holm's (1979) step-down adjustment: rejecting what is at most α makes *any* false rejection
+/// among all tests no more likely than α, however the tests depend on each other.
+///
+/// In ascending order, the largest so far of p₍ⱼ₎ (m + 1 - j), at most 1. The result is in the
+/// order of the input; p-values must be 0 to 1.
+#[must_use]
+pub fn holm(p_values: &[f64]) -> Vec<f64> {
+    let mut adjusted = vec![0.0; p_values.len()];
+    let mut largest = 0.0_f64;
+    for (rank, index) in ascending(p_values).into_iter().enumerate() {
+        largest = largest.max(p_values[index] * (p_values.len() - rank) as f64);
+        adjusted[index] = largest.min(1.0);
+    }
+    adjusted
+}
+
+/// Benjamini and Hochberg's (1995) adjustment: of what is at most α, the expected *share* of false
+/// rejections is at most α, for independent (or positively dependent) tests. For tables that are
+/// looked through, not for verdicts.
+///
+/// In descending order, the smallest so far of p₍ⱼ₎ m / j. The result is in the order of the
+/// input; p-values must be 0 to 1.
+#[must_use]
+pub fn benjamini_hochberg(p_values: &[f64]) -> Vec<f64> {
+    let mut adjusted = vec![0.0; p_values.len()];
+    let mut smallest = 1.0_f64;
+    for (rank, index) in ascending(p_values).into_iter().enumerate().rev() {
+        smallest = smallest.min(p_values[index] * p_values.len() as f64 / (rank + 1) as f64);
+        adjusted[index] = smallest;
+    }
+    adjusted
+}
+
+/// What a step-down did to one p-value.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct StepDown {
+    /// The adjusted p-value.
+    pub(crate) p: f64,
+    /// By how much the level was divided: p adjusted ≤ α says the same as p ≤ α / `divisor`.
+    pub(crate) divisor: f64,
+}
+
+/// Holm's step-down over two hypotheses a cell, "no difference" and "not equivalent", of which at
+/// most one is true: Shaffer's (1986) refinement for hypotheses that exclude each other.
+///
+/// At every step the level is divided by the number of cells that have a hypothesis left, instead
+/// of by the number of hypotheses left. This keeps any false claim, of either kind, at or below α.
+/// For consider the first false rejection. All before it were right, so each cell with a true
+/// hypothesis still has it, and the divisor was at least the number t of such cells: the p-value
+/// of a true hypothesis was at most α / t. There are t true hypotheses, one a cell; the chance
+/// that any of them has such a p-value is at most t · α / t.
+///
+/// (Two separate Holm step-downs would not do: each keeps its own kind of error at α, and cells
+/// that are just not equivalent, beside cells without difference, bring their sum near 2 α.)
+pub(crate) struct ExclusiveFamily {
+    /// Every p-value, ascending, with what became of it.
+    steps: Vec<(f64, StepDown)>,
+}
+
+impl ExclusiveFamily {
+    /// A family of cells with two p-values each, 0 to 1.
+    pub(crate) fn new(cells: &[(f64, f64)]) -> Self {
+        let mut p_values: Vec<f64> = cells.iter().flat_map(|(one, other)| [*one, *other]).collect();
+        p_values.sort_by(f64::total_cmp);
+        let mut largest = 0.0_f64;
+        let step = |p: f64| {
+            let open = cells.iter().filter(|(one, other)| one.max(*other) >= p).count() as f64;
+            largest = largest.max(p * open);
+            let divisor = if p > 0.0 { largest / p } else { open };
+            (p, StepDown { p: largest.min(1.0), divisor })
+        };
+        Self { steps: p_values.into_iter().map(step).collect() }
+    }
+
+    /// What became of a p-value of the family.
+    pub(crate) fn adjusted(&self, p: f64) -> StepDown {
+        let after = self.steps.partition_point(|(step, _)| *step <= p);
+        self.steps[after - 1].1
+    }
+}
+
+/// Positions from the smallest value to the largest.
+fn ascending(values: &[f64]) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..values.len()).collect();
+    order.sort_by(|a, b| values[*a].total_cmp(&values[*b]));
+    order
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn near(actual: &[f64], expected: &[f64]) -> bool {
+        actual.len() == expected.len()
+            && actual.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-14)
+    }
+
+    #[test]
+    fn holm_stops_at_the_first_that_is_too_large() {
+        assert!(near(&holm(&[0.01, 0.04, 0.03, 0.005]), &[0.03, 0.06, 0.06, 0.02]));
+        assert!(near(&holm(&[0.9, 0.8]), &[1.0, 1.0]));
+        assert!(holm(&[]).is_empty());
+    }
+
+    #[test]
+    fn benjamini_and_hochberg_are_kinder() {
+        let p = [0.01, 0.04, 0.03, 0.005];
+        assert!(near(&benjamini_hochberg(&p), &[0.02, 0.04, 0.04, 0.02]));
+    }
+
+    #[test]
+    fn a_cell_counts_until_both_its_hypotheses_are_rejected() {
+        // The first cell has both small: once both are gone, two cells are left.
+        let cells = [(0.001, 0.002), (0.02, 0.9), (0.8, 0.03)];
+        let family = ExclusiveFamily::new(&cells);
+        let adjust = |(one, other): (f64, f64)| [family.adjusted(one), family.adjusted(other)];
+        let found: Vec<StepDown> = cells.into_iter().flat_map(adjust).collect();
+        let p: Vec<f64> = found.iter().map(|step| step.p).collect();
+        assert!(near(&p, &[0.003, 0.006, 0.04, 1.0, 1.0, 0.06]), "{p:?}");
+        assert!(found.iter().all(|step| (1.0..=3.0).contains(&step.divisor)));
+    }
+
+    #[test]
+    fn one_cell_is_not_adjusted() {
+        let family = ExclusiveFamily::new(&[(0.03, 0.7)]);
+        assert_eq!(family.adjusted(0.03), StepDown { p: 0.03, divisor: 1.0 });
+        assert_eq!(family.adjusted(0.7).p, 0.7);
+    }
+}

@@ -1,0 +1,105 @@
+//! Exact permutation tests of a difference of means, for samples small enough to try everything.
+
+/// Most arrangements that are tried.
+const ARRANGEMENTS_LIMIT: u64 = 200_000;
+
+/// Two-sided p-value of Fisher's (1935) and Pitman's (1937) permutation test that `a` and `b` come
+/// from one population: the share of all C(n + m, n) ways to deal the values into samples of these
+/// sizes whose means differ, up or down, at least as much as the ones observed.
+///
+/// Unlike twice the smaller tail, this can be below 2 / C(n + m, n) when n ≠ m: no arrangement on
+/// the other side need be as extreme.
+///
+/// # Errors
+/// `None` when a sample is empty, a value is not finite, or there are more than 200,000
+/// arrangements (ten against ten are 184,756).
+#[must_use]
+pub fn permutation_p(a: &[f64], b: &[f64]) -> Option<f64> {
+    let all: Vec<f64> = a.iter().chain(b).copied().collect();
+    if a.is_empty() || b.is_empty() || !all.iter().all(|value| value.is_finite()) {
+        return None;
+    }
+    let arrangements = crate::null_distribution::arrangements(a.len(), b.len());
+    if arrangements > ARRANGEMENTS_LIMIT as f64 * (1.0 + 1e-9) {
+        return None;
+    }
+    // The difference of means grows with the distance of one sample's sum from its expectation.
+    let expected = all.iter().sum::<f64>() * a.len() as f64 / all.len() as f64;
+    let observed = (a.iter().sum::<f64>() - expected).abs();
+    let observed = observed - rounding(&all);
+    let mut extreme = 0_u64;
+    let mut total = 0_u64;
+    for_each_choice(&all, a.len(), 0.0, &mut |sum| {
+        total += 1;
+        extreme += u64::from((sum - expected).abs() >= observed);
+    });
+    Some(extreme as f64 / total as f64)
+}
+
+/// Two-sided p-value of Fisher's sign-flip test that the differences of pairs are symmetric about
+/// 0: the share of all 2^n choices of their signs for which the sum is, up or down, at least as far
+/// from 0 as the one observed.
+///
+/// # Errors
+/// `None` when there is no difference, one is not finite, or there are more than 17 of them.
+#[must_use]
+pub fn sign_flip_p(differences: &[f64]) -> Option<f64> {
+    if differences.is_empty() || !differences.iter().all(|value| value.is_finite()) {
+        return None;
+    }
+    let total = 1_u64.checked_shl(differences.len() as u32).filter(|n| *n <= ARRANGEMENTS_LIMIT)?;
+    let observed = differences.iter().sum::<f64>().abs() - rounding(differences);
+    let flipped = |signs: u64| -> f64 {
+        let sign = |index: usize| if signs >> index & 1 == 0 { 1.0 } else { -1.0 };
+        differences.iter().enumerate().map(|(index, value)| sign(index) * value).sum()
+    };
+    let extreme = (0..total).filter(|signs| flipped(*signs).abs() >= observed).count();
+    Some(extreme as f64 / total as f64)
+}
+
+/// How much sums of these values may differ by rounding alone.
+fn rounding(values: &[f64]) -> f64 {
+    1e-12 * values.iter().map(|value| value.abs()).sum::<f64>()
+}
+
+/// Calls `visit` with the sum of every choice of `left` of the values, added to `sum`.
+fn for_each_choice(values: &[f64], left: usize, sum: f64, visit: &mut impl FnMut(f64)) {
+    if left == 0 {
+        return visit(sum);
+    }
+    for index in 0..=values.len() - left {
+        for_each_choice(&values[index + 1..], left - 1, sum + values[index], visit);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hunts_first_experiment_is_one_of_thirty_five() {
+        let p = permutation_p(&[128.0, 137.0, 131.0, 137.0], &[212.0, 191.0, 194.0]);
+        assert_eq!(p, Some(1.0 / 35.0));
+    }
+
+    #[test]
+    fn equal_sizes_have_two_extremes() {
+        assert_eq!(permutation_p(&[1.0, 2.0, 3.0], &[4.0, 5.0, 6.0]), Some(2.0 / 20.0));
+        assert_eq!(permutation_p(&[0.1 + 0.2], &[0.3]), Some(1.0));
+        assert_eq!(sign_flip_p(&[1.0, 2.0, 3.0, 0.5]), Some(2.0 / 16.0));
+        // +1 -2 +3 is as far from 0 as 2: all but ±(1 + 2 - 3).
+        assert_eq!(sign_flip_p(&[1.0, -2.0, 3.0]), Some(6.0 / 8.0));
+    }
+
+    #[test]
+    fn too_many_or_nothing_is_none() {
+        assert!(permutation_p(&[1.0; 10], &[2.0; 10]).is_some());
+        assert_eq!(permutation_p(&[1.0; 11], &[2.0; 10]), None);
+        assert_eq!(permutation_p(&[], &[2.0]), None);
+        assert_eq!(permutation_p(&[f64::NAN], &[2.0]), None);
+        assert!(sign_flip_p(&[1.0; 17]).is_some());
+        assert_eq!(sign_flip_p(&[1.0; 18]), None);
+        assert_eq!(sign_flip_p(&[1.0; 70]), None);
+        assert_eq!(sign_flip_p(&[]), None);
+    }
+}

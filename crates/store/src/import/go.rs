@@ -1,0 +1,162 @@
+//! The Go benchmark format: what `go test -bench` prints, and many programs with it
+//! (<https://go.googlesource.com/proposal/+/master/design/14313-benchmark-format.md>).
+//!
+//! A result is `BenchmarkName-8 iterations value unit [value unit …]`; a line `key: value` tells
+//! something of the results below it. All other lines are noise by that definition; they are
+//! counted in the notes.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use analysis::{Dataset, Factor, Response, Trial, Values};
+use model::Environment;
+
+use super::Refusal;
+
+/// The factor: which benchmark.
+const BENCHMARK: &str = "benchmark";
+/// How many CPUs Go used, the number at the end of a name; a factor where it varies.
+const PROCS: &str = "procs";
+/// What a line of a result begins with.
+const PREFIX: &str = "Benchmark";
+/// Lines that `go test` prints itself when all went well.
+const OF_GO_TEST: [&str; 2] = ["PASS", "ok"];
+
+/// One line of a result.
+struct Entry {
+    benchmark: String,
+    procs: Option<String>,
+    values: Vec<(String, f64)>,
+    environment: Environment,
+    line: usize,
+}
+
+/// Whether a line is a result: a benchmark's name, a count, and at least one pair of value and
+/// unit.
+#[must_use]
+pub(super) fn is_result(line: &str) -> bool {
+    let mut words = line.split_whitespace();
+    words.next().is_some_and(|name| name.starts_with(PREFIX))
+        && words.next().is_some_and(|count| count.parse::<u64>().is_ok())
+        && words.next().is_some_and(|value| value.parse::<f64>().is_ok())
+        && words.next().is_some()
+}
+
+/// Reads Go benchmark lines as observations; `name` is where they come from. Every line is a
+/// trial.
+///
+/// # Errors
+/// When there is no result, or a line that begins as one is none; with its number.
+pub fn dataset(name: &str, text: &str) -> Result<Dataset, Refusal> {
+    let mut environment = Environment::new();
+    let mut entries = Vec::new();
+    let mut others = Vec::new();
+    for (index, line) in text.lines().enumerate() {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let Some(first) = words.first() else { continue };
+        if first.starts_with(PREFIX) && words.len() > 1 {
+            entries.push(entry(index + 1, &words, &environment)?);
+        } else if let Some((key, value)) = configuration(line) {
+            environment.insert(key.to_owned(), value.to_owned());
+        } else if !OF_GO_TEST.contains(first) && !first.starts_with(PREFIX) {
+            others.push(index + 1);
+        }
+    }
+    if entries.is_empty() {
+        return Err(Refusal::whole("no line \"BenchmarkName count value unit\""));
+    }
+    let mut set = build(name, entries);
+    if !others.is_empty() {
+        let lines: Vec<String> = others.iter().map(usize::to_string).collect();
+        set.notes.push(format!("no results and not read: lines {}", lines.join(", ")));
+    }
+    Ok(set)
+}
+
+/// `key: value`, the key in lower case and without blanks.
+fn configuration(line: &str) -> Option<(&str, &str)> {
+    let (key, value) = line.split_once(':')?;
+    let fits = key.starts_with(char::is_lowercase)
+        && !key.chars().any(|c| c.is_whitespace() || c.is_uppercase());
+    fits.then_some((key, value.trim()))
+}
+
+fn entry(line: usize, words: &[&str], environment: &Environment) -> Result<Entry, Refusal> {
+    let refused = |column: usize, reason: String| {
+        Err(Refusal::cell(line, format!("word {}", column + 1), reason))
+    };
+    if words[1].parse::<u64>().is_err() {
+        return refused(1, format!("{:?} is not a count of iterations", words[1]));
+    }
+    let mut values = Vec::new();
+    for (index, pair) in words[2..].chunks(2).enumerate() {
+        let column = 2 + 2 * index;
+        let [value, unit] = pair else {
+            return refused(column, format!("{:?} has no unit behind it", pair[0]));
+        };
+        match value.parse::<f64>() {
+            Ok(number) if number.is_finite() => values.push(((*unit).to_owned(), number)),
+            _ => return refused(column, format!("{value:?} is not a number")),
+        }
+    }
+    let units: BTreeSet<&String> = values.iter().map(|(unit, _)| unit).collect();
+    if values.is_empty() || units.len() < values.len() {
+        let reason = "a result has pairs of value and unit, each unit once";
+        return Err(Refusal::line(line, reason));
+    }
+    let name = words[0].trim_start_matches(PREFIX);
+    let (benchmark, procs) = match name.rsplit_once('-') {
+        Some((name, procs)) if procs.parse::<u32>().is_ok() => (name, Some(procs.to_owned())),
+        _ => (name, None),
+    };
+    let environment = environment.clone();
+    Ok(Entry { benchmark: benchmark.to_owned(), procs, values, environment, line })
+}
+
+fn build(name: &str, entries: Vec<Entry>) -> Dataset {
+    let mut set = Dataset { name: name.to_owned(), ..Dataset::default() };
+    let procs = |entry: &Entry| entry.procs.clone().unwrap_or_else(|| "1".to_owned());
+    let varied = entries.iter().map(procs).collect::<BTreeSet<_>>().len() > 1;
+    let mut benchmarks: Vec<String> = Vec::new();
+    let mut counts: Vec<String> = Vec::new();
+    for mut entry in entries {
+        let mut levels = BTreeMap::from([(BENCHMARK.to_owned(), entry.benchmark.clone())]);
+        let count = procs(&entry);
+        if varied {
+            levels.insert(PROCS.to_owned(), count.clone());
+        } else {
+            entry.environment.insert(PROCS.to_owned(), count.clone());
+        }
+        for (list, level) in [(&mut benchmarks, entry.benchmark), (&mut counts, count)] {
+            if !list.contains(&level) {
+                list.push(level);
+            }
+        }
+        let values = entry.values.into_iter().map(|(unit, value)| {
+            set.responses.entry(unit.clone()).or_insert_with(|| response(&unit));
+            Values { part: None, response: unit, samples: vec![value], censored: 0 }
+        });
+        let values = values.collect();
+        set.trials.push(Trial {
+            name: format!("line {}", entry.line),
+            levels,
+            values,
+            environment: entry.environment,
+            ..Trial::default()
+        });
+    }
+    set.factors.push(Factor { name: BENCHMARK.to_owned(), levels: benchmarks });
+    if varied {
+        set.factors.push(Factor { name: PROCS.to_owned(), levels: counts });
+    }
+    set.notes.push(
+        "lines of one process unless several outputs were joined: how processes differ from each \
+         other may not have been seen"
+            .to_owned(),
+    );
+    set
+}
+
+/// A response is named by its unit; of a rate more is better.
+fn response(unit: &str) -> Response {
+    Response { unit: unit.to_owned(), more_is_better: unit.ends_with("/s"), additive: false }
+}

@@ -1,0 +1,129 @@
+//! Rows that nobody measured: copies of others, and strays.
+//!
+//! A scanned table may repeat its first row as a heading, or a line of the page twice. In the
+//! table of two PL/1 compilers of 1973 the heading row of one scan is such a ghost of the first
+//! row of data, glyph for glyph; taken for a fourth trial it would have counted one measurement
+//! twice.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use analysis::Dataset;
+
+use super::Refusal;
+use super::csv::Row;
+
+/// Name under which the part of a row counts as one more factor.
+const PART: &str = "";
+/// Copies of fewer digits are too likely by chance.
+const LEAST_DIGITS: usize = 6;
+
+/// Where a row stands but for one factor.
+type Rest = BTreeMap<String, String>;
+/// The texts of all responses, by the level of that factor.
+type Texts<'a> = BTreeMap<String, &'a BTreeMap<String, String>>;
+
+/// Refuses a trial that repeats another one of the same levels value for value over all levels of
+/// some factor.
+pub(super) fn refuse(rows: &[Row]) -> Result<(), Refusal> {
+    let places: Vec<Rest> = rows.iter().map(place).collect();
+    let names: BTreeSet<&String> = places.iter().flat_map(BTreeMap::keys).collect();
+    for name in names {
+        let mut trials: BTreeMap<(Rest, String), (usize, Texts)> = BTreeMap::new();
+        for (row, place) in rows.iter().zip(&places) {
+            let mut rest = place.clone();
+            let level = rest.remove(name).unwrap_or_default();
+            let trial = format!("{} {:?} {:?}", row.trial, row.key().2, row.key().3);
+            let entry = trials.entry((rest, trial)).or_insert_with(|| (row.line, BTreeMap::new()));
+            entry.1.insert(level, &row.texts);
+        }
+        let mut first: BTreeMap<(&Rest, &Texts), usize> = BTreeMap::new();
+        let mut in_order: Vec<_> = trials.iter().collect();
+        in_order.sort_by_key(|(_, (line, _))| *line);
+        for ((rest, _), (line, texts)) in in_order {
+            if texts.len() < 2 || digits(texts) < LEAST_DIGITS {
+                continue;
+            }
+            if let Some(original) = first.insert((rest, texts), *line) {
+                return Err(copied(*line, original, name, texts));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The levels of a row, with its part as one more.
+fn place(row: &Row) -> Rest {
+    let part = row.part.iter().map(|part| (PART.to_owned(), part.clone()));
+    row.levels.iter().map(|(name, level)| (name.clone(), level.clone())).chain(part).collect()
+}
+
+fn digits(texts: &Texts) -> usize {
+    let cells = texts.values().flat_map(|cells| cells.values());
+    cells.map(|cell| cell.chars().filter(char::is_ascii_digit).count()).sum()
+}
+
+fn copied(line: usize, original: usize, name: &str, texts: &Texts) -> Refusal {
+    let values: Vec<&str> =
+        texts.values().flat_map(|cells| cells.values()).map(String::as_str).collect();
+    let levels = if name == PART { "parts".to_owned() } else { format!("levels of {name}") };
+    Refusal::line(
+        line,
+        format!(
+            "the trial that begins here repeats the one of line {original} value for value over \
+             all {levels} ({}): a copied row would count one measurement twice; remove it, or \
+             take it with --allow-repeats",
+            values.join(", ")
+        ),
+    )
+}
+
+/// What looks like a row that does not belong: a level that occurs once where all others are
+/// replicated, and one cell that has a trial more or less than all others.
+pub(super) fn strays(set: &Dataset) -> Vec<String> {
+    let mut notes = Vec::new();
+    for factor in &set.factors {
+        let count = |level: &String| {
+            set.trials.iter().filter(|trial| trial.levels.get(&factor.name) == Some(level)).count()
+        };
+        let once: Vec<&String> = factor.levels.iter().filter(|level| count(level) == 1).collect();
+        if let [level] = once[..]
+            && factor.levels.len() > 1
+        {
+            notes.push(format!(
+                "{} {level:?} has one trial, where the other levels have several: is it a level?",
+                factor.name
+            ));
+        }
+    }
+    let mut cells: BTreeMap<&BTreeMap<String, String>, usize> = BTreeMap::new();
+    for trial in &set.trials {
+        *cells.entry(&trial.levels).or_insert(0) += 1;
+    }
+    let combinations: usize = set.factors.iter().map(|factor| factor.levels.len()).product();
+    if cells.len() < combinations {
+        notes.push(format!(
+            "{} of the {combinations} combinations of levels have no trial",
+            combinations - cells.len()
+        ));
+    }
+    notes.extend(odd_cell(&cells).filter(|_| notes.is_empty()));
+    notes
+}
+
+/// The one cell among at least three whose count is one off.
+fn odd_cell(cells: &BTreeMap<&BTreeMap<String, String>, usize>) -> Option<String> {
+    let mut sizes: BTreeMap<usize, usize> = BTreeMap::new();
+    for count in cells.values() {
+        *sizes.entry(*count).or_insert(0) += 1;
+    }
+    let (common, _) = sizes.iter().find(|(_, cells)| **cells > 1)?;
+    let (odd, _) =
+        sizes.iter().find(|(size, cells)| **cells == 1 && size.abs_diff(*common) == 1)?;
+    let (levels, _) = cells.iter().find(|(_, count)| *count == odd).filter(|_| sizes.len() == 2)?;
+    let levels: Vec<String> =
+        levels.iter().map(|(name, level)| format!("{name} {level}")).collect();
+    Some(format!(
+        "unbalanced by one row: {} has {odd} trials, all others {common}",
+        levels.join(", ")
+    ))
+}
