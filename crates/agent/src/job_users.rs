@@ -18,7 +18,7 @@ use crate::prober::NotReady;
 use crate::waiter::{Waiter, Woken};
 
 /// How long the users may take to fill their directories, in ns.
-const READY_NS: u64 = 120_000_000_000;
+const READY_NS: u64 = 60_000_000_000;
 /// Buffer of the pipe from the users in bytes, should the observer be late.
 const PIPE_BYTES: usize = 1 << 20;
 
@@ -93,7 +93,7 @@ impl Users {
                 }
                 Woken::Time => {
                     return Err(NotReady::Failed(
-                        "the users' directories are not filled after 2 min".to_owned(),
+                        "the users' directories are not filled after 60 s".to_owned(),
                     ));
                 }
                 Woken::Readable => {

@@ -14,6 +14,8 @@ mod matrix_text;
 mod reading;
 pub mod resp1;
 mod responsiveness;
+pub mod session;
+mod session_text;
 
 pub use attribution_text::{attribution_text, ledger_text};
 pub use comparison_text::comparison_text;
@@ -22,3 +24,5 @@ pub use experiment_text::{cells_text, plan_text};
 pub use matrix_resp1::{resp1_table, verbose_lines};
 pub use matrix_text::matrix_text;
 pub use responsiveness::analyse;
+pub use session::{analyse_session, is_of_job};
+pub use session_text::session_text;
