@@ -15,6 +15,9 @@ pub(super) const DELAY: &str = "delay_ns";
 /// Where a cell stands: response, levels, part.
 type Place = (String, BTreeMap<String, String>, Option<String>);
 
+/// What may tell which trials belong together.
+type Key = fn(&Trial) -> Option<u64>;
+
 /// What one arm has for a cell.
 struct Observed<'a> {
     trials: Vec<(&'a Trial, &'a Values)>,
@@ -124,22 +127,12 @@ fn cell(
     let by_trial = several || (first.one_figure_each() && other.one_figure_each());
     let unit = if by_trial { Unit::Trials } else { Unit::Samples };
     let deterministic = arms.all[0].deterministic && arms.all[second].deterministic;
-    let (mut chosen, mut paired_by) =
-        ([first.choose(unit, |_| None), other.choose(unit, |_| None)], None);
-    let keys: [(PairedBy, bool, fn(&Trial) -> Option<u64>); 2] = [
-        (PairedBy::Seed, deterministic, |trial| trial.seed),
-        (PairedBy::Block, arms.blocks_match, |trial| trial.block),
-    ];
-    for (by, possible, key) in keys {
-        if !possible || !several || paired_by.is_some() {
-            continue;
-        }
-        if let Some((pairs, dropped)) = pair([first.choose(unit, key), other.choose(unit, key)]) {
-            (chosen, paired_by) = (pairs, Some(by));
-            if dropped > 0 {
-                notes.push(format!("{dropped} trials without a partner left out"));
-            }
-        }
+    let (chosen, paired_by, dropped) = match several {
+        true => matched(observed, deterministic, arms.blocks_match),
+        false => (observed.map(|side| side.choose(unit, |_| None)), None, 0),
+    };
+    if dropped > 0 {
+        notes.push(format!("{dropped} trials without a partner left out"));
     }
     let costs = chosen.each_ref().map(|side| costs(&place.0, response, &side.values));
     let identical = identical(&costs, paired_by.is_some(), deterministic);
@@ -195,6 +188,24 @@ impl Observed<'_> {
         }
         chosen
     }
+}
+
+/// A value for each trial: in pairs of equal seeds, else of equal blocks, else unpaired; and how
+/// many trials have no partner.
+fn matched(
+    observed: [&Observed; 2],
+    seeds_match: bool,
+    blocks_match: bool,
+) -> ([Chosen; 2], Option<PairedBy>, usize) {
+    let keys: [(PairedBy, bool, Key); 2] = [
+        (PairedBy::Seed, seeds_match, |trial| trial.seed),
+        (PairedBy::Block, blocks_match, |trial| trial.block),
+    ];
+    let pairs = keys.into_iter().filter(|(_, possible, _)| *possible).find_map(|(by, _, key)| {
+        let (pairs, dropped) = pair(observed.map(|side| side.choose(Unit::Trials, key)))?;
+        Some((pairs, Some(by), dropped))
+    });
+    pairs.unwrap_or_else(|| (observed.map(|side| side.choose(Unit::Trials, |_| None)), None, 0))
 }
 
 /// The values with a partner, in the order of their keys, and how many have none. `None` unless

@@ -8,6 +8,7 @@
 mod skip;
 
 mod commands;
+mod compared;
 mod hostile;
 mod kill;
 mod left;

@@ -108,7 +108,9 @@ fn few(view: &View) -> Vec<String> {
             },
         )
     };
-    if let [(_, result, permutation)] = found[..] {
+    if let [(_, result, permutation)] = found[..]
+        && view.comparison.cells.len() == 1
+    {
         let [ratio, interval, p] = log(result);
         return vec![format!(
             "Few values: t on log {ratio} {interval}, p {p}; exact permutation test of the means, \
