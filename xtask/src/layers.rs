@@ -7,7 +7,7 @@ use serde_json::Value;
 /// A new crate gets its rank here, and its place in the picture of the architecture.
 const RANKS: &[&[&str]] = &[
     &["model", "sys"],
-    &["stats", "counters", "loads", "probes", "kernels"],
+    &["stats", "counters", "jobs", "loads", "probes", "kernels"],
     &["agent", "analysis"],
     &["report"],
     &["store", "subject"],

@@ -8,11 +8,11 @@ use model::histogram;
 use model::{Censored, CounterSet, EndStatus, HistogramRecord, Line, SampleRecord};
 use probes::{Desc, Rhythm};
 use sys::clock::monotonic_ns;
-use sys::process::Usage;
 
 use crate::load_group::LoadGroup;
 use crate::observer::Observer;
-use crate::record::{Kind, Record, SHORT_BYTES, word};
+use crate::prober::Prober;
+use crate::record::{Kind, Record, SHORT_BYTES, named_usage, word};
 use crate::schedule::Schedule;
 use crate::waiter::Woken;
 
@@ -23,6 +23,7 @@ const TICK_NS: u64 = 1_000_000_000;
 
 /// What is needed while measuring.
 pub(crate) struct Measuring<'m, 'a, 's, W> {
+    pub(crate) prober: &'m mut Prober,
     pub(crate) observer: &'m mut Observer<'a, W>,
     pub(crate) load: &'m mut LoadGroup<'s>,
     pub(crate) probe: &'static Desc,
@@ -90,10 +91,10 @@ impl<W: Write> Measuring<'_, '_, '_, W> {
     fn await_record(&mut self, intended_ns: u64) -> io::Result<Awaited> {
         let until_ns = intended_ns + self.observer.assignment.spec.timing.timeout_ns;
         loop {
-            let fd = self.observer.prober.records.as_fd();
+            let fd = self.prober.records.as_fd();
             match self.observer.waiter.wait(Some(fd), until_ns) {
                 Woken::Readable => {
-                    return Ok(match self.observer.read_record() {
+                    return Ok(match self.prober.read_record() {
                         Some(record) => Awaited::Record(Box::new(record)),
                         None => Awaited::Censored(Censored::ProbeDied),
                     });
@@ -167,7 +168,7 @@ impl<W: Write> Measuring<'_, '_, '_, W> {
         let starts: Vec<u64> = schedule.map(|offset_ns| self.origin_ns + offset_ns).collect();
         let last_ns = starts.last().copied().unwrap_or(self.origin_ns);
         let until_ns = last_ns + self.observer.assignment.spec.timing.timeout_ns;
-        rustix::io::ioctl_fionbio(&self.observer.prober.records, true)?;
+        rustix::io::ioctl_fionbio(&self.prober.records, true)?;
         let mut before = self.observer.read_counters(self.load);
         let mut done = 0;
         let mut tick_ns = self.origin_ns;
@@ -208,7 +209,7 @@ impl<W: Write> Measuring<'_, '_, '_, W> {
         let mut bytes = [0; SHORT_BYTES * 256];
         loop {
             // Short records are written whole and their size divides the buffer's.
-            match self.observer.prober.records.read(&mut bytes) {
+            match self.prober.records.read(&mut bytes) {
                 Ok(0) => return Ok((delays_ns, true)),
                 Ok(count) => delays_ns.extend(
                     bytes[..count].chunks_exact(SHORT_BYTES).map(|entry| word(&entry[8..])),
@@ -262,19 +263,4 @@ impl<W: Write> Measuring<'_, '_, '_, W> {
 
 fn named_parts(probe: &Desc, record: &Record) -> BTreeMap<String, u64> {
     probe.parts.iter().map(|name| (*name).to_owned()).zip(record.parts).collect()
-}
-
-fn named_usage(usage: &Usage) -> BTreeMap<String, u64> {
-    [
-        ("user_ns", usage.user_ns),
-        ("system_ns", usage.system_ns),
-        ("minor_faults", usage.minor_faults),
-        ("major_faults", usage.major_faults),
-        ("voluntary_switches", usage.voluntary_switches),
-        ("involuntary_switches", usage.involuntary_switches),
-        ("read_blocks", usage.read_blocks),
-        ("written_blocks", usage.written_blocks),
-    ]
-    .map(|(name, value)| (name.to_owned(), value))
-    .into()
 }

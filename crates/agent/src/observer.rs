@@ -12,42 +12,40 @@ use sys::process::{Exit, signals};
 use crate::assignment::Assignment;
 use crate::load_group::LoadGroup;
 use crate::output::Output;
-use crate::prober::Prober;
-use crate::record::{Kind, RECORD_BYTES, Record};
 use crate::waiter::{Waiter, Woken};
 
-/// How long a prober may take to become ready, in ns.
-const READY_NS: u64 = 30_000_000_000;
 /// How often the load is asked whether it is warm, in ns.
 const WARM_TICK_NS: u64 = 20_000_000;
 
-/// All counters of a sample but those of the prober's own usage and of the load.
+/// All counters but those of the prober's own usage and of the load.
 pub(crate) struct Counters {
     machine: Reader,
-    task: TaskReader,
+    /// Those of the prober; a job has no process that stands for it.
+    task: Option<TaskReader>,
 }
 
 impl Counters {
-    pub(crate) fn open(assignment: &Assignment, pid: u32, missed: &mut Vec<Missed>) -> Self {
+    pub(crate) fn open(
+        assignment: &Assignment,
+        prober: Option<u32>,
+        missed: &mut Vec<Missed>,
+    ) -> Self {
         let (machine, machine_missed) = Reader::open(&assignment.sources);
-        let (task, task_missed) = TaskReader::open(Path::new("/proc"), pid);
         missed.extend(machine_missed);
-        missed.extend(task_missed);
+        let task = prober.map(|pid| {
+            let (task, task_missed) = TaskReader::open(Path::new("/proc"), pid);
+            missed.extend(task_missed);
+            task
+        });
         Self { machine, task }
     }
 
     /// Reads them all.
     pub(crate) fn read(&mut self) -> CounterSet {
         let mut set = self.machine.read();
-        set.extend(self.task.read());
+        set.extend(self.task.as_mut().map_or_else(CounterSet::new, TaskReader::read));
         set
     }
-}
-
-/// Why the prober did not become ready.
-pub(crate) enum NotReady {
-    Stopped,
-    Failed(String),
 }
 
 /// The state of a run under way.
@@ -56,7 +54,6 @@ pub(crate) struct Observer<'a, W> {
     pub(crate) output: Output<W>,
     pub(crate) waiter: Waiter,
     pub(crate) counters: Counters,
-    pub(crate) prober: Prober,
     /// Why the load died, if it did.
     pub(crate) dead_load: Option<String>,
     /// Kills of the OOM killer on this machine before the load was started.
@@ -64,48 +61,17 @@ pub(crate) struct Observer<'a, W> {
 }
 
 impl<'a, W: Write> Observer<'a, W> {
-    /// An observer of a prober that was just started.
+    /// An observer of what was just started.
     pub(crate) fn new(
         assignment: &'a Assignment,
         output: Output<W>,
         waiter: Waiter,
         counters: Counters,
-        prober: Prober,
     ) -> Self {
         let (dead_load, oom_kills) = (None, None);
-        let mut observer =
-            Self { assignment, output, waiter, counters, prober, dead_load, oom_kills };
+        let mut observer = Self { assignment, output, waiter, counters, dead_load, oom_kills };
         observer.oom_kills = observer.oom_kill_count();
         observer
-    }
-
-    /// Waits until the prober waits for its schedule.
-    pub(crate) fn await_ready(&mut self) -> Result<(), NotReady> {
-        let until_ns = monotonic_ns() + READY_NS;
-        loop {
-            let fd = std::os::fd::AsFd::as_fd(&self.prober.records);
-            match self.waiter.wait(Some(fd), until_ns) {
-                Woken::Signal if self.waiter.stop_requested() => return Err(NotReady::Stopped),
-                Woken::Signal => {}
-                Woken::Time => {
-                    return Err(NotReady::Failed("it is not ready after 30 s".to_owned()));
-                }
-                Woken::Readable => {
-                    return match self.read_record() {
-                        Some(Record { kind: Kind::Ready, .. }) => Ok(()),
-                        Some(record) => Err(NotReady::Failed(record.message)),
-                        None => Err(NotReady::Failed("its process died".to_owned())),
-                    };
-                }
-            }
-        }
-    }
-
-    /// The next record; `None` if the prober is gone.
-    pub(crate) fn read_record(&mut self) -> Option<Record> {
-        let mut bytes = [0; RECORD_BYTES];
-        io::Read::read_exact(&mut self.prober.records, &mut bytes).ok()?;
-        Record::decode(&bytes)
     }
 
     /// Waits until the load is warm or may wait no longer; a status if the run ends here.

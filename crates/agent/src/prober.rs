@@ -3,17 +3,27 @@
 
 use std::fs::File;
 use std::io::{self, PipeReader, PipeWriter, Read, Write};
+use std::os::fd::AsFd;
 
 use probes::{Desc, Interaction, Parts, Plan, Rhythm, Setting};
 use sys::clock::{monotonic_ns, set_timer_slack_ns, sleep_until_ns};
 use sys::process::{fork_child, signal, signals, usage, wait};
 
 use crate::enter::Enter;
-use crate::record::{Kind, Record};
+use crate::record::{Kind, RECORD_BYTES, Record};
 use crate::schedule::Schedule;
+use crate::waiter::{Waiter, Woken};
 
+/// How long a prober may take to become ready, in ns.
+const READY_NS: u64 = 30_000_000_000;
 /// Buffer of the pipe from the prober in bytes: hours of short records, should the observer wait.
 const PIPE_BYTES: usize = 1 << 20;
+
+/// Why a prober, or the users of a job, did not become ready.
+pub(crate) enum NotReady {
+    Stopped,
+    Failed(String),
+}
 
 /// The observer's end of a running prober.
 pub(crate) struct Prober {
@@ -48,6 +58,34 @@ impl Prober {
             .map_or(1, |()| 0)
         })?;
         Ok(Self { pid, records: File::from(std::os::fd::OwnedFd::from(records)), start })
+    }
+
+    /// Waits until the prober waits for its schedule.
+    pub(crate) fn await_ready(&mut self, waiter: &Waiter) -> Result<(), NotReady> {
+        let until_ns = monotonic_ns() + READY_NS;
+        loop {
+            match waiter.wait(Some(self.records.as_fd()), until_ns) {
+                Woken::Signal if waiter.stop_requested() => return Err(NotReady::Stopped),
+                Woken::Signal => {}
+                Woken::Time => {
+                    return Err(NotReady::Failed("it is not ready after 30 s".to_owned()));
+                }
+                Woken::Readable => {
+                    return match self.read_record() {
+                        Some(Record { kind: Kind::Ready, .. }) => Ok(()),
+                        Some(record) => Err(NotReady::Failed(record.message)),
+                        None => Err(NotReady::Failed("its process died".to_owned())),
+                    };
+                }
+            }
+        }
+    }
+
+    /// The next record; `None` if the prober is gone.
+    pub(crate) fn read_record(&mut self) -> Option<Record> {
+        let mut bytes = [0; RECORD_BYTES];
+        self.records.read_exact(&mut bytes).ok()?;
+        Record::decode(&bytes)
     }
 
     /// Lets the schedule begin at a moment of the monotonic clock.

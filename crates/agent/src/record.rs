@@ -1,5 +1,7 @@
 //! What the prober tells the observer: records of a fixed size, smaller than a pipe's atomic write.
 
+use std::collections::BTreeMap;
+
 use probes::{MAX_PARTS, Parts};
 use sys::process::Usage;
 
@@ -10,6 +12,17 @@ pub(crate) const RECORD_BYTES: usize = WORDS * 8;
 /// Size of the short record of a periodic probe in bytes: intended start and delay.
 pub(crate) const SHORT_BYTES: usize = 16;
 const USAGE_WORDS: usize = 8;
+/// Names of the numbers of a usage, in the order of [`usage_words`].
+const USAGE_NAMES: [&str; USAGE_WORDS] = [
+    "user_ns",
+    "system_ns",
+    "minor_faults",
+    "major_faults",
+    "voluntary_switches",
+    "involuntary_switches",
+    "read_blocks",
+    "written_blocks",
+];
 const FIXED_WORDS: usize = 5 + MAX_PARTS + 2 * USAGE_WORDS;
 const MESSAGE_BYTES: usize = (WORDS - FIXED_WORDS) * 8 - 8;
 
@@ -121,6 +134,11 @@ fn usage_words(usage: &Usage) -> [u64; USAGE_WORDS] {
         usage.read_blocks,
         usage.written_blocks,
     ]
+}
+
+/// A usage by the names of a run file.
+pub(crate) fn named_usage(usage: &Usage) -> BTreeMap<String, u64> {
+    USAGE_NAMES.iter().map(|name| (*name).to_owned()).zip(usage_words(usage)).collect()
 }
 
 fn usage_from(words: [u64; USAGE_WORDS]) -> Usage {

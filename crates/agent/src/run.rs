@@ -3,23 +3,14 @@
 use std::io::{self, Write};
 
 use counters::Roots;
-use model::{CounterRecord, Delivered, EndStatus, Header, Line, Measure, Missed, Phase};
-use probes::Rhythm;
-use sys::clock::{monotonic_ns, realtime_ns};
+use model::{CounterRecord, Delivered, EndStatus, Header, Line, LoadSpec, Measure, Missed, Phase};
+use sys::clock::realtime_ns;
 
 use crate::assignment::Assignment;
 use crate::enter::Enter;
-use crate::freezer::Freezer;
 use crate::load_group::LoadGroup;
-use crate::measure::Measuring;
-use crate::observer::{Counters, NotReady, Observer};
-use crate::output::Output;
-use crate::prober::Prober;
-use crate::schedule::Schedule;
-use crate::waiter::Waiter;
-
-/// Rest between the start of the schedule and the first moment of it, in ns.
-const BEGIN_LEAD_NS: u64 = 2_000_000;
+use crate::observer::Observer;
+use crate::{job, probing};
 
 /// A run that could not be made at all.
 #[derive(Debug, thiserror::Error)]
@@ -39,6 +30,9 @@ pub enum AgentError {
     /// The prober cannot be made.
     #[error("the probe cannot start: {0}")]
     Probe(String),
+    /// The job cannot be done on this subject.
+    #[error("the job cannot start: {0}")]
+    Job(String),
     /// The output is gone, or a process cannot be started.
     #[error(transparent)]
     Io(#[from] io::Error),
@@ -55,44 +49,57 @@ pub fn run(assignment: &Assignment, out: impl Write) -> Result<EndStatus, AgentE
     let spec = &assignment.spec;
     let load = loads::find(&spec.load.name)
         .ok_or_else(|| AgentError::UnknownLoad(spec.load.name.clone()))?;
-    let probe_spec = match &spec.measure {
-        Measure::Probe(probe) => probe,
-        Measure::Job(job) => return Err(AgentError::UnknownJob(job.name.clone())),
-    };
-    let probe = probes::find(&probe_spec.name)
-        .ok_or_else(|| AgentError::UnknownProbe(probe_spec.name.clone()))?;
-    let mut setting = load_setting(assignment);
-    let probe_setting = probes::Setting {
-        memory_bytes: setting.memory_bytes,
-        swap_bytes: setting.swap_bytes,
-        interval_ns: spec.timing.interval_ns,
-        work_dir: setting.work_dir.clone(),
-        seed: setting.seed,
-    };
-    let probe_plan = (probe.plan)(&probe_setting);
-    setting.free_disk_bytes = setting.free_disk_bytes.saturating_sub(probe_plan.disk_bytes);
-    let load_plan = (load.plan)(&setting).map_err(|why| AgentError::Unsupported(why.0))?;
-    let schedule = match probe.rhythm {
-        Rhythm::Interval => Schedule::by_interval(&spec.timing),
-        Rhythm::Periodic => {
-            Schedule::by_period(&spec.timing, probe_plan.param("period_ns"), setting.seed)
-        }
-    };
+    match &spec.measure {
+        Measure::Probe(probe) => probing::run(assignment, load, probe, out),
+        Measure::Job(spec) => job::run(assignment, load, spec, out),
+    }
+}
 
-    let mut output = Output::new(out);
-    let enter = Enter { groups: &assignment.enter };
-    // Before the first child: from here on a request to stop is never lost.
-    let waiter = Waiter::new()?;
-    let prober = Prober::start(probe, &probe_setting, &probe_plan, schedule.clone(), &enter)
-        .map_err(|error| AgentError::Probe(format!("start its process: {error}")))?;
-    let mut missed = assignment.missed.clone();
+/// A load with what it was resolved to for this subject.
+pub(crate) struct LoadPlan {
+    pub(crate) desc: &'static loads::Desc,
+    pub(crate) setting: loads::Setting,
+    pub(crate) plan: loads::Plan,
+}
+
+impl LoadPlan {
+    /// Resolves a load; `kept_bytes` of the disk are somebody else's.
+    pub(crate) fn new(
+        assignment: &Assignment,
+        desc: &'static loads::Desc,
+        kept_bytes: u64,
+    ) -> Result<Self, AgentError> {
+        let setting = loads::Setting {
+            memory_bytes: assignment.spec.subject.memory_bytes(),
+            cpus_milli: assignment.cpus_milli,
+            swap_bytes: assignment.swap_bytes,
+            work_dir: assignment.work_dir.clone(),
+            free_disk_bytes: assignment.free_disk_bytes.saturating_sub(kept_bytes),
+            queue_key: assignment.queue_key,
+            seed: assignment.spec.seed,
+            intensity: assignment.spec.load.intensity,
+        };
+        let plan = (desc.plan)(&setting).map_err(|why| AgentError::Unsupported(why.0))?;
+        Ok(Self { desc, setting, plan })
+    }
+
+    /// The load as the header tells it.
+    fn spec(&self, asked: &LoadSpec) -> LoadSpec {
+        let params = self.plan.params.clone();
+        LoadSpec { version: self.desc.version, params, ..asked.clone() }
+    }
+}
+
+/// Makes this process fit to observe: whoever watches must not share the misery of the watched.
+/// What is not to be had goes to `missed`.
+pub(crate) fn become_observer(assignment: &Assignment, missed: &mut Vec<Missed>) {
     if let Err(error) = sys::memory::lock_all() {
         missed.push(Missed {
             capability: "locked observer".to_owned(),
             reason: format!("mlockall: {error}: the observer itself may be swapped out"),
         });
     }
-    if matches!(spec.subject, model::SubjectSpec::Vm(_))
+    if matches!(assignment.spec.subject, model::SubjectSpec::Vm(_))
         && let Err(error) = sys::process::become_urgent()
     {
         missed.push(Missed {
@@ -100,39 +107,43 @@ pub fn run(assignment: &Assignment, out: impl Write) -> Result<EndStatus, AgentE
             reason: format!("sched_setscheduler: {error}: the load may hold up the observer"),
         });
     }
-    let counters = Counters::open(assignment, prober.pid, &mut missed);
-    let notes: Vec<&String> = load_plan.notes.iter().chain(&probe_plan.notes).collect();
-    let header = header(assignment, load.version, &load_plan, probe.version, &probe_plan, missed);
-    output.line(&Line::Header(Box::new(header)))?;
-    for note in notes {
-        output.warning(note)?;
+}
+
+/// The first line of a run.
+pub(crate) fn header(
+    assignment: &Assignment,
+    load: &LoadPlan,
+    measure: Measure,
+    mut missed: Vec<Missed>,
+) -> Header {
+    let mut spec = assignment.spec.clone();
+    spec.load = load.spec(&spec.load);
+    spec.measure = measure;
+    let roots = Roots::system(Some(assignment.work_dir.clone()));
+    let (mut facts, facts_missed) = counters::environment(&roots);
+    facts.extend(assignment.environment.clone());
+    missed.extend(facts_missed);
+    Header {
+        schema: model::SCHEMA,
+        run_id: assignment.run_id.clone(),
+        thrashlab: env!("CARGO_PKG_VERSION").to_owned(),
+        started_unix_ns: realtime_ns(),
+        spec,
+        environment: facts,
+        missed,
     }
-    let mut observer = Observer::new(assignment, output, waiter, counters, prober);
-    let status = match observer.await_ready() {
-        Ok(()) => under_load(&mut observer, load, &setting, &load_plan, probe, schedule)?,
-        Err(NotReady::Stopped) => EndStatus::Interrupted,
-        Err(NotReady::Failed(why)) => {
-            observer.output.warning(format!("the probe cannot start: {why}"))?;
-            observer.output.end(EndStatus::Killed)?;
-            return Err(AgentError::Probe(why));
-        }
-    };
-    observer.output.end(status)?;
-    Ok(status)
 }
 
 /// Starts the load, waits for its warm state, measures, and stops it.
-fn under_load(
-    observer: &mut Observer<'_, impl Write>,
-    desc: &'static loads::Desc,
-    setting: &loads::Setting,
-    plan: &loads::Plan,
-    probe: &'static probes::Desc,
-    schedule: Schedule,
+pub(crate) fn under_load<'a, W: Write>(
+    observer: &mut Observer<'a, W>,
+    load_plan: &LoadPlan,
+    measure: impl FnOnce(&mut Observer<'a, W>, &mut LoadGroup<'_>) -> io::Result<EndStatus>,
 ) -> io::Result<EndStatus> {
     observer.output.phase(Phase::Warming)?;
     let enter = Enter { groups: &observer.assignment.enter };
-    let mut load = match LoadGroup::start(desc, setting, plan, &enter) {
+    let desc = load_plan.desc;
+    let mut load = match LoadGroup::start(desc, &load_plan.setting, &load_plan.plan, &enter) {
         Ok(load) => load,
         Err(why) => {
             observer.output.warning(format!("{} cannot start: {why}", desc.name))?;
@@ -142,21 +153,10 @@ fn under_load(
     if let Some(status) = observer.await_warm(&mut load)? {
         return Ok(status);
     }
-    let set = observer.read_counters(&load);
-    let at_ns = observer.output.now_ns();
-    observer.output.line(&Line::Counters(Box::new(CounterRecord { at_ns, counters: set })))?;
+    observer.write_counters(&load)?;
     load.begin_span();
     observer.output.phase(Phase::Measuring)?;
-    let origin_ns = monotonic_ns() + BEGIN_LEAD_NS;
-    let freezer = observer
-        .assignment
-        .freeze
-        .and_then(|freeze| Freezer::start(freeze, observer.prober.pid).ok());
-    let status = match observer.prober.begin(origin_ns) {
-        Ok(()) => Measuring { observer, load: &mut load, probe, origin_ns }.all(schedule)?,
-        Err(_) => EndStatus::Killed,
-    };
-    drop(freezer);
+    let status = measure(observer, &mut load)?;
     let (dose, elapsed_ns, totals) = load.delivered();
     drop(load);
     observer.output.phase(Phase::Stopped)?;
@@ -172,45 +172,11 @@ fn under_load(
     Ok(status)
 }
 
-fn load_setting(assignment: &Assignment) -> loads::Setting {
-    loads::Setting {
-        memory_bytes: assignment.spec.subject.memory_bytes(),
-        cpus_milli: assignment.cpus_milli,
-        swap_bytes: assignment.swap_bytes,
-        work_dir: assignment.work_dir.clone(),
-        free_disk_bytes: assignment.free_disk_bytes,
-        queue_key: assignment.queue_key,
-        seed: assignment.spec.seed,
-        intensity: assignment.spec.load.intensity,
-    }
-}
-
-fn header(
-    assignment: &Assignment,
-    load_version: u32,
-    load_plan: &loads::Plan,
-    probe_version: u32,
-    probe_plan: &probes::Plan,
-    mut missed: Vec<Missed>,
-) -> Header {
-    let mut spec = assignment.spec.clone();
-    spec.load.version = load_version;
-    spec.load.params.clone_from(&load_plan.params);
-    if let Measure::Probe(probe) = &mut spec.measure {
-        probe.version = probe_version;
-        probe.params.clone_from(&probe_plan.params);
-    }
-    let roots = Roots::system(Some(assignment.work_dir.clone()));
-    let (mut facts, facts_missed) = counters::environment(&roots);
-    facts.extend(assignment.environment.clone());
-    missed.extend(facts_missed);
-    Header {
-        schema: model::SCHEMA,
-        run_id: assignment.run_id.clone(),
-        thrashlab: env!("CARGO_PKG_VERSION").to_owned(),
-        started_unix_ns: realtime_ns(),
-        spec,
-        environment: facts,
-        missed,
+impl<W: Write> Observer<'_, W> {
+    /// Writes all counters of this moment, outside any sample.
+    pub(crate) fn write_counters(&mut self, load: &LoadGroup<'_>) -> io::Result<()> {
+        let counters = self.read_counters(load);
+        let at_ns = self.output.now_ns();
+        self.output.line(&Line::Counters(Box::new(CounterRecord { at_ns, counters })))
     }
 }

@@ -30,6 +30,9 @@ pub use request::{ComparisonError, Request};
 pub use seeds::Seeds;
 pub use stalls::{Share, Stalls};
 
+/// Factors whose levels say what they are.
+const SPEAKING: [&str; 3] = ["load", "command", "benchmark"];
+
 /// What a comparison found.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Comparison {
@@ -194,11 +197,16 @@ impl Cell {
         }
     }
 
-    /// Levels and part in words; empty if there is only one cell a response.
+    /// Levels and part in words, such as `largewrite` or `pl1_version one`; empty for the whole of
+    /// inputs without factors.
     #[must_use]
     pub fn label(&self) -> String {
-        let levels = self.levels.values().map(String::as_str);
-        levels.chain(self.part.as_deref()).collect::<Vec<_>>().join(" ")
+        let levels =
+            self.levels.iter().map(|(factor, level)| match SPEAKING.contains(&&**factor) {
+                true => level.clone(),
+                false => format!("{factor} {level}"),
+            });
+        levels.chain(self.part.clone()).collect::<Vec<_>>().join(" ")
     }
 }
 

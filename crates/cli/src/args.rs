@@ -7,8 +7,9 @@ use model::units::{parse_duration_ns, parse_size_bytes};
 
 use crate::attribute::AttributeArgs;
 use crate::compare::CompareArgs;
-use crate::subject_arg::SubjectArg;
+use crate::job_args::JobArgs;
 use crate::vm_args::{CacheArgs, VmArgs};
+use experiment::SubjectArg;
 
 /// A laboratory for computers that have slowed down.
 #[derive(Parser)]
@@ -27,6 +28,8 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Measure how a trivial interaction responds under each load, against no load
     Run(Box<RunArgs>),
+    /// Carry out a plan: factors, blocks, order; goes on where it was stopped
+    Experiment(Box<crate::experiment_args::ExperimentArgs>),
     /// Print results again: a results folder, a run file, or published figures
     Show(ShowArgs),
     /// Compare results: what differs, by how much, and how sure that is
@@ -78,8 +81,11 @@ Examples:
   sudo thrashlab run --swap 1G                     with a temporary swap file
   thrashlab run --subject vm:machine=p2-350,kernel=deb:linux-image-cloud-amd64 --seeds 1..5
                                                    a kernel in virtual time: exactly repeatable
+  thrashlab run --job session                      six users at work: time, CPU time and faults a
+                                                   command
+  thrashlab run --job session --users 12 --set think=500ms --load 2ctx-mem
 
-Loads and probes are described in docs/loads/ and docs/probes.md.";
+Loads, probes and sessions are described in docs/loads/, docs/probes.md and docs/sessions.md.";
 
 #[derive(Args)]
 #[command(after_help = RUN_EXAMPLES)]
@@ -90,13 +96,16 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "SUBJECT")]
     pub(crate) subject: Option<SubjectArg>,
 
-    /// Loads to run, separated by commas [default: all]
+    /// Loads to run, separated by commas [default: all; with --job none]
     #[arg(long = "load", value_name = "LOADS", value_delimiter = ',', value_parser = load_name)]
     pub(crate) loads: Vec<String>,
 
     /// The interaction that is timed: response, wake, exec, fault or fileops
     #[arg(long, value_name = "PROBE", default_value = "response", value_parser = probe_name)]
     pub(crate) probe: String,
+
+    #[command(flatten)]
+    pub(crate) job: JobArgs,
 
     #[command(flatten)]
     pub(crate) timing: TimingArgs,
@@ -199,7 +208,8 @@ pub(crate) struct Shape {
     #[arg(long, conflicts_with = "format")]
     pub(crate) json: bool,
 
-    /// With --format resp1: S.D., size written, loops and circles per second
+    /// More: of a session every user by himself; with --format resp1 S.D., size written, loops
+    /// and circles per second
     #[arg(long, short)]
     pub(crate) verbose: bool,
 }
@@ -224,10 +234,47 @@ pub(crate) struct ShowArgs {
     pub(crate) shape: Shape,
 }
 
+const IMPORT_EXAMPLES: &str = "\
+Examples:
+  thrashlab import old.json                         what is in an export of hyperfine
+  thrashlab import times.csv --response loops       a column without a unit in its name
+  thrashlab import resp1 2.4.20.out                 and check the ratios that it printed
+
+What can be imported can be compared: thrashlab compare old.json new.json";
+
 #[derive(Args)]
+#[command(
+    after_help = IMPORT_EXAMPLES,
+    args_conflicts_with_subcommands = true,
+    subcommand_negates_reqs = true
+)]
 pub(crate) struct ImportArgs {
     #[command(subcommand)]
-    pub(crate) from: ImportFrom,
+    pub(crate) from: Option<ImportFrom>,
+
+    /// The file, - for standard input, a folder of runs, or `reference:NAME`
+    #[arg(required = true)]
+    pub(crate) file: Option<String>,
+
+    /// What the file is: resp1, hyperfine, go, google or csv [default: as it looks]
+    #[arg(long = "from", value_name = "FORMAT", value_parser = import_format)]
+    pub(crate) format: Option<store::import::Format>,
+
+    /// Columns of a CSV that were measured although no unit ends their names
+    #[arg(long = "response", value_name = "COLUMNS", value_delimiter = ',')]
+    pub(crate) responses: Vec<String>,
+
+    /// Columns of a CSV that were varied although a unit ends their names
+    #[arg(long = "factor", value_name = "COLUMNS", value_delimiter = ',')]
+    pub(crate) factors: Vec<String>,
+
+    /// Take trials of a CSV that repeat another one value for value
+    #[arg(long)]
+    pub(crate) allow_repeats: bool,
+
+    /// Print JSON instead of a table
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Subcommand)]
@@ -246,7 +293,7 @@ pub(crate) enum ImportFrom {
 const MOST_SEEDS: u64 = 100_000;
 
 /// Reads `1..5` (both ends belong to it), `3`, and lists of these.
-fn seeds(text: &str) -> Result<Seeds, String> {
+pub(crate) fn seeds(text: &str) -> Result<Seeds, String> {
     let number = |text: &str| {
         text.trim().parse::<u64>().map_err(|_| format!("{text:?} is not a seed; write 1..20"))
     };
@@ -262,6 +309,13 @@ fn seeds(text: &str) -> Result<Seeds, String> {
     Ok(Seeds(all))
 }
 
+fn import_format(text: &str) -> Result<store::import::Format, String> {
+    let all = store::import::Format::ALL;
+    let found = all.into_iter().find(|format| format.name() == text);
+    let names: Vec<&str> = all.iter().map(|format| format.name()).collect();
+    found.ok_or_else(|| format!("no format is named {text:?}; there are {}", names.join(", ")))
+}
+
 pub(crate) fn load_name(text: &str) -> Result<String, String> {
     known(text, "load", loads::ALL.iter().map(|load| load.name))
 }
@@ -270,7 +324,7 @@ pub(crate) fn probe_name(text: &str) -> Result<String, String> {
     known(text, "probe", probes::ALL.iter().map(|probe| probe.name))
 }
 
-fn known<'a>(
+pub(crate) fn known<'a>(
     text: &str,
     what: &str,
     names: impl Iterator<Item = &'a str>,

@@ -87,9 +87,8 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<(), Failure> {
         margin: args.margin.or(limit).unwrap_or(standard.margin),
         alpha: args.alpha,
     };
-    let found = compare_sets(&sets, &request)
-        .context("nothing was compared")
-        .map_err(Failure::WrongUse)?;
+    let found =
+        compare_sets(&sets, &request).context("nothing was compared").map_err(Failure::WrongUse)?;
     if args.json {
         let json = serde_json::to_string_pretty(&found).context("write JSON")?;
         print(&(json + "\n"))?;

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use agent::Waiter;
 use anyhow::Context;
+use experiment::subject_arg;
 use kernels::{KernelArg, KernelError};
 use model::VmSpec;
 use subject::Machine;
@@ -15,9 +16,6 @@ use crate::Failure;
 use crate::args::GuestArgs;
 use crate::progress::Progress;
 
-/// The kernel that is taken if none is named and the host has none: the newest of Debian's small
-/// ones.
-const DEFAULT_KERNEL: &str = "deb:linux-image-cloud-amd64";
 /// A guest that writes nothing for this long is taken for stuck, if nothing else is said.
 pub(crate) const SILENCE: Duration = Duration::from_secs(900);
 /// How often the user's wish to stop is looked for.
@@ -25,26 +23,13 @@ const TICK: Duration = Duration::from_millis(50);
 
 /// What was asked for, with a kernel.
 pub(crate) fn spec(request: &VmRequest, progress: &Progress) -> Result<VmSpec, Failure> {
-    let kernel = match &request.kernel {
-        Some(kernel) => kernel.clone(),
-        None => {
-            let chosen = default_kernel();
-            progress
-                .say(&format!("the kernel is {chosen}; name another one with vm:kernel=KERNEL"));
-            chosen
-        }
-    };
-    // An error of the name is wrong use; everything else about a kernel is found out later.
-    kernel.parse::<KernelArg>().context("vm:kernel").map_err(Failure::WrongUse)?;
-    Ok(VmSpec { machine: request.machine.clone(), kernel, sandbox: request.sandbox.clone() })
-}
-
-fn default_kernel() -> String {
-    let at_hand = kernels::locate(&kernels::KernelSource::Host.into(), &Cache::of_user().kernels());
-    match at_hand {
-        Ok(kernel) if kernel.modules_dir.is_some() => "host".to_owned(),
-        _ => DEFAULT_KERNEL.to_owned(),
+    let (spec, note) = subject_arg::vm_spec(request);
+    if let Some(note) = note {
+        progress.say(&note);
     }
+    // An error of the name is wrong use; everything else about a kernel is found out later.
+    spec.kernel.parse::<KernelArg>().context("vm:kernel").map_err(Failure::WrongUse)?;
+    Ok(spec)
 }
 
 /// The options of all guests.
@@ -60,10 +45,14 @@ pub(crate) fn options(args: &GuestArgs) -> VmOptions {
 /// How many guests run at a time: one a CPU, as long as their memory fits into half of what is
 /// available.
 pub(crate) fn jobs(args: &GuestArgs, spec: &VmSpec) -> usize {
+    jobs_of(args, spec.machine.ram_bytes())
+}
+
+/// The same for machines that take at most `ram_bytes` of this host.
+pub(crate) fn jobs_of(args: &GuestArgs, ram_bytes: u64) -> usize {
     let cpus = sys::process::usable_cpus() as usize;
-    let fitting = Machine::read().map_or(cpus, |machine| {
-        (machine.available_bytes / 2 / spec.machine.ram_bytes().max(1)) as usize
-    });
+    let fitting = Machine::read()
+        .map_or(cpus, |machine| (machine.available_bytes / 2 / ram_bytes.max(1)) as usize);
     args.jobs.map_or_else(|| cpus.min(fitting).max(1), usize::from)
 }
 

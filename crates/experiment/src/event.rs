@@ -43,12 +43,10 @@ pub enum Event<'a> {
         /// Whether it was taken from the cache.
         cached: bool,
     },
-    /// A load cannot be run on this subject.
+    /// A segment cannot be run on this subject.
     Skipped {
         /// The segment's place in the order, from 0.
         index: usize,
-        /// The load.
-        load: &'a str,
         /// Why.
         reason: &'a str,
     },

@@ -3,13 +3,27 @@
 //! **Invariant:** nothing here prints or knows a terminal. A plan becomes runs on a
 //! [`subject::Stage`]; whatever happens is an [`Event`], and every display is a function of events.
 
+mod carry_out;
 mod ensemble;
 mod event;
+mod laboratory;
 mod made;
 mod matrix;
+mod plan;
+mod pool;
 mod profile;
+mod session;
+pub mod subject_arg;
 
+pub use carry_out::{Carried, Outlook, aliases, carry_out, manifest, outlook};
 pub use ensemble::run_ensemble;
 pub use event::Event;
+pub use laboratory::{LabOptions, Laboratory, run_build};
 pub use matrix::{ExperimentError, MatrixPlan, MatrixResult, Segment, probe_measure, run_matrix};
-pub use profile::{CLASSIC, DEFAULT, Profile, QUICK, SLOW};
+pub use plan::{
+    AA_FACTOR, CellPlan, Design, PARAMETERS, Plan, PlanError, PlanFactor, PlanLevel, PlannedRun,
+    RunList, Setting, parse_plan,
+};
+pub use profile::{CLASSIC, Changes, DEFAULT, Profile, QUICK, SLOW};
+pub use session::session;
+pub use subject_arg::SubjectArg;

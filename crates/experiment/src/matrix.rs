@@ -15,6 +15,7 @@ use vm::VmError;
 
 use crate::event::Event;
 use crate::made::{Made, Output};
+use crate::plan::PlanError;
 
 /// Time that starting and stopping a run takes, for the estimate, in ns.
 const OVERHEAD_NS: u64 = 500_000_000;
@@ -42,6 +43,8 @@ pub struct MatrixPlan {
 /// One run of a matrix.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Segment {
+    /// What progress calls it: the load, or the levels of its cell.
+    pub label: String,
     /// The load.
     pub load: String,
     /// Its seed.
@@ -56,9 +59,12 @@ pub struct Segment {
 
 impl MatrixPlan {
     /// The segments in their order: for each seed a piece of the baseline, then each load followed
-    /// by the next piece.
+    /// by the next piece. Of a job, which has no pieces, for each seed the baseline and each load.
     #[must_use]
     pub fn segments(&self) -> Vec<Segment> {
+        if let Measure::Job(_) = &self.measure {
+            return self.cells();
+        }
         let pieces = self.loads.len() as u32 + 1;
         let piece_points = (BASELINE_SHARE * self.timing.points).div_ceil(pieces).max(1);
         let mut segments = Vec::new();
@@ -79,24 +85,31 @@ impl MatrixPlan {
     /// so the baseline is one piece.
     #[must_use]
     pub fn cells(&self) -> Vec<Segment> {
+        let (baseline_points, points) = match &self.measure {
+            Measure::Probe(_) => (BASELINE_SHARE * self.timing.points, self.timing.points),
+            Measure::Job(job) => {
+                let pieces = job.script.as_ref().map_or(0, |script| script.first_passes() as u32);
+                (pieces, pieces)
+            }
+        };
         let mut cells = Vec::new();
         for seed in &self.seeds {
-            cells.push(self.segment(BASELINE, *seed, BASELINE_SHARE * self.timing.points, 0));
+            cells.push(self.segment(BASELINE, *seed, baseline_points, 0));
             let loads = self.loads.iter();
-            cells.extend(loads.map(|load| self.segment(load, *seed, self.timing.points, 0)));
+            cells.extend(loads.map(|load| self.segment(load, *seed, points, 0)));
         }
         cells
     }
 
     fn segment(&self, load: &str, seed: u64, points: u32, block: u32) -> Segment {
-        let warmup_ns = if load == BASELINE { 0 } else { self.timing.warmup_ns };
-        let points_ns = self.timing.interval_ns.saturating_mul(u64::from(points));
+        let timing = Timing { points, ..self.timing.clone() };
         Segment {
+            label: load.to_owned(),
             load: load.to_owned(),
             seed,
             points,
             block,
-            longest_ns: points_ns.saturating_add(warmup_ns).saturating_add(OVERHEAD_NS),
+            longest_ns: longest_ns(&self.measure, &timing, load),
         }
     }
 
@@ -113,11 +126,26 @@ impl MatrixPlan {
             },
             measure: self.measure.clone(),
             timing: Timing { points: segment.points, ..self.timing.clone() },
+            sysctls: BTreeMap::new(),
             seed: segment.seed,
             block: segment.block,
             order: order as u32,
         }
     }
+}
+
+/// Longest time that a run is meant to take, in ns. A job takes as long as it takes: the time that
+/// its users think, half as much again for what they wait.
+pub(crate) fn longest_ns(measure: &Measure, timing: &Timing, load: &str) -> u64 {
+    let warmup_ns = if load == BASELINE { 0 } else { timing.warmup_ns };
+    let work_ns = match measure {
+        Measure::Probe(_) => timing.interval_ns.saturating_mul(u64::from(timing.points)),
+        Measure::Job(job) => job.script.as_ref().map_or(0, |script| {
+            let thinking_ns = script.think_ns.saturating_mul(script.commands.len() as u64);
+            thinking_ns.saturating_add(thinking_ns / 2)
+        }),
+    };
+    work_ns.saturating_add(warmup_ns).saturating_add(OVERHEAD_NS)
 }
 
 /// The probe of this name as a measure.
@@ -153,6 +181,12 @@ pub enum ExperimentError {
     /// The baseline cannot be run, so nothing can be compared.
     #[error("noload cannot be measured: {0}")]
     Baseline(String),
+    /// The plan cannot be carried out.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    /// A cell has no place to run.
+    #[error("{0}")]
+    Place(String),
 }
 
 /// Makes all runs of a matrix, one after the other, and writes them into a folder.
@@ -193,7 +227,7 @@ pub fn run_matrix(
                 return Err(ExperimentError::Baseline(reason));
             }
             Made::Refused(reason) => {
-                on_event(&Event::Skipped { index, load: &segment.load, reason: &reason });
+                on_event(&Event::Skipped { index, reason: &reason });
                 // One missing piece of the baseline leaves the others.
                 if segment.load != BASELINE {
                     result.skipped.insert(segment.load.clone(), reason);
@@ -271,6 +305,20 @@ mod tests {
                 ("spawnload", 5, 0),
                 ("noload", 4, 2)
             ]
+        );
+    }
+
+    #[test]
+    fn a_job_is_done_once_under_each_load_with_each_seed() {
+        let measure =
+            crate::session(&[("users".to_owned(), "2".to_owned())], Path::new("")).unwrap();
+        let plan = MatrixPlan { measure, seeds: vec![1, 2], ..plan(&["cpuload"], 5) };
+        let segments = plan.segments();
+        let order: Vec<(&str, u64, u32)> =
+            segments.iter().map(|made| (made.load.as_str(), made.seed, made.points)).collect();
+        assert_eq!(
+            order,
+            [("noload", 1, 32), ("cpuload", 1, 32), ("noload", 2, 32), ("cpuload", 2, 32)]
         );
     }
 

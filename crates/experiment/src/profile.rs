@@ -1,6 +1,7 @@
 //! Timing profiles: how long a whole matrix takes against how much it can tell.
 
 use model::Timing;
+use model::units::format_duration;
 
 /// A named choice of times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,6 +57,24 @@ pub const CLASSIC: Profile = Profile {
     timeout_ns: 120 * SECOND_NS,
 };
 
+/// Shortest time between two interactions, in ns.
+const SMALLEST_NS: u64 = 1_000_000;
+/// Longest time of one run, in ns.
+const LONGEST_NS: u64 = 86_400_000_000_000;
+
+/// What is to be different from a profile; `None` = as the profile has it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Changes {
+    /// Time between two intended starts, in ns.
+    pub interval_ns: Option<u64>,
+    /// Interactions under each load.
+    pub points: Option<u32>,
+    /// Longest time to a load's warm state, in ns.
+    pub warmup_ns: Option<u64>,
+    /// Longest time of one interaction, in ns.
+    pub timeout_ns: Option<u64>,
+}
+
 impl Profile {
     /// The profile of a name.
     #[must_use]
@@ -73,5 +92,31 @@ impl Profile {
             warmup_ns: self.warmup_ns,
             timeout_ns: self.timeout_ns,
         }
+    }
+
+    /// The profile with changes; its name is then `custom`.
+    ///
+    /// # Errors
+    /// When a time is too short to be kept or longer than a day.
+    pub fn with(&self, changes: &Changes) -> Result<Timing, String> {
+        let custom = *changes != Changes::default();
+        let timing = Timing {
+            profile: if custom { "custom" } else { self.name }.to_owned(),
+            interval_ns: changes.interval_ns.unwrap_or(self.interval_ns),
+            points: changes.points.unwrap_or(self.points),
+            warmup_ns: changes.warmup_ns.unwrap_or(self.warmup_ns),
+            timeout_ns: changes.timeout_ns.unwrap_or(self.timeout_ns),
+        };
+        if timing.interval_ns < SMALLEST_NS || timing.timeout_ns < SMALLEST_NS {
+            let least = format_duration(SMALLEST_NS);
+            return Err(format!("interval and timeout are at least {least}"));
+        }
+        let points_ns = timing.interval_ns.saturating_mul(u64::from(timing.points));
+        if [points_ns, timing.warmup_ns, timing.timeout_ns].iter().any(|time| *time > LONGEST_NS) {
+            return Err(
+                "interval times points, warmup and timeout are at most a day each".to_owned()
+            );
+        }
+        Ok(timing)
     }
 }

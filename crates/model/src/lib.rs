@@ -7,6 +7,7 @@ mod counters;
 pub mod histogram;
 mod line;
 mod machine;
+mod manifest;
 pub mod resp1;
 mod run;
 mod script;
@@ -19,6 +20,7 @@ pub use line::{
     LineError, PassRecord, Phase, PhaseRecord, SampleRecord, Warning, WorkRecord,
 };
 pub use machine::{Accel, DiskSpec, MachineSpec, VmSpec};
+pub use manifest::{MANIFEST_SCHEMA, Manifest, ManifestFactor, ManifestRun};
 pub use run::{Run, RunEncoder, RunError};
 pub use script::{Command, Script, Tools};
 pub use spec::{

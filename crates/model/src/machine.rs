@@ -13,6 +13,9 @@ pub struct VmSpec {
     pub machine: MachineSpec,
     /// The kernel as the user named it: a path, a directory, `deb:NAME`.
     pub kernel: String,
+    /// A folder of this host whose files lie over the guest's root: the programs under test.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub overlay: Option<String>,
     /// A sandbox inside the guest; `None` = the whole guest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sandbox: Option<SandboxSpec>,

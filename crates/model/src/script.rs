@@ -27,6 +27,23 @@ pub struct Script {
     pub commands: Vec<Command>,
 }
 
+impl Script {
+    /// Longest time that one pass may take, in ns: every thought half as long again as the mean, and
+    /// every command as long as its limit.
+    #[must_use]
+    pub fn longest_pass_ns(&self) -> u64 {
+        let thought_ns = self.think_ns.saturating_add(self.think_ns / 2);
+        let command_ns = thought_ns.saturating_add(self.limit_ns);
+        command_ns.saturating_mul(self.commands.len() as u64)
+    }
+
+    /// How many commands the first passes of all users have.
+    #[must_use]
+    pub fn first_passes(&self) -> u64 {
+        u64::from(self.users) * self.commands.len() as u64
+    }
+}
+
 /// Whose programs the commands of a script run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

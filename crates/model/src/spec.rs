@@ -21,6 +21,10 @@ pub struct Spec {
     pub measure: Measure,
     /// When the interactions start and how long anything may take.
     pub timing: Timing,
+    /// Kernel parameters (`vm.swappiness` = `60`) that are set on this host for the run and put back
+    /// after it; those of a machine of its own stand in its description.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub sysctls: BTreeMap<String, String>,
     /// Seed of everything random in load and probe.
     pub seed: u64,
     /// Which pass through all cells this run belongs to, from 0.

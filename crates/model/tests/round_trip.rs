@@ -77,6 +77,7 @@ fn header() -> impl Strategy<Value = Header> {
                     warmup_ns: 3,
                     timeout_ns: 4,
                 },
+                sysctls: BTreeMap::from([("vm.swappiness".to_owned(), text.clone())]),
                 seed,
                 block: 0,
                 order: 1,

@@ -4,12 +4,14 @@ mod cells;
 mod footnotes;
 mod numbers;
 
-use ::analysis::comparison::{Comparison, Difference};
+use analysis::comparison::{Cell, Comparison, Difference};
 
 use crate::columns::aligned;
 
 /// Most values a side that are shown one by one.
 const FEW: usize = 12;
+/// Most rows of values that are shown.
+const FEW_ROWS: usize = 40;
 
 /// The whole comparison: differences between the systems, the trials if there are few, a row a
 /// cell, stalls, seeds, footnotes, and one sentence. Ends in a newline.
@@ -86,38 +88,67 @@ impl View<'_> {
         text
     }
 
-    /// The values one by one, as RFC-17 of Project MAC printed them, if there is one cell an arm
-    /// and it has few values.
-    fn trials(&self) -> Option<String> {
-        let Comparison { arms, cells, .. } = self.comparison;
-        let first = cells.first()?;
-        let few = cells.len() == arms.len() - 1
-            && cells.iter().all(|cell| {
-                cell.first.values.len().max(cell.second.values.len()) <= FEW
-                    && cell.first.values == first.first.values
-            });
-        if !few {
-            return None;
+    /// The values one by one, as RFC-17 of Project MAC printed them, if they are few: a table a
+    /// response, with a row a trial and a column an arm.
+    fn trials(&self) -> Vec<String> {
+        let few = |cell: &Cell| cell.first.values.len().max(cell.second.values.len()) <= FEW;
+        let one = |cell: &Cell| cell.first.values.len().max(cell.second.values.len()) <= 1;
+        let cells = &self.comparison.cells;
+        if !cells.iter().all(few) || cells.iter().all(one) {
+            return Vec::new();
         }
-        let unit = &self.comparison.responses[&first.response].unit;
-        let number = |value: Option<&f64>| {
-            value.map_or_else(String::new, |value| numbers::value(*value, unit))
-        };
-        let sides: Vec<_> =
-            std::iter::once(&first.first).chain(cells.iter().map(|cell| &cell.second)).collect();
-        let mut rows = vec![vec![first.response.clone()]];
-        rows[0].extend((0..arms.len()).map(|index| self.arm(index)));
-        let most = sides.iter().map(|side| side.values.len()).max().unwrap_or(0);
-        for index in 0..most {
-            let mut row = vec![format!("{}", index + 1)];
-            row.extend(sides.iter().map(|side| number(side.values.get(index))));
-            rows.push(row);
-        }
-        let mut medians = vec!["median".to_owned()];
-        medians.extend(sides.iter().map(|side| number(Some(&side.median))));
-        rows.push(medians);
-        Some(aligned(&rows))
+        let tables = self.comparison.responses.keys().filter_map(|response| self.values(response));
+        let tables: Vec<String> = tables.collect();
+        let lines: usize = tables.iter().map(|table| table.lines().count()).sum();
+        if lines <= FEW_ROWS { tables } else { Vec::new() }
     }
+
+    /// The values of one response; `None` if there are none, or if arms share no reference.
+    fn values(&self, response: &str) -> Option<String> {
+        let Comparison { arms, cells, responses, .. } = self.comparison;
+        let unit = &responses[response].unit;
+        let of_response = || cells.iter().filter(|cell| cell.response == response);
+        let mut places: Vec<&Cell> = Vec::new();
+        for cell in of_response() {
+            match places.iter().find(|place| same_place(place, cell)) {
+                // Pairs may leave out other trials of the reference for each arm.
+                Some(place) if place.first.values != cell.first.values => return None,
+                Some(_) => {}
+                None => places.push(cell),
+            }
+        }
+        let labelled = places.len() > 1;
+        let mut head = vec![response.to_owned()];
+        head.extend(labelled.then(|| "trial".to_owned()));
+        head.extend((0..arms.len()).map(|index| self.arm(index)));
+        let mut rows = vec![head];
+        for place in &places {
+            let mut sides: Vec<&[f64]> = vec![&place.first.values];
+            sides.extend((1..arms.len()).map(|arm| {
+                let cell = of_response().find(|cell| cell.arm == arm && same_place(place, cell));
+                cell.map_or(&[][..], |cell| cell.second.values.as_slice())
+            }));
+            let most = sides.iter().map(|values| values.len()).max().unwrap_or(0);
+            for index in 0..most {
+                let label = match (index, &*place.label(), &place.part) {
+                    (0, "", _) | (0, _, None) if place.levels.is_empty() => "whole".to_owned(),
+                    (0, label, _) => label.to_owned(),
+                    _ => String::new(),
+                };
+                let mut row: Vec<String> = labelled.then_some(label).into_iter().collect();
+                row.push((index + 1).to_string());
+                row.extend(sides.iter().map(|values| {
+                    values.get(index).map_or_else(String::new, |value| numbers::value(*value, unit))
+                }));
+                rows.push(row);
+            }
+        }
+        (rows.len() > 1).then(|| aligned(&rows))
+    }
+}
+
+fn same_place(first: &Cell, second: &Cell) -> bool {
+    first.levels == second.levels && first.part == second.part
 }
 
 fn difference(difference: &Difference) -> Vec<String> {

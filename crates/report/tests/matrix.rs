@@ -39,6 +39,7 @@ fn header(load: &str) -> Header {
                 warmup_ns: 0,
                 timeout_ns: 4_000_000_000,
             },
+            sysctls: BTreeMap::new(),
             seed: 1,
             block: 0,
             order: 0,

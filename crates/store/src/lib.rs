@@ -5,6 +5,7 @@
 //! never panic, whatever the input.
 
 pub mod import;
+pub mod manifest;
 pub mod observations;
 pub mod reference;
 pub mod resp1;

@@ -1,14 +1,16 @@
 //! Observations from whatever holds them: run files, published figures, results of other
 //! programs.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use analysis::{Dataset, from_runs};
-use model::Run;
+use analysis::{Dataset, Factor, from_runs};
+use model::{Manifest, ManifestFactor, ManifestRun, Run};
 
 use crate::import::{self, Format, Options, Refusal};
+use crate::manifest::{self, ManifestError};
 use crate::reference::{self, Kind, ReferenceError};
 use crate::results::{ResultsError, SUFFIX, read_runs};
 
@@ -31,6 +33,9 @@ pub enum ObservationsError {
     /// Runs that cannot be read.
     #[error(transparent)]
     Runs(#[from] ResultsError),
+    /// An experiment whose manifest cannot be read.
+    #[error(transparent)]
+    Manifest(#[from] ManifestError),
     /// No published result of this name.
     #[error(transparent)]
     Reference(#[from] ReferenceError),
@@ -72,7 +77,7 @@ pub fn observations_as(
     }
     let path = Path::new(what);
     if path.is_dir() {
-        return Ok(folder(path)?);
+        return folder(path);
     }
     let content = read(path)?;
     if what.ends_with(SUFFIX) || content.starts_with(RUN_LINE) {
@@ -83,8 +88,9 @@ pub fn observations_as(
     text(what, &content, format, options)
 }
 
-/// The runs of a folder, each named by its path in it.
-fn folder(path: &Path) -> Result<Dataset, ResultsError> {
+/// The runs of a folder, each named by its path in it, with the levels that the manifest of an
+/// experiment gives them.
+fn folder(path: &Path) -> Result<Dataset, ObservationsError> {
     let runs: Vec<(String, Run)> = read_runs(path)?
         .into_iter()
         .map(|(file, run)| {
@@ -92,7 +98,46 @@ fn folder(path: &Path) -> Result<Dataset, ResultsError> {
             (name.trim_end_matches(SUFFIX).to_owned(), run)
         })
         .collect();
-    Ok(from_runs(&path.to_string_lossy(), &runs))
+    let mut set = from_runs(&path.to_string_lossy(), &runs);
+    if let Some(manifest) = manifest::read(path)? {
+        add_levels(&mut set, manifest);
+    }
+    Ok(set)
+}
+
+/// Gives every run the levels, the block and the seed that its experiment planned. Runs that are
+/// not of the experiment are left out, with a note.
+fn add_levels(set: &mut Dataset, manifest: Manifest) {
+    let all = manifest.runs.len();
+    let mut planned: BTreeMap<String, ManifestRun> =
+        manifest.runs.into_iter().map(|run| (run.run_id.clone(), run)).collect();
+    let mut foreign = Vec::new();
+    set.trials.retain_mut(|trial| match planned.remove(&trial.name) {
+        Some(run) => {
+            trial.levels.extend(run.levels);
+            trial.block = Some(u64::from(run.block));
+            trial.seed = Some(run.seed);
+            true
+        }
+        None => {
+            foreign.push(trial.name.clone());
+            false
+        }
+    });
+    if !foreign.is_empty() {
+        set.notes.push(format!("not of the experiment, left out: {}", foreign.join(", ")));
+    }
+    if !planned.is_empty() {
+        set.notes.push(format!("{} of {all} runs were not made", planned.len()));
+    }
+    let varied = |name: &str| manifest.factors.iter().any(|factor| factor.name == name);
+    set.factors.retain(|factor| !varied(&factor.name));
+    let factors = manifest.factors.iter().map(|ManifestFactor { name, levels }| Factor {
+        name: name.clone(),
+        levels: levels.clone(),
+    });
+    set.factors.splice(0..0, factors);
+    set.notes.extend(manifest.aliases);
 }
 
 fn text(

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use agent::{Assignment, Waiter, Woken};
-use model::EndStatus;
+use model::{EndStatus, Measure, Script};
 use sys::clock::monotonic_ns;
 use sys::process::{signal, signals, spawn_bound};
 
@@ -137,8 +137,11 @@ impl Drop for AgentProcess {
 /// The longest time that a run may take, in ns.
 fn longest_ns(assignment: &Assignment) -> u64 {
     let timing = &assignment.spec.timing;
-    let schedule_ns = timing.interval_ns.saturating_mul(u64::from(timing.points));
-    [timing.warmup_ns, timing.timeout_ns, GRACE_NS]
+    let work_ns = match &assignment.spec.measure {
+        Measure::Probe(_) => timing.interval_ns.saturating_mul(u64::from(timing.points)),
+        Measure::Job(job) => job.script.as_ref().map_or(0, Script::longest_pass_ns),
+    };
+    [timing.warmup_ns, timing.timeout_ns, GRACE_NS, GRACE_NS]
         .iter()
-        .fold(schedule_ns, |sum, part| sum.saturating_add(*part))
+        .fold(work_ns, |sum, part| sum.saturating_add(*part))
 }

@@ -35,6 +35,13 @@ pub(crate) enum Made {
         /// The file.
         path: PathBuf,
     },
+    /// A kernel parameter that was changed: it gets its old value back.
+    Sysctl {
+        /// Its name, such as `vm.swappiness`.
+        name: String,
+        /// The value that it had.
+        before: String,
+    },
     /// A directory with all that is in it.
     Directory {
         /// The directory.

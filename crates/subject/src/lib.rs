@@ -17,6 +17,7 @@ mod stage;
 mod swap_file;
 mod swap_header;
 mod sweep;
+pub mod sysctl;
 mod warden;
 mod work_dir;
 

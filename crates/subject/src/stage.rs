@@ -1,5 +1,6 @@
 //! The stage: everything that the runs of one invocation make, and its removal.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::path::PathBuf;
 
@@ -16,6 +17,7 @@ use crate::machine::{Machine, unwritten_kb};
 use crate::run_lines::Sink;
 use crate::swap_file;
 use crate::sweep::{Swept, remove, start_ticks, sweep, sweep_leftovers};
+use crate::sysctl;
 use crate::warden::Warden;
 use crate::work_dir::{WorkDir, WorkDirError};
 
@@ -71,6 +73,9 @@ pub enum StageError {
     /// The results.
     #[error("the results cannot be written: {0}; name a folder with room with --output DIR")]
     Results(io::Error),
+    /// A kernel parameter.
+    #[error("{0}")]
+    Parameter(io::Error),
     /// The machine's facts cannot be read.
     #[error("{0}")]
     Machine(String),
@@ -191,10 +196,12 @@ impl Stage {
         for made in &outside {
             self.journal.made(made.clone()).map_err(at("write the journal"))?;
         }
+        let mut changed = Vec::new();
         let outcome = self
-            .assignment(spec, run_id, sandbox.as_ref(), path, key)
+            .set_parameters(&spec.sysctls, &mut changed)
+            .and_then(|()| self.assignment(spec, run_id, sandbox.as_ref(), path, key))
             .and_then(|assignment| self.run_agent(&assignment, waiter, sink));
-        for made in outside {
+        for made in outside.into_iter().chain(changed.into_iter().rev()) {
             remove(&made).map_err(at("tidy up after the run"))?;
             self.journal.gone(made).map_err(at("write the journal"))?;
         }
@@ -220,6 +227,22 @@ impl Stage {
     /// reason and stays in the journal, for the next start.
     pub fn strike(&mut self) -> Vec<String> {
         sweep(self.journal.path()).failed
+    }
+
+    /// Sets kernel parameters; what they were is in the journal before they change.
+    fn set_parameters(
+        &mut self,
+        wanted: &BTreeMap<String, String>,
+        changed: &mut Vec<Made>,
+    ) -> Result<(), StageError> {
+        for (name, value) in wanted {
+            let (undone_by, before) = sysctl::undo(name).map_err(StageError::Parameter)?;
+            let made = Made::Sysctl { name: undone_by, before };
+            self.journal.made(made.clone()).map_err(at("write the journal"))?;
+            changed.push(made);
+            sysctl::set(name, value).map_err(StageError::Parameter)?;
+        }
+        Ok(())
     }
 
     /// Makes the run's directory; the directory and the queue's key are in the journal.

@@ -11,6 +11,7 @@ use sys::process::{signal, signals};
 use sys::swap::swap_off;
 
 use crate::journal::{Made, boot_id, outstanding, user_id};
+use crate::sysctl;
 
 /// How long a removal may take that waits for dying processes.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -83,6 +84,7 @@ pub(crate) fn remove(made: &Made) -> io::Result<bool> {
             Err(_) => Ok(false),
         },
         Made::Swap { path } => remove_swap(path),
+        Made::Sysctl { name, before } => sysctl::put_back(name, before),
         Made::Directory { path } => remove_directory(path),
     }
 }
@@ -93,6 +95,7 @@ fn describe(made: &Made) -> String {
         Made::Cgroup { path } => format!("control group {}", path.display()),
         Made::Queue { key } => format!("SysV message queue {key:#x}"),
         Made::Swap { path } => format!("swap file {}", path.display()),
+        Made::Sysctl { name, before } => format!("kernel parameter {name} (before: {before})"),
         Made::Directory { path } => format!("directory {}", path.display()),
     }
 }
@@ -164,6 +167,8 @@ fn remove_swap(path: &Path) -> io::Result<bool> {
 }
 
 fn remove_directory(path: &Path) -> io::Result<bool> {
+    // What the commands of a session had started may outlive them, and write on.
+    sys::marked::end_marked(&path.display().to_string())?;
     if !path.exists() {
         return Ok(false);
     }

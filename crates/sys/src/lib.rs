@@ -9,6 +9,7 @@ pub mod board;
 pub mod clock;
 pub mod device_mapper;
 pub mod entropy;
+pub mod marked;
 pub mod memory;
 pub mod message_queue;
 pub mod port_io;

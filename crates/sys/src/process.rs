@@ -8,6 +8,9 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
 
+/// Longest time between two looks at a child that is waited for, in ns.
+const LOOK_NS: u64 = 1_000_000_000;
+
 /// How a child ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
@@ -246,7 +249,7 @@ pub mod signals {
     pub const HANGUP: i32 = libc::SIGHUP;
 }
 
-/// What the kernel accounts to a process itself (`getrusage(RUSAGE_SELF)`).
+/// What the kernel accounts to a process (`getrusage(2)`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
     /// CPU time in user mode, in ns.
@@ -267,27 +270,135 @@ pub struct Usage {
     pub written_blocks: u64,
 }
 
-/// The usage of this process so far.
+impl Usage {
+    fn of(raw: &libc::rusage) -> Self {
+        let nanoseconds =
+            |time: libc::timeval| time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1_000;
+        Self {
+            user_ns: nanoseconds(raw.ru_utime),
+            system_ns: nanoseconds(raw.ru_stime),
+            minor_faults: raw.ru_minflt as u64,
+            major_faults: raw.ru_majflt as u64,
+            voluntary_switches: raw.ru_nvcsw as u64,
+            involuntary_switches: raw.ru_nivcsw as u64,
+            read_blocks: raw.ru_inblock as u64,
+            written_blocks: raw.ru_oublock as u64,
+        }
+    }
+
+    fn read(who: libc::c_int) -> Self {
+        // SAFETY: rusage is plain integers, for which all zeroes is valid; the call fills it.
+        let raw = unsafe {
+            let mut raw: libc::rusage = std::mem::zeroed();
+            libc::getrusage(who, &raw mut raw);
+            raw
+        };
+        Self::of(&raw)
+    }
+}
+
+/// The usage of this process so far (`RUSAGE_SELF`).
 #[must_use]
 pub fn usage() -> Usage {
-    // SAFETY: rusage is plain integers, for which all zeroes is valid; the call fills it.
-    let raw = unsafe {
-        let mut raw: libc::rusage = std::mem::zeroed();
-        libc::getrusage(libc::RUSAGE_SELF, &raw mut raw);
-        raw
+    Usage::read(libc::RUSAGE_SELF)
+}
+
+/// The usage of all children of this process that ended and were waited for, and of theirs
+/// (`RUSAGE_CHILDREN`).
+#[must_use]
+pub fn children_usage() -> Usage {
+    Usage::read(libc::RUSAGE_CHILDREN)
+}
+
+/// Waits until a child ends or the monotonic clock reads `until_ns`: how it ended, and what it and
+/// those that it had waited for used (`wait4(2)`); `None` if it still runs.
+///
+/// Prompt in a process with a single thread; in others, whose signal another thread may take, it
+/// may notice the end up to a second late.
+///
+/// # Errors
+/// When there is no such child.
+pub fn wait_usage(pid: u32, until_ns: u64) -> io::Result<Option<(Exit, Usage)>> {
+    let child = SignalSet::of(libc::SIGCHLD);
+    // Blocked before the first look, the signal of a child that ends after it is kept.
+    child.change(libc::SIG_BLOCK)?;
+    let outcome = loop {
+        match reap(pid) {
+            Ok(None) => {}
+            done => break done,
+        }
+        let left_ns = until_ns.saturating_sub(crate::clock::monotonic_ns());
+        if left_ns == 0 {
+            break Ok(None);
+        }
+        child.await_one(left_ns.min(LOOK_NS));
     };
-    let nanoseconds =
-        |time: libc::timeval| time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1_000;
-    Usage {
-        user_ns: nanoseconds(raw.ru_utime),
-        system_ns: nanoseconds(raw.ru_stime),
-        minor_faults: raw.ru_minflt as u64,
-        major_faults: raw.ru_majflt as u64,
-        voluntary_switches: raw.ru_nvcsw as u64,
-        involuntary_switches: raw.ru_nivcsw as u64,
-        read_blocks: raw.ru_inblock as u64,
-        written_blocks: raw.ru_oublock as u64,
+    child.change(libc::SIG_UNBLOCK)?;
+    outcome
+}
+
+/// Takes a child that has ended; `None` while it runs.
+fn reap(pid: u32) -> io::Result<Option<(Exit, Usage)>> {
+    let mut status = 0;
+    // SAFETY: rusage is plain integers, for which all zeroes is valid; the call fills it and the
+    // status, both of which outlive it.
+    let (got, raw) = unsafe {
+        let mut raw: libc::rusage = std::mem::zeroed();
+        let got = libc::wait4(pid as libc::pid_t, &raw mut status, libc::WNOHANG, &raw mut raw);
+        (got, raw)
+    };
+    match got {
+        0 => Ok(None),
+        got if got > 0 => Ok(Some((exit_of(status), Usage::of(&raw)))),
+        _ => Err(io::Error::last_os_error()),
     }
+}
+
+/// A set of one signal.
+struct SignalSet(libc::sigset_t);
+
+impl SignalSet {
+    fn of(number: i32) -> Self {
+        // SAFETY: sigset_t is plain integers; sigemptyset makes it valid before it is used.
+        let set = unsafe {
+            let mut set: libc::sigset_t = std::mem::zeroed();
+            libc::sigemptyset(&raw mut set);
+            libc::sigaddset(&raw mut set, number);
+            set
+        };
+        Self(set)
+    }
+
+    /// Changes the signal mask of the calling thread.
+    fn change(&self, how: libc::c_int) -> io::Result<()> {
+        // SAFETY: the set outlives the call, which only reads it; no old mask is asked for.
+        let code = unsafe { libc::pthread_sigmask(how, &raw const self.0, std::ptr::null_mut()) };
+        if code == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(code)) }
+    }
+
+    /// Waits for the signal, which is blocked, for `left_ns` at most.
+    fn await_one(&self, left_ns: u64) {
+        let timeout = libc::timespec {
+            tv_sec: (left_ns / 1_000_000_000) as libc::time_t,
+            tv_nsec: (left_ns % 1_000_000_000) as _,
+        };
+        // SAFETY: set and timeout outlive the call, which only reads them; a wait that ends early
+        // is followed by another look.
+        unsafe { libc::sigtimedwait(&raw const self.0, std::ptr::null_mut(), &raw const timeout) };
+    }
+}
+
+/// Sends a signal to all processes of a group; a group that is gone is no error.
+///
+/// # Errors
+/// When the group belongs to somebody else, or its number is 0, 1 or does not fit.
+pub fn signal_group(group: u32, number: i32) -> io::Result<()> {
+    let group = i32::try_from(group).ok().filter(|group| *group > 1);
+    let Some(group) = group else { return Err(io::Error::other("no such process group")) };
+    // SAFETY: takes two integers; the number is below -1, so exactly one group is meant.
+    let code = unsafe { libc::kill(-group, number) };
+    let error = io::Error::last_os_error();
+    if code == 0 || error.raw_os_error() == Some(libc::ESRCH) { Ok(()) } else { Err(error) }
 }
 
 /// How many CPUs this process may run on.
@@ -305,6 +416,20 @@ mod tests {
         let keep = std::thread::spawn(|| std::thread::sleep(std::time::Duration::from_millis(200)));
         assert!(fork_child(|| 0).is_err());
         keep.join().unwrap();
+    }
+
+    #[test]
+    fn a_child_is_waited_for_with_what_it_used_but_no_longer_than_allowed() {
+        let mut command = Command::new("sleep");
+        let pid = spawn_bound(command.arg("0.3")).unwrap().id();
+        let start_ns = crate::clock::monotonic_ns();
+        assert_eq!(wait_usage(pid, start_ns + 20_000_000).unwrap(), None);
+        let (exit, usage) = wait_usage(pid, start_ns + 60_000_000_000).unwrap().unwrap();
+        assert_eq!(exit, Exit::Code(0));
+        assert!(usage.minor_faults > 0, "{usage:?}");
+        let elapsed_ns = crate::clock::monotonic_ns() - start_ns;
+        assert!((300_000_000..20_000_000_000).contains(&elapsed_ns), "{elapsed_ns} ns");
+        assert!(wait_usage(pid, 0).is_err(), "it is gone");
     }
 
     #[test]

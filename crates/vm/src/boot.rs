@@ -34,7 +34,7 @@ impl Parts {
         kernel: &str,
         machine: &MachineSpec,
         cache: &Cache,
-        extra: &[RootFile<'_>],
+        extra: &[RootFile],
     ) -> Result<Self, VmError> {
         let arg: KernelArg =
             kernel.parse().map_err(|error| VmError::KernelName(format!("{kernel}: {error}")))?;

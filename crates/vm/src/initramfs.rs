@@ -9,23 +9,52 @@ const MAGIC: &str = "070701";
 const TRAILER: &str = "TRAILER!!!";
 const DIRECTORY: u32 = 0o040_755;
 const EXECUTABLE: u32 = 0o100_755;
+const PLAIN: u32 = 0o100_644;
 const CHARACTER_DEVICE: u32 = 0o020_600;
 const LINK: u32 = 0o120_777;
 /// Programs that loads expect; here they are this program under another name.
 const APPLETS: [&str; 2] = ["bin/sh", "bin/true"];
 
 /// A file of the guest's root.
-pub(crate) struct RootFile<'a> {
+#[derive(Debug)]
+pub(crate) struct RootFile {
     /// Its absolute path.
-    pub(crate) path: &'a str,
-    pub(crate) bytes: &'a [u8],
+    pub(crate) path: String,
+    pub(crate) content: Content,
+}
+
+/// What a file of the guest's root is.
+#[derive(Debug)]
+pub(crate) enum Content {
+    Directory,
+    Link(Vec<u8>),
+    File { is_executable: bool, bytes: Vec<u8> },
+}
+
+impl Content {
+    /// What takes up room.
+    pub(crate) fn bytes(&self) -> &[u8] {
+        match self {
+            Self::Directory => &[],
+            Self::Link(bytes) | Self::File { bytes, .. } => bytes,
+        }
+    }
+
+    fn mode(&self) -> u32 {
+        match self {
+            Self::Directory => DIRECTORY,
+            Self::Link(_) => LINK,
+            Self::File { is_executable: true, .. } => EXECUTABLE,
+            Self::File { is_executable: false, .. } => PLAIN,
+        }
+    }
 }
 
 /// The archive, not compressed: the guest would pay for that in its own time.
 pub(crate) fn archive(
     program: &[u8],
     modules: &[(String, Vec<u8>)],
-    extra: &[RootFile<'_>],
+    extra: &[RootFile],
 ) -> Vec<u8> {
     let mut made = Archive { bytes: Vec::new(), next_inode: 1 };
     for directory in ["dev", "proc", "sys", "run", "work", "bin", &MODULES_DIR[1..]] {
@@ -44,7 +73,8 @@ pub(crate) fn archive(
         }
     }
     for file in extra {
-        made.entry(file.path.trim_start_matches('/'), EXECUTABLE, (0, 0), file.bytes);
+        let (path, content) = (file.path.trim_start_matches('/'), &file.content);
+        made.entry(path, content.mode(), (0, 0), content.bytes());
     }
     made.entry(TRAILER, 0, (0, 0), &[]);
     made.bytes
@@ -100,7 +130,8 @@ mod tests {
 
     #[test]
     fn the_archive_is_aligned_and_ends() {
-        let extra = [RootFile { path: "/bin/sh", bytes: b"odd" }];
+        let content = Content::File { is_executable: true, bytes: b"odd".to_vec() };
+        let extra = [RootFile { path: "/bin/sh".to_owned(), content }];
         let modules = [("a.ko".to_owned(), b"module".to_vec())];
         let bytes = archive(b"program", &modules, &extra);
         assert_eq!(bytes.len() % 4, 0);

@@ -14,6 +14,7 @@ mod cache;
 mod guest_process;
 mod initramfs;
 mod machine;
+mod overlay;
 mod qemu;
 mod qmp;
 mod scratch;
@@ -22,7 +23,7 @@ mod snapshot;
 mod verify;
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use agent::Freeze;
@@ -33,7 +34,11 @@ use subject::{Outcome, RunLines, Sink};
 
 pub use boot::{Booted, boot};
 pub use cache::{Cache, Contents, Usage};
-pub use machine::{DEFAULT, Description, NAMED, VmRequest, load, parse_description, parse_request};
+pub use machine::{
+    DEFAULT, Description, NAMED, VmRequest, load, parse_description, parse_request, parse_settings,
+    request,
+};
+pub use overlay::OverlayError;
 pub use qemu::{Qemu, QemuError};
 pub use scratch::Scratch;
 pub use shell::{Shell, ShellState};
@@ -75,6 +80,9 @@ pub enum VmError {
     /// No kernel.
     #[error(transparent)]
     Kernel(#[from] KernelError),
+    /// The programs under test.
+    #[error(transparent)]
+    Overlay(#[from] OverlayError),
     /// What the user named as kernel cannot be understood.
     #[error("{0}")]
     KernelName(String),
@@ -143,7 +151,11 @@ impl Vm {
     pub fn prepare(spec: &VmSpec, options: &VmOptions, stop: Stop<'_>) -> Result<Self, VmError> {
         let qemu = Qemu::find()?;
         qemu.check(&spec.machine)?;
-        let parts = boot::Parts::gather(&spec.kernel, &spec.machine, &options.cache, &[])?;
+        let overlay = match &spec.overlay {
+            Some(folder) => overlay::read(Path::new(folder))?,
+            None => Vec::new(),
+        };
+        let parts = boot::Parts::gather(&spec.kernel, &spec.machine, &options.cache, &overlay)?;
         let setup = Setup {
             machine: spec.machine.clone(),
             modules: parts.modules.clone(),
@@ -181,6 +193,33 @@ impl Vm {
         &self.key
     }
 
+    /// Whether the cache has a finished run.
+    ///
+    /// # Errors
+    /// When the spec cannot be written down.
+    pub fn has_cell(&self, spec: &Spec, run_id: &str) -> Result<bool, VmError> {
+        let (_, key) = self.cell(spec, run_id)?;
+        Ok(self.reuses_cells() && self.options.cache.cell(&key).is_some())
+    }
+
+    fn reuses_cells(&self) -> bool {
+        self.options.reuse_cells && self.setup.machine.is_deterministic()
+    }
+
+    /// What a guest is told of a run, and the hash under which the run is kept.
+    fn cell(&self, spec: &Spec, run_id: &str) -> Result<(Vec<u8>, String), VmError> {
+        let cell = Cell {
+            run_id: run_id.to_owned(),
+            spec: spec.clone(),
+            facts: self.facts.clone(),
+            missed: self.missed.clone(),
+            freeze: self.options.freeze,
+        };
+        let cell = serde_json::to_vec(&cell).map_err(|error| VmError::Qemu(error.into()))?;
+        let key = hash(&[CELL_VERSION.as_bytes(), self.key.as_bytes(), &cell]);
+        Ok((cell, key))
+    }
+
     /// Makes one run in a guest of its own; its lines go to `sink` as they come. A finished cell
     /// of the cache is read instead.
     ///
@@ -194,17 +233,9 @@ impl Vm {
         stop: Stop<'_>,
         sink: &mut Sink<'_>,
     ) -> Result<CellOutcome, VmError> {
-        let cell = Cell {
-            run_id: run_id.to_owned(),
-            spec: spec.clone(),
-            facts: self.facts.clone(),
-            missed: self.missed.clone(),
-            freeze: self.options.freeze,
-        };
-        let cell = serde_json::to_vec(&cell).map_err(|error| VmError::Qemu(error.into()))?;
-        let key = hash(&[CELL_VERSION.as_bytes(), self.key.as_bytes(), &cell]);
+        let (cell, key) = self.cell(spec, run_id)?;
         let cache = &self.options.cache;
-        let reuse = self.options.reuse_cells && self.setup.machine.is_deterministic();
+        let reuse = self.reuses_cells();
         if let Some(bytes) = cache.cell(&key).filter(|_| reuse) {
             let mut lines = RunLines::default();
             lines.push(&bytes, sink).map_err(VmError::Results)?;

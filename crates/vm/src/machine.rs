@@ -32,6 +32,8 @@ pub struct VmRequest {
     pub machine: MachineSpec,
     /// The kernel as named; `None` = whatever is at hand.
     pub kernel: Option<String>,
+    /// A folder whose files lie over the guest's root.
+    pub overlay: Option<String>,
     /// A sandbox inside the guest.
     pub sandbox: Option<SandboxSpec>,
     /// The timing profile that suits the machine, if its description names one.
@@ -43,19 +45,27 @@ pub struct VmRequest {
 /// # Errors
 /// What is wrong with which setting, and what there is.
 pub fn parse_request(settings: &str) -> Result<VmRequest, String> {
-    let pairs = pairs(settings)?;
-    let last = |wanted: &str| pairs.iter().rev().find(|(name, _)| *name == wanted);
-    let name = last("machine").map_or(DEFAULT, |(_, value)| value);
+    request(&parse_settings(settings)?)
+}
+
+/// The machine that settings ask for; of several for one name the last one counts.
+///
+/// # Errors
+/// As [`parse_request`].
+pub fn request(pairs: &[(String, String)]) -> Result<VmRequest, String> {
+    let last = |wanted: &str| pairs.iter().rev().find(|(name, _)| name == wanted);
+    let name = last("machine").map_or(DEFAULT, |(_, value)| value.as_str());
     let description = load(name)?;
     let mut request = VmRequest {
         machine: description.machine,
         profile: description.profile,
         kernel: last("kernel").map(|(_, value)| value.clone()),
+        overlay: last("overlay").map(|(_, value)| value.clone()),
         sandbox: None,
     };
-    for (name, value) in &pairs {
-        match (*name, name.strip_prefix("sandbox.")) {
-            ("machine" | "kernel", _) => {}
+    for (name, value) in pairs {
+        match (name.as_str(), name.strip_prefix("sandbox.")) {
+            ("machine" | "kernel" | "overlay", _) => {}
             (_, Some(limit)) => set_limit(&mut request.sandbox, limit, value)?,
             (name, None) => set(&mut request.machine, name, value)?,
         }
@@ -69,11 +79,14 @@ pub fn parse_request(settings: &str) -> Result<VmRequest, String> {
 
 /// Names with their values. A piece without `=` belongs to the value before it: the files of a
 /// kernel are separated by commas too.
-fn pairs(settings: &str) -> Result<Vec<(&str, String)>, String> {
-    let mut pairs: Vec<(&str, String)> = Vec::new();
+///
+/// # Errors
+/// When the first piece has no `=`.
+pub fn parse_settings(settings: &str) -> Result<Vec<(String, String)>, String> {
+    let mut pairs: Vec<(String, String)> = Vec::new();
     for setting in settings.split(',').filter(|setting| !setting.is_empty()) {
         match (setting.split_once('='), pairs.last_mut()) {
-            (Some((name, value)), _) => pairs.push((name, value.to_owned())),
+            (Some((name, value)), _) => pairs.push((name.to_owned(), value.to_owned())),
             (None, Some((_, value))) => *value += &format!(",{setting}"),
             (None, None) => return Err(format!("{setting:?} is not NAME=VALUE")),
         }
@@ -290,7 +303,7 @@ mod tests {
     fn settings_change_a_machine() {
         let request = parse_request(
             "machine=p2-350,kernel=deb:x,mem=128M,disk.rate=0,disk.read_delay=1ms,thp=never,\
-             disk.write_delay=4ms,lru_gen=on,sysctl.vm.swappiness=10,sandbox.mem=64M",
+             disk.write_delay=4ms,lru_gen=on,sysctl.vm.swappiness=10,sandbox.mem=64M,overlay=programs/new",
         )
         .unwrap();
         assert_eq!(request.machine.memory_bytes, 128 << 20);
@@ -299,6 +312,7 @@ mod tests {
         assert_eq!(request.machine.lru_gen, Some(true));
         assert_eq!(request.machine.sysctls["vm.swappiness"], "10");
         assert_eq!(request.kernel.as_deref(), Some("deb:x"));
+        assert_eq!(request.overlay.as_deref(), Some("programs/new"));
         assert_eq!(request.sandbox.unwrap().memory_bytes, 64 << 20);
     }
 

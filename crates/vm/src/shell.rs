@@ -13,7 +13,7 @@ use rustix::io::{FdFlags, fcntl_setfd};
 
 use crate::boot::{Parts, needs_loader};
 use crate::guest_process::{GuestProcess, Said};
-use crate::initramfs::RootFile;
+use crate::initramfs::{Content, RootFile};
 use crate::qemu::{Console, Qemu};
 use crate::qmp::Event;
 use crate::scratch::Scratch;
@@ -58,7 +58,8 @@ impl Shell {
         let qemu = Qemu::find()?;
         qemu.check(machine)?;
         let busybox = static_busybox().ok_or(VmError::NoBusybox)?;
-        let extra = [RootFile { path: BUSYBOX, bytes: &busybox }];
+        let content = Content::File { is_executable: true, bytes: busybox };
+        let extra = [RootFile { path: BUSYBOX.to_owned(), content }];
         let parts = Parts::gather(kernel, machine, cache, &extra)?;
         let then = if is_script { Then::Script } else { Then::Shell };
         let setup = Setup { machine: machine.clone(), modules: parts.modules.clone(), then };

@@ -121,7 +121,8 @@ fn cell(
     let [first, other] = observed;
     let mut notes = Vec::new();
     let several = first.trials.len() >= 2 && other.trials.len() >= 2;
-    let unit = if several { Unit::Trials } else { Unit::Samples };
+    let by_trial = several || (first.one_figure_each() && other.one_figure_each());
+    let unit = if by_trial { Unit::Trials } else { Unit::Samples };
     let deterministic = arms.all[0].deterministic && arms.all[second].deterministic;
     let (mut chosen, mut paired_by) =
         ([first.choose(unit, |_| None), other.choose(unit, |_| None)], None);
@@ -143,7 +144,8 @@ fn cell(
     let costs = chosen.each_ref().map(|side| costs(&place.0, response, &side.values));
     let identical = identical(&costs, paired_by.is_some(), deterministic);
     if !several && !identical {
-        notes.push(single(&costs, deterministic));
+        let alone = if first.trials.len() == 1 { 0 } else { second };
+        notes.push(single(&arms.all[alone].name, unit, deterministic));
     }
     let sides = [side(first, &chosen[0]), side(other, &chosen[1])];
     notes.extend(censored(&sides));
@@ -175,6 +177,10 @@ fn cell(
 }
 
 impl Observed<'_> {
+    fn one_figure_each(&self) -> bool {
+        self.trials.iter().all(|(_, values)| values.samples.len() == 1)
+    }
+
     /// One value a trial, or all samples.
     fn choose(&self, unit: Unit, key: impl Fn(&Trial) -> Option<u64>) -> Chosen {
         let mut chosen = Chosen { values: Vec::new(), keys: Vec::new() };
@@ -243,11 +249,16 @@ fn untested(costs: &[Vec<f64>; 2]) -> Outcome {
 }
 
 /// What a single trial of an arm means.
-fn single(costs: &[Vec<f64>; 2], deterministic: bool) -> String {
-    match (costs.iter().all(|costs| costs.len() == 1), deterministic) {
-        (true, _) => "one figure each".to_owned(),
-        (_, true) => "one seed: exact for it, and one draw of many".to_owned(),
-        _ => "samples of a single run: how runs differ from each other was not seen".to_owned(),
+fn single(arm: &str, unit: Unit, deterministic: bool) -> String {
+    match (unit, deterministic) {
+        (Unit::Trials, _) => format!("{arm} has a single figure in some cells"),
+        (Unit::Samples, true) => {
+            format!("{arm} has one seed: exact for it, and one draw of many")
+        }
+        (Unit::Samples, false) => format!(
+            "{arm} has a single run in some cells: samples are compared, and how runs differ \
+             from each other was not seen"
+        ),
     }
 }
 

@@ -13,6 +13,7 @@ mod hostile;
 mod kill;
 mod left;
 mod measured;
+mod session;
 mod starved;
 mod stop;
 mod support;

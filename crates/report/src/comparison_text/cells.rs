@@ -1,6 +1,6 @@
 //! The tables of a comparison: a row a cell.
 
-use ::analysis::comparison::{Cell, Outcome, PairedBy, Share, method_words};
+use analysis::comparison::{Cell, Outcome, PairedBy, Share, method_words};
 use model::units::format_duration;
 use stats::{CellResult, NotDecided, Verdict};
 

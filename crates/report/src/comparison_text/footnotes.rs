@@ -2,10 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use ::analysis::comparison::{Cell, Unit, method_words};
+use analysis::comparison::{Cell, Summary, Unit, method_words};
 use stats::{CellResult, Method};
 
 use super::{View, numbers};
+use crate::columns::aligned;
 
 /// All of it, a line each.
 pub(super) fn footnotes(view: &View) -> String {
@@ -28,19 +29,7 @@ pub(super) fn footnotes(view: &View) -> String {
         lines.push(format!("Ratios above 1 are worse; margin {margin} %; {family}."));
     }
     lines.extend(detectable(&comparison.cells));
-    lines.extend(comparison.summaries.iter().map(|mean| {
-        let ((low_cell, low), (high_cell, high)) = (&mean.lowest_without, &mean.highest_without);
-        format!(
-            "Geometric mean of {} {} ratios of {}: ×{}; from ×{} without {low_cell} to ×{} \
-             without {high_cell}.",
-            mean.cells,
-            mean.response,
-            view.arm(mean.arm),
-            numbers::ratio(mean.ratio),
-            numbers::ratio(*low),
-            numbers::ratio(*high)
-        )
-    }));
+    lines.extend(comparison.summaries.iter().map(|mean| summary(mean, view)));
     for cell in &comparison.cells {
         lines.extend(cell.notes.iter().map(|note| sentence(note)));
     }
@@ -50,6 +39,22 @@ pub(super) fn footnotes(view: &View) -> String {
     let mut said: BTreeSet<String> = BTreeSet::new();
     lines.retain(|line| said.insert(line.clone()));
     lines.into_iter().map(|line| line + "\n").collect()
+}
+
+/// A geometric mean with its leave-one-out range.
+fn summary(mean: &Summary, view: &View) -> String {
+    let Summary { cells, response, ratio, .. } = mean;
+    let ((low_cell, low), (high_cell, high)) = (&mean.lowest_without, &mean.highest_without);
+    let range = match low == high {
+        true => "the same whichever is left out".to_owned(),
+        false => format!(
+            "from ×{} without {low_cell} to ×{} without {high_cell}",
+            numbers::ratio(*low),
+            numbers::ratio(*high)
+        ),
+    };
+    let (arm, ratio) = (view.arm(mean.arm), numbers::ratio(*ratio));
+    format!("Geometric mean of {cells} {response} ratios of {arm}: ×{ratio}; {range}.")
 }
 
 fn sentence(note: &str) -> String {
@@ -83,31 +88,46 @@ fn rank(found: &CellResult, view: &View) -> String {
     )
 }
 
-/// Of few values also what other exact tests say.
+/// Of few values also what other tests say: a sentence for one cell, a table for several.
 fn few(view: &View) -> Vec<String> {
-    let cells = view.comparison.cells.iter();
-    cells
-        .filter_map(|cell| {
-            let found = cell.judged()?;
-            let permutation = found.permutation_p?;
-            let welch = found.log_ratio.map_or_else(String::new, |welch| {
-                format!(
-                    "t on log ×{} {}, p {}; ",
-                    numbers::ratio(welch.ratio),
+    let found: Vec<(&Cell, &CellResult, f64)> = view
+        .comparison
+        .cells
+        .iter()
+        .filter_map(|cell| Some((cell, cell.judged()?, cell.judged()?.permutation_p?)))
+        .collect();
+    let log = |found: &CellResult| {
+        found.log_ratio.map_or_else(
+            || ["-".to_owned(), "-".to_owned(), "-".to_owned()],
+            |welch| {
+                [
+                    format!("×{}", numbers::ratio(welch.ratio)),
                     numbers::interval(welch.low, welch.high),
-                    numbers::p(welch.p)
-                )
-            });
-            let label = match view.comparison.cells.len() {
-                1 => String::new(),
-                _ => format!(" ({})", of(cell, view)),
-            };
-            Some(format!(
-                "Few values{label}: {welch}exact permutation test of the means, p {}.",
-                numbers::p(permutation)
-            ))
-        })
-        .collect()
+                    numbers::p(welch.p),
+                ]
+            },
+        )
+    };
+    if let [(_, result, permutation)] = found[..] {
+        let [ratio, interval, p] = log(result);
+        return vec![format!(
+            "Few values: t on log {ratio} {interval}, p {p}; exact permutation test of the means, \
+             p {}.",
+            numbers::p(permutation)
+        )];
+    }
+    if found.is_empty() {
+        return Vec::new();
+    }
+    let head = ["few values", "n", "t on log", "interval", "p", "permutation p", "least rank p"];
+    let mut rows = vec![head.map(str::to_owned).to_vec()];
+    for (cell, result, permutation) in found {
+        let mut row = vec![of(cell, view), format!("{} v {}", result.n_first, result.n_second)];
+        row.extend(log(result));
+        row.extend([numbers::p(permutation), numbers::p(result.smallest_p)]);
+        rows.push(row);
+    }
+    aligned(&rows).lines().map(str::to_owned).collect()
 }
 
 /// Which cell, in words.

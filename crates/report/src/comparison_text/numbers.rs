@@ -39,7 +39,7 @@ pub(super) fn p(p: f64) -> String {
     match p {
         tiny if tiny < 0.00005 => "below .0001".to_owned(),
         one if one >= 0.99995 => "1".to_owned(),
-        other => format!("{other:.4}").trim_start_matches('0').to_owned(),
+        other => format!("{other:.4}").trim_matches('0').to_owned(),
     }
 }
 
@@ -58,7 +58,7 @@ mod tests {
         assert_eq!(values, ["0", "134", "14790", "0.01123", "5", "-2.5"]);
         assert_eq!(value(7_420_000.0, "ns"), "7.42ms");
         assert_eq!([1.492_4, 14.92, 149.2, f64::MAX].map(ratio), ["1.49", "14.9", "149", "∞"]);
-        assert_eq!([2.0 / 35.0, 1e-6, 1.0].map(p), [".0571", "below .0001", "1"]);
+        assert_eq!([2.0 / 35.0, 0.05, 1e-6, 1.0].map(p), [".0571", ".05", "below .0001", "1"]);
         assert_eq!(percent(0.0125), "1.3");
     }
 }

@@ -2,11 +2,10 @@
 
 use std::str::FromStr;
 
-use anyhow::{Context, bail};
 use model::units::{format_size, parse_size_bytes};
-use model::{SandboxSpec, SubjectSpec};
+use model::{SandboxSpec, SubjectSpec, VmSpec};
 use subject::{Machine, Stage};
-use vm::VmRequest;
+use vm::{Cache, VmRequest};
 
 /// Memory of a sandbox if nothing is said, in bytes.
 const SANDBOX_BYTES: u64 = 512 << 20;
@@ -15,11 +14,28 @@ const HOST_BYTES: u64 = 1 << 30;
 /// Smallest memory of a subject, in bytes: below, not even the probe fits.
 const SMALLEST_BYTES: u64 = 32 << 20;
 
+/// The kernel that is taken if none is named and the host has none: the newest of Debian's small
+/// ones.
+const DEFAULT_KERNEL: &str = "deb:linux-image-cloud-amd64";
+
 /// A subject as typed.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum SubjectArg {
-    Host { memory_bytes: Option<u64> },
-    Sandbox { memory_bytes: Option<u64>, cpus_milli: Option<u64>, processes: Option<u64> },
+pub enum SubjectArg {
+    /// The machine as it is.
+    Host {
+        /// What loads take for the size of memory, in bytes.
+        memory_bytes: Option<u64>,
+    },
+    /// Control groups.
+    Sandbox {
+        /// Limit of memory, in bytes.
+        memory_bytes: Option<u64>,
+        /// Limit of CPU bandwidth, in thousandths of a CPU.
+        cpus_milli: Option<u64>,
+        /// Most processes.
+        processes: Option<u64>,
+    },
+    /// A machine of its own.
     Vm(Box<VmRequest>),
 }
 
@@ -28,15 +44,23 @@ impl FromStr for SubjectArg {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let (kind, settings) = text.split_once(':').unwrap_or((text, ""));
+        Self::of_settings(kind, &vm::parse_settings(settings)?)
+    }
+}
+
+impl SubjectArg {
+    /// A subject of a kind (`host`, `sandbox`, `vm`) with settings; of several for one name the
+    /// last one counts.
+    ///
+    /// # Errors
+    /// Which kind or setting is unknown or has a bad value, and what there is.
+    pub fn of_settings(kind: &str, settings: &[(String, String)]) -> Result<Self, String> {
         if kind == "vm" {
-            return vm::parse_request(settings).map(|request| Self::Vm(Box::new(request)));
+            return vm::request(settings).map(|request| Self::Vm(Box::new(request)));
         }
         let (mut memory_bytes, mut cpus_milli, mut processes) = (None, None, None);
-        for setting in settings.split(',').filter(|setting| !setting.is_empty()) {
-            let Some((name, value)) = setting.split_once('=') else {
-                return Err(format!("{setting:?} is not NAME=VALUE"));
-            };
-            match (kind, name) {
+        for (name, value) in settings {
+            match (kind, name.as_str()) {
                 (_, "mem") => memory_bytes = Some(parse_memory(value)?),
                 ("sandbox", "cpus") => cpus_milli = Some(parse_cpus(value)?),
                 ("sandbox", "pids") => {
@@ -69,12 +93,43 @@ fn parse_cpus(value: &str) -> Result<u64, String> {
     }
 }
 
+/// A machine with a kernel; the second part says which one was chosen for the user.
+#[must_use]
+pub fn vm_spec(request: &VmRequest) -> (VmSpec, Option<String>) {
+    let (kernel, note) = match &request.kernel {
+        Some(kernel) => (kernel.clone(), None),
+        None => {
+            let chosen = default_kernel();
+            let note = format!("the kernel is {chosen}; name another one with vm:kernel=KERNEL");
+            (chosen, Some(note))
+        }
+    };
+    let spec = VmSpec {
+        machine: request.machine.clone(),
+        kernel,
+        overlay: request.overlay.clone(),
+        sandbox: request.sandbox.clone(),
+    };
+    (spec, note)
+}
+
+fn default_kernel() -> String {
+    let at_hand = kernels::locate(&kernels::KernelSource::Host.into(), &Cache::of_user().kernels());
+    match at_hand {
+        Ok(kernel) if kernel.modules_dir.is_some() => "host".to_owned(),
+        _ => DEFAULT_KERNEL.to_owned(),
+    }
+}
+
 /// Resolves the subject on this machine; the second part says what was chosen for the user.
-pub(crate) fn resolve(
+///
+/// # Errors
+/// When the machine cannot have it, with the reason.
+pub fn resolve(
     typed: Option<&SubjectArg>,
     stage: &mut Stage,
-) -> anyhow::Result<(SubjectSpec, Option<String>)> {
-    let machine = Machine::read().map_err(anyhow::Error::msg)?;
+) -> Result<(SubjectSpec, Option<String>), String> {
+    let machine = Machine::read()?;
     let (subject, note) = match typed {
         Some(SubjectArg::Sandbox { memory_bytes, cpus_milli, processes }) => {
             let spec = SandboxSpec {
@@ -83,7 +138,7 @@ pub(crate) fn resolve(
                 processes: *processes,
             };
             check_memory(spec.memory_bytes, &machine)?;
-            stage.try_sandbox(&spec).context("make the sandbox that --subject asks for")?;
+            stage.try_sandbox(&spec).map_err(|error| format!("make the sandbox: {error}"))?;
             (SubjectSpec::Sandbox(spec), None)
         }
         Some(SubjectArg::Host { memory_bytes }) => {
@@ -91,7 +146,9 @@ pub(crate) fn resolve(
             check_memory(safe_bytes, &machine)?;
             (SubjectSpec::Host { memory_bytes: safe_bytes }, None)
         }
-        Some(SubjectArg::Vm(_)) => bail!("a machine of its own has no stage on this host"),
+        Some(SubjectArg::Vm(_)) => {
+            return Err("a machine of its own has no stage on this host".to_owned());
+        }
         None => {
             let memory_bytes = sandbox_bytes(&machine);
             let spec = SandboxSpec { memory_bytes, cpus_milli: None, processes: None };
@@ -120,13 +177,13 @@ fn host_bytes(machine: &Machine) -> u64 {
     HOST_BYTES.min(machine.available_bytes / 4)
 }
 
-fn check_memory(memory_bytes: u64, machine: &Machine) -> anyhow::Result<()> {
+fn check_memory(memory_bytes: u64, machine: &Machine) -> Result<(), String> {
     if memory_bytes > machine.memory_bytes {
-        bail!(
+        return Err(format!(
             "memory of {} is more than this machine has ({})",
             format_size(memory_bytes),
             format_size(machine.memory_bytes)
-        );
+        ));
     }
     Ok(())
 }

@@ -1,0 +1,180 @@
+//! The users of a job: started together, heard through one pipe, and ended with all they started.
+
+use std::ffi::OsStr;
+use std::io::{self, PipeReader, PipeWriter, Read, Write};
+use std::os::fd::AsFd;
+
+use jobs::Resolved;
+use model::{PassRecord, WorkRecord};
+use serde::{Deserialize, Serialize};
+use sys::board::Board;
+use sys::clock::monotonic_ns;
+use sys::marked::end_marked;
+use sys::process::{Exit, fork_child, signal, signals, wait};
+
+use crate::assignment::Assignment;
+use crate::job_user::UserSide;
+use crate::prober::NotReady;
+use crate::waiter::{Waiter, Woken};
+
+/// How long the users may take to fill their directories, in ns.
+const READY_NS: u64 = 60_000_000_000;
+/// Buffer of the pipe from the users in bytes, should the observer be late.
+const PIPE_BYTES: usize = 1 << 20;
+
+/// What a user tells: one line of JSON, shorter than a pipe's atomic write.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) enum Word {
+    /// The user waits for the start.
+    Ready,
+    /// The user cannot start, with the reason.
+    NotReady(String),
+    /// A command is over; moments are those of the monotonic clock.
+    Work(WorkRecord),
+    /// A pass is over; moments are those of the monotonic clock.
+    Pass(PassRecord),
+}
+
+/// The observer's end of all users. Dropping it ends them and whatever they started.
+pub(crate) struct Users {
+    pids: Vec<u32>,
+    /// What each does at the moment; slots of [`crate::job_user`].
+    pub(crate) board: Board,
+    pub(crate) words: PipeReader,
+    rest: Vec<u8>,
+    start: PipeWriter,
+    mark: String,
+}
+
+impl Users {
+    /// Forks all users of a script; each fills its directory and says that it is ready.
+    ///
+    /// # Errors
+    /// When pipes, board or a process cannot be made; what was started is ended.
+    pub(crate) fn start(
+        assignment: &Assignment,
+        resolved: &Resolved,
+        path: &OsStr,
+    ) -> io::Result<Self> {
+        let count = resolved.script.users;
+        let (words, writer) = io::pipe()?;
+        let (start_reader, start) = io::pipe()?;
+        // A refusal (the user's pipe quota) leaves the default size, which only means that users
+        // wait sooner should the observer be late.
+        let _ = rustix::pipe::fcntl_setpipe_size(&writer, PIPE_BYTES);
+        rustix::io::ioctl_fionbio(&words, true)?;
+        let board = Board::new(count as usize)?;
+        let mark = assignment.work_dir.display().to_string();
+        let program = std::env::current_exe()?;
+        let mut users = Self { pids: Vec::new(), board, words, rest: Vec::new(), start, mark };
+        for user in 0..count {
+            let board = &users.board;
+            let pid = fork_child(|| {
+                let (program, writer) = (&program, &writer);
+                let side = UserSide { assignment, resolved, user, path, program, board, writer };
+                side.live(&start_reader)
+            })?;
+            users.pids.push(pid);
+        }
+        Ok(users)
+    }
+
+    /// Waits until all users wait for the start.
+    pub(crate) fn await_ready(&mut self, waiter: &Waiter) -> Result<(), NotReady> {
+        let until_ns = monotonic_ns() + READY_NS;
+        let mut ready = 0;
+        while ready < self.pids.len() {
+            match waiter.wait(Some(self.words.as_fd()), until_ns) {
+                Woken::Signal if waiter.stop_requested() => return Err(NotReady::Stopped),
+                Woken::Signal => {
+                    if let Some(why) = self.dead_user() {
+                        return Err(NotReady::Failed(why));
+                    }
+                }
+                Woken::Time => {
+                    return Err(NotReady::Failed(
+                        "the users' directories are not filled after 60 s".to_owned(),
+                    ));
+                }
+                Woken::Readable => {
+                    for word in self.read().map_err(|error| NotReady::Failed(error.to_string()))? {
+                        match word {
+                            Word::NotReady(why) => return Err(NotReady::Failed(why)),
+                            _ => ready += 1,
+                        }
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Lets all users begin.
+    ///
+    /// # Errors
+    /// When they are gone.
+    pub(crate) fn begin(&mut self) -> io::Result<()> {
+        // A byte for each.
+        self.start.write_all(&vec![1; self.pids.len()])
+    }
+
+    /// How many there are.
+    pub(crate) fn count(&self) -> usize {
+        self.pids.len()
+    }
+
+    /// What the users have said since the last look.
+    ///
+    /// # Errors
+    /// When the pipe cannot be read or a line is none of ours.
+    pub(crate) fn read(&mut self) -> io::Result<Vec<Word>> {
+        let mut bytes = [0; 1 << 16];
+        loop {
+            match self.words.read(&mut bytes) {
+                Ok(0) => break,
+                Ok(count) => self.rest.extend_from_slice(&bytes[..count]),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        let whole = self.rest.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1);
+        let rest = self.rest.split_off(whole);
+        let lines = std::mem::replace(&mut self.rest, rest);
+        lines
+            .split(|byte| *byte == b'\n')
+            .filter(|line| !line.is_empty())
+            .map(|line| serde_json::from_slice(line).map_err(io::Error::other))
+            .collect()
+    }
+
+    /// Why a user's process ended, if one did: none ends by itself.
+    pub(crate) fn dead_user(&mut self) -> Option<String> {
+        let (user, exit) = self
+            .pids
+            .iter()
+            .enumerate()
+            .find_map(|(user, pid)| Some((user, wait(*pid, false).ok()??)))?;
+        let how = match (self.board.failure(user), exit) {
+            (Some(why), _) => why,
+            (None, Exit::Signal(number)) => format!("ended by signal {number}"),
+            (None, Exit::Code(code)) => format!("ended with code {code}"),
+        };
+        Some(format!("the process of user {user} died: {how}"))
+    }
+}
+
+impl Drop for Users {
+    fn drop(&mut self) {
+        for pid in &self.pids {
+            // A user that is gone already is what we want.
+            let _ = signal(*pid, signals::KILL);
+        }
+        for pid in self.pids.drain(..) {
+            let _ = wait(pid, true);
+        }
+        // Their commands die with them; what those had started does not. Whoever removes the
+        // directory tries again.
+        let _ = end_marked(&self.mark);
+    }
+}

@@ -1,0 +1,242 @@
+//! `thrashlab experiment`: a plan of factors becomes runs.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use agent::Waiter;
+use anyhow::{Context, anyhow};
+use experiment::{
+    Carried, ExperimentError, LabOptions, Laboratory, Plan, PlanError, aliases, carry_out,
+    manifest, outlook, parse_plan,
+};
+use model::Manifest;
+use model::units::format_duration;
+use vm::VmError;
+
+use crate::experiment_args::ExperimentArgs;
+use crate::progress::Progress;
+use crate::{Failure, guests, print, print_json};
+
+/// Carries a plan out, or tells what that would be.
+pub(crate) fn experiment(args: &ExperimentArgs) -> Result<(), Failure> {
+    // Caught from here on, so that Ctrl-C never leaves anything behind.
+    let waiter = Waiter::new().context("catch signals")?;
+    let (plan, text) = read(args)?;
+    let plan_folder = args.plan.parent().unwrap_or(Path::new("")).to_owned();
+    if args.print_plan {
+        return print_plan(args, &plan, &text, &plan_folder);
+    }
+    let folder = folder(args, &plan);
+    let known = known(&folder, &plan)?;
+    let mut progress = Progress::new(args.quiet);
+    let mut lab = set_up(args, &plan, plan_folder, &waiter, &progress)?;
+    for line in aliases(&plan) {
+        progress.say(&format!("cannot be told apart in this fraction: {line}"));
+    }
+    if args.dry_run {
+        return tell_outlook(args, &lab, &folder);
+    }
+    let manifest = with_former(manifest(&plan, lab.cells(), &text), known.as_ref());
+    if known.as_ref() != Some(&manifest) {
+        store::manifest::write(&manifest, &folder)
+            .context("write the manifest")
+            .map_err(Failure::NotMeasured)?;
+    }
+    let jobs = guests::jobs_of(&args.guests, lab.largest_machine_bytes().unwrap_or(0));
+    let carried = carry_out(&mut lab, jobs, &folder, &waiter, &mut |event| progress.on(event));
+    for left in lab.strike() {
+        progress.say(&format!("cannot be removed, the next start tries again: {left}"));
+    }
+    progress.finish();
+    let carried = carried.map_err(|error| {
+        progress.say(&format!("what was measured before is in {}", folder.display()));
+        failure(error, &waiter)
+    })?;
+    finish(args, &carried, &folder, &progress)
+}
+
+/// Reads the plan, with what the arguments change of it.
+fn read(args: &ExperimentArgs) -> Result<(Plan, String), Failure> {
+    let path = args.plan.display();
+    let text = fs::read_to_string(&args.plan)
+        .with_context(|| format!("read the plan {path}"))
+        .map_err(Failure::WrongUse)?;
+    let mut plan = parse_plan(&text).map_err(|error| wrong(anyhow!("{path}: {error}")))?;
+    if let Some(blocks) = args.blocks {
+        let named = plan.seeds.iter().copied();
+        let further = (1..).filter(|seed| !plan.seeds.contains(seed));
+        plan.seeds = named.chain(further).take(blocks as usize).collect();
+    }
+    if let Some(seeds) = &args.seeds {
+        plan.seeds.clone_from(&seeds.0);
+    }
+    Ok((if args.aa { plan.against_itself() } else { plan }, text))
+}
+
+fn wrong(error: anyhow::Error) -> Failure {
+    Failure::WrongUse(error)
+}
+
+fn folder(args: &ExperimentArgs, plan: &Plan) -> PathBuf {
+    let default = || store::results::default_folder().join(&plan.name);
+    args.output.clone().unwrap_or_else(default)
+}
+
+/// The manifest that the folder has, if it is one of this plan: more blocks are no other plan.
+fn known(folder: &Path, plan: &Plan) -> Result<Option<Manifest>, Failure> {
+    let Some(found) = store::manifest::read(folder).map_err(|error| wrong(error.into()))? else {
+        return match store::results::read_runs(folder) {
+            Ok(_) => Err(wrong(anyhow!(
+                "{} holds runs of no experiment; name another folder with --output DIR",
+                folder.display()
+            ))),
+            Err(_) => Ok(None),
+        };
+    };
+    let same_factors = found.factors.iter().map(|factor| (&factor.name, &factor.levels)).eq(plan
+        .factors
+        .iter()
+        .map(|factor| &factor.name)
+        .zip(&levels(plan)));
+    if found.name == plan.name && same_factors {
+        return Ok(Some(found));
+    }
+    Err(wrong(anyhow!(
+        "{} holds the experiment {:?} with other factors or levels; name another folder with \
+         --output DIR, or remove it",
+        folder.display(),
+        found.name
+    )))
+}
+
+/// The manifest with the runs that a former one has beyond it: more blocks, other seeds.
+fn with_former(mut manifest: Manifest, former: Option<&Manifest>) -> Manifest {
+    for run in former.into_iter().flat_map(|former| &former.runs) {
+        if !manifest.runs.iter().any(|other| other.run_id == run.run_id) {
+            manifest.runs.push(run.clone());
+        }
+    }
+    manifest
+}
+
+fn levels(plan: &Plan) -> Vec<Vec<String>> {
+    let names = |factor: &experiment::PlanFactor| {
+        factor.levels.iter().map(|level| level.name.clone()).collect()
+    };
+    plan.factors.iter().map(names).collect()
+}
+
+/// Makes everything that the plan needs.
+fn set_up(
+    args: &ExperimentArgs,
+    plan: &Plan,
+    folder: PathBuf,
+    waiter: &Waiter,
+    progress: &Progress,
+) -> Result<Laboratory, Failure> {
+    let options = LabOptions {
+        folder,
+        guests: guests::options(&args.guests),
+        work_dir: args.work_dir.clone(),
+    };
+    let set = guests::while_waiting(waiter, |stop| {
+        Laboratory::set_up(plan, &options, waiter, stop, &mut |text| progress.say(text))
+    });
+    set.map_err(|error| failure(error, waiter))
+}
+
+fn failure(error: ExperimentError, waiter: &Waiter) -> Failure {
+    let failure = match error {
+        ExperimentError::Vm(VmError::Interrupted) => Failure::Interrupted,
+        ExperimentError::Plan(error @ PlanError::Problems(_)) => {
+            Failure::NotMeasured(anyhow::Error::new(error))
+        }
+        ExperimentError::Plan(error) => wrong(error.into()),
+        other => Failure::NotMeasured(anyhow::Error::new(other).context("measure")),
+    };
+    guests::stopped_or(waiter, failure)
+}
+
+/// Prints the plan as it is understood.
+fn print_plan(
+    args: &ExperimentArgs,
+    plan: &Plan,
+    text: &str,
+    folder: &Path,
+) -> Result<(), Failure> {
+    let cells = plan.cells(folder).map_err(|error| wrong(error.into()))?;
+    let manifest = manifest(plan, &cells, text);
+    if args.json {
+        let value = serde_json::to_value(&manifest).context("write the plan as JSON")?;
+        return print_json(&value);
+    }
+    print(&report::plan_text(&manifest))
+}
+
+/// Tells how far the experiment is and how long the rest will take.
+fn tell_outlook(args: &ExperimentArgs, lab: &Laboratory, folder: &Path) -> Result<(), Failure> {
+    let outlook = outlook(lab, folder).context("look at the folder")?;
+    let (on_host, host_ns) = outlook.on_host;
+    let (in_guests, virtual_ns) = outlook.in_guests;
+    if args.json {
+        return print_json(&serde_json::json!({
+            "folder": folder, "found": outlook.found, "cached": outlook.cached,
+            "on_host": on_host, "on_host_ns": host_ns,
+            "in_guests": in_guests, "in_guests_virtual_ns": virtual_ns,
+        }));
+    }
+    let mut text = format!(
+        "All levels can be set. {} runs are in {}, {} in the cache.\n",
+        outlook.found,
+        folder.display(),
+        outlook.cached
+    );
+    if on_host > 0 {
+        let time = format_duration(host_ns);
+        text += &format!("To be made on this host, one at a time: {on_host}, about {time}.\n");
+    }
+    if in_guests > 0 {
+        let jobs = guests::jobs_of(&args.guests, lab.largest_machine_bytes().unwrap_or(0));
+        let time = format_duration(virtual_ns);
+        text += &format!(
+            "To be made in guests, {jobs} at a time: {in_guests}, about {time} of virtual time.\n"
+        );
+    }
+    print(&text)
+}
+
+/// Prints what the cells came to and what to do next.
+fn finish(
+    args: &ExperimentArgs,
+    carried: &Carried,
+    folder: &Path,
+    progress: &Progress,
+) -> Result<(), Failure> {
+    let shown = folder.display();
+    if carried.interrupted {
+        progress.say(&format!("stopped; the same command goes on with it ({shown})"));
+        return Err(Failure::Interrupted);
+    }
+    if carried.found > 0 {
+        progress.say(&format!("{} runs were there already", carried.found));
+    }
+    if carried.found + carried.made == 0 {
+        let reasons: Vec<String> =
+            carried.refused.iter().map(|(run, why)| format!("{run}: {why}")).collect();
+        return Err(Failure::NotMeasured(anyhow!("no run was made: {}", reasons.join("; "))));
+    }
+    let dataset = store::observations(&folder.to_string_lossy())
+        .context("read the runs")
+        .map_err(Failure::NotMeasured)?;
+    if args.json {
+        print_json(&serde_json::to_value(&dataset).context("write the result as JSON")?)?;
+    } else {
+        print(&report::cells_text(&dataset))?;
+    }
+    progress.say(&format!("run files: {shown}"));
+    progress.say(&format!("what it means: thrashlab attribute {shown}"));
+    if let Some(factor) = dataset.factors.first() {
+        progress.say(&format!("               thrashlab compare {shown} --factor {}", factor.name));
+    }
+    Ok(())
+}

@@ -1,0 +1,342 @@
+//! Carrying out a plan: the runs that are not there yet, in the order of the plan.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use agent::Waiter;
+use model::{
+    EndStatus, Line, MANIFEST_SCHEMA, Manifest, ManifestFactor, ManifestRun, Measure, Script, Spec,
+    SubjectSpec, Tools,
+};
+use store::results::{ResultsError, SUFFIX, read_run};
+
+use crate::event::Event;
+use crate::laboratory::{Laboratory, Place};
+use crate::made::{Made, Output};
+use crate::matrix::{ExperimentError, Segment, longest_ns};
+use crate::plan::{CellPlan, Design, Plan, PlannedRun};
+use crate::pool::{GuestCell, Told, run_guests};
+
+/// What came of an experiment.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Carried {
+    /// How many runs its folder had already.
+    pub found: usize,
+    /// How many were made or taken from the cache.
+    pub made: usize,
+    /// Runs that could not be made, with the reasons.
+    pub refused: BTreeMap<String, String>,
+    /// Whether the user stopped it.
+    pub interrupted: bool,
+}
+
+/// The manifest of a plan.
+#[must_use]
+pub fn manifest(plan: &Plan, cells: &[CellPlan], text: &str) -> Manifest {
+    let factors = plan.factors.iter().map(|factor| ManifestFactor {
+        name: factor.name.clone(),
+        levels: factor.levels.iter().map(|level| level.name.clone()).collect(),
+    });
+    let runs = plan.runs(cells).into_iter().map(|run| ManifestRun {
+        levels: cells[run.cell].named.iter().cloned().collect(),
+        run_id: run.run_id,
+        block: run.block,
+        seed: run.seed,
+    });
+    Manifest {
+        schema: MANIFEST_SCHEMA,
+        thrashlab: env!("CARGO_PKG_VERSION").to_owned(),
+        name: plan.name.clone(),
+        factors: factors.collect(),
+        responses: plan.responses.clone(),
+        aliases: aliases(plan),
+        runs: runs.collect(),
+        plan: text.to_owned(),
+    }
+}
+
+/// What cannot be told apart in the plan's fraction, an effect a line.
+#[must_use]
+pub fn aliases(plan: &Plan) -> Vec<String> {
+    let Design::Fraction(resolution) = plan.design else { return Vec::new() };
+    let Ok(fraction) = plan.fraction(resolution) else { return Vec::new() };
+    let name = |effect: &Vec<usize>| {
+        let names: Vec<&str> =
+            effect.iter().map(|factor| plan.factors[*factor].name.as_str()).collect();
+        names.join(" x ")
+    };
+    let line = |(effect, others): &(Vec<usize>, Vec<Vec<usize>>)| {
+        let others: Vec<String> = others.iter().map(name).collect();
+        format!("{} = {}", name(effect), others.join(" = "))
+    };
+    fraction.aliases.iter().map(line).collect()
+}
+
+/// Makes the runs of a laboratory's plan that a folder does not have yet.
+///
+/// Runs on this host are made one at a time in the order of the plan; guests several at a time.
+///
+/// # Errors
+/// When stage, QEMU or results fail. A run that is refused, dies or times out is part of the
+/// result.
+pub fn carry_out(
+    lab: &mut Laboratory,
+    jobs: usize,
+    folder: &Path,
+    waiter: &Waiter,
+    on_event: &mut dyn FnMut(&Event<'_>),
+) -> Result<Carried, ExperimentError> {
+    let mut carried = Carried::default();
+    let (mut here, mut guests) = (Vec::new(), Vec::new());
+    for run in lab.orders() {
+        if lab.finished(&run, folder)? {
+            carried.found += 1;
+            continue;
+        }
+        set_aside(folder, &run.run.run_id)?;
+        if run.machine.is_some() { guests.push(run) } else { here.push(run) }
+    }
+    if !here.is_empty() {
+        on_stage(lab, &here, folder, waiter, on_event, &mut carried)?;
+    }
+    if !guests.is_empty() && !carried.interrupted {
+        in_guests(lab, &guests, jobs, folder, waiter, on_event, &mut carried)?;
+    }
+    Ok(carried)
+}
+
+/// How far an experiment is, before any run is made.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Outlook {
+    /// Runs that the folder has.
+    pub found: usize,
+    /// Runs that come from the cache.
+    pub cached: usize,
+    /// Runs that are to be made on this host, one at a time, and the longest time that they are
+    /// meant to take, in ns.
+    pub on_host: (usize, u64),
+    /// Runs that are to be made in guests, and the longest virtual time that they are meant to
+    /// take, in ns.
+    pub in_guests: (usize, u64),
+}
+
+/// Looks how far an experiment is.
+///
+/// # Errors
+/// When a run file in the folder cannot be read.
+pub fn outlook(lab: &Laboratory, folder: &Path) -> Result<Outlook, ExperimentError> {
+    let mut outlook = Outlook::default();
+    for run in lab.orders() {
+        let longest = segment(&lab.cells[run.run.cell], &run.run).longest_ns;
+        match run.machine {
+            _ if lab.finished(&run, folder)? => outlook.found += 1,
+            Some(machine) if lab.machines[machine].1.has_cell(&run.spec, &run.run.run_id)? => {
+                outlook.cached += 1;
+            }
+            Some(_) => add(&mut outlook.in_guests, longest),
+            None => add(&mut outlook.on_host, longest),
+        }
+    }
+    Ok(outlook)
+}
+
+fn add((runs, total_ns): &mut (usize, u64), longest_ns: u64) {
+    *runs += 1;
+    *total_ns = total_ns.saturating_add(longest_ns);
+}
+
+/// A run with all that it needs.
+struct Order {
+    run: PlannedRun,
+    spec: Spec,
+    /// Index of its machine; `None` = on the stage.
+    machine: Option<usize>,
+}
+
+impl Laboratory {
+    /// All runs of the plan in their order.
+    fn orders(&self) -> Vec<Order> {
+        let runs = self.plan.runs(&self.cells).into_iter().enumerate();
+        runs.map(|(position, run)| {
+            let cell = &self.cells[run.cell];
+            match &self.places[run.cell] {
+                Place::Stage(subject) => {
+                    let spec = cell.spec(subject.clone(), run.seed, run.block, position as u32);
+                    Order { run, spec, machine: None }
+                }
+                Place::Guest(machine) => {
+                    let subject = SubjectSpec::Vm(Box::new(self.machines[*machine].0.clone()));
+                    // Block and order mean nothing where nothing drifts, and would make it another
+                    // cell.
+                    let spec = cell.spec(subject, run.seed, 0, 0);
+                    Order { run, spec, machine: Some(*machine) }
+                }
+            }
+        })
+        .collect()
+    }
+
+    /// Whether the folder has this run: ended by itself, and made of what the plan now names.
+    fn finished(&self, order: &Order, folder: &Path) -> Result<bool, ExperimentError> {
+        let path = file(folder, &order.run.run_id);
+        if !path.exists() {
+            return Ok(false);
+        }
+        let run = read_run(&path)?;
+        let Some(header) = &run.header else { return Ok(false) };
+        let ended = !matches!(run.status(), EndStatus::Interrupted | EndStatus::Killed);
+        let same_machine = order.machine.is_none_or(|machine| {
+            let key = header.environment.get("vm_machine_blake3").map(String::as_str);
+            key == Some(self.machines[machine].1.key())
+        });
+        Ok(ended && same_machine && means_the_same(&header.spec, &order.spec))
+    }
+}
+
+fn file(folder: &Path, run_id: &str) -> PathBuf {
+    folder.join(format!("{run_id}{SUFFIX}"))
+}
+
+/// Whether a run that was made is one of this description, as far as a description is not resolved
+/// only when it runs (parameters, tools).
+fn means_the_same(made: &Spec, planned: &Spec) -> bool {
+    let measure = |spec: &Spec| {
+        let script = match &spec.measure {
+            Measure::Job(job) => job.script.clone(),
+            Measure::Probe(_) => None,
+        };
+        let script = script.map(|script| Script { tools: Tools::Auto, ..script });
+        (spec.measure.name().to_owned(), spec.measure.version(), script)
+    };
+    let load = |spec: &Spec| (spec.load.name.clone(), spec.load.version, spec.load.intensity);
+    measure(made) == measure(planned)
+        && load(made) == load(planned)
+        && made.timing == planned.timing
+        && made.sysctls == planned.sysctls
+        && made.seed == planned.seed
+}
+
+/// Gives a run file that does not count another name: its own is needed, and nothing that was
+/// measured is thrown away.
+fn set_aside(folder: &Path, run_id: &str) -> Result<(), ExperimentError> {
+    let path = file(folder, run_id);
+    if !path.exists() {
+        return Ok(());
+    }
+    let mut names = (1..=u16::MAX).map(|n| folder.join(format!("{run_id}.stopped-{n}.jsonl")));
+    let moved = match names.find(|name| !name.exists()) {
+        Some(aside) => fs::rename(&path, aside),
+        None => Err(io::Error::other("too many stopped runs of this name")),
+    };
+    moved.map_err(|source| ResultsError::Io { path, source }.into())
+}
+
+/// A run as progress shows it.
+fn segment(cell: &CellPlan, run: &PlannedRun) -> Segment {
+    let levels: Vec<&str> = cell.named.iter().map(|(_, level)| level.as_str()).collect();
+    Segment {
+        label: levels.join(" "),
+        load: cell.load.name.clone(),
+        seed: run.seed,
+        points: cell.timing.points,
+        block: run.block,
+        longest_ns: longest_ns(&cell.measure, &cell.timing, &cell.load.name),
+    }
+}
+
+fn planned(segments: &[Segment], is_virtual: bool, on_event: &mut dyn FnMut(&Event<'_>)) {
+    let longest_ns = segments.iter().map(|segment| segment.longest_ns).sum();
+    on_event(&Event::Planned { segments, longest_ns, is_virtual });
+}
+
+fn on_stage(
+    lab: &mut Laboratory,
+    runs: &[Order],
+    folder: &Path,
+    waiter: &Waiter,
+    on_event: &mut dyn FnMut(&Event<'_>),
+    carried: &mut Carried,
+) -> Result<(), ExperimentError> {
+    let cells = &lab.cells;
+    let segments: Vec<Segment> =
+        runs.iter().map(|order| segment(&cells[order.run.cell], &order.run)).collect();
+    planned(&segments, false, on_event);
+    let Some(stage) = &mut lab.stage else { return Ok(()) };
+    for (index, Order { run, spec, .. }) in runs.iter().enumerate() {
+        stage.settle(waiter);
+        if waiter.stop_requested() {
+            break;
+        }
+        on_event(&Event::Started { index, segment: &segments[index] });
+        let mut output = Output::new(folder, &run.run_id);
+        let mut sink = |bytes: &[u8], line: Option<&Line>| -> io::Result<()> {
+            output.line(bytes)?;
+            if let Some(line) = line {
+                on_event(&Event::Line { index, line });
+            }
+            Ok(())
+        };
+        let outcome = stage.run(spec, &run.run_id, waiter, &mut sink)?;
+        let made = output.made(outcome.death)?;
+        take(carried, index, &run.run_id, made, false, on_event);
+    }
+    carried.interrupted |= waiter.stop_requested();
+    Ok(())
+}
+
+fn in_guests(
+    lab: &Laboratory,
+    runs: &[Order],
+    jobs: usize,
+    folder: &Path,
+    waiter: &Waiter,
+    on_event: &mut dyn FnMut(&Event<'_>),
+    carried: &mut Carried,
+) -> Result<(), ExperimentError> {
+    let segments: Vec<Segment> =
+        runs.iter().map(|order| segment(&lab.cells[order.run.cell], &order.run)).collect();
+    planned(&segments, true, on_event);
+    let cell = |order: &Order| {
+        let vm = &lab.machines[order.machine?].1;
+        Some(GuestCell { vm, spec: order.spec.clone(), run_id: order.run.run_id.clone() })
+    };
+    let cells: Vec<GuestCell<'_>> = runs.iter().filter_map(cell).collect();
+    let mut hear = |index: usize, told: Told, interrupted: bool| {
+        match told {
+            Told::Started => on_event(&Event::Started { index, segment: &segments[index] }),
+            Told::Line(line) => on_event(&Event::Line { index, line: &line }),
+            Told::Ended(made, cached) => {
+                carried.interrupted |= interrupted;
+                take(carried, index, &runs[index].run.run_id, *made, cached, on_event);
+            }
+        }
+        Ok(())
+    };
+    let interrupted = run_guests(&cells, jobs, folder, waiter, &mut hear)?;
+    carried.interrupted |= interrupted;
+    Ok(())
+}
+
+/// Counts what came of a run.
+fn take(
+    carried: &mut Carried,
+    index: usize,
+    run_id: &str,
+    made: Made,
+    cached: bool,
+    on_event: &mut dyn FnMut(&Event<'_>),
+) {
+    match made {
+        Made::Run { path, run, .. } => {
+            carried.made += 1;
+            on_event(&Event::Ended { index, status: run.status(), path: &path, cached });
+        }
+        Made::Refused(_) if carried.interrupted => {}
+        Made::Refused(reason) => {
+            on_event(&Event::Skipped { index, reason: &reason });
+            carried.refused.insert(run_id.to_owned(), reason);
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! A cell of a plan: one combination of levels with everything that they mean.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use model::{BASELINE, LoadSpec, Measure, Spec, SubjectSpec, Timing};
+
+use super::parameter::Draft;
+use crate::profile::{DEFAULT, Profile};
+use crate::session::session;
+use crate::{SubjectArg, probe_measure};
+
+/// The probe of a plan that names neither probe nor job.
+const DEFAULT_PROBE: &str = "response";
+
+/// One combination of levels.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CellPlan {
+    /// The index of each factor's level.
+    pub levels: Vec<usize>,
+    /// Factor and level by name, in the order of the plan.
+    pub named: Vec<(String, String)>,
+    /// Where it runs; `None` = a sandbox where possible, else the host.
+    pub subject: Option<SubjectArg>,
+    /// The load with its dose.
+    pub load: LoadSpec,
+    /// What is timed.
+    pub measure: Measure,
+    /// The times.
+    pub timing: Timing,
+    /// Kernel parameters of this host.
+    pub sysctls: BTreeMap<String, String>,
+    /// Size of a temporary swap file of this host, in bytes.
+    pub swap_bytes: Option<u64>,
+}
+
+impl CellPlan {
+    /// The levels as a text that can be part of a file's name.
+    #[must_use]
+    pub fn label(&self) -> String {
+        let levels: Vec<String> = self.named.iter().map(|(_, level)| file_name(level)).collect();
+        levels.join("-")
+    }
+
+    /// The full description of one run of the cell.
+    #[must_use]
+    pub fn spec(&self, subject: SubjectSpec, seed: u64, block: u32, order: u32) -> Spec {
+        Spec {
+            subject,
+            load: self.load.clone(),
+            measure: self.measure.clone(),
+            timing: self.timing.clone(),
+            sysctls: self.sysctls.clone(),
+            seed,
+            block,
+            order,
+        }
+    }
+}
+
+/// Only what every file system and shell takes as it is.
+fn file_name(text: &str) -> String {
+    let plain = |letter: char| letter.is_ascii_alphanumeric() || "._+".contains(letter);
+    text.chars().map(|letter| if plain(letter) { letter } else { '_' }).collect()
+}
+
+impl Draft {
+    /// The cell that the settings describe.
+    pub(super) fn resolve(
+        self,
+        levels: &[usize],
+        named: Vec<(String, String)>,
+        folder: &Path,
+    ) -> Result<CellPlan, String> {
+        let subject = self.subject(folder)?;
+        let is_guest = matches!(subject, Some(SubjectArg::Vm(_)));
+        let timing = self.timing(subject.as_ref())?;
+        let measure = match (&self.job, &self.probe) {
+            (Some(_), Some(_)) => return Err("a run times a probe or a job, not both".to_owned()),
+            (Some(_), None) => session(&self.session, folder)?,
+            (None, _) if !self.session.is_empty() => {
+                return Err("session.…: there is no session without job = \"session\"".to_owned());
+            }
+            (None, probe) => probe_measure(probe.as_deref().unwrap_or(DEFAULT_PROBE)),
+        };
+        if is_guest && self.swap_bytes.is_some() {
+            return Err("swap: a guest has its own disk: subject.swap".to_owned());
+        }
+        let load = self.load.unwrap_or_else(|| BASELINE.to_owned());
+        Ok(CellPlan {
+            levels: levels.to_vec(),
+            named,
+            subject,
+            load: LoadSpec {
+                version: loads::find(&load).map_or(0, |found| found.version),
+                name: load,
+                intensity: self.intensity.unwrap_or(1.0),
+                params: BTreeMap::new(),
+            },
+            measure,
+            timing,
+            // Those of a guest are settings of its machine.
+            sysctls: if is_guest { BTreeMap::new() } else { self.sysctls.into_iter().collect() },
+            swap_bytes: self.swap_bytes,
+        })
+    }
+
+    fn subject(&self, folder: &Path) -> Result<Option<SubjectArg>, String> {
+        let Some(text) = &self.subject else {
+            if let Some((name, _)) = self.subject_settings.first() {
+                return Err(format!("{name}: it needs a subject that it is a setting of"));
+            }
+            return Ok(None);
+        };
+        let (kind, settings) = text.split_once(':').unwrap_or((text, ""));
+        let mut settings = vm::parse_settings(settings)?;
+        settings.extend(self.subject_settings.iter().cloned());
+        if kind == "vm" {
+            let sysctls = self.sysctls.iter();
+            settings.extend(sysctls.map(|(name, value)| (format!("sysctl.{name}"), value.clone())));
+        }
+        for (name, value) in &mut settings {
+            let is_path = match name.as_str() {
+                "overlay" => true,
+                "machine" => value.ends_with(".toml"),
+                _ => false,
+            };
+            if is_path {
+                *value = folder.join(value.as_str()).to_string_lossy().into_owned();
+            }
+        }
+        SubjectArg::of_settings(kind, &settings).map(Some).map_err(|why| format!("subject: {why}"))
+    }
+
+    fn timing(&self, subject: Option<&SubjectArg>) -> Result<Timing, String> {
+        let of_machine = match subject {
+            Some(SubjectArg::Vm(request)) => request.profile.as_deref(),
+            _ => None,
+        };
+        let name = self.profile.as_deref().or(of_machine).unwrap_or(DEFAULT.name);
+        let profile = Profile::of_name(name).ok_or_else(|| {
+            format!("profile: there is no {name:?}; there are default, quick, slow and classic")
+        })?;
+        profile.with(&self.times)
+    }
+}

@@ -1,0 +1,182 @@
+//! A plan: what is varied, what is kept, how often, in which order.
+
+mod cell;
+mod parameter;
+mod read;
+mod runs;
+
+use crate::plan::parameter::Draft;
+
+pub use cell::CellPlan;
+pub use parameter::PARAMETERS;
+pub use read::{PlanError, parse_plan};
+pub use runs::{PlannedRun, RunList};
+
+/// Blocks of a plan that names none: the fewest with which a signed rank test can reach 5 %.
+const DEFAULT_BLOCKS: u32 = 6;
+
+/// An experiment as its author wrote it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Plan {
+    /// Its name.
+    pub name: String,
+    /// Which combinations of levels are run.
+    pub design: Design,
+    /// The seeds: one pass through all cells with each, which is a block.
+    pub seeds: Vec<u64>,
+    /// Seed of the order within the blocks.
+    pub order_seed: u64,
+    /// The responses that are of interest, by name; empty = whatever the measure has.
+    pub responses: Vec<String>,
+    /// What is the same in all cells.
+    pub base: Vec<Setting>,
+    /// What is varied.
+    pub factors: Vec<PlanFactor>,
+}
+
+/// Which combinations of levels are run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Design {
+    /// All.
+    Full,
+    /// A fraction of them, of two levels a factor, with at least this resolution.
+    Fraction(stats::Resolution),
+}
+
+/// Something that a plan varies.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlanFactor {
+    /// Its name.
+    pub name: String,
+    /// Its levels, in order; the first one is what the others are compared with.
+    pub levels: Vec<PlanLevel>,
+}
+
+/// A level of a factor.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PlanLevel {
+    /// Its name.
+    pub name: String,
+    /// What it sets.
+    pub settings: Vec<Setting>,
+    /// A command that makes what it needs, run by `sh -c` in the folder of the plan.
+    pub build: Option<String>,
+}
+
+/// A parameter and its value, as written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Setting {
+    /// The parameter.
+    pub parameter: String,
+    /// The value.
+    pub value: String,
+}
+
+impl Plan {
+    /// The combinations of levels that are run: for each cell the index of each factor's level.
+    ///
+    /// # Errors
+    /// When there is no such fraction, with the reason.
+    pub fn combinations(&self) -> Result<Vec<Vec<usize>>, PlanError> {
+        let counts: Vec<usize> = self.factors.iter().map(|factor| factor.levels.len()).collect();
+        match self.design {
+            Design::Full => Ok(stats::full_factorial(&counts)),
+            Design::Fraction(resolution) => self.fraction(resolution).map(|found| found.cells),
+        }
+    }
+
+    /// The fraction that the plan asks for, with what cannot be told apart in it.
+    ///
+    /// # Errors
+    /// When a factor has not two levels, or there is no fraction for so many factors.
+    pub fn fraction(
+        &self,
+        resolution: stats::Resolution,
+    ) -> Result<stats::FractionalFactorial, PlanError> {
+        if let Some(factor) = self.factors.iter().find(|factor| factor.levels.len() != 2) {
+            return Err(PlanError::NotTwoLevels { factor: factor.name.clone() });
+        }
+        stats::two_level_fraction(self.factors.len(), resolution)
+            .map_err(|error| PlanError::Fraction(error.to_string()))
+    }
+
+    /// The cells, resolved as far as text can be; all problems of all cells, each once.
+    ///
+    /// # Errors
+    /// Every setting that is unknown or has a bad value, with the level that asks for it.
+    pub fn cells(&self, folder: &std::path::Path) -> Result<Vec<CellPlan>, PlanError> {
+        let mut problems = Vec::new();
+        let mut cells = Vec::new();
+        for levels in self.combinations()? {
+            match self.cell(&levels, folder) {
+                Ok(cell) => cells.push(cell),
+                Err(found) => problems.extend(found),
+            }
+        }
+        let mut once: Vec<String> = Vec::new();
+        for problem in problems {
+            if !once.contains(&problem) {
+                once.push(problem);
+            }
+        }
+        if once.is_empty() { Ok(cells) } else { Err(PlanError::Problems(once)) }
+    }
+
+    fn cell(&self, levels: &[usize], folder: &std::path::Path) -> Result<CellPlan, Vec<String>> {
+        let mut problems = Vec::new();
+        let mut draft = Draft::default();
+        let mut apply = |origin: &str, settings: &[Setting]| {
+            for setting in settings {
+                if let Err(why) = draft.set(setting) {
+                    problems.push(format!("{origin}: {}: {why}", setting.parameter));
+                }
+            }
+        };
+        apply("base", &self.base);
+        for (factor, level) in self.factors.iter().zip(levels) {
+            let level = &factor.levels[*level];
+            apply(&format!("factor {}, level {}", factor.name, level.name), &level.settings);
+        }
+        if !problems.is_empty() {
+            return Err(problems);
+        }
+        let named = self.factors.iter().zip(levels);
+        let named =
+            named.map(|(factor, level)| (factor.name.clone(), factor.levels[*level].name.clone()));
+        let named: Vec<(String, String)> = named.collect();
+        let place: Vec<String> =
+            named.iter().map(|(factor, level)| format!("{factor} {level}")).collect();
+        draft
+            .resolve(levels, named, folder)
+            .map_err(|why| vec![format!("{}: {why}", place.join(", "))])
+    }
+
+    /// The same plan with nothing varied: its first cell twice, as two arms that are the same.
+    #[must_use]
+    pub fn against_itself(&self) -> Self {
+        let mut base = self.base.clone();
+        for factor in &self.factors {
+            base.extend(factor.levels.first().into_iter().flat_map(|level| level.settings.clone()));
+        }
+        let build = self.factors.iter().find_map(|factor| factor.levels.first()?.build.clone());
+        let arm = |name: &str| PlanLevel {
+            name: name.to_owned(),
+            settings: Vec::new(),
+            build: build.clone(),
+        };
+        let levels = vec![arm("first"), arm("second")];
+        Self {
+            name: format!("{}-aa", self.name),
+            design: Design::Full,
+            base,
+            factors: vec![PlanFactor { name: AA_FACTOR.to_owned(), levels }],
+            ..self.clone()
+        }
+    }
+}
+
+/// The factor of an experiment of something against itself.
+pub const AA_FACTOR: &str = "arm";
+
+#[cfg(test)]
+mod tests;

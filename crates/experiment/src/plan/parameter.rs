@@ -1,0 +1,116 @@
+//! What a plan can set, and the draft of a cell that settings make.
+
+use model::units::{parse_duration_ns, parse_size_bytes};
+
+use super::Setting;
+use crate::profile::Changes;
+
+/// Everything that a plan can set: name and meaning.
+pub const PARAMETERS: [(&str, &str); 22] = [
+    ("subject", "where it runs, as with `thrashlab run --subject`"),
+    ("subject.NAME", "one setting of the subject: sandbox.mem, disk.delay, thp, cmdline, …"),
+    ("machine", "the same as subject.machine"),
+    ("kernel", "the same as subject.kernel"),
+    ("memory", "the same as subject.mem"),
+    ("cmdline", "the same as subject.cmdline: added to the kernel's command line"),
+    ("overlay", "a folder whose files lie over the guest's root: the programs under test"),
+    ("sysctl.NAME", "a kernel parameter: of the guest, or of this host (root), put back after"),
+    ("swap", "a temporary swap file of this host (root), the same in all cells"),
+    ("load", "the load in the background"),
+    ("load.intensity", "its dose: 1 is the load as documented"),
+    ("probe", "the interaction that is timed"),
+    ("job", "the work that is timed instead of a probe"),
+    ("profile", "a timing profile: default, quick, slow, classic"),
+    ("interval", "time between two interactions"),
+    ("points", "interactions in a run"),
+    ("warmup", "longest wait for the load to become warm"),
+    ("timeout", "longest time of an interaction"),
+    ("session.script", "the script of the session's users: a file beside the plan"),
+    ("session.users", "how many users"),
+    ("session.think, session.limit, session.tools", "the script's values of these names"),
+    ("session.NAME", "a variable of the script: another program, another argument"),
+];
+
+/// A cell as far as settings have described it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Draft {
+    pub(super) subject: Option<String>,
+    /// Settings of the subject, in the order in which they were made.
+    pub(super) subject_settings: Vec<(String, String)>,
+    pub(super) sysctls: Vec<(String, String)>,
+    pub(super) swap_bytes: Option<u64>,
+    pub(super) load: Option<String>,
+    pub(super) intensity: Option<f64>,
+    pub(super) probe: Option<String>,
+    pub(super) job: Option<String>,
+    pub(super) profile: Option<String>,
+    pub(super) times: Changes,
+    /// Settings of the session, without their prefix.
+    pub(super) session: Vec<(String, String)>,
+}
+
+impl Draft {
+    /// Sets one parameter.
+    pub(super) fn set(&mut self, setting: &Setting) -> Result<(), String> {
+        let Setting { parameter, value } = setting;
+        let text = || Some(value.clone());
+        let time = || parse_duration_ns(value).map(Some).map_err(|error| error.to_string());
+        match parameter.as_str() {
+            "subject" => self.subject = text(),
+            "machine" | "kernel" | "cmdline" | "overlay" => self.subject_setting(parameter, value),
+            "memory" => self.subject_setting("mem", value),
+            "swap" => {
+                self.swap_bytes = Some(parse_size_bytes(value).map_err(|error| error.to_string())?);
+            }
+            "load" => self.load = Some(known(value, "load", loads::ALL.iter().map(|l| l.name))?),
+            "load.intensity" => {
+                let dose = value.parse().ok().filter(|dose| *dose > 0.0 && *dose <= 100.0);
+                self.intensity = Some(dose.ok_or("a dose is a number above 0 and at most 100")?);
+            }
+            "probe" => {
+                self.probe = Some(known(value, "probe", probes::ALL.iter().map(|p| p.name))?);
+            }
+            "job" => self.job = Some(known(value, "job", jobs::ALL.iter().map(|job| job.name))?),
+            "profile" => self.profile = text(),
+            "interval" => self.times.interval_ns = time()?,
+            "warmup" => self.times.warmup_ns = time()?,
+            "timeout" => self.times.timeout_ns = time()?,
+            "points" => {
+                let points = value.parse().ok().filter(|points| (1..=1_000_000).contains(points));
+                self.times.points = Some(points.ok_or("a number from 1 to 1000000")?);
+            }
+            other => return self.set_prefixed(other, value),
+        }
+        Ok(())
+    }
+
+    fn set_prefixed(&mut self, parameter: &str, value: &str) -> Result<(), String> {
+        match parameter.split_once('.') {
+            Some(("subject", name)) => self.subject_setting(name, value),
+            Some(("sysctl", name)) => self.sysctls.push((name.to_owned(), value.to_owned())),
+            Some(("session", name)) => self.session.push((name.to_owned(), value.to_owned())),
+            _ => {
+                let names: Vec<&str> = PARAMETERS.iter().map(|(name, _)| *name).collect();
+                return Err(format!("no such parameter; there are {}", names.join(", ")));
+            }
+        }
+        Ok(())
+    }
+
+    fn subject_setting(&mut self, name: &str, value: &str) {
+        self.subject_settings.push((name.to_owned(), value.to_owned()));
+    }
+}
+
+/// The value if it is one of the names.
+fn known<'a>(
+    value: &str,
+    what: &str,
+    names: impl Iterator<Item = &'a str>,
+) -> Result<String, String> {
+    let names: Vec<&str> = names.collect();
+    if names.contains(&value) {
+        return Ok(value.to_owned());
+    }
+    Err(format!("no {what} is named {value:?}; there are {}", names.join(", ")))
+}

@@ -1,0 +1,270 @@
+//! Reading a plan (TOML).
+
+use serde::Deserialize;
+use toml::Value;
+
+use super::{DEFAULT_BLOCKS, Design, Plan, PlanFactor, PlanLevel, Setting};
+
+/// What stands for the name of a level in what all levels of a factor set.
+const LEVEL: &str = "{level}";
+/// Most runs of a plan.
+const MOST_RUNS: usize = 100_000;
+
+/// A plan that cannot be carried out.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PlanError {
+    /// Not a plan.
+    #[error("{0}")]
+    Toml(String),
+    /// Something is missing or contradictory.
+    #[error("{0}")]
+    Wrong(String),
+    /// A fraction is of two levels a factor.
+    #[error("a fraction needs two levels of each factor; {factor} has another number")]
+    NotTwoLevels {
+        /// The factor.
+        factor: String,
+    },
+    /// There is no such fraction.
+    #[error("{0}")]
+    Fraction(String),
+    /// What cannot be set, all of it.
+    #[error("{} of the plan cannot be set:\n  {}", count(.0.len()), .0.join("\n  "))]
+    Problems(Vec<String>),
+}
+
+fn count(problems: usize) -> String {
+    if problems == 1 { "one level".to_owned() } else { format!("{problems} levels or values") }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PlanFile {
+    name: String,
+    #[serde(default)]
+    design: Option<String>,
+    #[serde(default)]
+    blocks: Option<u32>,
+    #[serde(default)]
+    seeds: Option<Vec<u64>>,
+    #[serde(default)]
+    order_seed: u64,
+    #[serde(default)]
+    responses: Vec<String>,
+    #[serde(default)]
+    base: toml::Table,
+    factor: Vec<FactorFile>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FactorFile {
+    name: String,
+    /// What a bare value is the value of.
+    #[serde(default)]
+    parameter: Option<String>,
+    /// What every level sets and is built by; `{level}` stands for its name.
+    #[serde(default)]
+    set: toml::Table,
+    #[serde(default)]
+    build: Option<String>,
+    #[serde(default)]
+    levels: Vec<Value>,
+    /// Levels that are numbers, such as `1..20`.
+    #[serde(default)]
+    range: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct LevelFile {
+    name: String,
+    #[serde(default)]
+    value: Option<Value>,
+    #[serde(default)]
+    set: toml::Table,
+    #[serde(default)]
+    build: Option<String>,
+}
+
+/// Reads a plan.
+///
+/// # Errors
+/// With line and column for bad TOML; with the factor and level for what makes no sense.
+pub fn parse_plan(text: &str) -> Result<Plan, PlanError> {
+    let file: PlanFile =
+        toml::from_str(text).map_err(|error| PlanError::Toml(error.to_string()))?;
+    let design = match file.design.as_deref() {
+        None | Some("full") => Design::Full,
+        Some("resolution-4") => Design::Fraction(stats::Resolution::Four),
+        Some("resolution-5") => Design::Fraction(stats::Resolution::Five),
+        Some(other) => {
+            return Err(PlanError::Wrong(format!(
+                "design {other:?}: there are full, resolution-4 and resolution-5"
+            )));
+        }
+    };
+    let factors = file.factor.into_iter().map(factor).collect::<Result<Vec<_>, _>>()?;
+    let plan = Plan {
+        name: file.name,
+        design,
+        seeds: seeds(file.blocks, file.seeds)?,
+        order_seed: file.order_seed,
+        responses: file.responses,
+        base: settings(&file.base).map_err(|why| PlanError::Wrong(format!("base: {why}")))?,
+        factors,
+    };
+    check(&plan)?;
+    Ok(plan)
+}
+
+fn seeds(blocks: Option<u32>, seeds: Option<Vec<u64>>) -> Result<Vec<u64>, PlanError> {
+    match (blocks, seeds) {
+        (Some(blocks), Some(seeds)) if blocks as usize != seeds.len() => {
+            Err(PlanError::Wrong(format!(
+                "{blocks} blocks and {} seeds: every block has a seed of its own; name one of the \
+                 two",
+                seeds.len()
+            )))
+        }
+        (_, Some(seeds)) => Ok(seeds),
+        (blocks, None) => Ok((1..=u64::from(blocks.unwrap_or(DEFAULT_BLOCKS))).collect()),
+    }
+}
+
+fn factor(file: FactorFile) -> Result<PlanFactor, PlanError> {
+    let name = &file.name;
+    let of_factor = |why: String| PlanError::Wrong(format!("factor {name}: {why}"));
+    let shared = settings(&file.set).map_err(of_factor)?;
+    let mut values = file.levels.clone();
+    if let Some(range) = &file.range {
+        values.extend(numbers(range).map_err(of_factor)?);
+    }
+    let mut levels = Vec::new();
+    for (index, value) in values.iter().enumerate() {
+        let place = |why| PlanError::Wrong(format!("factor {name}, level {}: {why}", index + 1));
+        let mut made = level(value, &file).map_err(place)?;
+        let filled = |text: &str| text.replace(LEVEL, &made.name);
+        let of_all = shared.iter().map(|setting| Setting {
+            parameter: setting.parameter.clone(),
+            value: filled(&setting.value),
+        });
+        let of_all: Vec<Setting> = of_all.collect();
+        made.build = made.build.or_else(|| file.build.as_deref().map(filled));
+        made.settings.splice(0..0, of_all);
+        levels.push(made);
+    }
+    Ok(PlanFactor { name: file.name, levels })
+}
+
+/// The whole numbers of a range such as `1..20`; both ends belong to it.
+fn numbers(range: &str) -> Result<Vec<Value>, String> {
+    let ends = range.split_once("..").and_then(|(first, last)| {
+        Some((first.trim().parse::<i64>().ok()?, last.trim().parse::<i64>().ok()?))
+    });
+    match ends {
+        Some((first, last)) if last >= first && last.abs_diff(first) < MOST_RUNS as u64 => {
+            Ok((first..=last).map(Value::Integer).collect())
+        }
+        _ => Err(format!("range {range:?} is not FIRST..LAST, as 1..20")),
+    }
+}
+
+/// A level: a bare value, or a table with a name and settings.
+fn level(value: &Value, factor: &FactorFile) -> Result<PlanLevel, String> {
+    let own = |value: &Value| -> Result<Setting, String> {
+        let parameter = factor.parameter.clone().ok_or(
+            "a bare value needs the factor's `parameter`, or a `set` with {level} in it; or \
+             write { name = …, set = { … } }",
+        )?;
+        Ok(Setting { parameter, value: scalar(value)? })
+    };
+    let Value::Table(table) = value else {
+        let settings = match factor.parameter {
+            None if !factor.set.is_empty() => Vec::new(),
+            _ => vec![own(value)?],
+        };
+        return Ok(PlanLevel { name: scalar(value)?, settings, build: None });
+    };
+    let file: LevelFile =
+        table.clone().try_into().map_err(|error: toml::de::Error| error.to_string())?;
+    let mut all = settings(&file.set)?;
+    if let Some(value) = &file.value {
+        all.insert(0, own(value)?);
+    }
+    Ok(PlanLevel { name: file.name, settings: all, build: file.build })
+}
+
+/// The settings of a table, with dotted names for tables within tables.
+fn settings(table: &toml::Table) -> Result<Vec<Setting>, String> {
+    let mut found = Vec::new();
+    collect("", table, &mut found)?;
+    Ok(found)
+}
+
+fn collect(prefix: &str, table: &toml::Table, found: &mut Vec<Setting>) -> Result<(), String> {
+    for (key, value) in table {
+        let parameter = format!("{prefix}{key}");
+        match value {
+            Value::Table(inner) => collect(&format!("{parameter}."), inner, found)?,
+            value => {
+                let value = scalar(value).map_err(|why| format!("{parameter}: {why}"))?;
+                found.push(Setting { parameter, value });
+            }
+        }
+    }
+    Ok(())
+}
+
+fn scalar(value: &Value) -> Result<String, String> {
+    match value {
+        Value::String(text) => Ok(text.clone()),
+        Value::Integer(number) => Ok(number.to_string()),
+        Value::Float(number) => Ok(number.to_string()),
+        Value::Boolean(on) => Ok(on.to_string()),
+        _ => Err("a value is text, a number or true/false".to_owned()),
+    }
+}
+
+/// What must be so whatever is varied.
+fn check(plan: &Plan) -> Result<(), PlanError> {
+    let wrong = |text: String| Err(PlanError::Wrong(text));
+    if plan.name.is_empty() || plan.name.contains(['/', '\0']) || plan.name.starts_with('.') {
+        return wrong("name: the experiment's name is the name of its folder".to_owned());
+    }
+    if plan.factors.is_empty() {
+        return wrong("an experiment varies something: add a [[factor]]".to_owned());
+    }
+    if plan.seeds.is_empty() {
+        return wrong("an experiment has at least one block".to_owned());
+    }
+    let mut seeds = plan.seeds.clone();
+    seeds.sort_unstable();
+    if seeds.windows(2).any(|pair| pair[0] == pair[1]) {
+        return wrong("seeds: each block has a seed of its own".to_owned());
+    }
+    let mut names: Vec<&str> = Vec::new();
+    for factor in &plan.factors {
+        if factor.name.is_empty() || names.contains(&factor.name.as_str()) {
+            return wrong(format!("factor {:?}: every factor has a name of its own", factor.name));
+        }
+        names.push(&factor.name);
+        if factor.levels.len() < 2 {
+            return wrong(format!("factor {}: it has at least two levels", factor.name));
+        }
+        for (index, level) in factor.levels.iter().enumerate() {
+            let twice = factor.levels[..index].iter().any(|other| other.name == level.name);
+            if twice || level.name.is_empty() {
+                let (factor, level) = (&factor.name, &level.name);
+                return wrong(format!("factor {factor}: level {level:?} needs a name of its own"));
+            }
+        }
+    }
+    let counts = plan.factors.iter().map(|factor| factor.levels.len());
+    let cells = counts.fold(1_usize, usize::saturating_mul);
+    let runs = cells.saturating_mul(plan.seeds.len());
+    if runs > MOST_RUNS {
+        return wrong(format!("{runs} runs; a plan has at most {MOST_RUNS}"));
+    }
+    Ok(())
+}

@@ -1,0 +1,51 @@
+//! Jobs: work that is itself timed and counted; the table of all, the scripts of the users of a
+//! session, and the tools that they use on a bare guest.
+//!
+//! **Invariant:** nothing here starts a process or reads a clock; the agent does. What a user does
+//! is a function of the script, the seed and the user's number.
+
+mod corpus;
+mod order;
+mod resolve;
+mod script;
+mod text;
+mod tools;
+mod variables;
+
+pub use corpus::{CORPUS_BYTES, fill};
+pub use order::Order;
+pub use resolve::{Resolved, resolve, search_path};
+pub use script::{DEFAULT_SCRIPT, MOST_USERS, ScriptError, parse_script, set};
+pub use tools::{COMMAND as TOOL_COMMAND, ToolError, run_tool, tool_names};
+pub use variables::Place;
+
+/// One job: a row of [`ALL`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Desc {
+    /// Name on the command line and in run files.
+    pub name: &'static str,
+    /// Version of its meaning.
+    pub version: u32,
+    /// One line for `--help`.
+    pub about: &'static str,
+    /// What it needs of a subject.
+    pub needs: &'static str,
+}
+
+/// Users who work at the same time, each through a random permutation of a script (D. H. Hunt,
+/// "Performance Comparison of Systems 17.11 and 18.9", Project MAC CSR RFC 17, 1973, experiment 1).
+const SESSION: Desc = Desc {
+    name: "session",
+    version: 1,
+    about: "users who issue the commands of a script in random order, thinking in between",
+    needs: "a disk for the users' files (a few MiB each); tools of the subject or our own",
+};
+
+/// All jobs.
+pub const ALL: &[Desc] = &[SESSION];
+
+/// The job of a name.
+#[must_use]
+pub fn find(name: &str) -> Option<&'static Desc> {
+    ALL.iter().find(|job| job.name == name)
+}

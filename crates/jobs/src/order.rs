@@ -1,0 +1,92 @@
+//! What one user does when: a permutation of the script for each pass, and the thinking in between.
+
+use rand::seq::SliceRandom;
+use rand::{RngExt, SeedableRng};
+use rand_pcg::Pcg64Mcg;
+
+/// Keeps the seeds of users apart: 2^64 divided by the golden ratio.
+const APART: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// The choices of one user; equal seeds and users give equal ones.
+#[derive(Clone, Debug)]
+pub struct Order {
+    commands: usize,
+    permutations: Pcg64Mcg,
+    thoughts: Pcg64Mcg,
+}
+
+impl Order {
+    /// The choices of a user of a script of so many commands.
+    #[must_use]
+    pub fn new(seed: u64, user: u32, commands: usize) -> Self {
+        let own = seed ^ (u64::from(user) + 1).wrapping_mul(APART);
+        Self {
+            commands,
+            permutations: Pcg64Mcg::seed_from_u64(own),
+            // A stream of its own: how often a user thought does not change what he does next.
+            thoughts: Pcg64Mcg::seed_from_u64(own.rotate_left(32) ^ APART),
+        }
+    }
+
+    /// The numbers of all commands in the order of the next pass.
+    pub fn next_pass(&mut self) -> Vec<usize> {
+        let mut order: Vec<usize> = (0..self.commands).collect();
+        order.shuffle(&mut self.permutations);
+        order
+    }
+
+    /// How long the user thinks before the next command, in ns: uniform from half the mean to one
+    /// and a half of it, so that no single long thought decides how long a session takes.
+    pub fn next_think_ns(&mut self, mean_ns: u64) -> u64 {
+        let half_ns = mean_ns / 2;
+        half_ns + self.thoughts.random_range(0..=mean_ns.min(u64::MAX / 2))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn every_pass_has_every_command_once(
+            seed in any::<u64>(), user in 0..64_u32, commands in 1..100_usize,
+        ) {
+            let mut order = Order::new(seed, user, commands);
+            for _ in 0..3 {
+                let mut pass = order.next_pass();
+                pass.sort_unstable();
+                prop_assert_eq!(pass, (0..commands).collect::<Vec<_>>());
+            }
+        }
+
+        #[test]
+        fn thoughts_stay_within_their_limits(seed in any::<u64>(), mean_ns in 0..1_u64 << 62) {
+            let mut order = Order::new(seed, 0, 1);
+            for _ in 0..20 {
+                let think_ns = order.next_think_ns(mean_ns);
+                prop_assert!(think_ns >= mean_ns / 2 && think_ns <= mean_ns / 2 + mean_ns);
+            }
+        }
+    }
+
+    #[test]
+    fn users_seeds_and_passes_differ_and_equal_seeds_do_not() {
+        let passes = |seed, user| {
+            let mut order = Order::new(seed, user, 16);
+            [order.next_pass(), order.next_pass()]
+        };
+        assert_eq!(passes(1, 0), passes(1, 0));
+        assert_ne!(passes(1, 0), passes(1, 1));
+        assert_ne!(passes(1, 0), passes(2, 0));
+        assert_ne!(passes(1, 0)[0], passes(1, 0)[1]);
+    }
+
+    #[test]
+    fn every_permutation_comes_up() {
+        let found: std::collections::BTreeSet<Vec<usize>> =
+            (0..500).map(|seed| Order::new(seed, 0, 4).next_pass()).collect();
+        assert_eq!(found.len(), 24);
+    }
+}

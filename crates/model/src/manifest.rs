@@ -1,0 +1,52 @@
+//! The manifest of an experiment: which run has which levels.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// Version of the format that this build writes and reads.
+pub const MANIFEST_SCHEMA: u32 = 1;
+
+/// All runs of an experiment in their order, made or not.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Manifest {
+    /// Format version.
+    pub schema: u32,
+    /// Version of thrashlab that planned it.
+    pub thrashlab: String,
+    /// The experiment's name.
+    pub name: String,
+    /// What was varied, in the plan's order.
+    pub factors: Vec<ManifestFactor>,
+    /// The responses of interest; empty = whatever the measure has.
+    pub responses: Vec<String>,
+    /// What cannot be told apart in a fraction, a line each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub aliases: Vec<String>,
+    /// The runs in their order.
+    pub runs: Vec<ManifestRun>,
+    /// The plan as its author wrote it (TOML).
+    pub plan: String,
+}
+
+/// A factor of an experiment.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ManifestFactor {
+    /// Its name.
+    pub name: String,
+    /// Its levels; the first one is what the others are compared with.
+    pub levels: Vec<String>,
+}
+
+/// A run of an experiment.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ManifestRun {
+    /// Its name; its file is this and `.run.jsonl`.
+    pub run_id: String,
+    /// The level of each factor.
+    pub levels: BTreeMap<String, String>,
+    /// Its block, from 0.
+    pub block: u32,
+    /// The block's seed.
+    pub seed: u64,
+}

@@ -1,0 +1,115 @@
+//! The manifest of an experiment (`experiment.json` in its folder): which run has which levels.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use model::{MANIFEST_SCHEMA, Manifest};
+
+/// Name of the manifest in the folder of an experiment.
+pub const FILE: &str = "experiment.json";
+/// A manifest that cannot be read or written.
+#[derive(Debug, thiserror::Error)]
+pub enum ManifestError {
+    /// The file.
+    #[error("{path}: {source}")]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What the system answered.
+        source: io::Error,
+    },
+    /// It is not a manifest.
+    #[error("{path}: not the manifest of an experiment: {source}")]
+    Json {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong, with line and column.
+        source: serde_json::Error,
+    },
+    /// A newer format.
+    #[error(
+        "{path}: schema {found} is newer than this build knows ({MANIFEST_SCHEMA}): update thrashlab"
+    )]
+    Newer {
+        /// The file.
+        path: PathBuf,
+        /// Schema number of the file.
+        found: u32,
+    },
+}
+
+/// Reads the manifest of a folder; `None` if it has none.
+///
+/// # Errors
+/// When there is one that cannot be read, with the place.
+pub fn read(folder: &Path) -> Result<Option<Manifest>, ManifestError> {
+    let path = folder.join(FILE);
+    let text = match fs::read(&path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(source) => return Err(ManifestError::Io { path, source }),
+    };
+    let manifest: Manifest = serde_json::from_slice(&text)
+        .map_err(|source| ManifestError::Json { path: path.clone(), source })?;
+    match manifest.schema {
+        found if found > MANIFEST_SCHEMA => Err(ManifestError::Newer { path, found }),
+        _ => Ok(Some(manifest)),
+    }
+}
+
+/// Writes a manifest into its folder, whole or not at all.
+///
+/// # Errors
+/// When the folder cannot be made or written.
+pub fn write(manifest: &Manifest, folder: &Path) -> Result<(), ManifestError> {
+    let path = folder.join(FILE);
+    let write = || -> io::Result<()> {
+        fs::create_dir_all(folder)?;
+        let draft = folder.join(format!("{FILE}.new"));
+        let mut file = fs::File::create(&draft)?;
+        serde_json::to_writer_pretty(&mut file, manifest)?;
+        file.write_all(b"\n")?;
+        fs::rename(&draft, &path)
+    };
+    write().map_err(|source| ManifestError::Io { path: path.clone(), source })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use model::{ManifestFactor, ManifestRun};
+
+    use super::*;
+
+    #[test]
+    fn a_manifest_is_read_as_it_was_written() {
+        let folder = tempfile::tempdir().unwrap();
+        assert_eq!(read(folder.path()).unwrap(), None);
+        let manifest = Manifest {
+            schema: MANIFEST_SCHEMA,
+            thrashlab: "0.1.0".to_owned(),
+            name: "x".to_owned(),
+            factors: vec![ManifestFactor {
+                name: "system".to_owned(),
+                levels: vec!["17.11".to_owned(), "18.9".to_owned()],
+            }],
+            responses: Vec::new(),
+            aliases: Vec::new(),
+            runs: vec![ManifestRun {
+                run_id: "01-17.11-seed1".to_owned(),
+                levels: BTreeMap::from([("system".to_owned(), "17.11".to_owned())]),
+                block: 0,
+                seed: 1,
+            }],
+            plan: "name = \"x\"\n".to_owned(),
+        };
+        let below = folder.path().join("below");
+        write(&manifest, &below).unwrap();
+        assert_eq!(read(&below).unwrap(), Some(manifest));
+        fs::write(below.join(FILE), "{\"schema\": 1}").unwrap();
+        let error = read(&below).unwrap_err().to_string();
+        assert!(error.contains("experiment.json") && error.contains("line 1"), "{error}");
+    }
+}

@@ -1,0 +1,82 @@
+//! Processes that are known by a mark in their environment: whoever started them may be dead, and
+//! they may have moved into sessions of their own.
+
+use std::fs;
+use std::io;
+use std::time::{Duration, Instant};
+
+use crate::process::{signal, signals};
+
+/// The variable of the environment that holds the mark.
+pub const VARIABLE: &str = "THRASHLAB_RUN";
+/// How long processes that go on making processes are fought with.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// Pause between two looks.
+const PAUSE: Duration = Duration::from_millis(5);
+
+/// Kills (SIGKILL) every process of this user whose environment says `THRASHLAB_RUN=mark`, until a
+/// look finds none.
+///
+/// # Errors
+/// When there are still some after two seconds; without `/proc`.
+pub fn end_marked(mark: &str) -> io::Result<()> {
+    let entry = format!("{VARIABLE}={mark}");
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        let found = marked(entry.as_bytes())?;
+        if found.is_empty() {
+            return Ok(());
+        }
+        for pid in &found {
+            // One that is gone already is what we want, and one of another user is not ours.
+            let _ = signal(*pid, signals::KILL);
+        }
+        if Instant::now() >= deadline {
+            let text = format!("processes {found:?} with {entry} in their environment do not end");
+            return Err(io::Error::other(text));
+        }
+        std::thread::sleep(PAUSE);
+    }
+}
+
+/// The processes with an entry in their environment, except this one; one that has ended has none.
+fn marked(entry: &[u8]) -> io::Result<Vec<u32>> {
+    let me = std::process::id();
+    let pids = fs::read_dir("/proc")?
+        .filter_map(|found| found.ok()?.file_name().to_str()?.parse::<u32>().ok());
+    Ok(pids
+        .filter(|pid| *pid != me)
+        .filter(|pid| {
+            let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+            environment.split(|byte| *byte == 0).any(|found| found == entry)
+        })
+        .collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::{Command, Stdio};
+
+    #[test]
+    fn grandchildren_without_a_parent_are_ended_and_others_are_not() {
+        let mark = format!("/test/{}", std::process::id());
+        let start = |mark: &str| {
+            // The shell ends at once; what it started goes on without it.
+            let mut shell = Command::new("sh");
+            let script = "sleep 60 >/dev/null 2>&1 & echo $!";
+            shell.args(["-c", script]).env(VARIABLE, mark).stdin(Stdio::null());
+            let said = shell.output().unwrap().stdout;
+            String::from_utf8(said).unwrap().trim().parse::<u32>().unwrap()
+        };
+        let (ours, other) = (start(&mark), start("/another"));
+        end_marked(&mark).unwrap();
+        let is_alive = |pid: u32| {
+            let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+            stat.contains(") S") || stat.contains(") R")
+        };
+        assert!(!is_alive(ours));
+        assert!(is_alive(other));
+        signal(other, signals::KILL).unwrap();
+    }
+}
