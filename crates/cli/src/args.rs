@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use model::units::{parse_duration_ns, parse_size_bytes};
 
+use crate::attribute::AttributeArgs;
 use crate::compare::CompareArgs;
 use crate::job_args::JobArgs;
 use crate::vm_args::{CacheArgs, VmArgs};
@@ -33,6 +34,8 @@ pub(crate) enum Command {
     Show(ShowArgs),
     /// Compare results: what differs, by how much, and how sure that is
     Compare(CompareArgs),
+    /// Say which factor and which part of the work a change is to be put down to
+    Attribute(AttributeArgs),
     /// Look at the deterministic machine: kernels, machines, boot, shell, and whether it repeats
     Vm(Box<VmArgs>),
     /// Look at what is kept of kernels, booted machines and cells, and remove it

@@ -5,6 +5,7 @@
 //! use, 3 could not measure, 130 interrupted.
 
 mod args;
+mod attribute;
 mod cache;
 mod compare;
 mod experiment;
@@ -67,6 +68,7 @@ fn main() -> ExitCode {
         Command::Experiment(args) => experiment::experiment(&args),
         Command::Show(args) => show::show(&args),
         Command::Compare(args) => compare::compare(&args),
+        Command::Attribute(args) => attribute::attribute(&args),
         Command::Vm(args) => vm::vm(&args),
         Command::Cache(args) => cache::cache(&args),
         Command::Import(args) => import::import(&args),

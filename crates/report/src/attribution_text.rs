@@ -1,11 +1,12 @@
 //! An attribution as text: tables, and sentences that each carry their figure.
 
+mod causes;
 mod conditions;
 mod sentences;
 mod tables;
 mod words;
 
-use analysis::attribution::{Attribution, CostOrigin, Noise, Step, TwoScales};
+use analysis::attribution::{Attribution, Noise, Step, TwoScales};
 pub use conditions::ledger_text;
 use words::{Words, percent};
 
@@ -21,19 +22,6 @@ pub fn attribution_text(attribution: &Attribution) -> String {
     text.push_str(&scale(&attribution.overall));
     for (index, step) in attribution.steps.iter().enumerate() {
         text.push_str(&step_text(step, &words, index > 0));
-    }
-    if let Some(found) = &attribution.mediation {
-        text.push_str("\nWhat a counter explains\n");
-        for line in tables::mediation(found, &words) {
-            text.push_str(&format!("{line}\n"));
-        }
-        text.push_str(match found.cost_origin {
-            CostOrigin::Given => "The cost of one is as given.\n",
-            CostOrigin::Fact => "The cost of one is as published.\n",
-            CostOrigin::Estimated => {
-                "The cost of one is the slope over trials of equal levels, an estimate.\n"
-            }
-        });
     }
     text.push_str("\nConclusion\n");
     for sentence in sentences::sentences(attribution, &words) {
@@ -82,8 +70,14 @@ fn scale(scales: &TwoScales) -> String {
             scales.profile.iter().map(|(power, f)| format!("{f:.2} at {power}")).collect();
         text.push_str(&format!(
             "Box-Cox profile: F of the interaction for powers from 0 (ratios) to 1 (differences) \
-             is {}; it is smallest at {power:.2}.\n",
-            profile.join(", ")
+             is {}{}.\n",
+            profile.join(", "),
+            // At an end of what was searched it is smallest nowhere.
+            if power > -0.99 && power < 1.99 {
+                format!("; it is smallest at {power:.2}")
+            } else {
+                String::new()
+            }
         ));
     }
     text

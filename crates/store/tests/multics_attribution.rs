@@ -5,15 +5,11 @@
 use analysis::Dataset;
 use analysis::attribution::{Options, attribute, ledger};
 use report::{attribution_text, ledger_text};
-use store::import::{self, Format};
-use store::reference::{add_conditions, find};
+use store::observations;
+use store::reference::add_conditions;
 
 fn published(experiment: u32) -> Dataset {
-    let name = format!("multics/experiment{experiment}");
-    let text = find(&name).unwrap().text;
-    let name = format!("reference:{name}");
-    let mut found =
-        import::dataset(&name, text, Some(Format::Csv), &import::Options::default()).unwrap();
+    let mut found = observations(&format!("reference:multics/experiment{experiment}")).unwrap();
     add_conditions(&mut found);
     found
 }

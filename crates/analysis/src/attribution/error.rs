@@ -74,6 +74,17 @@ pub enum AttributionError {
         /// What is wrong, and what to do.
         reason: String,
     },
+    /// A combination of levels without which an interaction cannot be told.
+    #[error(
+        "{source_name}: no trial of {combination}: measure it, or leave one of its levels out with \
+         --levels"
+    )]
+    EmptyCell {
+        /// The dataset.
+        source_name: String,
+        /// The combination.
+        combination: String,
+    },
     /// The statistics refused.
     #[error("{source_name}: {error}")]
     Fit {

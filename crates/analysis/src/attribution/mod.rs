@@ -69,7 +69,13 @@ impl Default for Options {
 /// every error says what to do.
 pub fn attribute(dataset: &Dataset, options: &Options) -> Result<Attribution, AttributionError> {
     let mut table = Table::new(dataset, options)?;
-    let refused = |error| AttributionError::Fit { source_name: dataset.name.clone(), error };
+    let source_name = || dataset.name.clone();
+    let refused = |error| match error {
+        stats::FactorialError::EmptyCell(combination) => {
+            AttributionError::EmptyCell { source_name: source_name(), combination }
+        }
+        error => AttributionError::Fit { source_name: source_name(), error },
+    };
     let overall = match scales::both(&table.factorial(), options.confidence) {
         Ok(overall) => overall,
         // Blocks that cannot be told from the factors are of no use.

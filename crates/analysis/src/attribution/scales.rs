@@ -36,7 +36,8 @@ pub(super) fn both(data: &Factorial, confidence: f64) -> Result<TwoScales, Facto
         Err(error) => return Err(error),
     };
     let choice = stats::choose_scale(data)?;
-    let judged = Judged::new(&additive, log.as_ref().ok(), choice.log_f, choice.additive_f);
+    let judged =
+        Judged::new(&additive, log.as_ref().ok(), choice.log_f, choice.additive_f, confidence);
     let box_cox = match &log {
         Ok(_) => stats::box_cox(data, confidence)?,
         Err(_) => None,
@@ -74,6 +75,7 @@ impl Judged {
         log: Option<&Effects>,
         log_f: Option<f64>,
         additive_f: Option<f64>,
+        confidence: f64,
     ) -> Judged {
         let Some(log) = log else {
             return Judged { scale: Scale::Additive, reason: String::new() };
@@ -84,32 +86,42 @@ impl Judged {
                 .to_owned();
             return Judged { scale: Scale::Log, reason };
         }
-        let (measure, log_size, additive_size) = match log_f.zip(additive_f) {
-            Some((log_f, additive_f)) => ("F = ", log_f, additive_f),
-            // Without noise there is no F: the interaction's part of all variation stands in.
-            None => ("", interaction_percent(log), interaction_percent(additive)),
+        let tests = log_f.zip(additive_f);
+        // Without noise there is no F: the interaction's part of all variation stands in.
+        let (log_size, additive_size) =
+            tests.unwrap_or_else(|| (interaction_percent(log), interaction_percent(additive)));
+        let size = |value: f64| match tests {
+            Some(_) => format!("F = {value:.2}"),
+            None => format!("{value:.2} % of the sum of squares"),
         };
-        let size = |value: f64| match measure {
-            "" => format!("{value:.2} % of the sum of squares"),
-            _ => format!("{measure}{value:.2}"),
+        let (scale, told, other, verdict) = if additive_size < log_size {
+            let verdict = "costs add up, they do not multiply";
+            (Scale::Additive, ("additive", additive_size), ("log", log_size, log), verdict)
+        } else {
+            let verdict = "costs multiply, they do not add up";
+            (Scale::Log, ("log", log_size), ("additive", additive_size, additive), verdict)
         };
-        let scale = if additive_size < log_size { Scale::Additive } else { Scale::Log };
-        let told = match scale {
-            Scale::Additive => format!(
-                "on the additive scale the interaction is {}, on the log scale {}: costs add up, \
-                 they do not multiply",
-                size(additive_size),
-                size(log_size)
-            ),
-            Scale::Log => format!(
-                "on the log scale the interaction is {}, on the additive scale {}: costs multiply, \
-                 they do not add up",
-                size(log_size),
-                size(additive_size)
-            ),
+        let possible = tests.is_some() && !has_interaction(other.2, confidence);
+        let verdict = match (possible, scale) {
+            (false, _) => verdict,
+            (true, Scale::Additive) => "adding fits better, but multiplying is not excluded",
+            (true, Scale::Log) => "multiplying fits better, but adding is not excluded",
         };
+        let told = format!(
+            "on the {} scale the interaction is {}, on the {} scale {}: {verdict}",
+            told.0,
+            size(told.1),
+            other.0,
+            size(other.1)
+        );
         Judged { scale, reason: told }
     }
+}
+
+/// Whether some interaction is told apart from noise.
+fn has_interaction(effects: &Effects, confidence: f64) -> bool {
+    let mut interactions = effects.terms.iter().filter(|term| term.name.contains('×'));
+    interactions.any(|term| term.p.is_some_and(|p| p < 1.0 - confidence))
 }
 
 fn interaction_percent(effects: &Effects) -> f64 {

@@ -55,6 +55,7 @@ impl Table {
             .filter(|factor| !factors.iter().any(|chosen| chosen.name == factor.name))
             .collect();
         let aside = others.iter().map(|factor| told_aside(factor)).collect();
+        notes.extend(several_samples(&usable, &response, additive(dataset, &response)));
         let parts = parts_of(&usable, &response);
         let rows = rows(
             dataset,
@@ -181,6 +182,27 @@ fn told_aside(factor: &Factor) -> String {
     }
 }
 
+fn additive(dataset: &Dataset, response: &str) -> bool {
+    dataset.responses.get(response).is_some_and(|found| found.additive)
+}
+
+/// What became of trials with more than one value, and of values that are lower bounds.
+fn several_samples(trials: &[&Trial], response: &str, additive: bool) -> Vec<String> {
+    let values = || {
+        trials.iter().flat_map(|trial| &trial.values).filter(|values| values.response == response)
+    };
+    let mut notes = Vec::new();
+    if values().any(|values| values.samples.len() > 1) {
+        let by = if additive { "mean" } else { "median" };
+        notes.push(format!("each trial counts as the {by} of its values"));
+    }
+    let censored: usize = values().map(|values| values.censored).sum();
+    if censored > 0 {
+        notes.push(format!("{censored} values are lower bounds only"));
+    }
+    notes
+}
+
 fn parts_of(trials: &[&Trial], response: &str) -> Vec<String> {
     let mut parts: Vec<String> = Vec::new();
     for values in trials.iter().flat_map(|trial| &trial.values) {
@@ -246,8 +268,7 @@ fn whole(
     notes: &mut Vec<String>,
 ) -> Option<f64> {
     let own = figure(dataset, trial, None, reading.response);
-    let additive = dataset.responses.get(reading.response).is_some_and(|found| found.additive);
-    if own.is_some() || !additive || parts.is_empty() {
+    if own.is_some() || !additive(dataset, reading.response) || parts.is_empty() {
         return own;
     }
     let missing: Vec<&str> = reading
@@ -272,8 +293,7 @@ fn whole(
 /// which a few stalls do not move.
 fn figure(dataset: &Dataset, trial: &Trial, part: Option<&str>, response: &str) -> Option<f64> {
     let samples = trial.samples(part, response)?;
-    let additive = dataset.responses.get(response).is_some_and(|found| found.additive);
-    if additive { stats::mean(samples) } else { stats::median(samples) }
+    if additive(dataset, response) { stats::mean(samples) } else { stats::median(samples) }
 }
 
 /// Which trials are compared with each other: those of one block, of one seed in deterministic

@@ -7,6 +7,7 @@
 #[path = "../../../../tests/skip.rs"]
 mod skip;
 
+mod attribute;
 mod commands;
 mod compared;
 mod hostile;

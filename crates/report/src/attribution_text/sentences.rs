@@ -5,21 +5,19 @@
 //! - a ratio is slight below [`SLIGHT`] from 1;
 //! - differences are about the same when the largest is at most [`ABOUT_THE_SAME`] times the
 //!   smallest; the same holds for what ratios are above 1;
-//! - the parts named are the fewest that make up [`MOST`] % of the change.
+//! - the parts named are the fewest that make up [`causes::MOST`] % of the change.
 
 use analysis::attribution::{
-    Attribution, Effects, Figure, Neighbour, Noise, Revert, Scale, Share, SimpleEffect, Step,
-    TwoScales,
+    Attribution, Effects, Figure, Neighbour, Revert, Scale, Share, SimpleEffect, Step, TwoScales,
 };
 
+use super::causes;
 use super::words::{Words, and, interval_of_ratio, percent, ratio, times};
 
 /// A change by less than this part is slight.
 const SLIGHT: f64 = 0.05;
 /// Differences within this factor of each other are about the same.
 const ABOUT_THE_SAME: f64 = 1.5;
-/// Parts are named until they make up this percentage.
-const MOST: f64 = 90.0;
 
 /// All sentences, in the order of the questions: has it changed, by what, does that add up, where,
 /// what would help, and what is still open.
@@ -40,10 +38,11 @@ pub(super) fn sentences(attribution: &Attribution, words: &Words) -> Vec<String>
             told.extend(together(step, words));
             told.extend(reverts(step, words));
         }
-        told.extend(parts(step, words));
+        told.extend(causes::parts(step, words));
     }
     told.extend(attribution.neighbours.iter().map(|found| neighbour(found, words)));
-    told.extend(still_open(attribution, words));
+    told.extend(causes::mediation(attribution, words));
+    told.extend(causes::still_open(attribution, words));
     told
 }
 
@@ -126,7 +125,7 @@ fn factors(scales: &TwoScales, words: &Words, again: bool) -> String {
                 }
                 (Scale::Log, _) => format!("{what} {}", times(figure)),
                 (Scale::Additive, _) => {
-                    format!("{what} costs {}", words.difference_with_interval(figure))
+                    format!("{what} {} {}", words.verb(), words.difference_with_interval(figure))
                 }
             }
         })
@@ -222,12 +221,12 @@ fn together(step: &Step, words: &Words) -> Vec<String> {
         .iter()
         .filter(|found| counts(&found.figure, none) && found.figure.value != none)
         .map(|found| {
-            let size = match effects.scale {
-                Scale::Additive => words.difference_with_interval(&found.figure),
-                Scale::Log => times(&found.figure),
+            let (size, of) = match effects.scale {
+                Scale::Additive => (words.difference_with_interval(&found.figure), "sum"),
+                Scale::Log => (times(&found.figure), "product"),
             };
             format!(
-                "{} {} and {} {} together cost {size} beside what each costs alone.",
+                "Together {} {} and {} {} make {size} beside the {of} of the two.",
                 found.factors.0, found.levels.0, found.factors.1, found.levels.1
             )
         })
@@ -254,53 +253,6 @@ fn reverts(step: &Step, words: &Words) -> Option<String> {
     (!told.is_empty()).then(|| format!("Reverting {}.", told.join("; reverting ")))
 }
 
-/// "Of this, 57.7 % is pl1 list's (2.76 times) …".
-fn parts(step: &Step, words: &Words) -> Vec<String> {
-    let change = step.after - step.before;
-    if step.parts.is_empty() || !counts(&step.scales.additive.total, 0.0) {
-        return Vec::new();
-    }
-    let mut sum = 0.0;
-    let mut named = Vec::new();
-    for part in &step.parts {
-        let Some(share) = part.percent.filter(|share| *share > 0.0 && sum < MOST) else { break };
-        sum += share;
-        let times = match part.before {
-            before if before > 0.0 => format!(", {} times", ratio(part.after / before)),
-            _ => String::new(),
-        };
-        let by = part
-            .factors
-            .iter()
-            .max_by(|a, b| a.contribution.abs().total_cmp(&b.contribution.abs()));
-        let by = by.map_or_else(String::new, |by| format!(", mostly by {}", by.factor));
-        named.push(format!("{} ({}{times}{by})", part.part, percent(share)));
-    }
-    let rest: Vec<String> = step.parts[named.len()..]
-        .iter()
-        .map(|part| {
-            let change = words.difference(part.after - part.before);
-            let times = if part.before > 0.0 {
-                format!(", {} times", ratio(part.after / part.before))
-            } else {
-                String::new()
-            };
-            format!("{} {change}{times}", part.part)
-        })
-        .collect();
-    let mut told = vec![format!(
-        "{} of the {} of {} came with {}.",
-        percent(sum),
-        words.change(change),
-        words.quantity(change.abs()),
-        and(&named)
-    )];
-    if !rest.is_empty() {
-        told.push(format!("The rest is small: {}.", and(&rest)));
-    }
-    told
-}
-
 /// "18.11 against 18.9: 0.974 times [0.955, 0.993]: a slight improvement."
 fn neighbour(found: &Neighbour, words: &Words) -> String {
     let what = format!(
@@ -320,52 +272,4 @@ fn neighbour(found: &Neighbour, words: &Words) -> String {
     let article =
         if slight.is_empty() { if kind == "improvement" { "an " } else { "a " } } else { "" };
     format!("{what}: {size}: {article}{slight}{kind}.")
-}
-
-/// What these data do not say.
-fn still_open(attribution: &Attribution, words: &Words) -> Vec<String> {
-    let mut told = Vec::new();
-    for step in attribution.mediation.iter().flat_map(|found| &found.steps) {
-        let rest = step.of - step.explained;
-        if let Some(share) = step.percent {
-            told.push(format!(
-                "{} of {} ({}) remain unexplained by {}.",
-                words.quantity(rest),
-                words.quantity(step.of),
-                percent(100.0 - share),
-                super::words::noun(
-                    attribution.mediation.as_ref().map_or("", |m| &m.mediator),
-                    "faults"
-                )
-            ));
-        }
-    }
-    let step = attribution.steps.first();
-    if let Some(step) = step.filter(|step| step.parts.is_empty() && attribution.mediation.is_none())
-    {
-        let open: Vec<String> = step
-            .scales
-            .additive
-            .main
-            .iter()
-            .filter(|main| counts(&main.figure, 0.0))
-            .map(|main| format!("{} ({})", main.factor, words.difference(main.figure.value)))
-            .collect();
-        if !open.is_empty() {
-            told.push(format!(
-                "How {} bring this about remains unexplained: no part of the work and no counter \
-                 was measured beside the {}.",
-                and(&open),
-                words.noun
-            ));
-        }
-    }
-    if attribution.noise == Noise::Absent {
-        told.push(
-            "Nothing was repeated, so none of this can be told from chance; repeat the trials, or \
-             run more seeds."
-                .to_owned(),
-        );
-    }
-    told
 }

@@ -1,11 +1,9 @@
 //! The tables of an attribution: cell means, effects on both scales, shares, reverts, parts.
 
-use analysis::attribution::{
-    Attribution, Cell, Effects, Figure, MediationOutcome, Step, Term, TwoScales,
-};
+use analysis::attribution::{Attribution, Cell, Effects, Figure, Step, Term, TwoScales};
 
 use super::sentences::counts;
-use super::words::{Words, number, percent, probability, ratio, ratio_with_interval};
+use super::words::{Words, percent, probability, ratio, ratio_with_interval};
 use crate::columns::aligned;
 
 /// Cell means: the levels of the last factor side by side, as experiments are published.
@@ -180,36 +178,4 @@ pub(super) fn variance(terms: &[Term]) -> String {
         ]
     }));
     aligned(&rows)
-}
-
-/// What a counter explains, as a formula with its figures.
-pub(super) fn mediation(found: &MediationOutcome, words: &Words) -> Vec<String> {
-    let counter = super::words::noun(&found.mediator, "faults");
-    found
-        .steps
-        .iter()
-        .map(|step| {
-            let users = match found.per {
-                1.0 => String::new(),
-                per => format!(" / {} users", number_bare(per)),
-            };
-            let share = step.percent.map_or_else(String::new, |share| format!(": {share:.0} %"));
-            let mut text = format!(
-                "{} {counter} × {}{users} explain {} of {}{share}.",
-                number(step.counted),
-                words.price(found.unit_cost),
-                words.quantity(step.explained),
-                words.quantity(step.of),
-            );
-            if let Some(cost) = step.cost_of_all {
-                text.push_str(&format!(" At {} each they would explain all.", words.price(cost)));
-            }
-            text
-        })
-        .collect()
-}
-
-/// A count without decimals where it has none.
-fn number_bare(value: f64) -> String {
-    if value.fract() == 0.0 { format!("{value:.0}") } else { format!("{value}") }
 }

@@ -74,6 +74,11 @@ impl Words {
         format!("{sign}{}", self.amount(value))
     }
 
+    /// What a level does with the response: it costs time, but gives a rate.
+    pub(super) fn verb(&self) -> &'static str {
+        if self.more_is_worse { "costs" } else { "gives" }
+    }
+
     /// Whether a change by this much is for the worse.
     pub(super) fn is_loss(&self, difference: f64) -> bool {
         (difference > 0.0) == self.more_is_worse
