@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use model::units::{parse_duration_ns, parse_size_bytes};
 
+use crate::compare::CompareArgs;
 use crate::job_args::JobArgs;
 use crate::vm_args::{CacheArgs, VmArgs};
 use experiment::SubjectArg;
@@ -30,6 +31,8 @@ pub(crate) enum Command {
     Experiment(Box<crate::experiment_args::ExperimentArgs>),
     /// Print results again: a results folder, a run file, or published figures
     Show(ShowArgs),
+    /// Compare results: what differs, by how much, and how sure that is
+    Compare(CompareArgs),
     /// Look at the deterministic machine: kernels, machines, boot, shell, and whether it repeats
     Vm(Box<VmArgs>),
     /// Look at what is kept of kernels, booted machines and cells, and remove it
@@ -228,10 +231,47 @@ pub(crate) struct ShowArgs {
     pub(crate) shape: Shape,
 }
 
+const IMPORT_EXAMPLES: &str = "\
+Examples:
+  thrashlab import old.json                         what is in an export of hyperfine
+  thrashlab import times.csv --response loops       a column without a unit in its name
+  thrashlab import resp1 2.4.20.out                 and check the ratios that it printed
+
+What can be imported can be compared: thrashlab compare old.json new.json";
+
 #[derive(Args)]
+#[command(
+    after_help = IMPORT_EXAMPLES,
+    args_conflicts_with_subcommands = true,
+    subcommand_negates_reqs = true
+)]
 pub(crate) struct ImportArgs {
     #[command(subcommand)]
-    pub(crate) from: ImportFrom,
+    pub(crate) from: Option<ImportFrom>,
+
+    /// The file, - for standard input, a folder of runs, or `reference:NAME`
+    #[arg(required = true)]
+    pub(crate) file: Option<String>,
+
+    /// What the file is: resp1, hyperfine, go, google or csv [default: as it looks]
+    #[arg(long = "from", value_name = "FORMAT", value_parser = import_format)]
+    pub(crate) format: Option<store::import::Format>,
+
+    /// Columns of a CSV that were measured although no unit ends their names
+    #[arg(long = "response", value_name = "COLUMNS", value_delimiter = ',')]
+    pub(crate) responses: Vec<String>,
+
+    /// Columns of a CSV that were varied although a unit ends their names
+    #[arg(long = "factor", value_name = "COLUMNS", value_delimiter = ',')]
+    pub(crate) factors: Vec<String>,
+
+    /// Take trials of a CSV that repeat another one value for value
+    #[arg(long)]
+    pub(crate) allow_repeats: bool,
+
+    /// Print JSON instead of a table
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Subcommand)]
@@ -264,6 +304,13 @@ pub(crate) fn seeds(text: &str) -> Result<Seeds, String> {
         all.extend((first..=last).filter(|seed| !all.contains(seed)).collect::<Vec<_>>());
     }
     Ok(Seeds(all))
+}
+
+fn import_format(text: &str) -> Result<store::import::Format, String> {
+    let all = store::import::Format::ALL;
+    let found = all.into_iter().find(|format| format.name() == text);
+    let names: Vec<&str> = all.iter().map(|format| format.name()).collect();
+    found.ok_or_else(|| format!("no format is named {text:?}; there are {}", names.join(", ")))
 }
 
 pub(crate) fn load_name(text: &str) -> Result<String, String> {

@@ -4,6 +4,9 @@ use std::io::Read;
 use std::path::Path;
 
 use anyhow::{Context, anyhow};
+use report::dataset_text;
+use store::import::Options;
+use store::observations::observations_as;
 use store::resp1::{RatioCheck, check_ratios, parse};
 
 use crate::args::{ImportArgs, ImportFrom};
@@ -12,8 +15,27 @@ use crate::{Failure, print};
 /// Reads a foreign result, checks it, and prints it.
 pub(crate) fn import(args: &ImportArgs) -> Result<(), Failure> {
     match &args.from {
-        ImportFrom::Resp1 { file, json } => import_resp1(file, *json),
+        Some(ImportFrom::Resp1 { file, json }) => import_resp1(file, *json),
+        None => import_any(args),
     }
+}
+
+/// Prints what was understood of a file.
+fn import_any(args: &ImportArgs) -> Result<(), Failure> {
+    let options = Options {
+        responses: args.responses.clone(),
+        factors: args.factors.clone(),
+        allow_repeats: args.allow_repeats,
+    };
+    let file = args.file.as_deref().unwrap_or("-");
+    let set = observations_as(file, args.format, &options)
+        .context("import")
+        .map_err(Failure::WrongUse)?;
+    if args.json {
+        let text = serde_json::to_string_pretty(&set).context("write JSON")?;
+        return print(&(text + "\n"));
+    }
+    print(&dataset_text(&set))
 }
 
 fn import_resp1(file: &Path, json: bool) -> Result<(), Failure> {

@@ -6,6 +6,7 @@
 
 mod args;
 mod cache;
+mod compare;
 mod experiment;
 mod experiment_args;
 mod guests;
@@ -65,6 +66,7 @@ fn main() -> ExitCode {
         Command::Run(args) => run::run(&args),
         Command::Experiment(args) => experiment::experiment(&args),
         Command::Show(args) => show::show(&args),
+        Command::Compare(args) => compare::compare(&args),
         Command::Vm(args) => vm::vm(&args),
         Command::Cache(args) => cache::cache(&args),
         Command::Import(args) => import::import(&args),

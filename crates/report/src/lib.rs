@@ -3,7 +3,10 @@
 //! **Invariant:** strings out. Nothing here opens a file, prints, or knows a clock; the same input
 //! gives the same bytes.
 
+mod attribution_text;
 pub mod columns;
+mod comparison_text;
+mod dataset_text;
 mod experiment_text;
 pub mod matrix;
 mod matrix_resp1;
@@ -14,6 +17,9 @@ mod responsiveness;
 pub mod session;
 mod session_text;
 
+pub use attribution_text::{attribution_text, ledger_text};
+pub use comparison_text::comparison_text;
+pub use dataset_text::dataset_text;
 pub use experiment_text::{cells_text, plan_text};
 pub use matrix_resp1::{resp1_table, verbose_lines};
 pub use matrix_text::matrix_text;

@@ -30,6 +30,8 @@ mod tests;
 
 use std::fmt;
 
+use serde::Serialize;
+
 use crate::log_ratio::LogRatio;
 use crate::multiple::ExclusiveFamily;
 
@@ -69,7 +71,8 @@ impl Default for Settings {
 }
 
 /// What a comparison found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Verdict {
     /// The second is slower, by more than the margin as estimated.
     Regression,
@@ -82,7 +85,8 @@ pub enum Verdict {
 }
 
 /// The method that decided.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Method {
     /// Hodges and Lehmann's ratio with Mann and Whitney's test.
     HodgesLehmann,
@@ -95,7 +99,8 @@ pub enum Method {
 }
 
 /// Why a comparison could not tell.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum NotDecided {
     /// No method could have told with so few values, whatever they are.
     TooFewValues,
@@ -109,7 +114,7 @@ pub enum NotDecided {
 }
 
 /// One comparison of a family.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CellResult {
     /// What was found.
     pub verdict: Verdict,

@@ -6,10 +6,16 @@
 //!
 //! The default comparison is [`hodges_lehmann_ratio`]: among the methods tried on delays with
 //! stalls it had the most power while keeping its coverage at every sample size.
+//!
+//! A difference is traced to its causes in steps: [`mediation`] and [`breakdown`] say where it
+//! lies, a design ([`randomised_blocks`], [`two_level_fraction`]) varies what could have caused it,
+//! [`fit`] and [`shapley`] say what each factor brought, and [`ExactBisect`] or [`NoisyBisect`]
+//! finds the step within a factor.
 
 mod binomial;
 mod bisect;
 mod box_cox;
+mod breakdown;
 mod comparison;
 mod describe;
 mod design;
@@ -18,8 +24,10 @@ mod fisher;
 mod geometric;
 mod hodges_lehmann;
 mod least_squares;
+mod lmdi;
 mod log_ratio;
 mod mann_whitney;
+mod mediation;
 mod multiple;
 mod null_distribution;
 mod pairwise;
@@ -27,6 +35,7 @@ mod permutation;
 mod power;
 mod rank_inversion;
 mod ranks;
+mod shapley;
 mod signed_rank;
 mod student;
 mod tail_probability;
@@ -38,6 +47,7 @@ pub use bisect::{
     RefusedMeasurement,
 };
 pub use box_cox::{BoxCox, ScaleChoice, box_cox, box_cox_interaction_f, choose_scale};
+pub use breakdown::{Breakdown, BreakdownError, NoBounds, Part, PartChange, breakdown};
 pub use comparison::{
     Arms, CellError, CellResult, Method, NotDecided, Pairing, Settings, Verdict, compare,
 };
@@ -53,12 +63,18 @@ pub use factorial::{
 pub use fisher::fisher_exact_p;
 pub use geometric::{GeometricMean, LeftOut, geometric_mean};
 pub use hodges_lehmann::{RatioInterval, hodges_lehmann_ratio};
+pub use lmdi::lmdi;
 pub use log_ratio::{LogRatio, paired_log_ratio, welch_log_ratio};
 pub use mann_whitney::{mann_whitney_exact_p, minimum_two_sided_p};
+pub use mediation::{Mediation, UnitCost, mediation, unit_cost};
 pub use multiple::{benjamini_hochberg, holm};
 pub use permutation::{permutation_p, sign_flip_p};
 pub use power::{
     Goal, SampleSizes, minimum_detectable_ratio, more_values_for_equivalence, more_values_to_detect,
+};
+pub use shapley::{
+    Attribution, Contribution, MOST_SHAPLEY_FACTORS, ShapleyError, shapley, shapley_intervals,
+    shapley_of,
 };
 pub use signed_rank::{minimum_signed_rank_p, paired_hodges_lehmann_ratio, signed_rank_p};
 

@@ -6,7 +6,7 @@ use crate::student;
 const NO_SPREAD: f64 = 1e-12;
 
 /// A ratio of geometric means with its interval, by t on logarithms.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct LogRatio {
     /// Geometric mean of second / geometric mean of first; 1.0 is "the same".
     pub ratio: f64,

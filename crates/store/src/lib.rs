@@ -6,6 +6,9 @@
 
 pub mod import;
 pub mod manifest;
+pub mod observations;
 pub mod reference;
 pub mod resp1;
 pub mod results;
+
+pub use observations::observations;

@@ -158,7 +158,7 @@ fn go_benchmarks_read() {
     assert_eq!(figures(&set, "ns/op", &small), [14551.0, 14344.0, 14387.0, 14554.0]);
     assert!(set.responses["MB/s"].more_is_better && !set.responses["B/op"].more_is_better);
     let environment = &set.trials[0].environment;
-    assert_eq!((&*environment["cpu"], &*environment["procs"]), ("AMD EPYC", "2"));
+    assert_eq!((&*environment["cpu_model"], &*environment["procs"]), ("AMD EPYC", "2"));
     let set = read("BenchmarkA 1 5 ns/op\nBenchmarkA-4 1 3 ns/op\n--- FAIL: BenchmarkB\n");
     assert_eq!(set.factors[1].levels, ["1", "4"]);
     assert!(set.notes.iter().any(|note| note == "no results and not read: lines 3"));
@@ -172,7 +172,7 @@ fn google_benchmark_reads() {
     assert!(set.responses["bytes_per_second"].more_is_better);
     let failed = set.trials.iter().filter(|trial| trial.problem.is_some()).count();
     assert_eq!(failed, 4);
-    assert_eq!(set.trials[0].environment["num_cpus"], "2");
+    assert_eq!(set.trials[0].environment["cpus_online"], "2");
     assert!(set.trials[0].started_unix_ns.is_some());
     assert!(set.notes.iter().any(|note| note.contains("8 aggregates")), "{:?}", set.notes);
 }

@@ -4,6 +4,7 @@ mod fraction;
 mod order;
 
 pub use fraction::{DesignError, FractionalFactorial, Resolution, two_level_fraction};
+pub(crate) use order::below;
 pub use order::{abba, randomised_blocks};
 
 /// All combinations of levels, given the number of levels of each factor; the last factor's level

@@ -5,7 +5,7 @@ use stats::{ExactBisect, Outcome};
 
 /// Searches to the end; returns the suspects and how many steps were judged.
 fn search(steps: usize, first_bad: usize, skipped: &[usize]) -> (Vec<usize>, usize) {
-    let mut bisect = ExactBisect::new(steps).unwrap();
+    let mut bisect = ExactBisect::new(steps).expect("two steps or more");
     let mut judged = 0;
     while let Some(step) = bisect.next() {
         let outcome = match step {
@@ -13,7 +13,7 @@ fn search(steps: usize, first_bad: usize, skipped: &[usize]) -> (Vec<usize>, usi
             _ if step < first_bad => Outcome::Good,
             _ => Outcome::Bad,
         };
-        bisect.tell(step, outcome).unwrap();
+        bisect.tell(step, outcome).expect("one change");
         judged += 1;
     }
     (bisect.suspects().collect(), judged)

@@ -56,7 +56,9 @@ pub fn dataset(name: &str, text: &str) -> Result<Dataset, Refusal> {
         if first.starts_with(PREFIX) && words.len() > 1 {
             entries.push(entry(index + 1, &words, &environment)?);
         } else if let Some((key, value)) = configuration(line) {
-            environment.insert(key.to_owned(), value.to_owned());
+            // Go's word for what a run file calls `cpu_model`.
+            let fact = if key == "cpu" { "cpu_model" } else { key };
+            environment.insert(fact.to_owned(), value.to_owned());
         } else if !OF_GO_TEST.contains(first) && !first.starts_with(PREFIX) {
             others.push(index + 1);
         }

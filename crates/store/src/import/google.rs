@@ -150,9 +150,14 @@ fn environment(context: &Map<String, Value>) -> (Environment, Option<u64>) {
     let facts = context
         .iter()
         .filter(|(name, _)| started.is_none() || *name != "date")
-        .map(|(name, value)| match value {
-            Value::String(text) => (name.clone(), text.clone()),
-            other => (name.clone(), other.to_string()),
+        .map(|(name, value)| {
+            // Where a run file has a word for it, that is used.
+            let fact = match name.as_str() {
+                "num_cpus" => "cpus_online",
+                "host_name" => "hostname",
+                other => other,
+            };
+            (fact.to_owned(), value.as_str().map_or_else(|| value.to_string(), str::to_owned))
         })
         .collect();
     (facts, started)

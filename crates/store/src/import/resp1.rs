@@ -23,8 +23,8 @@ pub fn dataset(name: &str, text: &str) -> Result<Dataset, Refusal> {
         Refusal::whole(error.to_string())
     })?;
     let facts = [
-        ("cpus", table.cpus.map(|count| count.to_string())),
-        ("memory_mb", table.memory_mb.map(|size| size.to_string())),
+        ("cpus_online", table.cpus.map(|count| count.to_string())),
+        ("memory_bytes", table.memory_mb.map(|size_mb| (u128::from(size_mb) << 20).to_string())),
         ("minimum_points", table.minimum_points.map(|count| count.to_string())),
         ("interval_s", table.interval_s.map(|time| time.to_string())),
     ];

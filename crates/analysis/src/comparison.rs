@@ -1,0 +1,253 @@
+//! What differs between observations, by how much, and how sure that is.
+//!
+//! **Arms** are compared: whole inputs, or the levels of one factor within one input; each with
+//! the first. A **cell** is one response of one part at one combination of the other factors'
+//! levels. All cells of all arms are one family: their verdicts together are wrong with a chance
+//! of at most α ([`stats::compare`]).
+//!
+//! The *unit* of a cell is the trial where both arms have at least two: samples of one run share
+//! its boot, its load and its layout of memory, so that they say little about the next run
+//! (Kalibera and Jones 2013). A trial then counts by its median. Where an arm has a single trial
+//! its samples are all there is; the cell says so.
+
+mod arms;
+mod cells;
+mod conclusion;
+mod environment;
+mod request;
+mod seeds;
+mod stalls;
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use stats::{CellResult, Settings, Verdict};
+
+use crate::{Dataset, Response};
+pub use conclusion::method_words;
+pub use environment::Difference;
+pub use request::{ComparisonError, Request};
+pub use seeds::Seeds;
+pub use stalls::{Share, Stalls};
+
+/// Factors whose levels say what they are.
+const SPEAKING: [&str; 3] = ["load", "command", "benchmark"];
+
+/// What a comparison found.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Comparison {
+    /// Where the trials come from.
+    pub inputs: Vec<String>,
+    /// What was compared; the first one is what the others are compared with.
+    pub arms: Vec<Arm>,
+    /// The factor whose levels the arms are; `None` = they are inputs.
+    pub factor: Option<String>,
+    /// Ratios from 1 / (1 + margin) to 1 + margin do not matter.
+    pub margin: f64,
+    /// Chance of any wrong verdict.
+    pub alpha: f64,
+    /// How the systems differ, as far as it was recorded.
+    pub differences: Vec<Difference>,
+    /// Facts that an expert would ask for and no arm has.
+    pub not_recorded: Vec<String>,
+    /// What casts doubt on all cells.
+    pub warnings: Vec<String>,
+    /// What the readers of the inputs said.
+    pub notes: Vec<String>,
+    /// The responses that were compared.
+    pub responses: BTreeMap<String, Response>,
+    /// Every cell that two arms have in common.
+    pub cells: Vec<Cell>,
+    /// What was not compared, and why.
+    pub left_out: Vec<String>,
+    /// Geometric means over the cells.
+    pub summaries: Vec<Summary>,
+    /// One sentence on the whole.
+    pub conclusion: String,
+}
+
+/// One of the things that are compared.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Arm {
+    /// Its name: an input's or a level's.
+    pub name: String,
+    /// How many trials it has.
+    pub trials: usize,
+    /// Whether its values have no noise of measurement.
+    pub deterministic: bool,
+}
+
+/// One comparison.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Cell {
+    /// Which arm is compared with the first, as its place in [`Comparison::arms`].
+    pub arm: usize,
+    /// What was measured.
+    pub response: String,
+    /// The levels of the factors that are not compared.
+    pub levels: BTreeMap<String, String>,
+    /// The part; `None` = the whole.
+    pub part: Option<String>,
+    /// What counts as one value.
+    pub unit: Unit,
+    /// By what the values of both arms belong together.
+    pub paired_by: Option<PairedBy>,
+    /// The first arm's values.
+    pub first: Side,
+    /// The other arm's values.
+    pub second: Side,
+    /// The verdict.
+    pub verdict: Verdict,
+    /// What it rests on.
+    pub outcome: Outcome,
+    /// The ratios seed by seed, of deterministic arms with seeds in common.
+    pub seeds: Option<Seeds>,
+    /// Delays that are not slow but stand out, of a probe.
+    pub stalls: Option<Stalls>,
+    /// What a reader of this cell must know.
+    pub notes: Vec<String>,
+}
+
+/// What counts as one value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Unit {
+    /// A trial, by the median of its samples.
+    Trials,
+    /// A sample.
+    Samples,
+}
+
+/// By what the values of two arms belong together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PairedBy {
+    /// They are of one block.
+    Block,
+    /// They have one seed, and equal inputs give equal values.
+    Seed,
+}
+
+/// One arm's part of a cell.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Side {
+    /// The values that were compared, in the response's unit and in the order of the trials.
+    pub values: Vec<f64>,
+    /// Their median.
+    pub median: f64,
+    /// How many trials they are from.
+    pub trials: usize,
+    /// How many of the trials' samples are lower bounds only.
+    pub censored: usize,
+    /// How many samples the trials have.
+    pub samples: usize,
+}
+
+/// What a verdict rests on.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Outcome {
+    /// The tests; a ratio above 1 is worse whatever the response.
+    Judged(Box<CellResult>),
+    /// All values are the same, or were the same seed by seed.
+    Identical,
+    /// There is nothing to test.
+    Untested {
+        /// Why.
+        reason: String,
+        /// The ratio of the medians, if there is one.
+        ratio: Option<f64>,
+    },
+}
+
+/// The geometric mean of the ratios of an arm and a response over its cells.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Summary {
+    /// Which arm, as its place in [`Comparison::arms`].
+    pub arm: usize,
+    /// Of which response.
+    pub response: String,
+    /// Over how many cells.
+    pub cells: usize,
+    /// The geometric mean.
+    pub ratio: f64,
+    /// The cell without which the mean is lowest, and that mean.
+    pub lowest_without: (String, f64),
+    /// The cell without which the mean is highest, and that mean.
+    pub highest_without: (String, f64),
+}
+
+impl Cell {
+    /// The other arm's value over the first one's, above 1 = worse; `None` if there is no ratio.
+    #[must_use]
+    pub fn ratio(&self) -> Option<f64> {
+        match &self.outcome {
+            Outcome::Judged(found) => Some(found.ratio),
+            Outcome::Identical => Some(1.0),
+            Outcome::Untested { ratio, .. } => *ratio,
+        }
+    }
+
+    /// The tests, if there were any.
+    #[must_use]
+    pub fn judged(&self) -> Option<&CellResult> {
+        match &self.outcome {
+            Outcome::Judged(found) => Some(found),
+            _ => None,
+        }
+    }
+
+    /// Levels and part in words, such as `largewrite` or `pl1_version one`; empty for the whole of
+    /// inputs without factors.
+    #[must_use]
+    pub fn label(&self) -> String {
+        let levels =
+            self.levels.iter().map(|(factor, level)| match SPEAKING.contains(&&**factor) {
+                true => level.clone(),
+                false => format!("{factor} {level}"),
+            });
+        levels.chain(self.part.clone()).collect::<Vec<_>>().join(" ")
+    }
+}
+
+/// Compares inputs with the first one, or the levels of a factor within one input.
+///
+/// # Errors
+/// When there are no two arms, when they measured different things (another version of a load, a
+/// measure or a script), or when they have nothing in common.
+pub fn compare(sets: &[Dataset], request: &Request) -> Result<Comparison, ComparisonError> {
+    let arms = arms::select(sets, request.factor.as_deref())?;
+    environment::check_meaning(&arms)?;
+    let responses = request.responses(sets)?;
+    let settings = Settings { margin: request.margin, alpha: request.alpha };
+    let (mut cells, left_out) = cells::cells(&arms, &responses, &settings);
+    if cells.is_empty() {
+        return Err(ComparisonError::NothingInCommon { left_out });
+    }
+    stalls::add(&arms, &mut cells, request.alpha);
+    let mut notes: Vec<String> = Vec::new();
+    for note in sets.iter().flat_map(|set| &set.notes) {
+        if !notes.contains(note) {
+            notes.push(note.clone());
+        }
+    }
+    notes.extend(request.not_compared(sets, &responses));
+    let mut comparison = Comparison {
+        inputs: sets.iter().map(|set| set.name.clone()).collect(),
+        factor: request.factor.clone(),
+        margin: request.margin,
+        alpha: request.alpha,
+        differences: environment::differences(&arms),
+        not_recorded: environment::not_recorded(&arms),
+        warnings: arms::warnings(&arms),
+        notes,
+        responses,
+        summaries: conclusion::summaries(&cells),
+        cells,
+        left_out,
+        conclusion: String::new(),
+        arms: arms.described(),
+    };
+    comparison.conclusion = conclusion::sentence(&comparison);
+    Ok(comparison)
+}

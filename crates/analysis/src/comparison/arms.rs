@@ -1,0 +1,168 @@
+//! The arms: inputs, or the levels of a factor within one of them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::request::{ComparisonError, factors_text};
+use super::{Arm, Dataset};
+use crate::Trial;
+
+/// What is compared, before anything is computed.
+pub(super) struct Arms<'a> {
+    /// In order; the first one is the reference.
+    pub(super) all: Vec<ArmTrials<'a>>,
+    /// The factor whose levels they are.
+    pub(super) factor: Option<&'a str>,
+    /// Factors that have one level in each arm, which then is part of the arm.
+    pub(super) folded: Vec<&'a str>,
+    /// The levels of the other factors, in order.
+    pub(super) order: BTreeMap<&'a str, Vec<&'a str>>,
+    /// Whether blocks of one number were made at the same time in all arms.
+    pub(super) blocks_match: bool,
+}
+
+/// One arm and its trials.
+pub(super) struct ArmTrials<'a> {
+    pub(super) name: String,
+    pub(super) trials: Vec<&'a Trial>,
+    pub(super) deterministic: bool,
+}
+
+impl Arms<'_> {
+    pub(super) fn described(&self) -> Vec<Arm> {
+        let arm = |arm: &ArmTrials| Arm {
+            name: arm.name.clone(),
+            trials: arm.trials.len(),
+            deterministic: arm.deterministic,
+        };
+        self.all.iter().map(arm).collect()
+    }
+
+    /// The levels of a trial by which cells are told apart.
+    pub(super) fn place(&self, trial: &Trial) -> BTreeMap<String, String> {
+        let is_arm = |name: &str| Some(name) == self.factor || self.folded.contains(&name);
+        let levels = trial.levels.iter().filter(|(name, _)| !is_arm(name));
+        levels.map(|(name, level)| (name.clone(), level.clone())).collect()
+    }
+}
+
+/// The arms that are asked for.
+pub(super) fn select<'a>(
+    sets: &'a [Dataset],
+    factor: Option<&'a str>,
+) -> Result<Arms<'a>, ComparisonError> {
+    let (all, folded) = match (sets, factor) {
+        ([set], Some(factor)) => (levels_of(set, factor)?, Vec::new()),
+        ([set], None) => return Err(ComparisonError::OneInput { known: factors_text(set) }),
+        (_, None) => inputs(sets),
+        (_, Some(_)) => {
+            return Err(ComparisonError::FactorOfSeveral { inputs: sets.len() });
+        }
+    };
+    let mut order: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for known in sets.iter().flat_map(|set| &set.factors) {
+        let levels = order.entry(&known.name).or_default();
+        for level in &known.levels {
+            if !levels.contains(&level.as_str()) {
+                levels.push(level);
+            }
+        }
+    }
+    let blocks_match = factor.is_some() || all[1..].iter().all(|arm| !apart(&all[0], arm));
+    Ok(Arms { all, factor, folded, order, blocks_match })
+}
+
+/// An arm for each level of a factor.
+fn levels_of<'a>(set: &'a Dataset, factor: &str) -> Result<Vec<ArmTrials<'a>>, ComparisonError> {
+    let found = set.factor(factor).filter(|factor| factor.levels.len() > 1);
+    let found = found.ok_or_else(|| ComparisonError::Factor {
+        name: set.name.clone(),
+        factor: factor.to_owned(),
+        known: factors_text(set),
+    })?;
+    let arm = |level: &String| ArmTrials {
+        name: level.clone(),
+        trials: set.trials.iter().filter(|trial| trial.levels.get(factor) == Some(level)).collect(),
+        deterministic: set.deterministic,
+    };
+    Ok(found.levels.iter().map(arm).collect())
+}
+
+/// An arm for each input, and the factors that only tell the inputs apart.
+fn inputs(sets: &[Dataset]) -> (Vec<ArmTrials<'_>>, Vec<&str>) {
+    let all = sets
+        .iter()
+        .map(|set| ArmTrials {
+            name: set.name.clone(),
+            trials: set.trials.iter().collect(),
+            deterministic: set.deterministic,
+        })
+        .collect();
+    let names: BTreeSet<&str> =
+        sets.iter().flat_map(|set| &set.factors).map(|factor| factor.name.as_str()).collect();
+    let only_tells_apart = |name: &&str| {
+        let levels: Vec<&[String]> = sets
+            .iter()
+            .map(|set| set.factor(name).map_or(&[][..], |factor| factor.levels.as_slice()))
+            .collect();
+        levels.iter().all(|levels| levels.len() <= 1)
+            && levels.iter().any(|level| level != &levels[0])
+    };
+    (all, names.into_iter().filter(only_tells_apart).collect())
+}
+
+/// When the trials of an arm began, from the first to the last; `None` if that is not known.
+fn span(arm: &ArmTrials) -> Option<(u64, u64)> {
+    let starts: Vec<u64> =
+        arm.trials.iter().map(|trial| trial.started_unix_ns).collect::<Option<_>>()?;
+    Some((*starts.iter().min()?, *starts.iter().max()?))
+}
+
+/// Whether one of two arms is known to have been made wholly before the other.
+fn apart(first: &ArmTrials, second: &ArmTrials) -> bool {
+    match (span(first), span(second)) {
+        (Some(first), Some(second)) => first.1 < second.0 || second.1 < first.0,
+        _ => false,
+    }
+}
+
+/// What casts doubt on all cells: the order of the trials, and trials that do not count in full.
+pub(super) fn warnings(arms: &Arms) -> Vec<String> {
+    let mut warnings = Vec::new();
+    let first = &arms.all[0];
+    for second in &arms.all[1..] {
+        if first.deterministic && second.deterministic {
+            continue;
+        }
+        let (before, after) = match span(first) < span(second) {
+            true => (first, second),
+            false => (second, first),
+        };
+        if apart(first, second) {
+            warnings.push(format!(
+                "{} was made wholly before {}: a drift of the machine would look like a \
+                 difference; interleave them in blocks (thrashlab experiment)",
+                before.name, after.name
+            ));
+        }
+    }
+    let recorded = |trial: &&Trial| trial.started_unix_ns.is_some() || trial.block.is_some();
+    let trials = || arms.all.iter().flat_map(|arm| arm.trials.iter().copied());
+    if !trials().all(|trial| recorded(&trial)) {
+        warnings.push(
+            "the order in which the trials were made is not recorded: a drift of the machine \
+             cannot be ruled out"
+                .to_owned(),
+        );
+    }
+    for arm in &arms.all {
+        let mut problems: BTreeMap<&str, usize> = BTreeMap::new();
+        for problem in arm.trials.iter().filter_map(|trial| trial.problem.as_deref()) {
+            *problems.entry(problem).or_insert(0) += 1;
+        }
+        for (problem, count) in problems {
+            let all = arm.trials.len();
+            warnings.push(format!("{}: {count} of {all} trials: {problem}", arm.name));
+        }
+    }
+    warnings
+}

@@ -1,0 +1,154 @@
+//! What is asked of a comparison, and why it cannot be had.
+
+use std::collections::BTreeMap;
+
+use crate::{Dataset, Response};
+
+/// Responses that are compared if none is asked for: the first group of which one is there. If
+/// none is, all are.
+const USUAL: [&[&str]; 6] = [
+    &["delay_ns"],
+    &["cpu_ns", "faults"],
+    &["elapsed_s"],
+    &["real_ns"],
+    &["ns/op", "B/op", "allocs/op"],
+    &["median_ms"],
+];
+
+/// What is asked for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Request {
+    /// The factor whose levels are compared; `None` = the inputs.
+    pub factor: Option<String>,
+    /// What is compared; empty = what is usual.
+    pub responses: Vec<String>,
+    /// Ratios from 1 / (1 + margin) to 1 + margin do not matter.
+    pub margin: f64,
+    /// Chance of any wrong verdict.
+    pub alpha: f64,
+}
+
+impl Default for Request {
+    fn default() -> Self {
+        let stats::Settings { margin, alpha } = stats::Settings::default();
+        Self { factor: None, responses: Vec::new(), margin, alpha }
+    }
+}
+
+/// Why there is no comparison.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum ComparisonError {
+    /// One input and no factor.
+    #[error("one input: name a second one, or --factor to compare its levels; there are {known}")]
+    OneInput {
+        /// The factors with their levels.
+        known: String,
+    },
+    /// A factor and several inputs.
+    #[error(
+        "--factor compares the levels of a factor within one input, and {inputs} were given: \
+         compare the inputs without it, or one of them with it"
+    )]
+    FactorOfSeveral {
+        /// How many inputs.
+        inputs: usize,
+    },
+    /// No such factor, or only one level of it.
+    #[error("{name} has no factor {factor:?} with two levels or more; there are {known}")]
+    Factor {
+        /// The input.
+        name: String,
+        /// What was asked for.
+        factor: String,
+        /// The factors with their levels.
+        known: String,
+    },
+    /// No such response.
+    #[error("no input has the response {response:?}; there are {known}")]
+    Response {
+        /// What was asked for.
+        response: String,
+        /// What there is.
+        known: String,
+    },
+    /// The trials of two arms measured different things.
+    #[error(
+        "{first_arm} and {second_arm} cannot be compared: {what} is {first} in one and {second} \
+         in the other; a difference would say nothing about the systems"
+    )]
+    Meaning {
+        /// What differs, and under which load.
+        what: String,
+        /// The first arm.
+        first_arm: String,
+        /// What it measured.
+        first: String,
+        /// The other arm.
+        second_arm: String,
+        /// What that measured.
+        second: String,
+    },
+    /// No cell has values of two arms.
+    #[error("nothing in common to compare: {}", left_out.join("; "))]
+    NothingInCommon {
+        /// What each arm has by itself.
+        left_out: Vec<String>,
+    },
+}
+
+impl Request {
+    /// The responses to compare, with what they are.
+    pub(super) fn responses(
+        &self,
+        sets: &[Dataset],
+    ) -> Result<BTreeMap<String, Response>, ComparisonError> {
+        let known: BTreeMap<&String, &Response> =
+            sets.iter().flat_map(|set| &set.responses).collect();
+        let usual = || {
+            let group =
+                USUAL.iter().find(|group| known.keys().any(|name| group.contains(&name.as_str())));
+            let names = group.map_or_else(
+                || known.keys().map(|name| (*name).clone()).collect::<Vec<_>>(),
+                |group| group.iter().map(|name| (*name).to_owned()).collect(),
+            );
+            names.into_iter().filter(|name| known.contains_key(name)).collect()
+        };
+        let wanted = if self.responses.is_empty() { usual() } else { self.responses.clone() };
+        wanted
+            .into_iter()
+            .map(|name| match known.get(&name) {
+                Some(response) => Ok((name, (*response).clone())),
+                None => {
+                    let known: Vec<&str> = known.keys().map(|name| name.as_str()).collect();
+                    Err(ComparisonError::Response { response: name, known: known.join(", ") })
+                }
+            })
+            .collect()
+    }
+
+    /// What else was measured, as a note.
+    pub(super) fn not_compared(
+        &self,
+        sets: &[Dataset],
+        compared: &BTreeMap<String, Response>,
+    ) -> Option<String> {
+        let mut others: Vec<&str> = sets
+            .iter()
+            .flat_map(|set| set.responses.keys())
+            .filter(|name| !compared.contains_key(*name))
+            .map(String::as_str)
+            .collect();
+        others.sort_unstable();
+        others.dedup();
+        let others = others.join(", ");
+        (!others.is_empty()).then(|| format!("also measured, see --response: {others}"))
+    }
+}
+
+/// Factors with their levels, for a message.
+pub(super) fn factors_text(set: &Dataset) -> String {
+    let several = set.factors.iter().filter(|factor| factor.levels.len() > 1);
+    let texts: Vec<String> =
+        several.map(|factor| format!("{} ({})", factor.name, factor.levels.join(", "))).collect();
+    if texts.is_empty() { "none with two levels".to_owned() } else { texts.join(", ") }
+}

@@ -1,0 +1,45 @@
+//! Ratios seed by seed, where equal inputs give equal values.
+//!
+//! Such a ratio has no noise of measurement: made again it is the same. What varies is the seed,
+//! and so the ratios over seeds are shown as what they are, a distribution.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use stats::quantile;
+
+/// The ratios of all seeds that two deterministic arms have in common.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Seeds {
+    /// The ratio of each seed, above 1 = worse.
+    pub ratios: BTreeMap<u64, f64>,
+    /// The smallest of them.
+    pub lowest: f64,
+    /// The quartiles of them.
+    pub quartiles: [f64; 3],
+    /// The largest of them.
+    pub highest: f64,
+    /// With how many seeds the other arm is worse.
+    pub worse: usize,
+    /// With how many seeds it is better.
+    pub better: usize,
+}
+
+/// The ratios of the seeds that both have; `None` if there is none with a ratio.
+pub(super) fn seeds(first: &BTreeMap<u64, f64>, second: &BTreeMap<u64, f64>) -> Option<Seeds> {
+    let ratio = |(seed, cost): (&u64, &f64)| {
+        let ratio = second.get(seed)? / cost;
+        (ratio.is_finite() && ratio > 0.0).then_some((*seed, ratio))
+    };
+    let ratios: BTreeMap<u64, f64> = first.iter().filter_map(ratio).collect();
+    let values: Vec<f64> = ratios.values().copied().collect();
+    let at = |share| quantile(&values, share);
+    Some(Seeds {
+        lowest: at(0.0)?,
+        quartiles: [at(0.25)?, at(0.5)?, at(0.75)?],
+        highest: at(1.0)?,
+        worse: values.iter().filter(|ratio| **ratio > 1.0).count(),
+        better: values.iter().filter(|ratio| **ratio < 1.0).count(),
+        ratios,
+    })
+}

@@ -1,0 +1,111 @@
+//! Stalls: delays that stand out so far that a median does not show them.
+//!
+//! How often, with Clopper and Pearson's exact interval and Fisher's exact test; and how large.
+
+use std::collections::BTreeMap;
+
+use model::BASELINE;
+use serde::Serialize;
+use stats::{clopper_pearson, fisher_exact_p, median};
+
+use super::Cell;
+use super::arms::{ArmTrials, Arms};
+use super::cells::DELAY;
+
+/// A delay is a stall if it takes more than this many times the reference.
+pub(super) const STALL_FACTOR: f64 = 3.0;
+/// The factor of runs.
+const LOAD: &str = "load";
+
+/// The stalls of two arms in one cell.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Stalls {
+    /// A longer delay is a stall, in ns: three times the first arm's median without load, or, if
+    /// it has none, in this cell.
+    pub limit_ns: f64,
+    /// Whether that is the median without load.
+    pub of_noload: bool,
+    /// The first arm's.
+    pub first: Share,
+    /// The other arm's.
+    pub second: Share,
+    /// Two-sided p-value of "equally often". Samples of one run are not independent of each other,
+    /// so it is too small where stalls come in bursts.
+    pub p: f64,
+    /// The same adjusted for all cells (Holm).
+    pub p_adjusted: f64,
+}
+
+/// How often and how large.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Share {
+    /// How many samples are stalls.
+    pub stalled: u64,
+    /// Of how many.
+    pub samples: u64,
+    /// The share.
+    pub probability: f64,
+    /// Lower end of its exact interval with confidence 1 - α.
+    pub low: f64,
+    /// Upper end of it.
+    pub high: f64,
+    /// The median stall in ns; `None` without any.
+    pub median_ns: Option<f64>,
+    /// The largest stall in ns; `None` without any.
+    pub largest_ns: Option<f64>,
+}
+
+/// Adds the stalls to all cells of delays.
+pub(super) fn add(arms: &Arms, cells: &mut [Cell], alpha: f64) {
+    let mut p_values = Vec::new();
+    for cell in &mut *cells {
+        if cell.response == DELAY {
+            cell.stalls = stalls(arms, cell, alpha);
+            p_values.extend(cell.stalls.as_ref().map(|stalls| stalls.p));
+        }
+    }
+    let adjusted = stats::holm(&p_values);
+    let found = cells.iter_mut().filter_map(|cell| cell.stalls.as_mut());
+    for (stalls, p_adjusted) in found.zip(adjusted) {
+        stalls.p_adjusted = p_adjusted;
+    }
+}
+
+fn stalls(arms: &Arms, cell: &Cell, alpha: f64) -> Option<Stalls> {
+    let of_arm = |arm: &ArmTrials, levels: &BTreeMap<String, String>| -> Vec<f64> {
+        let trials = arm.trials.iter().filter(|trial| arms.place(trial) == *levels);
+        trials
+            .filter_map(|trial| trial.samples(cell.part.as_deref(), DELAY))
+            .flatten()
+            .copied()
+            .collect()
+    };
+    let mut without_load = cell.levels.clone();
+    if let Some(load) = without_load.get_mut(LOAD) {
+        BASELINE.clone_into(load);
+    }
+    let first = of_arm(&arms.all[0], &cell.levels);
+    let second = of_arm(&arms.all[cell.arm], &cell.levels);
+    let noload =
+        median(&of_arm(&arms.all[0], &without_load)).filter(|_| cell.levels.contains_key(LOAD));
+    let limit_ns = STALL_FACTOR * noload.or_else(|| median(&first))?;
+    let (first, second) = (share(&first, limit_ns, alpha)?, share(&second, limit_ns, alpha)?);
+    let p = fisher_exact_p((first.stalled, first.samples), (second.stalled, second.samples))?;
+    Some(Stalls { limit_ns, of_noload: noload.is_some(), first, second, p, p_adjusted: p })
+}
+
+fn share(delays_ns: &[f64], limit_ns: f64, alpha: f64) -> Option<Share> {
+    let stalled: Vec<f64> =
+        delays_ns.iter().copied().filter(|delay_ns| *delay_ns > limit_ns).collect();
+    let (count, all) = (stalled.len() as u64, delays_ns.len() as u64);
+    let interval = clopper_pearson(count, all, 1.0 - alpha)?;
+    Some(Share {
+        stalled: count,
+        samples: all,
+        probability: interval.proportion,
+        low: interval.low,
+        high: interval.high,
+        median_ns: median(&stalled),
+        largest_ns: stalled.iter().copied().max_by(f64::total_cmp),
+    })
+}

@@ -1,0 +1,295 @@
+//! Run files as observations: a run is a trial.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use model::{
+    BASELINE, EndStatus, Environment, Header, Line, Measure, Phase, Run, SubjectSpec, WorkRecord,
+    histogram,
+};
+use serde_json::Value;
+
+use crate::{Dataset, Factor, Response, Trial, Values};
+
+/// The factor that runs always have.
+const LOAD: &str = "load";
+/// A load that delivered less than this part of its dose was not delivered.
+const DELIVERED_AT_LEAST: f64 = 0.8;
+/// The responses of a run: name, unit, whether its parts add up to the whole.
+const RESPONSES: [(&str, &str, bool); 5] = [
+    ("delay_ns", "ns", false),
+    ("cpu_ns", "ns", true),
+    ("elapsed_ns", "ns", false),
+    ("faults", "faults", true),
+    ("major_faults", "faults", true),
+];
+
+/// Runs, each with its name, as observations; `name` is where they come from.
+///
+/// - The factor is the load, `noload` first.
+/// - A probe gives the delays of its samples as `delay_ns`; those of a histogram are of three
+///   digits.
+/// - A job gives, for the whole and for each command, the means over its workers' first passes:
+///   `cpu_ns` (user and system), `faults` (minor and major), `major_faults`, `elapsed_ns`. The
+///   whole is that of the workers, with what they used between the commands, and absent if one
+///   of them did not finish its first pass.
+///
+/// Runs that were killed before their header was whole are left out, with a note.
+#[must_use]
+pub fn from_runs(name: &str, runs: &[(String, Run)]) -> Dataset {
+    let mut set = Dataset { name: name.to_owned(), ..Dataset::default() };
+    let mut levels: Vec<String> = Vec::new();
+    for (run_name, run) in runs {
+        let Some(header) = &run.header else {
+            set.notes.push(format!("{run_name}: killed before it began, left out"));
+            continue;
+        };
+        let load = header.spec.load.name.clone();
+        if !levels.contains(&load) {
+            levels.push(load);
+        }
+        set.trials.push(trial(run_name, header, run));
+        for line in &run.lines {
+            let Line::Warning(warning) = line else { continue };
+            let note = format!("{}: {}", header.spec.load.name, warning.text);
+            if !set.notes.contains(&note) {
+                set.notes.push(note);
+            }
+        }
+    }
+    levels.sort_by_key(|level| level != BASELINE);
+    set.factors.push(Factor { name: LOAD.to_owned(), levels });
+    let measured: BTreeSet<&str> = set
+        .trials
+        .iter()
+        .flat_map(|trial| &trial.values)
+        .map(|values| values.response.as_str())
+        .collect();
+    set.responses = RESPONSES
+        .iter()
+        .filter(|(name, ..)| measured.contains(name))
+        .map(|(name, unit, additive)| {
+            let unit = (*unit).to_owned();
+            ((*name).to_owned(), Response { unit, more_is_better: false, additive: *additive })
+        })
+        .collect();
+    set.deterministic = !set.trials.is_empty()
+        && set
+            .trials
+            .iter()
+            .all(|trial| trial.environment.get("vm_deterministic").is_some_and(|is| is == "yes"));
+    set
+}
+
+fn trial(name: &str, header: &Header, run: &Run) -> Trial {
+    let spec = &header.spec;
+    let (values, unfinished) = match spec.measure {
+        Measure::Probe(_) => (delays(run).into_iter().collect(), None),
+        Measure::Job(_) => work(run),
+    };
+    let problems: Vec<String> = problems(run).into_iter().chain(unfinished).collect();
+    Trial {
+        name: name.to_owned(),
+        levels: [(LOAD.to_owned(), spec.load.name.clone())].into(),
+        block: Some(u64::from(spec.block)),
+        seed: Some(spec.seed),
+        started_unix_ns: Some(header.started_unix_ns),
+        values,
+        environment: environment(header),
+        meaning: meaning(header),
+        problem: (!problems.is_empty()).then(|| problems.join("; ")),
+    }
+}
+
+/// Facts of the system, with those of the subject that stand in the spec.
+fn environment(header: &Header) -> Environment {
+    let subject = &header.spec.subject;
+    let mut facts = header.environment.clone();
+    let mut add = |name: &str, fact: String| {
+        facts.entry(name.to_owned()).or_insert(fact);
+    };
+    add("subject", subject.kind().to_owned());
+    add("subject_memory_bytes", subject.memory_bytes().to_string());
+    add("thrashlab", header.thrashlab.clone());
+    if let SubjectSpec::Vm(vm) = subject {
+        add("vm_kernel", vm.kernel.clone());
+        // Plain structs cannot fail to serialise.
+        if let Ok(Value::Object(fields)) = serde_json::to_value(&vm.machine) {
+            for (name, value) in fields {
+                let fact = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+                add(&format!("vm_machine_{name}"), fact);
+            }
+        }
+    }
+    facts
+}
+
+/// What must be the same where runs are compared.
+fn meaning(header: &Header) -> BTreeMap<String, String> {
+    let spec = &header.spec;
+    let mut meaning = BTreeMap::from([
+        ("load".to_owned(), format!("{} version {}", spec.load.name, spec.load.version)),
+        ("intensity".to_owned(), spec.load.intensity.to_string()),
+        (
+            "measure".to_owned(),
+            format!("{} version {}", spec.measure.name(), spec.measure.version()),
+        ),
+        (
+            "timing".to_owned(),
+            format!(
+                "{} profile, every {}",
+                spec.timing.profile,
+                model::units::format_duration(spec.timing.interval_ns)
+            ),
+        ),
+    ]);
+    if let Measure::Job(job) = &spec.measure
+        && let Some(script) = &job.script
+    {
+        let text = serde_json::to_string(script).unwrap_or_default();
+        let hash = blake3::hash(text.as_bytes()).to_hex();
+        let script = format!("{} version {}, blake3 {}", script.name, script.version, &hash[..16]);
+        meaning.insert("script".to_owned(), script);
+    }
+    meaning
+}
+
+/// Why a run does not count in full.
+fn problems(run: &Run) -> Vec<String> {
+    let mut problems = Vec::new();
+    let status = match run.status() {
+        EndStatus::Complete => None,
+        EndStatus::Interrupted => Some("interrupted"),
+        EndStatus::Timeout => Some("ended by a timeout"),
+        EndStatus::LoadDied => Some("its load died"),
+        EndStatus::Killed => Some("killed"),
+    };
+    problems.extend(status.map(str::to_owned));
+    if run.checksum_ok == Some(false) {
+        problems.push("the file was changed after the run".to_owned());
+    }
+    for line in &run.lines {
+        match line {
+            Line::Phase(record) if record.phase == Phase::NotWarm => {
+                problems.push("the load was not warm in time".to_owned());
+            }
+            Line::Delivered(dose) if dose.intended > 0 => {
+                let share = dose.delivered as f64 / dose.intended as f64;
+                if share < DELIVERED_AT_LEAST {
+                    problems.push(format!("the load delivered {:.0} % of its dose", 100.0 * share));
+                }
+            }
+            Line::Histogram(record) if histogram::decode(&record.hdr_v2_base64).is_err() => {
+                problems.push("a histogram cannot be read".to_owned());
+            }
+            _ => {}
+        }
+    }
+    problems
+}
+
+/// The delays of a probe, in order.
+fn delays(run: &Run) -> Option<Values> {
+    let (mut samples, mut censored) = (Vec::new(), 0);
+    for line in &run.lines {
+        match line {
+            Line::Sample(sample) => {
+                samples.push(sample.delay_ns() as f64);
+                censored += usize::from(sample.completed_ns.is_none());
+            }
+            Line::Histogram(record) => {
+                let found = histogram::decode(&record.hdr_v2_base64).unwrap_or_default();
+                samples.extend(found.into_iter().map(|delay_ns| delay_ns as f64));
+            }
+            _ => {}
+        }
+    }
+    let response = "delay_ns".to_owned();
+    (!samples.is_empty()).then_some(Values { part: None, response, samples, censored })
+}
+
+/// A figure of one command or pass from what it used.
+type Reading = fn(&BTreeMap<String, u64>) -> Option<u64>;
+
+/// What is read from what was used.
+const READINGS: [(&str, Reading); 3] = [
+    ("cpu_ns", |usage| Some(usage.get("user_ns")?.saturating_add(*usage.get("system_ns")?))),
+    ("faults", |usage| {
+        Some(usage.get("minor_faults")?.saturating_add(*usage.get("major_faults")?))
+    }),
+    ("major_faults", |usage| usage.get("major_faults").copied()),
+];
+
+/// The figures of a job's first passes, and why they are not all there.
+fn work(run: &Run) -> (Vec<Values>, Option<String>) {
+    let first = |line: &Line| match line {
+        Line::Work(record) => record.pass == 0,
+        Line::Pass(record) => record.pass == 0,
+        _ => false,
+    };
+    let (mut items, mut passes): (Vec<&WorkRecord>, Vec<_>) = (Vec::new(), Vec::new());
+    for line in run.lines.iter().filter(|line| first(line)) {
+        match line {
+            Line::Work(record) => items.push(record),
+            Line::Pass(record) => passes.push(record),
+            _ => {}
+        }
+    }
+    let workers: BTreeSet<u32> =
+        items.iter().map(|item| item.worker).chain(passes.iter().map(|pass| pass.worker)).collect();
+    let mut values = of_commands(&items, workers.len());
+    let unfinished = workers.len() - passes.len().min(workers.len());
+    if unfinished == 0 && !passes.is_empty() {
+        let elapsed = passes.iter().map(|pass| pass.completed_ns.saturating_sub(pass.started_ns));
+        values.extend(mean_of(None, "elapsed_ns", elapsed.map(Some), workers.len(), 0));
+        for (response, reading) in READINGS {
+            let figures = passes.iter().map(|pass| reading(&pass.usage));
+            values.extend(mean_of(None, response, figures, workers.len(), 0));
+        }
+    }
+    let failed = items.iter().filter(|item| item.failure.is_some()).count();
+    let mut problems = Vec::new();
+    if unfinished > 0 {
+        problems.push(format!("{unfinished} of {} workers did not finish", workers.len()));
+    }
+    if failed > 0 {
+        problems.push(format!("{failed} of {} pieces of work failed", items.len()));
+    }
+    (values, (!problems.is_empty()).then(|| problems.join("; ")))
+}
+
+/// The figures of each command, in the order of their names.
+fn of_commands(items: &[&WorkRecord], workers: usize) -> Vec<Values> {
+    let names: BTreeSet<&str> = items.iter().map(|item| item.item.as_str()).collect();
+    let mut values = Vec::new();
+    for name in names {
+        let of_name: Vec<&&WorkRecord> = items.iter().filter(|item| item.item == name).collect();
+        let censored = of_name.iter().filter(|item| item.completed_ns.is_none()).count();
+        let elapsed = of_name.iter().map(|item| {
+            let end_ns = item.completed_ns.or(item.censored_at_ns).unwrap_or(item.at_ns);
+            Some(end_ns.saturating_sub(item.started_ns))
+        });
+        values.extend(mean_of(Some(name), "elapsed_ns", elapsed, workers, censored.min(1)));
+        for (response, reading) in READINGS {
+            let figures = of_name.iter().map(|item| reading(&item.usage));
+            values.extend(mean_of(Some(name), response, figures, workers, censored.min(1)));
+        }
+    }
+    values
+}
+
+/// The sum of figures divided by the number of workers; `None` if a figure is missing.
+fn mean_of(
+    part: Option<&str>,
+    response: &str,
+    figures: impl Iterator<Item = Option<u64>>,
+    workers: usize,
+    censored: usize,
+) -> Option<Values> {
+    let sum = figures.sum::<Option<u64>>()? as f64;
+    Some(Values {
+        part: part.map(str::to_owned),
+        response: response.to_owned(),
+        samples: vec![sum / workers as f64],
+        censored,
+    })
+}

@@ -1,0 +1,135 @@
+//! `thrashlab compare`: what differs, by how much, and how sure that is.
+
+use analysis::comparison::{Comparison, Request, compare as compare_sets};
+use anyhow::Context;
+use clap::Args;
+use report::comparison_text;
+use stats::Verdict;
+use store::import::Options;
+use store::observations::observations_as;
+
+use crate::{Failure, print};
+
+const EXAMPLES: &str = "\
+Examples:
+  thrashlab compare before/ after/                    two folders of runs, load by load
+  thrashlab compare before/ after/ --margin 5% --fail-on regression
+                                                      for CI: exit code 1 on a regression
+  thrashlab compare EXPERIMENT --factor kernel        the levels of a factor in one experiment
+  thrashlab compare reference:multics/experiment1 --factor system
+  thrashlab compare old.json new.json                 exports of hyperfine or Google Benchmark
+  thrashlab compare old.txt new.txt --response ns/op  outputs of go test -bench
+
+Verdicts are regression, improvement, equivalent (within the margin) and cannot tell. Exit code 2
+if the inputs measured different things.";
+
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct CompareArgs {
+    /// Folders of runs, run files, `reference:NAME`, or results of resp1, hyperfine, Go, Google
+    /// Benchmark or CSV; the first one is what the others are compared with
+    #[arg(required = true, value_name = "INPUT")]
+    inputs: Vec<String>,
+
+    /// Compare the levels of this factor within one input; the first level is the reference
+    #[arg(long, value_name = "FACTOR")]
+    factor: Option<String>,
+
+    /// What to compare, separated by commas [default: delays of probes; CPU time and faults of jobs
+    /// and their commands]
+    #[arg(long = "response", value_name = "RESPONSES", value_delimiter = ',')]
+    responses: Vec<String>,
+
+    /// Smallest difference that matters [default: that of --fail-on, else 10%]
+    #[arg(long, value_name = "PERCENT", value_parser = margin)]
+    margin: Option<f64>,
+
+    /// Chance of any wrong verdict
+    #[arg(long, value_name = "P", default_value_t = 0.05, value_parser = alpha)]
+    alpha: f64,
+
+    /// Exit with 1 if there is a regression, or one by more than a margin: `regression[:15%]`
+    #[arg(long, value_name = "WHAT", value_parser = fail_on)]
+    fail_on: Option<FailOn>,
+
+    /// Take trials of a CSV that repeat another one value for value
+    #[arg(long)]
+    allow_repeats: bool,
+
+    /// Print JSON instead of tables
+    #[arg(long)]
+    json: bool,
+}
+
+/// What makes the exit code 1: a regression by more than this, if a margin was given.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct FailOn(Option<f64>);
+
+/// Compares, prints, and tells through the exit code whether the asked condition failed.
+pub(crate) fn compare(args: &CompareArgs) -> Result<(), Failure> {
+    let options = Options {
+        responses: args.responses.clone(),
+        factors: args.factor.iter().cloned().collect(),
+        allow_repeats: args.allow_repeats,
+    };
+    let sets = args
+        .inputs
+        .iter()
+        .map(|input| observations_as(input, None, &options))
+        .collect::<Result<Vec<_>, _>>()
+        .context("read what is to be compared")
+        .map_err(Failure::WrongUse)?;
+    let limit = args.fail_on.and_then(|FailOn(limit)| limit);
+    let standard = Request::default();
+    let request = Request {
+        factor: args.factor.clone(),
+        responses: args.responses.clone(),
+        margin: args.margin.or(limit).unwrap_or(standard.margin),
+        alpha: args.alpha,
+    };
+    let found =
+        compare_sets(&sets, &request).context("nothing was compared").map_err(Failure::WrongUse)?;
+    if args.json {
+        let json = serde_json::to_string_pretty(&found).context("write JSON")?;
+        print(&(json + "\n"))?;
+    } else {
+        print(&comparison_text(&found))?;
+    }
+    match args.fail_on {
+        Some(FailOn(limit)) if regressed(&found, limit.unwrap_or(0.0)) => Err(Failure::NotSo),
+        _ => Ok(()),
+    }
+}
+
+/// Whether a cell is a regression by more than `limit` as estimated.
+fn regressed(found: &Comparison, limit: f64) -> bool {
+    found.cells.iter().any(|cell| {
+        cell.verdict == Verdict::Regression && cell.ratio().is_some_and(|ratio| ratio > 1.0 + limit)
+    })
+}
+
+/// `10%`, `10`, `2.5%`: a difference in percent.
+fn margin(text: &str) -> Result<f64, String> {
+    match text.trim_end_matches('%').trim().parse::<f64>() {
+        Ok(percent) if percent > 0.0 && percent <= 1000.0 => Ok(percent / 100.0),
+        _ => Err("a margin is above 0% and at most 1000%, such as 10%".to_owned()),
+    }
+}
+
+fn alpha(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(alpha) if alpha > 0.0 && alpha < 0.5 => Ok(alpha),
+        _ => Err("a chance of error is above 0 and below 0.5, such as 0.05".to_owned()),
+    }
+}
+
+fn fail_on(text: &str) -> Result<FailOn, String> {
+    let (what, limit) = match text.split_once(':') {
+        Some((what, limit)) => (what, Some(margin(limit)?)),
+        None => (text, None),
+    };
+    match what {
+        "regression" => Ok(FailOn(limit)),
+        _ => Err(format!("{what:?} is not known; write regression or regression:15%")),
+    }
+}

@@ -1,0 +1,207 @@
+//! The tables of a comparison: a row a cell.
+
+use analysis::comparison::{Cell, Outcome, PairedBy, Share, method_words};
+use model::units::format_duration;
+use stats::{CellResult, NotDecided, Verdict};
+
+use super::{View, numbers};
+use crate::columns::aligned;
+
+/// The table of verdicts.
+pub(super) fn verdicts(view: &View) -> String {
+    let comparison = view.comparison;
+    let mut head = place_head(view);
+    let first = view.arm(0);
+    if view.several_arms() {
+        head.extend(["median".to_owned(), "reference".to_owned()]);
+    } else {
+        head.extend([format!("{first} median"), format!("{} median", view.arm(1))]);
+    }
+    head.extend(["ratio", "interval", "verdict", "reason"].map(str::to_owned));
+    let mut rows = vec![head];
+    for cell in &comparison.cells {
+        let unit = &comparison.responses[&cell.response].unit;
+        let medians =
+            [cell.first.median, cell.second.median].map(|median| numbers::value(median, unit));
+        let mut row = place(view, cell);
+        if view.several_arms() {
+            row.extend(medians.into_iter().rev());
+        } else {
+            row.extend(medians);
+        }
+        row.push(
+            cell.ratio()
+                .map_or_else(|| "-".to_owned(), |ratio| format!("×{}", numbers::ratio(ratio))),
+        );
+        row.push(cell.judged().map_or_else(
+            || "-".to_owned(),
+            |found| numbers::interval(found.adjusted_low, found.adjusted_high),
+        ));
+        row.push(verdict(cell.verdict).to_owned());
+        row.push(reason(cell));
+        rows.push(row);
+    }
+    aligned(&rows)
+}
+
+pub(super) fn verdict(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Regression => "regression",
+        Verdict::Improvement => "improvement",
+        Verdict::Equivalent => "equivalent",
+        Verdict::CannotTell => "cannot tell",
+    }
+}
+
+/// The heads of the columns that tell a cell's place.
+fn place_head(view: &View) -> Vec<String> {
+    let comparison = view.comparison;
+    let mut head = Vec::new();
+    if view.several_arms() {
+        head.push(comparison.factor.clone().unwrap_or_else(|| "input".to_owned()));
+    }
+    if comparison.responses.len() > 1 || comparison.cells.len() == comparison.arms.len() - 1 {
+        head.push("response".to_owned());
+    }
+    head.extend(comparison.cells.first().into_iter().flat_map(|cell| cell.levels.keys().cloned()));
+    if comparison.cells.iter().any(|cell| cell.part.is_some()) {
+        head.push("part".to_owned());
+    }
+    head
+}
+
+/// The cells of these columns.
+fn place(view: &View, cell: &Cell) -> Vec<String> {
+    let comparison = view.comparison;
+    let mut row = Vec::new();
+    if view.several_arms() {
+        row.push(view.arm(cell.arm));
+    }
+    if comparison.responses.len() > 1 || comparison.cells.len() == comparison.arms.len() - 1 {
+        row.push(cell.response.clone());
+    }
+    row.extend(cell.levels.values().cloned());
+    if comparison.cells.iter().any(|cell| cell.part.is_some()) {
+        row.push(cell.part.clone().unwrap_or_else(|| "whole".to_owned()));
+    }
+    row
+}
+
+/// What the verdict rests on, or why there is none.
+fn reason(cell: &Cell) -> String {
+    let mut words = match &cell.outcome {
+        Outcome::Judged(found) => judged(found),
+        Outcome::Identical => "all values are the same".to_owned(),
+        Outcome::Untested { reason, .. } => reason.clone(),
+    };
+    match cell.paired_by {
+        Some(PairedBy::Block) => words.push_str(", by blocks"),
+        Some(PairedBy::Seed) => words.push_str(", by seeds"),
+        None => {}
+    }
+    words
+}
+
+fn judged(found: &CellResult) -> String {
+    let more =
+        || found.more_blocks.map_or_else(String::new, |more| format!("; about {more} more a side"));
+    let why = match found.why {
+        None => return method_words(found.method).to_owned(),
+        Some(NotDecided::TooFewValues) => {
+            format!("{} v {} values can show nothing", found.n_first, found.n_second)
+        }
+        Some(NotDecided::IntervalIncludesOne) => {
+            "the interval includes 1 and more than the margin".to_owned()
+        }
+        Some(NotDecided::NotAmongSoMany) => {
+            "the difference is not sure among so many cells".to_owned()
+        }
+        Some(NotDecided::MarginInsideInterval) => {
+            "a difference, but perhaps within the margin".to_owned()
+        }
+    };
+    why + &more()
+}
+
+/// How often a probe stalled, and how long.
+pub(super) fn stalls(view: &View) -> Option<String> {
+    let found = || view.comparison.cells.iter().filter(|cell| cell.stalls.is_some());
+    found().next()?;
+    let mut head = place_head(view);
+    head.push("stall".to_owned());
+    if view.several_arms() {
+        head.extend(["reference".to_owned(), "stalled".to_owned()]);
+    } else {
+        head.extend([0, 1].map(|arm| format!("{} stalled", view.arm(arm))));
+    }
+    head.extend(["p", "p, all cells", "median stall", "longest"].map(str::to_owned));
+    let mut rows = vec![head];
+    for cell in found() {
+        let Some(stalls) = &cell.stalls else { continue };
+        let mut row = place(view, cell);
+        row.push(format!("> {}", format_duration(stalls.limit_ns as u64)));
+        row.extend([share(&stalls.first), share(&stalls.second)]);
+        row.extend([numbers::p(stalls.p), numbers::p(stalls.p_adjusted)]);
+        row.push(both(stalls.first.median_ns, stalls.second.median_ns));
+        row.push(both(stalls.first.largest_ns, stalls.second.largest_ns));
+        rows.push(row);
+    }
+    let of = if found().filter_map(|cell| cell.stalls.as_ref()).any(|stalls| stalls.of_noload) {
+        "without load"
+    } else {
+        "of the cell"
+    };
+    Some(format!(
+        "Stalls: samples above 3 × {}'s median {of}, with exact intervals and Fisher's test\n{}",
+        view.arm(0),
+        aligned(&rows)
+    ))
+}
+
+/// `2 of 35, 0.7 .. 19.2 %`.
+fn share(share: &Share) -> String {
+    format!(
+        "{} of {}, {} .. {} %",
+        share.stalled,
+        share.samples,
+        numbers::percent(share.low),
+        numbers::percent(share.high)
+    )
+}
+
+fn both(first_ns: Option<f64>, second_ns: Option<f64>) -> String {
+    let text = |value_ns: Option<f64>| {
+        value_ns.map_or_else(|| "-".to_owned(), |value_ns| format_duration(value_ns as u64))
+    };
+    match (first_ns, second_ns) {
+        (None, None) => "-".to_owned(),
+        (first, second) => format!("{} : {}", text(first), text(second)),
+    }
+}
+
+/// The ratios over seeds.
+pub(super) fn seeds(view: &View) -> Option<String> {
+    let found = || view.comparison.cells.iter().filter(|cell| cell.seeds.is_some());
+    found().next()?;
+    let mut head = place_head(view);
+    let columns =
+        ["seeds", "lowest", "quartile", "median", "quartile", "highest", "worse", "better", "same"];
+    head.extend(columns.map(str::to_owned));
+    let mut rows = vec![head];
+    for cell in found() {
+        let Some(seeds) = &cell.seeds else { continue };
+        let mut row = place(view, cell);
+        let all = seeds.ratios.len();
+        row.push(all.to_string());
+        let [low, middle, high] = seeds.quartiles;
+        row.extend([seeds.lowest, low, middle, high, seeds.highest].map(numbers::ratio));
+        row.extend(
+            [seeds.worse, seeds.better, all - seeds.worse - seeds.better].map(|n| n.to_string()),
+        );
+        rows.push(row);
+    }
+    Some(format!(
+        "Ratios seed by seed: exact, since equal inputs give equal values (no model of noise)\n{}",
+        aligned(&rows)
+    ))
+}

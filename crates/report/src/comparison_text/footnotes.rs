@@ -1,0 +1,174 @@
+//! What a reader of a comparison must know.
+
+use std::collections::BTreeSet;
+
+use analysis::comparison::{Cell, Summary, Unit, method_words};
+use stats::{CellResult, Method};
+
+use super::{View, numbers};
+use crate::columns::aligned;
+
+/// All of it, a line each.
+pub(super) fn footnotes(view: &View) -> String {
+    let comparison = view.comparison;
+    let mut lines: Vec<String> = Vec::new();
+    let judged = || comparison.cells.iter().filter_map(Cell::judged);
+    lines.extend(judged().filter(|found| !found.rank_can_fire).map(|found| rank(found, view)));
+    lines.extend(few(view));
+    let count = judged().count();
+    let margin = numbers::percent(comparison.margin);
+    let chance = numbers::percent(comparison.alpha);
+    if count > 0 {
+        let family = match count {
+            1 => format!("a verdict is wrong with a chance of at most {chance} %"),
+            _ => format!(
+                "verdicts and intervals are adjusted over {count} cells (Holm): any of them is \
+                 wrong with a chance of at most {chance} %"
+            ),
+        };
+        lines.push(format!("Ratios above 1 are worse; margin {margin} %; {family}."));
+    }
+    lines.extend(detectable(&comparison.cells));
+    lines.extend(comparison.summaries.iter().map(|mean| summary(mean, view)));
+    for cell in &comparison.cells {
+        lines.extend(cell.notes.iter().map(|note| sentence(note)));
+    }
+    lines.extend(comparison.warnings.iter().map(|warning| format!("Warning: {warning}.")));
+    lines.extend(comparison.left_out.iter().map(|left| format!("Left out: {left}.")));
+    lines.extend(comparison.notes.iter().map(|note| sentence(note)));
+    let mut said: BTreeSet<String> = BTreeSet::new();
+    lines.retain(|line| said.insert(line.clone()));
+    lines.into_iter().map(|line| line + "\n").collect()
+}
+
+/// A geometric mean with its leave-one-out range.
+fn summary(mean: &Summary, view: &View) -> String {
+    let Summary { cells, response, ratio, .. } = mean;
+    let ((low_cell, low), (high_cell, high)) = (&mean.lowest_without, &mean.highest_without);
+    let range = match low == high {
+        true => "the same whichever is left out".to_owned(),
+        false => format!(
+            "from ×{} without {low_cell} to ×{} without {high_cell}",
+            numbers::ratio(*low),
+            numbers::ratio(*high)
+        ),
+    };
+    let (arm, ratio) = (view.arm(mean.arm), numbers::ratio(*ratio));
+    format!("Geometric mean of {cells} {response} ratios of {arm}: ×{ratio}; {range}.")
+}
+
+fn sentence(note: &str) -> String {
+    format!("Note: {note}.")
+}
+
+/// That the rank test could not have told, and what it would need.
+fn rank(found: &CellResult, view: &View) -> String {
+    let (test, sizes, needs) = match found.method {
+        Method::SignedRank | Method::PairedLog => {
+            ("signed rank test", format!("{} pairs", found.n_first), "pairs")
+        }
+        _ => ("rank test", format!("{} v {} values", found.n_first, found.n_second), "a side"),
+    };
+    let cells = view.comparison.cells.iter().filter(|cell| cell.judged().is_some()).count();
+    let level = view.comparison.alpha / cells as f64;
+    let among = if cells > 1 { format!(" / {cells} cells") } else { String::new() };
+    let decided = match found.method {
+        Method::WelchLog | Method::PairedLog => {
+            format!("; {} decided instead", method_words(found.method))
+        }
+        _ => String::new(),
+    };
+    format!(
+        "The {test} could not have reached {}{among} with {sizes}: the smallest possible p is {} \
+         (level {}, it needs {} {needs}){decided}.",
+        numbers::p(view.comparison.alpha),
+        numbers::p(found.smallest_p),
+        numbers::p(level),
+        found.rank_needs
+    )
+}
+
+/// Of few values also what other tests say: a sentence for one cell, a table for several.
+fn few(view: &View) -> Vec<String> {
+    let found: Vec<(&Cell, &CellResult, f64)> = view
+        .comparison
+        .cells
+        .iter()
+        .filter_map(|cell| Some((cell, cell.judged()?, cell.judged()?.permutation_p?)))
+        .collect();
+    let log = |found: &CellResult| {
+        found.log_ratio.map_or_else(
+            || ["-".to_owned(), "-".to_owned(), "-".to_owned()],
+            |welch| {
+                [
+                    format!("×{}", numbers::ratio(welch.ratio)),
+                    numbers::interval(welch.low, welch.high),
+                    numbers::p(welch.p),
+                ]
+            },
+        )
+    };
+    if let [(_, result, permutation)] = found[..] {
+        let [ratio, interval, p] = log(result);
+        return vec![format!(
+            "Few values: t on log {ratio} {interval}, p {p}; exact permutation test of the means, \
+             p {}.",
+            numbers::p(permutation)
+        )];
+    }
+    if found.is_empty() {
+        return Vec::new();
+    }
+    let head = ["few values", "n", "t on log", "interval", "p", "permutation p", "least rank p"];
+    let mut rows = vec![head.map(str::to_owned).to_vec()];
+    for (cell, result, permutation) in found {
+        let mut row = vec![of(cell, view), format!("{} v {}", result.n_first, result.n_second)];
+        row.extend(log(result));
+        row.extend([numbers::p(permutation), numbers::p(result.smallest_p)]);
+        rows.push(row);
+    }
+    aligned(&rows).lines().map(str::to_owned).collect()
+}
+
+/// Which cell, in words.
+fn of(cell: &Cell, view: &View) -> String {
+    let mut words = Vec::new();
+    if view.several_arms() {
+        words.push(view.arm(cell.arm));
+    }
+    if view.comparison.responses.len() > 1 {
+        words.push(cell.response.clone());
+    }
+    words.push(match cell.part {
+        None if view.comparison.cells.iter().any(|cell| cell.part.is_some()) => {
+            format!("{} whole", cell.label()).trim_start().to_owned()
+        }
+        _ => cell.label(),
+    });
+    words.retain(|word| !word.is_empty());
+    words.join(" ")
+}
+
+/// The smallest effects that would have been seen.
+fn detectable(cells: &[Cell]) -> Option<String> {
+    let mut effects: Vec<f64> =
+        cells.iter().filter_map(|cell| cell.judged()?.minimum_detectable).collect();
+    effects.sort_by(f64::total_cmp);
+    let (lowest, highest) = (numbers::ratio(*effects.first()?), numbers::ratio(*effects.last()?));
+    let units: BTreeSet<&str> = cells
+        .iter()
+        .map(|cell| match cell.unit {
+            Unit::Trials => "trials",
+            Unit::Samples => "samples",
+        })
+        .collect();
+    let range = if lowest == highest {
+        format!("×{lowest}")
+    } else {
+        format!("×{lowest} to ×{highest}")
+    };
+    Some(format!(
+        "Smallest detectable effect with so many {} (chance 80 %): {range}.",
+        units.into_iter().collect::<Vec<_>>().join(" and ")
+    ))
+}

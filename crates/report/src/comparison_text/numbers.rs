@@ -1,0 +1,64 @@
+//! Numbers as a comparison prints them.
+
+use model::units::format_duration;
+
+/// A measured value: durations with their unit, others with up to four significant digits.
+pub(super) fn value(value: f64, unit: &str) -> String {
+    if unit == "ns" && value >= 0.0 {
+        return format_duration(value.round() as u64);
+    }
+    let digits = match value.abs() {
+        large if large >= 1000.0 => 0,
+        small if small > 0.0 => (3.0 - small.log10().floor()).clamp(0.0, 12.0) as usize,
+        _ => 0,
+    };
+    let text = format!("{value:.digits$}");
+    match text.contains('.') {
+        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
+        false => text,
+    }
+}
+
+/// A ratio with three significant digits or two decimals, whichever is shorter.
+pub(super) fn ratio(ratio: f64) -> String {
+    match ratio {
+        huge if huge >= 1e6 => "∞".to_owned(),
+        large if large >= 99.95 => format!("{large:.0}"),
+        middle if middle >= 9.995 => format!("{middle:.1}"),
+        small => format!("{small:.2}"),
+    }
+}
+
+/// An interval of ratios.
+pub(super) fn interval(low: f64, high: f64) -> String {
+    format!("[{}, {}]", ratio(low), ratio(high))
+}
+
+/// A p-value as printed in papers: `.0571`.
+pub(super) fn p(p: f64) -> String {
+    match p {
+        tiny if tiny < 0.00005 => "below .0001".to_owned(),
+        one if one >= 0.99995 => "1".to_owned(),
+        other => format!("{other:.4}").trim_matches('0').to_owned(),
+    }
+}
+
+/// A share in percent.
+pub(super) fn percent(share: f64) -> String {
+    format!("{}", (1000.0 * share).round() / 10.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_short() {
+        let values = [0.0, 134.0, 14_790.4, 0.011_227, 5.0, -2.5].map(|number| value(number, "s"));
+        assert_eq!(values, ["0", "134", "14790", "0.01123", "5", "-2.5"]);
+        assert_eq!(value(7_420_000.0, "ns"), "7.42ms");
+        assert_eq!([1.492_4, 14.92, 149.2, f64::MAX].map(ratio), ["1.49", "14.9", "149", "∞"]);
+        assert_eq!([2.0 / 35.0, 0.05, 1e-6, 1.0].map(p), [".0571", ".05", "below .0001", "1"]);
+        assert_eq!(percent(0.0125), "1.3");
+    }
+}

@@ -1,0 +1,166 @@
+//! Shapley shares of an experiment, and how uncertain they are.
+
+use rand::SeedableRng;
+use rand_pcg::Pcg64Mcg;
+
+use super::{Attribution, Contribution, ShapleyError, shapley};
+use crate::design::below;
+use crate::factorial::{Factorial, Scale};
+use crate::standard_deviation;
+use crate::tail_probability::t_two_sided;
+
+/// Shares of the change from the levels `before` to the levels `after` (one index a factor), from
+/// the means of the 2^k cells between them: geometric means on the log scale. Observations at
+/// other levels take no part.
+///
+/// # Errors
+/// [`ShapleyError`].
+pub fn shapley_of(
+    data: &Factorial,
+    before: &[usize],
+    after: &[usize],
+    scale: Scale,
+) -> Result<Attribution, ShapleyError> {
+    let corners = Corners::of(data, before, after, scale)?;
+    shapley(&corners.means(|clusters| (0..clusters).collect()), scale)
+}
+
+/// Interval of each factor's share, in the order of the factors; all absent when a cell has only
+/// one observation, or there is only one block.
+///
+/// The share ± Student's t times the standard deviation of the shares of bootstrap samples. When
+/// all observations have blocks and each block holds all cells, whole blocks are drawn, the same in
+/// all cells, and t has one degree of freedom less than there are blocks; else observations are
+/// drawn within each cell, and each cell gives one degree of freedom less than it has
+/// observations. One less is drawn than there are (Rao and Wu 1988), which makes the variance of a
+/// mean unbiased where a plain bootstrap of three has only two thirds of it. In simulations of a
+/// 2 × 2 with three to ten trials a cell, intervals at 95 % cover in 94 to 96 % of all cases
+/// (percentiles of the same samples: in 74 to 94 %).
+///
+/// Drawn from `Pcg64Mcg` seeded with `seed`: the same arguments give the same intervals.
+///
+/// # Errors
+/// As [`shapley_of`], and [`ShapleyError::Settings`].
+pub fn shapley_intervals(
+    data: &Factorial,
+    (before, after): (&[usize], &[usize]),
+    scale: Scale,
+    confidence: f64,
+    resamples: usize,
+    seed: u64,
+) -> Result<Vec<Option<(f64, f64)>>, ShapleyError> {
+    if !(confidence > 0.0 && confidence < 1.0) || resamples < 2 {
+        return Err(ShapleyError::Settings);
+    }
+    let corners = Corners::of(data, before, after, scale)?;
+    let mut shares = vec![Vec::with_capacity(resamples); before.len()];
+    if corners.clusters.iter().any(|cell| cell.len() < 2) {
+        return Ok(vec![None; before.len()]);
+    }
+    let mut random = Pcg64Mcg::seed_from_u64(seed);
+    for _ in 0..resamples {
+        let means = corners.resampled(&mut random);
+        for (share, contribution) in shares.iter_mut().zip(shapley(&means, scale)?.contributions) {
+            share.extend(contribution.share);
+        }
+    }
+    let t = t_two_sided(confidence, corners.residual_df() as f64);
+    let point = shapley(&corners.means(|clusters| (0..clusters).collect()), scale)?;
+    let interval = |(found, shares): (&Contribution, &Vec<f64>)| {
+        let half = t? * standard_deviation(shares)?;
+        found.share.map(|share| (share - half, share + half))
+    };
+    Ok(point.contributions.iter().zip(&shares).map(interval).collect())
+}
+
+/// The observations of 2^k cells, on the scale, in clusters that are drawn as a whole.
+struct Corners {
+    scale: Scale,
+    /// By cell and cluster.
+    clusters: Vec<Vec<Vec<f64>>>,
+    /// Whether cluster i of one cell belongs to cluster i of the others: a block.
+    joint: bool,
+}
+
+impl Corners {
+    fn of(
+        data: &Factorial,
+        before: &[usize],
+        after: &[usize],
+        scale: Scale,
+    ) -> Result<Corners, ShapleyError> {
+        let factors = data.factors.len();
+        let differ = before.iter().zip(after).all(|(before, after)| before != after);
+        if before.len() != factors || after.len() != factors || !differ {
+            let (before, after) = (before.to_vec(), after.to_vec());
+            return Err(ShapleyError::Levels { before, after });
+        }
+        if !(1..=super::MOST_SHAPLEY_FACTORS).contains(&factors) {
+            return Err(ShapleyError::TableSize(1 << factors.min(63)));
+        }
+        let levels = |cell: usize| -> Vec<usize> {
+            let level = |f: usize| if cell >> f & 1 == 1 { after[f] } else { before[f] };
+            (0..factors).map(level).collect()
+        };
+        let mut cells = Vec::new();
+        for cell in 0..1 << factors {
+            let levels = levels(cell);
+            let observed = data.observations.iter().filter(|each| each.levels == levels);
+            let values: Vec<_> =
+                observed.map(|each| (each.block, scale.forward(each.value))).collect();
+            if values.is_empty() {
+                return Err(ShapleyError::EmptyCell(levels));
+            }
+            cells.push(values);
+        }
+        Ok(Corners::clustered(scale, &cells))
+    }
+
+    fn clustered(scale: Scale, cells: &[Vec<(Option<usize>, f64)>]) -> Corners {
+        let blocks_of = |cell: &Vec<(Option<usize>, f64)>| {
+            cell.iter().map(|(block, _)| *block).collect::<std::collections::BTreeSet<_>>()
+        };
+        let blocks = blocks_of(&cells[0]);
+        let joint = !blocks.contains(&None) && cells.iter().all(|cell| blocks_of(cell) == blocks);
+        let of_block = |cell: &[(Option<usize>, f64)], wanted: &Option<usize>| {
+            cell.iter().filter(|(block, _)| block == wanted).map(|(_, value)| *value).collect()
+        };
+        let clustered = |cell: &Vec<(Option<usize>, f64)>| {
+            if joint {
+                blocks.iter().map(|block| of_block(cell, block)).collect()
+            } else {
+                cell.iter().map(|(_, value)| vec![*value]).collect()
+            }
+        };
+        Corners { scale, clusters: cells.iter().map(clustered).collect(), joint }
+    }
+
+    /// Degrees of freedom of the noise between clusters.
+    fn residual_df(&self) -> usize {
+        let cells = if self.joint { &self.clusters[..1] } else { &self.clusters[..] };
+        cells.iter().map(|cell| cell.len() - 1).sum()
+    }
+
+    /// Means of one sample of clusters.
+    fn resampled(&self, random: &mut Pcg64Mcg) -> Vec<f64> {
+        let mut draw = |clusters: usize| -> Vec<usize> {
+            (1..clusters).map(|_| below(random, clusters)).collect()
+        };
+        if self.joint {
+            let blocks = draw(self.clusters[0].len());
+            self.means(|_| blocks.clone())
+        } else {
+            self.means(draw)
+        }
+    }
+
+    /// Mean of each cell over the clusters that `choose` takes of as many as there are.
+    fn means(&self, mut choose: impl FnMut(usize) -> Vec<usize>) -> Vec<f64> {
+        let mean = |cell: &Vec<Vec<f64>>| {
+            let chosen = choose(cell.len());
+            let values = || chosen.iter().flat_map(|cluster| &cell[*cluster]);
+            self.scale.back(values().sum::<f64>() / values().count() as f64)
+        };
+        self.clusters.iter().map(mean).collect()
+    }
+}

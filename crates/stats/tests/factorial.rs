@@ -1,0 +1,173 @@
+//! Factorial experiments from design to effects: what is planted is found, what cannot be known is
+//! refused with its reason.
+
+use proptest::prelude::*;
+use stats::{
+    Factor, Factorial, FactorialError, Observation, Resolution, Scale, choose_scale, fit,
+    fit_to_order, full_factorial, randomised_blocks, two_level_fraction,
+};
+
+/// One observation for each cell, named a, b, c, … with levels 0, 1, ….
+fn factorial(
+    level_counts: &[usize],
+    cells: &[Vec<usize>],
+    value: impl Fn(&[usize]) -> f64,
+) -> Factorial {
+    let factor = |(index, count): (usize, &usize)| Factor {
+        name: ["a", "b", "c", "d", "e", "f"][index].to_owned(),
+        levels: (0..*count).map(|level| level.to_string()).collect(),
+    };
+    let observation =
+        |cell: &Vec<usize>| Observation { levels: cell.clone(), block: None, value: value(cell) };
+    Factorial {
+        factors: level_counts.iter().enumerate().map(factor).collect(),
+        observations: cells.iter().map(observation).collect(),
+    }
+}
+
+fn two_by_two() -> Factorial {
+    let mut cells = full_factorial(&[2, 2]);
+    cells.extend(cells.clone());
+    let mut data = factorial(&[2, 2], &cells, |cell| 10.0 + cell[0] as f64 + 3.0 * cell[1] as f64);
+    data.observations[0].value = 11.0;
+    data
+}
+
+#[test]
+fn one_observation_a_cell_gives_estimates_without_intervals() {
+    let data = factorial(&[2, 3], &full_factorial(&[2, 3]), |cell| {
+        100.0 * f64::powi(1.5, cell[0] as i32) * f64::powi(2.0, cell[1] as i32)
+    });
+    let found = fit(&data, Scale::Log, 0.95).unwrap();
+    assert_eq!((found.order, found.residual_df, found.sigma), (2, 0, None));
+    let effect = found.main_effects[2].effect;
+    assert!((effect.value - 4.0).abs() < 1e-12);
+    assert_eq!((effect.interval, effect.f, effect.p), (None, None, None));
+    assert!((found.total.value - 6.0).abs() < 1e-12);
+    // Leaving the interaction out frees two degrees of freedom, but there is no noise in them.
+    let main = fit_to_order(&data, Scale::Log, 0.95, 1).unwrap();
+    assert_eq!((main.residual_df, main.sigma), (2, Some(0.0)));
+    assert!(main.interactions.is_empty());
+    let (low, high) = main.main_effects[2].effect.interval.unwrap();
+    assert!((low - 4.0).abs() < 1e-12 && (high - 4.0).abs() < 1e-12);
+    assert_eq!(main.main_effects[2].effect.p, None);
+}
+
+#[test]
+fn an_empty_cell_is_named_where_the_model_needs_it() {
+    let mut data = two_by_two();
+    data.observations.retain(|each| each.levels != [1, 0]);
+    let error = fit(&data, Scale::Log, 0.95).unwrap_err();
+    assert_eq!(error, FactorialError::EmptyCell("a = 1, b = 0".to_owned()));
+    let main = fit_to_order(&data, Scale::Additive, 0.95, 1).unwrap();
+    let empty = main.cells.iter().find(|cell| cell.levels == [1, 0]).unwrap();
+    assert_eq!((empty.count, empty.observed), (0, None));
+    // (1, 1) is 14, and b adds 2.5: from the mean of 10 and 11 to 13.
+    assert!((empty.fitted - 11.5).abs() < 1e-9, "{}", empty.fitted);
+}
+
+#[test]
+fn data_that_do_not_fit_the_question_are_refused() {
+    let refused = |change: &dyn Fn(&mut Factorial)| {
+        let mut data = two_by_two();
+        change(&mut data);
+        fit(&data, Scale::Log, 0.95).unwrap_err()
+    };
+    let zero = refused(&|data| data.observations[2].value = 0.0);
+    assert_eq!(zero, FactorialError::NotPositive { observation: 2, value: 0.0 });
+    let infinite = refused(&|data| data.observations[2].value = f64::INFINITY);
+    assert!(matches!(infinite, FactorialError::NotFinite { observation: 2, .. }));
+    let unknown = refused(&|data| data.observations[3].levels[1] = 2);
+    assert_eq!(unknown.to_string(), "observation 3: factor b has no level number 2 (from 0)");
+    let short = refused(&|data| data.observations[1].levels = vec![0]);
+    assert_eq!(short, FactorialError::LevelCount { observation: 1, found: 1, expected: 2 });
+    let unseen = refused(&|data| data.factors[0].levels.push("never".to_owned()));
+    let (factor, level) = ("a".to_owned(), "never".to_owned());
+    assert_eq!(unseen, FactorialError::LevelNotObserved { factor, level });
+    let single = refused(&|data| data.factors[0].levels.truncate(1));
+    assert_eq!(single, FactorialError::TooFewLevels("a".to_owned()));
+    assert_eq!(
+        refused(&|data| data.observations[5].block = Some(1)),
+        FactorialError::BlockMissing(0)
+    );
+    assert_eq!(refused(&|data| data.factors.clear()), FactorialError::NoFactor);
+    let confounded = refused(&|data| {
+        data.observations.iter_mut().for_each(|each| each.block = Some(each.levels[0]));
+    });
+    assert_eq!(confounded, FactorialError::Aliased("a".to_owned()));
+    assert_eq!(fit(&two_by_two(), Scale::Log, 1.0), Err(FactorialError::Confidence(1.0)));
+}
+
+#[test]
+fn values_without_logarithms_are_compared_by_differences() {
+    let mut data = two_by_two();
+    data.observations[0].value = 0.0;
+    let choice = choose_scale(&data).unwrap();
+    assert_eq!((choice.scale, choice.log_f), (Scale::Additive, None));
+    assert_eq!(choice.to_string(), "differences: some values have no logarithm");
+}
+
+/// Five factors in 16 runs: effects and all interactions of two are clear, and none is left to
+/// tell noise by; six in 16 runs have only clear main effects.
+#[test]
+fn fractions_give_back_the_planted_effects_and_refuse_what_they_confuse() {
+    let planted = |cell: &[usize]| {
+        let sum: f64 =
+            cell.iter().enumerate().map(|(f, level)| (f + 1) as f64 * *level as f64).sum();
+        50.0 + sum + 7.0 * (cell[1] * cell[3]) as f64
+    };
+    let five = two_level_fraction(5, Resolution::Five).unwrap();
+    let data = factorial(&[2; 5], &five.cells, planted);
+    let found = fit(&data, Scale::Additive, 0.95).unwrap();
+    assert_eq!((found.order, found.residual_df), (2, 0));
+    let expected = [1.0, 2.0 + 3.5, 3.0, 4.0 + 3.5, 5.0];
+    for (effect, expected) in found.main_effects.iter().zip(expected) {
+        assert!((effect.effect.value - expected).abs() < 1e-9);
+    }
+    for interaction in &found.interactions {
+        let expected = if interaction.factors == (1, 3) { 7.0 } else { 0.0 };
+        assert!((interaction.effect.value - expected).abs() < 1e-9);
+    }
+    let six = two_level_fraction(6, Resolution::Four).unwrap();
+    let data = factorial(&[2; 6], &six.cells, planted);
+    // a × b × c = e, so b × c = a × e, the first interaction that repeats an earlier one.
+    let error = fit(&data, Scale::Additive, 0.95).unwrap_err();
+    assert_eq!(error, FactorialError::Aliased("b × c".to_owned()));
+    let main = fit_to_order(&data, Scale::Additive, 0.95, 1).unwrap();
+    assert!((main.main_effects[5].effect.value - 6.0).abs() < 1e-9);
+}
+
+proptest! {
+    #[test]
+    fn every_block_has_every_cell_once(cells in 0..40_usize, blocks in 0..9_usize, seed: u64) {
+        let order = randomised_blocks(cells, blocks, seed);
+        prop_assert_eq!(order.len(), blocks);
+        for mut block in order {
+            block.sort_unstable();
+            prop_assert_eq!(block, (0..cells).collect::<Vec<_>>());
+        }
+    }
+
+    /// Another unit changes no ratio; another order of the observations changes nothing.
+    #[test]
+    fn ratios_have_no_unit_and_observations_no_order(
+        values in proptest::collection::vec(1.0..100.0_f64, 12),
+        unit in 0.001..1000.0_f64,
+    ) {
+        let mut cells = full_factorial(&[3, 2]);
+        cells.extend(cells.clone());
+        let mut data = factorial(&[3, 2], &cells, |_| 0.0);
+        data.observations.iter_mut().zip(&values).for_each(|(each, value)| each.value = *value);
+        let found = fit(&data, Scale::Log, 0.9).unwrap();
+        data.observations.iter_mut().for_each(|each| each.value *= unit);
+        data.observations.reverse();
+        let other = fit(&data, Scale::Log, 0.9).unwrap();
+        for (one, two) in found.simple_effects.iter().zip(&other.simple_effects) {
+            prop_assert!((one.effect.value / two.effect.value - 1.0).abs() < 1e-9);
+            prop_assert!((one.effect.p.unwrap() - two.effect.p.unwrap()).abs() < 1e-6);
+        }
+        // In balanced data the terms and the residuals add up to the whole.
+        let terms: f64 = found.terms.iter().map(|term| term.percent.unwrap()).sum();
+        prop_assert!((terms - 100.0 * found.r_squared.unwrap()).abs() < 1e-8);
+    }
+}

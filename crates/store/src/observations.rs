@@ -1,0 +1,163 @@
+//! Observations from whatever holds them: run files, published figures, results of other
+//! programs.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use analysis::{Dataset, Factor, from_runs};
+use model::{Manifest, ManifestFactor, ManifestRun, Run};
+
+use crate::import::{self, Format, Options, Refusal};
+use crate::manifest::{self, ManifestError};
+use crate::reference::{self, Kind, ReferenceError};
+use crate::results::{ResultsError, SUFFIX, read_runs};
+
+/// What names a published result.
+const REFERENCE: &str = "reference:";
+/// What every header of a run file begins with.
+const RUN_LINE: &str = "{\"kind\":\"header\"";
+
+/// Observations that cannot be had.
+#[derive(Debug, thiserror::Error)]
+pub enum ObservationsError {
+    /// The file cannot be read.
+    #[error("{path}: {source}")]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What the system answered.
+        source: io::Error,
+    },
+    /// Runs that cannot be read.
+    #[error(transparent)]
+    Runs(#[from] ResultsError),
+    /// An experiment whose manifest cannot be read.
+    #[error(transparent)]
+    Manifest(#[from] ManifestError),
+    /// No published result of this name.
+    #[error(transparent)]
+    Reference(#[from] ReferenceError),
+    /// A text that was refused.
+    #[error("{name}: {refusal}")]
+    Refused {
+        /// Where it comes from.
+        name: String,
+        /// Where in it, and why.
+        refusal: Refusal,
+    },
+}
+
+/// The observations that `what` names: `reference:NAME`, a folder of run files, a run file, or a
+/// result of another program, whose format is told by its content; `-` is standard input.
+///
+/// # Errors
+/// When there is nothing of this name, or it is refused, with the place and the reason.
+pub fn observations(what: &str) -> Result<Dataset, ObservationsError> {
+    observations_as(what, None, &Options::default())
+}
+
+/// [`observations`] of a format that is known, or with what a reader cannot know.
+///
+/// # Errors
+/// As for [`observations`].
+pub fn observations_as(
+    what: &str,
+    format: Option<Format>,
+    options: &Options,
+) -> Result<Dataset, ObservationsError> {
+    if let Some(name) = what.strip_prefix(REFERENCE) {
+        let found = reference::find(name)?;
+        let format = match found.kind {
+            Kind::Resp1 => Format::Resp1,
+            Kind::Csv => Format::Csv,
+        };
+        return text(what, found.text, Some(format), options);
+    }
+    let path = Path::new(what);
+    if path.is_dir() {
+        return folder(path);
+    }
+    let content = read(path)?;
+    if what.ends_with(SUFFIX) || content.starts_with(RUN_LINE) {
+        let run = Run::parse(content.as_bytes())
+            .map_err(|source| ResultsError::Run { path: path.to_owned(), source })?;
+        return Ok(from_runs(what, &[(what.to_owned(), run)]));
+    }
+    text(what, &content, format, options)
+}
+
+/// The runs of a folder, each named by its path in it, with the levels that the manifest of an
+/// experiment gives them.
+fn folder(path: &Path) -> Result<Dataset, ObservationsError> {
+    let runs: Vec<(String, Run)> = read_runs(path)?
+        .into_iter()
+        .map(|(file, run)| {
+            let name = file.strip_prefix(path).unwrap_or(&file).to_string_lossy().into_owned();
+            (name.trim_end_matches(SUFFIX).to_owned(), run)
+        })
+        .collect();
+    let mut set = from_runs(&path.to_string_lossy(), &runs);
+    if let Some(manifest) = manifest::read(path)? {
+        add_levels(&mut set, manifest);
+    }
+    Ok(set)
+}
+
+/// Gives every run the levels, the block and the seed that its experiment planned. Runs that are
+/// not of the experiment are left out, with a note.
+fn add_levels(set: &mut Dataset, manifest: Manifest) {
+    let all = manifest.runs.len();
+    let mut planned: BTreeMap<String, ManifestRun> =
+        manifest.runs.into_iter().map(|run| (run.run_id.clone(), run)).collect();
+    let mut foreign = Vec::new();
+    set.trials.retain_mut(|trial| match planned.remove(&trial.name) {
+        Some(run) => {
+            trial.levels.extend(run.levels);
+            trial.block = Some(u64::from(run.block));
+            trial.seed = Some(run.seed);
+            true
+        }
+        None => {
+            foreign.push(trial.name.clone());
+            false
+        }
+    });
+    if !foreign.is_empty() {
+        set.notes.push(format!("not of the experiment, left out: {}", foreign.join(", ")));
+    }
+    if !planned.is_empty() {
+        set.notes.push(format!("{} of {all} runs were not made", planned.len()));
+    }
+    let varied = |name: &str| manifest.factors.iter().any(|factor| factor.name == name);
+    set.factors.retain(|factor| !varied(&factor.name));
+    let factors = manifest.factors.iter().map(|ManifestFactor { name, levels }| Factor {
+        name: name.clone(),
+        levels: levels.clone(),
+    });
+    set.factors.splice(0..0, factors);
+    set.notes.extend(manifest.aliases);
+}
+
+fn text(
+    name: &str,
+    content: &str,
+    format: Option<Format>,
+    options: &Options,
+) -> Result<Dataset, ObservationsError> {
+    import::dataset(name, content, format, options)
+        .map_err(|refusal| ObservationsError::Refused { name: name.to_owned(), refusal })
+}
+
+fn read(path: &Path) -> Result<String, ObservationsError> {
+    let failed = |source| ObservationsError::Io { path: path.to_owned(), source };
+    let mut bytes = Vec::new();
+    if path == Path::new("-") {
+        io::stdin().read_to_end(&mut bytes).map_err(failed)?;
+    } else {
+        bytes = fs::read(path).map_err(failed)?;
+    }
+    String::from_utf8(bytes)
+        .map_err(|error| failed(io::Error::new(io::ErrorKind::InvalidData, error.utf8_error())))
+}
