@@ -84,7 +84,15 @@ impl Users {
         let until_ns = monotonic_ns() + READY_NS;
         let mut ready = 0;
         while ready < self.pids.len() {
-            match waiter.wait(Some(self.words.as_fd()), until_ns) {
+            let woken = waiter.wait(Some(self.words.as_fd()), until_ns);
+            // What a user said before he died tells more than his death.
+            for word in self.read().map_err(|error| NotReady::Failed(error.to_string()))? {
+                match word {
+                    Word::NotReady(why) => return Err(NotReady::Failed(why)),
+                    _ => ready += 1,
+                }
+            }
+            match woken {
                 Woken::Signal if waiter.stop_requested() => return Err(NotReady::Stopped),
                 Woken::Signal => {
                     if let Some(why) = self.dead_user() {
@@ -92,18 +100,10 @@ impl Users {
                     }
                 }
                 Woken::Time => {
-                    return Err(NotReady::Failed(
-                        "the users' directories are not filled after 60 s".to_owned(),
-                    ));
+                    let why = "the users' directories are not filled after 60 s";
+                    return Err(NotReady::Failed(why.to_owned()));
                 }
-                Woken::Readable => {
-                    for word in self.read().map_err(|error| NotReady::Failed(error.to_string()))? {
-                        match word {
-                            Word::NotReady(why) => return Err(NotReady::Failed(why)),
-                            _ => ready += 1,
-                        }
-                    }
-                }
+                Woken::Readable => {}
             }
         }
         Ok(())

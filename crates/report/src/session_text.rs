@@ -113,8 +113,9 @@ fn sum(rows: &[&CommandRow]) -> Vec<String> {
         "-".to_owned(),
     ];
     cells.extend(COLUMNS.map(|(_, names, unit)| {
-        let total: f64 = firsts().filter_map(|figures| figures.mean(names)).sum();
-        format!("{:.1}", total / unit)
+        // A sum without one of its parts would be another sum.
+        let total: Option<f64> = firsts().map(|figures| figures.mean(names)).sum();
+        total.map_or_else(|| "-".to_owned(), |total| format!("{:.1}", total / unit))
     }));
     cells
 }

@@ -104,7 +104,7 @@ impl Fixture {
             ("--work-dir", &work),
         ];
         // A job has neither points nor a time for each of them.
-        let is_job = arguments.contains("--job");
+        let is_job = arguments.contains("--job ");
         for (name, value) in usual {
             let is_of_points = ["--interval", "--points", "--timeout"].contains(&name);
             if !arguments.contains(name) && !(is_job && is_of_points) {
