@@ -22,7 +22,7 @@ pub use laboratory::{LabOptions, Laboratory, run_build};
 pub use matrix::{ExperimentError, MatrixPlan, MatrixResult, Segment, probe_measure, run_matrix};
 pub use plan::{
     AA_FACTOR, CellPlan, Design, PARAMETERS, Plan, PlanError, PlanFactor, PlanLevel, PlannedRun,
-    RunList, Setting, parse_plan,
+    RunList, Setting, parse_plan, parse_plan_with,
 };
 pub use profile::{CLASSIC, Changes, DEFAULT, Profile, QUICK, SLOW};
 pub use session::session;

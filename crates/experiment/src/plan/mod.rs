@@ -9,7 +9,7 @@ use crate::plan::parameter::Draft;
 
 pub use cell::CellPlan;
 pub use parameter::PARAMETERS;
-pub use read::{PlanError, parse_plan};
+pub use read::{PlanError, parse_plan, parse_plan_with};
 pub use runs::{PlannedRun, RunList};
 
 /// Blocks of a plan that names none: the fewest with which a signed rank test can reach 5 %.
@@ -149,6 +149,14 @@ impl Plan {
         draft
             .resolve(levels, named, folder)
             .map_err(|why| vec![format!("{}: {why}", place.join(", "))])
+    }
+
+    /// The same plan with one factor held at one level.
+    #[must_use]
+    pub fn at_level(&self, factor: usize, level: usize) -> Self {
+        let mut plan = self.clone();
+        plan.factors[factor].levels = vec![self.factors[factor].levels[level].clone()];
+        plan
     }
 
     /// The same plan with nothing varied: its first cell twice, as two arms that are the same.

@@ -92,8 +92,28 @@ struct LevelFile {
 /// # Errors
 /// With line and column for bad TOML; with the factor and level for what makes no sense.
 pub fn parse_plan(text: &str) -> Result<Plan, PlanError> {
-    let file: PlanFile =
-        toml::from_str(text).map_err(|error| PlanError::Toml(error.to_string()))?;
+    plan(read_toml(text)?)
+}
+
+/// Reads a plan whose factor of this name has these levels instead of those that stand in it.
+///
+/// # Errors
+/// As [`parse_plan`], and when there is no such factor.
+pub fn parse_plan_with(text: &str, factor: &str, levels: &[String]) -> Result<Plan, PlanError> {
+    let mut file = read_toml(text)?;
+    let Some(found) = file.factor.iter_mut().find(|found| found.name == factor) else {
+        return Err(PlanError::Wrong(format!("the plan has no factor {factor:?}")));
+    };
+    found.levels = levels.iter().cloned().map(Value::String).collect();
+    found.range = None;
+    plan(file)
+}
+
+fn read_toml(text: &str) -> Result<PlanFile, PlanError> {
+    toml::from_str(text).map_err(|error| PlanError::Toml(error.to_string()))
+}
+
+fn plan(file: PlanFile) -> Result<Plan, PlanError> {
     let design = match file.design.as_deref() {
         None | Some("full") => Design::Full,
         Some("resolution-4") => Design::Fraction(stats::Resolution::Four),

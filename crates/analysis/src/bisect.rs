@@ -1,0 +1,281 @@
+//! Bisection along an ordered axis: which step is measured next, and what was found.
+//!
+//! What a step is and how it is measured is the caller's: a level of a plan, or a command.
+
+use stats::{
+    Conclusion, ExactBisect, NoisyBisect, NoisySettings, OutOfOrder, Outcome, Posterior,
+    RefusedMeasurement,
+};
+
+/// What measuring a step gave.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Measured {
+    /// Its values: one a seed on a deterministic subject, one otherwise.
+    Values(Vec<f64>),
+    /// It was judged by somebody else.
+    Judged(Outcome),
+    /// It cannot be built or run, with the reason.
+    Skip(String),
+}
+
+/// How a search ended.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Found {
+    /// The first changed step is one of these, from 0; `None` if that could not be said.
+    pub changed: Option<(usize, usize)>,
+    /// Whether it was said that nothing changed.
+    pub no_change: bool,
+    /// Probabilities, of a search on noisy measurements.
+    pub posterior: Option<Posterior>,
+    /// How many measurements were made.
+    pub measurements: usize,
+    /// Steps that could not be built or run, with the reasons.
+    pub skipped: Vec<(usize, String)>,
+    /// What was measured, in the order of time: step and values.
+    pub values: Vec<(usize, Vec<f64>)>,
+}
+
+/// A search that cannot go on.
+#[derive(Debug, thiserror::Error)]
+pub enum BisectError<E> {
+    /// The measurement itself.
+    #[error("{0}")]
+    Measure(E),
+    /// Fewer than two steps, or settings without sense.
+    #[error("a bisection needs at least two steps, and a confidence from 0.5 to below 1")]
+    TooFew,
+    /// An end cannot be measured.
+    #[error("step {step}, an end of the axis, cannot be measured: {why}")]
+    End {
+        /// The step, from 0.
+        step: usize,
+        /// Why not.
+        why: String,
+    },
+    /// Nothing to find.
+    #[error(
+        "the ends are alike or cannot be told apart: {first:?} against {last:?}; more seeds make \
+         them tell, if there is a difference"
+    )]
+    EndsAlike {
+        /// Values of the first step.
+        first: Vec<f64>,
+        /// Values of the last step.
+        last: Vec<f64>,
+    },
+    /// The axis is not in order.
+    #[error(transparent)]
+    OutOfOrder(#[from] OutOfOrder),
+    /// A value that a noisy search cannot use.
+    #[error(transparent)]
+    Refused(#[from] RefusedMeasurement),
+}
+
+/// Where both ends' values lie, and on which side of their middle a step does.
+struct Ends {
+    good: f64,
+    bad: f64,
+}
+
+impl Ends {
+    /// `None` if the values of the ends overlap: then no step can be judged for certain.
+    fn new(first: &[f64], last: &[f64]) -> Option<Self> {
+        let range = |values: &[f64]| {
+            let low = values.iter().copied().fold(f64::INFINITY, f64::min);
+            let high = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+            (low, high)
+        };
+        let ((first_low, first_high), (last_low, last_high)) = (range(first), range(last));
+        let apart = first_high < last_low || last_high < first_low;
+        let ends = Self { good: stats::mean(first)?, bad: stats::mean(last)? };
+        apart.then_some(ends)
+    }
+
+    fn judge(&self, values: &[f64]) -> Outcome {
+        let value = stats::mean(values).unwrap_or(f64::NAN);
+        let is_bad = (value - self.bad).abs() < (value - self.good).abs();
+        if is_bad { Outcome::Bad } else { Outcome::Good }
+    }
+}
+
+/// Searches along `steps` steps whose measurements are certain: each is made once.
+///
+/// # Errors
+/// See [`BisectError`].
+pub fn bisect_exactly<E>(
+    steps: usize,
+    measure: &mut dyn FnMut(usize) -> Result<Measured, E>,
+) -> Result<Found, BisectError<E>> {
+    let mut search = ExactBisect::new(steps).ok_or(BisectError::TooFew)?;
+    let mut found = Found::nothing();
+    let (first, last) = (found.end(0, measure)?, found.end(steps - 1, measure)?);
+    let ends = match (&first, &last) {
+        (Measured::Values(first), Measured::Values(last)) => Ends::new(first, last)
+            .map(Some)
+            .ok_or(BisectError::EndsAlike { first: first.clone(), last: last.clone() })?,
+        (Measured::Judged(Outcome::Good), Measured::Judged(Outcome::Bad)) => None,
+        _ => return Err(BisectError::EndsAlike { first: Vec::new(), last: Vec::new() }),
+    };
+    while let Some(step) = search.next() {
+        let outcome = match (found.measure(step, measure)?, &ends) {
+            (Measured::Values(values), Some(ends)) => ends.judge(&values),
+            (Measured::Judged(outcome), _) => outcome,
+            _ => Outcome::Skip,
+        };
+        search.tell(step, outcome)?;
+    }
+    let suspects = search.suspects();
+    found.changed = Some((*suspects.start(), *suspects.end()));
+    Ok(found)
+}
+
+/// Searches along `steps` steps on noisy measurements, after those that are at hand.
+///
+/// # Errors
+/// See [`BisectError`].
+pub fn bisect_noisily<E>(
+    steps: usize,
+    settings: NoisySettings,
+    at_hand: &[(usize, f64)],
+    measure: &mut dyn FnMut(usize) -> Result<Measured, E>,
+    on_posterior: &mut dyn FnMut(&Posterior),
+) -> Result<Found, BisectError<E>> {
+    let mut search = NoisyBisect::new(steps, settings).ok_or(BisectError::TooFew)?;
+    let mut found = Found::nothing();
+    for (step, value) in at_hand {
+        search.tell(*step, *value)?;
+    }
+    while let Some(step) = search.next() {
+        match found.measure(step, measure)? {
+            Measured::Values(values) => {
+                search.tell(step, stats::median(&values).unwrap_or(f64::NAN))?;
+                on_posterior(&search.posterior());
+            }
+            _ if step == 0 || step == steps - 1 => {
+                let why = found.skipped.pop().map_or_else(String::new, |(_, why)| why);
+                return Err(BisectError::End { step, why });
+            }
+            _ => search.skip(step),
+        }
+    }
+    match search.conclusion() {
+        Conclusion::Changed(steps) => found.changed = Some((*steps.start(), *steps.end())),
+        Conclusion::NoChange => found.no_change = true,
+        Conclusion::Undecided => {}
+    }
+    found.posterior = Some(search.posterior());
+    Ok(found)
+}
+
+impl Found {
+    fn nothing() -> Self {
+        Self {
+            changed: None,
+            no_change: false,
+            posterior: None,
+            measurements: 0,
+            skipped: Vec::new(),
+            values: Vec::new(),
+        }
+    }
+
+    /// Measures a step and writes down what came of it.
+    fn measure<E>(
+        &mut self,
+        step: usize,
+        measure: &mut dyn FnMut(usize) -> Result<Measured, E>,
+    ) -> Result<Measured, BisectError<E>> {
+        let measured = measure(step).map_err(BisectError::Measure)?;
+        match &measured {
+            Measured::Values(values) => self.values.push((step, values.clone())),
+            Measured::Judged(_) => {}
+            Measured::Skip(why) => {
+                self.skipped.push((step, why.clone()));
+                return Ok(measured);
+            }
+        }
+        self.measurements += 1;
+        Ok(measured)
+    }
+
+    /// The same for an end, without which nothing can be found.
+    fn end<E>(
+        &mut self,
+        step: usize,
+        measure: &mut dyn FnMut(usize) -> Result<Measured, E>,
+    ) -> Result<Measured, BisectError<E>> {
+        match self.measure(step, measure)? {
+            Measured::Skip(why) => Err(BisectError::End { step, why }),
+            measured => Ok(measured),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 20 versions, of which those from `planted` on are worse.
+    fn versions(planted: usize, broken: &[usize]) -> impl FnMut(usize) -> Result<Measured, String> {
+        let broken = broken.to_vec();
+        move |step| {
+            Ok(match broken.contains(&step) {
+                true => Measured::Skip("does not build".to_owned()),
+                false if step < planted => Measured::Values(vec![100.0, 101.0, 99.0]),
+                false => Measured::Values(vec![130.0, 129.0, 131.0]),
+            })
+        }
+    }
+
+    #[test]
+    fn every_planted_version_is_found_exactly() {
+        for planted in 1..20 {
+            let found = bisect_exactly(20, &mut versions(planted, &[])).unwrap();
+            assert_eq!(found.changed, Some((planted, planted)));
+            assert!(found.measurements <= 2 + 5, "{}", found.measurements);
+        }
+    }
+
+    #[test]
+    fn versions_that_do_not_build_widen_the_answer_and_no_more() {
+        let found = bisect_exactly(20, &mut versions(10, &[9, 10])).unwrap();
+        assert_eq!(found.changed, Some((9, 11)));
+        assert_eq!(found.skipped.len(), 2);
+        let error = bisect_exactly(20, &mut versions(10, &[19])).unwrap_err();
+        assert!(error.to_string().contains("step 19, an end"), "{error}");
+    }
+
+    #[test]
+    fn ends_that_overlap_are_not_bisected() {
+        let mut alike = |step: usize| -> Result<Measured, String> {
+            Ok(Measured::Values(vec![100.0, 110.0 + step as f64, 105.0]))
+        };
+        let error = bisect_exactly(8, &mut alike).unwrap_err().to_string();
+        assert!(error.contains("cannot be told apart"), "{error}");
+    }
+
+    #[test]
+    fn verdicts_of_a_command_are_taken_as_they_are() {
+        let mut judged = |step: usize| -> Result<Measured, String> {
+            Ok(Measured::Judged(if step < 5 { Outcome::Good } else { Outcome::Bad }))
+        };
+        assert_eq!(bisect_exactly(16, &mut judged).unwrap().changed, Some((5, 5)));
+    }
+
+    #[test]
+    fn a_clear_change_is_found_in_measurements_of_small_noise() {
+        let mut count = 0_u32;
+        let mut measured = |step: usize| -> Result<Measured, String> {
+            count += 1;
+            let noise = f64::from(count % 5) * 0.3;
+            let level = if step < 11 { 100.0 } else { 120.0 };
+            Ok(Measured::Values(vec![level + noise]))
+        };
+        let mut looks = 0;
+        let settings = NoisySettings::default();
+        let found = bisect_noisily(20, settings, &[], &mut measured, &mut |_| looks += 1).unwrap();
+        assert_eq!(found.changed, Some((11, 11)));
+        assert_eq!(looks, found.measurements);
+        assert!(found.posterior.unwrap().first_changed[11] >= 0.95);
+    }
+}
