@@ -78,9 +78,9 @@ fn false_claims(experiments: u32) {
         drifting = drifting.max(blocks);
     }
     let few = ALPHA + allowance(families);
-    require("5 % of families of equal systems raise any alarm", most, 0.0, few);
+    require("at most 5 % of families of equal systems raise any alarm", most, 0.0, few);
     let few = ALPHA + allowance(experiments);
-    require("5 % of families make any false claim at the margin", claims, 0.0, few);
+    require("at most 5 % of families make any false claim at the margin", claims, 0.0, few);
     require("at most 7 % alarms in randomised blocks under drift", drifting, 0.0, 0.07);
 }
 
@@ -95,5 +95,5 @@ fn powers(experiments: u32) {
         println!("| {shape:?} | {decided:.3} | {welch:.3} |");
         least = least.min(decided - welch);
     }
-    require("ranks lose at most .03 of power to Welch's t", least, -0.03, 1.0);
+    require("power beside Welch's t, at least -.03", least, -0.03, 1.0);
 }
