@@ -13,7 +13,11 @@ fn a_bare_guest_has_our_own_tools_and_equal_seeds_give_equal_bytes() {
     let Some(lab) = Lab::new(NAME) else { return };
     let finished = lab.finish("", &format!("{SOON} --no-cache"));
     finished.expect(0, &[]);
-    assert!(finished.stdout.contains("tools: our own, as the subject lacks"), "{}", finished.stdout);
+    assert!(
+        finished.stdout.contains("tools: our own, as the subject lacks"),
+        "{}",
+        finished.stdout
+    );
     let run = lab.fixture.run_file("001-noload-seed3");
     assert_eq!(run.status(), EndStatus::Complete);
     let Measure::Job(job) = &run.header.as_ref().unwrap().spec.measure else { panic!("no job") };
