@@ -107,7 +107,7 @@ impl Fixture {
         let is_job = arguments.contains("--job ");
         for (name, value) in usual {
             let is_of_points = ["--interval", "--points", "--timeout"].contains(&name);
-            if !arguments.contains(name) && !(is_job && is_of_points) {
+            if !(arguments.contains(name) || is_job && is_of_points) {
                 command.arg(name).arg(value);
             }
         }
