@@ -1,9 +1,11 @@
-//! Observations, whatever they come from, and what they say: comparison and attribution.
+//! Observations, whatever they come from, and what they say: comparison, attribution,
+//! bisection.
 //!
 //! **Invariant:** plain data in, plain data out. Nothing here opens a file, prints, or knows a
 //! clock; the same input gives the same bytes.
 
 pub mod attribution;
+pub mod bisect;
 pub mod comparison;
 mod dataset;
 mod runs;

@@ -1,6 +1,6 @@
 //! An experiment as text: its plan, and what its cells came to.
 
-use analysis::Dataset;
+use analysis::{Dataset, Factor};
 use model::Manifest;
 use stats::{median, quantile};
 
@@ -47,8 +47,7 @@ pub fn cells_text(dataset: &Dataset) -> String {
             "" => String::new(),
             unit => format!(" ({unit})"),
         };
-        let mut heading: Vec<String> =
-            dataset.factors.iter().map(|factor| factor.name.clone()).collect();
+        let mut heading: Vec<String> = varied(dataset).map(|factor| factor.name.clone()).collect();
         heading.extend(["runs", "median", "least", "most"].map(str::to_owned));
         let table: Vec<Vec<String>> = std::iter::once(heading).chain(rows).collect();
         text += &format!("{name}{unit}\n{}\n", aligned(&table));
@@ -67,15 +66,20 @@ pub fn cells_text(dataset: &Dataset) -> String {
     text
 }
 
+/// The factors that have more than one level.
+fn varied(dataset: &Dataset) -> impl Iterator<Item = &Factor> {
+    dataset.factors.iter().filter(|factor| factor.levels.len() > 1)
+}
+
 /// A row for each combination of levels that has trials, in the order of the levels.
 fn rows(dataset: &Dataset, response: &str) -> Vec<Vec<String>> {
-    let counts: Vec<usize> = dataset.factors.iter().map(|factor| factor.levels.len()).collect();
+    let counts: Vec<usize> = varied(dataset).map(|factor| factor.levels.len()).collect();
     let cells = stats::full_factorial(&counts);
     cells.into_iter().filter_map(|cell| row(dataset, response, &cell)).collect()
 }
 
 fn row(dataset: &Dataset, response: &str, cell: &[usize]) -> Option<Vec<String>> {
-    let factors = dataset.factors.iter().zip(cell);
+    let factors = varied(dataset).zip(cell);
     let levels: Vec<(&str, &str)> = factors
         .map(|(factor, level)| (factor.name.as_str(), factor.levels[*level].as_str()))
         .collect();
@@ -95,7 +99,7 @@ fn row(dataset: &Dataset, response: &str, cell: &[usize]) -> Option<Vec<String>>
 }
 
 /// Four digits that count, or all of a larger whole number.
-fn figure(value: f64) -> String {
+pub(crate) fn figure(value: f64) -> String {
     if value == 0.0 || !value.is_finite() {
         return value.to_string();
     }
@@ -107,7 +111,7 @@ fn figure(value: f64) -> String {
 mod tests {
     use std::collections::BTreeMap;
 
-    use analysis::{Factor, Response, Trial, Values};
+    use analysis::{Response, Trial, Values};
 
     use super::*;
 
@@ -143,6 +147,14 @@ mod tests {
             ],
             ..Dataset::default()
         };
-        insta::assert_snapshot!(cells_text(&dataset), @"");
+        insta::assert_snapshot!(cells_text(&dataset), @r"
+        cpu_s (s)
+        system  runs  median   least   most
+         17.11     2   64.06  0.1250  128.0
+          18.9     2   201.5   191.0  212.0
+
+        Runs that did not end as they should:
+        18.9-seed2: interrupted
+        ");
     }
 }

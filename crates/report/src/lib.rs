@@ -4,6 +4,7 @@
 //! gives the same bytes.
 
 mod attribution_text;
+mod bisect_text;
 pub mod columns;
 mod comparison_text;
 mod dataset_text;
@@ -18,6 +19,7 @@ pub mod session;
 mod session_text;
 
 pub use attribution_text::{attribution_text, ledger_text};
+pub use bisect_text::{Axis, bisect_text};
 pub use comparison_text::comparison_text;
 pub use dataset_text::dataset_text;
 pub use experiment_text::{cells_text, plan_text};
