@@ -74,7 +74,8 @@ fn scale(scales: &TwoScales) -> String {
             profile.join(", "),
             // At an end of what was searched it is smallest nowhere.
             if power > -0.99 && power < 1.99 {
-                format!("; it is smallest at {power:.2}")
+                // Adding 0 makes 0 of -0.
+                format!("; it is smallest at {:.2}", (100.0 * power).round() / 100.0 + 0.0)
             } else {
                 String::new()
             }

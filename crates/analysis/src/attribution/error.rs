@@ -13,12 +13,14 @@ pub enum AttributionError {
     },
     /// No factor has two levels.
     #[error(
-        "{source_name}: nothing was varied; attribution takes an experiment in which at least one \
-         factor has two levels"
+        "{source_name}: nothing was varied{left_out}; attribution takes an experiment in which at \
+         least one factor has two levels"
     )]
     NothingVaried {
         /// The dataset.
         source_name: String,
+        /// Trials that do not count, as the end of a sentence; empty if all do.
+        left_out: String,
     },
     /// A response that is not there.
     #[error("{source_name} has no response {name:?}; there are {}", known.join(", "))]

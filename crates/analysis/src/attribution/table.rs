@@ -49,7 +49,13 @@ impl Table {
             })
             .collect();
         let observed = observed_levels(dataset, &usable);
-        let factors = choose_factors(dataset, &observed, options)?;
+        let factors = choose_factors(dataset, &observed, options).map_err(|error| match error {
+            AttributionError::NothingVaried { source_name, .. } if !notes.is_empty() => {
+                let left_out = format!(" in the trials that count ({})", notes.join("; "));
+                AttributionError::NothingVaried { source_name, left_out }
+            }
+            error => error,
+        })?;
         let others: Vec<&Factor> = observed
             .iter()
             .filter(|factor| !factors.iter().any(|chosen| chosen.name == factor.name))
@@ -165,7 +171,10 @@ fn choose_factors(
         });
     }
     if chosen.is_empty() {
-        return Err(AttributionError::NothingVaried { source_name: source_name() });
+        return Err(AttributionError::NothingVaried {
+            source_name: source_name(),
+            left_out: String::new(),
+        });
     }
     Ok(chosen)
 }

@@ -117,11 +117,8 @@ fn factors(scales: &TwoScales, words: &Words, again: bool) -> String {
             let interval = interval_of_ratio(figure);
             match (effects.scale, index) {
                 (Scale::Log, 0) if !again => {
-                    format!(
-                        "{what} costs {} times the {}{interval}",
-                        ratio(figure.value),
-                        words.noun
-                    )
+                    let (verb, size) = (words.verb(), ratio(figure.value));
+                    format!("{what} {verb} {size} times the {}{interval}", words.noun)
                 }
                 (Scale::Log, _) => format!("{what} {}", times(figure)),
                 (Scale::Additive, _) => {

@@ -101,7 +101,7 @@ pub(super) fn shares(step: &Step, words: &Words) -> String {
     let mut rows = vec![
         [
             "factor",
-            "share",
+            "as differences",
             "interval",
             "whichever order",
             "as ratios",

@@ -40,7 +40,7 @@ impl Words {
     /// As `amount`, with the decimals of another amount.
     fn amount_like(&self, value: f64, model: f64) -> String {
         match self.unit.as_str() {
-            "ns" if value < 0.0 => format!("-{}", format_duration(-value as u64)),
+            "ns" if value <= -0.5 => format!("-{}", format_duration(-value as u64)),
             "ns" => format_duration(value as u64),
             _ => number_like(value, model),
         }
@@ -70,8 +70,7 @@ impl Words {
 
     /// With its sign, as a difference.
     pub(super) fn difference(&self, value: f64) -> String {
-        let sign = if value < 0.0 { "" } else { "+" };
-        format!("{sign}{}", self.amount(value))
+        signed(self.amount(value))
     }
 
     /// What a level does with the response: it costs time, but gives a rate.
@@ -91,16 +90,17 @@ impl Words {
 
     /// A difference and its interval.
     pub(super) fn difference_with_interval(&self, figure: &Figure) -> String {
-        let value = self.difference(figure.value);
-        let end = |end: f64| {
-            let sign = if end < 0.0 { "" } else { "+" };
-            format!("{sign}{}", self.amount_like(end, figure.value))
-        };
-        match figure.interval {
-            Some((low, high)) => format!("{value} [{}, {}]", end(low), end(high)),
-            None => value,
-        }
+        let Some((low, high)) = figure.interval else { return self.difference(figure.value) };
+        // A value near 0 has no more decimals than its interval is worth.
+        let model = figure.value.abs().max((high - low) / 2.0);
+        let amount = |value| signed(self.amount_like(value, model));
+        format!("{} [{}, {}]", amount(figure.value), amount(low), amount(high))
     }
+}
+
+/// With a sign, whichever it is.
+fn signed(amount: String) -> String {
+    if amount.starts_with('-') { amount } else { format!("+{amount}") }
 }
 
 /// A response's name as a noun: without its unit, with blanks.
