@@ -28,6 +28,8 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Measure how a trivial interaction responds under each load, against no load
     Run(Box<RunArgs>),
+    /// Find the step of an ordered axis at which something changed
+    Bisect(Box<crate::bisect_args::BisectArgs>),
     /// Carry out a plan: factors, blocks, order; goes on where it was stopped
     Experiment(Box<crate::experiment_args::ExperimentArgs>),
     /// Print results again: a results folder, a run file, or published figures

@@ -110,7 +110,7 @@ fn known(folder: &Path, plan: &Plan) -> Result<Option<Manifest>, Failure> {
 }
 
 /// The manifest with the runs that a former one has beyond it: more blocks, other seeds.
-fn with_former(mut manifest: Manifest, former: Option<&Manifest>) -> Manifest {
+pub(crate) fn with_former(mut manifest: Manifest, former: Option<&Manifest>) -> Manifest {
     for run in former.into_iter().flat_map(|former| &former.runs) {
         if !manifest.runs.iter().any(|other| other.run_id == run.run_id) {
             manifest.runs.push(run.clone());
@@ -145,7 +145,7 @@ fn set_up(
     set.map_err(|error| failure(error, waiter))
 }
 
-fn failure(error: ExperimentError, waiter: &Waiter) -> Failure {
+pub(crate) fn failure(error: ExperimentError, waiter: &Waiter) -> Failure {
     let failure = match error {
         ExperimentError::Vm(VmError::Interrupted) => Failure::Interrupted,
         ExperimentError::Plan(error @ PlanError::Problems(_)) => {

@@ -6,6 +6,8 @@
 
 mod args;
 mod attribute;
+mod bisect;
+mod bisect_args;
 mod cache;
 mod compare;
 mod experiment;
@@ -65,6 +67,7 @@ fn main() -> ExitCode {
     }
     let outcome = match Cli::parse_from(arguments).command {
         Command::Run(args) => run::run(&args),
+        Command::Bisect(args) => bisect::bisect(&args),
         Command::Experiment(args) => experiment::experiment(&args),
         Command::Show(args) => show::show(&args),
         Command::Compare(args) => compare::compare(&args),

@@ -116,13 +116,6 @@ impl Laboratory {
         self.machines.iter().map(|(spec, _)| spec.machine.ram_bytes()).max()
     }
 
-    /// Whether all runs are exactly repeatable.
-    #[must_use]
-    pub fn is_deterministic(&self) -> bool {
-        self.stage.is_none()
-            && self.machines.iter().all(|(spec, _)| spec.machine.is_deterministic())
-    }
-
     /// Removes what was made on this host; what cannot be removed is named with the reason.
     pub fn strike(&mut self) -> Vec<String> {
         self.stage.as_mut().map_or_else(Vec::new, Stage::strike)

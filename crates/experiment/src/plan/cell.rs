@@ -35,6 +35,12 @@ pub struct CellPlan {
 }
 
 impl CellPlan {
+    /// Whether its runs are exactly repeatable.
+    #[must_use]
+    pub fn is_deterministic(&self) -> bool {
+        matches!(&self.subject, Some(SubjectArg::Vm(vm)) if vm.machine.is_deterministic())
+    }
+
     /// The levels as a text that can be part of a file's name.
     #[must_use]
     pub fn label(&self) -> String {

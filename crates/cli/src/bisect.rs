@@ -1,0 +1,153 @@
+//! `thrashlab bisect`: the step of an axis at which something changed.
+
+mod command;
+mod levels;
+
+use std::cell::RefCell;
+
+use agent::Waiter;
+use analysis::bisect::{BisectError, Found, Measured, bisect_exactly, bisect_noisily};
+use anyhow::{Context, anyhow};
+use report::Axis;
+use stats::{NoisySettings, Posterior};
+
+use crate::bisect_args::BisectArgs;
+use crate::progress::Progress;
+use crate::{Failure, print, print_json};
+
+use command::CommandSteps;
+use levels::PlanSteps;
+
+/// An axis whose steps can be measured.
+trait Steps {
+    /// What is measured along what.
+    fn axis(&self) -> Axis;
+    /// Whether a step gives the same again and again.
+    fn is_exact(&self) -> bool;
+    /// Measurements that were made before, in the order of time: step and value.
+    fn at_hand(&self) -> Result<Vec<(usize, f64)>, Failure>;
+    /// Measures a step.
+    fn measure(&mut self, step: usize, progress: &mut Progress) -> Result<Measured, Failure>;
+}
+
+/// Finds the step and prints it.
+pub(crate) fn bisect(args: &BisectArgs) -> Result<(), Failure> {
+    // Caught from here on, so that Ctrl-C never leaves anything behind.
+    let waiter = Waiter::new().context("catch signals")?;
+    let mut progress = Progress::new(args.quiet);
+    let mut steps: Box<dyn Steps + '_> = match &args.run {
+        Some(command) => Box::new(CommandSteps::new(args, command, &waiter)?),
+        None => Box::new(PlanSteps::new(args, &waiter)?),
+    };
+    let axis = steps.axis();
+    let found = search(args, steps.as_mut(), &axis, &mut progress);
+    progress.finish();
+    let found = found.map_err(|error| failure(error, &axis, &waiter))?;
+    if args.json {
+        print_json(&as_json(&found, &axis))?;
+    } else {
+        print(&report::bisect_text(&found, &axis))?;
+    }
+    match found.changed {
+        Some(_) => Ok(()),
+        None => Err(Failure::NotSo),
+    }
+}
+
+fn search(
+    args: &BisectArgs,
+    steps: &mut dyn Steps,
+    axis: &Axis,
+    progress: &mut Progress,
+) -> Result<Found, BisectError<Failure>> {
+    let count = axis.steps.len();
+    if steps.is_exact() {
+        return bisect_exactly(count, &mut |step| steps.measure(step, progress));
+    }
+    let settings = NoisySettings {
+        confidence: args.confidence,
+        budget: args.budget,
+        drift: !args.no_drift,
+        ..NoisySettings::default()
+    };
+    let at_hand = steps.at_hand().map_err(BisectError::Measure)?;
+    if !at_hand.is_empty() {
+        progress.say(&format!("{} measurements are there already", at_hand.len()));
+    }
+    // Said before the next measurement: the progress is busy during one.
+    let likely = RefCell::new(None::<String>);
+    bisect_noisily(
+        count,
+        settings,
+        &at_hand,
+        &mut |step| {
+            if let Some(text) = likely.take() {
+                progress.say(&text);
+            }
+            steps.measure(step, progress)
+        },
+        &mut |posterior| *likely.borrow_mut() = Some(most_likely(posterior, axis)),
+    )
+}
+
+/// The most likely step in words.
+fn most_likely(posterior: &Posterior, axis: &Axis) -> String {
+    let steps = posterior.first_changed.iter().copied().enumerate();
+    let best = steps.max_by(|(_, one), (_, other)| one.total_cmp(other));
+    match best {
+        Some((step, probability)) if probability > posterior.no_change => format!(
+            "{} {} is the most likely first changed one: {:.0} %",
+            axis.name,
+            axis.steps[step],
+            100.0 * probability
+        ),
+        _ => format!("no change is the most likely: {:.0} %", 100.0 * posterior.no_change),
+    }
+}
+
+fn failure(error: BisectError<Failure>, axis: &Axis, waiter: &Waiter) -> Failure {
+    if waiter.stop_requested() {
+        return Failure::Interrupted;
+    }
+    match error {
+        BisectError::Measure(failure) => failure,
+        BisectError::TooFew => Failure::WrongUse(anyhow!("{error}")),
+        BisectError::End { step, why } => Failure::NotMeasured(anyhow!(
+            "{} {}, an end of the axis, cannot be measured: {why}",
+            axis.name,
+            axis.steps[step]
+        )),
+        other => Failure::NotMeasured(anyhow!("{other}")),
+    }
+}
+
+fn as_json(found: &Found, axis: &Axis) -> serde_json::Value {
+    let name = |step: usize| axis.steps[step].as_str();
+    let values: Vec<_> = found
+        .values
+        .iter()
+        .map(|(step, values)| serde_json::json!({"step": name(*step), "values": values}))
+        .collect();
+    let skipped: Vec<_> = found
+        .skipped
+        .iter()
+        .map(|(step, why)| serde_json::json!({"step": name(*step), "reason": why}))
+        .collect();
+    let posterior = found.posterior.as_ref().map(|posterior| {
+        serde_json::json!({
+            "first_changed": posterior.first_changed,
+            "no_change": posterior.no_change,
+        })
+    });
+    serde_json::json!({
+        "axis": axis.name,
+        "steps": axis.steps,
+        "response": axis.response,
+        "first_changed": found.changed.map(|(first, last)| [name(first), name(last)]),
+        "no_change": found.no_change,
+        "measurements": found.measurements,
+        "posterior": posterior,
+        "skipped": skipped,
+        "measured": values,
+    })
+}

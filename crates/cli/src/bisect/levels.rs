@@ -1,0 +1,295 @@
+//! Steps that are levels of a plan's factor.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use agent::Waiter;
+use analysis::bisect::Measured;
+use analysis::{Trial, from_runs};
+use anyhow::{Context, anyhow};
+use experiment::{
+    ExperimentError, LabOptions, Laboratory, Plan, PlanError, carry_out, manifest, parse_plan,
+    parse_plan_with,
+};
+use model::{Manifest, ManifestFactor};
+use report::Axis;
+use store::results::{SUFFIX, read_run};
+
+use super::Steps;
+use crate::bisect_args::BisectArgs;
+use crate::progress::Progress;
+use crate::{Failure, guests};
+
+/// What is measured if nothing is named: the first of these that a run has.
+const USUAL_RESPONSES: [&str; 3] = ["delay_ns", "cpu_ns", "faults"];
+
+/// Steps that are levels of a plan's factor; the other factors stay at their first level.
+pub(super) struct PlanSteps<'a> {
+    args: &'a BisectArgs,
+    waiter: &'a Waiter,
+    plan: Plan,
+    text: String,
+    factor: usize,
+    plan_folder: PathBuf,
+    folder: PathBuf,
+    is_exact: bool,
+    /// The next seed of each step that was measured.
+    next_seed: BTreeMap<usize, u64>,
+}
+
+impl<'a> PlanSteps<'a> {
+    pub(super) fn new(args: &'a BisectArgs, waiter: &'a Waiter) -> Result<Self, Failure> {
+        let path = args.plan.clone().unwrap_or_default();
+        let text = fs::read_to_string(&path)
+            .with_context(|| format!("read the plan {}", path.display()))
+            .map_err(Failure::WrongUse)?;
+        let wrong = |error: PlanError| Failure::WrongUse(anyhow!("{}: {error}", path.display()));
+        let plan = match &args.git {
+            None => parse_plan(&text).map_err(wrong)?,
+            Some(range) => {
+                let factor = args.factor.as_deref().ok_or_else(|| {
+                    Failure::WrongUse(anyhow!("--git needs the --factor whose levels commits are"))
+                })?;
+                parse_plan_with(&text, factor, &commits(range, &args.repo)?).map_err(wrong)?
+            }
+        };
+        let factor = chosen(&plan, args.factor.as_deref()).map_err(Failure::WrongUse)?;
+        let plan_folder = path.parent().unwrap_or(Path::new("")).to_owned();
+        let cells = plan.cells(&plan_folder).map_err(wrong)?;
+        let default = || store::results::default_folder().join(format!("{}-bisect", plan.name));
+        Ok(Self {
+            folder: args.output.clone().unwrap_or_else(default),
+            is_exact: cells.iter().all(experiment::CellPlan::is_deterministic),
+            args,
+            waiter,
+            text,
+            factor,
+            plan_folder,
+            next_seed: BTreeMap::new(),
+            plan,
+        })
+    }
+
+    /// The plan of one measurement of a step.
+    fn of_step(&self, step: usize) -> Plan {
+        let mut plan = self.plan.at_level(self.factor, step);
+        for (index, factor) in plan.factors.iter_mut().enumerate() {
+            if index != self.factor {
+                factor.levels.truncate(1);
+            }
+        }
+        if !self.is_exact {
+            let first = self.plan.seeds.first().copied().unwrap_or(1);
+            plan.seeds = vec![self.next_seed.get(&step).copied().unwrap_or(first)];
+        }
+        plan
+    }
+
+    /// The manifest of everything that was measured.
+    fn remember(&self, lab: &Laboratory, plan: &Plan) -> Result<Vec<String>, Failure> {
+        let mut now = manifest(plan, lab.cells(), &self.text);
+        let names: Vec<String> = now.runs.iter().map(|run| run.run_id.clone()).collect();
+        now.factors = self
+            .plan
+            .factors
+            .iter()
+            .zip(&plan.factors)
+            .enumerate()
+            .map(|(index, (all, kept))| {
+                let levels = if index == self.factor { &all.levels } else { &kept.levels };
+                let levels = levels.iter().map(|level| level.name.clone()).collect();
+                ManifestFactor { name: all.name.clone(), levels }
+            })
+            .collect();
+        let former = self.manifest()?;
+        let written = crate::experiment::with_former(now, former.as_ref());
+        store::manifest::write(&written, &self.folder).context("write the manifest")?;
+        Ok(names)
+    }
+
+    fn manifest(&self) -> Result<Option<Manifest>, Failure> {
+        store::manifest::read(&self.folder).context("read the manifest").map_err(Failure::WrongUse)
+    }
+
+    /// The values of runs, or why there are none.
+    fn values(&self, names: &[String]) -> Result<Measured, Failure> {
+        let mut runs = Vec::new();
+        for name in names {
+            let path = self.folder.join(format!("{name}{SUFFIX}"));
+            if path.exists() {
+                runs.push((name.clone(), read_run(&path).context("read a run")?));
+            }
+        }
+        let set = from_runs("", &runs);
+        let mut values = Vec::new();
+        for trial in &set.trials {
+            if let Some(problem) = &trial.problem {
+                return Ok(Measured::Skip(format!("{}: {problem}", trial.name)));
+            }
+            match self.value(trial) {
+                Some(value) => values.push(value),
+                None => return Ok(Measured::Skip(self.nothing(trial))),
+            }
+        }
+        Ok(match values.len() == names.len() {
+            true => Measured::Values(values),
+            false => Measured::Skip("no run was made".to_owned()),
+        })
+    }
+
+    fn response(&self, trial: &Trial) -> Option<String> {
+        let named = self.args.response.iter().chain(&self.plan.responses).cloned();
+        let usual = USUAL_RESPONSES.map(str::to_owned);
+        let has = |name: &String| trial.samples(self.args.part.as_deref(), name).is_some();
+        match &self.args.response {
+            Some(response) => Some(response.clone()),
+            None => named.chain(usual).find(has),
+        }
+    }
+
+    fn value(&self, trial: &Trial) -> Option<f64> {
+        stats::median(trial.samples(self.args.part.as_deref(), &self.response(trial)?)?)
+    }
+
+    fn nothing(&self, trial: &Trial) -> String {
+        let has: Vec<String> = trial
+            .values
+            .iter()
+            .map(|values| match &values.part {
+                None => values.response.clone(),
+                Some(part) => format!("{} of {part}", values.response),
+            })
+            .collect();
+        format!("{} has no such response; it has {}", trial.name, has.join(", "))
+    }
+}
+
+/// The factor that is meant.
+fn chosen(plan: &Plan, name: Option<&str>) -> anyhow::Result<usize> {
+    let names: Vec<&str> = plan.factors.iter().map(|factor| factor.name.as_str()).collect();
+    match name {
+        Some(name) => names
+            .iter()
+            .position(|known| *known == name)
+            .ok_or_else(|| anyhow!("the plan has no factor {name:?}; it has {}", names.join(", "))),
+        None if names.len() == 1 => Ok(0),
+        None => {
+            Err(anyhow!("the plan has the factors {}; name one with --factor", names.join(", ")))
+        }
+    }
+}
+
+/// The commits of a range in the order of their history, the good end among them.
+fn commits(range: &str, repo: &Path) -> Result<Vec<String>, Failure> {
+    let wrong = |why: String| Failure::WrongUse(anyhow!("--git {range}: {why}"));
+    let (good, bad) = range.split_once("..").ok_or_else(|| wrong("it is not GOOD..BAD".into()))?;
+    let git = |arguments: &[&str]| -> Result<Vec<String>, Failure> {
+        let output = Command::new("git")
+            .arg("-C")
+            .arg(repo)
+            .args(arguments)
+            .output()
+            .map_err(|error| wrong(format!("start git: {error}")))?;
+        if !output.status.success() {
+            return Err(wrong(String::from_utf8_lossy(&output.stderr).trim().to_owned()));
+        }
+        Ok(String::from_utf8_lossy(&output.stdout).lines().map(str::to_owned).collect())
+    };
+    let mut names =
+        git(&["rev-parse", "--verify", "--end-of-options", &format!("{good}^{{commit}}")])?;
+    let between = format!("{good}..{bad}");
+    names.extend(git(&["rev-list", "--reverse", "--first-parent", "--end-of-options", &between])?);
+    Ok(names)
+}
+
+impl Steps for PlanSteps<'_> {
+    fn axis(&self) -> Axis {
+        let factor = &self.plan.factors[self.factor];
+        let response = self.args.response.iter().chain(&self.plan.responses).next();
+        let response = response.map_or("measurement", String::as_str);
+        Axis {
+            name: factor.name.clone(),
+            steps: factor.levels.iter().map(|level| level.name.clone()).collect(),
+            response: match &self.args.part {
+                None => response.to_owned(),
+                Some(part) => format!("{response} of {part}"),
+            },
+        }
+    }
+
+    fn is_exact(&self) -> bool {
+        self.is_exact
+    }
+
+    fn at_hand(&self) -> Result<Vec<(usize, f64)>, Failure> {
+        let Some(manifest) = self.manifest()? else { return Ok(Vec::new()) };
+        let factor = &self.plan.factors[self.factor];
+        let mut found = Vec::new();
+        for run in &manifest.runs {
+            let level = run.levels.get(&factor.name);
+            let step = factor.levels.iter().position(|known| Some(&known.name) == level);
+            let (Some(step), Ok(file)) =
+                (step, read_run(&self.folder.join(format!("{}{SUFFIX}", run.run_id))))
+            else {
+                continue;
+            };
+            let set = from_runs("", &[(run.run_id.clone(), file)]);
+            let Some(trial) = set.trials.first().filter(|trial| trial.problem.is_none()) else {
+                continue;
+            };
+            if let Some(value) = self.value(trial) {
+                found.push((trial.started_unix_ns, step, value));
+            }
+        }
+        found.sort_by_key(|(started, ..)| *started);
+        Ok(found.into_iter().map(|(_, step, value)| (step, value)).collect())
+    }
+
+    fn measure(&mut self, step: usize, progress: &mut Progress) -> Result<Measured, Failure> {
+        let former = self.manifest()?;
+        let name = &self.plan.factors[self.factor].levels[step].name;
+        if !self.is_exact {
+            let factor = &self.plan.factors[self.factor].name;
+            let of_step = former.iter().flat_map(|manifest| &manifest.runs);
+            let last = of_step
+                .filter(|run| run.levels.get(factor) == Some(name))
+                .map(|run| run.seed)
+                .max();
+            let first = self.plan.seeds.first().copied().unwrap_or(1);
+            self.next_seed.insert(step, last.map_or(first, |last| last + 1));
+        }
+        let plan = self.of_step(step);
+        let options = LabOptions {
+            folder: self.plan_folder.clone(),
+            guests: guests::options(&self.args.guests),
+            work_dir: self.args.work_dir.clone(),
+        };
+        let set = guests::while_waiting(self.waiter, |stop| {
+            Laboratory::set_up(&plan, &options, self.waiter, stop, &mut |text| progress.say(text))
+        });
+        let mut lab = match set {
+            Ok(lab) => lab,
+            Err(ExperimentError::Plan(PlanError::Problems(problems))) => {
+                return Ok(Measured::Skip(problems.join("; ")));
+            }
+            Err(error) => return Err(crate::experiment::failure(error, self.waiter)),
+        };
+        let names = self.remember(&lab, &plan)?;
+        let jobs = guests::jobs_of(&self.args.guests, lab.largest_machine_bytes().unwrap_or(0));
+        let carried =
+            carry_out(&mut lab, jobs, &self.folder, self.waiter, &mut |event| progress.on(event));
+        for left in lab.strike() {
+            progress.say(&format!("cannot be removed, the next start tries again: {left}"));
+        }
+        let carried = carried.map_err(|error| crate::experiment::failure(error, self.waiter))?;
+        if carried.interrupted {
+            return Err(Failure::Interrupted);
+        }
+        match carried.refused.values().next() {
+            Some(why) => Ok(Measured::Skip(why.clone())),
+            None => self.values(&names),
+        }
+    }
+}
