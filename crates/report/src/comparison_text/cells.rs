@@ -1,6 +1,6 @@
 //! The tables of a comparison: a row a cell.
 
-use analysis::comparison::{Cell, Outcome, PairedBy, Share, method_words};
+use analysis::comparison::{Cell, Outcome, PairedBy, Share, Unit, method_words};
 use model::units::format_duration;
 use stats::{CellResult, NotDecided, Verdict};
 
@@ -97,6 +97,7 @@ fn reason(cell: &Cell) -> String {
     match cell.paired_by {
         Some(PairedBy::Block) => words.push_str(", by blocks"),
         Some(PairedBy::Seed) => words.push_str(", by seeds"),
+        None if cell.unit == Unit::Samples => words.push_str(", of the samples of one run"),
         None => {}
     }
     words
