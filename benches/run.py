@@ -19,6 +19,7 @@ import peers
 import sample_cost
 import section
 import start_up
+import statistics_of_compare
 
 # The order of the summary.
 ALL = {
@@ -29,6 +30,7 @@ ALL = {
     "memory": memory,
     "start_up": start_up,
     "deterministic_machine": deterministic_machine,
+    "statistics_of_compare": statistics_of_compare,
 }
 
 

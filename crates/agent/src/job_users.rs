@@ -18,7 +18,7 @@ use crate::prober::NotReady;
 use crate::waiter::{Waiter, Woken};
 
 /// How long the users may take to fill their directories, in ns.
-const READY_NS: u64 = 120_000_000_000;
+const READY_NS: u64 = 60_000_000_000;
 /// Buffer of the pipe from the users in bytes, should the observer be late.
 const PIPE_BYTES: usize = 1 << 20;
 
@@ -84,7 +84,15 @@ impl Users {
         let until_ns = monotonic_ns() + READY_NS;
         let mut ready = 0;
         while ready < self.pids.len() {
-            match waiter.wait(Some(self.words.as_fd()), until_ns) {
+            let woken = waiter.wait(Some(self.words.as_fd()), until_ns);
+            // What a user said before he died tells more than his death.
+            for word in self.read().map_err(|error| NotReady::Failed(error.to_string()))? {
+                match word {
+                    Word::NotReady(why) => return Err(NotReady::Failed(why)),
+                    _ => ready += 1,
+                }
+            }
+            match woken {
                 Woken::Signal if waiter.stop_requested() => return Err(NotReady::Stopped),
                 Woken::Signal => {
                     if let Some(why) = self.dead_user() {
@@ -92,18 +100,10 @@ impl Users {
                     }
                 }
                 Woken::Time => {
-                    return Err(NotReady::Failed(
-                        "the users' directories are not filled after 2 min".to_owned(),
-                    ));
+                    let why = "the users' directories are not filled after 60 s";
+                    return Err(NotReady::Failed(why.to_owned()));
                 }
-                Woken::Readable => {
-                    for word in self.read().map_err(|error| NotReady::Failed(error.to_string()))? {
-                        match word {
-                            Word::NotReady(why) => return Err(NotReady::Failed(why)),
-                            _ => ready += 1,
-                        }
-                    }
-                }
+                Woken::Readable => {}
             }
         }
         Ok(())

@@ -3,6 +3,7 @@
 //! **Invariant:** plain data in, plain data out. Nothing here opens a file, prints, or knows a
 //! clock; the same input gives the same bytes.
 
+pub mod attribution;
 pub mod comparison;
 mod dataset;
 mod runs;

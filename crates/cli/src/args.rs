@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use model::units::{parse_duration_ns, parse_size_bytes};
 
+use crate::attribute::AttributeArgs;
 use crate::compare::CompareArgs;
+use crate::job_args::JobArgs;
 use crate::vm_args::{CacheArgs, VmArgs};
 use experiment::SubjectArg;
 
@@ -32,6 +34,8 @@ pub(crate) enum Command {
     Show(ShowArgs),
     /// Compare results: what differs, by how much, and how sure that is
     Compare(CompareArgs),
+    /// Say which factor and which part of the work a change is to be put down to
+    Attribute(AttributeArgs),
     /// Look at the deterministic machine: kernels, machines, boot, shell, and whether it repeats
     Vm(Box<VmArgs>),
     /// Look at what is kept of kernels, booted machines and cells, and remove it
@@ -77,8 +81,11 @@ Examples:
   sudo thrashlab run --swap 1G                     with a temporary swap file
   thrashlab run --subject vm:machine=p2-350,kernel=deb:linux-image-cloud-amd64 --seeds 1..5
                                                    a kernel in virtual time: exactly repeatable
+  thrashlab run --job session                      six users at work: time, CPU time and faults a
+                                                   command
+  thrashlab run --job session --users 12 --set think=500ms --load 2ctx-mem
 
-Loads and probes are described in docs/loads/ and docs/probes.md.";
+Loads, probes and sessions are described in docs/loads/, docs/probes.md and docs/sessions.md.";
 
 #[derive(Args)]
 #[command(after_help = RUN_EXAMPLES)]
@@ -89,13 +96,16 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "SUBJECT")]
     pub(crate) subject: Option<SubjectArg>,
 
-    /// Loads to run, separated by commas [default: all]
+    /// Loads to run, separated by commas [default: all; with --job none]
     #[arg(long = "load", value_name = "LOADS", value_delimiter = ',', value_parser = load_name)]
     pub(crate) loads: Vec<String>,
 
     /// The interaction that is timed: response, wake, exec, fault or fileops
     #[arg(long, value_name = "PROBE", default_value = "response", value_parser = probe_name)]
     pub(crate) probe: String,
+
+    #[command(flatten)]
+    pub(crate) job: JobArgs,
 
     #[command(flatten)]
     pub(crate) timing: TimingArgs,
@@ -198,7 +208,8 @@ pub(crate) struct Shape {
     #[arg(long, conflicts_with = "format")]
     pub(crate) json: bool,
 
-    /// With --format resp1: S.D., size written, loops and circles per second
+    /// More: of a session every user by himself; with --format resp1 S.D., size written, loops
+    /// and circles per second
     #[arg(long, short)]
     pub(crate) verbose: bool,
 }
@@ -313,7 +324,7 @@ pub(crate) fn probe_name(text: &str) -> Result<String, String> {
     known(text, "probe", probes::ALL.iter().map(|probe| probe.name))
 }
 
-fn known<'a>(
+pub(crate) fn known<'a>(
     text: &str,
     what: &str,
     names: impl Iterator<Item = &'a str>,

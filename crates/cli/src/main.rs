@@ -5,12 +5,14 @@
 //! use, 3 could not measure, 130 interrupted.
 
 mod args;
+mod attribute;
 mod cache;
 mod compare;
 mod experiment;
 mod experiment_args;
 mod guests;
 mod import;
+mod job_args;
 mod progress;
 mod reference;
 mod run;
@@ -58,11 +60,15 @@ fn main() -> ExitCode {
     if let Some(code) = guest::applet(&arguments) {
         return ExitCode::from(code);
     }
+    if let Some(code) = tool(&arguments) {
+        return code;
+    }
     let outcome = match Cli::parse_from(arguments).command {
         Command::Run(args) => run::run(&args),
         Command::Experiment(args) => experiment::experiment(&args),
         Command::Show(args) => show::show(&args),
         Command::Compare(args) => compare::compare(&args),
+        Command::Attribute(args) => attribute::attribute(&args),
         Command::Vm(args) => vm::vm(&args),
         Command::Cache(args) => cache::cache(&args),
         Command::Import(args) => import::import(&args),
@@ -89,6 +95,23 @@ fn main() -> ExitCode {
     };
     complain(&format!("thrashlab: {}", chain(&error)));
     ExitCode::from(code)
+}
+
+/// Runs as one of the tools of a session, before anything else is done: what they cost is measured.
+/// `None` if this is no call of a tool.
+fn tool(arguments: &[std::ffi::OsString]) -> Option<ExitCode> {
+    let [_, command, name, words @ ..] = arguments else { return None };
+    if command.to_str() != Some(jobs::TOOL_COMMAND) {
+        return None;
+    }
+    let texts: Vec<String> = words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+    match jobs::run_tool(&name.to_string_lossy(), &texts, &mut std::io::stdout().lock()) {
+        Ok(()) => Some(ExitCode::SUCCESS),
+        Err(error) => {
+            complain(&error.to_string());
+            Some(ExitCode::from(NOT_SO))
+        }
+    }
 }
 
 /// An error with its causes, without those that it tells already.

@@ -18,6 +18,8 @@ const DRAWS_PER_SECOND: u8 = 5;
 struct Active {
     begun: Instant,
     samples: u32,
+    /// What of a job was done last: `user 3: compile`.
+    work: Option<String>,
     phase: &'static str,
 }
 
@@ -83,7 +85,8 @@ impl Progress {
             }
             Event::Started { index, segment } => {
                 let begun = Instant::now();
-                self.running.insert(*index, Active { begun, samples: 0, phase: "starting" });
+                self.running
+                    .insert(*index, Active { begun, samples: 0, work: None, phase: "starting" });
                 if self.plain {
                     complain(&format!("{}{} points", self.place(*index), segment.points));
                 }
@@ -127,6 +130,11 @@ impl Progress {
                 }
             }
             Line::Sample(_) | Line::Histogram(_) => active.samples += 1,
+            Line::Work(work) => {
+                // What is done for the load's sake alone is not of the points.
+                active.samples += u32::from(work.pass == 0);
+                active.work = Some(format!("user {}: {}", work.worker, work.item));
+            }
             _ => {}
         }
     }
@@ -157,13 +165,12 @@ impl Progress {
             true => format!(", {} of {} done", self.done, self.segments.len()),
             false => format!(", at most {} left", format_duration(self.left().as_nanos() as u64)),
         };
-        self.bar.set_message(format!(
-            "{}{}, point {}/{}{others}{left}",
-            self.place(*index),
-            active.phase,
-            active.samples,
-            segment.points,
-        ));
+        let (done, points) = (active.samples, segment.points);
+        let state = match &active.work {
+            Some(work) => format!("{work} ({done} of {points})"),
+            None => format!("{}, point {done}/{points}", active.phase),
+        };
+        self.bar.set_message(format!("{}{state}{others}{left}", self.place(*index)));
     }
 
     /// The longest time that the rest may take, by the times of the plan.

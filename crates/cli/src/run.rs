@@ -7,12 +7,12 @@ use anyhow::{Context, anyhow};
 use experiment::{
     DEFAULT, MatrixPlan, MatrixResult, SubjectArg, run_ensemble, run_matrix, subject_arg,
 };
-use model::{SubjectSpec, Timing};
+use model::{Measure, SubjectSpec, Timing};
 use store::results::ResultsError;
 use subject::{Stage, StageOptions};
 use vm::{VmOptions, VmRequest};
 
-use crate::args::RunArgs;
+use crate::args::{Format, RunArgs};
 use crate::progress::Progress;
 use crate::timing::{self, timing};
 use crate::{Failure, guests, print, show};
@@ -24,11 +24,18 @@ const FREEZE_EVERY_NS: u64 = 1_000_000_000;
 pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
     // Caught from here on, so that Ctrl-C never leaves anything behind.
     let waiter = Waiter::new().context("catch signals")?;
-    let folder = results_folder(args)?;
+    let job = args.job.measure()?;
+    if job.is_some() && args.shape.format != Format::Table {
+        return Err(Failure::WrongUse(anyhow!("--format resp1 is a form of a probe's results")));
+    }
+    let measure = job.unwrap_or_else(|| experiment::probe_measure(&args.probe));
+    let folder = results_folder(args, &measure)?;
     let mut progress = Progress::new(args.quiet);
     let result = match &args.subject {
-        Some(SubjectArg::Vm(request)) => in_guests(args, request, &folder, &waiter, &mut progress),
-        _ => on_stage(args, &folder, &waiter, &mut progress),
+        Some(SubjectArg::Vm(request)) => {
+            in_guests(args, measure, request, &folder, &waiter, &mut progress)
+        }
+        _ => on_stage(args, measure, &folder, &waiter, &mut progress),
     };
     progress.finish();
     let result = result.map_err(|failure| {
@@ -40,8 +47,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
     })?;
     let runs: Vec<model::Run> = result.runs.into_iter().map(|(_, run)| run).collect();
     if runs.iter().any(model::Run::is_measured) || !result.interrupted {
-        let matrix = report::analyse(&runs, result.skipped);
-        print(&show::shaped(&matrix, &args.shape)?)?;
+        print(&show::shaped(&runs, result.skipped, &args.shape)?)?;
     }
     progress.say(&format!("run files: {}", folder.display()));
     if result.interrupted { Err(Failure::Interrupted) } else { Ok(()) }
@@ -50,6 +56,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
 /// Makes the runs on this machine.
 fn on_stage(
     args: &RunArgs,
+    measure: Measure,
     folder: &Path,
     waiter: &Waiter,
     progress: &mut Progress,
@@ -80,7 +87,7 @@ fn on_stage(
              name one on a disk with --work-dir",
         );
     }
-    let plan = plan(args, subject, timing);
+    let plan = plan(args, measure, subject, timing);
     let result = run_matrix(&mut stage, &plan, folder, waiter, &mut |event| progress.on(event));
     for left in stage.strike() {
         progress.say(&format!("cannot be removed, the next start tries again: {left}"));
@@ -91,6 +98,7 @@ fn on_stage(
 /// Makes the runs in guests of the deterministic machine.
 fn in_guests(
     args: &RunArgs,
+    measure: Measure,
     request: &VmRequest,
     folder: &Path,
     waiter: &Waiter,
@@ -107,7 +115,7 @@ fn in_guests(
     let options = VmOptions { freeze: freeze(args), ..guests::options(&args.guests) };
     let vm = guests::prepare(&spec, &options, waiter, progress)?;
     let jobs = guests::jobs(&args.guests, &spec);
-    let plan = plan(args, SubjectSpec::Vm(Box::new(spec)), timing);
+    let plan = plan(args, measure, SubjectSpec::Vm(Box::new(spec)), timing);
     run_ensemble(&vm, &plan, jobs, folder, waiter, &mut |event| progress.on(event))
         .context("measure")
         .map_err(Failure::NotMeasured)
@@ -118,9 +126,13 @@ fn freeze(args: &RunArgs) -> Option<Freeze> {
 }
 
 /// The plan that the arguments ask for.
-fn plan(args: &RunArgs, subject: SubjectSpec, timing: Timing) -> MatrixPlan {
+fn plan(args: &RunArgs, measure: Measure, subject: SubjectSpec, timing: Timing) -> MatrixPlan {
     let all = loads::ALL.iter().map(|load| load.name.to_owned());
-    let chosen = if args.loads.is_empty() { all.collect() } else { args.loads.clone() };
+    let chosen = match (args.loads.is_empty(), &measure) {
+        (true, Measure::Probe(_)) => all.collect(),
+        // Without a load a session tells about the machine itself.
+        _ => args.loads.clone(),
+    };
     let mut names: Vec<String> = Vec::new();
     for name in chosen {
         // The baseline is always there, and a load named twice is one load.
@@ -131,7 +143,7 @@ fn plan(args: &RunArgs, subject: SubjectSpec, timing: Timing) -> MatrixPlan {
     MatrixPlan {
         subject,
         loads: names,
-        measure: experiment::probe_measure(&args.probe),
+        measure,
         timing,
         intensity: args.intensity,
         seeds: args.seeds.as_ref().map_or_else(|| vec![args.seed], |seeds| seeds.0.clone()),
@@ -139,12 +151,12 @@ fn plan(args: &RunArgs, subject: SubjectSpec, timing: Timing) -> MatrixPlan {
 }
 
 /// A folder without runs: the one that was named, or a new one named by the time of day.
-fn results_folder(args: &RunArgs) -> Result<PathBuf, Failure> {
+fn results_folder(args: &RunArgs, measure: &Measure) -> Result<PathBuf, Failure> {
     let Some(folder) = &args.output else {
         let stamp = jiff::Zoned::now().strftime("%Y%m%d-%H%M%S");
         return Ok(store::results::default_folder().join(format!(
             "{stamp}-{}-{}",
-            args.probe,
+            measure.name(),
             std::process::id()
         )));
     };

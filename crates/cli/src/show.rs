@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use anyhow::Context;
+use anyhow::{Context, anyhow};
+use model::Run;
 use model::resp1::Resp1Format;
 use report::matrix::Matrix;
 use report::{analyse, matrix_text, resp1_table, verbose_lines};
@@ -23,14 +24,37 @@ pub(crate) fn show(args: &ShowArgs) -> Result<(), Failure> {
         .into_iter()
         .map(|(_, run)| run)
         .collect::<Vec<_>>();
-    print(&shaped(&analyse(&runs, BTreeMap::new()), &args.shape)?)
+    print(&shaped(&runs, BTreeMap::new(), &args.shape)?)
+}
+
+/// The result of runs in the form that was asked for: a matrix, or of a job its own table.
+pub(crate) fn shaped(
+    runs: &[Run],
+    skipped: BTreeMap<String, String>,
+    shape: &Shape,
+) -> Result<String, Failure> {
+    if !report::is_of_job(runs) {
+        return matrix_shaped(&analyse(runs, skipped), shape);
+    }
+    if shape.format != Format::Table {
+        return Err(Failure::WrongUse(anyhow!("--format resp1 is a form of a probe's results")));
+    }
+    let session = report::analyse_session(runs, skipped);
+    match shape.json {
+        true => as_json(serde_json::to_string_pretty(&session)),
+        false => Ok(report::session_text(&session, shape.verbose)),
+    }
+}
+
+/// JSON with its newline.
+fn as_json(json: serde_json::Result<String>) -> Result<String, Failure> {
+    Ok(json.context("write JSON")? + "\n")
 }
 
 /// A matrix in the form that was asked for.
-pub(crate) fn shaped(matrix: &Matrix, shape: &Shape) -> Result<String, Failure> {
+fn matrix_shaped(matrix: &Matrix, shape: &Shape) -> Result<String, Failure> {
     if shape.json {
-        let json = serde_json::to_string_pretty(matrix).context("write JSON")?;
-        return Ok(json + "\n");
+        return as_json(serde_json::to_string_pretty(matrix));
     }
     let extras = || if shape.verbose { verbose_lines(matrix) } else { Vec::new() };
     Ok(match shape.format {

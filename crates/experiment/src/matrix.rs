@@ -59,9 +59,12 @@ pub struct Segment {
 
 impl MatrixPlan {
     /// The segments in their order: for each seed a piece of the baseline, then each load followed
-    /// by the next piece.
+    /// by the next piece. Of a job, which has no pieces, for each seed the baseline and each load.
     #[must_use]
     pub fn segments(&self) -> Vec<Segment> {
+        if let Measure::Job(_) = &self.measure {
+            return self.cells();
+        }
         let pieces = self.loads.len() as u32 + 1;
         let piece_points = (BASELINE_SHARE * self.timing.points).div_ceil(pieces).max(1);
         let mut segments = Vec::new();
@@ -82,11 +85,18 @@ impl MatrixPlan {
     /// so the baseline is one piece.
     #[must_use]
     pub fn cells(&self) -> Vec<Segment> {
+        let (baseline_points, points) = match &self.measure {
+            Measure::Probe(_) => (BASELINE_SHARE * self.timing.points, self.timing.points),
+            Measure::Job(job) => {
+                let pieces = job.script.as_ref().map_or(0, |script| script.first_passes() as u32);
+                (pieces, pieces)
+            }
+        };
         let mut cells = Vec::new();
         for seed in &self.seeds {
-            cells.push(self.segment(BASELINE, *seed, BASELINE_SHARE * self.timing.points, 0));
+            cells.push(self.segment(BASELINE, *seed, baseline_points, 0));
             let loads = self.loads.iter();
-            cells.extend(loads.map(|load| self.segment(load, *seed, self.timing.points, 0)));
+            cells.extend(loads.map(|load| self.segment(load, *seed, points, 0)));
         }
         cells
     }
@@ -295,6 +305,20 @@ mod tests {
                 ("spawnload", 5, 0),
                 ("noload", 4, 2)
             ]
+        );
+    }
+
+    #[test]
+    fn a_job_is_done_once_under_each_load_with_each_seed() {
+        let measure =
+            crate::session(&[("users".to_owned(), "2".to_owned())], Path::new("")).unwrap();
+        let plan = MatrixPlan { measure, seeds: vec![1, 2], ..plan(&["cpuload"], 5) };
+        let segments = plan.segments();
+        let order: Vec<(&str, u64, u32)> =
+            segments.iter().map(|made| (made.load.as_str(), made.seed, made.points)).collect();
+        assert_eq!(
+            order,
+            [("noload", 1, 32), ("cpuload", 1, 32), ("noload", 2, 32), ("cpuload", 2, 32)]
         );
     }
 

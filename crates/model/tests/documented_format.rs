@@ -37,9 +37,18 @@ fn the_example_shows_and_the_text_explains_every_kind() {
         .lines()
         .filter_map(|text| Some(text.strip_prefix("{\"kind\":\"")?.split('"').next()?.to_owned()))
         .collect();
-    for kind in
-        ["header", "phase", "sample", "histogram", "delivered", "counters", "warning", "end"]
-    {
+    for kind in [
+        "header",
+        "phase",
+        "sample",
+        "histogram",
+        "work",
+        "pass",
+        "delivered",
+        "counters",
+        "warning",
+        "end",
+    ] {
         assert!(kinds.contains(kind), "{kind} is not in the example");
         assert!(DOCUMENT.contains(&format!("\n### `{kind}`\n")), "{kind} has no section");
     }

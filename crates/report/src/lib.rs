@@ -3,6 +3,7 @@
 //! **Invariant:** strings out. Nothing here opens a file, prints, or knows a clock; the same input
 //! gives the same bytes.
 
+mod attribution_text;
 pub mod columns;
 mod comparison_text;
 mod dataset_text;
@@ -13,10 +14,15 @@ mod matrix_text;
 mod reading;
 pub mod resp1;
 mod responsiveness;
+pub mod session;
+mod session_text;
 
+pub use attribution_text::{attribution_text, ledger_text};
 pub use comparison_text::comparison_text;
 pub use dataset_text::dataset_text;
 pub use experiment_text::{cells_text, plan_text};
 pub use matrix_resp1::{resp1_table, verbose_lines};
 pub use matrix_text::matrix_text;
 pub use responsiveness::analyse;
+pub use session::{analyse_session, is_of_job};
+pub use session_text::session_text;

@@ -4,7 +4,7 @@ use model::BASELINE;
 use model::units::{format_duration, format_size};
 
 use crate::columns::aligned;
-use crate::matrix::{DELIVERED_AT_LEAST, Machine, Matrix, Row, STALL_FACTOR};
+use crate::matrix::{DELIVERED_AT_LEAST, Machine, Matrix, Row, STALL_FACTOR, Setup};
 
 /// The subject whose loads take less than its memory.
 const HOST: &str = "host";
@@ -44,6 +44,19 @@ pub fn matrix_text(matrix: &Matrix) -> String {
 
 fn heading(matrix: &Matrix) -> String {
     let setup = &matrix.setup;
+    format!(
+        "Responsiveness under load: {}\nprobe {}, {} points {} apart ({} profile), {}\n",
+        place(setup),
+        setup.probe,
+        setup.points,
+        format_duration(setup.interval_ns),
+        setup.profile,
+        seeds_text(&setup.seeds)
+    )
+}
+
+/// `sandbox of 512M, 2 CPUs, no swap, Linux 6.1`.
+pub(crate) fn place(setup: &Setup) -> String {
     let mut parts = vec![
         match (&setup.machine, setup.subject.as_str()) {
             (Some(machine), _) => machine_text(machine, setup.memory_bytes),
@@ -59,15 +72,7 @@ fn heading(matrix: &Matrix) -> String {
         setup.kernel.clone().map_or_else(String::new, |kernel| format!("Linux {kernel}")),
     ];
     parts.retain(|part| !part.is_empty());
-    format!(
-        "Responsiveness under load: {}\nprobe {}, {} points {} apart ({} profile), {}\n",
-        parts.join(", "),
-        setup.probe,
-        setup.points,
-        format_duration(setup.interval_ns),
-        setup.profile,
-        seeds_text(&setup.seeds)
-    )
+    parts.join(", ")
 }
 
 /// `deterministic machine p2-350 of 96M, in it a sandbox of 64M`.
@@ -84,7 +89,7 @@ fn machine_text(machine: &Machine, memory_bytes: u64) -> String {
 }
 
 /// `seed 1`, `seeds 1..5`, `seeds 1,3`.
-fn seeds_text(seeds: &[u64]) -> String {
+pub(crate) fn seeds_text(seeds: &[u64]) -> String {
     match seeds {
         [] => "no seed".to_owned(),
         [seed] => format!("seed {seed}"),

@@ -60,7 +60,7 @@ pub fn analyse(runs: &[Run], skipped: BTreeMap<String, String>) -> Matrix {
 }
 
 /// The seeds of all runs, each once.
-fn seeds<'a>(headers: impl Iterator<Item = &'a Header>) -> Vec<u64> {
+pub(crate) fn seeds<'a>(headers: impl Iterator<Item = &'a Header>) -> Vec<u64> {
     headers.map(|header| header.spec.seed).collect::<BTreeSet<u64>>().into_iter().collect()
 }
 
@@ -81,7 +81,7 @@ fn machine(subject: &SubjectSpec) -> Option<Machine> {
     })
 }
 
-fn setup(header: &Header, seeds: Vec<u64>) -> Setup {
+pub(crate) fn setup(header: &Header, seeds: Vec<u64>) -> Setup {
     let fact = |name: &str| header.environment.get(name).cloned();
     let number = |name: &str| fact(name).and_then(|text| text.parse().ok());
     Setup {
@@ -169,7 +169,7 @@ fn positive(delays_ns: &[f64]) -> Vec<f64> {
 }
 
 /// Each warning once, with the loads that it belongs to.
-fn warnings(runs: &[Run]) -> Vec<String> {
+pub(crate) fn warnings(runs: &[Run]) -> Vec<String> {
     let mut found: Vec<(&str, Vec<&str>)> = Vec::new();
     let mut changed = Vec::new();
     let mut all_loads = BTreeSet::new();
@@ -196,7 +196,7 @@ fn warnings(runs: &[Run]) -> Vec<String> {
     said.chain(changed).collect()
 }
 
-fn missed<'a>(headers: impl Iterator<Item = &'a Header>) -> Vec<String> {
+pub(crate) fn missed<'a>(headers: impl Iterator<Item = &'a Header>) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     for miss in headers.flat_map(|header| &header.missed) {
         let text = format!("{}: {}", miss.capability, miss.reason);

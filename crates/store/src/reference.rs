@@ -3,8 +3,10 @@
 //! Names are folder and file stem: `resp1/2.4.20`. The names of `multics/` end before the file's
 //! first `-`: `multics/experiment1`.
 
+mod conditions;
 mod table;
 
+pub use conditions::add_conditions;
 pub use table::ALL;
 
 use model::resp1::Resp1Table;

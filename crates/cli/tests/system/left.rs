@@ -18,12 +18,12 @@ pub(crate) struct Process {
     pub(crate) command: String,
 }
 
-/// All processes that work in the folder of a test (a zombie works nowhere).
+/// All processes that work in the folder of a test or below it (a zombie works nowhere).
 pub(crate) fn processes(fixture: &Fixture) -> Vec<Process> {
     let entries = fs::read_dir("/proc").unwrap();
     let pids = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u32>().ok());
     pids.filter(|pid| {
-        fs::read_link(format!("/proc/{pid}/cwd")).is_ok_and(|cwd| cwd == fixture.path())
+        fs::read_link(format!("/proc/{pid}/cwd")).is_ok_and(|cwd| cwd.starts_with(fixture.path()))
     })
     .filter_map(|pid| {
         let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;

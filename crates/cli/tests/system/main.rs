@@ -7,12 +7,14 @@
 #[path = "../../../../tests/skip.rs"]
 mod skip;
 
+mod attribute;
 mod commands;
 mod compared;
 mod hostile;
 mod kill;
 mod left;
 mod measured;
+mod session;
 mod starved;
 mod stop;
 mod support;

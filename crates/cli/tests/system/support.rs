@@ -103,8 +103,11 @@ impl Fixture {
             ("--output", &output),
             ("--work-dir", &work),
         ];
+        // A job has neither points nor a time for each of them.
+        let is_job = arguments.contains("--job ");
         for (name, value) in usual {
-            if !arguments.contains(name) {
+            let is_of_points = ["--interval", "--points", "--timeout"].contains(&name);
+            if !arguments.contains(name) && !(is_job && is_of_points) {
                 command.arg(name).arg(value);
             }
         }

@@ -86,8 +86,10 @@ impl Lab {
         command.env("XDG_CACHE_HOME", &self.cache);
         let subject = format!("vm:machine=micro,kernel={kernel},{settings}");
         command.args(["run", "--subject", &subject]).args(arguments.split_whitespace());
+        // A job has no points.
+        let is_job = arguments.contains("--job ");
         for (name, value) in [("--interval", "200ms"), ("--points", "2"), ("--output", "output")] {
-            if !arguments.contains(name) {
+            if !arguments.contains(name) && (name == "--output" || !is_job) {
                 command.args([name, value]);
             }
         }

@@ -20,3 +20,4 @@ mod inside;
 mod killed;
 mod lab;
 mod repeat;
+mod session;

@@ -1,5 +1,6 @@
 //! The step at which something changed, along an ordered axis: commits, releases, sizes.
 
+mod evidence;
 mod exact;
 mod noisy;
 

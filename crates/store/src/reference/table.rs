@@ -144,4 +144,18 @@ pub const ALL: &[Reference] = &[
         kind: Kind::Csv,
         text: include_str!("../../../../reference/multics/experiment4-page-faults.csv"),
     },
+    Reference {
+        name: "multics/paging",
+        title: "Page faults of a trial of experiment 1, Multics 17.11 and 18.9 (about)",
+        source: HUNT,
+        kind: Kind::Csv,
+        text: include_str!("../../../../reference/multics/paging-of-experiment1.csv"),
+    },
+    Reference {
+        name: "multics/conditions",
+        title: "How the four Multics experiments differ in conditions",
+        source: HUNT,
+        kind: Kind::Csv,
+        text: include_str!("../../../../reference/multics/conditions.csv"),
+    },
 ];

@@ -1,0 +1,154 @@
+//! In which conditions experiments differ: what a reader must know before two of them that
+//! disagree are held against each other.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Serialize;
+
+use super::{FAULT_COST_FACT, USERS_FACT};
+use crate::Dataset;
+
+/// What is told of an experiment and is no condition: how often and what was measured.
+const NO_CONDITIONS: [&str; 2] = ["measured", "trials"];
+
+/// Conditions of several experiments side by side.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Ledger {
+    /// The experiments.
+    pub names: Vec<String>,
+    /// Conditions that are not the same everywhere.
+    pub differing: Vec<Condition>,
+    /// Conditions that are.
+    pub common: BTreeMap<String, String>,
+    /// For every two experiments, in how many conditions they differ.
+    pub distances: Vec<Distance>,
+}
+
+/// One condition.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Condition {
+    /// What it is.
+    pub name: String,
+    /// What it was in each experiment; `None` = not told.
+    pub values: Vec<Option<String>>,
+}
+
+/// How far two experiments are apart.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Distance {
+    /// Indices of the experiments.
+    pub between: (usize, usize),
+    /// The conditions in which they differ.
+    pub conditions: Vec<String>,
+}
+
+/// Puts the conditions of experiments side by side: what was varied and measured, the parts, and
+/// every fact of their systems and scripts.
+#[must_use]
+pub fn ledger(datasets: &[Dataset]) -> Ledger {
+    let told: Vec<BTreeMap<String, String>> = datasets.iter().map(conditions).collect();
+    let names: BTreeSet<&String> = told.iter().flat_map(BTreeMap::keys).collect();
+    let (mut differing, mut common) = (Vec::new(), BTreeMap::new());
+    for name in names {
+        let values: Vec<Option<String>> =
+            told.iter().map(|known| known.get(name).cloned()).collect();
+        match &values[0] {
+            Some(value) if values.iter().all(|other| other.as_ref() == Some(value)) => {
+                common.insert(name.clone(), value.clone());
+            }
+            _ => differing.push(Condition { name: name.clone(), values }),
+        }
+    }
+    let distances = distances(datasets.len(), &differing);
+    Ledger {
+        names: datasets.iter().map(|dataset| dataset.name.clone()).collect(),
+        differing,
+        common,
+        distances,
+    }
+}
+
+/// A condition that only one of two tells is no known difference.
+fn distances(count: usize, differing: &[Condition]) -> Vec<Distance> {
+    let pairs = (0..count).flat_map(|a| (a + 1..count).map(move |b| (a, b)));
+    let distance = |(a, b): (usize, usize)| Distance {
+        between: (a, b),
+        conditions: differing
+            .iter()
+            .filter(|condition| match (&condition.values[a], &condition.values[b]) {
+                (Some(first), Some(second)) => first != second,
+                _ => false,
+            })
+            .filter(|condition| !NO_CONDITIONS.contains(&condition.name.as_str()))
+            .map(|condition| condition.name.clone())
+            .collect(),
+    };
+    pairs.map(distance).collect()
+}
+
+fn conditions(dataset: &Dataset) -> BTreeMap<String, String> {
+    let mut told = BTreeMap::new();
+    let mut facts: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    let mut parts: Vec<&str> = Vec::new();
+    for trial in &dataset.trials {
+        for (name, value) in trial.environment.iter().chain(&trial.meaning) {
+            // Prices of counters are no conditions either, and help nobody here.
+            if ![FAULT_COST_FACT, USERS_FACT].contains(&name.as_str()) {
+                facts.entry(name).or_default().insert(value);
+            }
+        }
+        for part in trial.values.iter().filter_map(|values| values.part.as_deref()) {
+            if !parts.contains(&part) {
+                parts.push(part);
+            }
+        }
+    }
+    for (name, values) in facts {
+        told.insert(name.to_owned(), values.into_iter().collect::<Vec<_>>().join(", "));
+    }
+    for factor in &dataset.factors {
+        // What was varied is not a fact of the system besides.
+        told.insert(factor.name.clone(), factor.levels.join(", "));
+    }
+    if !parts.is_empty() {
+        told.insert("parts".to_owned(), parts.join(", "));
+    }
+    let responses: Vec<&str> = dataset.responses.keys().map(String::as_str).collect();
+    told.insert("measured".to_owned(), responses.join(", "));
+    told.insert("trials".to_owned(), dataset.trials.len().to_string());
+    told
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Factor, Trial};
+
+    fn dataset(name: &str, facts: &[(&str, &str)]) -> Dataset {
+        let environment =
+            facts.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        Dataset {
+            name: name.to_owned(),
+            factors: vec![Factor {
+                name: "system".to_owned(),
+                levels: vec!["old".to_owned(), "new".to_owned()],
+            }],
+            trials: vec![Trial { environment, ..Trial::default() }],
+            ..Dataset::default()
+        }
+    }
+
+    #[test]
+    fn only_what_differs_is_set_side_by_side() {
+        let found = ledger(&[
+            dataset("one", &[("users", "6"), ("drum", "yes")]),
+            dataset("two", &[("users", "1"), ("drum", "yes"), ("order", "later")]),
+        ]);
+        let names: Vec<&str> = found.differing.iter().map(|row| row.name.as_str()).collect();
+        assert_eq!(names, ["order", "users"]);
+        assert_eq!(found.differing[0].values, [None, Some("later".to_owned())]);
+        assert_eq!(found.common["drum"], "yes");
+        assert_eq!(found.common["system"], "old, new");
+        assert_eq!(found.distances[0].conditions, ["users"], "what one does not tell is unknown");
+    }
+}

@@ -1,0 +1,210 @@
+//! What a counter explains of a time: so many more of these, at this price each.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Serialize;
+
+use super::table::{Row, Table};
+use super::{AttributionError, Options};
+use crate::Dataset;
+
+/// Fact of a system: what one page fault costs, in ns.
+pub const FAULT_COST_FACT: &str = "page_fault_ns";
+/// Fact of a trial: how many users share what was counted, where the response is per user.
+pub const USERS_FACT: &str = "users_per_count";
+
+/// What a counter explains of a time.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct MediationOutcome {
+    /// The response that counts.
+    pub mediator: String,
+    /// What one of it costs, in the unit of the explained response.
+    pub unit_cost: f64,
+    /// Interval of the cost, where it was estimated.
+    pub unit_cost_interval: Option<(f64, f64)>,
+    /// Where the cost comes from.
+    pub cost_origin: CostOrigin,
+    /// How many users share the count.
+    pub per: f64,
+    /// One for each step.
+    pub steps: Vec<Mediated>,
+}
+
+/// Where a unit cost comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CostOrigin {
+    /// The user gave it.
+    Given,
+    /// The dataset tells it as a fact of its systems.
+    Fact,
+    /// The slope of the response over the counter, levels held.
+    Estimated,
+}
+
+/// What the counter explains of one step.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Mediated {
+    /// Levels of all factors before and after.
+    pub from: Vec<String>,
+    /// As `from`.
+    pub to: Vec<String>,
+    /// How much more was counted.
+    pub counted: f64,
+    /// What that costs each user, in the unit of the response.
+    pub explained: f64,
+    /// By how much the response changed.
+    pub of: f64,
+    /// The percentage that is explained; absent when the response did not change.
+    pub percent: Option<f64>,
+    /// The unit cost at which the counter would explain all.
+    pub cost_of_all: Option<f64>,
+}
+
+/// Tries the mediator that was asked for, or page faults where a time was measured beside them.
+pub(super) fn mediation(
+    dataset: &Dataset,
+    table: &mut Table,
+    options: &Options,
+) -> Result<Option<MediationOutcome>, AttributionError> {
+    let asked = options.mediator.as_deref();
+    let refused = |name: &str, reason: String| {
+        Err(AttributionError::Mediator { name: name.to_owned(), reason })
+    };
+    let automatic =
+        dataset.responses.keys().find(|name| name.contains("faults") && **name != table.response);
+    let Some(mediator) = asked.or(automatic.map(String::as_str)) else { return Ok(None) };
+    if mediator == table.response {
+        return refused(mediator, "a response cannot explain itself".to_owned());
+    }
+    let unit = dataset.responses[&table.response].unit.as_str();
+    let Some(units_per_ns) = units_per_ns(unit) else {
+        return match asked {
+            Some(name) => refused(
+                name,
+                format!("{} is not a time; choose one with --response", table.response),
+            ),
+            None => Ok(None),
+        };
+    };
+    if !table.rows.iter().any(|row| row.others.contains_key(mediator)) {
+        let known = dataset.responses.keys().cloned().collect::<Vec<_>>().join(", ");
+        return refused(mediator, format!("no trial has this response; there are {known}"));
+    }
+    let per = options.per.or_else(|| fact(dataset, USERS_FACT)).unwrap_or(1.0);
+    let Some(price) = price(dataset, table, options, mediator, units_per_ns, per) else {
+        let advice = "what one costs is not known and cannot be estimated from these trials: give \
+                      it with --unit-cost";
+        if asked.is_some() {
+            return refused(mediator, advice.to_owned());
+        }
+        table
+            .notes
+            .push(format!("{mediator} may explain a part of {}, but {advice}", table.response));
+        return Ok(None);
+    };
+    let steps = super::step::ends(table)
+        .iter()
+        .filter_map(|end| mediated(table, mediator, end, price.unit_cost, per))
+        .collect();
+    Ok(Some(MediationOutcome {
+        mediator: mediator.to_owned(),
+        unit_cost: price.unit_cost,
+        unit_cost_interval: price.interval,
+        cost_origin: price.origin,
+        per,
+        steps,
+    }))
+}
+
+/// What one count costs.
+struct Price {
+    unit_cost: f64,
+    interval: Option<(f64, f64)>,
+    origin: CostOrigin,
+}
+
+fn price(
+    dataset: &Dataset,
+    table: &Table,
+    options: &Options,
+    mediator: &str,
+    units_per_ns: f64,
+    per: f64,
+) -> Option<Price> {
+    let fixed =
+        |cost_ns: f64, origin| Price { unit_cost: cost_ns * units_per_ns, interval: None, origin };
+    if let Some(cost_ns) = options.unit_cost_ns {
+        return Some(fixed(cost_ns, CostOrigin::Given));
+    }
+    if let Some(cost_ns) = fact(dataset, FAULT_COST_FACT).filter(|_| mediator.contains("faults")) {
+        return Some(fixed(cost_ns, CostOrigin::Fact));
+    }
+    // Within cells: what differs between levels must not price what it is to explain.
+    let mut cells: BTreeMap<&[usize], Vec<(f64, f64)>> = BTreeMap::new();
+    for row in &table.rows {
+        if let Some((counted, figure)) = row.others.get(mediator).zip(row.whole) {
+            cells.entry(&row.levels).or_default().push((counted / per, figure));
+        }
+    }
+    let cells: Vec<Vec<(f64, f64)>> = cells.into_values().collect();
+    let found = stats::unit_cost(&cells, options.confidence)?;
+    Some(Price {
+        unit_cost: found.cost,
+        interval: Some((found.low, found.high)),
+        origin: CostOrigin::Estimated,
+    })
+}
+
+fn mediated(
+    table: &Table,
+    mediator: &str,
+    end: &[usize],
+    unit_cost: f64,
+    per: f64,
+) -> Option<Mediated> {
+    let start = vec![0; end.len()];
+    let mean = |levels: &[usize], figure: &dyn Fn(&Row) -> Option<f64>| {
+        let rows = table.rows.iter().filter(|row| row.levels == levels);
+        stats::mean(&rows.filter_map(figure).collect::<Vec<f64>>())
+    };
+    let change =
+        |figure: &dyn Fn(&Row) -> Option<f64>| Some(mean(end, figure)? - mean(&start, figure)?);
+    let of = change(&|row| row.whole)?;
+    let counted = change(&|row| row.others.get(mediator).copied())?;
+    let found = stats::mediation(counted / per, of, unit_cost);
+    let names = |levels: &[usize]| {
+        table.factors.iter().zip(levels).map(|(f, level)| f.levels[*level].clone()).collect()
+    };
+    Some(Mediated {
+        from: names(&start),
+        to: names(end),
+        counted,
+        explained: found.explained,
+        of,
+        percent: found.share.map(|share| 100.0 * share),
+        cost_of_all: found.unit_cost_for_all,
+    })
+}
+
+/// A fact that all trials tell alike, as a number.
+fn fact(dataset: &Dataset, name: &str) -> Option<f64> {
+    let told: BTreeSet<Option<&String>> =
+        dataset.trials.iter().map(|trial| trial.environment.get(name)).collect();
+    let mut told = told.into_iter();
+    match (told.next(), told.next()) {
+        (Some(Some(value)), None) => value.parse().ok(),
+        _ => None,
+    }
+}
+
+/// How many of a time's unit one ns is; none where the unit is not of time.
+fn units_per_ns(unit: &str) -> Option<f64> {
+    match unit {
+        "s" => Some(1e-9),
+        "ms" => Some(1e-6),
+        "us" | "µs" => Some(1e-3),
+        "ns" => Some(1.0),
+        _ => None,
+    }
+}

@@ -1,0 +1,136 @@
+//! Attribution: which factor, and which part of the work, a change is to be put down to.
+//!
+//! A factorial experiment is fitted as differences and as ratios; the scale with the smaller
+//! interaction says whether costs add or multiply. Of the way from the references to other levels
+//! every factor gets its Shapley share, every part of the work (a command) its additive one, and
+//! a counter what it explains at its price.
+
+mod error;
+mod ledger;
+mod mediation;
+mod outcome;
+mod parts;
+mod scales;
+mod step;
+mod table;
+
+use std::collections::BTreeMap;
+
+pub use error::AttributionError;
+pub use ledger::{Condition, Distance, Ledger, ledger};
+pub use mediation::{CostOrigin, FAULT_COST_FACT, Mediated, MediationOutcome, USERS_FACT};
+pub use outcome::{
+    Attribution, Cell, Effect, Effects, Figure, Interaction, Neighbour, Noise, Revert, Scale,
+    Share, SimpleEffect, Step, Term, TwoScales,
+};
+pub use parts::{FactorPart, PartShare};
+use stats::Factorial;
+use table::Table;
+
+use crate::Dataset;
+
+/// What is asked of an attribution.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Options {
+    /// The response; by default CPU time, faults or delays, whichever most trials have.
+    pub response: Option<String>,
+    /// The factors; by default all with at least two levels.
+    pub factors: Vec<String>,
+    /// Levels to look at, the reference first; by default all that were observed.
+    pub levels: BTreeMap<String, Vec<String>>,
+    /// A response that counts what may explain the other one.
+    pub mediator: Option<String>,
+    /// What one count of the mediator costs, in ns.
+    pub unit_cost_ns: Option<f64>,
+    /// How many users share what the mediator counted, where the response is per user.
+    pub per: Option<f64>,
+    /// Coverage of all intervals, 0 to 1.
+    pub confidence: f64,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            response: None,
+            factors: Vec::new(),
+            levels: BTreeMap::new(),
+            mediator: None,
+            unit_cost_ns: None,
+            per: None,
+            confidence: 0.95,
+        }
+    }
+}
+
+/// Attributes the change of one response of an experiment.
+///
+/// # Errors
+/// When something was asked for that is not there, or a combination of levels was not measured;
+/// every error says what to do.
+pub fn attribute(dataset: &Dataset, options: &Options) -> Result<Attribution, AttributionError> {
+    let mut table = Table::new(dataset, options)?;
+    let source_name = || dataset.name.clone();
+    let refused = |error| match error {
+        stats::FactorialError::EmptyCell(combination) => {
+            AttributionError::EmptyCell { source_name: source_name(), combination }
+        }
+        error => AttributionError::Fit { source_name: source_name(), error },
+    };
+    let overall = match scales::both(&table.factorial(), options.confidence) {
+        Ok(overall) => overall,
+        // Blocks that cannot be told from the factors are of no use.
+        Err(stats::FactorialError::Aliased(term)) if table.is_blocked() => {
+            table.forget_blocks(&term);
+            scales::both(&table.factorial(), options.confidence).map_err(refused)?
+        }
+        Err(error) => return Err(refused(error)),
+    };
+    let steps = step::steps(&table, options.confidence).map_err(refused)?;
+    let neighbours = step::neighbours(&table, options.confidence).map_err(refused)?;
+    let mediation = mediation::mediation(dataset, &mut table, options)?;
+    let noise = match (overall.additive.residual_df, dataset.deterministic) {
+        (0, _) => Noise::Absent,
+        (_, true) => Noise::Seeds,
+        (_, false) => Noise::Trials,
+    };
+    let mut notes = dataset.notes.clone();
+    notes.append(&mut table.notes);
+    Ok(Attribution {
+        source: dataset.name.clone(),
+        measured: dataset.responses[&table.response].clone(),
+        confidence: options.confidence,
+        trials: table.rows.iter().filter(|row| row.whole.is_some()).count(),
+        noise,
+        overall,
+        steps,
+        neighbours,
+        mediation,
+        notes,
+        response: table.response,
+        factors: table.factors,
+        aside: table.aside,
+    })
+}
+
+impl Table {
+    /// The whole of every trial, for the statistics.
+    fn factorial(&self) -> Factorial {
+        self.factorial_of(|row| row.whole)
+    }
+
+    /// Any one figure of every trial that has it.
+    fn factorial_of(&self, figure: impl Fn(&table::Row) -> Option<f64>) -> Factorial {
+        let observation = |row: &table::Row| {
+            let (levels, block) = (row.levels.clone(), row.block);
+            figure(row).map(|value| stats::Observation { levels, block, value })
+        };
+        Factorial {
+            factors: self
+                .factors
+                .iter()
+                .map(|f| stats::Factor { name: f.name.clone(), levels: f.levels.clone() })
+                .collect(),
+            observations: self.rows.iter().filter_map(observation).collect(),
+        }
+    }
+}

@@ -1,0 +1,259 @@
+//! What attribution finds, as plain data.
+
+use serde::Serialize;
+
+use super::mediation::MediationOutcome;
+use super::parts::PartShare;
+use crate::{Factor, Response};
+
+/// What the change of a response is to be put down to.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Attribution {
+    /// The dataset.
+    pub source: String,
+    /// Name of the response.
+    pub response: String,
+    /// Unit and direction of the response.
+    pub measured: Response,
+    /// Coverage of all intervals, 0 to 1.
+    pub confidence: f64,
+    /// The factors that the change is attributed to, the first level of each the reference.
+    pub factors: Vec<Factor>,
+    /// Other factors, and what was done with each.
+    pub aside: Vec<String>,
+    /// Trials with a figure.
+    pub trials: usize,
+    /// What the intervals are over.
+    pub noise: Noise,
+    /// All levels together, on both scales.
+    pub overall: TwoScales,
+    /// From the reference of all factors to other levels: each of the factor that has more than
+    /// two, and the last of the others.
+    pub steps: Vec<Step>,
+    /// Each level against the one before it, from the third level on.
+    pub neighbours: Vec<Neighbour>,
+    /// What a counter explains of a time.
+    pub mediation: Option<MediationOutcome>,
+    /// What a reader must know: damage, omissions, assumptions.
+    pub notes: Vec<String>,
+}
+
+/// What intervals and tests are over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Noise {
+    /// Trials that differ by chance.
+    Trials,
+    /// Seeds of a deterministic machine: no noise of measurement, but another seed gives another
+    /// value.
+    Seeds,
+    /// Nothing repeats, so there are no intervals.
+    Absent,
+}
+
+/// The scale on which effects add.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Scale {
+    /// Effects are ratios.
+    Log,
+    /// Effects are differences, in the response's unit.
+    Additive,
+}
+
+/// The same trials on both scales.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct TwoScales {
+    /// Effects as differences.
+    pub additive: Effects,
+    /// Effects as ratios; absent when a value has no logarithm.
+    pub log: Option<Effects>,
+    /// Why `log` is absent.
+    pub log_refused: Option<String>,
+    /// The scale that fits better.
+    pub scale: Scale,
+    /// Why, in words.
+    pub reason: String,
+    /// Box-Cox profile: joint F of all interactions for powers of the response from 0 (ratios) to 1
+    /// (differences); empty where there is none.
+    pub profile: Vec<(f64, f64)>,
+    /// Power of the response at which interactions are smallest; absent without interactions,
+    /// noise or logarithms.
+    pub additive_power: Option<f64>,
+    /// Power at which the residuals look most like those of a normal distribution.
+    pub likely_power: Option<f64>,
+}
+
+impl TwoScales {
+    /// The effects on the scale that fits better.
+    #[must_use]
+    pub fn fitting(&self) -> &Effects {
+        match (self.scale, &self.log) {
+            (Scale::Log, Some(log)) => log,
+            _ => &self.additive,
+        }
+    }
+}
+
+/// One fit.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Effects {
+    /// Scale of the effects.
+    pub scale: Scale,
+    /// Trials minus coefficients.
+    pub residual_df: usize,
+    /// Residual standard deviation on the scale.
+    pub sigma: Option<f64>,
+    /// Analysis of variance.
+    pub terms: Vec<Term>,
+    /// Each level against its factor's reference, averaged over the other factors.
+    pub main: Vec<Effect>,
+    /// The same with the other factors held; empty with one factor.
+    pub simple: Vec<SimpleEffect>,
+    /// How the effect of one factor depends on another.
+    pub interactions: Vec<Interaction>,
+    /// Every combination of levels, the last factor's changing first.
+    pub cells: Vec<Cell>,
+    /// The last level of every factor against the references.
+    pub total: Figure,
+}
+
+/// An estimate with its interval and its test; both are absent without noise.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Figure {
+    /// A ratio on the log scale, a difference on the additive one.
+    pub value: f64,
+    /// Low and high end.
+    pub interval: Option<(f64, f64)>,
+    /// F of "no effect".
+    pub f: Option<f64>,
+    /// Its probability without an effect.
+    pub p: Option<f64>,
+}
+
+/// One line of the analysis of variance.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Term {
+    /// `compiler`, `compiler × system`, or `blocks`.
+    pub name: String,
+    /// Degrees of freedom.
+    pub df: usize,
+    /// Sum of squares (type III).
+    pub sum_of_squares: f64,
+    /// F against the residuals.
+    pub f: Option<f64>,
+    /// Its probability.
+    pub p: Option<f64>,
+    /// Percentage of the total sum of squares.
+    pub percent: Option<f64>,
+}
+
+/// A level of a factor against another.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Effect {
+    /// The factor.
+    pub factor: String,
+    /// The level.
+    pub level: String,
+    /// What it is compared with.
+    pub against: String,
+    /// The effect.
+    pub figure: Figure,
+}
+
+/// An effect with the other factors held.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SimpleEffect {
+    /// The factor that moves, from its reference.
+    pub factor: String,
+    /// Levels of all factors after the move, in their order.
+    pub cell: Vec<String>,
+    /// The effect.
+    pub figure: Figure,
+}
+
+/// A ratio of ratios, or a difference of differences.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Interaction {
+    /// The two factors.
+    pub factors: (String, String),
+    /// Their levels; the references are what these are compared with.
+    pub levels: (String, String),
+    /// 1 on the log scale, 0 on the additive one is "no interaction".
+    pub figure: Figure,
+}
+
+/// One combination of levels.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Cell {
+    /// Levels of all factors, in their order.
+    pub levels: Vec<String>,
+    /// Trials.
+    pub count: usize,
+    /// Mean (geometric on the log scale).
+    pub mean: Option<f64>,
+}
+
+/// From the references of all factors to other levels of all.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Step {
+    /// The factors with the two levels of each.
+    pub factors: Vec<Factor>,
+    /// Effects of these two levels alone, on both scales.
+    pub scales: TwoScales,
+    /// Mean before and after, in the response's unit.
+    pub before: f64,
+    /// As `before`.
+    pub after: f64,
+    /// What each factor contributes, on the additive scale; empty with one factor.
+    pub shares: Vec<Share>,
+    /// The same on the log scale.
+    pub log_shares: Vec<Share>,
+    /// Why there are no shares of several factors.
+    pub shares_refused: Option<String>,
+    /// What each factor alone would give back.
+    pub reverts: Vec<Revert>,
+    /// What each part of the work contributes by each factor, largest first.
+    pub parts: Vec<PartShare>,
+}
+
+/// The part of a change that is one factor's.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Share {
+    /// The factor.
+    pub factor: String,
+    /// Its contribution (Shapley value), in the unit of the response or of its logarithm.
+    pub contribution: f64,
+    /// Percentage of the change; those of all factors add to 100. Absent when nothing changed.
+    pub percent: Option<f64>,
+    /// Interval of the percentage.
+    pub interval: Option<(f64, f64)>,
+    /// Smallest and largest percentage over all orders in which the factors can change.
+    pub order_bounds: Option<(f64, f64)>,
+}
+
+/// What happens when one factor alone goes back.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Revert {
+    /// The factor.
+    pub factor: String,
+    /// The level that it goes back to.
+    pub to: String,
+    /// The response that is left.
+    pub left: f64,
+    /// The difference that it makes: negative is less.
+    pub change: Figure,
+    /// The same as a ratio, on the log scale.
+    pub ratio: Option<Figure>,
+    /// Percentage of the whole change that goes away; these do not add to 100.
+    pub percent: Option<f64>,
+}
+
+/// A level against the one before it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Neighbour {
+    /// As a difference.
+    pub additive: Effect,
+    /// As a ratio.
+    pub log: Option<Effect>,
+}

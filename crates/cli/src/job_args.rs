@@ -1,0 +1,65 @@
+//! The job of `thrashlab run`, as it is typed.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::anyhow;
+use clap::Args;
+use model::Measure;
+
+use crate::Failure;
+
+/// What is done instead of sampling a probe.
+#[derive(Args)]
+pub(crate) struct JobArgs {
+    /// Time work instead of a probe: session, users who issue the commands of a script
+    /// (docs/sessions.md); without --load only on the quiet machine
+    #[arg(
+        long,
+        value_name = "JOB",
+        value_parser = job_name,
+        conflicts_with_all = ["probe", "interval", "points", "timeout", "classic", "quick"]
+    )]
+    pub(crate) job: Option<String>,
+
+    /// The script of a session [default: six users, sixteen commands]
+    #[arg(long, value_name = "FILE", requires = "job")]
+    pub(crate) script: Option<PathBuf>,
+
+    /// Users of a session, instead of the script's
+    #[arg(long, value_name = "N", requires = "job")]
+    pub(crate) users: Option<u32>,
+
+    /// Another value of the script: think=2s, limit=10s, tools=builtin, or one of its variables
+    #[arg(long, value_name = "NAME=VALUE", requires = "job", value_parser = setting)]
+    pub(crate) set: Vec<(String, String)>,
+}
+
+impl JobArgs {
+    /// The job as a measure; `None` if there is none.
+    pub(crate) fn measure(&self) -> Result<Option<Measure>, Failure> {
+        if self.job.is_none() {
+            return Ok(None);
+        }
+        let script = self.script.iter().map(|path| match path.to_str() {
+            Some(path) => Ok(("script".to_owned(), path.to_owned())),
+            None => Err(Failure::WrongUse(anyhow!("--script {}: not UTF-8", path.display()))),
+        });
+        let users = self.users.iter().map(|users| Ok(("users".to_owned(), users.to_string())));
+        let set = self.set.iter().cloned().map(Ok);
+        let settings = script.chain(users).chain(set).collect::<Result<Vec<_>, _>>()?;
+        let measure = experiment::session(&settings, Path::new(""));
+        measure.map(Some).map_err(|why| Failure::WrongUse(anyhow!("{why}")))
+    }
+}
+
+fn job_name(text: &str) -> Result<String, String> {
+    crate::args::known(text, "job", jobs::ALL.iter().map(|job| job.name))
+}
+
+fn setting(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some(("", _)) | None => Err("write NAME=VALUE, such as think=2s".to_owned()),
+        Some(("script", _)) => Err("name the script with --script FILE".to_owned()),
+        Some((name, value)) => Ok((name.to_owned(), value.to_owned())),
+    }
+}

@@ -1,0 +1,71 @@
+//! How likely noisy measurements are under each place of a change; the formula stands at
+//! [`NoisyBisect`](super::NoisyBisect).
+
+/// Standard deviation of the shift before anything is measured, in units of the noise.
+const SHIFT_SCALE: f64 = 4.0;
+/// Two values this close (relatively) count as equal: the variance of logarithms never falls below
+/// its square. Else two equal measurements of a deterministic machine would prove anything.
+const RESOLUTION: f64 = 1e-6;
+
+/// One measurement.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Measured {
+    pub step: usize,
+    /// Logarithm of its value.
+    pub log: f64,
+}
+
+/// Sums of products of the logarithms and of all step functions, after regression on the mean and,
+/// with drift, on the index of the measurement.
+pub(super) struct Evidence {
+    free: f64,
+    syy: f64,
+    /// For each step c, Sxx and Sxy of the function "step ≥ c".
+    by_step: Vec<(f64, f64)>,
+}
+
+impl Evidence {
+    /// Of all measurements so far, in the order of time.
+    pub(super) fn of(measured: &[Measured], steps: usize, drift: bool) -> Evidence {
+        let n = measured.len() as f64;
+        let mean_index = (n - 1.0) / 2.0;
+        let mean_log = measured.iter().map(|each| each.log).sum::<f64>() / n.max(1.0);
+        let (mut syy, mut sty, mut stt) = (0.0, 0.0, 0.0);
+        // Per step: measurements, their deviations and their times.
+        let mut at = vec![(0.0, 0.0, 0.0); steps];
+        for (index, each) in measured.iter().enumerate() {
+            let (log, time) = (each.log - mean_log, index as f64 - mean_index);
+            syy += log * log;
+            sty += time * log;
+            stt += time * time;
+            let sums = &mut at[each.step];
+            *sums = (sums.0 + 1.0, sums.1 + log, sums.2 + time);
+        }
+        let drift = drift && stt > 0.0;
+        let slope = if drift { sty / stt } else { 0.0 };
+        let (mut count, mut logs, mut times) = (0.0, 0.0, 0.0);
+        let mut by_step: Vec<(f64, f64)> = at
+            .iter()
+            .rev()
+            .map(|sums| {
+                (count, logs, times) = (count + sums.0, logs + sums.1, times + sums.2);
+                let along = if drift { times * times / stt } else { 0.0 };
+                let sxx = count - count * count / n.max(1.0) - along;
+                (sxx.max(0.0), logs - slope * times)
+            })
+            .collect();
+        by_step.reverse();
+        let free = (n - if drift { 2.0 } else { 1.0 }).max(0.0);
+        Evidence { free, syy: (syy - slope * sty).max(0.0), by_step }
+    }
+
+    /// Up to a constant, of a first changed step or of none.
+    pub(super) fn log_likelihood(&self, changed: Option<usize>) -> f64 {
+        let (sxx, sxy) = changed.map_or((0.0, 0.0), |step| self.by_step[step]);
+        let precision = SHIFT_SCALE.powi(-2);
+        let residual = (self.syy - sxy * sxy / (sxx + precision)).max(0.0);
+        let floor = self.free * RESOLUTION * RESOLUTION;
+        let spread = if self.free > 0.0 { (residual + floor).ln() } else { 0.0 };
+        -0.5 * (1.0 + sxx / precision).ln() - self.free / 2.0 * spread
+    }
+}

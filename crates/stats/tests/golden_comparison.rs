@@ -1,0 +1,123 @@
+//! What `compare` is made of against SciPy and brute force; `golden/comparison.py` made the numbers.
+
+use serde_json::Value;
+use stats::{
+    Goal, LogRatio, SampleSizes, benjamini_hochberg, fisher_exact_p, holm,
+    minimum_detectable_ratio, paired_hodges_lehmann_ratio, paired_log_ratio, permutation_p,
+    sign_flip_p, signed_rank_p, welch_log_ratio,
+};
+
+fn cases(name: &str) -> Vec<Value> {
+    let file: Value =
+        serde_json::from_str(include_str!("golden/comparison.json")).expect("a JSON file");
+    let cases = file[name].as_array().expect("an array").clone();
+    assert!(cases.len() >= 9, "too few cases to mean anything");
+    cases
+}
+
+fn number(case: &Value, key: &str) -> f64 {
+    case[key].as_f64().unwrap_or_else(|| panic!("no number {key} in {case}"))
+}
+
+fn numbers(case: &Value, key: &str) -> Vec<f64> {
+    let values = case[key].as_array().unwrap_or_else(|| panic!("no array {key} in {case}"));
+    values.iter().map(|value| value.as_f64().expect("a number")).collect()
+}
+
+/// Fails unless both are equal to within `tolerance` of the larger.
+fn assert_close(actual: f64, expected: f64, tolerance: f64, case: &Value) {
+    let scale = actual.abs().max(expected.abs());
+    assert!((actual - expected).abs() <= tolerance * scale, "{actual}, not {expected}: {case}");
+}
+
+#[test]
+fn t_on_logarithms_agrees_with_scipy() {
+    for case in cases("log_ratio") {
+        let (first, second) = (numbers(&case, "first"), numbers(&case, "second"));
+        let paired = case["paired"].as_bool().expect("a flag");
+        let compare = if paired { paired_log_ratio } else { welch_log_ratio };
+        let found = compare(&first, &second, number(&case, "confidence")).unwrap();
+        let LogRatio { ratio, low, high, degrees_of_freedom, p, log_standard_error: _ } = found;
+        assert_close(ratio, number(&case, "ratio"), 1e-13, &case);
+        assert_close(degrees_of_freedom, number(&case, "df"), 1e-10, &case);
+        assert_close(p, number(&case, "p"), 1e-9, &case);
+        // Their logarithms agree to nine digits; the ends are their exponentials.
+        assert_close(low.ln(), number(&case, "low").ln(), 1e-9, &case);
+        assert_close(high.ln(), number(&case, "high").ln(), 1e-9, &case);
+    }
+}
+
+#[test]
+fn signed_ranks_agree_with_scipy() {
+    for case in cases("signed_rank") {
+        let p = signed_rank_p(&numbers(&case, "differences")).unwrap();
+        assert_close(p, number(&case, "p"), 1e-9, &case);
+    }
+}
+
+#[test]
+fn ratios_of_pairs_agree_with_enumeration() {
+    for case in cases("paired_hodges_lehmann") {
+        let (first, second) = (numbers(&case, "first"), numbers(&case, "second"));
+        let found =
+            paired_hodges_lehmann_ratio(&first, &second, number(&case, "confidence")).unwrap();
+        assert_close(found.ratio, number(&case, "ratio"), 1e-13, &case);
+        assert_close(found.low, number(&case, "low"), 1e-13, &case);
+        assert_close(found.high, number(&case, "high"), 1e-13, &case);
+        let attained = number(&case, "confidence_attained");
+        assert!((found.confidence_attained - attained).abs() < 1e-12, "{found:?} {case}");
+    }
+}
+
+#[test]
+fn permutations_agree_with_scipy() {
+    for case in cases("permutation") {
+        let p = permutation_p(&numbers(&case, "a"), &numbers(&case, "b")).unwrap();
+        assert_close(p, number(&case, "p"), 1e-12, &case);
+    }
+    for case in cases("sign_flip") {
+        let p = sign_flip_p(&numbers(&case, "differences")).unwrap();
+        assert_close(p, number(&case, "p"), 1e-12, &case);
+    }
+}
+
+#[test]
+fn tables_of_two_by_two_agree_with_scipy() {
+    for case in cases("fisher") {
+        let pair = |key: &str| {
+            let count = |index: usize| case[key][index].as_u64().expect("a count");
+            (count(0), count(1))
+        };
+        let p = fisher_exact_p(pair("first"), pair("second")).unwrap();
+        assert_close(p, number(&case, "p"), 1e-7, &case);
+    }
+}
+
+#[test]
+fn adjusted_p_values_agree_with_numpy_and_scipy() {
+    for case in cases("multiple") {
+        let p = numbers(&case, "p");
+        for (name, found) in [("holm", holm(&p)), ("benjamini_hochberg", benjamini_hochberg(&p))] {
+            let expected = numbers(&case, name);
+            assert_eq!(found.len(), expected.len());
+            for (found, expected) in found.iter().zip(expected) {
+                assert_close(*found, expected, 1e-12, &case);
+            }
+        }
+    }
+}
+
+#[test]
+fn detectable_ratios_agree_with_noncentral_t() {
+    for case in cases("detectable") {
+        let sizes: Vec<u64> = numbers(&case, "sizes").into_iter().map(|size| size as u64).collect();
+        let sizes = match sizes[..] {
+            [pairs] => SampleSizes::Paired(pairs),
+            [n, m] => SampleSizes::Unpaired(n, m),
+            _ => panic!("one or two sizes: {case}"),
+        };
+        let goal = Goal { alpha: number(&case, "alpha"), power: number(&case, "power") };
+        let found = minimum_detectable_ratio(number(&case, "spread"), sizes, goal).unwrap();
+        assert_close(found.ln(), number(&case, "ratio").ln(), 1e-6, &case);
+    }
+}

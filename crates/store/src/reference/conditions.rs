@@ -1,0 +1,56 @@
+//! The conditions under which published experiments were run, which stand in tables of their own.
+
+use std::collections::BTreeMap;
+
+use analysis::{Dataset, Response, Values};
+
+use super::find;
+
+/// Adds what the publication tells of a published experiment beside its table: the conditions, as
+/// facts of the system of each trial, and what was counted for whole trials only. Datasets from
+/// elsewhere stay as they are.
+pub fn add_conditions(dataset: &mut Dataset) {
+    let Some(name) = dataset.name.strip_prefix("reference:multics/").map(str::to_owned) else {
+        return;
+    };
+    for row in rows("multics/conditions") {
+        if let [experiment, condition, value] = row[..]
+            && experiment == name
+        {
+            for trial in &mut dataset.trials {
+                trial.environment.insert(condition.to_owned(), value.to_owned());
+            }
+        }
+    }
+    if name == "experiment1" {
+        add_paging(dataset);
+    }
+}
+
+/// The rows of a published table without its heading.
+fn rows(name: &str) -> Vec<Vec<&'static str>> {
+    let cells = find(name).and_then(super::Reference::cells).unwrap_or_default();
+    cells.into_iter().skip(1).collect()
+}
+
+/// Page faults of experiment 1 are published by system, not by trial.
+fn add_paging(dataset: &mut Dataset) {
+    let faults: BTreeMap<&str, f64> = rows("multics/paging")
+        .iter()
+        .filter_map(|row| Some((row[0], row.get(1)?.parse().ok()?)))
+        .collect();
+    for trial in &mut dataset.trials {
+        let level = trial.levels.get("system").map(String::as_str).unwrap_or_default();
+        trial.values.extend(faults.get(level).map(|count| Values {
+            part: None,
+            response: "page_faults".to_owned(),
+            samples: vec![*count],
+            censored: 0,
+        }));
+    }
+    let response = Response { unit: "faults".to_owned(), more_is_better: false, additive: true };
+    dataset.responses.insert("page_faults".to_owned(), response);
+    dataset.notes.push(
+        "page faults are published by system only, as about so many in each trial".to_owned(),
+    );
+}
