@@ -188,6 +188,17 @@ impl Cell {
         }
     }
 
+    /// What more of would settle it: blocks, seeds, or values a side.
+    #[must_use]
+    pub fn more_of(&self) -> &'static str {
+        match (self.paired_by, self.unit) {
+            (Some(PairedBy::Block), _) => "blocks",
+            (Some(PairedBy::Seed), _) => "seeds",
+            (None, Unit::Trials) => "trials a side",
+            (None, Unit::Samples) => "samples a side",
+        }
+    }
+
     /// The tests, if there were any.
     #[must_use]
     pub fn judged(&self) -> Option<&CellResult> {

@@ -48,21 +48,21 @@ impl View<'_> {
     }
 
     fn heading(&self) -> String {
-        let arms = self.comparison.arms.iter();
+        let arms = || self.comparison.arms.iter();
+        let count = |trials: usize| match trials {
+            1 => "1 trial".to_owned(),
+            several => format!("{several} trials"),
+        };
         match &self.comparison.factor {
             Some(factor) => {
                 let levels: Vec<String> =
-                    arms.map(|arm| format!("{} ({} trials)", arm.name, arm.trials)).collect();
-                format!(
-                    "Comparison of {factor} in {}: {}\n",
-                    self.comparison.inputs.join(", "),
-                    levels.join(", ")
-                )
+                    arms().map(|arm| format!("{} ({})", arm.name, count(arm.trials))).collect();
+                let inputs = self.comparison.inputs.join(", ");
+                format!("Comparison of {factor} in {inputs}: {}\n", levels.join(", "))
             }
             None => {
-                let lines = arms.enumerate().map(|(index, arm)| {
-                    let plural = if arm.trials == 1 { "" } else { "s" };
-                    format!("{}: {}, {} trial{plural}\n", self.arm(index), arm.name, arm.trials)
+                let lines = arms().enumerate().map(|(index, arm)| {
+                    format!("{}: {}, {}\n", self.arm(index), arm.name, count(arm.trials))
                 });
                 format!("Comparison\n{}", lines.collect::<String>())
             }

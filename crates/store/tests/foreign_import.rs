@@ -83,6 +83,13 @@ fn the_ghost_of_a_row_is_refused() {
         "line 14, column 4 (page_faults): \"0 1: 5 0\" is not a number, which page_faults must \
          be; leave a cell empty that was not published"
     );
+    // Without a column of trials the rows of equal levels are counted.
+    let twice = "system,cpu_s\na,128.1\nb,212.3\na,128.1\nb,212.3\n";
+    assert!(
+        refused(twice).starts_with("line 4: the trial that begins here repeats the one of line 2")
+    );
+    let by_chance = "system,cpu_s\na,1\nb,2\na,1\nb,2\n";
+    assert_eq!(read(by_chance).trials.len(), 4, "so few digits coincide");
     // One stray row.
     let stray = format!("{fourth}one,17.11,4,1900\n");
     let notes = read(&stray).notes;

@@ -88,7 +88,7 @@ fn of_one(cell: &Cell, reference: &str, comparison: &Comparison) -> String {
         Verdict::CannotTell => {
             let more = cell.judged().and_then(|found| found.more_blocks);
             let more = more.map_or_else(String::new, |more| {
-                format!("; about {more} more trials a side would settle it")
+                format!("; about {more} more {} would settle it", cell.more_of())
             });
             format!("against {reference}: cannot tell: {found}, the margin is {margin}{more}")
         }

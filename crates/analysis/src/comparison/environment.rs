@@ -61,11 +61,13 @@ pub(super) fn differences(arms: &Arms) -> Vec<Difference> {
     folded.chain(of_environment).collect()
 }
 
-/// Whether a fact belongs to a factor: it has its name, perhaps with more behind it or `vm_`
-/// before it.
+/// Whether a fact belongs to a factor: it has its name, perhaps with more behind it, or with the
+/// part of the system before it that it is a fact of.
 fn belongs(fact: &str, factor: &str) -> bool {
-    let fact = fact.strip_prefix("vm_").unwrap_or(fact);
-    fact.strip_prefix(factor).is_some_and(|rest| rest.is_empty() || rest.starts_with('_'))
+    ["", "subject_", "vm_", "vm_machine_"].iter().any(|part| {
+        let rest = fact.strip_prefix(part).and_then(|fact| fact.strip_prefix(factor));
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('_'))
+    })
 }
 
 /// The values of a fact in an arm, each once.

@@ -1,6 +1,6 @@
 //! The tables of a comparison: a row a cell.
 
-use analysis::comparison::{Cell, Outcome, PairedBy, Share, method_words};
+use analysis::comparison::{Cell, Outcome, PairedBy, Share, Unit, method_words};
 use model::units::format_duration;
 use stats::{CellResult, NotDecided, Verdict};
 
@@ -89,24 +89,27 @@ fn place(view: &View, cell: &Cell) -> Vec<String> {
 
 /// What the verdict rests on, or why there is none.
 fn reason(cell: &Cell) -> String {
-    let mut words = match &cell.outcome {
-        Outcome::Judged(found) => judged(found),
-        Outcome::Identical => "all values are the same".to_owned(),
-        Outcome::Untested { reason, .. } => reason.clone(),
+    let how = match cell.paired_by {
+        Some(PairedBy::Block) => ", by blocks",
+        Some(PairedBy::Seed) => ", by seeds",
+        None if cell.unit == Unit::Samples => ", of the samples of one run",
+        None => "",
     };
-    match cell.paired_by {
-        Some(PairedBy::Block) => words.push_str(", by blocks"),
-        Some(PairedBy::Seed) => words.push_str(", by seeds"),
-        None => {}
+    match &cell.outcome {
+        Outcome::Judged(found) => {
+            let more = found
+                .more_blocks
+                .map_or_else(String::new, |more| format!("; about {more} more {}", cell.more_of()));
+            format!("{}{how}{more}", judged(found))
+        }
+        Outcome::Identical => format!("all values are the same{how}"),
+        Outcome::Untested { reason, .. } => reason.clone(),
     }
-    words
 }
 
 fn judged(found: &CellResult) -> String {
-    let more =
-        || found.more_blocks.map_or_else(String::new, |more| format!("; about {more} more a side"));
-    let why = match found.why {
-        None => return method_words(found.method).to_owned(),
+    match found.why {
+        None => method_words(found.method).to_owned(),
         Some(NotDecided::TooFewValues) => {
             format!("{} v {} values can show nothing", found.n_first, found.n_second)
         }
@@ -119,8 +122,7 @@ fn judged(found: &CellResult) -> String {
         Some(NotDecided::MarginInsideInterval) => {
             "a difference, but perhaps within the margin".to_owned()
         }
-    };
-    why + &more()
+    }
 }
 
 /// How often a probe stalled, and how long.
