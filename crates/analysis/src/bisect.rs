@@ -35,12 +35,24 @@ pub struct Found {
     pub values: Vec<(usize, Vec<f64>)>,
 }
 
+/// What ended a search before its time.
+#[derive(Debug)]
+pub enum Stopped<E> {
+    /// A measurement, with what was said of it.
+    Measurement(E),
+    /// The search itself.
+    Search(BisectError),
+}
+
+impl<E, T: Into<BisectError>> From<T> for Stopped<E> {
+    fn from(error: T) -> Self {
+        Self::Search(error.into())
+    }
+}
+
 /// A search that cannot go on.
 #[derive(Debug, thiserror::Error)]
-pub enum BisectError<E> {
-    /// The measurement itself.
-    #[error("{0}")]
-    Measure(E),
+pub enum BisectError {
     /// Fewer than two steps, or settings without sense.
     #[error("a bisection needs at least two steps, and a confidence from 0.5 to below 1")]
     TooFew,
@@ -101,11 +113,11 @@ impl Ends {
 /// Searches along `steps` steps whose measurements are certain: each is made once.
 ///
 /// # Errors
-/// See [`BisectError`].
+/// What the measurement said, or see [`BisectError`].
 pub fn bisect_exactly<E>(
     steps: usize,
     measure: &mut dyn FnMut(usize) -> Result<Measured, E>,
-) -> Result<Found, BisectError<E>> {
+) -> Result<Found, Stopped<E>> {
     let mut search = ExactBisect::new(steps).ok_or(BisectError::TooFew)?;
     let mut found = Found::nothing();
     let (first, last) = (found.end(0, measure)?, found.end(steps - 1, measure)?);
@@ -114,7 +126,7 @@ pub fn bisect_exactly<E>(
             .map(Some)
             .ok_or(BisectError::EndsAlike { first: first.clone(), last: last.clone() })?,
         (Measured::Judged(Outcome::Good), Measured::Judged(Outcome::Bad)) => None,
-        _ => return Err(BisectError::EndsAlike { first: Vec::new(), last: Vec::new() }),
+        _ => return Err(BisectError::EndsAlike { first: Vec::new(), last: Vec::new() }.into()),
     };
     while let Some(step) = search.next() {
         let outcome = match (found.measure(step, measure)?, &ends) {
@@ -132,14 +144,14 @@ pub fn bisect_exactly<E>(
 /// Searches along `steps` steps on noisy measurements, after those that are at hand.
 ///
 /// # Errors
-/// See [`BisectError`].
+/// What the measurement said, or see [`BisectError`].
 pub fn bisect_noisily<E>(
     steps: usize,
     settings: NoisySettings,
     at_hand: &[(usize, f64)],
     measure: &mut dyn FnMut(usize) -> Result<Measured, E>,
     on_posterior: &mut dyn FnMut(&Posterior),
-) -> Result<Found, BisectError<E>> {
+) -> Result<Found, Stopped<E>> {
     let mut search = NoisyBisect::new(steps, settings).ok_or(BisectError::TooFew)?;
     let mut found = Found::nothing();
     for (step, value) in at_hand {
@@ -153,7 +165,7 @@ pub fn bisect_noisily<E>(
             }
             _ if step == 0 || step == steps - 1 => {
                 let why = found.skipped.pop().map_or_else(String::new, |(_, why)| why);
-                return Err(BisectError::End { step, why });
+                return Err(BisectError::End { step, why }.into());
             }
             _ => search.skip(step),
         }
@@ -184,8 +196,8 @@ impl Found {
         &mut self,
         step: usize,
         measure: &mut dyn FnMut(usize) -> Result<Measured, E>,
-    ) -> Result<Measured, BisectError<E>> {
-        let measured = measure(step).map_err(BisectError::Measure)?;
+    ) -> Result<Measured, Stopped<E>> {
+        let measured = measure(step).map_err(Stopped::Measurement)?;
         match &measured {
             Measured::Values(values) => self.values.push((step, values.clone())),
             Measured::Judged(_) => {}
@@ -203,9 +215,9 @@ impl Found {
         &mut self,
         step: usize,
         measure: &mut dyn FnMut(usize) -> Result<Measured, E>,
-    ) -> Result<Measured, BisectError<E>> {
+    ) -> Result<Measured, Stopped<E>> {
         match self.measure(step, measure)? {
-            Measured::Skip(why) => Err(BisectError::End { step, why }),
+            Measured::Skip(why) => Err(BisectError::End { step, why }.into()),
             measured => Ok(measured),
         }
     }
@@ -241,7 +253,9 @@ mod tests {
         let found = bisect_exactly(20, &mut versions(10, &[9, 10])).unwrap();
         assert_eq!(found.changed, Some((9, 11)));
         assert_eq!(found.skipped.len(), 2);
-        let error = bisect_exactly(20, &mut versions(10, &[19])).unwrap_err();
+        let Err(Stopped::Search(error)) = bisect_exactly(20, &mut versions(10, &[19])) else {
+            panic!("the last version does not build");
+        };
         assert!(error.to_string().contains("step 19, an end"), "{error}");
     }
 
@@ -250,8 +264,10 @@ mod tests {
         let mut alike = |step: usize| -> Result<Measured, String> {
             Ok(Measured::Values(vec![100.0, 110.0 + step as f64, 105.0]))
         };
-        let error = bisect_exactly(8, &mut alike).unwrap_err().to_string();
-        assert!(error.contains("cannot be told apart"), "{error}");
+        let Err(Stopped::Search(error)) = bisect_exactly(8, &mut alike) else {
+            panic!("the ends overlap");
+        };
+        assert!(error.to_string().contains("cannot be told apart"), "{error}");
     }
 
     #[test]

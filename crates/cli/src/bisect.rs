@@ -6,7 +6,7 @@ mod levels;
 use std::cell::RefCell;
 
 use agent::Waiter;
-use analysis::bisect::{BisectError, Found, Measured, bisect_exactly, bisect_noisily};
+use analysis::bisect::{BisectError, Found, Measured, Stopped, bisect_exactly, bisect_noisily};
 use anyhow::{Context, anyhow};
 use report::Axis;
 use stats::{NoisySettings, Posterior};
@@ -59,7 +59,7 @@ fn search(
     steps: &mut dyn Steps,
     axis: &Axis,
     progress: &mut Progress,
-) -> Result<Found, BisectError<Failure>> {
+) -> Result<Found, Stopped<Failure>> {
     let count = axis.steps.len();
     if steps.is_exact() {
         return bisect_exactly(count, &mut |step| steps.measure(step, progress));
@@ -70,7 +70,7 @@ fn search(
         drift: !args.no_drift,
         ..NoisySettings::default()
     };
-    let at_hand = steps.at_hand().map_err(BisectError::Measure)?;
+    let at_hand = steps.at_hand().map_err(Stopped::Measurement)?;
     if !at_hand.is_empty() {
         progress.say(&format!("{} measurements are there already", at_hand.len()));
     }
@@ -105,19 +105,22 @@ fn most_likely(posterior: &Posterior, axis: &Axis) -> String {
     }
 }
 
-fn failure(error: BisectError<Failure>, axis: &Axis, waiter: &Waiter) -> Failure {
+fn failure(error: Stopped<Failure>, axis: &Axis, waiter: &Waiter) -> Failure {
     if waiter.stop_requested() {
         return Failure::Interrupted;
     }
+    let error = match error {
+        Stopped::Measurement(failure) => return failure,
+        Stopped::Search(error) => error,
+    };
     match error {
-        BisectError::Measure(failure) => failure,
-        BisectError::TooFew => Failure::WrongUse(anyhow!("{error}")),
+        BisectError::TooFew => Failure::WrongUse(error.into()),
         BisectError::End { step, why } => Failure::NotMeasured(anyhow!(
             "{} {}, an end of the axis, cannot be measured: {why}",
             axis.name,
             axis.steps[step]
         )),
-        other => Failure::NotMeasured(anyhow!("{other}")),
+        other => Failure::NotMeasured(other.into()),
     }
 }
 
