@@ -88,7 +88,7 @@ impl Progress {
                 self.running
                     .insert(*index, Active { begun, samples: 0, work: None, phase: "starting" });
                 if self.plain {
-                    complain(&format!("{}{} points", self.place(*index), segment.points));
+                    complain(&format!("{}{} {}", self.place(*index), segment.points, segment.unit));
                 }
             }
             Event::Line { index, line } => self.on_line(*index, line),
@@ -165,10 +165,10 @@ impl Progress {
             true => format!(", {} of {} done", self.done, self.segments.len()),
             false => format!(", at most {} left", format_duration(self.left().as_nanos() as u64)),
         };
-        let (done, points) = (active.samples, segment.points);
+        let done = format!("{} of {} {}", active.samples, segment.points, segment.unit);
         let state = match &active.work {
-            Some(work) => format!("{work} ({done} of {points})"),
-            None => format!("{}, point {done}/{points}", active.phase),
+            Some(work) => format!("{work} ({done})"),
+            None => format!("{}, {done}", active.phase),
         };
         self.bar.set_message(format!("{}{state}{others}{left}", self.place(*index)));
     }
