@@ -75,6 +75,16 @@ pub enum BisectError {
         /// Values of the last step.
         last: Vec<f64>,
     },
+    /// The verdicts of the ends are not those of a change for the worse.
+    #[error(
+        "the first step must be good and the last one bad; the first is {first}, the last {last}"
+    )]
+    WrongWay {
+        /// The verdict of the first step.
+        first: &'static str,
+        /// The verdict of the last step.
+        last: &'static str,
+    },
     /// The axis is not in order.
     #[error(transparent)]
     OutOfOrder(#[from] OutOfOrder),
@@ -121,12 +131,19 @@ pub fn bisect_exactly<E>(
     let mut search = ExactBisect::new(steps).ok_or(BisectError::TooFew)?;
     let mut found = Found::nothing();
     let (first, last) = (found.end(0, measure)?, found.end(steps - 1, measure)?);
+    if first == last && first != Measured::Judged(Outcome::Bad) {
+        found.no_change = true;
+        return Ok(found);
+    }
     let ends = match (&first, &last) {
         (Measured::Values(first), Measured::Values(last)) => Ends::new(first, last)
             .map(Some)
             .ok_or(BisectError::EndsAlike { first: first.clone(), last: last.clone() })?,
         (Measured::Judged(Outcome::Good), Measured::Judged(Outcome::Bad)) => None,
-        _ => return Err(BisectError::EndsAlike { first: Vec::new(), last: Vec::new() }.into()),
+        (first, last) => {
+            let (first, last) = (in_words(first), in_words(last));
+            return Err(BisectError::WrongWay { first, last }.into());
+        }
     };
     while let Some(step) = search.next() {
         let outcome = match (found.measure(step, measure)?, &ends) {
@@ -139,6 +156,15 @@ pub fn bisect_exactly<E>(
     let suspects = search.suspects();
     found.changed = Some((*suspects.start(), *suspects.end()));
     Ok(found)
+}
+
+fn in_words(measured: &Measured) -> &'static str {
+    match measured {
+        Measured::Judged(Outcome::Good) => "good",
+        Measured::Judged(Outcome::Bad) => "bad",
+        Measured::Values(_) => "a number",
+        Measured::Judged(Outcome::Skip) | Measured::Skip(_) => "skipped",
+    }
 }
 
 /// Searches along `steps` steps on noisy measurements, after those that are at hand.
@@ -276,6 +302,23 @@ mod tests {
             Ok(Measured::Judged(if step < 5 { Outcome::Good } else { Outcome::Bad }))
         };
         assert_eq!(bisect_exactly(16, &mut judged).unwrap().changed, Some((5, 5)));
+    }
+
+    #[test]
+    fn equal_ends_are_no_change_and_the_wrong_way_round_is_refused() {
+        let mut equal = |_| -> Result<Measured, String> { Ok(Measured::Values(vec![5.0, 6.0])) };
+        let found = bisect_exactly(16, &mut equal).unwrap();
+        assert_eq!((found.changed, found.no_change, found.measurements), (None, true, 2));
+        for first in [Outcome::Bad, Outcome::Good] {
+            let mut judged = |step: usize| -> Result<Measured, String> {
+                Ok(Measured::Judged(if step == 0 { first } else { Outcome::Good }))
+            };
+            let found = bisect_exactly(16, &mut judged);
+            match first {
+                Outcome::Good => assert!(found.unwrap().no_change),
+                _ => assert!(matches!(found, Err(Stopped::Search(BisectError::WrongWay { .. })))),
+            }
+        }
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! `thrashlab experiment`: a plan of factors becomes runs.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -11,8 +12,8 @@ use experiment::{
     AA_FACTOR, Carried, ExperimentError, LabOptions, Laboratory, Plan, PlanError, aliases,
     carry_out, manifest, outlook, parse_plan,
 };
-use model::Manifest;
 use model::units::format_duration;
+use model::{Manifest, ManifestRun};
 use stats::Verdict;
 use vm::VmError;
 
@@ -88,13 +89,7 @@ fn folder(args: &ExperimentArgs, plan: &Plan) -> PathBuf {
 /// The manifest that the folder has, if it is one of this plan: more blocks are no other plan.
 fn known(folder: &Path, plan: &Plan) -> Result<Option<Manifest>, Failure> {
     let Some(found) = store::manifest::read(folder).map_err(|error| wrong(error.into()))? else {
-        return match store::results::read_runs(folder) {
-            Ok(_) => Err(wrong(anyhow!(
-                "{} holds runs of no experiment; name another folder with --output DIR",
-                folder.display()
-            ))),
-            Err(_) => Ok(None),
-        };
+        return no_runs(folder).map(|()| None);
     };
     let same_factors = found.factors.iter().map(|factor| (&factor.name, &factor.levels)).eq(plan
         .factors
@@ -104,19 +99,40 @@ fn known(folder: &Path, plan: &Plan) -> Result<Option<Manifest>, Failure> {
     if found.name == plan.name && same_factors {
         return Ok(Some(found));
     }
-    Err(wrong(anyhow!(
+    Err(of_another(folder, &found))
+}
+
+/// Fails if a folder without a manifest has runs nevertheless.
+pub(crate) fn no_runs(folder: &Path) -> Result<(), Failure> {
+    match store::results::read_runs(folder) {
+        Ok(_) => Err(wrong(anyhow!(
+            "{} holds runs of no experiment; name another folder with --output DIR",
+            folder.display()
+        ))),
+        Err(_) => Ok(()),
+    }
+}
+
+/// A folder has an experiment, but not this one.
+pub(crate) fn of_another(folder: &Path, found: &Manifest) -> Failure {
+    wrong(anyhow!(
         "{} holds the experiment {:?} with other factors or levels; name another folder with \
          --output DIR, or remove it",
         folder.display(),
         found.name
-    )))
+    ))
 }
 
-/// The manifest with the runs that a former one has beyond it: more blocks, other seeds.
+/// The manifest with the runs that a former one has beyond it: more blocks, other seeds. As each
+/// block has a seed of its own, a seed that is in the former one only gets a block of its own.
 pub(crate) fn with_former(mut manifest: Manifest, former: Option<&Manifest>) -> Manifest {
+    let mut blocks: BTreeMap<u64, u32> =
+        manifest.runs.iter().map(|run| (run.seed, run.block)).collect();
     for run in former.into_iter().flat_map(|former| &former.runs) {
         if !manifest.runs.iter().any(|other| other.run_id == run.run_id) {
-            manifest.runs.push(run.clone());
+            let next = blocks.values().max().map_or(0, |last| last + 1);
+            let block = *blocks.entry(run.seed).or_insert(next);
+            manifest.runs.push(ManifestRun { block, ..run.clone() });
         }
     }
     manifest

@@ -7,15 +7,14 @@ use std::path::{Path, PathBuf};
 
 use agent::Waiter;
 use model::{
-    EndStatus, Line, MANIFEST_SCHEMA, Manifest, ManifestFactor, ManifestRun, Measure, Script, Spec,
-    SubjectSpec, Tools,
+    EndStatus, Line, MANIFEST_SCHEMA, Manifest, ManifestFactor, ManifestRun, Spec, SubjectSpec,
 };
 use store::results::{ResultsError, SUFFIX, read_run};
 
 use crate::event::Event;
 use crate::laboratory::{Laboratory, Place};
 use crate::made::{Made, Output};
-use crate::matrix::{ExperimentError, Segment, longest_ns};
+use crate::matrix::{ExperimentError, Segment, longest_ns, pieces};
 use crate::plan::{CellPlan, Design, Plan, PlannedRun};
 use crate::pool::{GuestCell, Told, run_guests};
 
@@ -191,31 +190,13 @@ impl Laboratory {
             let key = header.environment.get("vm_machine_blake3").map(String::as_str);
             key == Some(self.machines[machine].1.key())
         });
-        Ok(ended && same_machine && means_the_same(&header.spec, &order.spec))
+        let is_of_cell = self.cells[order.run.cell].describes(&header.spec);
+        Ok(ended && same_machine && is_of_cell && header.spec.seed == order.run.seed)
     }
 }
 
 fn file(folder: &Path, run_id: &str) -> PathBuf {
     folder.join(format!("{run_id}{SUFFIX}"))
-}
-
-/// Whether a run that was made is one of this description, as far as a description is not resolved
-/// only when it runs (parameters, tools).
-fn means_the_same(made: &Spec, planned: &Spec) -> bool {
-    let measure = |spec: &Spec| {
-        let script = match &spec.measure {
-            Measure::Job(job) => job.script.clone(),
-            Measure::Probe(_) => None,
-        };
-        let script = script.map(|script| Script { tools: Tools::Auto, ..script });
-        (spec.measure.name().to_owned(), spec.measure.version(), script)
-    };
-    let load = |spec: &Spec| (spec.load.name.clone(), spec.load.version, spec.load.intensity);
-    measure(made) == measure(planned)
-        && load(made) == load(planned)
-        && made.timing == planned.timing
-        && made.sysctls == planned.sysctls
-        && made.seed == planned.seed
 }
 
 /// Gives a run file that does not count another name: its own is needed, and nothing that was
@@ -236,11 +217,13 @@ fn set_aside(folder: &Path, run_id: &str) -> Result<(), ExperimentError> {
 /// A run as progress shows it.
 fn segment(cell: &CellPlan, run: &PlannedRun) -> Segment {
     let levels: Vec<&str> = cell.named.iter().map(|(_, level)| level.as_str()).collect();
+    let (points, unit) = pieces(&cell.measure, &cell.timing);
     Segment {
         label: levels.join(" "),
         load: cell.load.name.clone(),
         seed: run.seed,
-        points: cell.timing.points,
+        points,
+        unit,
         block: run.block,
         longest_ns: longest_ns(&cell.measure, &cell.timing, &cell.load.name),
     }
@@ -280,6 +263,7 @@ fn on_stage(
         };
         let outcome = stage.run(spec, &run.run_id, waiter, &mut sink)?;
         let made = output.made(outcome.death)?;
+        carried.interrupted |= waiter.stop_requested();
         take(carried, index, &run.run_id, made, false, on_event);
     }
     carried.interrupted |= waiter.stop_requested();

@@ -7,7 +7,7 @@ use std::process::Command;
 
 use agent::Waiter;
 use model::{SubjectSpec, VmSpec};
-use subject::{Stage, StageError, StageOptions, sysctl};
+use subject::{Stage, StageError, StageOptions};
 use vm::{Stop, Vm, VmError, VmOptions};
 
 use crate::matrix::ExperimentError;
@@ -73,7 +73,9 @@ impl Laboratory {
     ) -> Result<Self, ExperimentError> {
         let mut problems = Problems::default();
         build(plan, options, say, &mut problems);
-        let cells = plan.cells(&options.folder)?;
+        let (cells, wrong) = plan.resolved(&options.folder)?;
+        // The other cells are tried all the same, so that all problems are told at once.
+        wrong.into_iter().for_each(|problem| problems.add(problem));
         let mut lab = Self {
             plan: plan.clone(),
             cells,
@@ -172,10 +174,14 @@ impl Laboratory {
         if let Some(note) = note {
             say(&note);
         }
-        for name in cell.sysctls.keys() {
-            sysctl::try_set(name).map_err(StageError::Parameter)?;
+        let problems = stage.try_parameters(&cell.sysctls);
+        match problems.is_empty() {
+            true => Ok(Place::Stage(subject)),
+            false => {
+                let problems: Vec<String> = problems.iter().map(StageError::to_string).collect();
+                Err(ExperimentError::Place(problems.join("; ")))
+            }
         }
-        Ok(Place::Stage(subject))
     }
 
     /// The machine of a cell, booted unless an earlier cell has the same.

@@ -49,8 +49,10 @@ pub struct Segment {
     pub load: String,
     /// Its seed.
     pub seed: u64,
-    /// How many interactions.
+    /// How many interactions, or commands of a job's first passes.
     pub points: u32,
+    /// Which of the two, in words.
+    pub unit: &'static str,
     /// Which piece of this load it is, from 0.
     pub block: u32,
     /// Longest time that it is meant to take, in ns.
@@ -87,9 +89,9 @@ impl MatrixPlan {
     pub fn cells(&self) -> Vec<Segment> {
         let (baseline_points, points) = match &self.measure {
             Measure::Probe(_) => (BASELINE_SHARE * self.timing.points, self.timing.points),
-            Measure::Job(job) => {
-                let pieces = job.script.as_ref().map_or(0, |script| script.first_passes() as u32);
-                (pieces, pieces)
+            Measure::Job(_) => {
+                let (commands, _) = pieces(&self.measure, &self.timing);
+                (commands, commands)
             }
         };
         let mut cells = Vec::new();
@@ -108,6 +110,7 @@ impl MatrixPlan {
             load: load.to_owned(),
             seed,
             points,
+            unit: pieces(&self.measure, &timing).1,
             block,
             longest_ns: longest_ns(&self.measure, &timing, load),
         }
@@ -130,6 +133,18 @@ impl MatrixPlan {
             seed: segment.seed,
             block: segment.block,
             order: order as u32,
+        }
+    }
+}
+
+/// What progress counts, and how many of them there are: the interactions of a probe, the commands
+/// of a job's first passes.
+pub(crate) fn pieces(measure: &Measure, timing: &Timing) -> (u32, &'static str) {
+    match measure {
+        Measure::Probe(_) => (timing.points, "points"),
+        Measure::Job(job) => {
+            let commands = job.script.as_ref().map_or(0, |script| script.first_passes());
+            (commands as u32, "commands")
         }
     }
 }

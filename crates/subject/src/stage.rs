@@ -162,6 +162,20 @@ impl Stage {
         sandbox.remove(&mut self.journal).map_err(at("remove the sandbox"))
     }
 
+    /// Tries kernel parameters, one after the other, by setting each and putting it back; the
+    /// problems, of which there are none if all can be set.
+    pub fn try_parameters(&mut self, wanted: &BTreeMap<String, String>) -> Vec<StageError> {
+        let mut problems = Vec::new();
+        for (name, value) in wanted {
+            let mut changed = Vec::new();
+            let one = BTreeMap::from([(name.clone(), value.clone())]);
+            let set = self.set_parameters(&one, &mut changed);
+            let undone = self.tidy_up(changed.into_iter());
+            problems.extend(set.err().into_iter().chain(undone.err()));
+        }
+        problems
+    }
+
     /// Whether the work directory lives in memory, where writing cannot reach a disk.
     #[must_use]
     pub fn works_in_memory(&self) -> bool {
@@ -201,10 +215,7 @@ impl Stage {
             .set_parameters(&spec.sysctls, &mut changed)
             .and_then(|()| self.assignment(spec, run_id, sandbox.as_ref(), path, key))
             .and_then(|assignment| self.run_agent(&assignment, waiter, sink));
-        for made in outside.into_iter().chain(changed.into_iter().rev()) {
-            remove(&made).map_err(at("tidy up after the run"))?;
-            self.journal.gone(made).map_err(at("write the journal"))?;
-        }
+        self.tidy_up(outside.into_iter().chain(changed.into_iter().rev()))?;
         if let Some(sandbox) = &mut sandbox {
             sandbox.remove(&mut self.journal).map_err(at("remove the sandbox"))?;
         }
@@ -227,6 +238,15 @@ impl Stage {
     /// reason and stays in the journal, for the next start.
     pub fn strike(&mut self) -> Vec<String> {
         sweep(self.journal.path()).failed
+    }
+
+    /// Removes what was made, and takes it off the journal.
+    fn tidy_up(&mut self, made: impl Iterator<Item = Made>) -> Result<(), StageError> {
+        for made in made {
+            remove(&made).map_err(at("tidy up after the run"))?;
+            self.journal.gone(made).map_err(at("write the journal"))?;
+        }
+        Ok(())
     }
 
     /// Sets kernel parameters; what they were is in the journal before they change.

@@ -64,15 +64,6 @@ pub(crate) fn undo(name: &str) -> io::Result<(String, String)> {
     }
 }
 
-/// Whether a parameter can be set here, by setting it to what it is.
-///
-/// # Errors
-/// Why not.
-pub fn try_set(name: &str) -> io::Result<()> {
-    let (name, value) = undo(name)?;
-    set(&name, &value)
-}
-
 /// Sets a parameter.
 pub(crate) fn set(name: &str, value: &str) -> io::Result<()> {
     let path = file(Path::new(ROOT), name).ok_or_else(|| no_parameter(name))?;

@@ -41,7 +41,7 @@ impl<'a> CommandSteps<'a> {
             Some(range) => numbers(range).map_err(|why| Failure::WrongUse(anyhow!(why)))?,
             None => args.values.clone(),
         };
-        if names.len() < 2 {
+        if names.is_empty() {
             return Err(Failure::WrongUse(anyhow!(
                 "name the steps of --run with --values A,B,C or --range FIRST..LAST"
             )));

@@ -10,8 +10,8 @@ use analysis::bisect::Measured;
 use analysis::{Trial, from_runs};
 use anyhow::{Context, anyhow};
 use experiment::{
-    ExperimentError, LabOptions, Laboratory, Plan, PlanError, carry_out, manifest, parse_plan,
-    parse_plan_with,
+    CellPlan, ExperimentError, LabOptions, Laboratory, Plan, PlanError, carry_out, manifest,
+    parse_plan, parse_plan_with,
 };
 use model::{Manifest, ManifestFactor};
 use report::Axis;
@@ -59,7 +59,7 @@ impl<'a> PlanSteps<'a> {
         let plan_folder = path.parent().unwrap_or(Path::new("")).to_owned();
         let cells = plan.cells(&plan_folder).map_err(wrong)?;
         let default = || store::results::default_folder().join(format!("{}-bisect", plan.name));
-        Ok(Self {
+        let steps = Self {
             folder: args.output.clone().unwrap_or_else(default),
             is_exact: cells.iter().all(experiment::CellPlan::is_deterministic),
             args,
@@ -69,7 +69,21 @@ impl<'a> PlanSteps<'a> {
             plan_folder,
             next_seed: BTreeMap::new(),
             plan,
-        })
+        };
+        steps.check_folder()?;
+        Ok(steps)
+    }
+
+    /// Fails if the folder has something else. Other levels are no other bisection: of commits, the
+    /// range may become narrower.
+    fn check_folder(&self) -> Result<(), Failure> {
+        let Some(found) = self.manifest()? else {
+            return crate::experiment::no_runs(&self.folder);
+        };
+        let factors = found.factors.iter().map(|factor| &factor.name);
+        let is_ours = found.name == self.plan.name
+            && factors.eq(self.plan.factors.iter().map(|factor| &factor.name));
+        if is_ours { Ok(()) } else { Err(crate::experiment::of_another(&self.folder, &found)) }
     }
 
     /// The plan of one measurement of a step.
@@ -226,6 +240,11 @@ impl Steps for PlanSteps<'_> {
     fn at_hand(&self) -> Result<Vec<(usize, f64)>, Failure> {
         let Some(manifest) = self.manifest()? else { return Ok(Vec::new()) };
         let factor = &self.plan.factors[self.factor];
+        let mut cells = Vec::new();
+        for step in 0..factor.levels.len() {
+            let of_step = self.of_step(step).cells(&self.plan_folder);
+            cells.push(of_step.ok().and_then(|cells| cells.into_iter().next()));
+        }
         let mut found = Vec::new();
         for run in &manifest.runs {
             let level = run.levels.get(&factor.name);
@@ -235,6 +254,12 @@ impl Steps for PlanSteps<'_> {
             else {
                 continue;
             };
+            let is_of = |cell: &CellPlan| {
+                file.header.as_ref().is_some_and(|header| cell.describes(&header.spec))
+            };
+            if !cells[step].as_ref().is_some_and(is_of) {
+                continue;
+            }
             let set = from_runs("", &[(run.run_id.clone(), file)]);
             let Some(trial) = set.trials.first().filter(|trial| trial.problem.is_none()) else {
                 continue;

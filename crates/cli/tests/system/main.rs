@@ -8,8 +8,10 @@
 mod skip;
 
 mod attribute;
+mod bisected;
 mod commands;
 mod compared;
+mod experiments;
 mod hostile;
 mod kill;
 mod left;

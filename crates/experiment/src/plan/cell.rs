@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use model::{BASELINE, LoadSpec, Measure, Spec, SubjectSpec, Timing};
+use model::{BASELINE, LoadSpec, Measure, Script, Spec, SubjectSpec, Timing, Tools};
 
 use super::parameter::Draft;
 use crate::profile::{DEFAULT, Profile};
@@ -48,6 +48,26 @@ impl CellPlan {
         levels.join("-")
     }
 
+    /// Whether a run that was made is one of this cell, as far as its description says: what is
+    /// found out only when it runs (its tools, the memory of a subject that names none) is left out.
+    #[must_use]
+    pub fn describes(&self, made: &Spec) -> bool {
+        let measure = |measure: &Measure| {
+            let script = match measure {
+                Measure::Job(job) => job.script.clone(),
+                Measure::Probe(_) => None,
+            };
+            let script = script.map(|script| Script { tools: Tools::Auto, ..script });
+            (measure.name().to_owned(), measure.version(), script)
+        };
+        let load = |load: &LoadSpec| (load.name.clone(), load.version, load.intensity);
+        is_subject(self.subject.as_ref(), &made.subject)
+            && measure(&made.measure) == measure(&self.measure)
+            && load(&made.load) == load(&self.load)
+            && made.timing == self.timing
+            && made.sysctls == self.sysctls
+    }
+
     /// The full description of one run of the cell.
     #[must_use]
     pub fn spec(&self, subject: SubjectSpec, seed: u64, block: u32, order: u32) -> Spec {
@@ -61,6 +81,30 @@ impl CellPlan {
             block,
             order,
         }
+    }
+}
+
+/// Whether a subject is the one that is asked for, in all that the plan names.
+fn is_subject(typed: Option<&SubjectArg>, made: &SubjectSpec) -> bool {
+    match (typed, made) {
+        (None, SubjectSpec::Host { .. } | SubjectSpec::Sandbox(_)) => true,
+        (Some(SubjectArg::Host { memory_bytes: typed }), SubjectSpec::Host { memory_bytes }) => {
+            typed.is_none_or(|typed| typed == *memory_bytes)
+        }
+        (
+            Some(SubjectArg::Sandbox { memory_bytes, cpus_milli, processes }),
+            SubjectSpec::Sandbox(made),
+        ) => {
+            memory_bytes.is_none_or(|typed| typed == made.memory_bytes)
+                && *cpus_milli == made.cpus_milli
+                && *processes == made.processes
+        }
+        (Some(SubjectArg::Vm(request)), SubjectSpec::Vm(made)) => {
+            request.machine == made.machine
+                && request.sandbox == made.sandbox
+                && request.kernel.as_ref().is_none_or(|typed| *typed == made.kernel)
+        }
+        _ => false,
     }
 }
 

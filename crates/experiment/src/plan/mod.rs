@@ -32,6 +32,8 @@ pub struct Plan {
     pub base: Vec<Setting>,
     /// What is varied.
     pub factors: Vec<PlanFactor>,
+    /// Number of its first cell in the names of runs: 1, unless it is a part of another plan.
+    pub first_cell: usize,
 }
 
 /// Which combinations of levels are run.
@@ -105,6 +107,17 @@ impl Plan {
     /// # Errors
     /// Every setting that is unknown or has a bad value, with the level that asks for it.
     pub fn cells(&self, folder: &std::path::Path) -> Result<Vec<CellPlan>, PlanError> {
+        match self.resolved(folder)? {
+            (cells, problems) if problems.is_empty() => Ok(cells),
+            (_, problems) => Err(PlanError::Problems(problems)),
+        }
+    }
+
+    /// The cells that can be resolved, and all problems of the others, each once.
+    pub(crate) fn resolved(
+        &self,
+        folder: &std::path::Path,
+    ) -> Result<(Vec<CellPlan>, Vec<String>), PlanError> {
         let mut problems = Vec::new();
         let mut cells = Vec::new();
         for levels in self.combinations()? {
@@ -119,7 +132,7 @@ impl Plan {
                 once.push(problem);
             }
         }
-        if once.is_empty() { Ok(cells) } else { Err(PlanError::Problems(once)) }
+        Ok((cells, once))
     }
 
     fn cell(&self, levels: &[usize], folder: &std::path::Path) -> Result<CellPlan, Vec<String>> {
@@ -151,10 +164,12 @@ impl Plan {
             .map_err(|why| vec![format!("{}: {why}", place.join(", "))])
     }
 
-    /// The same plan with one factor held at one level.
+    /// The same plan with one factor held at one level. Its runs are numbered by that level: names
+    /// of levels may be the same once they are parts of a file's name.
     #[must_use]
     pub fn at_level(&self, factor: usize, level: usize) -> Self {
         let mut plan = self.clone();
+        plan.first_cell = level + 1;
         plan.factors[factor].levels = vec![self.factors[factor].levels[level].clone()];
         plan
     }

@@ -133,6 +133,7 @@ fn plan(file: PlanFile) -> Result<Plan, PlanError> {
         responses: file.responses,
         base: settings(&file.base).map_err(|why| PlanError::Wrong(format!("base: {why}")))?,
         factors,
+        first_cell: 1,
     };
     check(&plan)?;
     Ok(plan)

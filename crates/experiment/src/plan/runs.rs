@@ -32,7 +32,7 @@ impl Plan {
         for (block, (seed, order)) in self.seeds.iter().zip(blocks).enumerate() {
             runs.extend(order.into_iter().map(|cell| PlannedRun {
                 // By cell and seed: the name of a guest's run belongs to what its cache keeps.
-                run_id: format!("{:02}-{}-seed{seed}", cell + 1, cells[cell].label()),
+                run_id: format!("{:02}-{}-seed{seed}", self.first_cell + cell, cells[cell].label()),
                 cell,
                 block: block as u32,
                 seed: *seed,
