@@ -84,6 +84,10 @@ fn scale(scales: &TwoScales) -> String {
     text
 }
 
+/// With more factors, each one's effect at all levels of the others is a table that nobody reads; it
+/// is in the JSON.
+const MOST_FOR_SIMPLE_EFFECTS: usize = 3;
+
 fn step_text(step: &Step, words: &Words, again: bool) -> String {
     let levels = |index: usize| {
         let levels: Vec<&str> =
@@ -97,16 +101,22 @@ fn step_text(step: &Step, words: &Words, again: bool) -> String {
             text.push_str(&format!("Scale: {}.\n", step.scales.reason));
         }
         text.push_str(&why_the_scale_matters(step, words));
-        text.push('\n');
-        text.push_str(&tables::simple_effects(step, words));
+        if step.factors.len() <= MOST_FOR_SIMPLE_EFFECTS {
+            text.push('\n');
+            text.push_str(&tables::simple_effects(step, words));
+        }
         text.push_str(&format!(
             "\nShares of {} (Shapley: the mean over all orders of counting)\n",
             words.difference(step.after - step.before)
         ));
         text.push_str(&tables::shares(step, words));
     }
-    if let Some(reason) = &step.shares_refused {
-        text.push_str(&format!("No shares: {reason}.\n"));
+    match &step.shares_note {
+        Some(reason) if step.shares.is_empty() => {
+            text.push_str(&format!("No shares: {reason}.\n"));
+        }
+        Some(note) => text.push_str(&format!("{note}.\n")),
+        None => {}
     }
     if !step.parts.is_empty() {
         text.push_str("\nBy part of the work\n");

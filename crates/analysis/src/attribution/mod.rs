@@ -5,6 +5,7 @@
 //! every factor gets its Shapley share, every part of the work (a command) its additive one, and
 //! a counter what it explains at its price.
 
+mod corners;
 mod error;
 mod ledger;
 mod mediation;

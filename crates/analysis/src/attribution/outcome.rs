@@ -190,8 +190,10 @@ pub struct Cell {
     pub levels: Vec<String>,
     /// Trials.
     pub count: usize,
-    /// Mean (geometric on the log scale).
+    /// Mean (geometric on the log scale); `None` if it was not run.
     pub mean: Option<f64>,
+    /// What the model has instead.
+    pub fitted: f64,
 }
 
 /// From the references of all factors to other levels of all.
@@ -209,8 +211,8 @@ pub struct Step {
     pub shares: Vec<Share>,
     /// The same on the log scale.
     pub log_shares: Vec<Share>,
-    /// Why there are no shares of several factors.
-    pub shares_refused: Option<String>,
+    /// Why there are no shares of several factors, or what they rest on.
+    pub shares_note: Option<String>,
     /// What each factor alone would give back.
     pub reverts: Vec<Revert>,
     /// What each part of the work contributes by each factor, largest first.

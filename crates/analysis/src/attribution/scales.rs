@@ -81,10 +81,19 @@ impl Judged {
             return Judged { scale: Scale::Additive, reason: String::new() };
         };
         if additive.interactions.is_empty() {
-            let reason = "with one factor there is no interaction to judge by; a ratio says the \
-                          same as a difference"
-                .to_owned();
-            return Judged { scale: Scale::Log, reason };
+            let (scale, reason) = match additive.main.len() {
+                1 => (
+                    Scale::Log,
+                    "with one factor there is no interaction to judge by; a ratio says the same \
+                     as a difference",
+                ),
+                _ => (
+                    Scale::Additive,
+                    "the combinations that were run tell no interaction to judge by; differences \
+                     are assumed to add up",
+                ),
+            };
+            return Judged { scale, reason: reason.to_owned() };
         }
         let tests = log_f.zip(additive_f);
         // Without noise there is no F: the interaction's part of all variation stands in.
@@ -182,6 +191,7 @@ fn effects(data: &Factorial, fit: &Fit) -> Effects {
                 levels: cell(&found.levels),
                 count: found.count,
                 mean: found.observed,
+                fitted: found.fitted,
             })
             .collect(),
         total: fit.total.into(),

@@ -6,7 +6,7 @@ use super::outcome::{
     Effect, Effects, Figure, Neighbour, Revert, Share, SimpleEffect, Step, TwoScales,
 };
 use super::table::{Row, Table};
-use super::{parts, scales};
+use super::{corners, parts, scales};
 use crate::Factor;
 
 /// Draws of the bootstrap behind intervals of shares.
@@ -46,22 +46,33 @@ fn step(table: &Table, confidence: f64) -> Result<Step, FactorialError> {
     let data = table.factorial();
     let scales = scales::both(&data, confidence)?;
     let mean = |cell: Option<&super::Cell>| cell.and_then(|cell| cell.mean).unwrap_or(f64::NAN);
-    let (before, after) = (mean(scales.additive.cells.first()), mean(scales.additive.cells.last()));
+    let (mut before, mut after) =
+        (mean(scales.additive.cells.first()), mean(scales.additive.cells.last()));
     let several = table.factors.len() > 1;
-    let (mut found, mut log_found, mut shares_refused) = (Vec::new(), Vec::new(), None);
-    if several {
+    let (mut found, mut log_found, mut shares_note) = (Vec::new(), Vec::new(), None);
+    if let Some(means) = corners::predicted(&scales.additive) {
+        (before, after) = (means[0], means[means.len() - 1]);
+        found = shares_of_model(&means, &data, stats::Scale::Additive);
+        log_found = shares_of_model(&means, &data, stats::Scale::Log);
+        let missing = scales.additive.cells.iter().filter(|cell| cell.mean.is_none()).count();
+        shares_note = Some(format!(
+            "{missing} of {} combinations were not run: means of these, and the shares, are those \
+             of the model on the additive scale",
+            means.len()
+        ));
+    } else if several {
         match shares(&data, stats::Scale::Additive, confidence) {
             Ok(shares) => found = shares,
-            Err(error) => shares_refused = Some(told(&error, &table.factors)),
+            Err(error) => shares_note = Some(told(&error, &table.factors)),
         }
-        if scales.log.is_some() && shares_refused.is_none() {
+        if scales.log.is_some() && shares_note.is_none() {
             log_found = shares(&data, stats::Scale::Log, confidence).unwrap_or_default();
         }
     }
     Ok(Step {
         shares: found,
         log_shares: log_found,
-        shares_refused,
+        shares_note,
         reverts: if several { reverts(table, &scales, after) } else { Vec::new() },
         parts: parts::parts(table),
         factors: table.factors.clone(),
@@ -164,15 +175,26 @@ fn shares(
     let found = stats::shapley_of(data, &before, &after, scale)?;
     let ends = (before.as_slice(), after.as_slice());
     let intervals = stats::shapley_intervals(data, ends, scale, confidence, RESAMPLES, SEED)?;
+    let factors = data.factors.iter().zip(&found.contributions).zip(intervals);
+    Ok(factors.map(|((factor, found), interval)| share(factor, found, interval)).collect())
+}
+
+/// Shapley shares of means that a model has, which have no intervals of their own.
+fn shares_of_model(means: &[f64], data: &Factorial, scale: stats::Scale) -> Vec<Share> {
+    let Ok(found) = stats::shapley(means, scale) else { return Vec::new() };
+    let factors = data.factors.iter().zip(&found.contributions);
+    factors.map(|(factor, found)| share(factor, found, None)).collect()
+}
+
+fn share(factor: &stats::Factor, found: &Contribution, interval: Option<(f64, f64)>) -> Share {
     let percent = |(low, high): (f64, f64)| (100.0 * low, 100.0 * high);
-    let share = |((factor, found), interval): ((&stats::Factor, &Contribution), Option<_>)| Share {
+    Share {
         factor: factor.name.clone(),
         contribution: found.effect,
         percent: found.share.map(|share| 100.0 * share),
         interval: interval.map(percent),
         order_bounds: found.lowest_share.zip(found.highest_share).map(percent),
-    };
-    Ok(data.factors.iter().zip(&found.contributions).zip(intervals).map(share).collect())
+    }
 }
 
 /// In words, with the combination that is missing.

@@ -134,3 +134,40 @@ fn other_factors_are_averaged_over_within_their_levels() {
     assert!(found.aside[0].starts_with("averaged over kernel"), "{:?}", found.aside);
     close(found.overall.additive.total.value, 320.0);
 }
+
+/// A half and a quarter of all combinations: the last factors are products of the others.
+fn fraction(factors: usize) -> analysis::Dataset {
+    const NAMES: [&str; 6] = ["a", "b", "c", "d", "e", "f"];
+    let levels: &[&str] = &["before", "after"];
+    let named: Vec<(&str, &[&str])> = NAMES[..factors].iter().map(|name| (*name, levels)).collect();
+    let mut set = dataset(&named, &[("cpu_s", "s")]);
+    for cell in 0..16_usize {
+        let bit = |factor: usize| cell >> factor & 1;
+        let e =
+            if factors == 5 { bit(0) + bit(1) + bit(2) + bit(3) } else { bit(0) + bit(1) + bit(2) };
+        let all = [bit(0), bit(1), bit(2), bit(3), e % 2, (bit(1) + bit(2) + bit(3)) % 2];
+        let rises = [1.0, 0.5, 0.2, 0.1, 2.0, 0.3];
+        let value: f64 =
+            3.0 + all[..factors].iter().zip(rises).map(|(on, rise)| *on as f64 * rise).sum::<f64>();
+        let names: Vec<&str> = all[..factors].iter().map(|on| levels[*on]).collect();
+        for noise in [-0.01, 0.01] {
+            add(&mut set, &names, &[(None, "cpu_s", value + noise)]);
+        }
+    }
+    set
+}
+
+#[test]
+fn a_fraction_tells_effects_and_shares_of_what_was_not_run() {
+    for (factors, rises) in [(5, 3.8), (6, 4.1)] {
+        let found = attribute(&fraction(factors), &Options::default()).unwrap();
+        let step = &found.steps[0];
+        close(step.before, 3.0);
+        close(step.after, 3.0 + rises);
+        let shares: Vec<f64> = step.shares.iter().filter_map(|share| share.percent).collect();
+        close(shares.iter().sum(), 100.0);
+        close(shares[4], 100.0 * 2.0 / rises);
+        assert!(step.shares_note.as_ref().unwrap().contains("were not run"));
+        assert_eq!(step.scales.additive.interactions.is_empty(), factors == 6);
+    }
+}

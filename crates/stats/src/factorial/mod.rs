@@ -108,7 +108,8 @@ pub struct Fit {
 }
 
 /// Fits main effects and interactions: of all factors when there are at most four and every
-/// combination was observed, else of pairs.
+/// combination was observed, else of pairs; with five factors or more that confuse pairs with each
+/// other, main effects only.
 ///
 /// # Errors
 /// See [`FactorialError`]; each says what to do.
@@ -198,5 +199,14 @@ pub(crate) fn response(data: &Factorial, scale: Scale) -> Result<Vec<f64>, Facto
 fn default_order(data: &Factorial) -> Result<usize, FactorialError> {
     model::check(data)?;
     let factors = data.factors.len();
-    Ok(if factors <= 4 && model::first_empty_cell(data).is_none() { factors } else { 2 })
+    if factors <= 4 {
+        return Ok(if model::first_empty_cell(data).is_none() { factors } else { 2 });
+    }
+    // A fraction of resolution IV confuses pairs with each other; its main effects are clear of them.
+    let values: Vec<f64> = data.observations.iter().map(|observed| observed.value).collect();
+    let aliased = |order| {
+        let solved = Model::new(data, order).and_then(|model| model.solve(&values));
+        matches!(solved, Err(FactorialError::Aliased(_)))
+    };
+    Ok(if aliased(2) && !aliased(1) { 1 } else { 2 })
 }
