@@ -220,7 +220,7 @@ fn a_commit_is_found_and_one_that_does_not_build_is_skipped() {
     assert_eq!(found["skipped"][0]["step"], *commits[3]);
     assert!(found["skipped"][0]["reason"].as_str().unwrap().contains("broken"), "{found}");
     for (range, words) in [
-        (format!("{last}"), "GOOD..BAD"),
+        (last.clone(), "GOOD..BAD"),
         (format!("{first}..no-such"), "no-such"),
         (format!("{last}..{last}"), "two"),
     ] {
