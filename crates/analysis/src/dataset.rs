@@ -15,6 +15,9 @@ pub struct Dataset {
     pub factors: Vec<Factor>,
     /// What was measured, by name.
     pub responses: BTreeMap<String, Response>,
+    /// The responses that whoever made the trials wanted to know, the first one most; empty = not
+    /// said.
+    pub wanted: Vec<String>,
     /// The trials, in the order in which they were made if that is known.
     pub trials: Vec<Trial>,
     /// Whether equal inputs gave equal values, so that differences have no noise of measurement.

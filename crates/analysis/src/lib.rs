@@ -4,11 +4,13 @@
 //! **Invariant:** plain data in, plain data out. Nothing here opens a file, prints, or knows a
 //! clock; the same input gives the same bytes.
 
+mod against_itself;
 pub mod attribution;
 pub mod bisect;
 pub mod comparison;
 mod dataset;
 mod runs;
 
+pub use against_itself::{AgainstItself, Floor, against_itself};
 pub use dataset::{Dataset, Factor, Response, Trial, Values};
 pub use runs::from_runs;

@@ -175,7 +175,9 @@ fn problems(run: &Run) -> Vec<String> {
             Line::Delivered(dose) if dose.intended > 0 => {
                 let share = dose.delivered as f64 / dose.intended as f64;
                 if share < DELIVERED_AT_LEAST {
-                    problems.push(format!("the load delivered {:.0} % of its dose", 100.0 * share));
+                    // The same words for all, so that a reader is told once how many there are.
+                    let least = 100.0 * DELIVERED_AT_LEAST;
+                    problems.push(format!("the load delivered less than {least:.0} % of its dose"));
                 }
             }
             Line::Histogram(record) if histogram::decode(&record.hdr_v2_base64).is_err() => {

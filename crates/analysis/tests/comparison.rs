@@ -42,6 +42,7 @@ fn probe(name: &str, deterministic: bool, trials: &[(&str, u64, u64, &[f64])]) -
         responses: [("delay_ns".to_owned(), response("ns"))].into(),
         trials: trials.iter().map(trial).collect(),
         deterministic,
+        wanted: Vec::new(),
         notes: Vec::new(),
     }
 }

@@ -39,7 +39,10 @@ fn delays_are_samples_and_given_up_ones_are_lower_bounds() {
     assert_eq!((values.response.as_str(), &values.part), ("delay_ns", &None));
     assert_eq!((values.samples.as_slice(), values.censored), ([30.0, 100.0].as_slice(), 1));
     assert_eq!((trial.seed, trial.block, trial.started_unix_ns), (Some(5), Some(2), Some(7)));
-    assert_eq!(trial.problem.as_deref(), Some("killed; the load delivered 40 % of its dose"));
+    assert_eq!(
+        trial.problem.as_deref(),
+        Some("killed; the load delivered less than 80 % of its dose")
+    );
     assert_eq!(trial.meaning["load"], "cpuload version 3");
     assert_eq!(trial.meaning["timing"], "quick profile, every 1.00s");
     assert_eq!((&*trial.environment["kernel"], &*trial.environment["subject"]), ("6.1", "host"));

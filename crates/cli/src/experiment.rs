@@ -5,13 +5,16 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use agent::Waiter;
+use analysis::Dataset;
+use analysis::comparison::Request;
 use anyhow::{Context, anyhow};
 use experiment::{
-    Carried, ExperimentError, LabOptions, Laboratory, Plan, PlanError, aliases, carry_out,
-    manifest, outlook, parse_plan,
+    AA_FACTOR, Carried, ExperimentError, LabOptions, Laboratory, Plan, PlanError, aliases,
+    carry_out, manifest, outlook, parse_plan,
 };
 use model::units::format_duration;
 use model::{Manifest, ManifestRun};
+use stats::Verdict;
 use vm::VmError;
 
 use crate::experiment_args::ExperimentArgs;
@@ -244,6 +247,10 @@ fn finish(
     let dataset = store::observations(&folder.to_string_lossy())
         .context("read the runs")
         .map_err(Failure::NotMeasured)?;
+    if args.aa {
+        progress.say(&format!("run files: {shown}"));
+        return tell_against_itself(args, &dataset);
+    }
     if args.json {
         print_json(&serde_json::to_value(&dataset).context("write the result as JSON")?)?;
     } else {
@@ -255,4 +262,21 @@ fn finish(
         progress.say(&format!("               thrashlab compare {shown} --factor {}", factor.name));
     }
     Ok(())
+}
+
+/// Prints how much noise there is; an alarm is a failure.
+fn tell_against_itself(args: &ExperimentArgs, dataset: &Dataset) -> Result<(), Failure> {
+    let found = analysis::against_itself(dataset, AA_FACTOR, &Request::default())
+        .context("compare the two arms")?;
+    if args.json {
+        print_json(&serde_json::to_value(&found).context("write the result as JSON")?)?;
+    } else {
+        print(&report::against_itself_text(&found))?;
+    }
+    let alarm = found
+        .comparison
+        .cells
+        .iter()
+        .any(|cell| matches!(cell.verdict, Verdict::Regression | Verdict::Improvement));
+    if alarm { Err(Failure::NotSo) } else { Ok(()) }
 }

@@ -36,6 +36,8 @@ pub(crate) struct Progress {
     running: BTreeMap<usize, Active>,
     done: usize,
     cached: usize,
+    /// When the segments were planned.
+    planned: Instant,
 }
 
 impl Progress {
@@ -62,6 +64,7 @@ impl Progress {
             running: BTreeMap::new(),
             done: 0,
             cached: 0,
+            planned: Instant::now(),
         }
     }
 
@@ -79,6 +82,7 @@ impl Progress {
                 self.segments = segments.to_vec();
                 self.seeded = segments.iter().any(|other| other.seed != segments[0].seed);
                 self.is_virtual = *is_virtual;
+                (self.done, self.cached, self.planned) = (0, 0, Instant::now());
                 let kind = if *is_virtual { " of virtual time" } else { "" };
                 let longest = format_duration(*longest_ns);
                 self.say(&format!("{} runs, at most about {longest}{kind}", segments.len()));
@@ -162,7 +166,12 @@ impl Progress {
             running => format!(", {running} at a time"),
         };
         let left = match self.is_virtual {
-            true => format!(", {} of {} done", self.done, self.segments.len()),
+            true => {
+                let about = self.left_by_pace().map_or_else(String::new, |left| {
+                    format!(", about {} left", format_duration(left.as_nanos() as u64))
+                });
+                format!(", {} of {} done{about}", self.done, self.segments.len())
+            }
             false => format!(", at most {} left", format_duration(self.left().as_nanos() as u64)),
         };
         let done = format!("{} of {} {}", active.samples, segment.points, segment.unit);
@@ -171,6 +180,14 @@ impl Progress {
             None => format!("{}, {done}", active.phase),
         };
         self.bar.set_message(format!("{}{state}{others}{left}", self.place(*index)));
+    }
+
+    /// The time that the rest takes at the pace so far; `None` before any guest has run to its end.
+    /// How long virtual time takes depends on what is done in it.
+    fn left_by_pace(&self) -> Option<Duration> {
+        let run = u32::try_from(self.done - self.cached).ok().filter(|run| *run > 0)?;
+        let rest = u32::try_from(self.segments.len() - self.done).ok()?;
+        Some(self.planned.elapsed() / run * rest)
     }
 
     /// The longest time that the rest may take, by the times of the plan.

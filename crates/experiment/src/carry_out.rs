@@ -131,7 +131,7 @@ pub fn outlook(lab: &Laboratory, folder: &Path) -> Result<Outlook, ExperimentErr
         let longest = segment(&lab.cells[run.run.cell], &run.run).longest_ns;
         match run.machine {
             _ if lab.finished(&run, folder)? => outlook.found += 1,
-            Some(machine) if lab.machines[machine].1.has_cell(&run.spec, &run.run.run_id)? => {
+            Some(machine) if lab.machines[machine].1.has_cell(&run.spec)? => {
                 outlook.cached += 1;
             }
             Some(_) => add(&mut outlook.in_guests, longest),

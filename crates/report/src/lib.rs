@@ -3,6 +3,7 @@
 //! **Invariant:** strings out. Nothing here opens a file, prints, or knows a clock; the same input
 //! gives the same bytes.
 
+mod against_itself_text;
 mod attribution_text;
 mod bisect_text;
 pub mod columns;
@@ -18,6 +19,7 @@ mod responsiveness;
 pub mod session;
 mod session_text;
 
+pub use against_itself_text::against_itself_text;
 pub use attribution_text::{attribution_text, ledger_text};
 pub use bisect_text::{Axis, bisect_text};
 pub use comparison_text::comparison_text;

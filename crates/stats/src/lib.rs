@@ -19,6 +19,7 @@ mod breakdown;
 mod comparison;
 mod describe;
 mod design;
+mod f_distribution;
 mod factorial;
 mod fisher;
 mod geometric;
@@ -38,7 +39,7 @@ mod ranks;
 mod shapley;
 mod signed_rank;
 mod student;
-mod tail_probability;
+
 mod walsh;
 
 pub use binomial::{ProportionInterval, clopper_pearson};

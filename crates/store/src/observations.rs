@@ -130,6 +130,7 @@ fn add_levels(set: &mut Dataset, manifest: Manifest) {
     if !planned.is_empty() {
         set.notes.push(format!("{} of {all} runs were not made", planned.len()));
     }
+    set.wanted = manifest.responses;
     let varied = |name: &str| manifest.factors.iter().any(|factor| factor.name == name);
     set.factors.retain(|factor| !varied(&factor.name));
     let factors = manifest.factors.iter().map(|ManifestFactor { name, levels }| Factor {

@@ -14,6 +14,7 @@ mod cache;
 mod guest_process;
 mod initramfs;
 mod machine;
+mod named;
 mod overlay;
 mod qemu;
 mod qmp;
@@ -45,12 +46,13 @@ pub use shell::{Shell, ShellState};
 pub use verify::{Difference, Verdict, compare};
 
 use guest_process::{GuestProcess, Said, Start};
+use named::{IN_GUEST, Named};
 use qemu::{Console, machine_arguments};
 use qmp::Event;
 use snapshot::Snapshot;
 
 /// Changes when the meaning of a cell does although none of its inputs did.
-const CELL_VERSION: &str = "thrashlab cell 1";
+const CELL_VERSION: &str = "thrashlab cell 2";
 /// What a guest needs of its kernel: the driver of the simulated disk, and what mounts its files.
 pub const MODULES: [&str; 3] = ["scsi_debug", "sd_mod", "ext4"];
 const TICK: Duration = Duration::from_millis(20);
@@ -197,8 +199,8 @@ impl Vm {
     ///
     /// # Errors
     /// When the spec cannot be written down.
-    pub fn has_cell(&self, spec: &Spec, run_id: &str) -> Result<bool, VmError> {
-        let (_, key) = self.cell(spec, run_id)?;
+    pub fn has_cell(&self, spec: &Spec) -> Result<bool, VmError> {
+        let (_, key) = self.cell(spec)?;
         Ok(self.reuses_cells() && self.options.cache.cell(&key).is_some())
     }
 
@@ -207,9 +209,9 @@ impl Vm {
     }
 
     /// What a guest is told of a run, and the hash under which the run is kept.
-    fn cell(&self, spec: &Spec, run_id: &str) -> Result<(Vec<u8>, String), VmError> {
+    fn cell(&self, spec: &Spec) -> Result<(Vec<u8>, String), VmError> {
         let cell = Cell {
-            run_id: run_id.to_owned(),
+            run_id: IN_GUEST.to_owned(),
             spec: spec.clone(),
             facts: self.facts.clone(),
             missed: self.missed.clone(),
@@ -233,12 +235,14 @@ impl Vm {
         stop: Stop<'_>,
         sink: &mut Sink<'_>,
     ) -> Result<CellOutcome, VmError> {
-        let (cell, key) = self.cell(spec, run_id)?;
+        let (cell, key) = self.cell(spec)?;
+        let mut name = Named::new(run_id);
+        let mut named = |bytes: &[u8], line: Option<&Line>| name.line(bytes, line, sink);
         let cache = &self.options.cache;
         let reuse = self.reuses_cells();
         if let Some(bytes) = cache.cell(&key).filter(|_| reuse) {
             let mut lines = RunLines::default();
-            lines.push(&bytes, sink).map_err(VmError::Results)?;
+            lines.push(&bytes, &mut named).map_err(VmError::Results)?;
             let status = lines.status().unwrap_or(EndStatus::Killed);
             return Ok(CellOutcome { outcome: Outcome { status, death: None }, cached: true });
         }
@@ -247,7 +251,7 @@ impl Vm {
             self.snapshot.restore(&self.qemu, &self.setup, &cell).map_err(VmError::Qemu)?;
         let mut keep = |bytes: &[u8], line: Option<&Line>| {
             kept.extend_from_slice(bytes);
-            sink(bytes, line)
+            named(bytes, line)
         };
         let outcome = listen(&mut guest, self.options.silence, stop, &mut keep)?;
         if reuse && outcome.status == EndStatus::Complete {

@@ -95,10 +95,12 @@ struct Reading<'a> {
     parts: &'a [String],
 }
 
-/// The response that was asked for, or the preferred one of those with most observations.
+/// The response that was asked for, or the first that the experiment's author wanted, or the preferred one of those with most observations.
 fn choose_response(dataset: &Dataset, asked: Option<&str>) -> Result<String, AttributionError> {
     let known = || dataset.responses.keys().cloned().collect::<Vec<_>>();
-    if let Some(name) = asked {
+    let mut wanted = dataset.wanted.iter().map(String::as_str);
+    let wanted = wanted.find(|name| dataset.responses.contains_key(*name));
+    if let Some(name) = asked.or(wanted) {
         return match dataset.responses.contains_key(name) {
             true => Ok(name.to_owned()),
             false => Err(AttributionError::UnknownResponse {

@@ -49,7 +49,10 @@ pub(super) fn differences(arms: &Arms) -> Vec<Difference> {
     let others = facts.iter().copied().filter(|fact| WANTED.iter().all(|(name, _)| name != fact));
     let of_environment = wanted.chain(others).filter_map(|fact| {
         let values: Vec<Vec<String>> = arms.all.iter().map(|arm| values(arm, fact)).collect();
-        let compared = arms.factor.is_some_and(|factor| belongs(fact, factor));
+        let named = arms.factor.is_some_and(|factor| belongs(fact, factor));
+        // In one experiment, what goes with the levels of the factor comes of them.
+        let one_each = values.iter().all(|values| values.len() == 1);
+        let compared = named || (arms.factor.is_some() && arms.blocks_match && one_each);
         let differs = values.iter().any(|value| *value != values[0]);
         differs.then(|| Difference { fact: fact.to_owned(), values, compared })
     });
@@ -58,7 +61,33 @@ pub(super) fn differences(arms: &Arms) -> Vec<Difference> {
         values: arms.all.iter().map(|arm| levels(arm, factor)).collect(),
         compared: true,
     });
-    folded.chain(of_environment).collect()
+    folded.chain(of_environment).chain(of_meaning(arms)).collect()
+}
+
+/// What the levels of a factor change of the work itself, such as the number of users.
+fn of_meaning(arms: &Arms) -> Vec<Difference> {
+    let Some(factor) = arms.factor.filter(|factor| *factor != LOAD) else { return Vec::new() };
+    let facts: BTreeSet<&String> = arms
+        .all
+        .iter()
+        .flat_map(|arm| &arm.trials)
+        .flat_map(|trial| trial.meaning.keys())
+        .collect();
+    let difference = |fact: &String| {
+        let values = |arm: &ArmTrials| -> Vec<String> {
+            let found: BTreeSet<&String> =
+                arm.trials.iter().filter_map(|trial| trial.meaning.get(fact)).collect();
+            found.into_iter().cloned().collect()
+        };
+        let values: Vec<Vec<String>> = arms.all.iter().map(values).collect();
+        let differs = values.iter().any(|value| *value != values[0]);
+        differs.then(|| Difference {
+            fact: format!("{fact} (by {factor})"),
+            values,
+            compared: true,
+        })
+    };
+    facts.into_iter().filter_map(difference).collect()
 }
 
 /// Whether a fact belongs to a factor: it has its name, perhaps with more behind it, or with the
@@ -96,17 +125,20 @@ pub(super) fn not_recorded(arms: &Arms) -> Vec<String> {
     missing.map(|(_, words)| (*words).to_owned()).collect()
 }
 
-/// Refuses arms that measured different things under the same load.
+/// Refuses arms that measured different things under the same load. Within one experiment its plan
+/// says what is varied, and only trials of one cell must have measured the same.
 pub(super) fn check_meaning(arms: &Arms) -> Result<(), ComparisonError> {
-    let mut known: BTreeMap<(&str, &str), (&str, &str)> = BTreeMap::new();
+    let mut known: BTreeMap<(String, &str), (&str, &str)> = BTreeMap::new();
     for arm in &arms.all {
         for trial in &arm.trials {
             let load = trial.levels.get(LOAD).map_or("", String::as_str);
+            let cell = match arms.factor {
+                None => load.to_owned(),
+                Some(_) => format!("{:?}", trial.levels),
+            };
             for (fact, value) in &trial.meaning {
-                if arms.factor.is_some_and(|factor| belongs(fact, factor)) {
-                    continue;
-                }
-                let (first_arm, first) = *known.entry((load, fact)).or_insert((&arm.name, value));
+                let key = (cell.clone(), fact.as_str());
+                let (first_arm, first) = *known.entry(key).or_insert((&arm.name, value));
                 if first != value {
                     let under = if load.is_empty() { "" } else { " under " };
                     return Err(ComparisonError::Meaning {

@@ -113,7 +113,13 @@ impl Request {
             );
             names.into_iter().filter(|name| known.contains_key(name)).collect()
         };
-        let wanted = if self.responses.is_empty() { usual() } else { self.responses.clone() };
+        // Of several experiments the first one's author says what is of interest.
+        let of_author = || sets.first().map(|set| &set.wanted).filter(|wanted| !wanted.is_empty());
+        let wanted = match (self.responses.is_empty(), of_author()) {
+            (false, _) => self.responses.clone(),
+            (true, Some(wanted)) => wanted.clone(),
+            (true, None) => usual(),
+        };
         wanted
             .into_iter()
             .map(|name| match known.get(&name) {

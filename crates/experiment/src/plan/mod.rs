@@ -181,7 +181,9 @@ impl Plan {
         for factor in &self.factors {
             base.extend(factor.levels.first().into_iter().flat_map(|level| level.settings.clone()));
         }
-        let build = self.factors.iter().find_map(|factor| factor.levels.first()?.build.clone());
+        let firsts = self.factors.iter().filter_map(|factor| factor.levels.first());
+        let builds: Vec<&str> = firsts.filter_map(|level| level.build.as_deref()).collect();
+        let build = (!builds.is_empty()).then(|| builds.join(" && "));
         let arm = |name: &str| PlanLevel {
             name: name.to_owned(),
             settings: Vec::new(),

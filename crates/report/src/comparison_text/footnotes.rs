@@ -22,7 +22,7 @@ pub(super) fn footnotes(view: &View) -> String {
         let family = match count {
             1 => format!("a verdict is wrong with a chance of at most {chance} %"),
             _ => format!(
-                "verdicts and intervals are adjusted over {count} cells (Holm): any of them is \
+                "verdicts and intervals are adjusted over {count} cells: any of them is \
                  wrong with a chance of at most {chance} %"
             ),
         };

@@ -4,7 +4,7 @@ use super::model::Model;
 use super::{Factorial, Noise, Scale};
 use crate::design::full_factorial;
 use crate::least_squares::{LeastSquares, dot, quadratic_form};
-use crate::tail_probability::t_two_sided;
+use crate::student;
 
 /// An estimate: of a ratio on the log scale, of a difference on the additive one.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -85,7 +85,8 @@ impl<'a> Estimator<'a> {
         scale: Scale,
         confidence: f64,
     ) -> Estimator<'a> {
-        let t = t_two_sided(confidence, fit.residual_df as f64);
+        let df = fit.residual_df as f64;
+        let t = (df > 0.0).then(|| student::critical(1.0 - confidence, df));
         Estimator { model, fit, noise, scale, t, cells: full_factorial(&model.level_counts()) }
     }
 

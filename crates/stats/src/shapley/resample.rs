@@ -7,7 +7,7 @@ use super::{Attribution, Contribution, ShapleyError, shapley};
 use crate::design::below;
 use crate::factorial::{Factorial, Scale};
 use crate::standard_deviation;
-use crate::tail_probability::t_two_sided;
+use crate::student;
 
 /// Shares of the change from the levels `before` to the levels `after` (one index a factor), from
 /// the means of the 2^k cells between them: geometric means on the log scale. Observations at
@@ -64,7 +64,8 @@ pub fn shapley_intervals(
             share.extend(contribution.share);
         }
     }
-    let t = t_two_sided(confidence, corners.residual_df() as f64);
+    let df = corners.residual_df() as f64;
+    let t = (df > 0.0).then(|| student::critical(1.0 - confidence, df));
     let point = shapley(&corners.means(|clusters| (0..clusters).collect()), scale)?;
     let interval = |(found, shares): (&Contribution, &Vec<f64>)| {
         let half = t? * standard_deviation(shares)?;

@@ -298,6 +298,7 @@ fn build(name: &str, columns: &[Column], rows: &[Row]) -> Dataset {
         trials,
         deterministic: false,
         notes: Vec::new(),
+        wanted: Vec::new(),
     };
     add_wholes(&mut set, rows);
     set.notes.extend(empty_cells(rows));
