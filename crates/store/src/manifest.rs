@@ -50,12 +50,29 @@ pub fn read(folder: &Path) -> Result<Option<Manifest>, ManifestError> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(source) => return Err(ManifestError::Io { path, source }),
     };
-    let manifest: Manifest = serde_json::from_slice(&text)
-        .map_err(|source| ManifestError::Json { path: path.clone(), source })?;
-    match manifest.schema {
-        found if found > MANIFEST_SCHEMA => Err(ManifestError::Newer { path, found }),
-        _ => Ok(Some(manifest)),
+    parse(&text, path).map(Some)
+}
+
+/// The manifest that a file's bytes are; `path` is where they come from.
+///
+/// # Errors
+/// When they are none, with the place, or one of a newer schema.
+pub fn parse(bytes: &[u8], path: PathBuf) -> Result<Manifest, ManifestError> {
+    // The schema alone first: a newer one may lack what this build expects.
+    let SchemaOnly { schema } = match serde_json::from_slice(bytes) {
+        Ok(found) => found,
+        Err(source) => return Err(ManifestError::Json { path, source }),
+    };
+    if schema > MANIFEST_SCHEMA {
+        return Err(ManifestError::Newer { path, found: schema });
     }
+    serde_json::from_slice(bytes).map_err(|source| ManifestError::Json { path, source })
+}
+
+/// What every schema has.
+#[derive(serde::Deserialize)]
+struct SchemaOnly {
+    schema: u32,
 }
 
 /// Writes a manifest into its folder, whole or not at all.
@@ -111,5 +128,8 @@ mod tests {
         fs::write(below.join(FILE), "{\"schema\": 1}").unwrap();
         let error = read(&below).unwrap_err().to_string();
         assert!(error.contains("experiment.json") && error.contains("line 1"), "{error}");
+        fs::write(below.join(FILE), "{\"schema\": 999, \"other\": []}").unwrap();
+        let error = read(&below).unwrap_err().to_string();
+        assert!(error.contains("999 is newer") && error.contains("update"), "{error}");
     }
 }

@@ -16,6 +16,7 @@ mod support;
 mod broken;
 mod cells;
 mod commands;
+mod experiments;
 mod inside;
 mod killed;
 mod lab;
