@@ -7,7 +7,7 @@ use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use serde::Serialize;
 
-use crate::comparison::{Comparison, ComparisonError, Request, compare};
+use crate::comparison::{Comparison, ComparisonError, Outcome, Request, compare};
 use crate::{Dataset, Trial};
 
 /// Up to this many ways to name the arms block by block, all are tried; beyond it, this many drawn
@@ -58,7 +58,11 @@ pub fn against_itself(
     let floors = comparison.cells.iter().map(|cell| Floor {
         response: cell.response.clone(),
         label: cell.label(),
-        noise: cell.judged().map(|found| (found.high - 1.0).max(1.0 / found.low - 1.0)),
+        noise: match &cell.outcome {
+            Outcome::Identical => Some(0.0),
+            Outcome::Judged(found) => Some((found.high - 1.0).max(1.0 / found.low - 1.0)),
+            Outcome::Untested { .. } => None,
+        },
     });
     let floors = floors.collect();
     let blocks: BTreeSet<Option<u64>> = set.trials.iter().map(|trial| trial.block).collect();
