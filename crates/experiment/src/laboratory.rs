@@ -234,7 +234,7 @@ fn build(plan: &Plan, options: &LabOptions, say: &mut dyn FnMut(&str), problems:
 ///
 /// # Errors
 /// What it said, if it failed.
-pub fn run_build(command: &str, folder: &Path) -> Result<(), String> {
+fn run_build(command: &str, folder: &Path) -> Result<(), String> {
     let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
     let output = Command::new("sh")
         .args(["-c", command])

@@ -18,7 +18,7 @@ pub mod subject_arg;
 pub use carry_out::{Carried, Outlook, aliases, carry_out, manifest, outlook};
 pub use ensemble::run_ensemble;
 pub use event::Event;
-pub use laboratory::{LabOptions, Laboratory, run_build};
+pub use laboratory::{LabOptions, Laboratory};
 pub use matrix::{ExperimentError, MatrixPlan, MatrixResult, Segment, probe_measure, run_matrix};
 pub use plan::{
     AA_FACTOR, CellPlan, Design, PARAMETERS, Plan, PlanError, PlanFactor, PlanLevel, PlannedRun,
