@@ -66,7 +66,31 @@ pub(super) fn mediation(attribution: &Attribution, words: &Words) -> Vec<String>
         .collect()
 }
 
+/// A price that may as well be nothing explains nothing.
+fn unpriced(found: &MediationOutcome, step: &Mediated, words: &Words) -> Option<String> {
+    let (CostOrigin::Estimated, Some((low, high))) = (found.cost_origin, found.unit_cost_interval)
+    else {
+        return None;
+    };
+    (low <= 0.0).then(|| {
+        let counter = noun(&found.mediator, "faults");
+        let of_all = step.cost_of_all.filter(|cost| *cost > 0.0).map_or_else(String::new, |cost| {
+            let (count, of) = (number(step.counted), words.quantity(step.of));
+            format!("; {count} of them at {} each would explain all {of}", words.price(cost))
+        });
+        format!(
+            "What one of the {counter} costs cannot be told from trials of equal levels ({} to \
+             {}){of_all}. Name a price with --unit-cost.",
+            words.price(low),
+            words.price(high)
+        )
+    })
+}
+
 fn explained(found: &MediationOutcome, step: &Mediated, words: &Words) -> String {
+    if let Some(text) = unpriced(found, step, words) {
+        return text;
+    }
     let counter = noun(&found.mediator, "faults");
     let users = if found.per == 1.0 { String::new() } else { format!(" / {} users", found.per) };
     let share = step.percent.map_or_else(String::new, |share| format!(": {share:.0} %"));
