@@ -99,3 +99,26 @@ fn what_cannot_be_told_from_noise_is_not_shared_out() {
     assert!(told.contains("no change of faults can be told from noise"), "{told}");
     assert!(!told.contains("Of the loss") && !told.contains("Of the gain"), "{told}");
 }
+
+#[test]
+fn a_price_that_may_be_nothing_explains_nothing() {
+    let mut found = dataset(("cpu_s", "s"), |kernel, compiler, trial| {
+        let value = 100.0 + 20.0 * kernel + 5.0 * compiler + chaos(kernel, compiler, trial);
+        vec![(None, value)]
+    });
+    let faults = Response { unit: "faults".to_owned(), more_is_better: false, additive: true };
+    found.responses.insert("faults".to_owned(), faults);
+    for (index, trial) in found.trials.iter_mut().enumerate() {
+        // Within a cell they have nothing to do with the time.
+        let new = f64::from(u8::from(trial.levels["kernel"] == "new"));
+        trial.values.push(Values {
+            part: None,
+            response: "faults".to_owned(),
+            samples: vec![1000.0 + 400.0 * new + [3.0, 1.0, 2.0][index / 4]],
+            censored: 0,
+        });
+    }
+    let told = text(&found);
+    assert!(told.contains("What one of the faults costs cannot be told"), "{told}");
+    assert!(told.contains("each would explain all"), "{told}");
+}
