@@ -1,5 +1,5 @@
-//! What is kept: results folders of run files, results that other programs printed, read back as plain types, and the published
-//! results that ship with thrashlab.
+//! What is kept: results folders of run files, manifests of experiments, results that other programs
+//! printed, read back as plain types, and the published results that ship with thrashlab.
 //!
 //! **Invariant:** readers refuse with the number of the line and the reason; they never guess and
 //! never panic, whatever the input.
