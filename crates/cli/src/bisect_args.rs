@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::args::GuestArgs;
+use crate::laboratory::LabArgs;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -85,11 +85,7 @@ pub(crate) struct BisectArgs {
     pub(crate) output: Option<PathBuf>,
 
     #[command(flatten)]
-    pub(crate) guests: GuestArgs,
-
-    /// Folder on a disk for the files of loads and measures [default: /var/tmp/thrashlab-UID]
-    #[arg(long, value_name = "DIR")]
-    pub(crate) work_dir: Option<PathBuf>,
+    pub(crate) lab: LabArgs,
 
     /// Print JSON instead of a table
     #[arg(long)]

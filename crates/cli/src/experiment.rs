@@ -8,18 +8,15 @@ use agent::Waiter;
 use analysis::Dataset;
 use analysis::comparison::Request;
 use anyhow::{Context, anyhow};
-use experiment::{
-    AA_FACTOR, Carried, ExperimentError, LabOptions, Laboratory, Plan, PlanError, aliases,
-    carry_out, manifest, outlook, parse_plan,
-};
+use experiment::{AA_FACTOR, Carried, Laboratory, Plan, aliases, manifest, outlook, parse_plan};
 use model::units::format_duration;
 use model::{Manifest, ManifestRun};
 use stats::Verdict;
-use vm::VmError;
 
 use crate::experiment_args::ExperimentArgs;
+use crate::laboratory::failure;
 use crate::progress::Progress;
-use crate::{Failure, guests, print, print_json};
+use crate::{Failure, print, print_json};
 
 /// Carries a plan out, or tells what that would be.
 pub(crate) fn experiment(args: &ExperimentArgs) -> Result<(), Failure> {
@@ -33,7 +30,8 @@ pub(crate) fn experiment(args: &ExperimentArgs) -> Result<(), Failure> {
     let folder = folder(args, &plan);
     let known = known(&folder, &plan)?;
     let mut progress = Progress::new(args.quiet);
-    let mut lab = set_up(args, &plan, plan_folder, &waiter, &progress)?;
+    let set = args.lab.set_up(&plan, &plan_folder, &waiter, &progress);
+    let mut lab = set.map_err(|error| failure(error, &waiter))?;
     for line in aliases(&plan) {
         progress.say(&format!("cannot be told apart in this fraction: {line}"));
     }
@@ -46,11 +44,7 @@ pub(crate) fn experiment(args: &ExperimentArgs) -> Result<(), Failure> {
             .context("write the manifest")
             .map_err(Failure::NotMeasured)?;
     }
-    let jobs = guests::jobs_of(&args.guests, lab.largest_machine_bytes().unwrap_or(0));
-    let carried = carry_out(&mut lab, jobs, &folder, &waiter, &mut |event| progress.on(event));
-    for left in lab.strike() {
-        progress.say(&format!("cannot be removed, the next start tries again: {left}"));
-    }
+    let carried = args.lab.carry_out(&mut lab, &folder, &waiter, &mut progress);
     progress.finish();
     let carried = carried.map_err(|error| {
         progress.say(&format!("what was measured before is in {}", folder.display()));
@@ -145,37 +139,6 @@ fn levels(plan: &Plan) -> Vec<Vec<String>> {
     plan.factors.iter().map(names).collect()
 }
 
-/// Makes everything that the plan needs.
-fn set_up(
-    args: &ExperimentArgs,
-    plan: &Plan,
-    folder: PathBuf,
-    waiter: &Waiter,
-    progress: &Progress,
-) -> Result<Laboratory, Failure> {
-    let options = LabOptions {
-        folder,
-        guests: guests::options(&args.guests),
-        work_dir: args.work_dir.clone(),
-    };
-    let set = guests::while_waiting(waiter, |stop| {
-        Laboratory::set_up(plan, &options, waiter, stop, &mut |text| progress.say(text))
-    });
-    set.map_err(|error| failure(error, waiter))
-}
-
-pub(crate) fn failure(error: ExperimentError, waiter: &Waiter) -> Failure {
-    let failure = match error {
-        ExperimentError::Vm(VmError::Interrupted) => Failure::Interrupted,
-        ExperimentError::Plan(error @ PlanError::Problems(_)) => {
-            Failure::NotMeasured(anyhow::Error::new(error))
-        }
-        ExperimentError::Plan(error) => wrong(error.into()),
-        other => Failure::NotMeasured(anyhow::Error::new(other).context("measure")),
-    };
-    guests::stopped_or(waiter, failure)
-}
-
 /// Prints the plan as it is understood.
 fn print_plan(
     args: &ExperimentArgs,
@@ -215,7 +178,7 @@ fn tell_outlook(args: &ExperimentArgs, lab: &Laboratory, folder: &Path) -> Resul
         text += &format!("To be made on this host, one at a time: {on_host}, about {time}.\n");
     }
     if in_guests > 0 {
-        let jobs = guests::jobs_of(&args.guests, lab.largest_machine_bytes().unwrap_or(0));
+        let jobs = args.lab.jobs(lab);
         let time = format_duration(virtual_ns);
         text += &format!(
             "To be made in guests, {jobs} at a time: {in_guests}, about {time} of virtual time.\n"

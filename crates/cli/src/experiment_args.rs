@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::args::{GuestArgs, Seeds, seeds};
+use crate::args::{Seeds, seeds};
+use crate::laboratory::LabArgs;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -51,11 +52,7 @@ pub(crate) struct ExperimentArgs {
     pub(crate) seeds: Option<Seeds>,
 
     #[command(flatten)]
-    pub(crate) guests: GuestArgs,
-
-    /// Folder on a disk for the files of loads and measures [default: /var/tmp/thrashlab-UID]
-    #[arg(long, value_name = "DIR")]
-    pub(crate) work_dir: Option<PathBuf>,
+    pub(crate) lab: LabArgs,
 
     /// Print JSON instead of a table
     #[arg(long)]

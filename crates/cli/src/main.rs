@@ -15,6 +15,7 @@ mod experiment_args;
 mod guests;
 mod import;
 mod job_args;
+mod laboratory;
 mod progress;
 mod reference;
 mod run;

@@ -1,6 +1,5 @@
 //! Steps that are levels of a plan's factor.
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -10,17 +9,17 @@ use analysis::bisect::Measured;
 use analysis::{Trial, from_runs};
 use anyhow::{Context, anyhow};
 use experiment::{
-    CellPlan, ExperimentError, LabOptions, Laboratory, Plan, PlanError, carry_out, manifest,
-    parse_plan, parse_plan_with,
+    CellPlan, ExperimentError, Laboratory, Plan, PlanError, manifest, parse_plan, parse_plan_with,
 };
 use model::{Manifest, ManifestFactor};
 use report::Axis;
 use store::results::{SUFFIX, read_run};
 
 use super::Steps;
+use crate::Failure;
 use crate::bisect_args::BisectArgs;
+use crate::laboratory::failure;
 use crate::progress::Progress;
-use crate::{Failure, guests};
 
 /// What is measured if nothing is named: the first of these that a run has.
 const USUAL_RESPONSES: [&str; 3] = ["delay_ns", "cpu_ns", "faults"];
@@ -35,8 +34,6 @@ pub(super) struct PlanSteps<'a> {
     plan_folder: PathBuf,
     folder: PathBuf,
     is_exact: bool,
-    /// The next seed of each step that was measured.
-    next_seed: BTreeMap<usize, u64>,
 }
 
 impl<'a> PlanSteps<'a> {
@@ -67,7 +64,6 @@ impl<'a> PlanSteps<'a> {
             text,
             factor,
             plan_folder,
-            next_seed: BTreeMap::new(),
             plan,
         };
         steps.check_folder()?;
@@ -86,7 +82,7 @@ impl<'a> PlanSteps<'a> {
         if is_ours { Ok(()) } else { Err(crate::experiment::of_another(&self.folder, &found)) }
     }
 
-    /// The plan of one measurement of a step.
+    /// The plan of a step.
     fn of_step(&self, step: usize) -> Plan {
         let mut plan = self.plan.at_level(self.factor, step);
         for (index, factor) in plan.factors.iter_mut().enumerate() {
@@ -94,11 +90,18 @@ impl<'a> PlanSteps<'a> {
                 factor.levels.truncate(1);
             }
         }
-        if !self.is_exact {
-            let first = self.plan.seeds.first().copied().unwrap_or(1);
-            plan.seeds = vec![self.next_seed.get(&step).copied().unwrap_or(first)];
-        }
         plan
+    }
+
+    /// The seed with which a step has not been measured yet.
+    fn next_seed(&self, step: usize) -> Result<u64, Failure> {
+        let factor = &self.plan.factors[self.factor];
+        let name = &factor.levels[step].name;
+        let manifest = self.manifest()?;
+        let runs = manifest.iter().flat_map(|manifest| &manifest.runs);
+        let of_step = runs.filter(|run| run.levels.get(&factor.name) == Some(name));
+        let first = self.plan.seeds.first().copied().unwrap_or(1);
+        Ok(of_step.map(|run| run.seed).max().map_or(first, |last| last + 1))
     }
 
     /// The manifest of everything that was measured.
@@ -273,42 +276,23 @@ impl Steps for PlanSteps<'_> {
     }
 
     fn measure(&mut self, step: usize, progress: &mut Progress) -> Result<Measured, Failure> {
-        let former = self.manifest()?;
-        let name = &self.plan.factors[self.factor].levels[step].name;
+        let mut plan = self.of_step(step);
         if !self.is_exact {
-            let factor = &self.plan.factors[self.factor].name;
-            let of_step = former.iter().flat_map(|manifest| &manifest.runs);
-            let last = of_step
-                .filter(|run| run.levels.get(factor) == Some(name))
-                .map(|run| run.seed)
-                .max();
-            let first = self.plan.seeds.first().copied().unwrap_or(1);
-            self.next_seed.insert(step, last.map_or(first, |last| last + 1));
+            plan.seeds = vec![self.next_seed(step)?];
         }
-        let plan = self.of_step(step);
-        let options = LabOptions {
-            folder: self.plan_folder.clone(),
-            guests: guests::options(&self.args.guests),
-            work_dir: self.args.work_dir.clone(),
-        };
-        let set = guests::while_waiting(self.waiter, |stop| {
-            Laboratory::set_up(&plan, &options, self.waiter, stop, &mut |text| progress.say(text))
-        });
+        let lab_args = &self.args.lab;
+        let set = lab_args.set_up(&plan, &self.plan_folder, self.waiter, progress);
         let mut lab = match set {
             Ok(lab) => lab,
             Err(ExperimentError::Plan(PlanError::Problems(problems))) => {
                 return Ok(Measured::Skip(problems.join("; ")));
             }
-            Err(error) => return Err(crate::experiment::failure(error, self.waiter)),
+            Err(error) => return Err(failure(error, self.waiter)),
         };
         let names = self.remember(&lab, &plan)?;
-        let jobs = guests::jobs_of(&self.args.guests, lab.largest_machine_bytes().unwrap_or(0));
-        let carried =
-            carry_out(&mut lab, jobs, &self.folder, self.waiter, &mut |event| progress.on(event));
-        for left in lab.strike() {
-            progress.say(&format!("cannot be removed, the next start tries again: {left}"));
-        }
-        let carried = carried.map_err(|error| crate::experiment::failure(error, self.waiter))?;
+        let carried = lab_args
+            .carry_out(&mut lab, &self.folder, self.waiter, progress)
+            .map_err(|error| failure(error, self.waiter))?;
         if carried.interrupted {
             return Err(Failure::Interrupted);
         }

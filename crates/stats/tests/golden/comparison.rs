@@ -1,4 +1,4 @@
-//! What `compare` is made of against SciPy and brute force; `golden/comparison.py` made the numbers.
+//! What `compare` is made of against SciPy and brute force; `comparison.py` made the numbers.
 
 use serde_json::Value;
 use stats::{
@@ -7,27 +7,10 @@ use stats::{
     sign_flip_p, signed_rank_p, welch_log_ratio,
 };
 
+use crate::support::{assert_close, number, numbers};
+
 fn cases(name: &str) -> Vec<Value> {
-    let file: Value =
-        serde_json::from_str(include_str!("golden/comparison.json")).expect("a JSON file");
-    let cases = file[name].as_array().expect("an array").clone();
-    assert!(cases.len() >= 9, "too few cases to mean anything");
-    cases
-}
-
-fn number(case: &Value, key: &str) -> f64 {
-    case[key].as_f64().unwrap_or_else(|| panic!("no number {key} in {case}"))
-}
-
-fn numbers(case: &Value, key: &str) -> Vec<f64> {
-    let values = case[key].as_array().unwrap_or_else(|| panic!("no array {key} in {case}"));
-    values.iter().map(|value| value.as_f64().expect("a number")).collect()
-}
-
-/// Fails unless both are equal to within `tolerance` of the larger.
-fn assert_close(actual: f64, expected: f64, tolerance: f64, case: &Value) {
-    let scale = actual.abs().max(expected.abs());
-    assert!((actual - expected).abs() <= tolerance * scale, "{actual}, not {expected}: {case}");
+    crate::support::cases(include_str!("comparison.json"), Some(name))
 }
 
 #[test]

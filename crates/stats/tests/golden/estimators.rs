@@ -1,35 +1,14 @@
-//! Our numbers against SciPy, brute force and R; `golden/` holds the programs that made them.
+//! Summaries, intervals and rank tests against SciPy, brute force and R (`make.py`, `wilcox.R`).
 
-use serde_json::Value;
 use stats::{
     clopper_pearson, hodges_lehmann_ratio, mann_whitney_exact_p, mean, median, one_sd_mean,
     quantile, standard_deviation,
 };
 
-const SCIPY: &str = include_str!("golden/golden.json");
-const R: &str = include_str!("golden/wilcox.json");
+use crate::support::{assert_close, cases, number, numbers};
 
-fn cases(text: &str, name: Option<&str>) -> Vec<Value> {
-    let file: Value = serde_json::from_str(text).expect("a JSON file");
-    let cases = name.map_or(&file, |name| &file[name]).as_array().expect("an array").clone();
-    assert!(cases.len() >= 9, "too few cases to mean anything");
-    cases
-}
-
-fn number(case: &Value, key: &str) -> f64 {
-    case[key].as_f64().unwrap_or_else(|| panic!("no number {key} in {case}"))
-}
-
-fn numbers(case: &Value, key: &str) -> Vec<f64> {
-    let values = case[key].as_array().unwrap_or_else(|| panic!("no array {key} in {case}"));
-    values.iter().map(|value| value.as_f64().expect("a number")).collect()
-}
-
-/// Fails unless both are equal to within `tolerance` of the larger.
-fn assert_close(actual: f64, expected: f64, tolerance: f64, case: &Value) {
-    let scale = actual.abs().max(expected.abs());
-    assert!((actual - expected).abs() <= tolerance * scale, "{actual}, not {expected}: {case}");
-}
+const SCIPY: &str = include_str!("golden.json");
+const R: &str = include_str!("wilcox.json");
 
 #[test]
 fn summaries_agree_with_numpy() {
