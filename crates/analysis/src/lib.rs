@@ -1,5 +1,5 @@
-//! Observations, whatever they come from, and what they say: comparison, attribution,
-//! bisection.
+//! Observations, whatever they come from, and what they say: comparison, attribution, bisection,
+//! sweeps.
 //!
 //! **Invariant:** plain data in, plain data out. Nothing here opens a file, prints, or knows a
 //! clock; the same input gives the same bytes.
@@ -10,6 +10,7 @@ pub mod bisect;
 pub mod comparison;
 mod dataset;
 mod runs;
+pub mod sweep;
 
 pub use against_itself::{AgainstItself, Floor, against_itself};
 pub use dataset::{Dataset, Factor, Response, Trial, Values};

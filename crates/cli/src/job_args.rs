@@ -12,7 +12,8 @@ use crate::Failure;
 #[derive(Args)]
 pub(crate) struct JobArgs {
     /// Time work instead of a probe: session, users who issue the commands of a script
-    /// (docs/sessions.md); without --load only on the quiet machine
+    /// (docs/sessions.md), vmtest or touch, processes at work on memory (docs/memory-jobs.md);
+    /// without --load only on the quiet machine
     #[arg(
         long,
         value_name = "JOB",
@@ -29,7 +30,8 @@ pub(crate) struct JobArgs {
     #[arg(long, value_name = "N", requires = "job")]
     pub(crate) users: Option<u32>,
 
-    /// Another value of the script: think=2s, limit=10s, tools=builtin, or one of its variables
+    /// Another value of a parameter: size=16M, pattern=chase; of a session think=2s, limit=10s,
+    /// tools=builtin, or a variable of the script
     #[arg(long, value_name = "NAME=VALUE", requires = "job", value_parser = setting)]
     pub(crate) set: Vec<(String, String)>,
 }
@@ -37,8 +39,11 @@ pub(crate) struct JobArgs {
 impl JobArgs {
     /// The job as a measure; `None` if there is none.
     pub(crate) fn measure(&self) -> Result<Option<Measure>, Failure> {
-        if self.job.is_none() {
-            return Ok(None);
+        let Some(name) = &self.job else { return Ok(None) };
+        if name != jobs::SESSION.name && (self.script.is_some() || self.users.is_some()) {
+            return Err(Failure::WrongUse(anyhow!(
+                "--script and --users are for --job session; set what {name} has with --set"
+            )));
         }
         let script = self.script.iter().map(|path| match path.to_str() {
             Some(path) => Ok(("script".to_owned(), path.to_owned())),
@@ -47,7 +52,7 @@ impl JobArgs {
         let users = self.users.iter().map(|users| Ok(("users".to_owned(), users.to_string())));
         let set = self.set.iter().cloned().map(Ok);
         let settings = script.chain(users).chain(set).collect::<Result<Vec<_>, _>>()?;
-        let measure = experiment::session(&settings, Path::new(""));
+        let measure = experiment::job(name, &settings, Path::new(""));
         measure.map(Some).map_err(|why| Failure::WrongUse(anyhow!("{why}")))
     }
 }

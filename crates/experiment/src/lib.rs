@@ -6,18 +6,19 @@
 mod carry_out;
 mod ensemble;
 mod event;
+mod job;
 mod laboratory;
 mod made;
 mod matrix;
 mod plan;
 mod pool;
 mod profile;
-mod session;
 pub mod subject_arg;
 
 pub use carry_out::{Carried, Outlook, aliases, carry_out, manifest, outlook};
 pub use ensemble::run_ensemble;
 pub use event::Event;
+pub use job::job;
 pub use laboratory::{LabOptions, Laboratory};
 pub use matrix::{ExperimentError, MatrixPlan, MatrixResult, Segment, probe_measure, run_matrix};
 pub use plan::{
@@ -25,5 +26,4 @@ pub use plan::{
     RunList, Setting, parse_plan, parse_plan_with,
 };
 pub use profile::{CLASSIC, Changes, DEFAULT, Profile, QUICK, SLOW};
-pub use session::session;
 pub use subject_arg::SubjectArg;

@@ -326,7 +326,7 @@ mod tests {
     #[test]
     fn a_job_is_done_once_under_each_load_with_each_seed() {
         let measure =
-            crate::session(&[("users".to_owned(), "2".to_owned())], Path::new("")).unwrap();
+            crate::job("session", &[("users".to_owned(), "2".to_owned())], Path::new("")).unwrap();
         let plan = MatrixPlan { measure, seeds: vec![1, 2], ..plan(&["cpuload"], 5) };
         let segments = plan.segments();
         let order: Vec<(&str, u64, u32)> =

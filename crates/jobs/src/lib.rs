@@ -6,18 +6,27 @@
 
 mod corpus;
 mod order;
+mod param;
 mod resolve;
 mod script;
 mod text;
 mod tools;
+mod touch;
 mod variables;
+mod vmtest;
 
 pub use corpus::{CORPUS_BYTES, fill};
 pub use order::Order;
+pub use param::{Choice, Kind, Param};
 pub use resolve::{Resolved, resolve, search_path};
 pub use script::{DEFAULT_SCRIPT, MOST_USERS, ScriptError, parse_script, set};
 pub use tools::{COMMAND as TOOL_COMMAND, ToolError, run_tool, tool_names};
+pub use touch::TOUCH;
 pub use variables::Place;
+pub use vmtest::VMTEST;
+
+const MIB: u64 = 1 << 20;
+const SECOND_NS: u64 = 1_000_000_000;
 
 /// One job: a row of [`ALL`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,19 +39,25 @@ pub struct Desc {
     pub about: &'static str,
     /// What it needs of a subject.
     pub needs: &'static str,
+    /// Numbers that it can be given.
+    pub params: &'static [Param],
+    /// Choices that it offers.
+    pub choices: &'static [Choice],
 }
 
 /// Users who work at the same time, each through a random permutation of a script (D. H. Hunt,
 /// "Performance Comparison of Systems 17.11 and 18.9", Project MAC CSR RFC 17, 1973, experiment 1).
-const SESSION: Desc = Desc {
+pub const SESSION: Desc = Desc {
     name: "session",
     version: 1,
     about: "users who issue the commands of a script in random order, thinking in between",
     needs: "a disk for the users' files (a few MiB each); tools of the subject or our own",
+    params: &[],
+    choices: &[],
 };
 
 /// All jobs.
-pub const ALL: &[Desc] = &[SESSION];
+pub const ALL: &[Desc] = &[SESSION, VMTEST, TOUCH];
 
 /// The job of a name.
 #[must_use]

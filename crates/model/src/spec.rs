@@ -146,9 +146,12 @@ pub struct JobSpec {
     pub name: String,
     /// Version of the job's meaning.
     pub version: u32,
-    /// The job's parameters as resolved for this subject.
+    /// The job's parameters as resolved for this subject: sizes in bytes, times in ns, counts.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub params: BTreeMap<String, u64>,
+    /// What was chosen among named things (`pattern` = `chase`).
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub choices: BTreeMap<String, String>,
     /// What scripted users do, of a job that has them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub script: Option<Script>,

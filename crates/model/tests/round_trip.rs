@@ -29,6 +29,7 @@ fn session(text: &str) -> Measure {
         name: "session".to_owned(),
         version: 1,
         params: BTreeMap::new(),
+        choices: [("pattern".to_owned(), text.to_owned())].into(),
         script: Some(Script {
             name: text.to_owned(),
             version: 2,

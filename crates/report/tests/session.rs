@@ -90,6 +90,7 @@ fn run(run_id: &str, load: &str, lines: Vec<Line>, status: EndStatus) -> Run {
                 name: "session".to_owned(),
                 version: 1,
                 params: BTreeMap::new(),
+                choices: BTreeMap::new(),
                 script: Some(script()),
             })),
             timing: Timing {

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use model::{BASELINE, LoadSpec, Measure, Script, Spec, SubjectSpec, Timing, Tools};
+use model::{BASELINE, LoadSpec, Measure, Spec, SubjectSpec, Timing};
 
 use super::parameter::Draft;
+use crate::job::{is_job, job};
 use crate::profile::{DEFAULT, Profile};
-use crate::session::session;
 use crate::{SubjectArg, probe_measure};
 
 /// The probe of a plan that names neither probe nor job.
@@ -52,17 +52,16 @@ impl CellPlan {
     /// found out only when it runs (its tools, the memory of a subject that names none) is left out.
     #[must_use]
     pub fn describes(&self, made: &Spec) -> bool {
-        let measure = |measure: &Measure| {
-            let script = match measure {
-                Measure::Job(job) => job.script.clone(),
-                Measure::Probe(_) => None,
-            };
-            let script = script.map(|script| Script { tools: Tools::Auto, ..script });
-            (measure.name().to_owned(), measure.version(), script)
+        let is_measure = match (&self.measure, &made.measure) {
+            (Measure::Job(asked), Measure::Job(done)) => is_job(asked, done),
+            (Measure::Probe(asked), Measure::Probe(done)) => {
+                (&asked.name, asked.version) == (&done.name, done.version)
+            }
+            _ => false,
         };
         let load = |load: &LoadSpec| (load.name.clone(), load.version, load.intensity);
         is_subject(self.subject.as_ref(), &made.subject)
-            && measure(&made.measure) == measure(&self.measure)
+            && is_measure
             && load(&made.load) == load(&self.load)
             && made.timing == self.timing
             && made.sysctls == self.sysctls
@@ -127,9 +126,10 @@ impl Draft {
         let timing = self.timing(subject.as_ref())?;
         let measure = match (&self.job, &self.probe) {
             (Some(_), Some(_)) => return Err("a run times a probe or a job, not both".to_owned()),
-            (Some(_), None) => session(&self.session, folder)?,
-            (None, _) if !self.session.is_empty() => {
-                return Err("session.…: there is no session without job = \"session\"".to_owned());
+            (Some(name), None) => job(name, &self.of_job(name)?, folder)?,
+            (None, _) if !self.job_settings.is_empty() => {
+                let name = &self.job_settings[0].0;
+                return Err(format!("{name}.…: there is no {name} without job = \"{name}\""));
             }
             (None, probe) => probe_measure(probe.as_deref().unwrap_or(DEFAULT_PROBE)),
         };
@@ -153,6 +153,15 @@ impl Draft {
             sysctls: if is_guest { BTreeMap::new() } else { self.sysctls.into_iter().collect() },
             swap_bytes: self.swap_bytes,
         })
+    }
+
+    /// The settings of the job, which are all that there may be.
+    fn of_job(&self, job: &str) -> Result<Vec<(String, String)>, String> {
+        if let Some((other, ..)) = self.job_settings.iter().find(|(other, ..)| other != job) {
+            return Err(format!("{other}.…: the job is {job}"));
+        }
+        let settings = self.job_settings.iter();
+        Ok(settings.map(|(_, name, value)| (name.clone(), value.clone())).collect())
     }
 
     fn subject(&self, folder: &Path) -> Result<Option<SubjectArg>, String> {

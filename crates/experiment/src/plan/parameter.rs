@@ -6,7 +6,7 @@ use super::Setting;
 use crate::profile::Changes;
 
 /// Everything that a plan can set: name and meaning.
-pub const PARAMETERS: [(&str, &str); 22] = [
+pub const PARAMETERS: [(&str, &str); 24] = [
     ("subject", "where it runs, as with `thrashlab run --subject`"),
     ("subject.NAME", "one setting of the subject: sandbox.mem, disk.delay, thp, cmdline, …"),
     ("machine", "the same as subject.machine"),
@@ -29,6 +29,8 @@ pub const PARAMETERS: [(&str, &str); 22] = [
     ("session.users", "how many users"),
     ("session.think, session.limit, session.tools", "the script's values of these names"),
     ("session.NAME", "a variable of the script: another program, another argument"),
+    ("vmtest.NAME", "a parameter of the job vmtest: size, process_size, loops, switch_rate, …"),
+    ("touch.NAME", "a parameter of the job touch: processes, footprint, pattern, pages, …"),
 ];
 
 /// A cell as far as settings have described it.
@@ -45,8 +47,8 @@ pub(super) struct Draft {
     pub(super) job: Option<String>,
     pub(super) profile: Option<String>,
     pub(super) times: Changes,
-    /// Settings of the session, without their prefix.
-    pub(super) session: Vec<(String, String)>,
+    /// Settings of jobs: job, parameter, value.
+    pub(super) job_settings: Vec<(String, String, String)>,
 }
 
 impl Draft {
@@ -88,7 +90,9 @@ impl Draft {
         match parameter.split_once('.') {
             Some(("subject", name)) => self.subject_setting(name, value),
             Some(("sysctl", name)) => self.sysctls.push((name.to_owned(), value.to_owned())),
-            Some(("session", name)) => self.session.push((name.to_owned(), value.to_owned())),
+            Some((job, name)) if jobs::find(job).is_some() => {
+                self.job_settings.push((job.to_owned(), name.to_owned(), value.to_owned()));
+            }
             _ => {
                 let names: Vec<&str> = PARAMETERS.iter().map(|(name, _)| *name).collect();
                 return Err(format!("no such parameter; there are {}", names.join(", ")));

@@ -1,0 +1,48 @@
+//! The measurements of a sweep, whatever they come from.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+/// Measurements over the levels of one parameter.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Curve {
+    /// Where they come from: a folder, a file, `reference:NAME`.
+    pub name: String,
+    /// What was varied: `vmtest.size`, `subject.mem`, the heading of a column.
+    pub parameter: String,
+    /// Unit of the levels: `bytes`, `ns`, `MB` as a table had it; empty for a bare number.
+    pub level_unit: String,
+    /// What stands for the cost of a unit of work: `cost_ns`, `delay_ns`, `elapsed_s per MB`.
+    pub response: String,
+    /// Unit of the cost: `ns`, `s`; empty for a bare number.
+    pub cost_unit: String,
+    /// The measurements, in the order in which they were made if that is known.
+    pub points: Vec<Point>,
+    /// Whether equal inputs gave equal values, so that differences have no noise of measurement.
+    pub deterministic: bool,
+    /// What a reader must know.
+    pub notes: Vec<String>,
+}
+
+/// One measurement of one level.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Point {
+    /// The level, in the curve's unit.
+    pub level: f64,
+    /// The run's name, or where in its source it stands.
+    pub name: String,
+    /// Which pass over levels it belongs to, from 0; odd passes go downwards.
+    pub pass: u32,
+    /// Cost of a unit of work in the steady state; `None` if there is none.
+    pub cost: Option<f64>,
+    /// Why there is no cost, or why it does not count in full.
+    pub problem: Option<String>,
+    /// What the work of this measurement used in all, by name: `elapsed_ns`, `user_ns`,
+    /// `system_ns`, `faults`, `major_faults`, `swap_ins`, `page_walks`, `work`. What was not measured
+    /// is absent.
+    pub figures: BTreeMap<String, f64>,
+    /// What kernel counters increased by, over the same time, by source and name:
+    /// `vmstat.pgmajfault`, `memory_stat.workingset_refault_file`.
+    pub counters: BTreeMap<String, f64>,
+}

@@ -1,0 +1,59 @@
+//! A job as it is asked for: its parameters, or a script and what is changed of it.
+
+use std::fs;
+use std::path::Path;
+
+use model::{JobSpec, Measure, Script, Tools};
+
+/// Makes a job from settings such as `size` = `16M`. Of a session `script` is the path of a script
+/// in `folder`, and all others are settings and variables of the script ([`jobs::set`]).
+///
+/// # Errors
+/// Which setting is unknown or has a bad value, or why the script cannot be read.
+pub fn job(name: &str, settings: &[(String, String)], folder: &Path) -> Result<Measure, String> {
+    let desc = jobs::find(name).ok_or_else(|| {
+        let names: Vec<&str> = jobs::ALL.iter().map(|job| job.name).collect();
+        format!("no job is named {name:?}; there are {}", names.join(", "))
+    })?;
+    let mut job = desc.spec();
+    if *desc == jobs::SESSION {
+        job.script = Some(script(settings, folder)?);
+    } else {
+        for (name, value) in settings {
+            desc.set(&mut job, name, value)
+                .map_err(|why| format!("{}.{name}: {why}", desc.name))?;
+        }
+    }
+    Ok(Measure::Job(Box::new(job)))
+}
+
+/// Whether a job that was done is the one that is asked for; whose tools a script takes is found out
+/// only when it runs.
+pub(crate) fn is_job(asked: &JobSpec, done: &JobSpec) -> bool {
+    let plain = |job: &JobSpec| {
+        let mut job = job.clone();
+        if let Some(script) = &mut job.script {
+            script.tools = Tools::Auto;
+        }
+        job
+    };
+    plain(asked) == plain(done)
+}
+
+fn script(settings: &[(String, String)], folder: &Path) -> Result<Script, String> {
+    let path = settings.iter().rev().find(|(name, _)| name == "script");
+    let mut script = match path {
+        Some((_, path)) => read(&folder.join(path))?,
+        None => jobs::parse_script(jobs::DEFAULT_SCRIPT).map_err(|error| error.to_string())?,
+    };
+    for (name, value) in settings.iter().filter(|(name, _)| name != "script") {
+        jobs::set(&mut script, name, value).map_err(|why| format!("session.{name}: {why}"))?;
+    }
+    Ok(script)
+}
+
+fn read(path: &Path) -> Result<Script, String> {
+    let failed = |why: &dyn std::fmt::Display| format!("script {}: {why}", path.display());
+    let text = fs::read_to_string(path).map_err(|error| failed(&error))?;
+    jobs::parse_script(&text).map_err(|error| failed(&error))
+}
