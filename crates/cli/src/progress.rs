@@ -92,7 +92,11 @@ impl Progress {
                 self.running
                     .insert(*index, Active { begun, samples: 0, work: None, phase: "starting" });
                 if self.plain {
-                    complain(&format!("{}{} {}", self.place(*index), segment.points, segment.unit));
+                    let pieces = match segment.points {
+                        0 => String::new(),
+                        points => format!("{points} "),
+                    };
+                    complain(&format!("{}{pieces}{}", self.place(*index), segment.unit));
                 }
             }
             Event::Line { index, line } => self.on_line(*index, line),
@@ -134,6 +138,8 @@ impl Progress {
                 }
             }
             Line::Sample(_) | Line::Histogram(_) => active.samples += 1,
+            // A session has its commands counted instead.
+            Line::Pass(_) if active.work.is_none() => active.samples += 1,
             Line::Work(work) => {
                 // What is done for the load's sake alone is not of the points.
                 active.samples += u32::from(work.pass == 0);
@@ -174,7 +180,10 @@ impl Progress {
             }
             false => format!(", at most {} left", format_duration(self.left().as_nanos() as u64)),
         };
-        let done = format!("{} of {} {}", active.samples, segment.points, segment.unit);
+        let done = match segment.points {
+            0 => format!("{} {}", active.samples, segment.unit),
+            points => format!("{} of {points} {}", active.samples, segment.unit),
+        };
         let state = match &active.work {
             Some(work) => format!("{work} ({done})"),
             None => format!("{}, {done}", active.phase),

@@ -49,9 +49,10 @@ pub struct Segment {
     pub load: String,
     /// Its seed.
     pub seed: u64,
-    /// How many interactions, or commands of a job's first passes.
+    /// How many interactions, or commands of a job's first passes; 0 = not known, since a memory job
+    /// goes on until it is steady.
     pub points: u32,
-    /// Which of the two, in words.
+    /// Which of them, in words.
     pub unit: &'static str,
     /// Which piece of this load it is, from 0.
     pub block: u32,
@@ -138,26 +139,28 @@ impl MatrixPlan {
 }
 
 /// What progress counts, and how many of them there are: the interactions of a probe, the commands
-/// of a job's first passes.
+/// of a session's first passes, the passes of a memory job, whose number nobody knows before.
 pub(crate) fn pieces(measure: &Measure, timing: &Timing) -> (u32, &'static str) {
     match measure {
         Measure::Probe(_) => (timing.points, "points"),
-        Measure::Job(job) => {
-            let commands = job.script.as_ref().map_or(0, |script| script.first_passes());
-            (commands as u32, "commands")
-        }
+        Measure::Job(job) => match &job.script {
+            Some(script) => (script.first_passes() as u32, "commands"),
+            None => (0, "passes"),
+        },
     }
 }
 
-/// Longest time that a run is meant to take, in ns. A job takes as long as it takes: the time that
-/// its users think, half as much again for what they wait.
+/// Longest time that a run is meant to take, in ns. A session takes as long as it takes: the time
+/// that its users think, half as much again for what they wait. A memory job has its time, and
+/// half as much for its way to the steady state.
 pub(crate) fn longest_ns(measure: &Measure, timing: &Timing, load: &str) -> u64 {
     let warmup_ns = if load == BASELINE { 0 } else { timing.warmup_ns };
+    let half_more = |time_ns: u64| time_ns.saturating_add(time_ns / 2);
     let work_ns = match measure {
         Measure::Probe(_) => timing.interval_ns.saturating_mul(u64::from(timing.points)),
-        Measure::Job(job) => job.script.as_ref().map_or(0, |script| {
-            let thinking_ns = script.think_ns.saturating_mul(script.commands.len() as u64);
-            thinking_ns.saturating_add(thinking_ns / 2)
+        Measure::Job(job) => half_more(match &job.script {
+            Some(script) => script.think_ns.saturating_mul(script.commands.len() as u64),
+            None => job.params.get("time").copied().unwrap_or(0),
         }),
     };
     work_ns.saturating_add(warmup_ns).saturating_add(OVERHEAD_NS)
