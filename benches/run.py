@@ -14,6 +14,7 @@ import deterministic_machine
 import freeze
 import idle_cost
 import memory
+import memory_job
 import noise_floor
 import peers
 import sample_cost
@@ -28,6 +29,7 @@ ALL = {
     "sample_cost": sample_cost,
     "idle_cost": idle_cost,
     "memory": memory,
+    "memory_job": memory_job,
     "start_up": start_up,
     "deterministic_machine": deterministic_machine,
     "statistics_of_compare": statistics_of_compare,
