@@ -9,9 +9,11 @@ pub mod attribution;
 pub mod bisect;
 pub mod comparison;
 mod dataset;
+mod memory_work;
 mod runs;
 pub mod sweep;
 
 pub use against_itself::{AgainstItself, Floor, against_itself};
 pub use dataset::{Dataset, Factor, Response, Trial, Values};
+pub use memory_work::MemoryWork;
 pub use runs::from_runs;

@@ -8,15 +8,16 @@ use model::{
 };
 use serde_json::Value;
 
-use crate::{Dataset, Factor, Response, Trial, Values};
+use crate::{Dataset, Factor, MemoryWork, Response, Trial, Values};
 
 /// The factor that runs always have.
 const LOAD: &str = "load";
 /// A load that delivered less than this part of its dose was not delivered.
 const DELIVERED_AT_LEAST: f64 = 0.8;
 /// The responses of a run: name, unit, whether its parts add up to the whole.
-const RESPONSES: [(&str, &str, bool); 5] = [
+const RESPONSES: [(&str, &str, bool); 6] = [
     ("delay_ns", "ns", false),
+    ("touch_ns", "ns", false),
     ("cpu_ns", "ns", true),
     ("elapsed_ns", "ns", false),
     ("faults", "faults", true),
@@ -32,6 +33,8 @@ const RESPONSES: [(&str, &str, bool); 5] = [
 ///   `cpu_ns` (user and system), `faults` (minor and major), `major_faults`, `elapsed_ns`. The
 ///   whole is that of the workers, with what they used between the commands, and absent if one
 ///   of them did not finish its first pass.
+/// - A memory job gives what a touch costs once the job is steady: `touch_ns` (time on the wall),
+///   `cpu_ns`, `faults`, `major_faults`.
 ///
 /// Runs that were killed before their header was whole are left out, with a note.
 #[must_use]
@@ -84,7 +87,7 @@ fn trial(name: &str, header: &Header, run: &Run) -> Trial {
     let spec = &header.spec;
     let (values, unfinished) = match spec.measure {
         Measure::Probe(_) => (delays(run).into_iter().collect(), None),
-        Measure::Job(_) => work(run),
+        Measure::Job(_) => MemoryWork::of(run).map_or_else(|| work(run), |work| of_memory(&work)),
     };
     let problems: Vec<String> = problems(run).into_iter().chain(unfinished).collect();
     Trial {
@@ -110,6 +113,15 @@ fn environment(header: &Header) -> Environment {
     add("subject", subject.kind().to_owned());
     add("subject_memory_bytes", subject.memory_bytes().to_string());
     add("thrashlab", header.thrashlab.clone());
+    if let Measure::Job(job) = &header.spec.measure {
+        // They may be what was varied, so they are no part of the meaning.
+        for (name, value) in &job.params {
+            add(&format!("{}.{name}", job.name), value.to_string());
+        }
+        for (name, chosen) in &job.choices {
+            add(&format!("{}.{name}", job.name), chosen.clone());
+        }
+    }
     if let SubjectSpec::Vm(vm) = subject {
         add("vm_kernel", vm.kernel.clone());
         // Plain structs cannot fail to serialise.
@@ -257,6 +269,23 @@ fn work(run: &Run) -> (Vec<Values>, Option<String>) {
         problems.push(format!("{failed} of {} pieces of work failed", items.len()));
     }
     (values, (!problems.is_empty()).then(|| problems.join("; ")))
+}
+
+/// The figures of a memory job, for a touch each.
+fn of_memory(work: &MemoryWork) -> (Vec<Values>, Option<String>) {
+    let Some(touch_ns) = work.cost_ns() else {
+        return (Vec::new(), Some("nothing was touched".to_owned()));
+    };
+    let used = READINGS.iter().map(|(name, reading)| (*name, reading(&work.usage)));
+    let each =
+        used.map(|(name, value)| (name, value.map(|used| used as f64 / work.touches as f64)));
+    let values = [("touch_ns", Some(touch_ns))].into_iter().chain(each);
+    let values = values.filter_map(|(name, value)| {
+        let response = name.to_owned();
+        Some(Values { part: None, response, samples: vec![value?], censored: 0 })
+    });
+    let problem = "no steady state was reached: its cold start is in the figures";
+    (values.collect(), work.steady_from.is_none().then(|| problem.to_owned()))
 }
 
 /// The figures of each command, in the order of their names.

@@ -1,0 +1,170 @@
+//! What a memory job (`vmtest`, `touch`) did once it was steady.
+
+use std::collections::BTreeMap;
+
+use model::{CounterSet, Line, PassRecord, Run};
+use serde::Serialize;
+use stats::{SteadySettings, steady_from};
+
+/// Name of the work in what a pass used: places touched.
+const TOUCHES: &str = "touches";
+/// What in a pass is no sum over time: how many processes, how many loops each.
+const SETTINGS: [&str; 2] = ["processes", "loops"];
+
+/// The steady part of a run: what was done, what it took, and what the kernel counted meanwhile.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct MemoryWork {
+    /// How many passes (rounds, or windows of time) the run has.
+    pub passes: usize,
+    /// Index of the first pass of the steady tail; `None` if there is none, and then all passes are
+    /// counted.
+    pub steady_from: Option<usize>,
+    /// Places that were touched.
+    pub touches: u64,
+    /// Time on the wall, in ns.
+    pub elapsed_ns: u64,
+    /// What it used by the names of the run file (`user_ns`, `minor_faults`, …).
+    pub usage: BTreeMap<String, u64>,
+    /// Processes at work.
+    pub processes: Option<u64>,
+    /// Loops of each process in a round, of `vmtest`.
+    pub loops: Option<u64>,
+    /// Counters at the beginning and at the end of it; `None` where none were read.
+    pub counters: Option<(CounterSet, CounterSet)>,
+}
+
+impl MemoryWork {
+    /// The steady part of a run; `None` if it has no passes that count touches.
+    #[must_use]
+    pub fn of(run: &Run) -> Option<Self> {
+        let mut passes: Vec<(&PassRecord, Option<&CounterSet>)> = Vec::new();
+        let mut before_all = None;
+        for line in &run.lines {
+            match line {
+                Line::Pass(pass) if pass.usage.contains_key(TOUCHES) => passes.push((pass, None)),
+                Line::Counters(record) => match passes.last_mut() {
+                    None => before_all = Some(&record.counters),
+                    Some((_, after)) => *after = after.or(Some(&record.counters)),
+                },
+                _ => {}
+            }
+        }
+        if passes.is_empty() {
+            return None;
+        }
+        let costs: Vec<f64> = passes.iter().map(|(pass, _)| cost_of(pass)).collect();
+        let steady_from = steady_from(&costs, &SteadySettings::default());
+        let first = steady_from.unwrap_or(0);
+        let begin = first.checked_sub(1).map_or(before_all, |index| passes[index].1);
+        let end = passes.last().and_then(|(_, after)| *after);
+        let mut work = Self { passes: passes.len(), steady_from, ..Self::default() };
+        for (pass, _) in &passes[first..] {
+            work.add(pass);
+        }
+        work.counters = begin.zip(end).map(|(begin, end)| (begin.clone(), end.clone()));
+        Some(work)
+    }
+
+    fn add(&mut self, pass: &PassRecord) {
+        self.elapsed_ns += elapsed_ns(pass);
+        for (name, value) in &pass.usage {
+            match name.as_str() {
+                TOUCHES => self.touches += value,
+                name if SETTINGS.contains(&name) => {}
+                _ => *self.usage.entry(name.clone()).or_default() += value,
+            }
+        }
+        self.processes = pass.usage.get("processes").copied().or(self.processes);
+        self.loops = pass.usage.get("loops").copied().or(self.loops);
+    }
+
+    /// Cost of a touch, in ns on the wall; `None` if nothing was touched.
+    #[must_use]
+    pub fn cost_ns(&self) -> Option<f64> {
+        (self.touches > 0).then(|| self.elapsed_ns as f64 / self.touches as f64)
+    }
+
+    /// The sum of what was used under these names; `None` if one of them was not measured.
+    #[must_use]
+    pub fn used(&self, names: &[&str]) -> Option<u64> {
+        names.iter().map(|name| self.usage.get(*name).copied()).sum()
+    }
+
+    /// By how much a counter increased; `None` if it was not read at both ends.
+    #[must_use]
+    pub fn increase(&self, source: &str, name: &str) -> Option<u64> {
+        let (begin, end) = self.counters.as_ref()?;
+        end.get(source)?.get(name)?.checked_sub(*begin.get(source)?.get(name)?)
+    }
+}
+
+fn elapsed_ns(pass: &PassRecord) -> u64 {
+    pass.completed_ns.saturating_sub(pass.started_ns)
+}
+
+/// Cost of a touch in a pass; infinite if there was none.
+fn cost_of(pass: &PassRecord) -> f64 {
+    let touches = pass.usage.get(TOUCHES).copied().unwrap_or(0);
+    // A pass that took no time that the clock can tell is as good as one that took 1 ns.
+    elapsed_ns(pass).max(1) as f64 / touches as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use model::CounterRecord;
+
+    use super::*;
+
+    fn pass(number: u32, elapsed_ns: u64, touches: u64) -> Line {
+        Line::Pass(Box::new(PassRecord {
+            at_ns: 0,
+            worker: 0,
+            pass: number,
+            started_ns: 10,
+            completed_ns: 10 + elapsed_ns,
+            usage: [("touches", touches), ("user_ns", 3), ("processes", 2), ("loops", 7)]
+                .map(|(name, value)| (name.to_owned(), value))
+                .into(),
+        }))
+    }
+
+    fn counted(value: u64) -> Line {
+        let counters = [("vmstat".to_owned(), [("pgfault".to_owned(), value)].into())].into();
+        Line::Counters(Box::new(CounterRecord { at_ns: 0, counters }))
+    }
+
+    fn run(costs: &[u64]) -> Run {
+        let mut lines = vec![counted(100)];
+        for (number, cost_ns) in costs.iter().enumerate() {
+            lines.push(pass(number as u32, cost_ns * 1000, 1000));
+            lines.push(counted(200 + number as u64));
+        }
+        Run { lines, ..Run::default() }
+    }
+
+    #[test]
+    fn the_cold_start_does_not_count() {
+        let work = MemoryWork::of(&run(&[900, 10, 10, 10, 10, 10, 10])).unwrap();
+        assert_eq!((work.passes, work.steady_from), (7, Some(1)));
+        assert_eq!((work.touches, work.cost_ns()), (6000, Some(10.0)));
+        assert_eq!(work.used(&["user_ns"]), Some(18));
+        assert_eq!(work.used(&["user_ns", "system_ns"]), None);
+        assert_eq!(work.increase("vmstat", "pgfault"), Some(6));
+        assert_eq!((work.processes, work.loops), (Some(2), Some(7)));
+    }
+
+    #[test]
+    fn without_a_steady_part_all_of_it_counts() {
+        let work = MemoryWork::of(&run(&[900, 10])).unwrap();
+        assert_eq!((work.steady_from, work.touches), (None, 2000));
+        assert_eq!(work.increase("vmstat", "pgfault"), Some(101));
+        assert_eq!(MemoryWork::of(&run(&[])), None);
+    }
+
+    #[test]
+    fn nothing_touched_has_no_cost() {
+        let mut stalled = run(&[1]);
+        stalled.lines[1] = pass(0, 1000, 0);
+        assert_eq!(MemoryWork::of(&stalled).unwrap().cost_ns(), None);
+    }
+}
