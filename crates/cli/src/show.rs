@@ -39,6 +39,13 @@ pub(crate) fn shaped(
     if shape.format != Format::Table {
         return Err(Failure::WrongUse(anyhow!("--format resp1 is a form of a probe's results")));
     }
+    if report::is_of_memory_job(runs) {
+        let result = report::analyse_memory_job(runs, skipped);
+        return match shape.json {
+            true => as_json(serde_json::to_string_pretty(&result)),
+            false => Ok(report::memory_job_text(&result)),
+        };
+    }
     let session = report::analyse_session(runs, skipped);
     match shape.json {
         true => as_json(serde_json::to_string_pretty(&session)),

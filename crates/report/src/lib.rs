@@ -13,6 +13,7 @@ mod experiment_text;
 pub mod matrix;
 mod matrix_resp1;
 mod matrix_text;
+mod memory_job;
 mod reading;
 pub mod resp1;
 mod responsiveness;
@@ -27,6 +28,9 @@ pub use dataset_text::dataset_text;
 pub use experiment_text::{cells_text, plan_text};
 pub use matrix_resp1::{resp1_table, verbose_lines};
 pub use matrix_text::matrix_text;
+pub use memory_job::{
+    MemoryJob, MemoryJobRow, analyse_memory_job, is_of_memory_job, memory_job_text,
+};
 pub use responsiveness::analyse;
 pub use session::{analyse_session, is_of_job};
 pub use session_text::session_text;

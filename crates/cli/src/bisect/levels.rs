@@ -22,7 +22,7 @@ use crate::laboratory::failure;
 use crate::progress::Progress;
 
 /// What is measured if nothing is named: the first of these that a run has.
-const USUAL_RESPONSES: [&str; 3] = ["delay_ns", "cpu_ns", "faults"];
+const USUAL_RESPONSES: [&str; 4] = ["delay_ns", "touch_ns", "cpu_ns", "faults"];
 
 /// Steps that are levels of a plan's factor; the other factors stay at their first level.
 pub(super) struct PlanSteps<'a> {
