@@ -22,8 +22,8 @@ pub use job::job;
 pub use laboratory::{LabOptions, Laboratory};
 pub use matrix::{ExperimentError, MatrixPlan, MatrixResult, Segment, probe_measure, run_matrix};
 pub use plan::{
-    AA_FACTOR, CellPlan, Design, PARAMETERS, Plan, PlanError, PlanFactor, PlanLevel, PlannedRun,
-    RunList, Setting, parse_plan, parse_plan_with,
+    AA_FACTOR, CellPlan, Design, Order, PARAMETERS, Plan, PlanError, PlanFactor, PlanLevel,
+    PlannedRun, RunList, Setting, parse_plan, parse_plan_with,
 };
 pub use profile::{CLASSIC, Changes, DEFAULT, Profile, QUICK, SLOW};
 pub use subject_arg::SubjectArg;

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use toml::Value;
 
-use super::{DEFAULT_BLOCKS, Design, Plan, PlanFactor, PlanLevel, Setting};
+use super::{DEFAULT_BLOCKS, Design, Order, Plan, PlanFactor, PlanLevel, Setting};
 
 /// What stands for the name of a level in what all levels of a factor set.
 const LEVEL: &str = "{level}";
@@ -129,7 +129,7 @@ fn plan(file: PlanFile) -> Result<Plan, PlanError> {
         name: file.name,
         design,
         seeds: seeds(file.blocks, file.seeds)?,
-        order_seed: file.order_seed,
+        order: Order::Random(file.order_seed),
         responses: file.responses,
         base: settings(&file.base).map_err(|why| PlanError::Wrong(format!("base: {why}")))?,
         factors,

@@ -84,6 +84,23 @@ fn two_cells_are_run_as_abba() {
 }
 
 #[test]
+fn along_a_factor_every_second_block_goes_back() {
+    let text = "name = \"x\"\nblocks = 3\n[[factor]]\nname = \"f\"\n\
+                parameter = \"load.intensity\"\nlevels = [1, 2, 4]\n";
+    let mut plan = parse_plan(text).unwrap();
+    plan.order = Order::UpAndDown { first_block: 3 };
+    let cells = plan.cells(Path::new("")).unwrap();
+    let runs = plan.runs(&cells);
+    let order: Vec<usize> = runs.iter().map(|run| run.cell).collect();
+    assert_eq!(order, [2, 1, 0, 0, 1, 2, 2, 1, 0]);
+    assert_eq!((runs[0].block, runs[0].run_id.as_str()), (3, "01-4-seed1"));
+    // A level is the same run whatever other levels there are.
+    plan.factors[0].levels.remove(0);
+    let cells = plan.cells(Path::new("")).unwrap();
+    assert_eq!(plan.runs(&cells)[0], PlannedRun { cell: 1, ..runs[0].clone() });
+}
+
+#[test]
 fn a_fraction_tells_what_it_confuses() {
     let factor = |name: &str| {
         format!("[[factor]]\nname = \"{name}\"\nparameter = \"points\"\nlevels = [1, 2]\n")
