@@ -124,6 +124,38 @@ fn a_session_has_the_settings_of_its_script() {
 }
 
 #[test]
+fn a_limit_of_the_sandbox_is_one_wherever_the_sandbox_is() {
+    let cell = |base: &str| {
+        let text = format!(
+            "name = \"x\"\n[base]\n{base}[[factor]]\nname = \"f\"\n\
+             parameter = \"sandbox.memory\"\nlevels = [\"40M\", \"48M\"]\n"
+        );
+        cells(&text).map(|cells| cells[1].subject.clone())
+    };
+    let sandbox = |cpus_milli| {
+        Some(crate::SubjectArg::Sandbox {
+            memory_bytes: Some(48 << 20),
+            cpus_milli,
+            processes: None,
+        })
+    };
+    assert_eq!(cell("").unwrap(), sandbox(None));
+    let own = "subject = \"sandbox:mem=1G,cpus=0.5\"\n";
+    assert_eq!(cell(own).unwrap(), sandbox(Some(500)));
+    let guest = cell("subject = \"vm:machine=micro\"\nmachine.memory = \"96M\"\n").unwrap();
+    let Some(crate::SubjectArg::Vm(request)) = guest else { panic!("a guest") };
+    assert_eq!(request.sandbox.unwrap().memory_bytes, 48 << 20);
+    assert_eq!(request.machine.memory_bytes, 96 << 20);
+    for (base, why) in [
+        ("subject = \"host\"\n", "the subject host has no sandbox"),
+        ("subject = \"sandbox\"\nmachine.swap = \"1G\"\n", "sandbox is no machine"),
+    ] {
+        let told = cell(base).unwrap_err().to_string();
+        assert!(told.contains(why), "{told}");
+    }
+}
+
+#[test]
 fn against_itself_nothing_is_varied() {
     let plan = parse_plan(FACTORIAL).unwrap().against_itself();
     let cells = plan.cells(Path::new("")).unwrap();
