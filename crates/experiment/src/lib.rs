@@ -14,6 +14,7 @@ mod plan;
 mod pool;
 mod profile;
 pub mod subject_arg;
+mod sweep;
 
 pub use carry_out::{Carried, Outlook, aliases, carry_out, manifest, outlook};
 pub use ensemble::run_ensemble;
@@ -27,3 +28,4 @@ pub use plan::{
 };
 pub use profile::{CLASSIC, Changes, DEFAULT, Profile, QUICK, SLOW};
 pub use subject_arg::SubjectArg;
+pub use sweep::{Form, Quantity, SweepDraft, SweepPlan, parse_sweep};

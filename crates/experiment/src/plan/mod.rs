@@ -9,6 +9,8 @@ use crate::plan::parameter::Draft;
 
 pub use cell::CellPlan;
 pub use parameter::PARAMETERS;
+pub(crate) use parameter::short;
+pub(crate) use read::{FactorFile, factor, scalar, settings};
 pub use read::{PlanError, parse_plan, parse_plan_with};
 pub use runs::{PlannedRun, RunList};
 

@@ -134,7 +134,7 @@ impl Draft {
 }
 
 /// The name by which subjects know a setting.
-pub(super) fn short(name: &str) -> &str {
+pub(crate) fn short(name: &str) -> &str {
     if name == "memory" { "mem" } else { name }
 }
 
