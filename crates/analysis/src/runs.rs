@@ -166,7 +166,7 @@ fn meaning(header: &Header) -> BTreeMap<String, String> {
 }
 
 /// Why a run does not count in full.
-fn problems(run: &Run) -> Vec<String> {
+pub(crate) fn problems(run: &Run) -> Vec<String> {
     let mut problems = Vec::new();
     let status = match run.status() {
         EndStatus::Complete => None,

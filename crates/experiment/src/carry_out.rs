@@ -52,6 +52,7 @@ pub fn manifest(plan: &Plan, cells: &[CellPlan], text: &str) -> Manifest {
         responses: plan.responses.clone(),
         aliases: aliases(plan),
         runs: runs.collect(),
+        sweep: None,
         plan: text.to_owned(),
     }
 }

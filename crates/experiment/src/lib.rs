@@ -14,6 +14,7 @@ mod plan;
 mod pool;
 mod profile;
 pub mod subject_arg;
+mod sweep;
 
 pub use carry_out::{Carried, Outlook, aliases, carry_out, manifest, outlook};
 pub use ensemble::run_ensemble;
@@ -22,8 +23,9 @@ pub use job::job;
 pub use laboratory::{LabOptions, Laboratory};
 pub use matrix::{ExperimentError, MatrixPlan, MatrixResult, Segment, probe_measure, run_matrix};
 pub use plan::{
-    AA_FACTOR, CellPlan, Design, PARAMETERS, Plan, PlanError, PlanFactor, PlanLevel, PlannedRun,
-    RunList, Setting, parse_plan, parse_plan_with,
+    AA_FACTOR, CellPlan, Design, Order, PARAMETERS, Plan, PlanError, PlanFactor, PlanLevel,
+    PlannedRun, RunList, Setting, parse_plan, parse_plan_with,
 };
 pub use profile::{CLASSIC, Changes, DEFAULT, Profile, QUICK, SLOW};
 pub use subject_arg::SubjectArg;
+pub use sweep::{Form, Quantity, SweepDraft, SweepPlan, parse_sweep};

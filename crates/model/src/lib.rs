@@ -20,7 +20,7 @@ pub use line::{
     LineError, PassRecord, Phase, PhaseRecord, SampleRecord, Warning, WorkRecord,
 };
 pub use machine::{Accel, DiskSpec, MachineSpec, VmSpec};
-pub use manifest::{MANIFEST_SCHEMA, Manifest, ManifestFactor, ManifestRun};
+pub use manifest::{MANIFEST_SCHEMA, Manifest, ManifestFactor, ManifestRun, ManifestSweep};
 pub use run::{Run, RunEncoder, RunError};
 pub use script::{Command, Script, Tools};
 pub use spec::{

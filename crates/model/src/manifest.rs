@@ -25,8 +25,21 @@ pub struct Manifest {
     pub aliases: Vec<String>,
     /// The runs in their order.
     pub runs: Vec<ManifestRun>,
+    /// Of a sweep, whose first factor is the swept parameter: what its levels are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sweep: Option<ManifestSweep>,
     /// The plan as its author wrote it (TOML).
     pub plan: String,
+}
+
+/// The levels of a sweep.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ManifestSweep {
+    /// What they are numbers of: `bytes`, `ns`, or empty for a bare number.
+    pub unit: String,
+    /// Runs that could not be made, with the reasons.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub refused: BTreeMap<String, String>,
 }
 
 /// A factor of an experiment.

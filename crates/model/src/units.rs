@@ -79,6 +79,30 @@ pub fn format_size(size_bytes: u64) -> String {
     format!("{size_bytes}B")
 }
 
+/// Writes a size exactly: in the largest unit of which it is a whole multiple, so that
+/// [`parse_size_bytes`] reads the same size: `24M`, `1536K`, `4097B`.
+#[must_use]
+pub fn exact_size(size_bytes: u64) -> String {
+    const UNITS: [(&str, u64); 4] =
+        [("T", 1 << 40), ("G", 1 << 30), ("M", 1 << 20), ("K", 1 << 10)];
+    exactly(size_bytes, &UNITS, "B")
+}
+
+/// Writes a duration exactly, as [`exact_size`] a size: `2s`, `1500ms`, `7ns`.
+#[must_use]
+pub fn exact_duration(duration_ns: u64) -> String {
+    const UNITS: [(&str, u64); 3] = [("s", 1_000_000_000), ("ms", 1_000_000), ("us", 1_000)];
+    exactly(duration_ns, &UNITS, "ns")
+}
+
+/// A value in the largest unit of which it is a whole multiple.
+fn exactly(value: u64, units: &[(&str, u64)], smallest: &str) -> String {
+    match units.iter().find(|(_, factor)| value > 0 && value.is_multiple_of(*factor)) {
+        Some((unit, factor)) => format!("{}{unit}", value / factor),
+        None => format!("{value}{smallest}"),
+    }
+}
+
 /// Writes a duration with three significant digits: `7.42ms`, `12.0s`, `250ns`.
 #[must_use]
 pub fn format_duration(duration_ns: u64) -> String {
@@ -131,7 +155,21 @@ mod tests {
         assert_eq!(format_duration(250), "250ns");
     }
 
+    #[test]
+    fn exact_texts_have_no_more_digits_than_needed() {
+        for (size_bytes, text) in [(0, "0B"), (24 << 20, "24M"), (1536 << 10, "1536K"), (1, "1B")] {
+            assert_eq!(exact_size(size_bytes), text);
+        }
+        assert_eq!(exact_duration(1_500_000_000), "1500ms");
+    }
+
     proptest::proptest! {
+        #[test]
+        fn exact_texts_are_read_back(value in 0u64..1 << 62) {
+            assert_eq!(parse_size_bytes(&exact_size(value)), Ok(value));
+            assert_eq!(parse_duration_ns(&exact_duration(value)), Ok(value));
+        }
+
         #[test]
         fn any_text_is_read_or_refused(text in ".{0,20}") {
             let _ = parse_size_bytes(&text);

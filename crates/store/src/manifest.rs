@@ -120,6 +120,7 @@ mod tests {
                 block: 0,
                 seed: 1,
             }],
+            sweep: None,
             plan: "name = \"x\"\n".to_owned(),
         };
         let below = folder.path().join("below");

@@ -52,6 +52,7 @@ fn an_ensemble_is_compared_seed_by_seed() {
         responses: Vec::new(),
         aliases: Vec::new(),
         runs,
+        sweep: None,
         plan: String::new(),
     };
     manifest::write(&plan, folder.path()).unwrap();

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use model::{BASELINE, LoadSpec, Measure, Spec, SubjectSpec, Timing};
 
-use super::parameter::Draft;
+use super::parameter::{Draft, Of, SubjectSetting};
 use crate::job::{is_job, job};
 use crate::profile::{DEFAULT, Profile};
 use crate::{SubjectArg, probe_measure};
@@ -113,6 +113,19 @@ fn file_name(text: &str) -> String {
     text.chars().map(|letter| if plain(letter) { letter } else { '_' }).collect()
 }
 
+impl SubjectSetting {
+    /// Its name among the settings of a subject of this kind.
+    fn name_in(&self, kind: &str) -> Result<String, String> {
+        let Self { of, name, .. } = self;
+        match (of, kind) {
+            (Of::Subject, _) | (Of::Sandbox, "sandbox") | (Of::Machine, "vm") => Ok(name.clone()),
+            (Of::Sandbox, "vm") => Ok(format!("sandbox.{name}")),
+            (Of::Sandbox, _) => Err(format!("sandbox.{name}: the subject {kind} has no sandbox")),
+            (Of::Machine, _) => Err(format!("machine.{name}: the subject {kind} is no machine")),
+        }
+    }
+}
+
 impl Draft {
     /// The cell that the settings describe.
     pub(super) fn resolve(
@@ -165,15 +178,20 @@ impl Draft {
     }
 
     fn subject(&self, folder: &Path) -> Result<Option<SubjectArg>, String> {
-        let Some(text) = &self.subject else {
-            if let Some((name, _)) = self.subject_settings.first() {
+        let text = match (&self.subject, self.subject_settings.first()) {
+            (Some(text), _) => text,
+            (None, None) => return Ok(None),
+            (None, Some(SubjectSetting { of: Of::Sandbox, .. })) => "sandbox",
+            (None, Some(SubjectSetting { of: Of::Machine, .. })) => "vm",
+            (None, Some(SubjectSetting { of: Of::Subject, name, .. })) => {
                 return Err(format!("{name}: it needs a subject that it is a setting of"));
             }
-            return Ok(None);
         };
         let (kind, settings) = text.split_once(':').unwrap_or((text, ""));
         let mut settings = vm::parse_settings(settings)?;
-        settings.extend(self.subject_settings.iter().cloned());
+        for setting in &self.subject_settings {
+            settings.push((setting.name_in(kind)?, setting.value.clone()));
+        }
         if kind == "vm" {
             let sysctls = self.sysctls.iter();
             settings.extend(sysctls.map(|(name, value)| (format!("sysctl.{name}"), value.clone())));

@@ -9,6 +9,8 @@ use crate::plan::parameter::Draft;
 
 pub use cell::CellPlan;
 pub use parameter::PARAMETERS;
+pub(crate) use parameter::short;
+pub(crate) use read::{FactorFile, factor, scalar, settings};
 pub use read::{PlanError, parse_plan, parse_plan_with};
 pub use runs::{PlannedRun, RunList};
 
@@ -24,8 +26,8 @@ pub struct Plan {
     pub design: Design,
     /// The seeds: one pass through all cells with each, which is a block.
     pub seeds: Vec<u64>,
-    /// Seed of the order within the blocks.
-    pub order_seed: u64,
+    /// The order within the blocks.
+    pub order: Order,
     /// The responses that are of interest, by name; empty = whatever the measure has.
     pub responses: Vec<String>,
     /// What is the same in all cells.
@@ -34,6 +36,19 @@ pub struct Plan {
     pub factors: Vec<PlanFactor>,
     /// Number of its first cell in the names of runs: 1, unless it is a part of another plan.
     pub first_cell: usize,
+}
+
+/// The order of the runs within a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// Random, a function of this seed.
+    Random(u64),
+    /// Along the levels of the first factor: upwards in even blocks, downwards in odd ones, so that
+    /// whatever a level leaves behind for the next one shows as a difference of the two.
+    UpAndDown {
+        /// Number of the plan's first block.
+        first_block: u32,
+    },
 }
 
 /// Which combinations of levels are run.

@@ -6,9 +6,11 @@ use super::Setting;
 use crate::profile::Changes;
 
 /// Everything that a plan can set: name and meaning.
-pub const PARAMETERS: [(&str, &str); 24] = [
+pub const PARAMETERS: [(&str, &str); 26] = [
     ("subject", "where it runs, as with `thrashlab run --subject`"),
     ("subject.NAME", "one setting of the subject: sandbox.mem, disk.delay, thp, cmdline, …"),
+    ("sandbox.NAME", "a limit of the sandbox, also of one in a guest: memory, cpus, pids"),
+    ("machine.NAME", "a setting of the machine: memory, swap, disk.delay, …"),
     ("machine", "the same as subject.machine"),
     ("kernel", "the same as subject.kernel"),
     ("memory", "the same as subject.mem"),
@@ -38,7 +40,7 @@ pub const PARAMETERS: [(&str, &str); 24] = [
 pub(super) struct Draft {
     pub(super) subject: Option<String>,
     /// Settings of the subject, in the order in which they were made.
-    pub(super) subject_settings: Vec<(String, String)>,
+    pub(super) subject_settings: Vec<SubjectSetting>,
     pub(super) sysctls: Vec<(String, String)>,
     pub(super) swap_bytes: Option<u64>,
     pub(super) load: Option<String>,
@@ -51,6 +53,26 @@ pub(super) struct Draft {
     pub(super) job_settings: Vec<(String, String, String)>,
 }
 
+/// A setting of the subject.
+#[derive(Clone, Debug)]
+pub(super) struct SubjectSetting {
+    /// What it is a setting of.
+    pub(super) of: Of,
+    pub(super) name: String,
+    pub(super) value: String,
+}
+
+/// What a setting of the subject is a setting of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Of {
+    /// Whatever the subject is.
+    Subject,
+    /// A sandbox: the subject itself, or one in its guest.
+    Sandbox,
+    /// A machine of its own.
+    Machine,
+}
+
 impl Draft {
     /// Sets one parameter.
     pub(super) fn set(&mut self, setting: &Setting) -> Result<(), String> {
@@ -59,8 +81,10 @@ impl Draft {
         let time = || parse_duration_ns(value).map(Some).map_err(|error| error.to_string());
         match parameter.as_str() {
             "subject" => self.subject = text(),
-            "machine" | "kernel" | "cmdline" | "overlay" => self.subject_setting(parameter, value),
-            "memory" => self.subject_setting("mem", value),
+            "machine" | "kernel" | "cmdline" | "overlay" => {
+                self.subject_setting(Of::Subject, parameter, value);
+            }
+            "memory" => self.subject_setting(Of::Subject, "mem", value),
             "swap" => {
                 self.swap_bytes = Some(parse_size_bytes(value).map_err(|error| error.to_string())?);
             }
@@ -88,7 +112,9 @@ impl Draft {
 
     fn set_prefixed(&mut self, parameter: &str, value: &str) -> Result<(), String> {
         match parameter.split_once('.') {
-            Some(("subject", name)) => self.subject_setting(name, value),
+            Some(("subject", name)) => self.subject_setting(Of::Subject, name, value),
+            Some(("sandbox", name)) => self.subject_setting(Of::Sandbox, short(name), value),
+            Some(("machine", name)) => self.subject_setting(Of::Machine, short(name), value),
             Some(("sysctl", name)) => self.sysctls.push((name.to_owned(), value.to_owned())),
             Some((job, name)) if jobs::find(job).is_some() => {
                 self.job_settings.push((job.to_owned(), name.to_owned(), value.to_owned()));
@@ -101,9 +127,15 @@ impl Draft {
         Ok(())
     }
 
-    fn subject_setting(&mut self, name: &str, value: &str) {
-        self.subject_settings.push((name.to_owned(), value.to_owned()));
+    fn subject_setting(&mut self, of: Of, name: &str, value: &str) {
+        let (name, value) = (name.to_owned(), value.to_owned());
+        self.subject_settings.push(SubjectSetting { of, name, value });
     }
+}
+
+/// The name by which subjects know a setting.
+pub(crate) fn short(name: &str) -> &str {
+    if name == "memory" { "mem" } else { name }
 }
 
 /// The value if it is one of the names.

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use toml::Value;
 
-use super::{DEFAULT_BLOCKS, Design, Plan, PlanFactor, PlanLevel, Setting};
+use super::{DEFAULT_BLOCKS, Design, Order, Plan, PlanFactor, PlanLevel, Setting};
 
 /// What stands for the name of a level in what all levels of a factor set.
 const LEVEL: &str = "{level}";
@@ -58,7 +58,7 @@ struct PlanFile {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct FactorFile {
+pub(crate) struct FactorFile {
     name: String,
     /// What a bare value is the value of.
     #[serde(default)]
@@ -129,7 +129,7 @@ fn plan(file: PlanFile) -> Result<Plan, PlanError> {
         name: file.name,
         design,
         seeds: seeds(file.blocks, file.seeds)?,
-        order_seed: file.order_seed,
+        order: Order::Random(file.order_seed),
         responses: file.responses,
         base: settings(&file.base).map_err(|why| PlanError::Wrong(format!("base: {why}")))?,
         factors,
@@ -153,7 +153,8 @@ fn seeds(blocks: Option<u32>, seeds: Option<Vec<u64>>) -> Result<Vec<u64>, PlanE
     }
 }
 
-fn factor(file: FactorFile) -> Result<PlanFactor, PlanError> {
+/// A factor of a plan.
+pub(crate) fn factor(file: FactorFile) -> Result<PlanFactor, PlanError> {
     let name = &file.name;
     let of_factor = |why: String| PlanError::Wrong(format!("factor {name}: {why}"));
     let shared = settings(&file.set).map_err(of_factor)?;
@@ -217,7 +218,7 @@ fn level(value: &Value, factor: &FactorFile) -> Result<PlanLevel, String> {
 }
 
 /// The settings of a table, with dotted names for tables within tables.
-fn settings(table: &toml::Table) -> Result<Vec<Setting>, String> {
+pub(crate) fn settings(table: &toml::Table) -> Result<Vec<Setting>, String> {
     let mut found = Vec::new();
     collect("", table, &mut found)?;
     Ok(found)
@@ -237,7 +238,8 @@ fn collect(prefix: &str, table: &toml::Table, found: &mut Vec<Setting>) -> Resul
     Ok(())
 }
 
-fn scalar(value: &Value) -> Result<String, String> {
+/// The text of a value that is text, a number or true/false.
+pub(crate) fn scalar(value: &Value) -> Result<String, String> {
     match value {
         Value::String(text) => Ok(text.clone()),
         Value::Integer(number) => Ok(number.to_string()),

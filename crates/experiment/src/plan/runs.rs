@@ -1,6 +1,6 @@
-//! The runs of a plan in their order: randomised complete blocks.
+//! The runs of a plan in their order: randomised complete blocks, or up and down along a factor.
 
-use super::{CellPlan, Plan};
+use super::{CellPlan, Order, Plan};
 
 /// One run of a plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,25 +19,51 @@ pub struct PlannedRun {
 pub type RunList = Vec<PlannedRun>;
 
 impl Plan {
-    /// The runs in their order. Each block is one pass through all cells, in an order of its own;
-    /// of two cells the order is reversed in every second block (ABBA), so that a steady drift falls
-    /// on both alike.
+    /// The runs in their order. Each block is one pass through all cells.
+    ///
+    /// In random order each block has one of its own; of two cells the order is reversed in every
+    /// second block (ABBA), so that a steady drift falls on both alike.
     #[must_use]
     pub fn runs(&self, cells: &[CellPlan]) -> RunList {
-        let blocks = match cells.len() {
-            2 => stats::abba(self.seeds.len().div_ceil(2), self.order_seed),
-            count => stats::randomised_blocks(count, self.seeds.len(), self.order_seed),
+        let first_block = match self.order {
+            Order::Random(_) => 0,
+            Order::UpAndDown { first_block } => first_block,
         };
         let mut runs = Vec::new();
-        for (block, (seed, order)) in self.seeds.iter().zip(blocks).enumerate() {
+        for (block, (seed, order)) in (first_block..).zip(self.seeds.iter().zip(self.blocks(cells)))
+        {
             runs.extend(order.into_iter().map(|cell| PlannedRun {
-                // By cell and seed: the name of a guest's run belongs to what its cache keeps.
-                run_id: format!("{:02}-{}-seed{seed}", self.first_cell + cell, cells[cell].label()),
+                run_id: self.run_id(cells, cell, *seed),
                 cell,
-                block: block as u32,
+                block,
                 seed: *seed,
             }));
         }
         runs
+    }
+
+    /// The cells of each block in their order.
+    fn blocks(&self, cells: &[CellPlan]) -> Vec<Vec<usize>> {
+        match (self.order, cells.len()) {
+            (Order::Random(seed), 2) => stats::abba(self.seeds.len().div_ceil(2), seed),
+            (Order::Random(seed), count) => stats::randomised_blocks(count, self.seeds.len(), seed),
+            (Order::UpAndDown { first_block }, count) => (first_block..)
+                .take(self.seeds.len())
+                .map(|block| match block.is_multiple_of(2) {
+                    true => (0..count).collect(),
+                    false => (0..count).rev().collect(),
+                })
+                .collect(),
+        }
+    }
+
+    /// By cell and seed: the name of a guest's run belongs to what its cache keeps. Along a factor
+    /// cells come and go, so there the levels alone make the name.
+    fn run_id(&self, cells: &[CellPlan], cell: usize, seed: u64) -> String {
+        let number = match self.order {
+            Order::Random(_) => self.first_cell + cell,
+            Order::UpAndDown { .. } => self.first_cell,
+        };
+        format!("{number:02}-{}-seed{seed}", cells[cell].label())
     }
 }

@@ -84,6 +84,23 @@ fn two_cells_are_run_as_abba() {
 }
 
 #[test]
+fn along_a_factor_every_second_block_goes_back() {
+    let text = "name = \"x\"\nblocks = 3\n[[factor]]\nname = \"f\"\n\
+                parameter = \"load.intensity\"\nlevels = [1, 2, 4]\n";
+    let mut plan = parse_plan(text).unwrap();
+    plan.order = Order::UpAndDown { first_block: 3 };
+    let cells = plan.cells(Path::new("")).unwrap();
+    let runs = plan.runs(&cells);
+    let order: Vec<usize> = runs.iter().map(|run| run.cell).collect();
+    assert_eq!(order, [2, 1, 0, 0, 1, 2, 2, 1, 0]);
+    assert_eq!((runs[0].block, runs[0].run_id.as_str()), (3, "01-4-seed1"));
+    // A level is the same run whatever other levels there are.
+    plan.factors[0].levels.remove(0);
+    let cells = plan.cells(Path::new("")).unwrap();
+    assert_eq!(plan.runs(&cells)[0], PlannedRun { cell: 1, ..runs[0].clone() });
+}
+
+#[test]
 fn a_fraction_tells_what_it_confuses() {
     let factor = |name: &str| {
         format!("[[factor]]\nname = \"{name}\"\nparameter = \"points\"\nlevels = [1, 2]\n")
@@ -104,6 +121,38 @@ fn a_session_has_the_settings_of_its_script() {
     let Measure::Job(job) = &cells[1].measure else { panic!("a job") };
     let script = job.script.as_ref().unwrap();
     assert_eq!((script.users, script.think_ns), (3, 20_000_000));
+}
+
+#[test]
+fn a_limit_of_the_sandbox_is_one_wherever_the_sandbox_is() {
+    let cell = |base: &str| {
+        let text = format!(
+            "name = \"x\"\n[base]\n{base}[[factor]]\nname = \"f\"\n\
+             parameter = \"sandbox.memory\"\nlevels = [\"40M\", \"48M\"]\n"
+        );
+        cells(&text).map(|cells| cells[1].subject.clone())
+    };
+    let sandbox = |cpus_milli| {
+        Some(crate::SubjectArg::Sandbox {
+            memory_bytes: Some(48 << 20),
+            cpus_milli,
+            processes: None,
+        })
+    };
+    assert_eq!(cell("").unwrap(), sandbox(None));
+    let own = "subject = \"sandbox:mem=1G,cpus=0.5\"\n";
+    assert_eq!(cell(own).unwrap(), sandbox(Some(500)));
+    let guest = cell("subject = \"vm:machine=micro\"\nmachine.memory = \"96M\"\n").unwrap();
+    let Some(crate::SubjectArg::Vm(request)) = guest else { panic!("a guest") };
+    assert_eq!(request.sandbox.unwrap().memory_bytes, 48 << 20);
+    assert_eq!(request.machine.memory_bytes, 96 << 20);
+    for (base, why) in [
+        ("subject = \"host\"\n", "the subject host has no sandbox"),
+        ("subject = \"sandbox\"\nmachine.swap = \"1G\"\n", "sandbox is no machine"),
+    ] {
+        let told = cell(base).unwrap_err().to_string();
+        assert!(told.contains(why), "{told}");
+    }
 }
 
 #[test]

@@ -1,0 +1,311 @@
+//! Which levels are measured next.
+
+use serde::Serialize;
+use stats::Shape;
+
+use super::{Boundary, Curve, Range, Settings, find, orient, rows};
+
+/// Levels that a refinement puts inside an interval. With both ends measured again three cost the
+/// fewest measurements for a factor in width: (k + 2) / ln(k + 1) is least for k of 2 to 3.
+const INSIDE: usize = 3;
+/// A refinement all of whose levels were measured in so many batches is not repeated: what is left
+/// of the interval is noise, or a gradual change, and not a lack of levels.
+const MOST_REPEATS: usize = 4;
+
+/// A search for the knee over one parameter.
+///
+/// What is measured next follows from the range, the settings and the curve alone, so a search
+/// goes on where it was broken off, whoever made the measurements.
+///
+/// 1. Coarse: levels over the whole range.
+/// 2. Refine: levels in the knee's interval, its ends measured again with them, until it is narrow.
+/// 3. Verify: both sides of the knee again, in both directions; the search goes on if that moves
+///    the knee. Without a knee it is the levels with the largest rise and the last one.
+/// 4. Bracket: where levels beyond some level cannot be measured, that level.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Search {
+    range: Range,
+    settings: SearchSettings,
+}
+
+/// How a knee is searched for.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct SearchSettings {
+    /// Width of the knee's interval, as a part of its level, at which refinement ends.
+    pub resolution: f64,
+    /// Levels of the coarse pass.
+    pub coarse: usize,
+    /// Measurements of each level of a batch: two are one upwards and one downwards. On a
+    /// deterministic subject they are seeds, and with one nothing is measured again.
+    pub passes: u32,
+    /// Most measurements in all.
+    pub budget: usize,
+    /// How the curve is read.
+    pub find: Settings,
+}
+
+impl Default for SearchSettings {
+    fn default() -> Self {
+        Self { resolution: 0.05, coarse: 9, passes: 2, budget: 120, find: Settings::default() }
+    }
+}
+
+/// What is measured next.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Batch {
+    /// Levels in the order from the range's first to its last.
+    pub levels: Vec<f64>,
+    /// Number of the batch's first pass, one above the highest of the curve.
+    pub first_pass: u32,
+    /// How many passes: even ones take the levels in order, odd ones in reverse.
+    pub passes: u32,
+    /// What it is for.
+    pub purpose: Purpose,
+}
+
+/// What a batch is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Purpose {
+    /// To see whether there is a knee.
+    Coarse,
+    /// To narrow its interval.
+    Refine,
+    /// To see whether its sides stay what they are, or that there is none.
+    Verify,
+    /// To narrow the gap between what can be measured and what cannot.
+    Bracket,
+}
+
+impl Batch {
+    /// Its measurements as pass and level, in the order in which they are made.
+    pub fn measurements(&self) -> impl Iterator<Item = (u32, f64)> + '_ {
+        (self.first_pass..self.first_pass + self.passes).flat_map(move |pass| {
+            let count = self.levels.len();
+            (0..count).map(move |place| {
+                let place = if pass % 2 == 0 { place } else { count - 1 - place };
+                (pass, self.levels[place])
+            })
+        })
+    }
+}
+
+impl Search {
+    /// A search over `range`.
+    ///
+    /// # Errors
+    /// What is wrong with the range or a setting.
+    pub fn new(range: Range, settings: SearchSettings) -> Result<Self, String> {
+        range.check()?;
+        let SearchSettings { resolution, coarse, passes, budget, find } = settings;
+        if !(resolution > 0.0 && resolution < 1.0) {
+            return Err(format!("the resolution must lie between 0 and 1, not at {resolution}"));
+        }
+        if coarse < 3 || passes == 0 {
+            return Err(format!(
+                "a sweep needs at least 3 coarse levels and 1 pass, not {coarse} and {passes}"
+            ));
+        }
+        if !(find.confidence > 0.0 && find.confidence < 1.0 && find.least_rise > 1.0) {
+            return Err(format!(
+                "the confidence must lie between 0 and 1 and the least rise above 1, not at {} \
+                 and {}",
+                find.confidence, find.least_rise
+            ));
+        }
+        let least = range.spread(range.first, range.last, coarse).len() * passes as usize;
+        if budget < least {
+            return Err(format!(
+                "{budget} measurements are too few: {coarse} coarse levels in {passes} passes \
+                 need {least}"
+            ));
+        }
+        Ok(Self { range, settings })
+    }
+
+    /// The coarse levels, from the range's first to its last.
+    #[must_use]
+    pub fn coarse_levels(&self) -> Vec<f64> {
+        self.range.spread(self.range.first, self.range.last, self.settings.coarse)
+    }
+
+    /// What is measured next; `None` if the search is at its end, or the budget is.
+    #[must_use]
+    pub fn next(&self, curve: &Curve) -> Option<Batch> {
+        let state = State { search: self, curve };
+        if state.left() == 0 {
+            return None;
+        }
+        state.coarse().or_else(|| {
+            let found = orient::orient(curve, &self.settings.find);
+            let bracket = || state.bracket(found.unmeasurable.as_ref()?);
+            match &found.shape {
+                Shape::Knee(knee) => {
+                    state.refine(knee).or_else(|| state.verify(knee)).or_else(bracket)
+                }
+                Shape::NoKnee(_) => bracket().or_else(|| state.doubt()),
+                Shape::TooFew(_) => bracket(),
+            }
+        })
+    }
+}
+
+/// A search at one moment.
+struct State<'a> {
+    search: &'a Search,
+    curve: &'a Curve,
+}
+
+impl State<'_> {
+    /// Measurements left of the budget.
+    fn left(&self) -> usize {
+        self.search.settings.budget.saturating_sub(self.curve.points.len())
+    }
+
+    fn passes(&self) -> usize {
+        self.search.settings.passes as usize
+    }
+
+    /// Whether measuring again would only say the same again.
+    fn repeats_nothing(&self) -> bool {
+        self.curve.deterministic && self.passes() == 1
+    }
+
+    fn count(&self, level: f64) -> usize {
+        self.curve.points.iter().filter(|point| point.level == level).count()
+    }
+
+    /// A batch of levels, put in order; `None` without levels, or without budget for one pass.
+    fn batch(&self, mut levels: Vec<f64>, passes: usize, purpose: Purpose) -> Option<Batch> {
+        levels.sort_by(f64::total_cmp);
+        levels.dedup();
+        if self.search.range.first > self.search.range.last {
+            levels.reverse();
+        }
+        let passes = passes.min(self.left().checked_div(levels.len())?) as u32;
+        let first_pass = self.curve.points.iter().map(|point| point.pass + 1).max().unwrap_or(0);
+        (passes > 0).then_some(Batch { levels, first_pass, passes, purpose })
+    }
+
+    /// The coarse levels that were not yet measured in all passes.
+    fn coarse(&self) -> Option<Batch> {
+        let mut levels = self.search.coarse_levels();
+        levels.retain(|level| self.count(*level) < self.passes());
+        let fewest = levels.iter().map(|level| self.count(*level)).min()?;
+        let mut batch = self.batch(levels, self.passes() - fewest, Purpose::Coarse)?;
+        // A sweep broken off on its way back goes on in that direction.
+        batch.first_pass += u32::from(batch.first_pass as usize % 2 != fewest % 2);
+        Some(batch)
+    }
+
+    /// Levels in the knee's interval with its ends, if that is too wide or was only seen from
+    /// afar.
+    fn refine(&self, knee: &stats::Knee) -> Option<Batch> {
+        let range = &self.search.range;
+        let width = self.search.settings.resolution * knee.level.abs();
+        let coarse = self.search.coarse_levels();
+        let is_seen = self.curve.points.iter().any(|point| !coarse.contains(&point.level));
+        if knee.high - knee.low <= width.max(range.quantum) && is_seen {
+            return None;
+        }
+        let end = |level: f64| {
+            let (low, high) = (range.first.min(range.last), range.first.max(range.last));
+            self.snapped(level.clamp(low, high))
+        };
+        let low = end(knee.low.min(knee.level - width / 2.0));
+        let high = end(knee.high.max(knee.level + width / 2.0));
+        let is_due = |level: &f64| match self.repeats_nothing() {
+            true => self.count(*level) == 0,
+            false => self.count(*level) < MOST_REPEATS * self.passes(),
+        };
+        let due = |levels: Vec<f64>| levels.into_iter().filter(is_due).collect::<Vec<f64>>();
+        let inside = range.inside(low, high, INSIDE).into_iter().map(|level| self.snapped(level));
+        let inside = due(inside.collect());
+        let ends = due(vec![low, high]);
+        // What is left must do for the verification too.
+        let kept = if self.repeats_nothing() { 0 } else { 2 * self.passes() };
+        let most = self.left().saturating_sub(kept) / self.passes();
+        let mut levels = [inside, ends].concat();
+        if levels.len() > most {
+            levels.truncate(most.min(1));
+        }
+        self.batch(levels, self.passes(), Purpose::Refine)
+    }
+
+    /// A measured level instead of one that is as good as the same, otherwise the level rounded.
+    fn snapped(&self, level: f64) -> f64 {
+        let near = self.search.settings.resolution * level.abs() / 4.0;
+        let distance = |point: &f64| (point - level).abs();
+        let measured = self.curve.points.iter().map(|point| point.level);
+        measured
+            .filter(|point| distance(point) <= near)
+            .min_by(|a, b| distance(a).total_cmp(&distance(b)))
+            .unwrap_or_else(|| self.search.range.rounded(level))
+    }
+
+    /// Both sides of the knee, until each was measured in two batches; and with their neighbours
+    /// as long as a side flips.
+    fn verify(&self, knee: &stats::Knee) -> Option<Batch> {
+        if self.repeats_nothing() {
+            return None;
+        }
+        let mut levels = vec![knee.capacity, knee.beyond];
+        let fewest = levels.iter().map(|level| self.count(*level)).min()?;
+        let holds = find::verification(self.curve, knee).holds;
+        if fewest >= 2 * self.passes() {
+            if holds || fewest >= MOST_REPEATS * self.passes() {
+                return None;
+            }
+            levels.extend(self.neighbours(knee));
+        }
+        self.batch(levels, self.passes(), Purpose::Verify)
+    }
+
+    /// The measured levels next to the two sides of the knee.
+    fn neighbours(&self, knee: &stats::Knee) -> Vec<f64> {
+        let (low, high) = (knee.capacity.min(knee.beyond), knee.capacity.max(knee.beyond));
+        let levels: Vec<f64> =
+            rows::by_level(self.curve).into_iter().map(|(level, _)| level).collect();
+        let below = levels.iter().rfind(|level| **level < low);
+        let above = levels.iter().find(|level| **level > high);
+        below.into_iter().chain(above).copied().collect()
+    }
+
+    /// Without a knee: the neighbours with the largest rise and the last level again, for it is
+    /// there that a knee could have been missed. It is done twice at most.
+    fn doubt(&self) -> Option<Batch> {
+        if self.repeats_nothing() {
+            return None;
+        }
+        let measured: Vec<(f64, f64)> = rows::rows(self.curve)
+            .into_iter()
+            .filter_map(|row| row.cost.map(|cost| (row.level, cost)))
+            .collect();
+        let rise = |pair: &[(f64, f64)]| (pair[0].1 / pair[1].1).ln().abs();
+        let pair = measured.windows(2).max_by(|a, b| rise(a).total_cmp(&rise(b)))?;
+        let last = match self.search.range.first < self.search.range.last {
+            true => measured.last()?.0,
+            false => measured.first()?.0,
+        };
+        let levels = vec![pair[0].0, pair[1].0, last];
+        let is_done = |level: &f64| self.count(*level) >= 2 * self.passes();
+        if levels.iter().all(is_done) || self.count(last) >= 3 * self.passes() {
+            return None;
+        }
+        self.batch(levels, self.passes(), Purpose::Verify)
+    }
+
+    /// Levels between the last that can be measured and the first that cannot.
+    fn bracket(&self, boundary: &Boundary) -> Option<Batch> {
+        let Boundary { last, first, .. } = *boundary;
+        let range = &self.search.range;
+        let near = self.search.settings.resolution * last.abs().max(first.abs());
+        if (first - last).abs() <= near.max(range.quantum) {
+            return None;
+        }
+        let mut levels = range.inside(last, first, INSIDE);
+        levels.retain(|level| self.count(*level) == 0);
+        levels.truncate(self.left());
+        self.batch(levels, 1, Purpose::Bracket)
+    }
+}

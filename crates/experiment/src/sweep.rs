@@ -1,0 +1,168 @@
+//! A sweep as it is asked for: what is the same everywhere, what is varied, how the knee is looked
+//! for; and the plans that carry it out, one a batch of levels.
+
+mod draft;
+mod quantity;
+
+use std::path::Path;
+
+use analysis::sweep::{Batch, Range, Search, SearchSettings};
+
+use crate::plan::{CellPlan, Design, Order, Plan, PlanError, PlanFactor, PlanLevel, Setting};
+
+pub use draft::{SweepDraft, parse_sweep};
+pub use quantity::{Form, Quantity};
+
+/// Calibrates the loops of Irlam's program: the parameter, and that of the size they are made for.
+const LOOPS: &str = "vmtest.loops";
+const OF_SIZE: &str = "vmtest.of_size";
+
+/// A sweep whose parameter, range and settings make sense.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SweepPlan {
+    /// Its name.
+    pub name: String,
+    /// What is the same in all measurements.
+    pub base: Vec<Setting>,
+    /// The parameter that is swept.
+    pub over: String,
+    /// What its levels are.
+    pub quantity: Quantity,
+    /// From where to where.
+    pub range: Range,
+    /// The second parameter of a grid.
+    pub by: Option<PlanFactor>,
+    /// How the knee is looked for.
+    pub settings: SearchSettings,
+    /// What stands for the cost; `None` = what the measure usually has.
+    pub response: Option<String>,
+}
+
+impl SweepPlan {
+    /// The search for the knee.
+    ///
+    /// # Errors
+    /// What is wrong with the range or a setting.
+    pub fn search(&self) -> Result<Search, PlanError> {
+        Search::new(self.range, self.settings)
+            .map_err(|why| PlanError::Wrong(format!("sweep: {why}")))
+    }
+
+    /// The levels of the second parameter in words; of a single curve one, which is empty.
+    #[must_use]
+    pub fn rows(&self) -> Vec<String> {
+        match &self.by {
+            None => vec![String::new()],
+            Some(by) => by.levels.iter().map(|level| level.name.clone()).collect(),
+        }
+    }
+
+    /// The plan that measures a batch for one level of the second parameter.
+    ///
+    /// The seed of a pass is its number from 1. Where a seed gives the same again and again and one
+    /// is asked for, all levels have that one.
+    #[must_use]
+    pub fn plan(&self, row: usize, batch: &Batch, deterministic: bool) -> Plan {
+        let levels = batch.levels.iter().map(|level| {
+            let text = self.quantity.format(*level);
+            let setting = Setting { parameter: self.over.clone(), value: text.clone() };
+            PlanLevel { name: text, settings: vec![setting], build: None }
+        });
+        let mut factors = vec![PlanFactor { name: self.over.clone(), levels: levels.collect() }];
+        factors.extend(self.by.iter().map(|by| PlanFactor {
+            name: by.name.clone(),
+            levels: by.levels.iter().skip(row).take(1).cloned().collect(),
+        }));
+        let passes = batch.first_pass..batch.first_pass + batch.passes;
+        let seed = |pass: u32| match deterministic && self.settings.passes == 1 {
+            true => 1,
+            false => u64::from(pass) + 1,
+        };
+        Plan {
+            name: self.name.clone(),
+            design: Design::Full,
+            seeds: passes.map(seed).collect(),
+            order: Order::UpAndDown { first_block: batch.first_pass },
+            responses: self.response.iter().cloned().collect(),
+            base: self.base.clone(),
+            factors,
+            first_cell: row + 1,
+        }
+    }
+
+    /// All coarse levels of all rows once, to see what they mean before anything is measured.
+    ///
+    /// # Errors
+    /// Every setting that is unknown or has a bad value.
+    pub fn cells(&self, folder: &Path) -> Result<Vec<CellPlan>, PlanError> {
+        let levels = self.search()?.coarse_levels();
+        let batch =
+            Batch { levels, first_pass: 0, passes: 1, purpose: analysis::sweep::Purpose::Coarse };
+        let mut all = Vec::new();
+        for row in 0..self.rows().len() {
+            all.extend(self.plan(row, &batch, false).cells(folder)?);
+        }
+        Ok(all)
+    }
+
+    /// Whether the loops of Irlam's program are still to be calibrated: so that all levels do equal
+    /// work for each process, they are the same everywhere.
+    #[must_use]
+    pub fn needs_loops(&self) -> bool {
+        let is_vmtest = self.value("job") == Some(jobs::VMTEST.name);
+        let zero = |text: &str| text.parse() == Ok(0_u64);
+        is_vmtest && self.over != LOOPS && self.value(LOOPS).is_none_or(zero)
+    }
+
+    /// The plan of the run that calibrates them: the smallest work, made for the largest.
+    #[must_use]
+    pub fn calibration(&self) -> Plan {
+        let (low, high) =
+            (self.range.first.min(self.range.last), self.range.first.max(self.range.last));
+        let batch = Batch {
+            levels: vec![low],
+            first_pass: 0,
+            passes: 1,
+            purpose: analysis::sweep::Purpose::Coarse,
+        };
+        let mut plan = self.plan(0, &batch, false);
+        if self.over == "vmtest.size" && self.value(OF_SIZE).is_none() {
+            let value = self.quantity.format(high);
+            plan.base.push(Setting { parameter: OF_SIZE.to_owned(), value });
+        }
+        plan
+    }
+
+    /// The same sweep with calibrated loops.
+    #[must_use]
+    pub fn with_loops(mut self, loops: u64) -> Self {
+        self.base.retain(|setting| setting.parameter != LOOPS);
+        self.base.push(Setting { parameter: LOOPS.to_owned(), value: loops.to_string() });
+        self
+    }
+
+    /// The calibrated loops, if they are set.
+    #[must_use]
+    pub fn loops(&self) -> Option<u64> {
+        self.value(LOOPS)?.parse().ok().filter(|loops| *loops > 0)
+    }
+
+    /// Whether measurements of another sweep are also of this one: they are of the same parameters
+    /// and settings. Range, passes and resolution may differ.
+    #[must_use]
+    pub fn measures_as(&self, other: &Self) -> bool {
+        let base = |plan: &Self| {
+            let mut base = plan.base.clone();
+            base.sort_by(|one, other| one.parameter.cmp(&other.parameter));
+            base
+        };
+        (&self.over, &self.by, base(self)) == (&other.over, &other.by, base(other))
+    }
+
+    fn value(&self, parameter: &str) -> Option<&str> {
+        quantity::last(&self.base, parameter)
+    }
+}
+
+#[cfg(test)]
+mod tests;

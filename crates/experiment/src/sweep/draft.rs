@@ -1,0 +1,285 @@
+//! Reading and writing a sweep (TOML), and putting one together from what was typed.
+
+use analysis::sweep::{Range, SearchSettings, Settings, Spacing};
+use serde::Deserialize;
+use toml::{Table, Value};
+
+use super::quantity::last;
+use super::{Quantity, SweepPlan};
+use crate::plan::{FactorFile, PlanError, PlanFactor, Setting, factor, scalar, settings};
+
+/// Ends of a range this far apart, as a ratio, are gone between in equal ratios.
+const FAR_APART: f64 = 4.0;
+/// What is swept of each job if nothing is named.
+const USUAL: [(&str, &str); 3] =
+    [("vmtest", "vmtest.size"), ("touch", "touch.footprint"), ("session", "session.users")];
+
+/// A sweep as far as it was said.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SweepDraft {
+    /// Its name; one of the parameter if nothing is said.
+    pub name: Option<String>,
+    /// What is the same in all measurements; of two values of a parameter the last one counts.
+    pub base: Vec<Setting>,
+    /// The parameter; what the measure usually has if nothing is said.
+    pub over: Option<String>,
+    /// From where to where, as `2M..96M`.
+    pub range: Option<String>,
+    /// The second parameter.
+    pub by: Option<PlanFactor>,
+    /// `geometric` or `linear`; by the range if nothing is said.
+    pub spacing: Option<Spacing>,
+    /// Width of the knee's interval at which the search ends, as a part of its level.
+    pub resolution: Option<f64>,
+    /// Levels of the coarse pass.
+    pub coarse: Option<usize>,
+    /// Measurements of each level.
+    pub passes: Option<u32>,
+    /// Most measurements in all.
+    pub budget: Option<usize>,
+    /// Factor of the cost that counts as leaving the plateau.
+    pub least_rise: Option<f64>,
+    /// The level in use now.
+    pub present: Option<String>,
+    /// What stands for the cost.
+    pub response: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SweepFile {
+    name: String,
+    #[serde(default)]
+    base: Table,
+    sweep: SweepTable,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SweepTable {
+    over: Option<String>,
+    range: String,
+    by: Option<FactorFile>,
+    spacing: Option<String>,
+    resolution: Option<Value>,
+    coarse: Option<usize>,
+    passes: Option<u32>,
+    budget: Option<usize>,
+    least_rise: Option<f64>,
+    present: Option<Value>,
+    response: Option<String>,
+}
+
+/// Reads the plan of a sweep.
+///
+/// # Errors
+/// With line and column for bad TOML; with the key for what makes no sense.
+pub fn parse_sweep(text: &str) -> Result<SweepDraft, PlanError> {
+    let file: SweepFile =
+        toml::from_str(text).map_err(|error| PlanError::Toml(error.to_string()))?;
+    let table = file.sweep;
+    let wrong = |key: &str, why: String| PlanError::Wrong(format!("sweep.{key}: {why}"));
+    let text = |key: &str, value: Option<Value>| {
+        value.map(|value| scalar(&value).map_err(|why| wrong(key, why))).transpose()
+    };
+    let spacing = table.spacing.map(|name| match name.as_str() {
+        "geometric" => Ok(Spacing::Geometric),
+        "linear" => Ok(Spacing::Linear),
+        _ => Err(wrong("spacing", format!("{name:?}: there are geometric and linear"))),
+    });
+    let resolution = text("resolution", table.resolution)?;
+    let resolution = resolution.map(|text| part(&text).map_err(|why| wrong("resolution", why)));
+    Ok(SweepDraft {
+        name: Some(file.name),
+        base: settings(&file.base).map_err(|why| PlanError::Wrong(format!("base: {why}")))?,
+        over: table.over,
+        range: Some(table.range),
+        by: table.by.map(factor).transpose()?,
+        spacing: spacing.transpose()?,
+        resolution: resolution.transpose()?,
+        coarse: table.coarse,
+        passes: table.passes,
+        budget: table.budget,
+        least_rise: table.least_rise,
+        present: text("present", table.present)?,
+        response: table.response,
+    })
+}
+
+/// `5%` or `0.05`.
+pub(crate) fn part(text: &str) -> Result<f64, String> {
+    let (number, scale) = text.strip_suffix('%').map_or((text, 1.0), |number| (number, 100.0));
+    match number.trim().parse::<f64>() {
+        Ok(value) if value > 0.0 && value < scale => Ok(value / scale),
+        _ => Err(format!("{text:?} is not a part such as 5%")),
+    }
+}
+
+impl SweepDraft {
+    /// The sweep, complete.
+    ///
+    /// # Errors
+    /// What is missing or makes no sense.
+    pub fn finish(self) -> Result<SweepPlan, PlanError> {
+        let wrong = |why: String| PlanError::Wrong(why);
+        let base = once(self.base);
+        let over = match self.over {
+            Some(over) => over,
+            None => usual(&base).map_err(wrong)?.to_owned(),
+        };
+        let text =
+            self.range.ok_or_else(|| wrong("a sweep needs its range: 2M..96M".to_owned()))?;
+        let of_range = |why: String| wrong(format!("range {text:?} of {over}: {why}"));
+        let ends = text.split_once("..").ok_or_else(|| {
+            of_range("it is not FIRST..LAST, such as 2M..96M or 1..64".to_owned())
+        })?;
+        let (first, last_end) = (ends.0.trim(), ends.1.trim());
+        let quantity = Quantity::of(&over, &base, [first, last_end]).map_err(wrong)?;
+        let first = quantity.parse(first).map_err(of_range)?;
+        let last_end = quantity.parse(last_end).map_err(of_range)?;
+        let present = self.present.map(|text| {
+            quantity.parse(&text).map_err(|why| wrong(format!("the present level: {why}")))
+        });
+        let standard = SearchSettings::default();
+        let plan = SweepPlan {
+            name: self.name.unwrap_or_else(|| format!("sweep-{over}")),
+            range: Range {
+                first,
+                last: last_end,
+                spacing: self.spacing.unwrap_or_else(|| spacing(first, last_end)),
+                quantum: quantity.quantum,
+            },
+            settings: SearchSettings {
+                resolution: self.resolution.unwrap_or(standard.resolution),
+                coarse: self.coarse.unwrap_or(standard.coarse),
+                passes: self.passes.unwrap_or(standard.passes),
+                budget: self.budget.unwrap_or(standard.budget),
+                find: Settings {
+                    least_rise: self.least_rise.unwrap_or(standard.find.least_rise),
+                    present: present.transpose()?,
+                    ..standard.find
+                },
+            },
+            response: self.response,
+            by: self.by,
+            base,
+            over,
+            quantity,
+        };
+        check(&plan)?;
+        Ok(plan)
+    }
+}
+
+/// Every parameter once, with its last value, in the order of their names.
+fn once(base: Vec<Setting>) -> Vec<Setting> {
+    let mut names: Vec<String> = base.iter().map(|setting| setting.parameter.clone()).collect();
+    names.sort();
+    names.dedup();
+    let setting = |parameter: String| {
+        let value = last(&base, &parameter)?.to_owned();
+        Some(Setting { parameter, value })
+    };
+    names.into_iter().filter_map(setting).collect()
+}
+
+/// What is swept if nothing is named.
+fn usual(base: &[Setting]) -> Result<&'static str, String> {
+    let Some(job) = last(base, "job") else {
+        let loaded = last(base, "load").is_some_and(|load| load != model::BASELINE);
+        return match loaded {
+            true => Ok("load.intensity"),
+            false => {
+                Err("what is swept? Name a job, a load, or a parameter with --over".to_owned())
+            }
+        };
+    };
+    let found = USUAL.iter().find(|(name, _)| *name == job);
+    found.map(|(_, over)| *over).ok_or_else(|| format!("{job}: name what is swept with --over"))
+}
+
+fn spacing(first: f64, last: f64) -> Spacing {
+    let (low, high) = (first.min(last), first.max(last));
+    if low > 0.0 && high / low >= FAR_APART { Spacing::Geometric } else { Spacing::Linear }
+}
+
+fn check(plan: &SweepPlan) -> Result<(), PlanError> {
+    let wrong = |why: String| Err(PlanError::Wrong(why));
+    if plan.name.is_empty() || plan.name.contains(['/', '\0']) || plan.name.starts_with('.') {
+        return wrong("name: the sweep's name is the name of its folder".to_owned());
+    }
+    if let Some(by) = &plan.by {
+        let names: Vec<&str> = by.levels.iter().map(|level| level.name.as_str()).collect();
+        let twice = (1..names.len()).find(|index| names[..*index].contains(&names[*index]));
+        if let Some(index) = twice {
+            return wrong(format!("by {}: level {:?} stands there twice", by.name, names[index]));
+        }
+        if names.is_empty() || names.contains(&"") {
+            return wrong(format!("by {}: it needs levels with names", by.name));
+        }
+        if by.name == plan.over {
+            return wrong(format!("by {}: that is what is swept", by.name));
+        }
+    }
+    plan.search().map(|_| ())
+}
+
+impl SweepPlan {
+    /// The sweep as [`parse_sweep`] reads it.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let text = |text: &str| Value::String(text.to_owned());
+        let level = |level: f64| Value::String(self.quantity.format(level));
+        let spacing = match self.range.spacing {
+            Spacing::Geometric => "geometric",
+            Spacing::Linear => "linear",
+        };
+        let range = format!(
+            "{}..{}",
+            self.quantity.format(self.range.first),
+            self.quantity.format(self.range.last)
+        );
+        let SearchSettings { resolution, coarse, passes, budget, find } = self.settings;
+        let mut sweep = Table::from_iter([
+            ("over".to_owned(), text(&self.over)),
+            ("range".to_owned(), Value::String(range)),
+            ("spacing".to_owned(), text(spacing)),
+            ("resolution".to_owned(), Value::Float(resolution)),
+            ("coarse".to_owned(), Value::Integer(coarse as i64)),
+            ("passes".to_owned(), Value::Integer(i64::from(passes))),
+            ("budget".to_owned(), Value::Integer(budget as i64)),
+            ("least_rise".to_owned(), Value::Float(find.least_rise)),
+        ]);
+        sweep.extend(find.present.map(|present| ("present".to_owned(), level(present))));
+        sweep.extend(self.response.iter().map(|name| ("response".to_owned(), text(name))));
+        sweep.extend(self.by.iter().map(|by| ("by".to_owned(), Value::Table(by_table(by)))));
+        let file = Table::from_iter([
+            ("name".to_owned(), text(&self.name)),
+            ("base".to_owned(), Value::Table(settings_table(&self.base))),
+            ("sweep".to_owned(), Value::Table(sweep)),
+        ]);
+        file.to_string()
+    }
+}
+
+fn settings_table(settings: &[Setting]) -> Table {
+    let pair =
+        |setting: &Setting| (setting.parameter.clone(), Value::String(setting.value.clone()));
+    settings.iter().map(pair).collect()
+}
+
+fn by_table(by: &PlanFactor) -> Table {
+    let level = |level: &crate::plan::PlanLevel| {
+        let mut table = Table::from_iter([
+            ("name".to_owned(), Value::String(level.name.clone())),
+            ("set".to_owned(), Value::Table(settings_table(&level.settings))),
+        ]);
+        let build = level.build.iter();
+        table.extend(build.map(|build| ("build".to_owned(), Value::String(build.clone()))));
+        Value::Table(table)
+    };
+    Table::from_iter([
+        ("name".to_owned(), Value::String(by.name.clone())),
+        ("levels".to_owned(), Value::Array(by.levels.iter().map(level).collect())),
+    ])
+}

@@ -1,0 +1,141 @@
+//! Sweeps as text and as plans.
+
+use analysis::sweep::{Purpose, Spacing};
+use proptest::prelude::*;
+
+use super::*;
+
+const GRID: &str = r#"
+name = "switching"
+
+[base]
+subject = "sandbox:mem=256M"
+job = "touch"
+touch.pattern = "chase"
+
+[sweep]
+range = "1M..64M"
+coarse = 4
+passes = 3
+budget = 99
+resolution = "10%"
+least_rise = 2.0
+present = "8M"
+
+[sweep.by]
+name = "pages"
+parameter = "touch.pages"
+levels = ["small", "thp"]
+"#;
+
+fn sweep(text: &str) -> Result<SweepPlan, PlanError> {
+    parse_sweep(text)?.finish()
+}
+
+#[test]
+fn a_plan_of_a_sweep_is_read_and_written() {
+    let plan = sweep(GRID).unwrap();
+    assert_eq!(plan.over, "touch.footprint", "what a job usually has");
+    assert_eq!(plan.range.spacing, Spacing::Geometric);
+    assert_eq!(plan.settings.resolution, 0.1);
+    assert_eq!(plan.settings.find.present, Some(8_388_608.0));
+    assert_eq!(plan.rows(), ["small", "thp"]);
+    let again = sweep(&plan.text()).unwrap();
+    assert_eq!(again, plan);
+    assert_eq!(again.text(), plan.text());
+    let cells = plan.cells(Path::new("")).unwrap();
+    let levels: Vec<String> = cells.iter().map(CellPlan::label).collect();
+    assert_eq!(levels[..4], ["1M-small", "4M-small", "16M-small", "64M-small"]);
+    assert_eq!(levels.len(), 8);
+}
+
+#[test]
+fn a_batch_is_a_plan_that_goes_up_and_down() {
+    let plan = sweep(GRID).unwrap();
+    let levels = vec![1_048_576.0, 1_052_672.0];
+    let batch = Batch { levels, first_pass: 2, passes: 2, purpose: Purpose::Refine };
+    let made = plan.plan(1, &batch, true);
+    let cells = made.cells(Path::new("")).unwrap();
+    let runs: Vec<String> = made.runs(&cells).into_iter().map(|run| run.run_id).collect();
+    assert_eq!(
+        runs,
+        ["02-1M-thp-seed3", "02-1028K-thp-seed3", "02-1028K-thp-seed4", "02-1M-thp-seed4"]
+    );
+    // One seed that gives the same again is the seed of all levels.
+    let one = SweepPlan { settings: SearchSettings { passes: 1, ..plan.settings }, ..plan };
+    let batch = Batch { passes: 1, ..batch };
+    assert_eq!(
+        (one.plan(0, &batch, true).seeds, one.plan(0, &batch, false).seeds),
+        (vec![1], vec![3])
+    );
+}
+
+#[test]
+fn irlams_loops_are_calibrated_once_for_the_largest_level() {
+    let text = "name = \"x\"\n[base]\njob = \"vmtest\"\n[sweep]\nrange = \"96M..2M\"\n";
+    let plan = sweep(text).unwrap();
+    assert!(plan.needs_loops());
+    let cells = plan.calibration().cells(Path::new("")).unwrap();
+    let model::Measure::Job(job) = &cells[0].measure else { panic!("a job") };
+    assert_eq!((cells.len(), job.params["size"], job.params["of_size"]), (1, 2 << 20, 96 << 20));
+    let ready = plan.clone().with_loops(7);
+    assert!(!ready.needs_loops());
+    assert_eq!(ready.loops(), Some(7));
+    assert!(!ready.measures_as(&plan) && ready.measures_as(&plan.with_loops(7)));
+}
+
+#[test]
+fn what_makes_no_sense_is_refused_with_the_place() {
+    let of = |sweep: &str| format!("name = \"x\"\n[base]\njob = \"touch\"\n[sweep]\n{sweep}\n");
+    for (text, why) in [
+        ("name = ".to_owned(), "line 1"),
+        ("name = \"x\"\n[sweep]\nrange = \"1..2\"\n".to_owned(), "what is swept"),
+        (of(""), "range"),
+        (of("range = \"1M-2M\""), "FIRST..LAST"),
+        (of("range = \"1M..2X\""), "2X"),
+        (of("range = \"1M..1M\""), "one level"),
+        (of("range = \"1M..2M\"\nspeed = 1"), "speed"),
+        (of("range = \"1M..2M\"\nspacing = \"random\""), "geometric"),
+        (of("range = \"1M..2M\"\nresolution = 0"), "sweep.resolution"),
+        (of("range = \"1M..2M\"\npresent = \"x\""), "present"),
+        (of("range = \"1M..2M\"\nbudget = 3"), "too few"),
+        (of("over = \"touch.pages\"\nrange = \"1..2\""), "touch.pages is not a number"),
+        (of("range = \"1M..2M\"\n[sweep.by]\nname = \"b\"\nlevels = [1, 1]"), "parameter"),
+        (
+            of("range = \"1M..2M\"\n[sweep.by]\nname = \"b\"\nparameter = \"points\"\n\
+                levels = [1, 1]"),
+            "twice",
+        ),
+    ] {
+        let told = sweep(&text).unwrap_err().to_string();
+        assert!(told.contains(why), "{text}: {told}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn any_text_is_read_or_refused(text in ".{0,200}", at in 0usize..500) {
+        let cut: String = GRID.chars().take(at).chain(text.chars()).collect();
+        for text in [text, cut] {
+            if let Ok(plan) = sweep(&text) {
+                let _ = plan.cells(Path::new(""));
+                prop_assert_eq!(sweep(&plan.text()).unwrap(), plan);
+            }
+        }
+    }
+
+    #[test]
+    fn any_range_is_read_or_refused(range in "[0-9.MKGms-]{0,12}", over in "(touch.footprint|load.intensity|touch.think|sysctl.x)") {
+        let draft = SweepDraft {
+            over: Some(over),
+            range: Some(range),
+            ..SweepDraft::default()
+        };
+        if let Ok(plan) = draft.finish() {
+            for level in plan.search().unwrap().coarse_levels() {
+                let text = plan.quantity.format(level);
+                prop_assert_eq!(plan.quantity.parse(&text), Ok(level), "{}", text);
+            }
+        }
+    }
+}
