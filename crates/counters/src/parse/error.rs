@@ -47,6 +47,14 @@ pub enum Reason {
     /// Something else stands where a number from 0 to 2^64 − 1 must stand.
     #[error("{0:?} is not a counter value")]
     NotANumber(String),
+    /// Something else stands where a column of a format must stand.
+    #[error("{found:?} is not {wanted}")]
+    Unfit {
+        /// What stands there.
+        found: String,
+        /// What must stand there.
+        wanted: &'static str,
+    },
     /// More text than the format has room for.
     #[error("{0:?} is more than the format has room for")]
     Surplus(String),

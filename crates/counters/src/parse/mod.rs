@@ -1,19 +1,24 @@
 //! The kernel's text formats as pure functions: text in, names and numbers out.
 //!
 //! The kernel writes its counters in a handful of formats (`Documentation/admin-guide/cgroup-v2.rst`,
-//! section "Interface Files", names them), so there is one parser a format, not one a file.
+//! section "Interface Files", names them), so there is one parser a format, not one a file. What a
+//! process maps ([`maps`], [`smaps`]) and who it is ([`task_status`]) are formats of their own.
 //!
 //! **Invariant:** no I/O, no panic on any text. Lines and columns that a newer kernel has added are
 //! kept or skipped; anything else that does not fit is an error that says where. An empty file is
-//! an error too, because no kernel writes one here: it must not pass for "no counters".
+//! an error too, because no kernel writes one here: it must not pass for "no counters"; only lists
+//! of mappings may be empty.
 
 mod colon_keyed;
 mod cpu_total;
 mod error;
 mod flat_keyed;
+mod maps;
 mod pressure;
+mod smaps;
 mod space_separated;
 mod task_stat;
+mod task_status;
 mod words;
 
 use std::collections::BTreeMap;
@@ -22,9 +27,12 @@ pub use colon_keyed::colon_keyed;
 pub use cpu_total::proc_stat;
 pub use error::{ParseError, Place, Reason};
 pub use flat_keyed::flat_keyed;
+pub use maps::{MapsLine, maps};
 pub use pressure::pressure;
+pub use smaps::{SmapsMapping, smaps};
 pub use space_separated::{schedstat, single_value};
 pub use task_stat::task_stat;
+pub use task_status::{TaskStatus, task_status};
 
 /// Names and raw values of one file.
 pub type Values = BTreeMap<String, u64>;

@@ -22,6 +22,11 @@ impl Word<'_> {
         decimal(self.text).ok_or_else(|| self.error(Reason::NotANumber(quoted(self.text))))
     }
 
+    /// The word, short enough for an error message.
+    pub(super) fn quoted(self) -> String {
+        quoted(self.text)
+    }
+
     /// An error at this word.
     pub(super) fn error(self, reason: Reason) -> ParseError {
         ParseError::at(self.line, self.column, reason)
