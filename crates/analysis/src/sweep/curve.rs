@@ -13,7 +13,7 @@ pub struct Curve {
     pub parameter: String,
     /// Unit of the levels: `bytes`, `ns`, `MB` as a table had it; empty for a bare number.
     pub level_unit: String,
-    /// What stands for the cost of a unit of work: `cost_ns`, `delay_ns`, `elapsed_s per MB`.
+    /// What stands for the cost of a unit of work: `touch_ns`, `delay_ns`, `elapsed_s per MB`.
     pub response: String,
     /// Unit of the cost: `ns`, `s`; empty for a bare number.
     pub cost_unit: String,

@@ -2,21 +2,18 @@
 
 use std::collections::BTreeMap;
 
-use model::{CounterSet, EndStatus, Line, Measure, PassRecord, Run};
-use stats::{SteadySettings, mean, median, steady_from};
+use model::{CounterSet, EndStatus, Line, Run};
+use stats::{mean, median};
 
 use super::Point;
 use crate::runs::problems;
-use crate::{Trial, from_runs};
+use crate::{MemoryWork, Trial, from_runs};
 
 /// What stands for the cost of work on memory: time for each touch.
-const COST: &str = "cost_ns";
+const COST: &str = "touch_ns";
 /// Responses of [`from_runs`] that stand for the cost of any other measure, the first one that it
 /// has.
 const USUAL: [&str; 2] = ["delay_ns", "elapsed_ns"];
-/// Touches of a pass: the unit of work of the memory jobs.
-const TOUCHES: &str = "touches";
-
 /// A run as a measurement, with the name and unit of its cost.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct OfRun {
@@ -31,8 +28,8 @@ pub struct OfRun {
 /// What a run measured. `response` names what stands for the cost:
 ///
 /// - Work on memory (passes that count touches) has by itself the time for each touch, in ns,
-///   over the steady part of the run: from the pass on from which [`steady_from`] finds the costs
-///   of passes steady. Without such a pass all count, and the point says so. Named, it is any
+///   over the steady part of the run ([`MemoryWork`]). Without such a part all of it counts, and the
+///   point says so. Named, it is any
 ///   other figure of the passes for each touch (`system_ns`, `faults`).
 /// - A probe has the median of its delays, a session the mean time of its users; named, it is any
 ///   response of [`from_runs`], by its median.
@@ -42,8 +39,8 @@ pub struct OfRun {
 /// here: the figure `page_table_bytes` is their size at the end.
 #[must_use]
 pub fn of_run(run: &Run, response: Option<&str>) -> OfRun {
-    let mut made = match memory_work(run) {
-        Some(passes) => of_passes(run, &passes, response),
+    let mut made = match MemoryWork::of(run) {
+        Some(work) => of_memory(&work, response),
         None => of_response(run, response),
     };
     let own = problems(run);
@@ -55,52 +52,23 @@ pub fn of_run(run: &Run, response: Option<&str>) -> OfRun {
     made
 }
 
-/// The passes of a job on memory; `None` of another measure.
-fn memory_work(run: &Run) -> Option<Vec<&PassRecord>> {
-    let spec = &run.header.as_ref()?.spec;
-    match &spec.measure {
-        Measure::Job(job) if job.script.is_none() => Some(
-            run.lines
-                .iter()
-                .filter_map(|line| match line {
-                    Line::Pass(pass) if pass.usage.contains_key(TOUCHES) => Some(&**pass),
-                    _ => None,
-                })
-                .collect(),
-        ),
-        _ => None,
-    }
-}
-
-fn elapsed_ns(pass: &PassRecord) -> f64 {
-    pass.completed_ns.saturating_sub(pass.started_ns) as f64
-}
-
-fn of_passes(run: &Run, passes: &[&PassRecord], response: Option<&str>) -> OfRun {
-    let touches = |pass: &PassRecord| pass.usage.get(TOUCHES).copied().unwrap_or(0) as f64;
-    let costs: Vec<f64> = passes.iter().map(|pass| elapsed_ns(pass) / touches(pass)).collect();
-    let steady = steady_from(&costs, &SteadySettings::default());
-    let part = &passes[steady.unwrap_or(0)..];
-    let mut point = Point { figures: figures(part), ..Point::default() };
-    if let (Some(first), Some(last)) = (part.first(), part.last()) {
-        let (before, after) = around(run, first, last);
-        if let Some(before) = before {
-            point.counters = increases(before, after.unwrap_or(before));
-        }
-        let swapped = point.counters.get("vmstat.pswpin").copied();
-        point.figures.extend(swapped.map(|count| ("swap_ins".to_owned(), count)));
-        point.figures.extend(
-            after.and_then(page_table_bytes).map(|bytes| ("page_table_bytes".to_owned(), bytes)),
-        );
+fn of_memory(work: &MemoryWork, response: Option<&str>) -> OfRun {
+    let mut point = Point { figures: figures(work), ..Point::default() };
+    if let Some((before, after)) = &work.counters {
+        point.counters = increases(before, after);
+        let swapped = point.counters.get("vmstat.pswpin").map(|count| ("swap_ins", *count));
+        let tables = page_table_bytes(after).map(|bytes| ("page_table_bytes", bytes));
+        let more = swapped.into_iter().chain(tables);
+        point.figures.extend(more.map(|(name, value)| (name.to_owned(), value)));
     }
     let name = response.unwrap_or(COST);
     let sum = match name {
         COST => point.figures.get("elapsed_ns"),
         other => point.figures.get(other),
     };
-    let work = point.figures.get("work").copied().filter(|work| *work > 0.0);
-    point.cost = sum.zip(work).map(|(sum, work)| sum / work);
-    point.problem = match (work, point.cost, steady) {
+    let touches = (work.touches > 0).then_some(work.touches as f64);
+    point.cost = sum.zip(touches).map(|(sum, touches)| sum / touches);
+    point.problem = match (touches, point.cost, work.steady_from) {
         (None, ..) => Some("no work was done".to_owned()),
         (_, None, _) => Some(lacks(name, point.figures.keys().map(String::as_str))),
         (_, _, None) => Some("no steady state: all passes count".to_owned()),
@@ -110,42 +78,13 @@ fn of_passes(run: &Run, passes: &[&PassRecord], response: Option<&str>) -> OfRun
     OfRun { point, response: name.to_owned(), unit: unit.to_owned() }
 }
 
-/// Sums of what passes used, and what they are sums of.
-fn figures(passes: &[&PassRecord]) -> BTreeMap<String, f64> {
-    let mut figures = BTreeMap::new();
-    let Some(first) = passes.first() else { return figures };
-    figures.insert("elapsed_ns".to_owned(), passes.iter().map(|pass| elapsed_ns(pass)).sum());
-    for name in first.usage.keys() {
-        // A sum without one of its parts would be another sum.
-        let sum: Option<f64> =
-            passes.iter().map(|pass| pass.usage.get(name).map(|value| *value as f64)).sum();
-        let name = if name == TOUCHES { "work" } else { name };
-        // How many processes there are and how often they loop is the same in every pass.
-        if !matches!(name, "processes" | "loops") {
-            figures.extend(sum.map(|sum| (name.to_owned(), sum)));
-        }
-    }
-    if let (Some(minor), Some(major)) = (figures.get("minor_faults"), figures.get("major_faults")) {
-        figures.insert("faults".to_owned(), minor + major);
-    }
-    figures
-}
-
-/// The counters that were read last before a pass began and first after another was over.
-fn around<'a>(
-    run: &'a Run,
-    first: &PassRecord,
-    last: &PassRecord,
-) -> (Option<&'a CounterSet>, Option<&'a CounterSet>) {
-    let sets = || {
-        run.lines.iter().filter_map(|line| match line {
-            Line::Counters(record) => Some((record.at_ns, &record.counters)),
-            _ => None,
-        })
-    };
-    let before = sets().take_while(|(at_ns, _)| *at_ns <= first.started_ns).last();
-    let after = sets().find(|(at_ns, _)| *at_ns >= last.completed_ns);
-    (before.map(|(_, set)| set), after.map(|(_, set)| set))
+/// What was done, and what it used.
+fn figures(work: &MemoryWork) -> BTreeMap<String, f64> {
+    let used = work.usage.iter().map(|(name, value)| (name.as_str(), *value));
+    let own = [("work", work.touches), ("elapsed_ns", work.elapsed_ns)];
+    let faults = work.used(&["minor_faults", "major_faults"]).map(|faults| ("faults", faults));
+    let all = used.chain(own).chain(faults);
+    all.map(|(name, value)| (name.to_owned(), value as f64)).collect()
 }
 
 /// By how much counters that only grow have grown, by source and name.

@@ -58,7 +58,7 @@ fn work(times_ms: &[u64]) -> Vec<Value> {
 fn the_steady_part_of_work_on_memory_counts_alone() {
     let made = of_run(&run(&work(&[90, 5, 5, 5, 5, 5]), EndStatus::Complete), None);
     let OfRun { point, response, unit } = &made;
-    assert_eq!((response.as_str(), unit.as_str()), ("cost_ns", "ns"));
+    assert_eq!((response.as_str(), unit.as_str()), ("touch_ns", "ns"));
     assert_eq!(point.cost, Some(5_000.0), "ns for each touch");
     assert_eq!(point.problem, None);
     let figure = |name: &str| point.figures.get(name).copied();
@@ -97,7 +97,7 @@ fn work_without_a_steady_state_says_so_and_a_stopped_run_has_no_cost() {
     assert_eq!(stopped.cost, None);
     assert!(stopped.problem.unwrap().contains("interrupted"));
     let none = of_run(&run(&work(&[]), EndStatus::Complete), None).point;
-    assert_eq!((none.cost, none.problem.as_deref()), (None, Some("no work was done")));
+    assert_eq!((none.cost, none.problem.as_deref()), (None, Some("nothing was measured")));
 }
 
 #[test]
