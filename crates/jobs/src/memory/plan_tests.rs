@@ -67,7 +67,7 @@ fn the_need_counts_page_tables() {
     assert_eq!(mib(need(&[("footprint", "64M")])), 64);
     // A page-table page for each page.
     assert_eq!(mib(need(&[("footprint", "64M"), ("spread", "2M")])), 128);
-    assert_eq!(mib(need(&[("footprint", "64M"), ("processes", "10")])), 642);
+    assert_eq!(mib(need(&[("footprint", "64M"), ("processes", "10")])), 641);
     let shared = [("footprint", "1G"), ("processes", "1000"), ("backing", "shm")];
     // 2 MiB of page tables in each of 1000 processes are more than the segment.
     assert_eq!(mib(need(&shared)), 3094);
