@@ -24,6 +24,7 @@ mod factorial;
 mod fisher;
 mod geometric;
 mod hodges_lehmann;
+mod knee;
 mod least_squares;
 mod lmdi;
 mod log_ratio;
@@ -38,6 +39,7 @@ mod rank_inversion;
 mod ranks;
 mod shapley;
 mod signed_rank;
+mod steady;
 mod student;
 
 mod walsh;
@@ -64,6 +66,7 @@ pub use factorial::{
 pub use fisher::fisher_exact_p;
 pub use geometric::{GeometricMean, LeftOut, geometric_mean};
 pub use hodges_lehmann::{RatioInterval, hodges_lehmann_ratio};
+pub use knee::{Knee, KneeKind, KneeSettings, Level, NoKnee, OtherKnee, Shape, WhyNoKnee};
 pub use lmdi::lmdi;
 pub use log_ratio::{LogRatio, paired_log_ratio, welch_log_ratio};
 pub use mann_whitney::{mann_whitney_exact_p, minimum_two_sided_p};
@@ -78,6 +81,7 @@ pub use shapley::{
     shapley_of,
 };
 pub use signed_rank::{minimum_signed_rank_p, paired_hodges_lehmann_ratio, signed_rank_p};
+pub use steady::{SteadySettings, steady_from};
 
 /// A copy sorted from low to high, or `None` when it is empty or a value is not finite.
 fn sorted_finite(values: &[f64]) -> Option<Vec<f64>> {

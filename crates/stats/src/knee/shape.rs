@@ -1,0 +1,148 @@
+//! What a curve of cost over level looks like.
+
+use std::fmt;
+
+/// The costs measured at one level.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Level {
+    /// The level, above 0: a size, an intensity, a limit.
+    pub level: f64,
+    /// Cost per unit of work of each replicate, above 0, all in one unit.
+    pub costs: Vec<f64>,
+}
+
+/// How a knee is looked for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct KneeSettings {
+    /// Coverage of the knee's interval, strictly between 0 and 1.
+    pub confidence: f64,
+    /// Factor of the cost that counts as leaving the plateau, above 1.
+    pub least_rise: f64,
+    /// Bootstrap samples behind the interval and the support.
+    pub resamples: usize,
+    /// Seed of these samples.
+    pub seed: u64,
+}
+
+impl Default for KneeSettings {
+    fn default() -> Self {
+        Self { confidence: 0.95, least_rise: 1.5, resamples: 1000, seed: 0 }
+    }
+}
+
+/// The answer to "is there a knee?".
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Shape {
+    /// The cost leaves its plateau.
+    Knee(Knee),
+    /// It does not, as far as was measured.
+    NoKnee(NoKnee),
+    /// The levels or settings allow no answer: what is wrong, and what would help.
+    TooFew(String),
+}
+
+/// Where the cost per unit of work leaves its plateau.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+pub struct Knee {
+    /// The knee: the geometric middle of `capacity` and `beyond` for a step, the point where the
+    /// two lines meet for a hinge.
+    pub level: f64,
+    /// Low end of the knee's interval.
+    pub low: f64,
+    /// High end of the knee's interval.
+    pub high: f64,
+    /// The highest measured level that is still on the plateau.
+    pub capacity: f64,
+    /// The lowest measured level that has left it.
+    pub beyond: f64,
+    /// Cost on the plateau, at its end.
+    pub plateau_cost: f64,
+    /// Cost at `beyond` over `plateau_cost`.
+    pub rise: f64,
+    /// Elasticity beyond the knee, d log cost / d log level: the slope of the line beyond a hinge,
+    /// the secant from `capacity` to `beyond` of a step (at least so steep: it lies within).
+    pub steepness: f64,
+    /// Part of the bootstrap samples that have a knee too, 0 to 1.
+    pub support: f64,
+    /// Whether the cost jumps or bends.
+    pub kind: KneeKind,
+    /// Further steps at higher levels, in ascending order.
+    pub others: Vec<OtherKnee>,
+}
+
+/// How the cost leaves its plateau.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum KneeKind {
+    /// Between two neighbouring levels, by more than its slope on either side explains.
+    Step,
+    /// By rising steadily from the knee on.
+    Hinge,
+}
+
+/// A knee beyond the first.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
+pub struct OtherKnee {
+    /// The highest measured level before it.
+    pub capacity: f64,
+    /// The lowest measured level after it.
+    pub beyond: f64,
+    /// Cost at `beyond` over cost at `capacity`.
+    pub rise: f64,
+}
+
+/// A curve that does not leave its plateau.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+pub struct NoKnee {
+    /// The highest level that was measured.
+    pub up_to: f64,
+    /// Elasticity of the whole curve, d log cost / d log level: .5 is "cost doubles when the level
+    /// is four times as high".
+    pub growth: f64,
+    /// Cost of the dearest level over that of the cheapest.
+    pub largest_rise: f64,
+    /// What kept it from being a knee.
+    pub why: WhyNoKnee,
+}
+
+/// Why a curve has no knee.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WhyNoKnee {
+    /// No level costs enough more than the levels below it.
+    NeverRises,
+    /// The cost grows with the level, everywhere alike.
+    GrowsSteadily,
+    /// Only this level is expensive, and the levels above it are not.
+    OneLevel {
+        /// The level.
+        level: f64,
+    },
+    /// Only the highest level is expensive, and it was measured once.
+    LastLevelOnce {
+        /// The level.
+        level: f64,
+    },
+    /// The rise is no more than the noise makes up now and then.
+    Noise,
+}
+
+impl fmt::Display for WhyNoKnee {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NeverRises => write!(formatter, "the cost never leaves its plateau"),
+            Self::GrowsSteadily => write!(formatter, "the cost grows steadily, without a bend"),
+            Self::OneLevel { level } => write!(
+                formatter,
+                "only level {level} is expensive and higher ones are not: an outlier"
+            ),
+            Self::LastLevelOnce { level } => write!(
+                formatter,
+                "only the highest level {level} is expensive and was measured once: repeat it or \
+                 go higher"
+            ),
+            Self::Noise => write!(formatter, "the rise is within the noise: replicate the levels"),
+        }
+    }
+}
