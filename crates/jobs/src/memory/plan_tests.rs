@@ -40,7 +40,8 @@ fn loops_fill_the_time_with_the_cpus_that_can_work() {
 
 #[test]
 fn what_contradicts_itself_is_told_with_a_way_out() {
-    let cases: [(Desc, &[(&str, &str)], &str); 12] = [
+    type Case = (Desc, &'static [(&'static str, &'static str)], &'static str);
+    let cases: [Case; 12] = [
         (VMTEST, &[("size", "3M")], "take 2M"),
         (VMTEST, &[("size", "1M")], "take 2M"),
         (VMTEST, &[("size", "2M"), ("of_size", "3M")], "of_size=3M"),
