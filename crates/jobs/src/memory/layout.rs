@@ -107,7 +107,7 @@ mod tests {
             }
             let stretches: BTreeSet<u64> = touched.iter().map(|page| page / stretch).collect();
             prop_assert_eq!(touched.len(), stretches.len());
-            if PAGE_BYTES % step == 0 {
+            if PAGE_BYTES.is_multiple_of(step) {
                 prop_assert_eq!(touched.len() as u64, pages);
             }
         }

@@ -225,7 +225,7 @@ impl VmtestPlan {
         let step_bytes = number("step")?;
         let of_size = |name: &str, size_bytes: u64| {
             let processes = size_bytes / process_bytes.max(1);
-            if processes == 0 || size_bytes % process_bytes != 0 {
+            if processes == 0 || !size_bytes.is_multiple_of(process_bytes) {
                 let (size, process) = (format_size(size_bytes), format_size(process_bytes));
                 return Err(format!(
                     "{name}={size} is no multiple of process_size={process}: each process is one \
@@ -333,13 +333,13 @@ impl TouchPlan {
         if self.step_bytes > self.footprint_bytes {
             return refuse("step is larger than footprint: there is no place to touch");
         }
-        if self.pattern == Pattern::Strided && stride_bytes % self.step_bytes != 0 {
+        if self.pattern == Pattern::Strided && !stride_bytes.is_multiple_of(self.step_bytes) {
             return refuse("stride is no multiple of step: take one, so that touches meet places");
         }
-        if self.pattern == Pattern::Chase && self.step_bytes % 8 != 0 {
+        if self.pattern == Pattern::Chase && !self.step_bytes.is_multiple_of(8) {
             return refuse("pattern=chase keeps a pointer at each place: step is a multiple of 8");
         }
-        if self.spread_bytes % PAGE_BYTES != 0 {
+        if !self.spread_bytes.is_multiple_of(PAGE_BYTES) {
             return refuse("spread is no multiple of 4096, the size of a page");
         }
         let huge = matches!(self.pages, Pages::Thp | Pages::Hugetlb);

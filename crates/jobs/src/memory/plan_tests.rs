@@ -40,7 +40,8 @@ fn loops_fill_the_time_with_the_cpus_that_can_work() {
 
 #[test]
 fn what_contradicts_itself_is_told_with_a_way_out() {
-    let cases: [(Desc, &[(&str, &str)], &str); 12] = [
+    type Case = (Desc, &'static [(&'static str, &'static str)], &'static str);
+    let cases: [Case; 12] = [
         (VMTEST, &[("size", "3M")], "take 2M"),
         (VMTEST, &[("size", "1M")], "take 2M"),
         (VMTEST, &[("size", "2M"), ("of_size", "3M")], "of_size=3M"),
@@ -67,7 +68,7 @@ fn the_need_counts_page_tables() {
     assert_eq!(mib(need(&[("footprint", "64M")])), 64);
     // A page-table page for each page.
     assert_eq!(mib(need(&[("footprint", "64M"), ("spread", "2M")])), 128);
-    assert_eq!(mib(need(&[("footprint", "64M"), ("processes", "10")])), 642);
+    assert_eq!(mib(need(&[("footprint", "64M"), ("processes", "10")])), 641);
     let shared = [("footprint", "1G"), ("processes", "1000"), ("backing", "shm")];
     // 2 MiB of page tables in each of 1000 processes are more than the segment.
     assert_eq!(mib(need(&shared)), 3094);
