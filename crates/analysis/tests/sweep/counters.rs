@@ -49,7 +49,6 @@ fn refaults(limit_mb: f64, noise: f64) -> Point {
             ("vmstat.allocstall_normal", 0.0),
             ("vmstat.pswpin", 0.0),
             ("vmstat.pswpout", 0.0),
-            ("vmstat.nr_free_pages", 5.0 * noise),
             ("vmstat.drop_slab", 0.0),
             ("stat.cpu_user_ticks", 400.0 * noise),
             ("stat.ctxt", if is_beyond { 30_000.0 } else { 3_000.0 } * noise),
@@ -87,7 +86,6 @@ fn a_file_that_does_not_fit_its_group_is_told_by_refaults() {
     for clock in ["stat.cpu_user_ticks", "stat.intr_total", "vmstat.pgalloc_normal", "elapsed_ns"] {
         assert!(!names.contains(&clock), "{clock} in {names:?}");
     }
-    assert!(!names.contains(&"vmstat.nr_free_pages"), "{names:?}");
     assert!(names.contains(&"stat.ctxt"), "{names:?}");
     assert!(moved.still.iter().any(|still| still.contains("reclaim of the whole machine")));
     assert!(moved.still.iter().any(|still| still.contains("no swapping (pswpin, pswpout: 0)")));
@@ -134,7 +132,7 @@ fn page_tables_are_an_amount_and_told_as_such() {
             let beyond = if level > 20.0 { 40.0 } else { 1.0 };
             Point {
                 cost: Some(100.0 * beyond * noise),
-                counters: named([("vmstat.nr_page_table_pages", 10.0 * level * beyond)]),
+                figures: named([("page_table_bytes", 4096.0 * level * beyond)]),
                 ..Point::default()
             }
         }),
