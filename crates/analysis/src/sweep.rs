@@ -7,6 +7,7 @@
 mod curve;
 mod fault_cost;
 mod find;
+mod fit;
 mod grid;
 mod headroom;
 mod hysteresis;
@@ -22,7 +23,7 @@ pub use fault_cost::FaultCost;
 pub use find::{Boundary, End, Found, Settings, Verification, find};
 pub use grid::{Grid, GridRow};
 pub use headroom::Headroom;
-pub use hysteresis::{Directions, Hysteresis};
+pub use hysteresis::{Directions, Hysteresis, KneeOf};
 pub use moved::{Moved, Mover};
 pub use of_runs::{OfRun, of_run};
 pub use range::{Range, Spacing};

@@ -141,7 +141,9 @@ impl Search {
             let bracket = || state.bracket(found.unmeasurable.as_ref()?);
             match &found.shape {
                 Shape::Knee(knee) => {
-                    state.refine(knee).or_else(|| state.verify(knee)).or_else(bracket)
+                    let knees = found.by_way.as_ref().map_or(std::slice::from_ref(knee), |by| by);
+                    let refined = knees.iter().find_map(|knee| state.refine(knee));
+                    refined.or_else(|| state.verify(knee)).or_else(bracket)
                 }
                 Shape::NoKnee(_) => bracket().or_else(|| state.doubt()),
                 Shape::TooFew(_) => bracket(),
@@ -225,9 +227,10 @@ impl State<'_> {
         // What is left must do for the verification too.
         let kept = if self.repeats_nothing() { 0 } else { 2 * self.passes() };
         let most = self.left().saturating_sub(kept) / self.passes();
+        let middle = inside.get(inside.len() / 2).copied();
         let mut levels = [inside, ends].concat();
         if levels.len() > most {
-            levels.truncate(most.min(1));
+            levels = middle.into_iter().take(most).collect();
         }
         self.batch(levels, self.passes(), Purpose::Refine)
     }
