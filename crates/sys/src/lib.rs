@@ -12,6 +12,7 @@ pub mod entropy;
 pub mod marked;
 pub mod memory;
 pub mod message_queue;
+pub mod pagemap;
 pub mod port_io;
 pub mod process;
 pub mod swap;
