@@ -80,6 +80,12 @@ impl System {
         Ok(Owner { pid, name: status.name, user: status.user })
     }
 
+    /// Whether the kernel lets this user clear the referenced bits of a process.
+    #[must_use]
+    pub fn may_clear(&self, pid: u32) -> bool {
+        File::options().write(true).open(self.path(pid, "clear_refs")).is_ok()
+    }
+
     pub(crate) fn path(&self, pid: u32, file: &str) -> PathBuf {
         self.proc_root.join(pid.to_string()).join(file)
     }
