@@ -70,16 +70,25 @@ impl Counts {
         self.active_regions.unwrap_or(Bounds::exactly(self.regions))
     }
 
-    /// How full the touched regions are: used pages in each hundred pages of their regions, least
-    /// and most; `None` without regions. This is what was guessed as 50 % of a Sun-4's pmegs.
+    /// Present pages in each hundred pages of the regions that have one; `None` without regions.
+    /// This is what was guessed as 50 % of a Sun-4's pmegs.
     #[must_use]
-    pub fn occupancy_percent(&self, geometry: &Geometry) -> Option<(f64, f64)> {
-        let Bounds { min, max } = self.used_regions();
-        let of = |regions: u64| {
-            100.0 * self.used_pages() as f64 / (regions * geometry.region_pages) as f64
-        };
-        (min > 0).then(|| (of(max), of(min)))
+    pub fn full_percent(&self, geometry: &Geometry) -> Option<f64> {
+        percent(self.present_pages, self.regions, geometry)
     }
+
+    /// Active pages in each hundred pages of the regions that have one, least and most; `None` if
+    /// none is known.
+    #[must_use]
+    pub fn active_percent(&self, geometry: &Geometry) -> Option<(f64, f64)> {
+        let (pages, Bounds { min, max }) = self.active_pages.zip(self.active_regions)?;
+        percent(pages, max, geometry).zip(percent(pages, min, geometry))
+    }
+}
+
+/// Pages in each hundred pages of so many regions.
+fn percent(pages: u64, regions: u64, geometry: &Geometry) -> Option<f64> {
+    (regions > 0).then(|| 100.0 * pages as f64 / (regions * geometry.region_pages) as f64)
 }
 
 impl std::ops::Add for Counts {

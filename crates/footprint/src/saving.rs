@@ -68,7 +68,9 @@ impl Saving {
         }
         saving.image_regions = is_image.values().filter(|of_image| **of_image).count() as u64;
         saving.image_pages = image_pages;
-        saving.packed_regions = image_pages.div_ceil(geometry.region_pages);
+        // A program needs one, however long it has slept.
+        let least = u64::from(saving.image_regions > 0);
+        saving.packed_regions = image_pages.div_ceil(geometry.region_pages).max(least);
         saving
     }
 }

@@ -75,31 +75,36 @@ fn bounds(bounds: Bounds) -> String {
     }
 }
 
-/// Percent of the pages of touched regions, or from-to.
-fn occupancy(counts: &Counts, geometry: &Geometry) -> String {
-    let Some((least, most)) = counts.occupancy_percent(geometry) else { return "-".to_owned() };
-    let figure = |percent: f64| match percent {
-        _ if percent < 9.95 => format!("{percent:.1}"),
-        _ => format!("{percent:.0}"),
-    };
-    match (figure(least), figure(most)) {
-        (least, most) if least == most => least,
-        (least, most) => format!("{least}-{most}"),
-    }
+/// A share in percent.
+fn share(percent: f64) -> String {
+    if percent < 9.95 { format!("{percent:.1}") } else { format!("{percent:.0}") }
 }
 
 /// The cells that pages and regions have in every table.
 fn count_cells(counts: &Counts, geometry: &Geometry) -> Vec<String> {
+    let none = || "-".to_owned();
+    let active_share = |(least, most)| match (share(least), share(most)) {
+        (least, most) if least == most => least,
+        (least, most) => format!("{least}-{most}"),
+    };
     vec![
-        counts.active_pages.map_or("-".to_owned(), |pages| pages.to_string()),
         counts.present_pages.to_string(),
-        counts.active_regions.map_or("-".to_owned(), bounds),
         counts.regions.to_string(),
-        occupancy(counts, geometry),
+        counts.full_percent(geometry).map_or_else(none, share),
+        counts.active_pages.map_or_else(none, |pages| pages.to_string()),
+        counts.active_regions.map_or_else(none, bounds),
+        counts.active_percent(geometry).map_or_else(none, active_share),
     ]
 }
 
-const COUNT_HEADS: [&str; 5] = ["active", "present", "active regions", "regions", "full %"];
+const COUNT_HEADS: [&str; 6] = ["present", "regions", "full %", "active", "regions", "full %"];
+
+const LEGEND: &str = "\
+present, active: pages. regions: with such a page; full: of all pages of these regions.
+tables: pages of page tables that this needs. VmPTE: that the kernel counts. empty: that map nothing.
+shared: tables with a page that another process maps too. repeated: another process of these has
+the same table, page for page.
+";
 
 fn processes(found: &Footprint, shown: &[&ProcessFootprint]) -> String {
     let geometry = &found.geometry;
@@ -118,7 +123,7 @@ fn processes(found: &Footprint, shown: &[&ProcessFootprint]) -> String {
         row.extend(table_cells(&found.total.tables, found));
         rows.push(row);
     }
-    right_aligned(rows, 2)
+    right_aligned(rows, 2) + LEGEND
 }
 
 fn table_cells(tables: &Tables, found: &Footprint) -> Vec<String> {
@@ -218,14 +223,16 @@ fn summary(total: &Totals, counts: &Counts, found: &Footprint) -> String {
         lines.push(sharing(total, geometry));
     }
     let saving = &total.saving;
-    lines.push(format!(
-        "Huge pages: {} regions could each be one; {} TLB entries fewer for their present pages, {} \
-         tables fewer, {} more memory.",
-        saving.huge_candidates,
-        saving.huge_candidate_pages - saving.huge_candidates,
-        saving.huge_shared,
-        pages(saving.huge_extra_pages(geometry)),
-    ));
+    lines.push(match saving.huge_candidates {
+        0 => "Huge pages: no region lies wholly in memory without a file.".to_owned(),
+        candidates => format!(
+            "Huge pages: {candidates} regions could each be one: {} TLB entries fewer for their \
+             present pages, {} tables fewer, {} more memory.",
+            saving.huge_candidate_pages.saturating_sub(candidates),
+            saving.huge_shared,
+            pages(saving.huge_extra_pages(geometry)),
+        ),
+    });
     let packed: u64 = found.processes.iter().map(|process| process.saving.by_packing()).sum();
     lines.push(format!(
         "Static linking: {} regions hold nothing but program and libraries; their {} {what} pages, \
@@ -267,9 +274,9 @@ fn left_out(found: &Footprint) -> String {
     let mut text = String::new();
     for (reason, pids) in reasons {
         text += &match pids.as_slice() {
-            [pid] => format!("\nLeft out: process {pid}: {reason}.\n"),
-            several => format!("\nLeft out: {} processes: {reason}.\n", several.len()),
+            [pid] => format!("Left out: process {pid}: {reason}.\n"),
+            several => format!("Left out: {} processes: {reason}.\n", several.len()),
         };
     }
-    text
+    if text.is_empty() { text } else { format!("\n{text}") }
 }

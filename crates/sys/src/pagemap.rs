@@ -7,6 +7,8 @@ use std::io;
 use std::ops::Range;
 use std::os::fd::AsRawFd;
 
+use crate::memory::Mapping;
+
 /// `_IOWR('f', 16, struct pm_scan_arg)` in the encoding of most architectures; where it is another
 /// one the kernel does not know the call.
 const PAGEMAP_SCAN: u32 = 0xc060_6610;
@@ -107,6 +109,25 @@ pub fn occupied(pagemap: &File, addresses: Range<u64>) -> io::Result<Vec<Stretch
     Ok(found)
 }
 
+/// The first address of a mapping.
+#[must_use]
+pub fn address(mapping: &Mapping) -> u64 {
+    mapping.start().as_ptr().addr() as u64
+}
+
+/// Keeps the kernel from giving this process transparent huge pages from now on, so that it maps
+/// the pages that it touches and no others.
+///
+/// # Errors
+/// When the kernel refuses.
+pub fn without_huge_pages() -> io::Result<()> {
+    // SAFETY: takes numbers only and changes no memory contents.
+    match unsafe { libc::prctl(libc::PR_SET_THP_DISABLE, 1, 0, 0, 0) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
 /// Bytes of a page of this system.
 #[must_use]
 pub fn page_bytes() -> u64 {
@@ -119,14 +140,13 @@ pub fn page_bytes() -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::memory::Mapping;
 
     #[test]
     fn only_what_was_touched_is_occupied() {
         let page = page_bytes();
         // Shared memory gets no huge pages unless they are asked for.
         let mapping = Mapping::shared(64 * page as usize).unwrap();
-        let start = mapping.start().as_ptr().addr() as u64;
+        let start = address(&mapping);
         for touched in [3, 4, 9] {
             mapping.write(touched * page as usize, 1);
         }
