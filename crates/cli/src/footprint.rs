@@ -23,8 +23,8 @@ Examples:
   sudo thrashlab footprint --all --yes --top 20 the whole system
   thrashlab footprint --cgroup user.slice --sort empty
 
-Clearing referenced bits flushes the TLB of each process, and the kernel's reclaim takes pages for
-less used than they are until they are touched again. All figures and formulas: docs/footprint.md.";
+Clearing referenced bits flushes the TLB entries of each process, and the kernel's reclaim takes its
+pages for less used than they are until they are touched again. All figures and formulas: docs/footprint.md.";
 
 /// Longest window, in ns: an hour.
 const WINDOW_NS_MAX: u64 = 3_600_000_000_000;

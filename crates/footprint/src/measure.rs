@@ -69,6 +69,9 @@ pub struct Footprint {
     pub geometry: Geometry,
     /// How active pages were found.
     pub activity: ActivitySource,
+    /// Translations were flushed out of the TLBs. Without it a page is not seen as active if its
+    /// translation stayed there in all of the window.
+    pub is_flushed: bool,
     /// The processes, in the order in which they were asked for.
     pub processes: Vec<ProcessFootprint>,
     /// Those about which nothing can be said.
@@ -117,7 +120,8 @@ pub fn measure(system: &System, pids: &[u32], options: Options, wait: impl FnOnc
     }
     left_out.sort_by_key(|it| it.pid);
     let total = totals(&processes, shared);
-    Footprint { geometry: system.geometry, activity, processes, left_out, total }
+    let is_flushed = options.clear && system.can_flush;
+    Footprint { geometry: system.geometry, activity, is_flushed, processes, left_out, total }
 }
 
 fn totals(processes: &[ProcessFootprint], sharing: SharedTables) -> Totals {

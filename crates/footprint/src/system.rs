@@ -18,6 +18,9 @@ pub struct System {
     pub page_idle: PathBuf,
     /// How page tables are made.
     pub geometry: Geometry,
+    /// Whether TLBs can be flushed without harm: the kernel does so when soft-dirty bits are
+    /// cleared, which on kernels that have such bits would rob a process of its own.
+    pub can_flush: bool,
 }
 
 /// Whose a process is.
@@ -37,13 +40,17 @@ impl System {
     /// # Errors
     /// When the mappings of this very process cannot be read, from which the geometry follows.
     pub fn running() -> io::Result<Self> {
-        let text = fs::read_to_string("/proc/self/maps")?;
-        let own = parse::maps(&text).map_err(io::Error::other)?;
-        let highest = own.iter().map(|line| line.end - 1).filter(|end| is_of_process(*end)).max();
+        let text = fs::read_to_string("/proc/self/smaps")?;
+        let own = parse::smaps(&text).map_err(io::Error::other)?;
+        let ends = own.iter().map(|mapping| mapping.line.end - 1);
+        let highest = ends.filter(|end| is_of_process(*end)).max();
+        // A mapping has this flag from its beginning, where the kernel knows it.
+        let soft_dirty = own.iter().any(|it| it.flags.iter().any(|flag| flag == "sd"));
         Ok(Self {
             proc_root: "/proc".into(),
             page_idle: "/sys/kernel/mm/page_idle/bitmap".into(),
             geometry: Geometry::new(sys::pagemap::page_bytes(), highest.unwrap_or(0)),
+            can_flush: !soft_dirty,
         })
     }
 
@@ -125,10 +132,13 @@ impl System {
         fs::read_link(self.path(pid, "exe")).ok()?.to_str().map(str::to_owned)
     }
 
-    /// Clears the referenced bits of all pages of a process.
+    /// Clears the referenced bits of all pages of a process, and flushes its translations out of
+    /// the TLBs if that is possible: the processor sets no bit of a page whose translation it holds.
     pub(crate) fn clear(&self, pid: u32) -> Result<(), String> {
         let path = self.path(pid, "clear_refs");
-        fs::write(&path, "1").map_err(|error| refused(&path, &error))
+        let write = |what| fs::write(&path, what).map_err(|error| refused(&path, &error));
+        write("1")?;
+        if self.can_flush { write("4") } else { Ok(()) }
     }
 }
 

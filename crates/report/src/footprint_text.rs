@@ -64,6 +64,10 @@ fn heading(found: &Footprint, view: &FootprintView) -> String {
              the places that the bitmap of idle pages tells.\n"
         ),
     };
+    if found.activity != ActivitySource::NotLookedFor && !found.is_flushed {
+        text += "The TLBs were not flushed, as this kernel has soft-dirty bits that would be lost: a \
+             page whose translation stayed in a TLB all the time is not counted.\n";
+    }
     text
 }
 
