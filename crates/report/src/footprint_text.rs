@@ -56,11 +56,11 @@ fn heading(found: &Footprint, view: &FootprintView) -> String {
              figures are of present pages.\n"
             .to_owned(),
         ActivitySource::Counted { no_places } => format!(
-            "Active is what was touched in {window}, counted a mapping (Referenced in smaps). Where \
+            "Active is what was touched in {window}, counted mapping by mapping (Referenced in smaps). Where \
              in a mapping is not known ({no_places}), so active regions are from-to.\n"
         ),
         ActivitySource::Placed => format!(
-            "Active is what was touched in {window}, counted a mapping (Referenced in smaps), in \
+            "Active is what was touched in {window}, counted mapping by mapping (Referenced in smaps), in \
              the places that the bitmap of idle pages tells.\n"
         ),
     };
@@ -283,4 +283,126 @@ fn left_out(found: &Footprint) -> String {
         };
     }
     if text.is_empty() { text } else { format!("\n{text}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use footprint::{LeftOut, Saving, SharedTables};
+
+    fn process(pid: u32, active_regions: Bounds) -> ProcessFootprint {
+        let counts = Counts {
+            active_pages: Some(90),
+            present_pages: 700,
+            swapped_pages: 0,
+            shared_pages: 512,
+            regions: 5,
+            active_regions: Some(active_regions),
+            huge_regions: 0,
+        };
+        let tables = Tables {
+            lowest: 5,
+            middle: 3,
+            upper: 2,
+            counted_bytes: 11 * 4096,
+            with_shared: 2,
+            all_shared: 1,
+            repeated: 1,
+            ..Tables::default()
+        };
+        let saving = Saving {
+            image_regions: 3,
+            image_pages: 60,
+            packed_regions: 1,
+            huge_candidates: 1,
+            huge_candidate_pages: 512,
+            huge_shared: 1,
+        };
+        let kinds = BTreeMap::from([(Kind::SharedMemory, counts)]);
+        let name = "made".to_owned();
+        ProcessFootprint { pid, name, user: 0, counts, tables, saving, kinds, mappings: Vec::new() }
+    }
+
+    fn found() -> Footprint {
+        let processes =
+            vec![process(7, Bounds { min: 2, max: 4 }), process(123, Bounds::exactly(3))];
+        let [one, two] = [&processes[0], &processes[1]];
+        let total = Totals {
+            counts: Some(one.counts + two.counts),
+            tables: one.tables + two.tables,
+            saving: one.saving + two.saving,
+            sharing: SharedTables { repeats: 1, repeats_until_written: 0, unknown: 2 },
+        };
+        let left = |pid, reason: &str| LeftOut { pid, reason: reason.to_owned() };
+        Footprint {
+            geometry: Geometry::new(4096, 0x7fff_ffff_f000),
+            activity: ActivitySource::Counted { no_places: "no bitmap".to_owned() },
+            is_flushed: true,
+            processes,
+            left_out: vec![left(2, "a thread"), left(3, "a thread"), left(9, "/proc/9/x: denied")],
+            total,
+        }
+    }
+
+    #[test]
+    fn a_footprint_is_told() {
+        let view = FootprintView { window_ns: Some(2_000_000_000), shown: vec![1, 0] };
+        insta::assert_snapshot!(footprint_text(&found(), &view), @r"
+        Pages of 4K; a page of page tables maps a region of 2M (512 pages).
+        Active is what was touched in 2.00s, counted mapping by mapping (Referenced in smaps). Where in a mapping is not known (no bitmap), so active regions are from-to.
+
+        pid  program  present  regions  full %  active  regions   full %  tables  VmPTE  empty  shared  repeated
+        123  made         700        5      27      90        3      5.9      10     11      1       2         1
+          7  made         700        5      27      90      2-4  4.4-8.8      10     11      1       2         1
+             all         1400       10      27     180      5-7  5.0-7.0      20     22      2       4         2
+        present, active: pages. regions: with such a page; full: of all pages of these regions.
+        tables: pages of page tables that this needs. VmPTE: that the kernel counts. empty: that map nothing.
+        shared: tables with a page that another process maps too. repeated: another process of these has
+        the same table, page for page.
+
+        kind           present  regions  full %  active  regions   full %  shared pages
+        shared memory     1400       10      27     180      5-7  5.0-7.0          1024
+
+        Page tables: 10 pages of the lowest level, 6 and 4 above, 0 in reserve for huge pages; 80K in all.
+        Mapped elsewhere too: some page in 4 of 10 tables, every page in 2.
+        TLB entries for the active pages: 180 of 4K, or 5-7 of 2M.
+        Shared page tables: 1 tables are repeats (4K); 0 more are until one of them is written. Of 2 tables not all pages could be told apart: only root sees their numbers.
+        Huge pages: 2 regions could each be one: 1022 TLB entries fewer for their present pages, 2 tables fewer, 0B more memory.
+        Static linking: 6 regions hold nothing but program and libraries; their 120 active pages, packed a process, need 2: 4 tables fewer.
+
+        Left out: 2 processes: a thread.
+        Left out: process 9: denied.
+        ");
+    }
+
+    #[test]
+    fn what_was_not_looked_for_is_not_told_as_a_number() {
+        let mut found = found();
+        found.activity = ActivitySource::NotLookedFor;
+        found.processes[0].counts.active_pages = None;
+        found.processes[0].counts.active_regions = None;
+        found.processes.truncate(1);
+        let view = FootprintView { window_ns: None, shown: vec![0] };
+        let text = footprint_text(&found, &view);
+        let row =
+            text.lines().find(|line| line.starts_with("  7") || line.starts_with("7")).unwrap();
+        let cells: Vec<&str> = row.split_whitespace().collect();
+        assert_eq!(
+            cells,
+            ["7", "made", "700", "5", "27", "-", "-", "-", "10", "11", "1", "2", "-"]
+        );
+        assert!(text.contains("what was active is not known"), "{text}");
+        let nothing = FootprintView { window_ns: None, shown: Vec::new() };
+        found.processes.clear();
+        found.total = Totals::default();
+        assert!(footprint_text(&found, &nothing).contains("Left out: process 9: denied."));
+    }
+
+    #[test]
+    fn a_tlb_that_was_not_flushed_is_told() {
+        let mut found = found();
+        found.is_flushed = false;
+        let view = FootprintView { window_ns: Some(1), shown: vec![0] };
+        assert!(footprint_text(&found, &view).contains("The TLBs were not flushed"));
+    }
 }
