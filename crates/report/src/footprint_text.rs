@@ -32,7 +32,7 @@ pub fn footprint_text(found: &Footprint, view: &FootprintView) -> String {
         if rest > 0 {
             text += &format!("and {rest} more\n");
         }
-        text += &format!("\n{}", kinds(found));
+        text += &format!("{LEGEND}\n{}", kinds(found));
     }
     for process in shown.iter().filter(|process| !process.mappings.is_empty()) {
         text += &format!("\n{}", mappings(process, &found.geometry));
@@ -127,7 +127,7 @@ fn processes(found: &Footprint, shown: &[&ProcessFootprint]) -> String {
         row.extend(table_cells(&found.total.tables, found));
         rows.push(row);
     }
-    right_aligned(rows, 2) + LEGEND
+    right_aligned(rows, 2)
 }
 
 fn table_cells(tables: &Tables, found: &Footprint) -> Vec<String> {
