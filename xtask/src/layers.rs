@@ -8,7 +8,7 @@ use serde_json::Value;
 const RANKS: &[&[&str]] = &[
     &["model", "sys"],
     &["stats", "counters", "jobs", "loads", "probes", "kernels"],
-    &["agent", "analysis"],
+    &["agent", "analysis", "footprint"],
     &["report"],
     &["store", "subject"],
     &["guest"],

@@ -7,6 +7,7 @@ use model::units::{parse_duration_ns, parse_size_bytes};
 
 use crate::attribute::AttributeArgs;
 use crate::compare::CompareArgs;
+use crate::footprint::FootprintArgs;
 use crate::job_args::JobArgs;
 use crate::vm_args::{CacheArgs, VmArgs};
 use experiment::SubjectArg;
@@ -38,6 +39,8 @@ pub(crate) enum Command {
     Compare(CompareArgs),
     /// Say which factor and which part of the work a change is to be put down to
     Attribute(AttributeArgs),
+    /// Count what processes map, touch and share, to the page of their page tables
+    Footprint(FootprintArgs),
     /// Look at the deterministic machine: kernels, machines, boot, shell, and whether it repeats
     Vm(Box<VmArgs>),
     /// Look at what is kept of kernels, booted machines and cells, and remove it

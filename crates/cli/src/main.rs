@@ -12,6 +12,7 @@ mod cache;
 mod compare;
 mod experiment;
 mod experiment_args;
+mod footprint;
 mod guests;
 mod import;
 mod job_args;
@@ -73,6 +74,7 @@ fn main() -> ExitCode {
         Command::Show(args) => show::show(&args),
         Command::Compare(args) => compare::compare(&args),
         Command::Attribute(args) => attribute::attribute(&args),
+        Command::Footprint(args) => footprint::footprint(&args),
         Command::Vm(args) => vm::vm(&args),
         Command::Cache(args) => cache::cache(&args),
         Command::Import(args) => import::import(&args),

@@ -10,6 +10,7 @@ pub mod columns;
 mod comparison_text;
 mod dataset_text;
 mod experiment_text;
+mod footprint_text;
 pub mod matrix;
 mod matrix_resp1;
 mod matrix_text;
@@ -26,6 +27,7 @@ pub use bisect_text::{Axis, bisect_text};
 pub use comparison_text::comparison_text;
 pub use dataset_text::dataset_text;
 pub use experiment_text::{cells_text, plan_text};
+pub use footprint_text::{FootprintView, footprint_text};
 pub use matrix_resp1::{resp1_table, verbose_lines};
 pub use matrix_text::matrix_text;
 pub use memory_job::{

@@ -12,6 +12,7 @@ mod bisected;
 mod commands;
 mod compared;
 mod experiments;
+mod footprint;
 mod hostile;
 mod kill;
 mod left;

@@ -1,0 +1,216 @@
+//! `thrashlab footprint`: what processes map, touch and share.
+
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
+use std::io::{IsTerminal, Write};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::{Context, anyhow};
+use clap::{Args, ValueEnum};
+use footprint::{Footprint, Options, Owner, ProcessFootprint, System, measure};
+use model::units::parse_duration_ns;
+use report::{FootprintView, footprint_text};
+
+use crate::{Failure, complain, print, print_json};
+
+const EXAMPLES: &str = "\
+Examples:
+  thrashlab footprint 1234                      pages that process 1234 touches in two seconds
+  thrashlab footprint 1234 --mappings           and every mapping by itself
+  thrashlab footprint 1234 --no-clear           what it has mapped; perturbs nothing
+  thrashlab footprint $(pgrep -u $USER firefox) a program of many processes: what they share
+  sudo thrashlab footprint --all --yes --top 20 the whole system
+  thrashlab footprint --cgroup user.slice --sort empty
+
+Clearing referenced bits flushes the TLB entries of each process, and the kernel's reclaim takes its
+pages for less used than they are until they are touched again. All figures and formulas: docs/footprint.md.";
+
+/// Longest window, in ns: an hour.
+const WINDOW_NS_MAX: u64 = 3_600_000_000_000;
+
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct FootprintArgs {
+    /// Processes by their numbers
+    #[arg(value_name = "PID", required_unless_present_any = ["all", "cgroup"],
+        conflicts_with_all = ["all", "cgroup"])]
+    pids: Vec<u32>,
+
+    /// All processes but this one
+    #[arg(long, conflicts_with = "cgroup")]
+    all: bool,
+
+    /// The processes of a control group and of those below it, by its folder or its name under
+    /// /sys/fs/cgroup
+    #[arg(long, value_name = "PATH")]
+    cgroup: Option<PathBuf>,
+
+    /// How long pages have to become active
+    #[arg(long, value_name = "TIME", default_value = "2s", value_parser = window)]
+    window: u64,
+
+    /// Clear nothing: figures of present pages only
+    #[arg(long, conflicts_with = "window")]
+    no_clear: bool,
+
+    /// Clear referenced bits of other users' processes without asking
+    #[arg(long, short)]
+    yes: bool,
+
+    /// Tell every mapping too
+    #[arg(long)]
+    mappings: bool,
+
+    /// Order of the processes
+    #[arg(long, value_enum, value_name = "BY", default_value_t = Sort::Tables)]
+    sort: Sort,
+
+    /// Show the first N processes only; totals are of all
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    top: Option<u32>,
+
+    /// Print JSON instead of tables
+    #[arg(long)]
+    json: bool,
+}
+
+/// Order of the processes; the largest comes first.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Sort {
+    /// Pages of page tables
+    Tables,
+    /// Active pages
+    Active,
+    /// Present pages
+    Present,
+    /// Page tables that map nothing
+    Empty,
+    /// Page tables that other processes have too
+    Repeated,
+    /// Number of the process, the smallest first
+    Pid,
+}
+
+/// Measures and prints.
+pub(crate) fn footprint(args: &FootprintArgs) -> Result<(), Failure> {
+    let system = System::running().context("read the mappings of this process")?;
+    let pids = targets(args, &system)?;
+    if !args.no_clear && !args.yes {
+        confirm(&others(&system, &pids))?;
+    }
+    let options = Options { clear: !args.no_clear, mappings: args.mappings };
+    let wait = || std::thread::sleep(Duration::from_nanos(args.window));
+    let found = measure(&system, &pids, options, wait);
+    if let ([], [left]) = (found.processes.as_slice(), found.left_out.as_slice()) {
+        return Err(anyhow!("process {}: {}", left.pid, left.reason).into());
+    }
+    let mut shown: Vec<usize> = (0..found.processes.len()).collect();
+    shown.sort_by_key(|index| args.sort.key(&found, &found.processes[*index]));
+    shown.truncate(args.top.map_or(usize::MAX, |top| top as usize));
+    let window_ns = (!args.no_clear).then_some(args.window);
+    if args.json {
+        print_json(&json(&found, &shown, window_ns)?)?;
+    } else {
+        print(&footprint_text(&found, &FootprintView { window_ns, shown }))?;
+    }
+    match found.processes.is_empty() {
+        true => Err(anyhow!("no process could be measured").into()),
+        false => Ok(()),
+    }
+}
+
+/// The processes that are meant.
+fn targets(args: &FootprintArgs, system: &System) -> Result<Vec<u32>, Failure> {
+    if args.all {
+        return Ok(system.all().context("look for processes")?);
+    }
+    let Some(group) = &args.cgroup else {
+        let once: BTreeSet<u32> = args.pids.iter().copied().collect();
+        return Ok(once.into_iter().collect());
+    };
+    let named = PathBuf::from("/sys/fs/cgroup").join(group);
+    let path = if named.join("cgroup.procs").exists() { &named } else { group };
+    let pids = system
+        .in_group(path)
+        .with_context(|| format!("{}: is it a control group?", path.display()))
+        .map_err(Failure::WrongUse)?;
+    match pids.is_empty() {
+        true => Err(Failure::WrongUse(anyhow!("{}: no process is in it", path.display()))),
+        false => Ok(pids),
+    }
+}
+
+/// The processes of other users whose bits would be cleared.
+fn others(system: &System, pids: &[u32]) -> Vec<Owner> {
+    let user = rustix::process::geteuid().as_raw();
+    pids.iter()
+        .filter_map(|pid| system.owner(*pid).ok())
+        .filter(|owner| owner.user != user && system.may_clear(owner.pid))
+        .collect()
+}
+
+/// Asks before processes of other users are perturbed.
+fn confirm(others: &[Owner]) -> Result<(), Failure> {
+    let Some(first) = others.first() else { return Ok(()) };
+    let whose = match others.len() {
+        1 => format!("{} ({}) of user {}", first.pid, first.name, first.user),
+        count => format!("{count} processes of other users"),
+    };
+    let question = format!(
+        "clearing the referenced bits of {whose} flushes their TLB entries and makes the kernel \
+         take their pages for less used"
+    );
+    let (input, output) = (std::io::stdin(), std::io::stderr());
+    if !(input.is_terminal() && output.is_terminal()) {
+        let how = "say --yes to do it, or --no-clear to look at present pages only";
+        return Err(Failure::WrongUse(anyhow!("{question}; {how}")));
+    }
+    let mut answer = String::new();
+    write!(output.lock(), "thrashlab: {question}. Go on? [y/N] ")
+        .and_then(|()| input.read_line(&mut answer))
+        .context("ask")?;
+    match answer.trim() {
+        "y" | "Y" | "yes" => Ok(()),
+        _ => {
+            complain("thrashlab: nothing was done");
+            Err(Failure::Interrupted)
+        }
+    }
+}
+
+impl Sort {
+    fn key(self, found: &Footprint, process: &ProcessFootprint) -> (Reverse<i64>, u32) {
+        let signed = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
+        let key = match self {
+            Self::Tables => signed(process.tables.counted_bytes),
+            Self::Active => signed(process.counts.used_pages()),
+            Self::Present => signed(process.counts.present_pages),
+            Self::Empty => process.tables.empty(&found.geometry),
+            Self::Repeated => signed(process.tables.repeated),
+            Self::Pid => 0,
+        };
+        (Reverse(key), process.pid)
+    }
+}
+
+/// The footprint with the processes that are shown, in their order.
+fn json(
+    found: &Footprint,
+    shown: &[usize],
+    window_ns: Option<u64>,
+) -> Result<serde_json::Value, Failure> {
+    let processes: Vec<&ProcessFootprint> =
+        shown.iter().filter_map(|index| found.processes.get(*index)).collect();
+    let mut value = serde_json::to_value(found).context("write JSON")?;
+    value["window_ns"] = window_ns.into();
+    value["processes"] = serde_json::to_value(processes).context("write JSON")?;
+    Ok(value)
+}
+
+fn window(text: &str) -> Result<u64, String> {
+    match parse_duration_ns(text).map_err(|error| error.to_string())? {
+        window @ 1..=WINDOW_NS_MAX => Ok(window),
+        _ => Err("a window is at least 1ns and at most 60m".to_owned()),
+    }
+}

@@ -1,0 +1,111 @@
+//! The figures of a mapping, of all mappings of a kind, and of a process.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use crate::bounds::{Activity, Bounds, active_regions};
+use crate::geometry::Geometry;
+use crate::pages::ReadMapping;
+
+/// Pages and regions of one or several mappings.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Counts {
+    /// Pages that were touched in the window, as the kernel counts them (`Referenced`); absent when
+    /// nothing was cleared. A huge page counts as all its pages; pages of zeros, of the vdso and of
+    /// hugetlbfs are not seen.
+    pub active_pages: Option<u64>,
+    /// Pages in memory that the page tables map.
+    pub present_pages: u64,
+    /// Pages that are in swap; their places stand in the page tables too.
+    pub swapped_pages: u64,
+    /// Of the present pages those that another process maps too.
+    pub shared_pages: u64,
+    /// Distinct regions with a page that is present or swapped.
+    pub regions: u64,
+    /// Distinct regions with an active page.
+    pub active_regions: Option<Bounds>,
+    /// Of the regions those that one entry of a higher level maps as a huge page.
+    pub huge_regions: u64,
+}
+
+impl Counts {
+    /// The figures of mappings, in the order of their addresses.
+    pub(crate) fn of<'a>(
+        mappings: impl Iterator<Item = &'a ReadMapping> + Clone,
+        geometry: &Geometry,
+        is_active_known: bool,
+    ) -> Self {
+        let mut counts = Self::default();
+        // Two mappings may have a region in common.
+        let mut regions: BTreeMap<u64, bool> = BTreeMap::new();
+        for mapping in mappings.clone() {
+            for (number, region) in &mapping.regions {
+                counts.present_pages += u64::from(region.present);
+                counts.swapped_pages += u64::from(region.swapped);
+                counts.shared_pages += u64::from(region.shared);
+                *regions.entry(*number).or_default() |= region.huge;
+            }
+        }
+        counts.regions = regions.len() as u64;
+        counts.huge_regions = regions.values().filter(|huge| **huge).count() as u64;
+        if is_active_known {
+            let activities: Vec<Activity> =
+                mappings.map(|mapping| mapping.activity(geometry)).collect();
+            counts.active_pages = Some(activities.iter().map(|it| it.active_pages).sum());
+            counts.active_regions = Some(active_regions(&activities));
+        }
+        counts
+    }
+
+    /// Pages that matter: the active ones where they are known, else the present ones.
+    #[must_use]
+    pub fn used_pages(&self) -> u64 {
+        self.active_pages.unwrap_or(self.present_pages)
+    }
+
+    /// Regions of these pages.
+    #[must_use]
+    pub fn used_regions(&self) -> Bounds {
+        self.active_regions.unwrap_or(Bounds::exactly(self.regions))
+    }
+
+    /// Present pages in each hundred pages of the regions that have one; `None` without regions.
+    /// This is what was guessed as 50 % of a Sun-4's pmegs.
+    #[must_use]
+    pub fn full_percent(&self, geometry: &Geometry) -> Option<f64> {
+        percent(self.present_pages, self.regions, geometry)
+    }
+
+    /// Active pages in each hundred pages of the regions that have one, least and most; `None` if
+    /// none is known.
+    #[must_use]
+    pub fn active_percent(&self, geometry: &Geometry) -> Option<(f64, f64)> {
+        let (pages, Bounds { min, max }) = self.active_pages.zip(self.active_regions)?;
+        percent(pages, max, geometry).zip(percent(pages, min, geometry))
+    }
+}
+
+/// Pages in each hundred pages of so many regions.
+fn percent(pages: u64, regions: u64, geometry: &Geometry) -> Option<f64> {
+    (regions > 0).then(|| 100.0 * pages as f64 / (regions * geometry.region_pages) as f64)
+}
+
+impl std::ops::Add for Counts {
+    type Output = Self;
+
+    /// Both together, of different processes: they have no region in common.
+    fn add(self, other: Self) -> Self {
+        let active = self.active_pages.zip(other.active_pages);
+        let regions = self.active_regions.zip(other.active_regions);
+        Self {
+            active_pages: active.map(|(one, two)| one + two),
+            present_pages: self.present_pages + other.present_pages,
+            swapped_pages: self.swapped_pages + other.swapped_pages,
+            shared_pages: self.shared_pages + other.shared_pages,
+            regions: self.regions + other.regions,
+            active_regions: regions.map(|(one, two)| one + two),
+            huge_regions: self.huge_regions + other.huge_regions,
+        }
+    }
+}

@@ -1,0 +1,215 @@
+//! From processes to their footprints.
+
+use std::collections::BTreeSet;
+
+use serde::Serialize;
+
+use crate::count::Counts;
+use crate::geometry::Geometry;
+use crate::idle::{IdlePages, Untouched};
+use crate::kind::kinds;
+use crate::pages::{ReadMapping, each_page};
+use crate::process::{ProcessFootprint, ReadProcess, Tables};
+use crate::saving::Saving;
+use crate::sharing::{SharedTables, Sharing};
+use crate::system::{Owner, System};
+
+/// How to measure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// Clear the referenced bits first, so that pages that are active can be told from others.
+    pub clear: bool,
+    /// Keep the figures of every mapping.
+    pub mappings: bool,
+}
+
+/// How active pages were found.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case", tag = "kind")]
+pub enum ActivitySource {
+    /// Nothing was cleared: only what is present is known.
+    NotLookedFor,
+    /// The kernel counted them, mapping by mapping (`Referenced` in `smaps`); where in a mapping
+    /// they lie is not known.
+    Counted {
+        /// Why their places are not known.
+        no_places: String,
+    },
+    /// The kernel counted them, and the bitmap of idle pages narrows their places down; a page that
+    /// another process has touched counts among the places too.
+    Placed,
+}
+
+/// A process about which nothing can be said.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct LeftOut {
+    /// Its number.
+    pub pid: u32,
+    /// Why.
+    pub reason: String,
+}
+
+/// The figures of all processes together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Totals {
+    /// Pages and regions; absent if there is no process.
+    pub counts: Option<Counts>,
+    /// Pages of page tables.
+    pub tables: Tables,
+    /// What every process for itself could do with less.
+    pub saving: Saving,
+    /// What the processes could share.
+    pub sharing: SharedTables,
+}
+
+/// What processes map, touch and share.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Footprint {
+    /// How page tables are made here.
+    pub geometry: Geometry,
+    /// How active pages were found.
+    pub activity: ActivitySource,
+    /// Translations were flushed out of the TLBs. Without it a page is not seen as active if its
+    /// translation stayed there in all of the window.
+    pub is_flushed: bool,
+    /// The processes, in the order in which they were asked for.
+    pub processes: Vec<ProcessFootprint>,
+    /// Those about which nothing can be said.
+    pub left_out: Vec<LeftOut>,
+    /// All processes together.
+    pub total: Totals,
+}
+
+/// Measures the footprints of processes. Between clearing the referenced bits and reading them
+/// `wait` is called; its time is the window. It is not called if nothing is cleared or no process
+/// is there.
+#[must_use]
+pub fn measure(system: &System, pids: &[u32], options: Options, wait: impl FnOnce()) -> Footprint {
+    let mut left_out = Vec::new();
+    let mut watched = Vec::new();
+    for pid in pids {
+        match begin(system, *pid, options.clear) {
+            Ok(start_ticks) => watched.push((*pid, start_ticks)),
+            Err(reason) => left_out.push(LeftOut { pid: *pid, reason }),
+        }
+    }
+    let mut activity = ActivitySource::NotLookedFor;
+    let mut untouched = Untouched::default();
+    if options.clear && !watched.is_empty() {
+        let marked = mark_idle(system, &watched);
+        wait();
+        (activity, untouched) = match marked.and_then(|marked| still_idle(system, &marked)) {
+            Ok(untouched) => (ActivitySource::Placed, untouched),
+            Err(no_places) => (ActivitySource::Counted { no_places }, Untouched::default()),
+        };
+    }
+    let mut sharing = Sharing::default();
+    let mut processes = Vec::new();
+    for (pid, start_ticks) in watched {
+        match read(system, pid, start_ticks, &untouched) {
+            Ok(process) => {
+                sharing.add(&process.mappings, &system.geometry);
+                processes.push(process.figures(&system.geometry, options.clear, options.mappings));
+            }
+            Err(reason) => left_out.push(LeftOut { pid, reason }),
+        }
+    }
+    let (shared, repeated) = sharing.finish();
+    for (process, repeated) in processes.iter_mut().zip(repeated) {
+        process.tables.repeated = repeated;
+    }
+    left_out.sort_by_key(|it| it.pid);
+    let total = totals(&processes, shared);
+    let is_flushed = options.clear && system.can_flush;
+    Footprint { geometry: system.geometry, activity, is_flushed, processes, left_out, total }
+}
+
+fn totals(processes: &[ProcessFootprint], sharing: SharedTables) -> Totals {
+    Totals {
+        counts: processes.iter().map(|it| it.counts).reduce(|one, two| one + two),
+        tables: processes.iter().fold(Tables::default(), |sum, it| sum + it.tables),
+        saving: processes.iter().fold(Saving::default(), |sum, it| sum + it.saving),
+        sharing,
+    }
+}
+
+/// Looks whether a process can be measured, and clears its referenced bits; says when it was
+/// started.
+fn begin(system: &System, pid: u32, clear: bool) -> Result<u64, String> {
+    let status = system.status(pid)?;
+    if matches!(status.state.as_str(), "Z" | "X") {
+        return Err("it has ended, and nobody has asked yet how".to_owned());
+    }
+    if status.vm_pte_kb.is_none() {
+        return Err("a thread of the kernel, without memory of its own".to_owned());
+    }
+    // Whoever may not read it must not clear its bits either.
+    system.pagemap(pid)?;
+    let start_ticks = system.start_ticks(pid)?;
+    if clear {
+        system.clear(pid)?;
+    }
+    Ok(start_ticks)
+}
+
+/// Marks all pages of processes as idle, or says why that cannot be.
+fn mark_idle(system: &System, watched: &[(u32, u64)]) -> Result<IdlePages, String> {
+    let path = system.page_idle.display();
+    if !system.page_idle.exists() {
+        return Err(format!("{path} is not there: this kernel has no CONFIG_IDLE_PAGE_TRACKING"));
+    }
+    let mut numbers = BTreeSet::new();
+    for (pid, _) in watched {
+        // One that has ended meanwhile is told when it is read.
+        let (Ok(mappings), Ok(pagemap)) = (system.smaps(*pid), system.pagemap(*pid)) else {
+            continue;
+        };
+        for line in mappings.iter().map(|mapping| &mapping.line) {
+            let _ = each_page(&pagemap, line.start..line.end, &system.geometry, |page, _| {
+                numbers.extend(page.entry.page_number().filter(|_| !page.zero));
+            });
+        }
+    }
+    if numbers.is_empty() {
+        return Err("only root sees the numbers of pages in memory".to_owned());
+    }
+    IdlePages::mark(&system.page_idle, &numbers).map_err(|error| format!("{path}: {error}"))
+}
+
+fn still_idle(system: &System, marked: &IdlePages) -> Result<Untouched, String> {
+    marked.still_idle().map_err(|error| format!("{}: {error}", system.page_idle.display()))
+}
+
+/// Reads the page tables of a process.
+fn read(
+    system: &System,
+    pid: u32,
+    start_ticks: u64,
+    untouched: &Untouched,
+) -> Result<ReadProcess, String> {
+    if system.start_ticks(pid)? != start_ticks {
+        return Err("it has ended; another process has its number now".to_owned());
+    }
+    let geometry = &system.geometry;
+    let smaps = system.smaps(pid)?;
+    let pagemap = system.pagemap(pid)?;
+    let status = system.status(pid)?;
+    let Some(vm_pte_kb) = status.vm_pte_kb.filter(|_| !smaps.is_empty()) else {
+        return Err("it has ended".to_owned());
+    };
+    let kinds = kinds(&smaps, system.program(pid).as_deref());
+    let is_idle = |number| untouched.contains(number);
+    let mappings = smaps
+        .into_iter()
+        .zip(kinds)
+        .map(|(smaps, kind)| ReadMapping::read(&pagemap, smaps, kind, geometry, &is_idle))
+        .collect::<Result<_, _>>()
+        .map_err(|error| format!("{}: {error}", system.path(pid, "pagemap").display()))?;
+    Ok(ReadProcess {
+        owner: Owner { pid, name: status.name, user: status.user },
+        mappings,
+        // Before Linux 4.15 there were two figures, and none of the level above.
+        counted_levels: geometry.counted_levels.min(if status.vm_pmd_kb.is_some() { 2 } else { 3 }),
+        counted_bytes: vm_pte_kb.saturating_add(status.vm_pmd_kb.unwrap_or(0)).saturating_mul(1024),
+    })
+}

@@ -1,0 +1,219 @@
+//! The entries of a mapping's page tables, as `/proc/PID/pagemap` shows them.
+//!
+//! Follows `Documentation/admin-guide/mm/pagemap.rst`.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io;
+use std::ops::Range;
+use std::os::unix::fs::FileExt;
+
+use counters::parse::SmapsMapping;
+use sys::pagemap::{Stretch, occupied};
+
+use crate::bounds::Activity;
+use crate::geometry::Geometry;
+use crate::kind::Kind;
+
+/// Entries that are read at once.
+const CHUNK_ENTRIES: u64 = 8192;
+/// Bytes of an entry of the file.
+const ENTRY_BYTES: u64 = 8;
+
+/// One entry of the file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Entry(u64);
+
+impl Entry {
+    const NUMBER: u64 = (1 << 55) - 1;
+    const EXCLUSIVE: u64 = 1 << 56;
+    const OF_FILE: u64 = 1 << 61;
+    const SWAPPED: u64 = 1 << 62;
+    const PRESENT: u64 = 1 << 63;
+
+    pub(crate) fn is_present(self) -> bool {
+        self.0 & Self::PRESENT != 0
+    }
+
+    fn is_swapped(self) -> bool {
+        self.0 & Self::SWAPPED != 0
+    }
+
+    /// Whether another page table maps the page too.
+    fn is_shared(self) -> bool {
+        self.is_present() && self.0 & Self::EXCLUSIVE == 0
+    }
+
+    /// A page of a file or of shared memory, not a private copy.
+    pub(crate) fn is_of_file(self) -> bool {
+        self.0 & Self::OF_FILE != 0
+    }
+
+    /// The number of the page in memory; `None` without the privilege to see it.
+    pub(crate) fn page_number(self) -> Option<u64> {
+        Some(self.0 & Self::NUMBER).filter(|number| self.is_present() && *number != 0)
+    }
+}
+
+/// A page with an entry.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct MappedPage {
+    /// Its address over the size of a page.
+    pub(crate) number: u64,
+    pub(crate) entry: Entry,
+    /// The kernel's page of zeros.
+    pub(crate) zero: bool,
+}
+
+/// What one mapping has in one region.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Region {
+    pub(crate) present: u32,
+    pub(crate) swapped: u32,
+    /// Present pages that another page table maps too.
+    pub(crate) shared: u32,
+    /// Present pages that may be among the active ones.
+    pub(crate) candidates: u32,
+    /// Mapped by one entry of a higher level.
+    pub(crate) huge: bool,
+    /// Its pages, in order.
+    pub(crate) pages: Vec<MappedPage>,
+}
+
+/// A mapping with the pages that it has.
+#[derive(Clone, Debug)]
+pub(crate) struct ReadMapping {
+    pub(crate) smaps: SmapsMapping,
+    pub(crate) kind: Kind,
+    pub(crate) regions: BTreeMap<u64, Region>,
+}
+
+impl ReadMapping {
+    /// Reads the pages of a mapping; `is_idle` tells of a page's number in memory that nobody has
+    /// touched it in the window.
+    ///
+    /// # Errors
+    /// When the kernel refuses, and when the process has ended.
+    pub(crate) fn read(
+        pagemap: &File,
+        smaps: SmapsMapping,
+        kind: Kind,
+        geometry: &Geometry,
+        is_idle: &dyn Fn(u64) -> bool,
+    ) -> io::Result<Self> {
+        let addresses = smaps.line.start..smaps.line.end;
+        let mut regions: BTreeMap<u64, Region> = BTreeMap::new();
+        let is_scanned = each_page(pagemap, addresses, geometry, |page, is_huge| {
+            let region = regions.entry(page.number / geometry.region_pages).or_default();
+            region.add(page, is_idle);
+            region.huge |= is_huge;
+        })?;
+        let mut mapping = Self { smaps, kind, regions };
+        if mapping.hugetlb_bytes(geometry) >= geometry.region_bytes() {
+            mapping.regions.values_mut().for_each(|region| region.huge = true);
+        } else if !is_scanned {
+            mapping.find_huge(geometry);
+        }
+        Ok(mapping)
+    }
+
+    /// One of the mapping's counters in pages; 0 if this kernel has none of this name.
+    fn pages(&self, name: &str, geometry: &Geometry) -> u64 {
+        geometry.pages_of_kb(self.smaps.values.get(name).copied().unwrap_or(0))
+    }
+
+    /// Size of the mapping's huge pages if it is one of hugetlbfs, else 0.
+    pub(crate) fn hugetlb_bytes(&self, geometry: &Geometry) -> u64 {
+        let is_huge = self.smaps.flags.iter().any(|flag| flag == "ht");
+        if is_huge { self.pages("KernelPageSize_kb", geometry) * geometry.page_bytes } else { 0 }
+    }
+
+    /// Without a scan the kernel tells how many huge pages there are, not where: they are whole
+    /// regions with all their pages present.
+    fn find_huge(&mut self, geometry: &Geometry) {
+        let pages: u64 = ["AnonHugePages_kb", "ShmemPmdMapped_kb", "FilePmdMapped_kb"]
+            .iter()
+            .map(|name| self.pages(name, geometry))
+            .sum();
+        let full = |region: &&mut Region| u64::from(region.present) == geometry.region_pages;
+        let count = (pages / geometry.region_pages) as usize;
+        self.regions.values_mut().filter(full).take(count).for_each(|region| region.huge = true);
+    }
+
+    /// Huge pages for which the kernel keeps a page of page tables in reserve, in case that it must
+    /// split them: those of anonymous memory.
+    pub(crate) fn deposits(&self, geometry: &Geometry) -> u64 {
+        let anonymous = self.smaps.line.inode == 0 && self.hugetlb_bytes(geometry) == 0;
+        let huge = self.regions.values().filter(|region| region.huge).count() as u64;
+        if anonymous { huge } else { 0 }
+    }
+
+    /// How many of its pages were active, and which ones it can have been.
+    pub(crate) fn activity(&self, geometry: &Geometry) -> Activity {
+        let candidates = self
+            .regions
+            .iter()
+            .map(|(number, region)| (*number, u64::from(region.candidates)))
+            .collect();
+        Activity { active_pages: self.pages("Referenced_kb", geometry), candidates }
+    }
+}
+
+impl Region {
+    fn add(&mut self, page: MappedPage, is_idle: &dyn Fn(u64) -> bool) {
+        let MappedPage { entry, zero, .. } = page;
+        self.present += u32::from(entry.is_present());
+        self.swapped += u32::from(entry.is_swapped());
+        self.shared += u32::from(entry.is_shared() && !zero);
+        let is_candidate = entry.is_present() && !zero && !entry.page_number().is_some_and(is_idle);
+        self.candidates += u32::from(is_candidate);
+        self.pages.push(page);
+    }
+}
+
+/// Calls `each` for the pages of an address range that are present or swapped, and whether an entry
+/// of a higher level maps them. The kernel's scan skips what has no page tables and tells which
+/// pages are huge; returns whether there was one, else every entry was read and none is called huge.
+pub(crate) fn each_page(
+    pagemap: &File,
+    addresses: Range<u64>,
+    geometry: &Geometry,
+    mut each: impl FnMut(MappedPage, bool),
+) -> io::Result<bool> {
+    let scan = occupied(pagemap, addresses.clone());
+    let is_scanned = scan.is_ok();
+    let stretches = scan.unwrap_or_else(|_| vec![Stretch { addresses, zeros: false, huge: false }]);
+    for Stretch { addresses, zeros, huge } in stretches {
+        let pages = addresses.start / geometry.page_bytes..addresses.end / geometry.page_bytes;
+        read_entries(pagemap, pages, |number, entry| {
+            if entry.is_present() || entry.is_swapped() {
+                each(MappedPage { number, entry, zero: zeros }, huge);
+            }
+        })?;
+    }
+    Ok(is_scanned)
+}
+
+/// Calls `each` for the entries of a range of pages.
+fn read_entries(
+    pagemap: &File,
+    pages: Range<u64>,
+    mut each: impl FnMut(u64, Entry),
+) -> io::Result<()> {
+    let mut buffer = vec![0; (CHUNK_ENTRIES.min(pages.end - pages.start) * ENTRY_BYTES) as usize];
+    let mut first = pages.start;
+    while first < pages.end {
+        let wanted = ((pages.end - first) * ENTRY_BYTES).min(buffer.len() as u64) as usize;
+        let count = pagemap.read_at(&mut buffer[..wanted], first * ENTRY_BYTES)?;
+        let (entries, _) = buffer[..count].as_chunks::<8>();
+        if entries.is_empty() {
+            // The process has ended, or the kernel shows nothing above.
+            return Ok(());
+        }
+        for entry in entries {
+            each(first, Entry(u64::from_ne_bytes(*entry)));
+            first += 1;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,91 @@
+//! What static linking and huge pages would save.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use crate::count::Counts;
+use crate::geometry::Geometry;
+use crate::kind::Kind;
+use crate::pages::ReadMapping;
+
+/// What a process could do with less.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Saving {
+    /// Regions that hold pages of the program and its libraries and nothing else.
+    pub image_regions: u64,
+    /// Used pages of the program and its libraries: the active ones where they are known.
+    pub image_pages: u64,
+    /// Regions that those pages would need, packed together as in one static program.
+    pub packed_regions: u64,
+    /// Regions that lie wholly in one mapping of memory without a file, and that are mapped page by
+    /// page: each could be one huge page.
+    pub huge_candidates: u64,
+    /// Pages present in these regions: the entries of a TLB that as many huge pages need would fall
+    /// from this to `huge_candidates`.
+    pub huge_candidate_pages: u64,
+    /// Of the candidates those of shared memory, whose huge pages need no page of page tables; one
+    /// is kept in reserve for each of anonymous memory.
+    pub huge_shared: u64,
+}
+
+impl Saving {
+    /// Regions, and so pages of page tables, that packing saves:
+    /// `image_regions` − ⌈`image_pages` / pages of a region⌉, or none.
+    #[must_use]
+    pub fn by_packing(&self) -> u64 {
+        self.image_regions.saturating_sub(self.packed_regions)
+    }
+
+    /// Pages of memory that huge pages in place of the candidates would take in addition.
+    #[must_use]
+    pub fn huge_extra_pages(&self, geometry: &Geometry) -> u64 {
+        (self.huge_candidates * geometry.region_pages).saturating_sub(self.huge_candidate_pages)
+    }
+
+    pub(crate) fn of(mappings: &[ReadMapping], geometry: &Geometry, is_active_known: bool) -> Self {
+        let images = mappings.iter().filter(|mapping| mapping.kind.is_of_image());
+        let image_pages = Counts::of(images, geometry, is_active_known).used_pages();
+        let mut is_image: BTreeMap<u64, bool> = BTreeMap::new();
+        let mut saving = Self::default();
+        for mapping in mappings {
+            let is_shared = mapping.kind == Kind::SharedMemory;
+            let may_be_huge = is_shared
+                || matches!(mapping.kind, Kind::Anonymous | Kind::Heap)
+                    && mapping.smaps.line.inode == 0;
+            for (number, region) in &mapping.regions {
+                let of_image = is_image.entry(*number).or_insert(true);
+                *of_image &= mapping.kind.is_of_image();
+                let start = number * geometry.region_bytes();
+                let end = start + geometry.region_bytes();
+                let line = &mapping.smaps.line;
+                if may_be_huge && !region.huge && line.start <= start && end <= line.end {
+                    saving.huge_candidates += 1;
+                    saving.huge_candidate_pages += u64::from(region.present);
+                    saving.huge_shared += u64::from(is_shared);
+                }
+            }
+        }
+        saving.image_regions = is_image.values().filter(|of_image| **of_image).count() as u64;
+        saving.image_pages = image_pages;
+        // A program needs one, however long it has slept.
+        let least = u64::from(saving.image_regions > 0);
+        saving.packed_regions = image_pages.div_ceil(geometry.region_pages).max(least);
+        saving
+    }
+}
+
+impl std::ops::Add for Saving {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self {
+            image_regions: self.image_regions + other.image_regions,
+            image_pages: self.image_pages + other.image_pages,
+            packed_regions: self.packed_regions + other.packed_regions,
+            huge_candidates: self.huge_candidates + other.huge_candidates,
+            huge_candidate_pages: self.huge_candidate_pages + other.huge_candidate_pages,
+            huge_shared: self.huge_shared + other.huge_shared,
+        }
+    }
+}

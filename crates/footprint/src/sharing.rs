@@ -1,0 +1,194 @@
+//! Pages of page tables that several processes hold alike: what page tables that are shared would
+//! save.
+
+use std::collections::BTreeMap;
+
+use counters::parse::MapsLine;
+use serde::Serialize;
+
+use crate::geometry::Geometry;
+use crate::pages::{MappedPage, ReadMapping};
+
+/// Pages of page tables of the lowest level that processes hold alike.
+///
+/// Two are alike if the same mappings (file, offset, rights) lie at the same places of their
+/// regions, they have a page in common, and nowhere two different pages.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct SharedTables {
+    /// All but one of each that are alike and map only what is shared or cannot be written: page
+    /// tables that are shared between processes would save these.
+    pub repeats: u64,
+    /// The same where private memory is among it that can be written, as after a fork: sharing it
+    /// until the first write would save these.
+    pub repeats_until_written: u64,
+    /// Tables with pages of which could not be told whose else they are, because only root sees the
+    /// numbers of pages in memory; a repeat among these is not found.
+    pub unknown: u64,
+}
+
+/// What is at a place of a page of page tables.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Content {
+    /// A page by its number in memory.
+    Number(u64),
+    /// A page by its number in the file; which file follows from the mapping.
+    OfFile(u64),
+    /// The page of zeros.
+    Zero,
+    /// Something that no other process has, or of which that cannot be told.
+    Alone,
+}
+
+/// A mapping's part of a region: from and to which page of it, and what is mapped there.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Part {
+    first: u64,
+    end: u64,
+    rights: [bool; 4],
+    device: String,
+    inode: u64,
+    offset_bytes: u64,
+}
+
+/// A page of page tables.
+#[derive(Default)]
+struct Table {
+    parts: Vec<Part>,
+    contents: BTreeMap<u64, Content>,
+    is_private_writable: bool,
+    is_unknown: bool,
+    has_shared: bool,
+    is_huge: bool,
+}
+
+/// Tables that are alike: all their contents together, and whose they are.
+struct Group {
+    contents: BTreeMap<u64, Content>,
+    members: Vec<usize>,
+    is_private_writable: bool,
+}
+
+/// Gathers the tables of one process after the other.
+#[derive(Default)]
+pub(crate) struct Sharing {
+    groups: BTreeMap<Vec<Part>, Vec<Group>>,
+    unknown: u64,
+    processes: usize,
+}
+
+impl Sharing {
+    /// Adds the tables of a process.
+    pub(crate) fn add(&mut self, mappings: &[ReadMapping], geometry: &Geometry) {
+        let process = self.processes;
+        self.processes += 1;
+        for table in tables(mappings, geometry).into_values() {
+            // What nobody else maps cannot be in another table.
+            if table.is_huge || !table.has_shared {
+                continue;
+            }
+            self.unknown += u64::from(table.is_unknown);
+            let groups = self.groups.entry(table.parts).or_default();
+            match groups.iter_mut().find(|group| group.is_like(&table.contents)) {
+                Some(group) => {
+                    group.contents.extend(table.contents);
+                    group.members.push(process);
+                }
+                None => groups.push(Group {
+                    contents: table.contents,
+                    members: vec![process],
+                    is_private_writable: table.is_private_writable,
+                }),
+            }
+        }
+    }
+
+    /// What would be saved, and how many tables of each process are held by another table's
+    /// process too.
+    pub(crate) fn finish(self) -> (SharedTables, Vec<u64>) {
+        let mut found = SharedTables { unknown: self.unknown, ..SharedTables::default() };
+        let mut repeated = vec![0; self.processes];
+        for group in self.groups.into_values().flatten().filter(|it| it.members.len() > 1) {
+            let saved = group.members.len() as u64 - 1;
+            if group.is_private_writable {
+                found.repeats_until_written += saved;
+            } else {
+                found.repeats += saved;
+            }
+            group.members.iter().for_each(|process| repeated[*process] += 1);
+        }
+        (found, repeated)
+    }
+}
+
+impl Group {
+    /// Whether another table fits: at least one page in common, and no place with two pages.
+    fn is_like(&self, other: &BTreeMap<u64, Content>) -> bool {
+        let mut in_common = false;
+        for (place, content) in other {
+            if *content == Content::Alone {
+                return false;
+            }
+            match self.contents.get(place) {
+                None => {}
+                Some(ours) if ours == content => in_common |= *content != Content::Zero,
+                Some(_) => return false,
+            }
+        }
+        in_common
+    }
+}
+
+/// The tables of a process by the numbers of their regions.
+fn tables(mappings: &[ReadMapping], geometry: &Geometry) -> BTreeMap<u64, Table> {
+    let mut tables: BTreeMap<u64, Table> = BTreeMap::new();
+    for mapping in mappings {
+        for (number, region) in &mapping.regions {
+            let table = tables.entry(*number).or_default();
+            table.has_shared |= region.shared > 0;
+            table.is_huge |= region.huge;
+            for page in &region.pages {
+                let content = content(page, &mapping.smaps.line, geometry);
+                let unknown = content == Content::Alone && page.entry.is_present();
+                table.is_unknown |= unknown && region.shared > 0;
+                table.contents.insert(page.number % geometry.region_pages, content);
+            }
+        }
+    }
+    // A mapping without a page in a region belongs to its picture too.
+    for mapping in mappings {
+        let line = &mapping.smaps.line;
+        let regions = geometry.region_of(line.start)..=geometry.region_of(line.end - 1);
+        for (number, table) in tables.range_mut(regions) {
+            let start = line.start.max(number * geometry.region_bytes());
+            let end = line.end.min((number + 1) * geometry.region_bytes());
+            table.is_private_writable |= line.write && !line.shared;
+            table.parts.push(Part {
+                first: start % geometry.region_bytes(),
+                end: (end - 1) % geometry.region_bytes(),
+                rights: [line.read, line.write, line.execute, line.shared],
+                device: line.device.clone(),
+                inode: line.inode,
+                offset_bytes: if line.inode == 0 { 0 } else { offset_at(line, start) },
+            });
+        }
+    }
+    tables
+}
+
+fn content(page: &MappedPage, line: &MapsLine, geometry: &Geometry) -> Content {
+    match page.entry.page_number() {
+        _ if page.zero => Content::Zero,
+        Some(number) => Content::Number(number),
+        // Pages of a file that are not copies are the same in every process.
+        None if page.entry.is_present() && page.entry.is_of_file() && line.inode != 0 => {
+            let address = page.number * geometry.page_bytes;
+            Content::OfFile(offset_at(line, address) / geometry.page_bytes)
+        }
+        None => Content::Alone,
+    }
+}
+
+/// Where in the file an address of a mapping is.
+fn offset_at(line: &MapsLine, address: u64) -> u64 {
+    line.offset_bytes.wrapping_add(address.saturating_sub(line.start))
+}

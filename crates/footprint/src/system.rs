@@ -1,0 +1,189 @@
+//! Where processes are found, and who owns them.
+
+use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use counters::parse::{self, SmapsMapping, TaskStatus};
+
+use crate::geometry::Geometry;
+
+/// The kernel's files. A test points these at a folder that looks like the kernel's.
+#[derive(Clone, Debug)]
+pub struct System {
+    /// Where procfs is mounted.
+    pub proc_root: PathBuf,
+    /// The bitmap of idle pages; need not be there.
+    pub page_idle: PathBuf,
+    /// How page tables are made.
+    pub geometry: Geometry,
+    /// Whether TLBs can be flushed without harm: the kernel does so when soft-dirty bits are
+    /// cleared, which on kernels that have such bits would rob a process of its own.
+    pub can_flush: bool,
+}
+
+/// Whose a process is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Owner {
+    /// Its number.
+    pub pid: u32,
+    /// The name of its program.
+    pub name: String,
+    /// Its effective user.
+    pub user: u32,
+}
+
+impl System {
+    /// The running system.
+    ///
+    /// # Errors
+    /// When the mappings of this very process cannot be read, from which the geometry follows.
+    pub fn running() -> io::Result<Self> {
+        let text = fs::read_to_string("/proc/self/smaps")?;
+        let own = parse::smaps(&text).map_err(io::Error::other)?;
+        let ends = own.iter().map(|mapping| mapping.line.end - 1);
+        let highest = ends.filter(|end| is_of_process(*end)).max();
+        // A mapping has this flag from its beginning, where the kernel knows it.
+        let soft_dirty = own.iter().any(|it| it.flags.iter().any(|flag| flag == "sd"));
+        Ok(Self {
+            proc_root: "/proc".into(),
+            page_idle: "/sys/kernel/mm/page_idle/bitmap".into(),
+            geometry: Geometry::new(sys::pagemap::page_bytes(), highest.unwrap_or(0)),
+            can_flush: !soft_dirty,
+        })
+    }
+
+    /// All processes, in order, but this one.
+    ///
+    /// # Errors
+    /// When procfs cannot be read.
+    pub fn all(&self) -> io::Result<Vec<u32>> {
+        let mut pids = BTreeSet::new();
+        for entry in fs::read_dir(&self.proc_root)? {
+            pids.extend(entry?.file_name().to_str().and_then(|name| name.parse::<u32>().ok()));
+        }
+        pids.remove(&std::process::id());
+        Ok(pids.into_iter().collect())
+    }
+
+    /// The processes of a control group and of those below it, in order, but this one.
+    ///
+    /// # Errors
+    /// When the folder is none of a control group, or cannot be read.
+    pub fn in_group(&self, group: &Path) -> io::Result<Vec<u32>> {
+        let mut pids = BTreeSet::new();
+        collect(group, &mut pids)?;
+        pids.remove(&std::process::id());
+        Ok(pids.into_iter().collect())
+    }
+
+    /// Whose a process is.
+    ///
+    /// # Errors
+    /// When there is no such process.
+    pub fn owner(&self, pid: u32) -> Result<Owner, String> {
+        let status = self.status(pid)?;
+        Ok(Owner { pid, name: status.name, user: status.user })
+    }
+
+    /// Whether the kernel lets this user clear the referenced bits of a process.
+    #[must_use]
+    pub fn may_clear(&self, pid: u32) -> bool {
+        File::options().write(true).open(self.path(pid, "clear_refs")).is_ok()
+    }
+
+    pub(crate) fn path(&self, pid: u32, file: &str) -> PathBuf {
+        self.proc_root.join(pid.to_string()).join(file)
+    }
+
+    pub(crate) fn status(&self, pid: u32) -> Result<TaskStatus, String> {
+        let path = self.path(pid, "status");
+        parse::task_status(&read(&path)?).map_err(|error| format!("{}: {error}", path.display()))
+    }
+
+    /// When a process was started, in ticks after boot: tells a number that is in use again.
+    pub(crate) fn start_ticks(&self, pid: u32) -> Result<u64, String> {
+        let path = self.path(pid, "stat");
+        let values = parse::task_stat(&read(&path)?)
+            .map_err(|error| format!("{}: {error}", path.display()))?;
+        values
+            .get("starttime_ticks")
+            .copied()
+            .ok_or_else(|| format!("{}: no start", path.display()))
+    }
+
+    /// The mappings of a process that are in its own page tables.
+    pub(crate) fn smaps(&self, pid: u32) -> Result<Vec<SmapsMapping>, String> {
+        let path = self.path(pid, "smaps");
+        let mut mappings =
+            parse::smaps(&read(&path)?).map_err(|error| format!("{}: {error}", path.display()))?;
+        mappings.retain(|mapping| is_of_process(mapping.line.end - 1));
+        Ok(mappings)
+    }
+
+    pub(crate) fn pagemap(&self, pid: u32) -> Result<File, String> {
+        let path = self.path(pid, "pagemap");
+        File::open(&path).map_err(|error| refused(&path, &error))
+    }
+
+    /// The path of a process's program, if this user may know it.
+    pub(crate) fn program(&self, pid: u32) -> Option<String> {
+        fs::read_link(self.path(pid, "exe")).ok()?.to_str().map(str::to_owned)
+    }
+
+    /// Clears the referenced bits of all pages of a process, and flushes its translations out of
+    /// the TLBs if that is possible: the processor sets no bit of a page whose translation it holds.
+    pub(crate) fn clear(&self, pid: u32) -> Result<(), String> {
+        let path = self.path(pid, "clear_refs");
+        let write = |what| fs::write(&path, what).map_err(|error| refused(&path, &error));
+        write("1")?;
+        if self.can_flush { write("4") } else { Ok(()) }
+    }
+}
+
+/// Addresses of the upper half belong to the kernel; its vsyscall page is shown in every process
+/// but is in no page table of it.
+fn is_of_process(address: u64) -> bool {
+    address >> 63 == 0
+}
+
+fn collect(group: &Path, pids: &mut BTreeSet<u32>) -> io::Result<()> {
+    let text = fs::read_to_string(group.join("cgroup.procs"))?;
+    pids.extend(text.lines().filter_map(|line| line.trim().parse::<u32>().ok()));
+    for entry in fs::read_dir(group)? {
+        let entry = entry?;
+        if entry.file_type()?.is_dir() {
+            match collect(&entry.path(), pids) {
+                // It was removed meanwhile.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                other => other?,
+            }
+        }
+    }
+    Ok(())
+}
+
+fn read(path: &Path) -> Result<String, String> {
+    let mut bytes = Vec::new();
+    File::open(path)
+        .and_then(|mut file| file.read_to_end(&mut bytes))
+        .map_err(|error| refused(path, &error))?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// `ESRCH`, which a file of procfs gives when its process has ended while it was open.
+const NO_SUCH_PROCESS: i32 = 3;
+
+/// What an error of a process's file means.
+fn refused(path: &Path, error: &io::Error) -> String {
+    let path = path.display();
+    match error.kind() {
+        _ if error.raw_os_error() == Some(NO_SUCH_PROCESS) => "it has ended".to_owned(),
+        io::ErrorKind::NotFound => "there is no such process, or it has ended".to_owned(),
+        io::ErrorKind::PermissionDenied => {
+            format!("{path}: {error}; only its own user may look at it, or root")
+        }
+        _ => format!("{path}: {error}"),
+    }
+}

@@ -1,0 +1,408 @@
+//! The footprint of processes as text.
+
+use std::collections::BTreeMap;
+
+use footprint::{
+    ActivitySource, Bounds, Counts, Footprint, Geometry, Kind, MappingFootprint, ProcessFootprint,
+    Tables, Totals,
+};
+use model::units::{format_duration, format_size};
+
+use crate::columns::aligned;
+
+/// What is shown.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FootprintView {
+    /// The time in which pages could become active, in ns; `None` if nothing was cleared.
+    pub window_ns: Option<u64>,
+    /// Processes that are shown, by their places in the footprint; the totals are of all.
+    pub shown: Vec<usize>,
+}
+
+/// What was looked at and how, a row a process, the kinds of mappings, what could be saved, and
+/// what was left out. Ends in a newline.
+#[must_use]
+pub fn footprint_text(found: &Footprint, view: &FootprintView) -> String {
+    let mut text = heading(found, view);
+    let shown: Vec<&ProcessFootprint> =
+        view.shown.iter().filter_map(|index| found.processes.get(*index)).collect();
+    if !shown.is_empty() {
+        text += &format!("\n{}", processes(found, &shown));
+        let rest = found.processes.len() - shown.len();
+        if rest > 0 {
+            text += &format!("and {rest} more\n");
+        }
+        text += &format!("{LEGEND}\n{}", kinds(found));
+    }
+    for process in shown.iter().filter(|process| !process.mappings.is_empty()) {
+        text += &format!("\n{}", mappings(process, &found.geometry));
+    }
+    if let Some(counts) = &found.total.counts {
+        text += &format!("\n{}", summary(&found.total, counts, found));
+    }
+    text + &left_out(found)
+}
+
+fn heading(found: &Footprint, view: &FootprintView) -> String {
+    let Geometry { page_bytes, region_pages, .. } = found.geometry;
+    let mut text = format!(
+        "Pages of {}; a page of page tables maps a region of {} ({region_pages} pages).\n",
+        format_size(page_bytes),
+        format_size(found.geometry.region_bytes()),
+    );
+    let window = format_duration(view.window_ns.unwrap_or(0));
+    text += &match &found.activity {
+        ActivitySource::NotLookedFor => "Nothing was cleared: what was active is not known, all \
+             figures are of present pages.\n"
+            .to_owned(),
+        ActivitySource::Counted { no_places } => format!(
+            "Active is what was touched in {window}, counted mapping by mapping (Referenced in smaps). Where \
+             in a mapping is not known ({no_places}), so active regions are from-to.\n"
+        ),
+        ActivitySource::Placed => format!(
+            "Active is what was touched in {window}, counted mapping by mapping (Referenced in smaps), in \
+             the places that the bitmap of idle pages tells.\n"
+        ),
+    };
+    if found.activity != ActivitySource::NotLookedFor && !found.is_flushed {
+        text += "The TLBs were not flushed, as this kernel has soft-dirty bits that would be lost: a \
+             page whose translation stayed in a TLB all the time is not counted.\n";
+    }
+    text
+}
+
+/// A number or from-to.
+fn bounds(bounds: Bounds) -> String {
+    match bounds.exact() {
+        Some(number) => number.to_string(),
+        None => format!("{}-{}", bounds.min, bounds.max),
+    }
+}
+
+/// A share in percent.
+fn share(percent: f64) -> String {
+    if percent < 9.95 { format!("{percent:.1}") } else { format!("{percent:.0}") }
+}
+
+/// The cells that pages and regions have in every table.
+fn count_cells(counts: &Counts, geometry: &Geometry) -> Vec<String> {
+    let none = || "-".to_owned();
+    let active_share = |(least, most)| match (share(least), share(most)) {
+        (least, most) if least == most => least,
+        (least, most) => format!("{least}-{most}"),
+    };
+    vec![
+        counts.present_pages.to_string(),
+        counts.regions.to_string(),
+        counts.full_percent(geometry).map_or_else(none, share),
+        counts.active_pages.map_or_else(none, |pages| pages.to_string()),
+        counts.active_regions.map_or_else(none, bounds),
+        counts.active_percent(geometry).map_or_else(none, active_share),
+    ]
+}
+
+const COUNT_HEADS: [&str; 6] = ["present", "regions", "full %", "active", "regions", "full %"];
+
+const LEGEND: &str = "\
+present, active: pages. regions: with such a page; full: of all pages of these regions.
+tables: pages of page tables that this needs. VmPTE: that the kernel counts. empty: that map nothing.
+shared: tables with a page that another process maps too. repeated: another process of these has
+the same table, page for page.
+";
+
+fn processes(found: &Footprint, shown: &[&ProcessFootprint]) -> String {
+    let geometry = &found.geometry;
+    let table_heads = ["tables", "VmPTE", "empty", "shared", "repeated"];
+    let mut rows = vec![row(["pid", "program"], &COUNT_HEADS, &table_heads)];
+    for process in shown {
+        let pid = process.pid.to_string();
+        let mut row = vec![pid, process.name.clone()];
+        row.extend(count_cells(&process.counts, geometry));
+        row.extend(table_cells(&process.tables, found));
+        rows.push(row);
+    }
+    if let (Some(counts), true) = (&found.total.counts, found.processes.len() > 1) {
+        let mut row = vec![String::new(), "all".to_owned()];
+        row.extend(count_cells(counts, geometry));
+        row.extend(table_cells(&found.total.tables, found));
+        rows.push(row);
+    }
+    right_aligned(rows, 2)
+}
+
+fn table_cells(tables: &Tables, found: &Footprint) -> Vec<String> {
+    let counted = tables.counted_bytes / found.geometry.page_bytes;
+    let repeated = match found.processes.len() {
+        0 | 1 => "-".to_owned(),
+        _ => tables.repeated.to_string(),
+    };
+    vec![
+        tables.needed().to_string(),
+        counted.to_string(),
+        tables.empty(&found.geometry).to_string(),
+        tables.with_shared.to_string(),
+        repeated,
+    ]
+}
+
+fn kinds(found: &Footprint) -> String {
+    let mut sums: BTreeMap<Kind, Counts> = BTreeMap::new();
+    for (kind, counts) in found.processes.iter().flat_map(|process| &process.kinds) {
+        let sum = sums.remove(kind).map_or(*counts, |sum| sum + *counts);
+        sums.insert(*kind, sum);
+    }
+    let mut rows = vec![row(["kind"], &COUNT_HEADS, &["shared pages"])];
+    for (kind, counts) in sums {
+        let mut row = vec![kind.name().to_owned()];
+        row.extend(count_cells(&counts, &found.geometry));
+        row.push(counts.shared_pages.to_string());
+        rows.push(row);
+    }
+    right_aligned(rows, 1)
+}
+
+fn mappings(process: &ProcessFootprint, geometry: &Geometry) -> String {
+    let heads = ["shared pages"];
+    let mut rows = vec![row(["address", "rights", "kind"], &COUNT_HEADS, &heads)];
+    rows[0].push("name".to_owned());
+    for mapping in &process.mappings {
+        let MappingFootprint { start, rights, kind, name, counts, .. } = mapping;
+        let mut row = vec![format!("{start:x}"), rights.clone(), kind.name().to_owned()];
+        row.extend(count_cells(counts, geometry));
+        row.push(counts.shared_pages.to_string());
+        row.push(name.clone());
+        rows.push(row);
+    }
+    let last = rows[0].len() - 1;
+    let mut table = rows;
+    pad(&mut table, 3..last);
+    format!("{} {}\n{}", process.pid, process.name, aligned(&table))
+}
+
+/// The head of a table.
+fn row<const N: usize>(first: [&str; N], counts: &[&str], last: &[&str]) -> Vec<String> {
+    first.iter().chain(counts).chain(last).map(|head| (*head).to_owned()).collect()
+}
+
+/// A table whose columns from `first` on are right-aligned, although some hold from-to.
+fn right_aligned(mut rows: Vec<Vec<String>>, first: usize) -> String {
+    let end = rows.first().map_or(0, Vec::len);
+    pad(&mut rows, first..end);
+    aligned(&rows)
+}
+
+fn pad(rows: &mut [Vec<String>], columns: std::ops::Range<usize>) {
+    for column in columns {
+        let width = rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+        for row in rows.iter_mut() {
+            row[column] = format!("{:>width$}", row[column]);
+        }
+    }
+}
+
+fn summary(total: &Totals, counts: &Counts, found: &Footprint) -> String {
+    let geometry = &found.geometry;
+    let pages = |pages: u64| format_size(pages * geometry.page_bytes);
+    let what = if counts.active_pages.is_some() { "active" } else { "present" };
+    let Tables { lowest, middle, upper, reserved, with_shared, all_shared, .. } = total.tables;
+    let mut lines = vec![
+        format!(
+            "Page tables: {lowest} pages of the lowest level, {middle} and {upper} above, {reserved} \
+             in reserve for huge pages; {} in all.",
+            pages(total.tables.needed())
+        ),
+        format!(
+            "Mapped elsewhere too: some page in {with_shared} of {lowest} tables, every page in \
+             {all_shared}."
+        ),
+        format!(
+            "TLB entries for the {what} pages: {} of {}, or {} of {}.",
+            counts.used_pages(),
+            format_size(geometry.page_bytes),
+            bounds(counts.used_regions()),
+            format_size(geometry.region_bytes()),
+        ),
+    ];
+    if found.processes.len() > 1 {
+        lines.push(sharing(total, geometry));
+    }
+    let saving = &total.saving;
+    lines.push(match saving.huge_candidates {
+        0 => "Huge pages: no region lies wholly in memory without a file.".to_owned(),
+        candidates => format!(
+            "Huge pages: {candidates} regions could each be one: {} TLB entries fewer for their \
+             present pages, {} tables fewer, {} more memory.",
+            saving.huge_candidate_pages.saturating_sub(candidates),
+            saving.huge_shared,
+            pages(saving.huge_extra_pages(geometry)),
+        ),
+    });
+    let packed: u64 = found.processes.iter().map(|process| process.saving.by_packing()).sum();
+    lines.push(format!(
+        "Static linking: {} regions hold nothing but program and libraries; their {} {what} pages, \
+         packed a process, need {}: {packed} tables fewer.",
+        saving.image_regions, saving.image_pages, saving.packed_regions
+    ));
+    lines.iter().map(|line| format!("{line}\n")).collect()
+}
+
+fn sharing(total: &Totals, geometry: &Geometry) -> String {
+    let found = &total.sharing;
+    let mut text = format!(
+        "Shared page tables: {} tables are repeats ({}); {} more are until one of them is written.",
+        found.repeats,
+        format_size(found.repeats * geometry.page_bytes),
+        found.repeats_until_written
+    );
+    if found.unknown > 0 {
+        text += &format!(
+            " Of {} tables not all pages could be told apart: only root sees their numbers.",
+            found.unknown
+        );
+    }
+    text
+}
+
+/// What was left out, with each reason once.
+fn left_out(found: &Footprint) -> String {
+    let mut reasons: BTreeMap<&str, Vec<u32>> = BTreeMap::new();
+    let general = |reason: &str| reason.starts_with('/');
+    for left in &found.left_out {
+        // A path has the process's number in it; of many the reason behind it is enough.
+        let reason = match left.reason.split_once(": ") {
+            Some((path, reason)) if general(path) && found.left_out.len() > 1 => reason,
+            _ => &left.reason,
+        };
+        reasons.entry(reason).or_default().push(left.pid);
+    }
+    let mut text = String::new();
+    for (reason, pids) in reasons {
+        text += &match pids.as_slice() {
+            [pid] => format!("Left out: process {pid}: {reason}.\n"),
+            several => format!("Left out: {} processes: {reason}.\n", several.len()),
+        };
+    }
+    if text.is_empty() { text } else { format!("\n{text}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use footprint::{LeftOut, Saving, SharedTables};
+
+    fn process(pid: u32, active_regions: Bounds) -> ProcessFootprint {
+        let counts = Counts {
+            active_pages: Some(90),
+            present_pages: 700,
+            swapped_pages: 0,
+            shared_pages: 512,
+            regions: 5,
+            active_regions: Some(active_regions),
+            huge_regions: 0,
+        };
+        let tables = Tables {
+            lowest: 5,
+            middle: 3,
+            upper: 2,
+            counted_bytes: 11 * 4096,
+            with_shared: 2,
+            all_shared: 1,
+            repeated: 1,
+            ..Tables::default()
+        };
+        let saving = Saving {
+            image_regions: 3,
+            image_pages: 60,
+            packed_regions: 1,
+            huge_candidates: 1,
+            huge_candidate_pages: 512,
+            huge_shared: 1,
+        };
+        let kinds = BTreeMap::from([(Kind::SharedMemory, counts)]);
+        let name = "made".to_owned();
+        ProcessFootprint { pid, name, user: 0, counts, tables, saving, kinds, mappings: Vec::new() }
+    }
+
+    fn found() -> Footprint {
+        let processes =
+            vec![process(7, Bounds { min: 2, max: 4 }), process(123, Bounds::exactly(3))];
+        let [one, two] = [&processes[0], &processes[1]];
+        let total = Totals {
+            counts: Some(one.counts + two.counts),
+            tables: one.tables + two.tables,
+            saving: one.saving + two.saving,
+            sharing: SharedTables { repeats: 1, repeats_until_written: 0, unknown: 2 },
+        };
+        let left = |pid, reason: &str| LeftOut { pid, reason: reason.to_owned() };
+        Footprint {
+            geometry: Geometry::new(4096, 0x7fff_ffff_f000),
+            activity: ActivitySource::Counted { no_places: "no bitmap".to_owned() },
+            is_flushed: true,
+            processes,
+            left_out: vec![left(2, "a thread"), left(3, "a thread"), left(9, "/proc/9/x: denied")],
+            total,
+        }
+    }
+
+    #[test]
+    fn a_footprint_is_told() {
+        let view = FootprintView { window_ns: Some(2_000_000_000), shown: vec![1, 0] };
+        insta::assert_snapshot!(footprint_text(&found(), &view), @r"
+        Pages of 4K; a page of page tables maps a region of 2M (512 pages).
+        Active is what was touched in 2.00s, counted mapping by mapping (Referenced in smaps). Where in a mapping is not known (no bitmap), so active regions are from-to.
+
+        pid  program  present  regions  full %  active  regions   full %  tables  VmPTE  empty  shared  repeated
+        123  made         700        5      27      90        3      5.9      10     11      1       2         1
+          7  made         700        5      27      90      2-4  4.4-8.8      10     11      1       2         1
+             all         1400       10      27     180      5-7  5.0-7.0      20     22      2       4         2
+        present, active: pages. regions: with such a page; full: of all pages of these regions.
+        tables: pages of page tables that this needs. VmPTE: that the kernel counts. empty: that map nothing.
+        shared: tables with a page that another process maps too. repeated: another process of these has
+        the same table, page for page.
+
+        kind           present  regions  full %  active  regions   full %  shared pages
+        shared memory     1400       10      27     180      5-7  5.0-7.0          1024
+
+        Page tables: 10 pages of the lowest level, 6 and 4 above, 0 in reserve for huge pages; 80K in all.
+        Mapped elsewhere too: some page in 4 of 10 tables, every page in 2.
+        TLB entries for the active pages: 180 of 4K, or 5-7 of 2M.
+        Shared page tables: 1 tables are repeats (4K); 0 more are until one of them is written. Of 2 tables not all pages could be told apart: only root sees their numbers.
+        Huge pages: 2 regions could each be one: 1022 TLB entries fewer for their present pages, 2 tables fewer, 0B more memory.
+        Static linking: 6 regions hold nothing but program and libraries; their 120 active pages, packed a process, need 2: 4 tables fewer.
+
+        Left out: 2 processes: a thread.
+        Left out: process 9: denied.
+        ");
+    }
+
+    #[test]
+    fn what_was_not_looked_for_is_not_told_as_a_number() {
+        let mut found = found();
+        found.activity = ActivitySource::NotLookedFor;
+        found.processes[0].counts.active_pages = None;
+        found.processes[0].counts.active_regions = None;
+        found.processes.truncate(1);
+        let view = FootprintView { window_ns: None, shown: vec![0] };
+        let text = footprint_text(&found, &view);
+        let row =
+            text.lines().find(|line| line.starts_with("  7") || line.starts_with("7")).unwrap();
+        let cells: Vec<&str> = row.split_whitespace().collect();
+        assert_eq!(
+            cells,
+            ["7", "made", "700", "5", "27", "-", "-", "-", "10", "11", "1", "2", "-"]
+        );
+        assert!(text.contains("what was active is not known"), "{text}");
+        let nothing = FootprintView { window_ns: None, shown: Vec::new() };
+        found.processes.clear();
+        found.total = Totals::default();
+        assert!(footprint_text(&found, &nothing).contains("Left out: process 9: denied."));
+    }
+
+    #[test]
+    fn a_tlb_that_was_not_flushed_is_told() {
+        let mut found = found();
+        found.is_flushed = false;
+        let view = FootprintView { window_ns: Some(1), shown: vec![0] };
+        assert!(footprint_text(&found, &view).contains("The TLBs were not flushed"));
+    }
+}

@@ -1,0 +1,172 @@
+//! Which pages of a process are mapped: the kernel's scan of page tables.
+//!
+//! Follows the kernel's `include/uapi/linux/fs.h` and `Documentation/admin-guide/mm/pagemap.rst`.
+
+use std::fs::File;
+use std::io;
+use std::ops::Range;
+use std::os::fd::AsRawFd;
+
+use crate::memory::Mapping;
+
+/// `_IOWR('f', 16, struct pm_scan_arg)` in the encoding of most architectures; where it is another
+/// one the kernel does not know the call.
+const PAGEMAP_SCAN: u32 = 0xc060_6610;
+const PAGE_IS_PRESENT: u64 = 1 << 3;
+const PAGE_IS_SWAPPED: u64 = 1 << 4;
+const PAGE_IS_PFNZERO: u64 = 1 << 5;
+const PAGE_IS_HUGE: u64 = 1 << 6;
+
+/// Stretches that one call may return.
+const STRETCHES: usize = 1024;
+
+/// Pages in a row that are all mapped alike.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stretch {
+    /// Its addresses, whole pages.
+    pub addresses: Range<u64>,
+    /// The pages are the kernel's page of zeros, which memory shows that was read but never
+    /// written.
+    pub zeros: bool,
+    /// One entry of a higher level maps many pages at once: a transparent huge page that is mapped
+    /// as a whole, or a page of hugetlbfs.
+    pub huge: bool,
+}
+
+/// `struct pm_scan_arg`.
+#[repr(C)]
+struct Request {
+    size: u64,
+    flags: u64,
+    start: u64,
+    end: u64,
+    walk_end: u64,
+    vec: u64,
+    vec_len: u64,
+    max_pages: u64,
+    category_inverted: u64,
+    category_mask: u64,
+    category_anyof_mask: u64,
+    return_mask: u64,
+}
+
+/// `struct page_region`.
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+struct PageRegion {
+    start: u64,
+    end: u64,
+    categories: u64,
+}
+
+/// The stretches of an address range whose page-table entries hold something: a page in memory, or
+/// the place of one that was swapped out. Skips what has no page tables, so that an empty range
+/// costs nothing however large it is.
+///
+/// `pagemap` is an open `/proc/PID/pagemap`.
+///
+/// # Errors
+/// On kernels before 6.7 and on files that are no pagemap (`ENOTTY`), when the process has ended,
+/// and when the range is none of whole pages.
+pub fn occupied(pagemap: &File, addresses: Range<u64>) -> io::Result<Vec<Stretch>> {
+    let mut found = Vec::new();
+    let mut start = addresses.start;
+    while start < addresses.end {
+        let mut regions = [PageRegion::default(); STRETCHES];
+        let mut request = Request {
+            size: size_of::<Request>() as u64,
+            flags: 0,
+            start,
+            end: addresses.end,
+            walk_end: 0,
+            vec: regions.as_mut_ptr().addr() as u64,
+            vec_len: STRETCHES as u64,
+            max_pages: 0,
+            category_inverted: 0,
+            category_mask: 0,
+            category_anyof_mask: PAGE_IS_PRESENT | PAGE_IS_SWAPPED,
+            return_mask: PAGE_IS_PFNZERO | PAGE_IS_HUGE,
+        };
+        // The address as an integer must be one that the kernel may write to.
+        let _ = regions.as_mut_ptr().expose_provenance();
+        // SAFETY: the kernel writes to `request` and to at most `vec_len` elements of `regions`,
+        // both of which live until the call returns; any other file refuses the call.
+        let count = unsafe {
+            libc::ioctl(pagemap.as_raw_fd(), PAGEMAP_SCAN as libc::Ioctl, &raw mut request)
+        };
+        let count = usize::try_from(count).map_err(|_| io::Error::last_os_error())?;
+        found.extend(regions.iter().take(count).map(|region| Stretch {
+            addresses: region.start..region.end,
+            zeros: region.categories & PAGE_IS_PFNZERO != 0,
+            huge: region.categories & PAGE_IS_HUGE != 0,
+        }));
+        // It always goes on; if it did not, this would never end.
+        if request.walk_end <= start {
+            return Err(io::Error::other("the scan of page tables does not go on"));
+        }
+        start = request.walk_end;
+    }
+    Ok(found)
+}
+
+/// The first address of a mapping.
+#[must_use]
+pub fn address(mapping: &Mapping) -> u64 {
+    mapping.start().as_ptr().addr() as u64
+}
+
+/// Keeps the kernel from giving this process transparent huge pages from now on, so that it maps
+/// the pages that it touches and no others.
+///
+/// # Errors
+/// When the kernel refuses.
+pub fn without_huge_pages() -> io::Result<()> {
+    // SAFETY: takes numbers only and changes no memory contents.
+    match unsafe { libc::prctl(libc::PR_SET_THP_DISABLE, 1, 0, 0, 0) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+/// Bytes of a page of this system.
+#[must_use]
+pub fn page_bytes() -> u64 {
+    // SAFETY: takes a number and touches no memory.
+    let bytes = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
+    // POSIX lets it fail only for names that it does not know.
+    u64::try_from(bytes).unwrap_or(4096)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_was_touched_is_occupied() {
+        let page = page_bytes();
+        // Shared memory gets no huge pages unless they are asked for.
+        let mapping = Mapping::shared(64 * page as usize).unwrap();
+        let start = address(&mapping);
+        for touched in [3, 4, 9] {
+            mapping.write(touched * page as usize, 1);
+        }
+        let pagemap = File::open("/proc/self/pagemap").unwrap();
+        let found = match occupied(&pagemap, start..start + 64 * page) {
+            // Before 6.7 there is no such call.
+            Err(error) if error.raw_os_error() == Some(libc::ENOTTY) => return,
+            found => found.unwrap(),
+        };
+        let stretch = |from: u64, to: u64| Stretch {
+            addresses: start + from * page..start + to * page,
+            zeros: false,
+            huge: false,
+        };
+        assert_eq!(found, [stretch(3, 5), stretch(9, 10)]);
+    }
+
+    #[test]
+    fn another_file_refuses() {
+        let file = File::open("/proc/self/status").unwrap();
+        assert!(occupied(&file, 0..page_bytes()).is_err());
+    }
+}
