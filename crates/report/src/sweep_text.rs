@@ -1,0 +1,5 @@
+//! A sweep as text.
+
+mod place;
+
+pub use place::place_of;
