@@ -22,7 +22,7 @@ pub use fault_cost::FaultCost;
 pub use find::{Boundary, End, Found, Settings, Verification, find};
 pub use grid::{Grid, GridRow};
 pub use headroom::Headroom;
-pub use hysteresis::{Directions, Hysteresis};
+pub use hysteresis::{Directions, Hysteresis, KneeOf};
 pub use moved::{Moved, Mover};
 pub use of_runs::{OfRun, of_run};
 pub use range::{Range, Spacing};

@@ -121,7 +121,7 @@ pub fn find(curve: &Curve, settings: &Settings) -> Found {
     Found {
         capacity: capacity(&rows, plateau),
         verification: knee.map(|knee| verification(curve, knee)),
-        hysteresis: knee.and_then(|knee| hysteresis::hysteresis(curve, knee, settings)),
+        hysteresis: knee.and_then(|knee| hysteresis::hysteresis(curve, knee, plateau, settings)),
         fault_cost: fault_cost::fault_cost(&rows, settings),
         headroom: knee.zip(settings.present).and_then(|(knee, present)| {
             Headroom::new(plateau, present, knee.level, knee.low, knee.high)

@@ -1,24 +1,41 @@
 //! Whether the cost of a level depends on the direction from which it is reached.
 
-use serde::Serialize;
-use stats::Knee;
+use std::collections::BTreeMap;
 
-use super::{Curve, Settings};
+use serde::Serialize;
+use stats::{Knee, Shape};
+
+use super::{Curve, End, Point, Settings, orient, rows};
+
+/// A difference between the directions counts from so many standard errors on.
+const CERTAIN: f64 = 4.0;
 
 /// The directions of a sweep compared near the knee.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Hysteresis {
     /// Levels near the knee that were measured in both directions, from low to high.
     pub levels: Vec<Directions>,
-    /// Cost in downward passes over that in upward ones, at the level where it is farthest from 1
-    /// beyond the noise; `None` if no level was measured in both.
-    pub factor: Option<f64>,
-    /// The knee of the upward passes alone, with its interval, if they have one.
-    pub up: Option<(f64, f64, f64)>,
+    /// Median cost in downward passes over that in upward ones where that is farthest from 1 among
+    /// the levels at which it is certain; where it is at none, among all.
+    pub factor: f64,
+    /// The knee of the upward passes alone, if they have one.
+    pub up: Option<KneeOf>,
     /// The same for the downward passes.
-    pub down: Option<(f64, f64, f64)>,
-    /// Whether the directions differ by more than `least_rise`, or their knees do not overlap.
+    pub down: Option<KneeOf>,
+    /// Whether the directions differ for certain by `least_rise` or more, or their knees'
+    /// intervals do not meet.
     pub is_there: bool,
+}
+
+/// The knee of one direction.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct KneeOf {
+    /// The knee.
+    pub level: f64,
+    /// Low end of its interval.
+    pub low: f64,
+    /// High end of its interval.
+    pub high: f64,
 }
 
 /// One level in both directions.
@@ -32,8 +49,131 @@ pub struct Directions {
     pub down: Vec<f64>,
 }
 
-/// Compares the directions near `knee`.
-pub(super) fn hysteresis(curve: &Curve, knee: &Knee, settings: &Settings) -> Option<Hysteresis> {
-    let _ = (curve, knee, settings);
-    None
+/// Which way a pass goes.
+#[derive(Clone, Copy, PartialEq)]
+enum Way {
+    Up,
+    Down,
+}
+
+/// Compares the directions near `knee`; `None` if no level there was measured in both, or if the
+/// subject is deterministic, where each measurement begins anew.
+///
+/// The way of a pass is that of its measurements in order of time; a pass of a single level has
+/// none.
+pub(super) fn hysteresis(
+    curve: &Curve,
+    knee: &Knee,
+    plateau: End,
+    settings: &Settings,
+) -> Option<Hysteresis> {
+    if curve.deterministic {
+        return None;
+    }
+    let ways = ways(curve);
+    let levels: Vec<Directions> = rows::by_level(curve)
+        .iter()
+        .filter(|(level, _)| is_near(curve, knee, *level))
+        .map(|(level, points)| {
+            let of = |way: Way| {
+                let points = points.iter().filter(|point| ways.get(&point.pass) == Some(&way));
+                rows::costs(&points.copied().collect::<Vec<&Point>>())
+            };
+            Directions { level: *level, up: of(Way::Up), down: of(Way::Down) }
+        })
+        .filter(|level| !level.up.is_empty() && !level.down.is_empty())
+        .collect();
+    let noise = noise(&levels);
+    let certain: Vec<&Directions> = levels.iter().filter(|level| level.is_certain(noise)).collect();
+    let largest = |levels: &[&Directions]| {
+        let logs = levels.iter().filter_map(|level| level.log_factor());
+        logs.max_by(|a, b| a.abs().total_cmp(&b.abs()))
+    };
+    let all: Vec<&Directions> = levels.iter().collect();
+    let (sure, any) = (largest(&certain), largest(&all)?);
+    let knee_of = |way: Way| knee_of(curve, &ways, way, plateau, settings);
+    let (up, down) = (knee_of(Way::Up), knee_of(Way::Down));
+    let apart = up.zip(down).is_some_and(|(a, b)| a.high < b.low || b.high < a.low);
+    let differ = sure.is_some_and(|log| log.abs() >= settings.least_rise.ln());
+    let factor = sure.unwrap_or(any).exp();
+    Some(Hysteresis { factor, up, down, is_there: differ || apart, levels })
+}
+
+impl Directions {
+    fn log_factor(&self) -> Option<f64> {
+        Some((stats::median(&self.down)? / stats::median(&self.up)?).ln())
+    }
+
+    /// Whether the directions are apart by more than noise: at least two measurements each, none
+    /// of them within the other direction's range, and a distance of some standard errors.
+    fn is_certain(&self, noise: Option<f64>) -> bool {
+        let lowest = |costs: &[f64]| costs.iter().copied().fold(f64::INFINITY, f64::min);
+        let highest = |costs: &[f64]| costs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let apart =
+            lowest(&self.up) > highest(&self.down) || highest(&self.up) < lowest(&self.down);
+        let (up, down) = (self.up.len(), self.down.len());
+        let error = noise.map(|noise| noise * (1.0 / up as f64 + 1.0 / down as f64).sqrt());
+        let is_far =
+            self.log_factor().zip(error).is_some_and(|(log, error)| log.abs() > CERTAIN * error);
+        up.min(down) >= 2 && apart && is_far
+    }
+}
+
+/// Standard deviation of log cost within a level and direction, over all of them.
+fn noise(levels: &[Directions]) -> Option<f64> {
+    let (mut squares, mut freedom) = (0.0, 0);
+    for costs in levels.iter().flat_map(|level| [&level.up, &level.down]) {
+        let logs: Vec<f64> = costs.iter().map(|cost| cost.ln()).collect();
+        let mean = stats::mean(&logs)?;
+        squares += logs.iter().map(|log| (log - mean).powi(2)).sum::<f64>();
+        freedom += logs.len() - 1;
+    }
+    (freedom > 0).then(|| (squares / freedom as f64).sqrt())
+}
+
+/// The way of each pass that has one.
+fn ways(curve: &Curve) -> BTreeMap<u32, Way> {
+    let mut ends: BTreeMap<u32, (f64, f64)> = BTreeMap::new();
+    for point in &curve.points {
+        ends.entry(point.pass).or_insert((point.level, point.level)).1 = point.level;
+    }
+    let way = |(first, last): (f64, f64)| match first.partial_cmp(&last)? {
+        std::cmp::Ordering::Less => Some(Way::Up),
+        std::cmp::Ordering::Greater => Some(Way::Down),
+        std::cmp::Ordering::Equal => None,
+    };
+    ends.into_iter().filter_map(|(pass, ends)| Some((pass, way(ends)?))).collect()
+}
+
+/// Whether a level lies within the knee's interval or its sides, or is the next one outside.
+fn is_near(curve: &Curve, knee: &Knee, level: f64) -> bool {
+    let ends = [knee.low, knee.high, knee.capacity, knee.beyond];
+    let low = ends.iter().copied().fold(f64::INFINITY, f64::min);
+    let high = ends.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let between = |from: f64, to: f64| {
+        curve.points.iter().any(|point| point.level > from && point.level < to)
+    };
+    match level {
+        _ if level < low => !between(level, low),
+        _ if level > high => !between(high, level),
+        _ => true,
+    }
+}
+
+/// The knee of the passes of one way.
+fn knee_of(
+    curve: &Curve,
+    ways: &BTreeMap<u32, Way>,
+    way: Way,
+    plateau: End,
+    settings: &Settings,
+) -> Option<KneeOf> {
+    let of_way = |point: &&Point| ways.get(&point.pass) == Some(&way);
+    let points = curve.points.iter().filter(of_way).cloned().collect();
+    let part = Curve { points, ..Curve::default() };
+    let settings = Settings { plateau: Some(plateau), ..*settings };
+    match orient::orient(&part, &settings).shape {
+        Shape::Knee(Knee { level, low, high, .. }) => Some(KneeOf { level, low, high }),
+        _ => None,
+    }
 }

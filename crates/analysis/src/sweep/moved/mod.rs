@@ -1,0 +1,334 @@
+//! Which counters moved at the knee: what lies under it.
+//!
+//! Rates of every counter and figure on the plateau are compared with those beyond. A rate is of a
+//! unit of work where work is known, because that is what the cost is of; else of a second; else
+//! of a measurement. Beyond a knee less work is done in the same time, so whatever only runs with
+//! the clock rises by the unit of work too: where time is known a counter must therefore rise by
+//! the second as well. And what grows with the level everywhere has not moved at the knee: a rise
+//! must be more than the level's own.
+
+mod conclusion;
+mod meaning;
+
+use std::{cmp::Ordering, collections::BTreeSet};
+
+use serde::Serialize;
+use stats::Knee;
+
+use super::{Curve, End, Point, Settings, rows};
+use meaning::Cause;
+
+/// Levels on each side of the knee that are compared, the nearest ones.
+const LEVELS: usize = 5;
+/// A rate that changes by less than this factor, beyond the change of the level, has not moved.
+const LEAST_FACTOR: f64 = 1.5;
+/// Rank correlation with the cost from which a well-known counter counts though its ranges overlap.
+const ASSOCIATED: f64 = 0.7;
+
+/// What the counters say of a knee.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Moved {
+    /// What rates are of: `unit of work`, `s`, or `measurement`.
+    pub per: String,
+    /// Levels on the plateau that were compared, from the knee inwards.
+    pub plateau: Vec<f64>,
+    /// Levels beyond it that were compared, from the knee outwards.
+    pub beyond: Vec<f64>,
+    /// What moved, the most telling first.
+    pub movers: Vec<Mover>,
+    /// What did not move though one would look there first, in words.
+    pub still: Vec<String>,
+    /// What lies under the knee, in one line; `None` if there are no counters to tell.
+    pub conclusion: Option<String>,
+}
+
+/// A counter or figure that differs between the plateau and beyond.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Mover {
+    /// Source and name: `vmstat.pgmajfault`; figures have no source.
+    pub name: String,
+    /// Other names under which the same thing was counted and moved.
+    pub also: Vec<String>,
+    /// Median on the plateau: a rate, or an amount if `is_amount`.
+    pub before: f64,
+    /// Median beyond it.
+    pub after: f64,
+    /// after / before; `None` if it was 0 before (it appeared), or is negative.
+    pub factor: Option<f64>,
+    /// Whether it is an amount at a moment (memory in page tables) and no rate.
+    pub is_amount: bool,
+    /// Whether all measurements beyond have more (or all have less) than all on the plateau.
+    pub separated: bool,
+    /// Spearman's rank correlation with the cost over all levels.
+    pub association: f64,
+    /// What it means, of well-known ones.
+    pub meaning: Option<String>,
+    /// What it is evidence of.
+    #[serde(skip)]
+    cause: Option<Cause>,
+    /// The change on the scale on which movers are ranked.
+    #[serde(skip)]
+    magnitude: f64,
+}
+
+impl Mover {
+    /// Evidence of a cause before what only accompanies one, that before what nobody knows, and
+    /// clocks last; then what is separated, then by the size of the change.
+    fn most_telling_first(&self, other: &Self) -> Ordering {
+        let class = |mover: &Self| match mover.cause {
+            Some(Cause::Mapping | Cause::Accompanies) => 1,
+            None => 2,
+            Some(Cause::Clock) => 3,
+            Some(_) => 0,
+        };
+        let size = |mover: &Self| mover.magnitude.abs();
+        class(self)
+            .cmp(&class(other))
+            .then(other.separated.cmp(&self.separated))
+            .then(size(other).total_cmp(&size(self)))
+            .then_with(|| self.name.cmp(&other.name))
+    }
+}
+
+/// What moved at `knee`.
+pub(super) fn moved(curve: &Curve, knee: &Knee, plateau: End, settings: &Settings) -> Moved {
+    let sides = Sides::new(curve, knee, plateau);
+    let names: BTreeSet<&String> = curve
+        .points
+        .iter()
+        .flat_map(|point| point.figures.keys().chain(point.counters.keys()))
+        .collect();
+    let mut movers: Vec<Mover> = names
+        .into_iter()
+        .filter(|name| name.as_str() != "work")
+        .filter_map(|name| sides.mover(name))
+        .collect();
+    movers.sort_by(Mover::most_telling_first);
+    let mut movers = merged(movers);
+    let conclusion = conclusion::conclusion(curve, &movers);
+    let still = conclusion::still(&sides.beyond);
+    movers.truncate(settings.most_movers);
+    Moved {
+        per: sides.per.in_words().to_owned(),
+        plateau: levels_of(&sides.plateau),
+        beyond: levels_of(&sides.beyond),
+        movers,
+        still,
+        conclusion,
+    }
+}
+
+fn levels_of(points: &[&Point]) -> Vec<f64> {
+    let mut levels: Vec<f64> = points.iter().map(|point| point.level).collect();
+    levels.dedup();
+    levels
+}
+
+/// One mover for each thing, whatever its names; the first is the best.
+fn merged(movers: Vec<Mover>) -> Vec<Mover> {
+    let mut merged: Vec<Mover> = Vec::new();
+    for mover in movers {
+        let same = |other: &&mut Mover| {
+            meaning::bare(&other.name) == meaning::bare(&mover.name)
+                && (other.after > other.before) == (mover.after > mover.before)
+        };
+        match merged.iter_mut().find(same) {
+            Some(other) => other.also.push(mover.name),
+            None => merged.push(mover),
+        }
+    }
+    merged
+}
+
+/// What a rate is of.
+#[derive(Clone, Copy, PartialEq)]
+enum Per {
+    Work,
+    Second,
+    Measurement,
+}
+
+impl Per {
+    fn in_words(self) -> &'static str {
+        match self {
+            Self::Work => "unit of work",
+            Self::Second => "s",
+            Self::Measurement => "measurement",
+        }
+    }
+
+    /// By what a point's counts are divided; `None` if that was not measured.
+    fn divisor(self, point: &Point) -> Option<f64> {
+        let figure = |name: &str| point.figures.get(name).copied().filter(|value| *value > 0.0);
+        match self {
+            Self::Work => figure("work"),
+            Self::Second => figure("elapsed_ns").map(|ns| ns / 1e9).or_else(|| figure("elapsed_s")),
+            Self::Measurement => Some(1.0),
+        }
+    }
+}
+
+/// Measurements on the plateau and beyond it.
+struct Sides<'a> {
+    plateau: Vec<&'a Point>,
+    beyond: Vec<&'a Point>,
+    /// All levels that have a cost.
+    all: Vec<(f64, Vec<&'a Point>)>,
+    per: Per,
+    /// Whether rates by the second can be had beside those by the unit of work.
+    has_time: bool,
+    /// Logarithm of the level beyond over that of the plateau, 0 or above.
+    level_change: f64,
+}
+
+impl<'a> Sides<'a> {
+    fn new(curve: &'a Curve, knee: &Knee, end: End) -> Self {
+        let mut all = rows::by_level(curve);
+        for (_, points) in &mut all {
+            points.retain(|point| point.cost.is_some());
+        }
+        all.retain(|(_, points)| !points.is_empty());
+        let is_inside = |level: f64| match end {
+            End::Low => level <= knee.capacity,
+            End::High => level >= knee.capacity,
+        };
+        let is_outside = |level: f64| match end {
+            End::Low => level >= knee.beyond,
+            End::High => level <= knee.beyond,
+        };
+        let nearest = |is_of_side: &dyn Fn(f64) -> bool, from_above: bool| -> Vec<&'a Point> {
+            let mut side: Vec<_> = all.iter().filter(|(level, _)| is_of_side(*level)).collect();
+            if from_above {
+                side.reverse();
+            }
+            side.into_iter().take(LEVELS).flat_map(|(_, points)| points.iter().copied()).collect()
+        };
+        let plateau = nearest(&is_inside, end == End::Low);
+        let beyond = nearest(&is_outside, end == End::High);
+        let has =
+            |per: Per| plateau.iter().chain(&beyond).all(|point| per.divisor(point).is_some());
+        let per = [Per::Work, Per::Second].into_iter().find(|per| has(*per));
+        let typical = |points: &[&Point]| {
+            stats::median(&points.iter().map(|point| point.level).collect::<Vec<_>>())
+        };
+        let change = typical(&beyond).zip(typical(&plateau));
+        let change = change.map_or(0.0, |(beyond, plateau)| (beyond / plateau).ln().abs());
+        Self {
+            per: per.unwrap_or(Per::Measurement),
+            has_time: has(Per::Second),
+            level_change: if change.is_finite() { change } else { 0.0 },
+            plateau,
+            beyond,
+            all,
+        }
+    }
+
+    /// The counter, if it moved.
+    fn mover(&self, name: &str) -> Option<Mover> {
+        let is_amount = meaning::is_amount(name);
+        let (cause, meaning) = match meaning::meaning(name) {
+            Some((cause, meaning)) => (Some(cause), meaning),
+            None if is_amount => return None,
+            None => (None, None),
+        };
+        let per = if is_amount { Per::Measurement } else { self.per };
+        let change = self.change(name, per)?;
+        let by_time = per == Per::Work && self.has_time;
+        if by_time && !self.change(name, Per::Second)?.is_as(&change) {
+            return None;
+        }
+        let association = self.association(name, per);
+        let is_known = cause.is_some_and(|cause| cause < Cause::Clock);
+        let is_sure = change.separated || (is_known && association.abs() >= ASSOCIATED);
+        let moves = change.magnitude.abs() >= LEAST_FACTOR.ln() + self.level_change;
+        let factor = change.after / change.before;
+        (is_sure && moves).then(|| Mover {
+            name: name.to_owned(),
+            also: Vec::new(),
+            before: change.before,
+            after: change.after,
+            factor: Some(factor).filter(|factor| factor.is_finite() && *factor >= 0.0),
+            is_amount,
+            separated: change.separated,
+            association,
+            meaning: meaning.map(str::to_owned),
+            cause,
+            magnitude: change.magnitude,
+        })
+    }
+
+    /// How a rate differs between the sides; `None` if it was not counted on both.
+    fn change(&self, name: &str, per: Per) -> Option<Change> {
+        let before = rates(&self.plateau, name, per);
+        let after = rates(&self.beyond, name, per);
+        let (typical_before, typical_after) = (stats::median(&before)?, stats::median(&after)?);
+        // The rate of a single event, so that a logarithm can be taken of nothing.
+        let divisors = self.plateau.iter().chain(&self.beyond).filter_map(|p| per.divisor(p));
+        let one = stats::median(&divisors.collect::<Vec<_>>())?.recip();
+        let magnitude = ((typical_after.max(0.0) + one) / (typical_before.max(0.0) + one)).ln();
+        let lowest = |values: &[f64]| values.iter().copied().fold(f64::INFINITY, f64::min);
+        let highest = |values: &[f64]| values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let separated = lowest(&after) > highest(&before) || highest(&after) < lowest(&before);
+        Some(Change { before: typical_before, after: typical_after, magnitude, separated })
+    }
+
+    /// Rank correlation of a rate with the cost over the levels.
+    fn association(&self, name: &str, per: Per) -> f64 {
+        let pairs: Vec<(f64, f64)> = self
+            .all
+            .iter()
+            .filter_map(|(_, points)| {
+                let cost = stats::median(&rows::costs(points))?;
+                Some((stats::median(&rates(points, name, per))?, cost))
+            })
+            .collect();
+        let (rates, costs): (Vec<f64>, Vec<f64>) = pairs.into_iter().unzip();
+        spearman(&rates, &costs).unwrap_or(0.0)
+    }
+}
+
+/// How a rate differs between the plateau and beyond.
+struct Change {
+    before: f64,
+    after: f64,
+    magnitude: f64,
+    separated: bool,
+}
+
+impl Change {
+    /// Whether it goes where the other one goes, by more than noise.
+    fn is_as(&self, other: &Self) -> bool {
+        self.magnitude.signum() == other.magnitude.signum()
+            && self.magnitude.abs() >= LEAST_FACTOR.ln()
+    }
+}
+
+/// A figure or counter of each point that has it.
+fn rates(points: &[&Point], name: &str, per: Per) -> Vec<f64> {
+    let rate = |point: &&Point| {
+        let value = point.figures.get(name).or_else(|| point.counters.get(name))?;
+        Some(value / per.divisor(point)?)
+    };
+    points.iter().filter_map(rate).collect()
+}
+
+/// Spearman's rank correlation: Pearson's on midranks; `None` if one of the two is constant.
+fn spearman(x: &[f64], y: &[f64]) -> Option<f64> {
+    let (x, y) = (ranks(x), ranks(y));
+    let middle = (x.len() + 1) as f64 / 2.0;
+    let product = |a: &[f64], b: &[f64]| -> f64 {
+        a.iter().zip(b).map(|(a, b)| (a - middle) * (b - middle)).sum()
+    };
+    let correlation = product(&x, &y) / (product(&x, &x) * product(&y, &y)).sqrt();
+    Some(correlation).filter(|correlation| correlation.is_finite())
+}
+
+/// Midranks from 1.
+fn ranks(values: &[f64]) -> Vec<f64> {
+    let rank = |value: &f64| {
+        let below = values.iter().filter(|other| *other < value).count();
+        let same = values.iter().filter(|other| *other == value).count();
+        below as f64 + (same + 1) as f64 / 2.0
+    };
+    values.iter().map(rank).collect()
+}
