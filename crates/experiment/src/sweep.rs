@@ -13,7 +13,7 @@ use crate::plan::{
     CellPlan, Design, Order, Plan, PlanError, PlanFactor, PlanLevel, Setting, label, run_id,
 };
 
-pub use draft::{SweepDraft, parse_sweep};
+pub use draft::{SweepDraft, parse_sweep, part};
 pub use quantity::{Form, Quantity};
 
 /// Calibrates the loops of Irlam's program: the parameter, and that of the size they are made for.

@@ -31,4 +31,4 @@ pub use matrix_text::matrix_text;
 pub use responsiveness::analyse;
 pub use session::{analyse_session, is_of_job};
 pub use session_text::session_text;
-pub use sweep_text::place_of;
+pub use sweep_text::{SweepRow, SweepView, place_of, sweep_so_far, sweep_text};

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use analysis::sweep::{Curve, OfRun, Point, of_run};
 use model::units::{parse_duration_ns, parse_size_bytes};
-use model::{Header, Line, Manifest, ManifestFactor, ManifestRun, Run};
+use model::{EndStatus, Header, Line, Manifest, ManifestFactor, ManifestRun, Run};
 
 use super::{CurveError, CurveOptions, Curves};
 use crate::manifest;
@@ -165,6 +165,10 @@ impl Read<'_> {
             let file = self.path.join(format!("{}{SUFFIX}", planned.run_id));
             if file.exists() {
                 let run = read_run(&file)?;
+                // It is made again when the sweep goes on.
+                if run.status() == EndStatus::Interrupted {
+                    continue;
+                }
                 let OfRun { point, response, unit } = of_run(&run, asked);
                 curve.points.push(Point { level, name: own.name, pass: own.pass, ..point });
                 (curve.response, curve.cost_unit) = (response, unit);
