@@ -2,9 +2,17 @@
 
 use serde::Serialize;
 
-use super::{Row, Settings};
+use super::{Curve, Point, Settings};
 
-/// Time of the system for one fault, by regression over the levels.
+/// Figures that count as faults; the first that was measured is taken.
+const FAULTS: [&str; 3] = ["translation_faults", "faults", "major_faults"];
+/// Faults must explain at least this part of the variance of system time.
+const LEAST_EXPLAINED: f64 = 0.5;
+
+/// Time of the system for one fault, by regression over all measurements.
+///
+/// Where the work of each is known both are taken by the unit of work, so that what the system
+/// does for the work itself stands in the intercept, however much work was done.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FaultCost {
@@ -18,8 +26,8 @@ pub enum FaultCost {
         high_ns: f64,
         /// Part of the variance of system time that faults explain.
         r_squared: f64,
-        /// How many levels it rests on.
-        levels: usize,
+        /// How many measurements it rests on.
+        measurements: usize,
         /// The figure that counted as faults: `translation_faults`, `faults`.
         faults: String,
     },
@@ -30,15 +38,56 @@ pub enum FaultCost {
     },
 }
 
-/// The figures that count as faults, the first that was measured.
-const FAULTS: [&str; 3] = ["translation_faults", "faults", "major_faults"];
-
 /// System time over faults.
-pub(super) fn fault_cost(rows: &[Row], _settings: &Settings) -> FaultCost {
-    let is_measured = |name: &&&str| rows.iter().any(|row| row.figures.contains_key(**name));
-    let why = match FAULTS.iter().find(is_measured) {
-        None => "faults were not counted",
-        Some(_) => "no regression was made",
-    };
-    FaultCost::Unknown { why: why.to_owned() }
+pub(super) fn fault_cost(curve: &Curve, settings: &Settings) -> FaultCost {
+    regression(curve, settings).unwrap_or_else(|why| FaultCost::Unknown { why })
+}
+
+fn regression(curve: &Curve, settings: &Settings) -> Result<FaultCost, String> {
+    let has = |name: &str| curve.points.iter().any(|point| point.figures.contains_key(name));
+    let faults = FAULTS.into_iter().find(|name| has(name)).ok_or("faults were not counted")?;
+    let pairs: Vec<(f64, f64, Option<f64>)> = curve
+        .points
+        .iter()
+        .filter_map(|point| {
+            let work = point.figures.get("work").copied().filter(|work| *work > 0.0);
+            Some((*point.figures.get(faults)?, system_ns(point)?, work))
+        })
+        .collect();
+    if pairs.is_empty() {
+        return Err("system time was not measured with the faults".to_owned());
+    }
+    let by_work = pairs.iter().all(|(.., work)| work.is_some());
+    let pairs: Vec<(f64, f64)> = pairs
+        .into_iter()
+        .map(|(faults, system_ns, work)| {
+            let unit = work.filter(|_| by_work).unwrap_or(1.0);
+            (faults / unit, system_ns / unit)
+        })
+        .collect();
+    let measurements = pairs.len();
+    let cost = stats::unit_cost(&[pairs], settings.confidence)
+        .ok_or("too few measurements, or all had equally many faults")?;
+    if cost.r_squared < LEAST_EXPLAINED {
+        return Err(format!(
+            "faults explain {:.0} % of the variance of system time",
+            100.0 * cost.r_squared
+        ));
+    }
+    if cost.low <= 0.0 {
+        return Err("system time does not grow with faults for certain".to_owned());
+    }
+    Ok(FaultCost::Known {
+        cost_ns: cost.cost,
+        low_ns: cost.low,
+        high_ns: cost.high,
+        r_squared: cost.r_squared,
+        measurements,
+        faults: faults.to_owned(),
+    })
+}
+
+fn system_ns(point: &Point) -> Option<f64> {
+    let figures = &point.figures;
+    figures.get("system_ns").copied().or_else(|| figures.get("system_s").map(|s| s * 1e9))
 }

@@ -1,7 +1,7 @@
 //! What the measurements of a sweep say.
 
 use serde::Serialize;
-use stats::Shape;
+use stats::{Knee, KneeKind, Shape};
 
 use super::{
     Curve, FaultCost, Headroom, Hysteresis, Moved, Row, fault_cost, hysteresis, moved, orient, rows,
@@ -66,8 +66,8 @@ pub struct Found {
     /// then `beyond` is below `capacity`, `up_to` is the lowest level, `others` descend, and
     /// `steepness` and `growth` are negative, for the cost falls as the level grows.
     pub shape: Shape,
-    /// Irlam's capacity: the last level, coming from the plateau, before the relative speed falls
-    /// below .9.
+    /// Irlam's capacity: the last level, coming from the plateau, with nine tenths of the first
+    /// one's speed or more.
     pub capacity: Option<f64>,
     /// Where measuring ends, beyond the plateau.
     pub unmeasurable: Option<Boundary>,
@@ -84,6 +84,21 @@ pub struct Found {
     pub moved: Option<Moved>,
     /// What a reader must know.
     pub notes: Vec<String>,
+}
+
+impl Found {
+    /// The knee, if there is one.
+    #[must_use]
+    pub fn knee(&self) -> Option<&Knee> {
+        knee_of(&self.shape)
+    }
+}
+
+fn knee_of(shape: &Shape) -> Option<&Knee> {
+    match shape {
+        Shape::Knee(knee) => Some(knee),
+        _ => None,
+    }
 }
 
 /// Between the last level that can be measured and the first that cannot.
@@ -104,8 +119,9 @@ pub struct Verification {
     pub capacity: Vec<f64>,
     /// Costs of the first level beyond it.
     pub beyond: Vec<f64>,
-    /// Whether every cost beyond is above every cost on the plateau's side. If not, a side
-    /// flipped: the knee moves from pass to pass, or depends on the direction.
+    /// Whether the sides stay what they are. Of a step every cost beyond must be above every cost
+    /// on the plateau's side; if not, a side flipped: the knee moves from pass to pass, or depends
+    /// on the direction. Of a hinge, whose sides are close, the medians must be in order.
     pub holds: bool,
 }
 
@@ -114,15 +130,12 @@ pub struct Verification {
 pub fn find(curve: &Curve, settings: &Settings) -> Found {
     let oriented = orient::orient(curve, settings);
     let orient::Oriented { rows, plateau, shape, unmeasurable, notes } = oriented;
-    let knee = match &shape {
-        Shape::Knee(knee) => Some(knee),
-        _ => None,
-    };
+    let knee = knee_of(&shape);
     Found {
         capacity: capacity(&rows, plateau),
         verification: knee.map(|knee| verification(curve, knee)),
         hysteresis: knee.and_then(|knee| hysteresis::hysteresis(curve, knee, plateau, settings)),
-        fault_cost: fault_cost::fault_cost(&rows, settings),
+        fault_cost: fault_cost::fault_cost(curve, settings),
         headroom: knee.zip(settings.present).and_then(|(knee, present)| {
             Headroom::new(plateau, present, knee.level, knee.low, knee.high)
         }),
@@ -135,25 +148,29 @@ pub fn find(curve: &Curve, settings: &Settings) -> Found {
     }
 }
 
-/// The last level, coming from the plateau, before the first that is slower than nine tenths.
+/// The last level, coming from the plateau, that is fast enough.
 fn capacity(rows: &[Row], plateau: End) -> Option<f64> {
-    let mut rows: Vec<&Row> = rows.iter().collect();
-    if plateau == End::High {
-        rows.reverse();
-    }
-    let measured = rows.into_iter().filter(|row| row.relative_speed.is_some());
-    let fast =
-        measured.take_while(|row| row.relative_speed.is_some_and(|speed| speed >= CAPACITY_SPEED));
-    fast.last().map(|row| row.level)
+    let is_fast = |row: &&Row| row.relative_speed.is_some_and(|speed| speed >= CAPACITY_SPEED);
+    let fast = match plateau {
+        End::Low => rows.iter().rfind(is_fast),
+        End::High => rows.iter().find(is_fast),
+    };
+    fast.map(|row| row.level)
 }
 
-pub(super) fn verification(curve: &Curve, knee: &stats::Knee) -> Verification {
+/// The costs of both sides of a knee.
+pub(super) fn verification(curve: &Curve, knee: &Knee) -> Verification {
     let costs = |level: f64| -> Vec<f64> {
         let points: Vec<_> = curve.points.iter().filter(|point| point.level == level).collect();
         rows::costs(&points)
     };
     let (capacity, beyond) = (costs(knee.capacity), costs(knee.beyond));
-    let highest = capacity.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    let lowest = beyond.iter().copied().fold(f64::INFINITY, f64::min);
-    Verification { holds: highest < lowest, capacity, beyond }
+    let holds = match knee.kind {
+        KneeKind::Step => {
+            let highest = capacity.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+            beyond.iter().all(|cost| *cost > highest)
+        }
+        KneeKind::Hinge => stats::median(&beyond) > stats::median(&capacity),
+    };
+    Verification { capacity, beyond, holds }
 }

@@ -225,9 +225,10 @@ impl State<'_> {
         // What is left must do for the verification too.
         let kept = if self.repeats_nothing() { 0 } else { 2 * self.passes() };
         let most = self.left().saturating_sub(kept) / self.passes();
+        let middle = inside.get(inside.len() / 2).copied();
         let mut levels = [inside, ends].concat();
         if levels.len() > most {
-            levels.truncate(most.min(1));
+            levels = middle.into_iter().take(most).collect();
         }
         self.batch(levels, self.passes(), Purpose::Refine)
     }

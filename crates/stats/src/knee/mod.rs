@@ -1,5 +1,195 @@
 //! The knee: the level at which the cost per unit of work leaves its plateau.
 
+mod fit;
+mod judge;
+mod resample;
 mod shape;
+mod sums;
+
+use crate::{median, quantile};
+use fit::Point;
+use judge::{Ends, Found, judge, largest_rise};
+use resample::{Deviations, resampled_ends};
 
 pub use shape::{Knee, KneeKind, KneeSettings, Level, NoKnee, OtherKnee, Shape, WhyNoKnee};
+
+/// Fewest levels that can show a plateau and that it was left.
+const LEAST_LEVELS: usize = 4;
+
+/// Part of the bootstrap samples that must have a knee too.
+const LEAST_SUPPORT: f64 = 0.5;
+
+/// Where the cost of the `levels` leaves its plateau.
+#[must_use]
+pub fn knee(levels: &[Level], settings: &KneeSettings) -> Shape {
+    if let Err(what) = check(levels, settings) {
+        return Shape::TooFew(what);
+    }
+    let curve = Measured::new(levels);
+    let reach = settings.least_rise.ln();
+    let (used, outlier) = curve.without_outliers(reach);
+    if used.points.len() < LEAST_LEVELS {
+        return Shape::TooFew(format!(
+            "{} of {} levels are left without outliers: a knee needs {LEAST_LEVELS}",
+            used.points.len(),
+            levels.len()
+        ));
+    }
+    let why = match judge(&used.points, reach, used.ends()) {
+        Ok(found) => match used.described(&found, settings) {
+            Some(knee) => return Shape::Knee(knee),
+            None => WhyNoKnee::Noise,
+        },
+        Err(why) => why,
+    };
+    let from_outlier = outlier.filter(|_| why == WhyNoKnee::NeverRises);
+    Shape::NoKnee(NoKnee {
+        up_to: levels[levels.len() - 1].level,
+        growth: fit::curves(&curve.points).line.slope,
+        largest_rise: largest_rise(&curve.points).exp(),
+        why: from_outlier.unwrap_or(why),
+    })
+}
+
+/// What keeps the levels and settings from being used.
+fn check(levels: &[Level], settings: &KneeSettings) -> Result<(), String> {
+    if levels.len() < LEAST_LEVELS {
+        return Err(format!("{} levels: a knee needs {LEAST_LEVELS} or more", levels.len()));
+    }
+    let positive = |value: f64| value > 0.0 && value.is_finite();
+    for Level { level, costs } in levels {
+        if !positive(*level) {
+            return Err(format!("level {level} is not above 0"));
+        }
+        if costs.is_empty() {
+            return Err(format!("level {level} has no cost: measure it, or leave it out"));
+        }
+        if let Some(cost) = costs.iter().find(|cost| !positive(**cost)) {
+            return Err(format!("cost {cost} at level {level} is not above 0"));
+        }
+    }
+    if let Some(pair) = levels.windows(2).find(|pair| pair[0].level >= pair[1].level) {
+        return Err(format!(
+            "level {} comes before {}: levels must ascend, each named once",
+            pair[0].level, pair[1].level
+        ));
+    }
+    let KneeSettings { confidence, least_rise, resamples, .. } = settings;
+    if !(*confidence > 0.0 && *confidence < 1.0) || !(*least_rise > 1.0) || *resamples == 0 {
+        return Err(format!(
+            "confidence {confidence} must be between 0 and 1, least rise {least_rise} above 1, \
+             resamples {resamples} above 0"
+        ));
+    }
+    Ok(())
+}
+
+/// A curve on the log scale.
+struct Measured {
+    points: Vec<Point>,
+    /// The logarithms of each point's costs.
+    logs: Vec<Vec<f64>>,
+}
+
+impl Measured {
+    fn new(levels: &[Level]) -> Self {
+        let logs: Vec<Vec<f64>> =
+            levels.iter().map(|level| level.costs.iter().map(|cost| cost.ln()).collect()).collect();
+        let point = |(level, logs): (&Level, &Vec<f64>)| {
+            let weight = logs.len() as f64;
+            median(logs).map(|y| Point { x: level.level.ln(), y, weight })
+        };
+        Self { points: levels.iter().zip(&logs).filter_map(point).collect(), logs }
+    }
+
+    /// Without single levels that are dearer than both neighbours by `reach`, without the lead that
+    /// is dearer than what follows, and the worst of the former.
+    fn without_outliers(&self, reach: f64) -> (Measured, Option<WhyNoKnee>) {
+        let y = |index: usize| self.points[index].y;
+        let sticks_out = |index: usize| {
+            let neighbours = index > 0 && index + 1 < self.points.len();
+            neighbours && y(index) - y(index - 1).max(y(index + 1)) >= reach
+        };
+        let (out, kept): (Vec<usize>, Vec<usize>) =
+            (0..self.points.len()).partition(|index| sticks_out(*index));
+        let worst = out.into_iter().max_by(|a, b| y(*a).total_cmp(&y(*b)));
+        let middle = |indices: &[usize]| {
+            let values: Vec<f64> = indices.iter().take(3).map(|index| y(*index)).collect();
+            median(&values)
+        };
+        let leads = |position: usize| {
+            let next = middle(&kept[position + 1..]);
+            next.is_some_and(|next| y(kept[position]) - next >= reach)
+        };
+        let start = (0..kept.len()).find(|position| !leads(*position)).unwrap_or(0);
+        let chosen = kept[start..].iter();
+        let (points, logs) =
+            chosen.map(|index| (self.points[*index], self.logs[*index].clone())).unzip();
+        let worst = worst.map(|index| WhyNoKnee::OneLevel { level: self.points[index].x.exp() });
+        (Measured { points, logs }, worst)
+    }
+
+    /// An outermost level may be a piece of its own if all its replicates agree.
+    fn ends(&self) -> Ends {
+        let replicated = |logs: &Vec<f64>| logs.len() >= 2;
+        let last = self.logs.last().is_some_and(replicated);
+        Ends { first: self.logs.first().is_some_and(replicated), last }
+    }
+
+    fn described(&self, found: &Found, settings: &KneeSettings) -> Option<Knee> {
+        let points = &self.points;
+        let reach = settings.least_rise.ln();
+        let deviations = Deviations::new(&self.logs, points, found);
+        let knees = resampled_ends(points, &deviations, (reach, self.ends()), settings);
+        let support = knees.len() as f64 / settings.resamples as f64;
+        if support < LEAST_SUPPORT {
+            return None;
+        }
+        let outside = (1.0 - settings.confidence) / 2.0;
+        let (lows, highs): (Vec<f64>, Vec<f64>) = knees.into_iter().unzip();
+        let (own_low, own_high) = found.ends(points);
+        let low = quantile(&lows, outside)?.min(own_low);
+        let high = quantile(&highs, 1.0 - outside)?.max(own_high);
+        let bend = &found.bend;
+        let (last, first) = (points[bend.after], points[found.beyond]);
+        let plateau = bend.plateau.at(last.x.min(bend.at));
+        let steepness = match bend.kind {
+            KneeKind::Step => (first.y - plateau) / (first.x - last.x),
+            KneeKind::Hinge => bend.beyond.slope,
+        };
+        Some(Knee {
+            level: bend.at.exp(),
+            low: low.exp(),
+            high: high.exp(),
+            capacity: last.x.exp(),
+            beyond: first.x.exp(),
+            plateau_cost: plateau.exp(),
+            rise: (first.y - plateau).exp(),
+            steepness,
+            support,
+            kind: bend.kind,
+            others: self.others(found, reach),
+        })
+    }
+
+    /// Knees of what follows a knee.
+    fn others(&self, found: &Found, reach: f64) -> Vec<OtherKnee> {
+        let mut others = vec![];
+        let mut from = found.bend.after + 1;
+        while self.points.len() - from >= LEAST_LEVELS {
+            let rest =
+                Measured { points: self.points[from..].to_vec(), logs: self.logs[from..].to_vec() };
+            let Ok(next) = judge(&rest.points, reach, rest.ends()) else {
+                break;
+            };
+            let (before, after) = (rest.points[next.bend.after], rest.points[next.beyond]);
+            others.push(OtherKnee {
+                capacity: before.x.exp(),
+                beyond: after.x.exp(),
+                rise: (after.y - before.y).exp(),
+            });
+            from += next.bend.after + 1;
+        }
+        others
+    }
+}

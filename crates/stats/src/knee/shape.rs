@@ -124,6 +124,16 @@ pub enum WhyNoKnee {
         /// The level.
         level: f64,
     },
+    /// Only the lowest level is cheap, and it was measured once.
+    FirstLevelOnce {
+        /// The level.
+        level: f64,
+    },
+    /// The cost rises and comes back.
+    Returns {
+        /// The level at which it is back near the plateau.
+        level: f64,
+    },
     /// The rise is no more than the noise makes up now and then.
     Noise,
 }
@@ -142,6 +152,14 @@ impl fmt::Display for WhyNoKnee {
                 "only the highest level {level} is expensive and was measured once: repeat it or \
                  go higher"
             ),
+            Self::FirstLevelOnce { level } => write!(
+                formatter,
+                "only the lowest level {level} is cheap and was measured once: repeat it or go \
+                 lower"
+            ),
+            Self::Returns { level } => {
+                write!(formatter, "the cost rises, but at level {level} it is back")
+            }
             Self::Noise => write!(formatter, "the rise is within the noise: replicate the levels"),
         }
     }

@@ -127,31 +127,6 @@ const CLOCKS: [&str; 12] = [
     "time_ns",
 ];
 
-/// Sources whose numbers are amounts, not events: an increase of them is no rate.
-const AMOUNTS: [&str; 2] = ["meminfo.", "vmstat.nr_"];
-/// Numbers of events all the same.
-const EVENTS: [&str; 6] =
-    ["nr_dirtied", "nr_written", "nr_vmscan_", "nr_throttled", "nr_foll_pin_", "nr_periods"];
-/// Numbers of a control group's `memory.stat` that are events; its other ones are amounts.
-const GROUP_EVENTS: [&str; 16] = [
-    "pg",
-    "pswp",
-    "swp",
-    "workingset_refault",
-    "workingset_activate",
-    "workingset_restore",
-    "workingset_nodereclaim",
-    "failcnt",
-    "events_",
-    "thp_fault",
-    "thp_collapse",
-    "thp_swp",
-    "zsw",
-    "zswp",
-    "numa_",
-    "oom",
-];
-
 /// What is measured, without its source and the prefix by which control groups mark sums.
 pub(super) fn bare(name: &str) -> &str {
     let bare = name.rsplit_once('.').map_or(name, |(_, bare)| bare);
@@ -172,21 +147,6 @@ pub(super) fn meaning(name: &str) -> Option<(Cause, Option<&'static str>)> {
     CLOCKS.iter().any(|clock| bare.contains(clock)).then_some((Cause::Clock, None))
 }
 
-/// Whether a number is an amount at a moment and no count of events.
-pub(super) fn is_amount(name: &str) -> bool {
-    let bare = bare(name);
-    if EVENTS.iter().any(|event| bare.starts_with(event)) {
-        return false;
-    }
-    if name.starts_with("memcg.") || name.starts_with("memory_stat.") {
-        return !GROUP_EVENTS.iter().any(|event| bare.starts_with(event));
-    }
-    AMOUNTS.iter().any(|amounts| name.starts_with(amounts))
-        || name.starts_with("stat.procs_")
-        || bare == "pagetables"
-        || bare.starts_with("page_table")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -205,17 +165,5 @@ mod tests {
             assert_eq!(meaning(name).map(|(cause, _)| cause), Some(cause), "{name}");
         }
         assert_eq!(meaning("vmstat.drop_slab"), None);
-    }
-
-    #[test]
-    fn amounts_are_told_from_events() {
-        for amount in
-            ["meminfo.MemFree_kb", "vmstat.nr_anon_pages", "memcg.anon", "stat.procs_running"]
-        {
-            assert!(is_amount(amount), "{amount}");
-        }
-        for event in ["vmstat.nr_dirtied", "memcg.total_pgmajfault", "vmstat.pgfault", "faults"] {
-            assert!(!is_amount(event), "{event}");
-        }
     }
 }

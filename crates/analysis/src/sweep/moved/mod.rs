@@ -225,12 +225,9 @@ impl<'a> Sides<'a> {
 
     /// The counter, if it moved.
     fn mover(&self, name: &str) -> Option<Mover> {
-        let is_amount = meaning::is_amount(name);
-        let (cause, meaning) = match meaning::meaning(name) {
-            Some((cause, meaning)) => (Some(cause), meaning),
-            None if is_amount => return None,
-            None => (None, None),
-        };
+        let (cause, meaning) = meaning::meaning(name).unzip();
+        // All others are increases over the measurement.
+        let is_amount = cause == Some(Cause::PageTables);
         let per = if is_amount { Per::Measurement } else { self.per };
         let change = self.change(name, per)?;
         let by_time = per == Per::Work && self.has_time;
@@ -251,7 +248,7 @@ impl<'a> Sides<'a> {
             is_amount,
             separated: change.separated,
             association,
-            meaning: meaning.map(str::to_owned),
+            meaning: meaning.flatten().map(str::to_owned),
             cause,
             magnitude: change.magnitude,
         })

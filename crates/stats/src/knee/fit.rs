@@ -1,0 +1,214 @@
+//! Curves of one to three pieces, fitted to log cost over log level by least squares.
+
+use super::KneeKind;
+use super::sums::{Line, Sums, hinge_at};
+
+/// Residuals below this (half a per cent) are exact: a curve cannot fit better.
+const EXACT: f64 = 0.005;
+
+/// Fewest points that may determine a slope of their own.
+const SLOPE: usize = 3;
+
+/// One point of the curve: the middle of a level's costs.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Point {
+    /// Logarithm of the level.
+    pub x: f64,
+    /// Logarithm of the cost.
+    pub y: f64,
+    /// Replicates behind it.
+    pub weight: f64,
+}
+
+/// A plateau, and what follows it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Bend {
+    /// Index of the last point on the plateau.
+    pub after: usize,
+    /// Logarithm of the level where the plateau ends.
+    pub at: f64,
+    pub kind: KneeKind,
+    pub plateau: Line,
+    /// The piece right after the plateau.
+    pub beyond: Line,
+    /// The first point of a third piece, and that piece.
+    pub last: Option<(usize, Line)>,
+}
+
+impl Bend {
+    /// What the curve has for a point.
+    pub(super) fn fitted(&self, index: usize, x: f64) -> f64 {
+        match self.last {
+            Some((from, line)) if index >= from => line.at(x),
+            _ if index > self.after => self.beyond.at(x),
+            _ => self.plateau.at(x),
+        }
+    }
+}
+
+/// A fitted curve.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Curve {
+    pub bend: Bend,
+    /// Schwarz's criterion; the smaller the better.
+    pub bic: f64,
+}
+
+/// The best curves with one piece, and with more.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Curves {
+    /// Slope of the line through all.
+    pub line: Line,
+    /// Schwarz's criterion of one piece.
+    pub straight_bic: f64,
+    /// More pieces, absent when the points are too few.
+    pub bent: Option<Curve>,
+}
+
+/// Fits all curves that the points allow.
+///
+/// One piece: constant, or a line. Two pieces: any two of these with a jump between neighbouring
+/// points, or joined where they meet (Hudson 1966: the join is where the separate fits meet if
+/// that is between the same two points, else at a point). Three pieces: two jumps between
+/// constants, or a slope between constants.
+pub(super) fn curves(points: &[Point]) -> Curves {
+    let search = Search::new(points);
+    let all = search.sums(0, points.len());
+    let (flat, line) = (all.constant(), all.line());
+    let straight_bic = search.bic(flat.1, 1).min(search.bic(line.1, 2));
+    let mut best = Best { search: &search, curve: None };
+    for after in 0..points.len() - 1 {
+        best.steps(after);
+        best.hinges(after);
+        best.three_pieces(after);
+    }
+    Curves { line: line.0, straight_bic, bent: best.curve }
+}
+
+struct Search<'a> {
+    points: &'a [Point],
+    /// Sums over all points before the index.
+    before: Vec<Sums>,
+    mean_weight: f64,
+}
+
+impl<'a> Search<'a> {
+    fn new(points: &'a [Point]) -> Self {
+        let mut before = vec![Sums::default()];
+        for (index, point) in points.iter().enumerate() {
+            before.push(before[index].with(point.x, point.y, point.weight));
+        }
+        let mean_weight = before[points.len()].weight() / points.len() as f64;
+        Self { points, before, mean_weight }
+    }
+
+    fn sums(&self, from: usize, to: usize) -> Sums {
+        self.before[to].less(&self.before[from])
+    }
+
+    fn bic(&self, rss: f64, parameters: usize) -> f64 {
+        let n = self.points.len() as f64;
+        let variance = (rss / self.mean_weight / n).max(EXACT * EXACT);
+        n * variance.ln() + parameters as f64 * n.ln()
+    }
+}
+
+struct Best<'a> {
+    search: &'a Search<'a>,
+    curve: Option<Curve>,
+}
+
+impl Best<'_> {
+    /// Keeps the curve if it is the best so far and leaves two degrees of freedom.
+    fn offer(&mut self, rss: f64, parameters: usize, bend: Bend) {
+        let bic = self.search.bic(rss, parameters);
+        let better = self.curve.is_none_or(|best| bic < best.bic);
+        if better && parameters + 2 <= self.search.points.len() {
+            self.curve = Some(Curve { bend, bic });
+        }
+    }
+
+    /// A jump between two neighbours.
+    fn steps(&mut self, after: usize) {
+        let points = self.search.points;
+        let at = f64::midpoint(points[after].x, points[after + 1].x);
+        for (plateau, left, left_parameters) in pieces(self.search, 0, after + 1) {
+            for (beyond, right, right_parameters) in pieces(self.search, after + 1, points.len()) {
+                let bend = Bend { after, at, kind: KneeKind::Step, plateau, beyond, last: None };
+                self.offer(left + right, left_parameters + right_parameters + 1, bend);
+            }
+        }
+    }
+
+    /// A join between two neighbours, or at the lower one.
+    fn hinges(&mut self, after: usize) {
+        let points = self.search.points;
+        if points.len() - after <= 2 {
+            return;
+        }
+        let (beyond, right) = self.search.sums(after + 1, points.len()).line();
+        for (plateau, left, parameters) in pieces(self.search, 0, after + 1) {
+            let at = plateau.meets(&beyond);
+            let between = at.filter(|at| (points[after].x..=points[after + 1].x).contains(at));
+            if let Some(at) = between {
+                let bend = Bend { after, at, kind: KneeKind::Hinge, plateau, beyond, last: None };
+                self.offer(left + right, parameters + 2, bend);
+            } else if let Some((plateau, beyond, rss)) =
+                hinge_at(points, points[after].x, parameters == 2)
+            {
+                let at = points[after].x;
+                let bend = Bend { after, at, kind: KneeKind::Hinge, plateau, beyond, last: None };
+                self.offer(rss, parameters + 2, bend);
+            }
+        }
+    }
+
+    /// The plateau up to `after`, then two more pieces.
+    fn three_pieces(&mut self, after: usize) {
+        let points = self.search.points;
+        let (plateau, left) = self.search.sums(0, after + 1).constant();
+        for second in after + 1..points.len() - 1 {
+            let (middle, between) = self.search.sums(after + 1, second + 1).constant();
+            let (line, right) = self.search.sums(second + 1, points.len()).constant();
+            let at = f64::midpoint(points[after].x, points[after + 1].x);
+            let bend = Bend {
+                after,
+                at,
+                kind: KneeKind::Step,
+                plateau,
+                beyond: middle,
+                last: Some((second + 1, line)),
+            };
+            self.offer(left + between + right, 5, bend);
+            if second > after + 1 {
+                self.slope_between(after, second);
+            }
+        }
+    }
+
+    /// Constant up to `from`, constant from `to` on, and a slope that joins them.
+    fn slope_between(&mut self, from: usize, to: usize) {
+        let points = self.search.points;
+        let (start, end) = (points[from].x, points[to].x);
+        let part = |x: f64| ((x - start) / (end - start)).clamp(0.0, 1.0);
+        let sums = points
+            .iter()
+            .fold(Sums::default(), |sums, point| sums.with(part(point.x), point.y, point.weight));
+        let (whole, rss) = sums.line();
+        let plateau = Line { value: whole.value, slope: 0.0 };
+        let slope = whole.slope / (end - start);
+        let beyond = Line { value: whole.value - slope * start, slope };
+        let top = Line { value: whole.value + whole.slope, slope: 0.0 };
+        let last = Some((to, top));
+        let bend = Bend { after: from, at: start, kind: KneeKind::Hinge, plateau, beyond, last };
+        self.offer(rss, 4, bend);
+    }
+}
+
+/// A constant and, with enough points, a line: each with its residual sum and parameters.
+fn pieces(search: &Search, from: usize, to: usize) -> impl Iterator<Item = (Line, f64, usize)> {
+    let sums = search.sums(from, to);
+    let (constant, line) = (sums.constant(), sums.line());
+    let sloped = (to - from >= SLOPE).then_some((line.0, line.1, 2));
+    [Some((constant.0, constant.1, 1)), sloped].into_iter().flatten()
+}
