@@ -78,7 +78,7 @@ impl<'m, 'a, 's, W: Write> Working<'m, 'a, 's, W> {
 
     /// Writes what the users have told.
     fn listen(&mut self) -> io::Result<()> {
-        for word in self.users.read()? {
+        for word in self.users.words.read()? {
             match word {
                 // Nothing is done after the last first pass: it would be there or not by chance.
                 _ if self.done.len() == self.users.count() => {}

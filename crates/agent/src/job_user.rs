@@ -2,7 +2,7 @@
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
-use std::io::{self, PipeReader, PipeWriter, Read, Seek, Write};
+use std::io::{self, PipeReader, PipeWriter, Read, Seek};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -13,14 +13,13 @@ use rustix::fs::{MemfdFlags, SealFlags};
 use sys::board::Board;
 use sys::clock::{monotonic_ns, set_timer_slack_ns, sleep_until_ns};
 use sys::marked;
-use sys::process::{
-    Exit, Usage, children_usage, signal_group, signals, spawn_bound, usage, wait_usage,
-};
+use sys::process::{Exit, Usage, signal_group, signals, spawn_bound, wait_usage};
 
 use crate::assignment::Assignment;
 use crate::enter::Enter;
 use crate::job_users::Word;
-use crate::record::named_usage;
+use crate::record::{all_usage, difference, named_usage};
+use crate::words::say;
 
 /// Slots of the board: the number of the command under way from 1 (0 is none), its start, its pass.
 pub(crate) const COMMAND: usize = 0;
@@ -59,11 +58,11 @@ impl UserSide<'_> {
         let dir = match self.make() {
             Ok(dir) => dir,
             Err(error) => {
-                let _ = self.say(&Word::NotReady(format!("user {}: {error}", self.user)));
+                let _ = say(self.writer, &Word::NotReady(format!("user {}: {error}", self.user)));
                 return 1;
             }
         };
-        let worked = self.say(&Word::Ready).and_then(|()| {
+        let worked = say(self.writer, &Word::Ready).and_then(|()| {
             start.read_exact(&mut [0])?;
             self.work(&dir)
         });
@@ -87,13 +86,6 @@ impl UserSide<'_> {
         Ok(dir)
     }
 
-    fn say(&self, word: &Word) -> io::Result<()> {
-        let mut line = serde_json::to_vec(word)?;
-        line.push(b'\n');
-        let mut writer = self.writer;
-        writer.write_all(&line)
-    }
-
     /// One pass after the other.
     fn work(&self, dir: &Path) -> io::Result<()> {
         let script = &self.resolved.script;
@@ -104,17 +96,20 @@ impl UserSide<'_> {
             for index in order.next_pass() {
                 sleep_until_ns(monotonic_ns() + order.next_think_ns(script.think_ns));
                 let work = self.issue(dir, index, pass, &mut complaints);
-                self.say(&Word::Work(work))?;
+                say(self.writer, &Word::Work(work))?;
             }
             let used = difference(&all_usage(), &before);
-            self.say(&Word::Pass(PassRecord {
-                at_ns: 0,
-                worker: self.user,
-                pass,
-                started_ns,
-                completed_ns: monotonic_ns(),
-                usage: named_usage(&used),
-            }))?;
+            say(
+                self.writer,
+                &Word::Pass(PassRecord {
+                    at_ns: 0,
+                    worker: self.user,
+                    pass,
+                    started_ns,
+                    completed_ns: monotonic_ns(),
+                    usage: named_usage(&used),
+                }),
+            )?;
         }
         Ok(())
     }
@@ -258,26 +253,4 @@ fn listener(complaints: &mut Option<File>) -> Option<File> {
     }
     file.rewind().ok()?;
     file.try_clone().ok()
-}
-
-/// What this process and all its children have used.
-fn all_usage() -> Usage {
-    combined(&usage(), &children_usage(), u64::saturating_add)
-}
-
-fn difference(after: &Usage, before: &Usage) -> Usage {
-    combined(after, before, u64::saturating_sub)
-}
-
-fn combined(one: &Usage, other: &Usage, combine: fn(u64, u64) -> u64) -> Usage {
-    Usage {
-        user_ns: combine(one.user_ns, other.user_ns),
-        system_ns: combine(one.system_ns, other.system_ns),
-        minor_faults: combine(one.minor_faults, other.minor_faults),
-        major_faults: combine(one.major_faults, other.major_faults),
-        voluntary_switches: combine(one.voluntary_switches, other.voluntary_switches),
-        involuntary_switches: combine(one.involuntary_switches, other.involuntary_switches),
-        read_blocks: combine(one.read_blocks, other.read_blocks),
-        written_blocks: combine(one.written_blocks, other.written_blocks),
-    }
 }

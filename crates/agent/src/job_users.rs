@@ -1,7 +1,7 @@
 //! The users of a job: started together, heard through one pipe, and ended with all they started.
 
 use std::ffi::OsStr;
-use std::io::{self, PipeReader, PipeWriter, Read, Write};
+use std::io::{self, PipeWriter, Write};
 use std::os::fd::AsFd;
 
 use jobs::Resolved;
@@ -16,11 +16,10 @@ use crate::assignment::Assignment;
 use crate::job_user::UserSide;
 use crate::prober::NotReady;
 use crate::waiter::{Waiter, Woken};
+use crate::words::Words;
 
 /// How long the users may take to fill their directories, in ns.
 const READY_NS: u64 = 60_000_000_000;
-/// Buffer of the pipe from the users in bytes, should the observer be late.
-const PIPE_BYTES: usize = 1 << 20;
 
 /// What a user tells: one line of JSON, shorter than a pipe's atomic write.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -40,8 +39,7 @@ pub(crate) struct Users {
     pids: Vec<u32>,
     /// What each does at the moment; slots of [`crate::job_user`].
     pub(crate) board: Board,
-    pub(crate) words: PipeReader,
-    rest: Vec<u8>,
+    pub(crate) words: Words,
     start: PipeWriter,
     mark: String,
 }
@@ -57,16 +55,12 @@ impl Users {
         path: &OsStr,
     ) -> io::Result<Self> {
         let count = resolved.script.users;
-        let (words, writer) = io::pipe()?;
+        let (words, writer) = Words::pipe()?;
         let (start_reader, start) = io::pipe()?;
-        // A refusal (the user's pipe quota) leaves the default size, which only means that users
-        // wait sooner should the observer be late.
-        let _ = rustix::pipe::fcntl_setpipe_size(&writer, PIPE_BYTES);
-        rustix::io::ioctl_fionbio(&words, true)?;
         let board = Board::new(count as usize)?;
         let mark = assignment.work_dir.display().to_string();
         let program = std::env::current_exe()?;
-        let mut users = Self { pids: Vec::new(), board, words, rest: Vec::new(), start, mark };
+        let mut users = Self { pids: Vec::new(), board, words, start, mark };
         for user in 0..count {
             let board = &users.board;
             let pid = fork_child(|| {
@@ -86,7 +80,7 @@ impl Users {
         while ready < self.pids.len() {
             let woken = waiter.wait(Some(self.words.as_fd()), until_ns);
             // What a user said before he died tells more than his death.
-            for word in self.read().map_err(|error| NotReady::Failed(error.to_string()))? {
+            for word in self.words.read().map_err(|error| NotReady::Failed(error.to_string()))? {
                 match word {
                     Word::NotReady(why) => return Err(NotReady::Failed(why)),
                     _ => ready += 1,
@@ -121,31 +115,6 @@ impl Users {
     /// How many there are.
     pub(crate) fn count(&self) -> usize {
         self.pids.len()
-    }
-
-    /// What the users have said since the last look.
-    ///
-    /// # Errors
-    /// When the pipe cannot be read or a line is none of ours.
-    pub(crate) fn read(&mut self) -> io::Result<Vec<Word>> {
-        let mut bytes = [0; 1 << 16];
-        loop {
-            match self.words.read(&mut bytes) {
-                Ok(0) => break,
-                Ok(count) => self.rest.extend_from_slice(&bytes[..count]),
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
-            }
-        }
-        let whole = self.rest.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1);
-        let rest = self.rest.split_off(whole);
-        let lines = std::mem::replace(&mut self.rest, rest);
-        lines
-            .split(|byte| *byte == b'\n')
-            .filter(|line| !line.is_empty())
-            .map(|line| serde_json::from_slice(line).map_err(io::Error::other))
-            .collect()
     }
 
     /// Why a user's process ended, if one did: none ends by itself.

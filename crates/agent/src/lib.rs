@@ -3,9 +3,9 @@
 //! Kinds of processes, none of which outlives the agent:
 //! the *observer* (the agent itself, outside the sandbox, locked into memory: it reads counters,
 //! keeps time limits and writes lines), the *prober* (inside the sandbox: it sleeps until an
-//! intended start, interacts, and reports two time stamps), or the *users* of a job and their
-//! commands (inside the sandbox), and the load's *workers* (inside the sandbox, first victims of
-//! the OOM killer).
+//! intended start, interacts, and reports two time stamps), or the *users* of a session and their
+//! commands, or the *parent* of a job on memory and its processes (inside the sandbox, first
+//! victims of the OOM killer), and the load's *workers* (the same).
 //!
 //! **Invariant:** the agent writes to its output and to its work directory and nowhere else; all
 //! it starts dies with it, SIGKILL included.
@@ -15,18 +15,29 @@ mod enter;
 mod freezer;
 mod job;
 mod job_measure;
+mod job_session;
 mod job_user;
 mod job_users;
 mod load_group;
 mod measure;
+mod memory_board;
+mod memory_group;
+mod memory_job;
+mod memory_measure;
+mod memory_parent;
 mod observer;
 mod output;
+mod page_policy;
 mod prober;
 mod probing;
 mod record;
 mod run;
 mod schedule;
+mod touch_process;
+mod touched_memory;
+mod vmtest_process;
 mod waiter;
+mod words;
 
 pub use assignment::{Assignment, Freeze};
 pub use run::{AgentError, run};

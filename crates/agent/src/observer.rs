@@ -104,12 +104,17 @@ impl<'a, W: Write> Observer<'a, W> {
             return Ok(true);
         }
         let Some((mut text, exit)) = load.dead_worker() else { return Ok(false) };
-        if exit == Exit::Signal(signals::KILL) && self.oom_kill_count() > self.oom_kills {
+        if exit == Exit::Signal(signals::KILL) && self.oom_struck() {
             text.push_str(" (the kernel's OOM killer: the load needs more memory than there is)");
         }
         self.output.warning(text.clone())?;
         self.dead_load = Some(text);
         Ok(true)
+    }
+
+    /// Whether the OOM killer has struck since what is observed was started.
+    pub(crate) fn oom_struck(&mut self) -> bool {
+        self.oom_kill_count() > self.oom_kills
     }
 
     /// How often the OOM killer has struck on this machine.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use probes::{MAX_PARTS, Parts};
-use sys::process::Usage;
+use sys::process::{Usage, children_usage, usage};
 
 /// Words in a record.
 const WORDS: usize = 64;
@@ -11,7 +11,8 @@ const WORDS: usize = 64;
 pub(crate) const RECORD_BYTES: usize = WORDS * 8;
 /// Size of the short record of a periodic probe in bytes: intended start and delay.
 pub(crate) const SHORT_BYTES: usize = 16;
-const USAGE_WORDS: usize = 8;
+/// Numbers of a usage.
+pub(crate) const USAGE_WORDS: usize = 8;
 /// Names of the numbers of a usage, in the order of [`usage_words`].
 const USAGE_NAMES: [&str; USAGE_WORDS] = [
     "user_ns",
@@ -123,7 +124,8 @@ pub(crate) fn word(bytes: &[u8]) -> u64 {
     bytes.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte))
 }
 
-fn usage_words(usage: &Usage) -> [u64; USAGE_WORDS] {
+/// The numbers of a usage in the order of their names.
+pub(crate) fn usage_words(usage: &Usage) -> [u64; USAGE_WORDS] {
     [
         usage.user_ns,
         usage.system_ns,
@@ -141,7 +143,8 @@ pub(crate) fn named_usage(usage: &Usage) -> BTreeMap<String, u64> {
     USAGE_NAMES.iter().map(|name| (*name).to_owned()).zip(usage_words(usage)).collect()
 }
 
-fn usage_from(words: [u64; USAGE_WORDS]) -> Usage {
+/// A usage from its numbers.
+pub(crate) fn usage_from(words: [u64; USAGE_WORDS]) -> Usage {
     let [user_ns, system_ns, minor_faults, major_faults, voluntary, involuntary, read, written] =
         words;
     Usage {
@@ -154,6 +157,21 @@ fn usage_from(words: [u64; USAGE_WORDS]) -> Usage {
         read_blocks: read,
         written_blocks: written,
     }
+}
+
+/// What this process and all its children that have ended have used.
+pub(crate) fn all_usage() -> Usage {
+    combined(&usage(), &children_usage(), u64::saturating_add)
+}
+
+/// What was used between two moments.
+pub(crate) fn difference(after: &Usage, before: &Usage) -> Usage {
+    combined(after, before, u64::saturating_sub)
+}
+
+fn combined(one: &Usage, other: &Usage, combine: fn(u64, u64) -> u64) -> Usage {
+    let (one, other) = (usage_words(one), usage_words(other));
+    usage_from(std::array::from_fn(|number| combine(one[number], other[number])))
 }
 
 #[cfg(test)]

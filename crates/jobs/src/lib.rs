@@ -1,10 +1,11 @@
 //! Jobs: work that is itself timed and counted; the table of all, the scripts of the users of a
-//! session, and the tools that they use on a bare guest.
+//! session, the tools that they use on a bare guest, and the orders in which memory is touched.
 //!
 //! **Invariant:** nothing here starts a process or reads a clock; the agent does. What a user does
 //! is a function of the script, the seed and the user's number.
 
 mod corpus;
+mod memory;
 mod order;
 mod param;
 mod resolve;
@@ -16,6 +17,10 @@ mod variables;
 mod vmtest;
 
 pub use corpus::{CORPUS_BYTES, fill};
+pub use memory::{
+    Access, Backing, Chain, InOrder, Layout, MemoryJob, PAGE_BYTES, Pages, Pattern, Permutation,
+    TouchPlan, Uniform, VmtestPlan, Zipf,
+};
 pub use order::Order;
 pub use param::{Choice, Kind, Param};
 pub use resolve::{Resolved, resolve, search_path};
@@ -24,6 +29,8 @@ pub use tools::{COMMAND as TOOL_COMMAND, ToolError, run_tool, tool_names};
 pub use touch::TOUCH;
 pub use variables::Place;
 pub use vmtest::VMTEST;
+
+use model::{JobSpec, Script};
 
 const MIB: u64 = 1 << 20;
 const SECOND_NS: u64 = 1_000_000_000;
@@ -63,4 +70,14 @@ pub const ALL: &[Desc] = &[SESSION, VMTEST, TOUCH];
 #[must_use]
 pub fn find(name: &str) -> Option<&'static Desc> {
     ALL.iter().find(|job| job.name == name)
+}
+
+/// The longest that a job may take, in ns, without the time that its load needs.
+#[must_use]
+pub fn longest_ns(job: &JobSpec) -> u64 {
+    let script_ns = job.script.as_ref().map_or(0, Script::longest_pass_ns);
+    match MemoryJob::new(job) {
+        Ok(Some(memory)) => memory.making_ns().saturating_add(memory.limit_ns()),
+        _ => script_ns,
+    }
 }

@@ -116,9 +116,9 @@ impl Run {
     /// probe, or a piece of work.
     #[must_use]
     pub fn is_measured(&self) -> bool {
-        self.lines
-            .iter()
-            .any(|line| matches!(line, Line::Sample(_) | Line::Histogram(_) | Line::Work(_)))
+        self.lines.iter().any(|line| {
+            matches!(line, Line::Sample(_) | Line::Histogram(_) | Line::Work(_) | Line::Pass(_))
+        })
     }
 
     /// The samples, in order.

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use agent::{Assignment, Waiter, Woken};
-use model::{EndStatus, Measure, Script};
+use model::{EndStatus, Measure};
 use sys::clock::monotonic_ns;
 use sys::process::{signal, signals, spawn_bound};
 
@@ -139,7 +139,7 @@ fn longest_ns(assignment: &Assignment) -> u64 {
     let timing = &assignment.spec.timing;
     let work_ns = match &assignment.spec.measure {
         Measure::Probe(_) => timing.interval_ns.saturating_mul(u64::from(timing.points)),
-        Measure::Job(job) => job.script.as_ref().map_or(0, Script::longest_pass_ns),
+        Measure::Job(job) => jobs::longest_ns(job),
     };
     [timing.warmup_ns, timing.timeout_ns, GRACE_NS, GRACE_NS]
         .iter()

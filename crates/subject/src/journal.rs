@@ -30,6 +30,11 @@ pub(crate) enum Made {
         /// Its key.
         key: i32,
     },
+    /// A SysV shared memory segment.
+    Segment {
+        /// Its key.
+        key: i32,
+    },
     /// A swap file: switched off, then removed.
     Swap {
         /// The file.

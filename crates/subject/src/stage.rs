@@ -9,6 +9,7 @@ use counters::Sources;
 use model::{Environment, Missed, Spec};
 use sys::clock::monotonic_ns;
 use sys::message_queue::MessageQueue;
+use sys::shared_segment::SharedSegment;
 
 use crate::agent_process::{AgentProcess, Outcome};
 use crate::cgroup::{Sandbox, SandboxError};
@@ -206,7 +207,8 @@ impl Stage {
         };
         let path = self.work_dir.path().join(&name);
         let key = free_queue_key();
-        let outside = [Made::Queue { key }, Made::Directory { path: path.clone() }];
+        let directory = Made::Directory { path: path.clone() };
+        let outside = [Made::Queue { key }, Made::Segment { key }, directory];
         for made in &outside {
             self.journal.made(made.clone()).map_err(at("write the journal"))?;
         }
@@ -265,7 +267,7 @@ impl Stage {
         Ok(())
     }
 
-    /// Makes the run's directory; the directory and the queue's key are in the journal.
+    /// Makes the run's directory; the directory and the key are in the journal.
     fn assignment(
         &self,
         spec: &Spec,
@@ -333,14 +335,14 @@ impl Drop for Stage {
     }
 }
 
-/// A key under which no message queue exists.
+/// A key under which neither a message queue nor a shared memory segment exists.
 fn free_queue_key() -> i32 {
     let mut key = (sys::clock::realtime_ns() ^ u64::from(std::process::id()) << 20) as u32;
     loop {
         // 0 would mean a queue without a key; negative keys are only harder to read.
         key = key.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
         let candidate = (key & 0x7fff_ffff).max(1) as i32;
-        if MessageQueue::open(candidate).is_err() {
+        if MessageQueue::open(candidate).is_err() && SharedSegment::open(candidate).is_err() {
             return candidate;
         }
     }

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use sys::message_queue::MessageQueue;
 use sys::process::{signal, signals};
+use sys::shared_segment::SharedSegment;
 use sys::swap::swap_off;
 
 use crate::journal::{Made, boot_id, outstanding, user_id};
@@ -83,6 +84,10 @@ pub(crate) fn remove(made: &Made) -> io::Result<bool> {
             Ok(queue) => queue.remove().map(|()| true),
             Err(_) => Ok(false),
         },
+        Made::Segment { key } => match SharedSegment::open(*key) {
+            Ok(segment) => segment.remove().map(|()| true),
+            Err(_) => Ok(false),
+        },
         Made::Swap { path } => remove_swap(path),
         Made::Sysctl { name, before } => sysctl::put_back(name, before),
         Made::Directory { path } => remove_directory(path),
@@ -94,6 +99,7 @@ fn describe(made: &Made) -> String {
         Made::Process { pid, .. } => format!("process {pid}"),
         Made::Cgroup { path } => format!("control group {}", path.display()),
         Made::Queue { key } => format!("SysV message queue {key:#x}"),
+        Made::Segment { key } => format!("SysV shared memory segment {key:#x}"),
         Made::Swap { path } => format!("swap file {}", path.display()),
         Made::Sysctl { name, before } => format!("kernel parameter {name} (before: {before})"),
         Made::Directory { path } => format!("directory {}", path.display()),

@@ -22,8 +22,7 @@ impl Mapping {
     /// # Errors
     /// When the size is 0 or the kernel refuses (no memory, limits).
     pub fn anonymous(size_bytes: usize) -> io::Result<Self> {
-        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
-        Self::map(size_bytes, libc::PROT_READ | libc::PROT_WRITE, flags, -1)
+        Self::map_memory(size_bytes, false, 0)
     }
 
     /// Maps fresh anonymous memory that is shared with children forked later.
@@ -31,8 +30,7 @@ impl Mapping {
     /// # Errors
     /// As [`Mapping::anonymous`].
     pub fn shared(size_bytes: usize) -> io::Result<Self> {
-        let flags = libc::MAP_SHARED | libc::MAP_ANONYMOUS;
-        Self::map(size_bytes, libc::PROT_READ | libc::PROT_WRITE, flags, -1)
+        Self::map_memory(size_bytes, true, 0)
     }
 
     /// Maps the first `size_bytes` of a file, shared and writable: dirty pages go back to the file.
@@ -56,6 +54,27 @@ impl Mapping {
         Self::map(size_bytes, libc::PROT_READ, libc::MAP_PRIVATE, file.as_raw_fd())
     }
 
+    /// Maps fresh anonymous memory with further flags.
+    pub(crate) fn map_memory(
+        size_bytes: usize,
+        shared: bool,
+        more: libc::c_int,
+    ) -> io::Result<Self> {
+        let kind = if shared { libc::MAP_SHARED } else { libc::MAP_PRIVATE };
+        let flags = kind | libc::MAP_ANONYMOUS | more;
+        Self::map(size_bytes, libc::PROT_READ | libc::PROT_WRITE, flags, -1)
+    }
+
+    /// Takes over what somebody else has mapped.
+    ///
+    /// # Safety
+    /// `size_bytes` from `start`, a page, are mapped, readable and writable, and nobody else
+    /// knows of them or unmaps them.
+    pub(crate) unsafe fn of_raw(start: *mut libc::c_void, size_bytes: usize) -> io::Result<Self> {
+        let start = NonNull::new(start.cast()).ok_or_else(|| io::Error::other("mapped at 0"))?;
+        Ok(Self { start, size_bytes })
+    }
+
     fn map(
         size_bytes: usize,
         protection: libc::c_int,
@@ -69,8 +88,8 @@ impl Mapping {
         if start == libc::MAP_FAILED {
             return Err(io::Error::last_os_error());
         }
-        let start = NonNull::new(start.cast()).ok_or_else(|| io::Error::other("mapped at 0"))?;
-        Ok(Self { start, size_bytes })
+        // SAFETY: mapped just now, for nobody else.
+        unsafe { Self::of_raw(start, size_bytes) }
     }
 
     /// Size of the mapping in bytes.

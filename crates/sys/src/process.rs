@@ -210,6 +210,27 @@ pub fn wait(pid: u32, block: bool) -> io::Result<Option<Exit>> {
     }
 }
 
+/// Waits for any child of this process, and takes it; with `block` false it returns `None` while
+/// all run.
+///
+/// # Errors
+/// When there is no child.
+pub fn wait_any(block: bool) -> io::Result<Option<(u32, Exit)>> {
+    let flags = if block { 0 } else { libc::WNOHANG };
+    let mut status = 0;
+    loop {
+        // SAFETY: `status` is a valid integer that the call fills; -1 means any child.
+        let got = unsafe { libc::waitpid(-1, &raw mut status, flags) };
+        if got >= 0 {
+            return Ok((got > 0).then(|| (got as u32, exit_of(status))));
+        }
+        let error = io::Error::last_os_error();
+        if error.kind() != io::ErrorKind::Interrupted {
+            return Err(error);
+        }
+    }
+}
+
 fn exit_of(status: libc::c_int) -> Exit {
     if libc::WIFSIGNALED(status) {
         Exit::Signal(libc::WTERMSIG(status))

@@ -1,0 +1,162 @@
+//! What the processes of a job on memory note on the board: each has a row, the parent the last one.
+
+use std::io::{self, PipeReader, PipeWriter, Read};
+
+use serde::{Deserialize, Serialize};
+use sys::board::Board;
+use sys::clock::monotonic_ns;
+use sys::process::{Exit, Usage, usage};
+
+use crate::assignment::Assignment;
+use crate::record::{USAGE_WORDS, usage_from, usage_words};
+use crate::words::say;
+
+/// Touches so far.
+const TOUCHES: usize = 0;
+/// The numbers of the usage so far.
+const USAGE: usize = 1;
+/// When the process had done its work; 0 = it has not.
+const ENDED_NS: usize = USAGE + USAGE_WORDS;
+/// The signal that ended a process, in the parent's row; 0 = none did.
+const SIGNAL: usize = ENDED_NS + 1;
+/// How long a process works between two notes, about, in ns.
+const NOTE_NS: u64 = 2_000_000;
+
+/// What a process of the job tells.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) enum Word {
+    /// The process waits for the start; the parent of `vmtest` tells the loops of each child.
+    Ready { loops: Option<u64> },
+    /// A round is over; moments are those of the monotonic clock.
+    Round { started_ns: u64, completed_ns: u64, touches: u64, usage: [u64; USAGE_WORDS] },
+    /// The process has done its work.
+    Done,
+}
+
+/// What any process of the job needs.
+#[derive(Clone, Copy)]
+pub(crate) struct Side<'a> {
+    pub(crate) assignment: &'a Assignment,
+    pub(crate) processes: usize,
+    pub(crate) board: &'a Board,
+    pub(crate) writer: &'a PipeWriter,
+    pub(crate) start: &'a PipeReader,
+}
+
+impl Side<'_> {
+    /// Tells the observer.
+    ///
+    /// # Errors
+    /// When it is gone.
+    pub(crate) fn say(&self, word: &Word) -> io::Result<()> {
+        say(self.writer, word)
+    }
+
+    /// Waits until the observer lets one process begin.
+    ///
+    /// # Errors
+    /// When it is gone.
+    pub(crate) fn await_start(&self) -> io::Result<()> {
+        let mut start = self.start;
+        start.read_exact(&mut [0])
+    }
+
+    /// Notes what a process has used so far.
+    pub(crate) fn note_usage(&self, row: usize, usage: &Usage) {
+        for (number, word) in usage_words(usage).into_iter().enumerate() {
+            self.board.set(row, USAGE + number, word);
+        }
+    }
+
+    /// Notes that a process has done its work.
+    pub(crate) fn note_end(&self, row: usize) {
+        self.board.set(row, ENDED_NS, monotonic_ns());
+    }
+
+    /// Clears the rows of all processes but the parent's.
+    pub(crate) fn clear(&self) {
+        for row in 0..self.processes {
+            (TOUCHES..=ENDED_NS).for_each(|slot| self.board.set(row, slot, 0));
+        }
+    }
+
+    /// What it means for the job that a process ended.
+    ///
+    /// # Errors
+    /// When it did not end by itself and well, with the reason.
+    pub(crate) fn ended(&self, row: usize, exit: Exit) -> io::Result<()> {
+        let how = match (self.board.failure(row), exit) {
+            (_, Exit::Code(0)) => return Ok(()),
+            (Some(why), _) => why,
+            (None, Exit::Code(code)) => format!("ended with code {code}"),
+            (None, Exit::Signal(number)) => {
+                self.board.set(self.processes, SIGNAL, number as u64);
+                format!("ended by signal {number}")
+            }
+        };
+        Err(io::Error::other(format!("process {row} of {}: {how}", self.processes)))
+    }
+}
+
+/// The touches of one process, made in pieces after each of which they are noted.
+pub(crate) struct Noted<'a> {
+    side: &'a Side<'a>,
+    row: usize,
+    /// Touches that one unit of work makes.
+    touches: u64,
+    /// Units of work in the next piece.
+    piece: u64,
+    since_ns: u64,
+}
+
+impl<'a> Noted<'a> {
+    pub(crate) fn new(side: &'a Side<'a>, row: usize, touches: u64) -> Self {
+        Self { side, row, touches, piece: 1, since_ns: monotonic_ns() }
+    }
+
+    /// Makes a piece of at most `most` units and notes it; how many it was.
+    pub(crate) fn piece(&mut self, most: u64, work: impl FnOnce(u64)) -> u64 {
+        let count = self.piece.min(most);
+        work(count);
+        self.side.board.add(self.row, TOUCHES, count.saturating_mul(self.touches));
+        self.side.note_usage(self.row, &usage());
+        let now_ns = monotonic_ns();
+        let took_ns = now_ns.saturating_sub(self.since_ns).max(1);
+        self.since_ns = now_ns;
+        // As many as take the time between two notes, but at most twice as many as before: one
+        // quick piece promises nothing.
+        let fitting = u128::from(count) * u128::from(NOTE_NS) / u128::from(took_ns);
+        self.piece = (fitting.min(u128::from(count) * 2) as u64).max(1);
+        count
+    }
+
+    /// Says that a pause is over.
+    pub(crate) fn go_on(&mut self) {
+        self.since_ns = monotonic_ns();
+    }
+}
+
+/// Touches and usage of all processes so far.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Totals {
+    pub(crate) touches: u64,
+    pub(crate) usage: Usage,
+}
+
+/// The sums over all rows.
+pub(crate) fn totals(board: &Board) -> Totals {
+    Totals {
+        touches: board.total(TOUCHES),
+        usage: usage_from(std::array::from_fn(|number| board.total(USAGE + number))),
+    }
+}
+
+/// When the last of the first `processes` rows ended.
+pub(crate) fn last_end_ns(board: &Board, processes: usize) -> u64 {
+    (0..processes).map(|row| board.get(row, ENDED_NS)).max().unwrap_or(0)
+}
+
+/// Whether a signal ended one of the parent's processes.
+pub(crate) fn was_killed(board: &Board) -> bool {
+    board.get(board.workers() - 1, SIGNAL) != 0
+}

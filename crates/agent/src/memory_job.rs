@@ -1,0 +1,126 @@
+//! A run that does a job on memory: `vmtest` or `touch`.
+
+use std::io::Write;
+
+use jobs::{Backing, Desc, MemoryJob};
+use model::units::format_size;
+use model::{EndStatus, JobSpec, Line, Measure, SubjectSpec};
+use sys::clock::monotonic_ns;
+
+use crate::assignment::Assignment;
+use crate::memory_group::{Death, MemoryGroup, NotMade};
+use crate::memory_measure::MemoryMeasuring;
+use crate::observer::{Counters, Observer};
+use crate::output::Output;
+use crate::page_policy;
+use crate::run::{AgentError, LoadPlan, become_observer, header, under_load};
+use crate::waiter::Waiter;
+
+/// Makes the run.
+///
+/// # Errors
+/// As [`crate::run`].
+pub(crate) fn run(
+    assignment: &Assignment,
+    load: &'static loads::Desc,
+    (job, asked): (&Desc, &JobSpec),
+    work: &MemoryJob,
+    out: impl Write,
+) -> Result<EndStatus, AgentError> {
+    let file_bytes = file_bytes(work);
+    check_room(assignment, asked, work, file_bytes).map_err(AgentError::Job)?;
+    let load = LoadPlan::new(assignment, load, file_bytes)?;
+    let output = Output::new(out);
+    // Before the first child: from here on a request to stop is never lost.
+    let waiter = Waiter::new()?;
+    let mut missed = assignment.missed.clone();
+    let counters = Counters::open(assignment, None, &mut missed);
+    let mut observer = Observer::new(assignment, output, waiter, counters);
+    // Before this process is locked into memory, so that children have little to copy.
+    let mut group = MemoryGroup::start(assignment, work, &mut missed)
+        .map_err(|error| AgentError::Job(format!("start its processes: {error}")))?;
+    become_observer(assignment, &mut missed);
+    let refused = page_policy::unavailable(work);
+    missed.extend(refused.clone());
+    let measure = Measure::Job(Box::new(JobSpec { version: job.version, ..asked.clone() }));
+    observer.output.line(&Line::Header(Box::new(header(assignment, &load, measure, missed))))?;
+    for note in &load.plan.notes {
+        observer.output.warning(note)?;
+    }
+    let made = match refused {
+        Some(missed) => {
+            let text = format!("{} are not to be had: {}", missed.capability, missed.reason);
+            Err(NotMade::Died(Death { text, killed: false }))
+        }
+        None => {
+            let until_ns = monotonic_ns().saturating_add(work.making_ns());
+            group.make(&observer.waiter, until_ns)?
+        }
+    };
+    let status = match made {
+        Ok(loops) => under_load(&mut observer, &load, |observer, load| {
+            MemoryMeasuring::new(observer, load, &mut group, work, loops).until_it_is_steady()
+        })?,
+        Err(NotMade::Stopped) => EndStatus::Interrupted,
+        Err(NotMade::Died(death)) => {
+            let why = observer.why_it_died(death);
+            observer.output.warning(format!("the job cannot start: {why}"))?;
+            observer.output.end(EndStatus::Killed)?;
+            return Err(AgentError::Job(why));
+        }
+    };
+    drop(group);
+    observer.output.end(status)?;
+    Ok(status)
+}
+
+impl<W: Write> Observer<'_, W> {
+    /// Why the job's processes died, with the OOM killer named if it was the one.
+    pub(crate) fn why_it_died(&mut self, death: Death) -> String {
+        let Death { mut text, killed } = death;
+        if killed && self.oom_struck() {
+            text.push_str(
+                " (the kernel's OOM killer: the job needs more memory than the subject has)",
+            );
+        }
+        text
+    }
+}
+
+/// What the job needs of the disk, in bytes.
+fn file_bytes(work: &MemoryJob) -> u64 {
+    match work {
+        MemoryJob::Touch(plan) if plan.backing == Backing::File => plan.footprint_bytes,
+        _ => 0,
+    }
+}
+
+/// Whether the subject has room for the job. Of a sandbox or a machine its limit is the protection;
+/// on the host nothing is but this check.
+fn check_room(
+    assignment: &Assignment,
+    asked: &JobSpec,
+    work: &MemoryJob,
+    file_bytes: u64,
+) -> Result<(), String> {
+    let (need_bytes, free_bytes) = (work.need_bytes(), assignment.free_disk_bytes);
+    if file_bytes > free_bytes {
+        return Err(format!(
+            "the file of the footprint needs {} of the disk and {} are free: take a smaller \
+             footprint, or another disk with --work-dir",
+            format_size(file_bytes),
+            format_size(free_bytes)
+        ));
+    }
+    match assignment.spec.subject {
+        SubjectSpec::Host { memory_bytes } if need_bytes > memory_bytes => Err(format!(
+            "{} needs {} of memory and mem={} is what this host may spend: take less of it, or \
+             say that more is safe with --subject host:mem={}M",
+            asked.name,
+            format_size(need_bytes),
+            format_size(memory_bytes),
+            need_bytes.div_ceil(1 << 20)
+        )),
+        _ => Ok(()),
+    }
+}

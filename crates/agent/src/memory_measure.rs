@@ -1,0 +1,260 @@
+//! The measuring phase of a job on memory: rounds of `vmtest` and windows of `touch` become passes,
+//! until the steady state was measured for long enough.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+use std::os::fd::AsFd;
+
+use jobs::{MemoryJob, TouchPlan};
+use model::units::format_duration;
+use model::{EndStatus, Line, PassRecord};
+use stats::{SteadySettings, steady_from};
+use sys::clock::monotonic_ns;
+use sys::process::Usage;
+
+use crate::load_group::LoadGroup;
+use crate::memory_board::{Totals, Word, last_end_ns, totals};
+use crate::memory_group::MemoryGroup;
+use crate::observer::Observer;
+use crate::record::{difference, named_usage, usage_from};
+use crate::waiter::Woken;
+
+/// Windows in the time that is to be measured.
+const WINDOWS: u64 = 10;
+/// Shortest window, in ns: processes note what they did every few ms.
+const WINDOW_NS: u64 = 20_000_000;
+
+/// What is needed while the job is measured.
+pub(crate) struct MemoryMeasuring<'m, 'a, 's, W> {
+    observer: &'m mut Observer<'a, W>,
+    load: &'m mut LoadGroup<'s>,
+    group: &'m mut MemoryGroup,
+    work: &'m MemoryJob,
+    loops: Option<u64>,
+    /// Time of each pass in ns, and its time per touch.
+    passes: Vec<(u64, f64)>,
+    /// Whether it was said that page walks are no longer counted.
+    walks_lost: bool,
+}
+
+/// What the job did in a span of time.
+struct Span {
+    started_ns: u64,
+    completed_ns: u64,
+    touches: u64,
+    usage: Usage,
+    page_walks: Option<u64>,
+}
+
+/// Why a wait ended.
+enum Heard {
+    Words(Vec<Word>),
+    Time,
+    End(EndStatus),
+}
+
+impl<'m, 'a, 's, W: Write> MemoryMeasuring<'m, 'a, 's, W> {
+    pub(crate) fn new(
+        observer: &'m mut Observer<'a, W>,
+        load: &'m mut LoadGroup<'s>,
+        group: &'m mut MemoryGroup,
+        work: &'m MemoryJob,
+        loops: Option<u64>,
+    ) -> Self {
+        let (passes, walks_lost) = (Vec::new(), false);
+        Self { observer, load, group, work, loops, passes, walks_lost }
+    }
+
+    /// Lets the job work; how it ended.
+    pub(crate) fn until_it_is_steady(mut self) -> io::Result<EndStatus> {
+        match self.work {
+            MemoryJob::Vmtest(_) => self.rounds(),
+            MemoryJob::Touch(plan) => self.windows(plan),
+        }
+    }
+
+    fn rounds(&mut self) -> io::Result<EndStatus> {
+        let until_ns = monotonic_ns().saturating_add(self.work.limit_ns());
+        while monotonic_ns() < until_ns {
+            let (asked_ns, walks) = (monotonic_ns(), self.page_walks()?);
+            self.group.begin();
+            let words = match self.wait(until_ns)? {
+                Heard::End(status) => return Ok(status),
+                Heard::Time => {
+                    self.write_cut_round(asked_ns, walks)?;
+                    break;
+                }
+                Heard::Words(words) => words,
+            };
+            let page_walks = self.walks_since(walks)?;
+            for word in words {
+                if let Word::Round { started_ns, completed_ns, touches, usage } = word {
+                    let usage = usage_from(usage);
+                    let span = Span { started_ns, completed_ns, touches, usage, page_walks };
+                    self.write_pass(&span)?;
+                }
+            }
+            if self.is_done() {
+                return Ok(EndStatus::Complete);
+            }
+        }
+        self.warn_unsteady()
+    }
+
+    /// A round that was under way at the limit: what was done until then is a pass.
+    fn write_cut_round(&mut self, started_ns: u64, walks: Option<u64>) -> io::Result<()> {
+        let page_walks = self.walks_since(walks)?;
+        let Totals { touches, usage } = totals(&self.group.board);
+        let completed_ns = monotonic_ns();
+        self.write_pass(&Span { started_ns, completed_ns, touches, usage, page_walks })?;
+        self.observer.output.warning(format!(
+            "round {} was cut at the limit: it counts with what was done until then",
+            self.passes.len() - 1
+        ))
+    }
+
+    fn windows(&mut self, plan: &TouchPlan) -> io::Result<EndStatus> {
+        let window_ns = (plan.time_ns / WINDOWS).max(WINDOW_NS);
+        let (mut before, mut walks) = (totals(&self.group.board), self.page_walks()?);
+        let mut started_ns = monotonic_ns();
+        let until_ns = started_ns.saturating_add(plan.limit_ns);
+        let mut next_ns = started_ns + window_ns;
+        let mut working = plan.processes;
+        self.group.begin();
+        loop {
+            match self.wait(next_ns.min(until_ns))? {
+                Heard::End(status) => return Ok(status),
+                Heard::Words(words) => {
+                    working -= words.iter().filter(|word| **word == Word::Done).count() as u64;
+                    if working > 0 {
+                        continue;
+                    }
+                }
+                Heard::Time => {}
+            }
+            let after = totals(&self.group.board);
+            let now_ns = monotonic_ns();
+            if after.touches == before.touches && now_ns < until_ns && working > 0 {
+                // All stalled: the window stays open, so that it has a cost per touch.
+                next_ns = now_ns + window_ns;
+                continue;
+            }
+            let completed_ns = match working {
+                0 => last_end_ns(&self.group.board, plan.processes as usize),
+                _ => now_ns,
+            };
+            let page_walks = self.walks_since(walks)?;
+            let touches = after.touches - before.touches;
+            let usage = difference(&after.usage, &before.usage);
+            self.write_pass(&Span { started_ns, completed_ns, touches, usage, page_walks })?;
+            if working == 0 || plan.work == 0 && self.is_done() {
+                return Ok(EndStatus::Complete);
+            }
+            if now_ns >= until_ns {
+                return if plan.work > 0 {
+                    self.warn_undone(working)
+                } else {
+                    self.warn_unsteady()
+                };
+            }
+            (before, walks, started_ns) = (after, self.page_walks()?, completed_ns);
+            next_ns = completed_ns + window_ns;
+        }
+    }
+
+    /// Waits until the processes say something or a moment has come.
+    fn wait(&mut self, until_ns: u64) -> io::Result<Heard> {
+        loop {
+            match self.observer.waiter.wait(Some(self.group.words.as_fd()), until_ns) {
+                Woken::Time => return Ok(Heard::Time),
+                Woken::Readable => {
+                    let words: Vec<Word> = self.group.words.read()?;
+                    if !words.is_empty() {
+                        return Ok(Heard::Words(words));
+                    }
+                }
+                Woken::Signal => {
+                    if self.observer.waiter.stop_requested() {
+                        return Ok(Heard::End(EndStatus::Interrupted));
+                    }
+                    if self.observer.load_died(self.load)? {
+                        return Ok(Heard::End(EndStatus::LoadDied));
+                    }
+                }
+            }
+            if let Some(death) = self.group.dead() {
+                let why = self.observer.why_it_died(death);
+                self.observer.output.warning(format!("the job died: {why}"))?;
+                return Ok(Heard::End(EndStatus::Killed));
+            }
+        }
+    }
+
+    /// Writes a pass, and the counters after it.
+    fn write_pass(&mut self, span: &Span) -> io::Result<()> {
+        let elapsed_ns = span.completed_ns.saturating_sub(span.started_ns);
+        let mut usage: BTreeMap<String, u64> = named_usage(&span.usage);
+        let own = [("touches", Some(span.touches)), ("processes", Some(self.work.processes()))];
+        let rest = [("loops", self.loops), ("page_walks", span.page_walks)];
+        let known = own.into_iter().chain(rest).filter_map(|(name, number)| Some((name, number?)));
+        usage.extend(known.map(|(name, number)| (name.to_owned(), number)));
+        let output = &mut self.observer.output;
+        let record = PassRecord {
+            at_ns: output.now_ns(),
+            worker: 0,
+            pass: self.passes.len() as u32,
+            started_ns: output.relative_ns(span.started_ns),
+            completed_ns: output.relative_ns(span.completed_ns),
+            usage,
+        };
+        output.line(&Line::Pass(Box::new(record)))?;
+        self.passes.push((elapsed_ns, elapsed_ns.max(1) as f64 / span.touches as f64));
+        self.observer.write_counters(self.load)
+    }
+
+    /// Whether the steady state was measured for long enough.
+    fn is_done(&self) -> bool {
+        let costs: Vec<f64> = self.passes.iter().map(|(_, cost)| *cost).collect();
+        let steady_ns = steady_from(&costs, &SteadySettings::default())
+            .map_or(0, |from| self.passes[from..].iter().map(|(elapsed_ns, _)| elapsed_ns).sum());
+        steady_ns >= self.work.time_ns()
+    }
+
+    fn warn_unsteady(&mut self) -> io::Result<EndStatus> {
+        let limit = format_duration(self.work.limit_ns());
+        let time = format_duration(self.work.time_ns());
+        self.observer.output.warning(format!(
+            "no steady state of {time} within limit={limit}: the time of a touch still changes, or \
+             the passes are too few to tell; give it a larger limit"
+        ))?;
+        Ok(EndStatus::Complete)
+    }
+
+    fn warn_undone(&mut self, working: u64) -> io::Result<EndStatus> {
+        let limit = format_duration(self.work.limit_ns());
+        self.observer.output.warning(format!(
+            "{working} of {} processes had not done their work within limit={limit}: it counts \
+             with what was done until then",
+            self.work.processes()
+        ))?;
+        Ok(EndStatus::Complete)
+    }
+
+    /// Page walks so far; a counter that can no longer be read is told of once.
+    fn page_walks(&mut self) -> io::Result<Option<u64>> {
+        match self.group.page_walks() {
+            Some(Ok(walks)) => Ok(Some(walks)),
+            Some(Err(error)) if !self.walks_lost => {
+                self.walks_lost = true;
+                let text = format!("page walks are not counted any more: {error}");
+                self.observer.output.warning(text).map(|()| None)
+            }
+            _ => Ok(None),
+        }
+    }
+
+    fn walks_since(&mut self, before: Option<u64>) -> io::Result<Option<u64>> {
+        let after = self.page_walks()?;
+        Ok(after.zip(before).map(|(after, before)| after.saturating_sub(before)))
+    }
+}

@@ -1,0 +1,146 @@
+//! `touch`: the parent, and the processes that touch memory in an order, at a pace.
+
+use std::collections::BTreeMap;
+use std::convert::Infallible;
+use std::hint::black_box;
+use std::io;
+
+use jobs::{Access, Backing, Chain, InOrder, Layout, Pattern, TouchPlan, Uniform, Zipf};
+use sys::clock::{monotonic_ns, set_timer_slack_ns, sleep_until_ns};
+use sys::memory::Mapping;
+use sys::process::{fork_child, usage, wait_any};
+
+use crate::memory_board::{Noted, Side, Word};
+use crate::touched_memory::{private, shared};
+
+/// The parent: makes what all share, forks all, and looks after them.
+///
+/// # Errors
+/// When memory or a process is refused, or a process does not end well.
+pub(crate) fn live(side: &Side<'_>, plan: &TouchPlan) -> io::Result<Infallible> {
+    let layout = plan.layout(side.assignment.spec.seed);
+    let common = match plan.backing {
+        Backing::Private => None,
+        _ => Some(shared(side, plan, &layout)?),
+    };
+    let mut rows = BTreeMap::new();
+    for row in 0..side.processes {
+        let pid = fork_child(|| {
+            let process = Process { side, plan, layout: &layout, row };
+            match process.live(common.as_ref()) {
+                Ok(()) => return 0,
+                Err(error) => side.board.fail(row, &error.to_string()),
+            }
+            1
+        })
+        .map_err(|error| {
+            let text = format!("start process {} of {}: {error}", row + 1, side.processes);
+            io::Error::new(error.kind(), text)
+        })?;
+        rows.insert(pid, row);
+    }
+    for _ in 0..rows.len() {
+        if let Some((pid, exit)) = wait_any(true)? {
+            side.ended(rows.get(&pid).copied().unwrap_or_default(), exit)?;
+        }
+    }
+    // All have done their work; the observer makes an end of this process.
+    loop {
+        sleep_until_ns(u64::MAX);
+    }
+}
+
+/// One process that touches.
+struct Process<'a> {
+    side: &'a Side<'a>,
+    plan: &'a TouchPlan,
+    layout: &'a Layout,
+    row: usize,
+}
+
+impl Process<'_> {
+    fn live(&self, common: Option<&Mapping>) -> io::Result<()> {
+        let own;
+        let mapping = match common {
+            Some(mapping) => mapping,
+            None => {
+                own = private(self.side, self.plan, self.layout, self.row as u64)?;
+                &own
+            }
+        };
+        // A thought is to be as long as it is meant to be, not as the tolerance of timers has it.
+        let _ = set_timer_slack_ns(1);
+        // What making the memory took is not what touching it takes.
+        self.side.note_usage(self.row, &usage());
+        self.side.say(&Word::Ready { loops: None })?;
+        self.side.await_start()?;
+        self.touch(mapping);
+        self.side.note_end(self.row);
+        self.side.say(&Word::Done)
+    }
+
+    /// Touches until the work is done, or until this process is killed.
+    fn touch(&self, mapping: &Mapping) {
+        let places = self.layout.places();
+        let seed = self.side.assignment.spec.seed;
+        let (row, rows) = (self.row as u64, self.plan.processes);
+        let skew = self.plan.skew_milli as f64 / 1000.0;
+        match self.plan.pattern {
+            Pattern::Sequential => self.in_order(mapping, InOrder::new(places, 1, row, rows)),
+            Pattern::Strided => {
+                self.in_order(mapping, InOrder::new(places, self.plan.stride, row, rows));
+            }
+            Pattern::Uniform => self.in_order(mapping, Uniform::new(places, seed, row)),
+            Pattern::Zipf => self.in_order(mapping, Zipf::new(places, skew, seed, row)),
+            Pattern::Chase => self.chase(mapping, places, seed),
+        }
+    }
+
+    fn in_order(&self, mapping: &Mapping, order: impl Iterator<Item = u64>) {
+        let mut offsets = order.map(|place| self.layout.offset(place));
+        match self.plan.access {
+            Access::Read => self.pieces(|count| {
+                black_box(mapping.read_each(offsets.by_ref().take(count as usize)));
+            }),
+            Access::Write => self.pieces(|count| {
+                mapping.write_each(offsets.by_ref().take(count as usize), 1);
+            }),
+        }
+    }
+
+    fn chase(&self, mapping: &Mapping, places: u64, seed: u64) {
+        let chain = Chain::new(places, seed, chain_of(self.plan, self.row as u64));
+        let mut at = self.layout.offset(chain.first(self.row as u64, self.plan.processes));
+        match self.plan.access {
+            Access::Read => self.pieces(|count| at = mapping.follow(at, count)),
+            Access::Write => self.pieces(|count| at = mapping.follow_and_write(at, count)),
+        }
+    }
+
+    /// All touches, with the thoughts between them.
+    fn pieces(&self, mut touch: impl FnMut(u64)) {
+        let endless = |count: u64| if count == 0 { u64::MAX } else { count };
+        let batch = match (self.plan.think_ns, self.plan.batch) {
+            (0, _) => u64::MAX,
+            (_, 0) => self.layout.places(),
+            (_, batch) => batch,
+        };
+        let mut noted = Noted::new(self.side, self.row, 1);
+        let (mut left, mut left_of_batch) = (endless(self.plan.work), batch);
+        while left > 0 {
+            let count = noted.piece(left.min(left_of_batch), &mut touch);
+            left -= count;
+            left_of_batch -= count;
+            if left_of_batch == 0 && left > 0 {
+                sleep_until_ns(monotonic_ns().saturating_add(self.plan.think_ns));
+                noted.go_on();
+                left_of_batch = batch;
+            }
+        }
+    }
+}
+
+/// Which chain a process follows: its own, if its memory is.
+pub(crate) fn chain_of(plan: &TouchPlan, row: u64) -> u64 {
+    if plan.backing == Backing::Private { row } else { 0 }
+}

@@ -1,0 +1,156 @@
+//! Making the memory that `touch` touches: each of its pages is there, and in use once, before the
+//! first touch is counted.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::unix::fs::FileExt;
+
+use jobs::{Backing, Chain, Layout, PAGE_BYTES, Pages, Pattern, TouchPlan};
+use rustix::fs::{Advice as FileAdvice, fadvise};
+use sys::memory::Mapping;
+use sys::pages::Advice;
+use sys::shared_segment::SharedSegment;
+
+use crate::memory_board::Side;
+use crate::page_policy::huge_bytes;
+use crate::touch_process::chain_of;
+
+/// Pages that are written to a file at once.
+const PAGES_AT_ONCE: u64 = 256;
+
+/// The memory of one process.
+///
+/// # Errors
+/// When it cannot be had, with what was asked for.
+pub(crate) fn private(
+    side: &Side<'_>,
+    plan: &TouchPlan,
+    layout: &Layout,
+    row: u64,
+) -> io::Result<Mapping> {
+    let mapping = anonymous(plan, layout, false).map_err(|error| explained(&error, layout))?;
+    fill(side, plan, layout, &mapping, row);
+    Ok(mapping)
+}
+
+/// The memory that all processes share.
+///
+/// # Errors
+/// As [`private`]; when its file cannot be written.
+pub(crate) fn shared(side: &Side<'_>, plan: &TouchPlan, layout: &Layout) -> io::Result<Mapping> {
+    if plan.backing == Backing::File {
+        return file(side, plan, layout);
+    }
+    let mapping = match plan.backing {
+        Backing::Shm => segment(side.assignment.queue_key, plan, layout),
+        _ => anonymous(plan, layout, true),
+    };
+    let mapping = mapping.map_err(|error| explained(&error, layout))?;
+    fill(side, plan, layout, &mapping, 0);
+    Ok(mapping)
+}
+
+fn explained(error: &io::Error, layout: &Layout) -> io::Error {
+    let size = model::units::format_size(layout.size_bytes());
+    io::Error::other(format!("map {size} for the footprint: {error}"))
+}
+
+fn anonymous(plan: &TouchPlan, layout: &Layout, shared: bool) -> io::Result<Mapping> {
+    let size_bytes = addressable(layout.size_bytes())?;
+    let mapping = match plan.pages {
+        Pages::Hugetlb => Mapping::huge(whole_huge_pages(size_bytes)?, shared)?,
+        _ => Mapping::unreserved(size_bytes, shared)?,
+    };
+    with_policy(plan, mapping)
+}
+
+/// A segment without a key: from here on nobody but those who have it can find it.
+fn segment(key: i32, plan: &TouchPlan, layout: &Layout) -> io::Result<Mapping> {
+    let huge = plan.pages == Pages::Hugetlb;
+    let size_bytes = addressable(layout.size_bytes())?;
+    let size_bytes = if huge { whole_huge_pages(size_bytes)? } else { size_bytes };
+    // The key is in the journal of whoever made the work directory.
+    let segment = SharedSegment::create(key, size_bytes, huge)?;
+    let mapping = segment.attach();
+    segment.remove()?;
+    with_policy(plan, mapping?)
+}
+
+fn with_policy(plan: &TouchPlan, mapping: Mapping) -> io::Result<Mapping> {
+    match plan.pages {
+        Pages::Thp => mapping.advise(Advice::Huge)?,
+        Pages::Hugetlb => {}
+        // Huge pages would fill what a sparse layout leaves out.
+        Pages::Default if plan.spread_bytes <= PAGE_BYTES => {}
+        // A kernel without huge pages refuses the advice.
+        Pages::Default | Pages::Small => {
+            let _ = mapping.advise(Advice::Small);
+        }
+    }
+    Ok(mapping)
+}
+
+/// Touches each page once, or lays the chain of pointers.
+fn fill(side: &Side<'_>, plan: &TouchPlan, layout: &Layout, mapping: &Mapping, row: u64) {
+    if plan.pattern == Pattern::Chase {
+        let chain = Chain::new(layout.places(), side.assignment.spec.seed, chain_of(plan, row));
+        for place in 0..layout.places() {
+            mapping.set_pointer(layout.offset(place), layout.offset(chain.after(place)));
+        }
+    } else if plan.step_bytes > PAGE_BYTES {
+        mapping.write_each((0..layout.places()).map(|place| layout.offset(place)), 1);
+    } else {
+        mapping.write_each((0..layout.pages()).map(|page| layout.page_offset(page) as usize), 1);
+    }
+}
+
+/// A file of the footprint, written to the disk and out of the cache, and its mapping.
+fn file(side: &Side<'_>, plan: &TouchPlan, layout: &Layout) -> io::Result<Mapping> {
+    let path = side.assignment.work_dir.join("touched.dat");
+    let at = |error: io::Error| io::Error::other(format!("{}: {error}", path.display()));
+    let mut options = OpenOptions::new();
+    let file = options.read(true).write(true).create_new(true).open(&path).map_err(at)?;
+    let chain = Chain::new(layout.places(), side.assignment.spec.seed, 0);
+    write_file(&file, plan, layout, &chain).map_err(at)?;
+    file.sync_all().map_err(at)?;
+    fadvise(&file, 0, None, FileAdvice::DontNeed).map_err(|error| at(error.into()))?;
+    let mapping = Mapping::file_shared(&file, addressable(layout.size_bytes())?).map_err(at)?;
+    if plan.is_random() {
+        mapping.advise(Advice::Random)?;
+    }
+    Ok(mapping)
+}
+
+/// Writes the pages of the footprint and nothing between them.
+fn write_file(file: &File, plan: &TouchPlan, layout: &Layout, chain: &Chain) -> io::Result<()> {
+    file.set_len(layout.size_bytes())?;
+    let at_once = if plan.spread_bytes > PAGE_BYTES { 1 } else { PAGES_AT_ONCE };
+    let mut bytes = Vec::new();
+    for first in (0..layout.pages()).step_by(at_once as usize) {
+        let end = (first + at_once).min(layout.pages());
+        bytes.clear();
+        // Not zeros, which some file systems do not store.
+        bytes.resize(((end - first) * PAGE_BYTES) as usize, 1);
+        if plan.pattern == Pattern::Chase {
+            let step = plan.step_bytes;
+            let places = (first * PAGE_BYTES).div_ceil(step)..(end * PAGE_BYTES).div_ceil(step);
+            for place in places.start..places.end.min(layout.places()) {
+                let at = (place * step - first * PAGE_BYTES) as usize;
+                let pointer = layout.offset(chain.after(place)).to_ne_bytes();
+                bytes[at..at + pointer.len()].copy_from_slice(&pointer);
+            }
+        }
+        file.write_all_at(&bytes, layout.page_offset(first))?;
+    }
+    Ok(())
+}
+
+fn addressable(size_bytes: u64) -> io::Result<usize> {
+    usize::try_from(size_bytes)
+        .map_err(|_| io::Error::other("footprint x spread is more than can be addressed"))
+}
+
+fn whole_huge_pages(size_bytes: usize) -> io::Result<usize> {
+    let huge_bytes = huge_bytes().ok_or_else(|| io::Error::other("no huge pages here"))? as usize;
+    Ok(size_bytes.next_multiple_of(huge_bytes.max(1)))
+}

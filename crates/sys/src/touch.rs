@@ -1,0 +1,128 @@
+//! Touching memory again and again: the inner loops of the jobs that work on it.
+//!
+//! All of them are volatile, so that each touch is made and none is made twice.
+
+use crate::memory::Mapping;
+
+/// Size of a pointer of a chain in bytes.
+pub const POINTER_BYTES: usize = 8;
+
+impl Mapping {
+    /// Reads a byte in each step of the mapping, `loops` times over; how many were not 0.
+    #[must_use]
+    pub fn step_through(&self, step_bytes: usize, loops: u64) -> u64 {
+        let step_bytes = step_bytes.clamp(1, self.size_bytes().max(1));
+        let start = self.start().as_ptr();
+        let mut others = 0;
+        for _ in 0..loops {
+            let mut offset = 0;
+            while offset < self.size_bytes() {
+                // SAFETY: the offset is inside a live mapping that is always readable.
+                let byte = unsafe { start.add(offset).read_volatile() };
+                others += u64::from(byte != 0);
+                // Cannot overflow: neither is larger than a mapping, which is less than half of
+                // all addresses.
+                offset += step_bytes;
+            }
+        }
+        others
+    }
+
+    /// Reads a byte at each offset; the sum of them. An offset outside the mapping is left out.
+    #[must_use]
+    #[inline]
+    pub fn read_each(&self, offsets: impl Iterator<Item = usize>) -> u64 {
+        offsets.fold(0, |sum, offset| sum.wrapping_add(u64::from(self.read(offset))))
+    }
+
+    /// Writes a byte at each offset. An offset outside the mapping is left out.
+    #[inline]
+    pub fn write_each(&self, offsets: impl Iterator<Item = usize>, value: u8) {
+        offsets.for_each(|offset| self.write(offset, value));
+    }
+
+    /// Makes `from` point to `to`; an offset that is no multiple of eight, or outside the mapping,
+    /// does nothing.
+    pub fn set_pointer(&self, from: usize, to: usize) {
+        if let Some(pointer) = self.pointer(from) {
+            // SAFETY: `pointer` says that it may be written; see there.
+            unsafe { pointer.write_volatile(to) }
+        }
+    }
+
+    /// Follows `steps` pointers of a chain from an offset, each load waiting for the one before;
+    /// where it ends up. A pointer to nowhere is where it stops.
+    #[must_use]
+    pub fn follow(&self, from: usize, steps: u64) -> usize {
+        self.follow_each(from, steps, |_, _| {})
+    }
+
+    /// The same, writing each pointer again before the next one is followed.
+    #[must_use]
+    pub fn follow_and_write(&self, from: usize, steps: u64) -> usize {
+        self.follow_each(from, steps, |pointer, to| {
+            // SAFETY: as in `set_pointer`; what is written is what was there.
+            unsafe { pointer.write_volatile(to) }
+        })
+    }
+
+    #[inline]
+    fn follow_each(&self, from: usize, steps: u64, visit: impl Fn(*mut usize, usize)) -> usize {
+        let mut at = from;
+        for _ in 0..steps {
+            let Some(pointer) = self.pointer(at) else { return at };
+            // SAFETY: `pointer` is aligned and inside a live, readable mapping.
+            at = unsafe { pointer.read_volatile() };
+            visit(pointer, at);
+        }
+        at
+    }
+
+    /// The place of a pointer, if it lies whole and aligned inside the mapping, which is writable
+    /// unless it was made read-only (then a write ends the process).
+    #[inline]
+    fn pointer(&self, offset: usize) -> Option<*mut usize> {
+        const _: () = assert!(size_of::<usize>() == POINTER_BYTES);
+        // What is not a multiple of eight becomes a huge number.
+        let index = offset.rotate_right(POINTER_BYTES.trailing_zeros());
+        // SAFETY: `index` pointers from the start of the mapping, which begins at a page, is
+        // inside it.
+        (index < self.size_bytes() / POINTER_BYTES)
+            .then(|| unsafe { self.start().as_ptr().cast::<usize>().add(index) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stepping_through_reads_a_byte_a_step() {
+        let mapping = Mapping::anonymous(3 * 4096).unwrap();
+        mapping.touch(4096, 1);
+        assert_eq!(mapping.step_through(4096, 5), 15);
+        assert_eq!(mapping.step_through(1, 1), 3);
+        assert_eq!(mapping.step_through(usize::MAX, 2), 2);
+        assert_eq!(mapping.step_through(0, 0), 0);
+    }
+
+    #[test]
+    fn each_offset_is_touched_and_none_outside() {
+        let mapping = Mapping::anonymous(4096).unwrap();
+        mapping.write_each([1, 5, 4096, usize::MAX].into_iter(), 4);
+        assert_eq!(mapping.read_each([0, 1, 5, 5, 4096].into_iter()), 12);
+        assert_eq!(mapping.scan(0..4096), 8);
+    }
+
+    #[test]
+    fn a_chain_is_followed_and_a_pointer_to_nowhere_is_not() {
+        let mapping = Mapping::anonymous(4096).unwrap();
+        for (from, to) in [(0, 64), (64, 4088), (4088, 0), (8, 4096), (16, 12), (4096, 0), (3, 1)] {
+            mapping.set_pointer(from, to);
+        }
+        assert_eq!((mapping.follow(0, 2), mapping.follow(0, 3)), (4088, 0));
+        assert_eq!(mapping.follow_and_write(64, 1_000_000), mapping.follow(64, 1));
+        assert_eq!((mapping.follow(8, 9), mapping.follow(16, 9)), (4096, 12));
+        assert_eq!(mapping.follow(usize::MAX, 1), usize::MAX);
+    }
+}
