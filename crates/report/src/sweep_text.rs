@@ -58,7 +58,7 @@ pub fn sweep_text(view: &SweepView<'_>) -> String {
         let by = view.by.as_deref().unwrap_or_default();
         text += "\n";
         for row in &view.rows {
-            let knee = sentences::knee(&row.found, &Amounts::of(row.curve), view.least_rise);
+            let knee = sentences::knee(row.curve, &row.found, view.least_rise);
             text += &format!("{by} {}: {knee}\n", row.label);
         }
     }
@@ -108,7 +108,7 @@ fn curve_text(view: &SweepView<'_>, row: &SweepRow<'_>) -> String {
     if !chart.is_empty() {
         text += &format!("\n{chart}");
     }
-    text += &format!("\n{}\n", sentences::knee(found, &amounts, view.least_rise));
+    text += &format!("\n{}\n", sentences::knee(curve, found, view.least_rise));
     for sentence in sentences::others(found, &amounts) {
         text += &format!("{sentence}\n");
     }

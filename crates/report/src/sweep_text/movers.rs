@@ -2,7 +2,7 @@
 
 use analysis::sweep::{Moved, Mover};
 
-use super::amounts::{Amounts, count};
+use super::amounts::{Amounts, count, time};
 use crate::columns::aligned;
 
 /// The counters, what stayed still, and the conclusion; empty if there are no counters.
@@ -39,12 +39,14 @@ fn unit(per: &str) -> &str {
     }
 }
 
-/// Levels from the first to the last.
+/// Levels from the lowest to the highest.
 fn span(levels: &[f64], amounts: &Amounts<'_>) -> String {
+    let low = levels.iter().copied().fold(f64::INFINITY, f64::min);
+    let high = levels.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     match levels {
         [] => "nothing".to_owned(),
         [one] => amounts.level(*one),
-        [first, .., last] => format!("{} to {}", amounts.level(*first), amounts.level(*last)),
+        _ => format!("{} to {}", amounts.level(low), amounts.level(high)),
     }
 }
 
@@ -55,8 +57,8 @@ fn row(mover: &Mover) -> Vec<String> {
     };
     vec![
         format!("{}{also}", mover.name),
-        rate(mover.before),
-        rate(mover.after),
+        rate(&mover.name, mover.before),
+        rate(&mover.name, mover.after),
         mover.factor.map_or_else(|| "new".to_owned(), count_of_times),
         format!("{:.2}", mover.association),
         mover.meaning.clone().unwrap_or_default(),
@@ -71,7 +73,10 @@ fn count_of_times(factor: f64) -> String {
 }
 
 /// A rate: of a unit of work it may be very small.
-fn rate(rate: f64) -> String {
+fn rate(name: &str, rate: f64) -> String {
+    if name.ends_with("_ns") {
+        return time(rate);
+    }
     match rate.abs() {
         tiny if tiny > 0.0 && tiny < 1e-3 => format!("{rate:.2e}"),
         _ => count(rate),

@@ -17,18 +17,29 @@ pub fn sweep_so_far(curve: &Curve, found: &Found) -> String {
             amounts.level(knee.low),
             amounts.level(knee.high)
         ),
-        Shape::NoKnee(none) => {
-            format!("after {count} measurements no knee up to {}", amounts.level(none.up_to))
+        Shape::NoKnee(_) => {
+            format!("after {count} measurements no knee {}", reach(curve, &amounts))
         }
         Shape::TooFew(why) => format!("after {count} measurements too few: {why}"),
     }
 }
 
+/// How far a curve goes, in the direction in which it was measured first: `up to 96M`.
+fn reach(curve: &Curve, amounts: &Amounts<'_>) -> String {
+    let levels = || curve.points.iter().filter(|point| point.cost.is_some()).map(|p| p.level);
+    let (low, high) = (levels().fold(f64::INFINITY, f64::min), levels().fold(0.0, f64::max));
+    match levels().next() {
+        Some(first) if first == high && low < high => format!("down to {}", amounts.level(low)),
+        _ => format!("up to {}", amounts.level(high)),
+    }
+}
+
 /// Where the knee is, or that there is none.
-pub(super) fn knee(found: &Found, amounts: &Amounts<'_>, least_rise: f64) -> String {
+pub(super) fn knee(curve: &Curve, found: &Found, least_rise: f64) -> String {
+    let amounts = &Amounts::of(curve);
     match &found.shape {
         Shape::Knee(knee) => knee_text(knee, amounts, found.plateau),
-        Shape::NoKnee(none) => no_knee(none, amounts, found.plateau, least_rise),
+        Shape::NoKnee(none) => no_knee(none, &reach(curve, amounts), least_rise),
         Shape::TooFew(why) => format!("It cannot be told whether there is a knee: {why}."),
     }
 }
@@ -81,15 +92,10 @@ fn plain_ratio(value: f64) -> String {
     }
 }
 
-fn no_knee(none: &NoKnee, amounts: &Amounts<'_>, plateau: End, least_rise: f64) -> String {
-    let end = match plateau {
-        End::Low => "up to",
-        End::High => "down to",
-    };
+fn no_knee(none: &NoKnee, reach: &str, least_rise: f64) -> String {
     format!(
-        "No knee {end} {}: {}. The cost goes with level^{}; the dearest level costs {} times the \
+        "No knee {reach}: {}. The cost goes with level^{}; the dearest level costs {} times the \
          cheapest one ({} times would count).",
-        amounts.level(none.up_to),
         none.why,
         plain_ratio(none.growth),
         plain_ratio(none.largest_rise),
@@ -171,12 +177,13 @@ fn hysteresis(both: &Hysteresis, amounts: &Amounts<'_>) -> String {
 }
 
 fn fault_cost(cost: &FaultCost) -> Option<String> {
-    let FaultCost::Known { cost_ns, low_ns, high_ns, r_squared, levels, faults } = cost else {
+    let FaultCost::Known { cost_ns, low_ns, high_ns, r_squared, measurements, faults } = cost
+    else {
         return None;
     };
     let half_ns = (high_ns - low_ns) / 2.0;
     Some(format!(
-        "A fault costs {} ± {} of system time (regression on {faults} over {levels} levels, R² \
+        "A fault costs {} ± {} of system time (regression on {faults} over {measurements} measurements, R² \
          {r_squared:.4}).",
         time(*cost_ns),
         time(half_ns)

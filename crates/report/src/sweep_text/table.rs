@@ -1,5 +1,7 @@
 //! The table of a sweep, in the columns of 1990: a row a level.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use analysis::sweep::{Found, Row};
 
 use super::amounts::{Amounts, count};
@@ -43,11 +45,24 @@ pub(super) fn text(found: &Found, amounts: &Amounts<'_>) -> String {
         cells.extend(columns.iter().map(|(_, column)| column[index].clone()));
         table.push(cells);
     }
-    let mut text = to_the_right(&table);
-    for row in found.rows.iter().filter(|row| !row.problems.is_empty()) {
-        text += &format!("{}: {}\n", amounts.level(row.level), row.problems.join("; "));
+    to_the_right(&table) + &problems(&found.rows, amounts)
+}
+
+/// What was said of measurements, each once with its levels.
+fn problems(rows: &[Row], amounts: &Amounts<'_>) -> String {
+    let mut levels: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    for row in rows {
+        let all: BTreeSet<&str> =
+            row.problems.iter().flat_map(|problem| problem.split("; ")).collect();
+        for problem in all {
+            levels.entry(problem).or_default().push(amounts.level(row.level));
+        }
     }
-    text
+    let line = |(problem, levels): (&str, Vec<String>)| match levels.len() == rows.len() {
+        true => format!("All levels: {problem}\n"),
+        false => format!("{}: {problem}\n", levels.join(", ")),
+    };
+    levels.into_iter().map(line).collect()
 }
 
 fn or_dash(value: Option<f64>, text: impl Fn(f64) -> String) -> String {
