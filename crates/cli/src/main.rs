@@ -21,6 +21,8 @@ mod progress;
 mod reference;
 mod run;
 mod show;
+mod sweep;
+mod sweep_args;
 mod timing;
 mod vm;
 mod vm_args;
@@ -71,6 +73,7 @@ fn main() -> ExitCode {
         Command::Run(args) => run::run(&args),
         Command::Bisect(args) => bisect::bisect(&args),
         Command::Experiment(args) => experiment::experiment(&args),
+        Command::Sweep(args) => sweep::sweep(&args),
         Command::Show(args) => show::show(&args),
         Command::Compare(args) => compare::compare(&args),
         Command::Attribute(args) => attribute::attribute(&args),

@@ -145,6 +145,9 @@ impl Progress {
                 active.samples += u32::from(work.pass == 0);
                 active.work = Some(format!("user {}: {}", work.worker, work.item));
             }
+            Line::Pass(pass) if active.work.is_none() || active.samples == 0 => {
+                active.work = Some(format!("pass {}", pass.pass + 1));
+            }
             _ => {}
         }
     }

@@ -28,4 +28,4 @@ pub use plan::{
 };
 pub use profile::{CLASSIC, Changes, DEFAULT, Profile, QUICK, SLOW};
 pub use subject_arg::SubjectArg;
-pub use sweep::{Form, Quantity, SweepDraft, SweepPlan, parse_sweep};
+pub use sweep::{Form, Quantity, SweepDraft, SweepPlan, parse_sweep, part};

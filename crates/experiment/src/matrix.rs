@@ -150,18 +150,27 @@ pub(crate) fn pieces(measure: &Measure, timing: &Timing) -> (u32, &'static str) 
     }
 }
 
+/// How many times the measured time work on memory may take until it is steady.
+const TO_STEADY: u64 = 8;
+
 /// Longest time that a run is meant to take, in ns. A session takes as long as it takes: the time
-/// that its users think, half as much again for what they wait. A memory job has its time, and
-/// half as much for its way to the steady state.
+/// that its users think, half as much again for what they wait.
 pub(crate) fn longest_ns(measure: &Measure, timing: &Timing, load: &str) -> u64 {
     let warmup_ns = if load == BASELINE { 0 } else { timing.warmup_ns };
-    let half_more = |time_ns: u64| time_ns.saturating_add(time_ns / 2);
     let work_ns = match measure {
         Measure::Probe(_) => timing.interval_ns.saturating_mul(u64::from(timing.points)),
-        Measure::Job(job) => half_more(match &job.script {
-            Some(script) => script.think_ns.saturating_mul(script.commands.len() as u64),
-            None => job.params.get("time").copied().unwrap_or(0),
-        }),
+        Measure::Job(job) => match &job.script {
+            Some(script) => {
+                let thinking_ns = script.think_ns.saturating_mul(script.commands.len() as u64);
+                thinking_ns.saturating_add(thinking_ns / 2)
+            }
+            // Work on memory: the time that it measures, and several times that to become steady.
+            None => {
+                let of = |name: &str| job.params.get(name).copied();
+                let meant_ns = of("time").unwrap_or(0).saturating_mul(TO_STEADY);
+                of("limit").map_or(meant_ns, |limit_ns| limit_ns.min(meant_ns))
+            }
+        },
     };
     work_ns.saturating_add(warmup_ns).saturating_add(OVERHEAD_NS)
 }

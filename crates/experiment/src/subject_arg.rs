@@ -11,8 +11,8 @@ use vm::{Cache, VmRequest};
 const SANDBOX_BYTES: u64 = 512 << 20;
 /// Most memory that loads take on the host if nothing is said, in bytes.
 const HOST_BYTES: u64 = 1 << 30;
-/// Smallest memory of a subject, in bytes: below, not even the probe fits.
-const SMALLEST_BYTES: u64 = 32 << 20;
+/// Smallest memory of a subject, in bytes: below, programs are killed before they are measured.
+const SMALLEST_BYTES: u64 = 16 << 20;
 
 /// The kernel that is taken if none is named and the host has none: the newest of Debian's small
 /// ones.

@@ -6,11 +6,14 @@ mod quantity;
 
 use std::path::Path;
 
-use analysis::sweep::{Batch, Range, Search, SearchSettings};
+use analysis::sweep::{Batch, Purpose, Range, Search, SearchSettings};
+use model::ManifestRun;
 
-use crate::plan::{CellPlan, Design, Order, Plan, PlanError, PlanFactor, PlanLevel, Setting};
+use crate::plan::{
+    CellPlan, Design, Order, Plan, PlanError, PlanFactor, PlanLevel, Setting, label, run_id,
+};
 
-pub use draft::{SweepDraft, parse_sweep};
+pub use draft::{SweepDraft, parse_sweep, part};
 pub use quantity::{Form, Quantity};
 
 /// Calibrates the loops of Irlam's program: the parameter, and that of the size they are made for.
@@ -90,19 +93,46 @@ impl SweepPlan {
         }
     }
 
-    /// All coarse levels of all rows once, to see what they mean before anything is measured.
+    /// The runs of [`SweepPlan::plan`] in their order, as a manifest has them: also those of levels
+    /// that cannot be had.
+    #[must_use]
+    pub fn runs(&self, row: usize, batch: &Batch, deterministic: bool) -> Vec<ManifestRun> {
+        let plan = self.plan(row, batch, deterministic);
+        let names = |factor: &PlanFactor| factor.levels.first().map(|level| level.name.clone());
+        let by = plan.factors.get(1).and_then(names);
+        let run = |(pass, level): (u32, f64)| {
+            let seed = plan.seeds[(pass - batch.first_pass) as usize];
+            let level = self.quantity.format(level);
+            let words: Vec<&str> = std::iter::once(level.as_str()).chain(by.as_deref()).collect();
+            let named = self.by.iter().zip(&by).map(|(by, level)| (by.name.clone(), level.clone()));
+            ManifestRun {
+                run_id: run_id(plan.first_cell, &label(&words), seed),
+                levels: named.chain([(self.over.clone(), level.clone())]).collect(),
+                block: pass,
+                seed,
+            }
+        };
+        batch.measurements().map(run).collect()
+    }
+
+    /// What the coarse levels mean, as far as they can be set at all: some may lie beyond what a
+    /// parameter can be.
     ///
     /// # Errors
-    /// Every setting that is unknown or has a bad value.
+    /// Every setting that is unknown or has a bad value, if no level can be set.
     pub fn cells(&self, folder: &Path) -> Result<Vec<CellPlan>, PlanError> {
         let levels = self.search()?.coarse_levels();
-        let batch =
-            Batch { levels, first_pass: 0, passes: 1, purpose: analysis::sweep::Purpose::Coarse };
-        let mut all = Vec::new();
+        let batch = Batch { levels, first_pass: 0, passes: 1, purpose: Purpose::Coarse };
+        let (mut all, mut problems) = (Vec::new(), Vec::new());
         for row in 0..self.rows().len() {
-            all.extend(self.plan(row, &batch, false).cells(folder)?);
+            let (cells, found) = self.plan(row, &batch, false).resolved(folder)?;
+            all.extend(cells);
+            problems.extend(found);
         }
-        Ok(all)
+        match all.is_empty() {
+            true => Err(PlanError::Problems(problems)),
+            false => Ok(all),
+        }
     }
 
     /// Whether the loops of Irlam's program are still to be calibrated: so that all levels do equal
@@ -119,12 +149,8 @@ impl SweepPlan {
     pub fn calibration(&self) -> Plan {
         let (low, high) =
             (self.range.first.min(self.range.last), self.range.first.max(self.range.last));
-        let batch = Batch {
-            levels: vec![low],
-            first_pass: 0,
-            passes: 1,
-            purpose: analysis::sweep::Purpose::Coarse,
-        };
+        let levels = vec![low];
+        let batch = Batch { levels, first_pass: 0, passes: 1, purpose: Purpose::Coarse };
         let mut plan = self.plan(0, &batch, false);
         if self.over == "vmtest.size" && self.value(OF_SIZE).is_none() {
             let value = self.quantity.format(high);

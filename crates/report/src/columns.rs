@@ -29,6 +29,24 @@ pub fn aligned<S: AsRef<str>>(rows: &[Vec<S>]) -> String {
     text
 }
 
+/// Rows of cells as text with all columns to the right, as [`aligned`] otherwise: for figures that
+/// have units.
+pub(crate) fn to_the_right<S: AsRef<str>>(rows: &[Vec<S>]) -> String {
+    let count = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let width = |index: usize| {
+        let cells = rows.iter().filter_map(|row| row.get(index));
+        cells.map(|cell| cell.as_ref().chars().count()).max().unwrap_or(0)
+    };
+    let widths: Vec<usize> = (0..count).map(width).collect();
+    let line = |row: &Vec<S>| {
+        let cells = row.iter().zip(&widths);
+        let cells: Vec<String> =
+            cells.map(|(cell, width)| format!("{:>width$}", cell.as_ref())).collect();
+        format!("{}\n", cells.join("  ").trim_end())
+    };
+    rows.iter().map(line).collect()
+}
+
 /// Width and kind of one column.
 struct Column {
     width: usize,

@@ -20,6 +20,7 @@ pub mod resp1;
 mod responsiveness;
 pub mod session;
 mod session_text;
+mod sweep_text;
 
 pub use against_itself_text::against_itself_text;
 pub use attribution_text::{attribution_text, ledger_text};
@@ -36,3 +37,4 @@ pub use memory_job::{
 pub use responsiveness::analyse;
 pub use session::{analyse_session, is_of_job};
 pub use session_text::session_text;
+pub use sweep_text::{SweepRow, SweepView, place_of, sweep_so_far, sweep_text};

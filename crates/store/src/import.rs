@@ -26,15 +26,15 @@ pub struct Refusal {
 }
 
 impl Refusal {
-    fn whole(reason: impl Into<String>) -> Self {
+    pub(crate) fn whole(reason: impl Into<String>) -> Self {
         Self { line: None, column: None, reason: reason.into() }
     }
 
-    fn line(line: usize, reason: impl Into<String>) -> Self {
+    pub(crate) fn line(line: usize, reason: impl Into<String>) -> Self {
         Self { line: Some(line), column: None, reason: reason.into() }
     }
 
-    fn cell(line: usize, column: String, reason: impl Into<String>) -> Self {
+    pub(crate) fn cell(line: usize, column: String, reason: impl Into<String>) -> Self {
         Self { line: Some(line), column: Some(column), reason: reason.into() }
     }
 

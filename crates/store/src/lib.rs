@@ -4,6 +4,7 @@
 //! **Invariant:** readers refuse with the number of the line and the reason; they never guess and
 //! never panic, whatever the input.
 
+pub mod curve;
 pub mod import;
 pub mod manifest;
 pub mod observations;
@@ -11,4 +12,5 @@ pub mod reference;
 pub mod resp1;
 pub mod results;
 
+pub use curve::{CurveError, CurveOptions, Curves, curves};
 pub use observations::observations;

@@ -95,7 +95,9 @@ impl Range {
         if fewest > most {
             return low;
         }
-        multiples(level).round().clamp(fewest, most) * self.quantum
+        let level = multiples(level).round().clamp(fewest, most) * self.quantum;
+        // Multiples of .001 are to be read back from a short text.
+        if self.quantum.fract() == 0.0 { level } else { nine_digits(level) }
     }
 }
 

@@ -44,8 +44,8 @@ impl CellPlan {
     /// The levels as a text that can be part of a file's name.
     #[must_use]
     pub fn label(&self) -> String {
-        let levels: Vec<String> = self.named.iter().map(|(_, level)| file_name(level)).collect();
-        levels.join("-")
+        let levels: Vec<&str> = self.named.iter().map(|(_, level)| level.as_str()).collect();
+        label(&levels)
     }
 
     /// Whether a run that was made is one of this cell, as far as its description says: what is
@@ -105,6 +105,12 @@ fn is_subject(typed: Option<&SubjectArg>, made: &SubjectSpec) -> bool {
         }
         _ => false,
     }
+}
+
+/// Levels as a text that can be part of a file's name.
+pub(crate) fn label(levels: &[&str]) -> String {
+    let levels: Vec<String> = levels.iter().map(|level| file_name(level)).collect();
+    levels.join("-")
 }
 
 /// Only what every file system and shell takes as it is.

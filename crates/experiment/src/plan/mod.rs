@@ -8,10 +8,12 @@ mod runs;
 use crate::plan::parameter::Draft;
 
 pub use cell::CellPlan;
+pub(crate) use cell::label;
 pub use parameter::PARAMETERS;
 pub(crate) use parameter::short;
 pub(crate) use read::{FactorFile, factor, scalar, settings};
 pub use read::{PlanError, parse_plan, parse_plan_with};
+pub(crate) use runs::run_id;
 pub use runs::{PlannedRun, RunList};
 
 /// Blocks of a plan that names none: the fewest with which a signed rank test can reach 5 %.

@@ -33,7 +33,7 @@ impl Plan {
         for (block, (seed, order)) in (first_block..).zip(self.seeds.iter().zip(self.blocks(cells)))
         {
             runs.extend(order.into_iter().map(|cell| PlannedRun {
-                run_id: self.run_id(cells, cell, *seed),
+                run_id: self.name_of(cells, cell, *seed),
                 cell,
                 block,
                 seed: *seed,
@@ -59,11 +59,16 @@ impl Plan {
 
     /// By cell and seed: the name of a guest's run belongs to what its cache keeps. Along a factor
     /// cells come and go, so there the levels alone make the name.
-    fn run_id(&self, cells: &[CellPlan], cell: usize, seed: u64) -> String {
+    fn name_of(&self, cells: &[CellPlan], cell: usize, seed: u64) -> String {
         let number = match self.order {
             Order::Random(_) => self.first_cell + cell,
             Order::UpAndDown { .. } => self.first_cell,
         };
-        format!("{number:02}-{}-seed{seed}", cells[cell].label())
+        run_id(number, &cells[cell].label(), seed)
     }
+}
+
+/// The name of a run.
+pub(crate) fn run_id(number: usize, label: &str, seed: u64) -> String {
+    format!("{number:02}-{label}-seed{seed}")
 }

@@ -106,8 +106,11 @@ pub fn parse_sweep(text: &str) -> Result<SweepDraft, PlanError> {
     })
 }
 
-/// `5%` or `0.05`.
-pub(crate) fn part(text: &str) -> Result<f64, String> {
+/// Reads a part of a whole: `5%` or `0.05`.
+///
+/// # Errors
+/// When it is not between 0 and 1.
+pub fn part(text: &str) -> Result<f64, String> {
     let (number, scale) = text.strip_suffix('%').map_or((text, 1.0), |number| (number, 100.0));
     match number.trim().parse::<f64>() {
         Ok(value) if value > 0.0 && value < scale => Ok(value / scale),

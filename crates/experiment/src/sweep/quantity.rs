@@ -88,31 +88,41 @@ impl Quantity {
     pub fn of(parameter: &str, base: &[Setting], range: [&str; 2]) -> Result<Self, String> {
         let made = |form, quantum| Ok(Self { form, quantum });
         match parameter {
-            "memory" => return Self::of_subject("mem", base, parameter),
+            "memory" => return Self::of_subject("mem", base, parameter, range),
             "swap" => return made(Form::Size, PAGE_BYTES),
-            "load.intensity" => return made(Form::Number, 0.0),
+            "load.intensity" => return made(Form::Number, number_quantum(range)),
             "interval" | "warmup" | "timeout" => return made(Form::Duration, US_NS),
             "points" => return made(Form::Count, 1.0),
             _ => {}
         }
         match parameter.split_once('.') {
             Some(("subject" | "machine" | "sandbox", name)) => {
-                Self::of_subject(short(name), base, parameter)
+                Self::of_subject(short(name), base, parameter, range)
             }
             Some(("sysctl", _)) => made(Form::Count, 1.0),
             Some(("session", "users")) => made(Form::Count, 1.0),
             Some(("session", "think" | "limit")) => made(Form::Duration, MS_NS),
             Some(("session", name)) if !matches!(name, "script" | "tools") => {
                 let whole = range.iter().all(|end| end.parse::<i64>().is_ok());
-                if whole { made(Form::Count, 1.0) } else { made(Form::Number, 0.0) }
+                match whole {
+                    true => made(Form::Count, 1.0),
+                    false => made(Form::Number, number_quantum(range)),
+                }
             }
-            Some((job, name)) => Self::of_job(job, name, base).unwrap_or_else(|| none(parameter)),
+            Some((job, name)) => {
+                Self::of_job(job, name, base, range).unwrap_or_else(|| none(parameter))
+            }
             None => none(parameter),
         }
     }
 
     /// A setting of the subject.
-    fn of_subject(name: &str, base: &[Setting], parameter: &str) -> Result<Self, String> {
+    fn of_subject(
+        name: &str,
+        base: &[Setting],
+        parameter: &str,
+        range: [&str; 2],
+    ) -> Result<Self, String> {
         let subject = last(base, "subject").unwrap_or_default();
         let is_machine = parameter.starts_with("machine.") || subject.starts_with("vm");
         let (form, quantum) = match name {
@@ -122,7 +132,7 @@ impl Quantity {
             "mem" | "sandbox.mem" | "kernel_mem" | "swap" | "disk.size" | "disk.rate" => {
                 (Form::Size, PAGE_BYTES)
             }
-            "cpus" | "sandbox.cpus" => (Form::Number, 0.0),
+            "cpus" | "sandbox.cpus" => (Form::Number, number_quantum(range)),
             "pids" | "sandbox.pids" | "shift" => (Form::Count, 1.0),
             "disk.delay" => (Form::Duration, US_NS),
             "disk.read_delay" | "disk.write_delay" => (Form::Duration, MS_NS),
@@ -133,7 +143,12 @@ impl Quantity {
     }
 
     /// A parameter of a job; `None` if there is none of this name.
-    fn of_job(job: &str, name: &str, base: &[Setting]) -> Option<Result<Self, String>> {
+    fn of_job(
+        job: &str,
+        name: &str,
+        base: &[Setting],
+        range: [&str; 2],
+    ) -> Option<Result<Self, String>> {
         let desc = jobs::find(job)?;
         let param = desc.params.iter().find(|param| param.name == name)?;
         let (form, quantum) = match param.kind {
@@ -150,10 +165,21 @@ impl Quantity {
             Kind::Size => (Form::Size, PAGE_BYTES.min(param.least.max(1) as f64)),
             Kind::Count => (Form::Count, 1.0),
             Kind::Time => (Form::Duration, US_NS),
-            Kind::Thousandths => (Form::Number, 0.0),
+            Kind::Thousandths => (Form::Number, number_quantum(range).max(0.001)),
         };
         Some(Ok(Self { form, quantum }))
     }
+}
+
+/// The power of ten that is at most a hundredth of the smaller end, so that levels are short to
+/// write; 0 where no end is a number above 0.
+fn number_quantum(range: [&str; 2]) -> f64 {
+    let ends = range.iter().filter_map(|end| end.parse::<f64>().ok());
+    let smallest = ends.map(f64::abs).filter(|end| *end > 0.0 && end.is_finite());
+    let Some(smallest) = smallest.reduce(f64::min) else { return 0.0 };
+    // The text of a power of ten is the nearest number to it; a product of tens would not be.
+    let digits = (smallest.log10() - 2.0).floor();
+    format!("1e{digits}").parse().unwrap_or(0.0)
 }
 
 fn none(parameter: &str) -> Result<Quantity, String> {
@@ -189,13 +215,13 @@ mod tests {
             ("touch.footprint", Form::Size, 4096.0),
             ("touch.step", Form::Size, 8.0),
             ("touch.processes", Form::Count, 1.0),
-            ("touch.skew", Form::Number, 0.0),
+            ("touch.skew", Form::Number, 0.01),
             ("touch.think", Form::Duration, 1e3),
             ("sandbox.memory", Form::Size, 4096.0),
             ("machine.memory", Form::Size, 1_048_576.0),
             ("subject.disk.delay", Form::Duration, 1e3),
             ("sysctl.vm.swappiness", Form::Count, 1.0),
-            ("load.intensity", Form::Number, 0.0),
+            ("load.intensity", Form::Number, 0.01),
             ("session.users", Form::Count, 1.0),
             ("session.cost", Form::Count, 1.0),
             ("swap", Form::Size, 4096.0),

@@ -61,6 +61,10 @@ fn a_batch_is_a_plan_that_goes_up_and_down() {
         runs,
         ["02-1M-thp-seed3", "02-1028K-thp-seed3", "02-1028K-thp-seed4", "02-1M-thp-seed4"]
     );
+    let planned = plan.runs(1, &batch, true);
+    assert_eq!(planned.iter().map(|run| run.run_id.clone()).collect::<Vec<_>>(), runs);
+    assert_eq!((planned[3].block, planned[3].seed), (3, 4));
+    assert_eq!(planned[3].levels["pages"], "thp");
     // One seed that gives the same again is the seed of all levels.
     let one = SweepPlan { settings: SearchSettings { passes: 1, ..plan.settings }, ..plan };
     let batch = Batch { passes: 1, ..batch };

@@ -1,0 +1,180 @@
+//! `thrashlab sweep`: the cost of a unit of work over the levels of a parameter, and its knee.
+
+mod asked;
+mod measure;
+
+use agent::Waiter;
+use analysis::sweep::{Curve, Found, Grid, Settings, find};
+use anyhow::{Context, anyhow};
+use experiment::{Form, Quantity, SweepPlan, parse_sweep};
+use report::{SweepRow, SweepView, sweep_text};
+use store::{CurveOptions, Curves};
+
+use crate::progress::Progress;
+use crate::sweep_args::SweepArgs;
+use crate::{Failure, print, print_json};
+
+use measure::Sweep;
+
+/// Sweeps, or reads what was swept, and prints what it says.
+pub(crate) fn sweep(args: &SweepArgs) -> Result<(), Failure> {
+    if let Some(what) = &args.source.from {
+        return redraw(args, what);
+    }
+    // Caught from here on, so that Ctrl-C never leaves anything behind.
+    let waiter = Waiter::new().context("catch signals")?;
+    let asked = asked::read(args)?;
+    if args.print_plan {
+        return print(&plan_text(&asked.plan));
+    }
+    let mut progress = Progress::new(args.quiet);
+    let mut sweep = Sweep::new(args, &asked, &waiter)?;
+    let outcome = sweep.until_known(&mut progress);
+    progress.finish();
+    let curves = sweep.curves()?;
+    let is_known = curves.rows.iter().any(|(_, curve)| has_costs(curve));
+    if is_known {
+        tell(args, &curves, &sweep.plan.settings.find)?;
+    }
+    let folder = sweep.folder.display();
+    match outcome {
+        Err(Failure::Interrupted) => {
+            progress.say(&format!("stopped; the same command goes on with it ({folder})"));
+            Err(Failure::Interrupted)
+        }
+        Err(failure) => {
+            progress.say(&format!("what was measured before is in {folder}"));
+            Err(failure)
+        }
+        Ok(()) if !is_known => {
+            let points = curves.rows.iter().flat_map(|(_, curve)| &curve.points);
+            let mut reasons: Vec<&str> =
+                points.filter_map(|point| point.problem.as_deref()).collect();
+            reasons.sort_unstable();
+            reasons.dedup();
+            Err(Failure::NotMeasured(anyhow!("no level has a cost: {}", reasons.join("; "))))
+        }
+        Ok(()) => {
+            progress.say(&format!("run files: {folder}"));
+            progress.say(&format!("again: thrashlab sweep --from {folder}"));
+            Ok(())
+        }
+    }
+}
+
+fn has_costs(curve: &Curve) -> bool {
+    curve.points.iter().any(|point| point.cost.is_some())
+}
+
+/// Reads measurements that are there and prints what they say.
+fn redraw(args: &SweepArgs, what: &str) -> Result<(), Failure> {
+    let options = CurveOptions {
+        over: args.source.level.clone().or_else(|| args.search.over.clone()),
+        cost: args.source.cost.clone().or_else(|| args.search.response.clone()),
+        work: args.source.work.clone(),
+    };
+    let curves = store::curves(what, &options)
+        .context("read the measurements")
+        .map_err(Failure::WrongUse)?;
+    if !curves.rows.iter().any(|(_, curve)| has_costs(curve)) {
+        return Err(Failure::WrongUse(anyhow!("{what}: no level has a cost")));
+    }
+    let plan = plan_of(&curves);
+    let mut settings = plan.map_or_else(Settings::default, |plan| plan.settings.find);
+    if let Some(least_rise) = args.search.least_rise {
+        if least_rise.is_nan() || least_rise <= 1.0 {
+            return Err(Failure::WrongUse(anyhow!("--least-rise {least_rise} is not above 1")));
+        }
+        settings.least_rise = least_rise;
+    }
+    if let Some(text) = &args.search.present {
+        let unit = curves.rows.first().map_or("", |(_, curve)| curve.level_unit.as_str());
+        let form = match unit {
+            "bytes" => Form::Size,
+            "ns" => Form::Duration,
+            _ => Form::Number,
+        };
+        let present = Quantity { form, quantum: 0.0 }.parse(text);
+        let present = present.map_err(|why| Failure::WrongUse(anyhow!("--present: {why}")))?;
+        settings.present = Some(present);
+    }
+    tell(args, &curves, &settings)
+}
+
+/// The plan of a folder's sweep.
+fn plan_of(curves: &Curves) -> Option<SweepPlan> {
+    parse_sweep(curves.plan.as_deref()?).ok()?.finish().ok()
+}
+
+/// Prints what the curves say.
+fn tell(args: &SweepArgs, curves: &Curves, settings: &Settings) -> Result<(), Failure> {
+    let known: Vec<(&String, &Curve, Found)> =
+        curves.rows.iter().map(|(label, curve)| (label, curve, find(curve, settings))).collect();
+    let grid = curves.by.as_ref().map(|by| Grid::new(by, &curves.rows, settings));
+    if args.json {
+        return print_json(&as_json(&known, curves, grid.as_ref())?);
+    }
+    let base = plan_of(curves).map(|plan| plan.base).unwrap_or_default();
+    let view = SweepView {
+        place: curves.place.clone(),
+        settings: base.into_iter().map(|setting| (setting.parameter, setting.value)).collect(),
+        by: curves.by.clone(),
+        rows: known
+            .into_iter()
+            .map(|(label, curve, found)| SweepRow { label: label.clone(), curve, found })
+            .collect(),
+        grid,
+        least_rise: settings.least_rise,
+    };
+    print(&sweep_text(&view))
+}
+
+fn as_json(
+    known: &[(&String, &Curve, Found)],
+    curves: &Curves,
+    grid: Option<&Grid>,
+) -> Result<serde_json::Value, Failure> {
+    let value = || -> serde_json::Result<serde_json::Value> {
+        if let ([(_, curve, found)], None) = (known, grid) {
+            return Ok(serde_json::json!({
+                "place": curves.place,
+                "curve": serde_json::to_value(curve)?,
+                "found": serde_json::to_value(found)?,
+            }));
+        }
+        let mut rows = Vec::new();
+        for (label, curve, found) in known {
+            rows.push(serde_json::json!({
+                "level": label,
+                "curve": serde_json::to_value(curve)?,
+                "found": serde_json::to_value(found)?,
+            }));
+        }
+        Ok(serde_json::json!({
+            "place": curves.place,
+            "by": curves.by,
+            "rows": rows,
+            "grid": serde_json::to_value(grid)?,
+        }))
+    };
+    Ok(value().context("write the result as JSON")?)
+}
+
+/// The plan as it is understood, and what would be measured first.
+fn plan_text(plan: &SweepPlan) -> String {
+    let rows = plan.rows();
+    let levels = plan.search().map(|search| search.coarse_levels()).unwrap_or_default();
+    let levels: Vec<String> = levels.iter().map(|level| plan.quantity.format(*level)).collect();
+    let settings = &plan.settings;
+    let each =
+        if rows.len() > 1 { format!(" for each of {}", rows.join(", ")) } else { String::new() };
+    let loops = if plan.needs_loops() { "# The loops are calibrated first.\n" } else { "" };
+    format!(
+        "{}\n# First the coarse levels {}, in {} passes, every second one on the way back{each}.\n\
+         # Then refinement; at most {} measurements{each}.\n{loops}",
+        plan.text(),
+        levels.join(", "),
+        settings.passes,
+        settings.budget,
+    )
+}

@@ -1,0 +1,238 @@
+//! Tables (CSV) as curves: a row is a measurement of a level.
+//!
+//! By the names of columns: the level ends in `_mb`, `_kb`, `_bytes` or the like, or is `level`; a
+//! cost is `cost…` for a unit of work as it stands, or `elapsed_s`, which is divided by the work,
+//! the column of that option or else the level itself (Irlam's tables: twice the virtual memory is
+//! twice the processes, each doing the same). Columns with a prefix (`old_elapsed_s`) are curves of
+//! their own.
+
+use std::collections::BTreeMap;
+
+use ::csv::{ReaderBuilder, Trim};
+use analysis::sweep::{Curve, Point};
+
+use super::{CurveOptions, Curves};
+use crate::import::Refusal;
+
+/// Endings of the names of columns that are levels, with their units.
+const LEVEL_UNITS: [(&str, &str); 5] =
+    [("bytes", "bytes"), ("kb", "KB"), ("mb", "MB"), ("gb", "GB"), ("level", "")];
+/// Column of the time that work took.
+const ELAPSED: &str = "elapsed_s";
+/// What costs for a unit of work are called.
+const COST: &str = "cost";
+/// Endings of times, and what makes ns of them.
+const TIMES: [(&str, f64); 4] = [("_ns", 1.0), ("_us", 1e3), ("_ms", 1e6), ("_s", 1e9)];
+
+/// The cells of a table, with the number of each row's line.
+struct Table {
+    names: Vec<String>,
+    rows: Vec<(usize, Vec<String>)>,
+}
+
+/// Which column is what.
+struct Columns {
+    level: usize,
+    work: Option<usize>,
+    /// Prefix and column of each curve's cost.
+    costs: Vec<(String, usize)>,
+}
+
+/// Reads a table.
+///
+/// # Errors
+/// When columns are missing or a cell is no number, with line and column.
+pub(super) fn curves(name: &str, text: &str, options: &CurveOptions) -> Result<Curves, Refusal> {
+    let table = read(text)?;
+    let columns = columns(&table.names, options)?;
+    let mut made = Curves::default();
+    for (prefix, cost) in &columns.costs {
+        let curve = curve(name, &table, &columns, prefix, *cost)?;
+        made.rows.push((prefix.trim_end_matches('_').to_owned(), curve));
+    }
+    made.by = (made.rows.len() > 1).then(|| "table".to_owned());
+    Ok(made)
+}
+
+fn read(text: &str) -> Result<Table, Refusal> {
+    let mut reader = ReaderBuilder::new().trim(Trim::All).from_reader(text.as_bytes());
+    let refused = |error: &::csv::Error| {
+        let line = error.position().map(|position| position.line() as usize);
+        Refusal { line, column: None, reason: error.to_string() }
+    };
+    let names = reader.headers().map_err(|error| refused(&error))?;
+    let names: Vec<String> = names.iter().map(str::to_owned).collect();
+    let mut rows = Vec::new();
+    for record in reader.records() {
+        let record = record.map_err(|error| refused(&error))?;
+        let line = record.position().map_or(0, |position| position.line() as usize);
+        rows.push((line, record.iter().map(str::to_owned).collect()));
+    }
+    match rows.is_empty() {
+        true => Err(Refusal::whole("a heading row and no other: there is no curve")),
+        false => Ok(Table { names, rows }),
+    }
+}
+
+fn columns(names: &[String], options: &CurveOptions) -> Result<Columns, Refusal> {
+    let named = |wanted: &Option<String>| -> Result<Option<usize>, Refusal> {
+        let Some(wanted) = wanted else { return Ok(None) };
+        let found = names.iter().position(|name| name == wanted);
+        found.map(Some).ok_or_else(|| {
+            Refusal::line(1, format!("no column {wanted:?}; there are {}", names.join(", ")))
+        })
+    };
+    let usual = |is: &dyn Fn(&str) -> bool| names.iter().position(|name| is(name));
+    let level = match named(&options.over)? {
+        Some(level) => level,
+        None => usual(&|name| level_unit(name).is_some()).ok_or_else(|| {
+            let all = names.join(", ");
+            Refusal::line(1, format!("no column is the level; name one of {all} with --level"))
+        })?,
+    };
+    let work = named(&options.work)?;
+    if let Some(cost) = named(&options.cost)? {
+        return Ok(Columns { level, work, costs: vec![(String::new(), cost)] });
+    }
+    let of = |stem: &str| -> Vec<(String, usize)> {
+        let prefix = |name: &str| {
+            name.strip_suffix(stem)
+                .filter(|rest| rest.is_empty() || rest.ends_with('_'))
+                .map(str::to_owned)
+        };
+        names.iter().enumerate().filter_map(|(at, name)| Some((prefix(name)?, at))).collect()
+    };
+    let costs = names.iter().position(|name| name.starts_with(COST)).map(|at| (String::new(), at));
+    if let Some(cost) = costs {
+        return Ok(Columns { level, work, costs: vec![cost] });
+    }
+    // What a program took grows with what it did: without that column it is the level.
+    let costs = of(ELAPSED);
+    if costs.is_empty() {
+        let all = names.join(", ");
+        let reason = format!("no column is a cost; name one of {all} with --cost");
+        return Err(Refusal::line(1, reason));
+    }
+    Ok(Columns { level, work: Some(work.unwrap_or(level)), costs })
+}
+
+/// The unit of a column that is a level by its name.
+fn level_unit(name: &str) -> Option<&'static str> {
+    let ends = |ending: &str| {
+        name.strip_suffix(ending).is_some_and(|rest| rest.is_empty() || rest.ends_with('_'))
+    };
+    LEVEL_UNITS.iter().find(|(ending, _)| ends(ending)).map(|(_, unit)| *unit)
+}
+
+/// The unit that the name of a time ends in.
+fn time_unit(name: &str) -> Option<(&'static str, f64)> {
+    let found = TIMES.iter().find(|(ending, _)| name.ends_with(ending));
+    found.map(|(ending, scale)| (ending.trim_start_matches('_'), *scale))
+}
+
+fn curve(
+    name: &str,
+    table: &Table,
+    columns: &Columns,
+    prefix: &str,
+    cost: usize,
+) -> Result<Curve, Refusal> {
+    let (level_name, cost_name) = (&table.names[columns.level], &table.names[cost]);
+    let of_work = columns.work.map(|work| table.names[work].as_str());
+    let per = of_work.map(|name| {
+        let short = level_unit(name).filter(|unit| !unit.is_empty()).unwrap_or(name);
+        format!(" per {short}")
+    });
+    let mut made = Curve {
+        name: name.to_owned(),
+        parameter: level_name.clone(),
+        level_unit: level_unit(level_name).unwrap_or_default().to_owned(),
+        response: format!("{cost_name}{}", per.unwrap_or_default()),
+        cost_unit: time_unit(cost_name).map_or_else(String::new, |(unit, _)| unit.to_owned()),
+        ..Curve::default()
+    };
+    let mut passes: BTreeMap<u64, u32> = BTreeMap::new();
+    for (line, cells) in &table.rows {
+        let number = |column: usize| number(&table.names, *line, cells, column);
+        let Some(level) = number(columns.level)? else {
+            return Err(refused(&table.names, *line, columns.level, "a row without a level"));
+        };
+        // What was not published is no measurement.
+        let Some(mut value) = number(cost)? else { continue };
+        if let Some(work) = columns.work {
+            match number(work)? {
+                Some(work) if work > 0.0 => value /= work,
+                _ => return Err(refused(&table.names, *line, work, "work is a number above 0")),
+            }
+        }
+        let pass = passes.entry(level.to_bits()).or_insert(0);
+        let mut point = Point {
+            level,
+            name: format!("line {line}"),
+            pass: *pass,
+            cost: Some(value),
+            figures: figures(table, *line, cells, columns, prefix)?,
+            ..Point::default()
+        };
+        if let Some(work) = columns.work {
+            point.figures.extend(number(work)?.map(|work| ("work".to_owned(), work)));
+        }
+        *pass += 1;
+        made.points.push(point);
+    }
+    Ok(made)
+}
+
+/// What else was measured, of columns with the same prefix: times in ns.
+fn figures(
+    table: &Table,
+    line: usize,
+    cells: &[String],
+    columns: &Columns,
+    prefix: &str,
+) -> Result<BTreeMap<String, f64>, Refusal> {
+    let mut figures = BTreeMap::new();
+    for (column, name) in table.names.iter().enumerate() {
+        let of_another = columns.costs.iter().any(|(other, _)| {
+            !other.is_empty() && other != prefix && name.starts_with(other.as_str())
+        });
+        let is_level = column == columns.level || Some(column) == columns.work;
+        if of_another || is_level {
+            continue;
+        }
+        // A word is no figure; only what was chosen as a cost has to be a number.
+        let Ok(Some(value)) = number(&table.names, line, cells, column) else { continue };
+        let own = name.strip_prefix(prefix).unwrap_or(name);
+        match time_unit(own) {
+            Some((unit, scale)) => {
+                let stem = own.trim_end_matches(unit).trim_end_matches('_');
+                figures.insert(format!("{stem}_ns"), value * scale);
+            }
+            None => {
+                figures.insert(own.to_owned(), value);
+            }
+        }
+    }
+    Ok(figures)
+}
+
+/// A cell as a number; `None` if it is empty.
+fn number(
+    names: &[String],
+    line: usize,
+    cells: &[String],
+    column: usize,
+) -> Result<Option<f64>, Refusal> {
+    let cell = cells.get(column).map_or("", String::as_str);
+    if cell.is_empty() {
+        return Ok(None);
+    }
+    match cell.parse::<f64>() {
+        Ok(value) if value.is_finite() => Ok(Some(value)),
+        _ => Err(refused(names, line, column, &format!("{cell:?} is not a number"))),
+    }
+}
+
+fn refused(names: &[String], line: usize, column: usize, why: &str) -> Refusal {
+    Refusal::cell(line, format!("{} ({})", column + 1, names[column]), why)
+}
