@@ -62,8 +62,8 @@ fn shape(curve: &Curve, plateau: End, settings: &Settings) -> (Shape, Option<[Kn
 
 /// The end at which the cost is lower: the mean logarithm of the outer two levels that have a cost.
 ///
-/// Where these differ by less than the least rise, and levels at one end alone cannot be measured,
-/// that end is the one beyond.
+/// Where these differ by less than the least rise, it is the low end, unless levels there, and there
+/// alone, cannot be measured.
 fn plateau(rows: &[Row], settings: &Settings) -> End {
     let logs: Vec<f64> = rows.iter().filter_map(|row| row.cost).map(f64::ln).collect();
     let outer = logs.len().min(2);
@@ -76,8 +76,7 @@ fn plateau(rows: &[Row], settings: &Settings) -> End {
     }
     match (fails(rows.first()), fails(rows.last())) {
         (true, false) => End::High,
-        (false, true) => End::Low,
-        _ => by_cost,
+        _ => End::Low,
     }
 }
 
