@@ -212,7 +212,9 @@ impl Best<'_> {
         let beyond = Line { value: whole.value - slope * start, slope };
         let top = Line { value: whole.value + whole.slope, slope: 0.0 };
         let last = Some((to, top));
-        let (free, _) = self.search.sums(from + 1, to + 1).line();
+        // The upper corner may lie before `to`: only the points before it are surely on the slope.
+        let inside = if to > from + 2 { to } else { to + 1 };
+        let (free, _) = self.search.sums(from + 1, inside).line();
         let meets = Line { value: plateau.value, slope: 0.0 }.meets(&free).unwrap_or(start);
         let at = meets.clamp(points[from.saturating_sub(1)].x, points[from + 1].x);
         let bend = Bend { after: from, at, joined: true, plateau, beyond, last };
