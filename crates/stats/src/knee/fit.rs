@@ -6,7 +6,7 @@ use super::sums::{Line, Sums, hinge_at};
 const EXACT: f64 = 0.005;
 
 /// Fewest points that may determine a slope of their own.
-const SLOPE: usize = 3;
+const SLOPE: usize = 4;
 
 /// One point of the curve: the middle of a level's costs.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -28,6 +28,8 @@ pub(super) struct Bend {
     pub after: usize,
     /// Logarithm of the level where the plateau ends.
     pub at: f64,
+    /// Whether the pieces meet there, or jump between two points.
+    pub joined: bool,
     pub plateau: Line,
     /// The piece right after the plateau.
     pub beyond: Line,
@@ -68,7 +70,7 @@ pub(super) struct Curves {
 /// Fits all curves that the points allow.
 ///
 /// One piece: constant, or a line. Two pieces: any two of these with a jump between neighbouring
-/// points, or joined where they meet (Hudson 1966: the join is where the separate fits meet if
+/// points (of at least half of `reach`), or joined where they meet (Hudson 1966: the join is where the separate fits meet if
 /// that is between the same two points, else at a point). Three pieces: two jumps between
 /// constants, or a slope between constants, all of them at least `reach`: so much freedom would
 /// else be spent on the noise of the plateau.
@@ -140,7 +142,11 @@ impl Best<'_> {
         for (plateau, left, left_coefficients) in pieces(self.search, 0, after + 1) {
             for (beyond, right, right_coefficients) in pieces(self.search, after + 1, points.len())
             {
-                let bend = Bend { after, at, plateau, beyond, last: None };
+                let next = points[after + 1].x;
+                if (beyond.at(next) - plateau.at(next)).abs() < self.reach / 2.0 {
+                    continue;
+                }
+                let bend = Bend { after, at, joined: false, plateau, beyond, last: None };
                 self.offer(left + right, (left_coefficients + right_coefficients, 1), bend);
             }
         }
@@ -157,13 +163,13 @@ impl Best<'_> {
             let at = plateau.meets(&beyond);
             let between = at.filter(|at| (points[after].x..=points[after + 1].x).contains(at));
             if let Some(at) = between {
-                let bend = Bend { after, at, plateau, beyond, last: None };
+                let bend = Bend { after, at, joined: true, plateau, beyond, last: None };
                 self.offer(left + right, (coefficients + 1, 1), bend);
             } else if let Some((plateau, beyond, rss)) =
                 hinge_at(points, points[after].x, coefficients == 2)
             {
                 let at = points[after].x;
-                let bend = Bend { after, at, plateau, beyond, last: None };
+                let bend = Bend { after, at, joined: true, plateau, beyond, last: None };
                 self.offer(rss, (coefficients + 1, 1), bend);
             }
         }
@@ -180,7 +186,7 @@ impl Best<'_> {
             let jumps = [middle.value - plateau.value, line.value - middle.value];
             if jumps.iter().all(|jump| jump.abs() >= self.reach) {
                 let last = Some((second + 1, line));
-                let bend = Bend { after, at, plateau, beyond: middle, last };
+                let bend = Bend { after, at, joined: false, plateau, beyond: middle, last };
                 self.offer(left + between + right, (3, 2), bend);
             }
             if second > after + 1 {
@@ -206,7 +212,12 @@ impl Best<'_> {
         let beyond = Line { value: whole.value - slope * start, slope };
         let top = Line { value: whole.value + whole.slope, slope: 0.0 };
         let last = Some((to, top));
-        let bend = Bend { after: from, at: start, plateau, beyond, last };
+        // The upper corner may lie before `to`: only the points before it are surely on the slope.
+        let inside = if to > from + 2 { to } else { to + 1 };
+        let (free, _) = self.search.sums(from + 1, inside).line();
+        let meets = Line { value: plateau.value, slope: 0.0 }.meets(&free).unwrap_or(start);
+        let at = meets.clamp(points[from.saturating_sub(1)].x, points[from + 1].x);
+        let bend = Bend { after: from, at, joined: true, plateau, beyond, last };
         self.offer(rss, (2, 2), bend);
     }
 }

@@ -4,7 +4,7 @@ use super::fit::{Bend, Point, curves};
 use super::{KneeKind, WhyNoKnee};
 
 /// By how much Schwarz's criterion must prefer a bent curve.
-const PREFERENCE: f64 = 4.0;
+const PREFERENCE: f64 = 2.0;
 
 /// What is left of a rise of `reach` that is still on the plateau: a quarter of it.
 const ON_PLATEAU: f64 = 0.25;
@@ -21,24 +21,25 @@ pub(super) struct Found {
 }
 
 impl Found {
-    /// The levels between which the plateau ends, equal for a hinge. A bend that the fit has below
-    /// the step's lower level may have begun there, within what counts as plateau.
+    /// The levels between which the plateau ends, equal where the pieces meet.
     pub(super) fn ends(&self, points: &[Point]) -> (f64, f64) {
+        let after = self.bend.after;
         match self.kind {
-            KneeKind::Step => {
-                let capacity = points[self.capacity].level;
-                (capacity.min(self.bend.at.exp()), points[self.beyond].level)
-            }
-            KneeKind::Hinge => (self.bend.at.exp(), self.bend.at.exp()),
+            KneeKind::Step => (points[self.capacity].level, points[self.beyond].level),
+            KneeKind::Hinge if self.bend.joined => (self.bend.at.exp(), self.bend.at.exp()),
+            KneeKind::Hinge => (points[after].level, points[after + 1].level),
         }
     }
 }
 
-/// Which of the outermost points were measured so often that they may be a piece of their own.
+/// What replicates say of the outermost points: absent where there is only one. A piece that
+/// consists of such a point needs more than one value, and all must agree.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ends {
-    pub first: bool,
-    pub last: bool,
+    /// Logarithm of the highest cost at the first point.
+    pub first: Option<f64>,
+    /// Logarithm of the lowest cost at the last point.
+    pub last: Option<f64>,
 }
 
 /// The knee of the best curve through the points, or why it has none.
@@ -67,16 +68,18 @@ pub(super) fn judge(points: &[Point], reach: f64, ends: Ends) -> Result<Found, W
     if let Some(back) = (beyond..points.len()).find(|index| above(*index) < reach / 2.0) {
         return Err(WhyNoKnee::Returns { level: points[back].level });
     }
-    if beyond == points.len() - 1 && bend.after + 2 == points.len() && !ends.last {
-        return Err(WhyNoKnee::LastLevelOnce { level: points[beyond].level });
-    }
-    if bend.after == 0 && !ends.first {
+    let agrees = |highest: f64| points[beyond].y - highest >= reach / 2.0;
+    if bend.after == 0 && !ends.first.is_some_and(agrees) {
         return Err(WhyNoKnee::FirstLevelOnce { level: points[0].level });
     }
     // Wherever the fit has the bend, if the whole rise lies between two neighbours, so does the knee.
     let stepped = above(beyond - 1) <= ON_PLATEAU * reach;
     let (kind, capacity) =
         if stepped { (KneeKind::Step, beyond - 1) } else { (KneeKind::Hinge, bend.after) };
+    let agrees = |lowest: f64| lowest - extrapolated(&bend, points[beyond].x) >= reach / 2.0;
+    if beyond + 1 == points.len() && !ends.last.is_some_and(agrees) {
+        return Err(WhyNoKnee::LastLevelOnce { level: points[beyond].level });
+    }
     Ok(Found { bend, kind, capacity, beyond })
 }
 
@@ -85,11 +88,14 @@ fn extrapolated(bend: &Bend, x: f64) -> f64 {
     bend.plateau.at(bend.at) + bend.plateau.slope.max(0.0) * (x - bend.at)
 }
 
-/// Does the curve rise by `reach` above the plateau within one doubling of the level, or by the next
-/// point where that is further?
+/// Does the curve rise by `reach` above the plateau within one doubling of the level, or within the
+/// distance of the next two points where that is further?
 fn is_steep(points: &[Point], bend: &Bend, reach: f64) -> bool {
-    let doubled = (bend.at + std::f64::consts::LN_2).min(points[points.len() - 1].x);
-    let x = doubled.max(points[bend.after + 1].x);
+    let next = bend.after + 1;
+    let last = points.len() - 1;
+    let spacing = points[(next + 1).min(last)].x - points[next].x;
+    let end = (bend.at + spacing.max(std::f64::consts::LN_2)).min(points[last].x);
+    let x = end.max(points[next].x);
     bend.beyond.at(x) - extrapolated(bend, x) >= reach
 }
 

@@ -130,11 +130,14 @@ impl Measured {
         (Measured { points, logs }, worst)
     }
 
-    /// An outermost level may be a piece of its own if all its replicates agree.
     fn ends(&self) -> Ends {
-        let replicated = |logs: &Vec<f64>| logs.len() >= 2;
-        let last = self.logs.last().is_some_and(replicated);
-        Ends { first: self.logs.first().is_some_and(replicated), last }
+        let replicated = |logs: Option<&Vec<f64>>, pick: fn(f64, f64) -> f64| {
+            logs.filter(|logs| logs.len() >= 2)?.iter().copied().reduce(pick)
+        };
+        Ends {
+            first: replicated(self.logs.first(), f64::max),
+            last: replicated(self.logs.last(), f64::min),
+        }
     }
 
     fn described(&self, found: &Found, settings: &KneeSettings) -> Option<Knee> {
@@ -149,8 +152,11 @@ impl Measured {
         let outside = (1.0 - settings.confidence) / 2.0;
         let (lows, highs): (Vec<f64>, Vec<f64>) = knees.into_iter().unzip();
         let (own_low, own_high) = found.ends(points);
-        let low = quantile(&lows, outside)?.min(own_low);
-        let high = quantile(&highs, 1.0 - outside)?.max(own_high);
+        let (low, high) = (quantile(&lows, outside)?, quantile(&highs, 1.0 - outside)?);
+        // The samples of a hinge lean to one side now and then: its longer arm holds on both.
+        let arm =
+            if found.kind == KneeKind::Hinge { (own_high / low).max(high / own_low) } else { 1.0 };
+        let (low, high) = (low.min(own_low / arm), high.max(own_high * arm));
         let bend = &found.bend;
         let (last, first) = (points[found.capacity], points[found.beyond]);
         let plateau = bend.plateau.at(last.x.min(bend.at));
