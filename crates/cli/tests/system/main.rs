@@ -20,3 +20,4 @@ mod session;
 mod starved;
 mod stop;
 mod support;
+mod swept;
