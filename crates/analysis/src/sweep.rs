@@ -7,6 +7,7 @@
 mod curve;
 mod fault_cost;
 mod find;
+mod fit;
 mod grid;
 mod headroom;
 mod hysteresis;

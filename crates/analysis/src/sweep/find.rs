@@ -65,6 +65,9 @@ pub struct Found {
     /// Where the plateau lies at high levels the curve is fitted over 1 / level and turned back:
     /// then `beyond` is below `capacity`, `up_to` is the lowest level, `others` descend, and
     /// `steepness` and `growth` are negative, for the cost falls as the level grows.
+    ///
+    /// Where upward and downward passes have knees that differ, it spans both: from the last level
+    /// on the plateau in both directions to the first that is on it in neither.
     pub shape: Shape,
     /// Irlam's capacity: the last level, coming from the plateau, with nine tenths of the first
     /// one's speed or more.
@@ -129,7 +132,7 @@ pub struct Verification {
 #[must_use]
 pub fn find(curve: &Curve, settings: &Settings) -> Found {
     let oriented = orient::orient(curve, settings);
-    let orient::Oriented { rows, plateau, shape, unmeasurable, notes } = oriented;
+    let orient::Oriented { rows, plateau, shape, unmeasurable, notes, .. } = oriented;
     let knee = knee_of(&shape);
     Found {
         capacity: capacity(&rows, plateau),

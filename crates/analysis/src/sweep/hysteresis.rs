@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use stats::{Knee, Shape};
 
-use super::{Curve, End, Point, Settings, orient, rows};
+use super::{Curve, End, Point, Settings, fit, rows};
 
 /// A difference between the directions counts from so many standard errors on.
 const CERTAIN: f64 = 4.0;
@@ -93,10 +93,45 @@ pub(super) fn hysteresis(
     let (sure, any) = (largest(&certain), largest(&all)?);
     let knee_of = |way: Way| knee_of(curve, &ways, way, plateau, settings);
     let (up, down) = (knee_of(Way::Up), knee_of(Way::Down));
-    let apart = up.zip(down).is_some_and(|(a, b)| a.high < b.low || b.high < a.low);
+    let apart = up.as_ref().zip(down.as_ref()).is_some_and(|(up, down)| !meet(up, down));
     let differ = sure.is_some_and(|log| log.abs() >= settings.least_rise.ln());
     let factor = sure.unwrap_or(any).exp();
+    let told = |knee: Knee| KneeOf { level: knee.level, low: knee.low, high: knee.high };
+    let (up, down) = (up.map(told), down.map(told));
     Some(Hysteresis { factor, up, down, is_there: differ || apart, levels })
+}
+
+/// The knees of upward and of downward passes, if each has one.
+pub(super) fn knees(curve: &Curve, plateau: End, settings: &Settings) -> Option<[Knee; 2]> {
+    if curve.deterministic {
+        return None;
+    }
+    let ways = ways(curve);
+    let knee_of = |way: Way| knee_of(curve, &ways, way, plateau, settings);
+    Some([knee_of(Way::Up)?, knee_of(Way::Down)?])
+}
+
+/// Whether the intervals of two knees have a level in common.
+pub(super) fn meet(a: &Knee, b: &Knee) -> bool {
+    a.low <= b.high && b.low <= a.high
+}
+
+/// From the last level that is on the plateau in both directions to the first that is on it in
+/// neither.
+pub(super) fn spanning(up: &Knee, down: &Knee, plateau: End) -> Knee {
+    let (first, last) = match (plateau, up.level < down.level) {
+        (End::Low, true) | (End::High, false) => (up, down),
+        _ => (down, up),
+    };
+    Knee {
+        level: (up.level * down.level).sqrt(),
+        low: up.low.min(down.low),
+        high: up.high.max(down.high),
+        support: up.support.min(down.support),
+        beyond: last.beyond,
+        others: last.others.clone(),
+        ..first.clone()
+    }
 }
 
 impl Directions {
@@ -167,13 +202,12 @@ fn knee_of(
     way: Way,
     plateau: End,
     settings: &Settings,
-) -> Option<KneeOf> {
+) -> Option<Knee> {
     let of_way = |point: &&Point| ways.get(&point.pass) == Some(&way);
     let points = curve.points.iter().filter(of_way).cloned().collect();
     let part = Curve { points, ..Curve::default() };
-    let settings = Settings { plateau: Some(plateau), ..*settings };
-    match orient::orient(&part, &settings).shape {
-        Shape::Knee(Knee { level, low, high, .. }) => Some(KneeOf { level, low, high }),
+    match fit::shape(&part, plateau, settings) {
+        Shape::Knee(knee) => Some(knee),
         _ => None,
     }
 }

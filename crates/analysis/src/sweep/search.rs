@@ -141,7 +141,9 @@ impl Search {
             let bracket = || state.bracket(found.unmeasurable.as_ref()?);
             match &found.shape {
                 Shape::Knee(knee) => {
-                    state.refine(knee).or_else(|| state.verify(knee)).or_else(bracket)
+                    let knees = found.by_way.as_ref().map_or(std::slice::from_ref(knee), |by| by);
+                    let refined = knees.iter().find_map(|knee| state.refine(knee));
+                    refined.or_else(|| state.verify(knee)).or_else(bracket)
                 }
                 Shape::NoKnee(_) => bracket().or_else(|| state.doubt()),
                 Shape::TooFew(_) => bracket(),

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use analysis::sweep::{Curve, FaultCost, Found, Moved, Point, Settings, find};
 
+use super::subject::Noise;
+
 /// Levels of a limit, with how many pages of a 48 MB file come back from the disk at each.
 const LIMITS_MB: [f64; 9] = [96.0, 64.0, 56.0, 52.0, 50.0, 46.0, 42.0, 36.0, 30.0];
 
@@ -176,4 +178,32 @@ fn without_counters_nothing_is_said_to_lie_under_the_knee() {
     assert_eq!(moved(&found).conclusion, None);
     let FaultCost::Unknown { why } = &found.fault_cost else { panic!("no faults were counted") };
     assert_eq!(why, "faults were not counted");
+}
+
+#[test]
+fn of_two_hundred_counters_of_a_busy_machine_none_is_taken_for_the_cause() {
+    let levels = [2.0, 4.0, 8.0, 16.0, 17.0, 18.0, 20.0, 32.0, 64.0, 128.0];
+    for seed in 0..5 {
+        let mut noise = Noise::new(0.7, seed);
+        let mut curve = curve(&levels, |level, noise| Point {
+            cost: Some(if level > 17.5 { 30.0 } else { 10.0 } * noise),
+            figures: named([("elapsed_ns", 1e9)]),
+            ..Point::default()
+        });
+        for point in &mut curve.points {
+            let work = 1e9 / point.cost.unwrap();
+            point.figures.insert("work".to_owned(), work);
+            for number in 0..200_i32 {
+                let count = (f64::from(number % 20 - 5) * noise.factor()).max(0.0).round();
+                point.counters.insert(format!("vmstat.counter{number}"), count);
+            }
+        }
+        let found = find(&curve, &Settings::default());
+        let moved = moved(&found);
+        assert!(moved.movers.is_empty(), "{:?}", names(moved));
+        assert_eq!(
+            moved.conclusion.as_deref(),
+            Some("no kernel counter moved: translation (TLB) or cache")
+        );
+    }
 }

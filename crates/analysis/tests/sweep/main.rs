@@ -2,7 +2,9 @@
 #![expect(clippy::unwrap_used, reason = "all of this is a test")]
 
 mod counters;
+mod false_alarms;
 mod grid;
 mod published;
+mod search;
 mod subject;
 mod unmeasurable;

@@ -1,6 +1,5 @@
 //! Curves of one to three pieces, fitted to log cost over log level by least squares.
 
-use super::KneeKind;
 use super::sums::{Line, Sums, hinge_at};
 
 /// Residuals below this (half a per cent) are exact: a curve cannot fit better.
@@ -12,6 +11,8 @@ const SLOPE: usize = 3;
 /// One point of the curve: the middle of a level's costs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Point {
+    /// The level itself.
+    pub level: f64,
     /// Logarithm of the level.
     pub x: f64,
     /// Logarithm of the cost.
@@ -27,7 +28,6 @@ pub(super) struct Bend {
     pub after: usize,
     /// Logarithm of the level where the plateau ends.
     pub at: f64,
-    pub kind: KneeKind,
     pub plateau: Line,
     /// The piece right after the plateau.
     pub beyond: Line,
@@ -70,13 +70,17 @@ pub(super) struct Curves {
 /// One piece: constant, or a line. Two pieces: any two of these with a jump between neighbouring
 /// points, or joined where they meet (Hudson 1966: the join is where the separate fits meet if
 /// that is between the same two points, else at a point). Three pieces: two jumps between
-/// constants, or a slope between constants.
-pub(super) fn curves(points: &[Point]) -> Curves {
+/// constants, or a slope between constants, all of them at least `reach`: so much freedom would
+/// else be spent on the noise of the plateau.
+///
+/// Schwarz's criterion counts a place between pieces twice: it is chosen among all, and costs more
+/// freedom than a coefficient (Zhang and Siegmund 2007).
+pub(super) fn curves(points: &[Point], reach: f64) -> Curves {
     let search = Search::new(points);
     let all = search.sums(0, points.len());
     let (flat, line) = (all.constant(), all.line());
-    let straight_bic = search.bic(flat.1, 1).min(search.bic(line.1, 2));
-    let mut best = Best { search: &search, curve: None };
+    let straight_bic = search.bic(flat.1, 1, 0).min(search.bic(line.1, 2, 0));
+    let mut best = Best { search: &search, reach, curve: None };
     for after in 0..points.len() - 1 {
         best.steps(after);
         best.hinges(after);
@@ -106,24 +110,25 @@ impl<'a> Search<'a> {
         self.before[to].less(&self.before[from])
     }
 
-    fn bic(&self, rss: f64, parameters: usize) -> f64 {
+    fn bic(&self, rss: f64, coefficients: usize, places: usize) -> f64 {
         let n = self.points.len() as f64;
         let variance = (rss / self.mean_weight / n).max(EXACT * EXACT);
-        n * variance.ln() + parameters as f64 * n.ln()
+        n * variance.ln() + (coefficients + 2 * places) as f64 * n.ln()
     }
 }
 
 struct Best<'a> {
     search: &'a Search<'a>,
+    reach: f64,
     curve: Option<Curve>,
 }
 
 impl Best<'_> {
     /// Keeps the curve if it is the best so far and leaves two degrees of freedom.
-    fn offer(&mut self, rss: f64, parameters: usize, bend: Bend) {
-        let bic = self.search.bic(rss, parameters);
+    fn offer(&mut self, rss: f64, (coefficients, places): (usize, usize), bend: Bend) {
+        let bic = self.search.bic(rss, coefficients, places);
         let better = self.curve.is_none_or(|best| bic < best.bic);
-        if better && parameters + 2 <= self.search.points.len() {
+        if better && coefficients + places + 2 <= self.search.points.len() {
             self.curve = Some(Curve { bend, bic });
         }
     }
@@ -132,10 +137,11 @@ impl Best<'_> {
     fn steps(&mut self, after: usize) {
         let points = self.search.points;
         let at = f64::midpoint(points[after].x, points[after + 1].x);
-        for (plateau, left, left_parameters) in pieces(self.search, 0, after + 1) {
-            for (beyond, right, right_parameters) in pieces(self.search, after + 1, points.len()) {
-                let bend = Bend { after, at, kind: KneeKind::Step, plateau, beyond, last: None };
-                self.offer(left + right, left_parameters + right_parameters + 1, bend);
+        for (plateau, left, left_coefficients) in pieces(self.search, 0, after + 1) {
+            for (beyond, right, right_coefficients) in pieces(self.search, after + 1, points.len())
+            {
+                let bend = Bend { after, at, plateau, beyond, last: None };
+                self.offer(left + right, (left_coefficients + right_coefficients, 1), bend);
             }
         }
     }
@@ -147,18 +153,18 @@ impl Best<'_> {
             return;
         }
         let (beyond, right) = self.search.sums(after + 1, points.len()).line();
-        for (plateau, left, parameters) in pieces(self.search, 0, after + 1) {
+        for (plateau, left, coefficients) in pieces(self.search, 0, after + 1) {
             let at = plateau.meets(&beyond);
             let between = at.filter(|at| (points[after].x..=points[after + 1].x).contains(at));
             if let Some(at) = between {
-                let bend = Bend { after, at, kind: KneeKind::Hinge, plateau, beyond, last: None };
-                self.offer(left + right, parameters + 2, bend);
+                let bend = Bend { after, at, plateau, beyond, last: None };
+                self.offer(left + right, (coefficients + 1, 1), bend);
             } else if let Some((plateau, beyond, rss)) =
-                hinge_at(points, points[after].x, parameters == 2)
+                hinge_at(points, points[after].x, coefficients == 2)
             {
                 let at = points[after].x;
-                let bend = Bend { after, at, kind: KneeKind::Hinge, plateau, beyond, last: None };
-                self.offer(rss, parameters + 2, bend);
+                let bend = Bend { after, at, plateau, beyond, last: None };
+                self.offer(rss, (coefficients + 1, 1), bend);
             }
         }
     }
@@ -171,15 +177,12 @@ impl Best<'_> {
             let (middle, between) = self.search.sums(after + 1, second + 1).constant();
             let (line, right) = self.search.sums(second + 1, points.len()).constant();
             let at = f64::midpoint(points[after].x, points[after + 1].x);
-            let bend = Bend {
-                after,
-                at,
-                kind: KneeKind::Step,
-                plateau,
-                beyond: middle,
-                last: Some((second + 1, line)),
-            };
-            self.offer(left + between + right, 5, bend);
+            let jumps = [middle.value - plateau.value, line.value - middle.value];
+            if jumps.iter().all(|jump| jump.abs() >= self.reach) {
+                let last = Some((second + 1, line));
+                let bend = Bend { after, at, plateau, beyond: middle, last };
+                self.offer(left + between + right, (3, 2), bend);
+            }
             if second > after + 1 {
                 self.slope_between(after, second);
             }
@@ -195,17 +198,20 @@ impl Best<'_> {
             .iter()
             .fold(Sums::default(), |sums, point| sums.with(part(point.x), point.y, point.weight));
         let (whole, rss) = sums.line();
+        if whole.slope < self.reach {
+            return;
+        }
         let plateau = Line { value: whole.value, slope: 0.0 };
         let slope = whole.slope / (end - start);
         let beyond = Line { value: whole.value - slope * start, slope };
         let top = Line { value: whole.value + whole.slope, slope: 0.0 };
         let last = Some((to, top));
-        let bend = Bend { after: from, at: start, kind: KneeKind::Hinge, plateau, beyond, last };
-        self.offer(rss, 4, bend);
+        let bend = Bend { after: from, at: start, plateau, beyond, last };
+        self.offer(rss, (2, 2), bend);
     }
 }
 
-/// A constant and, with enough points, a line: each with its residual sum and parameters.
+/// A constant and, with enough points, a line: each with its residual sum and coefficients.
 fn pieces(search: &Search, from: usize, to: usize) -> impl Iterator<Item = (Line, f64, usize)> {
     let sums = search.sums(from, to);
     let (constant, line) = (sums.constant(), sums.line());

@@ -6,20 +6,30 @@ use super::{KneeKind, WhyNoKnee};
 /// By how much Schwarz's criterion must prefer a bent curve.
 const PREFERENCE: f64 = 4.0;
 
+/// What is left of a rise of `reach` that is still on the plateau: a quarter of it.
+const ON_PLATEAU: f64 = 0.25;
+
 /// A bend that is a knee, on points.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Found {
     pub bend: Bend,
-    /// Index of the first point that has left the plateau.
+    pub kind: KneeKind,
+    /// Index of the last point on the plateau.
+    pub capacity: usize,
+    /// Index of the first point that has left it.
     pub beyond: usize,
 }
 
 impl Found {
-    /// The logarithms of the levels between which the plateau ends, equal for a hinge.
+    /// The levels between which the plateau ends, equal for a hinge. A bend that the fit has below
+    /// the step's lower level may have begun there, within what counts as plateau.
     pub(super) fn ends(&self, points: &[Point]) -> (f64, f64) {
-        match self.bend.kind {
-            KneeKind::Step => (points[self.bend.after].x, points[self.bend.after + 1].x),
-            KneeKind::Hinge => (self.bend.at, self.bend.at),
+        match self.kind {
+            KneeKind::Step => {
+                let capacity = points[self.capacity].level;
+                (capacity.min(self.bend.at.exp()), points[self.beyond].level)
+            }
+            KneeKind::Hinge => (self.bend.at.exp(), self.bend.at.exp()),
         }
     }
 }
@@ -33,7 +43,7 @@ pub(super) struct Ends {
 
 /// The knee of the best curve through the points, or why it has none.
 pub(super) fn judge(points: &[Point], reach: f64, ends: Ends) -> Result<Found, WhyNoKnee> {
-    let curves = curves(points);
+    let curves = curves(points, reach);
     let span = points[points.len() - 1].x - points[0].x;
     let straight = if largest_rise(points) < reach {
         WhyNoKnee::NeverRises
@@ -55,15 +65,19 @@ pub(super) fn judge(points: &[Point], reach: f64, ends: Ends) -> Result<Found, W
         return Err(straight);
     };
     if let Some(back) = (beyond..points.len()).find(|index| above(*index) < reach / 2.0) {
-        return Err(WhyNoKnee::Returns { level: points[back].x.exp() });
+        return Err(WhyNoKnee::Returns { level: points[back].level });
     }
     if beyond == points.len() - 1 && bend.after + 2 == points.len() && !ends.last {
-        return Err(WhyNoKnee::LastLevelOnce { level: points[beyond].x.exp() });
+        return Err(WhyNoKnee::LastLevelOnce { level: points[beyond].level });
     }
     if bend.after == 0 && !ends.first {
-        return Err(WhyNoKnee::FirstLevelOnce { level: points[0].x.exp() });
+        return Err(WhyNoKnee::FirstLevelOnce { level: points[0].level });
     }
-    Ok(Found { bend, beyond })
+    // Wherever the fit has the bend, if the whole rise lies between two neighbours, so does the knee.
+    let stepped = above(beyond - 1) <= ON_PLATEAU * reach;
+    let (kind, capacity) =
+        if stepped { (KneeKind::Step, beyond - 1) } else { (KneeKind::Hinge, bend.after) };
+    Ok(Found { bend, kind, capacity, beyond })
 }
 
 /// The plateau's cost at `x` beyond it: it goes on as before, if it rises.

@@ -45,7 +45,7 @@ pub fn knee(levels: &[Level], settings: &KneeSettings) -> Shape {
     let from_outlier = outlier.filter(|_| why == WhyNoKnee::NeverRises);
     Shape::NoKnee(NoKnee {
         up_to: levels[levels.len() - 1].level,
-        growth: fit::curves(&curve.points).line.slope,
+        growth: fit::curves(&curve.points, reach).line.slope,
         largest_rise: largest_rise(&curve.points).exp(),
         why: from_outlier.unwrap_or(why),
     })
@@ -97,7 +97,7 @@ impl Measured {
             levels.iter().map(|level| level.costs.iter().map(|cost| cost.ln()).collect()).collect();
         let point = |(level, logs): (&Level, &Vec<f64>)| {
             let weight = logs.len() as f64;
-            median(logs).map(|y| Point { x: level.level.ln(), y, weight })
+            median(logs).map(|y| Point { level: level.level, x: level.level.ln(), y, weight })
         };
         Self { points: levels.iter().zip(&logs).filter_map(point).collect(), logs }
     }
@@ -125,7 +125,7 @@ impl Measured {
         let chosen = kept[start..].iter();
         let (points, logs) =
             chosen.map(|index| (self.points[*index], self.logs[*index].clone())).unzip();
-        let worst = worst.map(|index| WhyNoKnee::OneLevel { level: self.points[index].x.exp() });
+        let worst = worst.map(|index| WhyNoKnee::OneLevel { level: self.points[index].level });
         (Measured { points, logs }, worst)
     }
 
@@ -151,23 +151,25 @@ impl Measured {
         let low = quantile(&lows, outside)?.min(own_low);
         let high = quantile(&highs, 1.0 - outside)?.max(own_high);
         let bend = &found.bend;
-        let (last, first) = (points[bend.after], points[found.beyond]);
+        let (last, first) = (points[found.capacity], points[found.beyond]);
         let plateau = bend.plateau.at(last.x.min(bend.at));
-        let steepness = match bend.kind {
-            KneeKind::Step => (first.y - plateau) / (first.x - last.x),
-            KneeKind::Hinge => bend.beyond.slope,
+        let (at, steepness) = match found.kind {
+            KneeKind::Step => {
+                (f64::midpoint(last.x, first.x), (first.y - plateau) / (first.x - last.x))
+            }
+            KneeKind::Hinge => (bend.at, bend.beyond.slope),
         };
         Some(Knee {
-            level: bend.at.exp(),
-            low: low.exp(),
-            high: high.exp(),
-            capacity: last.x.exp(),
-            beyond: first.x.exp(),
+            level: at.exp(),
+            low,
+            high,
+            capacity: last.level,
+            beyond: first.level,
             plateau_cost: plateau.exp(),
             rise: (first.y - plateau).exp(),
             steepness,
             support,
-            kind: bend.kind,
+            kind: found.kind,
             others: self.others(found, reach),
         })
     }
@@ -175,20 +177,20 @@ impl Measured {
     /// Knees of what follows a knee.
     fn others(&self, found: &Found, reach: f64) -> Vec<OtherKnee> {
         let mut others = vec![];
-        let mut from = found.bend.after + 1;
+        let mut from = found.capacity + 1;
         while self.points.len() - from >= LEAST_LEVELS {
             let rest =
                 Measured { points: self.points[from..].to_vec(), logs: self.logs[from..].to_vec() };
             let Ok(next) = judge(&rest.points, reach, rest.ends()) else {
                 break;
             };
-            let (before, after) = (rest.points[next.bend.after], rest.points[next.beyond]);
+            let (before, after) = (rest.points[next.capacity], rest.points[next.beyond]);
             others.push(OtherKnee {
-                capacity: before.x.exp(),
-                beyond: after.x.exp(),
+                capacity: before.level,
+                beyond: after.level,
                 rise: (after.y - before.y).exp(),
             });
-            from += next.bend.after + 1;
+            from += next.capacity + 1;
         }
         others
     }

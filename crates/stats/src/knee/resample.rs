@@ -9,7 +9,7 @@ use super::judge::{Ends, Found, judge};
 use crate::design::below;
 use crate::median;
 
-/// The knees of all bootstrap samples that have one, as the logarithms of their ends.
+/// The knees of all bootstrap samples that have one, as the levels between which they lie.
 pub(super) fn resampled_ends(
     points: &[Point],
     deviations: &Deviations,
@@ -20,24 +20,25 @@ pub(super) fn resampled_ends(
     let mut sample = points.to_vec();
     let mut knees = Vec::with_capacity(settings.resamples);
     for _ in 0..settings.resamples {
-        for (drawn, point) in sample.iter_mut().zip(points) {
-            drawn.y = point.y + deviations.draw(point.weight as usize, &mut random);
+        for (index, (drawn, point)) in sample.iter_mut().zip(points).enumerate() {
+            drawn.y = point.y + deviations.draw(index, point, &mut random);
         }
-        knees.extend(judge(&sample, reach, ends).ok().map(|found| found.ends(points)));
+        knees.extend(judge(&sample, reach, ends).ok().map(|found| found.ends(&sample)));
     }
     knees
 }
 
 /// How far costs are from where they belong, on the log scale.
-pub(super) struct Deviations {
-    pool: Vec<f64>,
-    /// Without replicates a deviation may as well have the other sign.
-    either_sign: bool,
+pub(super) enum Deviations {
+    /// Of all replicates from the middle of their level.
+    Pooled(Vec<f64>),
+    /// Of each point from the curve.
+    OfPoints(Vec<f64>),
 }
 
 impl Deviations {
-    /// Of the replicates from the middle of their level, where there are any; else of the points
-    /// from the curve. Each is enlarged by what the fit took from it.
+    /// Pooled where there are replicates, each enlarged by what the middle took from it; else the
+    /// residuals of the fit, enlarged alike.
     pub(super) fn new(costs: &[Vec<f64>], points: &[Point], found: &Found) -> Self {
         let mut pool = vec![];
         for (logs, point) in costs.iter().zip(points).filter(|(logs, _)| logs.len() > 1) {
@@ -46,24 +47,30 @@ impl Deviations {
             pool.extend(logs.iter().map(|log| (log - point.y) * enlarged));
         }
         if !pool.is_empty() {
-            return Self { pool, either_sign: false };
+            return Self::Pooled(pool);
         }
         let count = points.len() as f64;
         let enlarged = (count / (count - 4.0).max(1.0)).sqrt();
         let residual = |(index, point): (usize, &Point)| {
             (point.y - found.bend.fitted(index, point.x)) * enlarged
         };
-        pool.extend(points.iter().enumerate().map(residual));
-        Self { pool, either_sign: true }
+        Self::OfPoints(points.iter().enumerate().map(residual).collect())
     }
 
-    /// The middle of `count` deviations.
-    fn draw(&self, count: usize, random: &mut Pcg64Mcg) -> f64 {
-        let mut one = || {
-            let sign = if self.either_sign && below(random, 2) == 1 { -1.0 } else { 1.0 };
-            sign * self.pool[below(random, self.pool.len())]
-        };
-        let drawn: Vec<f64> = (0..count.max(1)).map(|_| one()).collect();
-        median(&drawn).unwrap_or(0.0)
+    /// How far one bootstrap sample has the point from where it was measured, or fitted.
+    ///
+    /// Pooled: the middle of as many draws as the point has replicates. Of points: its own
+    /// deviation with a random sign, the wild bootstrap (Wu 1986), so that noise beyond a knee does
+    /// not blur the plateau.
+    fn draw(&self, index: usize, point: &Point, random: &mut Pcg64Mcg) -> f64 {
+        match self {
+            Self::Pooled(pool) => {
+                let one = |_| pool[below(random, pool.len())];
+                let drawn: Vec<f64> = (0..point.weight as usize).map(one).collect();
+                median(&drawn).unwrap_or(0.0)
+            }
+            Self::OfPoints(own) if below(random, 2) == 1 => own[index],
+            Self::OfPoints(own) => -own[index],
+        }
     }
 }

@@ -3,8 +3,8 @@
 //! Rates of every counter and figure on the plateau are compared with those beyond. A rate is of a
 //! unit of work where work is known, because that is what the cost is of; else of a second; else
 //! of a measurement. Beyond a knee less work is done in the same time, so whatever only runs with
-//! the clock rises by the unit of work too: where time is known a counter must therefore rise by
-//! the second as well. And what grows with the level everywhere has not moved at the knee: a rise
+//! the clock rises by the unit of work too: where time is known a counter must therefore rise, and
+//! be told apart, by the second as well. And what grows with the level everywhere has not moved at the knee: a rise
 //! must be more than the level's own.
 
 mod conclusion;
@@ -57,7 +57,8 @@ pub struct Mover {
     pub factor: Option<f64>,
     /// Whether it is an amount at a moment (memory in page tables) and no rate.
     pub is_amount: bool,
-    /// Whether all measurements beyond have more (or all have less) than all on the plateau.
+    /// Whether all measurements beyond have more (or all have less) than all on the plateau: by the
+    /// unit of work, and by the second too if both are known.
     pub separated: bool,
     /// Spearman's rank correlation with the cost over all levels.
     pub association: f64,
@@ -230,13 +231,18 @@ impl<'a> Sides<'a> {
         let is_amount = cause == Some(Cause::PageTables);
         let per = if is_amount { Per::Measurement } else { self.per };
         let change = self.change(name, per)?;
-        let by_time = per == Per::Work && self.has_time;
-        if by_time && !self.change(name, Per::Second)?.is_as(&change) {
-            return None;
-        }
         let association = self.association(name, per);
+        let (mut separated, mut certain) = (change.separated, association);
+        if per == Per::Work && self.has_time {
+            let by_time = self.change(name, Per::Second)?;
+            if !by_time.is_as(&change) {
+                return None;
+            }
+            separated &= by_time.separated;
+            certain = weaker(association, self.association(name, Per::Second));
+        }
         let is_known = cause.is_some_and(|cause| cause < Cause::Clock);
-        let is_sure = change.separated || (is_known && association.abs() >= ASSOCIATED);
+        let is_sure = separated || (is_known && certain.abs() >= ASSOCIATED);
         let moves = change.magnitude.abs() >= LEAST_FACTOR.ln() + self.level_change;
         let factor = change.after / change.before;
         (is_sure && moves).then(|| Mover {
@@ -246,7 +252,7 @@ impl<'a> Sides<'a> {
             after: change.after,
             factor: Some(factor).filter(|factor| factor.is_finite() && *factor >= 0.0),
             is_amount,
-            separated: change.separated,
+            separated,
             association,
             meaning: meaning.flatten().map(str::to_owned),
             cause,
@@ -282,6 +288,11 @@ impl<'a> Sides<'a> {
         let (rates, costs): (Vec<f64>, Vec<f64>) = pairs.into_iter().unzip();
         spearman(&rates, &costs).unwrap_or(0.0)
     }
+}
+
+/// The correlation nearer to 0.
+fn weaker(a: f64, b: f64) -> f64 {
+    if a.abs() < b.abs() { a } else { b }
 }
 
 /// How a rate differs between the plateau and beyond.
