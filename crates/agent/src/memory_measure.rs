@@ -157,8 +157,14 @@ impl<'m, 'a, 's, W: Write> MemoryMeasuring<'m, 'a, 's, W> {
                     self.warn_unsteady()
                 };
             }
-            (before, walks, started_ns) = (after, self.page_walks()?, completed_ns);
-            next_ns = completed_ns + window_ns;
+            (before, started_ns) = match plan.work {
+                // Reading the counters took the processes' time: that belongs to no window.
+                0 => (totals(&self.group.board), monotonic_ns()),
+                // Of work that is to be done every touch counts, and all of its time.
+                _ => (after, completed_ns),
+            };
+            walks = self.page_walks()?;
+            next_ns = monotonic_ns() + window_ns;
         }
     }
 

@@ -23,6 +23,7 @@ pub fn job(name: &str, settings: &[(String, String)], folder: &Path) -> Result<M
             desc.set(&mut job, name, value)
                 .map_err(|why| format!("{}.{name}: {why}", desc.name))?;
         }
+        desc.check(&job).map_err(|why| format!("{}: {why}", desc.name))?;
     }
     Ok(Measure::Job(Box::new(job)))
 }

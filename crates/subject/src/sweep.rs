@@ -237,6 +237,20 @@ mod tests {
     }
 
     #[test]
+    fn a_segment_that_nobody_removed_is_swept_by_its_key() {
+        let state = tempfile::tempdir().unwrap();
+        let key = 0x7419_0000 | (std::process::id() as i32 & 0xffff);
+        let mut journal = Journal::create(Journal::new_path(state.path())).unwrap();
+        journal.made(Made::Queue { key }).unwrap();
+        journal.made(Made::Segment { key }).unwrap();
+        SharedSegment::create(key, 4096, false).unwrap();
+        drop(journal);
+        let swept = sweep_leftovers(state.path());
+        assert_eq!(swept.removed, [format!("SysV shared memory segment {key:#x}")]);
+        assert!(SharedSegment::open(key).is_err());
+    }
+
+    #[test]
     fn what_cannot_be_removed_is_named_with_the_reason_and_tried_again_later() {
         let state = tempfile::tempdir().unwrap();
         let file = state.path().join("not-a-directory");

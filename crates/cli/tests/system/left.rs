@@ -42,7 +42,7 @@ pub(crate) fn child_of(fixture: &Fixture, parent: u32, command: &str) -> Option<
         .map(|process| process.pid)
 }
 
-/// Keys of all message queues that the journals of a test name.
+/// Keys of all message queues and shared memory segments that the journals of a test name.
 pub(crate) fn queue_keys(fixture: &Fixture) -> BTreeSet<i64> {
     let mut keys = BTreeSet::new();
     for journal in files(&fixture.state()) {
@@ -55,7 +55,7 @@ pub(crate) fn queue_keys(fixture: &Fixture) -> BTreeSet<i64> {
 }
 
 /// Fails if anything is left of the invocation of process `pid`: processes, files, control groups,
-/// message queues, swap areas, mounts, journals. Waits for [`LIMIT`] at most.
+/// message queues, shared memory, swap areas, mounts, journals. Waits for [`LIMIT`] at most.
 #[track_caller]
 pub(crate) fn assert_nothing_left(fixture: &Fixture, pid: u32, queues: &BTreeSet<i64>) {
     let deadline = Instant::now() + LIMIT;
@@ -81,14 +81,12 @@ fn everything_left(fixture: &Fixture, pid: u32, queues: &BTreeSet<i64>) -> Vec<S
     );
     left.extend(files(&fixture.state()).iter().map(|path| format!("journal {}", path.display())));
     left.extend(groups(pid).iter().map(|path| format!("control group {}", path.display())));
-    let message_queues = fs::read_to_string("/proc/sysvipc/msg").unwrap_or_default();
-    let existing = message_queues.lines().filter_map(|line| line.split_whitespace().next());
-    left.extend(
-        existing
-            .filter_map(|key| key.parse().ok())
-            .filter(|key| queues.contains(key))
-            .map(|key| format!("message queue {key}")),
-    );
+    for (table, what) in [("msg", "message queue"), ("shm", "shared memory segment")] {
+        let text = fs::read_to_string(format!("/proc/sysvipc/{table}")).unwrap_or_default();
+        let keys = text.lines().filter_map(|line| line.split_whitespace().next()?.parse().ok());
+        let left_keys = keys.filter(|key| queues.contains(key));
+        left.extend(left_keys.map(|key: i64| format!("{what} {key}")));
+    }
     let ours = fixture.path().to_str().unwrap();
     for table in ["/proc/swaps", "/proc/self/mountinfo"] {
         let text = fs::read_to_string(table).unwrap_or_default();

@@ -16,6 +16,7 @@ mod hostile;
 mod kill;
 mod left;
 mod measured;
+mod memory_jobs;
 mod session;
 mod starved;
 mod stop;

@@ -64,6 +64,40 @@ fn the_oom_killer_ends_the_load_and_nothing_else() {
 }
 
 #[test]
+fn the_oom_killer_ends_a_job_on_memory_and_is_named() {
+    const NAME: &str = "the_oom_killer_ends_a_job_on_memory_and_is_named";
+    if !sandbox_works() {
+        return skip(NAME, "this user cannot make sandboxes here");
+    }
+    if swap_bytes() > 0 {
+        return skip(NAME, "this machine swaps, so memory does not run out");
+    }
+    for backing in ["private", "shared"] {
+        let fixture = Fixture::new();
+        let arguments = format!("--job touch --set footprint=64M --set backing={backing}");
+        let running = fixture.start(fixture.run_on("sandbox:mem=32M", &arguments));
+        let pid = running.pid();
+        running.wait().expect(3, &["noload ended as Killed", "OOM killer", "more memory"]);
+        let run = fixture.run_file("001-noload");
+        assert_eq!((run.status(), run.checksum_ok), (EndStatus::Killed, Some(true)));
+        assert_nothing_left(&fixture, pid, &queue_keys(&fixture));
+    }
+}
+
+#[test]
+fn a_sandbox_of_few_processes_says_that_vmtest_has_too_many() {
+    const NAME: &str = "a_sandbox_of_few_processes_says_that_vmtest_has_too_many";
+    if !sandbox_works() {
+        return skip(NAME, "this user cannot make sandboxes here");
+    }
+    let fixture = Fixture::new();
+    let arguments = "--job vmtest --set size=64M";
+    let finished = fixture.finish(fixture.run_on("sandbox:mem=64M,pids=8", arguments));
+    assert!(finished.stderr.contains("pids.max"), "{finished:#?}");
+    assert_eq!(fixture.run_file("001-noload").status(), EndStatus::Killed);
+}
+
+#[test]
 fn a_small_disk_makes_the_loads_smaller_and_says_so() {
     let fixture = Fixture::new();
     let work = fixture.work();
