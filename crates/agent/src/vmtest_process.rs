@@ -10,7 +10,7 @@ use jobs::VmtestPlan;
 use sys::clock::{monotonic_ns, sleep_until_ns};
 use sys::memory::Mapping;
 use sys::pages::Advice;
-use sys::process::{fork_child, usable_cpus, wait_any};
+use sys::process::{fork_child, usable_cpus, usage, wait_any};
 
 use crate::memory_board::{Noted, Side, Word, last_end_ns, totals};
 use crate::record::{all_usage, difference, usage_words};
@@ -76,7 +76,10 @@ impl Round<'_> {
         let (side, processes) = (self.side, self.side.processes);
         side.clear();
         let before = all_usage();
-        let note_own = || side.note_usage(processes, &difference(&all_usage(), &before));
+        let own_before = usage();
+        // Without the children, who note what they use themselves.
+        let note_own = || side.note_usage(processes, &difference(&usage(), &own_before));
+        note_own();
         let started_ns = monotonic_ns();
         let mut rows = BTreeMap::new();
         for row in 0..processes {

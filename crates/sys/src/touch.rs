@@ -83,12 +83,13 @@ impl Mapping {
     #[inline]
     fn pointer(&self, offset: usize) -> Option<*mut usize> {
         const _: () = assert!(size_of::<usize>() == POINTER_BYTES);
-        // What is not a multiple of eight becomes a huge number.
+        // What is not a multiple of eight becomes a huge number here. The address is made from the
+        // offset as it is, so that the next load of a chain waits for nothing but the last one.
         let index = offset.rotate_right(POINTER_BYTES.trailing_zeros());
-        // SAFETY: `index` pointers from the start of the mapping, which begins at a page, is
-        // inside it.
+        // SAFETY: a multiple of eight and a whole pointer before the end of the mapping, which
+        // begins at a page.
         (index < self.size_bytes() / POINTER_BYTES)
-            .then(|| unsafe { self.start().as_ptr().cast::<usize>().add(index) })
+            .then(|| unsafe { self.start().as_ptr().add(offset).cast() })
     }
 }
 

@@ -20,5 +20,6 @@ mod experiments;
 mod inside;
 mod killed;
 mod lab;
+mod memory_jobs;
 mod repeat;
 mod session;
