@@ -1,4 +1,5 @@
 //! Tables and folders as curves.
+#![expect(clippy::unwrap_used, reason = "all of this is a test")]
 
 use std::fs;
 

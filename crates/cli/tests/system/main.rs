@@ -22,3 +22,4 @@ mod session;
 mod starved;
 mod stop;
 mod support;
+mod swept;

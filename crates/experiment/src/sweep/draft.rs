@@ -10,6 +10,10 @@ use crate::plan::{FactorFile, PlanError, PlanFactor, Setting, factor, scalar, se
 
 /// Ends of a range this far apart, as a ratio, are gone between in equal ratios.
 const FAR_APART: f64 = 4.0;
+/// Most coarse levels, and most passes.
+const MOST_LEVELS: usize = 1000;
+/// Most measurements of a sweep.
+const MOST_RUNS: usize = 100_000;
 /// What is swept of each job if nothing is named.
 const USUAL: [(&str, &str); 3] =
     [("vmtest", "vmtest.size"), ("touch", "touch.footprint"), ("session", "session.users")];
@@ -208,6 +212,13 @@ fn spacing(first: f64, last: f64) -> Spacing {
 
 fn check(plan: &SweepPlan) -> Result<(), PlanError> {
     let wrong = |why: String| Err(PlanError::Wrong(why));
+    let SearchSettings { coarse, passes, budget, .. } = plan.settings;
+    if coarse > MOST_LEVELS || passes as usize > MOST_LEVELS || budget > MOST_RUNS {
+        return wrong(format!(
+            "at most {MOST_LEVELS} coarse levels, {MOST_LEVELS} passes and a budget of \
+             {MOST_RUNS}, not {coarse}, {passes} and {budget}"
+        ));
+    }
     if plan.name.is_empty() || plan.name.contains(['/', '\0']) || plan.name.starts_with('.') {
         return wrong("name: the sweep's name is the name of its folder".to_owned());
     }

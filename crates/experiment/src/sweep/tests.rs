@@ -103,6 +103,7 @@ fn what_makes_no_sense_is_refused_with_the_place() {
         (of("range = \"1M..2M\"\nresolution = 0"), "sweep.resolution"),
         (of("range = \"1M..2M\"\npresent = \"x\""), "present"),
         (of("range = \"1M..2M\"\nbudget = 3"), "too few"),
+        (of("range = \"1M..2M\"\ncoarse = 1000000000"), "at most 1000 coarse levels"),
         (of("over = \"touch.pages\"\nrange = \"1..2\""), "touch.pages is not a number"),
         (of("range = \"1M..2M\"\n[sweep.by]\nname = \"b\"\nlevels = [1, 1]"), "parameter"),
         (

@@ -46,8 +46,8 @@ pub(super) fn text(found: &Found, amounts: &Amounts<'_>) -> String {
         join(&mut plot, &pair[0], &pair[1]);
     }
     for mark in &marks {
-        for row in mark.rows[0]..=mark.rows[2] {
-            plot[row][mark.column] = '│';
+        for line in &mut plot[mark.rows[0]..=mark.rows[2]] {
+            line[mark.column] = '│';
         }
         plot[mark.rows[1]][mark.column] = '●';
     }

@@ -41,7 +41,7 @@ pub(super) fn text(grid: &Grid) -> String {
     );
     let left_out = grid.columns.len() - columns.len();
     if left_out > 0 {
-        text += &format!("{left_out} levels are not in the map: they stand in the tables.\n");
+        text += &format!("Levels that stand in the tables only: {left_out}.\n");
     }
     text
 }

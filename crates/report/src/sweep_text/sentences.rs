@@ -46,25 +46,26 @@ pub(super) fn knee(curve: &Curve, found: &Found, least_rise: f64) -> String {
 
 fn knee_text(knee: &Knee, amounts: &Amounts<'_>, plateau: End) -> String {
     let level = |level: f64| amounts.level(level);
-    let kind = match knee.kind {
-        KneeKind::Step => "a step",
-        KneeKind::Hinge => "a bend",
-    };
     let side = match plateau {
-        End::Low => "beyond it",
-        End::High => "below it",
+        End::Low => "beyond",
+        End::High => "below",
+    };
+    let steepness = plain_ratio(knee.steepness);
+    // Of a step only its ends were measured, and it may be steeper between them.
+    let (kind, steepness) = match knee.kind {
+        KneeKind::Step => ("a step", format!("at least as steep as level^{steepness}")),
+        KneeKind::Hinge => ("a bend", format!("{side} it the cost goes with level^{steepness}")),
     };
     let mut text = format!(
-        "Knee at {} [{}, {}], {kind}: {} still on the plateau at {}, {} times that at {}; {side} \
-         the cost goes with level^{}.",
+        "Knee at {} [{}, {}], {kind}: {} is still on the plateau at {}, {} costs {} times as much; \
+         {steepness}.",
         level(knee.level),
         level(knee.low.min(knee.high)),
         level(knee.low.max(knee.high)),
         level(knee.capacity),
         amounts.cost(knee.plateau_cost),
-        plain_ratio(knee.rise),
         level(knee.beyond),
-        plain_ratio(knee.steepness),
+        plain_ratio(knee.rise),
     );
     if knee.support < 0.95 {
         text += &format!(

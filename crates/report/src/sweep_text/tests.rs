@@ -1,1 +1,231 @@
 //! Texts of sweeps.
+
+use std::collections::BTreeMap;
+
+use analysis::sweep::{
+    Boundary, Curve, End, FaultCost, Found, Grid, GridRow, Headroom, Hysteresis, KneeOf, Point,
+    Row, Settings, Verification, find,
+};
+use stats::{Knee, KneeKind, NoKnee, Shape, WhyNoKnee};
+
+use super::*;
+
+const MIB: f64 = 1_048_576.0;
+
+fn curve(costs: &[(f64, f64)]) -> Curve {
+    Curve {
+        name: "folder".to_owned(),
+        parameter: "touch.footprint".to_owned(),
+        level_unit: "bytes".to_owned(),
+        response: "cost_ns".to_owned(),
+        cost_unit: "ns".to_owned(),
+        points: costs
+            .iter()
+            .map(|(level, cost)| Point {
+                level: *level * MIB,
+                cost: Some(*cost),
+                ..Point::default()
+            })
+            .collect(),
+        notes: vec!["no swap".to_owned()],
+        ..Curve::default()
+    }
+}
+
+fn rows(curve: &Curve) -> Vec<Row> {
+    let row = |point: &Point| {
+        let cost = point.cost?;
+        Some(Row {
+            level: point.level,
+            measurements: 2,
+            cost: point.cost,
+            lowest_cost: Some(cost * 0.9),
+            highest_cost: Some(cost * 1.1),
+            relative_speed: Some(5.0 / cost),
+            figures: BTreeMap::from([
+                ("system_ns".to_owned(), cost * 1e6),
+                ("faults".to_owned(), cost * 100.0),
+            ]),
+            problems: if point.level > 60.0 * MIB {
+                vec!["no steady state; the dose was small".to_owned()]
+            } else {
+                Vec::new()
+            },
+        })
+    };
+    curve.points.iter().filter_map(row).collect()
+}
+
+fn found(curve: &Curve, shape: Shape) -> Found {
+    Found {
+        rows: rows(curve),
+        plateau: End::Low,
+        shape,
+        capacity: Some(16.0 * MIB),
+        unmeasurable: None,
+        verification: None,
+        hysteresis: None,
+        fault_cost: FaultCost::Unknown { why: "no faults".to_owned() },
+        headroom: None,
+        moved: None,
+        notes: Vec::new(),
+    }
+}
+
+fn view<'a>(curve: &'a Curve, found: Found) -> SweepView<'a> {
+    SweepView {
+        place: "sandbox of 512M".to_owned(),
+        settings: vec![("job".to_owned(), "touch".to_owned())],
+        by: None,
+        rows: vec![SweepRow { label: String::new(), curve, found }],
+        grid: None,
+        least_rise: 1.5,
+    }
+}
+
+fn step() -> Curve {
+    curve(&[(4.0, 5.0), (8.0, 5.2), (16.0, 5.1), (24.0, 51.0), (64.0, 480.0)])
+}
+
+fn knee() -> Knee {
+    Knee {
+        level: 20.0 * MIB,
+        low: 16.0 * MIB,
+        high: 24.0 * MIB,
+        capacity: 16.0 * MIB,
+        beyond: 24.0 * MIB,
+        plateau_cost: 5.1,
+        rise: 10.0,
+        steepness: 5.7,
+        support: 0.8,
+        kind: KneeKind::Step,
+        others: Vec::new(),
+    }
+}
+
+#[test]
+fn a_knee_is_told_with_all_that_is_known_of_it() {
+    let curve = step();
+    let knee_of = |level: f64| KneeOf { level: level * MIB, low: 16.0 * MIB, high: 24.0 * MIB };
+    let found = Found {
+        unmeasurable: Some(Boundary {
+            last: 64.0 * MIB,
+            first: 128.0 * MIB,
+            reason: "more than this machine has".to_owned(),
+        }),
+        verification: Some(Verification {
+            capacity: vec![5.0, 5.2],
+            beyond: vec![50.0, 52.0],
+            holds: true,
+        }),
+        hysteresis: Some(Hysteresis {
+            levels: Vec::new(),
+            factor: 2.5,
+            up: Some(knee_of(20.0)),
+            down: None,
+            is_there: true,
+        }),
+        fault_cost: FaultCost::Known {
+            cost_ns: 273_000.0,
+            low_ns: 272_000.0,
+            high_ns: 274_000.0,
+            r_squared: 0.9999,
+            measurements: 10,
+            faults: "faults".to_owned(),
+        },
+        headroom: Some(Headroom { present: 8.0 * MIB, factor: 2.5, low: 2.0, high: 3.0 }),
+        ..found(&curve, Shape::Knee(knee()))
+    };
+    insta::assert_snapshot!(sweep_text(&view(&curve, found)));
+}
+
+#[test]
+fn what_lies_under_a_knee_is_a_table() {
+    let mut curve = step();
+    for point in &mut curve.points {
+        let major = if point.level > 20.0 * MIB { 4e5 } else { 0.0 };
+        point.counters.insert("vmstat.pgmajfault".to_owned(), major);
+        point.figures.insert("work".to_owned(), 1e6);
+    }
+    let found = find(&curve, &Settings::default());
+    let text = sweep_text(&view(&curve, found));
+    let (_, text) = text.split_once("What lies under it, per unit of work: ").expect(&text);
+    assert!(text.starts_with("4M to 16M against 24M to 64M\ncounter"), "{text}");
+    let row = text.lines().find(|line| line.starts_with("vmstat.pgmajfault")).expect(text);
+    let cells: Vec<&str> = row.split("  ").filter(|cell| !cell.is_empty()).collect();
+    assert_eq!(cells[1..4].iter().map(|cell| cell.trim()).collect::<Vec<_>>(), ["0", "0.4", "new"]);
+}
+
+#[test]
+fn without_a_knee_it_says_how_far_and_why() {
+    let curve = curve(&[(4.0, 5.0), (16.0, 5.1), (64.0, 5.2)]);
+    let none =
+        NoKnee { up_to: 64.0 * MIB, growth: 0.014, largest_rise: 1.04, why: WhyNoKnee::NeverRises };
+    let text = sweep_text(&view(&curve, found(&curve, Shape::NoKnee(none.clone()))));
+    assert!(
+        text.contains(
+            "No knee up to 64M: the cost never leaves its plateau. The cost goes with level^0.01; \
+             the dearest level costs 1.04 times the cheapest one (1.5 times would count).\n"
+        ),
+        "{text}"
+    );
+    assert!(!text.contains('░') && !text.contains("Capacity"), "{text}");
+    let mut down = curve.clone();
+    down.points.reverse();
+    let so_far = sweep_so_far(&down, &found(&curve, Shape::NoKnee(none)));
+    assert_eq!(so_far, "after 3 measurements no knee down to 4M");
+    let few = Shape::TooFew("three levels are needed".to_owned());
+    let text = sweep_text(&view(&curve, found(&curve, few)));
+    assert!(text.contains("cannot be told whether there is a knee: three levels"), "{text}");
+}
+
+#[test]
+fn two_parameters_make_a_map() {
+    let curve = step();
+    let row = |level: &str, costs: &[Option<f64>]| GridRow {
+        level: level.to_owned(),
+        costs: costs.to_vec(),
+        shape: Shape::TooFew(String::new()),
+    };
+    let grid = Grid {
+        row_parameter: "touch.pages".to_owned(),
+        column_parameter: "touch.footprint".to_owned(),
+        column_unit: "bytes".to_owned(),
+        cost_unit: "ns".to_owned(),
+        columns: vec![4.0 * MIB, 16.0 * MIB, 20.0 * MIB, 64.0 * MIB],
+        rows: vec![
+            row("small", &[Some(5.0), Some(10.0), Some(55.0), Some(600.0)]),
+            row("thp", &[Some(5.0), Some(5.5), None, Some(20.0)]),
+        ],
+    };
+    insta::assert_snapshot!(map::text(&grid), @r"
+    Cost over touch.footprint (columns) and touch.pages (rows), in multiples of the cheapest, 5.00ns
+    touch.pages      4M     16M     64M
+          small  ·· 1.0  ·· 2.0  ██ 120
+            thp  ·· 1.0  ·· 1.1  ░░ 4.0
+    Levels that stand in the tables only: 1.
+    ");
+    let both = SweepView {
+        by: Some("touch.pages".to_owned()),
+        rows: ["small", "thp"]
+            .map(|label| SweepRow {
+                label: label.to_owned(),
+                curve: &curve,
+                found: found(&curve, Shape::Knee(knee())),
+            })
+            .to_vec(),
+        grid: Some(grid),
+        ..view(&curve, found(&curve, Shape::Knee(knee())))
+    };
+    let text = sweep_text(&both);
+    assert!(text.contains("\ntouch.pages thp\n"), "{text}");
+    assert!(text.contains("\ntouch.pages thp: Knee at 20M [16M, 24M]"), "{text}");
+    assert!(text.contains("10 measurements of 10 levels\n"), "{text}");
+}
+
+#[test]
+fn no_line_is_wider_than_a_hundred_letters_but_sentences() {
+    let text = sweep_text(&view(&step(), found(&step(), Shape::Knee(knee()))));
+    let chart = text.lines().filter(|line| line.contains(['┤', '└']));
+    assert!(chart.map(|line| line.chars().count()).all(|width| width <= 100), "{text}");
+}
