@@ -17,8 +17,10 @@ const TOUCHES: usize = 0;
 const USAGE: usize = 1;
 /// When the process had done its work; 0 = it has not.
 const ENDED_NS: usize = USAGE + USAGE_WORDS;
+/// Of the touches, those of the first time that each place is touched.
+const FIRST: usize = ENDED_NS + 1;
 /// The signal that ended a process, in the parent's row; 0 = none did.
-const SIGNAL: usize = ENDED_NS + 1;
+const SIGNAL: usize = FIRST + 1;
 /// How long a process works between two notes, about, in ns.
 const NOTE_NS: u64 = 2_000_000;
 
@@ -76,7 +78,7 @@ impl Side<'_> {
     /// Clears the rows of all processes but the parent's.
     pub(crate) fn clear(&self) {
         for row in 0..self.processes {
-            (TOUCHES..=ENDED_NS).for_each(|slot| self.board.set(row, slot, 0));
+            (TOUCHES..=FIRST).for_each(|slot| self.board.set(row, slot, 0));
         }
     }
 
@@ -114,11 +116,16 @@ impl<'a> Noted<'a> {
         Self { side, row, touches, piece: 1, since_ns: monotonic_ns() }
     }
 
-    /// Makes a piece of at most `most` units and notes it; how many it was.
-    pub(crate) fn piece(&mut self, most: u64, work: impl FnOnce(u64)) -> u64 {
+    /// Makes a piece of at most `most` units and notes it, as of the first touches of places if it
+    /// is; how many units it was.
+    pub(crate) fn piece(&mut self, most: u64, is_first: bool, work: impl FnOnce(u64)) -> u64 {
         let count = self.piece.min(most);
         work(count);
-        self.side.board.add(self.row, TOUCHES, count.saturating_mul(self.touches));
+        let touches = count.saturating_mul(self.touches);
+        self.side.board.add(self.row, TOUCHES, touches);
+        if is_first {
+            self.side.board.add(self.row, FIRST, touches);
+        }
         self.side.note_usage(self.row, &usage());
         let now_ns = monotonic_ns();
         let took_ns = now_ns.saturating_sub(self.since_ns).max(1);
@@ -140,6 +147,8 @@ impl<'a> Noted<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Totals {
     pub(crate) touches: u64,
+    /// Of these, those of the first time that each place is touched.
+    pub(crate) first: u64,
     pub(crate) usage: Usage,
 }
 
@@ -147,6 +156,7 @@ pub(crate) struct Totals {
 pub(crate) fn totals(board: &Board) -> Totals {
     Totals {
         touches: board.total(TOUCHES),
+        first: board.total(FIRST),
         usage: usage_from(std::array::from_fn(|number| board.total(USAGE + number))),
     }
 }

@@ -33,6 +33,8 @@ pub(crate) struct MemoryMeasuring<'m, 'a, 's, W> {
     loops: Option<u64>,
     /// Time of each pass in ns, and its time per touch.
     passes: Vec<(u64, f64)>,
+    /// How many of the passes were begun before each place had been touched once.
+    cold: usize,
     /// Whether it was said that page walks are no longer counted.
     walks_lost: bool,
 }
@@ -42,6 +44,8 @@ struct Span {
     started_ns: u64,
     completed_ns: u64,
     touches: u64,
+    /// Of `touch`: those of the first time that each place was touched.
+    first: Option<u64>,
     usage: Usage,
     page_walks: Option<u64>,
 }
@@ -61,8 +65,8 @@ impl<'m, 'a, 's, W: Write> MemoryMeasuring<'m, 'a, 's, W> {
         work: &'m MemoryJob,
         loops: Option<u64>,
     ) -> Self {
-        let (passes, walks_lost) = (Vec::new(), false);
-        Self { observer, load, group, work, loops, passes, walks_lost }
+        let (passes, cold, walks_lost) = (Vec::new(), 0, false);
+        Self { observer, load, group, work, loops, passes, cold, walks_lost }
     }
 
     /// Lets the job work; how it ended.
@@ -90,7 +94,8 @@ impl<'m, 'a, 's, W: Write> MemoryMeasuring<'m, 'a, 's, W> {
             for word in words {
                 if let Word::Round { started_ns, completed_ns, touches, usage } = word {
                     let usage = usage_from(usage);
-                    let span = Span { started_ns, completed_ns, touches, usage, page_walks };
+                    let first = None;
+                    let span = Span { started_ns, completed_ns, touches, first, usage, page_walks };
                     self.write_pass(&span)?;
                 }
             }
@@ -104,9 +109,9 @@ impl<'m, 'a, 's, W: Write> MemoryMeasuring<'m, 'a, 's, W> {
     /// A round that was under way at the limit: what was done until then is a pass.
     fn write_cut_round(&mut self, started_ns: u64, walks: Option<u64>) -> io::Result<()> {
         let page_walks = self.walks_since(walks)?;
-        let Totals { touches, usage } = totals(&self.group.board);
-        let completed_ns = monotonic_ns();
-        self.write_pass(&Span { started_ns, completed_ns, touches, usage, page_walks })?;
+        let Totals { touches, usage, .. } = totals(&self.group.board);
+        let (completed_ns, first) = (monotonic_ns(), None);
+        self.write_pass(&Span { started_ns, completed_ns, touches, first, usage, page_walks })?;
         self.observer.output.warning(format!(
             "round {} was cut at the limit: it counts with what was done until then",
             self.passes.len() - 1
@@ -145,8 +150,12 @@ impl<'m, 'a, 's, W: Write> MemoryMeasuring<'m, 'a, 's, W> {
             };
             let page_walks = self.walks_since(walks)?;
             let touches = after.touches - before.touches;
+            let first = Some(after.first - before.first);
             let usage = difference(&after.usage, &before.usage);
-            self.write_pass(&Span { started_ns, completed_ns, touches, usage, page_walks })?;
+            self.write_pass(&Span { started_ns, completed_ns, touches, first, usage, page_walks })?;
+            if before.first < plan.first_touches().saturating_mul(plan.processes) {
+                self.cold = self.passes.len();
+            }
             if working == 0 || plan.work == 0 && self.is_done() {
                 return Ok(EndStatus::Complete);
             }
@@ -201,7 +210,8 @@ impl<'m, 'a, 's, W: Write> MemoryMeasuring<'m, 'a, 's, W> {
         let elapsed_ns = span.completed_ns.saturating_sub(span.started_ns);
         let mut usage: BTreeMap<String, u64> = named_usage(&span.usage);
         let own = [("touches", Some(span.touches)), ("processes", Some(self.work.processes()))];
-        let rest = [("loops", self.loops), ("page_walks", span.page_walks)];
+        let first = ("first_touches", span.first);
+        let rest = [first, ("loops", self.loops), ("page_walks", span.page_walks)];
         let known = own.into_iter().chain(rest).filter_map(|(name, number)| Some((name, number?)));
         usage.extend(known.map(|(name, number)| (name.to_owned(), number)));
         let output = &mut self.observer.output;
@@ -220,9 +230,10 @@ impl<'m, 'a, 's, W: Write> MemoryMeasuring<'m, 'a, 's, W> {
 
     /// Whether the steady state was measured for long enough.
     fn is_done(&self) -> bool {
-        let costs: Vec<f64> = self.passes.iter().map(|(_, cost)| *cost).collect();
+        let warm = &self.passes[self.cold..];
+        let costs: Vec<f64> = warm.iter().map(|(_, cost)| *cost).collect();
         let steady_ns = steady_from(&costs, &SteadySettings::default())
-            .map_or(0, |from| self.passes[from..].iter().map(|(elapsed_ns, _)| elapsed_ns).sum());
+            .map_or(0, |from| warm[from..].iter().map(|(elapsed_ns, _)| elapsed_ns).sum());
         steady_ns >= self.work.time_ns()
     }
 

@@ -5,7 +5,7 @@ use std::convert::Infallible;
 use std::hint::black_box;
 use std::io;
 
-use jobs::{Access, Backing, Chain, InOrder, Layout, Pattern, TouchPlan, Uniform, Zipf};
+use jobs::{Access, Backing, Chain, InOrder, Layout, Pattern, Shuffled, TouchPlan, Uniform, Zipf};
 use sys::clock::{monotonic_ns, set_timer_slack_ns, sleep_until_ns};
 use sys::memory::Mapping;
 use sys::process::{fork_child, usage, wait_any};
@@ -85,24 +85,51 @@ impl Process<'_> {
         let seed = self.side.assignment.spec.seed;
         let (row, rows) = (self.row as u64, self.plan.processes);
         let skew = self.plan.skew_milli as f64 / 1000.0;
+        // Of places that are drawn some would come for the first time very late.
+        let shuffled = || Shuffled::new(places, seed, row);
         match self.plan.pattern {
-            Pattern::Sequential => self.in_order(mapping, InOrder::new(places, 1, row, rows)),
+            Pattern::Sequential => self.follow(mapping, None, InOrder::new(places, 1, row, rows)),
             Pattern::Strided => {
-                self.in_order(mapping, InOrder::new(places, self.plan.stride, row, rows));
+                self.follow(mapping, None, InOrder::new(places, self.plan.stride, row, rows));
             }
-            Pattern::Uniform => self.in_order(mapping, Uniform::new(places, seed, row)),
-            Pattern::Zipf => self.in_order(mapping, Zipf::new(places, skew, seed, row)),
+            Pattern::Uniform => {
+                self.follow(mapping, Some(shuffled()), Uniform::new(places, seed, row));
+            }
+            Pattern::Zipf => {
+                self.follow(mapping, Some(shuffled()), Zipf::new(places, skew, seed, row));
+            }
             Pattern::Chase => self.chase(mapping, places, seed),
         }
     }
 
-    fn in_order(&self, mapping: &Mapping, order: impl Iterator<Item = u64>) {
+    /// Touches in an order; the first time that each place is touched in another one, if there is.
+    fn follow(
+        &self,
+        mapping: &Mapping,
+        first: Option<Shuffled>,
+        mut order: impl Iterator<Item = u64>,
+    ) {
+        let mut noted = Noted::new(self.side, self.row, 1);
+        match first {
+            Some(mut first) => self.in_order(mapping, &mut noted, true, &mut first),
+            None => self.in_order(mapping, &mut noted, true, &mut order),
+        }
+        self.in_order(mapping, &mut noted, false, &mut order);
+    }
+
+    fn in_order(
+        &self,
+        mapping: &Mapping,
+        noted: &mut Noted<'_>,
+        is_first: bool,
+        order: &mut impl Iterator<Item = u64>,
+    ) {
         let mut offsets = order.map(|place| self.layout.offset(place));
         match self.plan.access {
-            Access::Read => self.pieces(|count| {
+            Access::Read => self.pieces(noted, is_first, |count| {
                 black_box(mapping.read_each(offsets.by_ref().take(count as usize)));
             }),
-            Access::Write => self.pieces(|count| {
+            Access::Write => self.pieces(noted, is_first, |count| {
                 mapping.write_each(offsets.by_ref().take(count as usize), 1);
             }),
         }
@@ -111,24 +138,34 @@ impl Process<'_> {
     fn chase(&self, mapping: &Mapping, places: u64, seed: u64) {
         let chain = Chain::new(places, seed, chain_of(self.plan, self.row as u64));
         let mut at = self.layout.offset(chain.first(self.row as u64, self.plan.processes));
-        match self.plan.access {
-            Access::Read => self.pieces(|count| at = mapping.follow(at, count)),
-            Access::Write => self.pieces(|count| at = mapping.follow_and_write(at, count)),
+        let mut noted = Noted::new(self.side, self.row, 1);
+        for is_first in [true, false] {
+            match self.plan.access {
+                Access::Read => self.pieces(&mut noted, is_first, |count| {
+                    at = mapping.follow(at, count);
+                }),
+                Access::Write => self.pieces(&mut noted, is_first, |count| {
+                    at = mapping.follow_and_write(at, count);
+                }),
+            }
         }
     }
 
-    /// All touches, with the thoughts between them.
-    fn pieces(&self, mut touch: impl FnMut(u64)) {
-        let endless = |count: u64| if count == 0 { u64::MAX } else { count };
+    /// The first touches of all places, or all that follow, with the thoughts between them.
+    fn pieces(&self, noted: &mut Noted<'_>, is_first: bool, mut touch: impl FnMut(u64)) {
         let batch = match (self.plan.think_ns, self.plan.batch) {
             (0, _) => u64::MAX,
             (_, 0) => self.layout.places(),
             (_, batch) => batch,
         };
-        let mut noted = Noted::new(self.side, self.row, 1);
-        let (mut left, mut left_of_batch) = (endless(self.plan.work), batch);
+        let mut left = match (is_first, self.plan.work) {
+            (true, _) => self.plan.first_touches(),
+            (false, 0) => u64::MAX,
+            (false, work) => work,
+        };
+        let mut left_of_batch = batch;
         while left > 0 {
-            let count = noted.piece(left.min(left_of_batch), &mut touch);
+            let count = noted.piece(left.min(left_of_batch), is_first, &mut touch);
             left -= count;
             left_of_batch -= count;
             if left_of_batch == 0 && left > 0 {

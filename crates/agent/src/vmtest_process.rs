@@ -115,7 +115,7 @@ impl Round<'_> {
         let mut noted = Noted::new(self.side, row, self.plan.touches_a_loop());
         let mut left = self.loops;
         while left > 0 {
-            left -= noted.piece(left, |loops| {
+            left -= noted.piece(left, false, |loops| {
                 black_box(self.segment.step_through(step_bytes, loops));
             });
         }

@@ -19,7 +19,7 @@ mod vmtest;
 pub use corpus::{CORPUS_BYTES, fill};
 pub use memory::{
     Access, Backing, Chain, InOrder, Layout, MemoryJob, PAGE_BYTES, Pages, Pattern, Permutation,
-    TouchPlan, Uniform, VmtestPlan, Zipf,
+    Shuffled, TouchPlan, Uniform, VmtestPlan, Zipf,
 };
 pub use order::Order;
 pub use param::{Choice, Kind, Param};

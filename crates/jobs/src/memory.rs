@@ -10,7 +10,7 @@ mod zipf;
 pub use layout::Layout;
 pub use permutation::Permutation;
 pub use plan::{Access, Backing, MemoryJob, Pages, Pattern, TouchPlan, VmtestPlan};
-pub use sequence::{Chain, InOrder, Uniform};
+pub use sequence::{Chain, InOrder, Shuffled, Uniform};
 pub use zipf::Zipf;
 
 /// Size of a small page in bytes.

@@ -372,6 +372,15 @@ impl TouchPlan {
         }
     }
 
+    /// Touches of each process before it is in the state that is to be measured: each place once,
+    /// so that no page is missing because it was never used. A process has made private memory
+    /// itself; and of work that is to be done every touch counts.
+    #[must_use]
+    pub fn first_touches(&self) -> u64 {
+        let is_made = self.backing == Backing::Private;
+        if is_made || self.work > 0 { 0 } else { self.layout(0).places() }
+    }
+
     /// Whether touches come at random, so that what lies beside a place is of no use.
     #[must_use]
     pub fn is_random(&self) -> bool {

@@ -70,6 +70,34 @@ impl Iterator for Uniform {
     }
 }
 
+/// All places in random order, each once a round.
+#[derive(Clone, Debug)]
+pub struct Shuffled {
+    places: u64,
+    order: Permutation,
+    next: u64,
+}
+
+impl Shuffled {
+    /// The touches of one process.
+    #[must_use]
+    pub fn new(places: u64, seed: u64, process: u64) -> Self {
+        let places = places.max(1);
+        Self { places, order: Permutation::new(places, &mut generator(seed, process)), next: 0 }
+    }
+}
+
+impl Iterator for Shuffled {
+    type Item = u64;
+
+    #[inline]
+    fn next(&mut self) -> Option<u64> {
+        let place = self.order.at(self.next);
+        self.next = if self.next + 1 == self.places { 0 } else { self.next + 1 };
+        Some(place)
+    }
+}
+
 /// A chain of places in random order that comes back to its beginning after all of them.
 #[derive(Clone, Debug)]
 pub struct Chain {
@@ -119,6 +147,15 @@ mod tests {
         ) {
             let mut order = InOrder::new(places, stride, process, 5);
             for _ in 0..3 {
+                let round: BTreeSet<u64> = order.by_ref().take(places as usize).collect();
+                prop_assert_eq!(round, (0..places).collect::<BTreeSet<_>>());
+            }
+        }
+
+        #[test]
+        fn shuffled_each_place_comes_once_a_round(places in 1..2000_u64, seed in any::<u64>()) {
+            let mut order = Shuffled::new(places, seed, 1);
+            for _ in 0..2 {
                 let round: BTreeSet<u64> = order.by_ref().take(places as usize).collect();
                 prop_assert_eq!(round, (0..places).collect::<BTreeSet<_>>());
             }
