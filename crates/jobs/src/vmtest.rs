@@ -57,7 +57,7 @@ pub const VMTEST: Desc = Desc {
         Param {
             name: "time",
             kind: Kind::Time,
-            default: 2 * SECOND_NS,
+            default: 500_000_000,
             least: 1_000_000,
             most: 3600 * SECOND_NS,
             about: "what one round takes when `loops` is calibrated, and the least time measured",

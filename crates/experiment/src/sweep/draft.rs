@@ -1,6 +1,6 @@
 //! Reading and writing a sweep (TOML), and putting one together from what was typed.
 
-use analysis::sweep::{Range, SearchSettings, Settings, Spacing};
+use analysis::sweep::{End, Range, SearchSettings, Settings, Spacing};
 use serde::Deserialize;
 use toml::{Table, Value};
 
@@ -148,6 +148,10 @@ impl SweepDraft {
             quantity.parse(&text).map_err(|why| wrong(format!("the present level: {why}")))
         });
         let standard = SearchSettings::default();
+        // What a limit does at its two ends the cost tells; of what is done, the first level is the
+        // harmless one, though its cost may be that of a single process.
+        let of_work = ["vmtest.", "touch.", "load."].iter().any(|start| over.starts_with(start));
+        let near = if first <= last_end { End::Low } else { End::High };
         let plan = SweepPlan {
             name: self.name.unwrap_or_else(|| format!("sweep-{over}")),
             range: Range {
@@ -164,6 +168,7 @@ impl SweepDraft {
                 find: Settings {
                     least_rise: self.least_rise.unwrap_or(standard.find.least_rise),
                     present: present.transpose()?,
+                    plateau: of_work.then_some(near),
                     ..standard.find
                 },
             },

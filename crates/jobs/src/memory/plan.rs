@@ -12,8 +12,8 @@ const MOST_PROCESSES: u64 = 1 << 16;
 const PROCESS_BYTES: u64 = 64 << 10;
 /// Address space that a process may have for its places, in bytes.
 const MOST_SPACE_BYTES: u64 = 1 << 46;
-/// Time that any memory may take to be made, in ns.
-const MAKING_NS: u64 = 60_000_000_000;
+/// Time that any memory may take to be made, in ns: it may be swapped out at once, to a slow disk.
+const MAKING_NS: u64 = 300_000_000_000;
 /// Memory that is made in a second at the least, in bytes.
 const MADE_BYTES_PER_S: u64 = 16 << 20;
 

@@ -28,13 +28,14 @@ fn defaults_are_the_constants_of_1990() {
 
 #[test]
 fn loops_fill_the_time_with_the_cpus_that_can_work() {
-    let (sixteen, one) = (vmtest(&[]), vmtest(&[("size", "2M")]));
+    let time = ("time", "2s");
+    let (sixteen, one) = (vmtest(&[time]), vmtest(&[("size", "2M"), time]));
     // 2 s of 2 CPUs among 8 processes.
     assert_eq!(sixteen.calibrated_loops(500.0, 2000), 1_000_000);
     assert_eq!(sixteen.calibrated_loops(500.0, 500), 250_000);
     assert_eq!(one.calibrated_loops(500.0, 2000), 4_000_000, "a process has one CPU");
     assert_eq!(sixteen.calibrated_loops(1e12, 2000), 1);
-    let point = vmtest(&[("size", "512M"), ("of_size", "16M")]);
+    let point = vmtest(&[("size", "512M"), ("of_size", "16M"), time]);
     assert_eq!(point.calibrated_loops(500.0, 2000), 1_000_000, "the same work each");
 }
 
