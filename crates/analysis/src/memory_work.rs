@@ -8,6 +8,8 @@ use stats::{SteadySettings, steady_from};
 
 /// Name of the work in what a pass used: places touched.
 const TOUCHES: &str = "touches";
+/// Places that were touched for the first time: such a pass is a part of the cold start.
+const FIRST_TOUCHES: &str = "first_touches";
 /// What in a pass is no sum over time: how many processes, how many loops each.
 const SETTINGS: [&str; 2] = ["processes", "loops"];
 
@@ -52,8 +54,10 @@ impl MemoryWork {
         if passes.is_empty() {
             return None;
         }
-        let costs: Vec<f64> = passes.iter().map(|(pass, _)| cost_of(pass)).collect();
-        let steady_from = steady_from(&costs, &SteadySettings::default());
+        let is_cold = |pass: &PassRecord| pass.usage.get(FIRST_TOUCHES).is_some_and(|n| *n > 0);
+        let cold = passes.iter().rposition(|(pass, _)| is_cold(pass)).map_or(0, |last| last + 1);
+        let costs: Vec<f64> = passes[cold..].iter().map(|(pass, _)| cost_of(pass)).collect();
+        let steady_from = steady_from(&costs, &SteadySettings::default()).map(|index| cold + index);
         let first = steady_from.unwrap_or(0);
         let begin = first.checked_sub(1).map_or(before_all, |index| passes[index].1);
         let end = passes.last().and_then(|(_, after)| *after);
@@ -70,6 +74,7 @@ impl MemoryWork {
         for (name, value) in &pass.usage {
             match name.as_str() {
                 TOUCHES => self.touches += value,
+                FIRST_TOUCHES => {}
                 name if SETTINGS.contains(&name) => {}
                 _ => *self.usage.entry(name.clone()).or_default() += value,
             }
@@ -151,6 +156,19 @@ mod tests {
         assert_eq!(work.used(&["user_ns", "system_ns"]), None);
         assert_eq!(work.increase("vmstat", "pgfault"), Some(6));
         assert_eq!((work.processes, work.loops), (Some(2), Some(7)));
+    }
+
+    #[test]
+    fn what_is_touched_for_the_first_time_is_cold_however_evenly_it_comes() {
+        let mut even = run(&[10, 10, 10, 10, 10, 2, 2, 2, 2, 2]);
+        for (index, line) in even.lines.iter_mut().enumerate() {
+            if let Line::Pass(pass) = line {
+                pass.usage.insert(FIRST_TOUCHES.to_owned(), if index < 11 { 500 } else { 0 });
+            }
+        }
+        let work = MemoryWork::of(&even).unwrap();
+        assert_eq!((work.steady_from, work.cost_ns()), (Some(5), Some(2.0)));
+        assert_eq!(work.used(&[FIRST_TOUCHES]), None);
     }
 
     #[test]
