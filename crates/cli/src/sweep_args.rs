@@ -122,7 +122,7 @@ pub(crate) struct SearchArgs {
     #[arg(long, value_name = "LEVEL")]
     pub(crate) present: Option<String>,
 
-    /// What stands for the cost: cost_ns, system_ns or faults for each touch; delay_ns, elapsed_ns,
+    /// What stands for the cost: touch_ns, system_ns or faults for each touch; delay_ns, elapsed_ns,
     /// cpu_ns [default: time for each touch, a probe's delay, a session's time]
     #[arg(long, value_name = "RESPONSE")]
     pub(crate) response: Option<String>,

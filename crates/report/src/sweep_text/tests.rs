@@ -17,7 +17,7 @@ fn curve(costs: &[(f64, f64)]) -> Curve {
         name: "folder".to_owned(),
         parameter: "touch.footprint".to_owned(),
         level_unit: "bytes".to_owned(),
-        response: "cost_ns".to_owned(),
+        response: "touch_ns".to_owned(),
         cost_unit: "ns".to_owned(),
         points: costs
             .iter()

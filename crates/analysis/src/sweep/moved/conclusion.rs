@@ -1,6 +1,6 @@
 //! What lies under a knee, in words.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use super::{Cause, Mover, meaning};
 use crate::sweep::{Curve, Point};
@@ -18,11 +18,22 @@ const SENTENCES: [(Cause, &str); 8] = [
 ];
 
 /// Where one looks first, by what it would be: counters of which none is at 0 by chance.
-const FIRST_LOOKS: [(&str, &[&str]); 4] = [
-    ("reclaim of the whole machine", &["vmstat.pgscan_", "vmstat.pgsteal_", "vmstat.allocstall"]),
-    ("swapping", &["vmstat.pswpin", "vmstat.pswpout"]),
-    ("direct compaction", &["vmstat.compact_stall"]),
-    ("major faults", &["vmstat.pgmajfault"]),
+const FIRST_LOOKS: [(&str, &str, &[&str]); 4] = [
+    // Scans of file and anonymous pages count those of control groups too, in newer kernels.
+    (
+        "reclaim of the whole machine",
+        "pgscan and pgsteal of kswapd and direct, allocstall",
+        &[
+            "vmstat.pgscan_kswapd",
+            "vmstat.pgscan_direct",
+            "vmstat.pgsteal_kswapd",
+            "vmstat.pgsteal_direct",
+            "vmstat.allocstall",
+        ],
+    ),
+    ("swapping", "pswpin, pswpout", &["vmstat.pswpin", "vmstat.pswpout"]),
+    ("direct compaction", "compact_stall", &["vmstat.compact_stall"]),
+    ("major faults", "pgmajfault", &["vmstat.pgmajfault"]),
 ];
 
 /// One line; `None` if nothing but clocks was counted.
@@ -76,16 +87,11 @@ pub(super) fn still(beyond: &[&Point]) -> Vec<String> {
     for (name, value) in beyond.iter().flat_map(|point| &point.counters) {
         *sums.entry(name).or_default() += value.abs();
     }
-    let said = FIRST_LOOKS.iter().filter_map(|(what, names)| {
-        let of_these: Vec<(&&str, &f64)> = sums
-            .iter()
-            .filter(|(name, _)| names.iter().any(|beginning| name.starts_with(beginning)))
-            .collect();
-        let is_still = !of_these.is_empty() && of_these.iter().all(|(_, sum)| **sum == 0.0);
-        let short: BTreeSet<&str> =
-            of_these.iter().filter_map(|(name, _)| meaning::bare(name).split('_').next()).collect();
-        let short = short.into_iter().collect::<Vec<_>>().join(", ");
-        is_still.then(|| format!("no {what} ({short}: 0)"))
+    let said = FIRST_LOOKS.iter().filter_map(|(what, counters, names)| {
+        let is_of_these = |name: &str| names.iter().any(|beginning| name.starts_with(beginning));
+        let mut of_these = sums.iter().filter(|(name, _)| is_of_these(name)).peekable();
+        let is_still = of_these.peek().is_some() && of_these.all(|(_, sum)| *sum == 0.0);
+        is_still.then(|| format!("no {what} ({counters}: 0)"))
     });
     said.collect()
 }
