@@ -208,13 +208,28 @@ impl<'a> Sweep<'a> {
             let plan = self.plan.plan(row, &part, deterministic);
             match self.set_up(&plan, progress) {
                 Ok(mut lab) => self.carry_out(&mut lab, progress)?,
-                Err(ExperimentError::Plan(PlanError::Problems(_))) => {
+                Err(ExperimentError::Plan(PlanError::Problems(problems)))
+                    if self.is_worth_trying(&problems, row)? =>
+                {
                     self.level_by_level(row, &part, progress)?;
                 }
                 Err(error) => return Err(failure(error, self.waiter)),
             }
         }
         self.remember()
+    }
+
+    /// Whether some levels may be had though not all can: not where all fail for the same reason
+    /// before anything was measured.
+    fn is_worth_trying(&self, problems: &[String], row: usize) -> Result<bool, Failure> {
+        let reason = |problem: &String| {
+            problem.split_once(": ").map_or(problem.clone(), |(_, reason)| reason.to_owned())
+        };
+        let first = problems.first().map(reason);
+        let is_one = problems.iter().all(|problem| Some(reason(problem)) == first);
+        let measured = self.curve(row)?.points.iter().any(|point| point.cost.is_some());
+        let levels = self.search.coarse_levels().len();
+        Ok(measured || !is_one || problems.len() < levels)
     }
 
     /// Adds the runs of a batch to what was asked for; `false` if all of them were.

@@ -1,7 +1,7 @@
 //! What a sweep found, in sentences.
 
 use analysis::sweep::{Curve, End, FaultCost, Found, Headroom, Hysteresis, KneeOf};
-use stats::{Knee, KneeKind, NoKnee, Shape};
+use stats::{Knee, KneeKind, NoKnee, Shape, WhyNoKnee};
 
 use super::amounts::{Amounts, plain, time};
 
@@ -39,7 +39,7 @@ pub(super) fn knee(curve: &Curve, found: &Found, least_rise: f64) -> String {
     let amounts = &Amounts::of(curve);
     match &found.shape {
         Shape::Knee(knee) => knee_text(knee, amounts, found.plateau),
-        Shape::NoKnee(none) => no_knee(none, &reach(curve, amounts), least_rise),
+        Shape::NoKnee(none) => no_knee(none, &reach(curve, amounts), amounts, least_rise),
         Shape::TooFew(why) => format!("It cannot be told whether there is a knee: {why}."),
     }
 }
@@ -93,15 +93,27 @@ fn plain_ratio(value: f64) -> String {
     }
 }
 
-fn no_knee(none: &NoKnee, reach: &str, least_rise: f64) -> String {
+fn no_knee(none: &NoKnee, reach: &str, amounts: &Amounts<'_>, least_rise: f64) -> String {
     format!(
         "No knee {reach}: {}. The cost goes with level^{}; the dearest level costs {} times the \
          cheapest one ({} times would count).",
-        none.why,
+        why(&none.why, amounts),
         plain_ratio(none.growth),
         plain_ratio(none.largest_rise),
         plain(least_rise),
     )
+}
+
+/// Why there is none, with the level as it is written everywhere else.
+fn why(why: &WhyNoKnee, amounts: &Amounts<'_>) -> String {
+    let text = why.to_string();
+    match why {
+        WhyNoKnee::OneLevel { level }
+        | WhyNoKnee::LastLevelOnce { level }
+        | WhyNoKnee::FirstLevelOnce { level }
+        | WhyNoKnee::Returns { level } => text.replace(&level.to_string(), &amounts.level(*level)),
+        WhyNoKnee::NeverRises | WhyNoKnee::GrowsSteadily | WhyNoKnee::Noise => text,
+    }
 }
 
 /// Everything else that was found out, a sentence each.

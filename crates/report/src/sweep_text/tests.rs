@@ -170,6 +170,9 @@ fn without_a_knee_it_says_how_far_and_why() {
         "{text}"
     );
     assert!(!text.contains('░') && !text.contains("Capacity"), "{text}");
+    let once = NoKnee { why: WhyNoKnee::LastLevelOnce { level: 64.0 * MIB }, ..none.clone() };
+    let text = sweep_text(&view(&curve, found(&curve, Shape::NoKnee(once))));
+    assert!(text.contains("only the highest level 64M is expensive"), "{text}");
     let mut down = curve.clone();
     down.points.reverse();
     let so_far = sweep_so_far(&down, &found(&curve, Shape::NoKnee(none)));
