@@ -91,7 +91,8 @@ const WINDOWS: std::ops::RangeInclusive<i32> = -1..=5;
 pub fn steady_from(costs: &[f64], settings: &SteadySettings) -> Option<usize> {
     let finite = costs.iter().copied().filter(|cost| cost.is_finite());
     let dearest = finite.reduce(f64::max)?;
-    if !costs.iter().all(|cost| *cost > 0.0) || !(settings.tolerance > 0.0) {
+    let usable = settings.tolerance > 0.0 && costs.iter().all(|cost| *cost > 0.0);
+    if !usable {
         return None;
     }
     let log = |cost: &f64| if cost.is_finite() { cost.ln() } else { dearest.ln() + 10.0_f64.ln() };

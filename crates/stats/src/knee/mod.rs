@@ -45,9 +45,9 @@ const LEAST_SUPPORT: f64 = 0.5;
 /// Where the cost of the `levels` leaves its plateau, by the rules of the [module](self). Levels
 /// ascend and are above 0, in any unit; what counts is their ratio.
 ///
-/// **Step and hinge.** Wherever the fit has the bend: when one level is within a quarter of the
-/// least rise of the plateau and the next is at least the least rise above it, the knee is a step
-/// between the two. Its interval is never narrower. Else it is a hinge, where the two pieces meet.
+/// **Step and hinge.** Wherever the fit has the bend: when one level is near the plateau (within a
+/// quarter of the least rise, or a tenth of the rise that follows, both on the log scale) and the
+/// next is at least the least rise above it, the knee is a step between the two. Its interval is never narrower. Else it is a hinge, where the two pieces meet.
 ///
 /// **Interval.** With replicates, the deviations of all of them from the middle of their level are
 /// pooled, enlarged by √(n / (n - 1)), and drawn for each level anew. Without, each level keeps its
@@ -112,7 +112,8 @@ fn check(levels: &[Level], settings: &KneeSettings) -> Result<(), String> {
         ));
     }
     let KneeSettings { confidence, least_rise, resamples, .. } = settings;
-    if !(*confidence > 0.0 && *confidence < 1.0) || !(*least_rise > 1.0) || *resamples == 0 {
+    let usable = *confidence > 0.0 && *confidence < 1.0 && *least_rise > 1.0 && *resamples > 0;
+    if !usable {
         return Err(format!(
             "confidence {confidence} must be between 0 and 1, least rise {least_rise} above 1, \
              resamples {resamples} above 0"
