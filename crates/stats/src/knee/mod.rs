@@ -42,8 +42,8 @@ const LEAST_LEVELS: usize = 4;
 /// Part of the bootstrap samples that must have a knee too.
 const LEAST_SUPPORT: f64 = 0.5;
 
-/// Where the cost of the `levels` leaves its plateau, by the rules of the [module](self). Levels
-/// ascend and are above 0, in any unit; what counts is their ratio.
+/// Where the cost of the `levels` leaves its plateau, by the rules at the head of this module.
+/// Levels ascend and are above 0, in any unit; what counts is their ratio.
 ///
 /// **Step and hinge.** Wherever the fit has the bend: when one level is near the plateau (within a
 /// quarter of the least rise, or a tenth of the rise that follows, both on the log scale) and the
