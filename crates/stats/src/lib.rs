@@ -7,6 +7,9 @@
 //! The default comparison is [`hodges_lehmann_ratio`]: among the methods tried on delays with
 //! stalls it had the most power while keeping its coverage at every sample size.
 //!
+//! A series of windows is judged by [`steady_from`], a curve of cost over level by [`knee()`], and
+//! what one event costs by the [`line()`] through time and count.
+//!
 //! A difference is traced to its causes in steps: [`mediation`] and [`breakdown`] say where it
 //! lies, a design ([`randomised_blocks`], [`two_level_fraction`]) varies what could have caused it,
 //! [`fit`] and [`shapley`] say what each factor brought, and [`ExactBisect`] or [`NoisyBisect`]

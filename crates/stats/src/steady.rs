@@ -1,4 +1,35 @@
 //! Where a series of costs becomes steady: the end of a cold start.
+//!
+//! Judged by what is left of the cold start, not by whether a slope is significant. Rules of the
+//! latter kind were tried first and either wait long or err often: the tail with the smallest
+//! standard error of its mean (MSER: White 1997), at least five values and a third of the series,
+//! whose halves differ by less than 10 %, took four in ten decays for steady while they were still
+//! more than 10 % above their limit (noise of 10 %).
+//!
+//! Instead, a family of cold starts is weighed by how well each fits the logarithms of the series:
+//! none at all (weight .3), a step down after k windows (.2), and exponential decays of factors up
+//! to a hundred and time constants up to 32 windows (.5, shorter ones being likelier). A tail is
+//! steady once the probability that the mean cost of its first windows (the least tail) lies more
+//! than half of the tolerance above the limit is below 3 %. Such a probability may be asked for
+//! after every window without losing its meaning, which a test of significance may not.
+//!
+//! From the simulation in `tests/steady.rs` (31 cold starts: none, one dear window, decays from
+//! 1.5 to 31 times the limit with time constants of 1 to 8 windows, steps, regimes; 3 % of all
+//! windows take ten times as long; least tail 5). "Fixed" is a warm-up that ends when the cost is
+//! within 10 % of its limit, chosen for each start by somebody who knows it, and five windows:
+//!
+//! | noise | decays called steady while > 10 % above their limit | windows, fixed = 1 | kept |
+//! |---|---|---|---|
+//! | 0.005 | 0.011 | 0.99 | 0.911 |
+//! | 0.02 | 0.013 | 1.04 | 0.957 |
+//! | 0.05 | 0.031 | 1.08 | 0.905 |
+//! | 0.1 | 0.030 | 1.19 | 0.849 |
+//! | 0.2 | 0.040 | 1.39 | 0.729 |
+//!
+//! The mean is 1.14 times the fixed number of windows. The more noise, the longer it takes to tell
+//! a slow decay from a level. "Kept" is the part of the steady series that are steady after each of
+//! ten windows more: with much noise some fall below the threshold again, so stop at the first
+//! answer.
 
 use crate::median;
 
@@ -7,7 +38,7 @@ use crate::median;
 pub struct SteadySettings {
     /// Fewest values in the tail once values vary. Fewer are taken where they are alike.
     pub least_tail: usize,
-    /// Drift over the tail, as a part of the cost, up to which the tail is steady.
+    /// Part of the limit by which the cost may still exceed it.
     pub tolerance: f64,
 }
 
@@ -17,87 +48,221 @@ impl Default for SteadySettings {
     }
 }
 
-/// Two values this close (part of the cost) are evidently the same level; three may differ by three
-/// times as much.
-const ALIKE: f64 = 0.01;
+/// Two values this close (part of the cost) are evidently the same level; more may differ by twice
+/// as much.
+const ALIKE: f64 = 0.005;
 
-/// Values further from the level than this many standard deviations of the noise are drawn in.
-const CLIP: f64 = 3.0;
+/// A window this many times as expensive as the middle one of three before it, and of three after
+/// it, is a stall.
+const STALL: f64 = 2.0;
+
+/// Probability of a tail that is too high, up to which it is steady.
+const DOUBT: f64 = 0.03;
+
+/// Noise (standard deviation of the logarithm) that is always allowed for.
+const LEAST_NOISE: f64 = 0.005;
+
+/// Weights of no cold start and of a step; the rest is for decays.
+const WARM: f64 = 0.3;
+const STEP: f64 = 0.2;
+
+/// Factors and time constants of decays are doubled from the first to the last; in between, each
+/// fits itself to the series.
+const FACTORS: std::ops::RangeInclusive<i32> = -2..=6;
+const WINDOWS: std::ops::RangeInclusive<i32> = -1..=5;
 
 /// Index of the first value of the steady tail of `costs` per unit of work, one for each window or
-/// round in order of time; `None` while there is no steady tail. Meant to be asked again after
-/// every window; the answer depends on nothing but the series.
+/// round in order of time; `None` while there is no steady tail.
+///
+/// Meant to be asked again after every window: the answer depends on nothing but the series. Two
+/// values are enough when they are alike (within 0.5 %), three or more within 1 %, and these with or
+/// without a first one that differs; else the tail has at least [`SteadySettings::least_tail`]. What falls
+/// is a cold start, what rises is not: a cost that grows slowly counts as steady. The next cliff
+/// after a level cannot be foreseen: three equal windows before a step down are steady until it
+/// comes.
+///
+/// An infinite cost (a window in which no work was done) counts as ten times the highest finite
+/// one.
 ///
 /// # Errors
-/// `None` too when a cost is not above 0, or is not a number. An infinite cost (a window in which
-/// no work was done) is one stall among others.
+/// `None` too when a cost is not above 0 or is not a number, none is finite, or the tolerance is
+/// not above 0.
 #[must_use]
 pub fn steady_from(costs: &[f64], settings: &SteadySettings) -> Option<usize> {
-    if !costs.iter().all(|cost| *cost > 0.0) {
+    let finite = costs.iter().copied().filter(|cost| cost.is_finite());
+    let dearest = finite.reduce(f64::max)?;
+    let usable = settings.tolerance > 0.0 && costs.iter().all(|cost| *cost > 0.0);
+    if !usable {
         return None;
     }
-    let logs: Vec<f64> = costs.iter().map(|cost| cost.min(f64::MAX).ln()).collect();
-    alike(&logs).or_else(|| level_tail(&logs, settings))
+    let log = |cost: &f64| if cost.is_finite() { cost.ln() } else { dearest.ln() + 10.0_f64.ln() };
+    let logs: Vec<f64> = costs.iter().map(log).collect();
+    let least = settings.least_tail.max(2);
+    alike(&logs, least).or_else(|| level_tail(&without_stalls(&logs), least, settings.tolerance))
 }
 
-/// The start of a short series, or of what follows its first value, if that is evidently constant.
-fn alike(logs: &[f64]) -> Option<usize> {
-    let within = |values: &[f64], range: f64| {
-        let (low, high) = ends(values);
-        high - low <= range
+/// The start of a series shorter than a tail, or of what follows its first value, if that is
+/// evidently constant.
+fn alike(logs: &[f64], least_tail: usize) -> Option<usize> {
+    let constant = |values: &[f64]| {
+        let low = values.iter().copied().fold(f64::INFINITY, f64::min);
+        let range = if values.len() == 2 { ALIKE } else { 2.0 * ALIKE };
+        values.iter().all(|value| value - low <= range)
     };
     match logs {
-        [_, _] => within(logs, ALIKE).then_some(0),
-        [_, _, _] => within(logs, 3.0 * ALIKE).then_some(0),
-        [_, rest @ ..] if rest.len() == 3 => within(rest, 3.0 * ALIKE).then_some(1),
+        [_, rest @ ..] if logs.len() < least_tail && !rest.is_empty() => {
+            let from_second = rest.len() > 2 && constant(rest);
+            if constant(logs) { Some(0) } else { from_second.then_some(1) }
+        }
         _ => None,
     }
 }
 
-/// The tail that makes the error of its mean smallest, if it does not drift.
-fn level_tail(logs: &[f64], settings: &SteadySettings) -> Option<usize> {
-    let least = settings.least_tail.max(2).max(logs.len().div_ceil(3));
-    if logs.len() < least {
+/// The values, stalls no higher than what surrounds them. The first one is no stall: it is what a
+/// cold start looks like.
+fn without_stalls(logs: &[f64]) -> Vec<f64> {
+    let value = |(index, log): (usize, &f64)| {
+        let before = median(&logs[index.saturating_sub(3)..index]);
+        let after = median(&logs[index + 1..logs.len().min(index + 4)]);
+        match before.map(|before| before.max(after.unwrap_or(before))) {
+            Some(around) if *log > around + STALL.ln() => around,
+            _ => *log,
+        }
+    };
+    logs.iter().enumerate().map(value).collect()
+}
+
+/// The earliest tail in whose first windows no likely cold start has too much left. Windows beyond
+/// the least tail have less, and may not make up for these.
+fn level_tail(logs: &[f64], least: usize, tolerance: f64) -> Option<usize> {
+    let count = logs.len();
+    let latest = count.checked_sub(least)?;
+    let starts = cold_starts(logs);
+    let best = starts.iter().map(|start| start.log_weight).fold(f64::NEG_INFINITY, f64::max);
+    let weight = |start: &ColdStart| (start.log_weight - best).exp();
+    let total: f64 = starts.iter().map(weight).sum();
+    let steady = |from: usize| {
+        let high =
+            starts.iter().filter(|start| start.mean_excess(from, from + least) > tolerance / 2.0);
+        high.map(weight).sum::<f64>() <= DOUBT * total
+    };
+    // Every cold start has less left in a later tail: the earliest is found by halving.
+    let (mut low, mut high) = (0, latest);
+    if !steady(latest) {
         return None;
     }
-    let clipped = clipped(logs)?;
-    let from = smallest_error(&clipped, least)?;
-    let tail = &clipped[from..];
-    let (early, late) = tail.split_at(tail.len() / 2);
-    let drift = crate::mean(early)? - crate::mean(late)?;
-    (drift.abs() <= settings.tolerance.ln_1p()).then_some(from)
-}
-
-/// The values, drawn in to within [`CLIP`] deviations of the level of the later half.
-fn clipped(logs: &[f64]) -> Option<Vec<f64>> {
-    let centre = median(&logs[logs.len() / 2..])?;
-    let steps: Vec<f64> = logs.windows(2).map(|pair| (pair[1] - pair[0]).abs()).collect();
-    // The median of |difference| of two normal values is .954 deviations of one.
-    let reach = CLIP * (median(&steps)? / 0.954).max(ALIKE);
-    Some(logs.iter().map(|log| log.clamp(centre - reach, centre + reach)).collect())
-}
-
-/// The start that makes the squared standard error of the mean of what follows smallest, leaving at
-/// least `least` values; the earliest of equal ones.
-fn smallest_error(values: &[f64], least: usize) -> Option<usize> {
-    let (mut sum, mut squares) = (0.0, 0.0);
-    let mut best: Option<(usize, f64)> = None;
-    for (count, (index, value)) in values.iter().enumerate().rev().enumerate() {
-        let count = (count + 1) as f64;
-        sum += value;
-        squares += value * value;
-        let error = (squares - sum * sum / count).max(0.0) / (count * count);
-        let better = best.is_none_or(|(_, smallest)| error <= smallest);
-        if count as usize >= least && better {
-            best = Some((index, error));
+    while low < high {
+        let middle = low + (high - low) / 2;
+        if steady(middle) {
+            high = middle;
+        } else {
+            low = middle + 1;
         }
     }
-    best.map(|(index, _)| index)
+    Some(low)
 }
 
-fn ends(values: &[f64]) -> (f64, f64) {
-    let fold = |pick: fn(f64, f64) -> f64| values.iter().copied().reduce(pick).unwrap_or(0.0);
-    (fold(f64::min), fold(f64::max))
+/// A way in which the cost may have come down to its limit.
+struct ColdStart {
+    /// Logarithm of how likely it is, up to a constant.
+    log_weight: f64,
+    /// Excess over the limit in the first window, as a part of the limit.
+    excess: f64,
+    shape: Shape,
+}
+
+enum Shape {
+    /// The excess is multiplied by this from window to window.
+    Decay(f64),
+    /// The excess ends after so many windows.
+    Step(usize),
+}
+
+impl ColdStart {
+    /// Mean excess over the windows `from..to`.
+    fn mean_excess(&self, from: usize, to: usize) -> f64 {
+        let windows = (to - from) as f64;
+        match self.shape {
+            Shape::Decay(ratio) => {
+                let (start, end) = (ratio.powf(from as f64), ratio.powf(to as f64));
+                self.excess * (start - end) / (1.0 - ratio) / windows
+            }
+            Shape::Step(last) => self.excess * last.min(to).saturating_sub(from) as f64 / windows,
+        }
+    }
+}
+
+/// All cold starts, by how well they fit.
+fn cold_starts(logs: &[f64]) -> Vec<ColdStart> {
+    let count = logs.len() as f64;
+    // A normal likelihood with the best standard deviation, one degree of freedom being the level's.
+    let fit = |residual_ss: f64| {
+        let variance = residual_ss.max(0.0) / count + LEAST_NOISE * LEAST_NOISE;
+        -(count - 1.0) / 2.0 * variance.ln()
+    };
+    let sum: f64 = logs.iter().sum();
+    let total_ss = logs.iter().map(|log| (log - sum / count).powi(2)).sum();
+    let log_weight = WARM.ln() + fit(total_ss);
+    let mut starts = vec![ColdStart { log_weight, excess: 0.0, shape: Shape::Step(0) }];
+    let likelier_short = |windows: i32| 2.0_f64.powf(-0.5 * f64::from(windows));
+    let all: f64 = WINDOWS.map(likelier_short).sum();
+    for windows in WINDOWS {
+        let weight = (1.0 - WARM - STEP) * likelier_short(windows) / all / FACTORS.count() as f64;
+        for factor in FACTORS {
+            let decay = fitted_decay(logs, 1.6 * 2.0_f64.powi(factor), 2.0_f64.powi(windows));
+            let (excess, ratio, residual_ss) = decay;
+            let log_weight = weight.ln() + fit(residual_ss);
+            starts.push(ColdStart { log_weight, excess, shape: Shape::Decay(ratio) });
+        }
+    }
+    let mut early = 0.0;
+    for last in 1..logs.len() {
+        early += logs[last - 1];
+        let (before, after) = (last as f64, count - last as f64);
+        let step = early / before - (sum - early) / after;
+        if step > 0.0 {
+            let residual_ss = total_ss - step * step * before * after / count;
+            // Where the step is, and how high, is chosen among many: Schwarz's penalty for each.
+            let log_weight = STEP.ln() - 1.5 * count.ln() + fit(residual_ss);
+            starts.push(ColdStart { log_weight, excess: step.exp_m1(), shape: Shape::Step(last) });
+        }
+    }
+    starts
+}
+
+/// The decay near the one with this excess and time constant that fits best: its excess, its ratio
+/// from window to window, and its residual sum of squares. One step of Gauss and Newton's method
+/// in the logarithms of both, by at most the square root of two.
+fn fitted_decay(logs: &[f64], excess: f64, windows: f64) -> (f64, f64, f64) {
+    let reach = std::f64::consts::LN_2 / 2.0;
+    let ratio = (-1.0 / windows).exp();
+    let mut left = excess;
+    let rows: Vec<[f64; 3]> = (0..logs.len())
+        .map(|window| {
+            let by_excess = left / (1.0 + left);
+            let row = [logs[window] - left.ln_1p(), by_excess, by_excess * window as f64 / windows];
+            left *= ratio;
+            row
+        })
+        .collect();
+    let count = logs.len() as f64;
+    let mean = |column: usize| rows.iter().map(|row| row[column]).sum::<f64>() / count;
+    let means = [mean(0), mean(1), mean(2)];
+    let product = |a: usize, b: usize| -> f64 {
+        rows.iter().map(|row| (row[a] - means[a]) * (row[b] - means[b])).sum()
+    };
+    let (rr, rg, rh) = (product(0, 0), product(0, 1), product(0, 2));
+    // Where a derivative vanishes there is no step.
+    let (gg, gh, hh) = (product(1, 1) + 1e-9, product(1, 2), product(2, 2) + 1e-9);
+    let d_excess = ((hh * rg - gh * rh) / (gg * hh - gh * gh)).clamp(-reach, reach);
+    let d_windows = ((rh - gh * d_excess) / hh).clamp(-reach, reach);
+    let d_excess = ((rg - gh * d_windows) / gg).clamp(-reach, reach);
+    let explained = 2.0 * (d_excess * rg + d_windows * rh)
+        - d_excess * d_excess * gg
+        - 2.0 * d_excess * d_windows * gh
+        - d_windows * d_windows * hh;
+    let fitted_ratio = (-1.0 / (windows * d_windows.exp())).exp();
+    (excess * d_excess.exp(), fitted_ratio, rr - explained)
 }
 
 #[cfg(test)]
@@ -112,14 +277,48 @@ mod tests {
     fn two_like_values_are_a_level_and_one_is_none() {
         assert_eq!(from(&[]), None);
         assert_eq!(from(&[4.0]), None);
-        assert_eq!(from(&[4.0, 4.02]), Some(0));
-        assert_eq!(from(&[4.0, 3.0]), None);
+        assert_eq!(from(&[4.0, 4.01]), Some(0));
+        assert_eq!(from(&[4.0, 4.1]), None);
+        assert_eq!(from(&[4.0, 4.01, 3.98]), Some(0));
+        assert_eq!(from(&[40.0, 4.01, 3.98, 4.0]), Some(1));
     }
 
     #[test]
     fn cold_starts_are_left_out() {
-        assert_eq!(from(&[90.0, 5.0, 5.02, 4.99, 5.01, 5.0, 5.0]), Some(1));
-        assert_eq!(from(&[9.0, 9.0, 9.1, 5.0, 5.02, 4.99, 5.01, 5.0]), Some(3));
+        assert_eq!(from(&[90.0, 5.0, 5.02, 4.9, 5.1, 5.0, 5.0]), Some(1));
+        assert_eq!(from(&[9.0, 8.8, 9.1, 5.0, 5.1, 4.9, 5.01, 5.0, 4.95]), Some(3));
+        assert_eq!(from(&[f64::INFINITY, 5.0, 5.02, 4.9, 5.1, 5.0, 5.0]), Some(1));
+        let decay: Vec<f64> = (0..40).map(|t| 1.0 + 10.0 * (-f64::from(t) / 4.0).exp()).collect();
+        assert!((12..=20).contains(&from(&decay).unwrap()), "{:?}", from(&decay));
+        assert_eq!(from(&decay[..16]), None);
+    }
+
+    #[test]
+    fn a_decay_that_goes_on_is_not_steady() {
+        let slow: Vec<f64> = (0..60).map(|t| 1.0 + 3.0 * (-f64::from(t) / 60.0).exp()).collect();
+        for count in 1..=60 {
+            assert_eq!(from(&slow[..count]), None, "{count}");
+        }
+    }
+
+    #[test]
+    fn a_stall_is_no_cold_start() {
+        let mut costs = vec![5.0, 5.1, 4.9, 5.05, 4.95, 5.0, 5.02, 4.98];
+        assert_eq!(from(&costs), Some(0));
+        for stall in [50.0, f64::INFINITY] {
+            costs[4] = stall;
+            assert_eq!(from(&costs), Some(0));
+        }
+    }
+
+    #[test]
+    fn a_value_of_the_same_level_does_not_undo_it() {
+        let mut costs = vec![80.0, 20.0, 9.0, 5.2, 5.1, 4.9, 5.05, 4.95, 5.0, 5.1, 4.9, 5.0];
+        let found = from(&costs).unwrap();
+        for _ in 0..40 {
+            costs.push(5.0);
+            assert!(from(&costs).unwrap().abs_diff(found) <= 1, "{}", costs.len());
+        }
     }
 
     #[test]
@@ -127,5 +326,8 @@ mod tests {
         for bad in [f64::NAN, 0.0, -1.0] {
             assert_eq!(from(&[1.0, 1.0, bad, 1.0, 1.0, 1.0, 1.0]), None);
         }
+        assert_eq!(from(&[f64::INFINITY; 9]), None);
+        let settings = SteadySettings { tolerance: 0.0, ..SteadySettings::default() };
+        assert_eq!(steady_from(&[1.0, 1.0], &settings), None);
     }
 }

@@ -99,8 +99,21 @@ fn every_command_has_help_and_run_has_examples() {
     let fixture = Fixture::new();
     let of_guests =
         ["vm", "vm kernels", "vm machines", "vm boot", "vm shell", "vm verify", "cache"];
-    let others =
-        ["", "run", "show", "compare", "import", "import resp1", "reference", "completions"];
+    let others = [
+        "",
+        "run",
+        "show",
+        "compare",
+        "attribute",
+        "bisect",
+        "experiment",
+        "sweep",
+        "footprint",
+        "import",
+        "import resp1",
+        "reference",
+        "completions",
+    ];
     for command in of_guests.into_iter().chain(others) {
         let help = thrashlab(&fixture, &format!("{command} --help"));
         help.expect(0, &[]);

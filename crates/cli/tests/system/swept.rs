@@ -48,7 +48,7 @@ fn a_footprint_is_swept_once_and_read_again_and_again() {
     redrawn.expect(0, &[]);
     assert_eq!(json(&redrawn)["curve"]["points"], made["curve"]["points"]);
     let text = fixture.finish(fixture.thrashlab("sweep --from output --present 2M")).stdout;
-    for words in ["cost_ns (ns) over touch.footprint", "\n   1M ", "nee", "job touch"] {
+    for words in ["touch_ns (ns) over touch.footprint", "\n   1M ", "nee", "job touch"] {
         assert!(text.contains(words), "{words:?} is not in\n{text}");
     }
     fixture.finish(fixture.thrashlab("compare output --factor touch.footprint")).expect(0, &[]);

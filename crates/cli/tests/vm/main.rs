@@ -23,3 +23,4 @@ mod lab;
 mod memory_jobs;
 mod repeat;
 mod session;
+mod sweep;

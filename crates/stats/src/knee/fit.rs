@@ -229,3 +229,42 @@ fn pieces(search: &Search, from: usize, to: usize) -> impl Iterator<Item = (Line
     let sloped = (to - from >= SLOPE).then_some((line.0, line.1, 2));
     [Some((constant.0, constant.1, 1)), sloped].into_iter().flatten()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn points(levels: &[f64], costs: &[f64]) -> Vec<Point> {
+        let point = |(level, cost): (&f64, &f64)| Point {
+            level: *level,
+            x: level.ln(),
+            y: cost.ln(),
+            weight: 1.0,
+        };
+        levels.iter().zip(costs).map(point).collect()
+    }
+
+    /// By NumPy 2.4: `lstsq` of a level line with a bend, at each of 200,001 places for the bend.
+    #[test]
+    fn the_best_hinge_agrees_with_an_exhaustive_search() {
+        let levels = [2.0, 4.0, 8.0, 16.0, 24.0, 32.0, 48.0, 64.0, 96.0];
+        let costs = [1.02, 0.98, 1.01, 1.0, 1.03, 1.35, 2.1, 2.7, 4.2];
+        let curves = curves(&points(&levels, &costs), 1.5_f64.ln());
+        let bend = curves.bent.unwrap().bend;
+        assert!(bend.joined && bend.last.is_none(), "{bend:?}");
+        assert!((bend.at.exp() - 23.543_876_9).abs() < 2e-3, "{}", bend.at.exp());
+        assert!((bend.beyond.slope - 1.012_811_9).abs() < 1e-4, "{bend:?}");
+        assert!((bend.plateau.value - 0.002_385_71).abs() < 1e-5, "{bend:?}");
+    }
+
+    #[test]
+    fn a_hinge_at_a_level_is_found_there_with_its_plateau() {
+        let levels: Vec<f64> = (1..=12).map(f64::from).collect();
+        let cost = |level: &f64| level.powf(0.1) * (level / 6.0).max(1.0).powi(2);
+        let costs: Vec<f64> = levels.iter().map(cost).collect();
+        let bend = curves(&points(&levels, &costs), 1.5_f64.ln()).bent.unwrap().bend;
+        assert!((bend.at.exp() - 6.0).abs() < 1e-6, "{bend:?}");
+        assert!((bend.plateau.slope - 0.1).abs() < 1e-6, "{bend:?}");
+        assert!((bend.beyond.slope - 2.1).abs() < 1e-6, "{bend:?}");
+    }
+}

@@ -6,8 +6,11 @@ use super::{KneeKind, WhyNoKnee};
 /// By how much Schwarz's criterion must prefer a bent curve.
 const PREFERENCE: f64 = 2.0;
 
-/// What is left of a rise of `reach` that is still on the plateau: a quarter of it.
+/// A level is still on the plateau within this part of the least rise,
 const ON_PLATEAU: f64 = 0.25;
+
+/// or within this part of the rise that follows: a plateau need not be smooth before a high cliff.
+const ON_PLATEAU_OF_RISE: f64 = 0.1;
 
 /// A bend that is a knee, on points.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -73,7 +76,8 @@ pub(super) fn judge(points: &[Point], reach: f64, ends: Ends) -> Result<Found, W
         return Err(WhyNoKnee::FirstLevelOnce { level: points[0].level });
     }
     // Wherever the fit has the bend, if the whole rise lies between two neighbours, so does the knee.
-    let stepped = above(beyond - 1) <= ON_PLATEAU * reach;
+    let on_plateau = (ON_PLATEAU * reach).max(ON_PLATEAU_OF_RISE * above(beyond));
+    let stepped = above(beyond - 1) <= on_plateau;
     let (kind, capacity) =
         if stepped { (KneeKind::Step, beyond - 1) } else { (KneeKind::Hinge, bend.after) };
     let agrees = |lowest: f64| lowest - extrapolated(&bend, points[beyond].x) >= reach / 2.0;

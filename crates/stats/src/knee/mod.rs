@@ -1,4 +1,27 @@
 //! The knee: the level at which the cost per unit of work leaves its plateau.
+//!
+//! Two tools dropped their search for one as unreliable (schbench in 2023, Scylla's iotune). What
+//! makes an answer trustworthy here: "no knee" is one, with its reason; a knee has an interval, and
+//! the part of the bootstrap samples that agree.
+//!
+//! 1. Each level is the median of the logarithms of its costs. A level that is dearer than both
+//!    its neighbours by the least rise is an outlier; a lead that is dearer than what follows
+//!    (start-up, a second processor) is left out.
+//! 2. Curves of one, two and three pieces are fitted by least squares to log cost over log level
+//!    and compared by Schwarz's criterion. A bent one must be better than a line: so a power law,
+//!    however steep, has no knee.
+//! 3. The best curve must rise by the least rise above the plateau, or above what the plateau's own
+//!    slope makes of it, within one doubling of the level (or within one distance of levels): so a
+//!    gradual growth has no knee either. All further levels must stay above half of that.
+//! 4. A piece of a single level needs two or more replicates that agree.
+//! 5. Bootstrap samples go through 2 to 4 again. Half of them must have a knee.
+//!
+//! In simulations (`tests/knee`; noise of 5 and 20 %; 5, 9 and 17 levels; 1, 2 and 4 replicates) a
+//! flat curve has a knee in at most .3 % of all cases, one that grows with elasticity .23 or 1 in at
+//! most 4.5 %. A step to twice the cost is found in at least 98 % of the cases with nine levels, two
+//! replicates and noise of 10 %, in 82 to 85 % with one replicate, and in about half with noise of
+//! 20 %. Intervals at .95 cover the truth in at least 93 % where there are replicates; with one, in
+//! at least 90 %.
 
 mod fit;
 mod judge;
@@ -19,7 +42,21 @@ const LEAST_LEVELS: usize = 4;
 /// Part of the bootstrap samples that must have a knee too.
 const LEAST_SUPPORT: f64 = 0.5;
 
-/// Where the cost of the `levels` leaves its plateau.
+/// Where the cost of the `levels` leaves its plateau, by the rules at the head of this module.
+/// Levels ascend and are above 0, in any unit; what counts is their ratio.
+///
+/// **Step and hinge.** Wherever the fit has the bend: when one level is near the plateau (within a
+/// quarter of the least rise, or a tenth of the rise that follows, both on the log scale) and the
+/// next is at least the least rise above it, the knee is a step between the two. Its interval is never narrower. Else it is a hinge, where the two pieces meet.
+///
+/// **Interval.** With replicates, the deviations of all of them from the middle of their level are
+/// pooled, enlarged by √(n / (n - 1)), and drawn for each level anew. Without, each level keeps its
+/// own residual from the curve, with a random sign (the wild bootstrap; Wu 1986). Percentiles of
+/// the samples' knees; a hinge has the longer arm on both sides. Drawn from `Pcg64Mcg` seeded with
+/// the settings' seed: the same arguments give the same bytes.
+///
+/// What cannot be judged is [`Shape::TooFew`]: fewer than four levels, levels that do not ascend,
+/// costs that are not above 0, or settings out of range.
 #[must_use]
 pub fn knee(levels: &[Level], settings: &KneeSettings) -> Shape {
     if let Err(what) = check(levels, settings) {
@@ -75,8 +112,13 @@ fn check(levels: &[Level], settings: &KneeSettings) -> Result<(), String> {
         ));
     }
     let KneeSettings { confidence, least_rise, resamples, .. } = settings;
+<<<<<<< HEAD
     let is_inside = *confidence > 0.0 && *confidence < 1.0;
     if !is_inside || least_rise.is_nan() || *least_rise <= 1.0 || *resamples == 0 {
+=======
+    let usable = *confidence > 0.0 && *confidence < 1.0 && *least_rise > 1.0 && *resamples > 0;
+    if !usable {
+>>>>>>> af927585c1f1e041834359ee96f80f89f2e93399
         return Err(format!(
             "confidence {confidence} must be between 0 and 1, least rise {least_rise} above 1, \
              resamples {resamples} above 0"

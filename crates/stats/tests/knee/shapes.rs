@@ -129,6 +129,26 @@ fn a_piece_of_one_level_needs_replicates_that_agree() {
     assert_eq!(none(&discordant).why, WhyNoKnee::LastLevelOnce { level: 512.0 });
 }
 
+/// Touches a second of a mapped file under a limit of 96 … 20 MB, as the cost over 1 / limit: the
+/// plateau is rough, and the cliff is five hundred times as high.
+#[test]
+fn a_high_cliff_after_a_rough_plateau_is_a_step() {
+    let measured = [
+        (96.0, 105e6),
+        (56.0, 117e6),
+        (50.0, 80e6),
+        (46.0, 177e3),
+        (42.0, 67.7e3),
+        (36.0, 36.6e3),
+        (30.0, 29.7e3),
+        (20.0, 17.8e3),
+    ];
+    let level = |(limit, speed): (f64, f64)| Level { level: 1.0 / limit, costs: vec![1.0 / speed] };
+    let knee = found(&measured.map(level));
+    assert_eq!((1.0 / knee.capacity, 1.0 / knee.beyond), (50.0, 46.0), "{knee:?}");
+    assert!(knee.kind == KneeKind::Step && knee.rise > 400.0, "{knee:?}");
+}
+
 #[test]
 fn a_dip_beyond_the_cliff_does_not_hide_it() {
     let knee = found(&once(&[1.0, 1.01, 0.99, 1.02, 1.0, 3.0, 7.0, 16.2, 14.3, 27.0]));

@@ -1,0 +1,43 @@
+//! A sweep in guests: its cliff is found, and twice the same to the byte.
+
+use std::fs;
+
+use serde_json::Value;
+
+use crate::lab::Lab;
+use crate::support::Finished;
+
+/// The runs, without the manifest.
+fn runs(lab: &Lab) -> Vec<(String, Vec<u8>)> {
+    let _ = fs::remove_file(lab.fixture.output().join(store::manifest::FILE));
+    lab.files()
+}
+
+/// A file in a control group of the guest whose limit is passed on the way.
+fn sweep(lab: &Lab) -> Finished {
+    let subject = format!("vm:{},sandbox.mem=16M", lab.machine());
+    let arguments = "sweep touch --range 6M..24M --coarse 5 --linear --passes 1 --budget 5 --no-cache \
+                     --output output --json --set touch.backing=file --set touch.pattern=uniform \
+                     --set touch.time=50ms --set touch.limit=20s --subject";
+    let arguments: Vec<&str> = arguments.split_whitespace().chain([subject.as_str()]).collect();
+    lab.command(&arguments)
+}
+
+#[test]
+fn a_cliff_in_guests_is_found_twice_to_the_byte() {
+    const NAME: &str = "a_cliff_in_guests_is_found_twice_to_the_byte";
+    let Some(lab) = Lab::new(NAME) else { return };
+    let other = lab.sibling();
+    let (first, second) = (sweep(&lab), sweep(&other));
+    first.expect(0, &[]);
+    second.expect(0, &[]);
+    assert_eq!(first.stdout, second.stdout, "the same sweep, another answer");
+    assert!(runs(&lab) == runs(&other), "the same sweep, other bytes");
+    let made: Value = serde_json::from_str(&first.stdout).unwrap();
+    let cost = |index: usize| made["found"]["rows"][index]["cost"].as_f64().unwrap();
+    assert!(cost(4) > 100.0 * cost(0), "{}", made["found"]["rows"]);
+    let capacity = made["found"]["capacity"].as_f64().unwrap();
+    assert!(capacity < 16.0 * 1024.0 * 1024.0, "{capacity}");
+    let conclusion = made["found"]["moved"]["conclusion"].as_str().unwrap_or_default();
+    assert!(conclusion.contains("file pages"), "{}", made["found"]["moved"]);
+}
