@@ -112,13 +112,8 @@ fn check(levels: &[Level], settings: &KneeSettings) -> Result<(), String> {
         ));
     }
     let KneeSettings { confidence, least_rise, resamples, .. } = settings;
-<<<<<<< HEAD
-    let is_inside = *confidence > 0.0 && *confidence < 1.0;
-    if !is_inside || least_rise.is_nan() || *least_rise <= 1.0 || *resamples == 0 {
-=======
     let usable = *confidence > 0.0 && *confidence < 1.0 && *least_rise > 1.0 && *resamples > 0;
     if !usable {
->>>>>>> af927585c1f1e041834359ee96f80f89f2e93399
         return Err(format!(
             "confidence {confidence} must be between 0 and 1, least rise {least_rise} above 1, \
              resamples {resamples} above 0"
