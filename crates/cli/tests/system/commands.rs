@@ -76,7 +76,7 @@ fn wrong_use_is_2_and_names_what_is_known() {
         ("run --load nosuch", &["nosuch", "smallwrite", "2ctx-mem"]),
         ("run --probe nosuch", &["nosuch", "response", "wake", "fileops"]),
         ("run --subject nosuch", &["nosuch", "host", "sandbox"]),
-        ("run --subject sandbox:mem=1M", &["at least 32M"]),
+        ("run --subject sandbox:mem=1M", &["at least 16M"]),
         ("run --subject host:mem=x", &["is not a size", "such as 512M"]),
         ("run --interval 9000000000s", &["at most a day"]),
         ("run --interval 1ns", &["at least"]),
