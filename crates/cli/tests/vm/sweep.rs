@@ -16,7 +16,7 @@ fn runs(lab: &Lab) -> Vec<(String, Vec<u8>)> {
 /// A file in a control group of the guest whose limit is passed on the way.
 fn sweep(lab: &Lab) -> Finished {
     let subject = format!("vm:{},sandbox.mem=16M", lab.machine());
-    let arguments = "sweep touch --range 6M..24M --coarse 5 --linear --passes 1 --budget 5 --no-cache \
+    let arguments = "sweep touch --range 2M..15M --coarse 5 --linear --passes 1 --budget 5 --no-cache \
                      --output output --json --set touch.backing=file --set touch.pattern=uniform \
                      --set touch.time=50ms --set touch.limit=20s --subject";
     let arguments: Vec<&str> = arguments.split_whitespace().chain([subject.as_str()]).collect();
