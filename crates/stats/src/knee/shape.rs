@@ -131,7 +131,7 @@ pub enum WhyNoKnee {
     },
     /// The cost rises and comes back.
     Returns {
-        /// The level at which it is back near the plateau.
+        /// The level at which it is back near the plateau, or where the plateau's slope leads.
         level: f64,
     },
     /// The rise is no more than the noise makes up now and then.
@@ -158,7 +158,7 @@ impl fmt::Display for WhyNoKnee {
                  lower"
             ),
             Self::Returns { level } => {
-                write!(formatter, "the cost rises, but at level {level} it is back")
+                write!(formatter, "the cost rises, but by level {level} it grows as before")
             }
             Self::Noise => write!(formatter, "the rise is within the noise: replicate the levels"),
         }
