@@ -4,21 +4,14 @@
 mod folder;
 mod table;
 
-use std::fs;
-use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use analysis::sweep::Curve;
 
 pub use folder::curves_of_manifest;
 
-use crate::import::Refusal;
-use crate::manifest::ManifestError;
+use crate::observations::{ObservationsError, REFERENCE, read};
 use crate::reference::{self, Kind, ReferenceError};
-use crate::results::ResultsError;
-
-/// What names a published result.
-const REFERENCE: &str = "reference:";
 
 /// Curves that belong together.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -47,23 +40,9 @@ pub struct CurveOptions {
 /// Curves that cannot be had.
 #[derive(Debug, thiserror::Error)]
 pub enum CurveError {
-    /// The file cannot be read.
-    #[error("{path}: {source}")]
-    Io {
-        /// The file.
-        path: PathBuf,
-        /// What the system answered.
-        source: io::Error,
-    },
-    /// Runs that cannot be read.
+    /// What they are made of cannot be had.
     #[error(transparent)]
-    Runs(#[from] ResultsError),
-    /// An experiment whose manifest cannot be read.
-    #[error(transparent)]
-    Manifest(#[from] ManifestError),
-    /// No published result of this name.
-    #[error(transparent)]
-    Reference(#[from] ReferenceError),
+    Source(ObservationsError),
     /// A folder that is no sweep.
     #[error("{path}: {why}")]
     NoSweep {
@@ -72,14 +51,12 @@ pub enum CurveError {
         /// What it lacks.
         why: String,
     },
-    /// A table that was refused.
-    #[error("{name}: {refusal}")]
-    Refused {
-        /// Where it comes from.
-        name: String,
-        /// Where in it, and why.
-        refusal: Refusal,
-    },
+}
+
+impl<E: Into<ObservationsError>> From<E> for CurveError {
+    fn from(error: E) -> Self {
+        Self::Source(error.into())
+    }
 }
 
 /// The curves that `what` names: `reference:NAME`, a folder with a manifest, or a CSV; `-` is
@@ -107,17 +84,5 @@ pub fn curves(what: &str, options: &CurveOptions) -> Result<Curves, CurveError> 
 
 fn table(name: &str, text: &str, options: &CurveOptions) -> Result<Curves, CurveError> {
     table::curves(name, text, options)
-        .map_err(|refusal| CurveError::Refused { name: name.to_owned(), refusal })
-}
-
-fn read(path: &Path) -> Result<String, CurveError> {
-    let failed = |source| CurveError::Io { path: path.to_owned(), source };
-    let mut bytes = Vec::new();
-    if path == Path::new("-") {
-        io::stdin().read_to_end(&mut bytes).map_err(failed)?;
-    } else {
-        bytes = fs::read(path).map_err(failed)?;
-    }
-    String::from_utf8(bytes)
-        .map_err(|error| failed(io::Error::new(io::ErrorKind::InvalidData, error.utf8_error())))
+        .map_err(|refusal| ObservationsError::Refused { name: name.to_owned(), refusal }.into())
 }

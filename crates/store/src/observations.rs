@@ -15,7 +15,7 @@ use crate::reference::{self, Kind, ReferenceError};
 use crate::results::{ResultsError, SUFFIX, read_runs};
 
 /// What names a published result.
-const REFERENCE: &str = "reference:";
+pub(crate) const REFERENCE: &str = "reference:";
 /// What every header of a run file begins with.
 const RUN_LINE: &str = "{\"kind\":\"header\"";
 
@@ -151,7 +151,8 @@ fn text(
         .map_err(|refusal| ObservationsError::Refused { name: name.to_owned(), refusal })
 }
 
-fn read(path: &Path) -> Result<String, ObservationsError> {
+/// The text of a file, or of standard input if it is `-`.
+pub(crate) fn read(path: &Path) -> Result<String, ObservationsError> {
     let failed = |source| ObservationsError::Io { path: path.to_owned(), source };
     let mut bytes = Vec::new();
     if path == Path::new("-") {
