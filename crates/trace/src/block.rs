@@ -1,0 +1,50 @@
+//! A piece of a trace, and whatever hands out such pieces.
+
+use crate::{Event, Notes, PageRun, Reference, TraceError};
+
+/// References of one thread in a row.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Block {
+    /// Number of the process, from 0; not the system's.
+    pub process: u32,
+    /// Number of the thread within its process, from 0.
+    pub thread: u32,
+    /// How many references of the trace stand before this block.
+    pub first: u64,
+    /// When it was recorded, in nanoseconds from the beginning of the recording, if that is known.
+    pub at_ns: Option<u64>,
+    /// The references page by page.
+    pub runs: Vec<PageRun>,
+    /// The references one by one; empty if only pages were asked for or recorded.
+    pub references: Vec<Reference>,
+    /// What happened, each with the index in `runs` before which it did.
+    pub events: Vec<(u32, Event)>,
+}
+
+/// Which columns of a trace a reader needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Columns {
+    /// Pages and events; single references stay packed.
+    Pages,
+    /// All.
+    References,
+}
+
+/// Something that hands out a trace block by block.
+pub trait Source {
+    /// Puts the next block in the place of `block`; `false` at the end.
+    ///
+    /// # Errors
+    /// When the trace cannot be read on.
+    fn next(&mut self, block: &mut Block) -> Result<bool, TraceError>;
+
+    /// What was noticed so far beside the blocks: bad records, a file that was cut off.
+    fn notes(&self) -> Notes {
+        Notes::default()
+    }
+
+    /// How many bytes of the file are read, before any decompression of the whole file.
+    fn read_bytes(&self) -> u64 {
+        0
+    }
+}

@@ -1,0 +1,66 @@
+//! Writes traces in the formats of other tools, and in the own.
+
+mod oracle;
+mod text;
+mod tlt;
+
+use std::fs::File;
+
+use crate::{Block, Format, Granularity, Header, Place, TraceError};
+
+/// Something that takes a trace block by block.
+pub trait Sink {
+    /// Writes a block.
+    ///
+    /// # Errors
+    /// When it cannot be written, or has no references where the format needs them.
+    fn add(&mut self, block: &Block) -> Result<(), TraceError>;
+
+    /// Writes what is to stand at the end.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    fn finish(self: Box<Self>) -> Result<Left, TraceError>;
+}
+
+/// What a format could not take.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Left {
+    /// Events that were left out.
+    pub events: u64,
+    /// Blocks of other threads than the first that are no longer told apart.
+    pub blocks_of_other_threads: u64,
+}
+
+/// A sink that writes a file of this format. The header is for the own format.
+///
+/// # Errors
+/// When the file cannot be written, or nothing writes this format.
+pub fn create(
+    format: Format,
+    file: File,
+    header: &Header,
+) -> Result<Box<dyn Sink + Send>, TraceError> {
+    Ok(match format {
+        Format::Tlt => Box::new(tlt::Tlt::new(file, header)?),
+        Format::Lackey => Box::new(text::Text::new(file, text::lackey, header)?),
+        Format::Din => Box::new(text::Text::new(file, text::din, header)?),
+        Format::Csv => Box::new(text::Text::csv(file, header)?),
+        Format::OracleGeneral => Box::new(oracle::OracleGeneral::new(file)),
+        Format::ChampSim | Format::ChampSimCloudsuite => {
+            let reason = "ChampSim's instructions have registers and branches, which no trace has; \
+                          write tlt, lackey, din, oracleGeneral or csv";
+            return Err(TraceError::bad(&Place::Header, reason));
+        }
+    })
+}
+
+/// That a trace of pages cannot be written in a format of single references.
+fn needs_references(header: &Header) -> Result<(), TraceError> {
+    if header.granularity == Granularity::Reference {
+        return Ok(());
+    }
+    let reason = "only pages were recorded, so single references cannot be told; write tlt or \
+                  oracleGeneral";
+    Err(TraceError::bad(&Place::Header, reason))
+}

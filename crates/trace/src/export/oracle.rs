@@ -1,0 +1,110 @@
+//! libCacheSim's oracleGeneral, of pages.
+//!
+//! A request tells when its object is requested next, which is not known when it is written. So
+//! the place of each page's last request is kept, and the number is put there when the next one
+//! comes: in memory if it is not long ago, as is mostly so, else in the file.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::Write;
+use std::os::unix::fs::FileExt;
+
+use super::{Left, Sink};
+use crate::import::{REQUEST_BYTES, Request};
+use crate::{Block, PAGE_SHIFT, TraceError};
+
+/// How many requests are kept in memory at most.
+const KEPT: u64 = 1 << 20;
+/// A request's second, as traces of memory have no such times.
+const REQUESTS_PER_SECOND: u64 = 1_000_000;
+
+/// Writes oracleGeneral.
+pub(crate) struct OracleGeneral {
+    file: File,
+    /// The requests that are not in the file yet.
+    kept: Vec<u8>,
+    /// How many are in the file.
+    written: u64,
+    /// How many there are.
+    count: u64,
+    /// The number of each page's last request, from 0.
+    last: BTreeMap<u64, u64>,
+    left: Left,
+    /// Process and thread of the first block.
+    of: Option<(u32, u32)>,
+}
+
+impl OracleGeneral {
+    pub(crate) fn new(file: File) -> Self {
+        Self {
+            file,
+            kept: Vec::new(),
+            written: 0,
+            count: 0,
+            last: BTreeMap::new(),
+            left: Left::default(),
+            of: None,
+        }
+    }
+
+    /// Adds a request, which its successor may directly follow.
+    fn push(&mut self, object: u64, next: i64) {
+        let time_s = (self.count / REQUESTS_PER_SECOND) as u32;
+        let request = Request { time_s, object, size_bytes: 1 << PAGE_SHIFT, next };
+        self.kept.extend(request.to_bytes());
+        self.count += 1;
+    }
+
+    /// Tells a request which one is the object's next; both count from 0 here.
+    fn connect(&mut self, request: u64, next: u64) -> Result<(), TraceError> {
+        // In the file they count from 1.
+        let number = (next + 1).to_le_bytes();
+        let field = REQUEST_BYTES as u64 - number.len() as u64;
+        match request.checked_sub(self.written) {
+            Some(behind) => {
+                let at = (behind * REQUEST_BYTES as u64 + field) as usize;
+                self.kept[at..at + number.len()].copy_from_slice(&number);
+            }
+            None => self.file.write_all_at(&number, request * REQUEST_BYTES as u64 + field)?,
+        }
+        Ok(())
+    }
+
+    /// Writes the older of the requests that are kept.
+    fn flush(&mut self, left: u64) -> Result<(), TraceError> {
+        let length = ((self.count - self.written).saturating_sub(left)) as usize * REQUEST_BYTES;
+        self.file.write_all(&self.kept[..length])?;
+        self.kept.drain(..length);
+        self.written = self.count.saturating_sub(left).max(self.written);
+        Ok(())
+    }
+}
+
+impl Sink for OracleGeneral {
+    fn add(&mut self, block: &Block) -> Result<(), TraceError> {
+        let thread = (block.process, block.thread);
+        let other = *self.of.get_or_insert(thread) != thread;
+        self.left.blocks_of_other_threads += u64::from(other);
+        self.left.events += block.events.len() as u64;
+        for run in &block.runs {
+            if let Some(before) = self.last.insert(run.page, self.count + u64::from(run.count) - 1)
+            {
+                self.connect(before, self.count)?;
+            }
+            for _ in 1..run.count {
+                let next = (self.count + 2).cast_signed();
+                self.push(run.page, next);
+            }
+            self.push(run.page, -1);
+            if self.count - self.written > KEPT {
+                self.flush(KEPT / 2)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn finish(mut self: Box<Self>) -> Result<Left, TraceError> {
+        self.flush(0)?;
+        Ok(self.left)
+    }
+}

@@ -1,0 +1,89 @@
+//! The own format.
+
+use std::fs::File;
+use std::io::BufWriter;
+
+use super::{Left, Sink};
+use crate::{
+    Block, Columns, Encoder, Granularity, Header, PackedBlock, PageRun, SMALL_LEVEL, TraceError,
+    Writer,
+};
+
+/// Longer runs are written as several, so that no block is too large.
+const LONGEST_RUN: u32 = 1 << 20;
+
+/// Writes the own format.
+pub(crate) struct Tlt {
+    writer: Writer<BufWriter<File>>,
+    encoder: Encoder,
+    packed: PackedBlock,
+    columns: Columns,
+}
+
+impl Tlt {
+    pub(crate) fn new(file: File, header: &Header) -> Result<Self, TraceError> {
+        let columns = match header.granularity {
+            Granularity::Reference => Columns::References,
+            Granularity::Page => Columns::Pages,
+        };
+        Ok(Self {
+            writer: Writer::new(BufWriter::new(file), header, SMALL_LEVEL)?,
+            encoder: Encoder::new(0, 0, columns),
+            packed: PackedBlock::default(),
+            columns,
+        })
+    }
+
+    /// Writes what the encoder has.
+    fn flush(&mut self, block: &Block) -> Result<(), TraceError> {
+        self.encoder.finish_into(&mut self.packed);
+        self.packed.at_ns = block.at_ns;
+        self.writer.add(&self.packed)
+    }
+
+    fn add_run(&mut self, block: &Block, mut run: PageRun) -> Result<(), TraceError> {
+        while run.count > 0 {
+            let piece = PageRun { count: run.count.min(LONGEST_RUN), ..run };
+            run.count -= piece.count;
+            if self.encoder.push_run(piece) {
+                self.flush(block)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Sink for Tlt {
+    fn add(&mut self, block: &Block) -> Result<(), TraceError> {
+        self.encoder.set_thread(block.process, block.thread);
+        let mut events = block.events.iter().peekable();
+        let mut references = block.references.iter();
+        for (place, run) in block.runs.iter().enumerate() {
+            while let Some((_, event)) = events.next_if(|(before, _)| *before as usize <= place) {
+                if self.encoder.event(event) {
+                    self.flush(block)?;
+                }
+            }
+            if self.columns == Columns::Pages {
+                self.add_run(block, *run)?;
+                continue;
+            }
+            for reference in references.by_ref().take(run.count as usize) {
+                if self.encoder.push_reference(*reference) {
+                    self.flush(block)?;
+                }
+            }
+        }
+        for (_, event) in events {
+            if self.encoder.event(event) {
+                self.flush(block)?;
+            }
+        }
+        self.flush(block)
+    }
+
+    fn finish(self: Box<Self>) -> Result<Left, TraceError> {
+        self.writer.finish()?;
+        Ok(Left::default())
+    }
+}

@@ -1,0 +1,77 @@
+//! What a reader notices of a file beside the references in it.
+
+use serde::Serialize;
+
+use crate::{Header, Place, TraceError};
+
+/// How many bad records are kept with place and reason.
+const KEPT: usize = 8;
+/// Fewer bad records than this are never too many.
+const TOLERATED: u64 = 100;
+/// One bad record among so many, and the file is of another format.
+const ONE_IN: u64 = 10;
+
+/// What a reader has noticed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Notes {
+    /// What the file tells of itself; only thrashlab's own.
+    pub header: Option<Header>,
+    /// Records that could not be understood and were left out.
+    pub bad: BadRecords,
+    /// Where the file ends too early; what stands before is in the trace.
+    pub cut_off: Option<Place>,
+    /// What the columns take in the file; only thrashlab's own.
+    pub packed: Option<PackedBytes>,
+}
+
+/// How many bytes the parts of a trace file take.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct PackedBytes {
+    /// Columns of pages.
+    pub pages: u64,
+    /// Columns of references.
+    pub references: u64,
+    /// Columns of events.
+    pub events: u64,
+    /// All else: heads of blocks.
+    pub heads: u64,
+}
+
+/// Records that could not be understood.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct BadRecords {
+    /// How many.
+    pub count: u64,
+    /// The first of them, each with the reason.
+    pub first: Vec<(Place, String)>,
+}
+
+impl BadRecords {
+    /// Counts one more of `records` so far.
+    ///
+    /// # Errors
+    /// When so many are bad that the file is not what it is taken for.
+    pub(crate) fn add(
+        &mut self,
+        place: Place,
+        reason: impl Into<String>,
+        records: u64,
+    ) -> Result<(), TraceError> {
+        self.count += 1;
+        if self.first.len() < KEPT {
+            self.first.push((place, reason.into()));
+        }
+        if self.count < TOLERATED || self.count.saturating_mul(ONE_IN) < records {
+            return Ok(());
+        }
+        let (first_place, first_reason) = &self.first[0];
+        Err(TraceError::bad(
+            first_place,
+            format!(
+                "{first_reason}; {} of {records} records are bad, so this is probably another \
+                 format: name it with --from",
+                self.count
+            ),
+        ))
+    }
+}

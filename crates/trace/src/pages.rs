@@ -1,0 +1,87 @@
+//! Which pages were referred to: exact, in memory bounded by them and not by the references.
+
+use std::collections::BTreeMap;
+
+use crate::PageRun;
+
+/// The logarithm of the pages of a region: 512, or 2 MiB.
+const REGION_SHIFT: u32 = 9;
+/// Words of 64 pages each.
+const WORDS: usize = 1 << (REGION_SHIFT - 6);
+/// Entries of the filter before the regions.
+const FILTER: usize = 1 << 12;
+/// An entry of the filter that is of no run.
+const NOTHING: u64 = u64::MAX;
+
+/// Pages of a region, one bit each.
+#[derive(Clone, Copy, Debug, Default)]
+struct Region {
+    data: [u64; WORDS],
+    fetched: [u64; WORDS],
+    written: [u64; WORDS],
+}
+
+/// How many pages there are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct PageCounts {
+    pub(crate) all: u64,
+    pub(crate) data: u64,
+    pub(crate) fetched: u64,
+    pub(crate) written: u64,
+}
+
+/// The pages of all processes.
+#[derive(Clone, Debug)]
+pub(crate) struct PageSet {
+    regions: BTreeMap<(u32, u64), Region>,
+    /// Runs of the process that were noted lately.
+    filter: Box<[u64; FILTER]>,
+    process: u32,
+}
+
+impl Default for PageSet {
+    fn default() -> Self {
+        Self { regions: BTreeMap::new(), filter: Box::new([NOTHING; FILTER]), process: 0 }
+    }
+}
+
+impl PageSet {
+    /// Notes the pages of some runs.
+    pub(crate) fn add(&mut self, process: u32, runs: &[PageRun]) {
+        if self.process != process {
+            self.process = process;
+            self.filter.fill(NOTHING);
+        }
+        for run in runs {
+            let noted = run.page << 2 | u64::from(run.fetch) << 1 | u64::from(run.written);
+            let entry = &mut self.filter[(run.page ^ run.page >> 12) as usize % FILTER];
+            if *entry == noted {
+                continue;
+            }
+            *entry = noted;
+            let region = self.regions.entry((process, run.page >> REGION_SHIFT)).or_default();
+            let (word, bit) = ((run.page >> 6) as usize % WORDS, 1 << (run.page % 64));
+            let kind = if run.fetch { &mut region.fetched } else { &mut region.data };
+            kind[word] |= bit;
+            if run.written {
+                region.written[word] |= bit;
+            }
+        }
+    }
+
+    /// How many pages there are of all processes.
+    pub(crate) fn count(&self) -> PageCounts {
+        let ones =
+            |words: &[u64]| words.iter().map(|word| u64::from(word.count_ones())).sum::<u64>();
+        let mut counts = PageCounts::default();
+        for region in self.regions.values() {
+            let either: Vec<u64> =
+                region.data.iter().zip(&region.fetched).map(|(data, code)| data | code).collect();
+            counts.all += ones(&either);
+            counts.data += ones(&region.data);
+            counts.fetched += ones(&region.fetched);
+            counts.written += ones(&region.written);
+        }
+        counts
+    }
+}

@@ -1,0 +1,128 @@
+//! One reference of a program to memory, and runs of them to one page.
+
+/// A trace's pages are of 2^12 bytes, whatever the pages of the machine that is simulated.
+pub const PAGE_SHIFT: u32 = 12;
+
+/// The greatest size of a reference is 2^6 bytes.
+pub const MAX_SIZE_LOG2: u8 = 6;
+
+/// What a reference does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Access {
+    /// Reads data.
+    Load,
+    /// Writes data; of a reference that reads and writes, this.
+    Store,
+    /// Fetches an instruction.
+    Fetch,
+}
+
+/// A reference in 8 bytes: address, access and size. Addresses have up to 59 bits, sign-extended.
+///
+/// Bits 63..5 are the address, 4..3 the access (0 load, 1 store, 2 fetch), 2..0 the logarithm of
+/// the size in bytes (0 = 1 byte … 6 = 64 bytes).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Reference(u64);
+
+impl Reference {
+    /// A reference of `2^size_log2` bytes at an address.
+    #[must_use]
+    pub fn new(address: u64, access: Access, size_log2: u8) -> Self {
+        let access = match access {
+            Access::Load => 0,
+            Access::Store => 1,
+            Access::Fetch => 2,
+        };
+        Self(address << 5 | access << 3 | u64::from(size_log2.min(MAX_SIZE_LOG2)))
+    }
+
+    /// A reference from a page and what is left of it, as the references column has them: offset
+    /// in bits 16..5, access in 4..3, size in 2..0.
+    pub(crate) fn in_page(page: u64, rest: u32) -> Self {
+        Self(page << (PAGE_SHIFT + 5) | u64::from(rest))
+    }
+
+    /// All of it, as the description of the type tells.
+    pub(crate) fn bits(self) -> u64 {
+        self.0
+    }
+
+    /// Its offset within its page.
+    #[must_use]
+    pub fn offset(self) -> u32 {
+        (self.0 >> 5) as u32 & ((1 << PAGE_SHIFT) - 1)
+    }
+
+    /// The logarithm of its size in bytes.
+    #[must_use]
+    pub fn size_log2(self) -> u8 {
+        (self.0 & 7) as u8
+    }
+
+    /// The reference with these bits; `None` if no access has them.
+    #[inline]
+    #[must_use]
+    pub fn from_bits(bits: u64) -> Option<Self> {
+        (bits & 3 << 3 != 3 << 3).then_some(Self(bits))
+    }
+
+    /// Its first byte.
+    #[must_use]
+    pub fn address(self) -> u64 {
+        (self.0.cast_signed() >> 5).cast_unsigned()
+    }
+
+    /// What it does.
+    #[must_use]
+    pub fn access(self) -> Access {
+        match self.0 >> 3 & 3 {
+            0 => Access::Load,
+            1 => Access::Store,
+            _ => Access::Fetch,
+        }
+    }
+
+    /// How many bytes it is of.
+    #[must_use]
+    pub fn size_bytes(self) -> u32 {
+        1 << (self.0 & 7)
+    }
+
+    /// The page of its first byte.
+    #[must_use]
+    pub fn page(self) -> u64 {
+        (self.address().cast_signed() >> PAGE_SHIFT).cast_unsigned()
+    }
+}
+
+/// References to one page, one directly after the other, all of them fetches or all of them data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PageRun {
+    /// The page, as [`Reference::page`] tells it.
+    pub page: u64,
+    /// How many references, at least 1.
+    pub count: u32,
+    /// Whether they fetch instructions.
+    pub fetch: bool,
+    /// Whether one of them writes.
+    pub written: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reference_is_what_was_put_in() {
+        for address in [0, 0x7fff_ffff_f123, 0xffff_ffff_8000_0001, (1 << 58) - 1] {
+            for access in [Access::Load, Access::Store, Access::Fetch] {
+                for size_log2 in 0..=6 {
+                    let reference = Reference::new(address, access, size_log2);
+                    assert_eq!(reference.address(), address);
+                    assert_eq!(reference.access(), access);
+                    assert_eq!(reference.size_bytes(), 1 << size_log2);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! The head of a trace file: what was recorded of what, by what.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Place, TraceError};
+
+/// The first bytes of a trace; the last four find transfers that change ends of lines.
+pub(crate) const MAGIC: &[u8; 8] = b"\x89TLT\r\n\x1a\n";
+/// The version of the format.
+pub(crate) const VERSION: u32 = 1;
+/// The longest description in bytes.
+const LONGEST_BYTES: usize = 1 << 20;
+
+/// How finely a trace tells references.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Granularity {
+    /// One by one, with offset, access and size.
+    #[default]
+    Reference,
+    /// Only runs of references to one page.
+    Page,
+}
+
+/// What was recorded of what, by what.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Header {
+    /// The command line that was recorded, or the file that was converted.
+    pub program: String,
+    /// Whether data references are in it.
+    pub data: bool,
+    /// Whether instruction fetches are in it.
+    pub fetches: bool,
+    /// How finely.
+    pub granularity: Granularity,
+    /// What wrote the file: `thrashlab 0.1.0`.
+    pub tool: String,
+    /// Versions of what else took part: `qemu-x86_64` and its version.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub versions: BTreeMap<String, String>,
+    /// The architecture of the program, as its instructions are: `x86_64`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub architecture: Option<String>,
+}
+
+impl Header {
+    /// The bytes before the first block.
+    ///
+    /// # Errors
+    /// When the description is longer than the format allows.
+    pub(crate) fn to_bytes(&self) -> Result<Vec<u8>, TraceError> {
+        let json = serde_json::to_vec(self).map_err(std::io::Error::other)?;
+        if json.len() > LONGEST_BYTES {
+            return Err(TraceError::bad(
+                &Place::Header,
+                "the description is longer than 1 MiB; shorten the command line",
+            ));
+        }
+        let mut bytes = MAGIC.to_vec();
+        bytes.extend(VERSION.to_le_bytes());
+        bytes.extend((json.len() as u32).to_le_bytes());
+        bytes.extend(json);
+        let checksum = crc32fast::hash(&bytes);
+        bytes.extend(checksum.to_le_bytes());
+        Ok(bytes)
+    }
+
+    /// How long the description is, from the 16 bytes before it.
+    pub(crate) fn length(fixed: &[u8; 16]) -> Result<usize, TraceError> {
+        let [.., a, b, c, d, e, f, g, h] = *fixed;
+        if !fixed.starts_with(MAGIC) {
+            let reason = "this is no trace of thrashlab; name its format, or convert it";
+            return Err(TraceError::bad(&Place::Header, reason));
+        }
+        let version = u32::from_le_bytes([a, b, c, d]);
+        if version != VERSION {
+            let reason = format!(
+                "this is version {version} of the format, this program reads {VERSION}; use the \
+                 program that wrote it, or record again"
+            );
+            return Err(TraceError::bad(&Place::Header, reason));
+        }
+        let length = u32::from_le_bytes([e, f, g, h]) as usize;
+        if length > LONGEST_BYTES {
+            let reason = format!("a description of {length} bytes is too long; the file is broken");
+            return Err(TraceError::bad(&Place::Header, reason));
+        }
+        Ok(length)
+    }
+
+    /// What [`Self::to_bytes`] made.
+    pub(crate) fn from_parts(fixed: &[u8; 16], rest: &[u8]) -> Result<Self, TraceError> {
+        let broken = |reason: &str| TraceError::bad(&Place::Header, reason);
+        let (json, checksum) =
+            rest.split_last_chunk::<4>().ok_or_else(|| broken("the description is cut off"))?;
+        let mut hasher = crc32fast::Hasher::new();
+        hasher.update(fixed);
+        hasher.update(json);
+        if hasher.finalize() != u32::from_le_bytes(*checksum) {
+            return Err(broken("the checksum is wrong; the file is broken"));
+        }
+        serde_json::from_slice(json).map_err(|error| broken(&error.to_string()))
+    }
+}

@@ -1,0 +1,16 @@
+//! How large things may be, so that a broken file cannot make a reader take much memory.
+
+/// References of a block at which it is full.
+pub const REFERENCES_PER_BLOCK: u32 = 1 << 16;
+/// Most references of a block.
+pub(crate) const MOST_REFERENCES: u32 = 1 << 21;
+/// Most events of a block.
+pub(crate) const MOST_EVENTS: u32 = 1 << 16;
+/// Most bytes of an events column.
+pub(crate) const MOST_EVENT_BYTES: u32 = 1 << 21;
+/// Most bytes of an event's text; a longer one is shortened.
+pub(crate) const LONGEST_TEXT_BYTES: usize = 1 << 16;
+/// Most bytes of one run in the pages column: two, a base, two numbers.
+pub(crate) const MOST_RUN_BYTES: u64 = 2 + 1 + 10 + 5;
+/// Entries of the table of recent pages: 64 of data, 64 of instructions.
+pub(crate) const RECENT: usize = 128;

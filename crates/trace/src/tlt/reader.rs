@@ -1,0 +1,309 @@
+//! Reads a trace block by block, and only the columns that are asked for.
+
+use std::fs::File;
+use std::io::Read;
+
+use zstd::bulk::Decompressor;
+
+use super::decode::{Unpacked, decode_all, decode_pages};
+use super::events::take_event;
+use super::head::{BLOCK_MAGIC, BlockHead, HEAD_BYTES};
+use super::header::MAGIC;
+use super::index::{INDEX_MAGIC, Index};
+use super::input::Input;
+use crate::{Block, Columns, Event, Header, Notes, PackedBytes, Place, Source, TraceError};
+
+/// Reads a trace of thrashlab.
+pub struct Reader {
+    input: Input,
+    columns: Columns,
+    header: Header,
+    index: Option<Index>,
+    zstd: Decompressor<'static>,
+    /// The number of the next block.
+    number: u64,
+    /// How many references stand before it.
+    first: u64,
+    /// Its head, if that is read already.
+    head: Option<BlockHead>,
+    packed: PackedBytes,
+    cut_off: Option<Place>,
+    ended: bool,
+    buffers: Buffers,
+}
+
+/// Memory that is used again for each block.
+#[derive(Default)]
+struct Buffers {
+    /// Columns as they are in the file.
+    packed: Vec<u8>,
+    pages: Vec<u8>,
+    references: Vec<u8>,
+    events: Vec<u8>,
+}
+
+impl Reader {
+    /// Reads a file that stands at its beginning.
+    ///
+    /// # Errors
+    /// When it cannot be read or is no trace.
+    pub fn from_file(file: File, columns: Columns) -> Result<Self, TraceError> {
+        Self::new(Input::of_file(file)?, columns)
+    }
+
+    /// Reads a pipe, in which one can [seek](Self::seek) forwards only.
+    ///
+    /// # Errors
+    /// When it cannot be read or is no trace.
+    pub fn from_stream(stream: Box<dyn Read + Send>, columns: Columns) -> Result<Self, TraceError> {
+        Self::new(Input::of_stream(stream), columns)
+    }
+
+    fn new(input: Input, columns: Columns) -> Result<Self, TraceError> {
+        let mut reader = Self {
+            input,
+            columns,
+            header: Header::default(),
+            index: None,
+            zstd: Decompressor::new()?,
+            number: 0,
+            first: 0,
+            head: None,
+            packed: PackedBytes::default(),
+            cut_off: None,
+            ended: false,
+            buffers: Buffers::default(),
+        };
+        reader.read_header()?;
+        let back = reader.input.at_byte();
+        reader.index = reader.input.index();
+        reader.input.seek(back)?;
+        Ok(reader)
+    }
+
+    /// What the file tells of itself.
+    #[must_use]
+    pub fn header(&self) -> &Header {
+        &self.header
+    }
+
+    /// How many references the trace has, if that stands in the file.
+    #[must_use]
+    pub fn references(&self) -> Option<u64> {
+        self.index.as_ref().map(|index| index.references)
+    }
+
+    /// How many blocks the trace has, if that stands in the file.
+    #[must_use]
+    pub fn blocks(&self) -> Option<u64> {
+        self.index.as_ref().map(|index| index.blocks)
+    }
+
+    /// Goes to the block that has this reference, counted from 0: the next block is it, or there
+    /// is none if the trace is shorter.
+    ///
+    /// # Errors
+    /// When the file is broken on the way, or the reference lies behind in a pipe or in a file
+    /// without index.
+    pub fn seek(&mut self, reference: u64) -> Result<(), TraceError> {
+        if let Some(entry) = self.index.as_ref().and_then(|index| index.before(reference))
+            && self.input.seek(entry.byte)?
+        {
+            (self.number, self.first) = (entry.number, entry.first);
+            (self.head, self.ended) = (None, false);
+        } else if reference < self.first {
+            let reason = "this reference was read already, and there is no index to go back by";
+            return Err(TraceError::bad(&Place::Byte(self.input.at_byte()), reason));
+        }
+        while let Some(head) = self.take_head()? {
+            if self.first + u64::from(head.references) > reference {
+                self.head = Some(head);
+                break;
+            }
+            self.skip(&head)?;
+        }
+        Ok(())
+    }
+
+    /// Reads only the head of the next block and passes over the rest; `None` at the end.
+    ///
+    /// # Errors
+    /// When the file cannot be read or is broken.
+    pub fn next_head(&mut self) -> Result<Option<BlockHead>, TraceError> {
+        let Some(head) = self.take_head()? else { return Ok(None) };
+        Ok(self.skip(&head)?.then_some(head))
+    }
+
+    fn read_header(&mut self) -> Result<(), TraceError> {
+        let mut fixed = [0; 16];
+        let read = self.input.fill(&mut fixed)?;
+        if read < fixed.len() && MAGIC.starts_with(&fixed[..read.min(MAGIC.len())]) {
+            self.end_early();
+            return Ok(());
+        }
+        let mut rest = vec![0; Header::length(&fixed)? + 4];
+        if self.input.fill(&mut rest)? < rest.len() {
+            self.end_early();
+            return Ok(());
+        }
+        self.header = Header::from_parts(&fixed, &rest)?;
+        Ok(())
+    }
+
+    /// The trace is over, without its proper end.
+    fn end_early(&mut self) {
+        self.ended = true;
+        self.cut_off = Some(Place::Byte(self.input.at_byte()));
+    }
+
+    /// Where the next block stands, of which the head may be read.
+    fn place(&self, read: usize) -> Place {
+        Place::Block { number: self.number, byte: self.input.at_byte() - read as u64 }
+    }
+
+    /// The head of the next block; `None` at the end. An error ends the trace.
+    fn take_head(&mut self) -> Result<Option<BlockHead>, TraceError> {
+        if self.head.is_some() || self.ended {
+            return Ok(self.head.take());
+        }
+        let mut bytes = [0; HEAD_BYTES];
+        let read = self.input.fill(&mut bytes)?;
+        if bytes.starts_with(&INDEX_MAGIC) && read >= INDEX_MAGIC.len() {
+            self.ended = true;
+            return Ok(None);
+        }
+        if read < HEAD_BYTES {
+            self.end_early();
+            return Ok(None);
+        }
+        let place = self.place(read);
+        let head = match bytes.starts_with(&BLOCK_MAGIC) {
+            true => BlockHead::from_bytes(&bytes, &place),
+            false => Err(TraceError::bad(&place, "here is no block; the file is broken here")),
+        };
+        self.ended = head.is_err();
+        head.map(Some)
+    }
+
+    /// Passes over the columns of a block; `false` if the file ends within.
+    fn skip(&mut self, head: &BlockHead) -> Result<bool, TraceError> {
+        if !self.input.skip(head.body_bytes())? {
+            self.end_early();
+            return Ok(false);
+        }
+        self.count(head);
+        Ok(true)
+    }
+
+    fn count(&mut self, head: &BlockHead) {
+        self.number += 1;
+        self.first += u64::from(head.references);
+        self.packed.heads += HEAD_BYTES as u64;
+        self.packed.pages += u64::from(head.pages_bytes);
+        self.packed.references += u64::from(head.references_bytes);
+        self.packed.events += u64::from(head.events_bytes);
+    }
+
+    /// Reads the columns of a block into the buffers, as they are in the file; `false` if the file
+    /// ends within.
+    fn read_columns(&mut self, head: &BlockHead) -> Result<bool, TraceError> {
+        let (pages, all) = (head.pages_bytes + head.events_bytes, head.body_bytes() as usize);
+        let wanted = if self.columns == Columns::Pages { pages as usize } else { all };
+        self.buffers.packed.resize(wanted, 0);
+        let whole = self.input.fill(&mut self.buffers.packed)? == wanted
+            && self.input.skip((all - wanted) as u64)?;
+        if !whole {
+            self.end_early();
+        }
+        Ok(whole)
+    }
+
+    /// Decompresses what is in the buffers and decodes it.
+    fn unpack(&mut self, head: &BlockHead, block: &mut Block) -> Result<(), String> {
+        let Buffers { packed, pages, references, events } = &mut self.buffers;
+        let behind = (head.pages_bytes + head.events_bytes) as usize;
+        let (first, rest) = packed.split_at(behind);
+        if crc32fast::hash(first) != head.pages_checksum {
+            return Err("the checksum of the pages is wrong".to_owned());
+        }
+        let (pages_packed, events_packed) = first.split_at(head.pages_bytes as usize);
+        decompress(&mut self.zstd, pages_packed, head.pages_unpacked_bytes, pages)?;
+        decompress(&mut self.zstd, events_packed, head.events_unpacked_bytes, events)?;
+        let columns = Unpacked { references: head.references, runs: head.runs, pages };
+        block.references.clear();
+        if rest.is_empty() {
+            decode_pages(&columns, &mut block.runs)?;
+        } else {
+            if crc32fast::hash(rest) != head.references_checksum {
+                return Err("the checksum of the references is wrong".to_owned());
+            }
+            decompress(&mut self.zstd, rest, head.references_unpacked(), references)?;
+            decode_all(&columns, references, &mut block.runs, &mut block.references)?;
+        }
+        block.events.clear();
+        unpack_events(events, head, &mut block.events)
+            .ok_or("the events column is no such column")?;
+        Ok(())
+    }
+}
+
+/// Decompresses a column, which must have so many bytes.
+fn decompress(
+    zstd: &mut Decompressor<'_>,
+    packed: &[u8],
+    length: u32,
+    into: &mut Vec<u8>,
+) -> Result<(), String> {
+    into.resize(length as usize, 0);
+    if packed.is_empty() && length == 0 {
+        return Ok(());
+    }
+    match zstd.decompress_to_buffer(packed, into.as_mut_slice()) {
+        Ok(unpacked) if unpacked == length as usize => Ok(()),
+        Ok(unpacked) => Err(format!("a column has {unpacked} bytes in place of {length}")),
+        Err(error) => Err(format!("a column cannot be decompressed: {error}")),
+    }
+}
+
+/// Decodes all events of a block; `None` if that is not possible.
+fn unpack_events(mut bytes: &[u8], head: &BlockHead, events: &mut Vec<(u32, Event)>) -> Option<()> {
+    let mut run = 0;
+    for _ in 0..head.events {
+        let (distance, event) = take_event(&mut bytes)?;
+        run =
+            u32::try_from(distance.checked_add(run)?).ok().filter(|run| *run <= head.runs)?.into();
+        events.push((run as u32, event));
+    }
+    bytes.is_empty().then_some(())
+}
+
+impl Source for Reader {
+    fn next(&mut self, block: &mut Block) -> Result<bool, TraceError> {
+        let Some(head) = self.take_head()? else { return Ok(false) };
+        let place = self.place(HEAD_BYTES);
+        if !self.read_columns(&head)? {
+            return Ok(false);
+        }
+        self.unpack(&head, block).map_err(|reason| {
+            self.ended = true;
+            TraceError::bad(&place, format!("{reason}; the file is broken here"))
+        })?;
+        (block.process, block.thread, block.first) = (head.process, head.thread, self.first);
+        block.at_ns = head.at_ns;
+        self.count(&head);
+        Ok(true)
+    }
+
+    fn notes(&self) -> Notes {
+        Notes {
+            header: Some(self.header.clone()),
+            cut_off: self.cut_off.clone(),
+            packed: Some(self.packed),
+            ..Notes::default()
+        }
+    }
+
+    fn read_bytes(&self) -> u64 {
+        self.input.at_byte()
+    }
+}

@@ -1,0 +1,160 @@
+//! Compresses blocks and writes them.
+
+use std::io::Write;
+
+use zstd::bulk::Compressor as Zstd;
+
+use super::head::{BlockHead, HEAD_BYTES};
+use super::index::Index;
+use super::packed::PackedBlock;
+use crate::{Header, TraceError};
+
+/// How hard a recorder compresses: 1 is zstd's quickest level that models well.
+pub const QUICK_LEVEL: i32 = 1;
+/// How hard a converter does.
+pub const SMALL_LEVEL: i32 = 3;
+
+/// Compresses blocks; several threads can have one each and give the results to one writer.
+pub struct Compressor {
+    zstd: Zstd<'static>,
+}
+
+/// A block as it is in the file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CompressedBlock {
+    bytes: Vec<u8>,
+    references: u32,
+}
+
+impl Compressor {
+    /// One of zstd's levels: [`QUICK_LEVEL`], [`SMALL_LEVEL`].
+    ///
+    /// # Errors
+    /// When there is no such level.
+    pub fn new(level: i32) -> Result<Self, TraceError> {
+        Ok(Self { zstd: Zstd::new(level)? })
+    }
+
+    /// Compresses a block into one whose memory can be used again.
+    ///
+    /// # Errors
+    /// When it is larger than a block may be.
+    pub fn compress(
+        &mut self,
+        block: &PackedBlock,
+        into: &mut CompressedBlock,
+    ) -> Result<(), TraceError> {
+        block.check()?;
+        let bytes = &mut into.bytes;
+        bytes.clear();
+        bytes.resize(HEAD_BYTES, 0);
+        let pages_bytes = self.append(&block.pages_column, bytes)?;
+        let events_bytes = self.append(&block.events_column, bytes)?;
+        let behind = bytes.len();
+        let references_bytes = self.append(&block.references_column, bytes)?;
+        let head = BlockHead {
+            process: block.process,
+            thread: block.thread,
+            references: block.references,
+            runs: block.runs,
+            events: block.events,
+            at_ns: block.at_ns,
+            pages_unpacked_bytes: block.pages_column.len() as u32,
+            pages_bytes,
+            events_unpacked_bytes: block.events_column.len() as u32,
+            events_bytes,
+            references_bytes,
+            pages_checksum: crc32fast::hash(&bytes[HEAD_BYTES..behind]),
+            references_checksum: crc32fast::hash(&bytes[behind..]),
+        };
+        bytes[..HEAD_BYTES].copy_from_slice(&head.to_bytes());
+        into.references = block.references;
+        Ok(())
+    }
+
+    /// Appends a column in its compressed form; an empty one has no bytes.
+    fn append(&mut self, column: &[u8], bytes: &mut Vec<u8>) -> Result<u32, TraceError> {
+        if column.is_empty() {
+            return Ok(0);
+        }
+        let begin = bytes.len();
+        bytes.resize(begin + zstd::zstd_safe::compress_bound(column.len()), 0);
+        let length = self.zstd.compress_to_buffer(column, &mut bytes[begin..])?;
+        bytes.truncate(begin + length);
+        Ok(length as u32)
+    }
+}
+
+/// Writes a trace.
+pub struct Writer<W: Write> {
+    out: W,
+    compressor: Compressor,
+    compressed: CompressedBlock,
+    /// How many bytes are written.
+    at_byte: u64,
+    index: Index,
+}
+
+impl<W: Write> Writer<W> {
+    /// Writes the head of a trace. `level` is that of [`Compressor::new`].
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn new(mut out: W, header: &Header, level: i32) -> Result<Self, TraceError> {
+        let bytes = header.to_bytes()?;
+        out.write_all(&bytes)?;
+        Ok(Self {
+            out,
+            compressor: Compressor::new(level)?,
+            compressed: CompressedBlock::default(),
+            at_byte: bytes.len() as u64,
+            index: Index::default(),
+        })
+    }
+
+    /// Compresses and writes a block; an empty one is left out.
+    ///
+    /// # Errors
+    /// When it is larger than a block may be or cannot be written.
+    pub fn add(&mut self, block: &PackedBlock) -> Result<(), TraceError> {
+        if block.is_empty() {
+            return Ok(());
+        }
+        let mut compressed = std::mem::take(&mut self.compressed);
+        self.compressor.compress(block, &mut compressed)?;
+        self.add_compressed(&compressed)?;
+        self.compressed = compressed;
+        Ok(())
+    }
+
+    /// Writes a block that is compressed already.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn add_compressed(&mut self, block: &CompressedBlock) -> Result<(), TraceError> {
+        self.out.write_all(&block.bytes)?;
+        self.index.add(self.at_byte, block.references);
+        self.at_byte += block.bytes.len() as u64;
+        Ok(())
+    }
+
+    /// How many references are written.
+    pub fn references(&self) -> u64 {
+        self.index.references
+    }
+
+    /// How many bytes are written.
+    pub fn written_bytes(&self) -> u64 {
+        self.at_byte
+    }
+
+    /// Writes the index. Without it the trace is one that was cut off.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn finish(mut self) -> Result<W, TraceError> {
+        self.out.write_all(&self.index.to_bytes(self.at_byte))?;
+        self.out.flush()?;
+        Ok(self.out)
+    }
+}
