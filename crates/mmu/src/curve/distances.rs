@@ -1,0 +1,80 @@
+//! The exact miss-ratio curve: how often each stack distance was seen.
+
+use super::LruStack;
+
+/// Counts the LRU stack distances of references; so the misses of every size at once.
+#[derive(Clone, Debug, Default)]
+pub struct StackDistances {
+    stack: LruStack,
+    /// The key referred to last.
+    last: Option<u64>,
+    /// How often each distance was seen.
+    counts: Vec<u64>,
+    references: u64,
+}
+
+impl StackDistances {
+    /// No references yet.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Refers to keys one after the other.
+    pub fn references(&mut self, keys: &[u64]) {
+        for key in keys {
+            self.run(*key, 1);
+        }
+    }
+
+    /// Refers to one key `count` times in a row, at least once.
+    #[inline]
+    pub fn run(&mut self, key: u64, count: u64) {
+        self.references += count;
+        if self.last == Some(key) {
+            self.counts[0] += count;
+            return;
+        }
+        self.last = Some(key);
+        match self.stack.reference(key) {
+            Some(distance) => self.counts[distance as usize] += 1,
+            // From now on there is one distance more.
+            None => self.counts.push(0),
+        }
+        self.counts[0] += count - 1;
+    }
+
+    /// How many references there were.
+    #[must_use]
+    pub fn total(&self) -> u64 {
+        self.references
+    }
+
+    /// First references: they miss whatever the size.
+    #[must_use]
+    pub fn cold(&self) -> u64 {
+        self.stack.keys() as u64
+    }
+
+    /// How often each distance was seen; distance 0 is the key of the reference before.
+    #[must_use]
+    pub fn counts(&self) -> &[u64] {
+        &self.counts
+    }
+
+    /// Misses of a fully associative LRU cache for each of some sizes in entries, which ascend;
+    /// those of first references included.
+    #[must_use]
+    pub fn misses(&self, sizes: &[u64]) -> Vec<u64> {
+        let mut misses = self.references;
+        let mut distance = 0;
+        let mut at = |size: &u64| {
+            while distance < self.counts.len() && (distance as u64) < *size {
+                misses -= self.counts[distance];
+                distance += 1;
+            }
+            misses
+        };
+        sizes.iter().map(&mut at).collect()
+    }
+}

@@ -1,0 +1,349 @@
+//! Sampled miss-ratio curves: SHARDS (Waldspurger et al., "Efficient MRC construction with SHARDS",
+//! FAST 2015).
+//!
+//! A key is sampled if its hash is below a threshold, which makes a part R of all keys, with all of
+//! their references. A reference of the sample stands for 1 / R references, and its distance d
+//! within the sample for a distance of d / R. Misses are divided by the references of the whole
+//! trace and not by those of the sample: what the sample has too many or too few of is taken for
+//! references at the smallest distance (the paper's SHARDS-adj).
+//!
+//! With a fixed size, the threshold falls when there are more keys than there may be, and keys above
+//! it are forgotten; references counted before keep the weight and the distance that they had.
+//!
+//! **Bounds.** Two things are drawn by lot. *Which keys*: the sample is cut into eight groups by
+//! other bits of the hash; their misses are eight independent totals, and the standard error of the
+//! sum is √8 times the standard deviation of these, times √(1 - R) as the trace has no more keys
+//! (random groups; Wolter, "Introduction to Variance Estimation", 2007, chapter 2). *Which keys lie
+//! between*: a distance D leaves d, binomial with mean D·R and variance D·R·(1 - R). So misses at
+//! size s lie between those that the sample shows at the sizes whose mean is z standard deviations
+//! above and below s·R. Each is taken at .975, so that both hold at .95 at any one size (Bonferroni).
+//! Below ten keys of the sample neither holds (in simulations with Zipf's law, where few keys have
+//! most of the references): sizes under 10 · (1 - R) / R have no estimate.
+
+use super::log_linear::{bucket, lowest};
+use super::lru_stack::LruStack;
+
+/// Groups that the keys are cut into.
+const GROUPS: usize = 8;
+/// Student's t with seven degrees of freedom, two-sided .975.
+const STUDENT: f64 = 2.841_244;
+/// The normal distribution's quantile, two-sided .975.
+const NORMAL: f64 = 2.241_403;
+/// A size has an estimate from so many times (1 - R) / R on.
+const LEAST_SAMPLED: f64 = 10.0;
+/// Hashes have so many bits for the threshold.
+const HASH_BITS: u32 = 32;
+/// References looked at before anything is done about any of them.
+const CHUNK: usize = 16;
+/// Steps in a doubling of the distances of a former rate, as a logarithm.
+const STEPS_LOG2: u32 = 8;
+/// Of eight parts of the sample's keys, those that stay when there are too many.
+const STAYS_OF_EIGHT: usize = 7;
+
+/// Which keys are sampled.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Sampling {
+    /// This part of all keys, above 0 and at most 1.
+    Rate(f64),
+    /// At most so many keys, at least 8: memory is bounded whatever the trace.
+    Keys(usize),
+}
+
+/// References of each group, by distance.
+type Counts = Vec<[u64; GROUPS]>;
+
+/// Counts the stack distances of a sample of the keys.
+#[derive(Clone, Debug)]
+pub struct SampledDistances {
+    salt: u64,
+    /// Hashes below this are of the sample.
+    threshold: u64,
+    most_keys: usize,
+    stack: LruStack,
+    /// The sampled key referred to last, and its group.
+    last: Option<(u64, usize)>,
+    /// Distances at the present rate.
+    counts: Counts,
+    cold: [u64; GROUPS],
+    /// Weights at former rates, by bucket of the distance that they stand for.
+    settled: Vec<[f64; GROUPS]>,
+    settled_cold: [f64; GROUPS],
+    references: u64,
+    sampled: u64,
+}
+
+/// Misses at one size as a sample tells them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Estimate {
+    /// Expected misses.
+    pub misses: f64,
+    /// Lower end of the interval that holds the true number, with probability
+    /// [`SampledDistances::CONFIDENCE`].
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
+}
+
+impl SampledDistances {
+    /// Probability with which an interval holds the truth.
+    pub const CONFIDENCE: f64 = 0.95;
+
+    /// No references yet; which keys are drawn follows from the seed. `None` if the rate or the
+    /// number of keys is out of range.
+    #[must_use]
+    pub fn new(sampling: Sampling, seed: u64) -> Option<Self> {
+        let (threshold, most_keys) = match sampling {
+            Sampling::Rate(rate) if rate > 0.0 && rate <= 1.0 => {
+                (((rate * (1_u64 << HASH_BITS) as f64).round() as u64).max(1), usize::MAX)
+            }
+            Sampling::Keys(keys) if keys >= 8 => (1 << HASH_BITS, keys),
+            _ => return None,
+        };
+        Some(Self {
+            salt: mixed(seed),
+            threshold,
+            most_keys,
+            stack: LruStack::new(),
+            last: None,
+            counts: Counts::new(),
+            cold: [0; GROUPS],
+            settled: Vec::new(),
+            settled_cold: [0.0; GROUPS],
+            references: 0,
+            sampled: 0,
+        })
+    }
+
+    /// Refers to keys one after the other.
+    pub fn references(&mut self, keys: &[u64]) {
+        self.references += keys.len() as u64;
+        let (chunks, rest) = keys.as_chunks::<CHUNK>();
+        for chunk in chunks {
+            let (salt, highest) = (self.salt, self.highest());
+            // All are looked at, without a branch for each.
+            let mut sampled = 0_u32;
+            for (index, key) in chunk.iter().enumerate() {
+                sampled |= u32::from(hash(*key, salt) <= highest) << index;
+            }
+            while sampled != 0 {
+                self.look_at(chunk[sampled.trailing_zeros() as usize], 1);
+                sampled &= sampled - 1;
+            }
+        }
+        rest.iter().for_each(|key| self.look_at(*key, 1));
+    }
+
+    /// Refers to one key `count` times in a row, at least once.
+    #[inline]
+    pub fn run(&mut self, key: u64, count: u64) {
+        self.references += count;
+        self.look_at(key, count);
+    }
+
+    #[inline]
+    fn look_at(&mut self, key: u64, count: u64) {
+        let hash = hash(key, self.salt);
+        if hash <= self.highest() {
+            self.take(key, hash, count);
+        }
+    }
+
+    /// The highest hash of the sample: all whose higher half is below the threshold.
+    #[inline]
+    fn highest(&self) -> u64 {
+        (self.threshold << HASH_BITS).wrapping_sub(1)
+    }
+
+    /// Counts a key of the sample.
+    fn take(&mut self, key: u64, hash: u64, count: u64) {
+        self.sampled += count;
+        if let Some((last, group)) = self.last
+            && last == key
+        {
+            self.counts[0][group] += count;
+            return;
+        }
+        let group = mixed(hash) as usize % GROUPS;
+        self.last = Some((key, group));
+        match self.stack.reference(key) {
+            Some(distance) => self.counts[distance as usize][group] += 1,
+            None => {
+                self.cold[group] += 1;
+                self.counts.push([0; GROUPS]);
+            }
+        }
+        self.counts[0][group] += count - 1;
+        if self.stack.keys() > self.most_keys {
+            self.sample_fewer();
+        }
+    }
+
+    /// Lowers the threshold so that an eighth of the keys is forgotten.
+    #[cold]
+    fn sample_fewer(&mut self) {
+        self.settle();
+        let salt = self.salt;
+        let mut hashes: Vec<u64> = Vec::with_capacity(self.stack.keys());
+        self.stack.for_each(|key| hashes.push(hash(key, salt) >> HASH_BITS));
+        let stay = self.most_keys * STAYS_OF_EIGHT / 8;
+        let (_, threshold, _) = hashes.select_nth_unstable(stay);
+        let threshold = *threshold;
+        self.threshold = threshold;
+        self.stack.retain(|key| hash(key, salt) >> HASH_BITS < threshold);
+        self.last = None;
+        self.counts = vec![[0; GROUPS]; self.stack.keys()];
+    }
+
+    /// Puts aside what was counted at the present rate.
+    fn settle(&mut self) {
+        let weight = self.rate().recip();
+        for (distance, counts) in self.counts.iter().enumerate() {
+            let bucket = bucket((distance as f64 * weight).round() as u64, STEPS_LOG2);
+            if bucket >= self.settled.len() {
+                self.settled.resize(bucket + 1, [0.0; GROUPS]);
+            }
+            add(&mut self.settled[bucket], counts, weight);
+        }
+        add(&mut self.settled_cold, &self.cold, weight);
+        self.cold = [0; GROUPS];
+    }
+
+    /// The part of all keys that is sampled now.
+    #[must_use]
+    pub fn rate(&self) -> f64 {
+        self.threshold as f64 / (1_u64 << HASH_BITS) as f64
+    }
+
+    /// How many references there were, sampled or not.
+    #[must_use]
+    pub fn total(&self) -> u64 {
+        self.references
+    }
+
+    /// How many references were of sampled keys.
+    #[must_use]
+    pub fn sampled(&self) -> u64 {
+        self.sampled
+    }
+
+    /// How many keys the sample has.
+    #[must_use]
+    pub fn keys(&self) -> usize {
+        self.stack.keys()
+    }
+
+    /// First references, which miss whatever the size: as many as the trace has keys.
+    #[must_use]
+    pub fn cold(&self) -> Estimate {
+        let groups = self.cold_groups();
+        let (misses, error) = self.sum(&groups);
+        let most = self.references as f64;
+        Estimate {
+            misses: misses.min(most),
+            low: (misses - error).clamp(0.0, most),
+            high: (misses + error).min(most),
+        }
+    }
+
+    /// The smallest size, in entries, that has an estimate.
+    #[must_use]
+    pub fn smallest(&self) -> u64 {
+        let rate = self.rate();
+        (LEAST_SAMPLED * (1.0 - rate) / rate).ceil() as u64
+    }
+
+    /// Misses of a fully associative LRU cache for each of some sizes in entries, those of first
+    /// references included; `None` for sizes below [`SampledDistances::smallest`].
+    #[must_use]
+    pub fn misses(&self, sizes: &[u64]) -> Vec<Option<Estimate>> {
+        let (behind, settled_behind) = self.behind();
+        let rate = self.rate();
+        let at = |mean: f64| {
+            let live = between(&behind, mean);
+            let before = between(&settled_behind, bucket_of(mean / rate));
+            let cold = self.cold_groups();
+            std::array::from_fn(|group| live[group] / rate + before[group] + cold[group])
+        };
+        let most = self.references as f64;
+        let estimate = |size: &u64| {
+            let mean = *size as f64 * rate;
+            let spread = NORMAL * (mean * (1.0 - rate)).sqrt();
+            let (misses, error) = self.sum(&at(mean));
+            let (fewest, _) = self.sum(&at(mean + spread));
+            let (largest, _) = self.sum(&at((mean - spread).max(0.0)));
+            Estimate {
+                misses: misses.min(most),
+                low: (fewest - error).clamp(0.0, most),
+                high: (largest + error).min(most),
+            }
+        };
+        let smallest = self.smallest();
+        sizes.iter().map(|size| (*size >= smallest).then(|| estimate(size))).collect()
+    }
+
+    /// References at each distance or beyond, at the present rate and at former ones.
+    fn behind(&self) -> (Vec<[f64; GROUPS]>, Vec<[f64; GROUPS]>) {
+        let mut behind = vec![[0.0; GROUPS]; self.counts.len() + 1];
+        for distance in (0..self.counts.len()).rev() {
+            behind[distance] = behind[distance + 1];
+            add(&mut behind[distance], &self.counts[distance], 1.0);
+        }
+        let mut settled = vec![[0.0; GROUPS]; self.settled.len() + 1];
+        for bucket in (0..self.settled.len()).rev() {
+            let of_bucket = &self.settled[bucket];
+            settled[bucket] = std::array::from_fn(|g| settled[bucket + 1][g] + of_bucket[g]);
+        }
+        (behind, settled)
+    }
+
+    fn cold_groups(&self) -> [f64; GROUPS] {
+        let mut groups = self.settled_cold;
+        add(&mut groups, &self.cold, self.rate().recip());
+        groups
+    }
+
+    /// The sum of the groups, and how far it may be from the truth.
+    fn sum(&self, groups: &[f64; GROUPS]) -> (f64, f64) {
+        let number = GROUPS as f64;
+        let sum: f64 = groups.iter().sum();
+        let squares: f64 = groups.iter().map(|group| (group - sum / number).powi(2)).sum();
+        let variance = number * squares / (number - 1.0) * (1.0 - self.rate());
+        (sum, STUDENT * variance.sqrt())
+    }
+}
+
+fn add(to: &mut [f64; GROUPS], counts: &[u64; GROUPS], weight: f64) {
+    for (to, count) in to.iter_mut().zip(counts) {
+        *to += *count as f64 * weight;
+    }
+}
+
+/// The value at a place between those of whole numbers; beyond the end there is nothing.
+fn between(behind: &[[f64; GROUPS]], at: f64) -> [f64; GROUPS] {
+    let (whole, part) = (at.floor(), at.fract());
+    let value = |index: usize| behind.get(index).copied().unwrap_or([0.0; GROUPS]);
+    let (from, to) = (value(whole as usize), value(whole as usize + 1));
+    std::array::from_fn(|group| from[group] * (1.0 - part) + to[group] * part)
+}
+
+/// Where a distance lies among the buckets, with the part of its bucket that is below it.
+fn bucket_of(distance: f64) -> f64 {
+    let index = bucket(distance as u64, STEPS_LOG2);
+    let (from, to) = (lowest(index, STEPS_LOG2), lowest(index + 1, STEPS_LOG2));
+    index as f64 + (distance - from as f64) / (to - from) as f64
+}
+
+/// 64 bits of which the higher 32 choose the sample.
+#[inline]
+fn hash(key: u64, salt: u64) -> u64 {
+    let product = (key ^ salt).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    (product ^ product >> 32).wrapping_mul(0x94d0_49bb_1331_11eb)
+}
+
+/// A seed's bits, mixed (the finaliser of splitmix64; Steele et al., 2014).
+fn mixed(seed: u64) -> u64 {
+    let mut bits = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    bits = (bits ^ bits >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    bits = (bits ^ bits >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    bits ^ bits >> 31
+}

@@ -1,0 +1,91 @@
+//! Keys to positions: a hash table with open addressing, in one array.
+
+/// Odd number near 2^64 / golden ratio: its product spreads neighbours over the table (Knuth,
+/// "The Art of Computer Programming" 3, section 6.4).
+const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
+/// Position of a slot that nobody has.
+const EMPTY: u32 = u32::MAX;
+/// Fewest slots, as a logarithm.
+const LEAST_LOG2: u32 = 6;
+
+/// A key and where it stands.
+#[derive(Clone, Copy, Debug)]
+struct Slot {
+    key: u64,
+    position: u32,
+}
+
+/// A table from keys to positions below 2^32 - 1. Slots stay where they are until it is replaced.
+#[derive(Clone, Debug)]
+pub(super) struct Table {
+    slots: Vec<Slot>,
+    /// What is left of a product's 64 bits to make an index.
+    shift: u32,
+    length: usize,
+}
+
+impl Table {
+    /// An empty table that takes `length` keys before it is full.
+    pub(super) fn for_length(length: usize) -> Self {
+        let log2 = (4 * length).div_ceil(3).next_power_of_two().ilog2().max(LEAST_LOG2);
+        Self {
+            slots: vec![Slot { key: 0, position: EMPTY }; 1 << log2],
+            shift: u64::BITS - log2,
+            length: 0,
+        }
+    }
+
+    /// How many keys there are.
+    pub(super) fn len(&self) -> usize {
+        self.length
+    }
+
+    /// Whether another key would make it slow.
+    pub(super) fn is_full(&self) -> bool {
+        self.length >= self.slots.len() / 4 * 3
+    }
+
+    /// The slot of a key, and its position if it is there; else the slot is where it would go.
+    #[inline]
+    pub(super) fn find(&self, key: u64) -> (u32, Option<u32>) {
+        let mask = self.slots.len() - 1;
+        let mut index = (key.wrapping_mul(SPREAD) >> self.shift) as usize & mask;
+        loop {
+            let slot = self.slots[index];
+            if slot.position == EMPTY {
+                return (index as u32, None);
+            }
+            if slot.key == key {
+                return (index as u32, Some(slot.position));
+            }
+            index = (index + 1) & mask;
+        }
+    }
+
+    /// Puts a key that is not there into the slot that [`Table::find`] told.
+    pub(super) fn insert(&mut self, slot: u32, key: u64, position: u32) {
+        self.slots[slot as usize] = Slot { key, position };
+        self.length += 1;
+    }
+
+    /// The key of a slot in use.
+    pub(super) fn key(&self, slot: u32) -> u64 {
+        self.slots[slot as usize].key
+    }
+
+    /// Gives the key of a slot another position.
+    #[inline]
+    pub(super) fn set(&mut self, slot: u32, position: u32) {
+        self.slots[slot as usize].position = position;
+    }
+
+    /// Makes room for as many keys again; every key gets another slot.
+    pub(super) fn grow(&mut self) {
+        let mut larger = Self::for_length(2 * self.length);
+        for Slot { key, position } in self.slots.drain(..).filter(|slot| slot.position != EMPTY) {
+            let (slot, _) = larger.find(key);
+            larger.insert(slot, key, position);
+        }
+        *self = larger;
+    }
+}

@@ -1,0 +1,214 @@
+//! Runs a scene: time, the CPU, and who has it.
+
+mod calls;
+mod clock;
+mod steps;
+mod touch;
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use rand::SeedableRng;
+use rand_pcg::Pcg64Mcg;
+
+use super::hat::Hat;
+use super::log::Event;
+use super::outcome::Outcome;
+use super::process::{Process, State};
+use super::program::Scene;
+use super::scheduler::{Scheduler, TICK_NS};
+use super::setup::Setup;
+use super::system::{Accounting, Swapping, Victim};
+
+/// What the CPU did when the clock interrupted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mode {
+    User(usize),
+    System(usize),
+    Idle,
+}
+
+/// A scene that runs.
+pub(crate) struct Engine<'a> {
+    scene: &'a Scene,
+    hat: Hat,
+    scheduler: Scheduler,
+    processes: Vec<Process>,
+    rng: Pcg64Mcg,
+    accounting: Accounting,
+    swapping: Swapping,
+    jitter_permille: u32,
+    is_visit_noted: bool,
+    now_ns: u64,
+    /// Ticks until now, and those of them that the system has yet to see, with what ran at them.
+    ticks: u64,
+    unseen: VecDeque<Mode>,
+    seen: u64,
+    current: Option<usize>,
+    must_switch: bool,
+    /// Sleepers by the tick at which they wake.
+    timers: BTreeSet<(u64, usize)>,
+    services: BTreeMap<u32, calls::Service>,
+    awaited: usize,
+    measured: usize,
+    idle_ns: u64,
+    switches: u64,
+    last_ran: Option<usize>,
+}
+
+impl<'a> Engine<'a> {
+    pub(crate) fn new(setup: &Setup, scene: &'a Scene, seed: u64) -> Self {
+        let system = &setup.system;
+        let mut engine = Self {
+            scene,
+            hat: Hat::new(setup, Pcg64Mcg::seed_from_u64(seed ^ 0x5eed)),
+            scheduler: Scheduler::new(),
+            processes: Vec::new(),
+            rng: Pcg64Mcg::seed_from_u64(seed),
+            accounting: system.accounting,
+            swapping: system.swapping,
+            jitter_permille: system.jitter_permille,
+            is_visit_noted: system.victim == Victim::LruVisit,
+            now_ns: 0,
+            ticks: 0,
+            unseen: VecDeque::new(),
+            seen: 0,
+            current: None,
+            must_switch: false,
+            timers: BTreeSet::new(),
+            services: BTreeMap::new(),
+            awaited: 0,
+            measured: 0,
+            idle_ns: 0,
+            switches: 0,
+            last_ran: None,
+        };
+        for start in &scene.starts {
+            let process = engine.spawn(start.program, None);
+            engine.processes[process].is_awaited = start.is_awaited;
+            engine.awaited += usize::from(start.is_awaited);
+            let tick = start.at_ns.div_ceil(TICK_NS);
+            if tick == 0 {
+                engine.scheduler.add();
+            } else {
+                engine.scheduler.add_asleep();
+                engine.processes[process].state = State::Asleep { since: 0, for_child: false };
+                engine.timers.insert((tick, process));
+            }
+        }
+        engine
+    }
+
+    /// A process that the scheduler does not know yet.
+    fn spawn(&mut self, program: usize, parent: Option<usize>) -> usize {
+        let index = self.processes.len();
+        let of = &self.scene.programs[program];
+        let mut process = Process::new(program, &of.name, parent, self.now_ns);
+        process.is_measured = of.is_measured;
+        self.measured += usize::from(of.is_measured);
+        self.processes.push(process);
+        self.hat.add();
+        index
+    }
+
+    /// Runs until all that is awaited has ended, or until nothing can happen any more.
+    pub(crate) fn run(mut self) -> Outcome {
+        self.go();
+        self.outcome()
+    }
+
+    /// As `run`, with all that happened.
+    #[cfg(test)]
+    pub(crate) fn observed(mut self) -> (Outcome, Vec<(u64, Event)>) {
+        self.go();
+        let events = std::mem::take(&mut self.hat.log.events);
+        (self.outcome(), events)
+    }
+
+    fn go(&mut self) {
+        while self.awaited > 0 {
+            if let Some(mode) = self.unseen.pop_front() {
+                self.see_tick(mode);
+            } else if let Some(process) = self.current {
+                if self.must_switch {
+                    self.scheduler.requeue(process);
+                    self.current = None;
+                    self.must_switch = false;
+                } else {
+                    self.run_process(process);
+                }
+            } else if let Some(process) = self.scheduler.next() {
+                self.dispatch(process);
+            } else if self.timers.is_empty() {
+                break;
+            } else {
+                self.idle();
+            }
+        }
+    }
+
+    /// Gives a process the CPU.
+    fn dispatch(&mut self, process: usize) {
+        self.must_switch = false;
+        self.current = Some(process);
+        if self.last_ran != Some(process) {
+            self.switches += 1;
+            self.hat.log.note(Event::Switch { process });
+            self.last_ran = Some(process);
+        }
+        self.processes[process].is_resuming = true;
+        let mut cost_ns = self.hat.prices.switch_ns + self.hat.run(process);
+        if std::mem::take(&mut self.processes[process].is_swapped) {
+            self.processes[process].outcome.swap_ins += 1;
+            self.hat.log.note(Event::SwapIn { process });
+            cost_ns += self.hat.prices.swap_in_ns;
+        }
+        self.spend(process, cost_ns, 0);
+    }
+
+    /// Nobody runs until the next tick.
+    fn idle(&mut self) {
+        let next_ns = (self.ticks + 1) * TICK_NS;
+        if self.measured > 0 {
+            self.idle_ns += next_ns - self.now_ns;
+        }
+        self.now_ns = next_ns;
+        self.hat.log.at(next_ns);
+        self.ticks += 1;
+        self.unseen.push_back(Mode::Idle);
+    }
+
+    fn outcome(self) -> Outcome {
+        let mut outcome = Outcome {
+            idle_ns: self.idle_ns,
+            translation_faults: self.hat.faults,
+            context_switches: self.switches,
+            steals: self.hat.steals,
+            loads: self.hat.loads,
+            software_steals: self.hat.software_steals,
+            hat: self.hat.counts,
+            ..Outcome::default()
+        };
+        let mut bounds: Option<(u64, u64)> = None;
+        for mut process in self.processes.into_iter().filter(|process| !process.is_forgotten) {
+            if process.state != State::Ended {
+                process.outcome.ended_ns = self.now_ns;
+            }
+            let of = &process.outcome;
+            outcome.touches += of.touches;
+            outcome.swap_ins += of.swap_ins;
+            if process.is_measured {
+                outcome.user_ns += of.user_ns;
+                outcome.system_ns += of.system_ns;
+                let (from, to) = bounds.unwrap_or((of.started_ns, of.ended_ns));
+                bounds = Some((from.min(of.started_ns), to.max(of.ended_ns)));
+            }
+            outcome.processes.push(process.outcome);
+        }
+        outcome.elapsed_ns = bounds.map_or(self.now_ns, |(from, to)| to - from);
+        outcome
+    }
+}
+
+#[cfg(test)]
+#[path = "engine_tests.rs"]
+mod tests;

@@ -1,0 +1,63 @@
+//! What happened, one by one: tests compare it with what happened in the reference model. Outside of
+//! tests nothing is noted.
+
+/// Something that happened to a process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Event {
+    /// It got the CPU, and had not been the last to have it.
+    Switch { process: usize },
+    /// It woke.
+    Wake { process: usize },
+    /// It got a context, perhaps that of another.
+    Context { process: usize, from: Option<usize> },
+    /// It touched a page without a valid entry, or wrote one without an entry that allows it.
+    Fault { process: usize, slot: u32, page: u64 },
+    /// A pmeg was taken for it.
+    Steal { process: usize, frame: u16 },
+    /// A group of entries, or a single one, was filled from memory for it.
+    Load { process: usize, slot: u32 },
+    /// It was swapped.
+    SwapOut { process: usize },
+    /// It came back.
+    SwapIn { process: usize },
+}
+
+/// Events with their times.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Log {
+    #[cfg(test)]
+    now_ns: u64,
+    #[cfg(test)]
+    pub(crate) events: Vec<(u64, Event)>,
+}
+
+#[cfg(test)]
+impl Log {
+    pub(crate) fn at(&mut self, now_ns: u64) {
+        self.now_ns = now_ns;
+    }
+
+    pub(crate) fn note(&mut self, event: Event) {
+        self.events.push((self.now_ns, event));
+    }
+
+    /// Plain faults on pages, one after the other.
+    pub(crate) fn faults(&mut self, process: usize, slot: u32, mut pages: u64, each_ns: u64) {
+        while pages != 0 {
+            let page = pages & pages.wrapping_neg();
+            self.note(Event::Fault { process, slot, page });
+            self.now_ns += each_ns;
+            pages &= !page;
+        }
+    }
+}
+
+#[cfg(not(test))]
+#[expect(clippy::unused_self, reason = "tests have another one")]
+impl Log {
+    pub(crate) fn at(&mut self, _: u64) {}
+
+    pub(crate) fn note(&mut self, _: Event) {}
+
+    pub(crate) fn faults(&mut self, _: usize, _: u32, _: u64, _: u64) {}
+}

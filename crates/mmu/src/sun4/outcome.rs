@@ -1,0 +1,151 @@
+//! What a simulation counts.
+
+use std::collections::BTreeMap;
+
+/// The words of `hatcnt`, the counters of SunOS's hardware address translation, in its order.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct HatCounts {
+    /// Contexts given to an address space.
+    pub ctxalloc: u64,
+    /// Of these, contexts taken from another address space.
+    pub ctxstolen: u64,
+    /// Faults that found a pmeg for their segment.
+    pub pmghave: u64,
+    /// Pmegs given to a segment.
+    pub pmgalloc: u64,
+    /// Of these, pmegs taken from an address space without a context.
+    pub pmgstolen_noctx: u64,
+    /// Of these, pmegs taken from an address space with a context.
+    pub pmgstolen_ctx: u64,
+    /// Pmegs given to a segment whose region had an smeg (three levels only).
+    pub smghave: u64,
+    /// Smegs given to a region.
+    pub smgalloc: u64,
+    /// Of these, smegs taken from an address space without a context.
+    pub smgstolen_noctx: u64,
+    /// Of these, smegs taken from an address space with a context.
+    pub smgstolen_ctx: u64,
+    /// Pmegs that came back into the segment map with a context, without a fault.
+    pub ctxpmgs: u64,
+}
+
+impl HatCounts {
+    /// The words by name, in their order.
+    #[must_use]
+    pub fn words(&self) -> [(&'static str, u64); 11] {
+        [
+            ("ctxalloc", self.ctxalloc),
+            ("ctxstolen", self.ctxstolen),
+            ("pmghave", self.pmghave),
+            ("pmgalloc", self.pmgalloc),
+            ("pmgstolen_noctx", self.pmgstolen_noctx),
+            ("pmgstolen_ctx", self.pmgstolen_ctx),
+            ("smghave", self.smghave),
+            ("smgalloc", self.smgalloc),
+            ("smgstolen_noctx", self.smgstolen_noctx),
+            ("smgstolen_ctx", self.smgstolen_ctx),
+            ("ctxpmgs", self.ctxpmgs),
+        ]
+    }
+}
+
+/// One process of a simulation.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ProcessOutcome {
+    /// Name of its program.
+    pub name: String,
+    /// When it began, in ns from the beginning of the simulation.
+    pub started_ns: u64,
+    /// When it ended; of one that did not, when the simulation did.
+    pub ended_ns: u64,
+    /// Time in user mode as the system's accounts have it, in ns.
+    pub user_ns: u64,
+    /// Time in the kernel as the system's accounts have it, in ns.
+    pub system_ns: u64,
+    /// Touches of its program.
+    pub touches: u64,
+    /// Translation faults.
+    pub translation_faults: u64,
+    /// How often it came back from being swapped.
+    pub swap_ins: u64,
+    /// How long each of its interactions took, from waking to the answer, in ns.
+    pub responses_ns: Vec<u64>,
+}
+
+/// What happened between the beginning of a workload and its end.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Outcome {
+    /// From the beginning of the workload to its end, in ns.
+    pub elapsed_ns: u64,
+    /// Time of its processes in user mode as the system's accounts have it, in ns.
+    pub user_ns: u64,
+    /// Time of its processes in the kernel as the system's accounts have it, in ns.
+    pub system_ns: u64,
+    /// Time in which no process ran, in ns.
+    pub idle_ns: u64,
+    /// Touches of all programs.
+    pub touches: u64,
+    /// Traps because a page had no valid entry, or none that may be written.
+    pub translation_faults: u64,
+    /// Processes that came back from being swapped.
+    pub swap_ins: u64,
+    /// Switches from one process to another.
+    pub context_switches: u64,
+    /// Pmegs taken from another segment.
+    pub steals: u64,
+    /// Pmegs filled as a whole from a copy in memory.
+    pub loads: u64,
+    /// Groups of entries that the software lost too, for want of room for their copy.
+    pub software_steals: u64,
+    /// The counters of the hardware address translation.
+    pub hat: HatCounts,
+    /// Each process, in the order of their beginning.
+    pub processes: Vec<ProcessOutcome>,
+}
+
+impl Outcome {
+    /// How long the interactions of all processes took, in ascending order, in ns.
+    #[must_use]
+    pub fn responses_ns(&self) -> Vec<u64> {
+        let all = self.processes.iter().flat_map(|process| &process.responses_ns);
+        let mut responses: Vec<u64> = all.copied().collect();
+        responses.sort_unstable();
+        responses
+    }
+
+    /// The response time that a part of the interactions, in hundredths, does not exceed, in ns;
+    /// nothing if there were none. The smallest with at least that part at or below it.
+    #[must_use]
+    pub fn response_ns(&self, percent: u64) -> Option<u64> {
+        let responses = self.responses_ns();
+        let rank = (responses.len() as u64 * percent.min(100)).div_ceil(100);
+        responses.get((rank as usize).saturating_sub(1)).copied()
+    }
+
+    /// All sums and counters by name; times in ns. Of interactions there are some only if the
+    /// workload has any.
+    #[must_use]
+    pub fn counts(&self) -> BTreeMap<&'static str, u64> {
+        let sums = [
+            ("elapsed_ns", self.elapsed_ns),
+            ("user_ns", self.user_ns),
+            ("system_ns", self.system_ns),
+            ("idle_ns", self.idle_ns),
+            ("touches", self.touches),
+            ("translation_faults", self.translation_faults),
+            ("swap_ins", self.swap_ins),
+            ("context_switches", self.context_switches),
+            ("steals", self.steals),
+            ("loads", self.loads),
+            ("software_steals", self.software_steals),
+        ];
+        let responses = [("response_median_ns", 50), ("response_95th_ns", 95)];
+        let responses = responses
+            .into_iter()
+            .filter_map(|(name, percent)| Some((name, self.response_ns(percent)?)));
+        let interactions = self.processes.iter().map(|process| process.responses_ns.len() as u64);
+        let interactions = Some(interactions.sum()).filter(|count| *count > 0);
+        let counted = interactions.map(|count| ("interactions", count));
+        sums.into_iter().chain(self.hat.words()).chain(counted).chain(responses).collect()
+    }
+}

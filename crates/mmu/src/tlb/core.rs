@@ -1,0 +1,389 @@
+//! One core: its TLBs, the address-space numbers that it gave out, and its walker.
+
+mod slices;
+
+use std::collections::HashSet;
+
+use super::array::{Array, Found};
+use super::machine::{Machine, Prefetch};
+use super::options::Options;
+use super::outcome::Outcome;
+use super::page_size::{self, FIRST_SHARED_TAG, NOTHING, PageSize, SIZES};
+use super::walker::{Walker, Wanted};
+use super::world::World;
+
+/// What a core looks up for a page of some size at one level.
+#[derive(Clone, Copy, Debug)]
+struct Stop {
+    tlb: usize,
+    /// The size as which that TLB keeps it.
+    size: PageSize,
+}
+
+/// Counts of one TLB.
+#[derive(Clone, Copy, Debug, Default)]
+struct Counts {
+    /// Of TLBs behind the first level only; those of the first level follow from the references.
+    accesses: u64,
+    misses: u64,
+    fills: u64,
+    evictions: u64,
+    flushed: u64,
+}
+
+/// How pages of one size and no sharing are looked up first.
+#[derive(Clone, Copy, Debug)]
+struct Front {
+    tlb: usize,
+    /// The size of all pages, and that as which the TLB keeps them.
+    size: PageSize,
+    shift: u32,
+    /// Tag and size in the entry.
+    bits: u64,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Core {
+    /// The page referred to last by data and by fetches, if a further reference to it finds all
+    /// as it was: it hits, and is noted already.
+    last: [u64; 2],
+    last_size: [PageSize; 2],
+    /// By fetch, the short way, if a page's size and tag do not depend on the page.
+    fronts: [Option<Front>; 2],
+    /// Whether fetches and data share a TLB of the first level.
+    unified: bool,
+    /// By fetch and by size.
+    references: [[u64; SIZES]; 2],
+    tlbs: Vec<Array>,
+    counts: Vec<Counts>,
+    /// By fetch and by size, the TLBs from the first level on.
+    routes: [[Vec<Stop>; SIZES]; 2],
+    walker: Walker,
+    prefetches: bool,
+    /// Prefetched translations that nothing has asked for yet, by TLB.
+    unused: HashSet<(usize, u64)>,
+    prefetches_used: u64,
+    /// The process that runs, and its tag.
+    running: Option<u32>,
+    tag: u64,
+    /// The process that has each address-space number and when it ran last, 0 if it has ended;
+    /// empty: there are no numbers.
+    asids: Vec<Option<(u32, u64)>>,
+    switches: u64,
+    asids_taken: u64,
+    flushes: u64,
+    page_flushes: u64,
+}
+
+impl Core {
+    /// A core; `seed` gives each array's generator its seed.
+    pub(crate) fn new(
+        machine: &Machine,
+        options: &Options,
+        mut seed: impl FnMut() -> u64,
+    ) -> Result<Self, String> {
+        let mut tlbs = Vec::new();
+        for tlb in machine.tlbs.get_ref() {
+            let mut shape = tlb.shape().map_err(|(_, reason)| reason)?;
+            shape.policy = options.policy.unwrap_or(shape.policy);
+            if let Some(reason) = shape.policy.refuses(shape.ways) {
+                return Err(format!("{}: {reason}", tlb.name.get_ref()));
+            }
+            tlbs.push(Array::new(shape, seed()));
+        }
+        let routes =
+            [false, true].map(|fetch| PageSize::ALL.map(|size| route(machine, fetch, size)));
+        let unified = (0..SIZES).any(|size| routes[0][size][0].tlb == routes[1][size][0].tlb);
+        let asids = options.asids.unwrap_or(*machine.asids.get_ref());
+        Ok(Self {
+            last: [NOTHING; 2],
+            last_size: [PageSize::Small; 2],
+            fronts: [None; 2],
+            unified,
+            references: [[0; SIZES]; 2],
+            counts: vec![Counts::default(); tlbs.len()],
+            tlbs,
+            routes,
+            walker: Walker::new(machine, options, seed)?,
+            prefetches: options.prefetch.unwrap_or(machine.prefetch == Prefetch::NextPage),
+            unused: HashSet::new(),
+            prefetches_used: 0,
+            running: None,
+            tag: 0,
+            asids: vec![None; asids as usize],
+            switches: 0,
+            asids_taken: 0,
+            flushes: 0,
+            page_flushes: 0,
+        })
+    }
+
+    /// Refers to a page so many times in a row. What is inlined is but the comparison with the page
+    /// before, which is the same one in more than half of all references of real programs.
+    #[inline]
+    pub(crate) fn refer(&mut self, world: &mut World, page: u64, fetch: bool, count: u64) {
+        let side = usize::from(fetch);
+        if page == self.last[side] {
+            self.references[side][self.last_size[side] as usize] += count;
+        } else {
+            self.refer_elsewhere(world, page, side, count);
+        }
+    }
+
+    /// Refers to another page than before.
+    #[inline(never)]
+    fn refer_elsewhere(&mut self, world: &mut World, page: u64, side: usize, count: u64) {
+        let Some(front) = self.fronts[side] else {
+            return self.refer_by_size(world, page, side, count);
+        };
+        self.references[side][front.size as usize] += count;
+        self.last[side] = page;
+        if self.unified {
+            self.last[1 - side] = NOTHING;
+        }
+        let found = self.tlbs[front.tlb].access(page >> front.shift | front.bits);
+        if found != Found::Hit {
+            self.missed(world, page, front.size, side, found);
+        }
+    }
+
+    /// Refers to a page whose size and tag must be looked up.
+    #[inline(never)]
+    fn refer_by_size(&mut self, world: &mut World, page: u64, side: usize, count: u64) {
+        let size = world.size(page);
+        self.references[side][size as usize] += count;
+        self.last[side] = page;
+        self.last_size[side] = size;
+        if self.unified {
+            self.last[1 - side] = NOTHING;
+        }
+        let stop = self.routes[side][size as usize][0];
+        let entry = page_size::entry(page, stop.size, world.tag(self.tag, page, stop.size));
+        let found = self.tlbs[stop.tlb].access(entry);
+        if found != Found::Hit {
+            self.missed(world, page, size, side, found);
+        }
+    }
+
+    /// Looks a page up behind the first level, and walks for it if it is nowhere.
+    #[inline(never)]
+    fn missed(&mut self, world: &mut World, page: u64, size: PageSize, side: usize, found: Found) {
+        self.note_miss(self.routes[side][size as usize][0].tlb, found);
+        for level in 1..self.routes[side][size as usize].len() {
+            let stop = self.routes[side][size as usize][level];
+            let entry = page_size::entry(page, stop.size, world.tag(self.tag, page, stop.size));
+            self.counts[stop.tlb].accesses += 1;
+            let found = self.tlbs[stop.tlb].access(entry);
+            if found == Found::Hit {
+                if self.prefetches && self.unused.remove(&(stop.tlb, entry)) {
+                    self.prefetches_used += 1;
+                }
+                return;
+            }
+            self.note_miss(stop.tlb, found);
+        }
+        self.walk(world, page, false);
+        if self.prefetches {
+            self.prefetch(world, page + (1 << size.shift()), side);
+        }
+    }
+
+    fn walk(&mut self, world: &mut World, page: u64, prefetch: bool) {
+        let size = world.guest_size(page);
+        let (space, frames, share) = world.tables();
+        let wanted = Wanted { page, size, tag: self.tag, space, share, prefetch };
+        self.walker.walk(&wanted, frames);
+    }
+
+    /// Puts the translation of a page into the last level, if there is more than one.
+    fn prefetch(&mut self, world: &mut World, page: u64, side: usize) {
+        let size = world.size(page);
+        let [_, .., stop] = self.routes[side][size as usize][..] else { return };
+        let entry = page_size::entry(page, stop.size, world.tag(self.tag, page, stop.size));
+        if self.tlbs[stop.tlb].has(entry) {
+            return;
+        }
+        self.walk(world, page, true);
+        let found = self.tlbs[stop.tlb].access(entry);
+        self.note_fill(stop.tlb, found);
+        self.unused.insert((stop.tlb, entry));
+    }
+
+    fn note_miss(&mut self, tlb: usize, found: Found) {
+        self.counts[tlb].misses += 1;
+        self.note_fill(tlb, found);
+    }
+
+    fn note_fill(&mut self, tlb: usize, found: Found) {
+        self.counts[tlb].fills += 1;
+        if let Found::Evicted(entry) = found {
+            self.counts[tlb].evictions += 1;
+            if self.prefetches {
+                self.unused.remove(&(tlb, entry));
+            }
+        }
+    }
+
+    /// Lets a process run; `now` grows from one switch to the next.
+    pub(crate) fn switch(&mut self, world: &World, process: u32, now: u64) {
+        self.forget_last();
+        self.give_tag(process, now);
+        let tag = self.tag;
+        self.fronts = [false, true].map(|fetch| {
+            let size = world.only_size()?;
+            let stop = self.routes[usize::from(fetch)][size as usize][0];
+            let bits = page_size::entry(0, stop.size, tag);
+            Some(Front { tlb: stop.tlb, size, shift: stop.size.shift(), bits })
+        });
+        if let Some(front) = self.fronts[0] {
+            self.last_size = [front.size; 2];
+        }
+    }
+
+    /// Finds the tag of the process that runs from here on.
+    fn give_tag(&mut self, process: u32, now: u64) {
+        let before = self.running.replace(process);
+        if before == Some(process) {
+            return;
+        }
+        self.switches += u64::from(before.is_some());
+        if self.asids.is_empty() {
+            if before.is_some() {
+                self.flush_tag(0);
+            }
+            return;
+        }
+        // A free number comes before any that was given, and the longest unused before others.
+        let held = self.asid_of(process);
+        let asid = held.or_else(|| {
+            let when = |asid: &usize| self.asids[*asid].map(|(_, when)| when);
+            (0..self.asids.len()).min_by_key(when)
+        });
+        let Some(asid) = asid else { return };
+        self.tag = asid as u64;
+        let taken = self.asids[asid].replace((process, now));
+        if held.is_none()
+            && let Some((_, used)) = taken
+        {
+            self.asids_taken += u64::from(used > 0);
+            self.flush_tag(self.tag);
+        }
+    }
+
+    /// Flushes an address space; its number is the first to be given to another process if its own
+    /// is `gone`. It is not free: a thread's last references may come behind the process's end.
+    pub(crate) fn flush_process(&mut self, process: u32, gone: bool) {
+        let Some(tag) = self.tag_of(process) else { return };
+        self.flush_tag(tag);
+        if gone && let Some(asid) = self.asid_of(process) {
+            self.asids[asid] = Some((process, 0));
+        }
+    }
+
+    /// Flushes pages of an address space, and shared translations of those pages.
+    pub(crate) fn flush_pages(&mut self, process: u32, first: u64, end: u64) {
+        self.forget_last();
+        let own = self.tag_of(process);
+        self.page_flushes += u64::from(own.is_some());
+        self.flush(|entry| {
+            let (from, to) = page_size::pages(entry);
+            let tag = page_size::tag(entry);
+            from < end && to > first && (Some(tag) == own || tag >= FIRST_SHARED_TAG)
+        });
+        self.walker.forget(|tag| Some(tag) == own);
+    }
+
+    /// Flushes everything.
+    pub(crate) fn flush_all(&mut self) {
+        self.forget_last();
+        self.flushes += 1;
+        self.flush(|_| true);
+        self.walker.forget(|_| true);
+        self.walker.forget_nested();
+    }
+
+    /// Forgets the page referred to last: something about it may be different.
+    pub(crate) fn forget_last(&mut self) {
+        self.last = [NOTHING; 2];
+    }
+
+    fn tag_of(&self, process: u32) -> Option<u64> {
+        if self.asids.is_empty() {
+            return (self.running == Some(process)).then_some(0);
+        }
+        self.asid_of(process).map(|asid| asid as u64)
+    }
+
+    fn asid_of(&self, process: u32) -> Option<usize> {
+        self.asids.iter().position(|given| given.is_some_and(|(who, _)| who == process))
+    }
+
+    fn flush_tag(&mut self, gone: u64) {
+        self.forget_last();
+        self.flushes += 1;
+        self.flush(|entry| page_size::tag(entry) == gone);
+        self.walker.forget(|tag| tag == gone);
+    }
+
+    fn flush(&mut self, goes: impl Fn(u64) -> bool) {
+        for (tlb, counts) in self.tlbs.iter_mut().zip(&mut self.counts) {
+            counts.flushed += tlb.remove(&goes);
+        }
+        self.unused.retain(|(_, entry)| !goes(*entry));
+    }
+
+    /// How many references there were.
+    pub(crate) fn references(&self) -> u64 {
+        self.references.iter().flatten().sum()
+    }
+
+    /// Adds its counts to those of other cores.
+    pub(crate) fn add_to(&self, outcome: &mut Outcome) {
+        for (tlb, counts) in outcome.tlbs.iter_mut().zip(&self.counts) {
+            tlb.accesses += counts.accesses;
+            tlb.misses += counts.misses;
+            tlb.fills += counts.fills;
+            tlb.evictions += counts.evictions;
+            tlb.flushed += counts.flushed;
+        }
+        for side in 0..2 {
+            for size in 0..SIZES {
+                let count = self.references[side][size];
+                outcome.references += count;
+                outcome.fetches += count * side as u64;
+                outcome.tlbs[self.routes[side][size][0].tlb].accesses += count;
+            }
+        }
+        let [walks, prefetch_walks] = self.walker.counts();
+        outcome.walks.add(&walks);
+        outcome.prefetch_walks.add(&prefetch_walks);
+        self.walker.add_to(&mut outcome.walk_caches, outcome.nested.as_mut());
+        outcome.prefetches_used += self.prefetches_used;
+        outcome.switches += self.switches;
+        outcome.asids_taken += self.asids_taken;
+        outcome.flushes += self.flushes;
+        outcome.page_flushes += self.page_flushes;
+    }
+
+    /// What each set of each TLB holds, in the order in which it is kept.
+    #[cfg(test)]
+    pub(crate) fn contents(&self) -> Vec<Vec<Vec<u64>>> {
+        self.tlbs.iter().map(|tlb| tlb.sets().collect()).collect()
+    }
+}
+
+/// The TLBs that a page of some size is looked up in.
+fn route(machine: &Machine, fetch: bool, size: PageSize) -> Vec<Stop> {
+    let stop = |level, size| machine.tlb(level, fetch, size).map(|tlb| Stop { tlb, size });
+    (1..=machine.levels())
+        .filter_map(|level| match stop(level, size) {
+            // The first level must hold every page: if not as one, then in pieces.
+            None if level == 1 => PageSize::ALL
+                .into_iter()
+                .rev()
+                .filter(|piece| *piece < size)
+                .find_map(|piece| stop(level, piece)),
+            stop => stop,
+        })
+        .collect()
+}

@@ -1,0 +1,158 @@
+//! What a run can choose beside its machine.
+
+use super::machine::MOST_ASIDS;
+use super::page_size::PageSize;
+use super::policy::Policy;
+
+/// Which pages a program gets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum PagePolicy {
+    /// All of 4 KiB.
+    #[default]
+    Small,
+    /// Of 2 MiB where one private anonymous mapping covers all of them, else of 4 KiB.
+    Thp,
+    /// All of 2 MiB.
+    Huge,
+    /// All of 1 GiB.
+    Giant,
+}
+
+/// What processes share of the mappings that they inherited.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Share {
+    /// Nothing: every process has its own tables.
+    #[default]
+    None,
+    /// Page tables that lie wholly inside a mapping of a file or a shared one.
+    Tables,
+    /// Those, and the translations themselves.
+    Translations,
+}
+
+/// Choices of a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// Which pages the program gets.
+    pub page_size: PagePolicy,
+    /// Seed of the policy `random`.
+    pub seed: u64,
+    /// Whether it runs in a virtual machine, where walks have two dimensions.
+    pub virtualized: bool,
+    /// Size of the pages that back a virtual machine's memory.
+    pub host_page_size: PageSize,
+    /// Number of cores; the trace's threads are dealt out to them in the order of appearance.
+    pub cores: usize,
+    /// Number of address-space numbers instead of the machine's.
+    pub asids: Option<u32>,
+    /// Replacement policy of all TLBs instead of the machine's.
+    pub policy: Option<Policy>,
+    /// Prefetch of the next page instead of what the machine does.
+    pub prefetch: Option<bool>,
+    /// Levels of page tables, 4 or 5, instead of the machine's.
+    pub levels: Option<u32>,
+    /// What processes share.
+    pub share: Share,
+    /// Unmapping more pages than so flushes the whole address space (33 in Linux on x86,
+    /// `tlb_single_page_flush_ceiling`).
+    pub flush_ceiling: u64,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            page_size: PagePolicy::Small,
+            seed: 1,
+            virtualized: false,
+            host_page_size: PageSize::Small,
+            cores: 1,
+            asids: None,
+            policy: None,
+            prefetch: None,
+            levels: None,
+            share: Share::None,
+            flush_ceiling: 33,
+        }
+    }
+}
+
+impl Options {
+    /// Names of the options that [`set`](Self::set) knows, with what they take.
+    pub const NAMES: [(&'static str, &'static str); 11] = [
+        ("pages", "small, thp, all or 1g"),
+        ("seed", "a number"),
+        ("virtualized", "yes or no"),
+        ("host-pages", "4K, 2M or 1G"),
+        ("cores", "1 to 1024"),
+        ("asids", "0 to 32768"),
+        ("policy", "lru, fifo, plru, nru or random"),
+        ("prefetch", "none or next-page"),
+        ("levels", "4 or 5"),
+        ("share", "none, tables or translations"),
+        ("flush-ceiling", "a number of pages"),
+    ];
+
+    /// Sets one by name.
+    ///
+    /// # Errors
+    /// When there is no such option, or it does not take this value; says which there are.
+    pub fn set(&mut self, name: &str, value: &str) -> Result<(), String> {
+        let Some((_, takes)) = Self::NAMES.iter().find(|(known, _)| *known == name) else {
+            let names: Vec<_> = Self::NAMES.iter().map(|(name, _)| *name).collect();
+            return Err(format!("no option is named {name:?}; there are {}", names.join(", ")));
+        };
+        self.take(name, value).ok_or_else(|| format!("{name}={value}: it takes {takes}"))
+    }
+
+    fn take(&mut self, name: &str, value: &str) -> Option<()> {
+        match name {
+            "pages" => {
+                self.page_size = one_of(
+                    value,
+                    &[
+                        ("small", PagePolicy::Small),
+                        ("thp", PagePolicy::Thp),
+                        ("all", PagePolicy::Huge),
+                        ("1g", PagePolicy::Giant),
+                    ],
+                )?;
+            }
+            "seed" => self.seed = value.parse().ok()?,
+            "virtualized" => {
+                self.virtualized = one_of(value, &[("yes", true), ("no", false)])?;
+            }
+            "host-pages" => {
+                self.host_page_size =
+                    one_of(value, &PageSize::ALL.map(|size| (size.name(), size)))?;
+            }
+            "cores" => {
+                self.cores = value.parse().ok().filter(|cores| (1..=1024).contains(cores))?
+            }
+            "asids" => {
+                let asids = value.parse().ok().filter(|asids| *asids <= MOST_ASIDS)?;
+                self.asids = Some(asids);
+            }
+            "policy" => self.policy = Some(one_of(value, &Policy::ALL)?),
+            "prefetch" => {
+                self.prefetch = Some(one_of(value, &[("none", false), ("next-page", true)])?);
+            }
+            "levels" => self.levels = Some(one_of(value, &[("4", 4), ("5", 5)])?),
+            "share" => {
+                self.share = one_of(
+                    value,
+                    &[
+                        ("none", Share::None),
+                        ("tables", Share::Tables),
+                        ("translations", Share::Translations),
+                    ],
+                )?;
+            }
+            _ => self.flush_ceiling = value.parse().ok()?,
+        }
+        Some(())
+    }
+}
+
+fn one_of<T: Copy>(value: &str, known: &[(&str, T)]) -> Option<T> {
+    known.iter().find(|(name, _)| *name == value).map(|(_, meaning)| *meaning)
+}

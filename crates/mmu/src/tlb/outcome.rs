@@ -1,0 +1,172 @@
+//! What a run came to.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::machine::Serves;
+
+/// Counts of a run, summed over cores.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Outcome {
+    /// References, fetches among them.
+    pub references: u64,
+    /// Fetches of instructions among them.
+    pub fetches: u64,
+    /// Each TLB, in the order of the machine's description.
+    pub tlbs: Vec<TlbOutcome>,
+    /// Each page-walk cache, likewise.
+    pub walk_caches: Vec<CacheOutcome>,
+    /// The nested TLB, if walks were of two dimensions and the machine has one.
+    pub nested: Option<CacheOutcome>,
+    /// Page walks that references waited for.
+    pub walks: WalkOutcome,
+    /// Page walks of prefetches, for which nothing waits.
+    pub prefetch_walks: WalkOutcome,
+    /// Prefetched translations that a reference found while they were in the TLB.
+    pub prefetches_used: u64,
+    /// Cycles of looking into TLBs.
+    pub lookup_cycles: u64,
+    /// Switches of a core to another process.
+    pub switches: u64,
+    /// Times that an address-space number was taken from another process.
+    pub asids_taken: u64,
+    /// Times that an address space was flushed as a whole, at one core.
+    pub flushes: u64,
+    /// Times that single pages were flushed, at one core.
+    pub page_flushes: u64,
+}
+
+/// Counts of one TLB.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct TlbOutcome {
+    /// Its name.
+    pub name: String,
+    /// Its level, from 1.
+    pub level: u32,
+    /// Number of entries.
+    pub entries: usize,
+    /// Entries of a set.
+    pub ways: usize,
+    /// Sizes of the pages that it keeps.
+    pub pages: Vec<&'static str>,
+    /// Which references it serves.
+    pub serves: &'static str,
+    /// References that looked here.
+    pub accesses: u64,
+    /// Those that found their translation.
+    pub hits: u64,
+    /// Those that did not.
+    pub misses: u64,
+    /// Translations that were put in.
+    pub fills: u64,
+    /// Translations that made room for others.
+    pub evictions: u64,
+    /// Translations that were flushed.
+    pub flushed: u64,
+}
+
+/// Counts of a cache that walks use.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct CacheOutcome {
+    /// Its name.
+    pub name: String,
+    /// Walks that looked here.
+    pub accesses: u64,
+    /// Those that went on from what they found here.
+    pub hits: u64,
+}
+
+/// Counts of page walks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct WalkOutcome {
+    /// How many.
+    pub walks: u64,
+    /// Entries read, by the level of their table, from 1.
+    pub steps: [u64; 5],
+    /// Entries of the host's tables that walks in a guest read, likewise.
+    pub host_steps: [u64; 5],
+    /// How many of all those steps came from memory.
+    pub steps_from_memory: u64,
+    /// Their cycles.
+    pub cycles: u64,
+}
+
+impl WalkOutcome {
+    /// Entries read in all.
+    #[must_use]
+    pub fn all_steps(&self) -> u64 {
+        self.steps.iter().chain(&self.host_steps).sum()
+    }
+
+    pub(crate) fn add(&mut self, other: &Self) {
+        self.walks += other.walks;
+        for (sum, steps) in self.steps.iter_mut().zip(other.steps) {
+            *sum += steps;
+        }
+        for (sum, steps) in self.host_steps.iter_mut().zip(other.host_steps) {
+            *sum += steps;
+        }
+        self.steps_from_memory += other.steps_from_memory;
+        self.cycles += other.cycles;
+    }
+}
+
+impl Outcome {
+    /// Cycles of translation that a reference waits for on average.
+    #[must_use]
+    #[expect(clippy::cast_precision_loss, reason = "a ratio of counts")]
+    pub fn cycles_per_reference(&self) -> f64 {
+        (self.lookup_cycles + self.walks.cycles) as f64 / self.references.max(1) as f64
+    }
+
+    /// All counts by name, for tables, sweeps and tests.
+    #[must_use]
+    pub fn counts(&self) -> BTreeMap<String, u64> {
+        let mut counts = BTreeMap::new();
+        let mut put = |name: String, count: u64| counts.insert(name, count);
+        put("references".to_owned(), self.references);
+        put("fetches".to_owned(), self.fetches);
+        for tlb in &self.tlbs {
+            let name = &tlb.name;
+            put(format!("tlb.{name}.accesses"), tlb.accesses);
+            put(format!("tlb.{name}.hits"), tlb.hits);
+            put(format!("tlb.{name}.misses"), tlb.misses);
+            put(format!("tlb.{name}.fills"), tlb.fills);
+            put(format!("tlb.{name}.evictions"), tlb.evictions);
+            put(format!("tlb.{name}.flushed"), tlb.flushed);
+        }
+        for cache in self.walk_caches.iter().chain(&self.nested) {
+            put(format!("walk_cache.{}.accesses", cache.name), cache.accesses);
+            put(format!("walk_cache.{}.hits", cache.name), cache.hits);
+        }
+        for (kind, walks) in [("walk", &self.walks), ("prefetch", &self.prefetch_walks)] {
+            put(format!("{kind}.walks"), walks.walks);
+            for level in 0..5 {
+                put(format!("{kind}.steps.{}", level + 1), walks.steps[level]);
+                put(format!("{kind}.host_steps.{}", level + 1), walks.host_steps[level]);
+            }
+            put(format!("{kind}.steps_from_memory"), walks.steps_from_memory);
+            put(format!("{kind}.cycles"), walks.cycles);
+        }
+        put("prefetch.used".to_owned(), self.prefetches_used);
+        put("lookup_cycles".to_owned(), self.lookup_cycles);
+        put("switches".to_owned(), self.switches);
+        put("asids_taken".to_owned(), self.asids_taken);
+        put("flushes".to_owned(), self.flushes);
+        put("page_flushes".to_owned(), self.page_flushes);
+        counts
+    }
+}
+
+impl Serves {
+    /// As descriptions write it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Fetch => "fetch",
+            Self::Data => "data",
+            Self::Both => "both",
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! Which entry of a set makes room for a new one.
+
+use serde::{Deserialize, Serialize};
+
+/// A replacement policy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Policy {
+    /// The entry that was used longest ago.
+    #[default]
+    Lru,
+    /// The entry that came first.
+    Fifo,
+    /// A binary tree over the ways, whose bits point away from what was used last.
+    Plru,
+    /// The first entry that was not used since every entry of its set had been.
+    Nru,
+    /// Any entry, by a seeded generator.
+    Random,
+}
+
+impl Policy {
+    /// All, with the names that descriptions and options use.
+    pub const ALL: [(&'static str, Self); 5] = [
+        ("lru", Self::Lru),
+        ("fifo", Self::Fifo),
+        ("plru", Self::Plru),
+        ("nru", Self::Nru),
+        ("random", Self::Random),
+    ];
+
+    /// Its name.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        Self::ALL[self as usize].0
+    }
+
+    /// Why a set cannot have so many ways under this policy, if it cannot.
+    pub(crate) fn refuses(self, ways: usize) -> Option<&'static str> {
+        match self {
+            Self::Plru if !ways.is_power_of_two() => {
+                Some("the tree of policy \"plru\" needs a power of two of ways")
+            }
+            Self::Plru | Self::Nru if ways > 128 => {
+                Some("policies \"plru\" and \"nru\" keep the state of at most 128 ways")
+            }
+            _ => None,
+        }
+    }
+}
+
+/// Bits of a tree after a use of `way`: every node above it points to its other half.
+///
+/// Node 1 is the root and node `n` has the children `2n` and `2n + 1`; bit `n` set means that the
+/// next victim is in the upper half.
+pub(crate) fn tree_after_use(mut bits: u128, way: usize, ways: usize) -> u128 {
+    let mut node = way + ways;
+    while node > 1 {
+        let upper = node & 1;
+        node >>= 1;
+        bits = bits & !(1 << node) | u128::from(upper == 0) << node;
+    }
+    bits
+}
+
+/// The way to which a tree's bits point.
+pub(crate) fn tree_victim(bits: u128, ways: usize) -> usize {
+    let mut node = 1;
+    while node < ways {
+        node = node << 1 | usize::from(bits >> node & 1 == 1);
+    }
+    node - ways
+}
+
+/// Use bits after a use of `way`; when all are set, only this one stays.
+pub(crate) fn bits_after_use(bits: u128, way: usize, ways: usize) -> u128 {
+    let bits = bits | 1 << way;
+    let all = u128::MAX >> (128 - ways);
+    if bits == all { 1 << way } else { bits }
+}
+
+/// The first way whose use bit is not set; the only one, if there is but one.
+pub(crate) fn bits_victim(bits: u128, ways: usize) -> usize {
+    (bits.trailing_ones() as usize).min(ways - 1)
+}

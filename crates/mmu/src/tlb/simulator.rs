@@ -1,0 +1,232 @@
+//! The simulator: references, switches and events in, counts out.
+
+use std::collections::BTreeMap;
+
+use trace::{Block, Event, PageRun};
+
+use super::core::Core;
+use super::machine::{Machine, NESTED};
+use super::options::Options;
+use super::outcome::{CacheOutcome, Outcome, TlbOutcome, WalkOutcome};
+use super::page_size::{PAGE_MASK, PageSize};
+use super::space::{Space, page_range};
+use super::world::World;
+
+/// A machine at work on a program.
+#[derive(Clone, Debug)]
+pub struct Simulator {
+    cores: Vec<Core>,
+    /// The core whose references come.
+    active: usize,
+    world: World,
+    process: u32,
+    /// The core of each thread.
+    seats: BTreeMap<(u32, u32), usize>,
+    flush_ceiling: u64,
+    switches: u64,
+    /// An outcome of zeros, which knows the names.
+    nothing: Outcome,
+    lookup_cycles: Vec<u64>,
+}
+
+impl Simulator {
+    /// A machine that has seen nothing yet; thread 0 of process 0 runs on its first core.
+    ///
+    /// # Errors
+    /// When the options do not fit the machine.
+    pub fn new(machine: &Machine, options: &Options) -> Result<Self, String> {
+        if options.cores == 0 {
+            return Err("cores=0: there must be one".to_owned());
+        }
+        let mut seed = options.seed;
+        let mut next_seed = || {
+            seed = seed.wrapping_add(1);
+            seed
+        };
+        let cores = (0..options.cores)
+            .map(|_| Core::new(machine, options, &mut next_seed))
+            .collect::<Result<Vec<_>, _>>()?;
+        let mut simulator = Self {
+            cores,
+            active: 0,
+            world: World::new(options),
+            process: 0,
+            seats: BTreeMap::new(),
+            flush_ceiling: options.flush_ceiling,
+            switches: 0,
+            nothing: nothing(machine, options),
+            lookup_cycles: machine.tlbs.get_ref().iter().map(|tlb| tlb.lookup_cycles).collect(),
+        };
+        simulator.switch(0, 0);
+        Ok(simulator)
+    }
+
+    /// Refers to data on a page (a number of 4 KiB).
+    #[inline]
+    pub fn page(&mut self, page: u64) {
+        self.cores[self.active].refer(&mut self.world, page & PAGE_MASK, false, 1);
+    }
+
+    /// Fetches an instruction from a page.
+    #[inline]
+    pub fn fetch(&mut self, page: u64) {
+        self.cores[self.active].refer(&mut self.world, page & PAGE_MASK, true, 1);
+    }
+
+    /// Refers to data on pages one after the other.
+    pub fn pages(&mut self, pages: &[u64]) {
+        self.cores[self.active].refer_to_all(&mut self.world, pages);
+    }
+
+    /// Refers to one page so many times.
+    #[inline]
+    pub fn run(&mut self, run: &PageRun) {
+        let count = u64::from(run.count);
+        let core = &mut self.cores[self.active];
+        core.refer(&mut self.world, run.page & PAGE_MASK, run.fetch, count);
+    }
+
+    /// Does what a block of a trace tells, in its order.
+    pub fn block(&mut self, block: &Block) {
+        self.switch(block.process, block.thread);
+        let mut done = 0;
+        for (before, event) in &block.events {
+            let next = (*before as usize).clamp(done, block.runs.len());
+            self.runs(&block.runs[done..next]);
+            done = next;
+            self.event(event);
+        }
+        self.runs(&block.runs[done..]);
+    }
+
+    /// Does what runs tell.
+    pub fn runs(&mut self, runs: &[PageRun]) {
+        self.cores[self.active].refer_to_runs(&mut self.world, runs);
+    }
+
+    /// Lets the references of a thread come from here on.
+    ///
+    /// A thread keeps the core that it got when it came first.
+    pub fn switch(&mut self, process: u32, thread: u32) {
+        let next = self.seats.len() % self.cores.len();
+        self.active = *self.seats.entry((process, thread)).or_insert(next);
+        self.process = process;
+        self.switches += 1;
+        self.world.switch(process);
+        self.cores[self.active].switch(&self.world, process, self.switches);
+    }
+
+    /// Something happens to the process that runs.
+    pub fn event(&mut self, event: &Event) {
+        let process = self.process;
+        match event {
+            Event::Program { .. } | Event::Exit => {
+                let gone = *event == Event::Exit;
+                self.world.set_space(process, Space::new(process));
+                self.cores.iter_mut().for_each(|core| core.flush_process(process, gone));
+            }
+            Event::Fork { child } => {
+                let inherited = self.world.space(process).inherited(*child);
+                self.world.set_space(*child, inherited);
+                // Its pages are made read-only, to be copied on write.
+                self.cores.iter_mut().for_each(|core| core.flush_process(process, false));
+            }
+            Event::Map { address, length_bytes, file, shared } => {
+                let (first, end) = page_range(*address, *length_bytes);
+                let shareable = (*file || *shared).then(|| self.world.new_mapping());
+                if self.world.space(process).map(first, end, shareable) {
+                    self.unmapped(first, end);
+                }
+            }
+            Event::Unmap { address, length_bytes } => {
+                let (first, end) = page_range(*address, *length_bytes);
+                self.world.space(process).unmap(first, end);
+                self.unmapped(first, end);
+            }
+            Event::Break { address } => {
+                if let Some((first, end)) = self.world.space(process).set_break(*address) {
+                    self.unmapped(first, end);
+                }
+            }
+            Event::ThreadStart | Event::ThreadEnd | Event::Missed { .. } => {}
+        }
+        // A page may be of another size now.
+        self.cores.iter_mut().for_each(Core::forget_last);
+    }
+
+    /// Flushes everything on all cores, shared translations and nested TLBs included.
+    pub fn flush_all(&mut self) {
+        self.cores.iter_mut().for_each(Core::flush_all);
+    }
+
+    /// How many references there were so far; cheap, for progress.
+    #[must_use]
+    pub fn references(&self) -> u64 {
+        self.cores.iter().map(Core::references).sum()
+    }
+
+    /// What it came to so far.
+    #[must_use]
+    pub fn outcome(&self) -> Outcome {
+        let mut outcome = self.nothing.clone();
+        for core in &self.cores {
+            core.add_to(&mut outcome);
+        }
+        for (tlb, cycles) in outcome.tlbs.iter_mut().zip(&self.lookup_cycles) {
+            tlb.hits = tlb.accesses - tlb.misses;
+            outcome.lookup_cycles += tlb.accesses * cycles;
+        }
+        outcome
+    }
+
+    fn unmapped(&mut self, first: u64, end: u64) {
+        for core in &mut self.cores {
+            if end.saturating_sub(first) > self.flush_ceiling {
+                core.flush_process(self.process, false);
+            } else {
+                core.flush_pages(self.process, first, end);
+            }
+        }
+    }
+
+    /// What each set of each TLB of a core holds.
+    #[cfg(test)]
+    pub(crate) fn contents(&self, core: usize) -> Vec<Vec<Vec<u64>>> {
+        self.cores[core].contents()
+    }
+}
+
+/// The outcome of nothing.
+fn nothing(machine: &Machine, options: &Options) -> Outcome {
+    let tlbs = machine.tlbs.get_ref().iter().map(|tlb| TlbOutcome {
+        name: tlb.name.get_ref().clone(),
+        level: *tlb.level.get_ref(),
+        entries: *tlb.entries.get_ref(),
+        ways: *tlb.ways.as_ref().unwrap_or(&tlb.entries).get_ref(),
+        pages: tlb.pages.get_ref().iter().copied().map(PageSize::name).collect(),
+        serves: tlb.serves.name(),
+        accesses: 0,
+        hits: 0,
+        misses: 0,
+        fills: 0,
+        evictions: 0,
+        flushed: 0,
+    });
+    let cache = |name: &str| CacheOutcome { name: name.to_owned(), accesses: 0, hits: 0 };
+    let walk_caches = machine.walk_caches.iter().map(|described| cache(described.name.get_ref()));
+    Outcome {
+        references: 0,
+        fetches: 0,
+        tlbs: tlbs.collect(),
+        walk_caches: walk_caches.collect(),
+        nested: machine.nested.as_ref().filter(|_| options.virtualized).map(|_| cache(NESTED)),
+        walks: WalkOutcome::default(),
+        prefetch_walks: WalkOutcome::default(),
+        prefetches_used: 0,
+        lookup_cycles: 0,
+        switches: 0,
+        asids_taken: 0,
+        flushes: 0,
+        page_flushes: 0,
+    }
+}

@@ -1,0 +1,230 @@
+//! Page walks: which entries of page tables are read, and what that costs.
+
+use super::array::{Array, Found};
+use super::frames::Frames;
+use super::machine::Machine;
+use super::options::Options;
+use super::outcome::{CacheOutcome, WalkOutcome};
+use super::page_size::{NOTHING, PAGE_MASK, PageSize, entry, tag};
+use super::space::{Owner, Space};
+
+/// The tag of lines of the host's tables.
+const HOST: u64 = (1 << 17) - 2;
+/// Lines have 8 entries.
+const LINE_SHIFT: u32 = 3;
+
+/// The hardware that walks page tables, of one core.
+#[derive(Clone, Debug)]
+pub(crate) struct Walker {
+    levels: u32,
+    start_cycles: u64,
+    cached_cycles: u64,
+    memory_cycles: u64,
+    /// From the lowest table up, which is the order of being preferred.
+    caches: Vec<Cache>,
+    nested: Option<Cache>,
+    /// Lines of page tables in the data caches.
+    lines: Array,
+    /// The size of the host's pages, if there is a host.
+    host: Option<PageSize>,
+    /// Of references, and of prefetches.
+    counts: [WalkOutcome; 2],
+}
+
+#[derive(Clone, Debug)]
+struct Cache {
+    /// Its place in the machine's description.
+    place: usize,
+    table: u32,
+    array: Array,
+    accesses: u64,
+    hits: u64,
+}
+
+/// A page to walk for.
+pub(crate) struct Wanted<'space> {
+    pub(crate) page: u64,
+    pub(crate) size: PageSize,
+    /// The tag of its address space.
+    pub(crate) tag: u64,
+    pub(crate) space: &'space Space,
+    /// Whether processes share page tables.
+    pub(crate) share: bool,
+    /// Whether nothing waits for it.
+    pub(crate) prefetch: bool,
+}
+
+impl Walker {
+    /// The walker of a core; `seed` gives each array's generator its seed.
+    pub(crate) fn new(
+        machine: &Machine,
+        options: &Options,
+        mut seed: impl FnMut() -> u64,
+    ) -> Result<Self, String> {
+        let walk = &machine.walk;
+        let host = options.virtualized.then_some(options.host_page_size);
+        let mut caches = Vec::new();
+        for (place, cache) in machine.walk_caches.iter().enumerate() {
+            let array = Array::new(cache.shape().map_err(|(_, reason)| reason)?, seed());
+            caches.push(Cache {
+                place,
+                table: *cache.table.get_ref(),
+                array,
+                accesses: 0,
+                hits: 0,
+            });
+        }
+        caches.sort_by_key(|cache| cache.table);
+        let mut nested = None;
+        if let (Some(described), Some(_)) = (&machine.nested, host) {
+            let array = Array::new(described.shape().map_err(|(_, reason)| reason)?, seed());
+            nested = Some(Cache { place: 0, table: 0, array, accesses: 0, hits: 0 });
+        }
+        Ok(Self {
+            levels: options.levels.unwrap_or(*walk.levels.get_ref()),
+            start_cycles: walk.start_cycles,
+            cached_cycles: walk.cached_cycles,
+            memory_cycles: walk.memory_cycles,
+            caches,
+            nested,
+            lines: Array::new(walk.shape().map_err(|(_, reason)| reason)?, seed()),
+            host,
+            counts: [WalkOutcome::default(); 2],
+        })
+    }
+
+    /// Walks for a page.
+    pub(crate) fn walk(&mut self, wanted: &Wanted<'_>, frames: &mut Frames) {
+        let count = &mut self.counts[usize::from(wanted.prefetch)];
+        count.walks += 1;
+        count.cycles += self.start_cycles;
+        let leaf = wanted.size.leaf();
+        let first = self.first_table(wanted, leaf);
+        for table in (leaf..=first).rev() {
+            let owner = owner(wanted, 9 * table);
+            if self.host.is_some() {
+                let number = wanted.page >> (9 * table);
+                let frame = frames.of(owner, table, number, PageSize::Small);
+                self.host_walk(frame, wanted.prefetch);
+            }
+            self.step(line(owner_tag(owner), table, wanted.page), wanted.prefetch);
+            self.counts[usize::from(wanted.prefetch)].steps[table as usize - 1] += 1;
+            if table > leaf
+                && let Some(cache) = self.caches.iter_mut().find(|cache| cache.table == table)
+            {
+                cache.array.access(upper_entry(wanted, table));
+            }
+        }
+        if self.host.is_some() {
+            let shift = wanted.size.shift();
+            let owner = owner(wanted, shift);
+            let frame = frames.of(owner, 0, wanted.page >> shift, wanted.size);
+            let within = wanted.page & ((1 << shift) - 1);
+            self.host_walk(frame + within, wanted.prefetch);
+        }
+    }
+
+    /// Forgets what has a tag.
+    pub(crate) fn forget(&mut self, gone: impl Fn(u64) -> bool) {
+        for cache in &mut self.caches {
+            cache.array.remove(|entry| gone(tag(entry)));
+        }
+    }
+
+    /// Forgets guest-physical pages.
+    pub(crate) fn forget_nested(&mut self) {
+        if let Some(nested) = &mut self.nested {
+            nested.array.remove(|_| true);
+        }
+    }
+
+    /// Counts of references and of prefetches.
+    pub(crate) fn counts(&self) -> [WalkOutcome; 2] {
+        self.counts
+    }
+
+    /// Adds the counts of the walk caches to those of other cores.
+    pub(crate) fn add_to(&self, caches: &mut [CacheOutcome], nested: Option<&mut CacheOutcome>) {
+        for cache in &self.caches {
+            caches[cache.place].accesses += cache.accesses;
+            caches[cache.place].hits += cache.hits;
+        }
+        if let (Some(sum), Some(cache)) = (nested, &self.nested) {
+            sum.accesses += cache.accesses;
+            sum.hits += cache.hits;
+        }
+    }
+
+    /// The table at which the walk begins: below the lowest entry that a cache has.
+    fn first_table(&mut self, wanted: &Wanted<'_>, leaf: u32) -> u32 {
+        let mut first = None;
+        let tables = leaf + 1..=self.levels;
+        for cache in self.caches.iter_mut().filter(|cache| tables.contains(&cache.table)) {
+            cache.accesses += 1;
+            let upper = upper_entry(wanted, cache.table);
+            if first.is_none() && cache.array.has(upper) {
+                cache.hits += 1;
+                cache.array.access(upper);
+                first = Some(cache.table - 1);
+            }
+        }
+        first.unwrap_or(self.levels)
+    }
+
+    /// Translates a guest-physical page.
+    fn host_walk(&mut self, frame: u64, prefetch: bool) {
+        let Some(size) = self.host else { return };
+        if let Some(nested) = &mut self.nested {
+            nested.accesses += 1;
+            if nested.array.access(entry(frame, size, 0)) == Found::Hit {
+                nested.hits += 1;
+                return;
+            }
+        }
+        for table in (size.leaf()..=self.levels).rev() {
+            self.step(line(HOST, table, frame), prefetch);
+            self.counts[usize::from(prefetch)].host_steps[table as usize - 1] += 1;
+        }
+    }
+
+    /// Reads an entry of a table.
+    fn step(&mut self, line: u64, prefetch: bool) {
+        let count = &mut self.counts[usize::from(prefetch)];
+        if self.lines.access(line) == Found::Hit {
+            count.cycles += self.cached_cycles;
+        } else {
+            count.cycles += self.memory_cycles;
+            count.steps_from_memory += 1;
+        }
+    }
+}
+
+/// Whose a piece of an address space of `2^shift` pages is.
+fn owner(wanted: &Wanted<'_>, shift: u32) -> Owner {
+    if wanted.share { wanted.space.owner(wanted.page, shift) } else { wanted.space.own() }
+}
+
+/// Lines of 2^16 processes and 2^15 mappings are kept apart.
+fn owner_tag(owner: Owner) -> u64 {
+    match owner {
+        Owner::Process(process) => u64::from(process) & 0xffff,
+        Owner::Mapping(id) => (u64::from(id) & 0x7fff) | 1 << 16,
+    }
+}
+
+/// The entry of a walk cache that maps a page.
+fn upper_entry(wanted: &Wanted<'_>, table: u32) -> u64 {
+    entry(wanted.page >> (9 * (table - 1)), PageSize::Small, wanted.tag)
+}
+
+/// The line of a table that has a page's entry, as a number that no other line has.
+///
+/// Tables of different owners lie elsewhere in memory: the owner's tag shifts them against each
+/// other, so that they do not meet in the same sets.
+fn line(owner: u64, table: u32, page: u64) -> u64 {
+    let number = u64::from(table) << 42 | (page & PAGE_MASK) >> (9 * (table - 1) + LINE_SHIFT);
+    let elsewhere = owner.wrapping_mul(0x9e37_79b1) & (PAGE_MASK >> LINE_SHIFT);
+    let line = number ^ elsewhere | owner << 47;
+    debug_assert_ne!(line, NOTHING, "no owner has this tag");
+    line
+}

@@ -1,0 +1,112 @@
+//! What all cores have in common: address spaces, sizes of pages, guest-physical memory.
+
+use std::collections::BTreeMap;
+
+use super::frames::Frames;
+use super::options::{Options, PagePolicy, Share};
+use super::page_size::PageSize;
+use super::space::Space;
+
+#[derive(Clone, Debug)]
+pub(crate) struct World {
+    pages: PagePolicy,
+    /// The size of the host's pages in a guest: a translation cannot be larger than either.
+    largest: PageSize,
+    share: Share,
+    spaces: Vec<Space>,
+    /// Process to place in `spaces`.
+    places: BTreeMap<u32, usize>,
+    /// Whose references come.
+    current: usize,
+    frames: Frames,
+    mappings: u32,
+}
+
+impl World {
+    pub(crate) fn new(options: &Options) -> Self {
+        Self {
+            pages: options.page_size,
+            largest: if options.virtualized { options.host_page_size } else { PageSize::Giant },
+            share: options.share,
+            spaces: vec![Space::new(0)],
+            places: BTreeMap::from([(0, 0)]),
+            current: 0,
+            frames: Frames::default(),
+            mappings: 0,
+        }
+    }
+
+    /// Lets references of a process come.
+    pub(crate) fn switch(&mut self, process: u32) {
+        self.current = self.place(process);
+    }
+
+    /// The address space of a process.
+    pub(crate) fn space(&mut self, process: u32) -> &mut Space {
+        let place = self.place(process);
+        &mut self.spaces[place]
+    }
+
+    /// Gives a process another address space.
+    pub(crate) fn set_space(&mut self, process: u32, space: Space) {
+        *self.space(process) = space;
+    }
+
+    /// The number of a new mapping that can be shared.
+    pub(crate) fn new_mapping(&mut self) -> u32 {
+        self.mappings += 1;
+        self.mappings - 1
+    }
+
+    /// The size of all translations, if they have one size and none of them is shared.
+    pub(crate) fn only_size(&self) -> Option<PageSize> {
+        let size = match self.pages {
+            PagePolicy::Small => PageSize::Small,
+            PagePolicy::Thp => return None,
+            PagePolicy::Huge => PageSize::Huge,
+            PagePolicy::Giant => PageSize::Giant,
+        };
+        (self.share != Share::Translations).then_some(size.min(self.largest))
+    }
+
+    /// The size of a page's translation.
+    #[inline]
+    pub(crate) fn size(&mut self, page: u64) -> PageSize {
+        self.guest_size(page).min(self.largest)
+    }
+
+    /// The size of a page in its own page table.
+    #[inline]
+    pub(crate) fn guest_size(&mut self, page: u64) -> PageSize {
+        match self.pages {
+            PagePolicy::Small => PageSize::Small,
+            PagePolicy::Thp => self.spaces[self.current].size(page),
+            PagePolicy::Huge => PageSize::Huge,
+            PagePolicy::Giant => PageSize::Giant,
+        }
+    }
+
+    /// The tag of a page's translation, `own` unless it is shared.
+    #[inline]
+    pub(crate) fn tag(&self, own: u64, page: u64, size: PageSize) -> u64 {
+        if self.share == Share::Translations {
+            self.spaces[self.current].owner(page, size.shift()).tag(own)
+        } else {
+            own
+        }
+    }
+
+    /// What a walk needs to know: the address space, the frames, whether tables are shared.
+    pub(crate) fn tables(&mut self) -> (&Space, &mut Frames, bool) {
+        (&self.spaces[self.current], &mut self.frames, self.share != Share::None)
+    }
+
+    fn place(&mut self, process: u32) -> usize {
+        let next = self.spaces.len();
+        let place = *self.places.entry(process).or_insert(next);
+        if place == next {
+            self.spaces.push(Space::new(process));
+        }
+        place
+    }
+}
