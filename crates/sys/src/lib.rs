@@ -18,6 +18,7 @@ pub mod perf;
 pub mod port_io;
 pub mod process;
 pub mod shared_segment;
+pub mod shared_words;
 pub mod swap;
 pub mod taskstats;
 pub mod touch;

@@ -110,8 +110,17 @@ pub fn become_urgent() -> io::Result<()> {
 /// # Errors
 /// As [`Command::spawn`].
 pub fn spawn_bound(command: &mut Command) -> io::Result<std::process::Child> {
-    let parent = std::process::id();
     command.process_group(0);
+    spawn_bound_in_group(command)
+}
+
+/// Starts a program that is killed when the calling *thread* ends, in this process's own group, so
+/// that it can read the terminal and gets its signals.
+///
+/// # Errors
+/// As [`Command::spawn`].
+pub fn spawn_bound_in_group(command: &mut Command) -> io::Result<std::process::Child> {
+    let parent = std::process::id();
     // SAFETY: the closure runs between fork and exec and calls only prctl and getppid, which are
     // async-signal-safe; its error path allocates nothing for OS errors.
     unsafe { command.pre_exec(move || die_with_parent(parent)) };

@@ -1,0 +1,105 @@
+//! A file mapped as words that other processes map too, and that all may change at any time.
+
+use std::fs::File;
+use std::io;
+use std::sync::atomic::AtomicU64;
+use std::time::Duration;
+
+use crate::memory::Mapping;
+
+/// A mapped file as words, unmapped when dropped.
+#[derive(Debug)]
+pub struct SharedWords {
+    mapping: Mapping,
+    count: usize,
+}
+
+impl SharedWords {
+    /// Maps the first `count` words of a file.
+    ///
+    /// # Errors
+    /// When the file is shorter, there are no words, or the kernel refuses.
+    pub fn map(file: &File, count: usize) -> io::Result<Self> {
+        let mapping = Mapping::file_shared(file, count * size_of::<AtomicU64>())?;
+        Ok(Self { mapping, count })
+    }
+
+    /// The words.
+    #[must_use]
+    pub fn words(&self) -> &[AtomicU64] {
+        // SAFETY: the mapping holds `count` words from its page-aligned start and lives as long as
+        // `self`; any bytes are a valid word, and as atomics others may change them at any time.
+        unsafe { std::slice::from_raw_parts(self.mapping.start().as_ptr().cast(), self.count) }
+    }
+}
+
+/// Sleeps until [`wake`] is called for the word by any process that maps it, unless its low half is
+/// not `expected`; for `limit` at most. May end early.
+pub fn wait(word: &AtomicU64, expected: u32, limit: Duration) {
+    let limit = libc::timespec {
+        tv_sec: limit.as_secs() as libc::time_t,
+        tv_nsec: libc::c_long::from(limit.subsec_nanos()),
+    };
+    // SAFETY: word and limit outlive the call; the kernel only reads them.
+    unsafe {
+        libc::syscall(
+            libc::SYS_futex,
+            low_half(word),
+            libc::FUTEX_WAIT,
+            expected,
+            &raw const limit,
+        );
+    }
+}
+
+/// Wakes one that sleeps at a word.
+pub fn wake(word: &AtomicU64) {
+    // SAFETY: the word outlives the call; the kernel takes its address only.
+    unsafe { libc::syscall(libc::SYS_futex, low_half(word), libc::FUTEX_WAKE, 1) };
+}
+
+/// Where the low 32 bits of a word are, which is what the kernel looks at.
+fn low_half(word: &AtomicU64) -> *mut u32 {
+    word.as_ptr().cast::<u32>().wrapping_add(usize::from(cfg!(target_endian = "big")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::FileExt;
+    use std::sync::atomic::Ordering;
+
+    #[test]
+    fn who_has_the_file_sees_the_words() {
+        let file = tempfile::tempfile().unwrap();
+        file.set_len(8192).unwrap();
+        let words = SharedWords::map(&file, 1024).unwrap();
+        words.words()[1023].store(7, Ordering::Relaxed);
+        let mut bytes = [0; 8];
+        file.read_exact_at(&mut bytes, 1023 * 8).unwrap();
+        assert_eq!(u64::from_ne_bytes(bytes), 7);
+        file.write_all_at(&9_u64.to_ne_bytes(), 8).unwrap();
+        assert_eq!(words.words()[1].load(Ordering::Relaxed), 9);
+        assert!(SharedWords::map(&file, 1025).is_err(), "it is not so long");
+    }
+
+    #[test]
+    fn a_sleeper_is_woken_and_one_who_comes_late_does_not_sleep() {
+        let word = AtomicU64::new(5 << 32 | 1);
+        let long = Duration::from_secs(100);
+        wait(&word, 0, long);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while word.load(Ordering::Relaxed) == 5 << 32 | 1 {
+                    wait(&word, 1, long);
+                }
+            });
+            std::thread::sleep(Duration::from_millis(20));
+            word.store(2, Ordering::Relaxed);
+            wake(&word);
+        });
+        let start = std::time::Instant::now();
+        wait(&word, 2, Duration::from_millis(5));
+        assert!(start.elapsed() < long);
+    }
+}

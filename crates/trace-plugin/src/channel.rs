@@ -1,0 +1,323 @@
+//! The traced side of the shared memory: a slot for each thread, and words put into its ring.
+//!
+//! All that a thread has written is in the shared memory at once, so a process that is killed
+//! loses nothing.
+
+use std::ffi::{c_int, c_long, c_uint, c_void};
+use std::fs::File;
+use std::io;
+use std::os::fd::AsRawFd;
+use std::ptr;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
+
+use crate::wire;
+
+/// Most virtual CPUs of a process; QEMU numbers them from 0 and uses numbers again.
+const MOST_CPUS: usize = 4096;
+/// Most words that a thread keeps.
+const MOST_KEPT: usize = 6;
+/// How long a thread waits for room before it looks whether there still is a recorder, in s.
+const PATIENCE_S: i64 = 1;
+
+#[cfg(target_arch = "x86_64")]
+const SYS_FUTEX: c_long = 202;
+#[cfg(target_arch = "aarch64")]
+const SYS_FUTEX: c_long = 98;
+const FUTEX_WAIT: c_int = 0;
+const FUTEX_WAKE: c_int = 1;
+const SIGKILL: c_int = 9;
+const PROTECTION_READ_WRITE: c_int = 3;
+const MAP_SHARED: c_int = 1;
+
+#[repr(C)]
+struct TimeSpec {
+    seconds: i64,
+    nanoseconds: i64,
+}
+
+unsafe extern "C" {
+    fn mmap(
+        at: *mut c_void,
+        len: usize,
+        prot: c_int,
+        flags: c_int,
+        fd: c_int,
+        off: i64,
+    ) -> *mut c_void;
+    fn syscall(number: c_long, ...) -> c_long;
+    fn raise(signal: c_int) -> c_int;
+}
+
+/// What a process is to the recorder.
+#[derive(Debug)]
+pub(crate) struct Identity {
+    /// Path by which the shared memory is opened.
+    pub(crate) path: String,
+    /// Number of the process; that of a child differs.
+    pub(crate) process: AtomicU64,
+    /// The system's number of the process for which `process` holds.
+    pub(crate) pid: AtomicU64,
+    /// How many programs it has been before this one.
+    pub(crate) image: u64,
+}
+
+static IDENTITY: OnceLock<Identity> = OnceLock::new();
+static SHARED: AtomicPtr<AtomicU64> = AtomicPtr::new(ptr::null_mut());
+
+type Head = [AtomicU64; wire::SLOT_RING];
+/// Stands for the slot of a thread that has not asked for one: full at 0.
+static NONE: Head = [const { AtomicU64::new(0) }; wire::SLOT_RING];
+/// Stands for the slot of a thread that got none.
+static LOST: Head = [const { AtomicU64::new(0) }; wire::SLOT_RING];
+
+/// The slots of this process by virtual CPU.
+static CPUS: [AtomicPtr<AtomicU64>; MOST_CPUS] =
+    [const { AtomicPtr::new(ptr::null_mut()) }; MOST_CPUS];
+
+/// What threads keep, by virtual CPU.
+static KEPT: [[AtomicU64; MOST_KEPT]; MOST_CPUS] =
+    [const { [const { AtomicU64::new(0) }; MOST_KEPT] }; MOST_CPUS];
+
+fn none() -> *mut AtomicU64 {
+    NONE.as_ptr().cast_mut()
+}
+
+fn lost() -> *mut AtomicU64 {
+    LOST.as_ptr().cast_mut()
+}
+
+/// Maps the shared memory.
+///
+/// # Errors
+/// When the recorder is gone, or it is another version's.
+pub(crate) fn attach(path: String, process: u64, image: u64) -> io::Result<()> {
+    let file = File::options().read(true).write(true).open(&path)?;
+    let bytes = wire::ALL_WORDS * size_of::<u64>();
+    if file.metadata()?.len() != bytes as u64 {
+        return Err(io::Error::other("the shared memory is of another version"));
+    }
+    // SAFETY: a new mapping at a place of the kernel's choice overlaps no memory of ours, and it
+    // is never unmapped.
+    let start = unsafe {
+        mmap(ptr::null_mut(), bytes, PROTECTION_READ_WRITE, MAP_SHARED, file.as_raw_fd(), 0)
+    };
+    if start as isize == -1 {
+        return Err(io::Error::last_os_error());
+    }
+    SHARED.store(start.cast(), Ordering::Relaxed);
+    if header(wire::HEADER_MAGIC).load(Ordering::Relaxed) != wire::MAGIC {
+        return Err(io::Error::other("the shared memory is of another version"));
+    }
+    for cpu in &CPUS {
+        cpu.store(none(), Ordering::Relaxed);
+    }
+    header(wire::HEADER_LOADED).fetch_add(1, Ordering::Relaxed);
+    let identity = Identity {
+        path,
+        process: AtomicU64::new(process),
+        pid: AtomicU64::new(u64::from(std::process::id())),
+        image,
+    };
+    IDENTITY.set(identity).map_err(|_| io::Error::other("the plugin was loaded before"))
+}
+
+/// What this process is to the recorder.
+pub(crate) fn identity() -> Option<&'static Identity> {
+    IDENTITY.get()
+}
+
+/// A word of the header.
+pub(crate) fn header(word: usize) -> &'static AtomicU64 {
+    // SAFETY: `attach` has mapped all words, for ever, before any callback is registered; they are
+    // page-aligned, and only used as atomics.
+    unsafe { &*SHARED.load(Ordering::Relaxed).add(word) }
+}
+
+/// A word of a slot, or of what stands for one.
+fn word(slot: *mut AtomicU64, index: usize) -> &'static AtomicU64 {
+    debug_assert!(index < wire::SLOT_WORDS);
+    // SAFETY: slots come from `SHARED`, `NONE` and `LOST` only, which live for ever and have a
+    // head of `SLOT_RING` words; those of `SHARED` have a ring behind it, and no other index is
+    // used with `NONE` and `LOST` because both are full.
+    unsafe { &*slot.add(index) }
+}
+
+/// Appends a word to the ring of a thread.
+#[inline(always)]
+pub(crate) fn push(cpu: c_uint, value: u64) {
+    let Some(place) = CPUS.get(cpu as usize) else { return };
+    let slot = place.load(Ordering::Relaxed);
+    let cursor = word(slot, wire::SLOT_CURSOR).load(Ordering::Relaxed);
+    if cursor >= word(slot, wire::SLOT_LIMIT).load(Ordering::Relaxed) {
+        return push_where_none_was(cpu, value);
+    }
+    put(slot, cursor, value);
+}
+
+#[inline(always)]
+fn put(slot: *mut AtomicU64, cursor: u64, value: u64) {
+    let index = wire::SLOT_RING + (cursor as usize & (wire::RING_WORDS - 1));
+    word(slot, index).store(value, Ordering::Relaxed);
+    word(slot, wire::SLOT_CURSOR).store(cursor + 1, Ordering::Release);
+}
+
+/// The same at the end of a chunk and for a thread without a slot.
+#[cold]
+#[inline(never)]
+fn push_where_none_was(cpu: c_uint, value: u64) {
+    let slot = slot_of(cpu);
+    if slot == lost() {
+        return;
+    }
+    let cursor = word(slot, wire::SLOT_CURSOR).load(Ordering::Relaxed);
+    crate::follow::stop_if_asked();
+    let mut tail = word(slot, wire::SLOT_TAIL).load(Ordering::Acquire);
+    // Waking costs both sides more than the recorder's looking up by itself from time to time.
+    if cursor - tail >= wire::RING_WORDS as u64 / 2 {
+        ring_doorbell();
+    }
+    while cursor - tail >= wire::RING_WORDS as u64 {
+        wait_for_room(slot, tail);
+        tail = word(slot, wire::SLOT_TAIL).load(Ordering::Acquire);
+    }
+    let next_chunk = (cursor / wire::CHUNK_WORDS + 1) * wire::CHUNK_WORDS;
+    let limit = next_chunk.min(tail + wire::RING_WORDS as u64);
+    word(slot, wire::SLOT_LIMIT).store(limit, Ordering::Relaxed);
+    put(slot, cursor, value);
+}
+
+/// The slot of a thread, which takes one if it has none.
+fn slot_of(cpu: c_uint) -> *mut AtomicU64 {
+    let Some(place) = CPUS.get(cpu as usize) else { return lost() };
+    let slot = place.load(Ordering::Relaxed);
+    if slot != none() {
+        return slot;
+    }
+    let slot = take_slot().unwrap_or_else(|| {
+        header(wire::HEADER_LOST_THREADS).fetch_add(1, Ordering::Relaxed);
+        lost()
+    });
+    place.store(slot, Ordering::Relaxed);
+    slot
+}
+
+fn take_slot() -> Option<*mut AtomicU64> {
+    let identity = identity()?;
+    let shared = SHARED.load(Ordering::Relaxed);
+    for index in 0..wire::SLOTS {
+        // SAFETY: the mapping holds `SLOTS` slots behind its header.
+        let slot = unsafe { shared.add(wire::HEADER_WORDS + index * wire::SLOT_WORDS) };
+        let state = word(slot, wire::SLOT_STATE);
+        let taken =
+            state.compare_exchange(wire::FREE, wire::TAKEN, Ordering::AcqRel, Ordering::Relaxed);
+        if taken.is_err() {
+            continue;
+        }
+        let set = |index, value| word(slot, index).store(value, Ordering::Relaxed);
+        set(wire::SLOT_PID, identity.pid.load(Ordering::Relaxed));
+        set(wire::SLOT_PROCESS, identity.process.load(Ordering::Relaxed));
+        set(wire::SLOT_IMAGE, identity.image);
+        set(wire::SLOT_CLAIM, header(wire::HEADER_CLAIMS).fetch_add(1, Ordering::AcqRel));
+        for index in [wire::SLOT_CURSOR, wire::SLOT_LIMIT, wire::SLOT_TAIL, wire::SLOT_WAITING] {
+            set(index, 0);
+        }
+        state.store(wire::LIVE, Ordering::Release);
+        return Some(slot);
+    }
+    None
+}
+
+/// Takes up a thread, so that the recorder knows of it before its first reference.
+pub(crate) fn begin(cpu: c_uint) {
+    slot_of(cpu);
+}
+
+/// Gives up the slot of a thread that has nothing more to say.
+pub(crate) fn end(cpu: c_uint) {
+    let slot = slot_of(cpu);
+    if let Some(place) = CPUS.get(cpu as usize).filter(|_| slot != lost()) {
+        place.store(none(), Ordering::Relaxed);
+        word(slot, wire::SLOT_STATE).store(wire::ENDED, Ordering::Release);
+        ring_doorbell();
+    }
+}
+
+/// In a child that was just forked: it is another process, with one thread.
+pub(crate) fn become_child(process: u64) {
+    let Some(identity) = identity() else { return };
+    identity.process.store(process, Ordering::Relaxed);
+    identity.pid.store(u64::from(std::process::id()), Ordering::Relaxed);
+    for cpu in &CPUS {
+        cpu.store(none(), Ordering::Relaxed);
+    }
+}
+
+/// Puts an event with its bytes into the ring of a thread.
+pub(crate) fn push_event(cpu: c_uint, code: u64, bytes: &[u8]) {
+    push(cpu, wire::event(code, bytes.len()));
+    for piece in bytes.chunks(8) {
+        let mut word = [0; 8];
+        word[..piece.len()].copy_from_slice(piece);
+        push(cpu, u64::from_le_bytes(word));
+    }
+}
+
+/// Puts an event with numbers into the ring of a thread.
+pub(crate) fn push_numbers(cpu: c_uint, code: u64, numbers: &[u64]) {
+    push(cpu, wire::event(code, size_of_val(numbers)));
+    for number in numbers {
+        push(cpu, *number);
+    }
+}
+
+/// Keeps words for a thread until its system call returns; not in the shared memory, where a child
+/// would find what its parent has kept since.
+pub(crate) fn keep<const N: usize>(cpu: c_uint, numbers: [u64; N]) {
+    let kept = KEPT.get(cpu as usize).into_iter().flatten();
+    kept.zip(numbers).for_each(|(word, number)| word.store(number, Ordering::Relaxed));
+}
+
+/// What a thread has kept.
+pub(crate) fn kept<const N: usize>(cpu: c_uint) -> [u64; N] {
+    let kept = KEPT.get(cpu as usize);
+    std::array::from_fn(|index| {
+        kept.and_then(|kept| kept.get(index)).map_or(0, |word| word.load(Ordering::Relaxed))
+    })
+}
+
+fn ring_doorbell() {
+    let bell = header(wire::HEADER_DOORBELL);
+    bell.fetch_add(1, Ordering::SeqCst);
+    if header(wire::HEADER_SLEEPING).load(Ordering::SeqCst) != 0 {
+        futex(bell, FUTEX_WAKE, 1);
+    }
+}
+
+/// Sleeps until the recorder has read on. Without one this process has no reason to be.
+fn wait_for_room(slot: *mut AtomicU64, tail: u64) {
+    word(slot, wire::SLOT_WAITING).store(1, Ordering::SeqCst);
+    let place = word(slot, wire::SLOT_TAIL);
+    if place.load(Ordering::SeqCst) != tail {
+        return;
+    }
+    futex(place, FUTEX_WAIT, tail as u32);
+    let is_alone =
+        identity().is_none_or(|identity| !std::fs::exists(&identity.path).is_ok_and(|is| is));
+    if place.load(Ordering::Acquire) == tail && is_alone {
+        // SAFETY: takes an integer.
+        unsafe { raise(SIGKILL) };
+    }
+}
+
+/// Waits, with a limit of time, or wakes at the low half of a word.
+fn futex(place: &AtomicU64, operation: c_int, value: u32) {
+    let half = usize::from(cfg!(target_endian = "big"));
+    let limit = TimeSpec { seconds: PATIENCE_S, nanoseconds: 0 };
+    // SAFETY: the word lives for ever and the limit outlives the call; a wait that ends early is
+    // followed by another look.
+    unsafe {
+        let place = place.as_ptr().cast::<u32>().add(half);
+        syscall(SYS_FUTEX, place, operation, value, &raw const limit);
+    }
+}

@@ -1,0 +1,185 @@
+//! Following a process through `execve`, and stopping.
+//!
+//! QEMU would let the machine itself run what a traced program executes. The plugin gets there
+//! first, and executes the emulator with that program.
+
+use std::ffi::{CString, OsStr, OsString, c_char, c_int, c_uint};
+use std::fs::{self, File};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::launch::{self, Answer, Program, Settings};
+use crate::{channel, qemu, wire};
+
+/// Longest text that is read from the traced program, in bytes; the system allows no longer one.
+const MOST_BYTES: usize = 128 << 10;
+/// Most texts of a list that is read from it.
+const MOST_TEXTS: usize = 1 << 20;
+
+unsafe extern "C" {
+    fn execve(path: *const c_char, words: *const *const c_char, env: *const *const c_char)
+    -> c_int;
+}
+
+static SETTINGS: OnceLock<(qemu::PluginId, Settings)> = OnceLock::new();
+static TOLD: AtomicBool = AtomicBool::new(false);
+static STOPPED: AtomicBool = AtomicBool::new(false);
+
+/// Keeps what the programs that follow are told too.
+pub(crate) fn remember(id: qemu::PluginId, settings: Settings) {
+    // QEMU loads a plugin once.
+    let _ = SETTINGS.set((id, settings));
+}
+
+/// Tells which program this is, once.
+pub(crate) fn tell_program(cpu: c_uint) {
+    if TOLD.swap(true, Ordering::Relaxed) {
+        return;
+    }
+    let words = fs::read("/proc/self/cmdline").unwrap_or_default();
+    let words: Vec<&[u8]> = words.split(|byte| *byte == 0).collect();
+    let arguments = words.get(launch::PATH_AT + 1..words.len().saturating_sub(1));
+    let name = words.get(launch::NAME_AT).copied().unwrap_or_default();
+    let command: Vec<&[u8]> =
+        std::iter::once(name).chain(arguments.unwrap_or_default().iter().copied()).collect();
+    channel::push_event(cpu, wire::PROGRAM, &command.join(&b' '));
+}
+
+/// Lets QEMU go on without us once the recorder wants nothing more.
+pub(crate) fn stop_if_asked() {
+    let is_asked = channel::header(wire::HEADER_STOP).load(Ordering::Relaxed) != 0;
+    if !is_asked || STOPPED.swap(true, Ordering::Relaxed) {
+        return;
+    }
+    if let Some((id, _)) = SETTINGS.get() {
+        // SAFETY: the name is QEMU's for this plugin, and the callback is a function.
+        unsafe { qemu::qemu_plugin_reset(*id, done) };
+    }
+}
+
+extern "C" fn done(_: qemu::PluginId) {}
+
+/// Before `execve`: puts the emulator with the program in the place of this one. Returns if that
+/// is impossible, and then the system call goes on as if we were not there.
+pub(crate) fn execute(cpu: c_uint, path: u64, words: u64, environment: u64) {
+    let Some((_, settings)) = SETTINGS.get() else { return };
+    let Some(given) = text_at(path) else { return };
+    let path = own_program(&given).unwrap_or(PathBuf::from(&given));
+    let outcome = match launch::resolve(&path) {
+        Answer::Nobody => return,
+        Answer::NotHere(reason) => reason,
+        Answer::Run(program) => {
+            let (Some(words), Some(environment)) = (texts_at(words), texts_at(environment)) else {
+                return;
+            };
+            let settings = Settings {
+                process: channel::identity().map_or(0, |own| own.process.load(Ordering::Relaxed)),
+                image: settings.image + 1,
+                ..settings.clone()
+            };
+            replace(&settings, program, &words, environment)
+        }
+    };
+    let text = format!("{} is not followed: {outcome}", Path::new(&given).display());
+    channel::push_event(cpu, wire::MISSED, text.as_bytes());
+}
+
+/// Executes the emulator; returns why it could not.
+fn replace(
+    settings: &Settings,
+    program: Program,
+    words: &[OsString],
+    mut environment: Vec<OsString>,
+) -> String {
+    let emulator = match fs::read_link("/proc/self/exe") {
+        Ok(path) => path,
+        Err(error) => return format!("find the emulator: {error}"),
+    };
+    let mut program = program;
+    // A path that begins with a dash must not be taken for an option.
+    program.path = std::path::absolute(&program.path).unwrap_or(program.path);
+    let name = match words.first().filter(|_| !program.is_interpreter) {
+        Some(name) => name.clone(),
+        None => program.path.clone().into(),
+    };
+    let mut all = settings.emulator_words(emulator.as_os_str(), &name, &program);
+    all.extend(words.iter().skip(1).cloned());
+    if let Some(mark) = std::env::var_os(launch::MARK) {
+        environment.push([OsStr::new(launch::MARK), OsStr::new("="), &mark].into_iter().collect());
+    }
+    let (Some(all), Some(environment)) = (Texts::new(all), Texts::new(environment)) else {
+        return "a text has a NUL".to_owned();
+    };
+    // SAFETY: both lists end with a null pointer, and their texts outlive the call.
+    unsafe { execve(all.pointers[0], all.pointers.as_ptr(), environment.pointers.as_ptr()) };
+    format!("start the emulator: {}", std::io::Error::last_os_error())
+}
+
+/// Texts as the system takes them.
+struct Texts {
+    pointers: Vec<*const c_char>,
+    _texts: Vec<CString>,
+}
+
+impl Texts {
+    fn new(texts: Vec<OsString>) -> Option<Self> {
+        let texts: Vec<CString> = texts
+            .into_iter()
+            .map(|text| CString::new(text.into_vec()).ok())
+            .collect::<Option<_>>()?;
+        let mut pointers: Vec<*const c_char> = texts.iter().map(|text| text.as_ptr()).collect();
+        pointers.push(std::ptr::null());
+        Some(Self { pointers, _texts: texts })
+    }
+}
+
+/// The traced program, if a path means that: to the system it would be the emulator.
+fn own_program(path: &OsStr) -> Option<PathBuf> {
+    let own = format!("/proc/{}/exe", std::process::id());
+    if path != "/proc/self/exe" && path != OsStr::new(&own) {
+        return None;
+    }
+    let words = fs::read("/proc/self/cmdline").ok()?;
+    let word = words.split(|byte| *byte == 0).nth(launch::PATH_AT)?;
+    Some(PathBuf::from(OsStr::from_bytes(word)))
+}
+
+/// A text of the traced program. Read through `/proc`, so that a bad address is an error; QEMU
+/// gives a program of this machine's own architecture the addresses of its own process.
+fn text_at(address: u64) -> Option<OsString> {
+    let memory = File::open("/proc/self/mem").ok()?;
+    let mut text = Vec::new();
+    let mut piece = [0; 256];
+    while text.len() < MOST_BYTES {
+        let at = address.checked_add(text.len() as u64)?;
+        // Up to the end of the page, behind which there may be nothing.
+        let room = piece.len().min(4096 - (at % 4096) as usize);
+        let got = memory.read_at(&mut piece[..room], at).ok().filter(|got| *got > 0)?;
+        if let Some(end) = piece[..got].iter().position(|byte| *byte == 0) {
+            text.extend_from_slice(&piece[..end]);
+            return Some(OsString::from_vec(text));
+        }
+        text.extend_from_slice(&piece[..got]);
+    }
+    None
+}
+
+/// A list of texts of the traced program that ends with a null pointer.
+fn texts_at(address: u64) -> Option<Vec<OsString>> {
+    let memory = File::open("/proc/self/mem").ok()?;
+    let mut texts = Vec::new();
+    // A list that is null is an empty one to the system.
+    while address != 0 && texts.len() < MOST_TEXTS {
+        let mut pointer = [0; 8];
+        let at = address.checked_add(8 * texts.len() as u64)?;
+        memory.read_exact_at(&mut pointer, at).ok()?;
+        match u64::from_le_bytes(pointer) {
+            0 => break,
+            pointer => texts.push(text_at(pointer)?),
+        }
+    }
+    Some(texts)
+}

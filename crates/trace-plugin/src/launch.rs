@@ -1,0 +1,254 @@
+//! How a program is started under the emulator: by the recorder the first one, by the plugin those
+//! that it executes.
+//!
+//! The crate `tracer` takes this file in by its path.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+/// The variable of the environment by which the emulator's processes are known; the traced program
+/// does not see it.
+pub(crate) const MARK: &str = "THRASHLAB_RUN";
+/// Where the program's own name stands among the words of [`Settings::emulator_words`].
+pub(crate) const NAME_AT: usize = 6;
+/// Where its path does; its arguments follow.
+pub(crate) const PATH_AT: usize = 7;
+/// Most interpreters of interpreters that the system allows.
+const MOST_INTERPRETERS: usize = 4;
+/// How much of a script the system looks at.
+const SCRIPT_BYTES: usize = 256;
+/// Permission bits: set-user-ID and set-group-ID.
+const SET_ID: u32 = 0o6000;
+/// Permission bits: anybody may execute it.
+const EXECUTE: u32 = 0o111;
+
+/// What the plugin is told.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Settings {
+    /// Path of the plugin.
+    pub(crate) plugin: String,
+    /// Path of the shared memory.
+    pub(crate) channel: String,
+    /// Number of the process.
+    pub(crate) process: u64,
+    /// How many programs the process has been before this one.
+    pub(crate) image: u64,
+    /// Which fetches are recorded.
+    pub(crate) fetches: Fetches,
+}
+
+/// Which fetches of instructions are recorded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fetches {
+    /// None.
+    None = 0,
+    /// How many from which page, whenever a block of instructions begins.
+    Blocks = 1,
+    /// Each, before the instruction's own references.
+    Instructions = 2,
+}
+
+impl Settings {
+    /// Reads the plugin's arguments.
+    ///
+    /// # Errors
+    /// When there is none of the channel.
+    pub(crate) fn read(arguments: impl Iterator<Item = String>) -> io::Result<Self> {
+        let mut settings = Self {
+            plugin: String::new(),
+            channel: String::new(),
+            process: 0,
+            image: 0,
+            fetches: Fetches::None,
+        };
+        for argument in arguments {
+            let Some((name, value)) = argument.split_once('=') else { continue };
+            match name {
+                "plugin" => value.clone_into(&mut settings.plugin),
+                "channel" => value.clone_into(&mut settings.channel),
+                "process" => settings.process = value.parse().unwrap_or(0),
+                "image" => settings.image = value.parse().unwrap_or(0),
+                "fetches" => {
+                    let known = [Fetches::None, Fetches::Blocks, Fetches::Instructions];
+                    let number = value.parse::<usize>().unwrap_or(0);
+                    settings.fetches = known.get(number).copied().unwrap_or(Fetches::None);
+                }
+                _ => {}
+            }
+        }
+        if settings.channel.is_empty() {
+            return Err(io::Error::other("there is no channel"));
+        }
+        Ok(settings)
+    }
+
+    /// The plugin with its arguments, as the emulator takes them.
+    #[must_use]
+    pub(crate) fn option(&self) -> String {
+        let Self { plugin, channel, process, image, fetches } = self;
+        let fetches = *fetches as u8;
+        format!(
+            "{plugin},plugin={plugin},channel={channel},process={process},image={image},\
+             fetches={fetches}"
+        )
+    }
+
+    /// All words of a command line that runs a program under the emulator.
+    #[must_use]
+    pub(crate) fn emulator_words(
+        &self,
+        emulator: &OsStr,
+        name: &OsStr,
+        program: &Program,
+    ) -> Vec<OsString> {
+        let mut words: Vec<OsString> =
+            vec![emulator.into(), "-U".into(), MARK.into(), "-plugin".into(), self.option().into()];
+        words.extend(["-0".into(), name.into(), program.path.clone().into()]);
+        words.extend(program.first_arguments.iter().cloned());
+        words
+    }
+}
+
+/// What has to be executed for a path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Program {
+    /// The program; for a script, its interpreter's.
+    pub(crate) path: PathBuf,
+    /// Arguments that come before those of the command, without the command's own name.
+    pub(crate) first_arguments: Vec<OsString>,
+    /// Whether it is the interpreter of a script, whose own name is its path.
+    pub(crate) is_interpreter: bool,
+}
+
+/// What the emulator can do with a path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Answer {
+    /// Run this.
+    Run(Program),
+    /// Only the machine itself can run it, for this reason.
+    NotHere(String),
+    /// Nobody can run it; the system knows the error.
+    Nobody,
+}
+
+/// Finds out what has to be executed for a path.
+#[must_use]
+pub(crate) fn resolve(path: &Path) -> Answer {
+    let mut program =
+        Program { path: path.to_owned(), first_arguments: Vec::new(), is_interpreter: false };
+    for _ in 0..=MOST_INTERPRETERS {
+        let Ok(facts) = fs::metadata(&program.path) else { return Answer::Nobody };
+        let mode = facts.permissions().mode();
+        if !facts.is_file() || mode & EXECUTE == 0 {
+            return Answer::Nobody;
+        }
+        let Ok(start) = first_bytes(&program.path) else {
+            return Answer::NotHere("it cannot be read".to_owned());
+        };
+        let Some(line) = start.strip_prefix(b"#!") else {
+            return judge(&start, mode, program);
+        };
+        let Some((interpreter, argument)) = interpreter(line) else { return Answer::Nobody };
+        let script = std::mem::replace(&mut program.path, interpreter);
+        program.first_arguments.insert(0, script.into());
+        program.first_arguments.splice(0..0, argument);
+        program.is_interpreter = true;
+    }
+    Answer::Nobody
+}
+
+fn first_bytes(path: &Path) -> io::Result<Vec<u8>> {
+    let mut start = Vec::new();
+    File::open(path)?.take(SCRIPT_BYTES as u64).read_to_end(&mut start)?;
+    Ok(start)
+}
+
+/// The interpreter of a script and the one argument that it may have.
+fn interpreter(line: &[u8]) -> Option<(PathBuf, Option<OsString>)> {
+    let line = line.split(|byte| *byte == b'\n').next()?.trim_ascii();
+    let end = line.iter().position(u8::is_ascii_whitespace).unwrap_or(line.len());
+    let (path, argument) = line.split_at(end);
+    let argument = argument.trim_ascii();
+    let argument = (!argument.is_empty()).then(|| OsString::from_vec(argument.to_vec()));
+    (!path.is_empty()).then(|| (PathBuf::from(OsStr::from_bytes(path)), argument))
+}
+
+/// Whether a program is of this machine and gets no more rights than its caller.
+fn judge(start: &[u8], mode: u32, program: Program) -> Answer {
+    const MACHINE: u16 = if cfg!(target_arch = "x86_64") { 62 } else { 183 };
+    const CLASS_64: u8 = 2;
+    let [0x7f, b'E', b'L', b'F', class, _, ..] = start else { return Answer::Nobody };
+    let machine = start.get(18..20).map(|bytes| u16::from_le_bytes([bytes[0], bytes[1]]));
+    if *class != CLASS_64 || machine != Some(MACHINE) {
+        return Answer::NotHere("it is for another kind of machine".to_owned());
+    }
+    if mode & SET_ID != 0 {
+        return Answer::NotHere("it runs with other rights (set-user-ID)".to_owned());
+    }
+    Answer::Run(program)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_are_what_was_put_in() {
+        let settings = Settings {
+            plugin: "/proc/1/fd/3".to_owned(),
+            channel: "/proc/1/fd/4".to_owned(),
+            process: 5,
+            image: 6,
+            fetches: Fetches::Blocks,
+        };
+        let option = settings.option();
+        let (file, rest) = option.split_once(',').unwrap();
+        assert_eq!(file, settings.plugin);
+        assert_eq!(Settings::read(rest.split(',').map(str::to_owned)).unwrap(), settings);
+        assert!(Settings::read(std::iter::once("image=1".to_owned())).is_err());
+    }
+
+    #[test]
+    fn words_stand_where_they_are_looked_for() {
+        let settings = Settings::read(std::iter::once("channel=c".to_owned())).unwrap();
+        let Answer::Run(program) = resolve(&std::env::current_exe().unwrap()) else { panic!() };
+        let words = settings.emulator_words(OsStr::new("q"), OsStr::new("name"), &program);
+        assert_eq!(words[NAME_AT], "name");
+        assert_eq!(words[PATH_AT], program.path);
+        assert_eq!(words.len(), PATH_AT + 1);
+    }
+
+    #[test]
+    fn a_script_is_run_by_its_interpreter_and_others_are_told_apart() {
+        let dir = std::env::temp_dir().join(format!("launch-{}", std::process::id()));
+        fs::create_dir_all(&dir).unwrap();
+        let file = |name: &str, text: &[u8], mode| {
+            let path = dir.join(name);
+            fs::write(&path, text).unwrap();
+            fs::set_permissions(&path, PermissionsExt::from_mode(mode)).unwrap();
+            path
+        };
+        let me = std::env::current_exe().unwrap();
+        let script = file("script", format!("#! {} -e  -x \nmore", me.display()).as_bytes(), 0o755);
+        let Answer::Run(program) = resolve(&script) else { panic!("{:?}", resolve(&script)) };
+        assert_eq!(program.path, me);
+        assert_eq!(program.first_arguments, [OsStr::new("-e  -x"), script.as_os_str()]);
+        let round = dir.join("round");
+        file("round", format!("#!{}\n", round.display()).as_bytes(), 0o755);
+        assert_eq!(resolve(&round), Answer::Nobody);
+        assert_eq!(resolve(&file("plain", b"text", 0o755)), Answer::Nobody);
+        assert_eq!(resolve(&file("not", b"#!/bin/sh\n", 0o644)), Answer::Nobody);
+        assert_eq!(resolve(&dir.join("nothing")), Answer::Nobody);
+        let mut bytes = first_bytes(&me).unwrap();
+        let with_rights = file("rights", &bytes, 0o4755);
+        assert!(matches!(resolve(&with_rights), Answer::NotHere(why) if why.contains("rights")));
+        bytes[18] = 8;
+        let other = file("other", &bytes, 0o755);
+        assert!(matches!(resolve(&other), Answer::NotHere(why) if why.contains("machine")));
+        fs::remove_dir_all(&dir).unwrap();
+    }
+}

@@ -1,0 +1,199 @@
+//! A plugin for QEMU user-mode emulation that tells what a program refers to.
+//!
+//! QEMU calls it at every load and store, and it puts a word into memory that it shares with the
+//! recorder (the crate `tracer`), which does all the rest. It depends on no other crate, so that
+//! `rustc` alone can build it for the recorder's build script.
+//!
+//! **Invariant:** a callback neither allocates nor makes a system call, except every few thousand
+//! references, at the guest's own system calls, and while a block is translated.
+#![expect(unsafe_code, reason = "it is called by QEMU and calls it")]
+
+mod channel;
+mod follow;
+mod launch;
+mod qemu;
+mod syscalls;
+mod wire;
+
+use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+
+use launch::Fetches;
+use qemu::{Instruction, MemoryInfo, PluginId, TranslatedBlock};
+
+/// Which fetches are wanted, as a number of [`Fetches`].
+static FETCHES: AtomicU8 = AtomicU8::new(0);
+
+/// What QEMU's descriptions of references mean, as far as they were seen: description in the high
+/// half, then a bit that is 1, then the low bits of a word.
+static MEANINGS: [AtomicU64; 256] = [const { AtomicU64::new(0) }; 256];
+const KNOWN: u64 = 1 << 31;
+
+/// Where QEMU begins.
+///
+/// # Safety
+/// As QEMU calls it: `arguments` are `count` strings.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn qemu_plugin_install(
+    id: PluginId,
+    _: *const c_void,
+    count: c_int,
+    arguments: *const *const c_char,
+) -> c_int {
+    let count = usize::try_from(count).unwrap_or(0);
+    // SAFETY: QEMU hands over `count` strings that end with a NUL and outlive the call.
+    let arguments = (0..count) // SAFETY: QEMU hands over `count` strings that end with a NUL and outlive the call.
+        .map(|index| unsafe { CStr::from_ptr(*arguments.add(index)) })
+        .map(|argument| argument.to_string_lossy().into_owned());
+    match launch::Settings::read(arguments).and_then(|settings| begin(id, settings)) {
+        Ok(()) => 0,
+        // QEMU says that it could not be loaded; the recorder tells the user what that means.
+        Err(_) => 1,
+    }
+}
+
+fn begin(id: PluginId, settings: launch::Settings) -> std::io::Result<()> {
+    FETCHES.store(settings.fetches as u8, Ordering::Relaxed);
+    channel::attach(settings.channel.clone(), settings.process, settings.image)?;
+    follow::remember(id, settings);
+    // SAFETY: the callbacks are functions of the types that QEMU expects, and live for ever: QEMU
+    // never unloads a plugin that does not ask for it.
+    unsafe {
+        qemu::qemu_plugin_register_vcpu_init_cb(id, on_cpu);
+        qemu::qemu_plugin_register_vcpu_tb_trans_cb(id, on_translation);
+        qemu::qemu_plugin_register_vcpu_syscall_cb(id, on_syscall);
+        qemu::qemu_plugin_register_vcpu_syscall_ret_cb(id, on_syscall_return);
+    }
+    Ok(())
+}
+
+extern "C" fn on_cpu(_: PluginId, cpu: c_uint) {
+    follow::tell_program(cpu);
+}
+
+extern "C" fn on_translation(_: PluginId, block: *mut TranslatedBlock) {
+    let fetches = FETCHES.load(Ordering::Relaxed);
+    // SAFETY: the block is valid during this callback, and so are its instructions; the callbacks
+    // live for ever, and their user data is no pointer but a number.
+    unsafe {
+        let count = qemu::qemu_plugin_tb_n_insns(block);
+        let instructions = (0..count).map(|index| qemu::qemu_plugin_tb_get_insn(block, index));
+        if fetches == Fetches::Blocks as u8 {
+            want_blocks(block, instructions.clone());
+        }
+        for instruction in instructions {
+            if fetches == Fetches::Instructions as u8 {
+                qemu::qemu_plugin_register_vcpu_insn_exec_cb(
+                    instruction,
+                    on_execution,
+                    qemu::NO_REGISTERS,
+                    without_pointer(fetch(instruction)),
+                );
+            }
+            qemu::qemu_plugin_register_vcpu_mem_cb(
+                instruction,
+                on_memory,
+                qemu::NO_REGISTERS,
+                qemu::LOADS_AND_STORES,
+                std::ptr::null_mut(),
+            );
+        }
+    }
+}
+
+/// The word of the fetch of an instruction, of the next power of 2 bytes.
+///
+/// # Safety
+/// The instruction is that of a callback that has not returned.
+unsafe fn fetch(instruction: *mut Instruction) -> u64 {
+    // SAFETY: the caller vouches for the instruction.
+    let (address, size) = unsafe {
+        (qemu::qemu_plugin_insn_vaddr(instruction), qemu::qemu_plugin_insn_size(instruction))
+    };
+    let size_log2 = size.max(1).next_power_of_two().trailing_zeros();
+    address << 5 | wire::FETCH | u64::from(size_log2)
+}
+
+/// A number in the place of user data.
+fn without_pointer(word: u64) -> *mut c_void {
+    std::ptr::without_provenance_mut(word as usize)
+}
+
+/// Asks to be called when a block is executed, once for each page that it is in.
+///
+/// # Safety
+/// Block and instructions are those of a callback that has not returned.
+unsafe fn want_blocks(
+    block: *mut TranslatedBlock,
+    instructions: impl Iterator<Item = *mut Instruction>,
+) {
+    let mut addresses = instructions
+        // SAFETY: the caller vouches for the instructions.
+        .map(|instruction| unsafe { qemu::qemu_plugin_insn_vaddr(instruction) })
+        .peekable();
+    while let Some(first) = addresses.next() {
+        let mut count = 1;
+        while addresses.next_if(|next| next >> 12 == first >> 12).is_some() {
+            count += 1;
+        }
+        let word = wire::fetches(first, count.min(wire::MOST_FETCHES));
+        // SAFETY: the caller vouches for the block; the user data is no pointer but a number.
+        unsafe {
+            qemu::qemu_plugin_register_vcpu_tb_exec_cb(
+                block,
+                on_execution,
+                qemu::NO_REGISTERS,
+                without_pointer(word),
+            );
+        }
+    }
+}
+
+extern "C" fn on_execution(cpu: c_uint, word: *mut c_void) {
+    channel::push(cpu, word.addr() as u64);
+}
+
+extern "C" fn on_memory(cpu: c_uint, info: MemoryInfo, address: u64, _: *mut c_void) {
+    channel::push(cpu, address << 5 | meaning(info));
+}
+
+/// The low bits of a word: access and size.
+#[inline(always)]
+fn meaning(info: MemoryInfo) -> u64 {
+    // Multiplied by the golden ratio, so that descriptions that differ in a bit are apart.
+    let index = (info.wrapping_mul(0x9e37_79b1) >> 24) as usize;
+    let known = MEANINGS[index].load(Ordering::Relaxed);
+    if known >> 31 == u64::from(info) << 1 | 1 { known & 31 } else { learn(info, index) }
+}
+
+#[cold]
+#[inline(never)]
+fn learn(info: MemoryInfo, index: usize) -> u64 {
+    // SAFETY: both take a description that QEMU has just handed over.
+    let (is_store, size_log2) =
+        unsafe { (qemu::qemu_plugin_mem_is_store(info), qemu::qemu_plugin_mem_size_shift(info)) };
+    let meaning = u64::from(is_store) << 3 | u64::from(size_log2.min(6));
+    MEANINGS[index].store(u64::from(info) << 32 | KNOWN | meaning, Ordering::Relaxed);
+    meaning
+}
+
+extern "C" fn on_syscall(
+    _: PluginId,
+    cpu: c_uint,
+    number: i64,
+    a: u64,
+    b: u64,
+    c: u64,
+    d: u64,
+    e: u64,
+    f: u64,
+    _: u64,
+    _: u64,
+) {
+    follow::stop_if_asked();
+    syscalls::before(cpu, number, [a, b, c, d, e, f]);
+}
+
+extern "C" fn on_syscall_return(_: PluginId, cpu: c_uint, number: i64, result: i64) {
+    syscalls::after(cpu, number, result);
+}

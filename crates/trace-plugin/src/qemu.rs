@@ -1,0 +1,81 @@
+//! The part of QEMU's plugin interface that is used here, declared from what its documentation and
+//! its symbols tell: version 1, which QEMU 5.0 to 8.x speak.
+
+use std::ffi::{c_int, c_uint, c_void};
+
+/// The version of the interface; QEMU reads it before it calls anything.
+#[unsafe(no_mangle)]
+#[expect(unreachable_pub, reason = "QEMU reaches it by its symbol")]
+pub static qemu_plugin_version: c_int = 1;
+
+/// QEMU's name for this plugin.
+pub(crate) type PluginId = u64;
+/// What a reference is like; only QEMU's functions can read it.
+pub(crate) type MemoryInfo = c_uint;
+
+/// A translated block, valid during the callback that gets it.
+#[repr(C)]
+pub(crate) struct TranslatedBlock {
+    opaque: [u8; 0],
+}
+
+/// An instruction of a translated block.
+#[repr(C)]
+pub(crate) struct Instruction {
+    opaque: [u8; 0],
+}
+
+/// A callback does not look at registers.
+pub(crate) const NO_REGISTERS: c_int = 0;
+/// Both loads and stores are wanted.
+pub(crate) const LOADS_AND_STORES: c_int = 3;
+
+/// Called when there is a new virtual CPU, which in user mode is a thread.
+pub(crate) type OnCpu = extern "C" fn(PluginId, c_uint);
+/// Called when a block was translated.
+pub(crate) type OnTranslation = extern "C" fn(PluginId, *mut TranslatedBlock);
+/// Called when a block or an instruction is executed: virtual CPU, user data.
+pub(crate) type OnExecution = extern "C" fn(c_uint, *mut c_void);
+/// Called at a reference: virtual CPU, what it is like, address, user data.
+pub(crate) type OnMemory = extern "C" fn(c_uint, MemoryInfo, u64, *mut c_void);
+/// Called before a system call: virtual CPU, its number, eight arguments.
+pub(crate) type OnSyscall =
+    extern "C" fn(PluginId, c_uint, i64, u64, u64, u64, u64, u64, u64, u64, u64);
+/// Called after a system call: virtual CPU, its number, what it returned.
+pub(crate) type OnSyscallReturn = extern "C" fn(PluginId, c_uint, i64, i64);
+
+unsafe extern "C" {
+    pub(crate) fn qemu_plugin_register_vcpu_init_cb(id: PluginId, callback: OnCpu);
+    pub(crate) fn qemu_plugin_register_vcpu_tb_trans_cb(id: PluginId, callback: OnTranslation);
+    pub(crate) fn qemu_plugin_tb_n_insns(block: *const TranslatedBlock) -> usize;
+    pub(crate) fn qemu_plugin_tb_get_insn(
+        block: *const TranslatedBlock,
+        index: usize,
+    ) -> *mut Instruction;
+    pub(crate) fn qemu_plugin_insn_size(instruction: *const Instruction) -> usize;
+    pub(crate) fn qemu_plugin_register_vcpu_insn_exec_cb(
+        instruction: *mut Instruction,
+        callback: OnExecution,
+        flags: c_int,
+        data: *mut c_void,
+    );
+    pub(crate) fn qemu_plugin_insn_vaddr(instruction: *const Instruction) -> u64;
+    pub(crate) fn qemu_plugin_register_vcpu_tb_exec_cb(
+        block: *mut TranslatedBlock,
+        callback: OnExecution,
+        flags: c_int,
+        data: *mut c_void,
+    );
+    pub(crate) fn qemu_plugin_register_vcpu_mem_cb(
+        instruction: *mut Instruction,
+        callback: OnMemory,
+        flags: c_int,
+        access: c_int,
+        data: *mut c_void,
+    );
+    pub(crate) fn qemu_plugin_mem_size_shift(info: MemoryInfo) -> c_uint;
+    pub(crate) fn qemu_plugin_mem_is_store(info: MemoryInfo) -> bool;
+    pub(crate) fn qemu_plugin_register_vcpu_syscall_cb(id: PluginId, callback: OnSyscall);
+    pub(crate) fn qemu_plugin_register_vcpu_syscall_ret_cb(id: PluginId, callback: OnSyscallReturn);
+    pub(crate) fn qemu_plugin_reset(id: PluginId, callback: extern "C" fn(PluginId));
+}

@@ -1,0 +1,34 @@
+//! Records the memory references of a running program.
+//!
+//! The program runs under QEMU user-mode emulation with our plugin, or under valgrind's lackey
+//! where there is no QEMU. What it refers to comes out of a [`Recording`], which is a
+//! [`trace::Source`] like a trace file: it can be written to one, or simulated at once.
+//!
+//! **Invariant:** nothing is left behind, whoever is killed: plugin and shared memory have no
+//! names, and a warden ends the traced processes.
+
+mod emulated;
+mod emulator;
+mod error;
+#[cfg_attr(not(test), expect(dead_code, reason = "the rest is for the plugin"))]
+#[path = "../../trace-plugin/src/launch.rs"]
+mod launch;
+mod processes;
+mod program;
+mod recording;
+mod shared;
+mod signals;
+mod slots;
+mod stream;
+mod takers;
+mod valgrind;
+mod warden;
+#[expect(dead_code, reason = "the rest is for the plugin")]
+#[path = "../../trace-plugin/src/wire.rs"]
+mod wire;
+mod write;
+
+pub use error::TracerError;
+pub use recording::{Ended, Recording, Request, Tool};
+pub use warden::{WARDEN_COMMAND, watch};
+pub use write::Written;

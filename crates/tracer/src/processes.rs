@@ -1,0 +1,96 @@
+//! The processes that are recorded: whether they live, and how many threads they had.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::os::fd::OwnedFd;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
+
+/// A process that is recorded.
+#[derive(Debug)]
+struct Process {
+    /// What tells when it ends; `None` if it had ended before it was met.
+    watch: Option<OwnedFd>,
+    /// How many programs it has been before this one.
+    image: u64,
+    /// Of which of them `next_thread` is.
+    counted_image: u64,
+    next_thread: u32,
+}
+
+/// All processes that are recorded and not forgotten.
+#[derive(Debug, Default)]
+pub(crate) struct Processes {
+    known: BTreeMap<u32, Process>,
+    all: u32,
+    threads: u32,
+}
+
+impl Processes {
+    /// How many processes and threads there were.
+    pub(crate) fn counts(&self) -> (u32, u32) {
+        (self.all, self.threads)
+    }
+
+    /// Notes that a process has a thread.
+    ///
+    /// # Errors
+    /// When the system does not let it be watched.
+    pub(crate) fn meet(&mut self, number: u32, pid: u32, image: u64) -> io::Result<()> {
+        if let Some(process) = self.known.get_mut(&number) {
+            process.image = process.image.max(image);
+            return Ok(());
+        }
+        let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
+        let watch = match pid.map(|pid| pidfd_open(pid, PidfdFlags::empty())) {
+            Some(Ok(watch)) => Some(watch),
+            Some(Err(Errno::SRCH)) | None => None,
+            Some(Err(error)) => return Err(error.into()),
+        };
+        self.known.insert(number, Process { watch, image, counted_image: 0, next_thread: 0 });
+        self.all += 1;
+        Ok(())
+    }
+
+    /// The number of a process's next thread; a program's first thread is 0 again.
+    pub(crate) fn next_thread(&mut self, number: u32, image: u64) -> u32 {
+        let Some(process) = self.known.get_mut(&number) else { return 0 };
+        if image > process.counted_image {
+            (process.counted_image, process.next_thread) = (image, 0);
+        }
+        let thread = process.next_thread;
+        process.next_thread += 1;
+        self.threads += 1;
+        thread
+    }
+
+    /// Whether a process was met and not forgotten.
+    pub(crate) fn knows(&self, number: u32) -> bool {
+        self.known.contains_key(&number)
+    }
+
+    /// Which program of a process runs now.
+    pub(crate) fn image(&self, number: u32) -> u64 {
+        self.known.get(&number).map_or(0, |process| process.image)
+    }
+
+    /// Those that have ended, the youngest first: children mostly end before their parents.
+    pub(crate) fn gone(&self) -> Vec<u32> {
+        let has_ended = |process: &Process| match &process.watch {
+            None => true,
+            Some(watch) => {
+                let mut look = [PollFd::new(watch, PollFlags::IN)];
+                matches!(poll(&mut look, Some(&Timespec::default())), Ok(count) if count > 0)
+            }
+        };
+        let gone = self.known.iter().rev().filter(|(_, process)| has_ended(process));
+        gone.map(|(number, _)| *number).collect()
+    }
+
+    /// Forgets a process that has ended.
+    pub(crate) fn forget(&mut self, number: u32) {
+        self.known.remove(&number);
+    }
+}

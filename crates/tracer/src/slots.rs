@@ -1,0 +1,270 @@
+//! Which thread writes which slot, and reading on in all of them.
+//!
+//! Slots are read in the order in which they were taken, each up to where it was when the pass
+//! began. A slot is taken after what its parent wrote before the fork, so a child's references
+//! never stand before the fork.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::io;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use trace::Event;
+
+use crate::processes::Processes;
+use crate::shared::{Shared, set_tail};
+use crate::stream::{Stream, Taker};
+use crate::wire;
+
+/// Most words that are read before their room is given back and the taker is asked whether it is
+/// full; an encoder takes 4096 references more than that.
+const MOST_WORDS: u64 = 1 << 11;
+/// How long a forked process may take until it is seen; one that is killed at once never is.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// How much of what is missed is kept for the end.
+const MOST_MISSED: usize = 20;
+
+/// A thread that is recorded.
+#[derive(Debug)]
+struct Seat {
+    index: usize,
+    process: u32,
+    thread: u32,
+    image: u64,
+    begun: bool,
+    tail: u64,
+    stream: Stream,
+}
+
+/// All threads that are recorded.
+#[derive(Debug, Default)]
+pub(crate) struct Slots {
+    /// By the order in which they were taken.
+    seats: BTreeMap<u64, Seat>,
+    processes: Processes,
+    /// How many slots were ever taken.
+    claims: u64,
+    /// What is still to be read in this pass: seat and cursor.
+    pass: VecDeque<(u64, u64)>,
+    /// Processes that have ended and whose references are all read.
+    ended: VecDeque<u32>,
+    /// Processes that were forked and not seen yet, with when they are given up.
+    awaited: BTreeMap<u32, Instant>,
+    /// What could not be recorded, the first of it.
+    missed: Vec<String>,
+    rings: u32,
+}
+
+/// Whose references come next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Turn {
+    pub process: u32,
+    pub thread: u32,
+    /// What is to be read: seat and cursor; `None` for the end of a process.
+    part: Option<(u64, u64)>,
+}
+
+impl Slots {
+    /// How many processes and threads there were.
+    pub(crate) fn counts(&self) -> (u32, u32) {
+        self.processes.counts()
+    }
+
+    /// What could not be recorded so far.
+    pub(crate) fn take_missed(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.missed)
+    }
+
+    /// Whose turn it is; `None` if there is nothing to read just now.
+    ///
+    /// # Errors
+    /// When the system does not let a process be watched.
+    pub(crate) fn turn(&mut self, shared: &Shared) -> io::Result<Option<Turn>> {
+        if self.pass.is_empty() && self.ended.is_empty() {
+            self.begin_pass(shared)?;
+        }
+        while let Some((claim, cursor)) = self.pass.front().copied() {
+            let Some(seat) = self.seats.get(&claim).filter(|seat| seat.is_before(cursor)) else {
+                self.pass.pop_front();
+                continue;
+            };
+            let (process, thread) = (seat.process, seat.thread);
+            return Ok(Some(Turn { process, thread, part: Some((claim, cursor)) }));
+        }
+        let ended = self.ended.front();
+        Ok(ended.map(|process| Turn { process: *process, thread: 0, part: None }))
+    }
+
+    /// Takes some of what is to be read.
+    pub(crate) fn take(&mut self, turn: Turn, shared: &Shared, taker: &mut impl Taker) {
+        let Some((claim, cursor)) = turn.part else {
+            self.ended.retain(|process| *process != turn.process);
+            return taker.event(Event::Exit);
+        };
+        let Some(seat) = self.seats.get_mut(&claim) else { return };
+        if !std::mem::replace(&mut seat.begun, true) {
+            taker.event(Event::ThreadStart);
+        }
+        let slot = shared.slot(seat.index);
+        let end = cursor.min(seat.tail + MOST_WORDS);
+        let first = seat.tail as usize & (wire::RING_WORDS - 1);
+        let ring = &slot[wire::SLOT_RING..];
+        let count = (end - seat.tail) as usize;
+        let until_wrap = count.min(wire::RING_WORDS - first);
+        let (front, back) = (&ring[first..first + until_wrap], &ring[..count - until_wrap]);
+        let mut taker = Watching { taker, forked: Vec::new(), missed: &mut self.missed };
+        for word in front.iter().chain(back) {
+            seat.stream.take(word.load(Ordering::Relaxed), &mut taker);
+        }
+        seat.tail = end;
+        set_tail(slot, end);
+        let unseen = taker.forked.into_iter().filter(|child| !self.processes.knows(*child));
+        self.awaited.extend(unseen.map(|child| (child, Instant::now() + PATIENCE)));
+    }
+
+    /// Whether there is nobody who could write something.
+    pub(crate) fn are_over(&mut self) -> bool {
+        self.awaited.retain(|_, until| Instant::now() < *until);
+        self.seats.is_empty() && self.ended.is_empty() && self.awaited.is_empty()
+    }
+
+    /// Sleeps until there is much to read, but not for long; whether there is.
+    pub(crate) fn sleep(&self, shared: &Shared) -> bool {
+        shared.sleep(self.rings);
+        shared.rings() != self.rings
+    }
+
+    /// Finds new threads, and how far each has come.
+    fn begin_pass(&mut self, shared: &Shared) -> io::Result<()> {
+        self.rings = shared.rings();
+        // What has ended by now has written all that it ever will.
+        let gone = self.processes.gone();
+        if shared.header(wire::HEADER_CLAIMS).load(Ordering::Acquire) != self.claims {
+            self.find_new(shared)?;
+        }
+        let mut is_idle = true;
+        for (claim, seat) in &self.seats {
+            let cursor = shared.slot(seat.index)[wire::SLOT_CURSOR].load(Ordering::Acquire);
+            if seat.is_before(cursor) {
+                is_idle = false;
+                self.pass.push_back((*claim, cursor));
+            }
+        }
+        if is_idle {
+            self.clear_away(shared, &gone);
+        }
+        Ok(())
+    }
+
+    fn find_new(&mut self, shared: &Shared) -> io::Result<()> {
+        let mut found = 0;
+        for index in 0..wire::SLOTS {
+            let slot = shared.slot(index);
+            let get = |word: usize| slot[word].load(Ordering::Relaxed);
+            let state = slot[wire::SLOT_STATE].load(Ordering::Acquire);
+            let claim = get(wire::SLOT_CLAIM);
+            if ![wire::LIVE, wire::ENDED].contains(&state) || self.seats.contains_key(&claim) {
+                continue;
+            }
+            let (process, image) = (get(wire::SLOT_PROCESS) as u32, get(wire::SLOT_IMAGE));
+            found += 1;
+            self.awaited.remove(&process);
+            self.processes.meet(process, get(wire::SLOT_PID) as u32, image)?;
+            self.seats.insert(
+                claim,
+                Seat {
+                    index,
+                    process,
+                    thread: 0,
+                    image,
+                    begun: false,
+                    tail: 0,
+                    stream: Stream::default(),
+                },
+            );
+        }
+        self.claims += found;
+        // Numbers of threads go by the order in which slots were taken.
+        for seat in self.seats.values_mut().rev().take(found as usize).rev() {
+            seat.thread = self.processes.next_thread(seat.process, seat.image);
+        }
+        Ok(())
+    }
+
+    /// Frees the slots of threads that have ended; all that they wrote is read.
+    fn clear_away(&mut self, shared: &Shared, gone: &[u32]) {
+        let processes = &self.processes;
+        self.seats.retain(|_, seat| {
+            let slot = shared.slot(seat.index);
+            let has_ended = slot[wire::SLOT_STATE].load(Ordering::Acquire) == wire::ENDED
+                || gone.contains(&seat.process)
+                || processes.image(seat.process) > seat.image;
+            // Between the two looks it may have written on.
+            let is_read = !seat.is_before(slot[wire::SLOT_CURSOR].load(Ordering::Acquire));
+            if has_ended && is_read {
+                shared.forget_ring(seat.index);
+                slot[wire::SLOT_STATE].store(wire::FREE, Ordering::Release);
+            }
+            !(has_ended && is_read)
+        });
+        for process in gone {
+            if !self.seats.values().any(|seat| seat.process == *process) {
+                self.processes.forget(*process);
+                self.ended.push_back(*process);
+            }
+        }
+    }
+}
+
+impl Turn {
+    /// Whether two turns are of the same thread, and not of the end of its process.
+    pub(crate) fn is_of_thread_of(self, other: Self) -> bool {
+        (self.process, self.thread, self.part.is_some())
+            == (other.process, other.thread, other.part.is_some())
+    }
+}
+
+impl Seat {
+    /// Whether there is something to read before a cursor; a new thread has at least begun.
+    fn is_before(&self, cursor: u64) -> bool {
+        self.tail < cursor || !self.begun
+    }
+}
+
+/// Notes which processes are forked, and what is missed.
+struct Watching<'a, T> {
+    taker: &'a mut T,
+    forked: Vec<u32>,
+    missed: &'a mut Vec<String>,
+}
+
+impl<T: Taker> Taker for Watching<'_, T> {
+    fn begin(&mut self, process: u32, thread: u32) {
+        self.taker.begin(process, thread);
+    }
+
+    fn is_full(&self) -> bool {
+        self.taker.is_full()
+    }
+
+    #[inline]
+    fn reference(&mut self, word: u64) {
+        self.taker.reference(word);
+    }
+
+    fn fetches(&mut self, address: u64, count: u32) {
+        self.taker.fetches(address, count);
+    }
+
+    fn event(&mut self, event: Event) {
+        match &event {
+            Event::Fork { child } => self.forked.push(*child),
+            Event::Missed { reason } if self.missed.len() < MOST_MISSED => {
+                self.missed.push(reason.clone());
+            }
+            _ => {}
+        }
+        self.taker.event(event);
+    }
+}

@@ -1,0 +1,157 @@
+//! The words of one thread, made into references and events again.
+
+use trace::Event;
+
+use crate::wire;
+
+/// What takes a thread's references and events in their order.
+pub(crate) trait Taker {
+    /// What follows is of this process and thread.
+    fn begin(&mut self, process: u32, thread: u32);
+    /// A reference, in the bits of [`trace::Reference`].
+    fn reference(&mut self, word: u64);
+    /// So many fetches from one page, the first at an address.
+    fn fetches(&mut self, address: u64, count: u32);
+    /// An event.
+    fn event(&mut self, event: Event);
+    /// Whether it wants nothing more just now.
+    fn is_full(&self) -> bool;
+}
+
+/// The event that the words are in.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Stream {
+    code: u64,
+    left_bytes: usize,
+    words: Vec<u64>,
+    bytes: usize,
+}
+
+/// Longest event, in bytes; a longer one is not the plugin's.
+const LONGEST_EVENT: usize = 64 << 20;
+
+impl Stream {
+    /// Takes a word.
+    #[inline]
+    pub(crate) fn take(&mut self, word: u64, taker: &mut impl Taker) {
+        if word & wire::NO_ACCESS != wire::NO_ACCESS && self.left_bytes == 0 {
+            taker.reference(word);
+        } else {
+            self.take_other(word, taker);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn take_other(&mut self, word: u64, taker: &mut impl Taker) {
+        if self.left_bytes > 0 {
+            self.words.push(word);
+            self.left_bytes = self.left_bytes.saturating_sub(size_of::<u64>());
+        } else if word & 7 == wire::FETCHES {
+            let count = (word >> 5 & wire::MOST_FETCHES) as u32;
+            return taker.fetches((word.cast_signed() >> 16).cast_unsigned(), count);
+        } else {
+            self.words.clear();
+            self.code = word >> 5 & 0x7ff_ffff;
+            self.bytes = ((word >> 32) as usize).min(LONGEST_EVENT);
+            self.left_bytes = self.bytes;
+        }
+        if self.left_bytes == 0
+            && let Some(event) = self.event()
+        {
+            taker.event(event);
+        }
+    }
+
+    /// The event that is complete now; `None` if there is no such.
+    fn event(&self) -> Option<Event> {
+        let number = |index: usize| self.words.get(index).copied();
+        Some(match self.code {
+            wire::PROGRAM => Event::Program { command: self.text() },
+            wire::THREAD_END => Event::ThreadEnd,
+            wire::FORK => Event::Fork { child: u32::try_from(number(0)?).ok()? },
+            wire::FORK_FAILED => Event::Missed {
+                reason: format!("process {}, which was not made: the system refused", number(0)?),
+            },
+            wire::MAP => Event::Map {
+                address: number(0)?,
+                length_bytes: number(1)?,
+                file: number(2)? != 0,
+                shared: number(3)? != 0,
+            },
+            wire::UNMAP => Event::Unmap { address: number(0)?, length_bytes: number(1)? },
+            wire::BREAK => Event::Break { address: number(0)? },
+            wire::MISSED => Event::Missed { reason: self.text() },
+            _ => return None,
+        })
+    }
+
+    fn text(&self) -> String {
+        let bytes: Vec<u8> = self.words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        String::from_utf8_lossy(&bytes[..self.bytes.min(bytes.len())]).into_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use trace::{Access, Reference};
+
+    #[derive(Default)]
+    struct Seen(Vec<String>);
+
+    impl Taker for Seen {
+        fn begin(&mut self, _: u32, _: u32) {}
+        fn is_full(&self) -> bool {
+            false
+        }
+        fn reference(&mut self, word: u64) {
+            self.0.push(format!("{word:#x}"));
+        }
+        fn fetches(&mut self, address: u64, count: u32) {
+            self.0.push(format!("{count} at {address:#x}"));
+        }
+        fn event(&mut self, event: Event) {
+            self.0.push(format!("{event:?}"));
+        }
+    }
+
+    #[test]
+    fn words_are_taken_apart_whatever_is_in_an_event() {
+        let mut stream = Stream::default();
+        let mut seen = Seen::default();
+        let text = u64::from_le_bytes(*b"gzip -9 ");
+        let words = [
+            0x1000 << 5,
+            wire::fetches(0xffff_f000, 7),
+            wire::fetches(u64::MAX << 12, 1),
+            wire::event(wire::PROGRAM, 7),
+            text,
+            wire::event(wire::BREAK, 8),
+            wire::event(wire::EVENT, 64),
+            wire::event(wire::THREAD_END, 0),
+            wire::event(wire::UNMAP, 16),
+            0x1000,
+        ];
+        for word in words {
+            stream.take(word, &mut seen);
+        }
+        let expected = [
+            "0x20000".to_owned(),
+            "7 at 0xfffff000".to_owned(),
+            "1 at 0xfffffffffffff000".to_owned(),
+            "Program { command: \"gzip -9\" }".to_owned(),
+            format!("{:?}", Event::Break { address: wire::event(wire::EVENT, 64) }),
+            "ThreadEnd".to_owned(),
+        ];
+        assert_eq!(seen.0, expected);
+    }
+
+    #[test]
+    fn a_word_is_a_reference_in_its_bits() {
+        let address = 0x7fff_1234_5678_u64;
+        let word = address << 5 | 1 << 3 | 3;
+        assert_eq!(Reference::from_bits(word), Some(Reference::new(address, Access::Store, 3)));
+        assert_eq!(wire::FETCH, 2 << 3);
+    }
+}
