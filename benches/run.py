@@ -21,6 +21,7 @@ import sample_cost
 import section
 import start_up
 import statistics_of_compare
+import trace_record
 
 # The order of the summary.
 ALL = {
@@ -32,6 +33,7 @@ ALL = {
     "memory_job": memory_job,
     "start_up": start_up,
     "deterministic_machine": deterministic_machine,
+    "trace_record": trace_record,
     "statistics_of_compare": statistics_of_compare,
 }
 

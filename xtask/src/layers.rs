@@ -7,9 +7,9 @@ use serde_json::Value;
 /// A new crate gets its rank here, and its place in the picture of the architecture.
 const RANKS: &[&[&str]] = &[
     &["model", "sys"],
-    &["stats", "counters", "jobs", "loads", "probes", "kernels"],
-    &["agent", "analysis", "footprint"],
-    &["report"],
+    &["stats", "counters", "jobs", "loads", "probes", "kernels", "trace"],
+    &["agent", "analysis", "footprint", "mmu"],
+    &["report", "trace-plugin", "tracer"],
     &["store", "subject"],
     &["guest"],
     &["vm"],

@@ -124,7 +124,7 @@ pub(crate) fn header(
     facts.extend(assignment.environment.clone());
     missed.extend(facts_missed);
     Header {
-        schema: model::SCHEMA,
+        schema: assignment.spec.subject.schema(),
         run_id: assignment.run_id.clone(),
         thrashlab: env!("CARGO_PKG_VERSION").to_owned(),
         started_unix_ns: realtime_ns(),

@@ -10,6 +10,7 @@ pub mod bisect;
 pub mod comparison;
 mod dataset;
 mod memory_work;
+pub mod published;
 mod runs;
 pub mod sweep;
 

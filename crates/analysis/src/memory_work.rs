@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use model::{CounterSet, Line, PassRecord, Run};
+use model::{CounterSet, Line, PassRecord, Run, SubjectSpec};
 use serde::Serialize;
 use stats::{SteadySettings, steady_from};
 
@@ -36,7 +36,8 @@ pub struct MemoryWork {
 }
 
 impl MemoryWork {
-    /// The steady part of a run; `None` if it has no passes that count touches.
+    /// The steady part of a run; `None` if it has no passes that count touches. A simulated run
+    /// counts as a whole: it is a program from its start to its end, as the published ones were.
     #[must_use]
     pub fn of(run: &Run) -> Option<Self> {
         let mut passes: Vec<(&PassRecord, Option<&CounterSet>)> = Vec::new();
@@ -57,7 +58,10 @@ impl MemoryWork {
         let is_cold = |pass: &PassRecord| pass.usage.get(FIRST_TOUCHES).is_some_and(|n| *n > 0);
         let cold = passes.iter().rposition(|(pass, _)| is_cold(pass)).map_or(0, |last| last + 1);
         let costs: Vec<f64> = passes[cold..].iter().map(|(pass, _)| cost_of(pass)).collect();
-        let steady_from = steady_from(&costs, &SteadySettings::default()).map(|index| cold + index);
+        let steady_from = match is_simulated(run) {
+            true => Some(0),
+            false => steady_from(&costs, &SteadySettings::default()).map(|index| cold + index),
+        };
         let first = steady_from.unwrap_or(0);
         let begin = first.checked_sub(1).map_or(before_all, |index| passes[index].1);
         let end = passes.last().and_then(|(_, after)| *after);
@@ -101,6 +105,10 @@ impl MemoryWork {
         let (begin, end) = self.counters.as_ref()?;
         end.get(source)?.get(name)?.checked_sub(*begin.get(source)?.get(name)?)
     }
+}
+
+fn is_simulated(run: &Run) -> bool {
+    run.header.as_ref().is_some_and(|header| matches!(header.spec.subject, SubjectSpec::Mmu(_)))
 }
 
 fn elapsed_ns(pass: &PassRecord) -> u64 {
@@ -177,6 +185,37 @@ mod tests {
         assert_eq!((work.steady_from, work.touches), (None, 2000));
         assert_eq!(work.increase("vmstat", "pgfault"), Some(101));
         assert_eq!(MemoryWork::of(&run(&[])), None);
+    }
+
+    #[test]
+    fn a_simulated_run_counts_as_a_whole() {
+        let mut one = run(&[10]);
+        assert_eq!(MemoryWork::of(&one).unwrap().steady_from, None);
+        let header = serde_json::json!({
+            "kind": "header", "schema": 2, "run_id": "r", "thrashlab": "0", "started_unix_ns": 0,
+            "spec": {
+                "subject": {
+                    "kind": "mmu", "machine": "m", "memory_bytes": 1, "description": "",
+                    "settings": {},
+                },
+                "load": {"name": "noload", "version": 1, "intensity": 1.0},
+                "job": {"name": "vmtest", "version": 1},
+                "timing": {
+                    "profile": "default", "interval_ns": 1, "points": 1, "warmup_ns": 1,
+                    "timeout_ns": 1,
+                },
+                "seed": 1, "block": 0, "order": 0,
+            },
+            "environment": {}, "missed": [],
+        });
+        let Line::Header(header) = Line::parse(&header.to_string()).unwrap() else {
+            panic!("a header")
+        };
+        assert!(header.is_deterministic());
+        one.header = Some(*header);
+        let work = MemoryWork::of(&one).unwrap();
+        assert_eq!((work.steady_from, work.touches), (Some(0), 1000));
+        assert_eq!(work.increase("vmstat", "pgfault"), Some(100));
     }
 
     #[test]

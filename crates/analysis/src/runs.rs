@@ -75,11 +75,8 @@ pub fn from_runs(name: &str, runs: &[(String, Run)]) -> Dataset {
             ((*name).to_owned(), Response { unit, more_is_better: false, additive: *additive })
         })
         .collect();
-    set.deterministic = !set.trials.is_empty()
-        && set
-            .trials
-            .iter()
-            .all(|trial| trial.environment.get("vm_deterministic").is_some_and(|is| is == "yes"));
+    let mut headers = runs.iter().filter_map(|(_, run)| run.header.as_ref());
+    set.deterministic = !set.trials.is_empty() && headers.all(Header::is_deterministic);
     set
 }
 
@@ -120,6 +117,14 @@ fn environment(header: &Header) -> Environment {
         }
         for (name, chosen) in &job.choices {
             add(&format!("{}.{name}", job.name), chosen.clone());
+        }
+    }
+    if let SubjectSpec::Mmu(mmu) = subject {
+        add("mmu_machine", mmu.machine.clone());
+        let hash = blake3::hash(mmu.description.as_bytes()).to_hex();
+        add("mmu_description_blake3", hash[..16].to_owned());
+        for (name, value) in &mmu.settings {
+            add(&format!("mmu.{name}"), value.clone());
         }
     }
     if let SubjectSpec::Vm(vm) = subject {
@@ -227,8 +232,10 @@ type Reading = fn(&BTreeMap<String, u64>) -> Option<u64>;
 /// What is read from what was used.
 const READINGS: [(&str, Reading); 3] = [
     ("cpu_ns", |usage| Some(usage.get("user_ns")?.saturating_add(*usage.get("system_ns")?))),
-    ("faults", |usage| {
-        Some(usage.get("minor_faults")?.saturating_add(*usage.get("major_faults")?))
+    ("faults", |usage| match (usage.get("minor_faults"), usage.get("major_faults")) {
+        (Some(minor), Some(major)) => Some(minor.saturating_add(*major)),
+        // A simulated machine has no others.
+        _ => usage.get("translation_faults").copied(),
     }),
     ("major_faults", |usage| usage.get("major_faults").copied()),
 ];

@@ -43,6 +43,10 @@ pub(crate) enum Command {
     Attribute(AttributeArgs),
     /// Count what processes map, touch and share, to the page of their page tables
     Footprint(FootprintArgs),
+    /// Simulate memory-management hardware: pmegs, TLBs, page walks, miss-ratio curves
+    Mmu(crate::mmu::MmuArgs),
+    /// Record, read and convert memory traces of programs
+    Trace(crate::trace::TraceArgs),
     /// Look at the deterministic machine: kernels, machines, boot, shell, and whether it repeats
     Vm(Box<VmArgs>),
     /// Look at what is kept of kernels, booted machines and cells, and remove it
@@ -76,6 +80,12 @@ pub(crate) enum Command {
         /// The journal of the controller.
         journal: PathBuf,
     },
+    /// End what was traced when the recorder dies (used by thrashlab itself)
+    #[command(name = tracer::WARDEN_COMMAND, hide = true)]
+    TraceWarden {
+        /// The mark of the traced processes.
+        mark: String,
+    },
 }
 
 const RUN_EXAMPLES: &str = "\
@@ -88,6 +98,8 @@ Examples:
   sudo thrashlab run --swap 1G                     with a temporary swap file
   thrashlab run --subject vm:machine=p2-350,kernel=deb:linux-image-cloud-amd64 --seeds 1..5
                                                    a kernel in virtual time: exactly repeatable
+  thrashlab run --job vmtest:size=24M --subject mmu:machine=sparcstation1,hat=old --seeds 1..3
+                                                   a machine of 1989, simulated
   thrashlab run --job session                      six users at work: time, CPU time and faults a
                                                    command
   thrashlab run --job session --users 12 --set think=500ms --load 2ctx-mem
@@ -97,8 +109,9 @@ Loads, probes and sessions are described in docs/loads/, docs/probes.md and docs
 #[derive(Args)]
 #[command(after_help = RUN_EXAMPLES)]
 pub(crate) struct RunArgs {
-    /// Where to run: `host[:mem=SIZE]`, `sandbox[:mem=SIZE,cpus=N,pids=N]` or
-    /// `vm[:machine=NAME,kernel=KERNEL,…]` (docs/vm.md) [default: a sandbox of 512M where possible,
+    /// Where to run: `host[:mem=SIZE]`, `sandbox[:mem=SIZE,cpus=N,pids=N]`,
+    /// `vm[:machine=NAME,kernel=KERNEL,…]` (docs/vm.md) or `mmu[:machine=NAME,hat=NAME,…]`
+    /// (docs/mmu.md) [default: a sandbox of 512M where possible,
     /// else the host]
     #[arg(long, value_name = "SUBJECT")]
     pub(crate) subject: Option<SubjectArg>,
@@ -191,7 +204,7 @@ pub(crate) struct GuestArgs {
     #[arg(long)]
     pub(crate) no_cache: bool,
 
-    /// With vm: guests at a time [default: one a CPU]
+    /// With vm and mmu: guests or simulations at a time [default: one a CPU]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) jobs: Option<u16>,
 

@@ -165,6 +165,7 @@ fn tell_outlook(args: &ExperimentArgs, lab: &Laboratory, folder: &Path) -> Resul
             "folder": folder, "found": outlook.found, "cached": outlook.cached,
             "on_host": on_host, "on_host_ns": host_ns,
             "in_guests": in_guests, "in_guests_virtual_ns": virtual_ns,
+            "simulated": outlook.simulated,
         }));
     }
     let mut text = format!(
@@ -183,6 +184,9 @@ fn tell_outlook(args: &ExperimentArgs, lab: &Laboratory, folder: &Path) -> Resul
         text += &format!(
             "To be made in guests, {jobs} at a time: {in_guests}, about {time} of virtual time.\n"
         );
+    }
+    if outlook.simulated > 0 {
+        text += &format!("To be simulated: {}.\n", outlook.simulated);
     }
     print(&text)
 }

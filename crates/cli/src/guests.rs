@@ -50,10 +50,15 @@ pub(crate) fn jobs(args: &GuestArgs, spec: &VmSpec) -> usize {
 
 /// The same for machines that take at most `ram_bytes` of this host.
 pub(crate) fn jobs_of(args: &GuestArgs, ram_bytes: u64) -> usize {
-    let cpus = sys::process::usable_cpus() as usize;
+    let cpus = cpus();
     let fitting = Machine::read()
         .map_or(cpus, |machine| (machine.available_bytes / 2 / ram_bytes.max(1)) as usize);
     args.jobs.map_or_else(|| cpus.min(fitting).max(1), usize::from)
+}
+
+/// CPUs that this process may use.
+pub(crate) fn cpus() -> usize {
+    sys::process::usable_cpus() as usize
 }
 
 /// Boots the machine, or takes it from the cache.

@@ -13,14 +13,14 @@ use crate::Failure;
 pub(crate) struct JobArgs {
     /// Time work instead of a probe: session, users who issue the commands of a script
     /// (docs/sessions.md), vmtest or touch, processes at work on memory (docs/memory-jobs.md);
-    /// without --load only on the quiet machine
+    /// parameters may follow: vmtest:size=24M,loops=5000; without --load only on the quiet machine
     #[arg(
         long,
         value_name = "JOB",
-        value_parser = job_name,
+        value_parser = job_text,
         conflicts_with_all = ["probe", "interval", "points", "timeout", "classic", "quick"]
     )]
-    pub(crate) job: Option<String>,
+    pub(crate) job: Option<JobText>,
 
     /// The script of a session [default: six users, sixteen commands]
     #[arg(long, value_name = "FILE", requires = "job")]
@@ -36,10 +36,17 @@ pub(crate) struct JobArgs {
     pub(crate) set: Vec<(String, String)>,
 }
 
+/// A job by its name, and parameters that were typed with it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct JobText {
+    pub(crate) name: String,
+    pub(crate) settings: Vec<(String, String)>,
+}
+
 impl JobArgs {
     /// The job as a measure; `None` if there is none.
     pub(crate) fn measure(&self) -> Result<Option<Measure>, Failure> {
-        let Some(name) = &self.job else { return Ok(None) };
+        let Some(JobText { name, settings }) = &self.job else { return Ok(None) };
         if name != jobs::SESSION.name && (self.script.is_some() || self.users.is_some()) {
             return Err(Failure::WrongUse(anyhow!(
                 "--script and --users are for --job session; set what {name} has with --set"
@@ -50,15 +57,19 @@ impl JobArgs {
             None => Err(Failure::WrongUse(anyhow!("--script {}: not UTF-8", path.display()))),
         });
         let users = self.users.iter().map(|users| Ok(("users".to_owned(), users.to_string())));
-        let set = self.set.iter().cloned().map(Ok);
+        let set = settings.iter().chain(&self.set).cloned().map(Ok);
         let settings = script.chain(users).chain(set).collect::<Result<Vec<_>, _>>()?;
         let measure = experiment::job(name, &settings, Path::new(""));
         measure.map(Some).map_err(|why| Failure::WrongUse(anyhow!("{why}")))
     }
 }
 
-fn job_name(text: &str) -> Result<String, String> {
-    crate::args::known(text, "job", jobs::ALL.iter().map(|job| job.name))
+/// Reads `vmtest` and `vmtest:size=24M,loops=5000`.
+pub(crate) fn job_text(text: &str) -> Result<JobText, String> {
+    let (name, settings) = text.split_once(':').unwrap_or((text, ""));
+    let name = crate::args::known(name, "job", jobs::ALL.iter().map(|job| job.name))?;
+    let settings = settings.split(',').filter(|part| !part.is_empty());
+    Ok(JobText { name, settings: settings.map(setting).collect::<Result<_, _>>()? })
 }
 
 fn setting(text: &str) -> Result<(String, String), String> {

@@ -2,7 +2,7 @@
 //!
 //! **Invariant:** this crate alone prints and exits. Results go to standard output, progress and
 //! complaints to standard error. Exit codes: 0 done, 1 what was to be checked is not so, 2 wrong
-//! use, 3 could not measure, 130 interrupted.
+//! use, 3 could not measure, 130 interrupted; of a command that is recorded, its own.
 
 mod args;
 mod attribute;
@@ -17,6 +17,7 @@ mod guests;
 mod import;
 mod job_args;
 mod laboratory;
+mod mmu;
 mod progress;
 mod reference;
 mod run;
@@ -24,6 +25,7 @@ mod show;
 mod sweep;
 mod sweep_args;
 mod timing;
+mod trace;
 mod vm;
 mod vm_args;
 
@@ -53,6 +55,8 @@ enum Failure {
     NotSo,
     /// Ctrl-C.
     Interrupted,
+    /// All was done, but the command that was run ended with this code.
+    OfCommand(u8),
 }
 
 impl From<anyhow::Error> for Failure {
@@ -78,6 +82,8 @@ fn main() -> ExitCode {
         Command::Compare(args) => compare::compare(&args),
         Command::Attribute(args) => attribute::attribute(&args),
         Command::Footprint(args) => footprint::footprint(&args),
+        Command::Mmu(args) => mmu::mmu(&args),
+        Command::Trace(args) => trace::trace(&args),
         Command::Vm(args) => vm::vm(&args),
         Command::Cache(args) => cache::cache(&args),
         Command::Import(args) => import::import(&args),
@@ -94,11 +100,16 @@ fn main() -> ExitCode {
             subject::watch(&journal);
             Ok(())
         }
+        Command::TraceWarden { mark } => {
+            tracer::watch(&mark);
+            Ok(())
+        }
     };
     let (error, code) = match outcome {
         Ok(()) => return ExitCode::SUCCESS,
         Err(Failure::NotSo) => return ExitCode::from(NOT_SO),
         Err(Failure::Interrupted) => return ExitCode::from(INTERRUPTED),
+        Err(Failure::OfCommand(code)) => return ExitCode::from(code),
         Err(Failure::WrongUse(error)) => (error, WRONG_USE),
         Err(Failure::NotMeasured(error)) => (error, NOT_MEASURED),
     };

@@ -84,8 +84,11 @@ impl Progress {
                 self.is_virtual = *is_virtual;
                 (self.done, self.cached, self.planned) = (0, 0, Instant::now());
                 let kind = if *is_virtual { " of virtual time" } else { "" };
-                let longest = format_duration(*longest_ns);
-                self.say(&format!("{} runs, at most about {longest}{kind}", segments.len()));
+                let longest = match longest_ns {
+                    0 => String::new(),
+                    ns => format!(", at most about {}{kind}", format_duration(*ns)),
+                };
+                self.say(&format!("{} runs{longest}", segments.len()));
             }
             Event::Started { index, segment } => {
                 let begun = Instant::now();

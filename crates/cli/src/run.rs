@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use agent::{Freeze, Waiter};
 use anyhow::{Context, anyhow};
 use experiment::{
-    DEFAULT, MatrixPlan, MatrixResult, SubjectArg, run_ensemble, run_matrix, subject_arg,
+    DEFAULT, Engine, MatrixPlan, MatrixResult, SubjectArg, run_ensemble, run_matrix, subject_arg,
 };
-use model::{Measure, SubjectSpec, Timing};
+use model::{Measure, MmuSpec, SubjectSpec, Timing};
 use store::results::ResultsError;
 use subject::{Stage, StageOptions};
 use vm::{VmOptions, VmRequest};
@@ -34,6 +34,9 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
     let result = match &args.subject {
         Some(SubjectArg::Vm(request)) => {
             in_guests(args, measure, request, &folder, &waiter, &mut progress)
+        }
+        Some(SubjectArg::Mmu(mmu)) => {
+            in_simulator(args, measure, mmu, &folder, &waiter, &mut progress)
         }
         _ => on_stage(args, measure, &folder, &waiter, &mut progress),
     };
@@ -116,8 +119,31 @@ fn in_guests(
     let vm = guests::prepare(&spec, &options, waiter, progress)?;
     let jobs = guests::jobs(&args.guests, &spec);
     let plan = plan(args, measure, SubjectSpec::Vm(Box::new(spec)), timing);
-    run_ensemble(&vm, &plan, jobs, folder, waiter, &mut |event| progress.on(event))
+    run_ensemble(Engine::Guest(&vm), &plan, jobs, folder, waiter, &mut |event| progress.on(event))
         .context("measure")
+        .map_err(Failure::NotMeasured)
+}
+
+/// Simulates the runs.
+fn in_simulator(
+    args: &RunArgs,
+    measure: Measure,
+    mmu: &MmuSpec,
+    folder: &Path,
+    waiter: &Waiter,
+    progress: &mut Progress,
+) -> Result<MatrixResult, Failure> {
+    if args.work_dir.is_some() || args.swap.is_some() {
+        return Err(Failure::WrongUse(anyhow!(
+            "--work-dir and --swap are for this machine; a simulated one writes no files but its \
+             results"
+        )));
+    }
+    let timing = timing(&args.timing, DEFAULT)?;
+    let jobs = guests::jobs_of(&args.guests, 0);
+    let plan = plan(args, measure, SubjectSpec::Mmu(Box::new(mmu.clone())), timing);
+    run_ensemble(Engine::Simulator, &plan, jobs, folder, waiter, &mut |event| progress.on(event))
+        .context("simulate")
         .map_err(Failure::NotMeasured)
 }
 

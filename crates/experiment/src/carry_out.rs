@@ -16,7 +16,9 @@ use crate::laboratory::{Laboratory, Place};
 use crate::made::{Made, Output};
 use crate::matrix::{ExperimentError, Segment, longest_ns, pieces};
 use crate::plan::{CellPlan, Design, Plan, PlannedRun};
-use crate::pool::{GuestCell, Told, run_guests};
+use crate::pool::{Engine, EngineCell, Told, run_cells};
+use crate::simulated::{SIMULATOR, simulator};
+use crate::subject_arg::SubjectArg;
 
 /// What came of an experiment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -76,7 +78,8 @@ pub fn aliases(plan: &Plan) -> Vec<String> {
 
 /// Makes the runs of a laboratory's plan that a folder does not have yet.
 ///
-/// Runs on this host are made one at a time in the order of the plan; guests several at a time.
+/// Runs on this host are made one at a time in the order of the plan; guests and simulations several
+/// at a time.
 ///
 /// # Errors
 /// When stage, QEMU or results fail. A run that is refused, dies or times out is part of the
@@ -89,20 +92,20 @@ pub fn carry_out(
     on_event: &mut dyn FnMut(&Event<'_>),
 ) -> Result<Carried, ExperimentError> {
     let mut carried = Carried::default();
-    let (mut here, mut guests) = (Vec::new(), Vec::new());
+    let (mut here, mut elsewhere) = (Vec::new(), Vec::new());
     for run in lab.orders() {
         if lab.finished(&run, folder)? {
             carried.found += 1;
             continue;
         }
         set_aside(folder, &run.run.run_id)?;
-        if run.machine.is_some() { guests.push(run) } else { here.push(run) }
+        if run.at == At::Stage { here.push(run) } else { elsewhere.push(run) }
     }
     if !here.is_empty() {
         on_stage(lab, &here, folder, waiter, on_event, &mut carried)?;
     }
-    if !guests.is_empty() && !carried.interrupted {
-        in_guests(lab, &guests, jobs, folder, waiter, on_event, &mut carried)?;
+    if !elsewhere.is_empty() && !carried.interrupted {
+        on_engines(lab, &elsewhere, jobs, folder, waiter, on_event, &mut carried)?;
     }
     Ok(carried)
 }
@@ -120,6 +123,8 @@ pub struct Outlook {
     /// Runs that are to be made in guests, and the longest virtual time that they are meant to
     /// take, in ns.
     pub in_guests: (usize, u64),
+    /// Runs that are to be simulated.
+    pub simulated: usize,
 }
 
 /// Looks how far an experiment is.
@@ -130,13 +135,14 @@ pub fn outlook(lab: &Laboratory, folder: &Path) -> Result<Outlook, ExperimentErr
     let mut outlook = Outlook::default();
     for run in lab.orders() {
         let longest = segment(&lab.cells[run.run.cell], &run.run).longest_ns;
-        match run.machine {
+        match run.at {
             _ if lab.finished(&run, folder)? => outlook.found += 1,
-            Some(machine) if lab.machines[machine].1.has_cell(&run.spec)? => {
+            At::Guest(machine) if lab.machines[machine].1.has_cell(&run.spec)? => {
                 outlook.cached += 1;
             }
-            Some(_) => add(&mut outlook.in_guests, longest),
-            None => add(&mut outlook.on_host, longest),
+            At::Guest(_) => add(&mut outlook.in_guests, longest),
+            At::Simulator => outlook.simulated += 1,
+            At::Stage => add(&mut outlook.on_host, longest),
         }
     }
     Ok(outlook)
@@ -151,8 +157,16 @@ fn add((runs, total_ns): &mut (usize, u64), longest_ns: u64) {
 struct Order {
     run: PlannedRun,
     spec: Spec,
-    /// Index of its machine; `None` = on the stage.
-    machine: Option<usize>,
+    at: At,
+}
+
+/// What makes a run.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum At {
+    Stage,
+    /// The machine of this index.
+    Guest(usize),
+    Simulator,
 }
 
 impl Laboratory {
@@ -164,14 +178,18 @@ impl Laboratory {
             match &self.places[run.cell] {
                 Place::Stage(subject) => {
                     let spec = cell.spec(subject.clone(), run.seed, run.block, position as u32);
-                    Order { run, spec, machine: None }
+                    Order { run, spec, at: At::Stage }
                 }
                 Place::Guest(machine) => {
                     let subject = SubjectSpec::Vm(Box::new(self.machines[*machine].0.clone()));
                     // Block and order mean nothing where nothing drifts, and would make it another
                     // cell.
                     let spec = cell.spec(subject, run.seed, 0, 0);
-                    Order { run, spec, machine: Some(*machine) }
+                    Order { run, spec, at: At::Guest(*machine) }
+                }
+                Place::Simulator(mmu) => {
+                    let spec = cell.spec(SubjectSpec::Mmu(mmu.clone()), run.seed, 0, 0);
+                    Order { run, spec, at: At::Simulator }
                 }
             }
         })
@@ -187,10 +205,14 @@ impl Laboratory {
         let run = read_run(&path)?;
         let Some(header) = &run.header else { return Ok(false) };
         let ended = !matches!(run.status(), EndStatus::Interrupted | EndStatus::Killed);
-        let same_machine = order.machine.is_none_or(|machine| {
-            let key = header.environment.get("vm_machine_blake3").map(String::as_str);
-            key == Some(self.machines[machine].1.key())
-        });
+        let is_fact = |name: &str, value: &str| {
+            header.environment.get(name).is_some_and(|fact| fact == value)
+        };
+        let same_machine = match order.at {
+            At::Stage => true,
+            At::Guest(machine) => is_fact("vm_machine_blake3", self.machines[machine].1.key()),
+            At::Simulator => is_fact(SIMULATOR, &simulator()),
+        };
         let is_of_cell = self.cells[order.run.cell].describes(&header.spec);
         Ok(ended && same_machine && is_of_cell && header.spec.seed == order.run.seed)
     }
@@ -219,6 +241,11 @@ fn set_aside(folder: &Path, run_id: &str) -> Result<(), ExperimentError> {
 fn segment(cell: &CellPlan, run: &PlannedRun) -> Segment {
     let levels: Vec<&str> = cell.named.iter().map(|(_, level)| level.as_str()).collect();
     let (points, unit) = pieces(&cell.measure, &cell.timing);
+    let is_simulated = matches!(cell.subject, Some(SubjectArg::Mmu(_)));
+    let longest_ns = match is_simulated {
+        true => 0,
+        false => longest_ns(&cell.measure, &cell.timing, &cell.load.name),
+    };
     Segment {
         label: levels.join(" "),
         load: cell.load.name.clone(),
@@ -226,7 +253,7 @@ fn segment(cell: &CellPlan, run: &PlannedRun) -> Segment {
         points,
         unit,
         block: run.block,
-        longest_ns: longest_ns(&cell.measure, &cell.timing, &cell.load.name),
+        longest_ns,
     }
 }
 
@@ -271,7 +298,7 @@ fn on_stage(
     Ok(())
 }
 
-fn in_guests(
+fn on_engines(
     lab: &Laboratory,
     runs: &[Order],
     jobs: usize,
@@ -284,10 +311,13 @@ fn in_guests(
         runs.iter().map(|order| segment(&lab.cells[order.run.cell], &order.run)).collect();
     planned(&segments, true, on_event);
     let cell = |order: &Order| {
-        let vm = &lab.machines[order.machine?].1;
-        Some(GuestCell { vm, spec: order.spec.clone(), run_id: order.run.run_id.clone() })
+        let engine = match order.at {
+            At::Guest(machine) => Engine::Guest(&lab.machines[machine].1),
+            At::Stage | At::Simulator => Engine::Simulator,
+        };
+        EngineCell { engine, spec: order.spec.clone(), run_id: order.run.run_id.clone() }
     };
-    let cells: Vec<GuestCell<'_>> = runs.iter().filter_map(cell).collect();
+    let cells: Vec<EngineCell<'_>> = runs.iter().map(cell).collect();
     let mut hear = |index: usize, told: Told, interrupted: bool| {
         match told {
             Told::Started => on_event(&Event::Started { index, segment: &segments[index] }),
@@ -299,7 +329,7 @@ fn in_guests(
         }
         Ok(())
     };
-    let interrupted = run_guests(&cells, jobs, folder, waiter, &mut hear)?;
+    let interrupted = run_cells(&cells, jobs, folder, waiter, &mut hear)?;
     carried.interrupted |= interrupted;
     Ok(())
 }

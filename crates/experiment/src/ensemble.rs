@@ -1,15 +1,14 @@
-//! The matrix on a deterministic machine: every cell is a guest of its own.
+//! The matrix where runs are exactly repeatable: every cell is a guest of its own, or simulated.
 
 use std::path::Path;
 
 use agent::Waiter;
 use model::{BASELINE, EndStatus};
-use vm::Vm;
 
 use crate::event::Event;
 use crate::made::Made;
 use crate::matrix::{ExperimentError, MatrixPlan, MatrixResult, Segment, why_not};
-use crate::pool::{GuestCell, Told, run_guests};
+use crate::pool::{Engine, EngineCell, Told, run_cells};
 
 /// Makes all cells of a matrix, `jobs` at a time, and writes them into a folder.
 ///
@@ -17,7 +16,7 @@ use crate::pool::{GuestCell, Told, run_guests};
 /// When QEMU or the results fail. A load that cannot run in the guest, dies, or times out is part
 /// of the result.
 pub fn run_ensemble(
-    vm: &Vm,
+    engine: Engine<'_>,
     plan: &MatrixPlan,
     jobs: usize,
     folder: &Path,
@@ -25,13 +24,16 @@ pub fn run_ensemble(
     on_event: &mut dyn FnMut(&Event<'_>),
 ) -> Result<MatrixResult, ExperimentError> {
     let segments = plan.cells();
-    let longest_ns = segments.iter().map(|cell| cell.longest_ns).sum();
+    let longest_ns = match engine {
+        Engine::Guest(_) => segments.iter().map(|cell| cell.longest_ns).sum(),
+        Engine::Simulator => 0,
+    };
     on_event(&Event::Planned { segments: &segments, longest_ns, is_virtual: true });
     // Neither block nor order mean anything where nothing drifts; with them, a cell of another plan
     // would be another cell.
-    let cells: Vec<GuestCell<'_>> = segments
+    let cells: Vec<EngineCell<'_>> = segments
         .iter()
-        .map(|segment| GuestCell { vm, spec: plan.spec(segment, 0), run_id: run_id(segment) })
+        .map(|segment| EngineCell { engine, spec: plan.spec(segment, 0), run_id: run_id(segment) })
         .collect();
     let mut made = MatrixResult::default();
     let mut hear = |index: usize, told: Told, interrupted: bool| {
@@ -46,7 +48,7 @@ pub fn run_ensemble(
         }
         Ok(())
     };
-    made.interrupted = run_guests(&cells, jobs, folder, waiter, &mut hear)?;
+    made.interrupted = run_cells(&cells, jobs, folder, waiter, &mut hear)?;
     // In the order of the plan, whoever was first.
     made.runs.sort_by(|(first, _), (second, _)| first.cmp(second));
     Ok(made)

@@ -13,7 +13,8 @@ pub enum Event<'a> {
     Planned {
         /// The segments in their order.
         segments: &'a [Segment],
-        /// Longest time that they are meant to take, in ns.
+        /// Longest time that they are meant to take, in ns; 0 = none that counts, for they are
+        /// simulated.
         longest_ns: u64,
         /// Whether that is time in guests, which passes faster or slower than the wall clock's.
         is_virtual: bool,

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use agent::Waiter;
-use model::{SubjectSpec, VmSpec};
+use model::{MmuSpec, SubjectSpec, VmSpec};
 use subject::{Stage, StageError, StageOptions};
 use vm::{Stop, Vm, VmError, VmOptions};
 
@@ -34,6 +34,8 @@ pub(crate) enum Place {
     Stage(SubjectSpec),
     /// In the machine of this index.
     Guest(usize),
+    /// On a simulated machine.
+    Simulator(Box<MmuSpec>),
 }
 
 /// What the cells of a plan need, ready.
@@ -90,6 +92,7 @@ impl Laboratory {
                 Some(SubjectArg::Vm(request)) => {
                     lab.machine(&subject_arg::vm_spec(request), options, stop, say)
                 }
+                Some(SubjectArg::Mmu(mmu)) => Ok(Place::Simulator(mmu.clone())),
                 typed => lab.on_stage(&cell, typed.as_ref(), say),
             };
             match made {
@@ -131,12 +134,13 @@ impl Laboratory {
         say: &mut dyn FnMut(&str),
         problems: &mut Problems,
     ) -> Result<(), ExperimentError> {
-        let is_guest = |cell: &CellPlan| matches!(cell.subject, Some(SubjectArg::Vm(_)));
-        if self.cells.iter().all(is_guest) {
+        let is_elsewhere =
+            |cell: &CellPlan| matches!(cell.subject, Some(SubjectArg::Vm(_) | SubjectArg::Mmu(_)));
+        if self.cells.iter().all(is_elsewhere) {
             return Ok(());
         }
-        let sizes: BTreeSet<Option<u64>> =
-            self.cells.iter().filter(|cell| !is_guest(cell)).map(|cell| cell.swap_bytes).collect();
+        let here = self.cells.iter().filter(|cell| !is_elsewhere(cell));
+        let sizes: BTreeSet<Option<u64>> = here.map(|cell| cell.swap_bytes).collect();
         if sizes.len() > 1 {
             problems.add(
                 "swap: the swap file of this host is the same in all cells; vary it in a guest \

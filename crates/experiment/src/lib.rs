@@ -10,9 +10,11 @@ mod job;
 mod laboratory;
 mod made;
 mod matrix;
+mod parallel;
 mod plan;
 mod pool;
 mod profile;
+mod simulated;
 pub mod subject_arg;
 mod sweep;
 
@@ -22,10 +24,13 @@ pub use event::Event;
 pub use job::job;
 pub use laboratory::{LabOptions, Laboratory};
 pub use matrix::{ExperimentError, MatrixPlan, MatrixResult, Segment, probe_measure, run_matrix};
+pub use parallel::in_parallel;
 pub use plan::{
     AA_FACTOR, CellPlan, Design, Order, PARAMETERS, Plan, PlanError, PlanFactor, PlanLevel,
     PlannedRun, RunList, Setting, parse_plan, parse_plan_with,
 };
+pub use pool::Engine;
 pub use profile::{CLASSIC, Changes, DEFAULT, Profile, QUICK, SLOW};
+pub use simulated::{machine_text, mmu_setup, mmu_spec, simulated_run};
 pub use subject_arg::SubjectArg;
 pub use sweep::{Form, Quantity, SweepDraft, SweepPlan, parse_sweep, part};

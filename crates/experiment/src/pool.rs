@@ -1,5 +1,5 @@
-//! Cells in guests of the deterministic machine, several at a time; neither their number nor their
-//! order changes a byte.
+//! Cells in guests of the deterministic machine and on simulated machines, several at a time; neither
+//! their number nor their order changes a byte.
 
 use std::io;
 use std::path::Path;
@@ -10,17 +10,28 @@ use std::time::Duration;
 
 use agent::Waiter;
 use model::{Line, Spec};
-use vm::Vm;
+use subject::RunLines;
+use vm::{Vm, VmError};
 
 use crate::made::{Made, Output};
 use crate::matrix::ExperimentError;
+use crate::simulated::simulated_run;
 
 /// How often the user's wish to stop is looked for.
 const TICK: Duration = Duration::from_millis(50);
 
-/// A run in a guest.
-pub(crate) struct GuestCell<'a> {
-    pub(crate) vm: &'a Vm,
+/// What makes runs that are exactly repeatable.
+#[derive(Clone, Copy)]
+pub enum Engine<'a> {
+    /// Guests of a machine.
+    Guest(&'a Vm),
+    /// The simulator of memory-management hardware.
+    Simulator,
+}
+
+/// A run of an engine.
+pub(crate) struct EngineCell<'a> {
+    pub(crate) engine: Engine<'a>,
     pub(crate) spec: Spec,
     pub(crate) run_id: String,
 }
@@ -39,7 +50,7 @@ pub(crate) type Hear<'h> = dyn FnMut(usize, Told, bool) -> Result<(), Experiment
 
 /// What the workers share.
 struct Work<'a> {
-    cells: &'a [GuestCell<'a>],
+    cells: &'a [EngineCell<'a>],
     folder: &'a Path,
     next: AtomicUsize,
     stop: AtomicBool,
@@ -52,8 +63,8 @@ type Message = (usize, Result<Told, ExperimentError>);
 ///
 /// # Errors
 /// When QEMU or the results fail, or with what `hear` answers.
-pub(crate) fn run_guests(
-    cells: &[GuestCell<'_>],
+pub(crate) fn run_cells(
+    cells: &[EngineCell<'_>],
     jobs: usize,
     folder: &Path,
     waiter: &Waiter,
@@ -127,8 +138,21 @@ impl Work<'_> {
             }
             Ok(())
         };
-        let stop = || self.stop.load(Ordering::Relaxed);
-        let ran = cell.vm.run(&cell.spec, &cell.run_id, &stop, &mut sink)?;
-        Ok(Told::Ended(Box::new(output.made(ran.outcome.death)?), ran.cached))
+        let (death, cached) = match cell.engine {
+            Engine::Guest(vm) => {
+                let stop = || self.stop.load(Ordering::Relaxed);
+                let ran = vm.run(&cell.spec, &cell.run_id, &stop, &mut sink)?;
+                (ran.outcome.death, ran.cached)
+            }
+            Engine::Simulator => match simulated_run(&cell.spec, &cell.run_id) {
+                Ok(bytes) => {
+                    let mut lines = RunLines::default();
+                    lines.push(&bytes, &mut sink).map_err(VmError::Results)?;
+                    (None, false)
+                }
+                Err(why) => (Some(why), false),
+            },
+        };
+        Ok(Told::Ended(Box::new(output.made(death)?), cached))
     }
 }

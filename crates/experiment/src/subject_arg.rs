@@ -3,9 +3,11 @@
 use std::str::FromStr;
 
 use model::units::{format_size, parse_size_bytes};
-use model::{SandboxSpec, SubjectSpec, VmSpec};
+use model::{MmuSpec, SandboxSpec, SubjectSpec, VmSpec};
 use subject::{Machine, Stage};
 use vm::{Cache, VmRequest};
+
+use crate::simulated::mmu_spec;
 
 /// Memory of a sandbox if nothing is said, in bytes.
 const SANDBOX_BYTES: u64 = 512 << 20;
@@ -37,6 +39,8 @@ pub enum SubjectArg {
     },
     /// A machine of its own.
     Vm(Box<VmRequest>),
+    /// A simulated machine.
+    Mmu(Box<MmuSpec>),
 }
 
 impl FromStr for SubjectArg {
@@ -49,7 +53,7 @@ impl FromStr for SubjectArg {
 }
 
 impl SubjectArg {
-    /// A subject of a kind (`host`, `sandbox`, `vm`) with settings; of several for one name the
+    /// A subject of a kind (`host`, `sandbox`, `vm`, `mmu`) with settings; of several for one name the
     /// last one counts.
     ///
     /// # Errors
@@ -57,6 +61,9 @@ impl SubjectArg {
     pub fn of_settings(kind: &str, settings: &[(String, String)]) -> Result<Self, String> {
         if kind == "vm" {
             return vm::request(settings).map(|request| Self::Vm(Box::new(request)));
+        }
+        if kind == "mmu" {
+            return mmu_spec(settings).map(|spec| Self::Mmu(Box::new(spec)));
         }
         let (mut memory_bytes, mut cpus_milli, mut processes) = (None, None, None);
         for (name, value) in settings {
@@ -73,7 +80,7 @@ impl SubjectArg {
         match kind {
             "host" => Ok(Self::Host { memory_bytes }),
             "sandbox" => Ok(Self::Sandbox { memory_bytes, cpus_milli, processes }),
-            _ => Err(format!("no subject is named {kind:?}; there are host, sandbox and vm")),
+            _ => Err(format!("no subject is named {kind:?}; there are host, sandbox, vm and mmu")),
         }
     }
 }
@@ -146,7 +153,7 @@ pub fn resolve(
             check_memory(safe_bytes, &machine)?;
             (SubjectSpec::Host { memory_bytes: safe_bytes }, None)
         }
-        Some(SubjectArg::Vm(_)) => {
+        Some(SubjectArg::Vm(_) | SubjectArg::Mmu(_)) => {
             return Err("a machine of its own has no stage on this host".to_owned());
         }
         None => {

@@ -19,7 +19,7 @@ pub use line::{
     Censored, CounterRecord, Delivered, End, EndStatus, Environment, Header, HistogramRecord, Line,
     LineError, PassRecord, Phase, PhaseRecord, SampleRecord, Warning, WorkRecord,
 };
-pub use machine::{Accel, DiskSpec, MachineSpec, VmSpec};
+pub use machine::{Accel, DiskSpec, MachineSpec, MmuSpec, VmSpec};
 pub use manifest::{MANIFEST_SCHEMA, Manifest, ManifestFactor, ManifestRun, ManifestSweep};
 pub use run::{Run, RunEncoder, RunError};
 pub use script::{Command, Script, Tools};
@@ -27,5 +27,6 @@ pub use spec::{
     BASELINE, JobSpec, LoadSpec, Measure, ProbeSpec, SandboxSpec, Spec, SubjectSpec, Timing,
 };
 
-/// Version of the run-file format that this build writes and reads (see `docs/run-format.md`).
-pub const SCHEMA: u32 = 1;
+/// Version of the run-file format that this build knows (see `docs/run-format.md`); a run is
+/// written in the lowest that has its subject ([`SubjectSpec::schema`]).
+pub const SCHEMA: u32 = 2;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{CounterSet, Missed, Spec};
+use crate::{CounterSet, Missed, Spec, SubjectSpec};
 
 /// One line of a run file.
 #[derive(Clone, Debug, PartialEq)]
@@ -51,6 +51,17 @@ pub struct Header {
     pub environment: Environment,
     /// What this run could not have, with reasons.
     pub missed: Vec<Missed>,
+}
+
+impl Header {
+    /// Whether equal inputs give equal bytes: in the deterministic machine, and where a machine is
+    /// simulated.
+    #[must_use]
+    pub fn is_deterministic(&self) -> bool {
+        let is_yes = |fact: &String| fact == "yes";
+        matches!(self.spec.subject, SubjectSpec::Mmu(_))
+            || self.environment.get("vm_deterministic").is_some_and(is_yes)
+    }
 }
 
 /// Facts of the system under test: free-form keys (`kernel`, `cpu_model`, `memory_bytes`, `swap`,

@@ -1,4 +1,4 @@
-//! The deterministic machine as plain words: what a guest is made of.
+//! Machines as plain words: the deterministic one, and those that are simulated.
 
 use std::collections::BTreeMap;
 
@@ -54,6 +54,23 @@ pub struct MachineSpec {
     /// The compressed cache in front of swap; `None` = as the kernel has it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub zswap: Option<bool>,
+}
+
+/// A simulated machine with the system that runs on it, complete enough to simulate it again.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MmuSpec {
+    /// The machine's name, or the path of its description.
+    pub machine: String,
+    /// The machine's main memory in bytes: "the memory of the machine".
+    pub memory_bytes: u64,
+    /// The machine's description (TOML).
+    pub description: String,
+    /// The settings that were named.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub asked: BTreeMap<String, String>,
+    /// What machine and system are set to beyond the description, by the names of settings: every
+    /// one that there is, those that nobody named included.
+    pub settings: BTreeMap<String, String>,
 }
 
 /// What executes the guest's instructions.

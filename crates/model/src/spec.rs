@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Script, VmSpec};
+use crate::{MmuSpec, Script, VmSpec};
 
 /// Name of the load that everything is compared with.
 pub const BASELINE: &str = "noload";
@@ -46,6 +46,8 @@ pub enum SubjectSpec {
     Sandbox(SandboxSpec),
     /// A kernel in a machine of its own.
     Vm(Box<VmSpec>),
+    /// A simulated machine: no process runs, and time is reckoned.
+    Mmu(Box<MmuSpec>),
 }
 
 /// The limits of a sandbox.
@@ -71,6 +73,7 @@ impl SubjectSpec {
             Self::Vm(vm) => {
                 vm.sandbox.as_ref().map_or(vm.machine.memory_bytes, |sandbox| sandbox.memory_bytes)
             }
+            Self::Mmu(mmu) => mmu.memory_bytes,
         }
     }
 
@@ -78,19 +81,30 @@ impl SubjectSpec {
     #[must_use]
     pub fn sandbox(&self) -> Option<&SandboxSpec> {
         match self {
-            Self::Host { .. } => None,
+            Self::Host { .. } | Self::Mmu(_) => None,
             Self::Sandbox(sandbox) => Some(sandbox),
             Self::Vm(vm) => vm.sandbox.as_ref(),
         }
     }
 
-    /// The subject's kind as a word: `host`, `sandbox` or `vm`.
+    /// The subject's kind as a word: `host`, `sandbox`, `vm` or `mmu`.
     #[must_use]
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Host { .. } => "host",
             Self::Sandbox(_) => "sandbox",
             Self::Vm(_) => "vm",
+            Self::Mmu(_) => "mmu",
+        }
+    }
+
+    /// The lowest number of the run-file format that has this subject: what an older reader can
+    /// read is written so that it can.
+    #[must_use]
+    pub fn schema(&self) -> u32 {
+        match self {
+            Self::Host { .. } | Self::Sandbox(_) | Self::Vm(_) => 1,
+            Self::Mmu(_) => 2,
         }
     }
 }

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use model::{
     Command, CounterSet, Delivered, EndStatus, Header, JobSpec, Line, LoadSpec, Measure, Missed,
-    PassRecord, Phase, PhaseRecord, ProbeSpec, Run, RunEncoder, SampleRecord, SandboxSpec, Script,
-    Spec, SubjectSpec, Timing, Tools, Warning, WorkRecord,
+    MmuSpec, PassRecord, Phase, PhaseRecord, ProbeSpec, Run, RunEncoder, SampleRecord, SandboxSpec,
+    Script, Spec, SubjectSpec, Timing, Tools, Warning, WorkRecord,
 };
 use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
@@ -48,21 +48,28 @@ fn usage() -> impl Strategy<Value = BTreeMap<String, u64>> {
 }
 
 fn header() -> impl Strategy<Value = Header> {
-    (any::<u64>(), 0.0f64..4.0, "\\PC{0,12}", any::<u64>(), any::<bool>()).prop_map(
+    let host = prop_oneof![Just(Some(true)), Just(Some(false)), Just(None)];
+    (any::<u64>(), 0.0f64..4.0, "\\PC{0,12}", any::<u64>(), host).prop_map(
         |(seed, intensity, text, memory_bytes, host)| Header {
             schema: model::SCHEMA,
             run_id: text.clone(),
             thrashlab: "0.1.0".to_owned(),
             started_unix_ns: seed,
             spec: Spec {
-                subject: if host {
-                    SubjectSpec::Host { memory_bytes }
-                } else {
-                    SubjectSpec::Sandbox(SandboxSpec {
+                subject: match host {
+                    Some(true) => SubjectSpec::Host { memory_bytes },
+                    Some(false) => SubjectSpec::Sandbox(SandboxSpec {
                         memory_bytes,
                         cpus_milli: Some(1500),
                         processes: None,
-                    })
+                    }),
+                    None => SubjectSpec::Mmu(Box::new(MmuSpec {
+                        machine: text.clone(),
+                        memory_bytes,
+                        description: format!("name = {text:?}\n"),
+                        asked: BTreeMap::from([("hat".to_owned(), text.clone())]),
+                        settings: BTreeMap::from([("pmegs".to_owned(), "128".to_owned())]),
+                    })),
                 },
                 load: LoadSpec {
                     name: "noload".to_owned(),
@@ -70,7 +77,7 @@ fn header() -> impl Strategy<Value = Header> {
                     intensity,
                     params: BTreeMap::from([("size_bytes".to_owned(), seed)]),
                 },
-                measure: if host { session(&text) } else { response() },
+                measure: if host == Some(true) { session(&text) } else { response() },
                 timing: Timing {
                     profile: "quick".to_owned(),
                     interval_ns: 1,

@@ -15,12 +15,18 @@ pub mod matrix;
 mod matrix_resp1;
 mod matrix_text;
 mod memory_job;
+mod miss_ratio_text;
+mod program_run;
 mod reading;
 pub mod resp1;
 mod responsiveness;
 pub mod session;
 mod session_text;
 mod sweep_text;
+mod tlb_text;
+mod trace_text;
+mod whatif_text;
+mod whole_run_text;
 
 pub use against_itself_text::against_itself_text;
 pub use attribution_text::{attribution_text, ledger_text};
@@ -34,7 +40,13 @@ pub use matrix_text::matrix_text;
 pub use memory_job::{
     MemoryJob, MemoryJobRow, analyse_memory_job, is_of_memory_job, memory_job_text,
 };
+pub use miss_ratio_text::{MissRatioView, miss_ratio_csv, miss_ratio_text};
+pub use program_run::{ProgramRunView, program_run_text};
 pub use responsiveness::analyse;
 pub use session::{analyse_session, is_of_job};
 pub use session_text::session_text;
 pub use sweep_text::{SweepRow, SweepView, place_of, sweep_so_far, sweep_text};
+pub use tlb_text::{TlbView, tlb_text};
+pub use trace_text::{TraceView, trace_json, trace_notes_text, trace_text};
+pub use whatif_text::{Gain, Tried, WhatIf, whatif_text};
+pub use whole_run_text::{WholeRun, whole_run_text};

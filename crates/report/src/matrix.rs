@@ -32,7 +32,7 @@ pub struct Matrix {
 /// What was measured where.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Setup {
-    /// `host`, `sandbox` or `vm`.
+    /// `host`, `sandbox`, `vm` or `mmu`.
     pub subject: String,
     /// The machine, where the subject is one.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -64,6 +64,9 @@ pub struct Machine {
     pub name: String,
     /// Whether equal inputs give equal bytes.
     pub deterministic: bool,
+    /// Of a simulated machine: the settings that were named.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub simulated: Option<BTreeMap<String, String>>,
     /// Memory of the sandbox inside it, in bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sandbox_bytes: Option<u64>,

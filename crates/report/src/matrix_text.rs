@@ -75,8 +75,14 @@ pub(crate) fn place(setup: &Setup) -> String {
     parts.join(", ")
 }
 
-/// `deterministic machine p2-350 of 96M, in it a sandbox of 64M`.
+/// `deterministic machine p2-350 of 96M, in it a sandbox of 64M`, `simulated sparcstation1 of 24M,
+/// hat old`.
 fn machine_text(machine: &Machine, memory_bytes: u64) -> String {
+    if let Some(settings) = &machine.simulated {
+        let settings = settings.iter().map(|(name, value)| format!(", {name} {value}"));
+        let (name, memory) = (&machine.name, format_size(memory_bytes));
+        return format!("simulated {name} of {memory}{}", settings.collect::<String>());
+    }
     let kind = if machine.deterministic {
         "deterministic machine"
     } else {

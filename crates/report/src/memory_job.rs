@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use analysis::MemoryWork;
 use model::units::{format_duration, format_size};
-use model::{BASELINE, EndStatus, Header, JobSpec, Measure, Run};
+use model::{BASELINE, EndStatus, Header, JobSpec, Measure, Run, SubjectSpec};
 use serde::Serialize;
 
 use crate::columns::aligned;
@@ -18,6 +18,8 @@ pub struct MemoryJob {
     pub place: String,
     /// The job as it was asked for.
     pub job: Option<JobSpec>,
+    /// Whether the machine is a simulated one.
+    pub simulated: bool,
     /// The seeds, in ascending order.
     pub seeds: Vec<u64>,
     /// The runs in their order.
@@ -43,7 +45,8 @@ pub struct MemoryJobRow {
     pub touch_ns: Option<f64>,
     /// Speed relative to the run without load of the same seed.
     pub relative_speed: Option<f64>,
-    /// Pages read from swap meanwhile, by the whole machine.
+    /// Pages read from swap meanwhile, by the whole machine; of a simulated one processes that were
+    /// swapped in.
     pub swap_ins: Option<u64>,
     /// How the run ended.
     pub status: EndStatus,
@@ -80,7 +83,9 @@ pub fn analyse_memory_job(runs: &[Run], skipped: BTreeMap<String, String>) -> Me
             seed: header.spec.seed,
             touch_ns: work.as_ref().and_then(MemoryWork::cost_ns),
             relative_speed: None,
-            swap_ins: work.as_ref().and_then(|work| work.increase("vmstat", "pswpin")),
+            swap_ins: work.as_ref().and_then(|work| {
+                work.increase("vmstat", "pswpin").or_else(|| work.used(&["swap_ins"]))
+            }),
             status: run.status(),
             work,
         });
@@ -97,6 +102,8 @@ pub fn analyse_memory_job(runs: &[Run], skipped: BTreeMap<String, String>) -> Me
     MemoryJob {
         place: found.map_or_else(String::new, |(header, _)| place(&setup(header, Vec::new()))),
         job: found.map(|(_, job)| job.clone()),
+        simulated: found
+            .is_some_and(|(header, _)| matches!(header.spec.subject, SubjectSpec::Mmu(_))),
         seeds: seeds(headers(runs)),
         rows,
         warnings: warnings(runs),
@@ -170,7 +177,10 @@ fn table(result: &MemoryJob) -> String {
             seconds(work.map(|work| work.elapsed_ns)),
             seconds(used(row, &["user_ns"])),
             seconds(used(row, &["system_ns"])),
-            count(used(row, &["minor_faults", "major_faults"])),
+            count(
+                used(row, &["minor_faults", "major_faults"])
+                    .or_else(|| used(row, &["translation_faults"])),
+            ),
             count(used(row, &["major_faults"])),
             count(row.swap_ins),
         ];
@@ -185,11 +195,17 @@ fn used(row: &MemoryJobRow, names: &[&str]) -> Option<u64> {
 }
 
 fn notes(result: &MemoryJob) -> Vec<String> {
-    let mut notes = vec![
-        "All figures are of the steady state. Relative speed: to the run without load of the same \
-         seed. Faults: minor and major; swap-ins: pages, of the whole machine."
-            .to_owned(),
-    ];
+    let about = match result.simulated {
+        false => {
+            "All figures are of the steady state. Relative speed: to the run without load of the \
+             same seed. Faults: minor and major; swap-ins: pages, of the whole machine."
+        }
+        true => {
+            "All figures are of the whole simulated run. Faults: translations that the kernel had \
+             to supply; swap-ins: processes."
+        }
+    };
+    let mut notes = vec![about.to_owned()];
     for row in &result.rows {
         let of = || format!("{}, seed {}", row.load, row.seed);
         if row.status != EndStatus::Complete {

@@ -73,12 +73,21 @@ fn memory_bytes(subject: &SubjectSpec) -> u64 {
 }
 
 fn machine(subject: &SubjectSpec) -> Option<Machine> {
-    let SubjectSpec::Vm(vm) = subject else { return None };
-    Some(Machine {
-        name: vm.machine.name.clone(),
-        deterministic: vm.machine.is_deterministic(),
-        sandbox_bytes: vm.sandbox.as_ref().map(|sandbox| sandbox.memory_bytes),
-    })
+    match subject {
+        SubjectSpec::Host { .. } | SubjectSpec::Sandbox(_) => None,
+        SubjectSpec::Vm(vm) => Some(Machine {
+            name: vm.machine.name.clone(),
+            deterministic: vm.machine.is_deterministic(),
+            simulated: None,
+            sandbox_bytes: vm.sandbox.as_ref().map(|sandbox| sandbox.memory_bytes),
+        }),
+        SubjectSpec::Mmu(mmu) => Some(Machine {
+            name: mmu.machine.clone(),
+            deterministic: true,
+            simulated: Some(mmu.asked.clone()),
+            sandbox_bytes: None,
+        }),
+    }
 }
 
 pub(crate) fn setup(header: &Header, seeds: Vec<u64>) -> Setup {

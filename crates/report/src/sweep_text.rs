@@ -14,7 +14,9 @@ use analysis::sweep::{Curve, Found, Grid};
 pub use place::place_of;
 pub use sentences::sweep_so_far;
 
-use amounts::Amounts;
+pub(crate) use amounts::Amounts;
+pub(crate) use movers::text as movers_text;
+pub(crate) use sentences::{knee as knee_sentence, others as other_sentences};
 
 /// Everything that the text of a sweep tells.
 #[derive(Clone, Debug)]
@@ -122,6 +124,13 @@ fn curve_text(view: &SweepView<'_>, row: &SweepRow<'_>) -> String {
         text += &format!("Note: {note}\n");
     }
     text
+}
+
+/// The curve in letters, empty if there is too little of it, and what was found out about its knee.
+/// Each ends in a newline.
+pub(crate) fn chart_and_knee(curve: &Curve, found: &Found, least_rise: f64) -> (String, String) {
+    let knee = sentences::knee(curve, found, least_rise);
+    (chart::text(found, &Amounts::of(curve)), format!("{knee}\n"))
 }
 
 #[cfg(test)]

@@ -3,9 +3,11 @@
 //! Names are folder and file stem: `resp1/2.4.20`. The names of `multics/` end before the file's
 //! first `-`: `multics/experiment1`.
 
+mod acceptance;
 mod conditions;
 mod table;
 
+pub use acceptance::acceptance;
 pub use conditions::add_conditions;
 pub use table::ALL;
 

@@ -10,7 +10,7 @@ use model::{MachineSpec, Missed};
 
 use crate::guest_process::Said;
 use crate::initramfs::{RootFile, archive};
-use crate::qemu::{Console, Qemu};
+use crate::qemu::{Console, Qemu, THIS_PROGRAM};
 use crate::qmp::Event;
 use crate::snapshot::{self, BOOT_LIMIT, Ingredients};
 use crate::{Cache, MODULES, Stop, TICK, VmError};
@@ -92,10 +92,10 @@ impl Parts {
     }
 }
 
-/// This program, which is the guest's too.
+/// The bytes of [`THIS_PROGRAM`].
 fn program() -> Result<Vec<u8>, VmError> {
     let mut bytes = Vec::new();
-    File::open("/proc/self/exe")
+    File::open(THIS_PROGRAM)
         .and_then(|mut file| file.read_to_end(&mut bytes))
         .map_err(VmError::Qemu)?;
     if needs_loader(&bytes) { Err(VmError::NotStatic) } else { Ok(bytes) }

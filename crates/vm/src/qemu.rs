@@ -1,7 +1,7 @@
 //! QEMU: where it is, which one it is, and the command line of a machine.
 
 use std::env;
-use std::fs::File;
+use std::fs::{self, File};
 use std::os::fd::{AsRawFd, RawFd};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -13,6 +13,8 @@ use crate::guest_process::Start;
 
 /// The emulator of this architecture.
 pub(crate) const EMULATOR: &str = "qemu-system-x86_64";
+/// This program, which is the guest's too.
+pub(crate) const THIS_PROGRAM: &str = "/proc/self/exe";
 /// Through which a process uses the host's processor for a guest.
 const DEV_KVM: &str = "/dev/kvm";
 /// Kernel arguments of every guest. Randomness comes from the seed alone; crypto self-tests would
@@ -163,12 +165,20 @@ pub(crate) fn machine_arguments(
         "-serial",
         "chardev:console",
         "-m",
-        &format!("{}B", machine.ram_bytes()),
+        &format!("{}B", ram_bytes(machine)),
         "-append",
         &command_line(machine),
     ];
     arguments.extend(fixed.map(String::from));
     arguments
+}
+
+/// The guest's memory: the machine's, and what this program takes of it, whose pages a guest cannot
+/// evict (`Documentation/filesystems/ramfs-rootfs-initramfs.rst`). So a program that has grown
+/// takes no memory from the loads.
+fn ram_bytes(machine: &MachineSpec) -> u64 {
+    let program_bytes = fs::metadata(THIS_PROGRAM).map_or(0, |program| program.len());
+    machine.ram_bytes().saturating_add(program_bytes.next_multiple_of(1 << 20))
 }
 
 /// The kernel's command line.
@@ -204,7 +214,7 @@ pub(crate) fn file_arguments(machine: &MachineSpec, files: &Files<'_>) -> Vec<St
         "-object".into(),
         format!(
             "memory-backend-file,id=ram,size={}B,mem-path={},share={share}",
-            machine.ram_bytes(),
+            ram_bytes(machine),
             quoted(files.memory)
         ),
         "-kernel".into(),

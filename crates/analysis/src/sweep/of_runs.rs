@@ -111,6 +111,8 @@ fn only_grows(source: &str, name: &str) -> bool {
     let begins = |starts: &[&str]| starts.iter().any(|start| name.starts_with(start));
     match source {
         "psi" | "memcg_psi" | "cpu_cgroup" | "schedstat" | "taskstats" | "rusage" => true,
+        // Of a simulated machine.
+        "hat" | "mmu" => true,
         "vmstat" => name != "workingset_nodes" && (!name.starts_with("nr_") || begins(&GROWING)),
         "stat" => !matches!(name, "procs_blocked" | "procs_running"),
         "task_stat" => !matches!(name, "rss_pages" | "vsize_bytes" | "threads" | "starttime_ticks"),

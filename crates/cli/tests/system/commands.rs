@@ -111,6 +111,9 @@ fn every_command_has_help_and_run_has_examples() {
         "footprint",
         "import",
         "import resp1",
+        "mmu",
+        "mmu run",
+        "mmu whatif",
         "reference",
         "completions",
     ];
@@ -129,10 +132,11 @@ fn every_command_has_help_and_run_has_examples() {
     assert!(examples.len() >= 5, "{help}");
     for example in examples {
         // What is shown is accepted: only the work directory is refused, after the arguments were
-        // read. A guest has none.
+        // read. Guests and simulated machines have none.
         let arguments = example.split("  ").next().unwrap();
         let finished = thrashlab(&fixture, &format!("{arguments} --work-dir /dev/null/no"));
-        let code = if arguments.contains("--subject vm") { 2 } else { 3 };
+        let has_none = ["--subject vm", "--subject mmu"].iter().any(|on| arguments.contains(on));
+        let code = if has_none { 2 } else { 3 };
         finished.expect(code, &["--work-dir"]);
     }
 }

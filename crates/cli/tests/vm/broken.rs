@@ -28,7 +28,7 @@ fn warnings(run: &Run) -> String {
 fn a_kernel_that_dies_while_booting_says_why() {
     const NAME: &str = "a_kernel_that_dies_while_booting_says_why";
     let Some(lab) = Lab::with_empty_cache(NAME) else { return };
-    let finished = lab.finish("cmdline=mem=20M", "--load noload");
+    let finished = lab.finish("kernel_mem=4M", "--load noload");
     finished.expect(3, &["does not boot", "Kernel panic - not syncing"]);
     assert!(lab.entries("snapshots").is_empty(), "nothing of it is kept");
 }

@@ -26,7 +26,7 @@ fn write_plan(lab: &Lab) {
     fs::write(folder.join("script.toml"), script).unwrap();
     let plan = format!(
         "name = \"guests\"\nseeds = [1, 2]\nresponses = [\"cpu_ns\"]\n[base]\n\
-         subject = \"vm:{},kernel_mem=64M\"\noverlay = \"overlay\"\nload = \"noload\"\njob = \"session\"\n\
+         subject = \"vm:{},kernel_mem=52M\"\noverlay = \"overlay\"\nload = \"noload\"\njob = \"session\"\n\
          session.script = \"script.toml\"\nsession.tools = \"system\"\n[[factor]]\n\
          name = \"size\"\nparameter = \"session.file\"\nlevels = [\n\
          {{ name = \"short\", value = \"/opt/short\" }},\n\

@@ -8,6 +8,7 @@ use model::{BASELINE, LoadSpec, Measure, Spec, SubjectSpec, Timing};
 use super::parameter::{Draft, Of, SubjectSetting};
 use crate::job::{is_job, job};
 use crate::profile::{DEFAULT, Profile};
+use crate::simulated;
 use crate::{SubjectArg, probe_measure};
 
 /// The probe of a plan that names neither probe nor job.
@@ -38,7 +39,11 @@ impl CellPlan {
     /// Whether its runs are exactly repeatable.
     #[must_use]
     pub fn is_deterministic(&self) -> bool {
-        matches!(&self.subject, Some(SubjectArg::Vm(vm)) if vm.machine.is_deterministic())
+        match &self.subject {
+            Some(SubjectArg::Vm(vm)) => vm.machine.is_deterministic(),
+            Some(SubjectArg::Mmu(_)) => true,
+            _ => false,
+        }
     }
 
     /// The levels as a text that can be part of a file's name.
@@ -103,6 +108,9 @@ fn is_subject(typed: Option<&SubjectArg>, made: &SubjectSpec) -> bool {
                 && request.sandbox == made.sandbox
                 && request.kernel.as_ref().is_none_or(|typed| *typed == made.kernel)
         }
+        (Some(SubjectArg::Mmu(asked)), SubjectSpec::Mmu(made)) => {
+            (&asked.description, &asked.settings) == (&made.description, &made.settings)
+        }
         _ => false,
     }
 }
@@ -124,10 +132,14 @@ impl SubjectSetting {
     fn name_in(&self, kind: &str) -> Result<String, String> {
         let Self { of, name, .. } = self;
         match (of, kind) {
-            (Of::Subject, _) | (Of::Sandbox, "sandbox") | (Of::Machine, "vm") => Ok(name.clone()),
+            (Of::Subject, _)
+            | (Of::Sandbox, "sandbox")
+            | (Of::Machine, "vm")
+            | (Of::Simulator, "mmu") => Ok(name.clone()),
             (Of::Sandbox, "vm") => Ok(format!("sandbox.{name}")),
             (Of::Sandbox, _) => Err(format!("sandbox.{name}: the subject {kind} has no sandbox")),
             (Of::Machine, _) => Err(format!("machine.{name}: the subject {kind} is no machine")),
+            (Of::Simulator, _) => Err(format!("mmu.{name}: the subject {kind} is not simulated")),
         }
     }
 }
@@ -156,16 +168,23 @@ impl Draft {
             return Err("swap: a guest has its own disk: subject.swap".to_owned());
         }
         let load = self.load.unwrap_or_else(|| BASELINE.to_owned());
+        let load = LoadSpec {
+            version: loads::find(&load).map_or(0, |found| found.version),
+            name: load,
+            intensity: self.intensity.unwrap_or(1.0),
+            params: BTreeMap::new(),
+        };
+        if let Some(SubjectArg::Mmu(_)) = subject {
+            if self.swap_bytes.is_some() || !self.sysctls.is_empty() {
+                return Err("a simulated machine has neither swap files nor sysctls".to_owned());
+            }
+            simulated::check(&measure, &load)?;
+        }
         Ok(CellPlan {
             levels: levels.to_vec(),
             named,
             subject,
-            load: LoadSpec {
-                version: loads::find(&load).map_or(0, |found| found.version),
-                name: load,
-                intensity: self.intensity.unwrap_or(1.0),
-                params: BTreeMap::new(),
-            },
+            load,
             measure,
             timing,
             // Those of a guest are settings of its machine.
@@ -189,6 +208,7 @@ impl Draft {
             (None, None) => return Ok(None),
             (None, Some(SubjectSetting { of: Of::Sandbox, .. })) => "sandbox",
             (None, Some(SubjectSetting { of: Of::Machine, .. })) => "vm",
+            (None, Some(SubjectSetting { of: Of::Simulator, .. })) => "mmu",
             (None, Some(SubjectSetting { of: Of::Subject, name, .. })) => {
                 return Err(format!("{name}: it needs a subject that it is a setting of"));
             }

@@ -6,11 +6,12 @@ use super::Setting;
 use crate::profile::Changes;
 
 /// Everything that a plan can set: name and meaning.
-pub const PARAMETERS: [(&str, &str); 26] = [
+pub const PARAMETERS: [(&str, &str); 27] = [
     ("subject", "where it runs, as with `thrashlab run --subject`"),
     ("subject.NAME", "one setting of the subject: sandbox.mem, disk.delay, thp, cmdline, …"),
     ("sandbox.NAME", "a limit of the sandbox, also of one in a guest: memory, cpus, pids"),
     ("machine.NAME", "a setting of the machine: memory, swap, disk.delay, …"),
+    ("mmu.NAME", "a setting of a simulated machine: machine, hat, victim, pmegs, …"),
     ("machine", "the same as subject.machine"),
     ("kernel", "the same as subject.kernel"),
     ("memory", "the same as subject.mem"),
@@ -71,6 +72,8 @@ pub(super) enum Of {
     Sandbox,
     /// A machine of its own.
     Machine,
+    /// A simulated machine.
+    Simulator,
 }
 
 impl Draft {
@@ -115,6 +118,7 @@ impl Draft {
             Some(("subject", name)) => self.subject_setting(Of::Subject, name, value),
             Some(("sandbox", name)) => self.subject_setting(Of::Sandbox, short(name), value),
             Some(("machine", name)) => self.subject_setting(Of::Machine, short(name), value),
+            Some(("mmu", name)) => self.subject_setting(Of::Simulator, short(name), value),
             Some(("sysctl", name)) => self.sysctls.push((name.to_owned(), value.to_owned())),
             Some((job, name)) if jobs::find(job).is_some() => {
                 self.job_settings.push((job.to_owned(), name.to_owned(), value.to_owned()));

@@ -4,6 +4,7 @@ use jobs::Kind;
 use model::units::{exact_duration, exact_size, parse_duration_ns, parse_size_bytes};
 
 use crate::plan::{Setting, short};
+use crate::simulated::mmu_spec;
 
 /// A page, in bytes: the smallest step of memory.
 const PAGE_BYTES: f64 = 4096.0;
@@ -99,6 +100,8 @@ impl Quantity {
             Some(("subject" | "machine" | "sandbox", name)) => {
                 Self::of_subject(short(name), base, parameter, range)
             }
+            Some(("mmu", "memory" | "mem")) => made(Form::Size, PAGE_BYTES),
+            Some(("mmu", name)) if is_count(name) => made(Form::Count, 1.0),
             Some(("sysctl", _)) => made(Form::Count, 1.0),
             Some(("session", "users")) => made(Form::Count, 1.0),
             Some(("session", "think" | "limit")) => made(Form::Duration, MS_NS),
@@ -169,6 +172,12 @@ impl Quantity {
         };
         Some(Ok(Self { form, quantum }))
     }
+}
+
+/// Whether a setting of a simulated machine is a number.
+fn is_count(name: &str) -> bool {
+    let usual = mmu_spec(&[]).map(|spec| spec.settings).unwrap_or_default();
+    usual.get(name).is_some_and(|value| value.parse::<u64>().is_ok())
 }
 
 /// The power of ten that is at most a hundredth of the smaller end, so that levels are short to

@@ -12,7 +12,7 @@ const DIGITS: i32 = 4;
 
 /// The units of a curve.
 #[derive(Clone, Debug)]
-pub(super) struct Amounts<'a> {
+pub(crate) struct Amounts<'a> {
     level_unit: &'a str,
     cost_unit: &'a str,
     /// What was varied.
@@ -20,7 +20,7 @@ pub(super) struct Amounts<'a> {
 }
 
 impl<'a> Amounts<'a> {
-    pub(super) fn of(curve: &'a Curve) -> Self {
+    pub(crate) fn of(curve: &'a Curve) -> Self {
         Self {
             level_unit: &curve.level_unit,
             cost_unit: &curve.cost_unit,
@@ -33,7 +33,7 @@ impl<'a> Amounts<'a> {
     }
 
     /// A level with its unit, as it is typed if that is short.
-    pub(super) fn level(&self, level: f64) -> String {
+    pub(crate) fn level(&self, level: f64) -> String {
         match self.level_unit {
             "bytes" => short(exact_size(level.max(0.0).round() as u64), || size(level)),
             "ns" => {

@@ -6,7 +6,7 @@ use super::amounts::{Amounts, count, time};
 use crate::columns::aligned;
 
 /// The counters, what stayed still, and the conclusion; empty if there are no counters.
-pub(super) fn text(moved: &Moved, amounts: &Amounts<'_>) -> String {
+pub(crate) fn text(moved: &Moved, amounts: &Amounts<'_>) -> String {
     let mut text = String::new();
     if moved.movers.is_empty() && moved.still.is_empty() && moved.conclusion.is_none() {
         return text;

@@ -35,7 +35,7 @@ fn reach(curve: &Curve, amounts: &Amounts<'_>) -> String {
 }
 
 /// Where the knee is, or that there is none.
-pub(super) fn knee(curve: &Curve, found: &Found, least_rise: f64) -> String {
+pub(crate) fn knee(curve: &Curve, found: &Found, least_rise: f64) -> String {
     let amounts = &Amounts::of(curve);
     match &found.shape {
         Shape::Knee(knee) => knee_text(knee, amounts, found.plateau),
@@ -117,7 +117,7 @@ fn why(why: &WhyNoKnee, amounts: &Amounts<'_>) -> String {
 }
 
 /// Everything else that was found out, a sentence each.
-pub(super) fn others(found: &Found, amounts: &Amounts<'_>) -> Vec<String> {
+pub(crate) fn others(found: &Found, amounts: &Amounts<'_>) -> Vec<String> {
     let mut sentences = Vec::new();
     sentences.extend(found.capacity.filter(|_| matches!(found.shape, Shape::Knee(_))).map(
         |capacity| {

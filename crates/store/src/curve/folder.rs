@@ -178,7 +178,7 @@ impl Read<'_> {
                 curve.points.push(Point { problem: Some(why.to_owned()), ..own });
             }
         }
-        curve.deterministic = !headers.is_empty() && headers.iter().all(is_deterministic);
+        curve.deterministic = !headers.is_empty() && headers.iter().all(Header::is_deterministic);
         curve.notes = told(warnings);
         Ok((curve, headers))
     }
@@ -186,10 +186,6 @@ impl Read<'_> {
 
 fn refused<'m>(manifest: &'m Manifest, run_id: &str) -> Option<&'m String> {
     manifest.sweep.as_ref()?.refused.get(run_id)
-}
-
-fn is_deterministic(header: &Header) -> bool {
-    header.environment.get("vm_deterministic").is_some_and(|is| is == "yes")
 }
 
 fn count_warnings(run: &Run, warnings: &mut BTreeMap<String, usize>) {

@@ -16,6 +16,10 @@ const SUN: &str = "Joanne Blind-Griffith (Sun), article of 25 July 1990, in Mark
 const HUNT: &str = "Douglas H. Hunt, \"Performance comparison of systems 17.11 and 18.9\", \
      Project MAC, Computer Systems Research Division, Request for Comments No. 17, 9 May 1973";
 
+/// What we ask, of what they published.
+const OURS: &str = "thrashlab, of the tables in Mark Lawrence, \"Summary: Sun 4 MMU & the 'PMEG \
+     Thrashing (Stealing) Problem'\", posting, 14 September 1990";
+
 /// Every published result, in the order in which `list` shows them.
 pub const ALL: &[Reference] = &[
     Reference {
@@ -101,6 +105,13 @@ pub const ALL: &[Reference] = &[
         source: SUN,
         kind: Kind::Csv,
         text: include_str!("../../../../reference/sun4/vmtest-sparcstation1plus-new-hat.csv"),
+    },
+    Reference {
+        name: "sun4/acceptance",
+        title: "What a simulation of these tables has to meet",
+        source: OURS,
+        kind: Kind::Csv,
+        text: include_str!("../../../../reference/sun4/acceptance.csv"),
     },
     Reference {
         name: "sun4/hatcnt",

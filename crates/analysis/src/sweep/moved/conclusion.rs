@@ -6,13 +6,14 @@ use super::{Cause, Mover, meaning};
 use crate::sweep::{Curve, Point};
 
 /// What counters that rose with a cause say, the most specific first.
-const SENTENCES: [(Cause, &str); 8] = [
+const SENTENCES: [(Cause, &str); 9] = [
     (Cause::Swap, "anonymous memory is swapped out and read back"),
     (Cause::FileRefault, "file pages are evicted and read again"),
     (Cause::Reading, "pages are read from a disk"),
     (Cause::PageTables, "page tables take memory"),
     (Cause::Compaction, "memory is moved to make huge pages, or none are had"),
     (Cause::Translation, "the processor looks up more translations: the reach of the TLB"),
+    (Cause::Stealing, "groups of translations (pmegs) are stolen and faulted in again"),
     (Cause::Writeback, "writers wait for the disk"),
     (Cause::Quota, "the quota of CPU time is used up"),
 ];
@@ -49,10 +50,12 @@ pub(super) fn conclusion(curve: &Curve, movers: &[Mover]) -> Option<String> {
     let rose = |cause: Cause| {
         movers.iter().find(|mover| mover.cause == Some(cause) && mover.after > mover.before)
     };
-    // A page that comes back is read from a disk, and the fault is a major one.
-    let is_implied = |cause: Cause| {
-        cause == Cause::Reading
-            && (rose(Cause::Swap).is_some() || rose(Cause::FileRefault).is_some())
+    // A page that comes back is read from a disk, and the fault is a major one; a process that has
+    // lost all its translations is taken for an idle one and swapped out.
+    let is_implied = |cause: Cause| match cause {
+        Cause::Reading => rose(Cause::Swap).is_some() || rose(Cause::FileRefault).is_some(),
+        Cause::Swap => rose(Cause::Stealing).is_some(),
+        _ => false,
     };
     let said: Vec<&str> = SENTENCES
         .iter()

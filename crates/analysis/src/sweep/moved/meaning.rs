@@ -17,6 +17,8 @@ pub(super) enum Cause {
     Compaction,
     /// The processor looks translations up.
     Translation,
+    /// Page tables are taken from one process for another one.
+    Stealing,
     /// Mappings are lost and made again.
     Mapping,
     /// Writers wait for the disk.
@@ -42,7 +44,7 @@ const fn known(name: &'static str, cause: Cause, meaning: &'static str) -> Known
 }
 
 /// The first that fits counts.
-const TABLE: [Known; 55] = [
+const TABLE: [Known; 65] = [
     known("workingset_refault_anon", Cause::Swap, "swapped pages needed again soon after"),
     known("workingset_refault*", Cause::FileRefault, "file pages needed again soon after eviction"),
     known("workingset_restore_file", Cause::FileRefault, "evicted file pages that were active"),
@@ -69,6 +71,16 @@ const TABLE: [Known; 55] = [
     known("page_walks", Cause::Translation, "translations the processor looked up in page tables"),
     known("dtlb*", Cause::Translation, "translations missing in the TLB"),
     known("itlb*", Cause::Translation, "translations missing in the TLB"),
+    known("pmgstolen_*", Cause::Stealing, "groups of translations taken from another process"),
+    known("steals", Cause::Stealing, "groups of translations taken from another process"),
+    known("pmgalloc", Cause::Accompanies, "groups of translations given out"),
+    known("pmghave", Cause::Accompanies, "faults whose group of translations was there"),
+    known("ctxpmgs", Cause::Accompanies, "groups of translations that came back with a context"),
+    known("loads", Cause::Accompanies, "groups of translations filled at once by the kernel"),
+    known("ctxstolen", Cause::Accompanies, "hardware contexts taken from another process"),
+    known("contexts_stolen", Cause::Accompanies, "hardware contexts taken from another process"),
+    known("ctxalloc", Cause::Accompanies, "hardware contexts given out"),
+    known("context_switches", Cause::Accompanies, "context switches"),
     known("translation_faults", Cause::Mapping, "translations the kernel had to supply"),
     known("compact_daemon*", Cause::Accompanies, "memory moved in the background"),
     known("compact_*", Cause::Compaction, "memory moved to make room for huge pages"),

@@ -1,0 +1,236 @@
+//! `thrashlab mmu curve`: miss-ratio curves and working sets of a trace.
+
+use analysis::sweep::{Curve, Found, Point, Settings, find};
+use anyhow::{Context, anyhow};
+use clap::Args;
+use mmu::curve::{Profile, Profiled, Request, Sampling, Unit, UnitCurves};
+use model::units::{exact_size, parse_size_bytes};
+use report::{MissRatioView, miss_ratio_csv, miss_ratio_text};
+use trace::{Columns, Notes};
+
+use crate::trace::input::{Input, InputArgs};
+use crate::{Failure, complain, print, print_json};
+
+/// Version of the JSON.
+const SCHEMA: u32 = 1;
+
+const EXAMPLES: &str = "\
+Examples:
+  thrashlab mmu curve t.tlt                     misses of an LRU cache of 4K pages, all sizes
+  thrashlab mmu curve t.tlt --page 4K,64K,2M    the same for several page sizes
+  thrashlab mmu curve t.tlt --line              and of 64-byte lines
+  thrashlab mmu curve t.tlt --sets 16,128       and set-associative ones, by ways
+  thrashlab mmu curve t.tlt --sample 0.01       from one page in a hundred, with bounds
+  thrashlab mmu curve t.tlt --sample-size 8192  from so many pages that memory is bounded
+  thrashlab mmu curve t.tlt --working-set       how much is in use over time
+
+Methods, formulas and limits: docs/mmu-curve.md.";
+
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct CurveArgs {
+    #[command(flatten)]
+    input: InputArgs,
+
+    /// Page sizes, powers of two from 4K [default: 4K, if no lines are asked for]
+    #[arg(long, value_name = "SIZE,…", value_delimiter = ',', value_parser = page)]
+    page: Vec<Unit>,
+
+    /// Lines of 64 bytes too
+    #[arg(long)]
+    line: bool,
+
+    /// Numbers of sets, powers of two, for curves by ways
+    #[arg(long, value_name = "N,…", value_delimiter = ',')]
+    sets: Vec<u64>,
+
+    /// Largest number of ways
+    #[arg(long, value_name = "N", default_value_t = 32, requires = "sets",
+        value_parser = clap::value_parser!(u32).range(1..=4096))]
+    ways: u32,
+
+    /// Sample this part of the pages
+    #[arg(long, value_name = "RATE", conflicts_with = "sample_size")]
+    sample: Option<f64>,
+
+    /// Sample at most so many pages
+    #[arg(long, value_name = "PAGES")]
+    sample_size: Option<usize>,
+
+    /// Seed of the sample
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    seed: u64,
+
+    /// The working set over time, in windows of so many references
+    #[arg(long, value_name = "WINDOW", num_args = 0..=1, default_missing_value = "1048576",
+        value_parser = clap::value_parser!(u64).range(1..))]
+    working_set: Option<u64>,
+
+    /// One process, by its number in the trace, instead of all together
+    #[arg(long, value_name = "N")]
+    process: Option<u32>,
+
+    /// Factor of the miss ratio that counts as leaving the plateau
+    #[arg(long, value_name = "FACTOR", default_value_t = Settings::default().least_rise)]
+    least_rise: f64,
+
+    /// Print JSON
+    #[arg(long, conflicts_with = "csv")]
+    json: bool,
+
+    /// Print all points of the curves as CSV
+    #[arg(long)]
+    csv: bool,
+}
+
+fn page(text: &str) -> Result<Unit, String> {
+    let size_bytes = parse_size_bytes(text).map_err(|error| error.to_string())?;
+    let unit = Unit::new(size_bytes).map_err(|error| error.to_string())?;
+    match unit.is_line() {
+        true => Err("64 bytes are a line: use --line".to_owned()),
+        false => Ok(unit),
+    }
+}
+
+/// Reads a trace and prints its curves.
+pub(crate) fn curve(args: &CurveArgs) -> Result<(), Failure> {
+    if args.least_rise.is_nan() || args.least_rise <= 1.0 {
+        return Err(Failure::WrongUse(anyhow!("--least-rise {} is not above 1", args.least_rise)));
+    }
+    let request = request(args);
+    let mut profile = Profile::new(&request).map_err(|error| Failure::WrongUse(error.into()))?;
+    let name = args.input.path.display().to_string();
+    let needs_lines = request.units.iter().any(|unit| unit.is_line());
+    let columns = if needs_lines { Columns::References } else { Columns::Pages };
+    let mut input = Input::open(&args.input, columns)?;
+    let outcome = input.for_each(|block| {
+        let counted = profile.block(block).with_context(|| name.clone());
+        counted.map_err(Failure::WrongUse)
+    });
+    // Ctrl-C ends the reading: what was read until then has a curve too.
+    let stopped = matches!(outcome, Err(Failure::Interrupted));
+    if !stopped {
+        outcome?;
+    }
+    let profiled = profile.finish();
+    if profiled.references == 0 && stopped {
+        return Err(Failure::Interrupted);
+    }
+    if profiled.references == 0 {
+        let why = match profiled.process {
+            Some(process) => format!("process {process} has no references in it"),
+            None => "it has no references".to_owned(),
+        };
+        return Err(Failure::NotMeasured(anyhow!("{name}: {why}; see thrashlab trace stat")));
+    }
+    let mut notes = noticed(&input.notes());
+    if stopped {
+        notes
+            .push(format!("stopped: the curve is of the first {} references", profiled.references));
+    }
+    tell(args, &name, &profiled, &notes)?;
+    if stopped { Err(Failure::Interrupted) } else { Ok(()) }
+}
+
+fn request(args: &CurveArgs) -> Request {
+    let mut units = args.page.clone();
+    if units.is_empty() && !args.line {
+        units.extend(Unit::new(1 << trace::PAGE_SHIFT));
+    }
+    units.extend(args.line.then_some(Unit::LINE));
+    let sampling = args.sample.map(Sampling::Rate);
+    Request {
+        units,
+        sets: args.sets.clone(),
+        ways: args.ways as usize,
+        sampling: sampling.or(args.sample_size.map(Sampling::Keys)),
+        seed: args.seed,
+        window: args.working_set,
+        process: args.process,
+    }
+}
+
+/// What was wrong with the file, in sentences.
+fn noticed(notes: &Notes) -> Vec<String> {
+    let mut sentences = Vec::new();
+    if let Some((place, reason)) = notes.bad.first.first() {
+        let count = notes.bad.count;
+        sentences
+            .push(format!("{count} bad records were left out, the first at {place}: {reason}"));
+    }
+    if let Some(place) = &notes.cut_off {
+        sentences
+            .push(format!("the trace is cut off at {place}; the curve is of what stands before"));
+    }
+    sentences
+}
+
+/// Prints what was asked for.
+fn tell(
+    args: &CurveArgs,
+    name: &str,
+    profiled: &Profiled,
+    notes: &[String],
+) -> Result<(), Failure> {
+    if args.csv {
+        notes.iter().for_each(|note| complain(&format!("thrashlab: {note}")));
+        return print(&miss_ratio_csv(profiled));
+    }
+    let settings = Settings { least_rise: args.least_rise, ..Settings::default() };
+    let knees: Vec<(Curve, Found)> = profiled
+        .units
+        .iter()
+        .map(|unit| {
+            let curve = over_entries(name, unit);
+            let found = find(&curve, &settings);
+            (curve, found)
+        })
+        .collect();
+    if args.json {
+        return print_json(&as_json(name, profiled, &knees, notes)?);
+    }
+    print(&miss_ratio_text(&MissRatioView {
+        name,
+        profiled,
+        knees: &knees,
+        least_rise: args.least_rise,
+        notes,
+    }))
+}
+
+/// A curve as that of a sweep: the miss ratio is what a reference costs, entries are the levels.
+fn over_entries(name: &str, unit: &UnitCurves) -> Curve {
+    let with_misses = unit.curve.points.iter().filter(|point| point.miss_ratio > 0.0);
+    let point = |point: &mmu::curve::CurvePoint| Point {
+        level: point.entries as f64,
+        cost: Some(point.miss_ratio),
+        ..Point::default()
+    };
+    Curve {
+        name: name.to_owned(),
+        parameter: format!("entries of {}", exact_size(unit.unit_bytes)),
+        response: "misses per reference".to_owned(),
+        points: with_misses.map(point).collect(),
+        deterministic: true,
+        ..Curve::default()
+    }
+}
+
+fn as_json(
+    name: &str,
+    profiled: &Profiled,
+    knees: &[(Curve, Found)],
+    notes: &[String],
+) -> Result<serde_json::Value, Failure> {
+    let value = || -> serde_json::Result<serde_json::Value> {
+        let mut value = serde_json::to_value(profiled)?;
+        value["schema"] = SCHEMA.into();
+        value["trace"] = name.into();
+        value["notes"] = serde_json::to_value(notes)?;
+        for (index, (_, found)) in knees.iter().enumerate() {
+            value["units"][index]["knee"] = serde_json::to_value(&found.shape)?;
+        }
+        Ok(value)
+    };
+    Ok(value().context("write the result as JSON")?)
+}

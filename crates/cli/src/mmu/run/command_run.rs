@@ -1,0 +1,48 @@
+//! A command on a simulated machine, without a trace file: what it refers to is simulated while it
+//! runs, by the same code that simulates traces.
+
+use std::ffi::OsString;
+
+use anyhow::anyhow;
+use mmu::Machine;
+use trace::Source;
+use tracer::Request;
+
+use super::trace_run::{options, simulate, tell};
+use crate::Failure;
+use crate::trace::record::{pass_on, start, tell_missed};
+
+/// The setting that is the recorder's.
+const FETCHES: &str = "fetches";
+
+/// Runs a command and prints what its references came to on a machine. `settings` are those of
+/// [`mmu::tlb::Options`], and `fetches=yes` if fetches of instructions are wanted too.
+pub(super) fn run_command(
+    machine: &Machine,
+    settings: &[(String, String)],
+    command: &[OsString],
+    json: bool,
+) -> Result<(), Failure> {
+    let Machine::Tlb(machine) = machine else {
+        let why = "a Sun-4 runs programs of its own time; for commands take a machine with TLBs";
+        return Err(Failure::WrongUse(anyhow!("{why} (thrashlab mmu machines)")));
+    };
+    let (of_recorder, others): (Vec<_>, Vec<_>) =
+        settings.iter().cloned().partition(|(name, _)| name == FETCHES);
+    let fetches = match of_recorder.last().map(|(_, value)| value.as_str()) {
+        None | Some("no") => false,
+        Some("yes") => true,
+        Some(value) => {
+            return Err(Failure::WrongUse(anyhow!("--set {FETCHES}={value}: it takes yes or no")));
+        }
+    };
+    let options = options(&others).map_err(Failure::WrongUse)?;
+    let mut recording = start(&Request { command, fetches, pages: true, tool: None })?;
+    let outcome = simulate(machine, &options, &mut recording, 0);
+    let notes = recording.notes();
+    let ended = recording.finish().map_err(anyhow::Error::new)?;
+    let words: Vec<_> = command.iter().map(|word| word.to_string_lossy()).collect();
+    tell(machine, &words.join(" "), settings, &outcome?, &notes, json)?;
+    tell_missed(&ended);
+    pass_on(&ended)
+}

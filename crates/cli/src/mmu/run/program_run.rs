@@ -1,0 +1,205 @@
+//! A program on a Sun-4: its sizes and seeds, in the columns of 1990, beside a published table.
+
+mod levels;
+mod published;
+mod results;
+
+use std::collections::BTreeMap;
+
+use analysis::published::Beside;
+use analysis::sweep::{Curve, End, Found, Point, Settings, find, of_run};
+use anyhow::{Context, anyhow};
+use experiment::{DEFAULT, in_parallel, simulated_run};
+use model::units::{exact_size, format_size};
+use model::{BASELINE, JobSpec, LoadSpec, Measure, MmuSpec, Run, Spec, SubjectSpec};
+use report::{ProgramRunView, place_of, program_run_text};
+
+use super::RunArgs;
+use crate::mmu::program::ProgramText;
+use crate::{Failure, guests, print, print_json};
+use published::Published;
+
+/// All that is simulated.
+struct Asked {
+    mmu: MmuSpec,
+    /// The parameter that is varied, such as `vmtest.size`.
+    parameter: String,
+    /// Each size in bytes with the program of that size.
+    levels: Vec<(u64, JobSpec)>,
+    seeds: Vec<u64>,
+}
+
+/// One simulated run.
+struct Made {
+    level: u64,
+    run_id: String,
+    seed: u64,
+    block: u32,
+    bytes: Vec<u8>,
+    run: Run,
+}
+
+/// Simulates a program and prints its table.
+pub(super) fn run_program(args: &RunArgs, program: &ProgramText) -> Result<(), Failure> {
+    let wrong = |why: String| Failure::WrongUse(anyhow!("{why}"));
+    let (of_program, of_machine): (Vec<_>, Vec<_>) =
+        args.set.iter().cloned().partition(|(name, _)| program.has(name));
+    let mmu = machine(args, of_machine).map_err(wrong)?;
+    let published = match &args.compare {
+        Some(what) => Some(Published::read(what, &mmu)?),
+        None => None,
+    };
+    let base = program.job(&of_program).map_err(wrong)?;
+    let sizes = levels::levels(args, &base, program.size(), published.as_ref()).map_err(wrong)?;
+    let job = |size: u64| {
+        let size_text = (program.size().to_owned(), exact_size(size));
+        let all: Vec<_> = of_program.iter().cloned().chain([size_text]).collect();
+        program.job(&all).map(|job| (size, job))
+    };
+    let asked = Asked {
+        mmu,
+        parameter: format!("{}.{}", program.name, program.size()),
+        levels: sizes.into_iter().map(job).collect::<Result<_, _>>().map_err(wrong)?,
+        seeds: args.seeds.0.clone(),
+    };
+    let jobs = args.jobs.map_or_else(guests::cpus, usize::from);
+    let made = asked.simulate(jobs)?;
+    if let Some(folder) = &args.output {
+        results::write(folder, &asked, &made)?;
+    }
+    tell(args, &asked, &made, published.as_ref())
+}
+
+/// The machine that the arguments describe.
+pub(super) fn machine(args: &RunArgs, settings: Vec<(String, String)>) -> Result<MmuSpec, String> {
+    let mut all = vec![("machine".to_owned(), args.machine.clone())];
+    all.extend(settings);
+    all.extend(args.hat.iter().map(|hat| ("hat".to_owned(), hat.clone())));
+    experiment::mmu_spec(&all)
+}
+
+impl Asked {
+    fn spec(&self, job: &JobSpec, seed: u64) -> Spec {
+        Spec {
+            subject: SubjectSpec::Mmu(Box::new(self.mmu.clone())),
+            load: LoadSpec {
+                name: BASELINE.to_owned(),
+                version: loads::find(BASELINE).map_or(0, |load| load.version),
+                intensity: 1.0,
+                params: BTreeMap::new(),
+            },
+            measure: Measure::Job(Box::new(job.clone())),
+            timing: DEFAULT.timing(),
+            sysctls: BTreeMap::new(),
+            seed,
+            block: 0,
+            order: 0,
+        }
+    }
+
+    /// All runs, size by size, seed by seed.
+    fn simulate(&self, jobs: usize) -> Result<Vec<Made>, Failure> {
+        let pairs: Vec<(usize, usize)> = (0..self.levels.len())
+            .flat_map(|level| (0..self.seeds.len()).map(move |seed| (level, seed)))
+            .collect();
+        let make = |index: usize| -> Result<Made, Failure> {
+            let (at, block) = pairs[index];
+            let (level, job) = &self.levels[at];
+            let seed = self.seeds[block];
+            let run_id = format!("01-{}-seed{seed}", exact_size(*level));
+            let bytes = simulated_run(&self.spec(job, seed), &run_id)
+                .map_err(|why| Failure::WrongUse(anyhow!("{why}")))?;
+            let run = Run::parse(&bytes).context("read a simulated run")?;
+            Ok(Made { level: *level, run_id, seed, block: block as u32, bytes, run })
+        };
+        in_parallel(pairs.len(), jobs, make).into_iter().collect()
+    }
+
+    fn curve(&self, made: &[Made]) -> Curve {
+        let point = |made: &Made| Point {
+            level: made.level as f64,
+            name: made.run_id.clone(),
+            pass: made.block,
+            ..of_run(&made.run, None).point
+        };
+        Curve {
+            name: "simulated".to_owned(),
+            parameter: self.parameter.clone(),
+            level_unit: "bytes".to_owned(),
+            response: "touch_ns".to_owned(),
+            cost_unit: "ns".to_owned(),
+            points: made.iter().map(point).collect(),
+            deterministic: true,
+            notes: Vec::new(),
+        }
+    }
+
+    /// The program in words; its size is a column.
+    fn program(&self) -> String {
+        let Some((_, job)) = self.levels.first() else { return String::new() };
+        let process = job.params.get("process_size").copied().map(format_size);
+        let process = process.map_or_else(String::new, |size| format!(", {size} a process"));
+        let loops = match job.params.get("loops") {
+            Some(0) | None => String::new(),
+            Some(loops) => format!(", {loops} loops"),
+        };
+        format!("{}{process}{loops}", job.name)
+    }
+}
+
+/// Prints what came of it; a condition that is missed is a failure.
+fn tell(
+    args: &RunArgs,
+    asked: &Asked,
+    made: &[Made],
+    published: Option<&Published>,
+) -> Result<(), Failure> {
+    let curve = asked.curve(made);
+    let settings = Settings { plateau: Some(End::Low), ..Settings::default() };
+    let found = find(&curve, &settings);
+    let headers: Vec<_> = made.iter().filter_map(|made| made.run.header.clone()).collect();
+    let place = place_of(&headers);
+    let beside = published.map(|table| {
+        let beside = Beside::new(&curve, &found, &table.curve, &table.conditions);
+        (table.title.clone(), beside)
+    });
+    if args.json {
+        let json = as_json(&place, asked, &curve, &found, beside.as_ref());
+        print_json(&json.context("write the result as JSON")?)?;
+    } else {
+        let view = ProgramRunView {
+            place,
+            program: asked.program(),
+            seeds: asked.seeds.clone(),
+            curve: &curve,
+            found: &found,
+            beside: beside.as_ref().map(|(title, beside)| (title.clone(), beside)),
+            least_rise: settings.least_rise,
+        };
+        print(&program_run_text(&view))?;
+    }
+    match beside {
+        Some((_, beside)) if !beside.holds() => Err(Failure::NotSo),
+        _ => Ok(()),
+    }
+}
+
+fn as_json(
+    place: &str,
+    asked: &Asked,
+    curve: &Curve,
+    found: &Found,
+    beside: Option<&(String, Beside)>,
+) -> serde_json::Result<serde_json::Value> {
+    Ok(serde_json::json!({
+        "place": place,
+        "program": asked.program(),
+        "machine": serde_json::to_value(&asked.mmu)?,
+        "seeds": asked.seeds,
+        "curve": serde_json::to_value(curve)?,
+        "found": serde_json::to_value(found)?,
+        "published": beside.map(|(title, _)| title),
+        "beside": serde_json::to_value(beside.map(|(_, beside)| beside))?,
+        "accepted": beside.map(|(_, beside)| beside.holds()),
+    }))
+}

@@ -1,0 +1,128 @@
+//! A trace on a machine with TLBs.
+
+use std::io::IsTerminal;
+use std::path::Path;
+
+use anyhow::{Context, anyhow};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use mmu::tlb::{Machine, Options, Outcome, Simulator};
+use model::units::format_size;
+use report::{TlbView, tlb_text};
+use serde_json::json;
+use trace::{Block, Columns, Notes, Source};
+
+use super::RunArgs;
+use crate::{Failure, complain, print, print_json};
+
+/// How often the moving line is drawn at most.
+const DRAWS_PER_SECOND: u8 = 5;
+
+/// Opens the trace and runs it.
+pub(super) fn run_trace(machine: &Machine, args: &RunArgs, what: &str) -> Result<(), Failure> {
+    refuse_what_programs_have(args).map_err(Failure::WrongUse)?;
+    let options = options(&args.set).map_err(Failure::WrongUse)?;
+    let path = Path::new(what);
+    let mut source = trace::open(path, Columns::Pages)
+        .with_context(|| format!("trace {what}"))
+        .map_err(Failure::WrongUse)?;
+    let size_bytes = std::fs::metadata(path).map_or(0, |metadata| metadata.len());
+    let outcome = simulate(machine, &options, source.as_mut(), size_bytes)?;
+    tell(machine, what, &args.set, &outcome, &source.notes(), args.json)
+}
+
+/// Reads the settings of a run on TLBs.
+pub(super) fn options(settings: &[(String, String)]) -> anyhow::Result<Options> {
+    let mut options = Options::default();
+    for (name, value) in settings {
+        options.set(name, value).map_err(|why| anyhow!("in --set: {why}"))?;
+    }
+    Ok(options)
+}
+
+/// Runs a source to its end, with progress on a terminal; `size_bytes` 0 if it has no size.
+pub(super) fn simulate(
+    machine: &Machine,
+    options: &Options,
+    source: &mut dyn Source,
+    size_bytes: u64,
+) -> Result<Outcome, Failure> {
+    let mut simulator =
+        Simulator::new(machine, options).map_err(|why| Failure::WrongUse(anyhow!(why)))?;
+    let bar = bar();
+    let mut block = Block::default();
+    while source.next(&mut block).context("read the trace")? {
+        simulator.block(&block);
+        if !bar.is_hidden() {
+            let references = simulator.references() as f64 / 1e6;
+            let read = format_size(source.read_bytes());
+            bar.set_message(match size_bytes {
+                0 => format!("{references:.0} M references"),
+                _ => format!(
+                    "{references:.0} M references, {read} of {} read",
+                    format_size(size_bytes)
+                ),
+            });
+        }
+    }
+    bar.finish_and_clear();
+    Ok(simulator.outcome())
+}
+
+/// Prints what it came to, and complains of what the trace lacks.
+pub(super) fn tell(
+    machine: &Machine,
+    subject: &str,
+    settings: &[(String, String)],
+    outcome: &Outcome,
+    notes: &Notes,
+    json: bool,
+) -> Result<(), Failure> {
+    if notes.bad.count > 0 {
+        let first = notes.bad.first.first();
+        let first =
+            first.map_or(String::new(), |(place, why)| format!(", the first at {place}: {why}"));
+        complain(&format!("{} bad records of the trace were left out{first}", notes.bad.count));
+    }
+    if let Some(place) = &notes.cut_off {
+        complain(&format!("the trace is cut off at {place}; what stands before was simulated"));
+    }
+    let set: Vec<String> = settings.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    if json {
+        return print_json(&json!({
+            "machine": machine.about,
+            "subject": subject,
+            "set": set,
+            "bad_records": notes.bad.count,
+            "complete": notes.cut_off.is_none(),
+            "outcome": outcome,
+        }));
+    }
+    print(&tlb_text(outcome, &TlbView { machine: &machine.about, subject, set: &set }))
+}
+
+/// What only programs on Sun-4s take must not be passed over in silence.
+fn refuse_what_programs_have(args: &RunArgs) -> anyhow::Result<()> {
+    let given = [
+        ("--hat", args.hat.is_some()),
+        ("--range", args.range.is_some()),
+        ("--compare", args.compare.is_some()),
+        ("--output", args.output.is_some()),
+    ];
+    match given.iter().find(|(_, given)| *given) {
+        Some((name, _)) => Err(anyhow!("{name} is for programs on Sun-4s, not for traces on TLBs")),
+        None => Ok(()),
+    }
+}
+
+fn bar() -> ProgressBar {
+    let target = match std::io::stderr().is_terminal() {
+        true => ProgressDrawTarget::stderr_with_hz(DRAWS_PER_SECOND),
+        false => ProgressDrawTarget::hidden(),
+    };
+    let bar = ProgressBar::with_draw_target(None, target);
+    // The template has no field that could be unknown.
+    if let Ok(style) = ProgressStyle::with_template("{msg}") {
+        bar.set_style(style);
+    }
+    bar
+}

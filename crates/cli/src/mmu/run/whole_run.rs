@@ -1,0 +1,59 @@
+//! A mix of several users or a trace on a Sun-4: what it counts, over its seeds.
+
+use anyhow::anyhow;
+use experiment::in_parallel;
+use mmu::sun4::{Outcome, simulate};
+use report::{WholeRun, whole_run_text};
+use serde_json::json;
+
+use super::{RunArgs, program_run};
+use crate::mmu::work::Whole;
+use crate::{Failure, complain, guests, print, print_json};
+
+/// Simulates it with every seed.
+pub(super) fn run_whole(
+    args: &RunArgs,
+    whole: &Whole,
+    settings: Vec<(String, String)>,
+) -> Result<(), Failure> {
+    let wrong = |why: String| Failure::WrongUse(anyhow!("{why}"));
+    let of_programs = [
+        ("--range", args.range.is_some()),
+        ("--compare", args.compare.is_some()),
+        ("--output", args.output.is_some()),
+    ];
+    if let Some((option, _)) = of_programs.iter().find(|(_, is_given)| *is_given) {
+        return Err(wrong(format!("{option} is for programs that have a size: vmtest, touch")));
+    }
+    let mmu = program_run::machine(args, settings).map_err(wrong)?;
+    let setup = experiment::mmu_setup(&mmu).map_err(wrong)?;
+    let seeds = &args.seeds.0;
+    let jobs = args.jobs.map_or_else(guests::cpus, usize::from);
+    let outcomes: Vec<Outcome> =
+        in_parallel(seeds.len(), jobs, |index| simulate(&setup, &whole.workload, seeds[index]));
+    if let Some(note) = &whole.note {
+        complain(note);
+    }
+    let asked: Vec<String> =
+        mmu.asked.iter().map(|(name, value)| format!(", {name} {value}")).collect();
+    let counts: Vec<_> = outcomes.iter().map(Outcome::counts).collect();
+    if args.json {
+        let runs = seeds.iter().zip(&counts);
+        let runs: Vec<_> =
+            runs.map(|(seed, counts)| json!({ "seed": seed, "counts": counts })).collect();
+        return print_json(&json!({
+            "schema": 1,
+            "machine": mmu.machine,
+            "settings": mmu.settings,
+            "workload": whole.name,
+            "note": whole.note,
+            "runs": runs,
+        }));
+    }
+    print(&whole_run_text(&WholeRun {
+        place: format!("simulated {}{}", mmu.machine, asked.concat()),
+        name: whole.name.clone(),
+        seeds: seeds.clone(),
+        counts,
+    }))
+}

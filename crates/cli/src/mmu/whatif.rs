@@ -1,0 +1,232 @@
+//! `thrashlab mmu whatif`: every remedy for a workload, alone and together.
+
+use anyhow::anyhow;
+use clap::Args;
+use experiment::in_parallel;
+use jobs::MemoryJob;
+use mmu::sun4::{REMEDIES, Remedy, Setup, Workload, simulate};
+use model::units::format_size;
+use report::{Gain, Tried, WhatIf, whatif_text};
+
+use super::program::ProgramText;
+use super::run::{count_or_range, setting};
+use super::work::Work;
+use crate::args::Seeds;
+use crate::{Failure, guests, print, print_json};
+
+/// Remedies are bought as long as one makes this much of a difference; two that differ by less are
+/// as good as each other.
+const LEAST_GAIN: f64 = 1.01;
+/// Coverage of intervals.
+const CONFIDENCE: f64 = 0.95;
+
+const EXAMPLES: &str = "\
+Examples:
+  thrashlab mmu whatif --machine sparcstation1 vmtest:24M
+  thrashlab mmu whatif xterms
+  thrashlab mmu whatif vmtest:process_size=4M,size=24M --set contexts=16 --seeds 20 --json
+
+What each remedy is: docs/mmu.md.";
+
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct WhatifArgs {
+    /// The program: vmtest:24M, vmtest:process_size=4M,size=24M; a mix of several users: xterms,
+    /// shells, lisp, database or a description (*.toml); or a trace
+    program: String,
+
+    /// The machine: a name (thrashlab mmu machines) or a description (*.toml)
+    #[arg(long, value_name = "NAME", default_value = "sparcstation1")]
+    machine: String,
+
+    /// The system: old, new, netbsd or linux
+    #[arg(long, value_name = "SYSTEM", default_value = "old")]
+    hat: String,
+
+    /// A setting of machine or system, or a parameter of the program
+    #[arg(long, value_name = "NAME=VALUE", value_parser = setting)]
+    set: Vec<(String, String)>,
+
+    /// How many seeds, or which: 10, 3..7
+    #[arg(long, value_name = "SEEDS", default_value = "10", value_parser = count_or_range)]
+    seeds: Seeds,
+
+    /// Simulations at a time [default: one a CPU]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    jobs: Option<u16>,
+
+    /// Print JSON instead of tables
+    #[arg(long)]
+    json: bool,
+}
+
+/// A machine with a workload, and the elapsed times of all seeds in ns.
+#[derive(Clone)]
+struct State {
+    setup: Setup,
+    workload: Workload,
+    elapsed_ns: Vec<f64>,
+}
+
+/// A remedy and what it made of a state.
+type Treated = (&'static Remedy, State);
+
+/// What is tried.
+struct Trial<'a> {
+    seeds: &'a [u64],
+    jobs: usize,
+    untreated: Workload,
+}
+
+/// Tries all remedies and prints what they bring.
+pub(crate) fn whatif(args: &WhatifArgs) -> Result<(), Failure> {
+    let wrong = |why: String| Failure::WrongUse(anyhow!("{why}"));
+    let mut settings = args.set.clone();
+    let work = Work::find(&args.program, &mut settings)?;
+    let (of_program, mut of_machine): (Vec<_>, Vec<_>) =
+        settings.into_iter().partition(|(name, _)| match &work {
+            Work::Program(program) => program.has(name),
+            Work::Whole(_) => false,
+        });
+    of_machine.push(("machine".to_owned(), args.machine.clone()));
+    of_machine.push(("hat".to_owned(), args.hat.clone()));
+    let mmu = experiment::mmu_spec(&of_machine).map_err(wrong)?;
+    let (name, workload) = match work {
+        Work::Program(program) => of_size(&program, &of_program).map_err(wrong)?,
+        Work::Whole(whole) => (whole.name, whole.workload),
+    };
+    let setup = experiment::mmu_setup(&mmu).map_err(wrong)?;
+    let trial = Trial {
+        seeds: &args.seeds.0,
+        jobs: args.jobs.map_or_else(guests::cpus, usize::from),
+        untreated: workload.clone(),
+    };
+    let elapsed_ns = trial.times(&[(setup.clone(), workload.clone())]).remove(0);
+    let first = State { setup, workload, elapsed_ns };
+    let (alone, left_out) = trial.alone(&first);
+    let settings: Vec<String> =
+        mmu.asked.iter().map(|(name, value)| format!(", {name} {value}")).collect();
+    let found = WhatIf {
+        place: format!("simulated {}{}", mmu.machine, settings.concat()),
+        program: name,
+        seeds: args.seeds.0.clone(),
+        elapsed_ns: stats::median(&first.elapsed_ns).unwrap_or(0.0),
+        alone,
+        together: trial.together(&first),
+        left_out,
+    };
+    match args.json {
+        true => print_json(&serde_json::to_value(&found).map_err(anyhow::Error::from)?),
+        false => print(&whatif_text(&found)),
+    }
+}
+
+/// A program with its size in words, and its work.
+fn of_size(
+    program: &ProgramText,
+    settings: &[(String, String)],
+) -> Result<(String, Workload), String> {
+    let job = program.job(settings)?;
+    let size = job.params.get(program.size()).copied().unwrap_or(0);
+    let work = MemoryJob::new(&job)?.ok_or_else(|| job.name.clone())?;
+    Ok((format!("{} of {}", job.name, format_size(size)), Workload::of_job(&work)?))
+}
+
+impl Trial<'_> {
+    /// Elapsed times in ns of each machine and workload with all seeds.
+    fn times(&self, all: &[(Setup, Workload)]) -> Vec<Vec<f64>> {
+        let seeds = self.seeds.len();
+        let time = |index: usize| {
+            let (setup, workload) = &all[index / seeds];
+            simulate(setup, workload, self.seeds[index % seeds]).elapsed_ns.max(1) as f64
+        };
+        let times = in_parallel(all.len() * seeds, self.jobs, time);
+        times.chunks(seeds).map(<[f64]>::to_vec).collect()
+    }
+
+    /// What these remedies make of a state; and those that change nothing, with the reasons.
+    fn treated(
+        &self,
+        state: &State,
+        remedies: &[&'static Remedy],
+    ) -> (Vec<Treated>, Vec<(String, String)>) {
+        let (mut treated, mut left_out) = (Vec::new(), Vec::new());
+        for remedy in remedies {
+            let (mut setup, mut workload) = (state.setup.clone(), state.workload.clone());
+            match remedy.apply(&mut setup, &mut workload, &self.untreated) {
+                Ok(true) => treated.push((*remedy, (setup, workload))),
+                Ok(false) => {
+                    let why = format!("{} changes nothing here", remedy.settings());
+                    left_out.push((remedy.name.to_owned(), why));
+                }
+                Err(why) => left_out.push((remedy.name.to_owned(), why)),
+            }
+        }
+        let (remedies, all): (Vec<_>, Vec<_>) = treated.into_iter().unzip();
+        let times = self.times(&all);
+        let states = all.into_iter().zip(times).map(|((setup, workload), elapsed_ns)| State {
+            setup,
+            workload,
+            elapsed_ns,
+        });
+        (remedies.into_iter().zip(states).collect(), left_out)
+    }
+
+    /// Each remedy alone, the greatest gain first.
+    fn alone(&self, first: &State) -> (Vec<Tried>, Vec<(String, String)>) {
+        let (treated, left_out) = self.treated(first, &REMEDIES.iter().collect::<Vec<_>>());
+        let mut alone: Vec<Tried> =
+            treated.iter().map(|(remedy, state)| tried(remedy, first, first, state)).collect();
+        // A stable sort: of equal ones the cheapest stays first.
+        alone.sort_by(|one, other| other.gain.ratio.total_cmp(&one.gain.ratio));
+        (alone, left_out)
+    }
+
+    /// One remedy after the other: the one that adds most, of equals the cheapest, until nothing
+    /// adds anything worth having.
+    fn together(&self, first: &State) -> Vec<Tried> {
+        let (mut state, mut bought) = (first.clone(), Vec::new());
+        let mut open: Vec<&'static Remedy> = REMEDIES.iter().collect();
+        loop {
+            let (treated, _) = self.treated(&state, &open);
+            // What may be chance alone is not bought.
+            let sure = |gain: Gain| if gain.low > 1.0 { gain.ratio } else { 0.0 };
+            let gains: Vec<f64> =
+                treated.iter().map(|(_, with)| sure(gain(&state, with))).collect();
+            let most = gains.iter().copied().fold(0.0, f64::max);
+            if most <= LEAST_GAIN {
+                return bought;
+            }
+            let best = gains.iter().position(|gain| *gain * LEAST_GAIN >= most);
+            let Some((remedy, next)) = best.and_then(|best| treated.into_iter().nth(best)) else {
+                return bought;
+            };
+            bought.push(tried(remedy, first, &state, &next));
+            open.retain(|other| other.name != remedy.name);
+            state = next;
+        }
+    }
+}
+
+fn tried(remedy: &Remedy, first: &State, before: &State, with: &State) -> Tried {
+    Tried {
+        name: remedy.name.to_owned(),
+        about: remedy.about.to_owned(),
+        settings: remedy.settings(),
+        price: remedy.price.to_string(),
+        elapsed_ns: stats::median(&with.elapsed_ns).unwrap_or(0.0),
+        gain: gain(before, with),
+        total: gain(first, with),
+    }
+}
+
+/// Elapsed time before over that with a remedy.
+fn gain(before: &State, with: &State) -> Gain {
+    let found = stats::hodges_lehmann_ratio(&with.elapsed_ns, &before.elapsed_ns, CONFIDENCE);
+    // Times are positive and there is at least one, so there is a ratio.
+    found.map_or(Gain { ratio: 1.0, low: 0.0, high: f64::INFINITY }, |found| Gain {
+        ratio: found.ratio,
+        low: found.low,
+        high: found.high,
+    })
+}

@@ -1,0 +1,45 @@
+//! `thrashlab trace`: memory traces of programs.
+
+mod convert;
+pub(crate) mod input;
+mod out_file;
+pub(crate) mod read_ahead;
+pub(crate) mod record;
+mod stat;
+
+use clap::{Args, Subcommand};
+
+use crate::Failure;
+
+const EXAMPLES: &str = "\
+Examples:
+  thrashlab trace record -o t.tlt -- gzip -9 < big > /dev/null
+  thrashlab trace stat t.tlt
+  thrashlab trace convert lackey.txt -o t.tlt
+  thrashlab trace convert champsim.xz -o t.tlt --from champsim";
+
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct TraceArgs {
+    #[command(subcommand)]
+    command: TraceCommand,
+}
+
+#[derive(Subcommand)]
+enum TraceCommand {
+    /// Record what a command refers to in memory
+    Record(record::RecordArgs),
+    /// Make a trace of another tool's, or the other way round
+    Convert(convert::ConvertArgs),
+    /// Say what is in a trace: references, pages, threads, what is missing
+    Stat(stat::StatArgs),
+}
+
+/// Does what is asked.
+pub(crate) fn trace(args: &TraceArgs) -> Result<(), Failure> {
+    match &args.command {
+        TraceCommand::Record(args) => record::record(args),
+        TraceCommand::Convert(args) => convert::convert(args),
+        TraceCommand::Stat(args) => stat::stat(args),
+    }
+}

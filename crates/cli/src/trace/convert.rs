@@ -1,0 +1,94 @@
+//! `thrashlab trace convert`.
+
+use std::path::PathBuf;
+
+use anyhow::{Context, anyhow};
+use clap::Args;
+use model::units::format_size;
+use report::trace_notes_text;
+use trace::{Columns, Format, Granularity, Header, Left, create};
+
+use super::input::{Input, InputArgs, format};
+use super::out_file::OutFile;
+use crate::{Failure, complain};
+
+#[derive(Args)]
+pub(crate) struct ConvertArgs {
+    #[command(flatten)]
+    input: InputArgs,
+
+    /// The file to write, `-` for standard output; it is there when it is complete
+    #[arg(long, short, value_name = "OUT")]
+    output: PathBuf,
+
+    /// Its format: tlt, lackey, din, oracleGeneral or csv
+    #[arg(long, value_name = "FORMAT", value_parser = format, default_value = "tlt")]
+    to: Format,
+}
+
+/// Does what is asked.
+pub(crate) fn convert(args: &ConvertArgs) -> Result<(), Failure> {
+    let is_pages = args.to == Format::OracleGeneral;
+    if is_pages && args.output.as_os_str() == "-" {
+        let reason = "oracleGeneral tells of each request when the next comes, so what was written \
+                      is changed later: name a file with -o";
+        return Err(Failure::WrongUse(anyhow!(reason)));
+    }
+    let columns = if is_pages { Columns::Pages } else { Columns::References };
+    let mut input = Input::open(&args.input, columns)?;
+    let header = header(&input, args);
+    let out = || args.output.display().to_string();
+    let (out_file, file) = OutFile::create(&args.output).with_context(out)?;
+    let mut sink = create(args.to, file, &header).with_context(out)?;
+    let mut references = 0;
+    input.for_each(|block| {
+        references += block.runs.iter().map(|run| u64::from(run.count)).sum::<u64>();
+        Ok(sink.add(block).with_context(out)?)
+    })?;
+    let left = sink.finish().with_context(out)?;
+    out_file.finish().with_context(out)?;
+    if !args.input.quiet {
+        tell(args, references, left);
+    }
+    let notes = trace_notes_text(&input.notes());
+    if !notes.is_empty() {
+        complain(&format!("thrashlab: {}", notes.trim_end()));
+    }
+    Ok(())
+}
+
+/// What the own format is to tell of the trace.
+fn header(input: &Input, args: &ConvertArgs) -> Header {
+    let version = env!("CARGO_PKG_VERSION");
+    match input.notes().header {
+        Some(mut header) => {
+            header.versions.insert("thrashlab trace convert".to_owned(), version.to_owned());
+            header
+        }
+        None => Header {
+            program: args.input.path.display().to_string(),
+            data: true,
+            fetches: input.format != Format::OracleGeneral,
+            granularity: Granularity::Reference,
+            tool: format!("thrashlab {version}, converted from {}", input.format),
+            ..Header::default()
+        },
+    }
+}
+
+/// What was written, and what the format could not take.
+fn tell(args: &ConvertArgs, references: u64, left: Left) {
+    let size_bytes = std::fs::metadata(&args.output).map_or(0, |metadata| metadata.len());
+    let mut text = format!(
+        "thrashlab: {references} references in {} ({})",
+        args.output.display(),
+        format_size(size_bytes)
+    );
+    if left.events > 0 {
+        text += &format!("; {} has no events, {} were left out", args.to, left.events);
+    }
+    if left.blocks_of_other_threads > 0 {
+        text += &format!("; {} does not tell threads apart, all are one now", args.to);
+    }
+    complain(&text);
+}

@@ -1,0 +1,135 @@
+//! A trace file that is read from beginning to end, with progress on a terminal.
+
+use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::thread;
+use std::time::Duration;
+
+use agent::Waiter;
+use anyhow::{Context, anyhow};
+use clap::Args;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use trace::{Block, Columns, Format, Notes, Source, open_as};
+
+use super::read_ahead::ReadAhead;
+use crate::Failure;
+
+/// Which trace, and of what format.
+#[derive(Args)]
+pub(crate) struct InputArgs {
+    /// The trace, `-` for standard input; it may be compressed by gzip, xz or zstd
+    #[arg(value_name = "FILE")]
+    pub(crate) path: PathBuf,
+
+    /// Its format, if its content does not tell: tlt, lackey, din, champsim, champsim-cloudsuite,
+    /// oracleGeneral or csv
+    #[arg(long, value_name = "FORMAT", value_parser = format)]
+    pub(crate) from: Option<Format>,
+
+    /// No progress
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+}
+
+/// A trace that is being read.
+pub(crate) struct Input {
+    pub(crate) format: Format,
+    source: ReadAhead,
+    name: String,
+    waiter: Waiter,
+    bar: ProgressBar,
+}
+
+/// A trace that is open, and its format.
+type Opened = (Format, Box<dyn Source + Send>);
+
+/// A format by its name.
+pub(crate) fn format(name: &str) -> Result<Format, String> {
+    name.parse()
+}
+
+impl Input {
+    /// Opens a trace; from here on a signal to stop is minded between blocks.
+    pub(crate) fn open(args: &InputArgs, columns: Columns) -> Result<Self, Failure> {
+        let waiter = Waiter::new().context("catch signals")?;
+        let name = args.path.display().to_string();
+        let (format, source) = open_ahead(args, columns, &waiter)?;
+        let bar = bar(&args.path, args.quiet);
+        Ok(Self { format, source: ReadAhead::new(source), name, waiter, bar })
+    }
+
+    /// What was noticed so far.
+    pub(crate) fn notes(&self) -> Notes {
+        self.source.notes()
+    }
+
+    /// How many bytes of the file were read.
+    pub(crate) fn read_bytes(&self) -> u64 {
+        self.source.read_bytes()
+    }
+
+    /// Gives each block to `each`, until the end.
+    pub(crate) fn for_each(
+        &mut self,
+        mut each: impl FnMut(&Block) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        let mut block = Block::default();
+        let outcome = loop {
+            let stop = || self.waiter.stop_requested();
+            match self.source.next_unless(&mut block, stop) {
+                Ok(Some(true)) => {}
+                Ok(Some(false)) => break Ok(()),
+                Ok(None) => break Err(Failure::Interrupted),
+                Err(error) => break Err(anyhow!("{}: {error}", self.name).into()),
+            }
+            if let Err(failure) = each(&block) {
+                break Err(failure);
+            }
+            self.bar.set_position(self.source.read_bytes());
+        };
+        self.bar.finish_and_clear();
+        outcome
+    }
+}
+
+/// Opens a trace on another thread, as a pipe may say nothing for long.
+fn open_ahead(args: &InputArgs, columns: Columns, waiter: &Waiter) -> Result<Opened, Failure> {
+    let (tell, opened) = channel();
+    let (path, from) = (args.path.clone(), args.from);
+    // Who does not listen any more has been interrupted.
+    thread::spawn(move || drop(tell.send(open_as(&path, columns, from))));
+    loop {
+        if waiter.stop_requested() {
+            return Err(Failure::Interrupted);
+        }
+        match opened.recv_timeout(Duration::from_millis(20)) {
+            Ok(opened) => return Ok(opened.with_context(|| args.path.display().to_string())?),
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => {
+                return Err(anyhow!("the thread that opens the trace has failed").into());
+            }
+        }
+    }
+}
+
+/// A line that moves on a terminal, and nothing elsewhere.
+fn bar(path: &Path, quiet: bool) -> ProgressBar {
+    let target = match std::io::stderr().is_terminal() && !quiet {
+        true => ProgressDrawTarget::stderr_with_hz(5),
+        false => ProgressDrawTarget::hidden(),
+    };
+    let metadata = std::fs::metadata(path).ok().filter(std::fs::Metadata::is_file);
+    let (length, template) = match metadata {
+        Some(metadata) => {
+            (Some(metadata.len()), "{bytes} of {total_bytes} read, {bytes_per_sec}, {eta} left")
+        }
+        None => (None, "{bytes} read, {bytes_per_sec}"),
+    };
+    let bar = ProgressBar::with_draw_target(length, target);
+    // The template has no field that could be unknown.
+    if let Ok(style) = ProgressStyle::with_template(template) {
+        bar.set_style(style);
+    }
+    bar
+}

@@ -1,0 +1,172 @@
+//! `thrashlab trace record`: a command's references to memory, written while it runs.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use clap::{Args, ValueEnum};
+use model::units::format_size;
+use sys::process::Exit;
+use trace::{Granularity, Header};
+use tracer::{Ended, Recording, Request, Tool, TracerError, Written};
+
+use crate::{Failure, complain};
+
+/// What a shell adds to the number of a signal that ended a command.
+const OF_SIGNALS: i32 = 128;
+
+const EXAMPLES: &str = "\
+Examples:
+  thrashlab trace record -o t.tlt -- gzip -9 < big > /dev/null
+  thrashlab trace record --pages --fetch -- make -j4      pages only, with instructions
+  thrashlab trace record --skip 1000000000 --limit 100000000 -- ./program
+
+The command has standard input, output and error to itself, and its exit code is passed on. Its
+children, threads and what they execute are recorded too. Cost and limits: docs/tracing.md.";
+
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct RecordArgs {
+    /// File of the trace
+    #[arg(long, short, value_name = "FILE", default_value = "trace.tlt")]
+    output: PathBuf,
+
+    /// Record fetches of instructions too
+    #[arg(long)]
+    fetch: bool,
+
+    /// Record only which pages are referred to, not each reference; enough for TLBs, and smaller
+    #[arg(long)]
+    pages: bool,
+
+    /// Leave out so many references at the beginning
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    skip: u64,
+
+    /// Record so many references at most; the command goes on without being recorded
+    #[arg(long, value_name = "N")]
+    limit: Option<u64>,
+
+    /// What records it [default: qemu, or valgrind where there is no QEMU]
+    #[arg(long, value_name = "TOOL")]
+    with: Option<With>,
+
+    /// The command and its arguments
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    command: Vec<OsString>,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum With {
+    /// QEMU user mode with thrashlab's plugin
+    Qemu,
+    /// Valgrind's tool lackey: some hundred times slower, and the first process only
+    Valgrind,
+}
+
+/// Does what is asked.
+pub(crate) fn record(args: &RecordArgs) -> Result<(), Failure> {
+    let path = &args.output;
+    let file = File::create(path)
+        .with_context(|| format!("make {}", path.display()))
+        .map_err(Failure::WrongUse)?;
+    let tool = args.with.map(|with| match with {
+        With::Qemu => Tool::Qemu,
+        With::Valgrind => Tool::Valgrind,
+    });
+    let request = Request { command: &args.command, fetches: args.fetch, pages: args.pages, tool };
+    let mut recording = match start(&request) {
+        Ok(recording) => recording,
+        Err(failure) => {
+            // It is empty, and nobody's trace.
+            let _ = std::fs::remove_file(path);
+            return Err(failure);
+        }
+    };
+    let end = args.limit.map_or(u64::MAX, |limit| args.skip.saturating_add(limit));
+    let written = recording.write(file, &header(&recording, args), args.skip..end);
+    // Whatever became of the trace, the command is not to suffer.
+    let ended = recording.finish();
+    let written = written.with_context(|| format!("write {}", path.display()))?;
+    let ended = ended.map_err(anyhow::Error::new)?;
+    tell(path, &written, &ended);
+    pass_on(&ended)
+}
+
+/// Starts recording a command, and says so if that will take long.
+pub(crate) fn start(request: &Request<'_>) -> Result<Recording, Failure> {
+    let recording = Recording::start(request).map_err(|error| {
+        let is_of_user = matches!(error, TracerError::NoProgram(_) | TracerError::NotHere { .. });
+        let error = anyhow::Error::new(error);
+        if is_of_user { Failure::WrongUse(error) } else { Failure::NotMeasured(error) }
+    })?;
+    if recording.tool() == Tool::Valgrind {
+        complain(
+            "recording with valgrind: some hundred times slower than with QEMU \
+             (apt-get install qemu-user), and the first process only",
+        );
+    }
+    Ok(recording)
+}
+
+fn header(recording: &Recording, args: &RecordArgs) -> Header {
+    let words: Vec<_> = args.command.iter().map(|word| word.to_string_lossy()).collect();
+    let name = match recording.tool() {
+        Tool::Qemu => "qemu",
+        Tool::Valgrind => "valgrind",
+    };
+    Header {
+        program: words.join(" "),
+        data: true,
+        fetches: args.fetch,
+        granularity: if args.pages { Granularity::Page } else { Granularity::Reference },
+        tool: concat!("thrashlab ", env!("CARGO_PKG_VERSION")).to_owned(),
+        versions: BTreeMap::from([(name.to_owned(), recording.version().to_owned())]),
+        architecture: Some(std::env::consts::ARCH.to_owned()),
+    }
+}
+
+/// Says what is in the file; on standard error, as standard output is the command's.
+fn tell(path: &Path, written: &Written, ended: &Ended) {
+    let count = |count: u32, one: &str, many: &str| match count {
+        1 => format!("1 {one}"),
+        _ => format!("{count} {many}"),
+    };
+    complain(&format!(
+        "{}: {} references of {} with {}, {}",
+        path.display(),
+        written.references,
+        count(ended.processes, "process", "processes"),
+        count(ended.threads, "thread", "threads"),
+        format_size(written.size_bytes),
+    ));
+    tell_missed(ended);
+}
+
+/// Says what could not be recorded.
+pub(crate) fn tell_missed(ended: &Ended) {
+    for missed in &ended.missed {
+        complain(&format!("not recorded: {missed}"));
+    }
+    if ended.interrupted {
+        complain("the recording was interrupted; what stands before is complete");
+    }
+}
+
+/// The command's exit code as this program's own.
+pub(crate) fn pass_on(ended: &Ended) -> Result<(), Failure> {
+    let code = match ended.exit {
+        Exit::Code(code) => code,
+        Exit::Signal(number) => OF_SIGNALS + number,
+    };
+    match u8::try_from(code) {
+        Ok(0) => Ok(()),
+        Ok(code) => {
+            complain(&format!("the command ended with {code}"));
+            Err(Failure::OfCommand(code))
+        }
+        Err(_) => Err(Failure::OfCommand(u8::MAX)),
+    }
+}

@@ -1,0 +1,92 @@
+//! `thrashlab trace stat`.
+
+use std::fs::File;
+
+use anyhow::{Context, anyhow};
+use clap::Args;
+use model::units::format_duration;
+use report::columns::aligned;
+use report::{TraceView, trace_json, trace_text};
+use trace::{Columns, Reader, Summary};
+
+use super::input::{Input, InputArgs};
+use crate::{Failure, print, print_json};
+
+#[derive(Args)]
+pub(crate) struct StatArgs {
+    #[command(flatten)]
+    input: InputArgs,
+
+    /// List the blocks of thrashlab's own trace instead; nothing is decompressed
+    #[arg(long, conflicts_with = "json")]
+    blocks: bool,
+
+    /// Print JSON instead of tables
+    #[arg(long)]
+    json: bool,
+}
+
+/// Does what is asked.
+pub(crate) fn stat(args: &StatArgs) -> Result<(), Failure> {
+    if args.blocks {
+        return blocks(args);
+    }
+    let mut input = Input::open(&args.input, Columns::References)?;
+    let mut summary = Summary::default();
+    input.for_each(|block| {
+        summary.add(block);
+        Ok(())
+    })?;
+    summary.finish();
+    let view = TraceView {
+        name: &args.input.path.display().to_string(),
+        format: input.format,
+        size_bytes: input.read_bytes(),
+        summary: &summary,
+        notes: &input.notes(),
+    };
+    match args.json {
+        true => print_json(&trace_json(&view)),
+        false => print(&trace_text(&view)),
+    }
+}
+
+/// How many rows are printed at once.
+const ROWS: usize = 4096;
+
+/// A row a block, from the heads of the blocks alone.
+fn blocks(args: &StatArgs) -> Result<(), Failure> {
+    let path = args.input.path.display();
+    let file = File::open(&args.input.path).with_context(|| path.to_string())?;
+    let wrong = |error: trace::TraceError| Failure::from(anyhow!("{path}: {error}"));
+    let mut reader = Reader::from_file(file, Columns::Pages).map_err(wrong)?;
+    let heading = [
+        "block",
+        "process",
+        "thread",
+        "references",
+        "runs",
+        "events",
+        "pages",
+        "references'",
+        "events'",
+        "time",
+    ];
+    let heading = || vec![heading.map(str::to_owned).to_vec()];
+    let mut rows = heading();
+    let mut number = 0_u64;
+    while let Some(head) = reader.next_head().map_err(wrong)? {
+        let counts = [head.process, head.thread, head.references, head.runs, head.events];
+        let bytes = [head.pages_bytes, head.references_bytes, head.events_bytes];
+        let mut row = vec![number.to_string()];
+        row.extend(counts.iter().chain(&bytes).map(u32::to_string));
+        row.push(head.at_ns.map_or_else(|| "-".to_owned(), format_duration));
+        rows.push(row);
+        number += 1;
+        if rows.len() == ROWS {
+            print(&aligned(&rows))?;
+            rows = heading();
+        }
+    }
+    print(&aligned(&rows))
+}

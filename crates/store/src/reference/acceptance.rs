@@ -1,0 +1,71 @@
+//! What a simulation has to meet to count as one of a published table: bands beside the tables.
+
+use analysis::published::{Condition, ConditionKind};
+
+use super::find;
+
+/// The table of conditions.
+const TABLE: &str = "sun4/acceptance";
+/// What a megabyte of the tables is, in bytes.
+const MB: f64 = 1_048_576.0;
+/// What a condition can ask, by the words of the table.
+const KINDS: [(&str, ConditionKind); 6] = [
+    ("ratio", ConditionKind::Ratio),
+    ("rate", ConditionKind::Rate),
+    ("growth", ConditionKind::Growth),
+    ("count", ConditionKind::Count),
+    ("knee", ConditionKind::Knee),
+    ("no-knee", ConditionKind::NoKnee),
+];
+
+/// The conditions for a published table (`sun4/vmtest-sparcstation1-old-hat`), of levels in bytes
+/// and figures in ns; none if there are none for it.
+#[must_use]
+pub fn acceptance(name: &str) -> Vec<Condition> {
+    let cells = find(TABLE).and_then(super::Reference::cells).unwrap_or_default();
+    let is_of_table =
+        |row: &&Vec<&str>| name.split_once('/').is_some_and(|(_, stem)| row.first() == Some(&stem));
+    // All rows can be read, which a test holds them to.
+    cells.iter().skip(1).filter(is_of_table).filter_map(|row| condition(row)).collect()
+}
+
+fn condition(row: &[&str]) -> Option<Condition> {
+    let [_, kind, figure, from, to, least, most, below, above] = row else { return None };
+    let (_, kind) = KINDS.iter().find(|(word, _)| word == kind)?;
+    let number = |text: &str| text.parse::<f64>().ok();
+    let (figure, scale) = match figure.strip_suffix("_s") {
+        Some(stem) => (format!("{stem}_ns"), 1e9),
+        None => ((*figure).to_owned(), 1.0),
+    };
+    Some(Condition {
+        kind: *kind,
+        figure,
+        from: number(from)? * MB,
+        to: number(to)? * MB,
+        least: number(least),
+        most: number(most),
+        printed_below: number(below).unwrap_or(0.0) * scale,
+        printed_above: number(above).unwrap_or(0.0) * scale,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_condition_is_read_and_of_a_table_that_is_there() {
+        let cells = find(TABLE).unwrap().cells().unwrap();
+        for row in &cells[1..] {
+            assert!(condition(row).is_some(), "{row:?}");
+            find(&format!("sun4/{}", row[0])).unwrap();
+        }
+        let old = acceptance("sun4/vmtest-sparcstation1-old-hat");
+        assert_eq!(old.len(), 7);
+        assert_eq!((old[0].from, old[0].to), (2.0 * MB, 14.0 * MB));
+        assert_eq!((old[0].least, old[0].most), (Some(0.95), Some(1.05)));
+        let plus = acceptance("sun4/vmtest-sparcstation1plus-new-hat");
+        assert_eq!((plus[0].figure.as_str(), plus[0].printed_above), ("elapsed_ns", 1e9));
+        assert!(acceptance("sun4/models").is_empty() && acceptance("resp1/2.4.20").is_empty());
+    }
+}

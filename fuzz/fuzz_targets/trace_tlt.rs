@@ -1,0 +1,41 @@
+//! Any bytes as the blocks of a trace, and as a block in a pipe: read to the end or refused, with
+//! blocks that are sound in themselves.
+#![no_main]
+
+use std::io::Cursor;
+
+use libfuzzer_sys::fuzz_target;
+use trace::{Block, Columns, Header, PackedBlock, QUICK_LEVEL, Reader, Source, Writer};
+
+fuzz_target!(|bytes: &[u8]| {
+    // As the whole file, and behind a sound head, so that blocks are reached.
+    let head = Writer::new(Vec::new(), &Header::default(), QUICK_LEVEL).expect("writes to memory");
+    let length = head.written_bytes() as usize;
+    let mut file = head.finish().expect("writes to memory");
+    file.truncate(length);
+    file.extend(bytes);
+    for file in [bytes.to_vec(), file] {
+        for columns in [Columns::Pages, Columns::References] {
+            read(file.clone(), columns);
+        }
+    }
+    // A block from a pipe, if there is one, is written and read again.
+    if let Ok(block) = PackedBlock::from_bytes(bytes) {
+        let mut writer =
+            Writer::new(Vec::new(), &Header::default(), QUICK_LEVEL).expect("writes to memory");
+        if writer.add(&block).is_ok() {
+            read(writer.finish().expect("writes to memory"), Columns::References);
+        }
+    }
+});
+
+fn read(file: Vec<u8>, columns: Columns) {
+    let Ok(mut reader) = Reader::from_stream(Box::new(Cursor::new(file)), columns) else { return };
+    let mut block = Block::default();
+    while let Ok(true) = reader.next(&mut block) {
+        let counted: u64 = block.runs.iter().map(|run| u64::from(run.count)).sum();
+        assert!(block.references.is_empty() || block.references.len() as u64 == counted);
+        assert!(block.events.iter().all(|(run, _)| *run as usize <= block.runs.len()));
+        assert!(block.references.iter().all(|reference| reference.size_bytes() <= 64));
+    }
+}
