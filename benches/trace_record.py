@@ -3,13 +3,15 @@
 Two programs in turns: `gzip -9` on this project's own texts, a real program and mostly integer
 work, and touches.c (compiled here with -O2), a small one of known references. Each natively, under
 plain QEMU, recorded with every reference and with pages only, simulated on zen4, and, on a small
-piece of the work, under valgrind's lackey with its lines thrown away. The figure is the median of
-elapsed time over that of the program by itself.
+piece of the work, under valgrind's lackey with its lines thrown away. Told are the medians of
+elapsed time and of CPU time, the emulator's part of that (which is QEMU with the plugin, without
+the recorder), and both over those of the program by itself.
 
 Run: python3 benches/trace_record.py [BINARY]; about a minute. Needs qemu-user and a C compiler (cc).
 Leave both cores to it: a recorder that has to share them is in the way of what it records.
 """
 
+import os
 import platform
 import shutil
 import statistics
@@ -31,13 +33,37 @@ LACKEY_TEXT_BYTES = 1 << 20
 LACKEY_PASSES = 100
 
 
-def elapsed_s(command, stdin):
-    """How long a command took, in seconds; its output is thrown away."""
+def cpu_of_children_s(pid):
+    """CPU seconds of a process's children that live; None if there are none."""
+    ticks = []
+    try:
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+        for child in children:
+            words = Path(f"/proc/{child}/stat").read_text().rpartition(")")[2].split()
+            ticks.append(int(words[11]) + int(words[12]))
+    except OSError:
+        pass
+    return max(ticks) / os.sysconf("SC_CLK_TCK") if ticks else None
+
+
+def costs_s(command, stdin):
+    """Elapsed seconds, CPU seconds, and those of the busiest child; its output is thrown away."""
     with open(stdin, "rb") as given:
         start = time.monotonic()
-        subprocess.run(command, stdin=given, stdout=subprocess.DEVNULL,
-                       stderr=subprocess.DEVNULL, check=True)
-        return time.monotonic() - start
+        running = subprocess.Popen(command, stdin=given, stdout=subprocess.DEVNULL,
+                                   stderr=subprocess.DEVNULL)
+        child_s = None
+        while True:
+            pid, status, used = os.wait4(running.pid, os.WNOHANG)
+            if pid:
+                break
+            child_s = cpu_of_children_s(running.pid) or child_s
+            time.sleep(0.005)
+        elapsed = time.monotonic() - start
+        running.returncode = os.waitstatus_to_exitcode(status)
+    if running.returncode != 0:
+        raise subprocess.CalledProcessError(running.returncode, command)
+    return elapsed, used.ru_utime + used.ru_stime, child_s
 
 
 def ways(binary, folder):
@@ -54,11 +80,11 @@ def ways(binary, folder):
 
 
 def lackey(program, stdin):
-    """Seconds under lackey over seconds by itself."""
+    """CPU seconds under lackey over those by itself."""
     before = ["valgrind", "--tool=lackey", "--trace-mem=yes", "--basic-counts=no",
               "--log-file=/dev/null"]
-    alone = statistics.median(elapsed_s(program, stdin) for _ in range(TURNS))
-    return elapsed_s([*before, *program], stdin) / alone
+    alone = statistics.median(costs_s(program, stdin)[1] for _ in range(TURNS))
+    return costs_s([*before, *program], stdin)[1] / alone
 
 
 def references(binary, folder, program, stdin):
@@ -85,19 +111,29 @@ def measure(binary, folder, name, work, small, found):
     count = references(binary, folder, program, stdin)
     times = {way: [] for way in ["by itself", *ways(binary, folder)]}
     for _ in range(TURNS):
-        times["by itself"].append(elapsed_s(program, stdin))
+        times["by itself"].append(costs_s(program, stdin))
         for way, before in ways(binary, folder).items():
-            times[way].append(elapsed_s([*before, *program], stdin))
-    alone = statistics.median(times["by itself"])
+            times[way].append(costs_s([*before, *program], stdin))
+    medians = {way: [middle(values) for values in zip(*each)] for way, each in times.items()}
+    alone_s, alone_cpu_s, _ = medians["by itself"]
     rows = []
-    for way, each in times.items():
-        middle = statistics.median(each)
-        rows.append([way, f"{middle:.2f}", f"{middle / alone:.2f}", f"{count / middle / 1e6:.0f}"])
+    for way, (elapsed, cpu_s, child_s) in medians.items():
+        rows.append([way, f"{elapsed:.2f}", f"{elapsed / alone_s:.2f}", f"{cpu_s:.2f}",
+                     f"{cpu_s / alone_cpu_s:.2f}",
+                     "-" if child_s is None else f"{child_s / alone_cpu_s:.2f}",
+                     f"{cpu_s / count * 1e9:.2f}"])
     if shutil.which("valgrind"):
-        rows.append(["lackey, not recorded", "-", f"{lackey(*small):.0f}", "-"])
+        rows.append(["lackey, not recorded", "-", "-", "-", f"{lackey(*small):.0f}", "-", "-"])
     found.add(f"`{name}`: {count / 1e6:.0f} M data references")
-    found.add(section.table(["", "median s", "times itself", "M references/s"], rows))
-    return {way: statistics.median(each) / alone for way, each in times.items()}
+    found.add(section.table(["", "median s", "times itself", "CPU s", "times itself's",
+                             "the emulator's alone", "CPU ns a reference"], rows))
+    return {way: each[0] / alone_s for way, each in medians.items()}
+
+
+def middle(values):
+    """The median of those that are known; None if there are none."""
+    known = [value for value in values if value is not None]
+    return statistics.median(known) if known else None
 
 
 def benchmark(binary):

@@ -170,8 +170,12 @@ fn push_where_none_was(cpu: c_uint, value: u64) {
     if slot == lost() {
         return;
     }
+    if is_muted() {
+        let place = CPUS.get(cpu as usize);
+        place.into_iter().for_each(|place| place.store(lost(), Ordering::Relaxed));
+        return;
+    }
     let cursor = word(slot, wire::SLOT_CURSOR).load(Ordering::Relaxed);
-    crate::follow::stop_if_asked();
     let mut tail = word(slot, wire::SLOT_TAIL).load(Ordering::Acquire);
     // Waking costs both sides more than the recorder's looking up by itself from time to time.
     if cursor - tail >= wire::RING_WORDS as u64 / 2 {
@@ -185,6 +189,13 @@ fn push_where_none_was(cpu: c_uint, value: u64) {
     let limit = next_chunk.min(tail + wire::RING_WORDS as u64);
     word(slot, wire::SLOT_LIMIT).store(limit, Ordering::Relaxed);
     put(slot, cursor, value);
+}
+
+/// Whether the recorder wants nothing more. The callbacks stay where they are: to take them away
+/// (`qemu_plugin_reset`) frees what QEMU before 8.0 still looks at after it has left an instruction
+/// such as `rep movs` half-way.
+pub(crate) fn is_muted() -> bool {
+    header(wire::HEADER_STOP).load(Ordering::Relaxed) != 0
 }
 
 /// The slot of a thread, which takes one if it has none.

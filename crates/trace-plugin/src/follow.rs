@@ -1,4 +1,4 @@
-//! Following a process through `execve`, and stopping.
+//! Following a process through `execve`.
 //!
 //! QEMU would let the machine itself run what a traced program executes. The plugin gets there
 //! first, and executes the emulator with that program.
@@ -12,7 +12,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::launch::{self, Answer, Program, Settings};
-use crate::{channel, qemu, wire};
+use crate::{channel, wire};
 
 /// Longest text that is read from the traced program, in bytes; the system allows no longer one.
 const MOST_BYTES: usize = 128 << 10;
@@ -24,14 +24,13 @@ unsafe extern "C" {
     -> c_int;
 }
 
-static SETTINGS: OnceLock<(qemu::PluginId, Settings)> = OnceLock::new();
+static SETTINGS: OnceLock<Settings> = OnceLock::new();
 static TOLD: AtomicBool = AtomicBool::new(false);
-static STOPPED: AtomicBool = AtomicBool::new(false);
 
 /// Keeps what the programs that follow are told too.
-pub(crate) fn remember(id: qemu::PluginId, settings: Settings) {
+pub(crate) fn remember(settings: Settings) {
     // QEMU loads a plugin once.
-    let _ = SETTINGS.set((id, settings));
+    let _ = SETTINGS.set(settings);
 }
 
 /// Tells which program this is, once.
@@ -48,24 +47,10 @@ pub(crate) fn tell_program(cpu: c_uint) {
     channel::push_event(cpu, wire::PROGRAM, &command.join(&b' '));
 }
 
-/// Lets QEMU go on without us once the recorder wants nothing more.
-pub(crate) fn stop_if_asked() {
-    let is_asked = channel::header(wire::HEADER_STOP).load(Ordering::Relaxed) != 0;
-    if !is_asked || STOPPED.swap(true, Ordering::Relaxed) {
-        return;
-    }
-    if let Some((id, _)) = SETTINGS.get() {
-        // SAFETY: the name is QEMU's for this plugin, and the callback is a function.
-        unsafe { qemu::qemu_plugin_reset(*id, done) };
-    }
-}
-
-extern "C" fn done(_: qemu::PluginId) {}
-
 /// Before `execve`: puts the emulator with the program in the place of this one. Returns if that
 /// is impossible, and then the system call goes on as if we were not there.
 pub(crate) fn execute(cpu: c_uint, path: u64, words: u64, environment: u64) {
-    let Some((_, settings)) = SETTINGS.get() else { return };
+    let Some(settings) = SETTINGS.get() else { return };
     let Some(given) = text_at(path) else { return };
     let path = own_program(&given).unwrap_or(PathBuf::from(&given));
     let outcome = match launch::resolve(&path) {

@@ -16,13 +16,16 @@ mod syscalls;
 mod wire;
 
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
-use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 
 use launch::Fetches;
 use qemu::{Instruction, MemoryInfo, PluginId, TranslatedBlock};
 
 /// Which fetches are wanted, as a number of [`Fetches`].
 static FETCHES: AtomicU8 = AtomicU8::new(0);
+
+/// Whether QEMU's descriptions of references are laid out as is known of it.
+static IS_AS_KNOWN: AtomicBool = AtomicBool::new(false);
 
 /// What QEMU's descriptions of references mean, as far as they were seen: description in the high
 /// half, then a bit that is 1, then the low bits of a word.
@@ -54,8 +57,9 @@ pub unsafe extern "C" fn qemu_plugin_install(
 
 fn begin(id: PluginId, settings: launch::Settings) -> std::io::Result<()> {
     FETCHES.store(settings.fetches as u8, Ordering::Relaxed);
+    IS_AS_KNOWN.store(is_laid_out_as_known(), Ordering::Relaxed);
     channel::attach(settings.channel.clone(), settings.process, settings.image)?;
-    follow::remember(id, settings);
+    follow::remember(settings);
     // SAFETY: the callbacks are functions of the types that QEMU expects, and live for ever: QEMU
     // never unloads a plugin that does not ask for it.
     unsafe {
@@ -73,6 +77,10 @@ extern "C" fn on_cpu(_: PluginId, cpu: c_uint) {
 
 extern "C" fn on_translation(_: PluginId, block: *mut TranslatedBlock) {
     let fetches = FETCHES.load(Ordering::Relaxed);
+    let on_reference = match IS_AS_KNOWN.load(Ordering::Relaxed) {
+        true => on_memory_as_known,
+        false => on_memory,
+    };
     // SAFETY: the block is valid during this callback, and so are its instructions; the callbacks
     // live for ever, and their user data is no pointer but a number.
     unsafe {
@@ -92,7 +100,7 @@ extern "C" fn on_translation(_: PluginId, block: *mut TranslatedBlock) {
             }
             qemu::qemu_plugin_register_vcpu_mem_cb(
                 instruction,
-                on_memory,
+                on_reference,
                 qemu::NO_REGISTERS,
                 qemu::LOADS_AND_STORES,
                 std::ptr::null_mut(),
@@ -153,8 +161,38 @@ extern "C" fn on_execution(cpu: c_uint, word: *mut c_void) {
     channel::push(cpu, word.addr() as u64);
 }
 
+/// At a reference, where descriptions are laid out as [`is_laid_out_as_known`] finds.
+extern "C" fn on_memory_as_known(cpu: c_uint, info: MemoryInfo, address: u64, _: *mut c_void) {
+    channel::push(cpu, address << 5 | as_known(info));
+}
+
+/// At a reference, however descriptions are laid out.
 extern "C" fn on_memory(cpu: c_uint, info: MemoryInfo, address: u64, _: *mut c_void) {
     channel::push(cpu, address << 5 | meaning(info));
+}
+
+/// The low bits of a word as QEMU 5 to 8 lay out a description: bit 17 is a store, bits 4 to 6 are
+/// the logarithm of the size.
+#[inline(always)]
+fn as_known(info: MemoryInfo) -> u64 {
+    u64::from(info >> 14 & 8 | info >> 4 & 7)
+}
+
+/// Whether this QEMU lays out descriptions like that: then nothing must be looked up at each
+/// reference. All kinds that there are, and each bit beside them, are asked about.
+fn is_laid_out_as_known() -> bool {
+    let kinds = (0..4).flat_map(|access| (0..8).map(move |size| access << 16 | size << 4));
+    let others =
+        (0..MemoryInfo::BITS).map(|bit| 1 << bit).filter(|bit| bit & (3 << 16 | 7 << 4) == 0);
+    let mut all = kinds
+        .flat_map(|kind| std::iter::once(kind).chain(others.clone().map(move |bit| kind | bit)));
+    all.all(|info| {
+        // SAFETY: both are pure functions of a number.
+        let (is_store, size_log2) = unsafe {
+            (qemu::qemu_plugin_mem_is_store(info), qemu::qemu_plugin_mem_size_shift(info))
+        };
+        as_known(info) == u64::from(is_store) << 3 | u64::from(size_log2)
+    })
 }
 
 /// The low bits of a word: access and size.
@@ -190,10 +228,13 @@ extern "C" fn on_syscall(
     _: u64,
     _: u64,
 ) {
-    follow::stop_if_asked();
-    syscalls::before(cpu, number, [a, b, c, d, e, f]);
+    if !channel::is_muted() {
+        syscalls::before(cpu, number, [a, b, c, d, e, f]);
+    }
 }
 
 extern "C" fn on_syscall_return(_: PluginId, cpu: c_uint, number: i64, result: i64) {
-    syscalls::after(cpu, number, result);
+    if !channel::is_muted() {
+        syscalls::after(cpu, number, result);
+    }
 }

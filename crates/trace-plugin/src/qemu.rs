@@ -77,5 +77,4 @@ unsafe extern "C" {
     pub(crate) fn qemu_plugin_mem_is_store(info: MemoryInfo) -> bool;
     pub(crate) fn qemu_plugin_register_vcpu_syscall_cb(id: PluginId, callback: OnSyscall);
     pub(crate) fn qemu_plugin_register_vcpu_syscall_ret_cb(id: PluginId, callback: OnSyscallReturn);
-    pub(crate) fn qemu_plugin_reset(id: PluginId, callback: extern "C" fn(PluginId));
 }

@@ -1,5 +1,6 @@
 //! Opens traces of any known format.
 
+mod by_line;
 mod champsim;
 mod csv;
 mod din;
@@ -18,6 +19,7 @@ pub use format::Format;
 pub(crate) use oracle::{REQUEST_BYTES, Request};
 
 use crate::{Columns, Reader, Source, TraceError};
+use by_line::ByLine;
 use importer::{Importer, Records};
 use supply::Supply;
 
@@ -84,11 +86,11 @@ fn source(
     }
     Ok(match format {
         Format::Tlt => Box::new(Reader::from_stream(Box::new(supply), columns)?),
-        Format::Lackey => importer(lackey::Lackey::default(), supply, columns),
-        Format::Din => importer(din::Din::default(), supply, columns),
+        Format::Lackey => importer(ByLine::<lackey::Lackey>::default(), supply, columns),
+        Format::Din => importer(ByLine::<din::Din>::default(), supply, columns),
         Format::ChampSim => importer(champsim::ChampSim::new(false), supply, columns),
         Format::ChampSimCloudsuite => importer(champsim::ChampSim::new(true), supply, columns),
         Format::OracleGeneral => importer(oracle::OracleGeneral::default(), supply, columns),
-        Format::Csv => importer(csv::Csv::default(), supply, columns),
+        Format::Csv => importer(ByLine::<csv::Csv>::default(), supply, columns),
     })
 }

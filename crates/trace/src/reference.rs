@@ -36,10 +36,9 @@ impl Reference {
         Self(address << 5 | access << 3 | u64::from(size_log2.min(MAX_SIZE_LOG2)))
     }
 
-    /// A reference from a page and what is left of it, as the references column has them: offset
-    /// in bits 16..5, access in 4..3, size in 2..0.
-    pub(crate) fn in_page(page: u64, rest: u32) -> Self {
-        Self(page << (PAGE_SHIFT + 5) | u64::from(rest))
+    /// The reference with these bits, of which the access must be one.
+    pub(crate) fn of_bits(bits: u64) -> Self {
+        Self(bits)
     }
 
     /// All of it, as the description of the type tells.

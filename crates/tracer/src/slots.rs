@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use trace::Event;
@@ -21,6 +21,9 @@ use crate::wire;
 const MOST_WORDS: u64 = 1 << 11;
 /// How long a forked process may take until it is seen; one that is killed at once never is.
 const PATIENCE: Duration = Duration::from_secs(1);
+
+/// Words in a ring at which its thread is about to wait for room.
+const ALMOST_FULL: u64 = wire::RING_WORDS as u64 / 4 * 3;
 
 /// How much of what is missed is kept for the end.
 const MOST_MISSED: usize = 20;
@@ -54,6 +57,8 @@ pub(crate) struct Slots {
     /// What could not be recorded, the first of it.
     missed: Vec<String>,
     rings: u32,
+    /// Whether a ring was almost full when this pass began.
+    behind: bool,
 }
 
 /// Whose references come next.
@@ -114,13 +119,17 @@ impl Slots {
         let until_wrap = count.min(wire::RING_WORDS - first);
         let (front, back) = (&ring[first..first + until_wrap], &ring[..count - until_wrap]);
         let mut taker = Watching { taker, forked: Vec::new(), missed: &mut self.missed };
-        for word in front.iter().chain(back) {
-            seat.stream.take(word.load(Ordering::Relaxed), &mut taker);
-        }
+        seat.stream.take(front, &mut taker);
+        seat.stream.take(back, &mut taker);
         seat.tail = end;
         set_tail(slot, end);
         let unseen = taker.forked.into_iter().filter(|child| !self.processes.knows(*child));
         self.awaited.extend(unseen.map(|child| (child, Instant::now() + PATIENCE)));
+    }
+
+    /// Whether threads write more than is read, and soon have to wait.
+    pub(crate) fn are_behind(&self) -> bool {
+        self.behind
     }
 
     /// Whether there is nobody who could write something.
@@ -144,10 +153,12 @@ impl Slots {
             self.find_new(shared)?;
         }
         let mut is_idle = true;
+        self.behind = false;
         for (claim, seat) in &self.seats {
             let cursor = shared.slot(seat.index)[wire::SLOT_CURSOR].load(Ordering::Acquire);
             if seat.is_before(cursor) {
                 is_idle = false;
+                self.behind |= cursor - seat.tail >= ALMOST_FULL;
                 self.pass.push_back((*claim, cursor));
             }
         }
@@ -249,8 +260,8 @@ impl<T: Taker> Taker for Watching<'_, T> {
     }
 
     #[inline]
-    fn reference(&mut self, word: u64) {
-        self.taker.reference(word);
+    fn references(&mut self, words: &[AtomicU64]) {
+        self.taker.references(words);
     }
 
     fn fetches(&mut self, address: u64, count: u32) {

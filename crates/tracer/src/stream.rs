@@ -1,5 +1,7 @@
 //! The words of one thread, made into references and events again.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use trace::Event;
 
 use crate::wire;
@@ -8,8 +10,8 @@ use crate::wire;
 pub(crate) trait Taker {
     /// What follows is of this process and thread.
     fn begin(&mut self, process: u32, thread: u32);
-    /// A reference, in the bits of [`trace::Reference`].
-    fn reference(&mut self, word: u64);
+    /// References in a row, in the bits of [`trace::Reference`].
+    fn references(&mut self, words: &[AtomicU64]);
     /// So many fetches from one page, the first at an address.
     fn fetches(&mut self, address: u64, count: u32);
     /// An event.
@@ -27,17 +29,28 @@ pub(crate) struct Stream {
     bytes: usize,
 }
 
+/// References that are handed over at a time.
+const BATCH: usize = 512;
 /// Longest event, in bytes; a longer one is not the plugin's.
 const LONGEST_EVENT: usize = 64 << 20;
 
 impl Stream {
-    /// Takes a word.
+    /// Takes words.
     #[inline]
-    pub(crate) fn take(&mut self, word: u64, taker: &mut impl Taker) {
-        if word & wire::NO_ACCESS != wire::NO_ACCESS && self.left_bytes == 0 {
-            taker.reference(word);
-        } else {
-            self.take_other(word, taker);
+    pub(crate) fn take(&mut self, mut words: &[AtomicU64], taker: &mut impl Taker) {
+        let is_other =
+            |word: &AtomicU64| word.load(Ordering::Relaxed) & wire::NO_ACCESS == wire::NO_ACCESS;
+        while let Some(first) = words.first() {
+            if self.left_bytes > 0 || is_other(first) {
+                self.take_other(first.load(Ordering::Relaxed), taker);
+                words = &words[1..];
+            } else {
+                // In batches that stay in the nearest cache until the taker looks at them again.
+                let near = &words[..words.len().min(BATCH)];
+                let count = near.iter().position(is_other).unwrap_or(near.len());
+                taker.references(&near[..count]);
+                words = &words[count..];
+            }
         }
     }
 
@@ -105,8 +118,9 @@ mod tests {
         fn is_full(&self) -> bool {
             false
         }
-        fn reference(&mut self, word: u64) {
-            self.0.push(format!("{word:#x}"));
+        fn references(&mut self, words: &[AtomicU64]) {
+            let words = words.iter().map(|word| word.load(Ordering::Relaxed));
+            self.0.extend(words.map(|word| format!("{word:#x}")));
         }
         fn fetches(&mut self, address: u64, count: u32) {
             self.0.push(format!("{count} at {address:#x}"));
@@ -133,9 +147,7 @@ mod tests {
             wire::event(wire::UNMAP, 16),
             0x1000,
         ];
-        for word in words {
-            stream.take(word, &mut seen);
-        }
+        stream.take(&words.map(AtomicU64::new), &mut seen);
         let expected = [
             "0x20000".to_owned(),
             "7 at 0xfffff000".to_owned(),

@@ -1,8 +1,9 @@
 //! What is made of references: blocks for a simulator, packed blocks for a file.
 
 use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
 
-use trace::{Block, Columns, Encoder, Event, PAGE_SHIFT, PackedBlock, PageRun, Reference};
+use trace::{Access, Block, Columns, Encoder, Event, PAGE_SHIFT, PackedBlock, PageRun, Reference};
 
 use crate::stream::Taker;
 use crate::wire;
@@ -11,8 +12,6 @@ use crate::wire;
 const MOST_REFERENCES: usize = 1 << 16;
 /// Events at which it is.
 const MOST_EVENTS: usize = 1 << 12;
-/// References that are packed at a time.
-const PENDING: usize = 512;
 /// Bits of a word below the address.
 const ADDRESS_SHIFT: u32 = 5;
 /// Bit of a word that is 1 in a store.
@@ -23,9 +22,12 @@ pub(crate) struct BlockTaker<'a> {
     block: &'a mut Block,
     pages: bool,
     references: usize,
-    /// The run that may go on; of no references if there is none.
-    open: PageRun,
+    /// Whether the last run may go on.
+    is_open: bool,
 }
+
+/// A run of no references.
+const NO_RUN: PageRun = PageRun { page: 0, count: 0, fetch: false, written: false };
 
 impl<'a> BlockTaker<'a> {
     /// Begins a block before which there are `first` references; with `pages` without single ones.
@@ -34,34 +36,38 @@ impl<'a> BlockTaker<'a> {
         block.runs.clear();
         block.references.clear();
         block.events.clear();
-        let open = PageRun { page: 0, count: 0, fetch: false, written: false };
-        Self { block, pages, references: 0, open }
+        Self { block, pages, references: 0, is_open: false }
     }
 
     /// Ends the block; how many references it has.
-    pub(crate) fn finish(mut self) -> u64 {
-        self.close();
+    pub(crate) fn finish(self) -> u64 {
         self.references as u64
     }
 
-    #[inline]
-    fn add(&mut self, run: PageRun) {
-        self.references += run.count as usize;
-        if self.open.page == run.page && self.open.fetch == run.fetch && self.open.count > 0 {
-            self.open.count += run.count;
-            self.open.written |= run.written;
-        } else {
-            self.close();
-            self.open = run;
+    /// Adds runs, each of which goes on with the one before if that is of its page and kind.
+    #[inline(always)]
+    fn add(&mut self, more: impl ExactSizeIterator<Item = PageRun>) {
+        let runs = &mut self.block.runs;
+        let mut open = runs.last().copied().filter(|_| self.is_open).unwrap_or(NO_RUN);
+        let mut count = runs.len();
+        runs.resize(count + more.len(), NO_RUN);
+        for run in more {
+            // No condition: whether the page is another is as hard to foresee as the program.
+            let is_other = (run.page != open.page) | (run.fetch != open.fetch) | (open.count == 0);
+            let goes_on = u32::from(is_other).wrapping_sub(1);
+            count += usize::from(is_other);
+            open = PageRun {
+                count: (open.count & goes_on) + run.count,
+                written: run.written | (open.written & !is_other),
+                ..run
+            };
+            // Its run, which is the first at least.
+            if let Some(place) = runs.get_mut(count.wrapping_sub(1)) {
+                *place = open;
+            }
         }
-    }
-
-    #[inline]
-    fn close(&mut self) {
-        if self.open.count > 0 {
-            self.block.runs.push(self.open);
-            self.open.count = 0;
-        }
+        runs.truncate(count);
+        self.is_open = true;
     }
 }
 
@@ -72,22 +78,31 @@ impl Taker for BlockTaker<'_> {
     }
 
     #[inline]
-    fn reference(&mut self, word: u64) {
-        let page = (word.cast_signed() >> (ADDRESS_SHIFT + PAGE_SHIFT)).cast_unsigned();
-        let fetch = word & wire::NO_ACCESS == wire::FETCH;
-        self.add(PageRun { page, count: 1, fetch, written: word & STORE != 0 });
+    fn references(&mut self, words: &[AtomicU64]) {
+        let words = words.iter().map(|word| word.load(Ordering::Relaxed));
         if !self.pages {
-            self.block.references.extend(Reference::from_bits(word));
+            self.block.references.extend(words.clone().filter_map(Reference::from_bits));
         }
+        self.references += words.len();
+        self.add(words.map(|word| PageRun {
+            page: (word.cast_signed() >> (ADDRESS_SHIFT + PAGE_SHIFT)).cast_unsigned(),
+            count: 1,
+            fetch: word & wire::NO_ACCESS == wire::FETCH,
+            written: word & STORE != 0,
+        }));
     }
 
     fn fetches(&mut self, address: u64, count: u32) {
         let page = (address.cast_signed() >> PAGE_SHIFT).cast_unsigned();
-        self.add(PageRun { page, count, fetch: true, written: false });
+        self.references += count as usize;
+        let run = PageRun { page, count, fetch: true, written: false };
+        if count > 0 {
+            self.add([run].into_iter());
+        }
     }
 
     fn event(&mut self, event: Event) {
-        self.close();
+        self.is_open = false;
         self.block.events.push((self.block.runs.len() as u32, event));
     }
 
@@ -102,8 +117,6 @@ pub(crate) struct EncoderTaker {
     range: Range<u64>,
     /// How many references there were, whether in the range or not.
     seen: u64,
-    /// References that are not packed yet: many at a time are quicker.
-    pending: Vec<Reference>,
     is_full: bool,
 }
 
@@ -111,26 +124,22 @@ impl EncoderTaker {
     /// A packer, with `pages` of pages only.
     pub(crate) fn new(pages: bool, range: Range<u64>) -> Self {
         let columns = if pages { Columns::Pages } else { Columns::References };
-        let encoder = Encoder::new(0, 0, columns);
-        Self { encoder, range, seen: 0, pending: Vec::with_capacity(PENDING), is_full: false }
+        Self { encoder: Encoder::new(0, 0, columns), range, seen: 0, is_full: false }
     }
 
     /// Ends the block.
     pub(crate) fn finish_into(&mut self, block: &mut PackedBlock) {
-        self.pack_pending();
         self.encoder.finish_into(block);
         self.is_full = false;
     }
 
-    #[inline(never)]
-    fn pack_pending(&mut self) {
-        let mut rest = self.pending.as_slice();
-        // It stops when the block is full, and takes some more all the same.
-        while !rest.is_empty() {
-            rest = &rest[self.encoder.push_all(rest)..];
-        }
-        self.pending.clear();
-        self.is_full |= self.encoder.is_full();
+    /// Counts references; which of them are in the range.
+    #[inline]
+    fn wanted(&mut self, count: u64) -> Range<u64> {
+        let inside = |edge: u64| edge.saturating_sub(self.seen).min(count);
+        let wanted = inside(self.range.start)..inside(self.range.end);
+        self.seen += count;
+        wanted
     }
 
     /// How many references there were.
@@ -151,24 +160,22 @@ impl Taker for EncoderTaker {
     }
 
     #[inline]
-    fn reference(&mut self, word: u64) {
-        let is_wanted = self.range.contains(&self.seen);
-        self.seen += 1;
-        if is_wanted && let Some(reference) = Reference::from_bits(word) {
-            self.pending.push(reference);
-            if self.pending.len() == PENDING {
-                self.pack_pending();
-            }
-        }
+    fn references(&mut self, words: &[AtomicU64]) {
+        let wanted = self.wanted(words.len() as u64);
+        let words = &words[wanted.start as usize..wanted.end.max(wanted.start) as usize];
+        let nothing = Reference::new(0, Access::Load, 0);
+        // All of them are references, or they would not come here.
+        let reference = |word: &AtomicU64| {
+            Reference::from_bits(word.load(Ordering::Relaxed)).unwrap_or(nothing)
+        };
+        self.is_full |= self.encoder.push_all(words.iter().map(reference));
     }
 
     fn fetches(&mut self, address: u64, count: u32) {
         let page = (address.cast_signed() >> PAGE_SHIFT).cast_unsigned();
-        let first = self.seen.max(self.range.start);
-        self.seen += u64::from(count);
-        let count = self.seen.min(self.range.end).saturating_sub(first) as u32;
-        if count > 0 {
-            self.pack_pending();
+        let wanted = self.wanted(count.into());
+        if !wanted.is_empty() {
+            let count = (wanted.end - wanted.start) as u32;
             let run = PageRun { page, count, fetch: true, written: false };
             self.is_full |= self.encoder.push_run(run);
         }
@@ -176,7 +183,6 @@ impl Taker for EncoderTaker {
 
     fn event(&mut self, event: Event) {
         if !self.is_done() {
-            self.pack_pending();
             self.is_full |= self.encoder.event(&event);
         }
     }
@@ -189,7 +195,6 @@ impl Taker for EncoderTaker {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use trace::Access;
 
     #[test]
     fn references_to_one_page_are_one_run_and_events_stand_between() {
@@ -202,11 +207,11 @@ mod tests {
             Reference::new(0x1ffc, Access::Fetch, 0),
             Reference::new(0x1000, Access::Load, 3),
         ];
-        let word = |address: u64, access: u64, size: u64| address << 5 | access << 3 | size;
-        taker.reference(word(0x1000, 0, 3));
-        taker.reference(word(0x1ff8, 1, 2));
-        taker.reference(word(0x1ffc, 2, 0));
-        taker.reference(word(0x1000, 0, 3));
+        let word = |address: u64, access: u64, size: u64| {
+            AtomicU64::new(address << 5 | access << 3 | size)
+        };
+        taker.references(&[word(0x1000, 0, 3)]);
+        taker.references(&[word(0x1ff8, 1, 2), word(0x1ffc, 2, 0), word(0x1000, 0, 3)]);
         taker.event(Event::ThreadEnd);
         taker.fetches(0x1000, 5);
         assert_eq!(taker.finish(), 9);
@@ -226,7 +231,7 @@ mod tests {
         taker.begin(4, 5);
         taker.event(Event::ThreadStart);
         for page in 0..5 {
-            taker.reference(page << (PAGE_SHIFT + ADDRESS_SHIFT));
+            taker.references(&[AtomicU64::new(page << (PAGE_SHIFT + ADDRESS_SHIFT))]);
         }
         assert!(!taker.is_full());
         taker.fetches(0x9000, 10);

@@ -3,6 +3,7 @@
 use std::io::pipe;
 use std::os::fd::AsRawFd;
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::AtomicU64;
 
 use rustix::io::{FdFlags, fcntl_setfd};
 use sys::process::{Exit, signal, signals, spawn_bound_in_group, wait};
@@ -110,7 +111,8 @@ impl Watched {
                 Access::Fetch => continue,
             };
             let size = u64::from(reference.size_log2());
-            taker.reference(reference.address() << 5 | access << 3 | size);
+            let word = reference.address() << 5 | access << 3 | size;
+            taker.references(&[AtomicU64::new(word)]);
         }
         Ok(true)
     }

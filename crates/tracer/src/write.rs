@@ -6,7 +6,7 @@ use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::thread;
 use std::time::Instant;
 
-use trace::{Header, PackedBlock, QUICK_LEVEL, TraceError, Writer};
+use trace::{Effort, Header, PackedBlock, QUICK_LEVEL, TraceError, Writer};
 
 use crate::takers::EncoderTaker;
 use crate::{Recording, TracerError};
@@ -61,7 +61,7 @@ impl Recording {
     fn pack(
         &mut self,
         range: Range<u64>,
-        full: &SyncSender<PackedBlock>,
+        full: &SyncSender<(PackedBlock, Effort)>,
         used: &Receiver<PackedBlock>,
     ) -> Result<u64, TracerError> {
         let begun = Instant::now();
@@ -70,7 +70,9 @@ impl Recording {
             let mut block = used.try_recv().unwrap_or_default();
             taker.finish_into(&mut block);
             block.at_ns = u64::try_from(begun.elapsed().as_nanos()).ok();
-            if full.send(block).is_err() {
+            // What is compressed while the command waits makes it slow.
+            let effort = if self.is_behind() { Effort::Store } else { Effort::Compress };
+            if full.send((block, effort)).is_err() {
                 break;
             }
         }
@@ -80,11 +82,11 @@ impl Recording {
 
 fn compress(
     writer: &mut Writer<File>,
-    blocks: &Receiver<PackedBlock>,
+    blocks: &Receiver<(PackedBlock, Effort)>,
     empty: &Sender<PackedBlock>,
 ) -> Result<(), TraceError> {
-    for block in blocks {
-        writer.add(&block)?;
+    for (block, effort) in blocks {
+        writer.add_with(&block, effort)?;
         // Nobody who wants it is nobody who has more.
         let _ = empty.send(block);
     }

@@ -3,10 +3,10 @@
 
 use std::collections::BTreeMap;
 
-use super::importer::{Item, Record, Records, Tally};
+use super::by_line::Lines;
+use super::importer::{Item, Record};
 use super::number::{decimal, fitting, hexadecimal, size_log2};
-use super::supply::{Line, Supply};
-use crate::{Access, Place, Reference, TraceError};
+use crate::{Access, Reference};
 
 /// Most processes, and most threads of all processes, that are told apart.
 const MOST_NAMES: usize = 1 << 20;
@@ -15,8 +15,8 @@ const COLUMNS: [&str; 5] = ["address", "access", "size", "thread", "process"];
 
 /// The records of a CSV trace.
 pub(crate) struct Csv {
-    line: Vec<u8>,
-    number: u64,
+    /// Whether the next line is the first, which may be a header row.
+    at_begin: bool,
     /// Which column of the file has the address, the access, …
     places: [Option<usize>; COLUMNS.len()],
     /// Numbers from 0 for the processes' own.
@@ -30,8 +30,7 @@ pub(crate) struct Csv {
 impl Default for Csv {
     fn default() -> Self {
         Self {
-            line: Vec::new(),
-            number: 0,
+            at_begin: true,
             places: [Some(0), Some(1), Some(2), Some(3), Some(4)],
             processes: BTreeMap::new(),
             threads: BTreeMap::new(),
@@ -40,38 +39,15 @@ impl Default for Csv {
     }
 }
 
-impl Records for Csv {
-    fn next(
-        &mut self,
-        supply: &mut Supply,
-        tally: &mut Tally,
-    ) -> Result<Option<Record>, TraceError> {
-        while let Some(kind) = supply.line(&mut self.line)? {
-            self.number += 1;
-            if self.line.trim_ascii().is_empty() {
-                continue;
-            }
-            if self.number == 1
-                && let Some(places) = header(&self.line)
-            {
-                self.places = places;
-                continue;
-            }
-            let line = std::mem::take(&mut self.line);
-            let record = match kind {
-                Line::Whole => self.parse(&line),
-                Line::TooLong => Err("a line of more than 4096 bytes"),
-            };
-            self.line = line;
-            match record {
-                Ok(record) => {
-                    tally.good();
-                    return Ok(Some(record));
-                }
-                Err(reason) => tally.bad(Place::Line(self.number), reason)?,
-            }
+impl Lines for Csv {
+    fn record(&mut self, line: &[u8]) -> Result<Option<Record>, &'static str> {
+        if std::mem::take(&mut self.at_begin)
+            && let Some(places) = header(line)
+        {
+            self.places = places;
+            return Ok(None);
         }
-        Ok(None)
+        self.parse(line).map(Some)
     }
 }
 

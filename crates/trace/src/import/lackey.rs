@@ -1,41 +1,27 @@
 //! `valgrind --tool=lackey --trace-mem=yes`: `I  0401ab70,3`, ` L `, ` S `, ` M ` (reads and
 //! writes), between lines of valgrind itself, `==22505== …`.
 
-use super::importer::{Item, Record, Records, Tally};
+use super::by_line::Lines;
+use super::importer::{Item, Record};
 use super::number::{decimal, fitting, hexadecimal, size_log2};
-use super::supply::{Line, Supply};
-use crate::{Access, Event, Place, Reference, TraceError};
+use crate::{Access, Event, Reference};
 
 /// The records of a lackey trace.
 #[derive(Default)]
-pub(crate) struct Lackey {
-    line: Vec<u8>,
-    number: u64,
-}
+pub(crate) struct Lackey;
 
-impl Records for Lackey {
-    fn next(
-        &mut self,
-        supply: &mut Supply,
-        tally: &mut Tally,
-    ) -> Result<Option<Record>, TraceError> {
-        while let Some(kind) = supply.line(&mut self.line)? {
-            self.number += 1;
-            if matches!(kind, Line::Whole) {
-                if let Some(reference) = parse(&self.line) {
-                    tally.good();
-                    return Ok(Some(Record::single(reference)));
-                }
-                if let Some(command) = command(&self.line) {
-                    let item = Item::Event(Event::Program { command });
-                    return Ok(Some(Record { process: 0, thread: 0, item }));
-                }
-            }
-            if !is_noise(&self.line) {
-                tally.bad(Place::Line(self.number), "no reference as ` L 1ffefff728,8`")?;
-            }
+impl Lines for Lackey {
+    fn record(&mut self, line: &[u8]) -> Result<Option<Record>, &'static str> {
+        if let Some(reference) = parse(line) {
+            return Ok(Some(Record::single(reference)));
         }
-        Ok(None)
+        let command = command(line).ok_or("no reference as ` L 1ffefff728,8`")?;
+        let item = Item::Event(Event::Program { command });
+        Ok(Some(Record { process: 0, thread: 0, item }))
+    }
+
+    fn is_noise(line: &[u8]) -> bool {
+        is_noise(line)
     }
 }
 

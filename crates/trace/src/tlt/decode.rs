@@ -1,126 +1,181 @@
 //! Columns of bytes back to runs and references.
 
-use super::encoder::{FETCH, LONG, NEW, OFFSET_MASK, WRITTEN};
 use super::limits::RECENT;
+use super::table::{EMPTY, FETCH, OFFSET, PAGE_AT, WRITTEN};
 use super::varint::{take, take_byte, take_signed};
-use crate::{PageRun, Reference};
+use crate::{Event, PageRun, Reference};
 
 /// What is wrong with a column.
 pub(crate) type Fault = &'static str;
 
 const BAD_PAGES: Fault = "the pages column is no such column";
-const BAD_COUNT: Fault = "the runs of the pages column are not the references of the block";
+const BAD_RUNS: Fault = "the block has another number of runs than its head tells";
 
 /// The columns of a block, not compressed any more.
 pub(crate) struct Unpacked<'a> {
     pub(crate) references: u32,
     pub(crate) runs: u32,
     pub(crate) pages: &'a [u8],
+    /// `None` if they are not wanted or not there.
+    pub(crate) rest: Option<&'a [u8]>,
 }
 
-/// Puts the runs of a pages column behind each other.
-pub(crate) fn decode_pages(columns: &Unpacked<'_>, runs: &mut Vec<PageRun>) -> Result<(), Fault> {
-    decode(columns, runs, |_, _, _| Ok(()))
-}
-
-/// The same, with the references: two planes of bytes, one behind the other.
-pub(crate) fn decode_all(
+/// Puts the runs of a block behind each other, and its references if they are there. Each event,
+/// which comes with the number of references before it, then has the number of runs.
+pub(crate) fn decode(
     columns: &Unpacked<'_>,
-    planes: &[u8],
     runs: &mut Vec<PageRun>,
     references: &mut Vec<Reference>,
+    events: &mut [(u32, Event)],
 ) -> Result<(), Fault> {
-    let (high, low) = planes
-        .split_at_checked(columns.references as usize)
-        .filter(|(high, low)| high.len() == low.len())
-        .ok_or("the references column has another length")?;
-    if low.iter().any(|byte| byte & 7 == 7) {
-        return Err("a reference is of 128 bytes");
+    let count = columns.references as usize;
+    let (entries, more) = columns.pages.split_at_checked(count).ok_or(BAD_PAGES)?;
+    if entries.iter().any(|entry| entry & (FETCH | WRITTEN) == FETCH | WRITTEN) {
+        return Err("a fetch writes");
     }
-    references.clear();
-    references.resize(columns.references as usize, Reference::in_page(0, 0));
-    let mut offsets = [0_u32; RECENT];
-    let mut done = 0;
-    decode(columns, runs, |run, place, base| {
-        let next = done + run.count as usize;
-        let (Some(high), Some(low), Some(out)) =
-            (high.get(done..next), low.get(done..next), references.get_mut(done..next))
-        else {
-            return Err(BAD_COUNT);
-        };
-        done = next;
-        let mut offset = offsets[base];
-        // A fetch has no store bit.
-        let (kind, stored) = if run.fetch { (2 << 3, 0) } else { (0, 1 << 3) };
-        for ((reference, high), low) in out.iter_mut().zip(high).zip(low) {
-            let low = u32::from(*low);
-            offset = offset.wrapping_add(u32::from(*high) << 4 | low >> 4) & OFFSET_MASK;
-            *reference = Reference::in_page(run.page, offset << 5 | kind | low & (stored | 7));
-        }
-        offsets[place] = offset;
-        Ok(())
-    })
-}
-
-/// Decodes runs and gives each to `each`, with its place in the table and the place whose offset
-/// it goes on from.
-#[inline(always)]
-fn decode(
-    columns: &Unpacked<'_>,
-    runs: &mut Vec<PageRun>,
-    mut each: impl FnMut(&PageRun, usize, usize) -> Result<(), Fault>,
-) -> Result<(), Fault> {
-    let length = columns.runs as usize;
-    let (places, rest) = columns.pages.split_at_checked(length).ok_or(BAD_PAGES)?;
-    let (counts, mut more) = rest.split_at_checked(length).ok_or(BAD_PAGES)?;
-    let mut recent = [0_u64; RECENT];
-    let mut total = 0_u64;
     runs.clear();
-    runs.reserve(length);
-    for (first, second) in places.iter().zip(counts) {
-        let place = usize::from(first & !WRITTEN);
-        let mut base = place;
-        let mut count = u32::from(second & !NEW) + 1;
-        if *second >= LONG {
-            base = rare(*second, place, &mut recent, &mut count, &mut more).ok_or(BAD_PAGES)?;
+    // The last is for a run too many.
+    runs.resize(columns.runs as usize + 1, NO_RUN);
+    references.clear();
+    let mut decoder = Decoder::new(more, runs);
+    match columns.rest {
+        None => decoder.decode(entries, events, |decoder, range| decoder.pages(&entries[range])),
+        Some(rest) if rest.len() != 2 * count => Err("the references column has another length"),
+        Some(rest) => {
+            if rest.chunks_exact(2).any(|rest| rest[0] & 7 == 7 || rest[1] & 0x80 != 0) {
+                return Err("a reference is of 128 bytes, or its offset is no such");
+            }
+            references.resize(count, Reference::of_bits(0));
+            decoder.decode(entries, events, |decoder, range| {
+                let rest = &rest[2 * range.start..2 * range.end];
+                decoder.all(&entries[range.clone()], rest, &mut references[range])
+            })
         }
-        let run = PageRun {
-            page: recent[place],
-            count,
-            fetch: first & FETCH != 0,
-            written: first & WRITTEN != 0,
-        };
-        total += u64::from(count);
-        each(&run, place, base)?;
-        runs.push(run);
+    }?;
+    runs.pop();
+    Ok(())
+}
+
+/// A run in the place of none.
+const NO_RUN: PageRun = PageRun { page: 0, count: 0, fetch: false, written: false };
+/// The entry of no run.
+const NO_ENTRY: u8 = 0xff;
+
+struct Decoder<'a> {
+    table: [u64; RECENT],
+    /// What is not read yet of the new pages.
+    more: &'a [u8],
+    runs: &'a mut [PageRun],
+    /// Runs so far, with the open one.
+    count: usize,
+    open: PageRun,
+    /// The entry of the open run.
+    entry: u8,
+}
+
+impl<'a> Decoder<'a> {
+    fn new(more: &'a [u8], runs: &'a mut [PageRun]) -> Self {
+        Self { table: EMPTY, more, runs, count: 0, open: NO_RUN, entry: NO_ENTRY }
     }
-    match (total == u64::from(columns.references), more.is_empty()) {
-        (true, true) => Ok(()),
-        (false, _) => Err(BAD_COUNT),
-        (true, false) => Err(BAD_PAGES),
+
+    /// Gives the references between new pages and events to `each`.
+    fn decode(
+        &mut self,
+        entries: &[u8],
+        events: &mut [(u32, Event)],
+        mut each: impl FnMut(&mut Self, std::ops::Range<usize>) -> Result<(), Fault>,
+    ) -> Result<(), Fault> {
+        let mut events = events.iter_mut().peekable();
+        let mut new_page = self.next_new_page(0)?;
+        let mut at = 0;
+        loop {
+            while let Some((before, _)) = events.next_if(|(before, _)| *before as usize <= at) {
+                *before = self.count as u32;
+                self.entry = NO_ENTRY;
+            }
+            if new_page == Some(at) {
+                self.enter_page(*entries.get(at).ok_or(BAD_PAGES)?)?;
+                new_page = self.next_new_page(at)?;
+                if new_page == Some(at) {
+                    return Err(BAD_PAGES);
+                }
+            }
+            if at >= entries.len() {
+                break;
+            }
+            let event = events.peek().map(|(before, _)| *before as usize);
+            let end = [event, new_page].into_iter().flatten().fold(entries.len(), usize::min);
+            each(self, at..end)?;
+            at = end;
+        }
+        let is_all = events.next().is_none() && new_page.is_none() && self.more.is_empty();
+        if !is_all {
+            return Err(BAD_PAGES);
+        }
+        if self.count + 1 == self.runs.len() { Ok(()) } else { Err(BAD_RUNS) }
+    }
+
+    /// The reference before which the next new page comes; `last` is that of the one before.
+    fn next_new_page(&mut self, last: usize) -> Result<Option<usize>, Fault> {
+        if self.more.is_empty() {
+            return Ok(None);
+        }
+        let further = take(&mut self.more).and_then(|further| usize::try_from(further).ok());
+        further.and_then(|further| last.checked_add(further)).map(Some).ok_or(BAD_PAGES)
+    }
+
+    /// Puts the new page that is told next into an entry.
+    fn enter_page(&mut self, entry: u8) -> Result<(), Fault> {
+        let mut read = || {
+            let from = *self.table.get(usize::from(take_byte(&mut self.more)?))?;
+            let page = (from >> PAGE_AT).wrapping_add_signed(take_signed(&mut self.more)?);
+            Some(page << PAGE_AT | from & OFFSET)
+        };
+        let word = read().ok_or(BAD_PAGES)?;
+        self.table[usize::from(entry & !WRITTEN)] = word;
+        self.entry = NO_ENTRY;
+        Ok(())
+    }
+
+    /// Goes on with references whose pages are in the table.
+    #[inline(always)]
+    fn pages(&mut self, entries: &[u8]) -> Result<(), Fault> {
+        let (mut open, mut open_entry, mut count) = (self.open, self.entry, self.count);
+        for entry in entries {
+            let entry_now = entry & !WRITTEN;
+            // Neither a condition: it would become a branch that is hard to foresee.
+            let is_other = entry_now != open_entry;
+            let goes_on = u32::from(is_other).wrapping_sub(1);
+            open_entry = entry_now;
+            count += usize::from(is_other);
+            open = PageRun {
+                page: page_of(self.table[usize::from(entry_now)]),
+                count: (open.count & goes_on) + 1,
+                fetch: entry & FETCH != 0,
+                written: (entry & WRITTEN != 0) | (open.written & !is_other),
+            };
+            // The first run stands behind one that is not counted.
+            *self.runs.get_mut(count.wrapping_sub(1)).ok_or(BAD_RUNS)? = open;
+        }
+        (self.open, self.entry, self.count) = (open, open_entry, count);
+        Ok(())
+    }
+
+    /// The same with single references.
+    fn all(&mut self, entries: &[u8], rest: &[u8], out: &mut [Reference]) -> Result<(), Fault> {
+        self.pages(entries)?;
+        for ((entry, rest), reference) in entries.iter().zip(rest.chunks_exact(2)).zip(out) {
+            let rest = u64::from(u16::from_le_bytes([rest[0], rest[1]]));
+            let word = &mut self.table[usize::from(entry & !WRITTEN)];
+            *word = *word & !OFFSET | word.wrapping_add((rest & !7) << 2) & OFFSET;
+            let access = u64::from(entry & WRITTEN) >> 4 | u64::from(entry & FETCH) >> 2;
+            *reference = Reference::of_bits(*word | access | rest & 7);
+        }
+        Ok(())
     }
 }
 
-/// A run whose page is new or that is long; the place that its offset goes on from.
-#[cold]
-#[inline(never)]
-fn rare(
-    second: u8,
-    place: usize,
-    recent: &mut [u64; RECENT],
-    count: &mut u32,
-    more: &mut &[u8],
-) -> Option<usize> {
-    let mut base = place;
-    if second & NEW != 0 {
-        base = usize::from(take_byte(more)?);
-        let from = recent.get(base)?;
-        let page = from.wrapping_add(take_signed(more)?.cast_unsigned());
-        // Pages have 47 bits, sign-extended.
-        recent[place] = ((page << 17).cast_signed() >> 17).cast_unsigned();
-    }
-    if second & !NEW == LONG {
-        *count = u32::try_from(take(more)?).ok()?.checked_add(u32::from(LONG) + 1)?;
-    }
-    Some(base)
+/// The page of an entry.
+fn page_of(word: u64) -> u64 {
+    (word.cast_signed() >> PAGE_AT).cast_unsigned()
 }

@@ -1,37 +1,18 @@
-//! References to columns of bytes, one by one, while a program runs.
+//! References to columns of bytes, many at a time, while a program runs.
 //!
 //! A page that was used lately is named by its place in a table of such pages, which encoder and
 //! decoder keep in step, so a loop over some pages is the same bytes again and again whatever the
 //! pages are, and those compress.
 //!
 //! What is done for each reference has one branch, on a page that is not in the table: whether the
-//! page is another than before is as hard to foresee as the program itself, so a run is begun by
-//! adding 0 or 1 to the number of runs. What runs are in the column is made when the block is
-//! finished.
+//! page is another than before is as hard to foresee as the program itself, so nothing is made of
+//! that here. Runs of references to one page are found by who reads.
 
 use super::events::put_event;
 use super::limits::{MOST_EVENTS, RECENT, REFERENCES_PER_BLOCK};
 use super::packed::PackedBlock;
-use super::table::{Table, place_of};
-use super::varint;
-use crate::{Access, Columns, Event, PAGE_SHIFT, PageRun, Reference};
-
-/// The count of a run, in its second byte, that says that more of it follows.
-pub(crate) const LONG: u8 = 127;
-/// In the second byte of a run: its page is new.
-pub(crate) const NEW: u8 = 0x80;
-/// In the first byte of a run: one of its references writes.
-pub(crate) const WRITTEN: u8 = 0x80;
-/// In the first byte of a run: its references fetch, and so does their half of the table.
-pub(crate) const FETCH: u8 = 0x40;
-/// Bits of an offset within a page.
-pub(crate) const OFFSET_MASK: u32 = (1 << PAGE_SHIFT) - 1;
-/// No place is this.
-const NO_PLACE: usize = 0xff;
-/// How many references may come after the one that made the block full.
-const MORE: usize = 4096;
-/// How many references, and so runs, there is room for; the first place is not used.
-const ROOM: usize = REFERENCES_PER_BLOCK as usize + MORE + 1;
+use super::table::{ADDRESS, EMPTY, FETCH, NewPages, PAGE_AT, WRITTEN, entry_of};
+use crate::{Access, Columns, Event, MAX_SIZE_LOG2, PAGE_SHIFT, PageRun, Reference};
 
 /// Packs the references of one thread.
 #[derive(Clone, Debug)]
@@ -39,54 +20,40 @@ pub struct Encoder {
     process: u32,
     thread: u32,
     columns: Columns,
-    now: Now,
-    table: Table,
-    /// The first byte of each run, from 1.
-    codes: Box<[u8]>,
-    /// References until the end of each run, from 1.
-    ends: Box<[u32]>,
-    /// The 16 bits of each reference, from 1; empty if they are not kept.
-    rest: Box<[u16]>,
+    table: Box<[u64; RECENT]>,
+    new_pages: NewPages,
+    /// A byte a reference: its page's entry of the table, and whether it writes.
+    entries: Vec<u8>,
+    /// Two bytes a reference: by how much its offset is greater than the one before in its entry,
+    /// and its size. Empty if single references are not kept.
+    rest: Vec<u8>,
     event_bytes: Vec<u8>,
     events: u32,
-    /// Runs before the last event.
-    event_run: usize,
+    /// References before the last event.
+    event_at: usize,
+    /// Before which references an event or a new page ends the run, whatever the entries say.
+    breaks: Vec<usize>,
 }
-
-/// What changes with each reference.
-#[derive(Clone, Copy, Debug)]
-struct Now {
-    /// The place of the open run's page in the table.
-    place: usize,
-    /// The first byte of the open run.
-    code: usize,
-    /// Runs so far, with the open one.
-    runs: usize,
-    /// References so far.
-    count: usize,
-}
-
-/// A block in which nothing is yet.
-const BEGIN: Now = Now { place: NO_PLACE, code: 0, runs: 0, count: 0 };
 
 impl Encoder {
     /// An encoder for a thread. With [`Columns::Pages`] it keeps no single references.
     #[must_use]
     pub fn new(process: u32, thread: u32, columns: Columns) -> Self {
-        let references = if columns == Columns::References { ROOM } else { 0 };
-        Self {
+        let mut encoder = Self {
             process,
             thread,
             columns,
-            now: BEGIN,
-            table: Table::new(),
-            codes: vec![0; ROOM].into(),
-            ends: vec![0; ROOM].into(),
-            rest: vec![0; references].into(),
+            table: Box::new(EMPTY),
+            new_pages: NewPages::default(),
+            entries: Vec::new(),
+            rest: Vec::new(),
             event_bytes: Vec::new(),
             events: 0,
-            event_run: 0,
-        }
+            event_at: 0,
+            breaks: Vec::new(),
+        };
+        encoder.clear();
+        encoder
     }
 
     /// Goes on with another thread.
@@ -100,9 +67,6 @@ impl Encoder {
 
     /// Adds a reference of `2^size_log2` bytes at an address. `true` when the block is full and
     /// is to be finished. Where there are several at hand, [`Self::push_all`] is quicker.
-    ///
-    /// # Panics
-    /// When the block was full 4096 references ago.
     #[inline]
     #[must_use = "a full block is to be finished"]
     pub fn push(&mut self, address: u64, access: Access, size_log2: u8) -> bool {
@@ -113,63 +77,83 @@ impl Encoder {
     #[inline]
     #[must_use = "a full block is to be finished"]
     pub fn push_reference(&mut self, reference: Reference) -> bool {
-        assert_eq!(self.push_all(&[reference]), 1, "a full block is to be finished");
-        self.is_full()
+        self.push_all([reference])
     }
 
-    /// Adds references until the block is full; how many of them. What was full before takes some
-    /// more, up to 4096.
+    /// Adds references, some thousand at most, so that the block does not become much more than
+    /// full; as [`Self::push`].
     #[inline]
-    pub fn push_all(&mut self, references: &[Reference]) -> usize {
-        let most = if self.is_full() { ROOM - 1 } else { REFERENCES_PER_BLOCK as usize };
-        let taken = references.len().min(most - self.now.count);
-        let mut now = self.now;
-        let keeps = self.columns == Columns::References;
-        for reference in &references[..taken] {
-            let bits = reference.bits();
-            let page = (bits.cast_signed() >> (5 + PAGE_SHIFT)).cast_unsigned();
-            let (fetch, store) = ((bits >> 4 & 1) as usize, (bits >> 3 & 1) as usize);
-            now.count += 1;
-            let place = self.add(&mut now, page, fetch, store);
-            if keeps {
-                let offset = (bits >> 5) as u32 & OFFSET_MASK;
-                let delta = offset.wrapping_sub(self.table.offsets[place]);
-                self.table.offsets[place] = offset;
-                let size = (bits as u32 & 7).min(u32::from(crate::MAX_SIZE_LOG2));
-                // What is above the 12 bits of the difference is cut off.
-                self.rest[now.count] = (delta << 4 | (store as u32) << 3 | size) as u16;
+    #[must_use = "a full block is to be finished"]
+    pub fn push_all<I>(&mut self, references: I) -> bool
+    where
+        I: IntoIterator<Item = Reference, IntoIter: ExactSizeIterator>,
+    {
+        let references = references.into_iter();
+        let begin = self.entries.len();
+        let end = begin + references.len();
+        self.entries.resize(end, 0);
+        let entries = self.entries[begin..].iter_mut();
+        let (table, new_pages, breaks) = (&mut self.table, &mut self.new_pages, &mut self.breaks);
+        let mut enter = |at: usize, word: u64| {
+            let half = (word >> 4 & 1) as usize * usize::from(FETCH);
+            let entry = (entry_of(word) | half) % RECENT;
+            if (table[entry] ^ word) >> PAGE_AT != 0 {
+                new_pages.add(table, word, entry, begin + at);
+                breaks.push(begin + at);
             }
+            let before = std::mem::replace(&mut table[entry], word & ADDRESS);
+            (entry as u8 | (word << 4) as u8 & WRITTEN, before)
+        };
+        if self.columns == Columns::Pages {
+            for (at, (entry, reference)) in entries.zip(references).enumerate() {
+                *entry = enter(at, reference.bits()).0;
+            }
+            return self.is_full();
         }
-        self.now = now;
-        taken
+        self.rest.resize(2 * end, 0);
+        let rest = self.rest[2 * begin..].chunks_exact_mut(2);
+        for (at, ((entry, rest), reference)) in entries.zip(rest).zip(references).enumerate() {
+            let word = reference.bits();
+            let before;
+            (*entry, before) = enter(at, word);
+            let size = (word & 7).min(u64::from(MAX_SIZE_LOG2));
+            // What is above the 12 bits of the difference is cut off.
+            let further = (word & ADDRESS).wrapping_sub(before) >> 2 & 0x7ff8;
+            rest.copy_from_slice(&((further | size) as u16).to_le_bytes());
+        }
+        self.is_full()
     }
 
     /// Adds a run of at least one and at most 2^20 references to one page to an encoder that keeps
     /// no single ones; as [`Self::push`].
     ///
     /// # Panics
-    /// When the encoder keeps single references, which a run does not tell, or the block was full
-    /// 4096 runs ago.
+    /// When the encoder keeps single references, which a run does not tell.
     #[inline]
     #[must_use = "a full block is to be finished"]
     pub fn push_run(&mut self, run: PageRun) -> bool {
         assert!(self.columns == Columns::Pages, "a run has no single references");
-        // Pages have 47 bits, sign-extended.
-        let page = ((run.page << 17).cast_signed() >> 17).cast_unsigned();
-        let mut now = self.now;
-        now.count += run.count as usize;
-        self.add(&mut now, page, usize::from(run.fetch), usize::from(run.written));
-        self.now = now;
-        self.is_full()
+        let access = match (run.fetch, run.written) {
+            (true, _) => Access::Fetch,
+            (false, true) => Access::Store,
+            (false, false) => Access::Load,
+        };
+        // The bits of a page above the 47 that a reference has fall off.
+        let is_full = self.push_reference(Reference::new(run.page << PAGE_SHIFT, access, 0));
+        if let Some(entry) = self.entries.last().copied() {
+            self.entries.resize(self.entries.len() + run.count as usize - 1, entry);
+        }
+        is_full || self.is_full()
     }
 
     /// Adds an event, behind all references so far and before those to come. `true` when the
     /// block is full and is to be finished.
     #[must_use = "a full block is to be finished"]
     pub fn event(&mut self, event: &Event) -> bool {
-        put_event(&mut self.event_bytes, (self.now.runs - self.event_run) as u32, event);
-        self.event_run = self.now.runs;
-        self.now.place = NO_PLACE;
+        let at = self.entries.len();
+        put_event(&mut self.event_bytes, (at - self.event_at) as u32, event);
+        self.event_at = at;
+        self.breaks.push(at);
         self.events += 1;
         self.events >= MOST_EVENTS / 2 || self.event_bytes.len() > 1 << 20
     }
@@ -178,13 +162,13 @@ impl Encoder {
     #[inline]
     #[must_use]
     pub fn is_full(&self) -> bool {
-        self.now.count >= REFERENCES_PER_BLOCK as usize
+        self.entries.len() >= REFERENCES_PER_BLOCK as usize
     }
 
     /// Whether nothing was added since the last block was finished.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.now.count == 0 && self.events == 0
+        self.entries.is_empty() && self.events == 0
     }
 
     /// Takes what was added since the last block.
@@ -200,73 +184,45 @@ impl Encoder {
         block.process = self.process;
         block.thread = self.thread;
         block.at_ns = None;
-        block.references = self.now.count as u32;
-        block.runs = self.now.runs as u32;
+        block.references = self.entries.len() as u32;
+        block.runs = self.runs();
         block.events = self.events;
-        self.make_pages_column(&mut block.pages_column);
-        block.references_column.clear();
-        if self.columns == Columns::References {
-            let rest = &self.rest[1..=self.now.count];
-            block.references_column.extend(rest.iter().map(|rest| (rest >> 8) as u8));
-            block.references_column.extend(rest.iter().map(|rest| *rest as u8));
-        }
-        block.events_column.clear();
-        block.events_column.extend(&self.event_bytes);
+        self.entries.extend(&self.new_pages.bytes);
+        std::mem::swap(&mut self.entries, &mut block.pages_column);
+        std::mem::swap(&mut self.rest, &mut block.references_column);
+        std::mem::swap(&mut self.event_bytes, &mut block.events_column);
+        self.clear();
+    }
+
+    /// Makes it as it is at the beginning of a block.
+    fn clear(&mut self) {
+        self.entries.clear();
+        self.rest.clear();
         self.event_bytes.clear();
-        (self.now, self.events, self.event_run) = (BEGIN, 0, 0);
-        self.table.clear();
+        self.breaks.clear();
+        self.new_pages.clear();
+        *self.table = EMPTY;
+        (self.events, self.event_at) = (0, 0);
     }
 
-    /// Adds references to a page, which are counted already; the place of the page.
-    #[inline(always)]
-    fn add(&mut self, now: &mut Now, page: u64, fetch: usize, store: usize) -> usize {
-        let half = fetch * usize::from(FETCH);
-        let place = (half | place_of(page)) % RECENT;
-        if self.table.recent[place] != page {
-            self.table.add(page, place, now.runs + 1);
-            // Also if the page that was there is that of the open run.
-            now.place = NO_PLACE;
-        }
-        let is_other = place != now.place;
-        now.place = place;
-        now.runs += usize::from(is_other);
-        // All bits if the run goes on; a condition would become a branch.
-        let goes_on = usize::from(is_other).wrapping_sub(1);
-        let written = store * usize::from(WRITTEN);
-        now.code = place | now.code & goes_on | written;
-        self.codes[now.runs] = now.code as u8;
-        self.ends[now.runs] = now.count as u32;
-        place
-    }
-
-    fn make_pages_column(&self, column: &mut Vec<u8>) {
-        column.clear();
-        column.extend(&self.codes[1..=self.now.runs]);
-        column.resize(2 * self.now.runs, 0);
-        let counts = self.ends[1..=self.now.runs].iter().zip(&self.ends[..self.now.runs]);
-        // The first place of the ends is 0.
-        for (code, (end, begin)) in column[self.now.runs..].iter_mut().zip(counts) {
-            *code = (end - begin - 1).min(u32::from(LONG)) as u8;
-        }
-        let runs = self.now.runs;
-        let mut new = self.table.new.iter().peekable();
-        let long = |column: &[u8], from: usize| {
-            memchr::memchr(LONG, &column[runs + from..2 * runs]).map(|further| from + further)
-        };
-        let mut next_long = long(column, 0);
-        // The next run of which there is more to tell, counted from 0.
-        while let Some(run) = new.peek().map(|page| page.run - 1).into_iter().chain(next_long).min()
-        {
-            if let Some(page) = new.next_if(|page| page.run - 1 == run) {
-                column[runs + run] |= NEW;
-                column.push(page.base);
-                varint::put_signed(column, page.delta);
-            }
-            if next_long == Some(run) {
-                let beyond_first = self.ends[run + 1] - self.ends[run] - 1;
-                varint::put(column, u64::from(beyond_first - u32::from(LONG)));
-                next_long = long(column, run + 1);
-            }
-        }
+    /// How many runs a reader will find.
+    fn runs(&mut self) -> u32 {
+        let differ = |one: u8, other: u8| (one ^ other) & !WRITTEN != 0;
+        let entries = &self.entries;
+        let others = entries.get(1..).unwrap_or_default();
+        // As many as a byte can count, so that the sum is of bytes and many are added at once.
+        let pieces = entries.chunks(255).zip(others.chunks(255));
+        let changes = pieces.map(|(ones, others)| {
+            let changes =
+                ones.iter().zip(others).map(|(one, other)| u8::from(differ(*one, *other)));
+            u32::from(changes.sum::<u8>())
+        });
+        let changes = changes.sum::<u32>();
+        // An event may end the block.
+        self.breaks.dedup();
+        let hidden = self.breaks.iter().filter(|at| {
+            (1..entries.len()).contains(*at) && !differ(entries[**at - 1], entries[**at])
+        });
+        u32::from(!entries.is_empty()) + changes + hidden.count() as u32
     }
 }

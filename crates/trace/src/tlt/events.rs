@@ -1,4 +1,4 @@
-//! The events column: for each event how many runs further it stands, its kind, its fields.
+//! The events column: for each event how many references further it stands, its kind, its fields.
 
 use super::limits::LONGEST_TEXT_BYTES;
 use super::varint::{put, take, take_byte};
@@ -9,7 +9,7 @@ const FILE: u8 = 1;
 /// A mapping is shared.
 const SHARED: u8 = 2;
 
-/// Appends an event that stands `distance` runs behind the one before.
+/// Appends an event that stands `distance` references behind the one before.
 pub(crate) fn put_event(bytes: &mut Vec<u8>, distance: u32, event: &Event) {
     put(bytes, u64::from(distance));
     match event {

@@ -110,8 +110,6 @@ impl BlockHead {
             ..PackedBlock::default()
         };
         let references = if self.references_bytes == 0 { 0 } else { self.references_unpacked() };
-        // Compression makes nothing longer than this.
-        let longest = |unpacked: u32| u64::from(unpacked) + u64::from(unpacked >> 7) + 64;
         self.references <= MOST_REFERENCES
             && self.events_unpacked_bytes <= MOST_EVENT_BYTES
             && counted.could_have([
@@ -119,9 +117,9 @@ impl BlockHead {
                 references,
                 self.events_unpacked_bytes,
             ])
-            && u64::from(self.pages_bytes) <= longest(self.pages_unpacked_bytes)
-            && u64::from(self.references_bytes) <= longest(references)
-            && u64::from(self.events_bytes) <= longest(self.events_unpacked_bytes)
+            && self.pages_bytes <= self.pages_unpacked_bytes
+            && self.references_bytes <= references
+            && self.events_bytes <= self.events_unpacked_bytes
     }
 
     /// Bytes of its references column before compression, if it has one.

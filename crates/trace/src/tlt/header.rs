@@ -9,7 +9,7 @@ use crate::{Place, TraceError};
 /// The first bytes of a trace; the last four find transfers that change ends of lines.
 pub(crate) const MAGIC: &[u8; 8] = b"\x89TLT\r\n\x1a\n";
 /// The version of the format.
-pub(crate) const VERSION: u32 = 1;
+pub(crate) const VERSION: u32 = 2;
 /// The longest description in bytes.
 const LONGEST_BYTES: usize = 1 << 20;
 

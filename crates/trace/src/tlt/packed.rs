@@ -4,7 +4,7 @@
 use std::io::Read;
 
 use super::limits::{
-    MOST_EVENT_BYTES, MOST_EVENTS, MOST_REFERENCES, MOST_RUN_BYTES, REFERENCES_PER_BLOCK,
+    MOST_EVENT_BYTES, MOST_EVENTS, MOST_PAGE_BYTES, MOST_REFERENCES, REFERENCES_PER_BLOCK,
 };
 use crate::{Place, TraceError};
 
@@ -123,8 +123,8 @@ impl PackedBlock {
             && self.runs <= self.references
             && (self.references == 0) == (self.runs == 0)
             && self.events <= MOST_EVENTS
-            && u64::from(pages) <= u64::from(self.runs) * MOST_RUN_BYTES
-            && u64::from(pages) >= u64::from(self.runs) * 2
+            && u64::from(pages) <= u64::from(self.references) * MOST_PAGE_BYTES
+            && pages >= self.references
             && (references == 0 || references == self.references * 2)
             && events <= MOST_EVENT_BYTES
             && events >= self.events * 2

@@ -5,7 +5,7 @@ use std::io::Read;
 
 use zstd::bulk::Decompressor;
 
-use super::decode::{Unpacked, decode_all, decode_pages};
+use super::decode::{Unpacked, decode};
 use super::events::take_event;
 use super::head::{BLOCK_MAGIC, BlockHead, HEAD_BYTES};
 use super::header::MAGIC;
@@ -227,52 +227,50 @@ impl Reader {
             return Err("the checksum of the pages is wrong".to_owned());
         }
         let (pages_packed, events_packed) = first.split_at(head.pages_bytes as usize);
-        decompress(&mut self.zstd, pages_packed, head.pages_unpacked_bytes, pages)?;
-        decompress(&mut self.zstd, events_packed, head.events_unpacked_bytes, events)?;
-        let columns = Unpacked { references: head.references, runs: head.runs, pages };
-        block.references.clear();
-        if rest.is_empty() {
-            decode_pages(&columns, &mut block.runs)?;
-        } else {
-            if crc32fast::hash(rest) != head.references_checksum {
-                return Err("the checksum of the references is wrong".to_owned());
-            }
-            decompress(&mut self.zstd, rest, head.references_unpacked(), references)?;
-            decode_all(&columns, references, &mut block.runs, &mut block.references)?;
-        }
+        let pages = unpack(&mut self.zstd, pages_packed, head.pages_unpacked_bytes, pages)?;
+        let events = unpack(&mut self.zstd, events_packed, head.events_unpacked_bytes, events)?;
         block.events.clear();
         unpack_events(events, head, &mut block.events)
             .ok_or("the events column is no such column")?;
+        let rest = match rest.is_empty() {
+            true => None,
+            false if crc32fast::hash(rest) != head.references_checksum => {
+                return Err("the checksum of the references is wrong".to_owned());
+            }
+            false => Some(unpack(&mut self.zstd, rest, head.references_unpacked(), references)?),
+        };
+        let columns = Unpacked { references: head.references, runs: head.runs, pages, rest };
+        decode(&columns, &mut block.runs, &mut block.references, &mut block.events)?;
         Ok(())
     }
 }
 
-/// Decompresses a column, which must have so many bytes.
-fn decompress(
+/// A column of so many bytes as it was before compression.
+fn unpack<'a>(
     zstd: &mut Decompressor<'_>,
-    packed: &[u8],
+    packed: &'a [u8],
     length: u32,
-    into: &mut Vec<u8>,
-) -> Result<(), String> {
-    into.resize(length as usize, 0);
-    if packed.is_empty() && length == 0 {
-        return Ok(());
+    into: &'a mut Vec<u8>,
+) -> Result<&'a [u8], String> {
+    // What did not become shorter stands there as it was.
+    if packed.len() == length as usize {
+        return Ok(packed);
     }
+    into.resize(length as usize, 0);
     match zstd.decompress_to_buffer(packed, into.as_mut_slice()) {
-        Ok(unpacked) if unpacked == length as usize => Ok(()),
+        Ok(unpacked) if unpacked == length as usize => Ok(into),
         Ok(unpacked) => Err(format!("a column has {unpacked} bytes in place of {length}")),
         Err(error) => Err(format!("a column cannot be decompressed: {error}")),
     }
 }
 
-/// Decodes all events of a block; `None` if that is not possible.
+/// Decodes all events of a block, each with the references before it; `None` if that is not possible.
 fn unpack_events(mut bytes: &[u8], head: &BlockHead, events: &mut Vec<(u32, Event)>) -> Option<()> {
-    let mut run = 0;
+    let mut at = 0;
     for _ in 0..head.events {
         let (distance, event) = take_event(&mut bytes)?;
-        run =
-            u32::try_from(distance.checked_add(run)?).ok().filter(|run| *run <= head.runs)?.into();
-        events.push((run as u32, event));
+        at = distance.checked_add(at).filter(|at| *at <= u64::from(head.references))?;
+        events.push((at as u32, event));
     }
     bytes.is_empty().then_some(())
 }

@@ -14,6 +14,15 @@ pub const QUICK_LEVEL: i32 = 1;
 /// How hard a converter does.
 pub const SMALL_LEVEL: i32 = 3;
 
+/// Whether a block is worth the time to compress it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effort {
+    /// Its columns are compressed.
+    Compress,
+    /// They are written as they are, which is much quicker; a reader does not care.
+    Store,
+}
+
 /// Compresses blocks; several threads can have one each and give the results to one writer.
 pub struct Compressor {
     zstd: Zstd<'static>,
@@ -42,16 +51,17 @@ impl Compressor {
     pub fn compress(
         &mut self,
         block: &PackedBlock,
+        effort: Effort,
         into: &mut CompressedBlock,
     ) -> Result<(), TraceError> {
         block.check()?;
         let bytes = &mut into.bytes;
         bytes.clear();
         bytes.resize(HEAD_BYTES, 0);
-        let pages_bytes = self.append(&block.pages_column, bytes)?;
-        let events_bytes = self.append(&block.events_column, bytes)?;
+        let pages_bytes = self.append(&block.pages_column, effort, bytes)?;
+        let events_bytes = self.append(&block.events_column, effort, bytes)?;
         let behind = bytes.len();
-        let references_bytes = self.append(&block.references_column, bytes)?;
+        let references_bytes = self.append(&block.references_column, effort, bytes)?;
         let head = BlockHead {
             process: block.process,
             thread: block.thread,
@@ -72,16 +82,24 @@ impl Compressor {
         Ok(())
     }
 
-    /// Appends a column in its compressed form; an empty one has no bytes.
-    fn append(&mut self, column: &[u8], bytes: &mut Vec<u8>) -> Result<u32, TraceError> {
-        if column.is_empty() {
-            return Ok(0);
-        }
+    /// Appends a column; one that compression would not make shorter as it is.
+    fn append(
+        &mut self,
+        column: &[u8],
+        effort: Effort,
+        bytes: &mut Vec<u8>,
+    ) -> Result<u32, TraceError> {
         let begin = bytes.len();
-        bytes.resize(begin + zstd::zstd_safe::compress_bound(column.len()), 0);
-        let length = self.zstd.compress_to_buffer(column, &mut bytes[begin..])?;
-        bytes.truncate(begin + length);
-        Ok(length as u32)
+        if effort == Effort::Compress && !column.is_empty() {
+            bytes.resize(begin + zstd::zstd_safe::compress_bound(column.len()), 0);
+            let length = self.zstd.compress_to_buffer(column, &mut bytes[begin..])?;
+            bytes.truncate(begin + length);
+        }
+        if !(1..column.len()).contains(&(bytes.len() - begin)) {
+            bytes.truncate(begin);
+            bytes.extend(column);
+        }
+        Ok((bytes.len() - begin) as u32)
     }
 }
 
@@ -117,11 +135,19 @@ impl<W: Write> Writer<W> {
     /// # Errors
     /// When it is larger than a block may be or cannot be written.
     pub fn add(&mut self, block: &PackedBlock) -> Result<(), TraceError> {
+        self.add_with(block, Effort::Compress)
+    }
+
+    /// The same with an effort of the caller's choice.
+    ///
+    /// # Errors
+    /// As [`Self::add`].
+    pub fn add_with(&mut self, block: &PackedBlock, effort: Effort) -> Result<(), TraceError> {
         if block.is_empty() {
             return Ok(());
         }
         let mut compressed = std::mem::take(&mut self.compressed);
-        self.compressor.compress(block, &mut compressed)?;
+        self.compressor.compress(block, effort, &mut compressed)?;
         self.add_compressed(&compressed)?;
         self.compressed = compressed;
         Ok(())

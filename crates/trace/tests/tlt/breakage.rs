@@ -1,9 +1,9 @@
 //! Files that were cut off, broken or made up.
 
 use proptest::prelude::*;
-use trace::Columns;
+use trace::{Columns, Encoder, PackedBlock, Writer};
 
-use crate::support::{blocks, read, reader, stretches, write};
+use crate::support::{Step, blocks, header, read, reader, stretches, write};
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(8))]
@@ -64,4 +64,44 @@ proptest! {
             }
         }
     }
+
+    #[test]
+    fn columns_that_are_none_are_refused_with_their_place(
+        stretches in stretches(),
+        changes in prop::collection::vec((any::<prop::sample::Index>(), 1_u8..), 1..6),
+        columns in prop_oneof![Just(Columns::References), Just(Columns::Pages)],
+    ) {
+        let whole = blocks(&stretches, Columns::References);
+        let Some(block) = packed(&stretches) else { return Ok(()) };
+        let mut bytes = block.to_bytes();
+        // The checksums are made of what is changed here, so they do not help.
+        let head_bytes = bytes.len() - block.size_bytes();
+        for (place, change) in changes {
+            let place = head_bytes + place.index(block.size_bytes());
+            bytes[place] ^= change;
+        }
+        let mut writer = Writer::new(Vec::new(), &header(), 1).unwrap();
+        writer.add(&PackedBlock::from_bytes(&bytes).unwrap()).unwrap();
+        let file = writer.finish().unwrap();
+        let (read, error) = read(&mut reader(&file, columns).unwrap());
+        match error {
+            Some(error) => prop_assert!(error.contains("block 0 at byte "), "{}", error),
+            // Other references, but as many, in as many runs.
+            None => prop_assert_eq!(read[0].runs.len(), whole[0].runs.len()),
+        }
+    }
+}
+
+/// The first block that is not empty.
+fn packed(stretches: &[crate::support::Stretch]) -> Option<PackedBlock> {
+    let stretch = stretches.iter().find(|stretch| !stretch.steps.is_empty())?;
+    let mut encoder = Encoder::new(stretch.process, stretch.thread, Columns::References);
+    for step in &stretch.steps {
+        let is_full = match step {
+            Step::Reference(reference) => encoder.push_reference(*reference),
+            Step::Event(event) => encoder.event(event),
+        };
+        assert!(!is_full);
+    }
+    Some(encoder.finish_block())
 }

@@ -5,7 +5,8 @@ use std::io::Cursor;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use trace::{
-    Access, Block, Columns, Encoder, Event, Header, PageRun, Reader, Reference, Source, Writer,
+    Access, Block, Columns, Effort, Encoder, Event, Header, PageRun, Reader, Reference, Source,
+    Writer,
 };
 
 /// What a thread does.
@@ -109,7 +110,9 @@ pub(crate) fn write(stretches: &[Stretch], columns: Columns) -> (Vec<u8>, Vec<us
             };
             assert!(!full);
         }
-        writer.add(&encoder.finish_block()).unwrap();
+        // As a recorder does now and then.
+        let effort = if stretch.process == 1 { Effort::Store } else { Effort::Compress };
+        writer.add_with(&encoder.finish_block(), effort).unwrap();
         ends.push(writer.written_bytes() as usize);
     }
     (writer.finish().unwrap(), ends)
