@@ -8,6 +8,8 @@ mod whatif;
 mod work;
 
 use clap::{Args, Subcommand};
+use model::MmuSpec;
+use trace::Notes;
 
 use crate::Failure;
 
@@ -51,4 +53,24 @@ pub(crate) fn mmu(args: &MmuArgs) -> Result<(), Failure> {
         MmuCommand::Curve(args) => curve::curve(args),
         MmuCommand::Machines(args) => machines::machines(args),
     }
+}
+
+/// A simulated machine in words: its name and what was set of it.
+fn place(mmu: &MmuSpec) -> String {
+    let asked = mmu.asked.iter().map(|(name, value)| format!(", {name} {value}"));
+    format!("simulated {}{}", mmu.machine, asked.collect::<String>())
+}
+
+/// What a trace lacks, in sentences.
+fn noticed(notes: &Notes) -> Vec<String> {
+    let mut sentences = Vec::new();
+    if let Some((place, reason)) = notes.bad.first.first() {
+        let count = notes.bad.count;
+        sentences
+            .push(format!("{count} bad records were left out, the first at {place}: {reason}"));
+    }
+    if let Some(place) = &notes.cut_off {
+        sentences.push(format!("the trace is cut off at {place}; what stands before it counts"));
+    }
+    sentences
 }

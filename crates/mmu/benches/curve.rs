@@ -1,10 +1,8 @@
 //! How many references a second miss-ratio curves take, on one core.
 //!
-//! The stream is a flat sequence of pages, and the same as runs. Without `THRASHLAB_PAGES` (a file
-//! of page numbers, little-endian 64 bits each) it is synthetic and seeded: 90 % of the references
-//! stay among 48 pages, the rest follow a heavy tail over 4096. If `THRASHLAB_CACHESIM` names
-//! libCacheSim's `cachesim`, it simulates one LRU cache of 1536 pages on the same stream; the exact
-//! curve has all sizes in the same pass.
+//! The stream and the peer are those of `stream`, the stream is taken as flat pages and as runs, and
+//! the last lines are measured as those of the benchmark `tlb`. libCacheSim simulates one LRU cache
+//! of 1536 pages; the exact curve has all sizes in the same pass.
 //!
 //! **Limits.** Exact, in or near the list of the last eight pages: the mispredicted end of the
 //! search in it, some fifteen cycles. Beyond it: two dependent loads of the table and the tree,
@@ -12,22 +10,19 @@
 //! Sampled: two multiplications a reference, as long as few references are of the sample; then
 //! what the exact curve costs for each of those.
 
-use std::fs;
+#![expect(clippy::print_stdout, reason = "what the peer came to is the result")]
+
+mod stream;
+
 use std::hint::black_box;
-use std::io::Write;
-use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use criterion::{BenchmarkGroup, Criterion, Throughput, measurement::WallTime};
+use criterion::{Criterion, Throughput};
 use mmu::curve::{SampledDistances, Sampling, SetStacks, StackDistances, WorkingSet};
-use rand::{RngExt, SeedableRng};
-use rand_pcg::Pcg64Mcg;
-
-/// References of the synthetic stream.
-const REFERENCES: usize = 1 << 22;
+use stream::Peer;
 
 fn main() {
-    let pages = stream();
+    let pages = stream::pages();
     let runs: Vec<(u64, u64)> =
         pages.chunk_by(|a, b| a == b).map(|run| (run[0], run.len() as u64)).collect();
     let mut criterion = Criterion::default()
@@ -71,18 +66,9 @@ fn main() {
     ] {
         group.bench_function(name, |bencher| bencher.iter(|| sampled(&pages, sampling)));
     }
-    if let Some(cachesim) = std::env::var_os("THRASHLAB_CACHESIM") {
-        let mut file = tempfile::Builder::new().suffix(".oracleGeneral").tempfile();
-        let file = file.as_mut().expect("there is room for a temporary file");
-        file.write_all(&oracle_general(&pages)).expect("the stream can be written");
-        let mut command = Command::new(cachesim);
-        command.arg(file.path()).args(["oracleGeneral", "lru", "1536"]);
-        command.args(["--ignore-obj-size", "1", "--num-thread", "1"]);
-        command.current_dir(std::env::temp_dir()).stdout(Stdio::null()).stderr(Stdio::null());
-        peer(&mut group, command);
-    }
     group.finish();
     criterion.final_summary();
+    compare(&pages);
 }
 
 fn sampled(pages: &[u64], sampling: Sampling) -> u64 {
@@ -91,43 +77,14 @@ fn sampled(pages: &[u64], sampling: Sampling) -> u64 {
     sample.sampled()
 }
 
-/// The whole time of the other program, which reads the stream from the page cache.
-fn peer(group: &mut BenchmarkGroup<'_, WallTime>, mut command: Command) {
-    group.sample_size(10);
-    group.bench_function("libCacheSim, one size", |bencher| {
-        bencher.iter_custom(|times| {
-            let begun = Instant::now();
-            for _ in 0..times {
-                let status = command.status().expect("cachesim can be started");
-                assert!(status.success(), "cachesim: {status}");
-            }
-            begun.elapsed()
-        });
-    });
-}
-
-/// Requests as libCacheSim reads them.
-fn oracle_general(pages: &[u64]) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(24 * pages.len());
-    for (index, page) in pages.iter().enumerate() {
-        bytes.extend((index as u32).to_le_bytes());
-        bytes.extend((page + 1).to_le_bytes());
-        bytes.extend(1_u32.to_le_bytes());
-        bytes.extend((-1_i64).to_le_bytes());
-    }
-    bytes
-}
-
-fn stream() -> Vec<u64> {
-    if let Some(path) = std::env::var_os("THRASHLAB_PAGES") {
-        let bytes = fs::read(&path).expect("THRASHLAB_PAGES can be read");
-        let words = bytes.as_chunks::<8>().0;
-        return words.iter().map(|word| u64::from_le_bytes(*word)).collect();
-    }
-    let mut random = Pcg64Mcg::seed_from_u64(1);
-    let mut draw = |_| match random.random_range(0..10) {
-        0 => 48 + 4096_f64.powf(random.random::<f64>()) as u64,
-        _ => random.random_range(0..48),
-    };
-    (0..REFERENCES).map(&mut draw).collect()
+/// Prints the speed without other work beside it and the ratio to libCacheSim, if that is there.
+fn compare(pages: &[u64]) {
+    let mut distances = StackDistances::new();
+    let own = stream::references_a_second(pages, |piece| distances.references(piece));
+    let mut sample = SampledDistances::new(Sampling::Rate(0.001), 0).expect("it is in range");
+    let sampled = stream::references_a_second(pages, |piece| sample.references(piece));
+    println!("exact: {:.1} M references/s; sample of .001: {:.1}", own / 1e6, sampled / 1e6);
+    let Some(peer) = Peer::with(pages) else { return };
+    let peer = peer.references_a_second(1536);
+    println!("libCacheSim, one LRU cache of 1536: {:.1}; ratio {:.1}", peer / 1e6, own / peer);
 }

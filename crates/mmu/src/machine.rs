@@ -1,9 +1,11 @@
 //! Machines by name or file: what kind one is, and errors with the place where they are.
 
+use std::fmt::Display;
 use std::ops::Range;
 
 use serde::de::DeserializeOwned;
 use thiserror::Error;
+use toml::Spanned;
 
 use crate::{sun4, tlb};
 
@@ -40,6 +42,41 @@ impl MachineError {
             column: before[start..].chars().count() + 1,
             reason: reason.into(),
         }
+    }
+}
+
+/// Refuses what is out of bounds in a description, at its place.
+pub(crate) struct Checks<'a> {
+    pub(crate) text: &'a str,
+}
+
+impl Checks<'_> {
+    /// Refuses a value unless something holds.
+    pub(crate) fn that<T>(
+        &self,
+        value: &Spanned<T>,
+        holds: bool,
+        reason: impl Display,
+    ) -> Result<(), MachineError> {
+        if holds { Ok(()) } else { Err(self.at(value, reason)) }
+    }
+
+    /// Refuses a number that is out of bounds.
+    pub(crate) fn between<T: PartialOrd + Display>(
+        &self,
+        name: &str,
+        value: &Spanned<T>,
+        least: T,
+        most: T,
+    ) -> Result<(), MachineError> {
+        let number = value.get_ref();
+        let reason = format!("{name} = {number} is not between {least} and {most}");
+        self.that(value, *number >= least && *number <= most, reason)
+    }
+
+    /// What is wrong with a value.
+    pub(crate) fn at<T>(&self, value: &Spanned<T>, reason: impl Display) -> MachineError {
+        MachineError::at(self.text, Some(value.span()), reason.to_string())
     }
 }
 

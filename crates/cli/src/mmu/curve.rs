@@ -6,8 +6,9 @@ use clap::Args;
 use mmu::curve::{Profile, Profiled, Request, Sampling, Unit, UnitCurves};
 use model::units::{exact_size, parse_size_bytes};
 use report::{MissRatioView, miss_ratio_csv, miss_ratio_text};
-use trace::{Columns, Notes};
+use trace::Columns;
 
+use super::noticed;
 use crate::trace::input::{Input, InputArgs};
 use crate::{Failure, complain, print, print_json};
 
@@ -148,21 +149,6 @@ fn request(args: &CurveArgs) -> Request {
         window: args.working_set,
         process: args.process,
     }
-}
-
-/// What was wrong with the file, in sentences.
-fn noticed(notes: &Notes) -> Vec<String> {
-    let mut sentences = Vec::new();
-    if let Some((place, reason)) = notes.bad.first.first() {
-        let count = notes.bad.count;
-        sentences
-            .push(format!("{count} bad records were left out, the first at {place}: {reason}"));
-    }
-    if let Some(place) = &notes.cut_off {
-        sentences
-            .push(format!("the trace is cut off at {place}; the curve is of what stands before"));
-    }
-    sentences
 }
 
 /// Prints what was asked for.

@@ -92,6 +92,23 @@ pub(crate) struct RunArgs {
     command: Vec<OsString>,
 }
 
+impl RunArgs {
+    /// Refuses what is for programs with a size; it must not be passed over in silence.
+    fn refuse_what_programs_have(&self) -> Result<(), Failure> {
+        let given = [
+            ("--range", self.range.is_some()),
+            ("--compare", self.compare.is_some()),
+            ("--output", self.output.is_some()),
+        ];
+        match given.iter().find(|(_, is_given)| *is_given) {
+            Some((option, _)) => Err(Failure::WrongUse(anyhow!(
+                "{option} is for programs that have a size: vmtest, touch"
+            ))),
+            None => Ok(()),
+        }
+    }
+}
+
 /// Simulates what is asked for.
 pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
     let text =

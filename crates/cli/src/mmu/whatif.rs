@@ -8,6 +8,7 @@ use mmu::sun4::{REMEDIES, Remedy, Setup, Workload, simulate};
 use model::units::format_size;
 use report::{Gain, Tried, WhatIf, whatif_text};
 
+use super::place;
 use super::program::ProgramText;
 use super::run::{count_or_range, setting};
 use super::work::Work;
@@ -104,10 +105,8 @@ pub(crate) fn whatif(args: &WhatifArgs) -> Result<(), Failure> {
     let elapsed_ns = trial.times(&[(setup.clone(), workload.clone())]).remove(0);
     let first = State { setup, workload, elapsed_ns };
     let (alone, left_out) = trial.alone(&first);
-    let settings: Vec<String> =
-        mmu.asked.iter().map(|(name, value)| format!(", {name} {value}")).collect();
     let found = WhatIf {
-        place: format!("simulated {}{}", mmu.machine, settings.concat()),
+        place: place(&mmu),
         program: name,
         seeds: args.seeds.0.clone(),
         elapsed_ns: stats::median(&first.elapsed_ns).unwrap_or(0.0),

@@ -1,11 +1,9 @@
 //! The hardware of a Sun-4: what a description says, and what contradicts itself in it.
 
-use std::fmt::Display;
-
 use serde::Deserialize;
 use toml::Spanned;
 
-use crate::machine::{MachineError, read};
+use crate::machine::{Checks, MachineError, read};
 
 /// A pmeg reaches this far on every Sun-4, in bytes.
 pub const SEGMENT_BYTES: u64 = 256 << 10;
@@ -99,37 +97,6 @@ struct Cycles {
     touch: Spanned<u64>,
     pte: Spanned<u64>,
     segment: Spanned<u64>,
-}
-
-/// Refuses what is out of bounds, at its place.
-struct Checks<'a> {
-    text: &'a str,
-}
-
-impl Checks<'_> {
-    fn that<T>(
-        &self,
-        value: &Spanned<T>,
-        holds: bool,
-        reason: impl Display,
-    ) -> Result<(), MachineError> {
-        if holds {
-            return Ok(());
-        }
-        Err(MachineError::at(self.text, Some(value.span()), reason.to_string()))
-    }
-
-    fn between<T: PartialOrd + Display>(
-        &self,
-        name: &str,
-        value: &Spanned<T>,
-        least: T,
-        most: T,
-    ) -> Result<(), MachineError> {
-        let number = value.get_ref();
-        let reason = format!("{name} = {number} is not between {least} and {most}");
-        self.that(value, *number >= least && *number <= most, reason)
-    }
 }
 
 impl Description {

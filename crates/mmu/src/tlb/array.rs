@@ -3,12 +3,20 @@
 use rand::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
+use super::machine::MOST_WAYS;
 use super::page_size::{NOTHING, PAGE_MASK};
 use super::policy::{self, Policy};
 
-/// Up to so many ways are moved one by one while the entry is looked for; more are looked through
-/// eight at a time first.
-const FEW: usize = 16;
+/// Products with it are spread evenly in their highest bits, those of neighbours too: 2^64 / φ
+/// (Knuth, The Art of Computer Programming, volume 3, section 6.4).
+const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
+/// How many hints an array has. They are so many, and the same number in all arrays, that entries of
+/// a first level seldom share one and finding it is quick.
+const HINTS: usize = 1 << 12;
+/// Bits that the number of a way has.
+const WAY_BITS: u32 = MOST_WAYS.trailing_zeros();
+/// A place without an entry. It comes before all others when room is made.
+const FREE: Place = Place { entry: NOTHING, since: 0 };
 
 /// How the set of an entry is found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, serde::Deserialize, serde::Serialize)]
@@ -33,11 +41,17 @@ pub(crate) struct Shape {
 
 /// An array of entries.
 ///
-/// Sets under LRU and FIFO are kept in order, so that the last entry is the next victim; the ways
-/// of the others stay where they are, and free ones are taken from the first on.
+/// An entry stays where it was put, so a table of hints can say where that was; a hint that is out
+/// of date says so itself, as something else is there. What hits by a hint depends on no access
+/// before it, and there is no branch but that it hits.
 #[derive(Clone, Debug)]
 pub(crate) struct Array {
-    entries: Vec<u64>,
+    /// Set by set.
+    places: Vec<Place>,
+    /// For each hash of entries the place where one of them was found last.
+    hints: Box<[u32; HINTS]>,
+    /// Accesses so far.
+    now: u64,
     /// Bits of each set under PLRU and NRU.
     state: Vec<u128>,
     ways: usize,
@@ -48,12 +62,12 @@ pub(crate) struct Array {
     generator: Pcg64Mcg,
 }
 
-/// Sets of four ways under LRU.
-#[derive(Debug)]
-pub(crate) struct FourWays {
-    entries: Vec<u64>,
-    set_mask: u64,
-    fold: u32,
+/// A place for an entry.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    entry: u64,
+    /// The access that used it last, under LRU, or put it in.
+    since: u64,
 }
 
 /// What an access found.
@@ -72,7 +86,9 @@ impl Array {
         let sets = shape.entries / shape.ways;
         let stateful = matches!(shape.policy, Policy::Plru | Policy::Nru);
         Self {
-            entries: vec![NOTHING; shape.entries],
+            places: vec![FREE; shape.entries],
+            hints: Box::new([0; HINTS]),
+            now: 0,
             state: vec![0; if stateful { sets } else { 0 }],
             ways: shape.ways,
             set_mask: sets as u64 - 1,
@@ -88,171 +104,127 @@ impl Array {
     /// Looks an entry up, notes its use, and puts it in if it is not there.
     #[inline]
     pub(crate) fn access(&mut self, entry: u64) -> Found {
-        let set = self.set(entry);
-        match self.policy {
-            Policy::Lru if self.ways == 4 => front_of_four(&mut self.entries, set, entry),
-            Policy::Lru => {
-                let ways = &mut self.entries[set * self.ways..][..self.ways];
-                if self.ways <= FEW { to_front(ways, entry) } else { to_front_of_many(ways, entry) }
-            }
-            _ => self.access_other(entry, set),
+        self.now += 1;
+        let hint = hint(entry);
+        let place = self.hints[hint] as usize;
+        if self.places[place].entry == entry {
+            self.note_use(place);
+            return Found::Hit;
         }
+        self.search(entry, hint)
     }
 
-    /// Takes the sets out, if they are of four ways under LRU, for a loop that looks into nothing
-    /// else of this array; until they are given back it must not be used.
-    pub(crate) fn take_four(&mut self) -> Option<FourWays> {
-        (self.policy == Policy::Lru && self.ways == 4).then(|| FourWays {
-            entries: std::mem::take(&mut self.entries),
-            set_mask: self.set_mask,
-            fold: self.fold,
-        })
-    }
-
-    /// Takes back what was taken out.
-    pub(crate) fn give_back(&mut self, four: FourWays) {
-        self.entries = four.entries;
+    /// Accesses entries as long as hints find them, under LRU; returns how many that were.
+    #[inline]
+    pub(crate) fn hits(&mut self, entries: impl Iterator<Item = u64>) -> usize {
+        if self.policy != Policy::Lru {
+            return 0;
+        }
+        let (places, hints) = (&mut self.places[..], &self.hints);
+        let before = self.now;
+        let mut now = before;
+        for entry in entries {
+            let place = &mut places[hints[hint(entry)] as usize];
+            if place.entry != entry {
+                break;
+            }
+            now += 1;
+            place.since = now;
+        }
+        self.now = now;
+        (now - before) as usize
     }
 
     /// Whether an entry is there; notes nothing.
     pub(crate) fn has(&self, entry: u64) -> bool {
-        let set = self.set(entry);
-        self.entries[set * self.ways..][..self.ways].contains(&entry)
+        self.places[self.set(entry)..][..self.ways].iter().any(|place| place.entry == entry)
     }
 
     /// Removes what is to go; returns how many that were.
     pub(crate) fn remove(&mut self, goes: impl Fn(u64) -> bool) -> u64 {
-        let ordered = matches!(self.policy, Policy::Lru | Policy::Fifo);
         let mut removed = 0;
-        for set in self.entries.chunks_exact_mut(self.ways) {
-            let mut kept = 0;
-            for way in 0..set.len() {
-                let entry = set[way];
-                if entry == NOTHING {
-                    continue;
-                }
-                if goes(entry) {
-                    set[way] = NOTHING;
-                    removed += 1;
-                } else if ordered {
-                    set.swap(kept, way);
-                    kept += 1;
-                }
+        for place in &mut self.places {
+            if place.entry != NOTHING && goes(place.entry) {
+                *place = FREE;
+                removed += 1;
             }
         }
         removed
     }
 
-    /// The valid entries of each set, in the order in which they are kept.
+    /// The valid entries, set by set.
     #[cfg(test)]
-    pub(crate) fn sets(&self) -> impl Iterator<Item = Vec<u64>> {
-        let valid = |set: &[u64]| set.iter().copied().filter(|entry| *entry != NOTHING).collect();
-        self.entries.chunks_exact(self.ways).map(valid)
+    pub(crate) fn entries(&self) -> impl Iterator<Item = u64> {
+        self.places.iter().map(|place| place.entry).filter(|entry| *entry != NOTHING)
+    }
+
+    /// The first place of an entry's set.
+    #[inline]
+    fn set(&self, entry: u64) -> usize {
+        let number = entry & PAGE_MASK;
+        ((number ^ number >> self.fold) & self.set_mask) as usize * self.ways
+    }
+
+    /// Looks an entry up in its set.
+    #[inline(never)]
+    fn search(&mut self, entry: u64, hint: usize) -> Found {
+        let first = self.set(entry);
+        let ways = &self.places[first..][..self.ways];
+        let (way, found) = match ways.iter().position(|place| place.entry == entry) {
+            Some(way) => (way, Found::Hit),
+            None => {
+                let way = self.victim(first);
+                let fresh = Place { entry, since: self.now };
+                match std::mem::replace(&mut self.places[first + way], fresh).entry {
+                    NOTHING => (way, Found::Filled),
+                    before => (way, Found::Evicted(before)),
+                }
+            }
+        };
+        self.hints[hint] = (first + way) as u32;
+        self.note_use(first + way);
+        found
+    }
+
+    /// The way of a set that is to be filled next.
+    fn victim(&mut self, first: usize) -> usize {
+        let ways = &self.places[first..][..self.ways];
+        if matches!(self.policy, Policy::Lru | Policy::Fifo) {
+            // The way stands in the lowest bits, so the least is found without a branch.
+            let aged = ways.iter().zip(0..).map(|(place, way)| place.since << WAY_BITS | way);
+            return aged.min().map_or(0, |oldest| (oldest & ((1 << WAY_BITS) - 1)) as usize);
+        }
+        let free = ways.iter().position(|place| place.entry == NOTHING);
+        free.unwrap_or_else(|| match self.policy {
+            Policy::Plru => policy::tree_victim(self.state[first / self.ways], self.ways),
+            Policy::Nru => policy::bits_victim(self.state[first / self.ways], self.ways),
+            _ => below(&mut self.generator, self.ways),
+        })
     }
 
     #[inline]
-    fn set(&self, entry: u64) -> usize {
-        set(entry, self.fold, self.set_mask)
-    }
-
-    /// Policies whose sets are not in the order of use.
-    fn access_other(&mut self, entry: u64, set: usize) -> Found {
-        let ways = &mut self.entries[set * self.ways..][..self.ways];
-        if let Some(way) = ways.iter().position(|held| *held == entry) {
-            self.note_use(set, way);
-            return Found::Hit;
-        }
-        if self.policy == Policy::Fifo {
-            let last = ways[ways.len() - 1];
-            ways.rotate_right(1);
-            ways[0] = entry;
-            return found(last);
-        }
-        let free = ways.iter().position(|held| *held == NOTHING);
-        let way = free.unwrap_or_else(|| match self.policy {
-            Policy::Plru => policy::tree_victim(self.state[set], ways.len()),
-            Policy::Nru => policy::bits_victim(self.state[set], ways.len()),
-            _ => below(&mut self.generator, ways.len()),
-        });
-        let before = std::mem::replace(&mut ways[way], entry);
-        self.note_use(set, way);
-        found(before)
-    }
-
-    fn note_use(&mut self, set: usize, way: usize) {
+    fn note_use(&mut self, place: usize) {
         match self.policy {
-            Policy::Plru => {
-                self.state[set] = policy::tree_after_use(self.state[set], way, self.ways);
-            }
-            Policy::Nru => {
-                self.state[set] = policy::bits_after_use(self.state[set], way, self.ways);
-            }
-            _ => {}
+            Policy::Lru => self.places[place].since = self.now,
+            Policy::Fifo | Policy::Random => {}
+            Policy::Plru | Policy::Nru => self.note_bits(place),
         }
     }
-}
 
-impl FourWays {
-    /// As [`Array::access`].
-    #[inline(always)]
-    pub(crate) fn access(&mut self, entry: u64) -> Found {
-        let set = set(entry, self.fold, self.set_mask);
-        front_of_four(&mut self.entries, set, entry)
+    fn note_bits(&mut self, place: usize) {
+        let after_use = match self.policy {
+            Policy::Plru => policy::tree_after_use,
+            _ => policy::bits_after_use,
+        };
+        let state = &mut self.state[place / self.ways];
+        *state = after_use(*state, place % self.ways, self.ways);
     }
 }
 
-#[inline(always)]
-fn set(entry: u64, fold: u32, set_mask: u64) -> usize {
-    let number = entry & PAGE_MASK;
-    ((number ^ number >> fold) & set_mask) as usize
-}
-
-/// Four ways without a branch but the last one: which way hits is what a processor cannot guess.
-#[inline(always)]
-fn front_of_four(entries: &mut [u64], set: usize, entry: u64) -> Found {
-    let ways = &mut entries.as_chunks_mut::<4>().0[set];
-    let [a, b, c, d] = *ways;
-    let first = a == entry;
-    let second = first | (b == entry);
-    let third = second | (c == entry);
-    *ways =
-        [entry, if first { b } else { a }, if second { c } else { b }, if third { d } else { c }];
-    if third | (d == entry) { Found::Hit } else { found(d) }
-}
-
-/// Moves an entry to the front of its set.
-#[inline(never)]
-fn to_front(ways: &mut [u64], entry: u64) -> Found {
-    let mut carried = entry;
-    for held in ways {
-        let before = std::mem::replace(held, carried);
-        if before == entry {
-            return Found::Hit;
-        }
-        carried = before;
-    }
-    found(carried)
-}
-
-/// Moves an entry to the front of a set of many ways.
-#[inline(never)]
-fn to_front_of_many(ways: &mut [u64], entry: u64) -> Found {
-    let equal = |chunk: &[u64]| chunk.iter().fold(false, |any, held| any | (*held == entry));
-    let chunk = ways.chunks(8).position(equal);
-    let place = chunk.and_then(|chunk| {
-        let within = ways[chunk * 8..].iter().position(|held| *held == entry);
-        within.map(|within| chunk * 8 + within)
-    });
-    let last = ways.len() - 1;
-    let before = ways[last];
-    ways.copy_within(..place.unwrap_or(last), 1);
-    ways[0] = entry;
-    if place.is_some() { Found::Hit } else { found(before) }
-}
-
+/// The hash of an entry: the highest bits of a product.
 #[inline]
-fn found(before: u64) -> Found {
-    if before == NOTHING { Found::Filled } else { Found::Evicted(before) }
+fn hint(entry: u64) -> usize {
+    (entry.wrapping_mul(SPREAD) >> (64 - HINTS.trailing_zeros())) as usize
 }
 
 /// A number below `bound`; every one is as likely, to one part in 2^64.

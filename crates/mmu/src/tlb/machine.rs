@@ -13,7 +13,7 @@ use crate::machine::{MachineError, read};
 /// The most entries of one array.
 const MOST_ENTRIES: usize = 1 << 20;
 /// The most ways of a set; looking through more would take for ever.
-const MOST_WAYS: usize = 4096;
+pub(crate) const MOST_WAYS: usize = 4096;
 /// The most address-space numbers that fit beside a page's number.
 pub(crate) const MOST_ASIDS: u32 = 1 << 15;
 /// The most levels of TLBs.

@@ -8,7 +8,7 @@ use super::core::Core;
 use super::machine::{Machine, NESTED};
 use super::options::Options;
 use super::outcome::{CacheOutcome, Outcome, TlbOutcome, WalkOutcome};
-use super::page_size::{PAGE_MASK, PageSize};
+use super::page_size::PageSize;
 use super::space::{Space, page_range};
 use super::world::World;
 
@@ -64,18 +64,18 @@ impl Simulator {
     /// Refers to data on a page (a number of 4 KiB).
     #[inline]
     pub fn page(&mut self, page: u64) {
-        self.cores[self.active].refer(&mut self.world, page & PAGE_MASK, false, 1);
+        self.cores[self.active].refer(&mut self.world, page, false, 1);
     }
 
     /// Fetches an instruction from a page.
     #[inline]
     pub fn fetch(&mut self, page: u64) {
-        self.cores[self.active].refer(&mut self.world, page & PAGE_MASK, true, 1);
+        self.cores[self.active].refer(&mut self.world, page, true, 1);
     }
 
     /// Refers to data on pages one after the other.
     pub fn pages(&mut self, pages: &[u64]) {
-        self.cores[self.active].refer_to_all(&mut self.world, pages);
+        self.cores[self.active].refer_to_pages(&mut self.world, pages);
     }
 
     /// Refers to one page so many times.
@@ -83,7 +83,7 @@ impl Simulator {
     pub fn run(&mut self, run: &PageRun) {
         let count = u64::from(run.count);
         let core = &mut self.cores[self.active];
-        core.refer(&mut self.world, run.page & PAGE_MASK, run.fetch, count);
+        core.refer(&mut self.world, run.page, run.fetch, count);
     }
 
     /// Does what a block of a trace tells, in its order.
@@ -189,9 +189,9 @@ impl Simulator {
         }
     }
 
-    /// What each set of each TLB of a core holds.
+    /// What each TLB of a core holds.
     #[cfg(test)]
-    pub(crate) fn contents(&self, core: usize) -> Vec<Vec<Vec<u64>>> {
+    pub(crate) fn contents(&self, core: usize) -> Vec<Vec<u64>> {
         self.cores[core].contents()
     }
 }

@@ -12,6 +12,8 @@ use serde_json::json;
 use trace::{Block, Columns, Notes, Source};
 
 use super::RunArgs;
+use crate::mmu::noticed;
+use crate::trace::read_ahead::ReadAhead;
 use crate::{Failure, complain, print, print_json};
 
 /// How often the moving line is drawn at most.
@@ -19,14 +21,18 @@ const DRAWS_PER_SECOND: u8 = 5;
 
 /// Opens the trace and runs it.
 pub(super) fn run_trace(machine: &Machine, args: &RunArgs, what: &str) -> Result<(), Failure> {
-    refuse_what_programs_have(args).map_err(Failure::WrongUse)?;
+    args.refuse_what_programs_have()?;
+    if args.hat.is_some() {
+        return Err(Failure::WrongUse(anyhow!("--hat is for Sun-4s; {} has TLBs", args.machine)));
+    }
     let options = options(&args.set).map_err(Failure::WrongUse)?;
     let path = Path::new(what);
-    let mut source = trace::open(path, Columns::Pages)
+    let source = trace::open(path, Columns::Pages)
         .with_context(|| format!("trace {what}"))
         .map_err(Failure::WrongUse)?;
     let size_bytes = std::fs::metadata(path).map_or(0, |metadata| metadata.len());
-    let outcome = simulate(machine, &options, source.as_mut(), size_bytes)?;
+    let mut source = ReadAhead::new(source);
+    let outcome = simulate(machine, &options, &mut source, size_bytes)?;
     tell(machine, what, &args.set, &outcome, &source.notes(), args.json)
 }
 
@@ -77,15 +83,7 @@ pub(super) fn tell(
     notes: &Notes,
     json: bool,
 ) -> Result<(), Failure> {
-    if notes.bad.count > 0 {
-        let first = notes.bad.first.first();
-        let first =
-            first.map_or(String::new(), |(place, why)| format!(", the first at {place}: {why}"));
-        complain(&format!("{} bad records of the trace were left out{first}", notes.bad.count));
-    }
-    if let Some(place) = &notes.cut_off {
-        complain(&format!("the trace is cut off at {place}; what stands before was simulated"));
-    }
+    noticed(notes).iter().for_each(|note| complain(note));
     let set: Vec<String> = settings.iter().map(|(name, value)| format!("{name}={value}")).collect();
     if json {
         return print_json(&json!({
@@ -98,20 +96,6 @@ pub(super) fn tell(
         }));
     }
     print(&tlb_text(outcome, &TlbView { machine: &machine.about, subject, set: &set }))
-}
-
-/// What only programs on Sun-4s take must not be passed over in silence.
-fn refuse_what_programs_have(args: &RunArgs) -> anyhow::Result<()> {
-    let given = [
-        ("--hat", args.hat.is_some()),
-        ("--range", args.range.is_some()),
-        ("--compare", args.compare.is_some()),
-        ("--output", args.output.is_some()),
-    ];
-    match given.iter().find(|(_, given)| *given) {
-        Some((name, _)) => Err(anyhow!("{name} is for programs on Sun-4s, not for traces on TLBs")),
-        None => Ok(()),
-    }
 }
 
 fn bar() -> ProgressBar {

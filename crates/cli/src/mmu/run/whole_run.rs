@@ -7,6 +7,7 @@ use report::{WholeRun, whole_run_text};
 use serde_json::json;
 
 use super::{RunArgs, program_run};
+use crate::mmu::place;
 use crate::mmu::work::Whole;
 use crate::{Failure, complain, guests, print, print_json};
 
@@ -17,14 +18,7 @@ pub(super) fn run_whole(
     settings: Vec<(String, String)>,
 ) -> Result<(), Failure> {
     let wrong = |why: String| Failure::WrongUse(anyhow!("{why}"));
-    let of_programs = [
-        ("--range", args.range.is_some()),
-        ("--compare", args.compare.is_some()),
-        ("--output", args.output.is_some()),
-    ];
-    if let Some((option, _)) = of_programs.iter().find(|(_, is_given)| *is_given) {
-        return Err(wrong(format!("{option} is for programs that have a size: vmtest, touch")));
-    }
+    args.refuse_what_programs_have()?;
     let mmu = program_run::machine(args, settings).map_err(wrong)?;
     let setup = experiment::mmu_setup(&mmu).map_err(wrong)?;
     let seeds = &args.seeds.0;
@@ -34,8 +28,6 @@ pub(super) fn run_whole(
     if let Some(note) = &whole.note {
         complain(note);
     }
-    let asked: Vec<String> =
-        mmu.asked.iter().map(|(name, value)| format!(", {name} {value}")).collect();
     let counts: Vec<_> = outcomes.iter().map(Outcome::counts).collect();
     if args.json {
         let runs = seeds.iter().zip(&counts);
@@ -51,7 +43,7 @@ pub(super) fn run_whole(
         }));
     }
     print(&whole_run_text(&WholeRun {
-        place: format!("simulated {}{}", mmu.machine, asked.concat()),
+        place: place(&mmu),
         name: whole.name.clone(),
         seeds: seeds.clone(),
         counts,

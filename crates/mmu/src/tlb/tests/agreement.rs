@@ -106,8 +106,8 @@ fn take(simulator: &mut Simulator, naive: &mut Naive, step: &Step) {
 fn contents(simulator: &Simulator, core: usize) -> Vec<Vec<Key>> {
     let key = |entry: u64| (entry >> 47, 9 * (entry >> 45 & 3) as u32, entry & ((1 << 45) - 1));
     let tlbs = simulator.contents(core).into_iter();
-    tlbs.map(|sets| {
-        let mut keys: Vec<_> = sets.into_iter().flatten().map(key).collect();
+    tlbs.map(|entries| {
+        let mut keys: Vec<_> = entries.into_iter().map(key).collect();
         keys.sort_unstable();
         keys
     })

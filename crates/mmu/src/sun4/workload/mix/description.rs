@@ -8,7 +8,7 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use super::{Command, Group, Mix, MixProgram, TouchOrder, Wait, Work};
-use crate::machine::{MachineError, read};
+use crate::machine::{Checks, MachineError, read};
 use crate::sun4::machine::SEGMENT_BYTES;
 use crate::sun4::program::Backing;
 use crate::sun4::system::Libraries;
@@ -125,19 +125,19 @@ struct ProcessTable {
 /// Reads a description.
 pub(super) fn parse(text: &str) -> Result<Mix, MachineError> {
     let raw: Description = read(text)?;
-    let reader = Reader { text, raw: &raw };
+    let reader = Reader { checks: Checks { text }, raw: &raw };
     reader.mix()
 }
 
 struct Reader<'a> {
-    text: &'a str,
+    checks: Checks<'a>,
     raw: &'a Description,
 }
 
 impl Reader<'_> {
     fn mix(&self) -> Result<Mix, MachineError> {
         let raw = self.raw;
-        self.that(&raw.name, !raw.name.get_ref().trim().is_empty(), "a mix needs a name")?;
+        self.checks.that(&raw.name, !raw.name.get_ref().trim().is_empty(), "a mix needs a name")?;
         let parts = [raw.libraries.len(), raw.segments.len(), raw.programs.len()];
         let parts = parts.into_iter().chain([raw.commands.len(), raw.processes.len()]);
         if parts.max() > Some(MOST_PARTS) {
@@ -169,7 +169,7 @@ impl Reader<'_> {
     ) -> Result<MixProgram, MachineError> {
         let file = FIRST_FILE + self.raw.libraries.len() as u32 + index as u32;
         let text_bytes = self.size(Some(&table.text))?;
-        self.that(&table.text, text_bytes > 0, "a program needs text")?;
+        self.checks.that(&table.text, text_bytes > 0, "a program needs text")?;
         let (mut libraries, mut segments) = (Vec::new(), Vec::new());
         for used in &table.libraries {
             libraries.push(self.library(used)?);
@@ -182,7 +182,11 @@ impl Reader<'_> {
         let spread_bytes = if spread.is_none() { 4096 } else { self.size(spread)? };
         if let Some(spread) = spread {
             let is_whole = spread_bytes >= 4096 && spread_bytes.is_multiple_of(4096);
-            self.that(spread, is_whole, "spread is a multiple of 4096, the size of a page")?;
+            self.checks.that(
+                spread,
+                is_whole,
+                "spread is a multiple of 4096, the size of a page",
+            )?;
         }
         let stack = table.stack.as_ref();
         let shape = Shape {
@@ -205,7 +209,7 @@ impl Reader<'_> {
             let mut page_bytes = 4096;
             while page_bytes <= SEGMENT_BYTES {
                 let image = Image::lay_out(page_bytes, libraries, shape);
-                image.map_err(|reason| self.at(&table.text, reason))?;
+                image.map_err(|reason| self.checks.at(&table.text, reason))?;
                 page_bytes *= 2;
             }
         }
@@ -217,7 +221,7 @@ impl Reader<'_> {
         let text_bytes = self.size(Some(&table.text))?;
         let used_bytes = self.size(Some(&used.used))?;
         let reason = format!("{used_bytes} bytes of a library of {text_bytes} cannot be used");
-        self.that(&used.used, used_bytes <= text_bytes, reason)?;
+        self.checks.that(&used.used, used_bytes <= text_bytes, reason)?;
         Ok(Library {
             file: FIRST_FILE + number as u32,
             text_bytes,
@@ -273,11 +277,11 @@ impl Reader<'_> {
         };
         if let (Wait::Call, Some(interactions)) = (group.wait, interactions) {
             let reason = "who serves goes on for ever: interactions are those of its callers";
-            return Err(self.at(interactions, reason));
+            return Err(self.checks.at(interactions, reason));
         }
         if let (Wait::Call, Some(call)) = (group.wait, table.calls.first()) {
             // Two that call each other would wait for ever.
-            return Err(self.at(call, "who serves may not call others"));
+            return Err(self.checks.at(call, "who serves may not call others"));
         }
         Ok(group)
     }
@@ -289,7 +293,7 @@ impl Reader<'_> {
             (None, None, true) => Ok(Wait::Call),
             _ => {
                 let reason = "a process has one of think, every and serves = true";
-                Err(self.at(&table.name, reason))
+                Err(self.checks.at(&table.name, reason))
             }
         }
     }
@@ -301,8 +305,8 @@ impl Reader<'_> {
         let found = groups.find(|(_, group)| group.name.get_ref() == name.get_ref());
         match found {
             Some((index, group)) if group.serves => Ok(index),
-            Some(_) => Err(self.at(name, format!("{:?} does not serve", name.get_ref()))),
-            None => Err(self.at(name, format!("no process is named {:?}", name.get_ref()))),
+            Some(_) => Err(self.checks.at(name, format!("{:?} does not serve", name.get_ref()))),
+            None => Err(self.checks.at(name, format!("no process is named {:?}", name.get_ref()))),
         }
     }
 
@@ -313,18 +317,18 @@ impl Reader<'_> {
         for (index, (group, table)) in mix.groups.iter().zip(&self.raw.processes).enumerate() {
             let name = &table.get_ref().name;
             let is_first = mix.groups[..index].iter().all(|other| other.name != group.name);
-            self.that(name, is_first, "another process has this name")?;
+            self.checks.that(name, is_first, "another process has this name")?;
             processes += group.count;
             let times = super::scene::bursts(group);
             let each = super::scene::pages(group, &mix.programs[group.program]);
             pages = pages.saturating_add(group.count.saturating_mul(times).saturating_mul(each));
             let reason = format!("more than {MOST_PROCESSES} processes together");
-            self.that(name, processes <= MOST_PROCESSES, reason)?;
+            self.checks.that(name, processes <= MOST_PROCESSES, reason)?;
             let reason = format!(
                 "up to here {pages} touches are to be kept and at most {MOST_PAGES} are possible: \
                  take fewer interactions or less memory"
             );
-            self.that(name, pages <= MOST_PAGES, reason)?;
+            self.checks.that(name, pages <= MOST_PAGES, reason)?;
         }
         if mix.groups.iter().any(is_user) {
             return Ok(());
@@ -343,22 +347,27 @@ impl Reader<'_> {
         found.map(|(index, (_, table))| (index, table)).ok_or_else(|| {
             let known: Vec<&str> = tables.keys().map(String::as_str).collect();
             let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
-            self.at(name, format!("no {kind} is named {:?}; there are {known}", name.get_ref()))
+            self.checks
+                .at(name, format!("no {kind} is named {:?}; there are {known}", name.get_ref()))
         })
     }
 
     fn size(&self, size: Option<&Size>) -> Result<u64, MachineError> {
         let Some(size) = size else { return Ok(0) };
-        let bytes =
-            parse_size_bytes(size.get_ref()).map_err(|error| self.at(size, error.to_string()))?;
+        let bytes = parse_size_bytes(size.get_ref())
+            .map_err(|error| self.checks.at(size, error.to_string()))?;
         let reason = format!("{bytes} bytes are more than {MOST_BYTES}, half an address space");
-        self.that(size, bytes <= MOST_BYTES, reason).map(|()| bytes)
+        self.checks.that(size, bytes <= MOST_BYTES, reason).map(|()| bytes)
     }
 
     fn duration(&self, text: &Name) -> Result<u64, MachineError> {
-        let ns =
-            parse_duration_ns(text.get_ref()).map_err(|error| self.at(text, error.to_string()))?;
-        self.that(text, (1..=MOST_WAIT_NS).contains(&ns), "a wait is between 1ns and a day")?;
+        let ns = parse_duration_ns(text.get_ref())
+            .map_err(|error| self.checks.at(text, error.to_string()))?;
+        self.checks.that(
+            text,
+            (1..=MOST_WAIT_NS).contains(&ns),
+            "a wait is between 1ns and a day",
+        )?;
         Ok(ns)
     }
 
@@ -371,25 +380,10 @@ impl Reader<'_> {
         most: u64,
     ) -> Result<u64, MachineError> {
         let Some(value) = value else { return Ok(default) };
-        let number = *value.get_ref();
-        let reason = format!("{name} = {number} is not between {least} and {most}");
-        self.that(value, (least..=most).contains(&number), reason).map(|()| number)
-    }
-
-    fn that<T>(
-        &self,
-        value: &Spanned<T>,
-        holds: bool,
-        reason: impl Display,
-    ) -> Result<(), MachineError> {
-        if holds { Ok(()) } else { Err(self.at(value, reason)) }
-    }
-
-    fn at<T>(&self, value: &Spanned<T>, reason: impl Display) -> MachineError {
-        MachineError::at(self.text, Some(value.span()), reason.to_string())
+        self.checks.between(name, value, least, most).map(|()| *value.get_ref())
     }
 
     fn nowhere(&self, reason: impl Display) -> MachineError {
-        MachineError::at(self.text, None, reason.to_string())
+        MachineError::at(self.checks.text, None, reason.to_string())
     }
 }
