@@ -35,6 +35,10 @@ pub(crate) enum Format {
     Pressure(&'static str),
     /// One number, with this name.
     Single(&'static str),
+    /// A limit, with this name; no counter at all if there is none.
+    Limit(&'static str),
+    /// `/proc/interrupts`.
+    Interrupts,
     /// `/proc/PID/schedstat`.
     Schedstat,
     /// `/proc/PID/stat`.
@@ -54,6 +58,9 @@ impl Format {
             Self::Single(name) => {
                 parse::single_value(text).map(|value| Values::from([(name.to_owned(), value)]))
             }
+            Self::Limit(name) => parse::limit(text)
+                .map(|bytes| bytes.map(|bytes| (name.to_owned(), bytes)).into_iter().collect()),
+            Self::Interrupts => parse::interrupts(text),
             Self::Schedstat => parse::schedstat(text),
             Self::TaskStat => parse::task_stat(text),
         }
@@ -101,6 +108,9 @@ impl CounterFile {
         let Ok(length) = self.fill(buffer) else { return };
         let text = String::from_utf8_lossy(&buffer[..length]);
         let Ok(values) = self.format.parse(&text) else { return };
+        if values.is_empty() {
+            return;
+        }
         match set.get_mut(self.source) {
             Some(there) => there.extend(values),
             None => {

@@ -45,10 +45,14 @@ impl Sources {
 /// A file in a directory of [`Sources`], its source, and its format.
 type Row = (&'static str, &'static str, Format);
 
-const PROC: [Row; 3] = [
+/// A directory of [`Sources`], its files, and whether they may be absent.
+type Table<'a> = (Option<&'a PathBuf>, &'a [Row], bool);
+
+const PROC: [Row; 4] = [
     ("vmstat", "vmstat", Format::Flat),
     ("stat", "stat", Format::ProcStat),
     ("meminfo", "meminfo", Format::Colon),
+    ("interrupts", "interrupts", Format::Interrupts),
 ];
 const PSI: [Row; 4] = [
     ("cpu", "psi", Format::Pressure("cpu")),
@@ -56,11 +60,13 @@ const PSI: [Row; 4] = [
     ("memory", "psi", Format::Pressure("memory")),
     ("irq", "psi", Format::Pressure("irq")),
 ];
-const V2_MEMORY: [Row; 4] = [
+const V2_MEMORY: [Row; 6] = [
     ("memory.stat", "memcg", Format::Flat),
     ("memory.current", "memcg", Format::Single("current_bytes")),
     ("memory.swap.current", "memcg", Format::Single("swap_current_bytes")),
     ("memory.events", "memcg", Format::FlatPrefixed("events")),
+    ("memory.max", "memcg", Format::Limit("limit_bytes")),
+    ("memory.high", "memcg", Format::Limit("high_bytes")),
 ];
 const V2_CPU: [Row; 1] = [("cpu.stat", "cpu_cgroup", Format::Flat)];
 const V2_PRESSURE: [Row; 3] = [
@@ -68,11 +74,12 @@ const V2_PRESSURE: [Row; 3] = [
     ("io.pressure", "memcg_psi", Format::Pressure("io")),
     ("memory.pressure", "memcg_psi", Format::Pressure("memory")),
 ];
-const V1_MEMORY: [Row; 4] = [
+const V1_MEMORY: [Row; 5] = [
     ("memory.stat", "memcg", Format::Flat),
     ("memory.usage_in_bytes", "memcg", Format::Single("usage_in_bytes")),
     ("memory.max_usage_in_bytes", "memcg", Format::Single("max_usage_in_bytes")),
     ("memory.failcnt", "memcg", Format::Single("failcnt")),
+    ("memory.limit_in_bytes", "memcg", Format::Limit("limit_bytes")),
 ];
 const V1_CPU: [Row; 1] = [("cpu.stat", "cpu_cgroup", Format::FlatCpuV1)];
 const V1_CPUACCT: [Row; 1] = [("cpuacct.usage", "cpu_cgroup", Format::Single("usage_ns"))];
@@ -92,23 +99,22 @@ impl Reader {
     /// in for it.
     #[must_use]
     pub fn open(sources: &Sources) -> (Self, Vec<Missed>) {
-        let memory_on_v1 = sources.cgroup_v1_memory_dir.is_some();
-        let cpu_on_v1 =
-            sources.cgroup_v1_cpu_dir.is_some() || sources.cgroup_v1_cpuacct_dir.is_some();
-        let v2 = sources.cgroup_v2_dir.as_ref();
-        let tables: [(Option<&PathBuf>, &[Row], bool); 8] = [
-            (Some(&sources.proc_root), &PROC, false),
-            (Some(&sources.psi_dir), &PSI, false),
-            (v2, &V2_MEMORY, memory_on_v1),
-            (v2, &V2_CPU, cpu_on_v1),
-            (v2, &V2_PRESSURE, false),
-            (sources.cgroup_v1_memory_dir.as_ref(), &V1_MEMORY, false),
-            (sources.cgroup_v1_cpu_dir.as_ref(), &V1_CPU, false),
-            (sources.cgroup_v1_cpuacct_dir.as_ref(), &V1_CPUACCT, false),
-        ];
+        let machine: [Table<'_>; 2] =
+            [(Some(&sources.proc_root), &PROC, false), (Some(&sources.psi_dir), &PSI, false)];
+        let tables: Vec<_> = machine.into_iter().chain(group_tables(sources)).collect();
+        Self::of(&tables)
+    }
+
+    /// Opens the files of the sandbox alone, which may be any control group.
+    #[must_use]
+    pub fn open_group(sources: &Sources) -> (Self, Vec<Missed>) {
+        Self::of(&group_tables(sources))
+    }
+
+    fn of(tables: &[Table<'_>]) -> (Self, Vec<Missed>) {
         let mut reader = Self { files: Vec::new(), buffer: Vec::new() };
         let mut missed = Vec::new();
-        for (dir, rows, optional) in tables {
+        for (dir, rows, optional) in tables.iter().copied() {
             let Some(dir) = dir else { continue };
             for (name, source, format) in rows {
                 match CounterFile::open(&dir.join(name), source, *format, &mut reader.buffer) {
@@ -133,6 +139,21 @@ impl Reader {
         }
         set
     }
+}
+
+/// The tables of a control group's files.
+fn group_tables(sources: &Sources) -> [Table<'_>; 6] {
+    let memory_on_v1 = sources.cgroup_v1_memory_dir.is_some();
+    let cpu_on_v1 = sources.cgroup_v1_cpu_dir.is_some() || sources.cgroup_v1_cpuacct_dir.is_some();
+    let v2 = sources.cgroup_v2_dir.as_ref();
+    [
+        (v2, &V2_MEMORY, memory_on_v1),
+        (v2, &V2_CPU, cpu_on_v1),
+        (v2, &V2_PRESSURE, false),
+        (sources.cgroup_v1_memory_dir.as_ref(), &V1_MEMORY, false),
+        (sources.cgroup_v1_cpu_dir.as_ref(), &V1_CPU, false),
+        (sources.cgroup_v1_cpuacct_dir.as_ref(), &V1_CPUACCT, false),
+    ]
 }
 
 /// What is missed with a file: its source alone, or one part of it.

@@ -11,9 +11,9 @@ use crate::file::{CounterFile, Format};
 use crate::parse::{self, Values};
 
 /// Name of the source that comes over netlink.
-const TASKSTATS: &str = "taskstats";
+pub(crate) const TASKSTATS: &str = "taskstats";
 /// Name of the source in `/proc/PID/stat`.
-const TASK_STAT: &str = "task_stat";
+pub(crate) const TASK_STAT: &str = "task_stat";
 
 /// Whether delays are counted for tasks that are started from now on (the sysctl
 /// `kernel.task_delayacct`); `None` if this kernel has no such switch: it is older than 5.14, or
@@ -55,16 +55,9 @@ impl TaskReader {
         let mut reader = Self { files: Vec::new(), buffer: Vec::new(), pid, taskstats: None };
         let mut missed = Vec::new();
         let dir = proc_root.join(pid.to_string());
-        if counts_nothing(proc_root) {
-            missed.push(Missed {
-                capability: "schedstat".to_owned(),
-                reason: format!(
-                    "{} is all zeros: this kernel does not count (CONFIG_SCHED_INFO)",
-                    proc_root.join("self/schedstat").display()
-                ),
-            });
-        } else {
-            reader.add(&dir.join("schedstat"), "schedstat", Format::Schedstat, &mut missed);
+        match no_schedstat(proc_root) {
+            Some(why) => missed.push(why),
+            None => reader.add(&dir.join("schedstat"), "schedstat", Format::Schedstat, &mut missed),
         }
         reader.add(&dir.join("stat"), TASK_STAT, Format::TaskStat, &mut missed);
         match open_taskstats(delay_accounting_enabled(proc_root), pid) {
@@ -113,16 +106,22 @@ impl TaskReader {
     }
 }
 
-/// Whether this very process, which has surely run, has no time in its `schedstat`.
-fn counts_nothing(proc_root: &Path) -> bool {
-    fs::read_to_string(proc_root.join("self/schedstat"))
-        .ok()
-        .and_then(|text| parse::schedstat(&text).ok())
-        .is_some_and(|values| values.values().all(|value| *value == 0))
+/// Why there is no `schedstat` here, if this very process, which has surely run, has no time in its
+/// own.
+pub(crate) fn no_schedstat(proc_root: &Path) -> Option<Missed> {
+    let own = proc_root.join("self/schedstat");
+    let values = parse::schedstat(&fs::read_to_string(&own).ok()?).ok()?;
+    values.values().all(|value| *value == 0).then(|| Missed {
+        capability: "schedstat".to_owned(),
+        reason: format!(
+            "{} is all zeros: this kernel does not count (CONFIG_SCHED_INFO)",
+            own.display()
+        ),
+    })
 }
 
 /// Connects to taskstats and tries it on a task, or says why its delays cannot be had.
-fn open_taskstats(enabled: Option<bool>, pid: u32) -> Result<Taskstats, String> {
+pub(crate) fn open_taskstats(enabled: Option<bool>, pid: u32) -> Result<Taskstats, String> {
     if enabled == Some(false) {
         return Err("kernel.task_delayacct is 0: delays are not counted; switch it on before the \
              task is started (sysctl kernel.task_delayacct=1)"
@@ -151,7 +150,7 @@ fn open_taskstats(enabled: Option<bool>, pid: u32) -> Result<Taskstats, String> 
 }
 
 /// The fields that this kernel has, by name.
-fn delay_values(delays: &DelayAccounting) -> Values {
+pub(crate) fn delay_values(delays: &DelayAccounting) -> Values {
     [
         ("cpu_count", delays.cpu_count),
         ("cpu_delay_total_ns", delays.cpu_delay_total_ns),

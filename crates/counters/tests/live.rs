@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use counters::{Reader, Roots, Sources, TaskReader, environment};
+use counters::{Reader, Roots, Sources, TaskReader, Tasks, environment};
 use sys::taskstats::Taskstats;
 
 #[test]
@@ -35,12 +35,30 @@ fn a_task_that_ended_has_no_counters() {
 }
 
 #[test]
+fn any_process_has_counters_until_it_ends() {
+    let mut child =
+        Command::new("cat").stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+    let (mut tasks, missed) = Tasks::open(Path::new("/proc"));
+    let set = tasks.read(child.id());
+    assert_eq!(set["task_stat"]["threads"], set["task_status"]["Threads"]);
+    for source in ["schedstat", "taskstats"] {
+        let reason = missed.iter().any(|missed| missed.capability == source);
+        assert!(set.contains_key(source) != reason, "{source}: {missed:?}");
+    }
+    drop(child.stdin.take());
+    child.wait().unwrap();
+    assert!(tasks.read(child.id()).is_empty());
+}
+
+#[test]
 fn taskstats_answers_or_says_why_not() {
     let Ok(mut taskstats) = Taskstats::open() else { return };
     match taskstats.read(std::process::id()) {
         Ok(delays) => {
             assert!(delays.version >= 1);
-            assert!(delays.cpu_count.is_some());
+            let first_thread = delays.cpu_count.unwrap();
+            let all_threads = taskstats.read_process(std::process::id()).unwrap();
+            assert!(all_threads.cpu_count.unwrap() >= first_thread, "{all_threads:?}");
             let gone = taskstats.read(u32::MAX >> 1).unwrap_err();
             assert_eq!(gone.raw_os_error(), Some(3), "no such process: {gone}");
         }

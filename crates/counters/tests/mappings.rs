@@ -2,7 +2,7 @@
 //! and any text at all.
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail by panic")]
 
-use counters::parse::{MapsLine, ParseError, maps, smaps, task_status};
+use counters::parse::{MapsLine, ParseError, maps, smaps, task_status, task_status_counters};
 use proptest::prelude::*;
 
 const MAPS: &str = include_str!("fixtures/linux-6.18-x86_64/proc/4242/maps");
@@ -57,6 +57,16 @@ fn a_recorded_status_is_read() {
     assert_eq!(thread.vm_pte_kb, None);
     let odd = task_status("Name:\ta: b\nState:\tZ (zombie)\nUid:\t0\t1000\t0\t0\n").unwrap();
     assert_eq!((odd.name.as_str(), odd.user), ("a: b", 1000));
+}
+
+#[test]
+fn the_counters_of_a_recorded_status_are_read() {
+    let counters = task_status_counters(STATUS).unwrap();
+    assert_eq!((counters["VmPTE_kb"], counters["Threads"]), (44, 1));
+    assert!(counters.contains_key("nonvoluntary_ctxt_switches"));
+    assert!(!counters.contains_key("Pid") && !counters.contains_key("SigQ"));
+    assert_eq!(task_status_counters("VmRSS:\tmany kB\nRssAnon:\n").unwrap().len(), 0);
+    assert!(task_status_counters(" \n").is_err());
 }
 
 #[test]

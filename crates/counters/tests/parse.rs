@@ -2,8 +2,8 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail by panic")]
 
 use counters::parse::{
-    ParseError, Place, Reason, Values, colon_keyed, flat_keyed, pressure, proc_stat, schedstat,
-    single_value, task_stat,
+    ParseError, Place, Reason, Values, colon_keyed, flat_keyed, interrupts, limit, pressure,
+    proc_stat, schedstat, single_value, task_stat,
 };
 
 macro_rules! recorded {
@@ -137,6 +137,35 @@ fn proc_stat_is_the_total_line_and_the_counts() {
         said(proc_stat("cpu 1 2 3 4\nctxt many\n")),
         "line 2, column 6: \"many\" is not a counter value"
     );
+}
+
+#[test]
+fn interrupts_with_a_label_are_summed_over_the_cpus() {
+    let recorded = interrupts(recorded!("proc/interrupts")).unwrap();
+    assert_eq!(recorded.len(), 16, "{recorded:?}");
+    assert!(recorded["TLB"] > 0 && recorded["LOC"] > recorded["TLB"]);
+    let made =
+        "     CPU0   CPU2\n  1:  5  6  IO-APIC  2-edge  timer\nTLB: 7 8 TLB shootdowns\nERR: 9\n";
+    assert_eq!(interrupts(made), Ok(values([("TLB", 15), ("ERR", 9)])));
+    assert_eq!(said(interrupts("")), "line 1, column 1: the file is empty");
+    assert_eq!(said(interrupts("TLB: 7\n")), "line 1, field CPU0: missing");
+    assert_eq!(said(interrupts("CPU0\nTLB:\n")), "line 2, field count: missing");
+    assert_eq!(
+        said(interrupts("CPU0 CPU1\nTLB: 7 x\n")),
+        "line 2, column 8: \"x\" is not a counter value"
+    );
+    assert_eq!(
+        said(interrupts("CPU0\nTLB 7\n")),
+        "line 2, column 1: \"TLB\" is not the name of a counter"
+    );
+}
+
+#[test]
+fn limits_are_bytes_or_none() {
+    assert_eq!(limit("max\n"), Ok(None));
+    assert_eq!(limit("9223372036854771712\n"), Ok(None), "version 1 without a limit");
+    assert_eq!(limit("48234496\n"), Ok(Some(48_234_496)));
+    assert_eq!(said(limit("many\n")), "line 1, column 1: \"many\" is not a counter value");
 }
 
 #[test]

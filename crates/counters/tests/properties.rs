@@ -4,7 +4,8 @@ use counters::parse;
 use proptest::prelude::*;
 use sys::taskstats::DelayAccounting;
 
-const FIXTURES: [&str; 8] = [
+const FIXTURES: [&str; 9] = [
+    include_str!("fixtures/linux-6.18-x86_64/proc/interrupts"),
     include_str!("fixtures/linux-6.18-x86_64/proc/vmstat"),
     include_str!("fixtures/linux-6.18-x86_64/proc/stat"),
     include_str!("fixtures/linux-6.18-x86_64/proc/meminfo"),
@@ -19,6 +20,8 @@ const FIXTURES: [&str; 8] = [
 fn parse_all(text: &str) {
     let results = [
         parse::flat_keyed(text).err(),
+        parse::interrupts(text).err(),
+        parse::limit(text).err(),
         parse::colon_keyed(text).err(),
         parse::pressure(text).err(),
         parse::proc_stat(text).err(),

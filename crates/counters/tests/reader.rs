@@ -37,10 +37,11 @@ fn a_machine_with_both_versions_gives_every_source() {
     let set = reader.read();
     assert_eq!(
         set.keys().collect::<Vec<_>>(),
-        ["cpu_cgroup", "memcg", "memcg_psi", "meminfo", "psi", "stat", "vmstat"]
+        ["cpu_cgroup", "interrupts", "memcg", "memcg_psi", "meminfo", "psi", "stat", "vmstat"]
     );
     assert_eq!(set["memcg"]["usage_in_bytes"], 144_674_816);
     assert_eq!(set["memcg"]["failcnt"], 0);
+    assert_eq!(set["memcg"]["limit_bytes"], 268_435_456);
     assert_eq!(set["memcg"]["pgmajfault"], 71);
     assert_eq!(set["cpu_cgroup"]["usage_usec"], 674_892_366);
     assert_eq!(set["cpu_cgroup"]["usage_ns"], 683_358_635_278);
@@ -62,6 +63,8 @@ fn version_2_alone_gives_every_sandbox_source() {
     assert_eq!(set["memcg"]["current_bytes"], 411_041_792);
     assert_eq!(set["memcg"]["swap_current_bytes"], 52_428_800);
     assert_eq!(set["memcg"]["events_max"], 4120);
+    assert_eq!(set["memcg"]["limit_bytes"], 536_870_912);
+    assert!(!set["memcg"].contains_key("high_bytes"), "no limit is no counter");
     assert_eq!(set["memcg"]["workingset_refault_file"], 88_310);
     assert_eq!(set["memcg_psi"]["io_full_us"], 25002);
     assert_eq!(set["cpu_cgroup"]["throttled_usec"], 812_345);
@@ -79,8 +82,8 @@ fn what_cannot_be_had_is_missed_once_and_absent() {
     let reasons: Vec<&str> = missed.iter().map(|missed| missed.reason.as_str()).collect();
     assert!(reasons[0].starts_with("cannot understand ") && reasons[0].contains("line 1, "));
     assert!(reasons[1].starts_with("cannot read ") && reasons[1].contains("directory"));
-    assert_eq!(missed.len(), 2 + 4 + 8, "{missed:?}");
-    assert_eq!((&*missed[1].capability, &*missed[2].capability), ("meminfo", "psi/cpu"));
+    assert_eq!(missed.len(), 3 + 4 + 10, "{missed:?}");
+    assert_eq!((&*missed[1].capability, &*missed[3].capability), ("meminfo", "psi/cpu"));
     assert_eq!(reader.read().into_keys().collect::<Vec<_>>(), ["vmstat"]);
 }
 

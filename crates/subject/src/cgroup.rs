@@ -8,11 +8,10 @@ use std::fs::{self, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use counters::Sources;
+use counters::{Hierarchies, Sources};
 use model::{Missed, SandboxSpec};
 
 use crate::journal::{Journal, Made};
-use crate::mounts::Hierarchies;
 use crate::sweep::remove;
 
 /// Period over which CPU time is limited, in µs (the kernel's default).
@@ -111,6 +110,9 @@ impl Maker<'_> {
         let parent = v2_parent(&v2.own_dir, &v2.mount_dir, &wanted)?;
         let dir = self.make_group(&parent)?;
         set(&dir, "memory.max", &spec.memory_bytes.to_string())?;
+        if let Some(high_bytes) = spec.high_bytes {
+            set(&dir, "memory.high", &high_bytes.to_string())?;
+        }
         if let Some(cpus_milli) = spec.cpus_milli {
             let quota_us = PERIOD_US * cpus_milli / 1000;
             set(&dir, "cpu.max", &format!("{quota_us} {PERIOD_US}"))?;
@@ -125,6 +127,9 @@ impl Maker<'_> {
     }
 
     fn version_1(&mut self, found: &Hierarchies, spec: &SandboxSpec) -> Result<(), String> {
+        if spec.high_bytes.is_some() {
+            return Err("version 1 has no memory.high".to_owned());
+        }
         let memory = self.v1_group(found, "memory")?;
         set(&memory, "memory.limit_in_bytes", &spec.memory_bytes.to_string())?;
         self.made.may_swap = fs::read_to_string(memory.join("memory.swappiness"))

@@ -47,6 +47,8 @@ pub(crate) enum Made {
         /// The value that it had.
         before: String,
     },
+    /// Delay accounting, switched on: it goes off when nobody needs it any more.
+    DelayAccounting,
     /// A directory with all that is in it.
     Directory {
         /// The directory.

@@ -9,9 +9,9 @@
 
 mod agent_process;
 mod cgroup;
+mod delay_accounting;
 mod journal;
 mod machine;
-mod mounts;
 mod run_lines;
 mod stage;
 mod swap_file;

@@ -13,6 +13,7 @@ use sys::shared_segment::SharedSegment;
 
 use crate::agent_process::{AgentProcess, Outcome};
 use crate::cgroup::{Sandbox, SandboxError};
+use crate::delay_accounting::{self, Held};
 use crate::journal::{Journal, Made, state_dir};
 use crate::machine::{Machine, unwritten_kb};
 use crate::run_lines::Sink;
@@ -100,6 +101,8 @@ pub struct Stage {
     program: PathBuf,
     journal: Journal,
     warden: Warden,
+    /// Delays are counted as long as this is held.
+    delay_accounting: Option<Held>,
     work_dir: WorkDir,
     facts: Environment,
     missed: Vec<Missed>,
@@ -111,7 +114,7 @@ pub struct Stage {
 
 impl Stage {
     /// Removes what dead invocations left, locks the work directory, starts the warden, and
-    /// switches the swap file on if one is wanted.
+    /// switches on delay accounting where that is permitted, and the swap file if one is wanted.
     ///
     /// # Errors
     /// When the work directory is in use or unusable, the swap file cannot be had, or the user
@@ -133,6 +136,7 @@ impl Stage {
             program,
             journal,
             warden,
+            delay_accounting: None,
             work_dir,
             facts: options.facts.clone(),
             missed: options.missed.clone(),
@@ -140,10 +144,23 @@ impl Stage {
             runs: 0,
             swept,
         };
+        stage.count_delays();
         if let Some(size_bytes) = options.swap_bytes {
             stage.add_swap(size_bytes, waiter)?;
         }
         Ok(stage)
+    }
+
+    /// Switches delay accounting on, where that is permitted, before any prober is started.
+    fn count_delays(&mut self) {
+        let journal = &mut self.journal;
+        match delay_accounting::switch_on(|| journal.made(Made::DelayAccounting)) {
+            Ok(held) => self.delay_accounting = held,
+            Err(error) => {
+                let capability = "delay accounting".to_owned();
+                self.missed.push(Missed { capability, reason: error.to_string() });
+            }
+        }
     }
 
     fn add_swap(&mut self, size_bytes: u64, waiter: &Waiter) -> Result<(), StageError> {
@@ -239,6 +256,7 @@ impl Stage {
     /// Removes everything; no run can be made afterwards. What cannot be removed is named with the
     /// reason and stays in the journal, for the next start.
     pub fn strike(&mut self) -> Vec<String> {
+        self.delay_accounting = None;
         sweep(self.journal.path()).failed
     }
 

@@ -12,7 +12,7 @@ use sys::shared_segment::SharedSegment;
 use sys::swap::swap_off;
 
 use crate::journal::{Made, boot_id, outstanding, user_id};
-use crate::sysctl;
+use crate::{delay_accounting, sysctl};
 
 /// How long a removal may take that waits for dying processes.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -90,6 +90,7 @@ pub(crate) fn remove(made: &Made) -> io::Result<bool> {
         },
         Made::Swap { path } => remove_swap(path),
         Made::Sysctl { name, before } => sysctl::put_back(name, before),
+        Made::DelayAccounting => delay_accounting::put_back(),
         Made::Directory { path } => remove_directory(path),
     }
 }
@@ -102,6 +103,7 @@ fn describe(made: &Made) -> String {
         Made::Segment { key } => format!("SysV shared memory segment {key:#x}"),
         Made::Swap { path } => format!("swap file {}", path.display()),
         Made::Sysctl { name, before } => format!("kernel parameter {name} (before: {before})"),
+        Made::DelayAccounting => "delay accounting, switched on".to_owned(),
         Made::Directory { path } => format!("directory {}", path.display()),
     }
 }
@@ -193,7 +195,7 @@ fn unless_gone(result: io::Result<()>) -> io::Result<()> {
 
 /// Tries until it works, as long as what stands in the way may go away by itself: dying processes
 /// hold a thing for a moment.
-fn patiently(mut work: impl FnMut() -> io::Result<()>) -> io::Result<()> {
+pub(crate) fn patiently(mut work: impl FnMut() -> io::Result<()>) -> io::Result<()> {
     let deadline = Instant::now() + PATIENCE;
     loop {
         match work() {
@@ -201,7 +203,9 @@ fn patiently(mut work: impl FnMut() -> io::Result<()>) -> io::Result<()> {
                 if Instant::now() < deadline
                     && matches!(
                         error.kind(),
-                        io::ErrorKind::ResourceBusy | io::ErrorKind::DirectoryNotEmpty
+                        io::ErrorKind::ResourceBusy
+                            | io::ErrorKind::DirectoryNotEmpty
+                            | io::ErrorKind::WouldBlock
                     ) =>
             {
                 std::thread::sleep(PAUSE);

@@ -26,8 +26,10 @@ const CTRL_ATTR_FAMILY_ID: u16 = 1;
 const CTRL_ATTR_FAMILY_NAME: u16 = 2;
 const TASKSTATS_CMD_GET: u8 = 1;
 const TASKSTATS_CMD_ATTR_PID: u16 = 1;
+const TASKSTATS_CMD_ATTR_TGID: u16 = 2;
 const TASKSTATS_TYPE_STATS: u16 = 3;
 const TASKSTATS_TYPE_AGGR_PID: u16 = 4;
+const TASKSTATS_TYPE_AGGR_TGID: u16 = 5;
 const NLM_F_REQUEST: u16 = 1;
 const NLMSG_ERROR: u16 = 2;
 /// Type bits of an attribute; the two above are flags.
@@ -125,7 +127,9 @@ impl DelayAccounting {
     /// taskstats reply.
     pub fn from_reply(message: &[u8], sequence: u32) -> io::Result<Option<Self>> {
         let Some(attributes) = reply_attributes(message, sequence)? else { return Ok(None) };
-        attribute(attributes, TASKSTATS_TYPE_AGGR_PID)
+        [TASKSTATS_TYPE_AGGR_PID, TASKSTATS_TYPE_AGGR_TGID]
+            .into_iter()
+            .find_map(|kind| attribute(attributes, kind))
             .and_then(|nested| attribute(nested, TASKSTATS_TYPE_STATS))
             .and_then(Self::from_struct)
             .map(Some)
@@ -162,12 +166,19 @@ impl Taskstats {
     /// Permission denied without `CAP_NET_ADMIN`, `ESRCH` when there is no such task, timed out
     /// when the kernel does not answer within 200 ms.
     pub fn read(&mut self, pid: u32) -> io::Result<DelayAccounting> {
-        let message = self.request(
-            self.family,
-            TASKSTATS_CMD_GET,
-            TASKSTATS_CMD_ATTR_PID,
-            &pid.to_ne_bytes(),
-        );
+        self.delays(TASKSTATS_CMD_ATTR_PID, pid)
+    }
+
+    /// The delays of all threads of a process together, those that have ended included.
+    ///
+    /// # Errors
+    /// As [`Self::read`].
+    pub fn read_process(&mut self, pid: u32) -> io::Result<DelayAccounting> {
+        self.delays(TASKSTATS_CMD_ATTR_TGID, pid)
+    }
+
+    fn delays(&mut self, attribute: u16, pid: u32) -> io::Result<DelayAccounting> {
+        let message = self.request(self.family, TASKSTATS_CMD_GET, attribute, &pid.to_ne_bytes());
         self.ask(&message, DelayAccounting::from_reply)
     }
 

@@ -50,6 +50,24 @@ impl Mapping {
         }
     }
 
+    /// Links the beginnings of all steps of the mapping to one cycle without locality that starts
+    /// anywhere; of a number of steps that is no power of two, only the largest one below.
+    ///
+    /// Each step points to `a × its number + c`, with `a` ≡ 1 modulo 4 and `c` odd from the seed:
+    /// a generator of full period (Hull and Dobell 1962), so that one pass in order makes it.
+    pub fn link(&self, step_bytes: usize, seed: u64) {
+        let step_bytes = step_bytes.clamp(POINTER_BYTES, self.size_bytes().max(POINTER_BYTES));
+        let Some(power) = (self.size_bytes() / step_bytes).checked_ilog2() else { return };
+        let steps = 1_usize << power;
+        // The multiplier of Knuth's MMIX, moved on by the seed.
+        let a = (6_364_136_223_846_793_005_u64.wrapping_add(seed << 3) & !3) | 1;
+        let c = 1_442_695_040_888_963_407_u64.wrapping_add(seed << 1) | 1;
+        for step in 0..steps {
+            let next = (step as u64).wrapping_mul(a).wrapping_add(c) as usize & (steps - 1);
+            self.set_pointer(step * step_bytes, next * step_bytes);
+        }
+    }
+
     /// Follows `steps` pointers of a chain from an offset, each load waiting for the one before;
     /// where it ends up. A pointer to nowhere is where it stops.
     #[must_use]
@@ -113,6 +131,19 @@ mod tests {
         mapping.write_each([1, 5, 4096, usize::MAX].into_iter(), 4);
         assert_eq!(mapping.read_each([0, 1, 5, 5, 4096].into_iter()), 12);
         assert_eq!(mapping.scan(0..4096), 8);
+    }
+
+    #[test]
+    fn a_linked_mapping_is_one_cycle_through_every_step() {
+        for (bytes, seed) in [(1 << 16, 7), (3 << 14, 0), (64, u64::MAX)] {
+            let mapping = Mapping::anonymous(bytes).unwrap();
+            mapping.link(64, seed);
+            let steps = 1_u64 << (bytes / 64).ilog2();
+            let seen: std::collections::BTreeSet<usize> =
+                (0..steps).map(|count| mapping.follow(0, count)).collect();
+            assert_eq!((seen.len() as u64, mapping.follow(0, steps)), (steps, 0));
+        }
+        Mapping::anonymous(4096).unwrap().link(usize::MAX, 1);
     }
 
     #[test]

@@ -13,6 +13,8 @@ mod colon_keyed;
 mod cpu_total;
 mod error;
 mod flat_keyed;
+mod interrupts;
+mod limit;
 mod maps;
 mod pressure;
 mod smaps;
@@ -27,12 +29,14 @@ pub use colon_keyed::colon_keyed;
 pub use cpu_total::proc_stat;
 pub use error::{ParseError, Place, Reason};
 pub use flat_keyed::flat_keyed;
+pub use interrupts::interrupts;
+pub use limit::limit;
 pub use maps::{MapsLine, maps};
 pub use pressure::pressure;
 pub use smaps::{SmapsMapping, smaps};
 pub use space_separated::{schedstat, single_value};
 pub use task_stat::task_stat;
-pub use task_status::{TaskStatus, task_status};
+pub use task_status::{TaskStatus, task_status, task_status_counters};
 
 /// Names and raw values of one file.
 pub type Values = BTreeMap<String, u64>;

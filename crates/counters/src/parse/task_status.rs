@@ -1,7 +1,7 @@
 //! `/proc/PID/status`: who a process is, and how large its page tables are.
 
 use super::words::{Word, lines, words};
-use super::{ParseError, Reason};
+use super::{ParseError, Reason, Values};
 
 /// What of `/proc/PID/status` is read here.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -63,6 +63,29 @@ pub fn task_status(text: &str) -> Result<TaskStatus, ParseError> {
         }
     }
     Ok(status)
+}
+
+/// The counters of `/proc/PID/status`: sizes as `VmRSS_kb`, numbers by their own names. Lines that
+/// hold something else (masks, lists, words) are left out.
+///
+/// # Errors
+/// When the text is empty.
+pub fn task_status_counters(text: &str) -> Result<Values, ParseError> {
+    if text.trim_ascii().is_empty() {
+        return Err(ParseError::empty());
+    }
+    let counter = |line: &str| {
+        let (key, rest) = line.split_once(':')?;
+        let is_counter = key.starts_with("Vm")
+            || key.starts_with("Rss")
+            || ["HugetlbPages", "Threads"].contains(&key)
+            || key.ends_with("_ctxt_switches");
+        let mut columns = rest.split_ascii_whitespace();
+        let value: u64 = columns.next().filter(|_| is_counter)?.parse().ok()?;
+        let unit = columns.next().map_or(String::new(), |unit| format!("_{}", unit.to_lowercase()));
+        Some((format!("{key}{unit}"), value))
+    };
+    Ok(text.lines().filter_map(counter).collect())
 }
 
 /// A user's number.

@@ -4,32 +4,36 @@ use std::path::{Path, PathBuf};
 
 /// One mounted hierarchy.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Hierarchy {
+pub struct Hierarchy {
     /// Directory of this process's own group, or of the mount if that is not visible.
-    pub(crate) own_dir: PathBuf,
+    pub own_dir: PathBuf,
     /// Directory of the mount.
-    pub(crate) mount_dir: PathBuf,
+    pub mount_dir: PathBuf,
 }
 
 /// The hierarchies that matter.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Hierarchies {
+pub struct Hierarchies {
     /// Version 2.
-    pub(crate) v2: Option<Hierarchy>,
+    pub v2: Option<Hierarchy>,
     /// Version 1, by controller (`memory`, `cpu`, `cpuacct`, `pids`).
-    pub(crate) v1: Vec<(String, Hierarchy)>,
+    pub v1: Vec<(String, Hierarchy)>,
 }
 
 impl Hierarchies {
     /// The hierarchies of the running system.
-    pub(crate) fn read() -> std::io::Result<Self> {
+    ///
+    /// # Errors
+    /// When `/proc/self/mountinfo` or `/proc/self/cgroup` cannot be read.
+    pub fn read() -> std::io::Result<Self> {
         let mounts = std::fs::read_to_string("/proc/self/mountinfo")?;
         let groups = std::fs::read_to_string("/proc/self/cgroup")?;
         Ok(Self::parse(&mounts, &groups))
     }
 
     /// The hierarchy of a version 1 controller.
-    pub(crate) fn v1(&self, controller: &str) -> Option<&Hierarchy> {
+    #[must_use]
+    pub fn v1(&self, controller: &str) -> Option<&Hierarchy> {
         self.v1.iter().find(|(name, _)| name == controller).map(|(_, hierarchy)| hierarchy)
     }
 
@@ -69,8 +73,9 @@ impl Hierarchies {
     }
 }
 
-/// The path of this process's group for a controller (`""`: version 2).
-fn group_of<'a>(groups: &'a str, controller: &str) -> Option<&'a str> {
+/// The path of a process's group for a controller (`""`: version 2), from its `/proc/PID/cgroup`.
+#[must_use]
+pub fn group_of<'a>(groups: &'a str, controller: &str) -> Option<&'a str> {
     groups.lines().find_map(|line| {
         let mut fields = line.splitn(3, ':').skip(1);
         let controllers = fields.next()?;

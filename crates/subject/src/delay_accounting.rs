@@ -1,0 +1,157 @@
+//! Delay accounting (the sysctl `kernel.task_delayacct`), switched on for as long as anybody
+//! measures, and put back by the last one.
+//!
+//! The kernel counts the delays of tasks that were started while the switch was on, and of them
+//! only while it stays on; of others it answers zeros. So it is switched on before any prober is
+//! started, and nobody may put it back while another invocation measures.
+//!
+//! Who needs it holds a shared lock on the switch's own file, which leaves nothing behind and ends
+//! with its holder, SIGKILL included. A lock is only ever taken if the switch was off before the
+//! first one, so the last one knows what to put back. Taking and giving back are done one at a
+//! time, under a lock on the folder of the switch.
+
+use std::fs::{self, File, TryLockError};
+use std::io;
+use std::path::Path;
+
+use crate::sweep::patiently;
+
+/// The folder of the switch.
+const FOLDER: &str = "/proc/sys/kernel";
+/// The switch in it (Linux 5.14; before that the kernel was told at boot).
+const SWITCH: &str = "task_delayacct";
+const ON: &str = "1";
+const OFF: &str = "0";
+
+/// Delay accounting that is on because of this; the lock ends when it is dropped, which does not
+/// put anything back: that is what [`put_back`] is for.
+#[derive(Debug)]
+pub(crate) struct Held {
+    _lock: File,
+}
+
+/// Switches it on; `written_down` is called before anything changes. `None` if there is nothing to
+/// do: it is on anyway, or this kernel has no such switch.
+///
+/// # Errors
+/// When it is off and may not be switched on, with the reason, or `written_down` fails.
+pub(crate) fn switch_on(written_down: impl FnOnce() -> io::Result<()>) -> io::Result<Option<Held>> {
+    switch_on_below(Path::new(FOLDER), written_down)
+}
+
+fn switch_on_below(
+    folder: &Path,
+    written_down: impl FnOnce() -> io::Result<()>,
+) -> io::Result<Option<Held>> {
+    let path = folder.join(SWITCH);
+    let Ok(switch) = File::open(&path) else { return Ok(None) };
+    let _turn = turn(folder)?;
+    let held_by_others = !try_alone(&switch)?;
+    let is_on = fs::read_to_string(&path)?.trim() == ON;
+    if is_on && !held_by_others {
+        return Ok(None);
+    }
+    // It stays allowed or forbidden while it is written down.
+    fs::OpenOptions::new().write(true).open(&path).map_err(|error| named(&error))?;
+    switch.try_lock_shared()?;
+    written_down()?;
+    fs::write(&path, ON).map_err(|error| named(&error))?;
+    Ok(Some(Held { _lock: switch }))
+}
+
+/// Puts the switch back unless somebody needs it; whether it did.
+///
+/// # Errors
+/// When it cannot be put back.
+pub(crate) fn put_back() -> io::Result<bool> {
+    put_back_below(Path::new(FOLDER))
+}
+
+fn put_back_below(folder: &Path) -> io::Result<bool> {
+    let path = folder.join(SWITCH);
+    let _turn = turn(folder)?;
+    let alone = try_alone(&File::open(&path)?)?;
+    if !alone || fs::read_to_string(&path)?.trim() == OFF {
+        return Ok(false);
+    }
+    fs::write(&path, OFF).map_err(|error| named(&error))?;
+    Ok(true)
+}
+
+/// Waits for the turn to look and to change; it ends when the file is dropped.
+///
+/// # Errors
+/// When somebody keeps the turn: anybody may lock this folder.
+fn turn(folder: &Path) -> io::Result<File> {
+    let file = File::open(folder)?;
+    patiently(|| file.try_lock().map_err(io::Error::from)).map_err(|error| {
+        let folder = folder.display();
+        io::Error::new(error.kind(), format!("the lock on {folder} is somebody else's: {error}"))
+    })?;
+    Ok(file)
+}
+
+/// Whether nobody else holds a lock on the file; if so, this one does, alone.
+fn try_alone(file: &File) -> io::Result<bool> {
+    match file.try_lock() {
+        Ok(()) => Ok(true),
+        Err(TryLockError::WouldBlock) => Ok(false),
+        Err(TryLockError::Error(error)) => Err(error),
+    }
+}
+
+fn named(error: &io::Error) -> io::Error {
+    let hint = match error.kind() {
+        io::ErrorKind::PermissionDenied => "; it needs root",
+        _ => "",
+    };
+    io::Error::new(error.kind(), format!("kernel.{SWITCH} cannot be switched: {error}{hint}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn folder(value: &str) -> tempfile::TempDir {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join(SWITCH), value).unwrap();
+        folder
+    }
+
+    fn value(folder: &tempfile::TempDir) -> String {
+        fs::read_to_string(folder.path().join(SWITCH)).unwrap().trim().to_owned()
+    }
+
+    #[test]
+    fn the_last_one_puts_it_back() {
+        let folder = folder("0\n");
+        let first = switch_on_below(folder.path(), || Ok(())).unwrap().unwrap();
+        assert_eq!(value(&folder), ON);
+        let second = switch_on_below(folder.path(), || Ok(())).unwrap().unwrap();
+        drop(first);
+        assert!(!put_back_below(folder.path()).unwrap());
+        assert_eq!(value(&folder), ON, "the second one still measures");
+        drop(second);
+        assert!(put_back_below(folder.path()).unwrap());
+        assert_eq!(value(&folder), OFF);
+        assert!(!put_back_below(folder.path()).unwrap(), "once is enough");
+    }
+
+    #[test]
+    fn what_is_on_anyway_stays_on_and_is_not_written_down() {
+        let folder = folder("1\n");
+        let held = switch_on_below(folder.path(), || panic!("there is nothing to put back"));
+        assert!(held.unwrap().is_none());
+        assert_eq!(value(&folder), ON);
+        let empty = tempfile::tempdir().unwrap();
+        assert!(switch_on_below(empty.path(), || Ok(())).unwrap().is_none(), "no such switch");
+    }
+
+    #[test]
+    fn nothing_changes_before_it_is_written_down() {
+        let folder = folder("0\n");
+        let refused = switch_on_below(folder.path(), || Err(io::Error::other("no room")));
+        assert_eq!(refused.unwrap_err().to_string(), "no room");
+        assert_eq!(value(&folder), "0");
+    }
+}
