@@ -1,8 +1,11 @@
 //! The workers of a load: started together, watched, and killed together.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
+use counters::TaskSum;
 use loads::{Desc, Dose, Plan, Progress, Setting};
+use model::CounterSet;
 use sys::board::Board;
 use sys::clock::monotonic_ns;
 use sys::process::{Exit, fork_child, signal, signals, wait};
@@ -16,6 +19,7 @@ pub(crate) struct LoadGroup<'a> {
     plan: &'a Plan,
     board: Board,
     workers: Vec<(usize, u32)>,
+    tasks: TaskSum,
     /// Totals and time at the beginning of the span over which the dose is reported.
     span: (Vec<u64>, u64),
 }
@@ -33,7 +37,8 @@ impl<'a> LoadGroup<'a> {
     ) -> Result<Self, String> {
         let board = Board::new(plan.workers).map_err(|error| format!("map the board: {error}"))?;
         let span = (vec![0; desc.totals.len()], monotonic_ns());
-        let mut group = Self { desc, setting, plan, board, workers: Vec::new(), span };
+        let (workers, tasks) = (Vec::new(), TaskSum::default());
+        let mut group = Self { desc, setting, plan, board, workers, tasks, span };
         (desc.prepare)(setting, plan).map_err(|error| error.to_string())?;
         for worker in 0..plan.workers {
             let board = &group.board;
@@ -53,6 +58,8 @@ impl<'a> LoadGroup<'a> {
             .map_err(|error| format!("start worker {worker}: {error}"))?;
             group.workers.push((worker, pid));
         }
+        let pids = group.workers.iter().map(|(_, pid)| *pid);
+        group.tasks = TaskSum::open(Path::new("/proc"), pids);
         Ok(group)
     }
 
@@ -110,6 +117,11 @@ impl<'a> LoadGroup<'a> {
     /// The totals since the start by name, as counters.
     pub(crate) fn counters(&self) -> BTreeMap<String, u64> {
         self.desc.totals_of(&self.board)
+    }
+
+    /// What the kernel counts of the workers, summed.
+    pub(crate) fn task_counters(&mut self) -> CounterSet {
+        self.tasks.read()
     }
 
     fn totals(&self) -> Vec<u64> {

@@ -123,8 +123,9 @@ impl<'a, W: Write> Observer<'a, W> {
     }
 
     /// All counters of this moment, the load's own among them.
-    pub(crate) fn read_counters(&mut self, load: &LoadGroup<'_>) -> CounterSet {
+    pub(crate) fn read_counters(&mut self, load: &mut LoadGroup<'_>) -> CounterSet {
         let mut set = self.counters.read();
+        set.extend(load.task_counters());
         let own: BTreeMap<String, u64> = load.counters();
         if !own.is_empty() {
             set.insert("load".to_owned(), own);

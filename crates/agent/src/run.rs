@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use counters::Roots;
+use counters::{Roots, SUMMED_TASKS_MAX};
 use model::{CounterRecord, Delivered, EndStatus, Header, Line, LoadSpec, Measure, Missed, Phase};
 use sys::clock::realtime_ns;
 
@@ -79,8 +79,25 @@ impl LoadPlan {
             seed: assignment.spec.seed,
             intensity: assignment.spec.load.intensity,
         };
+        if setting.intensity == 0.0 && loads::ALL[1..].iter().any(|load| load.name == desc.name) {
+            let why = "an intensity of 0 is for noload and for what provokes a condition";
+            return Err(AgentError::Unsupported(why.to_owned()));
+        }
         let plan = (desc.plan)(&setting).map_err(|why| AgentError::Unsupported(why.0))?;
         Ok(Self { desc, setting, plan })
+    }
+
+    /// What is not counted of its workers, and why. What a single process lacks is told where the
+    /// prober's counters are opened.
+    fn missed(&self) -> Option<Missed> {
+        let workers = self.plan.workers;
+        (workers > SUMMED_TASKS_MAX).then(|| Missed {
+            capability: "load_task_stat".to_owned(),
+            reason: format!(
+                "the load has {workers} processes; only those of at most {SUMMED_TASKS_MAX} are \
+                 read one by one"
+            ),
+        })
     }
 
     /// The load as the header tells it.
@@ -123,6 +140,7 @@ pub(crate) fn header(
     let (mut facts, facts_missed) = counters::environment(&roots);
     facts.extend(assignment.environment.clone());
     missed.extend(facts_missed);
+    missed.extend(load.missed());
     Header {
         schema: assignment.spec.subject.schema(),
         run_id: assignment.run_id.clone(),
@@ -153,7 +171,7 @@ pub(crate) fn under_load<'a, W: Write>(
     if let Some(status) = observer.await_warm(&mut load)? {
         return Ok(status);
     }
-    observer.write_counters(&load)?;
+    observer.write_counters(&mut load)?;
     load.begin_span();
     observer.output.phase(Phase::Measuring)?;
     let status = measure(observer, &mut load)?;
@@ -174,7 +192,7 @@ pub(crate) fn under_load<'a, W: Write>(
 
 impl<W: Write> Observer<'_, W> {
     /// Writes all counters of this moment, outside any sample.
-    pub(crate) fn write_counters(&mut self, load: &LoadGroup<'_>) -> io::Result<()> {
+    pub(crate) fn write_counters(&mut self, load: &mut LoadGroup<'_>) -> io::Result<()> {
         let counters = self.read_counters(load);
         let at_ns = self.output.now_ns();
         self.output.line(&Line::Counters(Box::new(CounterRecord { at_ns, counters })))

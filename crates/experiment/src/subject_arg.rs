@@ -32,6 +32,8 @@ pub enum SubjectArg {
     Sandbox {
         /// Limit of memory, in bytes.
         memory_bytes: Option<u64>,
+        /// Memory from which on processes are slowed down, in bytes.
+        high_bytes: Option<u64>,
         /// Limit of CPU bandwidth, in thousandths of a CPU.
         cpus_milli: Option<u64>,
         /// Most processes.
@@ -65,10 +67,15 @@ impl SubjectArg {
         if kind == "mmu" {
             return mmu_spec(settings).map(|spec| Self::Mmu(Box::new(spec)));
         }
-        let (mut memory_bytes, mut cpus_milli, mut processes) = (None, None, None);
+        let (mut memory_bytes, mut high_bytes) = (None, None);
+        let (mut cpus_milli, mut processes) = (None, None);
         for (name, value) in settings {
             match (kind, name.as_str()) {
                 (_, "mem") => memory_bytes = Some(parse_memory(value)?),
+                ("sandbox", "high") => {
+                    let bytes = parse_size_bytes(value).map_err(|error| error.to_string())?;
+                    high_bytes = Some(bytes);
+                }
                 ("sandbox", "cpus") => cpus_milli = Some(parse_cpus(value)?),
                 ("sandbox", "pids") => {
                     let count = value.parse().ok().filter(|count| *count >= 8);
@@ -79,7 +86,7 @@ impl SubjectArg {
         }
         match kind {
             "host" => Ok(Self::Host { memory_bytes }),
-            "sandbox" => Ok(Self::Sandbox { memory_bytes, cpus_milli, processes }),
+            "sandbox" => Ok(Self::Sandbox { memory_bytes, high_bytes, cpus_milli, processes }),
             _ => Err(format!("no subject is named {kind:?}; there are host, sandbox, vm and mmu")),
         }
     }
@@ -138,9 +145,10 @@ pub fn resolve(
 ) -> Result<(SubjectSpec, Option<String>), String> {
     let machine = Machine::read()?;
     let (subject, note) = match typed {
-        Some(SubjectArg::Sandbox { memory_bytes, cpus_milli, processes }) => {
+        Some(SubjectArg::Sandbox { memory_bytes, high_bytes, cpus_milli, processes }) => {
             let spec = SandboxSpec {
                 memory_bytes: memory_bytes.unwrap_or_else(|| sandbox_bytes(&machine)),
+                high_bytes: *high_bytes,
                 cpus_milli: *cpus_milli,
                 processes: *processes,
             };
@@ -158,7 +166,8 @@ pub fn resolve(
         }
         None => {
             let memory_bytes = sandbox_bytes(&machine);
-            let spec = SandboxSpec { memory_bytes, cpus_milli: None, processes: None };
+            let spec =
+                SandboxSpec { memory_bytes, high_bytes: None, cpus_milli: None, processes: None };
             match stage.try_sandbox(&spec) {
                 Ok(()) => (SubjectSpec::Sandbox(spec), None),
                 Err(error) => {
@@ -202,9 +211,10 @@ mod tests {
     #[test]
     fn subjects_are_read_or_refused_with_the_reason() {
         assert_eq!(
-            "sandbox:mem=256M,cpus=1.5,pids=99".parse(),
+            "sandbox:mem=256M,high=128M,cpus=1.5,pids=99".parse(),
             Ok(SubjectArg::Sandbox {
                 memory_bytes: Some(256 << 20),
+                high_bytes: Some(128 << 20),
                 cpus_milli: Some(1500),
                 processes: Some(99)
             })

@@ -14,11 +14,14 @@ mod desc;
 mod file_writer;
 mod largewrite;
 mod noload;
+mod provoke;
 mod smallwrite;
 mod spawnload;
 mod token_ring;
 
 pub use desc::{Desc, Dose, Plan, Progress, Setting, Unsupported, Work, WorkError};
+
+pub use provoke::PROVOCATIONS;
 
 /// All loads, in the order in which a run makes them; `noload` is the baseline and stands first.
 pub const ALL: &[Desc] = &[
@@ -31,8 +34,13 @@ pub const ALL: &[Desc] = &[
     ctx_mem_2::LOAD,
 ];
 
-/// The load of a name.
+/// The loads and, behind them, the provocations: all that can be asked for by name.
+pub fn every() -> impl Iterator<Item = &'static Desc> {
+    ALL.iter().chain(PROVOCATIONS)
+}
+
+/// The load or provocation of a name.
 #[must_use]
 pub fn find(name: &str) -> Option<&'static Desc> {
-    ALL.iter().find(|load| load.name == name)
+    every().find(|load| load.name == name)
 }

@@ -55,6 +55,10 @@ pub enum SubjectSpec {
 pub struct SandboxSpec {
     /// Memory limit, in bytes: this is "the memory of the machine" for every load.
     pub memory_bytes: u64,
+    /// Memory from which on processes are slowed down and pages reclaimed (version 2's
+    /// `memory.high`), in bytes; `None` = none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub high_bytes: Option<u64>,
     /// CPU bandwidth limit in thousandths of a CPU; `None` = all CPUs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpus_milli: Option<u64>,

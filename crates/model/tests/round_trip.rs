@@ -60,6 +60,7 @@ fn header() -> impl Strategy<Value = Header> {
                     Some(true) => SubjectSpec::Host { memory_bytes },
                     Some(false) => SubjectSpec::Sandbox(SandboxSpec {
                         memory_bytes,
+                        high_bytes: None,
                         cpus_milli: Some(1500),
                         processes: None,
                     }),

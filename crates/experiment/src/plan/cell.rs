@@ -96,10 +96,11 @@ fn is_subject(typed: Option<&SubjectArg>, made: &SubjectSpec) -> bool {
             typed.is_none_or(|typed| typed == *memory_bytes)
         }
         (
-            Some(SubjectArg::Sandbox { memory_bytes, cpus_milli, processes }),
+            Some(SubjectArg::Sandbox { memory_bytes, high_bytes, cpus_milli, processes }),
             SubjectSpec::Sandbox(made),
         ) => {
             memory_bytes.is_none_or(|typed| typed == made.memory_bytes)
+                && *high_bytes == made.high_bytes
                 && *cpus_milli == made.cpus_milli
                 && *processes == made.processes
         }

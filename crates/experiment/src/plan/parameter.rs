@@ -91,7 +91,7 @@ impl Draft {
             "swap" => {
                 self.swap_bytes = Some(parse_size_bytes(value).map_err(|error| error.to_string())?);
             }
-            "load" => self.load = Some(known(value, "load", loads::ALL.iter().map(|l| l.name))?),
+            "load" => self.load = Some(known(value, "load", loads::every().map(|l| l.name))?),
             "load.intensity" => {
                 let dose = value.parse().ok().filter(|dose| *dose > 0.0 && *dose <= 100.0);
                 self.intensity = Some(dose.ok_or("a dose is a number above 0 and at most 100")?);

@@ -135,6 +135,7 @@ fn a_limit_of_the_sandbox_is_one_wherever_the_sandbox_is() {
     let sandbox = |cpus_milli| {
         Some(crate::SubjectArg::Sandbox {
             memory_bytes: Some(48 << 20),
+            high_bytes: None,
             cpus_milli,
             processes: None,
         })

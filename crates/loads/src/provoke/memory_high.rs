@@ -1,0 +1,64 @@
+//! `provoke-memory-high`: anonymous memory a little beyond the `memory.high` of its control group,
+//! of which parts are given back and touched again, where nothing can be swapped out.
+
+use std::convert::Infallible;
+
+use sys::memory::Mapping;
+
+use super::{OPERATIONS, PAGE_BYTES, TOTALS, counted, dose};
+use crate::desc::{
+    Desc, Plan, Progress, Setting, Unsupported, Work, WorkError, nothing_to_finish,
+    nothing_to_prepare, scaled,
+};
+
+/// Memory that is held at an intensity of 0 for memory of 1: below a `high` of one half of it.
+const BELOW: f64 = 0.25;
+/// What an intensity of 1 adds: 55 % is above one half.
+const MORE: f64 = 0.30;
+/// Pages that are given back and touched again in one operation: as many as the kernel charges at
+/// once (`MEMCG_CHARGE_BATCH`).
+const PAGES: usize = 64;
+/// The load is warm after so many operations.
+const WARM_OPERATIONS: u64 = 2;
+
+pub(crate) const LOAD: Desc = Desc {
+    name: "provoke-memory-high",
+    version: 1,
+    about: "touch memory again at 55 % of the limit, where high is at 50 % (at 0 at 25 %)",
+    totals: TOTALS,
+    dose_unit: "busy_ns",
+    plan,
+    prepare: nothing_to_prepare,
+    work,
+    warm,
+    dose,
+    finish: nothing_to_finish,
+};
+
+fn plan(setting: &Setting) -> Result<Plan, Unsupported> {
+    let pages = scaled(setting.memory_bytes, BELOW + MORE * setting.intensity) / PAGE_BYTES as u64;
+    let map_bytes = pages.max(PAGES as u64) * PAGE_BYTES as u64;
+    Ok(Plan { workers: 1, params: [("map_bytes".to_owned(), map_bytes)].into(), notes: vec![] })
+}
+
+fn work(work: &Work<'_>) -> Result<Infallible, WorkError> {
+    let map_bytes = work.plan.param("map_bytes") as usize;
+    let part_bytes = PAGES * PAGE_BYTES;
+    let mapping =
+        Mapping::anonymous(map_bytes).map_err(|error| WorkError::new("map memory", &error))?;
+    mapping.touch(PAGE_BYTES, 1);
+    loop {
+        for start in (0..=map_bytes - part_bytes).step_by(part_bytes) {
+            counted(work, 1, || {
+                mapping.give_back(start..start + part_bytes)?;
+                mapping.write_each((start..start + part_bytes).step_by(PAGE_BYTES), 1);
+                std::io::Result::Ok(())
+            })
+            .map_err(|error| WorkError::new("give memory back", &error))?;
+        }
+    }
+}
+
+fn warm(progress: &Progress<'_>) -> bool {
+    progress.total_since_start(OPERATIONS) >= WARM_OPERATIONS
+}
