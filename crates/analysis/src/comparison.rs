@@ -14,6 +14,7 @@ mod arms;
 mod cells;
 mod conclusion;
 mod environment;
+mod explained;
 mod request;
 mod seeds;
 mod stalls;
@@ -23,6 +24,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use stats::{CellResult, Settings, Verdict};
 
+use crate::explained::ExplainedDifference;
 use crate::{Dataset, Response};
 pub use conclusion::method_words;
 pub use environment::Difference;
@@ -104,6 +106,8 @@ pub struct Cell {
     pub seeds: Option<Seeds>,
     /// Delays that are not slow but stand out, of a probe.
     pub stalls: Option<Stalls>,
+    /// What the difference of the mean delays consists of, where both arms have explained samples.
+    pub explained: Option<ExplainedDifference>,
     /// What a reader of this cell must know.
     pub notes: Vec<String>,
 }
@@ -236,6 +240,7 @@ pub fn compare(sets: &[Dataset], request: &Request) -> Result<Comparison, Compar
         return Err(ComparisonError::NothingInCommon { left_out });
     }
     stalls::add(&arms, &mut cells, request.alpha);
+    explained::add(&arms, &mut cells, request.alpha);
     let mut notes: Vec<String> = Vec::new();
     for note in sets.iter().flat_map(|set| &set.notes) {
         if !notes.contains(note) {

@@ -6,6 +6,8 @@ use std::collections::BTreeMap;
 use model::Environment;
 use serde::Serialize;
 
+use crate::explained::Explained;
+
 /// Trials from one source: a results folder, an experiment, a published table, another program.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Dataset {
@@ -67,6 +69,9 @@ pub struct Trial {
     pub meaning: BTreeMap<String, String>,
     /// Why the trial does not count in full, such as the death of its load.
     pub problem: Option<String>,
+    /// What its delays consist of, in their order, if that is known.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub explained: Vec<Explained>,
 }
 
 /// The values of one response in one trial.

@@ -1,5 +1,5 @@
 //! Observations, whatever they come from, and what they say: comparison, attribution, bisection,
-//! sweeps.
+//! sweeps; and what a delay consists of.
 //!
 //! **Invariant:** plain data in, plain data out. Nothing here opens a file, prints, or knows a
 //! clock; the same input gives the same bytes.
@@ -9,6 +9,7 @@ pub mod attribution;
 pub mod bisect;
 pub mod comparison;
 mod dataset;
+pub mod explained;
 mod memory_work;
 pub mod published;
 mod runs;

@@ -8,6 +8,7 @@ use model::{
 };
 use serde_json::Value;
 
+use crate::explained::explain_run;
 use crate::{Dataset, Factor, MemoryWork, Response, Trial, Values};
 
 /// The factor that runs always have.
@@ -97,6 +98,7 @@ fn trial(name: &str, header: &Header, run: &Run) -> Trial {
         environment: environment(header),
         meaning: meaning(header),
         problem: (!problems.is_empty()).then(|| problems.join("; ")),
+        explained: explain_run(run).into_iter().map(|(_, explained)| explained).collect(),
     }
 }
 

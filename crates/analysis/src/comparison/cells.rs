@@ -161,6 +161,7 @@ fn cell(
         first: first_side,
         second: second_side,
         stalls: None,
+        explained: None,
         notes,
     };
     let [first, second] = costs;

@@ -1,0 +1,104 @@
+//! The difference of two mean delays, part by part.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use stats::{MeanDifference, mean, paired_mean_difference, welch_mean_difference};
+
+use super::{Explained, Part};
+
+/// Why the mean delay of two arms differs.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ExplainedDifference {
+    /// Mean delays in ns, with their difference.
+    pub delay: PartDifference,
+    /// The same of each part that is known in both arms. What an arm does not know is in its
+    /// remainder, so the differences of all parts sum to that of the delay only if
+    /// [`Self::unknown`] is empty.
+    pub parts: BTreeMap<Part, PartDifference>,
+    /// Parts that an arm does not know at all.
+    pub unknown: Vec<Part>,
+    /// How many values a side the intervals are from: trials by their means, or samples.
+    pub values: [usize; 2],
+    /// Confidence of the intervals, one by one.
+    pub confidence: f64,
+}
+
+/// Means of the two arms and their difference, in ns.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct PartDifference {
+    /// The first arm's mean.
+    pub first_ns: f64,
+    /// The other arm's mean.
+    pub second_ns: f64,
+    /// Second less first.
+    pub difference_ns: f64,
+    /// The interval of the difference by Welch's t, of pairs by Student's; `None` of single values.
+    pub interval_ns: Option<(f64, f64)>,
+}
+
+/// What one value of an arm is made of: the samples of a trial, or one sample.
+pub(crate) type Value<'a> = Vec<&'a Explained>;
+
+/// Divides the difference of the mean delays of two arms; `None` unless both have something.
+///
+/// Paired values are at equal places and of equal number.
+pub(crate) fn difference(
+    arms: [&[Value<'_>]; 2],
+    paired: bool,
+    confidence: f64,
+) -> Option<ExplainedDifference> {
+    if arms.iter().any(|values| values.is_empty() || values.iter().any(Vec::is_empty)) {
+        return None;
+    }
+    let of = |read: &dyn Fn(&Explained) -> u64| {
+        let [first, second] = arms.map(|values| means(values, read));
+        part_difference(&first, &second, paired, confidence)
+    };
+    let known = |part: Part| {
+        arms.iter().all(|values| {
+            let mut samples = values.iter().flatten();
+            samples.any(|sample| sample.parts_ns.get(&part).is_some_and(Option::is_some))
+        })
+    };
+    let part_ns = |sample: &Explained, part| sample.parts_ns.get(&part).copied().flatten();
+    let parts = Part::ALL.into_iter().filter(|part| known(*part)).map(|part| {
+        let found = of(&|sample| part_ns(sample, part).unwrap_or(0));
+        Some((part, found?))
+    });
+    Some(ExplainedDifference {
+        delay: of(&|sample| sample.delay_ns)?,
+        parts: parts.collect::<Option<_>>()?,
+        unknown: Part::ALL.into_iter().filter(|part| !known(*part)).collect(),
+        values: arms.map(<[_]>::len),
+        confidence,
+    })
+}
+
+/// The mean of each value over its samples.
+fn means(values: &[Value<'_>], read: &dyn Fn(&Explained) -> u64) -> Vec<f64> {
+    let mean_of = |samples: &Value<'_>| {
+        let sum: f64 = samples.iter().map(|sample| read(sample) as f64).sum();
+        sum / samples.len() as f64
+    };
+    values.iter().map(mean_of).collect()
+}
+
+fn part_difference(
+    first: &[f64],
+    second: &[f64],
+    paired: bool,
+    confidence: f64,
+) -> Option<PartDifference> {
+    let (first_ns, second_ns) = (mean(first)?, mean(second)?);
+    let found: Option<MeanDifference> = match paired {
+        true => paired_mean_difference(first, second, confidence),
+        false => welch_mean_difference(first, second, confidence),
+    };
+    Some(PartDifference {
+        first_ns,
+        second_ns,
+        difference_ns: second_ns - first_ns,
+        interval_ns: found.map(|found| (found.low, found.high)),
+    })
+}
