@@ -14,9 +14,9 @@ pub(crate) struct Entry {
     words: Vec<String>,
 }
 
-/// All loads of the table.
+/// All loads and provocations of the tables.
 pub(crate) fn loads() -> Vec<Entry> {
-    loads::ALL.iter().map(load).collect()
+    loads::every().map(load).collect()
 }
 
 fn load(desc: &loads::Desc) -> Entry {

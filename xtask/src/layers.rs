@@ -8,7 +8,7 @@ use serde_json::Value;
 const RANKS: &[&[&str]] = &[
     &["model", "sys"],
     &["stats", "counters", "jobs", "loads", "probes", "kernels", "trace"],
-    &["agent", "analysis", "footprint", "mmu"],
+    &["agent", "analysis", "doctor", "footprint", "mmu"],
     &["report", "trace-plugin", "tracer"],
     &["store", "subject"],
     &["guest"],

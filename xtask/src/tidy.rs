@@ -19,6 +19,7 @@ pub(crate) fn findings(files: &[SourceFile]) -> Vec<String> {
     }
     findings.extend(load_findings(files));
     findings.extend(probe_findings(files));
+    findings.extend(rule_findings(files));
     findings.extend(reference_findings(files));
     findings
 }
@@ -54,6 +55,15 @@ fn load_findings(files: &[SourceFile]) -> Vec<String> {
         }
     }
     findings
+}
+
+/// Every rule of the doctor has a page, and every page is one's.
+fn rule_findings(files: &[SourceFile]) -> Vec<String> {
+    let rules = doctor::ALL.iter().map(|rule| rule.name);
+    let pages = texts(files, "docs/findings/").filter_map(|(path, _)| {
+        Some(path.strip_suffix(".md")?.trim_start_matches("docs/findings/"))
+    });
+    unequal(("doctor::ALL", rules), ("docs/findings", pages))
 }
 
 /// Every probe has a section that explains its names.
@@ -155,6 +165,17 @@ mod tests {
         assert!(findings.iter().any(|finding| finding == expected), "{findings:#?}");
         let expected = "docs/probes.md: \"wake\" has `period_ns`, which is not explained";
         assert!(findings.iter().any(|finding| finding == expected), "{findings:#?}");
+    }
+
+    #[test]
+    fn a_rule_without_page_is_found_and_so_is_a_page_without_rule() {
+        let findings = rule_findings(&[file("docs/findings/nothing.md", Some("# nothing\n"))]);
+        for expected in [
+            "tidy: \"swap-thrash\" is in doctor::ALL, but not in docs/findings",
+            "tidy: \"nothing\" is in docs/findings, but not in doctor::ALL",
+        ] {
+            assert!(findings.iter().any(|finding| finding == expected), "{findings:#?}");
+        }
     }
 
     #[test]

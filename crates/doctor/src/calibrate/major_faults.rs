@@ -1,0 +1,82 @@
+//! Faults that wait for a device. Each is told from a minor one by the kernel's own count.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::Write;
+use std::path::Path;
+
+use rustix::fs::{Advice as FileAdvice, fadvise};
+use sys::clock::monotonic_ns;
+use sys::memory::Mapping;
+use sys::pages::Advice;
+use sys::process::usage;
+
+use super::{Measured, PAGE_BYTES, cost, refused};
+
+/// Size of the file and of the memory that is swapped out, in bytes.
+const SIZE_BYTES: usize = 4 << 20;
+/// Longest time for all faults of a kind, in ns: a slow disk gives fewer of them.
+const LONGEST_NS: u64 = 250_000_000;
+/// Most faults of a kind.
+const MOST: usize = 256;
+/// Step from one page to the next that is touched: odd, so that all are met, and without order.
+const STEP_PAGES: usize = 389;
+
+/// Reading a page of a file again that was dropped from memory.
+pub(super) fn file_refault(work_dir: &Path) -> Measured {
+    let path = work_dir.join(format!("thrashlab-calibration-{}.dat", std::process::id()));
+    let measured = uncached(&path)
+        .map_err(refused(&format!("make {}", path.display())))
+        .and_then(|mapping| major(&mapping, Mapping::read));
+    // Removed whether it was made or not; what cannot be removed was not made.
+    let _ = fs::remove_file(&path);
+    measured.map_err(|reason| format!("{reason} (the file is in {})", work_dir.display()))
+}
+
+/// A mapping of a file whose pages are on the disk only.
+fn uncached(path: &Path) -> std::io::Result<Mapping> {
+    let mut file: File = OpenOptions::new().read(true).write(true).create_new(true).open(path)?;
+    file.write_all(&vec![0x5a; SIZE_BYTES])?;
+    file.sync_all()?;
+    fadvise(&file, 0, None, FileAdvice::DontNeed)?;
+    let mapping = Mapping::file_read_only(&file, SIZE_BYTES)?;
+    mapping.advise(Advice::Random)?;
+    Ok(mapping)
+}
+
+/// Reading a page from the swap device.
+pub(super) fn swap_in() -> Measured {
+    let swaps = fs::read_to_string("/proc/swaps").map_err(refused("read /proc/swaps"))?;
+    if swaps.lines().count() < 2 {
+        return Err("this machine has no swap (/proc/swaps)".to_owned());
+    }
+    let mapping = Mapping::anonymous(SIZE_BYTES).map_err(refused("map memory"))?;
+    let _ = mapping.advise(Advice::Small);
+    mapping.touch(PAGE_BYTES, 1);
+    mapping.page_out().map_err(refused("swap memory out (MADV_PAGEOUT)"))?;
+    major(&mapping, Mapping::read)
+}
+
+/// The cost of those touches of pages that made a major fault.
+fn major(mapping: &Mapping, touch: impl Fn(&Mapping, usize) -> u8) -> Measured {
+    let pages = mapping.size_bytes() / PAGE_BYTES;
+    let until_ns = monotonic_ns() + LONGEST_NS;
+    let mut each = Vec::new();
+    let mut before = usage().major_faults;
+    for step in 0..pages.min(MOST) {
+        let start_ns = monotonic_ns();
+        std::hint::black_box(touch(mapping, step * STEP_PAGES % pages * PAGE_BYTES));
+        let end_ns = monotonic_ns();
+        let after = usage().major_faults;
+        if after == before + 1 {
+            each.push((end_ns - start_ns) as f64);
+        }
+        before = after;
+        if end_ns > until_ns {
+            break;
+        }
+    }
+    if each.is_empty() {
+        return Err("no page had to be read: they stayed in memory".to_owned());
+    }
+    cost(each)
+}

@@ -1,0 +1,125 @@
+//! Flushing the TLB of another CPU.
+
+use std::hint::spin_loop;
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+use sys::clock::monotonic_ns;
+use sys::memory::Mapping;
+
+use super::{Measured, PAGE_BYTES, cost, each_cpu_ns, refused};
+
+/// Changes of protection in one piece.
+const PIECE: usize = 200;
+/// How many pieces there are with and without another thread.
+const PIECES: usize = 20;
+/// Longest time beside another thread, in ns: where the other CPU is busy, few pieces tell.
+const LONGEST_NS: u64 = 400_000_000;
+/// A piece with fewer interrupts tells nothing about them: the other thread was not running.
+const LEAST_INTERRUPTS: u64 = PIECE as u64 / 8;
+
+/// What changing the protection of a page takes longer while another thread of the process runs,
+/// for each interrupt that the kernel counts.
+pub(super) fn tlb_shootdown() -> Measured {
+    let allowed = sched_getaffinity(None).map_err(|error| format!("read the CPUs: {error}"))?;
+    let mut cpus = (0..CpuSet::MAX_CPU).filter(|cpu| allowed.is_set(*cpu));
+    let (Some(own), Some(other)) = (cpus.next(), cpus.next()) else {
+        return Err("there is one CPU: no other one to interrupt".to_owned());
+    };
+    let mapping = Mapping::anonymous(PAGE_BYTES).map_err(refused("map memory"))?;
+    mapping.write(0, 1);
+    pin(own)?;
+    let measured = pieces(&mapping, |pieces| pieces.len() >= PIECES)
+        .and_then(|alone| Ok((alone, beside_a_thread(&mapping, other)?)));
+    // The threads of this process go where they may, as before.
+    let _ = sched_setaffinity(None, &allowed);
+    let (alone, beside) = measured?;
+    let alone = cost(alone.iter().map(|piece| piece.each_ns).collect())?;
+    let interrupted = beside.iter().filter(|piece| piece.is_interrupted());
+    let extra_ns = |piece: &Piece| {
+        (piece.each_ns - alone.ns).max(0.0) * PIECE as f64 / piece.interrupts as f64
+    };
+    let extra = cost(interrupted.map(extra_ns).collect()).map_err(|_| {
+        "the other CPU was never interrupted: it is busy, or they are not counted".to_owned()
+    })?;
+    if extra.ns <= 0.0 {
+        return Err("a change takes no longer beside another thread than without".to_owned());
+    }
+    Ok(extra)
+}
+
+/// Some changes of protection.
+struct Piece {
+    /// The time of one, in ns.
+    each_ns: f64,
+    /// Interrupts that were counted meanwhile.
+    interrupts: u64,
+}
+
+impl Piece {
+    fn is_interrupted(&self) -> bool {
+        self.interrupts >= LEAST_INTERRUPTS
+    }
+}
+
+/// The pieces beside a thread that runs.
+fn beside_a_thread(mapping: &Mapping, cpu: usize) -> Result<Vec<Piece>, String> {
+    let (runs, done) = (AtomicBool::new(false), AtomicBool::new(false));
+    std::thread::scope(|scope| {
+        std::thread::Builder::new()
+            .spawn_scoped(scope, || {
+                // Where it is refused, the scheduler decides, and the count tells.
+                let _ = pin(cpu);
+                runs.store(true, Ordering::Release);
+                while !done.load(Ordering::Acquire) {
+                    spin_loop();
+                }
+            })
+            .map_err(refused("start a thread"))?;
+        while !runs.load(Ordering::Acquire) {
+            std::thread::yield_now();
+        }
+        let until_ns = monotonic_ns() + LONGEST_NS;
+        let pieces = pieces(mapping, |pieces| {
+            let interrupted = pieces.iter().filter(|piece| piece.is_interrupted()).count();
+            interrupted >= PIECES || monotonic_ns() > until_ns
+        });
+        done.store(true, Ordering::Release);
+        pieces
+    })
+}
+
+/// Pieces, one after the other, until they are enough.
+fn pieces(mapping: &Mapping, are_enough: impl Fn(&[Piece]) -> bool) -> Result<Vec<Piece>, String> {
+    let change = || -> io::Result<()> {
+        mapping.protect(0..PAGE_BYTES, false)?;
+        mapping.protect(0..PAGE_BYTES, true)?;
+        mapping.write(0, 1);
+        Ok(())
+    };
+    let mut pieces = Vec::new();
+    while !are_enough(&pieces) {
+        let before = shootdowns()?;
+        let mut outcome = Ok(());
+        let each_ns = each_cpu_ns(PIECE, || outcome = (0..PIECE).try_for_each(|_| change()));
+        outcome.map_err(refused("protect a page"))?;
+        pieces.push(Piece { each_ns, interrupts: shootdowns()?.saturating_sub(before) });
+    }
+    Ok(pieces)
+}
+
+/// Keeps the calling thread on a CPU.
+fn pin(cpu: usize) -> Result<(), String> {
+    let mut own = CpuSet::new();
+    own.set(cpu);
+    sched_setaffinity(None, &own).map_err(|error| format!("stay on CPU {cpu}: {error}"))
+}
+
+/// TLB shootdowns of all CPUs so far.
+fn shootdowns() -> Result<u64, String> {
+    let path = "/proc/interrupts";
+    let text = std::fs::read_to_string(path).map_err(refused(&format!("read {path}")))?;
+    let counts = counters::parse::interrupts(&text).map_err(|error| format!("{path}: {error}"))?;
+    counts.get("TLB").copied().ok_or_else(|| format!("there is no line TLB in {path}"))
+}

@@ -1,0 +1,46 @@
+//! Switching between processes.
+
+use std::io::{self, PipeReader, PipeWriter, Read, Write, pipe};
+
+use sys::process::{fork_child, signal, signals, wait};
+
+use super::{Measured, cost, each_ns, refused};
+
+/// Round trips of one piece.
+const PIECE_TRIPS: usize = 50;
+/// How many pieces there are.
+const PIECES: usize = 60;
+/// Switches of a round trip: there and back.
+const SWITCHES: usize = 2;
+
+/// One of the two switches of a byte's round trip through pipes.
+pub(super) fn context_switch() -> Measured {
+    let step = "pass a byte through a pipe";
+    let (mut near, back) = pipe().map_err(refused(step))?;
+    let (far, mut to_far) = pipe().map_err(refused(step))?;
+    let child = fork_child(|| echo(far, back)).map_err(refused("fork"))?;
+    let mut trips = || -> io::Result<()> {
+        for _ in 0..PIECE_TRIPS {
+            to_far.write_all(&[1])?;
+            near.read_exact(&mut [0])?;
+        }
+        Ok(())
+    };
+    let pieces = (0..PIECES).map(|_| {
+        let mut outcome = Ok(());
+        let ns = each_ns(PIECE_TRIPS * SWITCHES, || outcome = trips());
+        outcome.map(|()| ns)
+    });
+    let each = pieces.collect::<io::Result<_>>().map_err(refused(step));
+    signal(child, signals::KILL)
+        .and_then(|()| wait(child, true))
+        .map_err(refused("end a child"))?;
+    cost(each?)
+}
+
+/// Sends back all that comes.
+fn echo(mut far: PipeReader, mut back: PipeWriter) -> i32 {
+    let mut byte = [0];
+    while far.read_exact(&mut byte).is_ok() && back.write_all(&byte).is_ok() {}
+    0
+}

@@ -1,0 +1,151 @@
+//! A run file as an interval: from the first counters under the warm load to the last ones.
+
+use std::collections::BTreeMap;
+
+use model::{CounterSet, Line, Phase, Run};
+
+use crate::{Snapshot, TaskSnapshot};
+
+/// Path of the sandbox's control group in the snapshots.
+pub const SANDBOX: &str = "sandbox";
+/// Number under which the prober stands in the snapshots.
+pub const PROBER: u32 = 1;
+/// Number under which the load's processes stand in the snapshots, all together.
+pub const LOAD: u32 = 2;
+
+/// Sources of the sandbox.
+const GROUP_SOURCES: [&str; 3] = ["memcg", "memcg_psi", "cpu_cgroup"];
+/// Sources of the prober.
+const TASK_SOURCES: [&str; 3] = ["task_stat", "schedstat", "taskstats"];
+/// What stands before the names of sources that are sums over the load's processes.
+const LOAD_PREFIX: &str = "load_";
+/// Sources that are no counters of the kernel: what the load and the prober say of themselves.
+const OWN_SOURCES: [&str; 2] = ["load", "rusage"];
+
+/// Why a run cannot be diagnosed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum FromRunError {
+    /// The run has no whole header.
+    #[error("the run was cut off before its header was whole")]
+    NoHeader,
+    /// The run has counters at fewer than two moments under its load.
+    #[error("the run has counters at {0} moments under its load; an interval needs two")]
+    TooShort(usize),
+}
+
+/// Two snapshots of a run: when its load was warm, and at the last sample or pass.
+///
+/// The sandbox is the group [`SANDBOX`], the prober the process [`PROBER`], the load's processes
+/// together are the process [`LOAD`], whose sources say how many they are (`tasks`).
+///
+/// # Errors
+/// When the run has counters at fewer than two moments under its load.
+pub fn from_run(run: &Run) -> Result<(Snapshot, Snapshot), FromRunError> {
+    let header = run.header.as_ref().ok_or(FromRunError::NoHeader)?;
+    let load = header.spec.load.name.as_str();
+    let mut moments = moments(&run.lines);
+    let (Some(first), Some(last)) = (moments.next(), moments.last()) else {
+        let readings = self::moments(&run.lines).count();
+        return Err(FromRunError::TooShort(readings));
+    };
+    let is_confined = header.spec.subject.sandbox().is_some();
+    let of = |(at_ns, set)| snapshot(at_ns, set, load, is_confined);
+    Ok((of(first), of(last)))
+}
+
+/// The counters under the warm load with their moments, in ns from the start of the run.
+fn moments(lines: &[Line]) -> impl Iterator<Item = (u64, &CounterSet)> {
+    let is = |line: &Line, phases: &[Phase]| matches!(line, Line::Phase(record) if phases.contains(&record.phase));
+    lines
+        .iter()
+        .skip_while(move |line| !is(line, &[Phase::Warm, Phase::NotWarm]))
+        .take_while(move |line| !is(line, &[Phase::Stopped]))
+        .flat_map(|line| {
+            let two = match line {
+                Line::Counters(record) => [Some((record.at_ns, &record.counters)), None],
+                Line::Sample(record) => [
+                    Some((record.started_ns.unwrap_or(record.intended_ns), &record.before)),
+                    Some((record.at_ns, &record.after)),
+                ],
+                Line::Histogram(record) => {
+                    [Some((record.from_ns, &record.before)), Some((record.at_ns, &record.after))]
+                }
+                _ => [None, None],
+            };
+            two.into_iter().flatten()
+        })
+}
+
+/// The counters of one moment, each where it belongs.
+fn snapshot(at_ns: u64, set: &CounterSet, load: &str, is_confined: bool) -> Snapshot {
+    let mut snapshot = Snapshot { at_ns, ..Snapshot::default() };
+    let mut sandbox = CounterSet::new();
+    let (mut prober, mut workers) = (CounterSet::new(), CounterSet::new());
+    for (source, values) in set {
+        let place = match source.as_str() {
+            name if OWN_SOURCES.contains(&name) => continue,
+            name if GROUP_SOURCES.contains(&name) => &mut sandbox,
+            name if TASK_SOURCES.contains(&name) => &mut prober,
+            name if name.starts_with(LOAD_PREFIX) => &mut workers,
+            _ => &mut snapshot.machine,
+        };
+        place.insert(source.trim_start_matches(LOAD_PREFIX).to_owned(), values.clone());
+    }
+    if !sandbox.is_empty() {
+        snapshot.groups = BTreeMap::from([(SANDBOX.to_owned(), sandbox)]);
+    }
+    for (pid, name, counters) in [(PROBER, "probe", prober), (LOAD, load, workers)] {
+        if !counters.is_empty() {
+            let group = is_confined.then(|| SANDBOX.to_owned());
+            snapshot.tasks.insert(pid, TaskSnapshot { name: name.to_owned(), group, counters });
+        }
+    }
+    snapshot
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A run file whose counters are these, under a load that is warm at once.
+    fn run(counters: &str) -> Run {
+        let header = r#"{"kind":"header","schema":1,"run_id":"r","thrashlab":"0","started_unix_ns":1,"spec":{"subject":{"kind":"sandbox","memory_bytes":46},"load":{"name":"cpuload","version":1,"intensity":1.0},"probe":{"name":"response","version":1,"params":{}},"timing":{"profile":"quick","interval_ns":1,"points":2,"warmup_ns":1,"timeout_ns":1},"seed":7,"block":0,"order":0},"environment":{},"missed":[]}"#;
+        let cold = r#"{"kind":"counters","at_ns":1,"counters":{"vmstat":{"pgfault":1}}}"#;
+        let warm = r#"{"kind":"phase","at_ns":2,"phase":"warm"}"#;
+        let stopped = r#"{"kind":"phase","at_ns":90,"phase":"stopped"}"#;
+        let after = r#"{"kind":"counters","at_ns":99,"counters":{"vmstat":{"pgfault":99}}}"#;
+        Run::parse(format!("{header}\n{cold}\n{warm}\n{counters}{stopped}\n{after}\n").as_bytes())
+            .unwrap()
+    }
+
+    #[test]
+    fn counters_go_where_they_belong() {
+        let run = run(concat!(
+            r#"{"kind":"counters","at_ns":10,"counters":{"vmstat":{"pgfault":5},"memcg":{"anon":1},"load":{"x":1},"load_task_stat":{"tasks":3},"task_stat":{"minflt":1}}}"#,
+            "\n",
+            r#"{"kind":"sample","at_ns":40,"index":0,"intended_ns":20,"started_ns":20,"completed_ns":30,"before":{"vmstat":{"pgfault":6}},"after":{"vmstat":{"pgfault":8},"memcg":{"anon":2},"rusage":{"user_ns":1},"load_task_stat":{"tasks":3}}}"#,
+            "\n",
+        ));
+        let (before, after) = from_run(&run).unwrap();
+        assert_eq!((before.at_ns, after.at_ns), (10, 40));
+        assert_eq!(
+            (before.machine["vmstat"]["pgfault"], after.machine["vmstat"]["pgfault"]),
+            (5, 8)
+        );
+        assert_eq!(before.groups[SANDBOX]["memcg"]["anon"], 1);
+        assert_eq!(before.tasks[&LOAD].name, "cpuload");
+        assert_eq!(before.tasks[&LOAD].counters["task_stat"]["tasks"], 3);
+        assert_eq!(before.tasks[&PROBER].group.as_deref(), Some(SANDBOX));
+        assert_eq!(after.machine.keys().collect::<Vec<_>>(), ["vmstat"], "no source of our own");
+        assert!(!after.tasks.contains_key(&PROBER), "what was not read is absent");
+    }
+
+    #[test]
+    fn an_interval_needs_two_moments_under_the_load() {
+        let one = r#"{"kind":"counters","at_ns":10,"counters":{}}"#.to_owned() + "\n";
+        assert_eq!(from_run(&run("")), Err(FromRunError::TooShort(0)));
+        assert_eq!(from_run(&run(&one)), Err(FromRunError::TooShort(1)));
+        assert!(from_run(&run(&one.repeat(2))).is_ok());
+        assert_eq!(from_run(&Run::default()), Err(FromRunError::NoHeader));
+    }
+}

@@ -1,0 +1,131 @@
+//! Snapshots of the running machine: its counters, and those of all control groups and processes.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use counters::{Hierarchies, Reader, Sources, Tasks, group_of};
+use model::{CounterSet, Missed};
+
+use crate::{Snapshot, TaskSnapshot};
+
+/// The controllers of version 1 that snapshots read.
+const V1_CONTROLLERS: [&str; 3] = ["memory", "cpu", "cpuacct"];
+
+/// The running machine, ready to be read.
+#[derive(Debug)]
+pub struct Survey {
+    proc_root: PathBuf,
+    hierarchies: Hierarchies,
+    machine: Reader,
+    tasks: Tasks,
+    missed: Vec<Missed>,
+}
+
+impl Survey {
+    /// Opens what stays open. Needs no privilege; what cannot be had is in [`Survey::missed`].
+    #[must_use]
+    pub fn open() -> Self {
+        let proc_root = PathBuf::from("/proc");
+        let (machine, mut missed) = Reader::open(&Sources::machine(&proc_root));
+        let hierarchies = Hierarchies::read().unwrap_or_else(|error| {
+            missed.push(Missed { capability: "memcg".to_owned(), reason: error.to_string() });
+            Hierarchies::default()
+        });
+        let (tasks, tasks_missed) = Tasks::open(&proc_root);
+        missed.extend(tasks_missed);
+        Self { proc_root, hierarchies, machine, tasks, missed }
+    }
+
+    /// What no snapshot will have, with the reasons.
+    #[must_use]
+    pub fn missed(&self) -> &[Missed] {
+        &self.missed
+    }
+
+    /// All counters of this moment, which is `at_ns` from the start of the recording.
+    #[must_use]
+    pub fn snapshot(&mut self, at_ns: u64) -> Snapshot {
+        let (mut tasks, mut groups) = (BTreeMap::new(), BTreeSet::new());
+        for pid in self.processes() {
+            let Some((task, its_groups)) = self.task(pid) else { continue };
+            groups.extend(its_groups.iter().flat_map(|path| with_ancestors(path)));
+            tasks.insert(pid, task);
+        }
+        let groups = groups.into_iter().filter_map(|path| {
+            let counters = self.group(&path);
+            (!counters.is_empty()).then_some((path, counters))
+        });
+        let groups = groups.collect();
+        Snapshot { at_ns, machine: self.machine.read(), groups, tasks }
+    }
+
+    fn processes(&self) -> Vec<u32> {
+        let entries = fs::read_dir(&self.proc_root).into_iter().flatten().flatten();
+        entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
+    }
+
+    /// A process and the groups that it is in; `None` if it has ended meanwhile.
+    fn task(&mut self, pid: u32) -> Option<(TaskSnapshot, Vec<String>)> {
+        let text = |name: &str| fs::read_to_string(self.proc_root.join(format!("{pid}/{name}")));
+        let counters = self.tasks.read(pid);
+        if counters.is_empty() {
+            return None;
+        }
+        let memberships = text("cgroup").unwrap_or_default();
+        let of = |controller: &str| {
+            let path = group_of(&memberships, controller)?;
+            (path != "/").then(|| path.to_owned())
+        };
+        let its_groups: Vec<String> = ["", "memory", "cpu"].into_iter().filter_map(of).collect();
+        let group = of("memory").or_else(|| of(""));
+        let name = text("comm").unwrap_or_default().trim_end().to_owned();
+        Some((TaskSnapshot { name, group, counters }, its_groups))
+    }
+
+    /// The counters of a group, from whichever hierarchies have one of this path.
+    fn group(&self, path: &str) -> CounterSet {
+        let below = |mount: &Path| {
+            let dir = mount.join(path.trim_start_matches('/'));
+            dir.is_dir().then_some(dir)
+        };
+        let v1 = |controller: &str| below(&self.hierarchies.v1(controller)?.mount_dir);
+        let [memory, cpu, cpuacct] = V1_CONTROLLERS.map(v1);
+        let sources = Sources {
+            cgroup_v2_dir: self.hierarchies.v2.as_ref().and_then(|v2| below(&v2.mount_dir)),
+            cgroup_v1_memory_dir: memory,
+            cgroup_v1_cpu_dir: cpu,
+            cgroup_v1_cpuacct_dir: cpuacct,
+            ..Sources::machine(&self.proc_root)
+        };
+        Reader::open_group(&sources).0.read()
+    }
+}
+
+/// A group's path and those above it, but for the root: limits may stand anywhere.
+fn with_ancestors(path: &str) -> Vec<String> {
+    let ends = path.match_indices('/').map(|(at, _)| at).skip(1).chain([path.len()]);
+    ends.map(|end| path[..end].to_owned()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_group_has_ancestors_up_to_the_root() {
+        assert_eq!(with_ancestors("/a/b/c"), ["/a", "/a/b", "/a/b/c"]);
+        assert_eq!(with_ancestors("/a"), ["/a"]);
+    }
+
+    #[test]
+    fn the_running_machine_is_read() {
+        let mut survey = Survey::open();
+        let snapshot = survey.snapshot(7);
+        assert_eq!(snapshot.at_ns, 7);
+        assert!(snapshot.machine["vmstat"].contains_key("pgmajfault"));
+        let own = &snapshot.tasks[&std::process::id()];
+        assert!(own.counters["task_stat"]["minflt"] > 0);
+        assert!(own.counters["task_status"]["VmRSS_kb"] > 0, "{own:?}");
+    }
+}

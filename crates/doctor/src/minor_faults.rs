@@ -1,0 +1,123 @@
+//! What minor faults were for: the kernel counts them together, but they cost differently and have
+//! different remedies.
+
+use crate::interval::Change;
+use crate::{Interval, TaskSnapshot};
+
+/// Bytes of a page in the kernel's `_kb` counters.
+const PAGE_KB: f64 = 4.0;
+/// A process whose faults are fewer than this share of its memory is not copying it.
+const COPYING_SHARE: f64 = 0.5;
+/// The zones whose allocations the kernel counts, one by one.
+const ZONES: [&str; 4] = ["dma", "dma32", "normal", "movable"];
+
+/// A process of an interval, as [`Interval::tasks`] gives it.
+pub(crate) type Task<'a, 'b> = (u32, &'a TaskSnapshot, &'b Change<'a>);
+
+/// The minor faults of a process in an interval.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct MinorFaults {
+    /// A page was taken and cleared.
+    pub(crate) first_touches: f64,
+    /// A page was copied after a fork.
+    pub(crate) copies: f64,
+    /// A page that was there was mapped.
+    pub(crate) maps: f64,
+}
+
+/// Splits the minor faults of a process. A fault that takes no page maps one: how many take one is
+/// known of its control group (version 1: pages charged for each fault) or of the machine (pages
+/// allocated). Faults of a process that forks are copies, as far as its forks account for them.
+///
+/// `None` without the counters.
+pub(crate) fn split(interval: &Interval<'_>, task: Task<'_, '_>) -> Option<MinorFaults> {
+    let (_, _, change) = task;
+    let faults = change.grown("task_stat", "minflt")? as f64;
+    let taken = faults * taking_share(interval, task.1.group.as_deref())?;
+    let copies = copies_at_most(interval, change, taken);
+    Some(MinorFaults { first_touches: taken - copies, copies, maps: faults - taken })
+}
+
+/// Pages of anonymous memory that a process holds at the end; `None` if it is not told.
+pub(crate) fn anonymous_pages(change: &Change<'_>) -> Option<f64> {
+    Some(change.level("task_status", "RssAnon_kb")? as f64 / PAGE_KB)
+}
+
+/// The share of faults that take a page.
+fn taking_share(interval: &Interval<'_>, group: Option<&str>) -> Option<f64> {
+    let share =
+        |taken: u64, faults: u64| (faults > 0).then(|| (taken as f64 / faults as f64).min(1.0));
+    let of_group =
+        interval.groups().find(|(path, _)| Some(*path) == group).and_then(|(_, change)| {
+            share(change.grown("memcg", "pgpgin")?, change.grown("memcg", "pgfault")?)
+        });
+    of_group.or_else(|| {
+        let machine = interval.machine();
+        let zones = ZONES.iter();
+        let taken: Vec<u64> =
+            zones.filter_map(|zone| machine.grown("vmstat", &format!("pgalloc_{zone}"))).collect();
+        let faults = machine.grown("vmstat", "pgfault")?;
+        (!taken.is_empty()).then(|| share(taken.iter().sum(), faults).unwrap_or(1.0))
+    })
+}
+
+/// How many of the pages that a process took were copies: at most its whole memory for each fork of
+/// the machine, if it waited for children at all, and took as much as a good part of its memory.
+fn copies_at_most(interval: &Interval<'_>, change: &Change<'_>, taken: f64) -> f64 {
+    let has_children = change.grown("task_stat", "cminflt").is_some_and(|faults| faults > 0);
+    let forks = interval.machine().grown("stat", "processes").unwrap_or(0) as f64;
+    match anonymous_pages(change) {
+        Some(pages) if has_children && taken >= COPYING_SHARE * pages => taken.min(forks * pages),
+        _ => 0.0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample::Second;
+
+    const FAULTS: (&str, &str, u64) = ("task_stat", "minflt", 1000);
+
+    fn of(second: &Second) -> Option<MinorFaults> {
+        let interval = second.interval();
+        interval.tasks().map(|(pid, task, change)| split(&interval, (pid, task, &change))).next()?
+    }
+
+    #[test]
+    fn faults_are_first_touches_or_maps_by_the_pages_taken() {
+        let machine =
+            Second::of_machine(&[("vmstat", "pgfault", 4000), ("vmstat", "pgalloc_normal", 1000)]);
+        let expected = MinorFaults { first_touches: 250.0, copies: 0.0, maps: 750.0 };
+        assert_eq!(of(&machine.clone().with_task(1, None, &[FAULTS])), Some(expected));
+        // Its own group knows better.
+        let group = [("memcg", "pgfault", 1000), ("memcg", "pgpgin", 5000)];
+        let grouped = machine.with_group("/a", &group).with_task(1, Some("/a"), &[FAULTS]);
+        assert_eq!(of(&grouped).unwrap().first_touches, 1000.0);
+    }
+
+    #[test]
+    fn who_forks_copies_as_far_as_the_forks_go() {
+        let of_forks = |forks, more: &[(&'static str, &'static str, u64)]| {
+            let mut values = vec![FAULTS, ("task_status", "RssAnon_kb", 1600)];
+            values.extend(more);
+            let machine = [
+                ("vmstat", "pgfault", 9000),
+                ("vmstat", "pgalloc_normal", 9000),
+                ("stat", "processes", forks),
+            ];
+            of(&Second::of_machine(&machine).with_task(1, None, &values)).unwrap().copies
+        };
+        let child = ("task_stat", "cminflt", 7);
+        assert_eq!(of_forks(2, &[child]), 800.0);
+        assert_eq!(of_forks(9, &[child]), 1000.0);
+        assert_eq!(of_forks(9, &[]), 0.0);
+        assert_eq!(of_forks(9, &[child, ("task_status", "RssAnon_kb", 40_000)]), 0.0);
+    }
+
+    #[test]
+    fn without_the_counters_nothing_is_said() {
+        assert_eq!(of(&Second::of_machine(&[]).with_task(1, None, &[FAULTS])), None);
+        assert_eq!(of(&Second::of_machine(&[]).with_task(1, None, &[])), None);
+    }
+}

@@ -1,0 +1,192 @@
+//! A recording: snapshots in a file, as JSON lines, so that a diagnosis can be repeated elsewhere.
+//!
+//! The first line is the header, every other one a snapshot. A last line that was cut off is left
+//! out: a recording that was killed is a valid shorter one.
+
+use model::{Environment, Missed};
+use serde::{Deserialize, Serialize};
+
+use crate::{Snapshot, UnitCosts};
+
+/// Version of the format.
+pub const RECORDING_SCHEMA: u32 = 1;
+
+/// The first line of a recording.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RecordingHeader {
+    /// What the file is: `doctor-recording`.
+    pub kind: String,
+    /// [`RECORDING_SCHEMA`].
+    pub schema: u32,
+    /// Version of thrashlab that made it.
+    pub thrashlab: String,
+    /// Time of day at the start, in ns since 1970 UTC.
+    pub started_unix_ns: u64,
+    /// Facts of the machine.
+    pub environment: Environment,
+    /// What it could not read, with reasons.
+    pub missed: Vec<Missed>,
+    /// What operations cost on it.
+    pub costs: UnitCosts,
+}
+
+impl RecordingHeader {
+    /// The value of [`RecordingHeader::kind`].
+    pub const KIND: &'static str = "doctor-recording";
+}
+
+/// Snapshots with what is known of their machine.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Recording {
+    /// The first line.
+    pub header: RecordingHeader,
+    /// The snapshots, in the order of time.
+    pub snapshots: Vec<Snapshot>,
+}
+
+/// A file that is not a recording.
+#[derive(Debug, thiserror::Error)]
+pub enum RecordingError {
+    /// A whole line cannot be read.
+    #[error("line {line}, column {column}: {message}")]
+    Line {
+        /// Number of the line, from 1.
+        line: usize,
+        /// Column of the first offending byte, from 1.
+        column: usize,
+        /// What is wrong with it.
+        message: String,
+    },
+    /// The first line is something else's.
+    #[error("line 1: no recording of the doctor")]
+    NotARecording,
+    /// A newer format.
+    #[error(
+        "line 1: schema {0} is newer than this build knows ({RECORDING_SCHEMA}): update thrashlab"
+    )]
+    Newer(u32),
+    /// Snapshots do not follow each other.
+    #[error("line {line}: the snapshot is of an earlier moment than the one before")]
+    Disorder {
+        /// Number of the line, from 1.
+        line: usize,
+    },
+}
+
+impl Recording {
+    /// Reads a recording.
+    ///
+    /// # Errors
+    /// When its first line is not a recording's, or a whole line cannot be read, with its place.
+    pub fn parse(text: &str) -> Result<Self, RecordingError> {
+        let mut lines = text.split_inclusive('\n').enumerate();
+        let first = lines.next().map_or("", |(_, line)| line);
+        let header: RecordingHeader = match serde_json::from_str(first) {
+            Ok(header) => header,
+            Err(error) if first.contains(RecordingHeader::KIND) => return Err(at(1, &error)),
+            Err(_) => return Err(RecordingError::NotARecording),
+        };
+        match (header.kind.as_str(), header.schema) {
+            (RecordingHeader::KIND, schema) if schema <= RECORDING_SCHEMA => {}
+            (RecordingHeader::KIND, schema) => return Err(RecordingError::Newer(schema)),
+            _ => return Err(RecordingError::NotARecording),
+        }
+        let mut snapshots: Vec<Snapshot> = Vec::new();
+        for (index, line) in lines {
+            match serde_json::from_str::<Snapshot>(line) {
+                Ok(next) if snapshots.last().is_some_and(|last| next.at_ns < last.at_ns) => {
+                    return Err(RecordingError::Disorder { line: index + 1 });
+                }
+                Ok(next) => snapshots.push(next),
+                // The line that was being written when the recording was killed.
+                Err(_) if !line.ends_with('\n') => {}
+                Err(error) => return Err(at(index + 1, &error)),
+            }
+        }
+        Ok(Self { header, snapshots })
+    }
+}
+
+/// The place of an error in a line of the file.
+fn at(line: usize, error: &serde_json::Error) -> RecordingError {
+    let message = error.to_string();
+    let message = message.split(" at line ").next().unwrap_or_default().to_owned();
+    RecordingError::Line { line, column: error.column().max(1), message }
+}
+
+/// A header or a snapshot as a line of the file, with its newline.
+///
+/// # Errors
+/// Never, of what this crate has made; a number that JSON does not have would be one.
+pub fn recording_line<T: Serialize>(record: &T) -> Result<String, serde_json::Error> {
+    Ok(serde_json::to_string(record)? + "\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn recorded() -> String {
+        let header = RecordingHeader {
+            kind: RecordingHeader::KIND.to_owned(),
+            schema: RECORDING_SCHEMA,
+            thrashlab: "0".to_owned(),
+            started_unix_ns: 1,
+            environment: Environment::new(),
+            missed: Vec::new(),
+            costs: UnitCosts::default(),
+        };
+        let mut text = recording_line(&header).unwrap();
+        for at_ns in [0, 1_000_000_000] {
+            let machine = [("vmstat".to_owned(), [("pgfault".to_owned(), at_ns)].into())].into();
+            text += &recording_line(&Snapshot { at_ns, machine, ..Snapshot::default() }).unwrap();
+        }
+        text
+    }
+
+    #[test]
+    fn what_was_written_is_read() {
+        let read = Recording::parse(&recorded()).unwrap();
+        assert_eq!(read.snapshots.len(), 2);
+        assert_eq!(read.snapshots[1].machine["vmstat"]["pgfault"], 1_000_000_000);
+    }
+
+    #[test]
+    fn what_is_wrong_is_refused_with_its_place() {
+        let said = |text: &str| Recording::parse(text).unwrap_err().to_string();
+        assert_eq!(said(""), "line 1: no recording of the doctor");
+        assert_eq!(said("{\"kind\":\"header\"}\n"), "line 1: no recording of the doctor");
+        let text = recorded();
+        let broken = text.replace("\"pgfault\":1000000000", "\"pgfault\":-1");
+        assert!(said(&broken).starts_with("line 3, column "), "{}", said(&broken));
+        let newer = text.replace("\"schema\":1", "\"schema\":9");
+        assert!(said(&newer).contains("schema 9 is newer"));
+        let lines: Vec<&str> = text.lines().collect();
+        let swapped = format!("{}\n{}\n{}\n", lines[0], lines[2], lines[1]);
+        assert_eq!(
+            said(&swapped),
+            "line 3: the snapshot is of an earlier moment than the one before"
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn a_recording_that_was_cut_off_is_a_shorter_one(share in 0.0f64..1.0) {
+            let text = recorded();
+            let header = text.find('\n').unwrap() + 1;
+            let length = header + ((text.len() - header) as f64 * share) as usize;
+            let read = Recording::parse(&text[..length]).unwrap();
+            prop_assert!(read.snapshots.len() <= 2);
+        }
+
+        #[test]
+        fn damaged_bytes_are_read_or_refused(at in 0usize..400, with in any::<char>()) {
+            let mut characters: Vec<char> = recorded().chars().collect();
+            let place = at % characters.len();
+            characters[place] = with;
+            let _ = Recording::parse(&characters.into_iter().collect::<String>());
+        }
+    }
+}

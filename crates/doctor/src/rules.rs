@@ -1,0 +1,40 @@
+//! The rules, one file each, and the table of all.
+
+mod compaction;
+mod cpu_denied;
+mod fork_storm;
+mod global_reclaim;
+mod hypervisor_mmu;
+mod memcg_refault;
+mod memory_high;
+mod minor_faults;
+mod numa_hinting;
+mod page_tables;
+mod proactive_eviction;
+mod shootdown;
+mod swap_thrash;
+#[cfg(test)]
+pub(crate) mod testing;
+mod translation;
+mod writeback_throttle;
+
+use crate::Rule;
+
+/// All rules; findings are ranked by time lost, so the order does not matter.
+pub const ALL: &[Rule] = &[
+    compaction::RULE,
+    cpu_denied::RULE,
+    fork_storm::RULE,
+    global_reclaim::RULE,
+    hypervisor_mmu::RULE,
+    memcg_refault::RULE,
+    memory_high::RULE,
+    minor_faults::RULE,
+    numa_hinting::RULE,
+    page_tables::RULE,
+    proactive_eviction::RULE,
+    shootdown::RULE,
+    swap_thrash::RULE,
+    translation::RULE,
+    writeback_throttle::RULE,
+];

@@ -1,0 +1,126 @@
+//! Processes wait until pages have been moved about, so that a huge page can be had.
+
+use crate::finding::NOTE_SHARE;
+use crate::waits::{Lost, lost_of_pressure, lost_of_tasks};
+use crate::{
+    Confidence, Evidence, Family, Finding, Interval, Provocation, Rule, Scope, UnitCosts, Verdict,
+};
+
+/// From this share of compactions that came to nothing on, they are wasted (methods.md, rule 7).
+const FAIL_SHARE: f64 = 0.5;
+
+/// Direct compaction.
+pub(crate) const RULE: Rule = Rule {
+    name: "compaction",
+    family: Family::Compaction,
+    about: "processes wait for pages to be moved, to make room for huge pages",
+    cost: "compaction delay of each task; without delays: pressure of memory (some), where nothing \
+           was reclaimed",
+    provocation: Provocation::None(
+        "in the small guests that were tried, memory full of holes made the kernel fall back to \
+         small pages at once, or compact in the background: nobody waited",
+    ),
+    look,
+};
+
+fn look(interval: &Interval<'_>, _: &UnitCosts) -> Verdict {
+    let machine = interval.machine();
+    let grown = |name: &str| machine.grown("vmstat", name).map(|value| value as f64);
+    let Some(stalls) = grown("compact_stall") else {
+        return Verdict::Unable("this kernel does not compact memory".to_owned());
+    };
+    if stalls == 0.0 {
+        return Verdict::RuledOut("no allocation waited for compaction".to_owned());
+    }
+    let Some(lost) = lost(interval) else {
+        return Verdict::Unable(
+            "the delays of tasks are not known (root, kernel.task_delayacct=1, Linux 5.17), and \
+             pressure of memory is not due to compaction alone"
+                .to_owned(),
+        );
+    };
+    if lost.share < NOTE_SHARE {
+        return Verdict::RuledOut(format!(
+            "{stalls} allocations waited for compaction, less than 1 % of anybody's time"
+        ));
+    }
+    let fails = grown("compact_fail").unwrap_or(0.0);
+    let mut evidence = vec![
+        Evidence::of("share of time lost", lost.share, NOTE_SHARE),
+        Evidence::of("vmstat/compact_stall", stalls, 1.0),
+        Evidence::of("vmstat/compact_fail per stall", fails / stalls, FAIL_SHARE),
+    ];
+    for name in ["compact_migrate_scanned", "thp_fault_alloc", "thp_fault_fallback"] {
+        evidence.extend(grown(name).map(|value| Evidence::told(format!("vmstat/{name}"), value)));
+    }
+    Verdict::Found(vec![Finding {
+        rule: RULE.name,
+        family: RULE.family,
+        scope: Scope::Machine,
+        condition: format!(
+            "{stalls} allocations waited for compaction, {fails} of them for nothing"
+        ),
+        lost_ns: lost.ns as u64,
+        lost_share: lost.share,
+        is_bound: false,
+        confidence: Confidence::from(evidence.as_slice()),
+        evidence,
+        counterfactual: None,
+        remedy: "echo defer+madvise > /sys/kernel/mm/transparent_hugepage/defrag, or no \
+                 MADV_HUGEPAGE; vm.compaction_proactiveness lets the kernel compact beforehand"
+            .to_owned(),
+        confirm: "grep -E 'compact_|thp_fault' /proc/vmstat; cat /proc/buddyinfo".to_owned(),
+    }])
+}
+
+fn lost(interval: &Interval<'_>) -> Option<Lost> {
+    let is_told = interval
+        .tasks()
+        .any(|(_, _, change)| change.grown("taskstats", "compact_delay_total_ns").is_some());
+    if is_told {
+        return lost_of_tasks(interval, None, |task| task.ns("compact"));
+    }
+    // Both are counted as pressure of memory.
+    let stolen = interval.machine().grown("vmstat", "pgsteal_direct")?;
+    lost_of_pressure(interval, "memory_some_us").filter(|_| stolen == 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rules::testing::{Made, found};
+
+    fn stalls() -> Made {
+        Made::second()
+            .machine("vmstat", "compact_stall", 40)
+            .machine("vmstat", "compact_fail", 30)
+            .machine("vmstat", "pgsteal_direct", 0)
+            .task("taskstats", "compact_delay_total_ns", 600_000_000)
+    }
+
+    #[test]
+    fn waits_for_compaction_are_found() {
+        let finding = found(&RULE, &stalls());
+        assert_eq!((finding.lost_ns, finding.lost_share), (600_000_000, 0.6));
+        assert_eq!(finding.confidence, Confidence { agreeing: 3, asked: 3 });
+    }
+
+    #[test]
+    fn compaction_that_nobody_waits_for_is_none() {
+        let none = stalls().machine("vmstat", "compact_stall", 0);
+        assert!(matches!(none.verdict(&RULE), Verdict::RuledOut(_)));
+        let short = stalls().task("taskstats", "compact_delay_total_ns", 9_000_000);
+        assert!(
+            matches!(short.verdict(&RULE), Verdict::RuledOut(why) if why.contains("less than 1 %"))
+        );
+    }
+
+    #[test]
+    fn pressure_stands_in_where_nothing_was_reclaimed() {
+        let bare = stalls().without_task("taskstats").machine("psi", "memory_some_us", 200_000);
+        assert_eq!(found(&RULE, &bare).lost_ns, 200_000_000);
+        let reclaimed = bare.machine("vmstat", "pgsteal_direct", 5);
+        assert!(matches!(reclaimed.verdict(&RULE), Verdict::Unable(_)));
+        assert!(matches!(Made::second().verdict(&RULE), Verdict::Unable(_)));
+    }
+}

@@ -1,0 +1,145 @@
+//! The kernel takes pages away from processes to see from which node they are used, and each
+//! touch of them is a fault.
+
+use crate::finding::NOTE_SHARE;
+use crate::waits::Lost;
+use crate::{
+    Change, Confidence, Evidence, Family, Finding, Interval, Operation, Provocation, Rule, Scope,
+    UnitCosts, Verdict,
+};
+
+/// Taking away one page, in ns (methods.md, rule 8: 0.1 µs).
+const UPDATE_NS: f64 = 100.0;
+/// From this share of faults on pages of the own node on, there is nothing left to be gained: the
+/// kernel itself looks less often from 7 slots of 10 on (`NUMA_PERIOD_THRESHOLD`).
+const LOCAL_SHARE: f64 = 0.7;
+/// A tick of `/proc/stat` in ns (1/`USER_HZ` s).
+const TICK_NS: f64 = 1e7;
+
+/// NUMA hinting faults.
+pub(crate) const RULE: Rule = Rule {
+    name: "numa-hinting",
+    family: Family::Faults,
+    about: "automatic NUMA balancing takes pages away, and each touch of them is a fault",
+    cost: "hinting faults x cost of mapping a page + pages moved x cost of copying one \
+           (calibrated) + page-table updates x 0.1 us; without costs: system time x hinting faults \
+           / all faults",
+    provocation: Provocation::None(
+        "it takes two NUMA nodes: the machines here have one, and Debian's kernels cannot make two \
+         of it (numa=fake needs CONFIG_NUMA_EMU)",
+    ),
+    look,
+};
+
+fn look(interval: &Interval<'_>, costs: &UnitCosts) -> Verdict {
+    let machine = interval.machine();
+    let grown = |name: &str| machine.grown("vmstat", name).map(|value| value as f64);
+    let Some(faults) = grown("numa_hint_faults") else {
+        return Verdict::Unable("this kernel does not balance NUMA nodes".to_owned());
+    };
+    if faults == 0.0 {
+        return Verdict::RuledOut("there was no NUMA hinting fault".to_owned());
+    }
+    let Some(lost) = lost(interval, &machine, costs, faults) else {
+        return Verdict::Unable(
+            "neither the cost of mapping a page nor the system's CPU time is known".to_owned(),
+        );
+    };
+    if lost.share < NOTE_SHARE {
+        return Verdict::RuledOut(format!(
+            "{faults} NUMA hinting faults took less than 1 % of the time"
+        ));
+    }
+    let local_share = grown("numa_hint_faults_local").unwrap_or(0.0) / faults;
+    let migrated = grown("numa_pages_migrated").unwrap_or(0.0);
+    let mut evidence = vec![
+        Evidence::of("share of time lost", lost.share, NOTE_SHARE),
+        Evidence::of("vmstat/numa_hint_faults", faults, 1.0),
+        Evidence::told("vmstat/numa_hint_faults_local per fault", local_share),
+        Evidence::told("vmstat/numa_pages_migrated", migrated),
+    ];
+    if let Some(updates) = grown("numa_pte_updates") {
+        evidence.push(Evidence::of("vmstat/numa_pte_updates", updates, 1.0));
+    }
+    let gain = if local_share >= LOCAL_SHARE {
+        "nearly all from the node that the page is on already"
+    } else {
+        "many of them from another node than the page's"
+    };
+    Verdict::Found(vec![Finding {
+        rule: RULE.name,
+        family: RULE.family,
+        scope: Scope::Machine,
+        condition: format!("{faults} NUMA hinting faults, {gain}; {migrated} pages were moved"),
+        lost_ns: lost.ns as u64,
+        lost_share: lost.share,
+        is_bound: false,
+        confidence: Confidence::from(evidence.as_slice()),
+        evidence,
+        counterfactual: None,
+        remedy: "sysctl kernel.numa_balancing=0, or bind the process and its memory to a node \
+                 (numactl --cpunodebind --membind)"
+            .to_owned(),
+        confirm: "grep numa_ /proc/vmstat; numastat -p PID".to_owned(),
+    }])
+}
+
+fn lost(
+    interval: &Interval<'_>,
+    machine: &Change<'_>,
+    costs: &UnitCosts,
+    faults: f64,
+) -> Option<Lost> {
+    let grown = |name: &str| machine.grown("vmstat", name).unwrap_or(0) as f64;
+    let elapsed_ns = interval.elapsed_ns() as f64;
+    let calibrated = || {
+        let moved_ns = costs.ns(Operation::CopyOnWrite).unwrap_or(0.0);
+        let ns = faults * costs.ns(Operation::MapPage)?
+            + grown("numa_pages_migrated") * moved_ns
+            + grown("numa_pte_updates") * UPDATE_NS;
+        Some(Lost::of(ns, elapsed_ns))
+    };
+    let of_system_time = || {
+        let ticks = machine.grown("stat", "cpu_system_ticks")?;
+        let all = machine.grown("vmstat", "pgfault")?.max(1) as f64;
+        Some(Lost::of(ticks as f64 * TICK_NS * (faults / all).min(1.0), elapsed_ns))
+    };
+    calibrated().or_else(of_system_time)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rules::testing::{Made, found};
+
+    fn storm() -> Made {
+        Made::second()
+            .machine("vmstat", "numa_hint_faults", 90_000)
+            .machine("vmstat", "numa_hint_faults_local", 30_000)
+            .machine("vmstat", "numa_pte_updates", 100_000)
+            .machine("vmstat", "numa_pages_migrated", 1_000)
+            .machine("vmstat", "pgfault", 100_000)
+            .machine("stat", "cpu_system_ticks", 30)
+    }
+
+    #[test]
+    fn a_storm_of_hinting_faults_is_priced_by_system_time_or_by_costs() {
+        let finding = found(&RULE, &storm());
+        assert_eq!(finding.lost_ns, 270_000_000);
+        assert!(finding.condition.contains("from another node"), "{}", finding.condition);
+        assert_eq!(finding.confidence, Confidence { agreeing: 3, asked: 3 });
+        let priced = storm().cost(Operation::MapPage, 500.0).cost(Operation::CopyOnWrite, 3_000.0);
+        assert_eq!(found(&RULE, &priced).lost_ns, 45_000_000 + 3_000_000 + 10_000_000);
+        let local = storm().machine("vmstat", "numa_hint_faults_local", 85_000);
+        assert!(found(&RULE, &local).condition.contains("on already"));
+    }
+
+    #[test]
+    fn few_hinting_faults_among_many_faults_are_none() {
+        let few = storm().machine("vmstat", "numa_hint_faults", 900);
+        assert!(matches!(few.verdict(&RULE), Verdict::RuledOut(_)));
+        let none = storm().machine("vmstat", "numa_hint_faults", 0);
+        assert!(matches!(none.verdict(&RULE), Verdict::RuledOut(_)));
+        assert!(matches!(Made::second().verdict(&RULE), Verdict::Unable(_)));
+    }
+}

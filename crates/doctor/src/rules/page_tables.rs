@@ -1,0 +1,184 @@
+//! Many processes map the same memory page by page, each with page tables of its own.
+
+use crate::affected::{Affected, Loss, by_scope, share_evidence};
+use crate::minor_faults::split;
+use crate::{
+    Confidence, Evidence, Family, Finding, Interval, Operation, Provocation, Rule, UnitCosts,
+    Verdict,
+};
+
+/// From this share of the time lost on it is evidence.
+const LOST_SHARE: f64 = 0.05;
+/// Page tables of this share of what they map, once, are a blow-up: one process alone has 0.2 %
+/// (8 bytes for each page).
+const TABLE_SHARE: f64 = 0.10;
+/// So are page tables of this share of all memory.
+const MEMORY_SHARE: f64 = 0.05;
+
+/// Page-table blow-up of shared mappings.
+pub(crate) const RULE: Rule = Rule {
+    name: "page-tables",
+    family: Family::Translation,
+    about: "many processes map the same memory, each with page tables of its own",
+    cost: "faults that map a page which is there x cost of one (calibrated)",
+    provocation: Provocation::Load("provoke-page-tables"),
+    look,
+};
+
+/// What a blow-up of page tables is told by.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct BlowUp {
+    /// Page tables of the processes, in kB.
+    tables_kb: f64,
+    /// The same as a share of the file and shared memory that is mapped, counted once.
+    of_mapped: Option<f64>,
+    /// All page tables as a share of the machine's memory.
+    of_memory: Option<f64>,
+}
+
+/// The blow-up of page tables among the processes of a group, if there is one.
+pub(crate) fn blow_up(interval: &Interval<'_>, group: Option<&str>) -> Option<BlowUp> {
+    let tables_kb: u64 = interval
+        .tasks()
+        .filter(|(_, task, _)| task.group.as_deref() == group)
+        .filter_map(|(_, _, change)| change.level("task_status", "VmPTE_kb"))
+        .sum();
+    let machine = interval.machine();
+    let ratio = |part: u64, whole: u64| (whole > 0).then(|| part as f64 / whole as f64);
+    let of_mapped = mapped_kb(interval, group).and_then(|mapped| ratio(tables_kb, mapped));
+    let of_memory = machine
+        .level("meminfo", "PageTables_kb")
+        .zip(machine.level("meminfo", "MemTotal_kb"))
+        .and_then(|(tables, memory)| ratio(tables, memory));
+    let is_large = |share: Option<f64>, threshold| share.is_some_and(|share| share >= threshold);
+    (is_large(of_mapped, TABLE_SHARE) || is_large(of_memory, MEMORY_SHARE)).then_some(BlowUp {
+        tables_kb: tables_kb as f64,
+        of_mapped,
+        of_memory,
+    })
+}
+
+/// File and shared memory that somebody maps, each page once, in kB.
+fn mapped_kb(interval: &Interval<'_>, group: Option<&str>) -> Option<u64> {
+    let of_group =
+        interval.groups().find(|(path, _)| Some(*path) == group).and_then(|(_, change)| {
+            // As versions 1 and 2 spell it.
+            change.level("memcg", "mapped_file").or_else(|| change.level("memcg", "file_mapped"))
+        });
+    of_group.map(|bytes| bytes / 1024).or_else(|| interval.machine().level("meminfo", "Mapped_kb"))
+}
+
+fn look(interval: &Interval<'_>, costs: &UnitCosts) -> Verdict {
+    let Some(map_ns) = costs.ns(Operation::MapPage) else {
+        return Verdict::Unable("the cost of mapping a page was not measured".to_owned());
+    };
+    let (mut losses, mut asked) = (Vec::new(), 0);
+    for (pid, task, change) in interval.tasks() {
+        let Some(faults) = split(interval, (pid, task, &change)) else { continue };
+        asked += 1;
+        if blow_up(interval, task.group.as_deref()).is_some() {
+            losses.push(Loss::new(interval, (pid, task, &change), faults.maps * map_ns));
+        }
+    }
+    if asked == 0 {
+        return Verdict::Unable("no process tells its faults (/proc/PID/stat, vmstat)".to_owned());
+    }
+    let findings: Vec<Finding> = by_scope(&losses)
+        .iter()
+        .filter_map(|affected| {
+            let blow_up = blow_up(interval, affected.group.as_deref())?;
+            Some(finding(interval, affected, blow_up))
+        })
+        .collect();
+    if findings.is_empty() {
+        let tables = interval.machine().level("meminfo", "PageTables_kb");
+        let tables = tables.map_or("not told".to_owned(), |kb| format!("{kb} kB"));
+        return Verdict::RuledOut(format!("page tables are {tables}, and nobody maps much anew"));
+    }
+    Verdict::Found(findings)
+}
+
+fn finding(interval: &Interval<'_>, affected: &Affected, blow_up: BlowUp) -> Finding {
+    let seconds = interval.elapsed_ns().max(1) as f64 / 1e9;
+    let faults = affected.sum(interval, |change| change.grown("task_stat", "minflt"));
+    let mut evidence = vec![
+        share_evidence(affected.lost_share, LOST_SHARE),
+        Evidence::told("task_stat/minflt per s", faults / seconds),
+        Evidence::told("task_status/VmPTE_kb", blow_up.tables_kb),
+    ];
+    let mapped = "page tables as a share of what is mapped";
+    evidence.extend(blow_up.of_mapped.map(|share| Evidence::of(mapped, share, TABLE_SHARE)));
+    let memory = "page tables as a share of all memory";
+    evidence.extend(blow_up.of_memory.map(|share| Evidence::told(memory, share)));
+    Finding {
+        rule: RULE.name,
+        family: RULE.family,
+        scope: affected.scope.clone(),
+        condition: format!(
+            "{} have page tables of {:.1} MB for the same memory, and mapped {:.0} pages a second",
+            affected.who(),
+            blow_up.tables_kb / 1024.0,
+            faults / seconds
+        ),
+        lost_ns: affected.lost_ns as u64,
+        lost_share: affected.lost_share,
+        is_bound: false,
+        confidence: Confidence::from(evidence.as_slice()),
+        evidence,
+        counterfactual: Some(format!(
+            "with huge pages the page tables would be {:.2} MB: a 512th",
+            blow_up.tables_kb / 1024.0 / 512.0
+        )),
+        remedy:
+            "map the shared memory with huge pages (hugetlb, or shmem_enabled=advise), or share \
+                 processes among clients (a pool of connections)"
+                .to_owned(),
+        confirm: "grep -E 'PageTables|Mapped|Shmem' /proc/meminfo; thrashlab footprint --all --no-clear --top 20".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Scope;
+    use crate::sample::Second;
+
+    /// Two processes that make faults which take no page.
+    fn sharing(faults: u64, tables_kb: u64) -> Second {
+        let values = [("task_stat", "minflt", faults), ("task_status", "VmPTE_kb", tables_kb)];
+        Second::of_machine(&[
+            ("vmstat", "pgfault", 1_000_000),
+            ("vmstat", "pgalloc_normal", 0),
+            ("meminfo", "Mapped_kb", 16_384),
+            ("meminfo", "PageTables_kb", 9000),
+            ("meminfo", "MemTotal_kb", 1 << 20),
+        ])
+        .with_group("/db", &[("memcg", "usage_in_bytes", 1)])
+        .with_task(1, Some("/db"), &values)
+        .with_task(2, Some("/db"), &values)
+    }
+
+    #[test]
+    fn maps_of_a_blow_up_are_priced() {
+        let found = sharing(400_000, 2000).found(&RULE);
+        assert_eq!((found.scope, found.lost_ns), (Scope::Group("/db".to_owned()), 800_000_000));
+        assert!((found.lost_share - 0.4).abs() < 1e-9);
+        assert!(
+            sharing(400_000, 2000).ruled_out(&super::super::minor_faults::RULE).contains("minor")
+        );
+    }
+
+    #[test]
+    fn small_tables_are_no_blow_up_and_a_quiet_one_costs_nothing() {
+        assert!(sharing(400_000, 100).ruled_out(&RULE).contains("9000 kB"));
+        assert!(sharing(400, 2000).ruled_out(&RULE).contains("9000 kB"));
+        // The faults are there, so they are somebody's.
+        let other = sharing(400_000, 100).found(&super::super::minor_faults::RULE);
+        assert_eq!(other.lost_ns, 800_000_000);
+    }
+
+    #[test]
+    fn without_processes_it_cannot_tell() {
+        assert!(Second::of_machine(&[]).unable(&RULE).contains("/proc/PID/stat"));
+    }
+}

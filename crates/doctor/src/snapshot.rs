@@ -1,0 +1,54 @@
+//! All counters of one moment.
+
+use std::collections::BTreeMap;
+
+use model::CounterSet;
+use serde::{Deserialize, Serialize};
+
+/// All counters of one moment; what could not be read is absent.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Snapshot {
+    /// When, in ns from the start of the recording (monotonic).
+    pub at_ns: u64,
+    /// The machine's own: `vmstat`, `stat`, `meminfo`, `psi`, `interrupts`, …
+    pub machine: CounterSet,
+    /// Those of control groups (`memcg`, `memcg_psi`, `cpu_cgroup`), by path under their root.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub groups: BTreeMap<String, CounterSet>,
+    /// Those of processes, by number.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub tasks: BTreeMap<u32, TaskSnapshot>,
+}
+
+impl Snapshot {
+    /// The moment of boot, when all counters of this snapshot's machine and groups were 0, with
+    /// `uptime_ns` between the two. Of processes there is none, as each began at a moment of its
+    /// own. Kernels count from boot, so what follows is what hatcnt made of its counters in 1990.
+    #[must_use]
+    pub fn at_boot(&mut self, uptime_ns: u64) -> Self {
+        let zeroed = |set: &CounterSet| {
+            let mut set = set.clone();
+            set.values_mut().flat_map(BTreeMap::values_mut).for_each(|value| *value = 0);
+            set
+        };
+        self.at_ns = uptime_ns;
+        Self {
+            at_ns: 0,
+            machine: zeroed(&self.machine),
+            groups: self.groups.iter().map(|(path, set)| (path.clone(), zeroed(set))).collect(),
+            tasks: BTreeMap::new(),
+        }
+    }
+}
+
+/// The counters of one process.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct TaskSnapshot {
+    /// Its name, as in `/proc/PID/comm`.
+    pub name: String,
+    /// The control group that it is in, by path under their root.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub group: Option<String>,
+    /// `task_stat`, `task_status`, `schedstat`, `taskstats`, as far as they could be read.
+    pub counters: CounterSet,
+}
