@@ -11,6 +11,7 @@ import platform
 import sys
 
 import deterministic_machine
+import doctor_confusion
 import freeze
 import idle_cost
 import memory
@@ -34,6 +35,7 @@ ALL = {
     "start_up": start_up,
     "deterministic_machine": deterministic_machine,
     "trace_record": trace_record,
+    "doctor_confusion": doctor_confusion,
     "statistics_of_compare": statistics_of_compare,
 }
 

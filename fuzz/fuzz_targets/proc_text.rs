@@ -2,15 +2,29 @@
 #![no_main]
 
 use counters::parse::{
-    colon_keyed, flat_keyed, pressure, proc_stat, schedstat, single_value, task_stat,
+    colon_keyed, flat_keyed, interrupts, limit, pressure, proc_stat, schedstat, single_value,
+    task_stat, task_status_counters,
 };
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {
-    for parse in [colon_keyed, flat_keyed, pressure, proc_stat, schedstat, task_stat] {
+    let formats = [
+        colon_keyed,
+        flat_keyed,
+        interrupts,
+        pressure,
+        proc_stat,
+        schedstat,
+        task_stat,
+        task_status_counters,
+    ];
+    for parse in formats {
         if let Err(error) = parse(text) {
             assert!(!error.to_string().is_empty());
         }
+    }
+    if let Err(error) = limit(text) {
+        assert!(!error.to_string().is_empty());
     }
     if let Err(error) = single_value(text) {
         assert!(!error.to_string().is_empty());

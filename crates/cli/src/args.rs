@@ -41,6 +41,8 @@ pub(crate) enum Command {
     Compare(CompareArgs),
     /// Say which factor and which part of the work a change is to be put down to
     Attribute(AttributeArgs),
+    /// Say what this machine, a recording or a run loses its time to, and how much
+    Doctor(crate::doctor::DoctorArgs),
     /// Count what processes map, touch and share, to the page of their page tables
     Footprint(FootprintArgs),
     /// Simulate memory-management hardware: pmegs, TLBs, page walks, miss-ratio curves
@@ -130,7 +132,8 @@ pub(crate) struct RunArgs {
     #[command(flatten)]
     pub(crate) timing: TimingArgs,
 
-    /// Dose of every load: 1 is the load as documented, 0.5 half of it
+    /// Dose of every load: 1 is the load as documented, 0.5 half of it; 0, of loads that provoke a
+    /// condition (provoke-…), is their work without the condition
     #[arg(long, value_name = "DOSE", default_value_t = 1.0, value_parser = intensity)]
     pub(crate) intensity: f64,
 
@@ -227,6 +230,11 @@ pub(crate) struct Shape {
     /// Print JSON instead of a table
     #[arg(long, conflicts_with = "format")]
     pub(crate) json: bool,
+
+    /// List the N slowest responses under each load, with where their time went and what was counted
+    /// meanwhile (docs/explained.md)
+    #[arg(long, value_name = "N", conflicts_with = "format")]
+    pub(crate) worst: Option<usize>,
 
     /// More: of a session every user by himself; with --format resp1 S.D., size written, loops
     /// and circles per second
@@ -337,7 +345,7 @@ fn import_format(text: &str) -> Result<store::import::Format, String> {
 }
 
 pub(crate) fn load_name(text: &str) -> Result<String, String> {
-    known(text, "load", loads::ALL.iter().map(|load| load.name))
+    known(text, "load", loads::every().map(|load| load.name))
 }
 
 pub(crate) fn probe_name(text: &str) -> Result<String, String> {
@@ -358,7 +366,8 @@ pub(crate) fn known<'a>(
 
 fn intensity(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
-        Ok(value) if value > 0.0 && value <= 100.0 => Ok(value),
-        _ => Err("a dose is a number above 0 and at most 100".to_owned()),
+        Ok(value) if (0.0..=100.0).contains(&value) => Ok(value),
+        _ => Err("a dose is a number above 0 and at most 100; or 0, of what provokes a condition"
+            .to_owned()),
     }
 }

@@ -10,6 +10,7 @@ mod bisect;
 mod bisect_args;
 mod cache;
 mod compare;
+mod doctor;
 mod experiment;
 mod experiment_args;
 mod footprint;
@@ -81,6 +82,7 @@ fn main() -> ExitCode {
         Command::Show(args) => show::show(&args),
         Command::Compare(args) => compare::compare(&args),
         Command::Attribute(args) => attribute::attribute(&args),
+        Command::Doctor(args) => doctor::doctor(&args),
         Command::Footprint(args) => footprint::footprint(&args),
         Command::Mmu(args) => mmu::mmu(&args),
         Command::Trace(args) => trace::trace(&args),

@@ -28,6 +28,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
     if job.is_some() && args.shape.format != Format::Table {
         return Err(Failure::WrongUse(anyhow!("--format resp1 is a form of a probe's results")));
     }
+    check_intensity(args)?;
     let measure = job.unwrap_or_else(|| experiment::probe_measure(&args.probe));
     let folder = results_folder(args, &measure)?;
     let mut progress = Progress::new(args.quiet);
@@ -54,6 +55,20 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
     }
     progress.say(&format!("run files: {}", folder.display()));
     if result.interrupted { Err(Failure::Interrupted) } else { Ok(()) }
+}
+
+/// A dose of 0 is the work of a provocation without its condition; of other loads it is nothing.
+fn check_intensity(args: &RunArgs) -> Result<(), Failure> {
+    let has_healthy_side = |name: &String| {
+        name == "noload" || loads::PROVOCATIONS.iter().any(|load| load.name == name)
+    };
+    let is_meant = !args.loads.is_empty() && args.loads.iter().all(has_healthy_side);
+    match args.intensity == 0.0 && !is_meant {
+        true => Err(Failure::WrongUse(anyhow!(
+            "--intensity 0 is for loads that provoke a condition: --load provoke-NAME"
+        ))),
+        false => Ok(()),
+    }
 }
 
 /// Makes the runs on this machine.
@@ -107,12 +122,7 @@ fn in_guests(
     waiter: &Waiter,
     progress: &mut Progress,
 ) -> Result<MatrixResult, Failure> {
-    if args.work_dir.is_some() || args.swap.is_some() {
-        return Err(Failure::WrongUse(anyhow!(
-            "--work-dir and --swap are for this machine; a guest has its own disk: \
-             vm:disk.size=SIZE,swap=SIZE"
-        )));
-    }
+    not_of_this_machine(args, "a guest has its own disk: vm:disk.size=SIZE,swap=SIZE")?;
     let timing = timing(&args.timing, timing::of_machine(request)?)?;
     let spec = guests::spec(request, progress)?;
     let options = VmOptions { freeze: freeze(args), ..guests::options(&args.guests) };
@@ -133,18 +143,23 @@ fn in_simulator(
     waiter: &Waiter,
     progress: &mut Progress,
 ) -> Result<MatrixResult, Failure> {
-    if args.work_dir.is_some() || args.swap.is_some() {
-        return Err(Failure::WrongUse(anyhow!(
-            "--work-dir and --swap are for this machine; a simulated one writes no files but its \
-             results"
-        )));
-    }
+    not_of_this_machine(args, "a simulated one writes no files but its results")?;
     let timing = timing(&args.timing, DEFAULT)?;
     let jobs = guests::jobs_of(&args.guests, 0);
     let plan = plan(args, measure, SubjectSpec::Mmu(Box::new(mmu.clone())), timing);
     run_ensemble(Engine::Simulator, &plan, jobs, folder, waiter, &mut |event| progress.on(event))
         .context("simulate")
         .map_err(Failure::NotMeasured)
+}
+
+/// Refuses what is for this machine only; `instead` says what another one has.
+fn not_of_this_machine(args: &RunArgs, instead: &str) -> Result<(), Failure> {
+    if args.work_dir.is_some() || args.swap.is_some() {
+        return Err(Failure::WrongUse(anyhow!(
+            "--work-dir and --swap are for this machine; {instead}"
+        )));
+    }
+    Ok(())
 }
 
 fn freeze(args: &RunArgs) -> Option<Freeze> {

@@ -34,7 +34,10 @@ pub(crate) fn shaped(
     shape: &Shape,
 ) -> Result<String, Failure> {
     if !report::is_of_job(runs) {
-        return matrix_shaped(&analyse(runs, skipped), shape);
+        return matrix_shaped(analyse(runs, skipped), shape);
+    }
+    if shape.worst.is_some() {
+        return Err(Failure::WrongUse(anyhow!("--worst is for a probe's responses")));
     }
     if shape.format != Format::Table {
         return Err(Failure::WrongUse(anyhow!("--format resp1 is a form of a probe's results")));
@@ -59,9 +62,14 @@ fn as_json(json: serde_json::Result<String>) -> Result<String, Failure> {
 }
 
 /// A matrix in the form that was asked for.
-fn matrix_shaped(matrix: &Matrix, shape: &Shape) -> Result<String, Failure> {
+fn matrix_shaped(mut matrix: Matrix, shape: &Shape) -> Result<String, Failure> {
     if shape.json {
-        return as_json(serde_json::to_string_pretty(matrix));
+        matrix.keep_worst(shape.worst.unwrap_or(1));
+        return as_json(serde_json::to_string_pretty(&matrix));
+    }
+    let matrix = &matrix;
+    if let Some(most) = shape.worst {
+        return Ok(format!("{}\n{}", matrix_text(matrix), report::worst_text(matrix, most)));
     }
     let extras = || if shape.verbose { verbose_lines(matrix) } else { Vec::new() };
     Ok(match shape.format {

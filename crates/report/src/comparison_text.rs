@@ -1,6 +1,7 @@
 //! A comparison as text: first how the systems differ, then the numbers, then what they mean.
 
 mod cells;
+mod explained;
 mod footnotes;
 mod numbers;
 
@@ -14,7 +15,7 @@ const FEW: usize = 12;
 const FEW_ROWS: usize = 40;
 
 /// The whole comparison: differences between the systems, the trials if there are few, a row a
-/// cell, stalls, seeds, footnotes, and one sentence. Ends in a newline.
+/// cell, stalls, what differences of delays consist of, seeds, footnotes, and one sentence. Ends in a newline.
 #[must_use]
 pub fn comparison_text(comparison: &Comparison) -> String {
     let view = View { comparison };
@@ -22,6 +23,7 @@ pub fn comparison_text(comparison: &Comparison) -> String {
     blocks.extend(view.trials());
     blocks.push(cells::verdicts(&view));
     blocks.extend(cells::stalls(&view));
+    blocks.extend(explained::explained(&view));
     blocks.extend(cells::seeds(&view));
     blocks.push(format!("{}\n", comparison.conclusion));
     blocks.push(footnotes::footnotes(&view));

@@ -9,6 +9,7 @@ mod bisect_text;
 pub mod columns;
 mod comparison_text;
 mod dataset_text;
+mod doctor_text;
 mod experiment_text;
 mod footprint_text;
 pub mod matrix;
@@ -27,12 +28,18 @@ mod tlb_text;
 mod trace_text;
 mod whatif_text;
 mod whole_run_text;
+pub mod why_slow;
+mod why_slow_text;
 
 pub use against_itself_text::against_itself_text;
 pub use attribution_text::{attribution_text, ledger_text};
 pub use bisect_text::{Axis, bisect_text};
 pub use comparison_text::comparison_text;
 pub use dataset_text::dataset_text;
+pub use doctor_text::{
+    DoctorView, doctor_json, doctor_metrics, doctor_text, pmeg_estimate_json, pmeg_estimate_text,
+    rules_text, unit_costs_text,
+};
 pub use experiment_text::{cells_text, plan_text};
 pub use footprint_text::{FootprintView, footprint_text};
 pub use matrix_resp1::{resp1_table, verbose_lines};
@@ -50,3 +57,4 @@ pub use tlb_text::{TlbView, tlb_text};
 pub use trace_text::{TraceView, trace_json, trace_notes_text, trace_text};
 pub use whatif_text::{Gain, Tried, WhatIf, whatif_text};
 pub use whole_run_text::{WholeRun, whole_run_text};
+pub use why_slow_text::worst_text;

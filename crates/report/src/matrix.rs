@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use model::EndStatus;
 use serde::Serialize;
 
+use crate::why_slow::WhySlow;
+
 /// A response is stalled if it takes more than this many times the median without load.
 pub const STALL_FACTOR: f64 = 3.0;
 /// Confidence of all intervals.
@@ -19,6 +21,9 @@ pub struct Matrix {
     pub setup: Setup,
     /// One row a load, `noload` first, then in the order in which they were run.
     pub rows: Vec<Row>,
+    /// Why the slow responses under each load were slow; empty without a response under no load to
+    /// tell what is slow, and of a probe of a high rate.
+    pub why_slow: Vec<WhySlow>,
     /// One sentence on the whole.
     pub reading: String,
     /// Warnings of the runs, each once, with the loads that it belongs to.
@@ -27,6 +32,15 @@ pub struct Matrix {
     pub missed: Vec<String>,
     /// Loads that could not be run at all, with the reasons.
     pub skipped: BTreeMap<String, String>,
+}
+
+impl Matrix {
+    /// Keeps only the slowest responses of each load, at most so many.
+    pub fn keep_worst(&mut self, most: usize) {
+        for load in &mut self.why_slow {
+            load.worst.truncate(most);
+        }
+    }
 }
 
 /// What was measured where.

@@ -5,6 +5,7 @@ use model::units::{format_duration, format_size};
 
 use crate::columns::aligned;
 use crate::matrix::{DELIVERED_AT_LEAST, Machine, Matrix, Row, STALL_FACTOR, Setup};
+use crate::why_slow_text::why_slow_table;
 
 /// The subject whose loads take less than its memory.
 const HOST: &str = "host";
@@ -35,6 +36,10 @@ pub fn matrix_text(matrix: &Matrix) -> String {
         row
     }));
     text.push_str(&aligned(&cells));
+    let why_slow = why_slow_table(matrix);
+    if !why_slow.is_empty() {
+        text.push_str(&format!("\n{why_slow}"));
+    }
     text.push_str(&format!("\n{}\n", matrix.reading));
     for note in notes(matrix) {
         text.push_str(&format!("{note}\n"));

@@ -7,6 +7,7 @@ use stats::{hodges_lehmann_ratio, median, quantile};
 
 use crate::matrix::{CONFIDENCE, Machine, Matrix, Ratio, Row, STALL_FACTOR, Setup};
 use crate::reading::{overall, reading};
+use crate::why_slow::{WhySlow, why_slow};
 
 /// Makes the matrix from the runs of one invocation. Runs without a header (killed before they
 /// began) are left out.
@@ -45,12 +46,17 @@ pub fn analyse(runs: &[Run], skipped: BTreeMap<String, String>) -> Matrix {
         }
         row.reading = reading(row, baseline_median);
     }
+    let why_slow = |limit_ns: f64| -> Vec<WhySlow> {
+        groups.iter().filter_map(|(load, group)| why_slow(load, group, limit_ns)).collect()
+    };
     let headers = || runs.iter().filter_map(|run| run.header.as_ref());
     Matrix {
         setup: headers()
             .find(|header| header.spec.load.name != BASELINE)
             .or(headers().next())
             .map_or_else(Setup::default, |header| setup(header, seeds(headers()))),
+        why_slow: baseline_median
+            .map_or_else(Vec::new, |median_ns| why_slow(STALL_FACTOR * median_ns)),
         reading: overall(&rows),
         rows,
         warnings: warnings(runs),

@@ -18,6 +18,7 @@ fn header(load: &str) -> Header {
         spec: Spec {
             subject: SubjectSpec::Sandbox(SandboxSpec {
                 memory_bytes: 256 << 20,
+                high_bytes: None,
                 cpus_milli: None,
                 processes: None,
             }),

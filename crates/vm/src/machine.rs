@@ -243,11 +243,19 @@ fn switch(value: &str) -> Result<bool, &'static str> {
 
 fn set_limit(sandbox: &mut Option<SandboxSpec>, key: &str, value: &str) -> Result<(), String> {
     let failed = |why: &dyn std::fmt::Display| format!("sandbox.{key}: {why}");
-    let sandbox =
-        sandbox.get_or_insert(SandboxSpec { memory_bytes: 0, cpus_milli: None, processes: None });
+    let sandbox = sandbox.get_or_insert(SandboxSpec {
+        memory_bytes: 0,
+        high_bytes: None,
+        cpus_milli: None,
+        processes: None,
+    });
     match key {
         "mem" => {
             sandbox.memory_bytes = parse_size_bytes(value).map_err(|error| failed(&error))?;
+        }
+        "high" => {
+            let bytes = parse_size_bytes(value).map_err(|error| failed(&error))?;
+            sandbox.high_bytes = Some(bytes);
         }
         "cpus" => {
             let cpus = value.parse::<f64>().ok().filter(|cpus| (0.05..=1.0).contains(cpus));
@@ -258,7 +266,11 @@ fn set_limit(sandbox: &mut Option<SandboxSpec>, key: &str, value: &str) -> Resul
             let count = value.parse().ok().filter(|count| *count >= 8);
             sandbox.processes = Some(count.ok_or_else(|| failed(&"a number of at least 8"))?);
         }
-        _ => return Err(format!("a sandbox has no setting {key:?}; it has mem, cpus and pids")),
+        _ => {
+            return Err(format!(
+                "a sandbox has no setting {key:?}; it has mem, high, cpus and pids"
+            ));
+        }
     }
     Ok(())
 }
@@ -303,7 +315,7 @@ mod tests {
     fn settings_change_a_machine() {
         let request = parse_request(
             "machine=p2-350,kernel=deb:x,mem=128M,disk.rate=0,disk.read_delay=1ms,thp=never,\
-             disk.write_delay=4ms,lru_gen=on,sysctl.vm.swappiness=10,sandbox.mem=64M,overlay=programs/new",
+             disk.write_delay=4ms,lru_gen=on,sysctl.vm.swappiness=10,sandbox.mem=64M,sandbox.high=32M,overlay=programs/new",
         )
         .unwrap();
         assert_eq!(request.machine.memory_bytes, 128 << 20);
@@ -313,7 +325,8 @@ mod tests {
         assert_eq!(request.machine.sysctls["vm.swappiness"], "10");
         assert_eq!(request.kernel.as_deref(), Some("deb:x"));
         assert_eq!(request.overlay.as_deref(), Some("programs/new"));
-        assert_eq!(request.sandbox.unwrap().memory_bytes, 64 << 20);
+        let sandbox = request.sandbox.unwrap();
+        assert_eq!((sandbox.memory_bytes, sandbox.high_bytes), (64 << 20, Some(32 << 20)));
     }
 
     #[test]

@@ -63,7 +63,7 @@ fn of_word(word: &str) -> Result<SweepDraft, Failure> {
     } else {
         let names = jobs::ALL.iter().map(|job| job.name);
         let names = names.chain(probes::ALL.iter().map(|probe| probe.name));
-        let names: Vec<&str> = names.chain(loads::ALL.iter().map(|load| load.name)).collect();
+        let names: Vec<&str> = names.chain(loads::every().map(|load| load.name)).collect();
         return Err(Failure::WrongUse(anyhow!(
             "neither job, probe nor load is named {word:?}, and a plan's name ends in {PLAN}; \
              there are {}",

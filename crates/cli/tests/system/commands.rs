@@ -72,7 +72,7 @@ fn a_folder_with_a_broken_run_is_not_written_to() {
 #[test]
 fn wrong_use_is_2_and_names_what_is_known() {
     let fixture = Fixture::new();
-    let cases: [(&str, &[&str]); 12] = [
+    let cases: [(&str, &[&str]); 14] = [
         ("run --load nosuch", &["nosuch", "smallwrite", "2ctx-mem"]),
         ("run --probe nosuch", &["nosuch", "response", "wake", "fileops"]),
         ("run --subject nosuch", &["nosuch", "host", "sandbox"]),
@@ -83,6 +83,8 @@ fn wrong_use_is_2_and_names_what_is_known() {
         ("run --points 0", &["--points"]),
         ("run --classic --quick", &["cannot be used with"]),
         ("run --intensity nan", &["above 0"]),
+        ("run --intensity 0", &["provoke-NAME"]),
+        ("doctor --for 0s", &["at least 1ms"]),
         ("nosuch", &["nosuch"]),
         ("", &["Usage"]),
     ];
@@ -106,6 +108,7 @@ fn every_command_has_help_and_run_has_examples() {
         "compare",
         "attribute",
         "bisect",
+        "doctor",
         "experiment",
         "sweep",
         "footprint",

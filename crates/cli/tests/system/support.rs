@@ -115,11 +115,16 @@ impl Fixture {
     }
 
     /// Starts a command whose output goes to files, so that nothing ever waits for a reader.
-    pub(crate) fn start(&self, mut command: Command) -> Running {
-        let stdout = File::create(self.path().join("stdout")).unwrap();
-        let stderr = File::create(self.path().join("stderr")).unwrap();
-        command.stdout(stdout).stderr(stderr);
-        Running { child: command.spawn().unwrap(), dir: self.path().to_owned() }
+    pub(crate) fn start(&self, command: Command) -> Running {
+        self.start_as("", command)
+    }
+
+    /// The same beside others: what it says goes to files of this name.
+    pub(crate) fn start_as(&self, name: &str, mut command: Command) -> Running {
+        let [stdout, stderr] =
+            ["stdout", "stderr"].map(|stream| self.path().join(format!("{name}{stream}")));
+        command.stdout(File::create(&stdout).unwrap()).stderr(File::create(&stderr).unwrap());
+        Running { child: command.spawn().unwrap(), stdout, stderr }
     }
 
     /// Runs a command to its end.
@@ -172,7 +177,8 @@ pub(crate) fn is_root() -> bool {
 /// A running invocation; killed when dropped.
 pub(crate) struct Running {
     child: Child,
-    dir: PathBuf,
+    stdout: PathBuf,
+    stderr: PathBuf,
 }
 
 impl Running {
@@ -203,7 +209,7 @@ impl Running {
     }
 
     pub(crate) fn said(&self) -> String {
-        fs::read_to_string(self.dir.join("stderr")).unwrap()
+        fs::read_to_string(&self.stderr).unwrap()
     }
 
     pub(crate) fn wait(mut self) -> Finished {
@@ -215,7 +221,7 @@ impl Running {
             assert!(Instant::now() < deadline, "does not end; it said:\n{}", self.said());
             std::thread::sleep(TICK);
         };
-        let stdout = fs::read_to_string(self.dir.join("stdout")).unwrap();
+        let stdout = fs::read_to_string(&self.stdout).unwrap();
         Finished { status, stdout, stderr: self.said() }
     }
 }

@@ -54,7 +54,7 @@ pub(super) fn verdict(verdict: Verdict) -> &'static str {
 }
 
 /// The heads of the columns that tell a cell's place.
-fn place_head(view: &View) -> Vec<String> {
+pub(super) fn place_head(view: &View) -> Vec<String> {
     let comparison = view.comparison;
     let mut head = Vec::new();
     if view.several_arms() {
@@ -71,7 +71,7 @@ fn place_head(view: &View) -> Vec<String> {
 }
 
 /// The cells of these columns.
-fn place(view: &View, cell: &Cell) -> Vec<String> {
+pub(super) fn place(view: &View, cell: &Cell) -> Vec<String> {
     let comparison = view.comparison;
     let mut row = Vec::new();
     if view.several_arms() {

@@ -1,0 +1,141 @@
+//! `thrashlab doctor`: what this machine, a recording or a run loses its time to.
+
+mod live;
+mod sources;
+
+use std::path::PathBuf;
+
+use clap::Args;
+use doctor::{Diagnosis, Interval, Snapshot, UnitCosts, diagnose};
+use model::units::parse_duration_ns;
+use report::{DoctorView, doctor_json, doctor_metrics, doctor_text, rules_text, unit_costs_text};
+
+use crate::{Failure, print, print_json};
+
+const EXAMPLES: &str = "\
+Examples:
+  thrashlab doctor                          watch for ten seconds, then tell what cost time
+  thrashlab doctor --for 1m --verbose       a minute; and why the other conditions are ruled out
+  thrashlab doctor --watch                  again and again, until Ctrl-C
+  thrashlab doctor --since-boot             all that counters from boot on tell
+  thrashlab doctor --record sick.jsonl      keep what was read …
+  thrashlab doctor --replay sick.jsonl      … and diagnose it again, here or elsewhere
+  thrashlab doctor --openmetrics /var/lib/node_exporter/textfile/thrashlab.prom
+  thrashlab doctor --calibrate              what a fault, a switch, a copy cost here
+  thrashlab doctor --from results/          runs of thrashlab run, each by itself
+  thrashlab doctor --from reference:sun4/hatcnt
+                                            Irlam's estimate of 1990
+
+Needs no privilege for what /proc shows; as root it sees every process and its delays.
+Each condition has a page in docs/findings/.";
+
+/// Longest interval, in ns: a day.
+const FOR_NS_MAX: u64 = 24 * 3_600_000_000_000;
+
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct DoctorArgs {
+    /// How long to watch
+    #[arg(long = "for", value_name = "TIME", default_value = "10s", value_parser = watched)]
+    for_ns: u64,
+
+    /// Diagnose one interval after the other, until Ctrl-C or the end of the recording
+    #[arg(long, conflicts_with_all = ["since_boot", "from", "calibrate", "rules"])]
+    watch: bool,
+
+    /// Take all that was counted since boot for the interval
+    #[arg(long, conflicts_with_all = ["replay", "from", "calibrate", "rules", "record"])]
+    since_boot: bool,
+
+    /// Write what was read into a new file
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["replay", "from", "calibrate", "rules"])]
+    record: Option<PathBuf>,
+
+    /// Diagnose a recording
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["from", "calibrate", "rules"])]
+    replay: Option<PathBuf>,
+
+    /// Diagnose runs (a results folder or a run file), or published counters
+    /// (reference:sun4/hatcnt)
+    #[arg(long, value_name = "WHAT", conflicts_with_all = ["calibrate", "rules"])]
+    from: Option<String>,
+
+    /// Measure what operations cost on this machine, and print it
+    #[arg(long, conflicts_with = "rules")]
+    calibrate: bool,
+
+    /// List the conditions that are looked for
+    #[arg(long)]
+    rules: bool,
+
+    /// Tell the N most costly findings whole
+    #[arg(long, value_name = "N", default_value_t = 5)]
+    top: usize,
+
+    /// Tell why each other condition is ruled out
+    #[arg(long, short)]
+    verbose: bool,
+
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+
+    /// Write the findings in the format of OpenMetrics, for a node exporter's textfile collector;
+    /// `-` prints them
+    #[arg(long, value_name = "FILE", conflicts_with = "json")]
+    openmetrics: Option<PathBuf>,
+
+    /// Folder for the small files of the calibration
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    work_dir: PathBuf,
+}
+
+/// A time to watch.
+fn watched(text: &str) -> Result<u64, String> {
+    match parse_duration_ns(text).map_err(|error| error.to_string())? {
+        time @ 1_000_000..=FOR_NS_MAX => Ok(time),
+        _ => Err("watch for at least 1ms and at most 24h".to_owned()),
+    }
+}
+
+/// Diagnoses what was asked for.
+pub(crate) fn doctor(args: &DoctorArgs) -> Result<(), Failure> {
+    if args.rules {
+        return print(&rules_text(doctor::ALL));
+    }
+    if args.calibrate {
+        let costs = live::measured_costs(args)?;
+        return match args.json {
+            true => print_json(&serde_json::json!(costs)),
+            false => print(&unit_costs_text(&costs)),
+        };
+    }
+    match (&args.replay, &args.from) {
+        (Some(file), _) => sources::replay(args, file),
+        (_, Some(what)) => sources::from(args, what),
+        _ => live::doctor(args),
+    }
+}
+
+/// Diagnoses what lies between two snapshots, and tells it in the form that was asked for.
+fn tell(
+    args: &DoctorArgs,
+    before: &Snapshot,
+    after: &Snapshot,
+    costs: &UnitCosts,
+) -> Result<(), Failure> {
+    shown(args, &diagnose(&Interval::new(before, after), costs))
+}
+
+fn shown(args: &DoctorArgs, found: &Diagnosis) -> Result<(), Failure> {
+    let view = DoctorView { top: args.top, verbose: args.verbose };
+    match &args.openmetrics {
+        Some(file) if file.as_os_str() == "-" => return print(&doctor_metrics(found)),
+        Some(file) => sources::replace(file, &doctor_metrics(found))?,
+        None => {}
+    }
+    match args.json {
+        true => print_json(&doctor_json(found)),
+        false => print(&doctor_text(found, view)),
+    }
+}

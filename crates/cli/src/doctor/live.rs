@@ -1,0 +1,141 @@
+//! The doctor at the running machine.
+
+use std::fs;
+use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
+
+use agent::Waiter;
+use anyhow::{Context, anyhow};
+use counters::Roots;
+use doctor::{
+    CostSource, RECORDING_SCHEMA, RecordingHeader, Snapshot, Survey, UnitCosts, cached_or_measured,
+    calibrate, measured_anew, recording_line,
+};
+use model::units::format_duration;
+use sys::clock::{monotonic_ns, realtime_ns};
+
+use super::sources::Growing;
+use super::{DoctorArgs, tell};
+use crate::{Failure, complain, print};
+
+/// What empties a terminal and goes to its first line (ECMA-48).
+const CLEAR: &str = "\x1b[2J\x1b[H";
+
+/// Watches for a while, or looks back to boot, and tells what cost time.
+pub(super) fn doctor(args: &DoctorArgs) -> Result<(), Failure> {
+    let waiter = Waiter::new().context("catch signals")?;
+    let costs = known_costs(args, &waiter)?;
+    let mut survey = Survey::open();
+    for missed in survey.missed() {
+        complain(&format!("thrashlab: not read: {}: {}", missed.capability, missed.reason));
+    }
+    if args.since_boot {
+        return since_boot(args, &mut survey, &costs);
+    }
+    let mut recording = args.record.as_deref().map(Growing::create).transpose()?;
+    let origin_ns = monotonic_ns();
+    let take = |survey: &mut Survey| survey.snapshot(monotonic_ns() - origin_ns);
+    let mut before = take(&mut survey);
+    if let Some(file) = &mut recording {
+        file.add(&recording_line(&header(&survey, &costs)).context("write the recording")?)?;
+        file.add(&recording_line(&before).context("write the recording")?)?;
+    }
+    loop {
+        let is_stopped = wait(&waiter, origin_ns + before.at_ns + args.for_ns);
+        let after = take(&mut survey);
+        if let Some(file) = &mut recording {
+            file.add(&recording_line(&after).context("write the recording")?)?;
+        }
+        if args.watch && !args.json && std::io::stdout().is_terminal() {
+            print(CLEAR)?;
+        }
+        // What was watched until somebody stopped it is told all the same.
+        tell(args, &before, &after, &costs)?;
+        match (is_stopped, args.watch) {
+            (true, _) => return Err(Failure::Interrupted),
+            (false, false) => return Ok(()),
+            (false, true) => before = after,
+        }
+    }
+}
+
+/// Waits until a moment; whether somebody wants it to stop.
+fn wait(waiter: &Waiter, until_ns: u64) -> bool {
+    if std::io::stderr().is_terminal() {
+        let left_ns = until_ns.saturating_sub(monotonic_ns());
+        complain(&format!(
+            "thrashlab: watching for {} (Ctrl-C: tell now)",
+            format_duration(left_ns)
+        ));
+    }
+    while !waiter.stop_requested() && monotonic_ns() < until_ns {
+        waiter.wait(None, until_ns);
+    }
+    waiter.stop_requested()
+}
+
+fn since_boot(args: &DoctorArgs, survey: &mut Survey, costs: &UnitCosts) -> Result<(), Failure> {
+    let mut after: Snapshot = survey.snapshot(0);
+    let before = after.at_boot(uptime_ns()?);
+    tell(args, &before, &after, costs)
+}
+
+/// The time since boot in ns, from `/proc/uptime` (proc(5)).
+fn uptime_ns() -> Result<u64, Failure> {
+    let text = fs::read_to_string("/proc/uptime").context("read /proc/uptime")?;
+    let seconds: Option<f64> = text.split_whitespace().next().and_then(|word| word.parse().ok());
+    let seconds = seconds.with_context(|| format!("/proc/uptime: {text:?} is no time"))?;
+    Ok((seconds * 1e9) as u64)
+}
+
+fn header(survey: &Survey, costs: &UnitCosts) -> RecordingHeader {
+    let (environment, mut missed) = counters::environment(&Roots::system(None));
+    missed.extend(survey.missed().iter().cloned());
+    RecordingHeader {
+        kind: RecordingHeader::KIND.to_owned(),
+        schema: RECORDING_SCHEMA,
+        thrashlab: env!("CARGO_PKG_VERSION").to_owned(),
+        started_unix_ns: realtime_ns(),
+        environment,
+        missed,
+        costs: costs.clone(),
+    }
+}
+
+/// How costs come about, from where they are kept and a folder to measure in.
+type Costs = fn(&Path, &Path, &dyn Fn() -> bool) -> (UnitCosts, CostSource);
+
+/// What operations cost here: as measured before under this boot and kernel, or measured now.
+fn known_costs(args: &DoctorArgs, waiter: &Waiter) -> Result<UnitCosts, Failure> {
+    costs(args, waiter, cached_or_measured)
+}
+
+/// What operations cost here, measured now.
+pub(super) fn measured_costs(args: &DoctorArgs) -> Result<UnitCosts, Failure> {
+    let waiter = Waiter::new().context("catch signals")?;
+    let costs = costs(args, &waiter, measured_anew)?;
+    match costs.costs.is_empty() {
+        true => Err(anyhow!("nothing could be measured: {:?}", costs.missed).into()),
+        false => Ok(costs),
+    }
+}
+
+fn costs(args: &DoctorArgs, waiter: &Waiter, costs: Costs) -> Result<UnitCosts, Failure> {
+    let stop = || waiter.stop_requested();
+    let (costs, source) = match cache_dir() {
+        Some(dir) => costs(&dir, &args.work_dir, &stop),
+        None => (calibrate(&args.work_dir, &stop), CostSource::Measured { not_kept: None }),
+    };
+    if let CostSource::Measured { not_kept: Some(why) } = source {
+        complain(&format!("thrashlab: costs are not kept: {why}"));
+    }
+    if waiter.stop_requested() { Err(Failure::Interrupted) } else { Ok(costs) }
+}
+
+/// Where costs are kept (XDG Base Directory Specification); `None` without a home.
+fn cache_dir() -> Option<PathBuf> {
+    let from = |name: &str| std::env::var_os(name).map(PathBuf::from);
+    let cache = from("XDG_CACHE_HOME").filter(|dir: &PathBuf| dir.is_absolute());
+    let cache = cache.or_else(|| from("HOME").map(|home| home.join(".cache")))?;
+    Some(cache.join(Path::new("thrashlab/unit-costs")))
+}

@@ -1,0 +1,106 @@
+//! What the doctor reads in place of the running machine, and the files that it writes.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, anyhow};
+use doctor::{PmegEstimate, Recording, UnitCosts, from_run};
+use report::{pmeg_estimate_json, pmeg_estimate_text};
+use store::reference;
+use store::results::read_runs;
+
+use super::{DoctorArgs, tell};
+use crate::{Failure, print, print_json};
+
+/// The published counters of pmegs.
+const HATCNT: &str = "sun4/hatcnt";
+
+/// Diagnoses a recording: its last snapshot against its first.
+pub(super) fn replay(args: &DoctorArgs, file: &Path) -> Result<(), Failure> {
+    let name = || file.display().to_string();
+    let text = fs::read_to_string(file).with_context(name).map_err(Failure::WrongUse)?;
+    let recording = Recording::parse(&text).with_context(name).map_err(Failure::WrongUse)?;
+    let costs = &recording.header.costs;
+    match recording.snapshots.as_slice() {
+        [before, .., after] if !args.watch => tell(args, before, after, costs),
+        [_, _, ..] => {
+            let pairs = recording.snapshots.windows(2);
+            pairs.into_iter().try_for_each(|pair| tell(args, &pair[0], &pair[1], costs))
+        }
+        _ => Err(Failure::WrongUse(anyhow!("{}: a diagnosis needs two snapshots", name()))),
+    }
+}
+
+/// Diagnoses runs, or published counters.
+pub(super) fn from(args: &DoctorArgs, what: &str) -> Result<(), Failure> {
+    if let Some(name) = what.strip_prefix("reference:") {
+        return published(args, name);
+    }
+    let runs = read_runs(Path::new(what)).context("read results").map_err(Failure::WrongUse)?;
+    let is_for_people = !args.json && args.openmetrics.is_none();
+    for (path, run) in &runs {
+        let place = || path.display().to_string();
+        let (before, after) = from_run(run).with_context(place).map_err(Failure::WrongUse)?;
+        if is_for_people {
+            print(&format!("{}\n", place()))?;
+        }
+        // Costs of this machine say nothing of the one that was measured.
+        tell(args, &before, &after, &UnitCosts::default())?;
+        if is_for_people {
+            print("\n")?;
+        }
+    }
+    Ok(())
+}
+
+fn published(args: &DoctorArgs, name: &str) -> Result<(), Failure> {
+    let wrong = |why: String| Failure::WrongUse(anyhow!("reference:{name}: {why}"));
+    if name != HATCNT {
+        return Err(wrong(format!("these are no counters; there are those of reference:{HATCNT}")));
+    }
+    let cells = reference::find(name).and_then(reference::Reference::cells).unwrap_or_default();
+    let word = |number: &str| {
+        let row = cells.iter().find(|row| row.first() == Some(&number));
+        let value = row.and_then(|row| row.get(1)?.parse::<u64>().ok());
+        value.ok_or_else(|| wrong(format!("there is no word {number}")))
+    };
+    let estimate = PmegEstimate::published(word("4")?, word("5")?);
+    match args.json {
+        true => print_json(&pmeg_estimate_json(&estimate)),
+        false => print(&pmeg_estimate_text(&estimate)),
+    }
+}
+
+/// A file that grows line by line.
+pub(super) struct Growing {
+    file: File,
+    path: PathBuf,
+}
+
+impl Growing {
+    /// A new file: one that is there is somebody's recording.
+    pub(super) fn create(path: &Path) -> Result<Self, Failure> {
+        let file = OpenOptions::new().write(true).create_new(true).open(path);
+        let file = file.with_context(|| format!("create {}", path.display()));
+        Ok(Self { file: file.map_err(Failure::WrongUse)?, path: path.to_owned() })
+    }
+
+    /// Adds a line.
+    pub(super) fn add(&mut self, line: &str) -> Result<(), Failure> {
+        let written = self.file.write_all(line.as_bytes());
+        Ok(written.with_context(|| format!("write {}", self.path.display()))?)
+    }
+}
+
+/// Replaces a file as a whole, because a collector may read it at any moment.
+pub(super) fn replace(path: &Path, text: &str) -> Result<(), Failure> {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(format!(".{}", std::process::id()));
+    let new = path.with_file_name(name);
+    let replaced = fs::write(&new, text).and_then(|()| fs::rename(&new, path));
+    if replaced.is_err() {
+        let _ = fs::remove_file(&new);
+    }
+    Ok(replaced.with_context(|| format!("write {}", path.display()))?)
+}

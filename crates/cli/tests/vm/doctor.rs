@@ -1,0 +1,104 @@
+//! Every condition that a guest can be made to have: the doctor names it first, for what it costs.
+//!
+//! A provocation runs twice, with the condition and without it; what the condition costs is told by
+//! the rates of the load's operations, and the doctor sees the run file's counters only.
+
+use doctor::{Diagnosis, Interval, Severity, UnitCosts, diagnose, from_run};
+use model::{EndStatus, Line, Run};
+
+use crate::lab::Lab;
+
+/// Delays are counted, and there is room for a kernel of today beside the memory that loads go by.
+const MACHINE: &str = "sysctl.kernel.task_delayacct=1,kernel_mem=60M";
+/// A probe that needs no memory, and times that let a slow load become warm.
+const TIMES: &str = "--probe wake --interval 1s --points 2 --warmup 30s --timeout 10s";
+
+/// The one run of a load at an intensity, in a machine with these settings.
+fn run(lab: &Lab, settings: &str, load: &str, intensity: u8) -> Run {
+    let lab = lab.sibling();
+    let arguments = format!("{TIMES} --load {load} --intensity {intensity}");
+    lab.finish(&format!("{MACHINE},{settings}"), &arguments).expect(0, &[]);
+    let (name, _) = lab.files().into_iter().find(|(name, _)| name.contains(load)).unwrap();
+    let run = lab.fixture.run_file(&name);
+    assert_eq!(run.status(), EndStatus::Complete, "{load}");
+    run
+}
+
+/// Operations of the load a second.
+fn rate(run: &Run) -> f64 {
+    let delivered = run.lines.iter().find_map(|line| match line {
+        Line::Delivered(delivered) => Some(delivered),
+        _ => None,
+    });
+    let delivered = delivered.unwrap();
+    delivered.totals["operations"] as f64 * 1e9 / delivered.elapsed_ns as f64
+}
+
+/// What the doctor says of a run.
+fn diagnosis(run: &Run) -> Diagnosis {
+    let (before, after) = from_run(run).unwrap();
+    diagnose(&Interval::new(&before, &after), &UnitCosts::default())
+}
+
+/// Findings that are more than a note.
+fn loud(diagnosis: &Diagnosis) -> Vec<&doctor::Finding> {
+    diagnosis.findings.iter().filter(|found| found.severity() > Severity::Note).collect()
+}
+
+/// Provokes a condition and looks whether the doctor names it first, prices it within a factor of
+/// two, sees nothing of another family, and sees nothing without it.
+fn is_named(test: &str, settings: &str, rule: &str) {
+    let Some(lab) = Lab::new(test) else { return };
+    let load = format!("provoke-{rule}");
+    let [healthy, ill] = [0, 1].map(|intensity| run(&lab, settings, &load, intensity));
+    let measured = 1.0 - rate(&ill) / rate(&healthy);
+    let said = diagnosis(&ill);
+    let first = said.findings.first().unwrap_or_else(|| panic!("nothing found: {said:#?}"));
+    assert_eq!(first.rule, rule, "{said:#?}");
+    assert!(
+        (measured / 2.0..=measured * 2.0).contains(&first.lost_share),
+        "{measured} measured, {} said",
+        first.lost_share
+    );
+    assert!(loud(&said).iter().all(|found| found.family == first.family), "{said:#?}");
+    let healthy = diagnosis(&healthy);
+    assert!(loud(&healthy).is_empty(), "{healthy:#?}");
+}
+
+#[test]
+fn swap_thrash_is_named() {
+    is_named("swap_thrash_is_named", "swap=80M,disk.size=144M", "swap-thrash");
+}
+
+#[test]
+fn a_livelock_at_memory_high_is_named() {
+    let settings = "swap=0,sandbox.mem=40M,sandbox.high=20M";
+    is_named("a_livelock_at_memory_high_is_named", settings, "memory-high");
+}
+
+#[test]
+fn reclaim_of_the_machine_is_named() {
+    is_named("reclaim_of_the_machine_is_named", "swap=0", "global-reclaim");
+}
+
+#[test]
+fn throttled_writers_are_named() {
+    // The disk is slower than the writer, and memory is larger than the file: nothing is reclaimed.
+    let settings = "swap=0,kernel_mem=100M,disk.rate=10M";
+    is_named("throttled_writers_are_named", settings, "writeback-throttle");
+}
+
+#[test]
+fn eviction_by_somebody_else_is_named() {
+    is_named("eviction_by_somebody_else_is_named", "swap=0,sandbox.mem=40M", "proactive-eviction");
+}
+
+#[test]
+fn a_healthy_machine_is_healthy() {
+    const NAME: &str = "a_healthy_machine_is_healthy";
+    let Some(lab) = Lab::new(NAME) else { return };
+    for load in ["noload", "cpuload"] {
+        let said = diagnosis(&run(&lab, "swap=0", load, 1));
+        assert!(loud(&said).is_empty(), "{load}: {said:#?}");
+    }
+}

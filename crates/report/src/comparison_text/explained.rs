@@ -1,0 +1,133 @@
+//! What the differences of mean delays consist of: a line a cell.
+
+use analysis::comparison::Cell;
+use analysis::explained::{ExplainedDifference, PartDifference};
+use model::units::format_duration;
+
+use super::{View, cells};
+use crate::columns::aligned;
+
+/// Most parts that are told one by one.
+const MOST_PARTS: usize = 4;
+/// A part below this share of all differences together is not told.
+const TOLD_FROM: f64 = 0.02;
+
+/// The table; `None` if no cell has explained samples on both sides.
+pub(super) fn explained(view: &View) -> Option<String> {
+    let found = || view.comparison.cells.iter().filter_map(|cell| Some((cell, of(cell)?)));
+    let (_, first) = found().next()?;
+    let mut head = cells::place_head(view);
+    head.extend(["mean delay", "difference", "consists of"].map(str::to_owned));
+    let mut rows = vec![head];
+    for (cell, explained) in found() {
+        let PartDifference { first_ns, second_ns, .. } = explained.delay;
+        let mut row = cells::place(view, cell);
+        row.push(format!(
+            "{} : {}",
+            format_duration(first_ns as u64),
+            format_duration(second_ns as u64)
+        ));
+        row.extend([difference(&explained.delay), parts(explained)]);
+        rows.push(row);
+    }
+    let mut text = format!(
+        "Where the differences of the mean delays come from, with {:.0} % intervals by t, each by \
+         itself\n{}",
+        100.0 * first.confidence,
+        aligned(&rows)
+    );
+    let mut unknown: Vec<&str> = Vec::new();
+    for name in found().flat_map(|(_, explained)| &explained.unknown).map(|part| part.name()) {
+        if !unknown.contains(&name) {
+            unknown.push(name);
+        }
+    }
+    if !unknown.is_empty() {
+        text.push_str(&format!("Unknown of an arm: {}.\n", unknown.join(", ")));
+    }
+    Some(text)
+}
+
+/// What is known of a cell, unless both arms are the same.
+fn of(cell: &Cell) -> Option<&ExplainedDifference> {
+    let explained = cell.explained.as_ref()?;
+    (explained.delay.first_ns > 0.0 || explained.delay.second_ns > 0.0).then_some(explained)
+}
+
+/// The parts with the largest differences, and the others together.
+fn parts(explained: &ExplainedDifference) -> String {
+    let mut parts: Vec<_> = explained.parts.iter().collect();
+    parts.sort_by(|a, b| b.1.difference_ns.abs().total_cmp(&a.1.difference_ns.abs()));
+    let all_ns: f64 = parts.iter().map(|(_, found)| found.difference_ns.abs()).sum();
+    let told = parts
+        .iter()
+        .take(MOST_PARTS)
+        .take_while(|(_, found)| found.difference_ns.abs() >= TOLD_FROM * all_ns && all_ns > 0.0)
+        .count();
+    let mut texts: Vec<String> = parts[..told]
+        .iter()
+        .map(|(part, found)| format!("{} {}", part.name(), difference(found)))
+        .collect();
+    let others_ns: f64 = parts[told..].iter().map(|(_, found)| found.difference_ns).sum();
+    if others_ns.abs() >= 1.0 {
+        texts.push(format!("others {}", signed(others_ns)));
+    }
+    if texts.is_empty() { "no part differs".to_owned() } else { texts.join(", ") }
+}
+
+/// `+120ms [100ms, 140ms]`.
+fn difference(found: &PartDifference) -> String {
+    let interval = found.interval_ns.map_or_else(String::new, |(low_ns, high_ns)| {
+        format!(" [{}, {}]", signed(low_ns), signed(high_ns))
+    });
+    format!("{}{interval}", signed(found.difference_ns))
+}
+
+fn signed(difference_ns: f64) -> String {
+    let sign = if difference_ns < 0.0 { '-' } else { '+' };
+    format!("{sign}{}", format_duration(difference_ns.abs().round() as u64))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use analysis::explained::Part;
+
+    fn part(difference_ms: f64, interval_ms: Option<(f64, f64)>) -> PartDifference {
+        PartDifference {
+            first_ns: 1e7,
+            second_ns: 1e7 + difference_ms * 1e6,
+            difference_ns: difference_ms * 1e6,
+            interval_ns: interval_ms.map(|(low, high)| (low * 1e6, high * 1e6)),
+        }
+    }
+
+    fn of_parts(parts: &[(Part, PartDifference)]) -> ExplainedDifference {
+        ExplainedDifference {
+            delay: part(parts.iter().map(|(_, found)| found.difference_ns / 1e6).sum(), None),
+            parts: parts.iter().copied().collect(),
+            unknown: Vec::new(),
+            values: [4, 4],
+            confidence: 0.95,
+        }
+    }
+
+    #[test]
+    fn the_largest_differences_are_told_and_the_others_together() {
+        let found = of_parts(&[
+            (Part::User, part(0.5, Some((-1.0, 2.0)))),
+            (Part::System, part(-0.4, None)),
+            (Part::CpuWait, part(-20.0, Some((-25.0, -15.0)))),
+            (Part::Thrashing, part(120.0, Some((100.0, 140.0)))),
+        ]);
+        assert_eq!(
+            parts(&found),
+            "thrashing +120ms [+100ms, +140ms], CPU wait -20.0ms [-25.0ms, -15.0ms], others +100us"
+        );
+    }
+
+    #[test]
+    fn no_difference_is_no_part() {
+        assert_eq!(parts(&of_parts(&[(Part::User, part(0.0, None))])), "no part differs");
+    }
+}
