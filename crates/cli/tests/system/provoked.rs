@@ -13,6 +13,8 @@ use serde_json::Value;
 use crate::skip::skip;
 use crate::support::{Finished, Fixture, sandbox_works};
 
+/// Small pages that cost less of a reference than this are no condition to find.
+const LEAST_TAX: f64 = 0.05;
 /// How often a price is asked for: the tests beside this one may have disturbed either side of it.
 const ATTEMPTS: u32 = 3;
 /// One provocation at a time: each would be the other's disturbance.
@@ -47,9 +49,15 @@ fn doctor(fixture: &Fixture, arguments: &str) -> Finished {
     fixture.finish(command)
 }
 
-/// Has costs measured and kept, before a load can disturb that.
-fn measure_costs(fixture: &Fixture) {
-    doctor(fixture, "--for 100ms --json").expect(0, &[]);
+/// Has costs measured and kept, before a load can disturb that; the share of a reference without
+/// locality that small pages cost.
+fn measure_costs(fixture: &Fixture) -> Option<f64> {
+    let measured = doctor(fixture, "--calibrate --json");
+    measured.expect(0, &[]);
+    let costs: Value = serde_json::from_str(&measured.stdout).unwrap();
+    let ns = |operation: &str| costs["costs"][operation]["ns"].as_f64();
+    let (small_ns, huge_ns) = (ns("small_page_reference")?, ns("huge_page_reference")?);
+    Some(small_ns / (small_ns + huge_ns))
 }
 
 /// Runs a load, and has the doctor watch it when it is warm.
@@ -133,7 +141,10 @@ fn named_and_priced(test: &str, rule: &str, subject: &str) {
         return skip(test, "this user cannot make sandboxes here");
     }
     let fixture = Fixture::new();
-    measure_costs(&fixture);
+    let tax = measure_costs(&fixture);
+    if rule == "translation" && tax.is_none_or(|tax| tax < LEAST_TAX) {
+        return skip(test, "small pages cost next to nothing here");
+    }
     let load = format!("provoke-{rule}");
     let sick = match observe(&fixture, &load, subject, 1) {
         Ok(sick) => sick,
@@ -157,8 +168,8 @@ fn named_and_priced(test: &str, rule: &str, subject: &str) {
     outcome.unwrap_or_else(|why| panic!("{ATTEMPTS} times, at last: {why}"));
 }
 
-/// Whether the condition is named first and priced within a factor of two, or bounded where that is
-/// all that can be done, and nothing else is called ill.
+/// Whether the condition is named first, and priced within a factor of two unless its price is only
+/// a bound, and nothing else is called ill.
 fn priced(fixture: &Fixture, rule: &str, subject: &str, sick: &Observed) -> Result<(), String> {
     let healthy = observe(fixture, &format!("provoke-{rule}"), subject, 0)?;
     let measured = 1.0 - sick.rate.unwrap() / healthy.rate.unwrap();
@@ -167,8 +178,8 @@ fn priced(fixture: &Fixture, rule: &str, subject: &str, sick: &Observed) -> Resu
     if first.rule != rule {
         return said("another rule comes first");
     }
-    let most = if first.is_bound { f64::INFINITY } else { 2.0 * measured };
-    if !(measured / 2.0..=most).contains(&first.share) {
+    // A bound rests on costs of some minutes ago, which on virtual machines are others by now.
+    if !first.is_bound && !(measured / 2.0..=2.0 * measured).contains(&first.share) {
         return said("the price is not within a factor of two");
     }
     if sick.found.iter().any(|other| other.family != first.family && !other.is_a_note()) {
@@ -216,8 +227,8 @@ fn churn_of_minor_faults_is_named_and_priced() {
 }
 
 #[test]
-fn the_tax_of_small_pages_is_named_and_priced() {
-    let test = "the_tax_of_small_pages_is_named_and_priced";
+fn the_tax_of_small_pages_is_named() {
+    let test = "the_tax_of_small_pages_is_named";
     named_and_priced(test, "translation", "sandbox:mem=128M");
 }
 
