@@ -9,6 +9,7 @@
 mod cpu_denied;
 mod fork_storm;
 mod global_reclaim;
+mod mapped_file;
 mod memcg_refault;
 mod memory_high;
 mod minor_faults;

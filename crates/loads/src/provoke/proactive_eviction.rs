@@ -6,13 +6,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use model::units::format_size;
-use rand::{RngExt, SeedableRng};
-use rand_pcg::Pcg64Mcg;
-use sys::memory::Mapping;
-use sys::pages::Advice;
-
-use super::{BUSY_NS, OPERATIONS, PAGE_BYTES, TOTALS, counted, written};
+use super::{BUSY_NS, PAGE_BYTES, TOTALS, mapped_file};
 use crate::desc::{
     Desc, Dose, Plan, Progress, Setting, Unsupported, Work, WorkError, nothing_to_finish,
     nothing_to_prepare, scaled,
@@ -27,8 +21,6 @@ const EVICTED: f64 = 1.0 / 64.0;
 const REST: Duration = Duration::from_millis(200);
 /// Reads that are counted together.
 const BATCH: u64 = 16;
-/// The load is warm when each page has been read this many times on average: nothing is cold.
-const WARM_PASSES: u64 = 3;
 /// The worker that reads; the other one has pages evicted.
 const READER: usize = 0;
 
@@ -41,46 +33,23 @@ pub(crate) const LOAD: Desc = Desc {
     plan,
     prepare: nothing_to_prepare,
     work,
-    warm,
+    warm: mapped_file::is_warm,
     dose,
     finish: nothing_to_finish,
 };
 
 fn plan(setting: &Setting) -> Result<Plan, Unsupported> {
     let pages = scaled(setting.memory_bytes, FITS) / PAGE_BYTES as u64;
-    let file_bytes = pages.max(1) * PAGE_BYTES as u64;
-    if file_bytes > setting.free_disk_bytes / 2 {
-        return Err(Unsupported(format!(
-            "the file of {} is more than half of what {} has free",
-            format_size(file_bytes),
-            setting.work_dir.display()
-        )));
-    }
-    let evicted_bytes = scaled(file_bytes, EVICTED * setting.intensity);
-    let params =
-        [("file_bytes".to_owned(), file_bytes), ("evicted_bytes".to_owned(), evicted_bytes)];
+    let file = mapped_file::parameter(setting, pages.max(1))?;
+    let evicted_bytes = scaled(file.1, EVICTED * setting.intensity);
+    let params = [file, ("evicted_bytes".to_owned(), evicted_bytes)];
     Ok(Plan { workers: 2, params: params.into(), notes: vec![] })
 }
 
 fn work(work: &Work<'_>) -> Result<Infallible, WorkError> {
-    if work.worker == READER { reads(work) } else { evictions(work) }
-}
-
-fn reads(work: &Work<'_>) -> Result<Infallible, WorkError> {
-    let path = work.setting.work_dir.join("provoked.dat");
-    let file_bytes = work.plan.param("file_bytes");
-    let mapping = written(&path, file_bytes, work.setting.seed)
-        .and_then(|file| Mapping::file_read_only(&file, file_bytes as usize))
-        .map_err(|error| WorkError::new(&format!("make {}", path.display()), &error))?;
-    let advised = mapping.advise(Advice::Random);
-    advised.map_err(|error| WorkError::new("advise random reads", &error))?;
-    let pages = file_bytes as usize / PAGE_BYTES;
-    let mut random = Pcg64Mcg::seed_from_u64(work.setting.seed);
-    let mut sum: u64 = 0;
-    loop {
-        let offsets = (0..BATCH).map(|_| random.random_range(0..pages) * PAGE_BYTES);
-        sum = sum.wrapping_add(counted(work, BATCH, || mapping.read_each(offsets)));
-        std::hint::black_box(sum);
+    match work.worker {
+        READER => mapped_file::read_at_random(work, BATCH),
+        _ => evictions(work),
     }
 }
 
@@ -122,11 +91,6 @@ fn own_group() -> std::io::Result<PathBuf> {
         .find_map(|words| (words.get(2) == Some(&"cgroup2")).then(|| PathBuf::from(words[1])))
         .ok_or_else(|| missing("none in /proc/self/mounts"))?;
     Ok(root.join(own.trim_start_matches('/')))
-}
-
-fn warm(progress: &Progress<'_>) -> bool {
-    let pages = progress.plan.param("file_bytes") / PAGE_BYTES as u64;
-    progress.total_since_start(OPERATIONS) >= WARM_PASSES * pages
 }
 
 /// Intended: the reader inside a read all the time.

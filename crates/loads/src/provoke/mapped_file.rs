@@ -1,0 +1,54 @@
+//! A mapped file whose pages are read at random: what several provocations do, each with a file of
+//! another size.
+
+use std::convert::Infallible;
+
+use model::units::format_size;
+use rand::{RngExt, SeedableRng};
+use rand_pcg::Pcg64Mcg;
+use sys::memory::Mapping;
+use sys::pages::Advice;
+
+use super::{OPERATIONS, PAGE_BYTES, counted, written};
+use crate::desc::{Progress, Setting, Unsupported, Work, WorkError};
+
+/// The load is warm when each page has been read this many times on average: nothing is cold.
+const WARM_PASSES: u64 = 3;
+
+/// The parameter that holds the size of the file.
+pub(super) fn parameter(setting: &Setting, pages: u64) -> Result<(String, u64), Unsupported> {
+    let file_bytes = pages * PAGE_BYTES as u64;
+    if pages == 0 || file_bytes > setting.free_disk_bytes / 2 {
+        return Err(Unsupported(format!(
+            "the file of {} is more than half of what {} has free",
+            format_size(file_bytes),
+            setting.work_dir.display()
+        )));
+    }
+    Ok(("file_bytes".to_owned(), file_bytes))
+}
+
+/// Makes the file and reads its pages at random, so many at a time.
+pub(super) fn read_at_random(work: &Work<'_>, batch: u64) -> Result<Infallible, WorkError> {
+    let path = work.setting.work_dir.join("provoked.dat");
+    let file_bytes = work.plan.param("file_bytes");
+    let mapping = written(&path, file_bytes, work.setting.seed)
+        .and_then(|file| Mapping::file_read_only(&file, file_bytes as usize))
+        .map_err(|error| WorkError::new(&format!("make {}", path.display()), &error))?;
+    let advised = mapping.advise(Advice::Random);
+    advised.map_err(|error| WorkError::new("advise random reads", &error))?;
+    let pages = file_bytes as usize / PAGE_BYTES;
+    let mut random = Pcg64Mcg::seed_from_u64(work.setting.seed);
+    let mut sum: u64 = 0;
+    loop {
+        let offsets = (0..batch).map(|_| random.random_range(0..pages) * PAGE_BYTES);
+        sum = sum.wrapping_add(counted(work, batch, || mapping.read_each(offsets)));
+        std::hint::black_box(sum);
+    }
+}
+
+/// Whether each page has been read often enough.
+pub(super) fn is_warm(progress: &Progress<'_>) -> bool {
+    let pages = progress.plan.param("file_bytes") / PAGE_BYTES as u64;
+    progress.total_since_start(OPERATIONS) >= WARM_PASSES * pages
+}
