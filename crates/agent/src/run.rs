@@ -79,7 +79,7 @@ impl LoadPlan {
             seed: assignment.spec.seed,
             intensity: assignment.spec.load.intensity,
         };
-        if setting.intensity == 0.0 && loads::ALL[1..].iter().any(|load| load.name == desc.name) {
+        if setting.intensity == 0.0 && !loads::may_have_no_dose(desc.name) {
             let why = "an intensity of 0 is for noload and for what provokes a condition";
             return Err(AgentError::Unsupported(why.to_owned()));
         }

@@ -59,10 +59,8 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
 
 /// A dose of 0 is the work of a provocation without its condition; of other loads it is nothing.
 fn check_intensity(args: &RunArgs) -> Result<(), Failure> {
-    let has_healthy_side = |name: &String| {
-        name == "noload" || loads::PROVOCATIONS.iter().any(|load| load.name == name)
-    };
-    let is_meant = !args.loads.is_empty() && args.loads.iter().all(has_healthy_side);
+    let is_meant =
+        !args.loads.is_empty() && args.loads.iter().all(|name| loads::may_have_no_dose(name));
     match args.intensity == 0.0 && !is_meant {
         true => Err(Failure::WrongUse(anyhow!(
             "--intensity 0 is for loads that provoke a condition: --load provoke-NAME"

@@ -32,17 +32,17 @@ pub enum CostSource {
     },
 }
 
+/// A way to costs of a boot and its kernel, from where they are kept, given how to measure them.
+type Way =
+    fn(&Path, (&str, &str), &dyn Fn() -> bool, &dyn Fn() -> UnitCosts) -> (UnitCosts, CostSource);
+
 /// Measures the unit costs of this machine now, and keeps them as [`cached_or_measured`] does.
 pub fn measured_anew(
     cache_dir: &Path,
     work_dir: &Path,
     stop: &dyn Fn() -> bool,
 ) -> (UnitCosts, CostSource) {
-    let measure = || calibrate(work_dir, stop);
-    match boot() {
-        Ok((boot_id, kernel)) => measured(cache_dir, (&boot_id, &kernel), stop, &measure),
-        Err(why) => (measure(), CostSource::Measured { not_kept: Some(why) }),
-    }
+    of_this_boot(cache_dir, work_dir, stop, measured)
 }
 
 /// The unit costs of this machine: those kept in `cache_dir` since this boot, or measured now (with
@@ -54,9 +54,18 @@ pub fn cached_or_measured(
     work_dir: &Path,
     stop: &dyn Fn() -> bool,
 ) -> (UnitCosts, CostSource) {
+    of_this_boot(cache_dir, work_dir, stop, of_boot)
+}
+
+fn of_this_boot(
+    cache_dir: &Path,
+    work_dir: &Path,
+    stop: &dyn Fn() -> bool,
+    way: Way,
+) -> (UnitCosts, CostSource) {
     let measure = || calibrate(work_dir, stop);
     match boot() {
-        Ok((boot_id, kernel)) => of_boot(cache_dir, (&boot_id, &kernel), stop, &measure),
+        Ok((boot_id, kernel)) => way(cache_dir, (&boot_id, &kernel), stop, &measure),
         Err(why) => (measure(), CostSource::Measured { not_kept: Some(why) }),
     }
 }
@@ -68,7 +77,7 @@ fn boot() -> Result<(String, String), String> {
     Ok((boot_id, kernel))
 }
 
-/// The same for a given boot, with a given way to measure.
+/// The costs of a given boot: kept, or measured in a given way.
 fn of_boot(
     cache_dir: &Path,
     (boot_id, kernel): (&str, &str),

@@ -39,6 +39,13 @@ pub fn every() -> impl Iterator<Item = &'static Desc> {
     ALL.iter().chain(PROVOCATIONS)
 }
 
+/// Whether an intensity of 0 means something for the load of a name: for a provocation the same work
+/// without its condition, for no load nothing. Other loads without a dose are no loads.
+#[must_use]
+pub fn may_have_no_dose(name: &str) -> bool {
+    name == noload::LOAD.name || PROVOCATIONS.iter().any(|load| load.name == name)
+}
+
 /// The load or provocation of a name.
 #[must_use]
 pub fn find(name: &str) -> Option<&'static Desc> {
