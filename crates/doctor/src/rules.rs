@@ -13,8 +13,6 @@ mod page_tables;
 mod proactive_eviction;
 mod shootdown;
 mod swap_thrash;
-#[cfg(test)]
-pub(crate) mod testing;
 mod translation;
 mod writeback_throttle;
 

@@ -11,11 +11,11 @@ pub(crate) type Value<'a> = (&'a str, &'a str, u64);
 
 /// Counters of one thing.
 pub(crate) fn counters(values: &[Value<'_>]) -> CounterSet {
-    let mut set = CounterSet::new();
+    let mut all = CounterSet::new();
     for (source, name, value) in values {
-        set.entry((*source).to_owned()).or_default().insert((*name).to_owned(), *value);
+        set(&mut all, source, name, *value);
     }
-    set
+    all
 }
 
 /// A moment at which nothing is known.
@@ -32,18 +32,34 @@ pub(crate) fn task(name: &str, group: Option<&str>, values: &[Value<'_>]) -> Tas
     }
 }
 
-/// An interval of one second, by what has grown in it.
+/// The control group of [`Second::bare`].
+pub(crate) const GROUP: &str = "group";
+/// The process of [`Second::bare`].
+const PID: u32 = 7;
+
+/// An interval of one second, by what has grown in it, and what operations cost.
 #[derive(Clone, Debug)]
 pub(crate) struct Second {
     before: Snapshot,
     after: Snapshot,
+    costs: UnitCosts,
 }
 
 impl Second {
-    /// A second of a machine whose counters all began with 0.
+    /// A second of a machine with one group and one process in it, without any counter or cost.
+    pub(crate) fn bare() -> Self {
+        let mut before = snapshot(0);
+        before.tasks.insert(PID, task("made", Some(GROUP), &[]));
+        before.groups.insert(GROUP.to_owned(), CounterSet::new());
+        let after = Snapshot { at_ns: 1_000_000_000, ..before.clone() };
+        Self { before, after, costs: UnitCosts::default() }
+    }
+
+    /// A second of a machine whose counters all began with 0 and whose operations cost 1 µs each.
     pub(crate) fn of_machine(values: &[Value<'_>]) -> Self {
         let zeros = zeros(values);
-        let mut second = Self { before: snapshot(0), after: snapshot(1_000_000_000) };
+        let (before, after) = (snapshot(0), snapshot(1_000_000_000));
+        let mut second = Self { before, after, costs: microseconds() };
         second.before.machine = counters(&zeros);
         second.after.machine = counters(values);
         second
@@ -65,14 +81,90 @@ impl Second {
         self
     }
 
+    /// A counter of the machine that has grown from 0 by so much.
+    pub(crate) fn machine(mut self, source: &str, name: &str, grown: u64) -> Self {
+        set(&mut self.before.machine, source, name, 0);
+        set(&mut self.after.machine, source, name, grown);
+        self
+    }
+
+    /// A figure of the machine that has not changed.
+    pub(crate) fn level(mut self, source: &str, name: &str, value: u64) -> Self {
+        for snapshot in [&mut self.before, &mut self.after] {
+            set(&mut snapshot.machine, source, name, value);
+        }
+        self
+    }
+
+    /// A counter of the group that has grown from 0 by so much.
+    pub(crate) fn group(mut self, source: &str, name: &str, grown: u64) -> Self {
+        for (snapshot, value) in [(&mut self.before, 0), (&mut self.after, grown)] {
+            for counters in snapshot.groups.values_mut() {
+                set(counters, source, name, value);
+            }
+        }
+        self
+    }
+
+    /// A figure of the group that has not changed.
+    pub(crate) fn group_level(mut self, source: &str, name: &str, value: u64) -> Self {
+        for snapshot in [&mut self.before, &mut self.after] {
+            for counters in snapshot.groups.values_mut() {
+                set(counters, source, name, value);
+            }
+        }
+        self
+    }
+
+    /// A counter of the process that has grown from 0 by so much.
+    pub(crate) fn task(mut self, source: &str, name: &str, grown: u64) -> Self {
+        for (snapshot, value) in [(&mut self.before, 0), (&mut self.after, grown)] {
+            for task in snapshot.tasks.values_mut() {
+                set(&mut task.counters, source, name, value);
+            }
+        }
+        self
+    }
+
+    /// A figure of the process that has not changed.
+    pub(crate) fn task_level(mut self, source: &str, name: &str, value: u64) -> Self {
+        for snapshot in [&mut self.before, &mut self.after] {
+            for task in snapshot.tasks.values_mut() {
+                set(&mut task.counters, source, name, value);
+            }
+        }
+        self
+    }
+
+    /// Without a source of the process.
+    pub(crate) fn without_task(mut self, source: &str) -> Self {
+        for snapshot in [&mut self.before, &mut self.after] {
+            for task in snapshot.tasks.values_mut() {
+                task.counters.remove(source);
+            }
+        }
+        self
+    }
+
+    /// What an operation costs, in ns.
+    pub(crate) fn cost(self, operation: Operation, ns: f64) -> Self {
+        self.cost_between(operation, ns, ns)
+    }
+
+    /// What an operation costs in the middle and at least, in ns.
+    pub(crate) fn cost_between(mut self, operation: Operation, ns: f64, least_ns: f64) -> Self {
+        self.costs.costs.insert(operation, UnitCost { ns, least_ns, repetitions: 9 });
+        self
+    }
+
     /// The interval itself.
     pub(crate) fn interval(&self) -> Interval<'_> {
         Interval::new(&self.before, &self.after)
     }
 
-    /// What a rule says of it, when each operation costs 1 µs.
+    /// What a rule says of it.
     pub(crate) fn verdict(&self, rule: &Rule) -> Verdict {
-        self.verdict_with(rule, &microseconds())
+        self.verdict_with(rule, &self.costs)
     }
 
     /// The same with other costs.
@@ -83,7 +175,11 @@ impl Second {
     /// The only finding of a rule.
     pub(crate) fn found(&self, rule: &Rule) -> Finding {
         match self.verdict(rule) {
-            Verdict::Found(mut findings) if findings.len() == 1 => findings.remove(0),
+            Verdict::Found(findings) => {
+                let [finding] = <[Finding; 1]>::try_from(findings).unwrap();
+                assert_eq!((finding.rule, finding.family), (rule.name, rule.family));
+                finding
+            }
             other => panic!("{other:?}"),
         }
     }
@@ -103,6 +199,10 @@ impl Second {
             other => panic!("{other:?}"),
         }
     }
+}
+
+fn set(counters: &mut CounterSet, source: &str, name: &str, value: u64) {
+    counters.entry(source.to_owned()).or_default().insert(name.to_owned(), value);
 }
 
 /// The same counters before they counted anything.

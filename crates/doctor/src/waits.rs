@@ -138,15 +138,15 @@ impl Traffic {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules::testing::Made;
+    use crate::sample::{GROUP, Second};
 
     /// What processes told as one have lost by waiting for block I/O, in a second.
     fn lost(tasks: u64, run_ns: u64, blkio_ns: u64) -> Lost {
-        let made = Made::second()
+        let made = Second::bare()
             .task_level("taskstats", "tasks", tasks)
             .task("taskstats", "blkio_delay_total_ns", blkio_ns)
             .task("schedstat", "run_ns", run_ns);
-        made.over(|interval| lost_of_tasks(interval, None, |task| task.ns("blkio")).unwrap())
+        lost_of_tasks(&made.interval(), None, |task| task.ns("blkio")).unwrap()
     }
 
     #[test]
@@ -164,20 +164,19 @@ mod tests {
 
     #[test]
     fn tasks_of_other_groups_are_left_out() {
-        let made = Made::second().task("taskstats", "blkio_delay_total_ns", 500_000_000);
-        made.over(|interval| {
-            let of = |group| lost_of_tasks(interval, group, |task| task.ns("blkio"));
-            assert_eq!(of(None), of(Some(crate::rules::testing::GROUP)));
-            assert_eq!(of(Some("other")), None, "nobody tells");
-        });
+        let made = Second::bare().task("taskstats", "blkio_delay_total_ns", 500_000_000);
+        let interval = made.interval();
+        let of = |group| lost_of_tasks(&interval, group, |task| task.ns("blkio"));
+        assert_eq!(of(None), of(Some(GROUP)));
+        assert_eq!(of(Some("other")), None, "nobody tells");
     }
 
     #[test]
     fn traffic_needs_its_counters() {
-        let made = Made::second().machine("vmstat", "pgpgin", 40).machine("vmstat", "pgpgout", 8);
-        made.over(|interval| assert_eq!(Traffic::of(&interval.machine()), None));
+        let made = Second::bare().machine("vmstat", "pgpgin", 40).machine("vmstat", "pgpgout", 8);
+        assert_eq!(Traffic::of(&made.interval().machine()), None);
         let told = made.machine("vmstat", "workingset_refault", 5).machine("vmstat", "pswpin", 5);
-        let traffic = told.over(|interval| Traffic::of(&interval.machine())).unwrap();
+        let traffic = Traffic::of(&told.interval().machine()).unwrap();
         assert_eq!((traffic.read, traffic.written, traffic.file_refaults), (10.0, 2.0, 5.0));
         assert_eq!((traffic.share_of_reads(5.0), traffic.anon_share()), (0.5, 0.5));
         assert_eq!(traffic.share_of_reads(50.0), 1.0);

@@ -88,10 +88,10 @@ fn lost(interval: &Interval<'_>) -> Option<Lost> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules::testing::{Made, found};
+    use crate::sample::Second;
 
-    fn stalls() -> Made {
-        Made::second()
+    fn stalls() -> Second {
+        Second::bare()
             .machine("vmstat", "compact_stall", 40)
             .machine("vmstat", "compact_fail", 30)
             .machine("vmstat", "pgsteal_direct", 0)
@@ -100,7 +100,7 @@ mod tests {
 
     #[test]
     fn waits_for_compaction_are_found() {
-        let finding = found(&RULE, &stalls());
+        let finding = stalls().found(&RULE);
         assert_eq!((finding.lost_ns, finding.lost_share), (600_000_000, 0.6));
         assert_eq!(finding.confidence, Confidence { agreeing: 3, asked: 3 });
     }
@@ -118,9 +118,9 @@ mod tests {
     #[test]
     fn pressure_stands_in_where_nothing_was_reclaimed() {
         let bare = stalls().without_task("taskstats").machine("psi", "memory_some_us", 200_000);
-        assert_eq!(found(&RULE, &bare).lost_ns, 200_000_000);
+        assert_eq!(bare.found(&RULE).lost_ns, 200_000_000);
         let reclaimed = bare.machine("vmstat", "pgsteal_direct", 5);
         assert!(matches!(reclaimed.verdict(&RULE), Verdict::Unable(_)));
-        assert!(matches!(Made::second().verdict(&RULE), Verdict::Unable(_)));
+        assert!(matches!(Second::bare().verdict(&RULE), Verdict::Unable(_)));
     }
 }

@@ -139,11 +139,11 @@ fn lost(interval: &Interval<'_>, costs: &UnitCosts, traffic: &Traffic) -> Option
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules::testing::{Made, found};
+    use crate::sample::Second;
 
     /// A second in which one process waits for 900 ms of reads, of which nearly all come back.
-    fn reclaim() -> Made {
-        Made::second()
+    fn reclaim() -> Second {
+        Second::bare()
             .machine("vmstat", "pgpgin", 4000)
             .machine("vmstat", "pgpgout", 0)
             .machine("vmstat", "workingset_refault_file", 900)
@@ -155,13 +155,13 @@ mod tests {
 
     #[test]
     fn file_pages_that_the_machine_evicted_and_reads_again_are_found() {
-        let finding = found(&RULE, &reclaim());
+        let finding = reclaim().found(&RULE);
         // 900 ms x 900 / 1000, and the reclaim.
         assert_eq!(finding.lost_ns, 860_000_000);
         assert_eq!(finding.confidence, Confidence { agreeing: 3, asked: 3 });
         assert!(!finding.condition.contains("in vain"), "{}", finding.condition);
         let vain = reclaim().machine("vmstat", "pgscan_kswapd", 9000);
-        assert!(found(&RULE, &vain).condition.contains("in vain"));
+        assert!(vain.found(&RULE).condition.contains("in vain"));
     }
 
     #[test]
@@ -190,9 +190,9 @@ mod tests {
         let bare = reclaim().without_task("taskstats");
         assert!(matches!(bare.clone().verdict(&RULE), Verdict::Unable(_)));
         let priced = bare.clone().cost(Operation::FileRefault, 100_000.0);
-        assert_eq!(found(&RULE, &priced).lost_ns, 90_000_000);
+        assert_eq!(priced.found(&RULE).lost_ns, 90_000_000);
         let pressed = bare.machine("psi", "io_some_us", 500_000);
-        assert_eq!(found(&RULE, &pressed).lost_ns, 450_000_000);
-        assert!(matches!(Made::second().verdict(&RULE), Verdict::Unable(_)));
+        assert_eq!(pressed.found(&RULE).lost_ns, 450_000_000);
+        assert!(matches!(Second::bare().verdict(&RULE), Verdict::Unable(_)));
     }
 }

@@ -75,10 +75,10 @@ fn look(interval: &Interval<'_>, costs: &UnitCosts) -> Verdict {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules::testing::{Made, found};
+    use crate::sample::Second;
 
-    fn dear() -> Made {
-        Made::second().machine("vmstat", "pgfault", 20_000).cost_between(
+    fn dear() -> Second {
+        Second::bare().machine("vmstat", "pgfault", 20_000).cost_between(
             Operation::FirstTouch,
             12_000.0,
             2_000.0,
@@ -87,7 +87,7 @@ mod tests {
 
     #[test]
     fn faults_that_became_dear_are_found() {
-        let finding = found(&RULE, &dear());
+        let finding = dear().found(&RULE);
         assert_eq!((finding.lost_ns, finding.lost_share), (200_000_000, 0.2));
         assert_eq!(finding.confidence, Confidence { agreeing: 2, asked: 2 });
     }
@@ -98,6 +98,6 @@ mod tests {
         assert!(matches!(usual.verdict(&RULE), Verdict::RuledOut(_)));
         let few = dear().machine("vmstat", "pgfault", 900);
         assert!(matches!(few.verdict(&RULE), Verdict::RuledOut(_)));
-        assert!(matches!(Made::second().verdict(&RULE), Verdict::Unable(_)));
+        assert!(matches!(Second::bare().verdict(&RULE), Verdict::Unable(_)));
     }
 }

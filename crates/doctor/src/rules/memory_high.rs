@@ -103,11 +103,11 @@ fn stalled(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules::testing::{GROUP, Made, found};
+    use crate::sample::{GROUP, Second};
 
     /// A group that is asleep for 950 ms of a second.
-    fn livelock() -> Made {
-        Made::second()
+    fn livelock() -> Second {
+        Second::bare()
             .level("meminfo", "SwapFree_kb", 0)
             .group("memcg", "events_high", 17)
             .group("memcg_psi", "memory_full_us", 950_000)
@@ -118,14 +118,14 @@ mod tests {
 
     #[test]
     fn a_group_that_cannot_get_below_high_is_found() {
-        let finding = found(&RULE, &livelock());
+        let finding = livelock().found(&RULE);
         assert_eq!((finding.lost_ns, finding.lost_share), (950_000_000, 0.95));
         assert_eq!(finding.scope, Scope::Group(GROUP.to_owned()));
         assert_eq!(finding.confidence, Confidence { agreeing: 3, asked: 3 });
         assert_eq!(finding.counterfactual.as_deref(), Some("with memory.high 4M higher: no sleep"));
         // Put to sleep for the longest time, it has hardly an event, and is found all the same.
         let asleep = livelock().group("memcg", "events_high", 1);
-        assert_eq!(found(&RULE, &asleep).confidence, Confidence { agreeing: 2, asked: 3 });
+        assert_eq!(asleep.found(&RULE).confidence, Confidence { agreeing: 2, asked: 3 });
     }
 
     #[test]
@@ -142,6 +142,6 @@ mod tests {
 
     #[test]
     fn without_version_2_it_cannot_be_told() {
-        assert!(matches!(Made::second().verdict(&RULE), Verdict::Unable(_)));
+        assert!(matches!(Second::bare().verdict(&RULE), Verdict::Unable(_)));
     }
 }

@@ -110,10 +110,10 @@ fn lost(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules::testing::{Made, found};
+    use crate::sample::Second;
 
-    fn storm() -> Made {
-        Made::second()
+    fn storm() -> Second {
+        Second::bare()
             .machine("vmstat", "numa_hint_faults", 90_000)
             .machine("vmstat", "numa_hint_faults_local", 30_000)
             .machine("vmstat", "numa_pte_updates", 100_000)
@@ -124,14 +124,14 @@ mod tests {
 
     #[test]
     fn a_storm_of_hinting_faults_is_priced_by_system_time_or_by_costs() {
-        let finding = found(&RULE, &storm());
+        let finding = storm().found(&RULE);
         assert_eq!(finding.lost_ns, 270_000_000);
         assert!(finding.condition.contains("from another node"), "{}", finding.condition);
         assert_eq!(finding.confidence, Confidence { agreeing: 3, asked: 3 });
         let priced = storm().cost(Operation::MapPage, 500.0).cost(Operation::CopyOnWrite, 3_000.0);
-        assert_eq!(found(&RULE, &priced).lost_ns, 45_000_000 + 3_000_000 + 10_000_000);
+        assert_eq!(priced.found(&RULE).lost_ns, 45_000_000 + 3_000_000 + 10_000_000);
         let local = storm().machine("vmstat", "numa_hint_faults_local", 85_000);
-        assert!(found(&RULE, &local).condition.contains("on already"));
+        assert!(local.found(&RULE).condition.contains("on already"));
     }
 
     #[test]
@@ -140,6 +140,6 @@ mod tests {
         assert!(matches!(few.verdict(&RULE), Verdict::RuledOut(_)));
         let none = storm().machine("vmstat", "numa_hint_faults", 0);
         assert!(matches!(none.verdict(&RULE), Verdict::RuledOut(_)));
-        assert!(matches!(Made::second().verdict(&RULE), Verdict::Unable(_)));
+        assert!(matches!(Second::bare().verdict(&RULE), Verdict::Unable(_)));
     }
 }

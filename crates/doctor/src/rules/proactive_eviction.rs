@@ -150,11 +150,11 @@ fn lost(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules::testing::{GROUP, Made, found};
+    use crate::sample::{GROUP, Second};
 
     /// A second in which a group with room reads 500 pages again, which it waits 600 ms for.
-    fn evicted() -> Made {
-        Made::second()
+    fn evicted() -> Second {
+        Second::bare()
             .machine("vmstat", "pgpgin", 2000)
             .machine("vmstat", "pgpgout", 0)
             .machine("vmstat", "workingset_refault_file", 500)
@@ -169,12 +169,12 @@ mod tests {
 
     #[test]
     fn pages_that_come_back_to_a_group_with_room_are_found() {
-        let finding = found(&RULE, &evicted());
+        let finding = evicted().found(&RULE);
         assert_eq!((finding.lost_ns, finding.lost_share), (600_000_000, 0.6));
         assert_eq!(finding.scope, Scope::Group(GROUP.to_owned()));
         assert_eq!(finding.confidence, Confidence { agreeing: 3, asked: 3 });
         let priced = evicted().without_task("taskstats").cost(Operation::FileRefault, 100_000.0);
-        assert_eq!(found(&RULE, &priced).lost_ns, 50_000_000);
+        assert_eq!(priced.found(&RULE).lost_ns, 50_000_000);
     }
 
     #[test]
@@ -182,7 +182,7 @@ mod tests {
         let reclaimed = evicted().machine("vmstat", "pgsteal_kswapd", 480);
         assert!(matches!(reclaimed.verdict(&RULE), Verdict::RuledOut(_)));
         let ballooned = reclaimed.machine("vmstat", "balloon_inflate", 480);
-        assert_eq!(found(&RULE, &ballooned).lost_ns, 600_000_000);
+        assert_eq!(ballooned.found(&RULE).lost_ns, 600_000_000);
     }
 
     #[test]
@@ -197,6 +197,6 @@ mod tests {
         let cold = evicted().machine("vmstat", "workingset_refault_file", 0);
         assert!(matches!(cold.verdict(&RULE), Verdict::RuledOut(_)));
         assert!(matches!(evicted().without_task("taskstats").verdict(&RULE), Verdict::Unable(_)));
-        assert!(matches!(Made::second().verdict(&RULE), Verdict::Unable(_)));
+        assert!(matches!(Second::bare().verdict(&RULE), Verdict::Unable(_)));
     }
 }

@@ -109,11 +109,11 @@ fn lost(interval: &Interval<'_>, costs: &UnitCosts, traffic: &Traffic) -> Option
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules::testing::{Made, found};
+    use crate::sample::Second;
 
     /// A second in which one process waits for 800 ms of swap-ins.
-    fn thrash() -> Made {
-        Made::second()
+    fn thrash() -> Second {
+        Second::bare()
             .machine("vmstat", "pswpin", 400)
             .machine("vmstat", "pswpout", 390)
             .machine("vmstat", "pgpgin", 1600)
@@ -126,7 +126,7 @@ mod tests {
 
     #[test]
     fn pages_that_go_and_come_are_thrash() {
-        let finding = found(&RULE, &thrash());
+        let finding = thrash().found(&RULE);
         assert_eq!((finding.lost_ns, finding.lost_share), (800_000_000, 0.8));
         assert_eq!(finding.confidence, Confidence { agreeing: 3, asked: 3 });
     }
@@ -136,7 +136,7 @@ mod tests {
         let woken = thrash().machine("vmstat", "workingset_refault_anon", 3);
         assert!(matches!(woken.verdict(&RULE), Verdict::RuledOut(why) if why.contains("wakes up")));
         let clean = thrash().machine("vmstat", "pswpout", 0).machine("vmstat", "pgsteal_anon", 399);
-        assert_eq!(found(&RULE, &clean).lost_share, 0.8, "clean pages are not written again");
+        assert_eq!(clean.found(&RULE).lost_share, 0.8, "clean pages are not written again");
         let cold = thrash().machine("vmstat", "pswpout", 0);
         assert!(matches!(cold.verdict(&RULE), Verdict::RuledOut(why) if why.contains("is both")));
     }
@@ -146,9 +146,9 @@ mod tests {
         let bare = thrash().without_task("taskstats");
         assert!(matches!(bare.clone().verdict(&RULE), Verdict::Unable(_)));
         let priced = bare.clone().cost(Operation::SwapIn, 1_000_000.0);
-        assert_eq!(found(&RULE, &priced).lost_ns, 400_000_000);
+        assert_eq!(priced.found(&RULE).lost_ns, 400_000_000);
         let pressed = bare.machine("psi", "memory_some_us", 300_000);
-        assert_eq!(found(&RULE, &pressed).lost_ns, 300_000_000);
-        assert!(matches!(Made::second().verdict(&RULE), Verdict::Unable(_)));
+        assert_eq!(pressed.found(&RULE).lost_ns, 300_000_000);
+        assert!(matches!(Second::bare().verdict(&RULE), Verdict::Unable(_)));
     }
 }

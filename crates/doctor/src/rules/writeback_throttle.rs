@@ -100,11 +100,11 @@ fn lost(interval: &Interval<'_>, write_share: f64) -> Option<Lost> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules::testing::{Made, found};
+    use crate::sample::Second;
 
     /// A second in which a writer waits for 800 ms of it.
-    fn stream() -> Made {
-        Made::second()
+    fn stream() -> Second {
+        Second::bare()
             .machine("vmstat", "pgpgin", 400)
             .machine("vmstat", "pgpgout", 3600)
             .machine("vmstat", "workingset_refault_file", 0)
@@ -118,11 +118,11 @@ mod tests {
 
     #[test]
     fn a_stream_of_writes_that_waits_is_found() {
-        let finding = found(&RULE, &stream());
+        let finding = stream().found(&RULE);
         assert_eq!(finding.lost_ns, 720_000_000);
         assert_eq!(finding.confidence, Confidence { agreeing: 3, asked: 3 });
         let bare = stream().without_task("taskstats");
-        assert_eq!(found(&RULE, &bare).lost_ns, 765_000_000);
+        assert_eq!(bare.found(&RULE).lost_ns, 765_000_000);
     }
 
     #[test]
@@ -135,6 +135,6 @@ mod tests {
         // What is swapped out is not a write of anybody.
         let swaps = stream().machine("vmstat", "pswpout", 900);
         assert!(matches!(swaps.verdict(&RULE), Verdict::RuledOut(_)));
-        assert!(matches!(Made::second().verdict(&RULE), Verdict::Unable(_)));
+        assert!(matches!(Second::bare().verdict(&RULE), Verdict::Unable(_)));
     }
 }
