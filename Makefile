@@ -32,6 +32,7 @@ test: build
 	cargo clippy --locked --workspace --all-targets -- -D warnings
 	@mkdir -p target && : > "$(SKIPS)"
 	THRASHLAB_SKIPS="$(SKIPS)" cargo test --locked --workspace --no-fail-fast
+	THRASHLAB_SKIPS="$(SKIPS)" tests/python/run
 	@sed 's/^/SKIPPED /' "$(SKIPS)"
 
 # Claims of performance, beside peers or limits: benches/README.md

@@ -1,0 +1,32 @@
+"""What all Python tests share: the static binary, and skips that CI knows of."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+WORKSPACE = Path(__file__).resolve().parents[2]
+BINARY = WORKSPACE / "target/release/thrashlab"
+
+
+@pytest.fixture
+def thrashlab(tmp_path):
+    """Runs the static binary in a folder of the test's own, and hands out what it answered."""
+
+    def run(*arguments, **options):
+        command = [BINARY, *map(str, arguments)]
+        options = {"cwd": tmp_path, "timeout": 300, **options}
+        return subprocess.run(command, capture_output=True, text=True, **options)
+
+    return run
+
+
+def pytest_runtest_logreport(report):
+    """Notes a skipped test where `make test` asks for it, as tests/skip.rs does."""
+    if not report.skipped or "THRASHLAB_SKIPS" not in os.environ:
+        return
+    reason = str(report.longrepr[2]).removeprefix("Skipped: ")
+    name = report.nodeid.rpartition("::")[2]
+    with open(os.environ["THRASHLAB_SKIPS"], "a") as file:
+        file.write(f"{name}: {' '.join(reason.split())}\n")
