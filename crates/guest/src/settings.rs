@@ -33,16 +33,16 @@ pub(crate) fn apply(machine: &MachineSpec) -> Result<(), Failed> {
 /// The files that are written, with their values.
 fn files(machine: &MachineSpec) -> Vec<(PathBuf, &str)> {
     let switch = |on: bool| if on { "1" } else { "0" };
-    let sysctl = |name: &str| Path::new("/proc/sys").join(name.replace('.', "/"));
-    let mut files: Vec<(PathBuf, &str)> =
-        machine.sysctls.iter().map(|(name, value)| (sysctl(name), value.as_str())).collect();
     let switches = [
         ("/sys/kernel/mm/transparent_hugepage/enabled", machine.thp.as_deref()),
+        ("/sys/kernel/mm/transparent_hugepage/defrag", machine.thp_defrag.as_deref()),
         ("/sys/kernel/mm/lru_gen/enabled", machine.lru_gen.map(switch)),
         ("/sys/module/zswap/parameters/enabled", machine.zswap.map(switch)),
     ];
-    files.extend(
-        switches.into_iter().filter_map(|(path, value)| Some((PathBuf::from(path), value?))),
-    );
-    files
+    let switches =
+        switches.into_iter().filter_map(|(path, value)| Some((PathBuf::from(path), value?)));
+    let sysctl = |name: &str| Path::new("/proc/sys").join(name.replace('.', "/"));
+    let sysctls = machine.sysctls.iter().map(|(name, value)| (sysctl(name), value.as_str()));
+    // Huge pages that are switched on raise vm.min_free_kbytes, whatever somebody has set.
+    switches.chain(sysctls).collect()
 }

@@ -13,6 +13,7 @@ mod mapped_file;
 mod memcg_refault;
 mod memory_high;
 mod minor_faults;
+mod numa_hinting;
 mod page_tables;
 mod proactive_eviction;
 mod shootdown;
@@ -39,6 +40,7 @@ pub const PROVOCATIONS: &[Desc] = &[
     memcg_refault::LOAD,
     memory_high::LOAD,
     minor_faults::LOAD,
+    numa_hinting::LOAD,
     page_tables::LOAD,
     proactive_eviction::LOAD,
     shootdown::LOAD,

@@ -48,6 +48,10 @@ pub struct MachineSpec {
     /// Transparent huge pages: `always`, `madvise` or `never`; `None` = as the kernel has it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thp: Option<String>,
+    /// Whether a huge page is waited for: `always`, `defer`, `defer+madvise`, `madvise` or
+    /// `never`; `None` = as the kernel has it, which is `never` below 512 MiB.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thp_defrag: Option<String>,
     /// The multi-generational LRU; `None` = as the kernel has it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lru_gen: Option<bool>,

@@ -12,6 +12,7 @@ pub mod entropy;
 pub mod marked;
 pub mod memory;
 pub mod message_queue;
+pub mod numa;
 pub mod pagemap;
 pub mod pages;
 pub mod perf;

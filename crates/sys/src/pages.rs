@@ -98,8 +98,16 @@ impl Mapping {
         answer(unsafe { libc::mprotect(start, length, protection) })
     }
 
+    /// Offset of the first place in the mapping whose address is a multiple of `step_bytes`; it may
+    /// lie behind the mapping's end.
+    #[must_use]
+    pub fn first_multiple(&self, step_bytes: usize) -> usize {
+        let start = self.start().as_ptr().addr();
+        start.next_multiple_of(step_bytes.max(1)) - start
+    }
+
     /// A part of the mapping as the system takes it.
-    fn part(&self, part: Range<usize>) -> io::Result<(*mut libc::c_void, usize)> {
+    pub(crate) fn part(&self, part: Range<usize>) -> io::Result<(*mut libc::c_void, usize)> {
         if part.start > part.end || part.end > self.size_bytes() {
             let text = format!("{part:?} is no part of {} bytes", self.size_bytes());
             return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
@@ -111,7 +119,7 @@ impl Mapping {
 }
 
 /// What a system call answered.
-fn answer(code: libc::c_int) -> io::Result<()> {
+pub(crate) fn answer(code: libc::c_int) -> io::Result<()> {
     if code == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
@@ -154,6 +162,16 @@ mod tests {
         mapping.write(page, 4);
         assert_eq!(mapping.read(page), 4);
         assert!(mapping.protect(page..page + 1 + 2 * page, true).is_err());
+    }
+
+    #[test]
+    fn a_multiple_is_found_in_every_mapping_of_twice_its_size() {
+        let mapping = Mapping::anonymous(4 << 20).unwrap();
+        let first = mapping.first_multiple(2 << 20);
+        assert!(
+            first < 2 << 20 && (mapping.start().as_ptr().addr() + first).is_multiple_of(2 << 20)
+        );
+        assert_eq!(mapping.first_multiple(1), 0);
     }
 
     /// A kernel without transparent huge pages has small ones anyway.

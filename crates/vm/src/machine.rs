@@ -146,6 +146,7 @@ pub fn parse_description(name: &str, text: &str) -> Result<Description, String> 
         cmdline: String::new(),
         sysctls: BTreeMap::new(),
         thp: None,
+        thp_defrag: None,
         lru_gen: None,
         zswap: None,
     };
@@ -220,6 +221,15 @@ fn set(machine: &mut MachineSpec, key: &str, value: &str) -> Result<(), String> 
         "thp" => match value {
             "always" | "madvise" | "never" => machine.thp = Some(value.to_owned()),
             _ => return Err(failed(&"there are always, madvise and never")),
+        },
+        "thp_defrag" => match value {
+            "always" | "defer" | "defer+madvise" | "madvise" | "never" => {
+                machine.thp_defrag = Some(value.to_owned());
+            }
+            _ => {
+                let known = "there are always, defer, defer+madvise, madvise and never";
+                return Err(failed(&known));
+            }
         },
         "lru_gen" => machine.lru_gen = Some(switch(value).map_err(|why| failed(&why))?),
         "zswap" => machine.zswap = Some(switch(value).map_err(|why| failed(&why))?),
@@ -315,13 +325,14 @@ mod tests {
     fn settings_change_a_machine() {
         let request = parse_request(
             "machine=p2-350,kernel=deb:x,mem=128M,disk.rate=0,disk.read_delay=1ms,thp=never,\
-             disk.write_delay=4ms,lru_gen=on,sysctl.vm.swappiness=10,sandbox.mem=64M,sandbox.high=32M,overlay=programs/new",
+             thp_defrag=madvise,disk.write_delay=4ms,lru_gen=on,sysctl.vm.swappiness=10,sandbox.mem=64M,sandbox.high=32M,overlay=programs/new",
         )
         .unwrap();
         assert_eq!(request.machine.memory_bytes, 128 << 20);
         assert_eq!(request.machine.disk.spindle_bytes_per_s, None);
         assert_eq!(request.machine.disk.write_delay_ns, 4_000_000);
         assert_eq!(request.machine.lru_gen, Some(true));
+        assert_eq!(request.machine.thp_defrag.as_deref(), Some("madvise"));
         assert_eq!(request.machine.sysctls["vm.swappiness"], "10");
         assert_eq!(request.kernel.as_deref(), Some("deb:x"));
         assert_eq!(request.overlay.as_deref(), Some("programs/new"));

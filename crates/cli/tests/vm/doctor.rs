@@ -48,9 +48,15 @@ fn loud(diagnosis: &Diagnosis) -> Vec<&doctor::Finding> {
 /// Provokes a condition and looks whether the doctor names it first, prices it within a factor of
 /// two, sees nothing of another family, and sees nothing without it.
 fn is_named(test: &str, settings: &str, rule: &str) {
-    let Some(lab) = Lab::new(test) else { return };
+    if let Some(lab) = Lab::new(test) {
+        is_named_in(&lab, settings, rule);
+    }
+}
+
+/// The same with a kernel that was chosen.
+fn is_named_in(lab: &Lab, settings: &str, rule: &str) {
     let load = format!("provoke-{rule}");
-    let [healthy, ill] = [0, 1].map(|intensity| run(&lab, settings, &load, intensity));
+    let [healthy, ill] = [0, 1].map(|intensity| run(lab, settings, &load, intensity));
     let measured = 1.0 - rate(&ill) / rate(&healthy);
     let said = diagnosis(&ill);
     let first = said.findings.first().unwrap_or_else(|| panic!("nothing found: {said:#?}"));
@@ -91,6 +97,16 @@ fn throttled_writers_are_named() {
 #[test]
 fn eviction_by_somebody_else_is_named() {
     is_named("eviction_by_somebody_else_is_named", "swap=0,sandbox.mem=40M", "proactive-eviction");
+}
+
+#[test]
+fn a_storm_of_numa_hinting_is_named() {
+    const NAME: &str = "a_storm_of_numa_hinting_is_named";
+    // Of machines of some sizes the kernel makes one node all the same.
+    let settings = "swap=0,cmdline=numa=fake=2,mem=160M,kernel_mem=192M,disk.size=16M";
+    if let Some(lab) = Lab::new(NAME).and_then(|lab| lab.with_full_kernel(NAME)) {
+        is_named_in(&lab, settings, "numa-hinting");
+    }
 }
 
 #[test]

@@ -67,6 +67,5 @@ fn assert_because(samples: &[Explained], cause: &[Part]) {
     let unexplained = account.share(Part::Remainder).unwrap();
     assert!(unexplained <= 0.1 * own, "{account:?}");
     let because: f64 = cause.iter().filter_map(|part| account.share(*part)).sum();
-    println!("{cause:?}: {:.2} of {account:?}", because / own);
     assert!(because > 0.4 * own, "{account:?}");
 }

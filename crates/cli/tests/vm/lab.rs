@@ -13,6 +13,8 @@ use crate::support::{Finished, Fixture, Running};
 const WORKSPACE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 /// Packages that lead to a small kernel: Debian's, Ubuntu's.
 const PACKAGES: [&str; 3] = ["linux-image-cloud-amd64", "linux-image-amd64", "linux-image-virtual"];
+/// What leads to Debian's full kernel.
+const FULL_KERNEL: &str = "deb:linux-image-amd64";
 /// What errors say where a package cannot be had.
 const NOT_HERE: [&str; 3] = ["cannot be started", "no such package", "apt-get download"];
 
@@ -108,6 +110,19 @@ impl Lab {
         format!("machine=micro,kernel={}", self.kernel)
     }
 
+    /// The same test with Debian's full kernel, which has what the small ones leave away; `None`,
+    /// which is noted, where it cannot be had.
+    pub(crate) fn with_full_kernel(&self, test: &str) -> Option<Self> {
+        let lab = Self { kernel: FULL_KERNEL.to_owned(), ..self.sibling() };
+        let told = lab.command(&["vm", "kernels", FULL_KERNEL]);
+        if told.code() == Some(0) {
+            return Some(lab);
+        }
+        assert!(NOT_HERE.iter().any(|reason| told.stderr.contains(reason)), "{told:#?}");
+        skip(test, "the full kernel cannot be had here");
+        None
+    }
+
     /// Starts a run in guests.
     pub(crate) fn start(&self, settings: &str, arguments: &str) -> Running {
         self.fixture.start(self.run(settings, arguments))
@@ -169,10 +184,14 @@ fn kernel() -> Result<String, String> {
     Err("no kernel package can be had here".to_owned())
 }
 
-/// A kernel of the cache, as it is typed.
+/// A kernel of the cache, as it is typed: a small one if there is one.
 fn unpacked() -> Option<String> {
+    let is_small = |folder: &Path| {
+        let name = folder.to_string_lossy();
+        name.contains("cloud") || name.contains("virtual")
+    };
     let mut folders = Lab::without_guests().entries("kernels");
-    folders.sort();
+    folders.sort_by_cached_key(|folder| (is_small(folder), folder.clone()));
     folders.iter().rev().find_map(|folder| {
         let (name, rest) = folder.file_name()?.to_str()?.split_once('_')?;
         let (version, _) = rest.split_once('_')?;

@@ -24,10 +24,7 @@ pub(crate) const RULE: Rule = Rule {
     cost: "hinting faults x cost of mapping a page + pages moved x cost of copying one \
            (calibrated) + page-table updates x 0.1 us; without costs: system time x hinting faults \
            / all faults",
-    provocation: Provocation::None(
-        "it takes two NUMA nodes: the machines here have one, and Debian's kernels cannot make two \
-         of it (numa=fake needs CONFIG_NUMA_EMU)",
-    ),
+    provocation: Provocation::Load("provoke-numa-hinting"),
     look,
 };
 
