@@ -39,23 +39,34 @@ impl<'a> Interval<'a> {
         })
     }
 
-    /// What has changed of each process that was there at both ends, by number. A process whose
-    /// number is another's by now (its counters have shrunk) is left out.
+    /// What has changed of each process, by number. One that was not there before (its number was
+    /// nobody's, or that of a process which started at another time) has begun since, and its
+    /// counters with it, at 0; a snapshot without any process does not know who was there.
     pub fn tasks(&self) -> impl Iterator<Item = (u32, &'a TaskSnapshot, Change<'a>)> {
         let interval = *self;
-        self.after.tasks.iter().filter_map(move |(pid, after)| {
-            let before = interval.before.tasks.get(pid)?;
-            let change = interval.change(&before.counters, &after.counters);
-            let start = |task: &TaskSnapshot| {
-                task.counters.get("task_stat")?.get("starttime_ticks").copied()
+        let knows_tasks = !interval.before.tasks.is_empty();
+        self.after.tasks.iter().filter(move |_| knows_tasks).map(move |(pid, after)| {
+            let before = interval.before.tasks.get(pid).filter(|before| is_same(before, after));
+            let change = Change {
+                before: before.map(|before| &before.counters),
+                after: &after.counters,
+                elapsed_ns: interval.elapsed_ns(),
             };
-            (start(before) == start(after)).then_some((*pid, after, change))
+            (*pid, after, change)
         })
     }
 
     fn change(&self, before: &'a CounterSet, after: &'a CounterSet) -> Change<'a> {
-        Change { before, after, elapsed_ns: self.elapsed_ns() }
+        Change { before: Some(before), after, elapsed_ns: self.elapsed_ns() }
     }
+}
+
+/// Whether two processes of one number are one process.
+fn is_same(before: &TaskSnapshot, after: &TaskSnapshot) -> bool {
+    let start = |task: &TaskSnapshot| {
+        task.counters.get("task_stat").and_then(|stat| stat.get("starttime_ticks").copied())
+    };
+    start(before) == start(after)
 }
 
 /// A value, unless no machine counts that far: 36 years of ns, else 2^50 (35 years of µs, a pebibyte).
@@ -68,7 +79,8 @@ fn plausible(name: &str, value: u64) -> Option<u64> {
 /// The counters of one thing at both ends of an interval.
 #[derive(Clone, Copy, Debug)]
 pub struct Change<'a> {
-    before: &'a CounterSet,
+    /// `None`: it was not there, and all that it counts began at 0 since.
+    before: Option<&'a CounterSet>,
     after: &'a CounterSet,
     elapsed_ns: u64,
 }
@@ -78,7 +90,8 @@ impl Change<'_> {
     #[must_use]
     pub fn grown(&self, source: &str, name: &str) -> Option<u64> {
         let at = |set: &CounterSet| set.get(source)?.get(name).copied();
-        plausible(name, at(self.after)?.checked_sub(at(self.before)?)?)
+        let before = self.before.map_or(Some(0), at)?;
+        plausible(name, at(self.after)?.checked_sub(before)?)
     }
 
     /// How much the first of several counters has grown that is there: kernels spell some
@@ -101,9 +114,55 @@ impl Change<'_> {
         (self.elapsed_ns > 0).then(|| grown as f64 * 1e9 / self.elapsed_ns as f64)
     }
 
-    /// Whether a source is there at both ends.
+    /// Whether a source is there at both ends, or at the later one of what has begun since.
     #[must_use]
     pub fn has(&self, source: &str) -> bool {
-        self.before.contains_key(source) && self.after.contains_key(source)
+        let has = |set: &CounterSet| set.contains_key(source);
+        self.before.is_none_or(has) && has(self.after)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample::{snapshot, task};
+
+    /// A snapshot with processes: number, start and context switches of each.
+    fn with(at_ns: u64, tasks: &[(u32, u64, u64)]) -> Snapshot {
+        let mut snapshot = snapshot(at_ns);
+        for (pid, start, switches) in tasks {
+            let counters = [
+                ("task_stat", "starttime_ticks", *start),
+                ("task_status", "voluntary_ctxt_switches", *switches),
+            ];
+            snapshot.tasks.insert(*pid, task("job", None, &counters));
+        }
+        snapshot
+    }
+
+    fn switches(before: &Snapshot, after: &Snapshot) -> Vec<(u32, Option<u64>)> {
+        let interval = Interval::new(before, after);
+        let grown = |change: Change<'_>| change.grown("task_status", "voluntary_ctxt_switches");
+        interval.tasks().map(|(pid, _, change)| (pid, grown(change))).collect()
+    }
+
+    #[test]
+    fn what_has_begun_since_counts_from_nothing() {
+        let before = with(0, &[(1, 10, 100), (2, 20, 100)]);
+        let after = with(9, &[(1, 10, 130), (2, 77, 40), (3, 80, 5)]);
+        assert_eq!(switches(&before, &after), [(1, Some(30)), (2, Some(40)), (3, Some(5))]);
+        assert_eq!(switches(&with(0, &[]), &after), []);
+    }
+
+    #[test]
+    fn what_has_ended_counts_as_far_as_it_was_seen() {
+        let mut after = with(9, &[(1, 10, 130)]);
+        after.groups.insert("/now".to_owned(), CounterSet::new());
+        let mut glance = with(5, &[(1, 10, 110), (2, 20, 140)]);
+        glance.groups.insert("/gone".to_owned(), CounterSet::new());
+        after.keep_ended(glance);
+        assert_eq!(after.groups.keys().collect::<Vec<_>>(), ["/gone", "/now"]);
+        let before = with(0, &[(1, 10, 100), (2, 20, 100)]);
+        assert_eq!(switches(&before, &after), [(1, Some(30)), (2, Some(40))]);
     }
 }

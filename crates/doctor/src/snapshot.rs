@@ -39,6 +39,17 @@ impl Snapshot {
             tasks: BTreeMap::new(),
         }
     }
+
+    /// Takes in what an earlier look saw and this one does not: groups and processes that have
+    /// ended since, with what they had counted by then.
+    pub fn keep_ended(&mut self, earlier: Self) {
+        for (path, counters) in earlier.groups {
+            self.groups.entry(path).or_insert(counters);
+        }
+        for (pid, task) in earlier.tasks {
+            self.tasks.entry(pid).or_insert(task);
+        }
+    }
 }
 
 /// The counters of one process.

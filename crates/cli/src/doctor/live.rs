@@ -12,7 +12,7 @@ use doctor::{
     calibrate, measured_anew, recording_line,
 };
 use model::units::format_duration;
-use sys::clock::{monotonic_ns, realtime_ns};
+use sys::clock::{monotonic_ns, process_cpu_ns, realtime_ns};
 
 use super::sources::Growing;
 use super::{DoctorArgs, tell};
@@ -20,6 +20,11 @@ use crate::{Failure, complain, print};
 
 /// What empties a terminal and goes to its first line (ECMA-48).
 const CLEAR: &str = "\x1b[2J\x1b[H";
+
+/// Least time between two looks: what begins and ends between them is not seen.
+const LEAST_PAUSE_NS: u64 = 1_000_000_000;
+/// Looking takes one part of so many: 0.3 % of a CPU.
+const LOOK_SHARE: u64 = 300;
 
 /// Watches for a while, or looks back to boot, and tells what cost time.
 pub(super) fn doctor(args: &DoctorArgs) -> Result<(), Failure> {
@@ -41,8 +46,9 @@ pub(super) fn doctor(args: &DoctorArgs) -> Result<(), Failure> {
         file.add(&recording_line(&before).context("write the recording")?)?;
     }
     loop {
-        let is_stopped = wait(&waiter, origin_ns + before.at_ns + args.for_ns);
-        let after = take(&mut survey);
+        let until_ns = origin_ns + before.at_ns + args.for_ns;
+        tell_the_wait(until_ns);
+        let (is_stopped, after) = watch(&waiter, until_ns, || take(&mut survey));
         if let Some(file) = &mut recording {
             file.add(&recording_line(&after).context("write the recording")?)?;
         }
@@ -59,8 +65,8 @@ pub(super) fn doctor(args: &DoctorArgs) -> Result<(), Failure> {
     }
 }
 
-/// Waits until a moment; whether somebody wants it to stop.
-fn wait(waiter: &Waiter, until_ns: u64) -> bool {
+/// Says for how long nothing will be said.
+fn tell_the_wait(until_ns: u64) {
     if std::io::stderr().is_terminal() {
         let left_ns = until_ns.saturating_sub(monotonic_ns());
         complain(&format!(
@@ -68,10 +74,33 @@ fn wait(waiter: &Waiter, until_ns: u64) -> bool {
             format_duration(left_ns)
         ));
     }
+}
+
+/// Looks until a moment, and hands out what it saw last, with all that has ended meanwhile; and
+/// whether somebody wants it to stop.
+fn watch(waiter: &Waiter, until_ns: u64, mut look: impl FnMut() -> Snapshot) -> (bool, Snapshot) {
+    let mut ended = Snapshot::default();
+    loop {
+        let used_ns = process_cpu_ns();
+        let mut seen = look();
+        seen.keep_ended(ended);
+        let look_ns = process_cpu_ns() - used_ns;
+        let now_ns = monotonic_ns();
+        let pause_ns = LEAST_PAUSE_NS.max(look_ns.saturating_mul(LOOK_SHARE));
+        let next_ns = until_ns.min(now_ns.saturating_add(pause_ns));
+        if waiter.stop_requested() || now_ns >= until_ns {
+            return (waiter.stop_requested(), seen);
+        }
+        wait(waiter, next_ns);
+        ended = seen;
+    }
+}
+
+/// Waits until a moment, or until somebody wants it to stop.
+fn wait(waiter: &Waiter, until_ns: u64) {
     while !waiter.stop_requested() && monotonic_ns() < until_ns {
         waiter.wait(None, until_ns);
     }
-    waiter.stop_requested()
 }
 
 fn since_boot(args: &DoctorArgs, survey: &mut Survey, costs: &UnitCosts) -> Result<(), Failure> {
