@@ -97,7 +97,7 @@ fn is_run(what: &str, content: &[u8]) -> bool {
 #[must_use]
 pub fn is_foreign(path: &Path) -> bool {
     let mut start = [0; RUN_LINE.len()];
-    let read = || {
+    let mut read = || {
         let mut file = fs::File::open(path).ok()?;
         file.read_exact(&mut start).ok()
     };
@@ -108,18 +108,20 @@ pub fn is_foreign(path: &Path) -> bool {
 /// The runs of a folder, each named by its path in it, with the levels that the manifest of an
 /// experiment gives them.
 fn folder(path: &Path) -> Result<Dataset, ObservationsError> {
-    let runs: Vec<(String, Run)> = read_runs(path)?
-        .into_iter()
-        .map(|(file, run)| {
-            let name = file.strip_prefix(path).unwrap_or(&file).to_string_lossy().into_owned();
-            (name.trim_end_matches(SUFFIX).to_owned(), run)
-        })
-        .collect();
+    let runs: Vec<(String, Run)> =
+        read_runs(path)?.into_iter().map(|(file, run)| (run_name(path, &file), run)).collect();
     let mut set = from_runs(&path.to_string_lossy(), &runs);
     if let Some(manifest) = manifest::read(path)? {
         add_levels(&mut set, manifest);
     }
     Ok(set)
+}
+
+/// The name of a run in a folder: its path there, without what all run files end in.
+#[must_use]
+pub fn run_name(folder: &Path, file: &Path) -> String {
+    let name = file.strip_prefix(folder).unwrap_or(file).to_string_lossy().into_owned();
+    name.trim_end_matches(SUFFIX).to_owned()
 }
 
 /// Gives every run the levels, the block and the seed that its experiment planned. Runs that are
