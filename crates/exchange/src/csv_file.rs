@@ -6,7 +6,7 @@ use csv::{Terminator, Writer, WriterBuilder};
 
 use crate::table::{Cell, Column, ExportError, RowSink};
 
-/// A CSV file under way. An absent cell is empty; an empty text is a pair of quotes.
+/// A CSV file under way. An absent cell is empty, as is a text without characters.
 pub struct CsvFile<W: Write> {
     writer: Writer<W>,
     text: String,
