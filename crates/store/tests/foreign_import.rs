@@ -1,4 +1,4 @@
-//! Results of other programs that time commands and functions: what is taken, with what meaning, and what is refused, with where
+//! Results of other programs: what is taken, with what meaning, and what is refused, with where
 //! and why.
 //!
 //! The samples in `foreign/` are genuine: `hyperfine.json` of hyperfine 1.15.0 (`-N --runs 6`,
