@@ -65,7 +65,25 @@ fn go_text(set: &Dataset, each: go::Each) -> String {
 
 #[test]
 fn a_trial_is_a_line_with_what_all_trials_share_before_it() {
-    insta::assert_snapshot!(go_text(&probe(), go::Each::Usual), @"");
+    insta::assert_snapshot!(go_text(&probe(), go::Each::Usual), @r#"
+    cpu: A "CPU"\of its own
+    cpus_online: 2
+    measure: response version 1
+    thrashlab-unit: trial
+    Unit major-faults/op better=lower
+    Unit max-ns/op better=lower
+    Unit mean-ns/op better=lower
+
+    BenchmarkResponse/load=noload-2 3 1001 ns/op 1002 mean-ns/op 1005 max-ns/op
+    BenchmarkResponse/load=noload/part=sort-2 1 7 major-faults/op
+    BenchmarkResponse/load=2ctx-mem-2 3 2001 ns/op 2002 mean-ns/op 2005 max-ns/op
+    BenchmarkResponse/load=2ctx-mem/part=sort-2 1 7 major-faults/op
+    BenchmarkResponse/load=noload-2 3 3001 ns/op 3002 mean-ns/op 3005 max-ns/op
+    BenchmarkResponse/load=noload/part=sort-2 1 7 major-faults/op
+    # 003-2ctx-mem: its load died
+    BenchmarkResponse/load=2ctx-mem-2 3 4001 ns/op 4002 mean-ns/op 4005 max-ns/op 1 censored
+    BenchmarkResponse/load=2ctx-mem/part=sort-2 1 7 major-faults/op
+    "#);
 }
 
 #[test]
@@ -117,7 +135,46 @@ fn times_are_ns_rates_are_rates_and_numbers_at_the_end_are_no_cpus() {
 
 #[test]
 fn metrics_are_in_seconds_with_every_label_escaped() {
-    insta::assert_snapshot!(openmetrics::text(&probe()), @"");
+    insta::assert_snapshot!(openmetrics::text(&probe()), @r#"
+    # TYPE thrashlab_delay_seconds summary
+    # UNIT thrashlab_delay_seconds seconds
+    # HELP thrashlab_delay_seconds delay_ns of the samples of a trial.
+    thrashlab_delay_seconds{input="before",trial="000-noload",load="noload",block="0",seed="1",quantile="0.5"} 0.000001001
+    thrashlab_delay_seconds_count{input="before",trial="000-noload",load="noload",block="0",seed="1"} 3
+    thrashlab_delay_seconds_sum{input="before",trial="000-noload",load="noload",block="0",seed="1"} 0.000003006
+    thrashlab_delay_seconds{input="before",trial="001-2ctx-mem",load="2ctx-mem",block="0",seed="1",quantile="0.5"} 0.000002001
+    thrashlab_delay_seconds_count{input="before",trial="001-2ctx-mem",load="2ctx-mem",block="0",seed="1"} 3
+    thrashlab_delay_seconds_sum{input="before",trial="001-2ctx-mem",load="2ctx-mem",block="0",seed="1"} 0.000006006000000000001
+    thrashlab_delay_seconds{input="before",trial="002-noload",load="noload",block="1",seed="1",quantile="0.5"} 0.000003001
+    thrashlab_delay_seconds_count{input="before",trial="002-noload",load="noload",block="1",seed="1"} 3
+    thrashlab_delay_seconds_sum{input="before",trial="002-noload",load="noload",block="1",seed="1"} 0.000009006
+    thrashlab_delay_seconds{input="before",trial="003-2ctx-mem",load="2ctx-mem",block="1",seed="1",quantile="0.5"} 0.000004001
+    thrashlab_delay_seconds_count{input="before",trial="003-2ctx-mem",load="2ctx-mem",block="1",seed="1"} 3
+    thrashlab_delay_seconds_sum{input="before",trial="003-2ctx-mem",load="2ctx-mem",block="1",seed="1"} 0.000012006
+    # TYPE thrashlab_major_faults gauge
+    # HELP thrashlab_major_faults major_faults of a trial.
+    thrashlab_major_faults{input="before",trial="000-noload",load="noload",block="0",seed="1",part="sort"} 7
+    thrashlab_major_faults{input="before",trial="001-2ctx-mem",load="2ctx-mem",block="0",seed="1",part="sort"} 7
+    thrashlab_major_faults{input="before",trial="002-noload",load="noload",block="1",seed="1",part="sort"} 7
+    thrashlab_major_faults{input="before",trial="003-2ctx-mem",load="2ctx-mem",block="1",seed="1",part="sort"} 7
+    # TYPE thrashlab_lower_bounds gauge
+    # HELP thrashlab_lower_bounds Samples of which only a lower bound is known.
+    thrashlab_lower_bounds{input="before",trial="003-2ctx-mem",load="2ctx-mem",block="1",seed="1",response="delay_ns"} 1
+    # TYPE thrashlab_start_time_seconds gauge
+    # UNIT thrashlab_start_time_seconds seconds
+    # HELP thrashlab_start_time_seconds When a trial began, in seconds since 1970 UTC.
+    thrashlab_start_time_seconds{input="before",trial="000-noload",load="noload",block="0",seed="1"} 1764000000.5
+    thrashlab_start_time_seconds{input="before",trial="001-2ctx-mem",load="2ctx-mem",block="0",seed="1"} 1764000000.5
+    thrashlab_start_time_seconds{input="before",trial="002-noload",load="noload",block="1",seed="1"} 1764000000.5
+    thrashlab_start_time_seconds{input="before",trial="003-2ctx-mem",load="2ctx-mem",block="1",seed="1"} 1764000000.5
+    # TYPE thrashlab_trial info
+    # HELP thrashlab_trial Facts of the system under test of a trial.
+    thrashlab_trial_info{input="before",trial="000-noload",load="noload",block="0",seed="1",boot_id="0af3",clock="0",cpu_model="A \"CPU\"\\of\nits own",cpus_online="2"} 1
+    thrashlab_trial_info{input="before",trial="001-2ctx-mem",load="2ctx-mem",block="0",seed="1",boot_id="0af3",clock="1",cpu_model="A \"CPU\"\\of\nits own",cpus_online="2"} 1
+    thrashlab_trial_info{input="before",trial="002-noload",load="noload",block="1",seed="1",boot_id="0af3",clock="2",cpu_model="A \"CPU\"\\of\nits own",cpus_online="2"} 1
+    thrashlab_trial_info{input="before",trial="003-2ctx-mem",load="2ctx-mem",block="1",seed="1",boot_id="0af3",clock="3",cpu_model="A \"CPU\"\\of\nits own",cpus_online="2"} 1
+    # EOF
+    "#);
 }
 
 #[test]

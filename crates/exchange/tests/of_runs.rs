@@ -53,23 +53,46 @@ fn csv(table: Table) -> String {
 
 #[test]
 fn samples_are_rows_and_what_was_not_measured_is_empty() {
-    insta::assert_snapshot!(csv(Table::Samples), @"");
+    insta::assert_snapshot!(csv(Table::Samples), @r"
+    run,run_id,load,measure,block,seed,sample,at_ns,intended_ns,started_ns,completed_ns,delay_ns,censored,censored_at_ns,part_resident_scan_ns
+    0,b0-cpuload,cpuload,response,0,7,0,2007420900,2000000000,2000051000,2007420000,7420000,,,310000
+    0,b0-cpuload,cpuload,response,0,7,1,34000000800,4000000000,4000060000,,30000000000,timeout,34000000000,
+    ");
 }
 
 #[test]
 fn delays_of_a_histogram_are_counted() {
-    insta::assert_snapshot!(csv(Table::Histograms), @"");
+    insta::assert_snapshot!(csv(Table::Histograms), @r"
+    run,run_id,load,measure,block,seed,from_ns,to_ns,delay_ns,count
+    0,b0-cpuload,cpuload,response,0,7,2000000000,34000000000,1500,2
+    0,b0-cpuload,cpuload,response,0,7,2000000000,34000000000,1900,1
+    ");
 }
 
 #[test]
 fn work_and_passes_have_a_column_for_each_thing_used() {
-    insta::assert_snapshot!(csv(Table::Work), @"");
-    insta::assert_snapshot!(csv(Table::Passes), @"");
+    insta::assert_snapshot!(csv(Table::Work), @r"
+    run,run_id,load,measure,block,seed,worker,pass,item,started_ns,completed_ns,censored_at_ns,failure,involuntary_switches,major_faults,minor_faults,read_blocks,system_ns,user_ns,voluntary_switches,written_blocks
+    0,b0-cpuload,cpuload,response,0,7,3,0,compile,33020000000,33180000000,,,12,2,5301,48,21000000,94000000,9,120
+    0,b0-cpuload,cpuload,response,0,7,4,0,sort,33100000000,,34000001150,not done within the limit,,,,,,,,
+    ");
+    insta::assert_snapshot!(csv(Table::Passes), @r"
+    run,run_id,load,measure,block,seed,worker,pass,started_ns,completed_ns,system_ns,user_ns
+    0,b0-cpuload,cpuload,response,0,7,3,0,2000000000,33180000000,310000000,1240000000
+    ");
 }
 
 #[test]
 fn counters_have_the_moment_at_which_they_were_read() {
-    insta::assert_snapshot!(csv(Table::Counters), @"");
+    insta::assert_snapshot!(csv(Table::Counters), @r"
+    run,sample,at_ns,when,source,counter,value
+    0,,1500,between,vmstat,pgfault,80211
+    0,0,2007420900,before,vmstat,pgfault,80300
+    0,0,2007420900,after,vmstat,pgfault,80561
+    0,1,34000000800,before,vmstat,pgfault,80570
+    0,1,34000000800,after,vmstat,pgfault,99120
+    0,,34000003000,delivered,totals,loops,183402
+    ");
 }
 
 #[test]
