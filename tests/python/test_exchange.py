@@ -6,20 +6,23 @@ import subprocess
 
 import pyarrow.parquet as parquet
 import pytest
+from conftest import BINARY
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 
-@pytest.fixture
-def results(thrashlab, tmp_path):
+@pytest.fixture(scope="module")
+def results(tmp_path_factory):
     """Two folders of short runs of two loads; on a busy machine they may take long."""
+    folder = tmp_path_factory.mktemp("results")
     for name in "before", "after":
-        answer = thrashlab(
-            *("run", "--subject", "host:mem=64M", "--load", "noload,cpuload"),
-            *("--interval", "20ms", "--points", 5, "--warmup", "1s", "--timeout", "60s"),
-            *("--output", tmp_path / name, "--work-dir", tmp_path / "work"),
-        )
+        command = [
+            *(BINARY, "run", "--subject", "host:mem=64M", "--load", "noload,cpuload"),
+            *("--interval", "20ms", "--points", "5", "--warmup", "1s", "--timeout", "60s"),
+            *("--output", folder / name, "--work-dir", folder / "work"),
+        ]
+        answer = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300)
         assert answer.returncode == 0, answer.stderr
-    return [tmp_path / "before", tmp_path / "after"]
+    return [folder / "before", folder / "after"]
 
 
 def exported(thrashlab, *arguments):
@@ -58,11 +61,13 @@ def test_tables_read_as_parquet(thrashlab, results, tmp_path):
     samples = parquet.read_table(tmp_path / "one/samples.parquet").to_pylist()
     written = lines_of(folder, "sample")
     assert [row["intended_ns"] for row in samples] == [line["intended_ns"] for line in written]
-    delays = [line["completed_ns"] - line["intended_ns"] for line in written]
-    assert [row["delay_ns"] for row in samples] == delays
-    parts = [row["part_resident_scan_ns"] for row in samples]
-    assert parts == [line["parts"]["resident_scan_ns"] for line in written]
-    runs = parquet.read_table(tmp_path / "one/runs.parquet").to_pylist()
+    for row, line in zip(samples, written, strict=True):
+        assert row["completed_ns"] == line.get("completed_ns")
+        assert row["part_resident_scan_ns"] == line.get("parts", {}).get("resident_scan_ns")
+        if "completed_ns" in line:
+            assert row["delay_ns"] == line["completed_ns"] - line["intended_ns"]
+    runs = parquet.read_table(tmp_path / "one/runs.parquet", columns=["run_id", "spec"])
+    runs = runs.to_pylist()
     headers = lines_of(folder, "header")
     assert [row["run_id"] for row in runs] == [header["run_id"] for header in headers]
     assert [json.loads(row["spec"]) for row in runs] == [header["spec"] for header in headers]
@@ -82,7 +87,8 @@ def test_metrics_are_those_that_prometheus_reads(thrashlab, results):
     delay = families["thrashlab_delay_seconds"]
     assert (delay.type, delay.unit) == ("summary", "seconds")
     counts = [s for s in delay.samples if s.name == "thrashlab_delay_seconds_count"]
-    assert [count.value for count in counts] == [5.0] * len(lines_of(results[0], "header"))
+    assert len(counts) == len(lines_of(results[0], "header"))
+    assert sum(count.value for count in counts) == len(lines_of(results[0], "sample"))
     assert {count.labels["load"] for count in counts} == {"noload", "cpuload"}
     facts = families["thrashlab_trial"].samples[0].labels
     header = lines_of(results[0], "header")[0]

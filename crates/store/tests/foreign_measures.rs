@@ -3,7 +3,6 @@
 //! The samples in `foreign/` are genuine, all of 2026-11-22 from a virtual machine with two CPUs and
 //! Linux 6.18 on which other work was going on: `docs/exchange.md` has the commands. Of each of them
 //! and of those of `foreign_import.rs` every damage is read or refused.
-#![expect(clippy::unwrap_used, reason = "all of this is a test")]
 
 use analysis::Dataset;
 use analysis::comparison::{Comparison, Request, compare};
