@@ -10,7 +10,7 @@ const RANKS: &[&[&str]] = &[
     &["stats", "counters", "jobs", "loads", "probes", "kernels", "trace"],
     &["agent", "analysis", "doctor", "footprint", "mmu"],
     &["report", "trace-plugin", "tracer"],
-    &["store", "subject"],
+    &["exchange", "store", "subject"],
     &["guest"],
     &["vm"],
     &["experiment"],

@@ -55,6 +55,8 @@ pub(crate) enum Command {
     Cache(CacheArgs),
     /// Read results of other programs
     Import(ImportArgs),
+    /// Write results in the formats of others: CSV, Go benchmark lines, OpenMetrics, Parquet
+    Export(crate::export::ExportArgs),
     /// List the published figures that come with thrashlab
     Reference,
     /// Print a completion script for a shell
@@ -255,7 +257,7 @@ pub(crate) enum Format {
 
 #[derive(Args)]
 pub(crate) struct ShowArgs {
-    /// A results folder, a run file, or `reference:NAME`
+    /// A results folder, a run file, `reference:NAME`, or a result of another program
     pub(crate) what: String,
 
     #[command(flatten)]
@@ -284,7 +286,8 @@ pub(crate) struct ImportArgs {
     #[arg(required = true)]
     pub(crate) file: Option<String>,
 
-    /// What the file is: resp1, hyperfine, go, google or csv [default: as it looks]
+    /// What the file is: resp1, hyperfine, go, google, cyclictest, schbench, interbench, perf or
+    /// csv [default: as it looks]
     #[arg(long = "from", value_name = "FORMAT", value_parser = import_format)]
     pub(crate) format: Option<store::import::Format>,
 

@@ -1,5 +1,6 @@
 //! `thrashlab compare`: what differs, by how much, and how sure that is.
 
+use analysis::Dataset;
 use analysis::comparison::{Comparison, Request, compare as compare_sets};
 use anyhow::Context;
 use clap::Args;
@@ -10,6 +11,9 @@ use store::observations::observations_as;
 
 use crate::{Failure, print};
 
+/// The factor of those who time whole commands.
+const COMMAND: &str = "command";
+
 const EXAMPLES: &str = "\
 Examples:
   thrashlab compare before/ after/                    two folders of runs, load by load
@@ -17,6 +21,7 @@ Examples:
                                                       for CI: exit code 1 on a regression
   thrashlab compare EXPERIMENT --factor kernel        the levels of a factor in one experiment
   thrashlab compare reference:multics/experiment1 --factor system
+  thrashlab compare two-commands.json                 the commands of one export of hyperfine
   thrashlab compare old.json new.json                 exports of hyperfine or Google Benchmark
   thrashlab compare old.txt new.txt --response ns/op  outputs of go test -bench
 
@@ -26,12 +31,14 @@ if the inputs measured different things.";
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct CompareArgs {
-    /// Folders of runs, run files, `reference:NAME`, or results of resp1, hyperfine, Go, Google
-    /// Benchmark or CSV; the first one is what the others are compared with
+    /// Folders of runs, run files, `reference:NAME`, or results of other programs (resp1,
+    /// hyperfine, Go, Google Benchmark, cyclictest, schbench, interbench, perf stat, CSV); the first
+    /// one is what the others are compared with
     #[arg(required = true, value_name = "INPUT")]
     inputs: Vec<String>,
 
-    /// Compare the levels of this factor within one input; the first level is the reference
+    /// Compare the levels of this factor within one input; the first level is the reference [default
+    /// of an export of hyperfine: its commands]
     #[arg(long, value_name = "FACTOR")]
     factor: Option<String>,
 
@@ -82,7 +89,7 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<(), Failure> {
     let limit = args.fail_on.and_then(|FailOn(limit)| limit);
     let standard = Request::default();
     let request = Request {
-        factor: args.factor.clone(),
+        factor: args.factor.clone().or_else(|| commands(&sets)),
         responses: args.responses.clone(),
         margin: args.margin.or(limit).unwrap_or(standard.margin),
         alpha: args.alpha,
@@ -99,6 +106,15 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<(), Failure> {
         Some(FailOn(limit)) if regressed(&found, limit.unwrap_or(0.0)) => Err(Failure::NotSo),
         _ => Ok(()),
     }
+}
+
+/// The factor of one input in which commands were varied and nothing else: whoever timed several
+/// commands in one go wants them compared.
+fn commands(sets: &[Dataset]) -> Option<String> {
+    let [set] = sets else { return None };
+    let mut varied = set.factors.iter().filter(|factor| factor.levels.len() > 1);
+    let factor = varied.next().filter(|factor| factor.name == COMMAND)?;
+    varied.next().is_none().then(|| factor.name.clone())
 }
 
 /// Whether a cell is a regression by more than `limit` as estimated.

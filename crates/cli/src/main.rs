@@ -13,6 +13,7 @@ mod compare;
 mod doctor;
 mod experiment;
 mod experiment_args;
+mod export;
 mod footprint;
 mod guests;
 mod import;
@@ -89,6 +90,7 @@ fn main() -> ExitCode {
         Command::Vm(args) => vm::vm(&args),
         Command::Cache(args) => cache::cache(&args),
         Command::Import(args) => import::import(&args),
+        Command::Export(args) => export::export(&args),
         Command::Reference => reference::list(),
         Command::Completions { shell } => {
             let mut script = Vec::new();

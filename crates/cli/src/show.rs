@@ -1,4 +1,4 @@
-//! `thrashlab show`: results again, from their files alone.
+//! `thrashlab show`: results again, from their files alone, other programs' included.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -8,6 +8,8 @@ use model::Run;
 use model::resp1::Resp1Format;
 use report::matrix::Matrix;
 use report::{analyse, matrix_text, resp1_table, verbose_lines};
+use store::observations;
+use store::observations::is_foreign;
 use store::results::read_runs;
 
 use crate::args::{Format, Shape, ShowArgs};
@@ -18,13 +20,30 @@ pub(crate) fn show(args: &ShowArgs) -> Result<(), Failure> {
     if let Some(name) = args.what.strip_prefix("reference:") {
         return reference::show(name);
     }
-    let runs = read_runs(Path::new(&args.what))
+    let path = Path::new(&args.what);
+    if is_foreign(path) {
+        return show_foreign(&args.what, &args.shape);
+    }
+    let runs = read_runs(path)
         .context("read results")
         .map_err(Failure::WrongUse)?
         .into_iter()
         .map(|(_, run)| run)
         .collect::<Vec<_>>();
     print(&shaped(&runs, BTreeMap::new(), &args.shape)?)
+}
+
+/// Prints what was understood of another program's result.
+fn show_foreign(file: &str, shape: &Shape) -> Result<(), Failure> {
+    if shape.worst.is_some() || shape.format != Format::Table {
+        let error = anyhow!("--worst and --format resp1 are for runs, and {file} is none");
+        return Err(Failure::WrongUse(error));
+    }
+    let set = observations(file).context("read results").map_err(Failure::WrongUse)?;
+    match shape.json {
+        true => print(&as_json(serde_json::to_string_pretty(&set))?),
+        false => print(&report::dataset_text(&set)),
+    }
 }
 
 /// The result of runs in the form that was asked for: a matrix, or of a job its own table.

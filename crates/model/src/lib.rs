@@ -21,7 +21,7 @@ pub use line::{
 };
 pub use machine::{Accel, DiskSpec, MachineSpec, MmuSpec, VmSpec};
 pub use manifest::{MANIFEST_SCHEMA, Manifest, ManifestFactor, ManifestRun, ManifestSweep};
-pub use run::{Run, RunEncoder, RunError};
+pub use run::{Run, RunDecoder, RunEncoder, RunError};
 pub use script::{Command, Script, Tools};
 pub use spec::{
     BASELINE, JobSpec, LoadSpec, Measure, ProbeSpec, SandboxSpec, Spec, SubjectSpec, Timing,

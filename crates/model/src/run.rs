@@ -62,39 +62,15 @@ impl Run {
     pub fn parse(bytes: &[u8]) -> Result<Self, RunError> {
         let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1);
         let mut run = Self { truncated_bytes: bytes.len() - whole, ..Self::default() };
-        let mut offset = 0;
-        for (index, raw) in bytes[..whole].split_inclusive(|byte| *byte == b'\n').enumerate() {
-            let number = index + 1;
-            let text = std::str::from_utf8(&raw[..raw.len() - 1])
-                .map_err(|error| RunError::NotUtf8 { line: number, byte: error.valid_up_to() })?;
-            let line =
-                Line::parse(text).map_err(|source| RunError::Line { line: number, source })?;
-            run.push(number, line, &bytes[..offset])?;
-            offset += raw.len();
+        let mut decoder = RunDecoder::default();
+        for raw in bytes[..whole].split_inclusive(|byte| *byte == b'\n') {
+            match decoder.line(raw)? {
+                Line::Header(header) => run.header = Some(*header),
+                other => run.lines.push(other),
+            }
         }
+        run.checksum_ok = decoder.checksum_ok();
         Ok(run)
-    }
-
-    /// Adds one line, whose number is `number` and before which `before` stands in the file.
-    fn push(&mut self, number: usize, line: Line, before: &[u8]) -> Result<(), RunError> {
-        if self.end().is_some() {
-            return Err(RunError::AfterEnd { line: number });
-        }
-        match line {
-            Line::Header(header) if number == 1 => {
-                self.header = Some(*header);
-            }
-            Line::Header(_) => return Err(RunError::SecondHeader { line: number }),
-            _ if number == 1 => return Err(RunError::NoHeader),
-            other => {
-                if let Line::End(end) = &other {
-                    let found = blake3::hash(before).to_hex();
-                    self.checksum_ok = Some(found.as_str() == end.blake3);
-                }
-                self.lines.push(other);
-            }
-        }
-        Ok(())
     }
 
     /// The last line, if the run has one.
@@ -127,6 +103,54 @@ impl Run {
             Line::Sample(sample) => Some(sample.as_ref()),
             _ => None,
         })
+    }
+}
+
+/// Reads a run file line by line, whatever its size, and keeps the checksum for its `end` line.
+#[derive(Default)]
+pub struct RunDecoder {
+    lines: usize,
+    hasher: blake3::Hasher,
+    is_ended: bool,
+    checksum_ok: Option<bool>,
+}
+
+impl RunDecoder {
+    /// The next whole line, from its bytes with their newline. The first one is the header, and no
+    /// other is.
+    ///
+    /// # Errors
+    /// When it is not the line of a run file that may stand here, with its number.
+    pub fn line(&mut self, raw: &[u8]) -> Result<Line, RunError> {
+        self.lines += 1;
+        let number = self.lines;
+        let text = std::str::from_utf8(raw.strip_suffix(b"\n").unwrap_or(raw))
+            .map_err(|error| RunError::NotUtf8 { line: number, byte: error.valid_up_to() })?;
+        let line = Line::parse(text).map_err(|source| RunError::Line { line: number, source })?;
+        if self.is_ended {
+            return Err(RunError::AfterEnd { line: number });
+        }
+        match &line {
+            Line::Header(_) if number > 1 => {
+                return Err(RunError::SecondHeader { line: number });
+            }
+            Line::Header(_) => {}
+            _ if number == 1 => return Err(RunError::NoHeader),
+            Line::End(end) => {
+                self.is_ended = true;
+                let found = self.hasher.finalize().to_hex();
+                self.checksum_ok = Some(found.as_str() == end.blake3);
+            }
+            _ => {}
+        }
+        self.hasher.update(raw);
+        Ok(line)
+    }
+
+    /// As [`Run::checksum_ok`], of the lines so far.
+    #[must_use]
+    pub fn checksum_ok(&self) -> Option<bool> {
+        self.checksum_ok
     }
 }
 

@@ -17,6 +17,7 @@ mod matrix_resp1;
 mod matrix_text;
 mod memory_job;
 mod miss_ratio_text;
+pub mod openmetrics;
 mod program_run;
 mod reading;
 pub mod resp1;

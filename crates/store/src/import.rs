@@ -4,15 +4,19 @@
 //! observations have not is told in the notes of the result.
 
 pub mod csv;
+pub mod cyclictest;
 pub mod go;
 pub mod google;
 pub mod hyperfine;
+pub mod interbench;
+pub mod perf;
 mod repeats;
 pub mod resp1;
+pub mod schbench;
 
 use std::fmt;
 
-use analysis::Dataset;
+use analysis::{Dataset, Values};
 
 /// A text that was not taken, with where and why.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -72,11 +76,29 @@ pub enum Format {
     Google,
     /// What resp1 printed.
     Resp1,
+    /// The JSON of cyclictest and other rt-tests.
+    Cyclictest,
+    /// The JSON of schbench.
+    Schbench,
+    /// What interbench printed or logged.
+    Interbench,
+    /// The JSON lines of `perf stat -j`.
+    Perf,
 }
 
 impl Format {
     /// All of them.
-    pub const ALL: [Self; 5] = [Self::Resp1, Self::Hyperfine, Self::Go, Self::Google, Self::Csv];
+    pub const ALL: [Self; 9] = [
+        Self::Resp1,
+        Self::Hyperfine,
+        Self::Go,
+        Self::Google,
+        Self::Cyclictest,
+        Self::Schbench,
+        Self::Interbench,
+        Self::Perf,
+        Self::Csv,
+    ];
 
     /// Its name on the command line.
     #[must_use]
@@ -87,6 +109,10 @@ impl Format {
             Self::Go => "go",
             Self::Google => "google",
             Self::Resp1 => "resp1",
+            Self::Cyclictest => "cyclictest",
+            Self::Schbench => "schbench",
+            Self::Interbench => "interbench",
+            Self::Perf => "perf",
         }
     }
 
@@ -97,17 +123,14 @@ impl Format {
     /// When it looks like none.
     pub fn of(text: &str) -> Result<Self, Refusal> {
         let text = text.trim_start_matches('\u{feff}');
+        if text.lines().any(perf::is_count) {
+            return Ok(Self::Perf);
+        }
         if text.trim_start().starts_with('{') {
-            let value: serde_json::Value =
-                serde_json::from_str(text).map_err(|error| Refusal::json(&error))?;
-            return match (value.get("results").is_some(), value.get("benchmarks").is_some()) {
-                (true, _) => Ok(Self::Hyperfine),
-                (_, true) => Ok(Self::Google),
-                _ => Err(Refusal::whole(
-                    "JSON with neither \"results\" (hyperfine) nor \"benchmarks\" (Google \
-                     Benchmark)",
-                )),
-            };
+            return Self::of_json(text);
+        }
+        if interbench::is_output(text) {
+            return Ok(Self::Interbench);
         }
         if text.lines().any(go::is_result) {
             return Ok(Self::Go);
@@ -124,10 +147,37 @@ impl Format {
             return Ok(Self::Resp1);
         }
         Err(Refusal::whole(
-            "neither resp1 output, hyperfine JSON, Go benchmark lines, Google Benchmark JSON nor \
-             CSV with a heading row: say which with --from",
+            "neither resp1 output, Go benchmark lines, output of interbench, CSV with a heading \
+             row nor JSON of hyperfine, Google Benchmark, cyclictest, schbench or perf stat: say \
+             which with --from",
         ))
     }
+
+    fn of_json(text: &str) -> Result<Self, Refusal> {
+        let value: serde_json::Value =
+            serde_json::from_str(text).map_err(|error| Refusal::json(&error))?;
+        if value.get("results").is_some() {
+            return Ok(Self::Hyperfine);
+        }
+        if value.get("benchmarks").is_some() {
+            return Ok(Self::Google);
+        }
+        if cyclictest::is_output(&value) {
+            return Ok(Self::Cyclictest);
+        }
+        if schbench::is_output(&value) {
+            return Ok(Self::Schbench);
+        }
+        Err(Refusal::whole(
+            "JSON with neither \"results\" (hyperfine), \"benchmarks\" (Google Benchmark), \
+             \"thread\" (cyclictest), \"int\" (schbench) nor \"counter-value\" (perf stat)",
+        ))
+    }
+}
+
+/// A response with a single figure, of a part or of the whole.
+fn figure(part: Option<String>, response: &str, value: f64) -> Values {
+    Values { part, response: response.to_owned(), samples: vec![value], censored: 0 }
 }
 
 /// What a reader cannot know from the text.
@@ -162,5 +212,9 @@ pub fn dataset(
         Format::Go => go::dataset(name, text),
         Format::Google => google::dataset(name, text),
         Format::Resp1 => resp1::dataset(name, text),
+        Format::Cyclictest => cyclictest::dataset(name, text),
+        Format::Schbench => schbench::dataset(name, text),
+        Format::Interbench => interbench::dataset(name, text),
+        Format::Perf => perf::dataset(name, text),
     }
 }

@@ -80,7 +80,7 @@ pub fn observations_as(
         return folder(path);
     }
     let content = read(path)?;
-    if what.ends_with(SUFFIX) || content.starts_with(RUN_LINE) {
+    if is_run(what, content.as_bytes()) {
         let run = Run::parse(content.as_bytes())
             .map_err(|source| ResultsError::Run { path: path.to_owned(), source })?;
         return Ok(from_runs(what, &[(what.to_owned(), run)]));
@@ -88,21 +88,40 @@ pub fn observations_as(
     text(what, &content, format, options)
 }
 
+/// Whether a text is a run file, by its name or by its beginning.
+fn is_run(what: &str, content: &[u8]) -> bool {
+    what.ends_with(SUFFIX) || content.starts_with(RUN_LINE.as_bytes())
+}
+
+/// Whether this is a file that can be read and that is no run file: a result of another program.
+#[must_use]
+pub fn is_foreign(path: &Path) -> bool {
+    let mut start = [0; RUN_LINE.len()];
+    let mut read = || {
+        let mut file = fs::File::open(path).ok()?;
+        file.read_exact(&mut start).ok()
+    };
+    // A file of a few bytes, or of none, is a run that was cut off as early as can be.
+    path.is_file() && read().is_some() && !is_run(&path.to_string_lossy(), &start)
+}
+
 /// The runs of a folder, each named by its path in it, with the levels that the manifest of an
 /// experiment gives them.
 fn folder(path: &Path) -> Result<Dataset, ObservationsError> {
-    let runs: Vec<(String, Run)> = read_runs(path)?
-        .into_iter()
-        .map(|(file, run)| {
-            let name = file.strip_prefix(path).unwrap_or(&file).to_string_lossy().into_owned();
-            (name.trim_end_matches(SUFFIX).to_owned(), run)
-        })
-        .collect();
+    let runs: Vec<(String, Run)> =
+        read_runs(path)?.into_iter().map(|(file, run)| (run_name(path, &file), run)).collect();
     let mut set = from_runs(&path.to_string_lossy(), &runs);
     if let Some(manifest) = manifest::read(path)? {
         add_levels(&mut set, manifest);
     }
     Ok(set)
+}
+
+/// The name of a run in a folder: its path there, without what all run files end in.
+#[must_use]
+pub fn run_name(folder: &Path, file: &Path) -> String {
+    let name = file.strip_prefix(folder).unwrap_or(file).to_string_lossy().into_owned();
+    name.trim_end_matches(SUFFIX).to_owned()
 }
 
 /// Gives every run the levels, the block and the seed that its experiment planned. Runs that are

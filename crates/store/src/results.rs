@@ -1,10 +1,10 @@
 //! A results folder: one run file a run, written as the run goes on.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write};
+use std::io::{self, BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 
-use model::{Run, RunError};
+use model::{Line, Run, RunDecoder, RunError};
 use sys::user_folder::user_folder;
 
 /// How the name of a run file ends.
@@ -75,6 +75,62 @@ impl RunFile {
     }
 }
 
+/// The lines of a run file one after another, so that its size does not matter.
+pub struct RunLines {
+    reader: BufReader<File>,
+    path: PathBuf,
+    decoder: RunDecoder,
+    raw: Vec<u8>,
+    truncated_bytes: u64,
+}
+
+impl RunLines {
+    /// Opens a run file.
+    ///
+    /// # Errors
+    /// When it cannot be opened.
+    pub fn open(path: &Path) -> Result<Self, ResultsError> {
+        let failed = |source| ResultsError::Io { path: path.to_owned(), source };
+        let reader = BufReader::with_capacity(1 << 20, File::open(path).map_err(failed)?);
+        Ok(Self {
+            reader,
+            path: path.to_owned(),
+            decoder: RunDecoder::default(),
+            raw: Vec::new(),
+            truncated_bytes: 0,
+        })
+    }
+
+    /// As [`Run::checksum_ok`], of the lines so far.
+    #[must_use]
+    pub fn checksum_ok(&self) -> Option<bool> {
+        self.decoder.checksum_ok()
+    }
+
+    /// As [`Run::truncated_bytes`], once there are no more lines.
+    #[must_use]
+    pub fn truncated_bytes(&self) -> u64 {
+        self.truncated_bytes
+    }
+}
+
+impl Iterator for RunLines {
+    type Item = Result<Line, ResultsError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.raw.clear();
+        if let Err(source) = self.reader.read_until(b'\n', &mut self.raw) {
+            return Some(Err(ResultsError::Io { path: self.path.clone(), source }));
+        }
+        if self.raw.last() != Some(&b'\n') {
+            self.truncated_bytes += self.raw.len() as u64;
+            return None;
+        }
+        let line = self.decoder.line(&self.raw);
+        Some(line.map_err(|source| ResultsError::Run { path: self.path.clone(), source }))
+    }
+}
+
 /// Reads one run file.
 ///
 /// # Errors
@@ -90,8 +146,17 @@ pub fn read_run(path: &Path) -> Result<Run, ResultsError> {
 /// # Errors
 /// When there is none, or one of them is not a run file.
 pub fn read_runs(path: &Path) -> Result<Vec<(PathBuf, Run)>, ResultsError> {
+    let files = run_files(path)?;
+    files.into_iter().map(|file| read_run(&file).map(|run| (file, run))).collect()
+}
+
+/// A run file itself, or all run files in a folder and below, in the order of their names.
+///
+/// # Errors
+/// When the folder cannot be read or has none.
+pub fn run_files(path: &Path) -> Result<Vec<PathBuf>, ResultsError> {
     if !path.is_dir() {
-        return Ok(vec![(path.to_owned(), read_run(path)?)]);
+        return Ok(vec![path.to_owned()]);
     }
     let mut files = Vec::new();
     collect(path, &mut files)?;
@@ -99,7 +164,7 @@ pub fn read_runs(path: &Path) -> Result<Vec<(PathBuf, Run)>, ResultsError> {
     if files.is_empty() {
         return Err(ResultsError::Empty { path: path.to_owned() });
     }
-    files.into_iter().map(|file| read_run(&file).map(|run| (file, run))).collect()
+    Ok(files)
 }
 
 fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), ResultsError> {
@@ -127,6 +192,28 @@ pub fn default_folder() -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn lines_one_by_one_are_those_of_the_whole_file_wherever_it_was_cut() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("cut.run.jsonl");
+        let whole = include_bytes!("../tests/foreign/thrashlab.run.jsonl");
+        for cut in (0..whole.len()).step_by(97).chain([whole.len()]) {
+            fs::write(&path, &whole[..cut]).unwrap();
+            let run = Run::parse(&whole[..cut]).unwrap();
+            let mut lines = RunLines::open(&path).unwrap();
+            let mut read: Vec<Line> = lines.by_ref().map(Result::unwrap).collect();
+            if let Some(header) = run.header.clone() {
+                assert_eq!(read.remove(0), Line::Header(Box::new(header)));
+            }
+            assert_eq!(read, run.lines);
+            assert_eq!(lines.checksum_ok(), run.checksum_ok);
+            assert_eq!(lines.truncated_bytes(), run.truncated_bytes as u64);
+        }
+        fs::write(&path, [whole.as_slice(), b"{}\n"].concat()).unwrap();
+        let last = RunLines::open(&path).unwrap().last().unwrap().unwrap_err();
+        assert!(last.to_string().contains("cut.run.jsonl: line "), "{last}");
+    }
 
     #[test]
     fn runs_of_a_folder_are_read_in_order_and_a_bad_one_is_named() {

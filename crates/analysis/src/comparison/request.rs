@@ -6,13 +6,22 @@ use crate::{Dataset, Response};
 
 /// Responses that are compared if none is asked for: the first group of which one is there. If
 /// none is, all are.
-const USUAL: [&[&str]; 6] = [
+const USUAL: [&[&str]; 9] = [
     &["delay_ns"],
     &["cpu_ns", "faults"],
     &["elapsed_s"],
     &["real_ns"],
     &["ns/op", "B/op", "allocs/op"],
     &["median_ms"],
+    &["average_ns", "high_ns"],
+    &[
+        "wakeup_latency_p50_us",
+        "wakeup_latency_p99_us",
+        "request_latency_p50_us",
+        "request_latency_p99_us",
+        "rps_p50_per_s",
+    ],
+    &["average_ms", "average_us", "high_ms", "high_us", "deadlines_met_percent"],
 ];
 
 /// What is asked for.

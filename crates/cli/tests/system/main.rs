@@ -12,6 +12,7 @@ mod bisected;
 mod commands;
 mod compared;
 mod doctor;
+mod exchanged;
 mod experiments;
 mod footprint;
 mod hostile;

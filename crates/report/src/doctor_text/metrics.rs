@@ -3,70 +3,46 @@
 use doctor::{Diagnosis, Finding, Scope};
 
 use super::severity_word;
+use crate::openmetrics::{Family, Kind, exposition};
 
-/// The diagnosis as gauges, one for each finding. Follows the OpenMetrics specification 1.0,
-/// "Text format".
+/// The diagnosis as gauges, one for each finding.
 #[must_use]
 pub fn doctor_metrics(found: &Diagnosis) -> String {
-    let seconds = |ns: u64| ns as f64 / 1e9;
-    let interval =
-        vec![format!("thrashlab_doctor_interval_seconds {}\n", seconds(found.elapsed_ns))];
-    let of_findings = |name: &str, value: fn(&Finding) -> f64| {
-        let line = |it: &Finding| format!("thrashlab_doctor_{name}{} {}\n", labels(it), value(it));
-        found.findings.iter().map(line).collect::<Vec<_>>()
+    let family = |name: &str, help: &str| {
+        Family::new(&format!("thrashlab_doctor_{name}"), Kind::Gauge, help)
     };
-    let unable = found
-        .unable
-        .iter()
-        .map(|it| format!("thrashlab_doctor_rule_unable{{rule=\"{}\"}} 1\n", escaped(it.rule)));
-    let families = [
-        ("interval_seconds", "Length of the interval that was watched.", interval),
-        (
-            "lost_seconds",
-            "Time lost to a condition in the interval.",
-            of_findings("lost_seconds", |it| it.lost_ns as f64 / 1e9),
-        ),
-        (
-            "lost_ratio",
-            "Time lost as a share of the time of those that the condition affects.",
-            of_findings("lost_ratio", |it| it.lost_share),
-        ),
-        ("rule_unable", "Rules that lacked a counter.", unable.collect()),
-    ];
-    let family = |(name, help, lines): (&str, &str, Vec<String>)| {
-        let unit = match name.rsplit_once('_') {
-            Some((_, unit @ ("seconds" | "ratio"))) => {
-                format!("# UNIT thrashlab_doctor_{name} {unit}\n")
-            }
-            _ => String::new(),
-        };
-        format!(
-            "# TYPE thrashlab_doctor_{name} gauge\n{unit}# HELP thrashlab_doctor_{name} {help}\n{}",
-            lines.concat()
-        )
-    };
-    families.into_iter().map(family).collect::<String>() + "# EOF\n"
+    let mut interval = family("interval_seconds", "Length of the interval that was watched.");
+    interval.push("", &[], found.elapsed_ns as f64 / 1e9);
+    let mut lost = family("lost_seconds", "Time lost to a condition in the interval.");
+    let mut share = family(
+        "lost_ratio",
+        "Time lost as a share of the time of those that the condition affects.",
+    );
+    for finding in &found.findings {
+        let (kind, name) = scope(finding);
+        let labels = [
+            ("rule", finding.rule),
+            ("scope", kind),
+            ("name", &name),
+            ("severity", severity_word(finding.severity())),
+        ];
+        lost.push("", &labels, finding.lost_ns as f64 / 1e9);
+        share.push("", &labels, finding.lost_share);
+    }
+    let mut unable = family("rule_unable", "Rules that lacked a counter.");
+    for rule in &found.unable {
+        unable.push("", &[("rule", rule.rule)], 1.0);
+    }
+    exposition(&[interval, lost, share, unable])
 }
 
-fn labels(finding: &Finding) -> String {
-    let (kind, name) = match &finding.scope {
+/// Kind and name of what a finding is about.
+fn scope(finding: &Finding) -> (&'static str, String) {
+    match &finding.scope {
         Scope::Machine => ("machine", String::new()),
         Scope::Group(path) => ("group", path.clone()),
         Scope::Process { pid, name } => ("process", format!("{pid} {name}")),
-    };
-    let labels = [
-        ("rule", finding.rule),
-        ("scope", kind),
-        ("name", &name),
-        ("severity", severity_word(finding.severity())),
-    ];
-    let pairs = labels.map(|(label, value)| format!("{label}=\"{}\"", escaped(value)));
-    format!("{{{}}}", pairs.join(","))
-}
-
-/// A label's value: backslash, quote and newline are escaped.
-fn escaped(value: &str) -> String {
-    value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
+    }
 }
 
 #[cfg(test)]

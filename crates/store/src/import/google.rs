@@ -7,7 +7,7 @@ use model::Environment;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::Refusal;
+use super::{Refusal, figure};
 
 /// The factor: which benchmark.
 const BENCHMARK: &str = "benchmark";
@@ -136,7 +136,7 @@ fn values(
         }
         let meaning = Response { unit: unit.to_owned(), more_is_better, additive: false };
         responses.entry(response.clone()).or_insert(meaning);
-        values.push(Values { part: None, response, samples: vec![value], censored: 0 });
+        values.push(figure(None, &response, value));
     }
     Ok(values)
 }

@@ -5,10 +5,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use analysis::{Dataset, Factor, Response, Trial, Values};
+use analysis::{Dataset, Factor, Response, Trial};
 use serde::Deserialize;
 
-use super::Refusal;
+use super::{Refusal, figure};
 
 /// The factor that all results have.
 const COMMAND: &str = "command";
@@ -115,12 +115,6 @@ fn push(
         true => Ok(value),
         false => Err(refused(format!("{what} is {value}; a time is finite and not negative"))),
     };
-    let one = |response: &str, value: f64| Values {
-        part: None,
-        response: response.to_owned(),
-        samples: vec![value],
-        censored: 0,
-    };
     let mut times = entry.times.clone().unwrap_or_default();
     if times.is_empty() {
         let mean = entry.mean.ok_or_else(|| refused("neither times nor a mean".to_owned()))?;
@@ -132,7 +126,7 @@ fn push(
         set.trials.push(Trial {
             name: format!("result {}, run {}", index + 1, run + 1),
             levels: levels.clone(),
-            values: vec![one("elapsed_s", checked("a time", *time)?)],
+            values: vec![figure(None, "elapsed_s", checked("a time", *time)?)],
             problem: code.filter(|code| *code != 0).map(|code| format!("exit code {code}")),
             ..Trial::default()
         });
@@ -140,7 +134,7 @@ fn push(
     let mut means = Vec::new();
     for (response, value) in [("user_s", entry.user), ("system_s", entry.system)] {
         if let Some(value) = value {
-            means.push(one(response, checked(response, value)?));
+            means.push(figure(None, response, checked(response, value)?));
         }
     }
     if !means.is_empty() {

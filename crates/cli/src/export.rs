@@ -1,0 +1,291 @@
+//! `thrashlab export`: results in the formats of others.
+
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, anyhow};
+use clap::{Args, ValueEnum};
+use exchange::{Column, CsvFile, ExportError, Names, ParquetFile, RowSink, Rows, RunOf, Table};
+use store::import::Options;
+use store::observations::{is_foreign, observations_as};
+use store::results::{RunLines, run_files};
+use store::{manifest, observations};
+
+use crate::{Failure, print};
+
+const EXAMPLES: &str = "\
+Examples:
+  thrashlab export RESULTS --format csv -o samples.csv      a row a sample
+  thrashlab export RESULTS --format parquet --table all -o tables/
+                                                            runs, samples, counters, …: a file each
+  thrashlab export before/ --format go -o a.txt             and the same of after/, then:
+  benchstat a.txt b.txt
+  thrashlab export RESULTS --format openmetrics -o thrashlab.prom
+  thrashlab export hyperfine.json --format go               results of other programs as well
+
+docs/exchange.md tells what each format has and what it loses.";
+
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct ExportArgs {
+    /// A results folder, a run file, `reference:NAME`, or a result of another program
+    input: String,
+
+    /// What to write
+    #[arg(long, value_enum)]
+    format: ExportFormat,
+
+    /// Where to: a file, or of `--table all` a folder [default: standard output]
+    #[arg(long, short, value_name = "FILE")]
+    output: Option<PathBuf>,
+
+    /// Of csv and parquet: which table [default: samples; of other programs observations]
+    #[arg(long, value_enum)]
+    table: Option<TableArg>,
+
+    /// Of go: what a line is one of [default: trial; sample where a cell has one trial only]
+    #[arg(long, value_enum)]
+    each: Option<EachArg>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ExportFormat {
+    /// Comma-separated values with a heading row
+    Csv,
+    /// Go benchmark lines, for benchstat
+    Go,
+    /// OpenMetrics text, for Prometheus
+    Openmetrics,
+    /// Parquet, for pandas, polars, DuckDB and the like
+    Parquet,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum TableArg {
+    /// A row a run
+    Runs,
+    /// A row a sample
+    Samples,
+    /// A row a delay of a periodic probe, with its count
+    Histograms,
+    /// A row a counter and reading
+    Counters,
+    /// A row a piece of a job's work
+    Work,
+    /// A row a pass of a job
+    Passes,
+    /// A row a phase or warning
+    Events,
+    /// A row a value as `compare` sees it; of runs and of other programs' results
+    Observations,
+    /// All tables of runs, each in a file of its own
+    All,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum EachArg {
+    /// A trial, by its medians
+    Trial,
+    /// A sample
+    Sample,
+}
+
+/// Writes results in another format.
+pub(crate) fn export(args: &ExportArgs) -> Result<(), Failure> {
+    let tabular = matches!(args.format, ExportFormat::Csv | ExportFormat::Parquet);
+    if args.table.is_some() && !tabular {
+        return Err(Failure::WrongUse(anyhow!("--table is for --format csv and parquet")));
+    }
+    if args.each.is_some() && args.format != ExportFormat::Go {
+        return Err(Failure::WrongUse(anyhow!("--each is for --format go")));
+    }
+    match args.format {
+        ExportFormat::Go => export_go(args),
+        ExportFormat::Openmetrics => {
+            let text = exchange::openmetrics::text(&observed(args)?);
+            match &args.output {
+                None => print(&text),
+                Some(_) => {
+                    write_to(args.output.as_deref(), |out| Ok(out.write_all(text.as_bytes())?))
+                }
+            }
+        }
+        ExportFormat::Csv | ExportFormat::Parquet => export_tables(args),
+    }
+}
+
+fn observed(args: &ExportArgs) -> Result<analysis::Dataset, Failure> {
+    observations_as(&args.input, None, &Options::default())
+        .context("read what is to be exported")
+        .map_err(Failure::WrongUse)
+}
+
+fn export_go(args: &ExportArgs) -> Result<(), Failure> {
+    let set = observed(args)?;
+    let each = match args.each {
+        None => exchange::go::Each::Usual,
+        Some(EachArg::Trial) => exchange::go::Each::Trial,
+        Some(EachArg::Sample) => exchange::go::Each::Sample,
+    };
+    write_to(args.output.as_deref(), |out| Ok(exchange::go::write(&set, each, out)?))
+}
+
+/// The tables that are asked for: of run files, or the observations alone.
+fn export_tables(args: &ExportArgs) -> Result<(), Failure> {
+    let of_runs = !args.input.starts_with("reference:") && !is_foreign(Path::new(&args.input));
+    let table = match (args.table, of_runs) {
+        (None, true) => TableArg::Samples,
+        (None, false) => TableArg::Observations,
+        (Some(TableArg::Observations), _) => TableArg::Observations,
+        (Some(table), true) => table,
+        (Some(_), false) => {
+            let error = anyhow!("{} is no run file: it has --table observations only", args.input);
+            return Err(Failure::WrongUse(error));
+        }
+    };
+    let tables = match table {
+        TableArg::Observations => {
+            let set = observed(args)?;
+            return write_to(args.output.as_deref(), |out| {
+                exchange::observed(&set, |columns| sink(args.format, columns, out))
+            });
+        }
+        TableArg::All => Table::ALL.to_vec(),
+        TableArg::Runs => vec![Table::Runs],
+        TableArg::Samples => vec![Table::Samples],
+        TableArg::Histograms => vec![Table::Histograms],
+        TableArg::Counters => vec![Table::Counters],
+        TableArg::Work => vec![Table::Work],
+        TableArg::Passes => vec![Table::Passes],
+        TableArg::Events => vec![Table::Events],
+    };
+    let runs = RunFiles::find(&args.input)?;
+    let [table] = tables[..] else { return export_all(args, &runs) };
+    write_to(args.output.as_deref(), |out| {
+        let columns = table.columns(&runs.names)?;
+        let rows = Rows::new(table, &runs.names, sink(args.format, &columns, out)?);
+        runs.write(vec![rows])
+    })
+}
+
+/// Every table into a file of its own, in one reading.
+fn export_all(args: &ExportArgs, runs: &RunFiles) -> Result<(), Failure> {
+    let folder = args
+        .output
+        .as_deref()
+        .context("--table all writes several files: name a folder with -o")
+        .map_err(Failure::WrongUse)?;
+    let ending = if args.format == ExportFormat::Csv { "csv" } else { "parquet" };
+    let all = || {
+        fs::create_dir_all(folder)?;
+        let mut rows = Vec::new();
+        for table in Table::ALL {
+            let path = folder.join(format!("{}.{ending}", table.name()));
+            let columns = table.columns(&runs.names)?;
+            let file = BufWriter::new(File::create(path)?);
+            rows.push(Rows::new(table, &runs.names, sink(args.format, &columns, file)?));
+        }
+        runs.write(rows)
+    };
+    all().map_err(|error| Failure::NotMeasured(failed(error, Some(folder))))
+}
+
+/// A table's file in a format.
+fn sink<'a>(
+    format: ExportFormat,
+    columns: &[Column],
+    out: impl Write + Send + 'a,
+) -> Result<Box<dyn RowSink + 'a>, ExportError> {
+    Ok(match format {
+        ExportFormat::Parquet => Box::new(ParquetFile::new(columns, out)?),
+        _ => Box::new(CsvFile::new(columns, out)?),
+    })
+}
+
+/// Run files, and the names in them that become columns.
+struct RunFiles {
+    runs: Vec<RunOf>,
+    names: Names,
+}
+
+impl RunFiles {
+    /// Finds them, and reads them a first time for the names.
+    fn find(input: &str) -> Result<Self, Failure> {
+        let found = || -> anyhow::Result<Self> {
+            let folder = Path::new(input);
+            let files = run_files(folder)?;
+            let mut names = Names::default();
+            let manifest = match folder.is_dir() {
+                true => manifest::read(folder)?,
+                false => None,
+            };
+            for factor in manifest.iter().flat_map(|manifest| &manifest.factors) {
+                names.factor(&factor.name);
+            }
+            let mut runs = Vec::new();
+            for (number, path) in files.into_iter().enumerate() {
+                let of_plan = manifest.iter().flat_map(|manifest| &manifest.runs);
+                let path = path.to_string_lossy().into_owned();
+                let id = observations::run_name(folder, Path::new(&path));
+                let levels = of_plan.clone().find(|run| run.run_id == id);
+                let levels = levels.map(|run| run.levels.clone()).unwrap_or_default();
+                runs.push(RunOf { number: number as u32, path, levels });
+            }
+            for run in &runs {
+                for line in RunLines::open(Path::new(&run.path))? {
+                    names.line(&line?);
+                }
+            }
+            Ok(Self { runs, names })
+        };
+        found().context("read what is to be exported").map_err(Failure::WrongUse)
+    }
+
+    /// Reads them again, line by line, into tables.
+    fn write(&self, mut tables: Vec<Rows>) -> Result<(), ExportError> {
+        for run in &self.runs {
+            for rows in &mut tables {
+                rows.begin(run.clone());
+            }
+            let mut lines = RunLines::open(Path::new(&run.path)).map_err(io::Error::other)?;
+            for line in lines.by_ref() {
+                let line = line.map_err(io::Error::other)?;
+                for rows in &mut tables {
+                    rows.line(&line)?;
+                }
+            }
+            for rows in &mut tables {
+                rows.end(lines.checksum_ok(), lines.truncated_bytes())?;
+            }
+        }
+        tables.into_iter().try_for_each(Rows::finish)
+    }
+}
+
+/// Writes to a file, or to standard output; a reader that went away is no failure.
+fn write_to(
+    output: Option<&Path>,
+    write: impl FnOnce(&mut (dyn Write + Send)) -> Result<(), ExportError>,
+) -> Result<(), Failure> {
+    let written = match output {
+        None => {
+            let mut out = BufWriter::new(io::stdout());
+            write(&mut out).and_then(|()| Ok(out.flush()?))
+        }
+        Some(path) => File::create(path).map_err(ExportError::from).and_then(|file| {
+            let mut out = BufWriter::new(file);
+            write(&mut out).and_then(|()| Ok(out.flush()?))
+        }),
+    };
+    match written {
+        Err(error) if error.is_of_reader() => Ok(()),
+        other => other.map_err(|error| Failure::NotMeasured(failed(error, output))),
+    }
+}
+
+/// An error with the place that was to be written.
+fn failed(error: ExportError, output: Option<&Path>) -> anyhow::Error {
+    let place = output.map_or("standard output".into(), Path::to_string_lossy);
+    anyhow::Error::new(error).context(format!("export to {place}"))
+}

@@ -1,0 +1,290 @@
+//! Observations as Go benchmark lines, which benchstat and everything around it reads
+//! (<https://go.googlesource.com/proposal/+/master/design/14313-benchmark-format.md>, and for
+//! `Unit` lines <https://pkg.go.dev/golang.org/x/perf/benchfmt>).
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{self, Write};
+
+use analysis::{Dataset, Response, Trial, Values};
+
+/// What a line is one of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Each {
+    /// A trial, by the median of its samples; samples where a cell has one trial only.
+    #[default]
+    Usual,
+    /// A trial.
+    Trial,
+    /// A sample.
+    Sample,
+}
+
+/// Responses of which the first that is there is `ns/op`.
+const PRIMARY: [&str; 5] = ["delay_ns", "elapsed_ns", "touch_ns", "elapsed_s", "real_ns"];
+/// Endings of names of times, and how many ns they are.
+const TIMES: [(&str, f64); 4] = [("_ns", 1.0), ("_us", 1e3), ("_ms", 1e6), ("_s", 1e9)];
+/// Facts that differ from boot to boot and say nothing.
+const NAMES_ONLY: [&str; 1] = ["boot_id"];
+/// The factor of benchmarks that had a name of this kind before.
+const BENCHMARK: &str = "benchmark";
+/// So many samples have a 99th percentile.
+const FOR_P99: usize = 100;
+
+/// A response as Go spells it.
+struct Unit {
+    name: String,
+    factor: f64,
+    more_is_better: bool,
+}
+
+/// Writes observations: facts that all trials share as configuration, then a line each.
+///
+/// # Errors
+/// When it cannot be written.
+pub fn write(set: &Dataset, each: Each, out: &mut dyn Write) -> io::Result<()> {
+    let by_sample = match each {
+        Each::Trial => false,
+        Each::Sample => true,
+        Each::Usual => has_single_trials(set),
+    };
+    for (key, value) in shared_facts(set) {
+        writeln!(out, "{key}: {value}")?;
+    }
+    writeln!(out, "thrashlab-unit: {}", if by_sample { "sample" } else { "trial" })?;
+    let units = units(set);
+    for (name, more_is_better) in spelled(set, &units, by_sample) {
+        let better = if more_is_better { "higher" } else { "lower" };
+        writeln!(out, "Unit {name} better={better}")?;
+    }
+    writeln!(out)?;
+    for trial in &set.trials {
+        if let Some(problem) = &trial.problem {
+            writeln!(out, "# {}: {}", one_line(&trial.name), one_line(problem))?;
+        }
+        let parts: BTreeSet<Option<&str>> =
+            trial.values.iter().map(|values| values.part.as_deref()).collect();
+        for part in parts {
+            let of_part: Vec<&Values> =
+                trial.values.iter().filter(|values| values.part.as_deref() == part).collect();
+            let name = name(set, trial, part);
+            match by_sample {
+                true => samples(&name, &of_part, &units, out)?,
+                false => one_trial(&name, &of_part, &units, out)?,
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Whether some cell has a single trial that has several samples.
+fn has_single_trials(set: &Dataset) -> bool {
+    let mut cells: BTreeMap<_, (usize, usize)> = BTreeMap::new();
+    for trial in &set.trials {
+        for values in &trial.values {
+            let cell = cells.entry((&trial.levels, &values.part, &values.response));
+            let found = cell.or_insert((0, 0));
+            *found = (found.0 + 1, found.1.max(values.samples.len()));
+        }
+    }
+    cells.values().any(|(trials, samples)| *trials == 1 && *samples > 1)
+}
+
+/// The facts of system and measure that all trials share, as keys and values of the format.
+fn shared_facts(set: &Dataset) -> BTreeMap<String, String> {
+    let facts = |trial: &Trial| -> BTreeMap<String, String> {
+        let all = trial.environment.iter().chain(&trial.meaning);
+        all.map(|(key, value)| (key.clone(), value.clone())).collect()
+    };
+    let Some(first) = set.trials.first() else { return BTreeMap::new() };
+    let mut shared = facts(first);
+    for trial in &set.trials[1..] {
+        let others = facts(trial);
+        shared.retain(|key, value| others.get(key) == Some(value));
+    }
+    shared.retain(|key, value| !NAMES_ONLY.contains(&key.as_str()) && !value.trim().is_empty());
+    shared.into_iter().map(|(fact, value)| (key(&fact), one_line(&value))).collect()
+}
+
+/// A fact's name as a key: in lower case and without blanks; the CPU has Go's own word.
+fn key(fact: &str) -> String {
+    if fact == "cpu_model" {
+        return "cpu".to_owned();
+    }
+    let fits = |c: char| if c.is_whitespace() || c == ':' { '_' } else { c };
+    let key: String = fact.to_lowercase().chars().map(fits).collect();
+    if key.starts_with(char::is_lowercase) { key } else { format!("x{key}") }
+}
+
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// The spelling of each response.
+fn units(set: &Dataset) -> BTreeMap<&str, Unit> {
+    let primary = PRIMARY.iter().find(|name| set.responses.contains_key(**name));
+    set.responses
+        .iter()
+        .map(|(name, response)| (name.as_str(), unit(name, response, primary == Some(&&**name))))
+        .collect()
+}
+
+fn unit(name: &str, response: &Response, is_primary: bool) -> Unit {
+    let more_is_better = response.more_is_better;
+    let word = |text: &str| {
+        let fits = |c: char| if c.is_whitespace() || c == '_' { '-' } else { c };
+        text.chars().map(fits).collect::<String>()
+    };
+    let found = TIMES.iter().find_map(|(ending, factor)| {
+        // `per_s` is no time.
+        Some((name.strip_suffix(ending)?, *factor)).filter(|(stem, _)| !stem.ends_with("per"))
+    });
+    let (name, factor) = match found {
+        _ if name.contains('/') => (word(name), 1.0),
+        Some((_, factor)) if is_primary => ("ns/op".to_owned(), factor),
+        Some((stem, factor)) => (format!("{}-ns/op", word(stem)), factor),
+        None => match name.strip_suffix("_per_s") {
+            Some(stem) => (format!("{}/s", word(stem)), 1.0),
+            None => (format!("{}/op", word(name)), 1.0),
+        },
+    };
+    Unit { name, factor, more_is_better }
+}
+
+/// All units that will stand in lines, with their direction, but for those that Go knows.
+fn spelled(set: &Dataset, units: &BTreeMap<&str, Unit>, by_sample: bool) -> Vec<(String, bool)> {
+    let mut all = BTreeMap::new();
+    for values in set.trials.iter().flat_map(|trial| &trial.values) {
+        let Some(unit) = units.get(values.response.as_str()) else { continue };
+        all.insert(unit.name.clone(), unit.more_is_better);
+        if !by_sample && values.samples.len() > 1 {
+            let more = distribution(unit, &values.samples).into_iter();
+            all.extend(more.map(|(name, _)| (name, unit.more_is_better)));
+        }
+    }
+    all.into_iter().filter(|(name, _)| name != "ns/op").collect()
+}
+
+/// `BenchmarkResponse/load=cpuload-2`: the measure, the levels, the part and the CPUs. What may
+/// not stand in a name is written as in an address (`%20`), so that no two names become one.
+fn name(set: &Dataset, trial: &Trial, part: Option<&str>) -> String {
+    let mut name = String::from("Benchmark");
+    match trial.levels.get(BENCHMARK) {
+        Some(known) => name += &encoded(known, "/="),
+        None => {
+            let measure = trial.meaning.get("measure").map_or("Trial", String::as_str);
+            let mut letters = measure.split_whitespace().next().unwrap_or("Trial").chars();
+            name.extend(letters.next().map(|first| first.to_ascii_uppercase()));
+            name += &encoded(letters.as_str(), "");
+        }
+    }
+    let levels = set.factors.iter().filter(|factor| factor.name != BENCHMARK);
+    for factor in levels {
+        if let Some(level) = trial.levels.get(&factor.name) {
+            name += &format!("/{}={}", encoded(&factor.name, ""), encoded(level, ""));
+        }
+    }
+    if let Some(part) = part {
+        name += &format!("/part={}", encoded(part, ""));
+    }
+    let cpus = ["procs", "cpus_online"].iter().find_map(|fact| trial.environment.get(*fact));
+    match cpus.and_then(|cpus| cpus.parse::<u32>().ok()) {
+        Some(cpus) => name += &format!("-{cpus}"),
+        // A number at the end would be taken for the CPUs.
+        None => {
+            let number = name.rsplit_once('-').filter(|(_, end)| end.parse::<u32>().is_ok());
+            if let Some((start, end)) = number {
+                name = format!("{start}%2D{end}");
+            }
+        }
+    }
+    name
+}
+
+/// A text without blanks, control characters, `%`, `/` and `=`, but for those that may stay.
+fn encoded(text: &str, stay: &str) -> String {
+    let mut name = String::new();
+    for c in text.chars() {
+        let bad = c.is_whitespace() || c.is_control() || "%/=\"".contains(c);
+        if bad && !stay.contains(c) {
+            let mut bytes = [0; 4];
+            name.extend(c.encode_utf8(&mut bytes).bytes().map(|byte| format!("%{byte:02X}")));
+        } else {
+            name.push(c);
+        }
+    }
+    name
+}
+
+/// Mean, high percentile and most of a trial's samples.
+fn distribution(unit: &Unit, samples: &[f64]) -> Vec<(String, f64)> {
+    let mut found = vec![("mean", samples.iter().sum::<f64>() / samples.len() as f64)];
+    if samples.len() >= FOR_P99 {
+        found.extend(stats::quantile(samples, 0.99).map(|value| ("p99", value)));
+    }
+    found.push(("max", samples.iter().copied().fold(f64::NEG_INFINITY, f64::max)));
+    let name = |what: &str| match unit.name.as_str() {
+        "ns/op" => format!("{what}-ns/op"),
+        other => format!("{what}-{other}"),
+    };
+    found.into_iter().map(|(what, value)| (name(what), value * unit.factor)).collect()
+}
+
+/// The line of a trial: medians, and of several samples how they are distributed.
+fn one_trial(
+    name: &str,
+    values: &[&Values],
+    units: &BTreeMap<&str, Unit>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let count = values.iter().map(|values| values.samples.len()).max().unwrap_or(0);
+    let (mut pairs, mut censored) = (Vec::new(), 0);
+    for one in values {
+        let Some(unit) = units.get(one.response.as_str()) else { continue };
+        let median = stats::median(&one.samples).map(|median| median * unit.factor);
+        pairs.extend(median.map(|median| (unit.name.clone(), median)));
+        if one.samples.len() > 1 {
+            pairs.extend(distribution(unit, &one.samples));
+        }
+        censored = censored.max(one.censored);
+    }
+    if censored > 0 {
+        pairs.push(("censored".to_owned(), censored as f64));
+    }
+    line(name, count, &pairs, out)
+}
+
+/// A line for each sample.
+fn samples(
+    name: &str,
+    values: &[&Values],
+    units: &BTreeMap<&str, Unit>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let count = values.iter().map(|values| values.samples.len()).max().unwrap_or(0);
+    for index in 0..count {
+        let pairs: Vec<(String, f64)> = values
+            .iter()
+            .filter_map(|one| {
+                let unit = units.get(one.response.as_str())?;
+                Some((unit.name.clone(), one.samples.get(index)? * unit.factor))
+            })
+            .collect();
+        line(name, 1, &pairs, out)?;
+    }
+    Ok(())
+}
+
+/// `ns/op` stands first, as Go prints it.
+fn line(name: &str, count: usize, pairs: &[(String, f64)], out: &mut dyn Write) -> io::Result<()> {
+    if pairs.is_empty() {
+        return Ok(());
+    }
+    write!(out, "{name} {count}")?;
+    let is_first = |pair: &&(String, f64)| pair.0 == "ns/op";
+    for (unit, value) in
+        pairs.iter().filter(is_first).chain(pairs.iter().filter(|pair| !is_first(pair)))
+    {
+        write!(out, " {value} {unit}")?;
+    }
+    writeln!(out)
+}

@@ -1,0 +1,21 @@
+//! Any text is an output of cyclictest or refused; every delay that was read is a cycle, and the
+//! whole has those of all threads.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use store::import::cyclictest::dataset;
+
+fuzz_target!(|text: &str| {
+    let Ok(set) = dataset("fuzz", text) else {
+        return;
+    };
+    let trial = &set.trials[0];
+    let parts: Vec<_> = trial.values.iter().filter(|values| values.part.is_some()).collect();
+    for values in &trial.values {
+        assert!(values.samples.iter().all(|delay_ns| delay_ns.is_finite() && *delay_ns >= 0.0));
+        assert!(values.censored < values.samples.len());
+    }
+    if let (Some(whole), false) = (trial.samples(None, "delay_ns"), parts.is_empty()) {
+        assert_eq!(whole.len(), parts.iter().map(|values| values.samples.len()).sum());
+    }
+});

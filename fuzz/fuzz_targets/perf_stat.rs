@@ -1,0 +1,19 @@
+//! Any text is an output of `perf stat -j` or refused; every trial has a count, and none twice.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use store::import::perf::dataset;
+
+fuzz_target!(|text: &str| {
+    let Ok(set) = dataset("fuzz", text) else {
+        return;
+    };
+    for trial in &set.trials {
+        assert!(!trial.values.is_empty());
+        let mut places: Vec<_> = trial.values.iter().map(|it| (&it.part, &it.response)).collect();
+        let all = places.len();
+        places.sort();
+        places.dedup();
+        assert_eq!(places.len(), all);
+    }
+});

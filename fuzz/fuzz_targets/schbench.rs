@@ -1,0 +1,16 @@
+//! Any text is an output of schbench or refused; every figure is one, and no delay is made of it.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use store::import::schbench::dataset;
+
+fuzz_target!(|text: &str| {
+    let Ok(set) = dataset("fuzz", text) else {
+        return;
+    };
+    for values in &set.trials[0].values {
+        assert!(matches!(values.samples[..], [value] if value.is_finite() && value >= 0.0));
+        let meaning = &set.responses[&values.response];
+        assert_eq!(meaning.more_is_better, values.response.starts_with("rps"));
+    }
+});
