@@ -92,7 +92,10 @@ impl Way<'_> {
                 let status = link.end(self.waiter, LAST_WORDS_NS);
                 let said = link.said();
                 match status.and_then(|status| status.code()) {
-                    Some(code) if code != SSH_FAILED => Ok(Greeted::Nobody(said)),
+                    // One that is killed there ends as if ssh had failed, but ssh would say why.
+                    Some(code) if code != SSH_FAILED || said.is_empty() => {
+                        Ok(Greeted::Nobody(said))
+                    }
                     _ if self.waiter.stop_requested() => Err(RemoteError::Interrupted),
                     _ => Err(self.unreachable(said)),
                 }

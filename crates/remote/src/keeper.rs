@@ -119,22 +119,18 @@ impl Session<'_> {
         hub.ready(session.notes());
         let closed = session.work();
         let left = session.stage.strike();
-        // Whoever comes from now on begins a session of their own.
+        // Whoever comes from now on begins a session of their own, and finds nothing of this one.
         let _ = std::fs::remove_file(socket);
-        match closed {
-            Ok(true) => {
-                hub.forget_all();
-                drop(lease);
-                hub.say(&Answer::Closed { left });
-                Ok(())
-            }
-            Ok(false) => {
-                drop(lease);
-                session.keep_finished();
-                Ok(())
-            }
-            Err(why) => Err(why),
+        drop(session);
+        if let Ok(true) = closed {
+            hub.forget_all();
         }
+        drop(lease);
+        match closed? {
+            true => hub.say(&Answer::Closed { left }),
+            false => keep_finished(hub, spool, opening),
+        }
+        Ok(())
     }
 
     /// What the user is to know.
@@ -208,21 +204,21 @@ impl Session<'_> {
         self.hub.over(ended);
         Ok(())
     }
+}
 
-    /// Keeps what nobody has fetched for as long as it is meant to be kept, without the lease.
-    fn keep_finished(&self) {
-        let deadline = Instant::now() + Duration::from_nanos(self.opening.keep_ns);
-        let mut kept = self.hub.unfetched();
-        loop {
-            kept.retain(|key| self.spool.finished(key).is_some());
-            let left = deadline.saturating_duration_since(Instant::now());
-            if kept.is_empty() || left.is_zero() {
-                break;
-            }
-            thread::sleep(left.min(KEPT_LOOK));
+/// Keeps what nobody has fetched for as long as it is meant to be kept, without the lease.
+fn keep_finished(hub: &Hub, spool: &Spool, opening: &Opening) {
+    let deadline = Instant::now() + Duration::from_nanos(opening.keep_ns);
+    let mut kept = hub.unfetched();
+    loop {
+        kept.retain(|key| spool.finished(key).is_some());
+        let left = deadline.saturating_duration_since(Instant::now());
+        if kept.is_empty() || left.is_zero() {
+            break;
         }
-        kept.iter().for_each(|key| self.spool.remove(key));
+        thread::sleep(left.min(KEPT_LOOK));
     }
+    kept.iter().for_each(|key| spool.remove(key));
 }
 
 /// Takes the lease; `None` if somebody else has it, or nobody waits for it any more.

@@ -19,8 +19,6 @@ use crate::program::Program;
 use crate::receipt::{Receipt, Received};
 use crate::wire::{Answer, Ask, LANGUAGE, Opening, Said};
 
-/// How long the other side waits longer for a broken connection than this side tries, in ns.
-const MARGIN_NS: u64 = 60_000_000_000;
 /// First and longest pause between two tries to connect, in ns.
 const PAUSES_NS: (u64, u64) = (250_000_000, 30_000_000_000);
 /// How long a run may take to stop, and a session to close, in ns.
@@ -245,20 +243,27 @@ impl Session {
                 }
             };
             let received = run.receipt.take(said).map_err(|why| damaged(why.to_string()))?;
-            let mut sink = |bytes: &[u8], line: Option<&Line>| hear(Heard::Line(bytes, line));
             match received {
                 Received::Line(line) => {
+                    let mut sink =
+                        |bytes: &[u8], line: Option<&Line>| hear(Heard::Line(bytes, line));
                     run.lines.push(&line, &mut sink).map_err(RemoteError::Results)?;
                 }
                 Received::Whole(ended) => {
                     return Ok(Outcome { status: ended.status, death: ended.death });
                 }
                 Received::Lost => {
+                    let why = format!("{address} has lost the run: it was rebooted, or killed");
+                    let lines = &mut run.lines;
+                    hear(Heard::Note(&why)).map_err(RemoteError::Results)?;
+                    let mut sink =
+                        |bytes: &[u8], line: Option<&Line>| hear(Heard::Line(bytes, line));
                     let status = EndStatus::Killed;
-                    let at_ns = run.lines.last_ns();
-                    run.lines.end(at_ns, status, &mut sink).map_err(RemoteError::Results)?;
-                    let death = format!("{address} has lost the run: it was rebooted, or killed");
-                    return Ok(Outcome { status, death: Some(death) });
+                    lines
+                        .warn(&why, &mut sink)
+                        .and_then(|()| lines.end(lines.last_ns(), status, &mut sink))
+                        .map_err(RemoteError::Results)?;
+                    return Ok(Outcome { status, death: Some(why) });
                 }
                 Received::Other(Answer::Failed { why }) => {
                     return Err(RemoteError::Refused { address, why }.into());
@@ -401,7 +406,7 @@ fn opening(address: &Address, options: &RemoteOptions) -> Opening {
         who: user,
         address: address.to_string(),
         wait: options.wait,
-        patience_ns: options.reconnect_ns.saturating_add(MARGIN_NS),
+        patience_ns: options.reconnect_ns.saturating_add(options.reconnect_ns / 2),
         keep_ns: options.keep_ns,
         work_dir: options.work_dir.clone(),
         swap_bytes: options.swap_bytes,
