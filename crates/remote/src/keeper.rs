@@ -86,6 +86,8 @@ struct Session<'a> {
     opening: &'a Opening,
     waiter: Waiter,
     stage: Stage,
+    /// Whether a run was made: the next must not suffer from it.
+    has_run: bool,
 }
 
 impl Session<'_> {
@@ -115,7 +117,7 @@ impl Session<'_> {
                 return Err(error.to_string());
             }
         };
-        let mut session = Session { hub, spool, opening, waiter, stage };
+        let mut session = Session { hub, spool, opening, waiter, stage, has_run: false };
         hub.ready(session.notes());
         let closed = session.work();
         let left = session.stage.strike();
@@ -184,7 +186,10 @@ impl Session<'_> {
     }
 
     fn run(&mut self, key: String, run_id: &str, spec: &Spec) -> io::Result<()> {
-        self.stage.settle(&self.waiter);
+        if self.has_run {
+            self.stage.settle(&self.waiter);
+        }
+        self.has_run = true;
         let mut writing = self.spool.begin(&key)?;
         let hub = self.hub;
         let outcome = self.stage.run(spec, run_id, &self.waiter, &mut |line, _| {

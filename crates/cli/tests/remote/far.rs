@@ -41,6 +41,21 @@ impl Far {
         command
     }
 
+    /// A plan that is only tried: everything but a run.
+    pub(crate) fn tried(&self) -> Command {
+        let subject = self.server.subject("host:mem=64M");
+        let plan = self.fixture.path().join("tried.toml");
+        let text = format!(
+            "name = \"tried\"\n[base]\nsubject = \"{subject}\"\n[[factor]]\nname = \"load\"\n\
+             parameter = \"load\"\nlevels = [\"noload\", \"cpuload\"]\n"
+        );
+        fs::write(&plan, text).unwrap();
+        let mut command = self.fixture.thrashlab("experiment --dry-run");
+        command.arg(plan).arg("--work-dir").arg(self.fixture.work());
+        command.env("THRASHLAB_SSH", self.server.ssh());
+        command
+    }
+
     /// Where copies of programs lie there.
     pub(crate) fn programs(&self) -> PathBuf {
         self.fixture.path().join("far/cache/thrashlab/bin")
