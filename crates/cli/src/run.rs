@@ -197,6 +197,11 @@ fn in_simulator(
 
 /// Refuses what is for this machine only; `instead` says what another one has.
 fn not_of_this_machine(args: &RunArgs, instead: &str) -> Result<(), Failure> {
+    if args.resume {
+        let why = "--resume is for machines that are measured; what is exactly repeatable is taken \
+                   from the cache or made again";
+        return Err(Failure::WrongUse(anyhow!(why)));
+    }
     if args.work_dir.is_some() || args.swap.is_some() {
         return Err(Failure::WrongUse(anyhow!(
             "--work-dir and --swap are for this machine; {instead}"

@@ -4,8 +4,8 @@ use std::io;
 use std::path::Path;
 
 use agent::Waiter;
-use model::{EndStatus, Environment, Run, Spec};
-use remote::{Heard, REMOTE_FACT, Session};
+use model::{EndStatus, Environment, REMOTE_FACT, Run, Spec};
+use remote::{Heard, Session};
 use subject::Stage;
 
 use crate::event::Event;

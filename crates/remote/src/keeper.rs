@@ -11,7 +11,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use agent::Waiter;
-use model::{Environment, Spec};
+use model::{Environment, REMOTE_FACT, Spec};
 use subject::{Asked, Stage, StageOptions, resolve};
 use sys::process::spawn_detached;
 
@@ -28,8 +28,6 @@ const LOOK: Duration = Duration::from_secs(1);
 const KEPT_LOOK: Duration = Duration::from_secs(60);
 /// How long the last word may take.
 const LAST_WORD: Duration = Duration::from_secs(10);
-/// The fact in the header that tells where the run was made.
-pub const REMOTE_FACT: &str = "remote";
 
 /// Starts a keeper that outlives this process; it is connected to what is returned.
 ///

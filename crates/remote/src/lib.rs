@@ -27,7 +27,6 @@ mod wire;
 
 pub use address::Address;
 pub use error::RemoteError;
-pub use keeper::REMOTE_FACT;
 pub use lease::Holder;
 pub use receipt::{Receipt, ReceiptError, Received};
 pub use session::{Hear, Heard, RemoteOptions, Session};

@@ -3,7 +3,8 @@
 use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
 use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
-use std::sync::{Arc, Mutex, PoisonError, mpsc};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -14,8 +15,8 @@ use sys::process::{signal, signals, spawn_bound};
 use crate::address::Address;
 use crate::wire::{Answer, Ask, Reader, Said, encode};
 
-/// How often it is asked whether somebody is there, in ns.
-const PING_NS: u64 = 15_000_000_000;
+/// How often it is asked whether somebody is there.
+const PING: Duration = Duration::from_secs(15);
 /// A connection without any answer for this long is broken, in ns.
 const SILENCE_NS: u64 = 60_000_000_000;
 /// How long the last words may take on their way, in ns.
@@ -85,13 +86,17 @@ impl std::fmt::Display for Broken {
 /// A connection; ssh is killed when it is dropped.
 pub(crate) struct Link {
     child: Child,
-    input: Option<ChildStdin>,
+    input: Option<Input>,
+    /// The one that asks every now and then whether somebody is there; it stops with this.
+    asking: Option<mpsc::Sender<()>>,
     output: ChildStdout,
     said: Arc<Mutex<Vec<u8>>>,
     reader: Reader,
     heard_ns: u64,
-    asked_ns: u64,
 }
+
+/// What goes to ssh: questions, and every now and then whether somebody is there.
+type Input = Arc<Mutex<ChildStdin>>;
 
 impl Link {
     /// Starts ssh; nothing is known yet of whether it reaches anybody.
@@ -119,15 +124,16 @@ impl Link {
         let lost = |what| io::Error::other(format!("ssh has no {what}"));
         let mut child = receiver.recv().map_err(|_| lost("thread"))??;
         let output = child.stdout.take().ok_or_else(|| lost("output"))?;
-        let now_ns = monotonic_ns();
+        let input = child.stdin.take().ok_or_else(|| lost("input"))?;
+        let input = Arc::new(Mutex::new(input));
         Ok(Self {
-            input: child.stdin.take(),
+            input: Some(input),
+            asking: None,
             child,
             output,
             said,
             reader: Reader::new(),
-            heard_ns: now_ns,
-            asked_ns: now_ns,
+            heard_ns: monotonic_ns(),
         })
     }
 
@@ -136,10 +142,10 @@ impl Link {
     /// # Errors
     /// When nobody is there any more.
     pub(crate) fn ask(&mut self, ask: &Ask) -> Result<(), Broken> {
-        let line = encode(ask);
-        self.asked_ns = monotonic_ns();
-        let input = self.input.as_mut().ok_or(Broken::Closed)?;
-        input.write_all(&line).and_then(|()| input.flush()).map_err(|_| Broken::Closed)
+        let input = self.input.as_ref().ok_or(Broken::Closed)?;
+        write(input, ask).map_err(|_| Broken::Closed)?;
+        self.asking.get_or_insert_with(|| keep_asking(input));
+        Ok(())
     }
 
     /// The next that is said, until a moment of the monotonic clock; `None` when it has come, or
@@ -153,6 +159,8 @@ impl Link {
         until_ns: u64,
     ) -> Result<Option<Said<Answer>>, Broken> {
         let stops = waiter.stop_requested();
+        // Only who listens can say that nothing came.
+        self.heard_ns = monotonic_ns();
         loop {
             if let Some(said) =
                 self.reader.next().map_err(|why| Broken::Garbled(why.to_string()))?
@@ -166,11 +174,7 @@ impl Link {
             if now_ns >= self.heard_ns.saturating_add(SILENCE_NS) {
                 return Err(Broken::Silent);
             }
-            if now_ns >= self.asked_ns.saturating_add(PING_NS) {
-                self.ask(&Ask::Ping)?;
-            }
-            let moments = [until_ns, self.heard_ns + SILENCE_NS, self.asked_ns + PING_NS];
-            let next_ns = moments.into_iter().min().unwrap_or(until_ns);
+            let next_ns = until_ns.min(self.heard_ns.saturating_add(SILENCE_NS));
             if waiter.wait(Some(self.output.as_fd()), next_ns) == Woken::Readable {
                 self.read()?;
             }
@@ -191,11 +195,11 @@ impl Link {
 
     /// Gives all of a file to what runs there. Whether it was taken shows in how that ends.
     pub(crate) fn give(&mut self, bytes: Vec<u8>) {
-        let Some(mut input) = self.input.take() else { return };
+        let Some(input) = self.input.take() else { return };
         // On a thread of its own, for a write that hangs would not hear of Ctrl-C.
         thread::spawn(move || {
             // What does not want it says so at its end.
-            let _ = input.write_all(&bytes);
+            let _ = input.lock().unwrap_or_else(PoisonError::into_inner).write_all(&bytes);
         });
     }
 
@@ -238,6 +242,28 @@ impl Drop for Link {
         let _ = signal(self.child.id(), signals::KILL);
         let _ = self.child.wait();
     }
+}
+
+/// Asks every now and then whether somebody is there, until the sender is dropped. On a thread of its
+/// own, because a session may have nothing to do for hours while runs are made elsewhere.
+fn keep_asking(input: &Input) -> mpsc::Sender<()> {
+    let (sender, stopped) = mpsc::channel();
+    let input = Arc::downgrade(input);
+    thread::spawn(move || {
+        while stopped.recv_timeout(PING) == Err(RecvTimeoutError::Timeout) {
+            let Some(input) = input.upgrade() else { return };
+            if write(&input, &Ask::Ping).is_err() {
+                return;
+            }
+        }
+    });
+    sender
+}
+
+fn write(input: &Mutex<ChildStdin>, ask: &Ask) -> io::Result<()> {
+    let mut input = input.lock().unwrap_or_else(PoisonError::into_inner);
+    input.write_all(&encode(ask))?;
+    input.flush()
 }
 
 /// Keeps the last that comes.

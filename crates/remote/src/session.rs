@@ -289,7 +289,7 @@ impl Session {
             self.address,
             self.options.reconnect_ns / 1_000_000_000
         ));
-        let mut pause_ns = PAUSES_NS.0;
+        let (mut pause_ns, mut gives_up) = (PAUSES_NS.0, false);
         loop {
             match self.connect(waiter, &mut |_| {}) {
                 Ok(connected) => {
@@ -299,8 +299,12 @@ impl Session {
                 }
                 Err(error) => why = error.to_string(),
             }
-            if waiter.stop_requested() {
-                // One more try after Ctrl-C: the run there is to be told.
+            if waiter.stop_requested() && !gives_up {
+                gives_up = true;
+                say(&format!(
+                    "{} could not be told to stop yet: its run goes on to its end",
+                    self.address
+                ));
                 until_ns = until_ns.min(monotonic_ns().saturating_add(STOP_NS / 3));
             }
             let now_ns = monotonic_ns();
@@ -313,10 +317,10 @@ impl Session {
                 });
             }
             let next_ns = now_ns.saturating_add(pause_ns).min(until_ns);
-            while monotonic_ns() < next_ns {
+            while monotonic_ns() < next_ns && waiter.stop_requested() == gives_up {
                 waiter.wait(None, next_ns);
             }
-            pause_ns = (pause_ns * 2).min(PAUSES_NS.1);
+            pause_ns = if gives_up { PAUSES_NS.0 } else { (pause_ns * 2).min(PAUSES_NS.1) };
         }
     }
 

@@ -101,6 +101,17 @@ impl Far {
         keepers[0]
     }
 
+    /// The agent of the run under way there: the observer, which the keeper has started.
+    pub(crate) fn agent(&self) -> Option<u32> {
+        let keepers = self.processes("keep");
+        self.processes("__agent").into_iter().find(|pid| {
+            let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+            let behind = stat.rsplit_once(')').map_or("", |(_, behind)| behind);
+            let parent = behind.split_whitespace().nth(1).and_then(|parent| parent.parse().ok());
+            parent.is_some_and(|parent| keepers.contains(&parent))
+        })
+    }
+
     /// Waits until nothing is left there but what stays: the copies of the program, and the two
     /// files that locks are taken on.
     pub(crate) fn await_clean(&self) {

@@ -1,8 +1,6 @@
 //! What ssh cannot do, in words that lead on.
 
 use std::fs;
-use std::net::TcpListener;
-use std::process::Command;
 
 use crate::far::Far;
 use crate::support::Fixture;
@@ -23,19 +21,6 @@ fn ssh_that_gets_nowhere_says_what_where_and_what_next() {
     let missing = try_with("/nowhere/ssh".to_owned());
     missing.expect(3, &["/nowhere/ssh", "--ssh COMMAND"]);
     assert!(!far.fixture.output().exists(), "nothing was measured");
-}
-
-#[test]
-fn a_port_where_nobody_listens_is_told() {
-    if Command::new("ssh").arg("-V").output().is_err() {
-        return crate::skip::skip("a_port_where_nobody_listens_is_told", "ssh is not installed");
-    }
-    let fixture = Fixture::new();
-    // A port that was free a moment ago.
-    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-    let mut command = fixture.run_on(&format!("ssh://127.0.0.1:{port}"), "--load noload");
-    command.env("THRASHLAB_SSH", "ssh -F none");
-    fixture.finish(command).expect(3, &["cannot be reached", "check that it is up"]);
 }
 
 #[test]

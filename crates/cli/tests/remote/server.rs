@@ -30,8 +30,9 @@ pub(crate) struct Server {
 #[derive(Default)]
 struct Open {
     is_closed: bool,
+    /// Whether those who come are sent away.
+    is_shut: bool,
     connections: Vec<(Child, TcpStream)>,
-    accepted: usize,
 }
 
 impl Server {
@@ -84,11 +85,6 @@ impl Server {
         )
     }
 
-    /// How many connections there were.
-    pub(crate) fn accepted(&self) -> usize {
-        self.open.lock().unwrap().accepted
-    }
-
     /// Cuts all connections: the processes that serve them die, and the sockets are closed.
     pub(crate) fn cut(&self) {
         for (mut sshd, stream) in std::mem::take(&mut self.open.lock().unwrap().connections) {
@@ -98,8 +94,13 @@ impl Server {
         }
     }
 
+    /// Whether those who come are sent away from now on.
+    pub(crate) fn shut(&self, is_shut: bool) {
+        self.open.lock().unwrap().is_shut = is_shut;
+    }
+
     /// Cuts all connections and accepts no more.
-    pub(crate) fn vanish(&mut self) {
+    fn vanish(&mut self) {
         self.open.lock().unwrap().is_closed = true;
         // Who listens looks after every connection.
         let _ = TcpStream::connect(("127.0.0.1", self.port));
@@ -127,13 +128,15 @@ fn listen(listener: &TcpListener, folder: &Path, open: &Mutex<Open>) {
         if open.is_closed {
             return;
         }
+        if open.is_shut {
+            continue;
+        }
         let log = OpenOptions::new().create(true).append(true).open(folder.join("log")).unwrap();
         let ends = [(); 2].map(|()| OwnedFd::from(stream.try_clone().unwrap()));
         let [input, output] = ends.map(Stdio::from);
         let mut sshd = Command::new(SSHD);
         sshd.args(["-i", "-e", "-f"]).arg(folder.join("config"));
         let sshd = sshd.stdin(input).stdout(output).stderr(log).spawn().unwrap();
-        open.accepted += 1;
         open.connections.push((sshd, stream));
     }
 }
@@ -147,8 +150,13 @@ fn is_possible() -> Result<(), String> {
     }
     let user = rustix::process::geteuid().as_raw();
     let users = fs::read_to_string("/etc/passwd").unwrap_or_default();
-    if !users.lines().any(|line| line.split(':').nth(2) == Some(&user.to_string())) {
-        return Err("this user has no name, and ssh wants one".to_owned());
+    let entry = users.lines().find(|line| line.split(':').nth(2) == Some(&user.to_string()));
+    match entry.and_then(|entry| entry.split(':').nth(6)) {
+        None => return Err("this user has no name, and ssh wants one".to_owned()),
+        Some(shell) if shell.ends_with("nologin") || shell.ends_with("false") => {
+            return Err("this user may not log in".to_owned());
+        }
+        Some(_) => {}
     }
     if is_root() && !Path::new(EMPTY).is_dir() {
         return fs::create_dir(EMPTY).map_err(|error| format!("{EMPTY} cannot be made: {error}"));
