@@ -73,7 +73,8 @@ pub(crate) fn is_of_machine(facts: &Environment, address: Option<&str>) -> bool 
     facts.get(REMOTE_FACT).map(String::as_str) == address
 }
 
-/// Whether a run ended by itself: another one would not be better.
+/// Whether a run ended by itself and is what was written: another one would not be better.
 pub(crate) fn has_ended(run: &Run) -> bool {
-    !matches!(run.status(), EndStatus::Interrupted | EndStatus::Killed)
+    run.checksum_ok != Some(false)
+        && !matches!(run.status(), EndStatus::Interrupted | EndStatus::Killed)
 }

@@ -6,6 +6,7 @@ use model::EndStatus;
 use rustix::process::Signal;
 
 use crate::far::Far;
+use crate::support::sandbox_works;
 
 #[test]
 fn a_run_over_ssh_gives_a_table_and_run_files() {
@@ -43,7 +44,8 @@ fn ctrl_c_stops_the_run_there_and_cleans_up() {
 #[test]
 fn subjects_of_another_machine_are_levels_of_a_plan() {
     let Some(far) = Far::new("subjects_of_another_machine_are_levels_of_a_plan") else { return };
-    let [one, two] = ["host:mem=64M", "host:mem=80M"].map(|subject| far.server.subject(subject));
+    let other = if sandbox_works() { "sandbox:mem=64M" } else { "host:mem=80M" };
+    let [one, two] = ["host:mem=64M", other].map(|subject| far.server.subject(subject));
     let plan = format!(
         "name = \"two\"\nblocks = 1\n[base]\nprofile = \"quick\"\ninterval = \"200ms\"\npoints = 2\n\
          [[factor]]\nname = \"where\"\nparameter = \"subject\"\nlevels = [\"{one}\", \"{two}\"]\n"

@@ -116,7 +116,7 @@ impl Drop for Server {
         self.vanish();
         if thread::panicking() {
             let log = fs::read_to_string(self.folder.join("log")).unwrap_or_default();
-            eprintln!("sshd said:\n{log}");
+            let _ = writeln!(std::io::stderr(), "sshd said:\n{log}");
         }
     }
 }
