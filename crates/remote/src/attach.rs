@@ -10,19 +10,31 @@ use std::thread;
 use crate::keeper;
 use crate::names::is_name;
 use crate::spool::Spool;
-use crate::wire::{Ask, MOST_LINE_BYTES, Reader, Said};
+use crate::wire::{Answer, Ask, LANGUAGE, MOST_LINE_BYTES, Reader, Said, encode};
 
 /// Word of the hidden command that runs it.
 pub(crate) const ATTACH: &str = "attach";
 /// Word of the hidden command that only looks whether this program is whole.
 pub(crate) const VERIFY: &str = "verify";
 
-/// Connects standard input and output with a session.
+/// Connects standard input and output with a session, or says why not.
 ///
 /// # Errors
-/// Why not; nothing has been said then.
+/// When this program is damaged; nothing has been said then.
 pub(crate) fn attach() -> Result<(), String> {
     verify(None)?;
+    if let Err(why) = pass_on() {
+        let hello =
+            Answer::Hello { language: LANGUAGE, thrashlab: env!("CARGO_PKG_VERSION").to_owned() };
+        let words = [encode(&hello), encode(&Answer::Failed { why })].concat();
+        // Without anybody who hears it, there is nobody to be told.
+        let _ = io::stdout().write_all(&words).and_then(|()| io::stdout().flush());
+    }
+    Ok(())
+}
+
+/// Passes on what both sides say until one of them is gone.
+fn pass_on() -> Result<(), String> {
     let said = |error: io::Error| error.to_string();
     let (line, session) = read_opening()?;
     let spool = Spool::of_user().map_err(said)?;

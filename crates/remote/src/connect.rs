@@ -14,7 +14,7 @@ const HELLO_NS: u64 = 60_000_000_000;
 /// How long the program may take on its way, in ns.
 const INSTALL_NS: u64 = 3_600_000_000_000;
 /// How long ssh may take to say what went wrong, in ns.
-const LAST_WORDS_NS: u64 = 5_000_000_000;
+pub(crate) const LAST_WORDS_NS: u64 = 5_000_000_000;
 /// Code of ssh when it does not get there (ssh(1)).
 const SSH_FAILED: i32 = 255;
 /// Code of the script when the machine is another one.
@@ -148,6 +148,7 @@ impl Way<'_> {
                 Ok(None) if self.waiter.stop_requested() => return Err(RemoteError::Interrupted),
                 Ok(None) => {}
                 Err(broken) => {
+                    link.end(self.waiter, LAST_WORDS_NS);
                     let said = link.said();
                     let said = if said.is_empty() { broken.to_string() } else { said };
                     return Err(self.unreachable(said));

@@ -21,6 +21,9 @@ const PING: Duration = Duration::from_secs(15);
 const SILENCE_NS: u64 = 60_000_000_000;
 /// How long the last words may take on their way, in ns.
 const DRAIN_NS: u64 = 5_000_000_000;
+/// How long to wait for the complaints of an ssh that has ended: a connection that it shares with
+/// others may keep its standard error open.
+const LAST_WORDS: Duration = Duration::from_secs(2);
 /// What of ssh's complaints is kept, in bytes.
 const SAID_BYTES: usize = 4096;
 
@@ -91,6 +94,8 @@ pub(crate) struct Link {
     asking: Option<mpsc::Sender<()>>,
     output: ChildStdout,
     said: Arc<Mutex<Vec<u8>>>,
+    /// Ends when all that ssh complained of was heard.
+    complaining: mpsc::Receiver<()>,
     reader: Reader,
     heard_ns: u64,
 }
@@ -108,6 +113,7 @@ impl Link {
         let (sender, receiver) = mpsc::channel();
         let (ssh, address, command) = (ssh.clone(), address.clone(), command.to_owned());
         let heard = Arc::clone(&said);
+        let (listening, complaining) = mpsc::channel();
         // ssh dies with the thread that starts it: one that lives until ssh has no more to say. It
         // is not waited for, since a shared connection of the user's may say nothing for hours.
         thread::spawn(move || {
@@ -120,6 +126,7 @@ impl Link {
                     errors.into_iter().for_each(|errors| listen(errors, &heard));
                 }
             }
+            drop(listening);
         });
         let lost = |what| io::Error::other(format!("ssh has no {what}"));
         let mut child = receiver.recv().map_err(|_| lost("thread"))??;
@@ -132,6 +139,7 @@ impl Link {
             child,
             output,
             said,
+            complaining,
             reader: Reader::new(),
             heard_ns: monotonic_ns(),
         })
@@ -210,7 +218,11 @@ impl Link {
         let until_ns = monotonic_ns().saturating_add(patience_ns);
         loop {
             match self.child.try_wait() {
-                Ok(Some(status)) => return Some(status),
+                Ok(Some(status)) => {
+                    // Its last words may still be on their way.
+                    let _: Result<(), _> = self.complaining.recv_timeout(LAST_WORDS);
+                    return Some(status);
+                }
                 Ok(None) if monotonic_ns() < until_ns && !waiter.stop_requested() => {}
                 _ => return None,
             }

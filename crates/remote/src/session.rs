@@ -11,7 +11,7 @@ use subject::{Asked, Outcome, RunLines};
 use sys::clock::{monotonic_ns, realtime_ns};
 
 use crate::address::Address;
-use crate::connect::{Connected, connect};
+use crate::connect::{Connected, LAST_WORDS_NS, connect};
 use crate::error::RemoteError;
 use crate::link::{Broken, Link, Ssh};
 use crate::names::{absolute, name_of, run_key, user};
@@ -280,7 +280,12 @@ impl Session {
         waiter: &Waiter,
         say: &mut dyn FnMut(&str),
     ) -> Result<(), RemoteError> {
-        let said = self.link.take().map_or_else(String::new, |link| link.said());
+        let said = self.link.take().map_or_else(String::new, |mut link| {
+            if *broken == Broken::Closed {
+                link.end(waiter, LAST_WORDS_NS);
+            }
+            link.said()
+        });
         let begun_ns = monotonic_ns();
         let mut until_ns = begun_ns.saturating_add(self.options.reconnect_ns);
         let mut why = if said.is_empty() { broken.to_string() } else { said };

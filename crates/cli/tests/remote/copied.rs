@@ -96,3 +96,13 @@ fn another_program_can_be_named_and_one_that_does_not_run_is_told() {
     command.args(["--remote-program", "/bin/true"]);
     fixture.finish(command).expect(3, &["ssh://elsewhere: thrashlab does not run there"]);
 }
+
+#[test]
+fn a_state_folder_that_cannot_be_used_there_is_told() {
+    let fixture = Fixture::new();
+    let command = shammed(&fixture, "exec /usr/bin/uname \"$@\"");
+    fs::create_dir(fixture.path().join("far")).unwrap();
+    fs::write(fixture.path().join("far/state"), "a file").unwrap();
+    let words = ["ssh://elsewhere: make ", "far/state", "name another in XDG_STATE_HOME"];
+    fixture.finish(command).expect(3, &words);
+}
