@@ -12,7 +12,7 @@ const RANKS: &[&[&str]] = &[
     &["report", "trace-plugin", "tracer"],
     &["exchange", "store", "subject"],
     &["guest"],
-    &["vm"],
+    &["remote", "vm"],
     &["experiment"],
     &["cli", "xtask"],
 ];

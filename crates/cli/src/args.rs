@@ -9,6 +9,7 @@ use crate::attribute::AttributeArgs;
 use crate::compare::CompareArgs;
 use crate::footprint::FootprintArgs;
 use crate::job_args::JobArgs;
+use crate::remote_args::RemoteArgs;
 use crate::vm_args::{CacheArgs, VmArgs};
 use experiment::SubjectArg;
 
@@ -72,6 +73,12 @@ pub(crate) enum Command {
     /// Run one assignment (used by thrashlab itself)
     #[command(name = "__agent", hide = true)]
     Agent,
+    /// Be the other side of a subject on another machine (used by thrashlab itself)
+    #[command(name = remote::COMMAND, hide = true)]
+    Remote {
+        /// What of it.
+        arguments: Vec<String>,
+    },
     /// Be the first process of a guest (used by thrashlab itself)
     #[command(name = "__guest", hide = true)]
     Guest {
@@ -106,6 +113,8 @@ Examples:
                                                    a machine of 1989, simulated
   thrashlab run --job session                      six users at work: time, CPU time and faults a
                                                    command
+  thrashlab run --subject ssh://me@server,sandbox:mem=1G
+                                                   another machine, through ssh
   thrashlab run --job session --users 12 --set think=500ms --load 2ctx-mem
 
 Loads, probes and sessions are described in docs/loads/, docs/probes.md and docs/sessions.md.";
@@ -114,9 +123,9 @@ Loads, probes and sessions are described in docs/loads/, docs/probes.md and docs
 #[command(after_help = RUN_EXAMPLES)]
 pub(crate) struct RunArgs {
     /// Where to run: `host[:mem=SIZE]`, `sandbox[:mem=SIZE,cpus=N,pids=N]`,
-    /// `vm[:machine=NAME,kernel=KERNEL,…]` (docs/vm.md) or `mmu[:machine=NAME,hat=NAME,…]`
-    /// (docs/mmu.md) [default: a sandbox of 512M where possible,
-    /// else the host]
+    /// `vm[:machine=NAME,kernel=KERNEL,…]` (docs/vm.md), `mmu[:machine=NAME,hat=NAME,…]`
+    /// (docs/mmu.md) or `ssh://[USER@]HOST[:PORT][,host…|,sandbox…]` (docs/remote.md) [default: a
+    /// sandbox of 512M where possible, else the host]
     #[arg(long, value_name = "SUBJECT")]
     pub(crate) subject: Option<SubjectArg>,
 
@@ -150,6 +159,13 @@ pub(crate) struct RunArgs {
     #[command(flatten)]
     pub(crate) guests: GuestArgs,
 
+    #[command(flatten)]
+    pub(crate) remote: RemoteArgs,
+
+    /// Go on in the folder of --output: runs that it has are not made again
+    #[arg(long, requires = "output")]
+    pub(crate) resume: bool,
+
     /// Add a temporary swap file of this size (root); it is removed at the end
     #[arg(long, value_name = "SIZE", value_parser = parse_size_bytes)]
     pub(crate) swap: Option<u64>,
@@ -158,7 +174,8 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "DIR")]
     pub(crate) output: Option<PathBuf>,
 
-    /// Folder on a disk for the files of loads and probes [default: /var/tmp/thrashlab-UID]
+    /// Folder on a disk for the files of loads and probes; with ssh:// there [default:
+    /// /var/tmp/thrashlab-UID]
     #[arg(long, value_name = "DIR")]
     pub(crate) work_dir: Option<PathBuf>,
 

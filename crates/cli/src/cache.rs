@@ -28,6 +28,7 @@ fn stat(json: bool) -> Result<(), Failure> {
             "kernels": usage(contents.kernels),
             "snapshots": usage(contents.snapshots),
             "cells": usage(contents.cells),
+            "programs": usage(contents.programs),
         }));
     }
     print(&format!("{root}\n{}", table(&contents)))
@@ -44,7 +45,7 @@ fn table(contents: &Contents) -> String {
     let row = |name: &str, usage: Usage| {
         vec![name.to_owned(), usage.count.to_string(), format_size(usage.size_bytes)]
     };
-    let all = [contents.kernels, contents.snapshots, contents.cells];
+    let all = [contents.kernels, contents.snapshots, contents.cells, contents.programs];
     let sum = Usage {
         count: all.iter().map(|usage| usage.count).sum(),
         size_bytes: all.iter().map(|usage| usage.size_bytes).sum(),
@@ -54,6 +55,7 @@ fn table(contents: &Contents) -> String {
         row("kernels", contents.kernels),
         row("snapshots", contents.snapshots),
         row("cells", contents.cells),
+        row("programs", contents.programs),
         row("together", sum),
     ])
 }
@@ -69,7 +71,8 @@ mod tests {
             kernels: usage(1, 1 << 20),
             snapshots: usage(2, 1 << 21),
             cells: usage(3, 1 << 20),
+            programs: usage(1, 1 << 20),
         };
-        assert!(table(&contents).ends_with("together       6  4M\n"), "{}", table(&contents));
+        assert!(table(&contents).ends_with("together       7  5M\n"), "{}", table(&contents));
     }
 }

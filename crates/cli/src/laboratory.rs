@@ -9,6 +9,7 @@ use vm::VmError;
 
 use crate::args::GuestArgs;
 use crate::progress::Progress;
+use crate::remote_args::RemoteArgs;
 use crate::{Failure, guests};
 
 /// Where and how the runs of a plan are made.
@@ -17,7 +18,11 @@ pub(crate) struct LabArgs {
     #[command(flatten)]
     guests: GuestArgs,
 
-    /// Folder on a disk for the files of loads and measures [default: /var/tmp/thrashlab-UID]
+    #[command(flatten)]
+    remote: RemoteArgs,
+
+    /// Folder on a disk for the files of loads and measures; with ssh:// there [default:
+    /// /var/tmp/thrashlab-UID]
     #[arg(long, value_name = "DIR")]
     work_dir: Option<PathBuf>,
 }
@@ -35,6 +40,7 @@ impl LabArgs {
             folder: folder.to_owned(),
             guests: guests::options(&self.guests),
             work_dir: self.work_dir.clone(),
+            remote: self.remote.options(folder),
         };
         guests::while_waiting(waiter, |stop| {
             Laboratory::set_up(plan, &options, waiter, stop, &mut |text| progress.say(text))
@@ -56,7 +62,7 @@ impl LabArgs {
     ) -> Result<Carried, ExperimentError> {
         let jobs = self.jobs(lab);
         let carried = carry_out(lab, jobs, folder, waiter, &mut |event| progress.on(event));
-        for left in lab.strike() {
+        for left in lab.strike(waiter) {
             progress.say(&format!("cannot be removed, the next start tries again: {left}"));
         }
         carried

@@ -22,6 +22,7 @@ mod laboratory;
 mod mmu;
 mod progress;
 mod reference;
+mod remote_args;
 mod run;
 mod show;
 mod sweep;
@@ -100,6 +101,9 @@ fn main() -> ExitCode {
         Command::Man { command } => man(command.as_deref()),
         Command::Guest { argument } => guest::main(argument.as_deref()),
         Command::Agent => agent(),
+        Command::Remote { arguments } => {
+            remote::serve(&arguments).map_err(|why| Failure::NotMeasured(anyhow::Error::msg(why)))
+        }
         Command::Warden { journal } => {
             subject::watch(&journal);
             Ok(())

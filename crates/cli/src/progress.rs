@@ -103,6 +103,7 @@ impl Progress {
                 }
             }
             Event::Line { index, line } => self.on_line(*index, line),
+            Event::Note { text } => self.say(text),
             Event::Ended { index, status, path, cached } => {
                 self.over(*index);
                 self.cached += usize::from(*cached);

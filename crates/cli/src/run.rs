@@ -1,15 +1,18 @@
 //! `thrashlab run`: the responsiveness matrix of one subject.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use agent::{Freeze, Waiter};
 use anyhow::{Context, anyhow};
 use experiment::{
-    DEFAULT, Engine, MatrixPlan, MatrixResult, SubjectArg, run_ensemble, run_matrix, subject_arg,
+    Bench, DEFAULT, Engine, MatrixPlan, MatrixResult, RemoteArg, SubjectArg, run_ensemble,
+    run_matrix,
 };
 use model::{Measure, MmuSpec, SubjectSpec, Timing};
+use remote::{RemoteOptions, Session};
 use store::results::ResultsError;
-use subject::{Stage, StageOptions};
+use subject::{Asked, Stage, StageOptions};
 use vm::{VmOptions, VmRequest};
 
 use crate::args::{Format, RunArgs};
@@ -39,7 +42,13 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
         Some(SubjectArg::Mmu(mmu)) => {
             in_simulator(args, measure, mmu, &folder, &waiter, &mut progress)
         }
-        _ => on_stage(args, measure, &folder, &waiter, &mut progress),
+        Some(SubjectArg::Remote(remote)) => {
+            on_remote(args, measure, remote, &folder, &waiter, &mut progress)
+        }
+        Some(SubjectArg::Here(asked)) => {
+            on_stage(args, measure, Some(asked), &folder, &waiter, &mut progress)
+        }
+        None => on_stage(args, measure, None, &folder, &waiter, &mut progress),
     };
     progress.finish();
     let result = result.map_err(|failure| {
@@ -73,6 +82,7 @@ fn check_intensity(args: &RunArgs) -> Result<(), Failure> {
 fn on_stage(
     args: &RunArgs,
     measure: Measure,
+    asked: Option<&Asked>,
     folder: &Path,
     waiter: &Waiter,
     progress: &mut Progress,
@@ -92,8 +102,8 @@ fn on_stage(
     for left in &stage.swept.failed {
         progress.say(&format!("what a killed run had left cannot be removed: {left}"));
     }
-    let (subject, note) = subject_arg::resolve(args.subject.as_ref(), &mut stage)
-        .map_err(|why| Failure::NotMeasured(anyhow!(why)))?;
+    let (subject, note) =
+        subject::resolve(asked, &mut stage).map_err(|why| Failure::NotMeasured(anyhow!(why)))?;
     if let Some(note) = note {
         progress.say(&note);
     }
@@ -104,8 +114,43 @@ fn on_stage(
         );
     }
     let plan = plan(args, measure, subject, timing);
-    let result = run_matrix(&mut stage, &plan, folder, waiter, &mut |event| progress.on(event));
+    let mut bench = Bench::Stage(&mut stage);
+    let result = run_matrix(&mut bench, &plan, folder, waiter, &mut |event| progress.on(event));
     for left in stage.strike() {
+        progress.say(&format!("cannot be removed, the next start tries again: {left}"));
+    }
+    result.context("measure").map_err(Failure::NotMeasured)
+}
+
+/// Makes the runs on another machine.
+fn on_remote(
+    args: &RunArgs,
+    measure: Measure,
+    remote: &RemoteArg,
+    folder: &Path,
+    waiter: &Waiter,
+    progress: &mut Progress,
+) -> Result<MatrixResult, Failure> {
+    let timing = timing(&args.timing, DEFAULT)?;
+    let options = RemoteOptions {
+        work_dir: args.work_dir.clone(),
+        swap_bytes: args.swap,
+        freeze: freeze(args),
+        ..args.remote.options(folder)
+    };
+    let mut say = |text: &str| progress.say(text);
+    let failed = |error| Failure::NotMeasured(anyhow::Error::new(error));
+    let mut session = Session::open(&remote.address, &options, waiter, &mut say).map_err(failed)?;
+    let asked = remote.subject.as_ref();
+    let (subject, note) =
+        session.prepare(asked, &BTreeMap::new(), waiter, &mut say).map_err(failed)?;
+    if let Some(note) = note {
+        progress.say(&format!("{}: {note}", remote.address));
+    }
+    let plan = plan(args, measure, subject, timing);
+    let mut bench = Bench::Remote(&mut session);
+    let result = run_matrix(&mut bench, &plan, folder, waiter, &mut |event| progress.on(event));
+    for left in session.close(waiter) {
         progress.say(&format!("cannot be removed, the next start tries again: {left}"));
     }
     result.context("measure").map_err(Failure::NotMeasured)
@@ -152,6 +197,11 @@ fn in_simulator(
 
 /// Refuses what is for this machine only; `instead` says what another one has.
 fn not_of_this_machine(args: &RunArgs, instead: &str) -> Result<(), Failure> {
+    if args.resume {
+        let why = "--resume is for machines that are measured; what is exactly repeatable is taken \
+                   from the cache or made again";
+        return Err(Failure::WrongUse(anyhow!(why)));
+    }
     if args.work_dir.is_some() || args.swap.is_some() {
         return Err(Failure::WrongUse(anyhow!(
             "--work-dir and --swap are for this machine; {instead}"
@@ -199,6 +249,9 @@ fn results_folder(args: &RunArgs, measure: &Measure) -> Result<PathBuf, Failure>
             std::process::id()
         )));
     };
+    if args.resume {
+        return Ok(folder.clone());
+    }
     let reason = match store::results::read_runs(folder) {
         _ if !folder.exists() => return Ok(folder.clone()),
         Err(ResultsError::Empty { .. }) => return Ok(folder.clone()),

@@ -6,14 +6,13 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use agent::Waiter;
-use model::{
-    EndStatus, Line, MANIFEST_SCHEMA, Manifest, ManifestFactor, ManifestRun, Spec, SubjectSpec,
-};
+use model::{MANIFEST_SCHEMA, Manifest, ManifestFactor, ManifestRun, Spec, SubjectSpec};
 use store::results::{ResultsError, SUFFIX, read_run};
 
+use crate::bench::{Bench, has_ended, is_of_machine};
 use crate::event::Event;
 use crate::laboratory::{Laboratory, Place};
-use crate::made::{Made, Output};
+use crate::made::Made;
 use crate::matrix::{ExperimentError, Segment, longest_ns, pieces};
 use crate::plan::{CellPlan, Design, Plan, PlannedRun};
 use crate::pool::{Engine, EngineCell, Told, run_cells};
@@ -78,8 +77,8 @@ pub fn aliases(plan: &Plan) -> Vec<String> {
 
 /// Makes the runs of a laboratory's plan that a folder does not have yet.
 ///
-/// Runs on this host are made one at a time in the order of the plan; guests and simulations several
-/// at a time.
+/// Runs on this host and on others are made one at a time in the order of the plan; guests and
+/// simulations several at a time.
 ///
 /// # Errors
 /// When stage, QEMU or results fail. A run that is refused, dies or times out is part of the
@@ -99,10 +98,10 @@ pub fn carry_out(
             continue;
         }
         set_aside(folder, &run.run.run_id)?;
-        if run.at == At::Stage { here.push(run) } else { elsewhere.push(run) }
+        if run.at.is_measured() { here.push(run) } else { elsewhere.push(run) }
     }
     if !here.is_empty() {
-        on_stage(lab, &here, folder, waiter, on_event, &mut carried)?;
+        on_benches(lab, &here, folder, waiter, on_event, &mut carried)?;
     }
     if !elsewhere.is_empty() && !carried.interrupted {
         on_engines(lab, &elsewhere, jobs, folder, waiter, on_event, &mut carried)?;
@@ -117,8 +116,8 @@ pub struct Outlook {
     pub found: usize,
     /// Runs that come from the cache.
     pub cached: usize,
-    /// Runs that are to be made on this host, one at a time, and the longest time that they are
-    /// meant to take, in ns.
+    /// Runs that are to be made on this host or others, one at a time, and the longest time that
+    /// they are meant to take, in ns.
     pub on_host: (usize, u64),
     /// Runs that are to be made in guests, and the longest virtual time that they are meant to
     /// take, in ns.
@@ -142,7 +141,7 @@ pub fn outlook(lab: &Laboratory, folder: &Path) -> Result<Outlook, ExperimentErr
             }
             At::Guest(_) => add(&mut outlook.in_guests, longest),
             At::Simulator => outlook.simulated += 1,
-            At::Stage => add(&mut outlook.on_host, longest),
+            At::Stage | At::Remote(_) => add(&mut outlook.on_host, longest),
         }
     }
     Ok(outlook)
@@ -164,9 +163,18 @@ struct Order {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum At {
     Stage,
+    /// The session of this index.
+    Remote(usize),
     /// The machine of this index.
     Guest(usize),
     Simulator,
+}
+
+impl At {
+    /// Whether it is a real machine, which takes part in what it makes.
+    fn is_measured(self) -> bool {
+        matches!(self, Self::Stage | Self::Remote(_))
+    }
 }
 
 impl Laboratory {
@@ -179,6 +187,10 @@ impl Laboratory {
                 Place::Stage(subject) => {
                     let spec = cell.spec(subject.clone(), run.seed, run.block, position as u32);
                     Order { run, spec, at: At::Stage }
+                }
+                Place::Remote(session, subject) => {
+                    let spec = cell.spec(subject.clone(), run.seed, run.block, position as u32);
+                    Order { run, spec, at: At::Remote(*session) }
                 }
                 Place::Guest(machine) => {
                     let subject = SubjectSpec::Vm(Box::new(self.machines[*machine].0.clone()));
@@ -204,17 +216,20 @@ impl Laboratory {
         }
         let run = read_run(&path)?;
         let Some(header) = &run.header else { return Ok(false) };
-        let ended = !matches!(run.status(), EndStatus::Interrupted | EndStatus::Killed);
         let is_fact = |name: &str, value: &str| {
             header.environment.get(name).is_some_and(|fact| fact == value)
         };
         let same_machine = match order.at {
-            At::Stage => true,
+            At::Stage => is_of_machine(&header.environment, None),
+            At::Remote(session) => {
+                let address = self.sessions[session].1.address().to_string();
+                is_of_machine(&header.environment, Some(&address))
+            }
             At::Guest(machine) => is_fact("vm_machine_blake3", self.machines[machine].1.key()),
             At::Simulator => is_fact(SIMULATOR, &simulator()),
         };
         let is_of_cell = self.cells[order.run.cell].describes(&header.spec);
-        Ok(ended && same_machine && is_of_cell && header.spec.seed == order.run.seed)
+        Ok(has_ended(&run) && same_machine && is_of_cell && header.spec.seed == order.run.seed)
     }
 }
 
@@ -224,7 +239,7 @@ fn file(folder: &Path, run_id: &str) -> PathBuf {
 
 /// Gives a run file that does not count another name: its own is needed, and nothing that was
 /// measured is thrown away.
-fn set_aside(folder: &Path, run_id: &str) -> Result<(), ExperimentError> {
+pub(crate) fn set_aside(folder: &Path, run_id: &str) -> Result<(), ExperimentError> {
     let path = file(folder, run_id);
     if !path.exists() {
         return Ok(());
@@ -262,7 +277,8 @@ fn planned(segments: &[Segment], is_virtual: bool, on_event: &mut dyn FnMut(&Eve
     on_event(&Event::Planned { segments, longest_ns, is_virtual });
 }
 
-fn on_stage(
+/// The runs of real machines, one at a time.
+fn on_benches(
     lab: &mut Laboratory,
     runs: &[Order],
     folder: &Path,
@@ -274,23 +290,18 @@ fn on_stage(
     let segments: Vec<Segment> =
         runs.iter().map(|order| segment(&cells[order.run.cell], &order.run)).collect();
     planned(&segments, false, on_event);
-    let Some(stage) = &mut lab.stage else { return Ok(()) };
-    for (index, Order { run, spec, .. }) in runs.iter().enumerate() {
-        stage.settle(waiter);
+    for (index, Order { run, spec, at }) in runs.iter().enumerate() {
+        let mut bench = match (at, &mut lab.stage) {
+            (At::Remote(session), _) => Bench::Remote(&mut lab.sessions[*session].1),
+            (_, Some(stage)) => Bench::Stage(stage),
+            (_, None) => return Ok(()),
+        };
+        bench.settle(waiter);
         if waiter.stop_requested() {
             break;
         }
         on_event(&Event::Started { index, segment: &segments[index] });
-        let mut output = Output::new(folder, &run.run_id);
-        let mut sink = |bytes: &[u8], line: Option<&Line>| -> io::Result<()> {
-            output.line(bytes)?;
-            if let Some(line) = line {
-                on_event(&Event::Line { index, line });
-            }
-            Ok(())
-        };
-        let outcome = stage.run(spec, &run.run_id, waiter, &mut sink)?;
-        let made = output.made(outcome.death)?;
+        let made = bench.run(spec, &run.run_id, index, folder, waiter, on_event)?;
         carried.interrupted |= waiter.stop_requested();
         take(carried, index, &run.run_id, made, false, on_event);
     }
@@ -313,7 +324,7 @@ fn on_engines(
     let cell = |order: &Order| {
         let engine = match order.at {
             At::Guest(machine) => Engine::Guest(&lab.machines[machine].1),
-            At::Stage | At::Simulator => Engine::Simulator,
+            At::Stage | At::Remote(_) | At::Simulator => Engine::Simulator,
         };
         EngineCell { engine, spec: order.spec.clone(), run_id: order.run.run_id.clone() }
     };

@@ -33,6 +33,11 @@ pub enum Event<'a> {
         /// The line.
         line: &'a Line,
     },
+    /// Something that the user is to know: a connection broke, or is there again.
+    Note {
+        /// In words.
+        text: &'a str,
+    },
     /// The segment is over.
     Ended {
         /// Its place in the order, from 0.

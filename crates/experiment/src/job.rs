@@ -28,9 +28,20 @@ pub fn job(name: &str, settings: &[(String, String)], folder: &Path) -> Result<M
     Ok(Measure::Job(Box::new(job)))
 }
 
+/// Whether a measure that was done is the one that is asked for.
+pub(crate) fn is_measure(asked: &Measure, done: &Measure) -> bool {
+    match (asked, done) {
+        (Measure::Job(asked), Measure::Job(done)) => is_job(asked, done),
+        (Measure::Probe(asked), Measure::Probe(done)) => {
+            (&asked.name, asked.version) == (&done.name, done.version)
+        }
+        _ => false,
+    }
+}
+
 /// Whether a job that was done is the one that is asked for; whose tools a script takes is found out
 /// only when it runs.
-pub(crate) fn is_job(asked: &JobSpec, done: &JobSpec) -> bool {
+fn is_job(asked: &JobSpec, done: &JobSpec) -> bool {
     let plain = |job: &JobSpec| {
         let mut job = job.clone();
         if let Some(script) = &mut job.script {

@@ -7,12 +7,13 @@ use std::process::Command;
 
 use agent::Waiter;
 use model::{MmuSpec, SubjectSpec, VmSpec};
-use subject::{Stage, StageError, StageOptions};
+use remote::{RemoteError, RemoteOptions, Session};
+use subject::{Asked, Stage, StageError, StageOptions};
 use vm::{Stop, Vm, VmError, VmOptions};
 
 use crate::matrix::ExperimentError;
 use crate::plan::{CellPlan, Plan, PlanError};
-use crate::subject_arg::{self, SubjectArg};
+use crate::subject_arg::{self, RemoteArg, SubjectArg};
 
 /// Most lines of a failed build command that are told.
 const TOLD_LINES: usize = 8;
@@ -24,14 +25,18 @@ pub struct LabOptions {
     pub folder: PathBuf,
     /// How guests are run.
     pub guests: VmOptions,
-    /// Where the files of loads and probes go on this host.
+    /// Where the files of loads and probes go on this host, and on others.
     pub work_dir: Option<PathBuf>,
+    /// How sessions on other hosts are held; purpose, work directory and swap are the plan's.
+    pub remote: RemoteOptions,
 }
 
 /// Where a cell's runs take place.
 pub(crate) enum Place {
     /// On the stage.
     Stage(SubjectSpec),
+    /// In the session of this index.
+    Remote(usize, SubjectSpec),
     /// In the machine of this index.
     Guest(usize),
     /// On a simulated machine.
@@ -45,6 +50,8 @@ pub struct Laboratory {
     /// One a cell.
     pub(crate) places: Vec<Place>,
     pub(crate) stage: Option<Stage>,
+    /// Sessions on other hosts, with the swap file that they have there.
+    pub(crate) sessions: Vec<(Option<u64>, Session)>,
     pub(crate) machines: Vec<(VmSpec, Vm)>,
 }
 
@@ -83,6 +90,7 @@ impl Laboratory {
             cells,
             places: Vec::new(),
             stage: None,
+            sessions: Vec::new(),
             machines: Vec::new(),
         };
         lab.set_stage(options, waiter, say, &mut problems)?;
@@ -93,13 +101,18 @@ impl Laboratory {
                     lab.machine(&subject_arg::vm_spec(request), options, stop, say)
                 }
                 Some(SubjectArg::Mmu(mmu)) => Ok(Place::Simulator(mmu.clone())),
-                typed => lab.on_stage(&cell, typed.as_ref(), say),
+                Some(SubjectArg::Remote(remote)) => {
+                    lab.on_remote(&cell, remote, options, waiter, say)
+                }
+                Some(SubjectArg::Here(asked)) => lab.on_stage(&cell, Some(asked), say),
+                None => lab.on_stage(&cell, None, say),
             };
             match made {
                 Ok(place) => lab.places.push(place),
-                Err(ExperimentError::Vm(VmError::Interrupted)) => {
-                    return Err(VmError::Interrupted.into());
-                }
+                Err(
+                    error @ (ExperimentError::Vm(VmError::Interrupted)
+                    | ExperimentError::Remote(RemoteError::Interrupted)),
+                ) => return Err(error),
                 Err(why) => problems.add(format!("{}: {why}", asked_by(&cell))),
             }
         }
@@ -121,9 +134,12 @@ impl Laboratory {
         self.machines.iter().map(|(spec, _)| spec.machine.ram_bytes()).max()
     }
 
-    /// Removes what was made on this host; what cannot be removed is named with the reason.
-    pub fn strike(&mut self) -> Vec<String> {
-        self.stage.as_mut().map_or_else(Vec::new, Stage::strike)
+    /// Removes what was made on this host and others; what cannot be removed is named with the
+    /// reason.
+    pub fn strike(&mut self, waiter: &Waiter) -> Vec<String> {
+        let mut left = self.stage.as_mut().map_or_else(Vec::new, Stage::strike);
+        left.extend(self.sessions.iter_mut().flat_map(|(_, session)| session.close(waiter)));
+        left
     }
 
     /// The stage, if any cell runs on this host.
@@ -135,7 +151,7 @@ impl Laboratory {
         problems: &mut Problems,
     ) -> Result<(), ExperimentError> {
         let is_elsewhere =
-            |cell: &CellPlan| matches!(cell.subject, Some(SubjectArg::Vm(_) | SubjectArg::Mmu(_)));
+            |cell: &CellPlan| !matches!(cell.subject, None | Some(SubjectArg::Here(_)));
         if self.cells.iter().all(is_elsewhere) {
             return Ok(());
         }
@@ -168,13 +184,13 @@ impl Laboratory {
     fn on_stage(
         &mut self,
         cell: &CellPlan,
-        typed: Option<&SubjectArg>,
+        asked: Option<&Asked>,
         say: &mut dyn FnMut(&str),
     ) -> Result<Place, ExperimentError> {
         let Some(stage) = &mut self.stage else {
             return Err(ExperimentError::Place("there is no stage".to_owned()));
         };
-        let (subject, note) = subject_arg::resolve(typed, stage).map_err(ExperimentError::Place)?;
+        let (subject, note) = subject::resolve(asked, stage).map_err(ExperimentError::Place)?;
         if let Some(note) = note {
             say(&note);
         }
@@ -186,6 +202,55 @@ impl Laboratory {
                 Err(ExperimentError::Place(problems.join("; ")))
             }
         }
+    }
+
+    /// A place in a session on another host for a cell whose settings can all be had there.
+    fn on_remote(
+        &mut self,
+        cell: &CellPlan,
+        remote: &RemoteArg,
+        options: &LabOptions,
+        waiter: &Waiter,
+        say: &mut dyn FnMut(&str),
+    ) -> Result<Place, ExperimentError> {
+        let index = self.session(cell, remote, options, waiter, say)?;
+        let asked = remote.subject.as_ref();
+        let (subject, note) = self.sessions[index].1.prepare(asked, &cell.sysctls, waiter, say)?;
+        if let Some(note) = note {
+            say(&format!("{}: {note}", remote.address));
+        }
+        Ok(Place::Remote(index, subject))
+    }
+
+    /// The session on a host, opened unless an earlier cell has the same.
+    fn session(
+        &mut self,
+        cell: &CellPlan,
+        remote: &RemoteArg,
+        options: &LabOptions,
+        waiter: &Waiter,
+        say: &mut dyn FnMut(&str),
+    ) -> Result<usize, ExperimentError> {
+        let swap_bytes = cell.swap_bytes;
+        let known = self.sessions.iter().position(|(_, known)| *known.address() == remote.address);
+        if let Some(index) = known {
+            return match self.sessions[index].0 == swap_bytes {
+                true => Ok(index),
+                false => Err(ExperimentError::Place(format!(
+                    "swap: the swap file of {} is the same in all cells",
+                    remote.address
+                ))),
+            };
+        }
+        let options = RemoteOptions {
+            purpose: options.folder.join(&self.plan.name),
+            work_dir: options.work_dir.clone(),
+            swap_bytes,
+            ..options.remote.clone()
+        };
+        let session = Session::open(&remote.address, &options, waiter, say)?;
+        self.sessions.push((swap_bytes, session));
+        Ok(self.sessions.len() - 1)
     }
 
     /// The machine of a cell, booted unless an earlier cell has the same.

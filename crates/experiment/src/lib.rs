@@ -1,8 +1,9 @@
 //! Which runs are made in which order, and what happens while they are made.
 //!
 //! **Invariant:** nothing here prints or knows a terminal. A plan becomes runs on a
-//! [`subject::Stage`]; whatever happens is an [`Event`], and every display is a function of events.
+//! [`Bench`]; whatever happens is an [`Event`], and every display is a function of events.
 
+mod bench;
 mod carry_out;
 mod ensemble;
 mod event;
@@ -18,6 +19,7 @@ mod simulated;
 pub mod subject_arg;
 mod sweep;
 
+pub use bench::Bench;
 pub use carry_out::{Carried, Outlook, aliases, carry_out, manifest, outlook};
 pub use ensemble::run_ensemble;
 pub use event::Event;
@@ -32,5 +34,5 @@ pub use plan::{
 pub use pool::Engine;
 pub use profile::{CLASSIC, Changes, DEFAULT, Profile, QUICK, SLOW};
 pub use simulated::{machine_text, mmu_setup, mmu_spec, simulated_run};
-pub use subject_arg::SubjectArg;
+pub use subject_arg::{RemoteArg, SubjectArg};
 pub use sweep::{Form, Quantity, SweepDraft, SweepPlan, parse_sweep, part};

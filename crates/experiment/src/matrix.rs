@@ -2,19 +2,22 @@
 //! that a drift of the machine falls on both.
 
 use std::collections::BTreeMap;
-use std::io;
 use std::path::{Path, PathBuf};
 
 use agent::Waiter;
 use model::{
     BASELINE, EndStatus, Line, LoadSpec, Measure, ProbeSpec, Run, Spec, SubjectSpec, Timing,
 };
-use store::results::ResultsError;
-use subject::{Stage, StageError};
+use remote::RemoteError;
+use store::results::{ResultsError, SUFFIX, read_run};
+use subject::StageError;
 use vm::VmError;
 
+use crate::bench::{Bench, has_ended, is_of_machine};
+use crate::carry_out::set_aside;
 use crate::event::Event;
-use crate::made::{Made, Output};
+use crate::job::is_measure;
+use crate::made::Made;
 use crate::plan::PlanError;
 
 /// Time that starting and stopping a run takes, for the estimate, in ns.
@@ -199,6 +202,9 @@ pub enum ExperimentError {
     /// The stage.
     #[error(transparent)]
     Stage(#[from] StageError),
+    /// Another machine.
+    #[error(transparent)]
+    Remote(#[from] RemoteError),
     /// The deterministic machine.
     #[error(transparent)]
     Vm(#[from] VmError),
@@ -219,10 +225,10 @@ pub enum ExperimentError {
 /// Makes all runs of a matrix, one after the other, and writes them into a folder.
 ///
 /// # Errors
-/// When the stage or the results fail. A load that cannot run here, dies, or times out is part of
-/// the result.
+/// When the stage, the other machine or the results fail. A load that cannot run here, dies, or
+/// times out is part of the result.
 pub fn run_matrix(
-    stage: &mut Stage,
+    bench: &mut Bench<'_>,
     plan: &MatrixPlan,
     folder: &Path,
     waiter: &Waiter,
@@ -234,13 +240,18 @@ pub fn run_matrix(
     let mut result = MatrixResult::default();
     for (index, segment) in segments.iter().enumerate() {
         if index > 0 {
-            stage.settle(waiter);
+            bench.settle(waiter);
         }
         if waiter.stop_requested() {
             break;
         }
         on_event(&Event::Started { index, segment });
-        let made = run_segment(stage, plan, segment, index, folder, waiter, on_event)?;
+        let run_id = format!("{:03}-{}", index + 1, segment.load);
+        let spec = plan.spec(segment, index);
+        let made = match found(bench, &spec, &run_id, folder)? {
+            Some(made) => made,
+            None => bench.run(&spec, &run_id, index, folder, waiter, on_event)?,
+        };
         match made {
             Made::Run { path, run, death } => {
                 on_event(&Event::Ended { index, status: run.status(), path: &path, cached: false });
@@ -276,27 +287,45 @@ pub(crate) fn why_not(run: &Run, death: Option<String>) -> String {
     death.or(warning).unwrap_or_else(|| format!("the run ended as {:?}", run.status()))
 }
 
-fn run_segment(
-    stage: &mut Stage,
-    plan: &MatrixPlan,
-    segment: &Segment,
-    index: usize,
+/// The run of an earlier invocation that went on in this folder; one that did not come to its end
+/// gets another name.
+fn found(
+    bench: &Bench<'_>,
+    spec: &Spec,
+    run_id: &str,
     folder: &Path,
-    waiter: &Waiter,
-    on_event: &mut dyn FnMut(&Event<'_>),
-) -> Result<Made, ExperimentError> {
-    let run_id = format!("{:03}-{}", index + 1, segment.load);
-    let spec = plan.spec(segment, index);
-    let mut output = Output::new(folder, &run_id);
-    let mut sink = |bytes: &[u8], line: Option<&Line>| -> io::Result<()> {
-        output.line(bytes)?;
-        if let Some(line) = line {
-            on_event(&Event::Line { index, line });
-        }
-        Ok(())
-    };
-    let outcome = stage.run(&spec, &run_id, waiter, &mut sink)?;
-    Ok(output.made(outcome.death)?)
+) -> Result<Option<Made>, ExperimentError> {
+    let path = folder.join(format!("{run_id}{SUFFIX}"));
+    if !path.exists() {
+        return Ok(None);
+    }
+    let run = read_run(&path)?;
+    let address = bench.address();
+    let is_this = run.header.as_ref().is_some_and(|header| {
+        is_of_machine(&header.environment, address.as_deref()) && is_run(spec, &header.spec)
+    });
+    if has_ended(&run) && !is_this {
+        return Err(ExperimentError::Place(format!(
+            "{} is a run of other arguments; name another folder with --output DIR",
+            path.display()
+        )));
+    }
+    if !has_ended(&run) {
+        set_aside(folder, run_id)?;
+        return Ok(None);
+    }
+    Ok(Some(Made::Run { path, run: Box::new(run), death: None }))
+}
+
+/// Whether a run that was made is the one that is asked for; what load and probe found out only when
+/// they ran is left out.
+fn is_run(asked: &Spec, done: &Spec) -> bool {
+    let load = |load: &LoadSpec| (load.name.clone(), load.version, load.intensity);
+    asked.subject == done.subject
+        && load(&asked.load) == load(&done.load)
+        && is_measure(&asked.measure, &done.measure)
+        && (&asked.timing, asked.seed, asked.block, asked.order)
+            == (&done.timing, done.seed, done.block, done.order)
 }
 
 #[cfg(test)]

@@ -17,7 +17,7 @@ pub mod units;
 pub use counters::{CounterSet, Missed};
 pub use line::{
     Censored, CounterRecord, Delivered, End, EndStatus, Environment, Header, HistogramRecord, Line,
-    LineError, PassRecord, Phase, PhaseRecord, SampleRecord, Warning, WorkRecord,
+    LineError, PassRecord, Phase, PhaseRecord, REMOTE_FACT, SampleRecord, Warning, WorkRecord,
 };
 pub use machine::{Accel, DiskSpec, MachineSpec, MmuSpec, VmSpec};
 pub use manifest::{MANIFEST_SCHEMA, Manifest, ManifestFactor, ManifestRun, ManifestSweep};

@@ -68,6 +68,9 @@ impl Header {
 /// `thp`, …) because each subject knows others. A fact that cannot be read is absent.
 pub type Environment = BTreeMap<String, String>;
 
+/// The fact that a run was made on another machine: its address (`ssh://HOST`).
+pub const REMOTE_FACT: &str = "remote";
+
 /// The phases of a run, in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

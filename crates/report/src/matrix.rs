@@ -48,6 +48,9 @@ impl Matrix {
 pub struct Setup {
     /// `host`, `sandbox`, `vm` or `mmu`.
     pub subject: String,
+    /// The machine's address, if the subject was on another one (`ssh://HOST`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub remote: Option<String>,
     /// The machine, where the subject is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub machine: Option<Machine>,

@@ -68,6 +68,7 @@ pub(crate) fn place(setup: &Setup) -> String {
             (None, HOST) => format!("{HOST}, loads sized for {}", format_size(setup.memory_bytes)),
             (None, subject) => format!("{subject} of {}", format_size(setup.memory_bytes)),
         },
+        setup.remote.clone().unwrap_or_default(),
         setup.cpus_milli.map_or_else(String::new, cpus),
         match setup.swap_bytes {
             Some(0) => "no swap".to_owned(),

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use model::{BASELINE, EndStatus, Header, Line, Phase, Run, SubjectSpec, histogram};
+use model::{BASELINE, EndStatus, Header, Line, Phase, REMOTE_FACT, Run, SubjectSpec, histogram};
 use stats::{hodges_lehmann_ratio, median, quantile};
 
 use crate::matrix::{CONFIDENCE, Machine, Matrix, Ratio, Row, STALL_FACTOR, Setup};
@@ -101,6 +101,7 @@ pub(crate) fn setup(header: &Header, seeds: Vec<u64>) -> Setup {
     let number = |name: &str| fact(name).and_then(|text| text.parse().ok());
     Setup {
         subject: header.spec.subject.kind().to_owned(),
+        remote: fact(REMOTE_FACT),
         machine: machine(&header.spec.subject),
         memory_bytes: memory_bytes(&header.spec.subject),
         cpus_milli: number("cpus_milli"),

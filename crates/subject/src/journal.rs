@@ -150,7 +150,8 @@ pub(crate) fn outstanding(text: &str, boot_id: &str) -> Vec<Made> {
 
 /// Where journals are kept: `$XDG_STATE_HOME/thrashlab`, `~/.local/state/thrashlab`, or without a
 /// home directory a folder of this user in `/var/tmp`.
-pub(crate) fn state_dir() -> PathBuf {
+#[must_use]
+pub fn state_dir() -> PathBuf {
     user_folder("XDG_STATE_HOME", ".local/state")
         .unwrap_or_else(|| PathBuf::from(format!("/var/tmp/thrashlab-state-{}", user_id())))
 }

@@ -8,6 +8,7 @@
 //! stage; should this process be killed, by the warden; should both be killed, by the next start.
 
 mod agent_process;
+mod asked;
 mod cgroup;
 mod delay_accounting;
 mod journal;
@@ -22,7 +23,9 @@ mod warden;
 mod work_dir;
 
 pub use agent_process::Outcome;
+pub use asked::{Asked, resolve};
 pub use cgroup::SandboxError;
+pub use journal::state_dir;
 pub use machine::Machine;
 pub use run_lines::{RunLines, Sink};
 pub use stage::{Stage, StageError, StageOptions};

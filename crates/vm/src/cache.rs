@@ -14,6 +14,8 @@ use crate::scratch::{Scratch, sweep};
 const KERNELS: &str = "kernels";
 const SNAPSHOTS: &str = "snapshots";
 const CELLS: &str = "cells";
+/// Where other machines put copies of this program, named by their hashes (crate `remote`).
+const PROGRAMS: &str = "bin";
 /// How the name of a finished cell ends.
 const CELL_SUFFIX: &str = ".run.jsonl";
 
@@ -34,6 +36,8 @@ pub struct Contents {
     pub snapshots: Usage,
     /// Finished cells.
     pub cells: Usage,
+    /// Copies of this program that other machines measure this one with.
+    pub programs: Usage,
 }
 
 /// Count and size of entries.
@@ -131,11 +135,12 @@ impl Cache {
             kernels: usage(&self.kernels())?,
             snapshots: usage(self.snapshots())?,
             cells: usage(&self.root.join(CELLS))?,
+            programs: usage(&self.root.join(PROGRAMS))?,
         })
     }
 
-    /// Removes snapshots and cells, and kernels too if `all`; all of it is made again when it is
-    /// needed. Returns what was removed.
+    /// Removes snapshots and cells, and kernels and copied programs too if `all`; all of it is made
+    /// again when it is needed. Returns what was removed.
     ///
     /// # Errors
     /// When something cannot be removed.
@@ -144,9 +149,9 @@ impl Cache {
         let mut removed = self.contents()?;
         let mut folders = vec![self.snapshots.clone(), self.root.join(CELLS)];
         if all {
-            folders.push(self.kernels());
+            folders.extend([self.kernels(), self.root.join(PROGRAMS)]);
         } else {
-            removed.kernels = Usage::default();
+            (removed.kernels, removed.programs) = (Usage::default(), Usage::default());
         }
         for folder in folders {
             match fs::remove_dir_all(&folder) {

@@ -270,7 +270,7 @@ impl<'a> Sweep<'a> {
             let alone = Batch { levels: vec![level], ..batch.clone() };
             match self.set_up(&self.plan.plan(row, &alone, deterministic), progress) {
                 Ok(mut lab) => {
-                    lab.strike();
+                    lab.strike(self.waiter);
                     batch.levels.push(level);
                 }
                 Err(ExperimentError::Plan(PlanError::Problems(problems))) => {

@@ -6,9 +6,10 @@ use std::path::Path;
 use model::{BASELINE, LoadSpec, Measure, Spec, SubjectSpec, Timing};
 
 use super::parameter::{Draft, Of, SubjectSetting};
-use crate::job::{is_job, job};
+use crate::job::{is_measure, job};
 use crate::profile::{DEFAULT, Profile};
 use crate::simulated;
+use crate::subject_arg::split_address;
 use crate::{SubjectArg, probe_measure};
 
 /// The probe of a plan that names neither probe nor job.
@@ -57,16 +58,9 @@ impl CellPlan {
     /// found out only when it runs (its tools, the memory of a subject that names none) is left out.
     #[must_use]
     pub fn describes(&self, made: &Spec) -> bool {
-        let is_measure = match (&self.measure, &made.measure) {
-            (Measure::Job(asked), Measure::Job(done)) => is_job(asked, done),
-            (Measure::Probe(asked), Measure::Probe(done)) => {
-                (&asked.name, asked.version) == (&done.name, done.version)
-            }
-            _ => false,
-        };
         let load = |load: &LoadSpec| (load.name.clone(), load.version, load.intensity);
         is_subject(self.subject.as_ref(), &made.subject)
-            && is_measure
+            && is_measure(&self.measure, &made.measure)
             && load(&made.load) == load(&self.load)
             && made.timing == self.timing
             && made.sysctls == self.sysctls
@@ -92,17 +86,11 @@ impl CellPlan {
 fn is_subject(typed: Option<&SubjectArg>, made: &SubjectSpec) -> bool {
     match (typed, made) {
         (None, SubjectSpec::Host { .. } | SubjectSpec::Sandbox(_)) => true,
-        (Some(SubjectArg::Host { memory_bytes: typed }), SubjectSpec::Host { memory_bytes }) => {
-            typed.is_none_or(|typed| typed == *memory_bytes)
-        }
-        (
-            Some(SubjectArg::Sandbox { memory_bytes, high_bytes, cpus_milli, processes }),
-            SubjectSpec::Sandbox(made),
-        ) => {
-            memory_bytes.is_none_or(|typed| typed == made.memory_bytes)
-                && *high_bytes == made.high_bytes
-                && *cpus_milli == made.cpus_milli
-                && *processes == made.processes
+        (Some(SubjectArg::Here(asked)), made) => asked.describes(made),
+        (Some(SubjectArg::Remote(remote)), made) => {
+            // Which machine it was is no part of the spec.
+            let here = remote.subject.clone().map(SubjectArg::Here);
+            is_subject(here.as_ref(), made)
         }
         (Some(SubjectArg::Vm(request)), SubjectSpec::Vm(made)) => {
             request.machine == made.machine
@@ -214,7 +202,12 @@ impl Draft {
                 return Err(format!("{name}: it needs a subject that it is a setting of"));
             }
         };
+        let (address, text) = split_address(text);
         let (kind, settings) = text.split_once(':').unwrap_or((text, ""));
+        let kind = match self.subject_settings.first() {
+            Some(SubjectSetting { of: Of::Sandbox, .. }) if kind.is_empty() => "sandbox",
+            _ => kind,
+        };
         let mut settings = vm::parse_settings(settings)?;
         for setting in &self.subject_settings {
             settings.push((setting.name_in(kind)?, setting.value.clone()));
@@ -233,7 +226,11 @@ impl Draft {
                 *value = folder.join(value.as_str()).to_string_lossy().into_owned();
             }
         }
-        SubjectArg::of_settings(kind, &settings).map(Some).map_err(|why| format!("subject: {why}"))
+        let subject = match address {
+            Some(address) => SubjectArg::remote(address, kind, &settings),
+            None => SubjectArg::of_settings(kind, &settings),
+        };
+        subject.map(Some).map_err(|why| format!("subject: {why}"))
     }
 
     fn timing(&self, subject: Option<&SubjectArg>) -> Result<Timing, String> {

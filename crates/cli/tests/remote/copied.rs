@@ -1,0 +1,108 @@
+//! How the program gets there.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+
+use crate::far::Far;
+use crate::server::script;
+use crate::support::Fixture;
+
+const COPYING: &str = "copying this program to ssh://127.0.0.1:";
+
+#[test]
+fn the_program_is_copied_once_and_a_damaged_copy_is_replaced() {
+    let name = "the_program_is_copied_once_and_a_damaged_copy_is_replaced";
+    let Some(far) = Far::without_program(name) else { return };
+    let program = stripped(&far.fixture);
+    let hash = blake3::hash(&fs::read(&program).unwrap()).to_hex().to_string();
+    let is_copied = || {
+        let mut command = far.tried();
+        command.arg("--remote-program").arg(&program);
+        let finished = far.fixture.finish(command);
+        finished.expect(0, &[]);
+        finished.stderr.contains(COPYING)
+    };
+    let copy = far.programs().join(&hash);
+    assert!(is_copied(), "it is not there");
+    let whole = fs::read(&copy).unwrap();
+    assert_eq!(blake3::hash(&whole).to_hex().as_str(), hash);
+    assert!(!is_copied(), "it is there");
+    let mut damaged = whole.clone();
+    // Far behind everything that the kernel looks at.
+    let last = damaged.len() - 1;
+    damaged[last] ^= 1;
+    for damage in [damaged, whole[..whole.len() / 2].to_vec()] {
+        fs::remove_file(&copy).unwrap();
+        script(&copy, "");
+        fs::write(&copy, &damage).unwrap();
+        assert!(is_copied(), "it is damaged");
+        assert!(fs::read(&copy).unwrap() == whole, "the copy is not replaced");
+    }
+    let names: Vec<_> = fs::read_dir(far.programs()).unwrap().map(Result::unwrap).collect();
+    assert_eq!(names.len(), 1, "{names:?}");
+    far.await_clean();
+}
+
+/// This program without what only debuggers need, where that can be had: it is copied often.
+fn stripped(fixture: &Fixture) -> PathBuf {
+    let path = fixture.path().join("stripped");
+    let program = env!("CARGO_BIN_EXE_thrashlab");
+    let strip = Command::new("strip").arg("-o").arg(&path).arg(program).status();
+    if !strip.is_ok_and(|status| status.success()) {
+        fs::copy(program, &path).unwrap();
+    }
+    path
+}
+
+/// A machine that needs no sshd: `ssh` is a script that runs the command here, with programs of the
+/// test first on its path.
+fn shammed(fixture: &Fixture, uname: &str) -> Command {
+    let folder = fixture.path().join("sham");
+    fs::create_dir(&folder).unwrap();
+    script(&folder.join("uname"), &format!("#!/bin/sh\n{uname}\n"));
+    let far = fixture.path().join("far");
+    let ssh = format!(
+        "#!/bin/sh\nfor command; do :; done\nPATH={}:$PATH XDG_STATE_HOME={far}/state \
+         XDG_CACHE_HOME={far}/cache exec sh -c \"$command\"\n",
+        folder.display(),
+        far = far.display()
+    );
+    script(&folder.join("ssh"), &ssh);
+    let mut command = fixture.run_on("ssh://elsewhere,host:mem=64M", "--load noload --points 1");
+    command.arg("--ssh").arg(folder.join("ssh"));
+    command
+}
+
+#[test]
+fn another_architecture_is_refused_with_what_to_do() {
+    let fixture = Fixture::new();
+    let command = shammed(&fixture, "case $1 in -s) echo Linux;; *) echo pdp11;; esac");
+    let words =
+        ["ssh://elsewhere is Linux pdp11, and this program is for", "--remote-program FILE"];
+    fixture.finish(command).expect(3, &words);
+    assert!(!fixture.path().join("far/cache").exists(), "something was copied");
+}
+
+#[test]
+fn another_program_can_be_named_and_one_that_does_not_run_is_told() {
+    let fixture = Fixture::new();
+    let mut command = shammed(&fixture, "exec /usr/bin/uname \"$@\"");
+    command.arg("--remote-program").arg("/etc/passwd");
+    fixture.finish(command).expect(3, &["/etc/passwd is no program"]);
+
+    let fixture = Fixture::new();
+    let mut command = shammed(&fixture, "exec /usr/bin/uname \"$@\"");
+    command.args(["--remote-program", "/bin/true"]);
+    fixture.finish(command).expect(3, &["ssh://elsewhere: thrashlab does not run there"]);
+}
+
+#[test]
+fn a_state_folder_that_cannot_be_used_there_is_told() {
+    let fixture = Fixture::new();
+    let command = shammed(&fixture, "exec /usr/bin/uname \"$@\"");
+    fs::create_dir(fixture.path().join("far")).unwrap();
+    fs::write(fixture.path().join("far/state"), "a file").unwrap();
+    let words = ["ssh://elsewhere: make ", "far/state", "name another in XDG_STATE_HOME"];
+    fixture.finish(command).expect(3, &words);
+}

@@ -1,0 +1,116 @@
+//! What ssh runs on the measured host: it finds the session, or begins one, and passes on what both
+//! sides say. It may die at any time.
+
+use std::fs;
+use std::io::{self, Read, Write};
+use std::net::Shutdown;
+use std::os::unix::net::UnixStream;
+use std::thread;
+
+use crate::keeper;
+use crate::names::is_name;
+use crate::spool::Spool;
+use crate::wire::{Answer, Ask, LANGUAGE, MOST_LINE_BYTES, Reader, Said, encode};
+
+/// Word of the hidden command that runs it.
+pub(crate) const ATTACH: &str = "attach";
+/// Word of the hidden command that only looks whether this program is whole.
+pub(crate) const VERIFY: &str = "verify";
+
+/// Connects standard input and output with a session, or says why not.
+///
+/// # Errors
+/// When this program is damaged; nothing has been said then.
+pub(crate) fn attach() -> Result<(), String> {
+    verify(None)?;
+    if let Err(why) = pass_on() {
+        let hello =
+            Answer::Hello { language: LANGUAGE, thrashlab: env!("CARGO_PKG_VERSION").to_owned() };
+        let words = [encode(&hello), encode(&Answer::Failed { why })].concat();
+        // Without anybody who hears it, there is nobody to be told.
+        let _ = io::stdout().write_all(&words).and_then(|()| io::stdout().flush());
+    }
+    Ok(())
+}
+
+/// Passes on what both sides say until one of them is gone.
+fn pass_on() -> Result<(), String> {
+    let said = |error: io::Error| error.to_string();
+    let (line, session) = read_opening()?;
+    let spool = Spool::of_user().map_err(said)?;
+    let (folder, name) = spool.socket(&session);
+    let mut stream = match keeper::connect(folder, &name) {
+        Ok(stream) => stream,
+        Err(_) => keeper::start().map_err(said)?,
+    };
+    stream.write_all(&line).map_err(said)?;
+    let write = stream.try_clone().map_err(said)?;
+    thread::spawn(move || {
+        let mut write = write;
+        copy(&mut io::stdin().lock(), &mut write);
+        // Nobody asks any more: the session knows by it that the connection is broken.
+        let _ = write.shutdown(Shutdown::Both);
+    });
+    copy_out(&mut stream);
+    Ok(())
+}
+
+/// Passes on what the session says, as it comes.
+fn copy_out(stream: &mut UnixStream) {
+    let mut out = io::stdout().lock();
+    let mut bytes = vec![0; 64 << 10];
+    while let Ok(count @ 1..) = stream.read(&mut bytes) {
+        if out.write_all(&bytes[..count]).and_then(|()| out.flush()).is_err() {
+            return;
+        }
+    }
+}
+
+fn copy(from: &mut impl Read, to: &mut impl Write) {
+    let mut bytes = [0; 4096];
+    while let Ok(count @ 1..) = from.read(&mut bytes) {
+        if to.write_all(&bytes[..count]).is_err() {
+            return;
+        }
+    }
+}
+
+/// The first line, with the name of the session that it asks for.
+fn read_opening() -> Result<(Vec<u8>, String), String> {
+    let mut line = Vec::new();
+    let mut byte = [0];
+    let mut input = io::stdin().lock();
+    while byte != *b"\n" {
+        match input.read(&mut byte) {
+            Ok(1) if line.len() < MOST_LINE_BYTES => line.push(byte[0]),
+            Ok(_) => return Err("standard input is no opening of a session".to_owned()),
+            Err(error) => return Err(error.to_string()),
+        }
+    }
+    let mut reader = Reader::new();
+    reader.push(&line);
+    match reader.next() {
+        Ok(Some(Said::Word(Ask::Open(opening)))) if is_name(&opening.session) => {
+            Ok((line, opening.session))
+        }
+        _ => Err("standard input begins with no opening of a session".to_owned()),
+    }
+}
+
+/// Whether this program is what it is meant to be: copies are named by their hash.
+///
+/// # Errors
+/// When it is not.
+pub(crate) fn verify(expected: Option<&str>) -> Result<(), String> {
+    let path = std::env::current_exe().map_err(|error| error.to_string())?;
+    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let expected = expected.unwrap_or(&name);
+    if expected.len() != blake3::OUT_LEN * 2 || !is_name(expected) {
+        return Ok(());
+    }
+    let bytes = fs::read(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+    match blake3::hash(&bytes).to_hex().as_str() == expected {
+        true => Ok(()),
+        false => Err(format!("{} is damaged", path.display())),
+    }
+}

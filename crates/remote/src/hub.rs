@@ -1,0 +1,390 @@
+//! The side of a session that talks: whoever is connected hears what is to be said and the lines of
+//! the run, from the place that they ask for. The run itself never waits for it.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::io::{self, Read, Write};
+use std::net::Shutdown;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use model::Spec;
+use subject::Asked;
+use sys::process::{signal, signals};
+
+use crate::lease::Holder;
+use crate::names::is_name;
+use crate::spool::Spool;
+use crate::wire::{Answer, Ask, Ended, LANGUAGE, Opening, Reader, Said, encode, write_run_lines};
+
+/// A connection on which nothing was heard for this long is taken for broken: the other side asks
+/// whether somebody is there several times in it.
+const SILENCE: Duration = Duration::from_secs(60);
+/// Least that is read from a run at once, in bytes.
+const PIECE_BYTES: usize = 64 << 10;
+/// How often the owner of a session looks whether it was told to end.
+const TICK: Duration = Duration::from_secs(1);
+
+/// What is to be done.
+pub(crate) enum Task {
+    Prepare {
+        ticket: u64,
+        subject: Option<Asked>,
+        sysctls: BTreeMap<String, String>,
+    },
+    Run {
+        key: String,
+        run_id: String,
+        spec: Box<Spec>,
+    },
+    /// All is fetched.
+    Close,
+    /// Nobody has come for as long as the session waits.
+    Abandoned,
+    /// This process was told to end.
+    Stopped,
+}
+
+/// Who is connected to a session and what it is told.
+pub(crate) struct Hub {
+    state: Mutex<State>,
+    changed: Condvar,
+    spool: Spool,
+}
+
+#[derive(Default)]
+struct State {
+    /// The connection that counts; a newer one replaces it.
+    connection: Option<(u64, UnixStream)>,
+    connections: u64,
+    /// Whether the session has the lease.
+    is_ready: bool,
+    instance: String,
+    who: String,
+    lost_since: Option<Instant>,
+    tasks: VecDeque<Task>,
+    words: VecDeque<Vec<u8>>,
+    /// A word or lines that were taken and are being written.
+    is_writing: bool,
+    /// The run that was asked for or is under way, and how much of it is written, in bytes.
+    under_way: Option<(String, u64)>,
+    /// Runs that are over and not known to be received.
+    finished: BTreeMap<String, Ended>,
+    /// The run that is being said, and the place in it.
+    stream: Option<(String, u64)>,
+}
+
+impl Hub {
+    pub(crate) fn new(spool: Spool) -> Arc<Self> {
+        Arc::new(Self { state: Mutex::default(), changed: Condvar::new(), spool })
+    }
+
+    /// Takes connections from now on.
+    pub(crate) fn listen(self: &Arc<Self>, listener: UnixListener) {
+        let hub = Arc::clone(self);
+        thread::spawn(move || {
+            for stream in listener.incoming().filter_map(Result::ok) {
+                let hub = Arc::clone(&hub);
+                thread::spawn(move || hub.greet(stream));
+            }
+        });
+    }
+
+    /// A connection that says first who it is.
+    fn greet(self: &Arc<Self>, mut stream: UnixStream) {
+        let mut reader = Reader::new();
+        let Some(Ask::Open(opening)) = self.hear(&mut stream, &mut reader) else { return };
+        self.adopt(stream, reader, &opening);
+    }
+
+    /// Makes a connection the one that counts, unless somebody else's lives.
+    pub(crate) fn adopt(
+        self: &Arc<Self>,
+        mut stream: UnixStream,
+        reader: Reader,
+        opening: &Opening,
+    ) {
+        let Ok(ours) = stream.try_clone() else { return };
+        let Ok(write) = stream.try_clone() else { return };
+        let mut state = self.lock();
+        let hello = encode(&Answer::Hello {
+            language: LANGUAGE,
+            thrashlab: env!("CARGO_PKG_VERSION").to_owned(),
+        });
+        if state.connection.is_some() && state.instance != opening.instance {
+            let holder = Holder { who: state.who.clone(), ..Holder::default() };
+            drop(state);
+            let busy = encode(&Answer::Busy { holder, waits: false });
+            let _ = stream.write_all(&[hello, busy].concat());
+            return;
+        }
+        if let Some((_, old)) = state.connection.take() {
+            let _ = old.shutdown(Shutdown::Both);
+        }
+        state.connections += 1;
+        let id = state.connections;
+        state.connection = Some((id, ours));
+        state.instance.clone_from(&opening.instance);
+        state.who.clone_from(&opening.who);
+        state.lost_since = None;
+        state.stream = None;
+        state.words = VecDeque::from([hello]);
+        if state.is_ready {
+            state.words.push_back(encode(&Answer::Ready { notes: Vec::new() }));
+        }
+        drop(state);
+        self.changed.notify_all();
+        let hub = Arc::clone(self);
+        thread::spawn(move || hub.write(id, write));
+        let hub = Arc::clone(self);
+        thread::spawn(move || hub.read(id, stream, reader));
+    }
+
+    /// Says something to whoever is connected.
+    pub(crate) fn say(&self, answer: &Answer) {
+        self.lock().words.push_back(encode(answer));
+        self.changed.notify_all();
+    }
+
+    /// Says that the session has the lease, to this connection and all later ones.
+    pub(crate) fn ready(&self, notes: Vec<String>) {
+        self.lock().is_ready = true;
+        self.say(&Answer::Ready { notes });
+    }
+
+    /// Waits until all was said, or nobody hears it.
+    pub(crate) fn flush(&self, patience: Duration) {
+        let deadline = Instant::now() + patience;
+        let mut state = self.lock();
+        while state.connection.is_some() && (!state.words.is_empty() || state.is_writing) {
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return;
+            }
+            state = self.wait(state, left);
+        }
+    }
+
+    /// Whether nobody is connected.
+    pub(crate) fn is_alone(&self) -> bool {
+        self.lock().connection.is_none()
+    }
+
+    /// The next task; a session that is alone waits for `patience`.
+    pub(crate) fn task(&self, patience: Duration, stopped: impl Fn() -> bool) -> Task {
+        let mut state = self.lock();
+        loop {
+            if let Some(task) = state.tasks.pop_front() {
+                return task;
+            }
+            if state.lost_since.is_some_and(|since| since.elapsed() >= patience) {
+                return Task::Abandoned;
+            }
+            // Told to stop by whoever is connected, it stays until they close.
+            if stopped() && state.connection.is_none() {
+                return Task::Stopped;
+            }
+            state = self.wait(state, TICK);
+        }
+    }
+
+    /// Says that the run under way has become longer.
+    pub(crate) fn grown(&self, size_bytes: u64) {
+        if let Some((_, size)) = &mut self.lock().under_way {
+            *size = size_bytes;
+        }
+        self.changed.notify_all();
+    }
+
+    /// Says that the run under way is over.
+    pub(crate) fn over(&self, ended: Ended) {
+        let mut state = self.lock();
+        state.under_way = None;
+        state.finished.insert(ended.key.clone(), ended);
+        drop(state);
+        self.changed.notify_all();
+    }
+
+    /// The keys of runs that nobody is known to have received.
+    pub(crate) fn unfetched(&self) -> Vec<String> {
+        self.lock().finished.keys().cloned().collect()
+    }
+
+    /// Removes all finished runs: they have been received.
+    pub(crate) fn forget_all(&self) {
+        for key in std::mem::take(&mut self.lock().finished).into_keys() {
+            self.spool.remove(&key);
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // What a thread that panicked had changed is still a state.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn wait<'a>(&self, state: MutexGuard<'a, State>, limit: Duration) -> MutexGuard<'a, State> {
+        self.changed.wait_timeout(state, limit).unwrap_or_else(PoisonError::into_inner).0
+    }
+
+    /// The connection is broken.
+    fn lose(&self, id: u64) {
+        let mut state = self.lock();
+        if state.connection.as_ref().is_some_and(|(current, _)| *current == id) {
+            if let Some((_, stream)) = state.connection.take() {
+                let _ = stream.shutdown(Shutdown::Both);
+            }
+            state.lost_since = Some(Instant::now());
+        }
+        drop(state);
+        self.changed.notify_all();
+    }
+
+    /// The next question; `None` when there will be none.
+    fn hear(&self, stream: &mut UnixStream, reader: &mut Reader) -> Option<Ask> {
+        stream.set_read_timeout(Some(SILENCE)).ok()?;
+        loop {
+            match reader.next() {
+                Ok(Some(Said::Word(ask))) => return Some(ask),
+                Ok(Some(Said::Line(_))) | Err(_) => return None,
+                Ok(None) => {}
+            }
+            let mut bytes = [0; 4096];
+            match stream.read(&mut bytes) {
+                Ok(0) => return None,
+                Ok(count) => reader.push(&bytes[..count]),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(_) => return None,
+            }
+        }
+    }
+
+    /// Hears a connection until it breaks.
+    fn read(&self, id: u64, mut stream: UnixStream, mut reader: Reader) {
+        while let Some(ask) = self.hear(&mut stream, &mut reader) {
+            let mut state = self.lock();
+            if state.connection.as_ref().is_none_or(|(current, _)| *current != id) {
+                return;
+            }
+            match ask {
+                Ask::Open(_) => {}
+                Ask::Ping => state.words.push_back(encode(&Answer::Pong)),
+                Ask::Prepare { ticket, subject, sysctls } => {
+                    state.tasks.push_back(Task::Prepare { ticket, subject, sysctls });
+                }
+                Ask::Run { key, run_id, spec, from } if is_name(&key) => {
+                    self.ask_for(&mut state, key, run_id, spec, from);
+                }
+                Ask::Run { key, .. } => state.words.push_back(encode(&Answer::Lost { key })),
+                Ask::Stop => {
+                    // As if this process was told so: whoever waits for a signal hears it.
+                    let _ = signal(std::process::id(), signals::TERM);
+                }
+                Ask::Close => state.tasks.push_back(Task::Close),
+            }
+            drop(state);
+            self.changed.notify_all();
+        }
+        self.lose(id);
+    }
+
+    /// Somebody asks for a run: it is said if it is there, and else made.
+    fn ask_for(&self, state: &mut State, key: String, run_id: String, spec: Box<Spec>, from: u64) {
+        // Whoever asks for the next one has the last one.
+        let received: Vec<String> =
+            state.finished.keys().filter(|other| **other != key).cloned().collect();
+        for other in received {
+            state.finished.remove(&other);
+            self.spool.remove(&other);
+        }
+        let is_under_way = state.under_way.as_ref().is_some_and(|(other, _)| *other == key);
+        if !is_under_way && !state.finished.contains_key(&key) {
+            match self.spool.finished(&key) {
+                Some(ended) => {
+                    state.finished.insert(key.clone(), ended);
+                }
+                // It was begun, and whoever made it is gone.
+                None if from > 0 => return state.words.push_back(encode(&Answer::Lost { key })),
+                None => {
+                    state.under_way = Some((key.clone(), 0));
+                    state.tasks.push_back(Task::Run { key: key.clone(), run_id, spec });
+                }
+            }
+        }
+        state.words.push_back(encode(&Answer::Stream { key: key.clone(), from }));
+        state.stream = Some((key, from));
+    }
+
+    /// Says what there is to a connection until it breaks.
+    fn write(&self, id: u64, mut stream: UnixStream) {
+        let mut state = self.lock();
+        loop {
+            if state.connection.as_ref().is_none_or(|(current, _)| *current != id) {
+                return;
+            }
+            let Some(bytes) = self.to_say(&mut state) else {
+                state = self.wait(state, SILENCE);
+                continue;
+            };
+            state.is_writing = true;
+            drop(state);
+            let written = stream.write_all(&bytes);
+            state = self.lock();
+            state.is_writing = false;
+            self.changed.notify_all();
+            if written.is_err() {
+                drop(state);
+                return self.lose(id);
+            }
+        }
+    }
+
+    /// What is to be said next.
+    fn to_say(&self, state: &mut State) -> Option<Vec<u8>> {
+        if let Some(word) = state.words.pop_front() {
+            return Some(word);
+        }
+        let (key, at) = state.stream.clone()?;
+        let ended = state.finished.get(&key);
+        let size_bytes = match (ended, &state.under_way) {
+            (Some(ended), _) => ended.size_bytes,
+            (None, Some((other, size_bytes))) if *other == key => *size_bytes,
+            _ => 0,
+        };
+        if at < size_bytes {
+            let lines = whole_lines(&self.spool, &key, at, size_bytes).ok()?;
+            state.stream = Some((key, at + lines.len() as u64));
+            let mut marked = Vec::with_capacity(lines.len() + 256);
+            write_run_lines(&lines, &mut marked).ok()?;
+            return Some(marked);
+        }
+        let word = encode(&Answer::Ended(ended?.clone()));
+        state.stream = None;
+        Some(word)
+    }
+}
+
+/// Whole lines of a run from a place on, of what is written.
+fn whole_lines(spool: &Spool, key: &str, at: u64, size_bytes: u64) -> io::Result<Vec<u8>> {
+    let left = usize::try_from(size_bytes - at).unwrap_or(usize::MAX);
+    let mut wanted = PIECE_BYTES;
+    loop {
+        let mut bytes = vec![0; wanted.min(left)];
+        let mut count = 0;
+        while count < bytes.len() {
+            match spool.read(key, at + count as u64, &mut bytes[count..])? {
+                0 => break,
+                more => count += more,
+            }
+        }
+        bytes.truncate(count);
+        if let Some(end) = bytes.iter().rposition(|byte| *byte == b'\n') {
+            bytes.truncate(end + 1);
+            return Ok(bytes);
+        }
+        if count < wanted {
+            return Err(io::Error::other("the run has no end of a line"));
+        }
+        wanted *= 2;
+    }
+}

@@ -1,0 +1,270 @@
+//! The process on the measured host that outlives the connection: it holds the lease, sets the
+//! stage, makes the runs, and cleans up.
+
+use std::io::{self, Read};
+use std::os::fd::OwnedFd;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use agent::Waiter;
+use model::{Environment, REMOTE_FACT, Spec};
+use subject::{Asked, Stage, StageOptions, resolve};
+use sys::process::spawn_detached;
+
+use crate::hub::{Hub, Task};
+use crate::lease::{self, Lease};
+use crate::spool::Spool;
+use crate::wire::{Answer, Ask, Ended, LANGUAGE, Opening, Reader, Said};
+
+/// Word of the hidden command that runs it.
+pub(crate) const KEEP: &str = "keep";
+/// How often a session that waits for the lease looks whether anybody still waits for it.
+const LOOK: Duration = Duration::from_secs(1);
+/// How often it is looked whether kept runs have been fetched by somebody else.
+const KEPT_LOOK: Duration = Duration::from_secs(60);
+/// How long the last word may take.
+const LAST_WORD: Duration = Duration::from_secs(10);
+
+/// Starts a keeper that outlives this process; it is connected to what is returned.
+///
+/// # Errors
+/// When this program cannot be started again.
+pub(crate) fn start() -> io::Result<UnixStream> {
+    let (ours, theirs) = UnixStream::pair()?;
+    let mut command = Command::new(std::env::current_exe()?);
+    command.args([crate::COMMAND, KEEP]).stdin(OwnedFd::from(theirs));
+    command.stdout(Stdio::null()).stderr(Stdio::null());
+    spawn_detached(&mut command)?;
+    Ok(ours)
+}
+
+/// The keeper's own side: a session from its beginning to its end. Its standard input is the first
+/// connection.
+///
+/// # Errors
+/// What could not be told to anybody.
+pub(crate) fn keep() -> Result<(), String> {
+    let input = rustix::io::dup(io::stdin()).map_err(|error| error.to_string())?;
+    let mut stream = UnixStream::from(input);
+    let mut reader = Reader::new();
+    let opening = read_opening(&mut stream, &mut reader)?;
+    let spool = Spool::of_user().map_err(|error| error.to_string())?;
+    let hub = Hub::new(spool.clone());
+    hub.adopt(stream, reader, &opening);
+    if let Err(why) = Session::hold(&hub, &spool, &opening) {
+        hub.say(&Answer::Failed { why });
+    }
+    hub.flush(LAST_WORD);
+    Ok(())
+}
+
+fn read_opening(stream: &mut UnixStream, reader: &mut Reader) -> Result<Opening, String> {
+    loop {
+        match reader.next() {
+            Ok(Some(Said::Word(Ask::Open(opening)))) => return Ok(*opening),
+            Ok(None) => {}
+            _ => return Err("a session begins with its opening".to_owned()),
+        }
+        let mut bytes = [0; 4096];
+        match stream.read(&mut bytes).map_err(|error| error.to_string())? {
+            0 => return Err("nobody opened a session".to_owned()),
+            count => reader.push(&bytes[..count]),
+        }
+    }
+}
+
+/// A session that has the lease.
+struct Session<'a> {
+    hub: &'a Hub,
+    spool: &'a Spool,
+    opening: &'a Opening,
+    waiter: Waiter,
+    stage: Stage,
+    /// Whether a run was made: the next must not suffer from it.
+    has_run: bool,
+}
+
+impl Session<'_> {
+    /// From the lease to its end.
+    fn hold(hub: &std::sync::Arc<Hub>, spool: &Spool, opening: &Opening) -> Result<(), String> {
+        if opening.language != LANGUAGE {
+            return Err(format!("it speaks language {LANGUAGE}, not {}", opening.language));
+        }
+        let Some(lease) = take_lease(hub, spool, opening)? else { return Ok(()) };
+        let (folder, socket) = spool.socket(&opening.session);
+        spool.sweep("");
+        let listener = bind(folder, &socket).map_err(|error| format!("socket: {error}"))?;
+        hub.listen(listener);
+        let socket = folder.join(socket);
+        let waiter = Waiter::new().map_err(|error| format!("catch signals: {error}"))?;
+        let options = StageOptions {
+            work_dir: opening.work_dir.clone(),
+            swap_bytes: opening.swap_bytes,
+            facts: Environment::from([(REMOTE_FACT.to_owned(), opening.address.clone())]),
+            freeze: opening.freeze,
+            ..StageOptions::default()
+        };
+        let stage = match Stage::set(&options, &waiter) {
+            Ok(stage) => stage,
+            Err(error) => {
+                let _ = std::fs::remove_file(socket);
+                return Err(error.to_string());
+            }
+        };
+        let mut session = Session { hub, spool, opening, waiter, stage, has_run: false };
+        hub.ready(session.notes());
+        let closed = session.work();
+        let left = session.stage.strike();
+        // Whoever comes from now on begins a session of their own, and finds nothing of this one.
+        let _ = std::fs::remove_file(socket);
+        drop(session);
+        if let Ok(true) = closed {
+            hub.forget_all();
+        }
+        drop(lease);
+        match closed? {
+            true => hub.say(&Answer::Closed { left }),
+            false => keep_finished(hub, spool, opening),
+        }
+        Ok(())
+    }
+
+    /// What the user is to know.
+    fn notes(&self) -> Vec<String> {
+        let swept = &self.stage.swept;
+        let removed =
+            swept.removed.iter().map(|what| format!("removed what a killed run had left: {what}"));
+        let failed = swept
+            .failed
+            .iter()
+            .map(|what| format!("what a killed run had left cannot be removed: {what}"));
+        let memory = "the work directory lives in memory (tmpfs): the writing loads reach no disk; \
+                      name one on a disk with --work-dir";
+        let in_memory = self.stage.works_in_memory().then(|| memory.to_owned());
+        removed.chain(failed).chain(in_memory).collect()
+    }
+
+    /// Does what is asked; whether it was closed, and not left alone.
+    fn work(&mut self) -> Result<bool, String> {
+        let patience = Duration::from_nanos(self.opening.patience_ns);
+        loop {
+            match self.hub.task(patience, || self.waiter.stop_requested()) {
+                Task::Prepare { ticket, subject, sysctls } => {
+                    self.prepare(ticket, subject.as_ref(), &sysctls);
+                }
+                Task::Run { key, run_id, spec } => {
+                    self.run(key, &run_id, &spec).map_err(|error| format!("{run_id}: {error}"))?;
+                }
+                Task::Close => return Ok(true),
+                Task::Abandoned | Task::Stopped => return Ok(false),
+            }
+        }
+    }
+
+    fn prepare(
+        &mut self,
+        ticket: u64,
+        asked: Option<&Asked>,
+        sysctls: &std::collections::BTreeMap<String, String>,
+    ) {
+        let answer = resolve(asked, &mut self.stage).and_then(|(subject, note)| {
+            let problems = self.stage.try_parameters(sysctls);
+            let problems: Vec<String> = problems.iter().map(ToString::to_string).collect();
+            if problems.is_empty() { Ok((subject, note)) } else { Err(problems.join("; ")) }
+        });
+        let (subject, note) = match answer {
+            Ok((subject, note)) => (Ok(subject), note),
+            Err(why) => (Err(why), None),
+        };
+        self.hub.say(&Answer::Prepared { ticket, subject, note });
+    }
+
+    fn run(&mut self, key: String, run_id: &str, spec: &Spec) -> io::Result<()> {
+        if self.has_run {
+            self.stage.settle(&self.waiter);
+        }
+        self.has_run = true;
+        let mut writing = self.spool.begin(&key)?;
+        let hub = self.hub;
+        let outcome = self.stage.run(spec, run_id, &self.waiter, &mut |line, _| {
+            writing.line(line)?;
+            hub.grown(writing.size_bytes);
+            Ok(())
+        });
+        let outcome = outcome.map_err(io::Error::other)?;
+        let ended = Ended {
+            key,
+            status: outcome.status,
+            death: outcome.death,
+            size_bytes: writing.size_bytes,
+            blake3: writing.blake3(),
+        };
+        self.spool.finish(&ended, self.opening.keep_ns)?;
+        self.hub.over(ended);
+        Ok(())
+    }
+}
+
+/// Keeps what nobody has fetched for as long as it is meant to be kept, without the lease.
+fn keep_finished(hub: &Hub, spool: &Spool, opening: &Opening) {
+    let deadline = Instant::now() + Duration::from_nanos(opening.keep_ns);
+    let mut kept = hub.unfetched();
+    loop {
+        kept.retain(|key| spool.finished(key).is_some());
+        let left = deadline.saturating_duration_since(Instant::now());
+        if kept.is_empty() || left.is_zero() {
+            break;
+        }
+        thread::sleep(left.min(KEPT_LOOK));
+    }
+    kept.iter().for_each(|key| spool.remove(key));
+}
+
+/// Takes the lease; `None` if somebody else has it, or nobody waits for it any more.
+fn take_lease(hub: &Hub, spool: &Spool, opening: &Opening) -> Result<Option<Lease>, String> {
+    let path = spool.lease();
+    let failed = |error: io::Error| format!("the lease {}: {error}", path.display());
+    let holder = match Lease::take(&path, &opening.who).map_err(failed)? {
+        lease::Asked::Held(lease) => return Ok(Some(lease)),
+        lease::Asked::Busy(holder) => holder,
+    };
+    hub.say(&Answer::Busy { holder, waits: opening.wait });
+    if !opening.wait {
+        return Ok(None);
+    }
+    let (sender, receiver) = mpsc::channel();
+    let (waiting, who) = (path.clone(), opening.who.clone());
+    thread::spawn(move || sender.send(Lease::wait(&waiting, &who)));
+    loop {
+        match receiver.recv_timeout(LOOK) {
+            Ok(lease) => return lease.map(Some).map_err(failed),
+            Err(RecvTimeoutError::Timeout) if hub.is_alone() => return Ok(None),
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => return Ok(None),
+        }
+    }
+}
+
+/// A socket in a folder whose path may be longer than a socket's may be.
+fn bind(folder: &std::path::Path, name: &str) -> io::Result<UnixListener> {
+    let (_folder, path) = short(folder, name)?;
+    UnixListener::bind(path)
+}
+
+/// Connects to such a socket.
+pub(crate) fn connect(folder: &std::path::Path, name: &str) -> io::Result<UnixStream> {
+    let (_folder, path) = short(folder, name)?;
+    UnixStream::connect(path)
+}
+
+/// A short path to a file of a folder, as long as the folder is open.
+fn short(folder: &std::path::Path, name: &str) -> io::Result<(std::fs::File, PathBuf)> {
+    use std::os::fd::AsRawFd;
+    let open = std::fs::File::open(folder)?;
+    let path = PathBuf::from(format!("/proc/self/fd/{}/{name}", open.as_raw_fd()));
+    Ok((open, path))
+}

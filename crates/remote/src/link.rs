@@ -1,0 +1,290 @@
+//! A running ssh, and what is said through it.
+
+use std::io::{self, Read, Write};
+use std::os::fd::AsFd;
+use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use agent::{Waiter, Woken};
+use sys::clock::monotonic_ns;
+use sys::process::{signal, signals, spawn_bound};
+
+use crate::address::Address;
+use crate::wire::{Answer, Ask, Reader, Said, encode};
+
+/// How often it is asked whether somebody is there.
+const PING: Duration = Duration::from_secs(15);
+/// A connection without any answer for this long is broken, in ns.
+const SILENCE_NS: u64 = 60_000_000_000;
+/// How long the last words may take on their way, in ns.
+const DRAIN_NS: u64 = 5_000_000_000;
+/// How long to wait for the complaints of an ssh that has ended: a connection that it shares with
+/// others may keep its standard error open.
+const LAST_WORDS: Duration = Duration::from_secs(2);
+/// What of ssh's complaints is kept, in bytes.
+const SAID_BYTES: usize = 4096;
+
+/// The ssh that is used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Ssh {
+    /// Command with arguments, as a shell reads it.
+    pub(crate) command: String,
+}
+
+impl Ssh {
+    /// Starts a command on a machine.
+    ///
+    /// # Errors
+    /// When ssh cannot be started.
+    pub(crate) fn start(&self, address: &Address, command: &str) -> io::Result<Child> {
+        let mut shell = Command::new("sh");
+        shell.args(["-c", &format!("exec {} \"$@\"", self.command), "ssh"]);
+        // Never a question, for nobody would see it; no forwarding, which a second connection could
+        // not have; and only the command that is asked for.
+        for option in [
+            "BatchMode=yes",
+            "ConnectTimeout=20",
+            "ClearAllForwardings=yes",
+            "RemoteCommand=none",
+            "RequestTTY=no",
+        ] {
+            shell.args(["-o", option]);
+        }
+        if let Some(port) = address.port {
+            shell.args(["-p", &port.to_string()]);
+        }
+        if let Some(user) = &address.user {
+            shell.args(["-l", user]);
+        }
+        shell.args(["--", &address.host, command]);
+        shell.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        spawn_bound(&mut shell)
+    }
+}
+
+/// Why nothing comes any more.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Broken {
+    /// The connection was closed.
+    Closed,
+    /// Nothing was heard for too long.
+    Silent,
+    /// What came is not what this side understands.
+    Garbled(String),
+}
+
+impl std::fmt::Display for Broken {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Closed => write!(out, "it was closed"),
+            Self::Silent => write!(out, "nothing came for {} s", SILENCE_NS / 1_000_000_000),
+            Self::Garbled(why) => write!(out, "{why}"),
+        }
+    }
+}
+
+/// A connection; ssh is killed when it is dropped.
+pub(crate) struct Link {
+    child: Child,
+    input: Option<Input>,
+    /// The one that asks every now and then whether somebody is there; it stops with this.
+    asking: Option<mpsc::Sender<()>>,
+    output: ChildStdout,
+    said: Arc<Mutex<Vec<u8>>>,
+    /// Ends when all that ssh complained of was heard.
+    complaining: mpsc::Receiver<()>,
+    reader: Reader,
+    heard_ns: u64,
+}
+
+/// What goes to ssh: questions, and every now and then whether somebody is there.
+type Input = Arc<Mutex<ChildStdin>>;
+
+impl Link {
+    /// Starts ssh; nothing is known yet of whether it reaches anybody.
+    ///
+    /// # Errors
+    /// When it cannot be started.
+    pub(crate) fn start(ssh: &Ssh, address: &Address, command: &str) -> io::Result<Self> {
+        let said = Arc::new(Mutex::new(Vec::new()));
+        let (sender, receiver) = mpsc::channel();
+        let (ssh, address, command) = (ssh.clone(), address.clone(), command.to_owned());
+        let heard = Arc::clone(&said);
+        let (listening, complaining) = mpsc::channel();
+        // ssh dies with the thread that starts it: one that lives until ssh has no more to say. It
+        // is not waited for, since a shared connection of the user's may say nothing for hours.
+        thread::spawn(move || {
+            let started =
+                ssh.start(&address, &command).map(|mut child| (child.stderr.take(), child));
+            match started {
+                Err(error) => drop(sender.send(Err(error))),
+                Ok((errors, child)) => {
+                    drop(sender.send(Ok(child)));
+                    errors.into_iter().for_each(|errors| listen(errors, &heard));
+                }
+            }
+            drop(listening);
+        });
+        let lost = |what| io::Error::other(format!("ssh has no {what}"));
+        let mut child = receiver.recv().map_err(|_| lost("thread"))??;
+        let output = child.stdout.take().ok_or_else(|| lost("output"))?;
+        let input = child.stdin.take().ok_or_else(|| lost("input"))?;
+        let input = Arc::new(Mutex::new(input));
+        Ok(Self {
+            input: Some(input),
+            asking: None,
+            child,
+            output,
+            said,
+            complaining,
+            reader: Reader::new(),
+            heard_ns: monotonic_ns(),
+        })
+    }
+
+    /// Asks something.
+    ///
+    /// # Errors
+    /// When nobody is there any more.
+    pub(crate) fn ask(&mut self, ask: &Ask) -> Result<(), Broken> {
+        let input = self.input.as_ref().ok_or(Broken::Closed)?;
+        write(input, ask).map_err(|_| Broken::Closed)?;
+        self.asking.get_or_insert_with(|| keep_asking(input));
+        Ok(())
+    }
+
+    /// The next that is said, until a moment of the monotonic clock; `None` when it has come, or
+    /// when the user wants to stop and that was not known before.
+    ///
+    /// # Errors
+    /// When nothing will come any more.
+    pub(crate) fn hear(
+        &mut self,
+        waiter: &Waiter,
+        until_ns: u64,
+    ) -> Result<Option<Said<Answer>>, Broken> {
+        let stops = waiter.stop_requested();
+        // Only who listens can say that nothing came.
+        self.heard_ns = monotonic_ns();
+        loop {
+            if let Some(said) =
+                self.reader.next().map_err(|why| Broken::Garbled(why.to_string()))?
+            {
+                return Ok(Some(said));
+            }
+            let now_ns = monotonic_ns();
+            if now_ns >= until_ns || waiter.stop_requested() != stops {
+                return Ok(None);
+            }
+            if now_ns >= self.heard_ns.saturating_add(SILENCE_NS) {
+                return Err(Broken::Silent);
+            }
+            let next_ns = until_ns.min(self.heard_ns.saturating_add(SILENCE_NS));
+            if waiter.wait(Some(self.output.as_fd()), next_ns) == Woken::Readable {
+                self.read()?;
+            }
+        }
+    }
+
+    fn read(&mut self) -> Result<(), Broken> {
+        let mut bytes = vec![0; 64 << 10];
+        match self.output.read(&mut bytes) {
+            Ok(0) => return Err(Broken::Closed),
+            Ok(count) => self.reader.push(&bytes[..count]),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(_) => return Err(Broken::Closed),
+        }
+        self.heard_ns = monotonic_ns();
+        Ok(())
+    }
+
+    /// Gives all of a file to what runs there. Whether it was taken shows in how that ends.
+    pub(crate) fn give(&mut self, bytes: Vec<u8>) {
+        let Some(input) = self.input.take() else { return };
+        // On a thread of its own, for a write that hangs would not hear of Ctrl-C.
+        thread::spawn(move || {
+            // What does not want it says so at its end.
+            let _ = input.lock().unwrap_or_else(PoisonError::into_inner).write_all(&bytes);
+        });
+    }
+
+    /// Closes its input and waits for its end; `None` if it does not end within `patience_ns`, or
+    /// the user wants to stop.
+    pub(crate) fn end(&mut self, waiter: &Waiter, patience_ns: u64) -> Option<ExitStatus> {
+        drop(self.input.take());
+        let until_ns = monotonic_ns().saturating_add(patience_ns);
+        loop {
+            match self.child.try_wait() {
+                Ok(Some(status)) => {
+                    // Its last words may still be on their way.
+                    let _: Result<(), _> = self.complaining.recv_timeout(LAST_WORDS);
+                    return Some(status);
+                }
+                Ok(None) if monotonic_ns() < until_ns && !waiter.stop_requested() => {}
+                _ => return None,
+            }
+            waiter.wait(None, (monotonic_ns() + 50_000_000).min(until_ns));
+        }
+    }
+
+    /// Closes the input and gives ssh a moment to pass on what it has.
+    pub(crate) fn drain(&mut self) {
+        drop(self.input.take());
+        let until_ns = monotonic_ns() + DRAIN_NS;
+        while monotonic_ns() < until_ns && matches!(self.child.try_wait(), Ok(None)) {
+            thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    /// What ssh, or what it ran, complained of last; in one line.
+    pub(crate) fn said(&self) -> String {
+        let said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
+        let text = String::from_utf8_lossy(&said).into_owned();
+        let lines: Vec<&str> =
+            text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+        lines[lines.len().saturating_sub(4)..].join("; ")
+    }
+}
+
+impl Drop for Link {
+    fn drop(&mut self) {
+        let _ = signal(self.child.id(), signals::KILL);
+        let _ = self.child.wait();
+    }
+}
+
+/// Asks every now and then whether somebody is there, until the sender is dropped. On a thread of its
+/// own, because a session may have nothing to do for hours while runs are made elsewhere.
+fn keep_asking(input: &Input) -> mpsc::Sender<()> {
+    let (sender, stopped) = mpsc::channel();
+    let input = Arc::downgrade(input);
+    thread::spawn(move || {
+        while stopped.recv_timeout(PING) == Err(RecvTimeoutError::Timeout) {
+            let Some(input) = input.upgrade() else { return };
+            if write(&input, &Ask::Ping).is_err() {
+                return;
+            }
+        }
+    });
+    sender
+}
+
+fn write(input: &Mutex<ChildStdin>, ask: &Ask) -> io::Result<()> {
+    let mut input = input.lock().unwrap_or_else(PoisonError::into_inner);
+    input.write_all(&encode(ask))?;
+    input.flush()
+}
+
+/// Keeps the last that comes.
+fn listen(mut errors: impl Read, said: &Mutex<Vec<u8>>) {
+    let mut bytes = [0; 1024];
+    while let Ok(count @ 1..) = errors.read(&mut bytes) {
+        let mut said = said.lock().unwrap_or_else(PoisonError::into_inner);
+        said.extend_from_slice(&bytes[..count]);
+        let excess = said.len().saturating_sub(SAID_BYTES);
+        said.drain(..excess);
+    }
+}

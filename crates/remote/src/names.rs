@@ -1,0 +1,63 @@
+//! Names that sessions and runs have between the two sides.
+
+use std::path::Path;
+
+use model::{Spec, SubjectSpec};
+use subject::Asked;
+
+use crate::address::Address;
+
+/// Longest name.
+const MOST: usize = 64;
+
+/// Whether a text is a name that files can be called by.
+pub(crate) fn is_name(text: &str) -> bool {
+    let plain = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
+    !text.is_empty() && text.len() <= MOST && text.bytes().all(plain)
+}
+
+/// A name made of everything that tells two things apart.
+pub(crate) fn name_of(parts: &[&str]) -> String {
+    let mut hasher = blake3::Hasher::new();
+    for part in parts {
+        hasher.update(&(part.len() as u64).to_le_bytes());
+        hasher.update(part.as_bytes());
+    }
+    hasher.finalize().to_hex()[..32].to_owned()
+}
+
+/// The name of a run: the same run of the same results on the same host has it again, whoever asks
+/// for it. What the host made of the subject is left out, since it may choose otherwise next time.
+pub(crate) fn run_key(
+    address: &Address,
+    folder: &Path,
+    run_id: &str,
+    spec: &Spec,
+    subject: Option<&Asked>,
+) -> String {
+    let mut spec = spec.clone();
+    spec.subject = SubjectSpec::Host { memory_bytes: 0 };
+    let text = |value: serde_json::Result<String>| value.unwrap_or_default();
+    name_of(&[
+        &user(),
+        &address.to_string(),
+        &absolute(folder),
+        run_id,
+        &text(serde_json::to_string(&spec)),
+        &text(serde_json::to_string(&subject)),
+    ])
+}
+
+/// A folder as it is named from everywhere.
+pub(crate) fn absolute(folder: &Path) -> String {
+    let path = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
+    path.to_string_lossy().into_owned()
+}
+
+/// Who uses this machine, for people: `user@machine`.
+pub(crate) fn user() -> String {
+    let machine = rustix::system::uname().nodename().to_string_lossy().into_owned();
+    let named = ["USER", "LOGNAME"].iter().find_map(|name| std::env::var(name).ok());
+    let user = named.unwrap_or_else(|| format!("user {}", rustix::process::getuid().as_raw()));
+    format!("{user}@{machine}")
+}

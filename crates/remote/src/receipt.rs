@@ -1,0 +1,177 @@
+//! What has been received of a run: whatever breaks in between, each byte comes once and in order,
+//! and the whole is what was made.
+
+use crate::wire::{Answer, Ended, Said};
+
+/// A run that is being received.
+#[derive(Debug)]
+pub struct Receipt {
+    key: String,
+    size_bytes: u64,
+    hasher: blake3::Hasher,
+    /// Whether the lines that come are those that are missing.
+    is_streaming: bool,
+}
+
+/// What is to be done with what came.
+#[derive(Debug, PartialEq)]
+pub enum Received {
+    /// A line of the run, newline included.
+    Line(Vec<u8>),
+    /// The run is whole.
+    Whole(Ended),
+    /// There is no more of it.
+    Lost,
+    /// Something that is not about this run.
+    Other(Answer),
+}
+
+/// What came is not the run.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ReceiptError {
+    /// Lines from another place, or before the place was said.
+    #[error("a piece of the run came from byte {from}, not {expected}")]
+    Place {
+        /// The place that came, in bytes.
+        from: u64,
+        /// The place that is missing, in bytes.
+        expected: u64,
+    },
+    /// The whole is another.
+    #[error("the run is not what was made: {got} bytes came of {size_bytes}, or other ones")]
+    Other {
+        /// Size of what came, in bytes.
+        got: u64,
+        /// Size of what was made, in bytes.
+        size_bytes: u64,
+    },
+}
+
+impl Receipt {
+    /// Nothing has been received of the run of this key.
+    #[must_use]
+    pub fn new(key: &str) -> Self {
+        Self {
+            key: key.to_owned(),
+            size_bytes: 0,
+            hasher: blake3::Hasher::new(),
+            is_streaming: false,
+        }
+    }
+
+    /// How much there is, in bytes.
+    #[must_use]
+    pub fn size_bytes(&self) -> u64 {
+        self.size_bytes
+    }
+
+    /// The connection broke: what comes next begins with its place.
+    pub fn broken(&mut self) {
+        self.is_streaming = false;
+    }
+
+    /// Takes what came.
+    ///
+    /// # Errors
+    /// When it is not what is missing.
+    pub fn take(&mut self, said: Said<Answer>) -> Result<Received, ReceiptError> {
+        let expected = self.size_bytes;
+        match said {
+            Said::Line(line) if self.is_streaming => {
+                self.size_bytes += line.len() as u64;
+                self.hasher.update(&line);
+                Ok(Received::Line(line))
+            }
+            Said::Line(_) => Err(ReceiptError::Place { from: 0, expected }),
+            Said::Word(Answer::Stream { key, from }) if key == self.key => {
+                if from != expected {
+                    return Err(ReceiptError::Place { from, expected });
+                }
+                self.is_streaming = true;
+                Ok(Received::Other(Answer::Pong))
+            }
+            Said::Word(Answer::Ended(ended)) if ended.key == self.key => {
+                let is_whole = ended.size_bytes == expected
+                    && self.hasher.finalize().to_hex().as_str() == ended.blake3;
+                match is_whole {
+                    true => Ok(Received::Whole(ended)),
+                    false => {
+                        Err(ReceiptError::Other { got: expected, size_bytes: ended.size_bytes })
+                    }
+                }
+            }
+            Said::Word(Answer::Lost { key }) if key == self.key => Ok(Received::Lost),
+            Said::Word(answer) => Ok(Received::Other(answer)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::{Reader, encode, write_run_lines};
+    use model::EndStatus;
+    use proptest::prelude::*;
+
+    const LINES: &[u8] = b"{\"kind\":\"header\"}\n{\"kind\":\"sample\"}\n{\"kind\":\"end\"}\n";
+
+    /// What is said of the run from a place on.
+    fn said(from: usize) -> Vec<u8> {
+        let stream = Answer::Stream { key: "k".to_owned(), from: from as u64 };
+        let mut bytes = [encode(&Answer::Pong), encode(&stream)].concat();
+        write_run_lines(&LINES[from..], &mut bytes).unwrap();
+        let ended = Ended {
+            key: "k".to_owned(),
+            status: EndStatus::Complete,
+            death: None,
+            size_bytes: LINES.len() as u64,
+            blake3: blake3::hash(LINES).to_hex().to_string(),
+        };
+        bytes.extend(encode(&Answer::Ended(ended)));
+        bytes
+    }
+
+    /// Takes bytes as they came; whether the run is whole, or what is wrong.
+    fn take(receipt: &mut Receipt, bytes: &[u8], run: &mut Vec<u8>) -> Result<bool, String> {
+        let mut reader = Reader::new();
+        reader.push(bytes);
+        while let Some(said) = reader.next().map_err(|error| error.to_string())? {
+            match receipt.take(said).map_err(|error| error.to_string())? {
+                Received::Line(line) => run.extend(line),
+                Received::Whole(_) => return Ok(true),
+                Received::Lost => return Err("lost".to_owned()),
+                Received::Other(_) => {}
+            }
+        }
+        Ok(false)
+    }
+
+    proptest! {
+        #[test]
+        fn a_run_that_broke_at_any_byte_is_made_whole(first in 0..400_usize, second in 0..400_usize) {
+            let (mut receipt, mut run) = (Receipt::new("k"), Vec::new());
+            let mut whole = false;
+            for cut in [first, second, usize::MAX] {
+                let bytes = said(run.len());
+                whole = take(&mut receipt, &bytes[..cut.min(bytes.len())], &mut run).unwrap();
+                if whole {
+                    break;
+                }
+                receipt.broken();
+            }
+            prop_assert!(whole);
+            prop_assert_eq!(run, LINES);
+        }
+
+        #[test]
+        fn a_damaged_run_is_never_taken_for_whole(place in any::<usize>(), with in any::<u8>()) {
+            let mut bytes = said(0);
+            let place = place % bytes.len();
+            bytes[place] = with;
+            let (mut receipt, mut run) = (Receipt::new("k"), Vec::new());
+            if take(&mut receipt, &bytes, &mut run) == Ok(true) {
+                prop_assert_eq!(run, LINES);
+            }
+        }
+    }
+}

@@ -1,0 +1,424 @@
+//! A session on a measured host, as the controller sees it: opened, asked for runs, and closed. A
+//! connection that breaks is made again; the run goes on meanwhile.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use agent::{Freeze, Waiter};
+use model::{EndStatus, Line, Spec, SubjectSpec};
+use subject::{Asked, Outcome, RunLines};
+use sys::clock::{monotonic_ns, realtime_ns};
+
+use crate::address::Address;
+use crate::connect::{Connected, LAST_WORDS_NS, connect};
+use crate::error::RemoteError;
+use crate::link::{Broken, Link, Ssh};
+use crate::names::{absolute, name_of, run_key, user};
+use crate::program::Program;
+use crate::receipt::{Receipt, Received};
+use crate::wire::{Answer, Ask, LANGUAGE, Opening, Said};
+
+/// First and longest pause between two tries to connect, in ns.
+const PAUSES_NS: (u64, u64) = (250_000_000, 30_000_000_000);
+/// How long a run may take to stop, and a session to close, in ns.
+const STOP_NS: u64 = 30_000_000_000;
+/// A moment that never comes.
+const NEVER_NS: u64 = u64::MAX;
+
+/// How sessions are held.
+#[derive(Clone, Debug)]
+pub struct RemoteOptions {
+    /// The ssh command with arguments, as a shell reads it.
+    pub ssh: String,
+    /// The program for the other machine; `None` = this one.
+    pub program: Option<PathBuf>,
+    /// Whether to wait for a host that somebody else measures.
+    pub wait: bool,
+    /// How long to try when a connection broke, in ns.
+    pub reconnect_ns: u64,
+    /// How long finished runs are kept there that could not be fetched, in ns.
+    pub keep_ns: u64,
+    /// What the session is for: a later one for the same goes on with it.
+    pub purpose: PathBuf,
+    /// Where the files of loads and probes go there.
+    pub work_dir: Option<PathBuf>,
+    /// Size of a temporary swap file there, in bytes.
+    pub swap_bytes: Option<u64>,
+    /// Test hook: freeze the prober.
+    pub freeze: Option<Freeze>,
+}
+
+/// What happens during a run.
+pub enum Heard<'a> {
+    /// A line of the run, newline included, and as it reads.
+    Line(&'a [u8], Option<&'a Line>),
+    /// Something that the user is to know.
+    Note(&'a str),
+}
+
+/// What takes what happens.
+pub type Hear<'a> = dyn FnMut(Heard<'_>) -> io::Result<()> + 'a;
+
+/// A session.
+pub struct Session {
+    address: Address,
+    options: RemoteOptions,
+    ssh: Ssh,
+    program: Program,
+    opening: Opening,
+    link: Option<Link>,
+    tickets: u64,
+    /// What was asked for, as far as names of runs go.
+    asked: BTreeMap<String, Option<Asked>>,
+    /// Whether a run was asked to stop.
+    stopped: bool,
+}
+
+impl Session {
+    /// Connects with a machine, copies the program there if it lacks it, and takes the lease.
+    ///
+    /// # Errors
+    /// When the machine cannot be reached or refuses, with the next step.
+    pub fn open(
+        address: &Address,
+        options: &RemoteOptions,
+        waiter: &Waiter,
+        say: &mut dyn FnMut(&str),
+    ) -> Result<Self, RemoteError> {
+        let program = Program::read(options.program.as_deref()).map_err(RemoteError::Program)?;
+        let mut session = Self {
+            address: address.clone(),
+            ssh: Ssh { command: options.ssh.clone() },
+            program,
+            opening: opening(address, options),
+            options: options.clone(),
+            link: None,
+            tickets: 0,
+            asked: BTreeMap::new(),
+            stopped: false,
+        };
+        let connected = session.connect(waiter, say)?;
+        session.link = Some(connected.link);
+        connected.notes.iter().for_each(|note| say(note));
+        Ok(session)
+    }
+
+    /// The machine.
+    #[must_use]
+    pub fn address(&self) -> &Address {
+        &self.address
+    }
+
+    fn connect(
+        &self,
+        waiter: &Waiter,
+        say: &mut dyn FnMut(&str),
+    ) -> Result<Connected, RemoteError> {
+        connect(&self.ssh, &self.address, &self.program, &self.opening, waiter, say)
+    }
+
+    /// Whether a subject and kernel parameters can be had there; the subject with all that was
+    /// chosen, and what was chosen for the user.
+    ///
+    /// # Errors
+    /// Why not.
+    pub fn prepare(
+        &mut self,
+        asked: Option<&Asked>,
+        sysctls: &BTreeMap<String, String>,
+        waiter: &Waiter,
+        say: &mut dyn FnMut(&str),
+    ) -> Result<(SubjectSpec, Option<String>), RemoteError> {
+        self.tickets += 1;
+        let ticket = self.tickets;
+        let ask = Ask::Prepare { ticket, subject: asked.cloned(), sysctls: sysctls.clone() };
+        loop {
+            match self.answer(&ask, waiter, ticket) {
+                Ok(None) => return Err(RemoteError::Interrupted),
+                Ok(Some((subject, note))) => {
+                    let subject = subject.map_err(|why| self.refused(why))?;
+                    self.remember(&subject, asked);
+                    return Ok((subject, note));
+                }
+                Err(Failed::Fatal(error)) => return Err(error),
+                Err(Failed::Broken(broken)) => self.reconnect(&broken, waiter, say)?,
+            }
+        }
+    }
+
+    /// Which question a subject answers: runs are named by the question.
+    fn remember(&mut self, subject: &SubjectSpec, asked: Option<&Asked>) {
+        let text = serde_json::to_string(subject).unwrap_or_default();
+        self.asked.insert(text, asked.cloned());
+    }
+
+    fn answer(
+        &mut self,
+        ask: &Ask,
+        waiter: &Waiter,
+        expected: u64,
+    ) -> Result<Option<Preparation>, Failed> {
+        let Some(link) = &mut self.link else { return Err(Broken::Closed.into()) };
+        link.ask(ask)?;
+        loop {
+            match link.hear(waiter, NEVER_NS)? {
+                None => return Ok(None),
+                Some(Said::Word(Answer::Prepared { ticket, subject, note }))
+                    if ticket == expected =>
+                {
+                    return Ok(Some((subject, note)));
+                }
+                Some(Said::Word(Answer::Failed { why })) => return Err(self.refused(why).into()),
+                Some(_) => {}
+            }
+        }
+    }
+
+    /// Makes one run there; its lines are heard as they come. `folder` is that of the results: the
+    /// same run of the same results is not made twice.
+    ///
+    /// # Errors
+    /// When the machine does not come back, refuses, or the lines cannot be passed on. Whatever
+    /// happens to a run that has begun is an [`Outcome`].
+    pub fn run(
+        &mut self,
+        spec: &Spec,
+        run_id: &str,
+        folder: &Path,
+        waiter: &Waiter,
+        hear: &mut Hear<'_>,
+    ) -> Result<Outcome, RemoteError> {
+        let subject = serde_json::to_string(&spec.subject).unwrap_or_default();
+        let asked = self.asked.get(&subject).cloned().flatten();
+        let key = run_key(&self.address, folder, run_id, spec, asked.as_ref());
+        let mut run = Run {
+            order: (key.clone(), run_id.to_owned(), Box::new(spec.clone())),
+            receipt: Receipt::new(&key),
+            lines: RunLines::default(),
+            stop_ns: None,
+        };
+        loop {
+            match self.follow(&mut run, waiter, hear) {
+                Ok(outcome) => return Ok(outcome),
+                Err(Failed::Fatal(error)) => return Err(error),
+                Err(Failed::Broken(broken)) => {
+                    run.receipt.broken();
+                    let mut note = |text: &str| {
+                        // A note that nobody takes is no reason to stop.
+                        let _ = hear(Heard::Note(text));
+                    };
+                    self.reconnect(&broken, waiter, &mut note)?;
+                }
+            }
+        }
+    }
+
+    /// Follows a run until it is over or the connection breaks.
+    fn follow(
+        &mut self,
+        run: &mut Run,
+        waiter: &Waiter,
+        hear: &mut Hear<'_>,
+    ) -> Result<Outcome, Failed> {
+        let address = self.address.clone();
+        let damaged = |why: String| RemoteError::Damaged { address: address.clone(), why };
+        let Some(link) = &mut self.link else { return Err(Broken::Closed.into()) };
+        let (key, run_id, spec) = run.order.clone();
+        link.ask(&Ask::Run { key, run_id, spec, from: run.receipt.size_bytes() })?;
+        // Asked again on a new connection, since nobody knows whether the old one carried it.
+        let mut asked_to_stop = false;
+        loop {
+            if waiter.stop_requested() && !asked_to_stop {
+                link.ask(&Ask::Stop)?;
+                asked_to_stop = true;
+                self.stopped = true;
+                run.stop_ns.get_or_insert(monotonic_ns() + STOP_NS);
+            }
+            let until_ns = run.stop_ns.unwrap_or(NEVER_NS);
+            let Some(said) = link.hear(waiter, until_ns)? else {
+                match monotonic_ns() >= until_ns {
+                    true => return Err(RemoteError::Interrupted.into()),
+                    false => continue,
+                }
+            };
+            let received = run.receipt.take(said).map_err(|why| damaged(why.to_string()))?;
+            match received {
+                Received::Line(line) => {
+                    let mut sink =
+                        |bytes: &[u8], line: Option<&Line>| hear(Heard::Line(bytes, line));
+                    run.lines.push(&line, &mut sink).map_err(RemoteError::Results)?;
+                }
+                Received::Whole(ended) => {
+                    return Ok(Outcome { status: ended.status, death: ended.death });
+                }
+                Received::Lost => {
+                    let why = format!("{address} has lost the run: it was rebooted, or killed");
+                    let lines = &mut run.lines;
+                    hear(Heard::Note(&why)).map_err(RemoteError::Results)?;
+                    let mut sink =
+                        |bytes: &[u8], line: Option<&Line>| hear(Heard::Line(bytes, line));
+                    let status = EndStatus::Killed;
+                    lines
+                        .warn(&why, &mut sink)
+                        .and_then(|()| lines.end(lines.last_ns(), status, &mut sink))
+                        .map_err(RemoteError::Results)?;
+                    return Ok(Outcome { status, death: Some(why) });
+                }
+                Received::Other(Answer::Failed { why }) => {
+                    return Err(RemoteError::Refused { address, why }.into());
+                }
+                Received::Other(_) => {}
+            }
+        }
+    }
+
+    /// Tries to connect again, with longer and longer pauses.
+    fn reconnect(
+        &mut self,
+        broken: &Broken,
+        waiter: &Waiter,
+        say: &mut dyn FnMut(&str),
+    ) -> Result<(), RemoteError> {
+        let said = self.link.take().map_or_else(String::new, |mut link| {
+            if *broken == Broken::Closed {
+                link.end(waiter, LAST_WORDS_NS);
+            }
+            link.said()
+        });
+        let begun_ns = monotonic_ns();
+        let mut until_ns = begun_ns.saturating_add(self.options.reconnect_ns);
+        let mut why = if said.is_empty() { broken.to_string() } else { said };
+        say(&format!(
+            "the connection with {} broke ({why}); its run goes on, and connecting is tried for {} s",
+            self.address,
+            self.options.reconnect_ns / 1_000_000_000
+        ));
+        let (mut pause_ns, mut gives_up) = (PAUSES_NS.0, false);
+        loop {
+            match self.connect(waiter, &mut |_| {}) {
+                Ok(connected) => {
+                    self.link = Some(connected.link);
+                    say(&format!("connected with {} again", self.address));
+                    return Ok(());
+                }
+                Err(error) => why = error.to_string(),
+            }
+            if waiter.stop_requested() && !gives_up {
+                gives_up = true;
+                say(&format!(
+                    "{} could not be told to stop yet: its run goes on to its end",
+                    self.address
+                ));
+                until_ns = until_ns.min(monotonic_ns().saturating_add(STOP_NS / 3));
+            }
+            let now_ns = monotonic_ns();
+            if now_ns >= until_ns {
+                return Err(RemoteError::Gone {
+                    address: self.address.clone(),
+                    after_s: (now_ns - begun_ns) / 1_000_000_000,
+                    why,
+                    keep_s: self.options.keep_ns / 1_000_000_000,
+                });
+            }
+            let next_ns = now_ns.saturating_add(pause_ns).min(until_ns);
+            while monotonic_ns() < next_ns && waiter.stop_requested() == gives_up {
+                waiter.wait(None, next_ns);
+            }
+            pause_ns = if gives_up { PAUSES_NS.0 } else { (pause_ns * 2).min(PAUSES_NS.1) };
+        }
+    }
+
+    /// Says that all runs have been received; the machine is cleaned up. What could not be removed
+    /// there is named with the reason.
+    pub fn close(&mut self, waiter: &Waiter) -> Vec<String> {
+        let Some(mut link) = self.link.take() else { return Vec::new() };
+        let until_ns = monotonic_ns() + STOP_NS;
+        let mut asked = Ok(());
+        if waiter.stop_requested() && !self.stopped {
+            asked = link.ask(&Ask::Stop);
+        }
+        if asked.and_then(|()| link.ask(&Ask::Close)).is_err() {
+            return vec![format!("{}: the connection broke before it was closed", self.address)];
+        }
+        while monotonic_ns() < until_ns {
+            match link.hear(waiter, until_ns) {
+                Ok(Some(Said::Word(Answer::Closed { left }))) => {
+                    let at = |what: &String| format!("{}: {what}", self.address);
+                    return left.iter().map(at).collect();
+                }
+                Ok(Some(Said::Word(Answer::Failed { why }))) => {
+                    return vec![format!("{}: {why}", self.address)];
+                }
+                Ok(_) => {}
+                Err(_) => break,
+            }
+        }
+        vec![format!("{}: it does not say that it has cleaned up", self.address)]
+    }
+
+    fn refused(&self, why: String) -> RemoteError {
+        RemoteError::Refused { address: self.address.clone(), why }
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        // Something went wrong here: a run that is under way there is not wanted any more.
+        if let Some(link) = &mut self.link {
+            let _ = link.ask(&Ask::Stop).and_then(|()| link.ask(&Ask::Close));
+            // What is cleaned up there nobody waits for; but ssh is to carry these words.
+            link.drain();
+        }
+    }
+}
+
+/// A subject with all that was chosen, or why it cannot be had; and what was chosen for the user.
+type Preparation = (Result<SubjectSpec, String>, Option<String>);
+
+/// A run that is being received.
+struct Run {
+    order: (String, String, Box<Spec>),
+    receipt: Receipt,
+    lines: RunLines,
+    /// When a run that was asked to stop is given up.
+    stop_ns: Option<u64>,
+}
+
+/// Why a conversation does not go on.
+enum Failed {
+    Broken(Broken),
+    Fatal(RemoteError),
+}
+
+impl From<Broken> for Failed {
+    fn from(broken: Broken) -> Self {
+        Self::Broken(broken)
+    }
+}
+
+impl From<RemoteError> for Failed {
+    fn from(error: RemoteError) -> Self {
+        Self::Fatal(error)
+    }
+}
+
+fn opening(address: &Address, options: &RemoteOptions) -> Opening {
+    let user = user();
+    let settings = format!("{:?} {:?} {:?}", options.work_dir, options.swap_bytes, options.freeze);
+    let purpose = absolute(&options.purpose);
+    let (process, now_ns) = (std::process::id().to_string(), realtime_ns().to_string());
+    Opening {
+        language: LANGUAGE,
+        session: name_of(&[&user, &address.to_string(), &purpose, &settings]),
+        instance: name_of(&[&user, &process, &now_ns]),
+        who: user,
+        address: address.to_string(),
+        wait: options.wait,
+        patience_ns: options.reconnect_ns.saturating_add(options.reconnect_ns / 2),
+        keep_ns: options.keep_ns,
+        work_dir: options.work_dir.clone(),
+        swap_bytes: options.swap_bytes,
+        freeze: options.freeze,
+    }
+}

@@ -1,0 +1,341 @@
+//! What the two sides say to each other: lines, each a mark and JSON. What is asked goes to the
+//! measured host, answers and the lines of runs come back.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+use agent::Freeze;
+use model::{EndStatus, Spec, SubjectSpec};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use subject::Asked;
+
+use crate::lease::Holder;
+
+/// Number of this language; two sides that do not agree on it do not talk.
+pub const LANGUAGE: u32 = 1;
+/// First byte of what is asked or answered.
+const WORD: u8 = b'!';
+/// First byte of a line of a run.
+const RUN_LINE: u8 = b'=';
+/// Longest line in bytes: beyond, somebody else is talking.
+pub const MOST_LINE_BYTES: usize = 64 << 20;
+
+/// What begins a session.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Opening {
+    /// [`LANGUAGE`] of who asks.
+    pub language: u32,
+    /// Name of the session; whoever comes again with the same name goes on with it.
+    pub session: String,
+    /// Who comes, told apart from others that use the same name at the same time.
+    pub instance: String,
+    /// Who it is, for people.
+    pub who: String,
+    /// The measured host as the other side calls it.
+    pub address: String,
+    /// Whether to wait for the lease.
+    pub wait: bool,
+    /// How long the session waits for a connection that broke, in ns.
+    pub patience_ns: u64,
+    /// How long finished runs are kept that nobody has fetched, in ns.
+    pub keep_ns: u64,
+    /// Where the files of loads and probes go on the measured host.
+    pub work_dir: Option<PathBuf>,
+    /// Size of a temporary swap file there, in bytes.
+    pub swap_bytes: Option<u64>,
+    /// Test hook: freeze the prober.
+    pub freeze: Option<Freeze>,
+}
+
+/// What is asked of the measured host.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Ask {
+    /// The first line.
+    Open(Box<Opening>),
+    /// Can this be had?
+    Prepare {
+        /// Tells the answer from that to another question.
+        ticket: u64,
+        /// The subject; `None` = a sandbox where possible, else the host.
+        subject: Option<Asked>,
+        /// Kernel parameters that are to be set.
+        sysctls: BTreeMap<String, String>,
+    },
+    /// Make a run, unless it is made or under way, and say its lines from a place on. All runs of
+    /// other keys have been received.
+    Run {
+        /// What names the run beyond this session.
+        key: String,
+        /// Its name in the results.
+        run_id: String,
+        /// What to run.
+        spec: Box<Spec>,
+        /// How many bytes of it are there already.
+        from: u64,
+    },
+    /// Stop the run, and the session after it.
+    Stop,
+    /// Are you there?
+    Ping,
+    /// All runs have been received; clean up.
+    Close,
+}
+
+/// What the measured host answers.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Answer {
+    /// The first line.
+    Hello {
+        /// [`LANGUAGE`] of who answers.
+        language: u32,
+        /// The version of thrashlab there.
+        thrashlab: String,
+    },
+    /// Somebody else measures there.
+    Busy {
+        /// Who.
+        holder: Holder,
+        /// Whether the session waits for the end of it.
+        waits: bool,
+    },
+    /// The session is there, and has the lease.
+    Ready {
+        /// Things to be told to the user.
+        notes: Vec<String>,
+    },
+    /// The session cannot be had, or cannot go on.
+    Failed {
+        /// Why.
+        why: String,
+    },
+    /// The subject can be had.
+    Prepared {
+        /// That of the question.
+        ticket: u64,
+        /// The subject with all that was chosen, or why it cannot be had.
+        subject: Result<SubjectSpec, String>,
+        /// What was chosen for the user.
+        note: Option<String>,
+    },
+    /// The lines that follow are those of this run.
+    Stream {
+        /// The run.
+        key: String,
+        /// The place in bytes of what comes next.
+        from: u64,
+    },
+    /// The run is over.
+    Ended(Ended),
+    /// The run was begun by a session that is gone; there is no more of it.
+    Lost {
+        /// The run.
+        key: String,
+    },
+    /// I am.
+    Pong,
+    /// All is cleaned up.
+    Closed {
+        /// What could not be removed, with the reasons.
+        left: Vec<String>,
+    },
+}
+
+/// How a run came to its end.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ended {
+    /// The run.
+    pub key: String,
+    /// The status of its `end` line.
+    pub status: EndStatus,
+    /// What the agent said or how it ended, if it died or refused.
+    pub death: Option<String>,
+    /// Size of all its lines in bytes.
+    pub size_bytes: u64,
+    /// BLAKE3 of them, in hexadecimal.
+    pub blake3: String,
+}
+
+/// A line that cannot be.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum WireError {
+    /// Neither a word nor a line of a run.
+    #[error("byte {at}: a line begins with neither ! nor =")]
+    Mark {
+        /// Place of the line in the stream, in bytes.
+        at: u64,
+    },
+    /// A word that does not read.
+    #[error("byte {at}: {why}")]
+    Word {
+        /// Place of the line in the stream, in bytes.
+        at: u64,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// A line without an end.
+    #[error("byte {at}: a line is longer than {MOST_LINE_BYTES} bytes")]
+    Long {
+        /// Place of the line in the stream, in bytes.
+        at: u64,
+    },
+}
+
+/// A word as a line.
+#[must_use]
+pub fn encode(word: &impl Serialize) -> Vec<u8> {
+    let mut line = vec![WORD];
+    // The types have no map with odd keys and nothing else that JSON cannot hold.
+    line.extend(serde_json::to_vec(word).unwrap_or_default());
+    line.push(b'\n');
+    line
+}
+
+/// Writes lines of a run, each whole.
+///
+/// # Errors
+/// As the writer's.
+pub fn write_run_lines(lines: &[u8], out: &mut impl Write) -> io::Result<()> {
+    let marked: Vec<u8> = lines
+        .split_inclusive(|byte| *byte == b'\n')
+        .flat_map(|line| [&[RUN_LINE], line].concat())
+        .collect();
+    out.write_all(&marked)
+}
+
+/// What came.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Said<W> {
+    /// A word.
+    Word(W),
+    /// A line of a run, newline included.
+    Line(Vec<u8>),
+}
+
+/// Cuts what comes into lines and reads them.
+#[derive(Clone, Debug, Default)]
+pub struct Reader {
+    rest: Vec<u8>,
+    /// Bytes before `rest`.
+    read_bytes: u64,
+    /// Whether lines without a mark are passed over: until the first word.
+    greeted: bool,
+}
+
+impl Reader {
+    /// A reader of somebody who begins with a word. What a shell says before it (a greeting, a
+    /// message of the day) is passed over.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds what came.
+    pub fn push(&mut self, bytes: &[u8]) {
+        self.rest.extend_from_slice(bytes);
+    }
+
+    /// The next line; `None` if there is no whole one.
+    ///
+    /// # Errors
+    /// Where a line is wrong, and why.
+    #[expect(clippy::should_implement_trait, reason = "more may come after None")]
+    pub fn next<W: DeserializeOwned>(&mut self) -> Result<Option<Said<W>>, WireError> {
+        loop {
+            let at = self.read_bytes;
+            let Some(end) = self.rest.iter().position(|byte| *byte == b'\n') else {
+                let is_long = self.rest.len() > MOST_LINE_BYTES;
+                return if is_long { Err(WireError::Long { at }) } else { Ok(None) };
+            };
+            let rest = self.rest.split_off(end + 1);
+            let line = std::mem::replace(&mut self.rest, rest);
+            self.read_bytes += line.len() as u64;
+            match (line[0], self.greeted) {
+                (WORD, true) => return word(&line, at).map(|word| Some(Said::Word(word))),
+                (WORD, false) => {
+                    let Ok(word) = word(&line, at) else { continue };
+                    self.greeted = true;
+                    return Ok(Some(Said::Word(word)));
+                }
+                (RUN_LINE, true) => return Ok(Some(Said::Line(line[1..].to_vec()))),
+                (_, true) => return Err(WireError::Mark { at }),
+                (_, false) => {}
+            }
+        }
+    }
+}
+
+fn word<W: DeserializeOwned>(line: &[u8], at: u64) -> Result<W, WireError> {
+    serde_json::from_slice(&line[1..])
+        .map_err(|error| WireError::Word { at, why: error.to_string() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn all(bytes: &[u8], pieces: usize) -> Vec<Result<Said<Answer>, WireError>> {
+        let mut reader = Reader::new();
+        let mut said = Vec::new();
+        for piece in bytes.chunks(bytes.len().div_ceil(pieces.max(1)).max(1)) {
+            reader.push(piece);
+            loop {
+                match reader.next() {
+                    Ok(None) => break,
+                    Ok(Some(more)) => said.push(Ok(more)),
+                    Err(error) => {
+                        said.push(Err(error));
+                        return said;
+                    }
+                }
+            }
+        }
+        said
+    }
+
+    fn conversation() -> Vec<u8> {
+        let mut bytes = b"Welcome!\n!\n{}\n".to_vec();
+        let hello = Answer::Hello { language: LANGUAGE, thrashlab: "1".to_owned() };
+        bytes.extend(encode(&hello));
+        bytes.extend(encode(&Answer::Stream { key: "k".to_owned(), from: 7 }));
+        write_run_lines(b"{\"kind\":\"x\"}\n!=\n", &mut bytes).unwrap();
+        bytes.extend(encode(&Answer::Closed { left: vec!["two\nlines".to_owned()] }));
+        bytes
+    }
+
+    #[test]
+    fn a_conversation_is_read_however_it_is_cut() {
+        let bytes = conversation();
+        let whole = all(&bytes, 1);
+        assert_eq!(whole.len(), 5, "{whole:?}");
+        assert_eq!(whole[3], Ok(Said::Line(b"!=\n".to_vec())));
+        for pieces in 2..bytes.len() {
+            assert_eq!(all(&bytes, pieces), whole);
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_is_told_with_its_place() {
+        let mut bytes = encode(&Answer::Pong);
+        let at = bytes.len() as u64;
+        bytes.extend(b"{}\n");
+        assert_eq!(all(&bytes, 1).pop(), Some(Err(WireError::Mark { at })));
+        let mut bytes = encode(&Answer::Pong);
+        bytes.extend(b"!\"pang\"\n");
+        let Some(Err(WireError::Word { at: place, why })) = all(&bytes, 1).pop() else { panic!() };
+        assert_eq!(place, at);
+        assert!(why.contains("pang"), "{why}");
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_read_or_refused(bytes in any::<Vec<u8>>(), pieces in 1..9_usize) {
+            all(&bytes, pieces);
+            all(&[encode(&Answer::Pong), bytes].concat(), pieces);
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! Any bytes of another machine are words and lines of runs, or refused with the place; how they are
+//! cut makes no difference, what was read is written as it was, and of a run no more is taken than
+//! came.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use remote::{Answer, Ask, Reader, Receipt, Received, Said, WireError, encode, write_run_lines};
+use serde::de::DeserializeOwned;
+
+fn all<W: DeserializeOwned>(bytes: &[u8], piece: usize) -> Vec<Result<Said<W>, WireError>> {
+    let mut reader = Reader::new();
+    let mut said = Vec::new();
+    for piece in bytes.chunks(piece.max(1)) {
+        reader.push(piece);
+        loop {
+            match reader.next() {
+                Ok(None) => break,
+                Ok(Some(more)) => said.push(Ok(more)),
+                Err(error) => {
+                    said.push(Err(error));
+                    return said;
+                }
+            }
+        }
+    }
+    said
+}
+
+fuzz_target!(|input: (usize, &[u8])| {
+    let (piece, bytes) = input;
+    let _ = all::<Ask>(bytes, piece);
+    // As it comes, and behind the word after which every byte counts.
+    for bytes in [bytes.to_vec(), [encode(&Answer::Pong), bytes.to_vec()].concat()] {
+        let said = all::<Answer>(&bytes, bytes.len());
+        assert_eq!(said, all::<Answer>(&bytes, piece));
+        let mut receipt = Receipt::new("00");
+        for said in said.into_iter().flatten() {
+            let mut again = encode(&Answer::Pong);
+            match &said {
+                Said::Word(word) => again.extend(encode(word)),
+                Said::Line(line) => write_run_lines(line, &mut again).expect("a vector takes all"),
+            }
+            assert_eq!(all::<Answer>(&again, again.len()).pop(), Some(Ok(said.clone())));
+            match receipt.take(said) {
+                Ok(Received::Whole(ended)) => assert_eq!(ended.size_bytes, receipt.size_bytes()),
+                Ok(_) => assert!(receipt.size_bytes() <= bytes.len() as u64),
+                Err(_) => break,
+            }
+        }
+    }
+});
