@@ -15,7 +15,7 @@ use vm::{VmOptions, VmRequest};
 use crate::args::{Format, RunArgs};
 use crate::progress::Progress;
 use crate::timing::{self, timing};
-use crate::{Failure, guests, print, show};
+use crate::{Failure, guests, print, report, show};
 
 /// One freeze a second, for the test hook.
 const FREEZE_EVERY_NS: u64 = 1_000_000_000;
@@ -54,6 +54,9 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
         print(&show::shaped(&runs, result.skipped, &args.shape)?)?;
     }
     progress.say(&format!("run files: {}", folder.display()));
+    if !args.no_report && folder.is_dir() {
+        report::of_run(&folder, &progress);
+    }
     if result.interrupted { Err(Failure::Interrupted) } else { Ok(()) }
 }
 

@@ -31,6 +31,11 @@ pub fn attribution_text(attribution: &Attribution) -> String {
     text
 }
 
+/// What an attribution comes to, a sentence each.
+pub(crate) fn conclusions(attribution: &Attribution) -> Vec<String> {
+    sentences::sentences(attribution, &Words::of(attribution))
+}
+
 fn unit_of(attribution: &Attribution, words: &Words) -> String {
     match attribution.measured.unit.as_str() {
         "" | "faults" | "ns" => words.noun.clone(),

@@ -98,11 +98,18 @@ fn folder(path: &Path) -> Result<Dataset, ObservationsError> {
             (name.trim_end_matches(SUFFIX).to_owned(), run)
         })
         .collect();
-    let mut set = from_runs(&path.to_string_lossy(), &runs);
-    if let Some(manifest) = manifest::read(path)? {
+    Ok(of_runs(&path.to_string_lossy(), &runs, manifest::read(path)?))
+}
+
+/// The observations of runs, each with its path in their folder as its name, and with the levels
+/// that the manifest of an experiment gives them.
+#[must_use]
+pub fn of_runs(name: &str, runs: &[(String, Run)], manifest: Option<Manifest>) -> Dataset {
+    let mut set = from_runs(name, runs);
+    if let Some(manifest) = manifest {
         add_levels(&mut set, manifest);
     }
-    Ok(set)
+    set
 }
 
 /// Gives every run the levels, the block and the seed that its experiment planned. Runs that are

@@ -90,16 +90,24 @@ pub fn read_run(path: &Path) -> Result<Run, ResultsError> {
 /// # Errors
 /// When there is none, or one of them is not a run file.
 pub fn read_runs(path: &Path) -> Result<Vec<(PathBuf, Run)>, ResultsError> {
+    run_files(path)?.into_iter().map(|file| read_run(&file).map(|run| (file, run))).collect()
+}
+
+/// A run file, or all run files in a folder and below, in the order of their names.
+///
+/// # Errors
+/// When a folder has none or cannot be read.
+pub fn run_files(path: &Path) -> Result<Vec<PathBuf>, ResultsError> {
     if !path.is_dir() {
-        return Ok(vec![(path.to_owned(), read_run(path)?)]);
+        return Ok(vec![path.to_owned()]);
     }
     let mut files = Vec::new();
     collect(path, &mut files)?;
     files.sort();
-    if files.is_empty() {
-        return Err(ResultsError::Empty { path: path.to_owned() });
+    match files.is_empty() {
+        true => Err(ResultsError::Empty { path: path.to_owned() }),
+        false => Ok(files),
     }
-    files.into_iter().map(|file| read_run(&file).map(|run| (file, run))).collect()
 }
 
 fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), ResultsError> {
