@@ -39,11 +39,12 @@
     const copy = structuredClone(spec);
     const fit = (copy.usermeta || {}).fit;
     if (fit === "columns") {
-      const each = 78;
-      const least = 220;
-      const most = Math.max(1, Math.min(copy.columns, Math.floor(width / (least + each))));
-      copy.columns = most;
-      copy.spec.width = Math.max(160, Math.floor((width - 20) / most) - each);
+      // The first column has the labels of the axis; between columns there is a gap.
+      const [labels, gap, least] = [60, 38, 230];
+      const room = width - labels;
+      const columns = Math.max(1, Math.min(copy.columns, Math.floor(room / (least + gap))));
+      copy.columns = columns;
+      copy.spec.width = Math.max(160, Math.floor(room / columns) - gap);
     } else if (fit === "width") {
       copy.spec.width = Math.max(240, width - 70);
     }
@@ -78,7 +79,8 @@
     const width = Math.max(320, place.clientWidth);
     try {
       const spec = fitted(specs[place.dataset.chart], width);
-      const compiled = vegaLite.compile(spec, { config: config() }).spec;
+      const logger = vega.logger(vega.Error);
+      const compiled = vegaLite.compile(spec, { config: config(), logger }).spec;
       const runtime = vega.parse(compiled, null, { ast: true });
       if (place.view) {
         place.view.finalize();
@@ -90,7 +92,7 @@
         hover: true,
         tooltip: showTip,
         loader: { load: () => Promise.reject(new Error("a report loads nothing")) },
-        logger: vega.logger(vega.Error),
+        logger,
       });
       await place.view.runAsync();
       place.dataset.drawn = isDark() ? "dark" : "light";

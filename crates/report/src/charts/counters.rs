@@ -6,7 +6,7 @@ use super::{Chart, Data, Kind, merged, rounded};
 use crate::page::{Input, SERIES, Table, Timeline};
 
 pub(super) const KIND: Kind =
-    Kind { name: "counters", title: "Counters of the kernel over time", make };
+    Kind { name: "counters", title: "What the kernel counted, run by run", make };
 
 /// Most runs that are drawn; of more, the one with the slowest response of each load.
 const MOST_RUNS: usize = 30;
@@ -159,6 +159,7 @@ fn body(runs: &[&Timeline], titles: &[String]) -> Value {
         json!({
             "spec": { "width": 900, "height": 56, "layer": [band, area] },
             "resolve": { "scale": { "y": "independent" } },
+            "spacing": 6,
             "usermeta": { "fit": "width" },
         }),
     )

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::{Chart, Data, Kind, colours, duration, merged, panels, rounded, strips};
-use crate::page::Table;
+use super::{Chart, Data, Kind, duration, merged, panels, rounded, strips};
+use crate::page::{Measurement, Table};
 
 pub(super) const KIND: Kind =
     Kind { name: "ecdf", title: "How long responses take, as distributions", make };
@@ -12,9 +12,20 @@ pub(super) const KIND: Kind =
 const MOST_STEPS: usize = 80;
 /// Quantiles that the table tells.
 const QUANTILES: [f64; 5] = [0.5, 0.9, 0.95, 0.99, 1.0];
+/// Most measurements that are drawn into the same panels; of more, each has panels of its own.
+const MOST_TOGETHER: usize = 5;
+/// The line of the load itself, where the baseline is beside it.
+const LOADED: &str = "this load";
+/// The line of the baseline.
+const BASELINE: &str = "without load";
 
-/// What lines are drawn as.
-const LINES: [(&str, &str); 2] = [("this load", "#d55e00"), ("without load", "#888888")];
+/// One line.
+struct Line {
+    panel: String,
+    name: String,
+    /// Delays in ns, in ascending order.
+    sorted: Vec<f64>,
+}
 
 /// The function's steps: a value, and the part of all that is at most that.
 fn steps(sorted: &[f64]) -> Vec<(f64, f64)> {
@@ -27,7 +38,10 @@ fn steps(sorted: &[f64]) -> Vec<(f64, f64)> {
     (0..MOST_STEPS).map(|step| at(step * (count - 1) / last)).collect()
 }
 
-fn sorted(delays: impl Iterator<Item = f64>) -> Vec<f64> {
+/// The delays under a load, in ascending order.
+fn sorted(one: &Measurement, load: &str) -> Vec<f64> {
+    let row = one.matrix.rows.iter().find(|row| row.load == load);
+    let delays = row.into_iter().flat_map(|row| &row.delays_ns);
     let mut delays: Vec<f64> = delays.map(|delay_ns| delay_ns.max(1.0)).collect();
     delays.sort_by(f64::total_cmp);
     delays
@@ -40,58 +54,89 @@ fn quantile(sorted: &[f64], part: f64) -> Option<f64> {
 }
 
 fn make(data: &Data<'_>) -> Vec<Chart> {
-    let shown = strips::drawn(data);
-    let mut values: Vec<Value> = Vec::new();
-    let mut table = Table::new("", &["load", "responses", "median", "p90", "p95", "p99", "worst"]);
-    let mut order: Vec<String> = Vec::new();
-    let mut all: Vec<f64> = Vec::new();
-    for (one, samples, panel) in &shown {
-        let row = one.matrix.rows.iter().find(|row| row.load == samples.load);
-        let own = sorted(row.into_iter().flat_map(|row| row.delays_ns.iter().copied()));
-        if own.is_empty() {
-            continue;
-        }
-        let mut cells = vec![panel.clone(), own.len().to_string()];
-        cells.extend(
-            QUANTILES
-                .iter()
-                .map(|part| quantile(&own, *part).map_or_else(|| "-".to_owned(), duration::text)),
-        );
-        table.row(cells);
-        let baseline = one.matrix.rows.iter().find(|row| row.load == model::BASELINE);
-        let reference = baseline.filter(|row| row.load != samples.load);
-        let reference = sorted(reference.into_iter().flat_map(|row| row.delays_ns.iter().copied()));
-        if reference.is_empty() && shown.len() > 1 {
-            continue;
-        }
-        let lines = [(&own, "this load"), (&reference, "without load")];
-        for (delays, line) in lines.into_iter().filter(|(delays, _)| !delays.is_empty()) {
-            values.extend(steps(delays).into_iter().map(|(delay, part)| {
-                json!({ "panel": panel, "line": line, "delay": rounded(delay), "part": rounded(part) })
-            }));
-            all.extend([delays[0], delays[delays.len() - 1]]);
-        }
-        order.push(panel.clone());
-    }
-    if order.is_empty() {
+    let together = (2..=MOST_TOGETHER).contains(&data.measurements.len());
+    let (lines, names) = if together { side_by_side(data) } else { beside_baseline(data) };
+    if lines.is_empty() {
         return Vec::new();
     }
-    let axis = duration::log_axis("delay", all.iter().copied());
-    let body = merged(panels("panel", &order, 3), json!({ "spec": spec(&axis) }));
-    let reading = "How many percent of the responses took at most so long: the further to the \
-                   right, the slower. Grey and dashed: without load."
-        .to_owned();
+    let mut table = Table::new("", &["load", "responses", "median", "p90", "p95", "p99", "worst"]);
+    let mut order: Vec<String> = Vec::new();
+    let mut values: Vec<Value> = Vec::new();
+    for line in &lines {
+        if !order.contains(&line.panel) {
+            order.push(line.panel.clone());
+        }
+        values.extend(steps(&line.sorted).into_iter().map(|(delay, part)| {
+            json!({ "panel": line.panel, "line": line.name, "delay": rounded(delay),
+                    "part": rounded(part) })
+        }));
+        if together || line.name == LOADED {
+            let label = if together { &line.name } else { "" };
+            let mut cells = vec![strips::panel(&line.panel, label), line.sorted.len().to_string()];
+            cells.extend(QUANTILES.iter().map(|part| {
+                quantile(&line.sorted, *part).map_or_else(|| "-".to_owned(), duration::text)
+            }));
+            table.row(cells);
+        }
+    }
+    let ends = lines.iter().flat_map(|line| [line.sorted[0], line.sorted[line.sorted.len() - 1]]);
+    let axis = duration::log_axis("delay", ends.collect::<Vec<f64>>().into_iter());
+    let body = merged(panels("panel", &order, 3), json!({ "spec": spec(&axis, &names, together) }));
+    let reading = format!(
+        "How many percent of the responses took at most so long: the further to the right, the \
+         slower.{}",
+        if together { "" } else { " Grey and dashed: without load." }
+    );
     vec![KIND.chart(reading, values, body, table)]
 }
 
-fn spec(axis: &Value) -> Value {
+/// A panel a load, with a line a measurement.
+fn side_by_side(data: &Data<'_>) -> (Vec<Line>, Vec<String>) {
+    let names: Vec<String> = data.measurements.iter().map(|one| data.label(one)).collect();
+    let lines = strips::drawn(data).into_iter().map(|(one, samples, _)| Line {
+        panel: samples.load.clone(),
+        name: data.label(one),
+        sorted: sorted(one, &samples.load),
+    });
+    (lines.filter(|line| !line.sorted.is_empty()).collect(), names)
+}
+
+/// A panel a load and measurement, with the line of its baseline.
+fn beside_baseline(data: &Data<'_>) -> (Vec<Line>, Vec<String>) {
+    let shown = strips::drawn(data);
+    let mut lines = Vec::new();
+    for (one, samples, panel) in &shown {
+        let line = |name: &str, sorted: Vec<f64>| {
+            let (panel, name) = (panel.clone(), name.to_owned());
+            (!sorted.is_empty()).then_some(Line { panel, name, sorted })
+        };
+        if samples.load == model::BASELINE && shown.len() > 1 {
+            continue;
+        }
+        lines.extend(line(LOADED, sorted(one, &samples.load)));
+        if samples.load != model::BASELINE {
+            lines.extend(line(BASELINE, sorted(one, model::BASELINE)));
+        }
+    }
+    (lines, vec![LOADED.to_owned(), BASELINE.to_owned()])
+}
+
+fn spec(axis: &Value, names: &[String], together: bool) -> Value {
     let tip = json!({ "field": "tip", "type": "nominal" });
     let x = merged(axis.clone(), json!({ "field": "delay" }));
     let y = json!({ "field": "part", "type": "quantitative", "title": null,
                     "scale": { "domain": [0, 1] },
                     "axis": { "format": ".0%", "values": [0, 0.25, 0.5, 0.75, 1] } });
-    let colour = json!({ "field": "line", "type": "nominal", "title": null,
-                         "scale": colours(&LINES), "legend": { "orient": "bottom" } });
+    let scale = match together {
+        true => json!({ "domain": names }),
+        false => json!({ "domain": names, "range": ["#d55e00", "#888888"] }),
+    };
+    let dashes = [json!([1, 0]), json!([5, 3]), json!([2, 2]), json!([8, 3, 2, 3]), json!([10, 4])];
+    let dashes: Vec<&Value> = dashes.iter().take(names.len()).collect();
+    let coded = |scale: Value| {
+        json!({ "field": "line", "type": "nominal", "title": null, "scale": scale,
+                "legend": { "orient": "bottom" } })
+    };
     json!({
         "width": 250,
         "height": 110,
@@ -101,11 +146,8 @@ fn spec(axis: &Value) -> Value {
         ), "as": "tip" }],
         "layer": [{
             "mark": { "type": "line", "interpolate": "step-after", "strokeWidth": 2 },
-            "encoding": { "x": x, "y": y, "color": colour,
-                          "strokeDash": { "field": "line", "type": "nominal", "title": null,
-                              "scale": { "domain": ["this load", "without load"],
-                                         "range": [[1, 0], [4, 3]] },
-                              "legend": { "orient": "bottom" } } },
+            "encoding": { "x": x, "y": y, "color": coded(scale),
+                          "strokeDash": coded(json!({ "domain": names, "range": dashes })) },
         }, {
             "mark": { "type": "point", "filled": true, "size": 45, "opacity": 0 },
             "encoding": { "x": x, "y": y, "tooltip": tip, "description": tip },

@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 use super::{Chart, Data, Kind, colours, duration, rounded};
 use crate::page::Table;
 
-pub(super) const KIND: Kind = Kind { name: "findings", title: "What the time was lost to", make };
+pub(super) const KIND: Kind =
+    Kind { name: "findings", title: "Conditions by the time that they cost", make };
 
 /// Most findings that are drawn.
 const MOST: usize = 16;
@@ -104,14 +105,17 @@ fn make(data: &Data<'_>) -> Vec<Chart> {
             order.push(name);
         }
     }
+    let is_present =
+        |(word, _): &(&str, &str)| values.iter().any(|value| value["severity"] == *word);
+    let present: Vec<(&str, &str)> = SEVERITIES.into_iter().filter(is_present).collect();
     let reading =
         "Time lost to each condition as a share of the time of those whom it affects, in \
                    the run of the load that lost the most; docs/findings/ tells how each is priced."
             .to_owned();
-    vec![KIND.chart(reading, values, body(&order), table)]
+    vec![KIND.chart(reading, values, body(&order, &present), table)]
 }
 
-fn body(order: &[String]) -> Value {
+fn body(order: &[String], present: &[(&str, &str)]) -> Value {
     let tip = json!({ "field": "tip", "type": "nominal" });
     let y = json!({ "field": "what", "type": "nominal", "sort": order, "title": null,
                     "axis": { "labelLimit": 320 } });
@@ -128,7 +132,7 @@ fn body(order: &[String]) -> Value {
             "mark": { "type": "bar" },
             "encoding": {
                 "color": { "field": "severity", "type": "nominal", "title": null,
-                           "scale": colours(&SEVERITIES), "legend": { "orient": "bottom" } },
+                           "scale": colours(present), "legend": { "orient": "bottom" } },
                 "tooltip": tip, "description": tip,
             },
         }, {

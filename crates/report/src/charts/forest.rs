@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::{Chart, Data, Kind, colours, matrix, merged, rounded};
+use super::{Chart, Data, Kind, colours, matrix, rounded};
+use crate::matrix::Row;
 use crate::page::{Measurement, Table};
 
 pub(super) const KIND: Kind = Kind { name: "ratios", title: "Times the time without load", make };
@@ -37,7 +38,7 @@ pub(super) fn body(lines: &[Line], verdicts: &[(&str, &str)], band: Option<f64>)
         finite.fold((0.9_f64, 1.1_f64), |(low, high), end| (low.min(end), high.max(end)));
     let x = json!({
         "field": "ratio", "type": "quantitative", "title": "ratio (logarithmic)",
-        "scale": { "type": "log", "nice": false, "domain": [rounded(low / 1.05), rounded(high * 1.25)] },
+        "scale": { "type": "log", "nice": false, "domain": [rounded(low / 1.05), rounded(high * (high / low).powf(0.3))] },
         "axis": { "values": ticks(low, high), "format": "~g" },
     });
     let margin = band.map(|margin| {
@@ -119,8 +120,13 @@ pub(super) fn table(lines: &[Line]) -> Table {
 }
 
 fn make(data: &Data<'_>) -> Vec<Chart> {
-    let lines: Vec<Line> =
-        data.measurements.iter().flat_map(|one| of_measurement(one, &data.label(one))).collect();
+    let mut lines: Vec<(usize, Line)> = Vec::new();
+    for one in &data.measurements {
+        lines.extend(of_measurement(one, &data.label(one)));
+    }
+    // Load by load, so that what is to be compared stands together.
+    lines.sort_by_key(|(load, _)| *load);
+    let lines: Vec<Line> = lines.into_iter().map(|(_, line)| line).collect();
     if lines.is_empty() {
         return Vec::new();
     }
@@ -132,29 +138,18 @@ fn make(data: &Data<'_>) -> Vec<Chart> {
                    interval of 95 %; the dashed line is no difference."
         .to_owned();
     let values = lines.iter().map(value).collect();
-    vec![KIND.chart(
-        reading,
-        values,
-        merged(body(&lines, &present, None), json!({})),
-        table(&lines),
-    )]
+    vec![KIND.chart(reading, values, body(&lines, &present, None), table(&lines))]
 }
 
-fn of_measurement(one: &Measurement, label: &str) -> Vec<Line> {
+/// The lines of one measurement, each with the number of its load.
+fn of_measurement(one: &Measurement, label: &str) -> Vec<(usize, Line)> {
     let reference_ns = one.reference_ns();
-    let line = |row: &crate::matrix::Row| {
+    let line = |(load, row): (usize, &Row)| {
         let ratio = row.ratio?;
         let (verdict, _) = matrix::verdict(row, reference_ns);
-        Some(Line {
-            label: if label.is_empty() {
-                row.load.clone()
-            } else {
-                format!("{} · {label}", row.load)
-            },
-            verdict,
-            ratio: (ratio.ratio, ratio.low, ratio.high),
-            more: format!(" (interval of {:.1} %)", 100.0 * ratio.confidence),
-        })
+        let label = super::strips::panel(&row.load, label);
+        let more = format!(" (interval of {:.1} %)", 100.0 * ratio.confidence);
+        Some((load, Line { label, verdict, ratio: (ratio.ratio, ratio.low, ratio.high), more }))
     };
-    one.matrix.rows.iter().filter_map(line).collect()
+    one.matrix.rows.iter().enumerate().filter_map(line).collect()
 }

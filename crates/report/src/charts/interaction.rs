@@ -6,6 +6,7 @@ use analysis::attribution::{Attribution, Scale};
 use serde_json::{Value, json};
 
 use super::{Chart, Data, Kind, duration};
+use crate::attribution_text::quantity;
 use crate::page::Table;
 
 pub(super) const KIND: Kind =
@@ -23,15 +24,6 @@ fn pairs(attribution: &Attribution) -> Vec<Chart> {
     let count = attribution.factors.len();
     let all = (0..count).flat_map(|first| (first + 1..count).map(move |second| (first, second)));
     all.take(MOST_PAIRS).map(|pair| of_pair(attribution, pair)).collect()
-}
-
-/// The figure of a response in its unit.
-pub(super) fn amount(attribution: &Attribution, value: f64) -> String {
-    match attribution.measured.unit.as_str() {
-        "ns" if value >= 0.0 => duration::text(value),
-        "ns" => format!("-{}", duration::text(-value)),
-        unit => format!("{} {unit}", super::rounded(value)).trim_end().to_owned(),
-    }
 }
 
 fn of_pair(attribution: &Attribution, (first, second): (usize, usize)) -> Chart {
@@ -65,7 +57,7 @@ fn of_pair(attribution: &Attribution, (first, second): (usize, usize)) -> Chart 
                 told.push("-".to_owned());
                 continue;
             };
-            let text = amount(attribution, value);
+            let text = quantity(attribution, value);
             values.push(json!({
                 "x": at, "line": level, "mean": value,
                 "tip": format!("{} {at}, {} {level}: {text}", x.name, line.name),

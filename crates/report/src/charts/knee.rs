@@ -6,7 +6,7 @@ use stats::Shape;
 
 use super::{Chart, Data, Kind, duration, rounded};
 use crate::page::Table;
-use crate::sweep_text::{Amounts, knee_sentence};
+use crate::sweep_text::Amounts;
 use crate::{SweepRow, SweepView};
 
 pub(super) const KIND: Kind = Kind { name: "knee", title: "Cost over level, and the knee", make };
@@ -44,18 +44,15 @@ fn of_sweep(view: &SweepView<'_>) -> Option<Chart> {
     if values.is_empty() {
         return None;
     }
-    let sentences: Vec<String> =
-        view.rows.iter().map(|row| knee_sentence(row.curve, &row.found, view.least_rise)).collect();
+    let band = match view.rows.iter().any(|row| knee(row).is_some()) {
+        true => ", the band is the knee's interval",
+        false => "; there is no knee",
+    };
     let reading = format!(
-        "Both axes logarithmic; bars reach from the lowest to the highest measurement{}. {}",
-        if view.rows.iter().any(|row| knee(row).is_some()) {
-            ", the band is the knee's interval"
-        } else {
-            ""
-        },
-        if several { String::new() } else { sentences.join(" ") }
+        "Both axes logarithmic; bars reach from the lowest to the highest measurement of a \
+         level{band}."
     );
-    Some(KIND.chart(reading.trim().to_owned(), values, body(view), table))
+    Some(KIND.chart(reading, values, body(view), table))
 }
 
 fn knee<'f>(row: &'f SweepRow<'_>) -> Option<&'f stats::Knee> {
@@ -84,16 +81,20 @@ fn body(view: &SweepView<'_>) -> Value {
                         "sort": view.rows.iter().map(|row| &row.label).collect::<Vec<_>>() }),
         false => json!({ "value": "#2f8fcf" }),
     };
+    let mut unnamed = colour.clone();
+    if several {
+        unnamed["legend"] = Value::Null;
+    }
     let tip = json!({ "field": "tip", "type": "nominal" });
-    let mut layers = knees(view, &x, &colour);
+    let mut layers = knees(view, &x, &unnamed);
     layers.push(json!({
         "mark": { "type": "rule", "strokeWidth": 1.5, "aria": false },
         "encoding": { "x": x, "y": { "field": "low", "type": "quantitative" },
-                      "y2": { "field": "high" }, "color": colour },
+                      "y2": { "field": "high" }, "color": unnamed },
     }));
     layers.push(json!({
         "mark": { "type": "line", "strokeWidth": 2, "aria": false },
-        "encoding": { "x": x, "y": y, "color": colour },
+        "encoding": { "x": x, "y": y, "color": unnamed },
     }));
     let mut point = json!({
         "mark": { "type": "point", "filled": true, "size": 55, "opacity": 1 },
@@ -176,7 +177,7 @@ fn level_axis(curve: &Curve, levels: &[f64]) -> Value {
         unit => format!("{} ({unit})", curve.parameter),
     };
     let scale = if is_log {
-        json!({ "type": "log", "nice": false })
+        json!({ "type": "log", "nice": false, "padding": 12 })
     } else {
         json!({ "nice": false, "zero": false })
     };
@@ -224,7 +225,7 @@ fn cost_axis(curve: &Curve, costs: &[f64]) -> Value {
     };
     let is_log = costs.iter().all(|cost| *cost > 0.0);
     let mut axis = json!({ "field": "cost", "type": "quantitative", "title": curve.response,
-        "scale": if is_log { json!({ "type": "log", "nice": false }) } else { json!({}) } });
+        "scale": if is_log { json!({ "type": "log", "nice": false, "padding": 8 }) } else { json!({}) } });
     if let (Some(scale_ns), true) = (scale_ns, is_log) {
         let ticks = duration::ticks(costs.iter().map(|cost| cost * scale_ns));
         let ticks: Vec<f64> = ticks.into_iter().map(|tick| rounded(tick / scale_ns)).collect();

@@ -41,6 +41,15 @@ fn make(data: &Data<'_>) -> Vec<Chart> {
     if data.measurements.len() < 2 {
         return Vec::new();
     }
+    let present: Vec<(&str, &str)> = VERDICTS
+        .into_iter()
+        .filter(|(word, _)| {
+            let mut rows = data.measurements.iter().flat_map(|one| {
+                one.matrix.rows.iter().map(|row| verdict(row, one.reference_ns()).0)
+            });
+            rows.any(|other| other == *word)
+        })
+        .collect();
     let columns: Vec<String> = data.measurements.iter().map(|one| data.label(one)).collect();
     let mut loads: Vec<&str> = Vec::new();
     for row in data.measurements.iter().flat_map(|one| &one.matrix.rows) {
@@ -56,19 +65,20 @@ fn make(data: &Data<'_>) -> Vec<Chart> {
         "encoding": { "text": { "field": "text", "type": "nominal" } },
     });
     let body = json!({
-        "width": { "step": 150 },
+        "width": { "step": 170 },
         "height": { "step": 26 },
         "encoding": {
             "x": { "field": "column", "type": "nominal", "sort": columns, "title": null,
-                   "axis": { "orient": "top", "labelAngle": 0, "labelLimit": 145 } },
-            "y": { "field": "load", "type": "nominal", "sort": loads, "title": null },
+                   "scale": { "paddingInner": 0.03 }, "axis": { "orient": "top", "labelAngle": 0, "labelLimit": 145 } },
+            "y": { "field": "load", "type": "nominal", "sort": loads, "title": null,
+                   "scale": { "paddingInner": 0.1 } },
             "tooltip": { "field": "tip", "type": "nominal" },
         },
         "layer": [{
-            "mark": { "type": "rect", "stroke": "white", "strokeWidth": 2 },
+            "mark": { "type": "rect", "cornerRadius": 3 },
             "encoding": {
                 "color": { "field": "verdict", "type": "nominal", "title": null,
-                           "scale": colours(&VERDICTS), "legend": { "orient": "bottom" } },
+                           "scale": colours(&present), "legend": { "orient": "bottom" } },
                 "description": { "field": "tip", "type": "nominal" },
             },
         }, text],
@@ -88,7 +98,7 @@ fn tile(one: &Measurement, row: &Row, column: &str) -> Value {
         "load": row.load,
         "column": column,
         "verdict": word,
-        "text": text,
+        "text": format!("{text} {word}"),
         "tip": format!("{}, {column}: {}; median {median}", row.load, row.reading),
     })
 }

@@ -74,8 +74,8 @@ pub const ALL: [&Kind; 12] = [
     &split::KIND,
     &knee::KIND,
     &heat::KIND,
-    &interaction::KIND,
     &waterfall::KIND,
+    &interaction::KIND,
     &findings::KIND,
     &counters::KIND,
 ];
@@ -142,6 +142,7 @@ fn panels(field: &str, order: &[String], columns: usize) -> Value {
             "header": { "labelAnchor": "start", "labelFontWeight": "bold", "labelLimit": 260 },
         },
         "columns": columns,
+        "spacing": { "row": 14, "column": 34 },
         "usermeta": { "fit": "columns" },
     })
 }

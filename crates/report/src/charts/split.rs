@@ -8,7 +8,7 @@ use crate::page::Table;
 use crate::why_slow::WhySlow;
 
 pub(super) const KIND: Kind =
-    Kind { name: "delay-split", title: "Why slow responses were slow", make };
+    Kind { name: "delay-split", title: "What slow responses consist of", make };
 
 /// Parts with their colours and that of the text on them.
 const COLOURS: [(Part, &str, &str); 13] = [

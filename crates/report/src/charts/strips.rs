@@ -26,12 +26,18 @@ pub(super) fn panel(load: &str, label: &str) -> String {
 
 /// The panels that are drawn: those with the slowest responses, in their order.
 pub(super) fn drawn<'d>(data: &'d Data<'_>) -> Vec<(&'d Measurement, &'d LoadSamples, String)> {
-    let mut all: Vec<(&Measurement, &LoadSamples, String)> = Vec::new();
+    let mut found: Vec<(usize, (&Measurement, &LoadSamples, String))> = Vec::new();
     for one in &data.measurements {
         let label = data.label(one);
-        let measured = one.samples.iter().filter(|samples| !samples.points.is_empty());
-        all.extend(measured.map(|samples| (one, samples, panel(&samples.load, &label))));
+        let measured = one.samples.iter().enumerate();
+        let measured = measured.filter(|(_, samples)| !samples.points.is_empty());
+        found.extend(
+            measured.map(|(load, samples)| (load, (one, samples, panel(&samples.load, &label)))),
+        );
     }
+    // Load by load, so that what is to be compared stands together.
+    found.sort_by_key(|(load, _)| *load);
+    let mut all: Vec<_> = found.into_iter().map(|(_, panel)| panel).collect();
     if all.len() > MOST_PANELS {
         let worst = |samples: &LoadSamples| {
             samples.points.iter().map(|point| point.delay_ns).fold(0.0, f64::max)
@@ -77,6 +83,7 @@ fn make(data: &Data<'_>) -> Vec<Chart> {
         ]);
     }
     let order: Vec<String> = shown.iter().map(|(_, _, panel)| panel.clone()).collect();
+    let columns = if data.measurements.len() == 2 { 2 } else { 3 };
     let all = shown.iter().flat_map(|(_, samples, _)| &samples.points);
     let axis = duration::log_axis("delay", all.map(|point| point.delay_ns.max(1.0)));
     let thinned = shown.iter().any(|(_, samples, _)| samples.points.len() > most);
@@ -95,7 +102,7 @@ fn make(data: &Data<'_>) -> Vec<Chart> {
         },
     );
     let body = merged(
-        panels("panel", &order, 3),
+        panels("panel", &order, columns),
         json!({
             "spec": spec(&axis),
             "resolve": { "scale": { "x": "independent" } },
@@ -124,7 +131,7 @@ fn spec(axis: &Value) -> Value {
             "mark": { "type": "point", "filled": true, "size": 28, "opacity": 0.85 },
             "encoding": {
                 "x": { "field": "n", "type": "quantitative", "title": "sample",
-                       "scale": { "zero": false, "nice": false },
+                       "scale": { "zero": false, "nice": false, "padding": 8 },
                        "axis": { "tickCount": 4, "format": "d", "grid": false } },
                 "y": merged(axis.clone(), json!({ "field": "delay" })),
                 "color": { "field": "outcome", "type": "nominal", "title": null,

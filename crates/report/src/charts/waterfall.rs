@@ -3,14 +3,15 @@
 use analysis::attribution::{Attribution, Step};
 use serde_json::{Value, json};
 
-use super::interaction::amount;
 use super::{Chart, Data, Kind, colours, rounded};
+use crate::attribution_text::{amount, quantity};
 use crate::page::Table;
 
 pub(super) const KIND: Kind =
     Kind { name: "waterfall", title: "What the change is to be put down to", make };
 
-const KINDS: [(&str, &str); 3] = [("whole", "#8c8c8c"), ("more", "#d55e00"), ("less", "#2f8fcf")];
+const KINDS: [(&str, &str); 3] =
+    [("whole", "#8c8c8c"), ("increase", "#d55e00"), ("decrease", "#2f8fcf")];
 
 fn make(data: &Data<'_>) -> Vec<Chart> {
     let found = data.material.inputs.iter().filter_map(|input| input.attribution.as_ref());
@@ -45,7 +46,7 @@ fn of_step(attribution: &Attribution, step: &Step) -> Chart {
         values.push(json!({
             "bar": share.factor, "from": rounded(from), "to": rounded(to),
             "top": rounded(from.max(to)),
-            "kind": if share.contribution >= 0.0 { "more" } else { "less" },
+            "kind": if share.contribution >= 0.0 { "increase" } else { "decrease" },
             "text": format!("{text} ({percent})"),
             "tip": format!("{}: {text}, {percent} of the change{inside}", share.factor),
         }));
@@ -62,16 +63,19 @@ fn of_step(attribution: &Attribution, step: &Step) -> Chart {
         end(step, true),
         attribution.response
     );
-    KIND.chart(reading, values, body(attribution, &order), table)
+    let body = body(attribution, &order, &values);
+    KIND.chart(reading, values, body, table)
 }
 
 fn whole(attribution: &Attribution, name: &str, value: f64) -> Value {
-    let text = amount(attribution, value);
+    let text = quantity(attribution, value);
     json!({ "bar": name, "from": 0, "to": rounded(value), "top": rounded(value), "kind": "whole",
             "text": text, "tip": format!("{name}: {text}") })
 }
 
-fn body(attribution: &Attribution, order: &[String]) -> Value {
+fn body(attribution: &Attribution, order: &[String], values: &[Value]) -> Value {
+    let is_present = |(kind, _): &(&str, &str)| values.iter().any(|value| value["kind"] == *kind);
+    let present: Vec<(&str, &str)> = KINDS.into_iter().filter(is_present).collect();
     let tip = json!({ "field": "tip", "type": "nominal" });
     let x = json!({ "field": "bar", "type": "nominal", "sort": order, "title": null,
                     "axis": { "labelAngle": 0, "labelLimit": 220,
@@ -88,7 +92,7 @@ fn body(attribution: &Attribution, order: &[String]) -> Value {
             "encoding": {
                 "x": x, "y": y, "y2": { "field": "to" },
                 "color": { "field": "kind", "type": "nominal", "title": null,
-                           "scale": colours(&KINDS), "legend": { "orient": "bottom" } },
+                           "scale": colours(&present), "legend": { "orient": "bottom" } },
                 "tooltip": tip, "description": tip,
             },
         }, {

@@ -13,6 +13,9 @@ const STYLE: &str = include_str!("../../../../web/report.css");
 const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; \
                       img-src data:; base-uri 'none'; form-action 'none'";
 
+/// A longer text of a cell may be broken into lines.
+const LONG: usize = 24;
+
 /// The page.
 #[must_use]
 pub fn html(report: &Report) -> String {
@@ -142,9 +145,14 @@ fn table(table: &Table) -> String {
 
 fn cell(cell: &Cell, numeric: bool) -> String {
     match cell.tone {
+        Tone::Plain if !numeric && cell.text.len() <= LONG => {
+            format!("<td class=\"short\">{}</td>", escaped(&cell.text))
+        }
         Tone::Plain => format!("<td{}>{}</td>", right(numeric), escaped(&cell.text)),
         tone => {
             let (class, mark, _) = self::tone(tone);
+            let class =
+                if cell.text.len() > LONG { format!("{class} long") } else { class.to_owned() };
             format!(
                 "<td><span class=\"tag {class}\"><span aria-hidden=\"true\">{mark}</span> {}</span></td>",
                 escaped(&cell.text)
@@ -162,10 +170,14 @@ fn is_numeric(table: &Table, column: usize) -> bool {
     let texts =
         || table.rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.text.as_str());
     let is_figure = |text: &str| {
+        let number = text.trim_start_matches(['×', '+', '-']);
+        let letters = number.chars().filter(|letter| letter.is_alphabetic()).count();
         text == "-"
-            || text.trim_start_matches(['×', '+', '-']).starts_with(|c: char| c.is_ascii_digit())
+            || (number.starts_with(|first: char| first.is_ascii_digit())
+                && letters <= 2
+                && !number.contains('-'))
     };
-    texts().all(|text| is_figure(text) && text.len() < 24) && texts().any(|text| text != "-")
+    texts().all(|text| is_figure(text) && text.len() < LONG) && texts().any(|text| text != "-")
 }
 
 /// Class, sign and word of a tone: it is never told by a colour alone.

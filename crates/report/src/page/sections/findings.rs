@@ -6,7 +6,7 @@ use super::super::{Block, Section};
 use super::charts_of;
 use crate::charts::{Data, found};
 
-/// Most findings that are told whole.
+/// Most conditions that are told whole.
 const MOST: usize = 8;
 
 /// The findings by time lost, and what was ruled out everywhere.
@@ -19,14 +19,27 @@ pub(super) fn section(data: &Data<'_>) -> Option<Section> {
         let text = "Nothing was found that costs 1 % of anybody's time.";
         blocks.push(Block::Sentence(text.to_owned()));
     }
-    let told = all.iter().take(MOST).map(|one| {
-        let finding = one.finding;
+    let mut rules: Vec<&str> = Vec::new();
+    for one in &all {
+        if !rules.contains(&one.finding.rule) {
+            rules.push(one.finding.rule);
+        }
+    }
+    let told = rules.iter().take(MOST).filter_map(|rule| {
+        let mut of_rule = all.iter().filter(|one| one.finding.rule == *rule);
+        let worst = of_rule.next()?;
+        let also: Vec<&str> = of_rule.map(|one| one.load.as_str()).collect();
+        let also = match also.is_empty() {
+            true => String::new(),
+            false => format!(" (also under {})", also.join(", ")),
+        };
+        let finding = worst.finding;
         let what_if = finding.counterfactual.as_ref();
         let what_if = what_if.map_or_else(String::new, |text| format!(" What if: {text}."));
-        format!(
-            "{} under {}: {}.{what_if} Remedy: {}. Confirm: {}",
-            finding.rule, one.load, finding.condition, finding.remedy, finding.confirm
-        )
+        Some(format!(
+            "{rule} under {}{also}: {}.{what_if} Remedy: {}. Confirm: {}",
+            worst.load, finding.condition, finding.remedy, finding.confirm
+        ))
     });
     let told: Vec<String> = told.collect();
     if !told.is_empty() {

@@ -12,6 +12,8 @@ use crate::why_slow::WorstSample;
 const MOST_TABLES: usize = 8;
 /// Most slow responses that are listed.
 const MOST_WORST: usize = 12;
+/// Most of them under one load.
+const MOST_WORST_OF_LOAD: usize = 4;
 
 /// Tables and charts of what probes measured.
 pub(super) fn section(data: &Data<'_>) -> Option<Section> {
@@ -102,7 +104,9 @@ pub(super) fn delays(data: &Data<'_>) -> Option<Section> {
             } else {
                 format!("{} · {label}", load.load)
             };
-            worst.extend(load.worst.iter().take(MOST_WORST).map(|sample| (place.clone(), sample)));
+            worst.extend(
+                load.worst.iter().take(MOST_WORST_OF_LOAD).map(|sample| (place.clone(), sample)),
+            );
         }
     }
     worst.sort_by_key(|(_, sample)| std::cmp::Reverse(sample.explained.delay_ns));

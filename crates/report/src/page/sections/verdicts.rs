@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use analysis::comparison::Comparison;
+use doctor::{Finding, Severity};
 use model::units::format_duration;
 use stats::Verdict as Judged;
 
@@ -56,7 +57,8 @@ pub(super) fn verdicts(data: &Data<'_>) -> Vec<Verdict> {
         let sentences = input.attribution.as_ref().map(crate::attribution_text::conclusions);
         all.extend(sentences.into_iter().flatten().take(3).map(plain));
     }
-    if let Some(worst) = found(data).first() {
+    let is_more_than_a_note = |finding: &Finding| finding.severity() != Severity::Note;
+    if let Some(worst) = found(data).first().filter(|worst| is_more_than_a_note(worst.finding)) {
         let finding = worst.finding;
         let most = if finding.is_bound { "at most " } else { "" };
         all.push(Verdict {
@@ -68,9 +70,9 @@ pub(super) fn verdicts(data: &Data<'_>) -> Vec<Verdict> {
                 100.0 * finding.lost_share
             ),
             tone: match finding.severity() {
-                doctor::Severity::Severe => Tone::Bad,
-                doctor::Severity::Warning => Tone::Doubtful,
-                doctor::Severity::Note => Tone::Plain,
+                Severity::Severe => Tone::Bad,
+                Severity::Warning => Tone::Doubtful,
+                Severity::Note => Tone::Plain,
             },
         });
     }
@@ -124,7 +126,10 @@ pub(super) fn facts(data: &Data<'_>) -> Vec<(String, String)> {
         }
         let seeds = seeds_text(&seeds(headers.iter().copied()));
         facts.push((name(input, "runs"), format!("{}, {seeds}", headers.len())));
-        facts.push((name(input, "begun"), date(first.started_unix_ns)));
+        // In virtual time the day means nothing.
+        if !first.is_deterministic() {
+            facts.push((name(input, "begun"), date(first.started_unix_ns)));
+        }
     }
     facts
 }
