@@ -10,6 +10,10 @@ pub(super) const KIND: Kind =
 
 /// Most steps of one line; of more samples these are exact quantiles, the smallest and largest kept.
 const MOST_STEPS: usize = 80;
+/// Fewest steps that a line is thinned to.
+const FEWEST_STEPS: usize = 24;
+/// Most steps of all lines together.
+const MOST_TOGETHER_STEPS: usize = 2400;
 /// Quantiles that the table tells.
 const QUANTILES: [f64; 5] = [0.5, 0.9, 0.95, 0.99, 1.0];
 /// Most measurements that are drawn into the same panels; of more, each has panels of its own.
@@ -28,14 +32,14 @@ struct Line {
 }
 
 /// The function's steps: a value, and the part of all that is at most that.
-fn steps(sorted: &[f64]) -> Vec<(f64, f64)> {
+fn steps(sorted: &[f64], most: usize) -> Vec<(f64, f64)> {
     let count = sorted.len();
     let at = |rank: usize| (sorted[rank], (rank + 1) as f64 / count as f64);
-    if count <= MOST_STEPS {
+    if count <= most {
         return (0..count).map(at).collect();
     }
-    let last = MOST_STEPS - 1;
-    (0..MOST_STEPS).map(|step| at(step * (count - 1) / last)).collect()
+    let last = most - 1;
+    (0..most).map(|step| at(step * (count - 1) / last)).collect()
 }
 
 /// The delays under a load, in ascending order.
@@ -62,11 +66,12 @@ fn make(data: &Data<'_>) -> Vec<Chart> {
     let mut table = Table::new("", &["load", "responses", "median", "p90", "p95", "p99", "worst"]);
     let mut order: Vec<String> = Vec::new();
     let mut values: Vec<Value> = Vec::new();
+    let most = (MOST_TOGETHER_STEPS / lines.len()).clamp(FEWEST_STEPS, MOST_STEPS);
     for line in &lines {
         if !order.contains(&line.panel) {
             order.push(line.panel.clone());
         }
-        values.extend(steps(&line.sorted).into_iter().map(|(delay, part)| {
+        values.extend(steps(&line.sorted, most).into_iter().map(|(delay, part)| {
             json!({ "panel": line.panel, "line": line.name, "delay": rounded(delay),
                     "part": rounded(part) })
         }));
@@ -162,11 +167,11 @@ mod tests {
     #[test]
     fn thinned_steps_are_exact_and_keep_both_ends() {
         let sorted: Vec<f64> = (1..=10_000).map(f64::from).collect();
-        let found = steps(&sorted);
+        let found = steps(&sorted, MOST_STEPS);
         assert_eq!(found.len(), MOST_STEPS);
         assert!(found.iter().all(|(value, part)| (value / 10_000.0 - part).abs() < 1e-12));
         assert_eq!((found[0].0, found[MOST_STEPS - 1]), (1.0, (10_000.0, 1.0)));
-        assert_eq!(steps(&[3.0, 4.0]), [(3.0, 0.5), (4.0, 1.0)]);
+        assert_eq!(steps(&[3.0, 4.0], MOST_STEPS), [(3.0, 0.5), (4.0, 1.0)]);
     }
 
     #[test]

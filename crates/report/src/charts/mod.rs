@@ -166,13 +166,11 @@ fn rounded(value: f64) -> f64 {
     if value == 0.0 || !value.is_finite() {
         return value;
     }
-    let digits = 5 - value.abs().log10().floor() as i32;
-    match digits {
-        0..=300 => {
-            let factor = 10_f64.powi(digits);
-            (value * factor).round() / factor
-        }
-        _ => value.round(),
+    let digits = (5 - value.abs().log10().floor() as i32).clamp(-300, 300);
+    let factor = 10_f64.powi(digits.abs());
+    match digits >= 0 {
+        true => (value * factor).round() / factor,
+        false => (value / factor).round() * factor,
     }
 }
 

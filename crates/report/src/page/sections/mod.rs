@@ -12,6 +12,9 @@ use super::{Block, Input, Material, Report, Section, command, environment};
 use crate::charts::{self, Data};
 use crate::responsiveness::{missed, warnings};
 
+/// Most notes that are told.
+const MOST_NOTES: usize = 60;
+
 /// Makes a report.
 #[must_use]
 pub fn report(material: &Material<'_>) -> Report {
@@ -115,6 +118,11 @@ fn notes(data: &Data<'_>) -> Option<Section> {
             false => text,
         });
         all.extend(told);
+    }
+    let more = all.len().saturating_sub(MOST_NOTES);
+    all.truncate(MOST_NOTES);
+    if more > 0 {
+        all.push(format!("And {more} more."));
     }
     let mut blocks = Vec::new();
     if !all.is_empty() {
