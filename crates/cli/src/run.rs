@@ -31,6 +31,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
     check_intensity(args)?;
     let measure = job.unwrap_or_else(|| experiment::probe_measure(&args.probe));
     let folder = results_folder(args, &measure)?;
+    let measured = measure.name().to_owned();
     let mut progress = Progress::new(args.quiet);
     let result = match &args.subject {
         Some(SubjectArg::Vm(request)) => {
@@ -55,7 +56,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
     }
     progress.say(&format!("run files: {}", folder.display()));
     if !args.no_report && folder.is_dir() {
-        report::of_run(&folder, &progress);
+        report::of_run(&folder, &measured, &progress);
     }
     if result.interrupted { Err(Failure::Interrupted) } else { Ok(()) }
 }

@@ -5,7 +5,7 @@ mod read;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, anyhow};
+use anyhow::Context;
 use clap::{Args, ValueEnum};
 use report::page::{Material, Report};
 
@@ -115,35 +115,24 @@ pub(crate) fn report(args: &ReportArgs) -> Result<(), Failure> {
     }
 }
 
-/// Writes the page of a folder's runs into it, and names it. That it cannot be written is no reason
-/// for a run to fail.
-pub(crate) fn of_run(folder: &Path, progress: &Progress) {
+/// Writes the page of a folder's runs into it, and names it; `measure` is what was measured. That it
+/// cannot be written is no reason for a run to fail.
+pub(crate) fn of_run(folder: &Path, measure: &str, progress: &Progress) {
     let path = folder.join(FILE);
-    let written = folder
-        .to_str()
-        .ok_or_else(|| anyhow!("{}: not UTF-8", folder.display()))
-        .and_then(|name| Results::read(&[name.to_owned()], None, analysis_margin()))
-        .and_then(|mut results| {
-            let material = results.material();
-            let page = report::page::html(&report::page::report(&material));
-            write(&path, &page).map_err(|failure| match failure {
-                Failure::NotMeasured(error) | Failure::WrongUse(error) => error,
-                _ => anyhow!("{}: not written", path.display()),
-            })
-        });
-    match written {
+    let made = || -> anyhow::Result<()> {
+        let name = folder.to_str().with_context(|| format!("{}: not UTF-8", folder.display()))?;
+        let mut results = Results::of_folder(name, measure)?;
+        let material = results.material();
+        write(&path, &report::page::html(&report::page::report(&material)))
+    };
+    match made() {
         Ok(()) => progress.say(&format!("report: {}", path.display())),
         Err(why) => progress.say(&format!("warning: there is no report: {}", crate::chain(&why))),
     }
 }
 
-/// The margin of a comparison that nobody asked about.
-fn analysis_margin() -> f64 {
-    analysis::comparison::Request::default().margin
-}
-
 /// Writes a file as a whole or not at all: a page that was cut off would be a riddle.
-fn write(path: &Path, text: &str) -> Result<(), Failure> {
+fn write(path: &Path, text: &str) -> anyhow::Result<()> {
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(format!(".{}", std::process::id()));
     let draft = path.with_file_name(name);
@@ -151,5 +140,5 @@ fn write(path: &Path, text: &str) -> Result<(), Failure> {
     if written.is_err() {
         let _ = fs::remove_file(&draft);
     }
-    Ok(written.with_context(|| format!("write {}", path.display()))?)
+    written.with_context(|| format!("write {}", path.display()))
 }

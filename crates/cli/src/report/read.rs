@@ -42,7 +42,7 @@ impl Results {
         let mut results = Self::default();
         let mut sets = Vec::new();
         for (what, name) in whats.iter().zip(names(whats)) {
-            sets.push(results.add(what, name)?);
+            sets.push(results.add(what, name.clone(), name)?);
         }
         let factor = factor.map(str::to_owned).or_else(|| match &sets[..] {
             [Some(set)] => only_factor(set),
@@ -60,10 +60,19 @@ impl Results {
         Ok(results)
     }
 
-    /// Adds what `what` names; its observations, if it is no sweep.
-    fn add(&mut self, what: &str, name: String) -> anyhow::Result<Option<Dataset>> {
+    /// Reads the folder of a run that has just been made, for a page in that folder. The page does
+    /// not depend on how the folder is called: equal runs make equal folders.
+    pub(super) fn of_folder(folder: &str, name: &str) -> anyhow::Result<Self> {
+        let mut results = Self::default();
+        results.add(folder, name.to_owned(), ".".to_owned())?;
+        Ok(results)
+    }
+
+    /// Adds what `what` names; its observations, if it is no sweep. It is called `name`, and
+    /// `typed` in commands.
+    fn add(&mut self, what: &str, name: String, typed: String) -> anyhow::Result<Option<Dataset>> {
         let path = Path::new(what);
-        let mut input = Input::new(name.as_str());
+        let mut input = Input { typed, ..Input::new(name.as_str()) };
         let planned = if path.is_dir() { manifest::read(path)? } else { None };
         let curves = self.curves_of(what, planned.as_ref(), &name)?;
         let mut set = None;

@@ -31,6 +31,8 @@ const KEPT_NAMES: [&str; 9] = [
 pub struct Input<'a> {
     /// Its name.
     pub name: String,
+    /// What names it on a command line.
+    pub typed: String,
     /// The runs, with the counters of their samples only as far as they explain delays.
     pub runs: Vec<Run>,
     /// Of each run, in words, the levels of its experiment's factors; empty without.
@@ -75,7 +77,8 @@ impl Input<'_> {
     /// An input without runs.
     #[must_use]
     pub fn new(name: impl Into<String>) -> Self {
-        Self { name: name.into(), ..Self::default() }
+        let name = name.into();
+        Self { typed: name.clone(), name, ..Self::default() }
     }
 
     /// Adds a run that was made at these levels (in words; empty without an experiment).

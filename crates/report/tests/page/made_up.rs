@@ -39,7 +39,7 @@ pub(crate) fn run(id: &str, load: &str, kernel: &str, delays_ms: &[f64]) -> Run 
         );
         text += "\n";
     }
-    Run::parse(text.as_bytes()).unwrap()
+    Run::parse(text.as_bytes()).expect("a run file")
 }
 
 /// A folder with these runs.
@@ -66,11 +66,13 @@ fn runs(kernel: &str, factor: f64) -> Vec<Run> {
 pub(crate) fn two_kernels() -> Material<'static> {
     let (before, after) = (runs("6.1.0", 1.0), runs("6.6.0", 1.5));
     let set = |name: &str, runs: &[Run]| {
-        let named = |run: &Run| (run.header.as_ref().unwrap().run_id.clone(), run.clone());
+        let named =
+            |run: &Run| (run.header.as_ref().expect("a header").run_id.clone(), run.clone());
         from_runs(name, &runs.iter().map(named).collect::<Vec<_>>())
     };
     let comparison: Comparison =
-        compare(&[set("before", &before), set("after", &after)], &Request::default()).unwrap();
+        compare(&[set("before", &before), set("after", &after)], &Request::default())
+            .expect("a comparison");
     let mut second = folder("after", after);
     second.diagnoses.push(swapping());
     Material {
@@ -181,7 +183,7 @@ fn attribution() -> Attribution {
             ..Trial::default()
         });
     }
-    attribute(&set, &Options::default()).unwrap()
+    attribute(&set, &Options::default()).expect("an attribution")
 }
 
 /// The result of an experiment of two factors.

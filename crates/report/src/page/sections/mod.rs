@@ -98,7 +98,7 @@ fn reproduce(material: &Material<'_>) -> Option<Section> {
         let versions: Vec<&str> = versions.into_iter().map(String::as_str).collect();
         blocks.push(Block::Sentence(format!("Measured with thrashlab {}.", versions.join(", "))));
     }
-    let names = material.inputs.iter().map(|input| command::quoted(&input.name));
+    let names = material.inputs.iter().map(|input| command::quoted(&input.typed));
     let names: Vec<String> = names.collect();
     blocks.push(Block::Sentence("This report, from the same files:".to_owned()));
     blocks.push(Block::Command(format!("thrashlab report {} -o report.html", names.join(" "))));
