@@ -103,7 +103,9 @@
   }
 
   // The rest, one by one, so that the page answers meanwhile.
-  const idle = window.requestIdleCallback || ((work) => setTimeout(work, 30));
+  // Without a limit a browser may wait for ever: it need not have idle time.
+  const idle = (work) =>
+    window.requestIdleCallback ? requestIdleCallback(work, { timeout: 200 }) : setTimeout(work, 30);
   async function drawNext() {
     const next = drawings.find((place) => !drawn.get(place));
     if (next) {

@@ -8,7 +8,12 @@ from blake3 import blake3
 
 MS = 1_000_000
 # How much longer a response takes under a load, and what of it is spent waiting for a disk.
-LOADS = {"noload": (1.0, 0.0), "cpuload": (2.5, 0.1), "largewrite": (14.0, 0.8), "2ctx-mem": (40.0, 0.6)}
+LOADS = {
+    "noload": (1.0, 0.0),
+    "cpuload": (2.5, 0.1),
+    "largewrite": (14.0, 0.8),
+    "2ctx-mem": (40.0, 0.6),
+}
 
 
 def header(run_id: str, load: str, seed: int, kernel: str) -> dict:
@@ -21,7 +26,12 @@ def header(run_id: str, load: str, seed: int, kernel: str) -> dict:
         "started_unix_ns": 1_700_000_000_000_000_000 + seed * 10**9,
         "spec": {
             "subject": {"kind": "sandbox", "memory_bytes": 512 << 20},
-            "load": {"name": load, "version": 1, "intensity": float(load != "noload"), "params": {}},
+            "load": {
+                "name": load,
+                "version": 1,
+                "intensity": float(load != "noload"),
+                "params": {},
+            },
             "probe": {"name": "response", "version": 1, "params": {}},
             "timing": {
                 "profile": "quick",
@@ -55,7 +65,10 @@ def counters(wait_ns: int, io_ns: int, user_ns: int, at_ms: int, load: str) -> d
             "pgmajfault": at_ms * busy // 10,
             "pswpin": at_ms * busy // 20,
             "pswpout": at_ms * busy // 20,
-            "workingset_refault_file": at_ms * busy // 5,
+            "pgpgin": at_ms * busy // 5,
+            "pgpgout": at_ms * busy // 5,
+            "workingset_refault_anon": at_ms * busy // 20,
+            "workingset_refault_file": 0,
         },
         "stat": {"ctxt": at_ms * 3},
         "meminfo": {"MemAvailable_kb": 4_000_000 - at_ms * busy},
@@ -94,11 +107,18 @@ def run(run_id: str, load: str, seed: int, kernel: str, slower: float, samples: 
     end_ns = (20 + 500 * samples) * MS
     lines.append({"kind": "phase", "at_ns": end_ns, "phase": "stopped"})
     text = "".join(json.dumps(line, separators=(",", ":")) + "\n" for line in lines)
-    end = {"kind": "end", "at_ns": end_ns, "status": "complete", "blake3": blake3(text.encode()).hexdigest()}
+    end = {
+        "kind": "end",
+        "at_ns": end_ns,
+        "status": "complete",
+        "blake3": blake3(text.encode()).hexdigest(),
+    }
     return text + json.dumps(end, separators=(",", ":")) + "\n"
 
 
-def folder(path: Path, kernel: str = "6.1.0", slower: float = 1.0, seeds: int = 4, samples: int = 10) -> Path:
+def folder(
+    path: Path, kernel: str = "6.1.0", slower: float = 1.0, seeds: int = 4, samples: int = 10
+) -> Path:
     """A results folder: every load with every seed."""
     path.mkdir()
     for seed in range(1, seeds + 1):
