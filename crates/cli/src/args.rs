@@ -42,6 +42,8 @@ pub(crate) enum Command {
     Compare(CompareArgs),
     /// Say which factor and which part of the work a change is to be put down to
     Attribute(AttributeArgs),
+    /// Make a report: one page with charts, or Markdown, text, JSON, Vega-Lite
+    Report(crate::report::ReportArgs),
     /// Say what this machine, a recording or a run loses its time to, and how much
     Doctor(crate::doctor::DoctorArgs),
     /// Count what processes map, touch and share, to the page of their page tables
@@ -181,6 +183,10 @@ pub(crate) struct RunArgs {
 
     #[command(flatten)]
     pub(crate) shape: Shape,
+
+    /// Write no report.html into the folder of the run files
+    #[arg(long)]
+    pub(crate) no_report: bool,
 
     /// No progress on standard error
     #[arg(long, short)]

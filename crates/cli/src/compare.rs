@@ -125,7 +125,7 @@ fn regressed(found: &Comparison, limit: f64) -> bool {
 }
 
 /// `10%`, `10`, `2.5%`: a difference in percent.
-fn margin(text: &str) -> Result<f64, String> {
+pub(crate) fn margin(text: &str) -> Result<f64, String> {
     match text.trim_end_matches('%').trim().parse::<f64>() {
         Ok(percent) if percent > 0.0 && percent <= 1000.0 => Ok(percent / 100.0),
         _ => Err("a margin is above 0% and at most 1000%, such as 10%".to_owned()),

@@ -23,6 +23,7 @@ mod mmu;
 mod progress;
 mod reference;
 mod remote_args;
+mod report;
 mod run;
 mod show;
 mod sweep;
@@ -84,6 +85,7 @@ fn main() -> ExitCode {
         Command::Show(args) => show::show(&args),
         Command::Compare(args) => compare::compare(&args),
         Command::Attribute(args) => attribute::attribute(&args),
+        Command::Report(args) => report::report(&args),
         Command::Doctor(args) => doctor::doctor(&args),
         Command::Footprint(args) => footprint::footprint(&args),
         Command::Mmu(args) => mmu::mmu(&args),

@@ -1,4 +1,7 @@
-//! Progress on standard error: a line that moves on a terminal, one line a load elsewhere.
+//! Progress on standard error: a line that moves on a terminal with the responses so far below it,
+//! one line a load elsewhere.
+
+mod live;
 
 use std::collections::BTreeMap;
 use std::io::IsTerminal;
@@ -10,6 +13,7 @@ use model::units::format_duration;
 use model::{EndStatus, Line, Phase};
 
 use crate::complain;
+use live::Live;
 
 /// How often the moving line is drawn at most.
 const DRAWS_PER_SECOND: u8 = 5;
@@ -26,6 +30,8 @@ struct Active {
 /// Shows what happens.
 pub(crate) struct Progress {
     bar: ProgressBar,
+    /// The responses so far, where there is a terminal to show them on.
+    live: Option<Live>,
     /// One line a load, where there is no terminal to move a line on.
     plain: bool,
     quiet: bool,
@@ -56,6 +62,7 @@ impl Progress {
         }
         Self {
             bar,
+            live: (terminal && !quiet).then(Live::default),
             plain: !terminal && !quiet,
             quiet,
             segments: Vec::new(),
@@ -102,7 +109,12 @@ impl Progress {
                     complain(&format!("{}{pieces}{}", self.place(*index), segment.unit));
                 }
             }
-            Event::Line { index, line } => self.on_line(*index, line),
+            Event::Line { index, line } => {
+                if let (Some(live), Some(segment)) = (&mut self.live, self.segments.get(*index)) {
+                    live.on_line(*index, &segment.label, line);
+                }
+                self.on_line(*index, line);
+            }
             Event::Note { text } => self.say(text),
             Event::Ended { index, status, path, cached } => {
                 self.over(*index);
@@ -122,6 +134,9 @@ impl Progress {
 
     fn over(&mut self, index: usize) {
         self.running.remove(&index);
+        if let Some(live) = &mut self.live {
+            live.over(index);
+        }
         self.done += 1;
     }
 
@@ -195,7 +210,9 @@ impl Progress {
             Some(work) => format!("{work} ({done})"),
             None => format!("{}, {done}", active.phase),
         };
-        self.bar.set_message(format!("{}{state}{others}{left}", self.place(*index)));
+        let line = format!("{}{state}{others}{left}", self.place(*index));
+        let below = self.live.iter().flat_map(Live::lines);
+        self.bar.set_message(std::iter::once(line).chain(below).collect::<Vec<_>>().join("\n"));
     }
 
     /// The time that the rest takes at the pace so far; `None` before any guest has run to its end.

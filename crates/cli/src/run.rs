@@ -18,7 +18,7 @@ use vm::{VmOptions, VmRequest};
 use crate::args::{Format, RunArgs};
 use crate::progress::Progress;
 use crate::timing::{self, timing};
-use crate::{Failure, guests, print, show};
+use crate::{Failure, guests, print, report, show};
 
 /// One freeze a second, for the test hook.
 const FREEZE_EVERY_NS: u64 = 1_000_000_000;
@@ -34,6 +34,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
     check_intensity(args)?;
     let measure = job.unwrap_or_else(|| experiment::probe_measure(&args.probe));
     let folder = results_folder(args, &measure)?;
+    let measured = measure.name().to_owned();
     let mut progress = Progress::new(args.quiet);
     let result = match &args.subject {
         Some(SubjectArg::Vm(request)) => {
@@ -63,6 +64,9 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
         print(&show::shaped(&runs, result.skipped, &args.shape)?)?;
     }
     progress.say(&format!("run files: {}", folder.display()));
+    if !args.no_report && folder.is_dir() {
+        report::of_run(&folder, &measured, &progress);
+    }
     if result.interrupted { Err(Failure::Interrupted) } else { Ok(()) }
 }
 

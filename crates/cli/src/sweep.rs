@@ -4,7 +4,7 @@ mod asked;
 mod measure;
 
 use agent::Waiter;
-use analysis::sweep::{Curve, Found, Grid, Settings, find};
+use analysis::sweep::{Curve, Grid, Settings, find};
 use anyhow::{Context, anyhow};
 use experiment::{Form, Quantity, SweepPlan, parse_sweep};
 use report::{SweepRow, SweepView, sweep_text};
@@ -62,7 +62,8 @@ pub(crate) fn sweep(args: &SweepArgs) -> Result<(), Failure> {
     }
 }
 
-fn has_costs(curve: &Curve) -> bool {
+/// Whether a curve has anything to show.
+pub(crate) fn has_costs(curve: &Curve) -> bool {
     curve.points.iter().any(|point| point.cost.is_some())
 }
 
@@ -79,8 +80,7 @@ fn redraw(args: &SweepArgs, what: &str) -> Result<(), Failure> {
     if !curves.rows.iter().any(|(_, curve)| has_costs(curve)) {
         return Err(Failure::WrongUse(anyhow!("{what}: no level has a cost")));
     }
-    let plan = plan_of(&curves);
-    let mut settings = plan.map_or_else(Settings::default, |plan| plan.settings.find);
+    let mut settings = settings_of(&curves);
     if let Some(least_rise) = args.search.least_rise {
         if least_rise.is_nan() || least_rise <= 1.0 {
             return Err(Failure::WrongUse(anyhow!("--least-rise {least_rise} is not above 1")));
@@ -106,44 +106,49 @@ fn plan_of(curves: &Curves) -> Option<SweepPlan> {
     parse_sweep(curves.plan.as_deref()?).ok()?.finish().ok()
 }
 
-/// Prints what the curves say.
-fn tell(args: &SweepArgs, curves: &Curves, settings: &Settings) -> Result<(), Failure> {
-    let known: Vec<(&String, &Curve, Found)> =
-        curves.rows.iter().map(|(label, curve)| (label, curve, find(curve, settings))).collect();
-    let grid = curves.by.as_ref().map(|by| Grid::new(by, &curves.rows, settings));
-    if args.json {
-        return print_json(&as_json(&known, curves, grid.as_ref())?);
-    }
+/// How curves are read: as their plan says, if they have one.
+pub(crate) fn settings_of(curves: &Curves) -> Settings {
+    plan_of(curves).map_or_else(Settings::default, |plan| plan.settings.find)
+}
+
+/// What the curves say.
+pub(crate) fn view<'a>(curves: &'a Curves, settings: &Settings) -> SweepView<'a> {
     let base = plan_of(curves).map(|plan| plan.base).unwrap_or_default();
-    let view = SweepView {
+    let row = |(label, curve): &'a (String, Curve)| SweepRow {
+        label: label.clone(),
+        curve,
+        found: find(curve, settings),
+    };
+    SweepView {
         place: curves.place.clone(),
         settings: base.into_iter().map(|setting| (setting.parameter, setting.value)).collect(),
         by: curves.by.clone(),
-        rows: known
-            .into_iter()
-            .map(|(label, curve, found)| SweepRow { label: label.clone(), curve, found })
-            .collect(),
-        grid,
+        rows: curves.rows.iter().map(row).collect(),
+        grid: curves.by.as_ref().map(|by| Grid::new(by, &curves.rows, settings)),
         least_rise: settings.least_rise,
-    };
-    print(&sweep_text(&view))
+    }
 }
 
-fn as_json(
-    known: &[(&String, &Curve, Found)],
-    curves: &Curves,
-    grid: Option<&Grid>,
-) -> Result<serde_json::Value, Failure> {
+/// Prints what the curves say.
+fn tell(args: &SweepArgs, curves: &Curves, settings: &Settings) -> Result<(), Failure> {
+    let view = view(curves, settings);
+    match args.json {
+        true => print_json(&as_json(&view)?),
+        false => print(&sweep_text(&view)),
+    }
+}
+
+fn as_json(view: &SweepView<'_>) -> Result<serde_json::Value, Failure> {
     let value = || -> serde_json::Result<serde_json::Value> {
-        if let ([(_, curve, found)], None) = (known, grid) {
+        if let ([SweepRow { curve, found, .. }], None) = (&view.rows[..], &view.grid) {
             return Ok(serde_json::json!({
-                "place": curves.place,
+                "place": view.place,
                 "curve": serde_json::to_value(curve)?,
                 "found": serde_json::to_value(found)?,
             }));
         }
         let mut rows = Vec::new();
-        for (label, curve, found) in known {
+        for SweepRow { label, curve, found } in &view.rows {
             rows.push(serde_json::json!({
                 "level": label,
                 "curve": serde_json::to_value(curve)?,
@@ -151,10 +156,10 @@ fn as_json(
             }));
         }
         Ok(serde_json::json!({
-            "place": curves.place,
-            "by": curves.by,
+            "place": view.place,
+            "by": view.by,
             "rows": rows,
-            "grid": serde_json::to_value(grid)?,
+            "grid": serde_json::to_value(&view.grid)?,
         }))
     };
     Ok(value().context("write the result as JSON")?)

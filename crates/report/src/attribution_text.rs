@@ -31,6 +31,21 @@ pub fn attribution_text(attribution: &Attribution) -> String {
     text
 }
 
+/// What an attribution comes to, a sentence each.
+pub(crate) fn conclusions(attribution: &Attribution) -> Vec<String> {
+    sentences::sentences(attribution, &Words::of(attribution))
+}
+
+/// A figure of an attribution's response with its unit.
+pub(crate) fn quantity(attribution: &Attribution, value: f64) -> String {
+    Words::of(attribution).quantity(value)
+}
+
+/// The same without the unit.
+pub(crate) fn amount(attribution: &Attribution, value: f64) -> String {
+    Words::of(attribution).amount(value)
+}
+
 fn unit_of(attribution: &Attribution, words: &Words) -> String {
     match attribution.measured.unit.as_str() {
         "" | "faults" | "ns" => words.noun.clone(),

@@ -6,6 +6,7 @@
 mod against_itself_text;
 mod attribution_text;
 mod bisect_text;
+pub mod charts;
 pub mod columns;
 mod comparison_text;
 mod dataset_text;
@@ -18,6 +19,7 @@ mod matrix_text;
 mod memory_job;
 mod miss_ratio_text;
 pub mod openmetrics;
+pub mod page;
 mod program_run;
 mod reading;
 pub mod resp1;

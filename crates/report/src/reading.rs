@@ -34,44 +34,75 @@ pub(crate) fn reading(row: &Row, baseline_median_ns: Option<f64>) -> String {
     text
 }
 
+/// What a load does to whoever sits in front of the machine, as a verdict.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Feeling {
+    /// There is no response.
+    NotMeasured,
+    /// It is the reference.
+    Reference,
+    /// There is no reference.
+    NoReference,
+    /// Most responses take several times as long.
+    Slow,
+    /// Some responses do.
+    Uneven,
+    /// It is surely slower by a factor that can be felt.
+    Slower,
+    /// It is surely slower.
+    LittleSlower,
+    /// It is surely faster.
+    LittleFaster,
+    /// No difference can be told.
+    Same,
+}
+
+impl Feeling {
+    /// The verdict on a load.
+    pub(crate) fn of(row: &Row, baseline_median_ns: Option<f64>) -> Self {
+        if row.delays_ns.is_empty() {
+            return Self::NotMeasured;
+        }
+        if row.load == BASELINE {
+            return Self::Reference;
+        }
+        let (Some(ratio), Some(baseline_ns)) = (row.ratio, baseline_median_ns) else {
+            return Self::NoReference;
+        };
+        let median_ratio = row.median_ns.map_or(ratio.ratio, |median_ns| median_ns / baseline_ns);
+        let stalled_share = row.stalled as f64 / row.delays_ns.len() as f64;
+        match ratio {
+            _ if median_ratio > STALL_FACTOR && ratio.low > 1.0 => Self::Slow,
+            _ if stalled_share >= UNEVEN_SHARE => Self::Uneven,
+            _ if ratio.low >= SLOW_RATIO => Self::Slower,
+            _ if ratio.low > 1.0 => Self::LittleSlower,
+            _ if ratio.high < 1.0 => Self::LittleFaster,
+            _ => Self::Same,
+        }
+    }
+}
+
 fn feeling(row: &Row, baseline_median_ns: Option<f64>) -> String {
     let max = row.max_ns.map_or_else(String::new, |max_ns| format_duration(max_ns as u64));
-    if row.load == BASELINE {
-        let calm = row.stalled == 0;
-        return if calm {
-            "the reference".to_owned()
-        } else {
-            format!("the reference, but with stalls up to {max}")
-        };
-    }
-    let (Some(ratio), Some(baseline_ns)) = (row.ratio, baseline_median_ns) else {
-        return "no reference to compare with".to_owned();
-    };
-    let median_ratio = row.median_ns.map_or(ratio.ratio, |median_ns| median_ns / baseline_ns);
-    let stalled_share = row.stalled as f64 / row.delays_ns.len() as f64;
-    if median_ratio > STALL_FACTOR && ratio.low > 1.0 {
-        return format!(
-            "feels slow: {:.1} times the time without load, at worst {max}",
-            ratio.ratio
-        );
-    }
-    if stalled_share >= UNEVEN_SHARE {
-        return format!(
+    let ratio = row.ratio.map_or(f64::NAN, |ratio| ratio.ratio);
+    match Feeling::of(row, baseline_median_ns) {
+        Feeling::NotMeasured => "not measured".to_owned(),
+        Feeling::Reference if row.stalled == 0 => "the reference".to_owned(),
+        Feeling::Reference => format!("the reference, but with stalls up to {max}"),
+        Feeling::NoReference => "no reference to compare with".to_owned(),
+        Feeling::Slow => {
+            format!("feels slow: {ratio:.1} times the time without load, at worst {max}")
+        }
+        Feeling::Uneven => format!(
             "feels uneven: {} of {} responses stall, up to {max}",
             row.stalled,
             row.delays_ns.len()
-        );
+        ),
+        Feeling::Slower => format!("feels slower: {ratio:.1} times the time without load"),
+        Feeling::LittleSlower => format!("a little slower ({:+.0} %)", 100.0 * (ratio - 1.0)),
+        Feeling::LittleFaster => format!("a little faster ({:+.0} %)", 100.0 * (ratio - 1.0)),
+        Feeling::Same => "as without load, as far as this can tell".to_owned(),
     }
-    if ratio.low >= SLOW_RATIO {
-        return format!("feels slower: {:.1} times the time without load", ratio.ratio);
-    }
-    if ratio.low > 1.0 {
-        return format!("a little slower ({:+.0} %)", 100.0 * (ratio.ratio - 1.0));
-    }
-    if ratio.high < 1.0 {
-        return format!("a little faster ({:+.0} %)", 100.0 * (ratio.ratio - 1.0));
-    }
-    "as without load, as far as this can tell".to_owned()
 }
 
 /// One sentence on all loads.

@@ -110,11 +110,18 @@ pub fn is_foreign(path: &Path) -> bool {
 fn folder(path: &Path) -> Result<Dataset, ObservationsError> {
     let runs: Vec<(String, Run)> =
         read_runs(path)?.into_iter().map(|(file, run)| (run_name(path, &file), run)).collect();
-    let mut set = from_runs(&path.to_string_lossy(), &runs);
-    if let Some(manifest) = manifest::read(path)? {
+    Ok(of_runs(&path.to_string_lossy(), &runs, manifest::read(path)?))
+}
+
+/// The observations of runs, each with its path in their folder as its name, and with the levels
+/// that the manifest of an experiment gives them.
+#[must_use]
+pub fn of_runs(name: &str, runs: &[(String, Run)], manifest: Option<Manifest>) -> Dataset {
+    let mut set = from_runs(name, runs);
+    if let Some(manifest) = manifest {
         add_levels(&mut set, manifest);
     }
-    Ok(set)
+    set
 }
 
 /// The name of a run in a folder: its path there, without what all run files end in.

@@ -146,14 +146,13 @@ pub fn read_run(path: &Path) -> Result<Run, ResultsError> {
 /// # Errors
 /// When there is none, or one of them is not a run file.
 pub fn read_runs(path: &Path) -> Result<Vec<(PathBuf, Run)>, ResultsError> {
-    let files = run_files(path)?;
-    files.into_iter().map(|file| read_run(&file).map(|run| (file, run))).collect()
+    run_files(path)?.into_iter().map(|file| read_run(&file).map(|run| (file, run))).collect()
 }
 
-/// A run file itself, or all run files in a folder and below, in the order of their names.
+/// A run file, or all run files in a folder and below, in the order of their names.
 ///
 /// # Errors
-/// When the folder cannot be read or has none.
+/// When a folder has none or cannot be read.
 pub fn run_files(path: &Path) -> Result<Vec<PathBuf>, ResultsError> {
     if !path.is_dir() {
         return Ok(vec![path.to_owned()]);
@@ -161,10 +160,10 @@ pub fn run_files(path: &Path) -> Result<Vec<PathBuf>, ResultsError> {
     let mut files = Vec::new();
     collect(path, &mut files)?;
     files.sort();
-    if files.is_empty() {
-        return Err(ResultsError::Empty { path: path.to_owned() });
+    match files.is_empty() {
+        true => Err(ResultsError::Empty { path: path.to_owned() }),
+        false => Ok(files),
     }
-    Ok(files)
 }
 
 fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), ResultsError> {

@@ -23,6 +23,7 @@ mod memory_jobs;
 mod miss_ratio;
 mod provoked;
 mod recorded;
+mod reported;
 mod session;
 mod simulated;
 mod starved;

@@ -137,10 +137,12 @@ impl Lab {
     pub(crate) fn files(&self) -> Vec<(String, Vec<u8>)> {
         let entries = fs::read_dir(self.fixture.output()).unwrap();
         let mut files: Vec<(String, Vec<u8>)> = entries
-            .map(|entry| {
+            .filter_map(|entry| {
                 let path = entry.unwrap().path();
                 let name = path.file_name().unwrap().to_string_lossy().into_owned();
-                (name.trim_end_matches(".run.jsonl").to_owned(), fs::read(path).unwrap())
+                // Beside the run files there is a report on them.
+                let name = name.strip_suffix(".run.jsonl")?.to_owned();
+                Some((name, fs::read(path).unwrap()))
             })
             .collect();
         files.sort();

@@ -62,7 +62,7 @@ impl<'a> Amounts<'a> {
     }
 
     /// A cost with its unit.
-    pub(super) fn cost(&self, cost: f64) -> String {
+    pub(crate) fn cost(&self, cost: f64) -> String {
         match self.cost_unit {
             "ns" => time(cost),
             "us" => time(cost * 1e3),

@@ -1,0 +1,225 @@
+//! Whatever holds results, as what a report is made of.
+
+use std::mem;
+use std::path::Path;
+
+use analysis::Dataset;
+use analysis::attribution::{Options, attribute};
+use analysis::comparison::{Comparison, Request, compare};
+use anyhow::Context;
+use model::{Manifest, ManifestRun, Run};
+use report::page::{Input, Material};
+use store::import;
+use store::observations::{observations_as, of_runs};
+use store::reference::add_conditions;
+use store::results::{SUFFIX, read_run, run_files};
+use store::{CurveOptions, Curves, curve, manifest};
+
+use crate::sweep;
+
+/// What every header of a run file begins with.
+const RUN_LINE: &[u8] = b"{\"kind\":\"header\"";
+/// The factor that the responsiveness matrix tells of.
+const LOAD: &str = "load";
+
+/// Results as they were read.
+#[derive(Default)]
+pub(super) struct Results {
+    inputs: Vec<Input<'static>>,
+    /// Of each input its curves, if it is a sweep.
+    curves: Vec<Option<Curves>>,
+    comparison: Option<Comparison>,
+    notes: Vec<String>,
+}
+
+impl Results {
+    /// Reads results; `factor` is what is compared within one of them.
+    pub(super) fn read(
+        whats: &[String],
+        factor: Option<&str>,
+        margin: f64,
+    ) -> anyhow::Result<Self> {
+        let mut results = Self::default();
+        let mut sets = Vec::new();
+        for (what, name) in whats.iter().zip(names(whats)) {
+            sets.push(results.add(what, name.clone(), name)?);
+        }
+        let factor = factor.map(str::to_owned).or_else(|| match &sets[..] {
+            [Some(set)] => only_factor(set),
+            _ => None,
+        });
+        let several = whats.len() > 1;
+        if several || factor.is_some() {
+            let sets: Vec<Dataset> = sets.into_iter().flatten().collect();
+            let request = Request { factor, margin, ..Request::default() };
+            match compare(&sets, &request) {
+                Ok(found) => results.comparison = Some(found),
+                Err(why) => results.notes.push(format!("Nothing was compared: {why}.")),
+            }
+        }
+        Ok(results)
+    }
+
+    /// Reads the folder of a run that has just been made, for a page in that folder. The page does
+    /// not depend on how the folder is called: equal runs make equal folders.
+    pub(super) fn of_folder(folder: &str, name: &str) -> anyhow::Result<Self> {
+        let mut results = Self::default();
+        results.add(folder, name.to_owned(), ".".to_owned())?;
+        Ok(results)
+    }
+
+    /// Adds what `what` names; its observations, if it is no sweep. It is called `name`, and
+    /// `typed` in commands.
+    fn add(&mut self, what: &str, name: String, typed: String) -> anyhow::Result<Option<Dataset>> {
+        let path = Path::new(what);
+        let mut input = Input { typed, ..Input::new(name.as_str()) };
+        let planned = if path.is_dir() { manifest::read(path)? } else { None };
+        let curves = self.curves_of(what, planned.as_ref(), &name)?;
+        let mut set = None;
+        if path.is_dir() || is_run(path) {
+            let runs = recorded(path, planned.as_ref(), &mut input)?;
+            if curves.is_none() {
+                set = Some(of_runs(&name, &runs, planned.clone()));
+            }
+            input.runs = runs.into_iter().map(|(_, run)| run).collect();
+        } else if curves.is_none() {
+            let read = observations_as(what, None, &import::Options::default());
+            let mut read = read.with_context(|| format!("read {what}"))?;
+            read.name.clone_from(&name);
+            set = Some(read);
+        }
+        if let Some(manifest) = planned {
+            let command = match (&manifest.sweep, curves.is_some()) {
+                (Some(_), true) => "thrashlab sweep plan.toml",
+                _ => "thrashlab experiment plan.toml",
+            };
+            input.plan = Some((command.to_owned(), manifest.plan));
+        }
+        if let Some(set) = &set {
+            self.attribute(set, &mut input);
+        }
+        self.inputs.push(input);
+        self.curves.push(curves);
+        Ok(set)
+    }
+
+    /// The curves of a sweep; those of another experiment with a numeric factor are no sweep.
+    fn curves_of(
+        &self,
+        what: &str,
+        planned: Option<&Manifest>,
+        name: &str,
+    ) -> anyhow::Result<Option<Curves>> {
+        let options = CurveOptions::default();
+        let path = Path::new(what);
+        let mut curves = match planned {
+            Some(manifest) if manifest.sweep.is_some() => {
+                curve::curves_of_manifest(path, manifest, &options)?
+            }
+            Some(_) => return Ok(None),
+            None if path.is_dir() || is_run(path) => return Ok(None),
+            None => match store::curves(what, &options) {
+                Ok(curves) if curves.rows.iter().any(|(_, curve)| sweep::has_costs(curve)) => {
+                    curves
+                }
+                _ => return Ok(None),
+            },
+        };
+        for (_, curve) in &mut curves.rows {
+            name.clone_into(&mut curve.name);
+        }
+        Ok(Some(curves))
+    }
+
+    /// Puts the change between levels down to its factors, where there are any.
+    fn attribute(&mut self, set: &Dataset, input: &mut Input<'static>) {
+        if !set.factors.iter().any(|factor| factor.name != LOAD && factor.levels.len() > 1) {
+            return;
+        }
+        let mut set = set.clone();
+        add_conditions(&mut set);
+        match attribute(&set, &Options::default()) {
+            Ok(found) => input.attribution = Some(found),
+            Err(why) => self.notes.push(format!("{}: not attributed: {why}.", input.name)),
+        }
+    }
+
+    /// What a report is made of; to be called once.
+    pub(super) fn material(&mut self) -> Material<'_> {
+        let mut inputs: Vec<Input<'_>> = mem::take(&mut self.inputs);
+        for (input, curves) in inputs.iter_mut().zip(&self.curves) {
+            let view = |curves| sweep::view(curves, &sweep::settings_of(curves));
+            input.sweep = curves.as_ref().map(view);
+        }
+        Material { inputs, comparison: self.comparison.take(), notes: mem::take(&mut self.notes) }
+    }
+}
+
+/// The only factor beside the load that has several levels.
+fn only_factor(set: &Dataset) -> Option<String> {
+    let mut varied =
+        set.factors.iter().filter(|factor| factor.name != LOAD && factor.levels.len() > 1);
+    match (varied.next(), varied.next()) {
+        (Some(factor), None) => Some(factor.name.clone()),
+        _ => None,
+    }
+}
+
+/// The last part of each path, so that a report does not depend on where its files lie; whole where
+/// two would be called the same.
+fn names(whats: &[String]) -> Vec<String> {
+    let short = |what: &String| match what.starts_with("reference:") {
+        true => what.clone(),
+        false => {
+            let absolute = std::path::absolute(what).unwrap_or_else(|_| what.into());
+            absolute.file_name().map_or(what.clone(), |name| name.to_string_lossy().into_owned())
+        }
+    };
+    let shorts: Vec<String> = whats.iter().map(short).collect();
+    let is_unique = |name: &String| shorts.iter().filter(|other| *other == name).count() == 1;
+    let unique = |(what, name): (&String, &String)| match is_unique(name) {
+        true => name.clone(),
+        false => what.clone(),
+    };
+    whats.iter().zip(&shorts).map(unique).collect()
+}
+
+/// Whether a file is one of a run.
+fn is_run(path: &Path) -> bool {
+    use std::io::Read;
+    let mut first = [0; RUN_LINE.len()];
+    let read = std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut first));
+    path.to_string_lossy().ends_with(SUFFIX) || (read.is_ok() && first == RUN_LINE)
+}
+
+/// The runs of a file or folder, each told to `input`, which keeps what it needs of it, and named
+/// by its path in the folder. Of an experiment, those that stand in its manifest.
+fn recorded(
+    path: &Path,
+    planned: Option<&Manifest>,
+    input: &mut Input<'static>,
+) -> anyhow::Result<Vec<(String, Run)>> {
+    let mut runs = Vec::new();
+    for file in run_files(path)? {
+        let name = file.strip_prefix(path).ok().filter(|name| !name.as_os_str().is_empty());
+        let name = name.unwrap_or(&file).to_string_lossy();
+        let name = name.trim_end_matches(SUFFIX).to_owned();
+        let plan = planned.map(|manifest| manifest.runs.iter().find(|run| run.run_id == name));
+        let cell = match plan {
+            Some(None) => continue,
+            Some(Some(run)) => cell(run),
+            None => String::new(),
+        };
+        let run = read_run(&file)?;
+        // One after the other: whole, thousands of runs would not fit into memory.
+        input.add(cell, run);
+        runs.extend(input.runs.pop().map(|run| (name, run)));
+    }
+    Ok(runs)
+}
+
+/// The levels of a run's factors in words; the load has a place of its own.
+fn cell(run: &ManifestRun) -> String {
+    let levels = run.levels.iter().filter(|(factor, _)| *factor != LOAD);
+    levels.map(|(factor, level)| format!("{factor} {level}")).collect::<Vec<_>>().join(", ")
+}

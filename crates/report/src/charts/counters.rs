@@ -1,0 +1,166 @@
+//! Counters over time: the runs one after the other, as they were made.
+
+use serde_json::{Value, json};
+
+use super::{Chart, Data, Kind, merged, rounded};
+use crate::page::{Input, SERIES, Table, Timeline};
+
+pub(super) const KIND: Kind =
+    Kind { name: "counters", title: "What the kernel counted, run by run", make };
+
+/// Most runs that are drawn; of more, the one with the slowest response of each load.
+const MOST_RUNS: usize = 30;
+/// Most series that are drawn.
+const MOST_SERIES: usize = 8;
+/// Most points of one series; of more, the largest of each piece of time.
+const MOST_POINTS: usize = 240;
+/// A rate that never exceeds this is nothing to look at.
+const LEAST: f64 = 0.5;
+
+fn make(data: &Data<'_>) -> Vec<Chart> {
+    let inputs = data.material.inputs.iter().filter(|input| input.sweep.is_none());
+    inputs.filter_map(|input| of_input(input, data.material.inputs.len() > 1)).collect()
+}
+
+/// The runs that are drawn.
+fn chosen<'i>(input: &'i Input<'_>) -> Vec<&'i Timeline> {
+    let all: Vec<&Timeline> = input.timelines.iter().collect();
+    if all.len() <= MOST_RUNS {
+        return all;
+    }
+    let mut worst: Vec<&Timeline> = Vec::new();
+    for run in all {
+        match worst.iter_mut().find(|other| other.load == run.load) {
+            Some(other) if run.worst_ns > other.worst_ns => *other = run,
+            Some(_) => {}
+            None => worst.push(run),
+        }
+    }
+    worst.truncate(MOST_RUNS);
+    worst
+}
+
+/// The points of a series over the runs laid end to end, in seconds.
+fn laid(runs: &[&Timeline], series: usize) -> Vec<(f64, f64)> {
+    let mut begun_ns = 0;
+    let mut points = Vec::new();
+    for run in runs {
+        let of_run = run.series.get(series).into_iter().flatten();
+        points.extend(of_run.map(|(at_ns, value)| ((begun_ns + at_ns) as f64 / 1e9, *value)));
+        begun_ns += run.length_ns;
+    }
+    thinned(points)
+}
+
+/// Of many points the largest of each piece.
+fn thinned(points: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
+    if points.len() <= MOST_POINTS {
+        return points;
+    }
+    let piece = points.len().div_ceil(MOST_POINTS);
+    let largest = |piece: &[(f64, f64)]| piece.iter().copied().max_by(|a, b| a.1.total_cmp(&b.1));
+    points.chunks(piece).filter_map(largest).collect()
+}
+
+fn of_input(input: &Input<'_>, several: bool) -> Option<Chart> {
+    let runs = chosen(input);
+    let mut values = Vec::new();
+    let mut titles = Vec::new();
+    let mut table = Table::new("", &["counter", "median", "largest", "largest under"]);
+    for (index, series) in SERIES.iter().enumerate() {
+        let points = laid(&runs, index);
+        let mut sizes: Vec<f64> = points.iter().map(|(_, value)| *value).collect();
+        sizes.sort_by(f64::total_cmp);
+        let moves = sizes.last().is_some_and(|largest| *largest >= LEAST && *largest > sizes[0]);
+        if !moves || titles.len() == MOST_SERIES {
+            continue;
+        }
+        titles.push(series.title.to_owned());
+        values.extend(points.iter().map(|(at_s, value)| {
+            let (at, value) = (rounded(*at_s), rounded(*value));
+            json!({ "series": series.title, "at": at, "value": value })
+        }));
+        let largest = sizes.last().copied().unwrap_or(0.0);
+        let under = runs.iter().find(|run| {
+            run.series.get(index).into_iter().flatten().any(|(_, value)| *value == largest)
+        });
+        table.row([
+            series.title.to_owned(),
+            number(sizes[sizes.len() / 2]),
+            number(largest),
+            under.map_or_else(String::new, |run| run.load.clone()),
+        ]);
+    }
+    if titles.is_empty() {
+        return None;
+    }
+    let reading = format!(
+        "{}The runs one after the other; each shaded or plain stretch is a run, named below by its \
+         load.{}",
+        if several { format!("{}. ", input.name) } else { String::new() },
+        if runs.len() < input.timelines.len() {
+            " Of many runs the one with the slowest response of each load is shown."
+        } else {
+            ""
+        }
+    );
+    Some(KIND.chart(reading, values, body(&runs, &titles), table))
+}
+
+fn number(value: f64) -> String {
+    match value {
+        large if large >= 100.0 => format!("{large:.0}"),
+        small => format!("{small:.1}"),
+    }
+}
+
+fn body(runs: &[&Timeline], titles: &[String]) -> Value {
+    let mut begun_s = 0.0;
+    let mut bands = Vec::new();
+    let mut names = serde_json::Map::new();
+    for (index, run) in runs.iter().enumerate() {
+        let end_s = begun_s + run.length_ns as f64 / 1e9;
+        let middle_ms = (500.0 * (begun_s + end_s)).round();
+        names.insert(format!("{middle_ms:.0}"), json!(run.load));
+        bands.push(json!({ "from": rounded(begun_s), "to": rounded(end_s), "load": run.load,
+                           "shade": if index % 2 == 0 { 0.0 } else { 0.1 } }));
+        begun_s = end_s;
+    }
+    let middles: Vec<f64> =
+        names.keys().filter_map(|key| key.parse::<f64>().ok()).map(|ms| ms / 1000.0).collect();
+    let label = format!("{}['' + round(1000 * datum.value)]", Value::Object(names));
+    let x = json!({
+        "field": "at", "type": "quantitative", "title": null,
+        "scale": { "domain": [0, rounded(begun_s)], "nice": false },
+        "axis": { "values": middles, "labelExpr": label, "labelAngle": -40, "ticks": false,
+                  "grid": false, "labelOverlap": false },
+    });
+    let y = json!({ "field": "value", "type": "quantitative", "title": null,
+                    "axis": { "tickCount": 3, "format": "~s" } });
+    let band = json!({
+        "data": { "values": bands },
+        "mark": { "type": "rect", "color": "#888888", "aria": false },
+        "encoding": { "x": { "field": "from", "type": "quantitative" }, "x2": { "field": "to" },
+                      "opacity": { "field": "shade", "type": "quantitative", "scale": null,
+                                   "legend": null },
+                      "tooltip": { "field": "load", "type": "nominal" } },
+    });
+    let area = json!({
+        "mark": { "type": "area", "color": "#2f8fcf", "opacity": 0.35, "line": { "strokeWidth": 1.2, "color": "#2f8fcf" },
+                  "interpolate": "step-before" },
+        "encoding": { "x": x, "y": y,
+                      "tooltip": [{ "field": "at", "type": "quantitative", "title": "at (s)", "format": ".1f" },
+                                  { "field": "value", "type": "quantitative", "format": ".4~g" }] },
+    });
+    merged(
+        json!({ "facet": { "row": { "field": "series", "type": "nominal", "sort": titles, "title": null,
+                    "header": { "labelAngle": 0, "labelOrient": "top", "labelAnchor": "start",
+                                "labelLimit": 400 } } } }),
+        json!({
+            "spec": { "width": 900, "height": 56, "layer": [band, area] },
+            "resolve": { "scale": { "y": "independent" } },
+            "spacing": 6,
+            "usermeta": { "fit": "width" },
+        }),
+    )
+}

@@ -1,0 +1,183 @@
+//! Empirical distribution functions: which part of the responses took at most how long.
+
+use serde_json::{Value, json};
+
+use super::{Chart, Data, Kind, duration, merged, panels, rounded, strips};
+use crate::page::{Measurement, Table};
+
+pub(super) const KIND: Kind =
+    Kind { name: "ecdf", title: "How long responses take, as distributions", make };
+
+/// Most steps of one line; of more samples these are exact quantiles, the smallest and largest kept.
+const MOST_STEPS: usize = 80;
+/// Fewest steps that a line is thinned to.
+const FEWEST_STEPS: usize = 24;
+/// Most steps of all lines together.
+const MOST_TOGETHER_STEPS: usize = 2400;
+/// Quantiles that the table tells.
+const QUANTILES: [f64; 5] = [0.5, 0.9, 0.95, 0.99, 1.0];
+/// Most measurements that are drawn into the same panels; of more, each has panels of its own.
+const MOST_TOGETHER: usize = 5;
+/// The line of the load itself, where the baseline is beside it.
+const LOADED: &str = "this load";
+/// The line of the baseline.
+const BASELINE: &str = "without load";
+
+/// One line.
+struct Line {
+    panel: String,
+    name: String,
+    /// Delays in ns, in ascending order.
+    sorted: Vec<f64>,
+}
+
+/// The function's steps: a value, and the part of all that is at most that.
+fn steps(sorted: &[f64], most: usize) -> Vec<(f64, f64)> {
+    let count = sorted.len();
+    let at = |rank: usize| (sorted[rank], (rank + 1) as f64 / count as f64);
+    if count <= most {
+        return (0..count).map(at).collect();
+    }
+    let last = most - 1;
+    (0..most).map(|step| at(step * (count - 1) / last)).collect()
+}
+
+/// The delays under a load, in ascending order.
+fn sorted(one: &Measurement, load: &str) -> Vec<f64> {
+    let row = one.matrix.rows.iter().find(|row| row.load == load);
+    let delays = row.into_iter().flat_map(|row| &row.delays_ns);
+    let mut delays: Vec<f64> = delays.map(|delay_ns| delay_ns.max(1.0)).collect();
+    delays.sort_by(f64::total_cmp);
+    delays
+}
+
+/// The smallest value that has at least this part of all at or below it.
+fn quantile(sorted: &[f64], part: f64) -> Option<f64> {
+    let rank = (part * sorted.len() as f64).ceil().max(1.0) as usize;
+    sorted.get(rank - 1).copied()
+}
+
+fn make(data: &Data<'_>) -> Vec<Chart> {
+    let together = (2..=MOST_TOGETHER).contains(&data.measurements.len());
+    let (lines, names) = if together { side_by_side(data) } else { beside_baseline(data) };
+    if lines.is_empty() {
+        return Vec::new();
+    }
+    let mut table = Table::new("", &["load", "responses", "median", "p90", "p95", "p99", "worst"]);
+    let mut order: Vec<String> = Vec::new();
+    let mut values: Vec<Value> = Vec::new();
+    let most = (MOST_TOGETHER_STEPS / lines.len()).clamp(FEWEST_STEPS, MOST_STEPS);
+    for line in &lines {
+        if !order.contains(&line.panel) {
+            order.push(line.panel.clone());
+        }
+        values.extend(steps(&line.sorted, most).into_iter().map(|(delay, part)| {
+            json!({ "panel": line.panel, "line": line.name, "delay": rounded(delay),
+                    "part": rounded(part) })
+        }));
+        if together || line.name == LOADED {
+            let label = if together { &line.name } else { "" };
+            let mut cells = vec![strips::panel(&line.panel, label), line.sorted.len().to_string()];
+            cells.extend(QUANTILES.iter().map(|part| {
+                quantile(&line.sorted, *part).map_or_else(|| "-".to_owned(), duration::text)
+            }));
+            table.row(cells);
+        }
+    }
+    let ends = lines.iter().flat_map(|line| [line.sorted[0], line.sorted[line.sorted.len() - 1]]);
+    let axis = duration::log_axis("delay", ends.collect::<Vec<f64>>().into_iter());
+    let body = merged(panels("panel", &order, 3), json!({ "spec": spec(&axis, &names, together) }));
+    let reading = format!(
+        "How many percent of the responses took at most so long: the further to the right, the \
+         slower.{}",
+        if together { "" } else { " Grey and dashed: without load." }
+    );
+    vec![KIND.chart(reading, values, body, table)]
+}
+
+/// A panel a load, with a line a measurement.
+fn side_by_side(data: &Data<'_>) -> (Vec<Line>, Vec<String>) {
+    let names: Vec<String> = data.measurements.iter().map(|one| data.label(one)).collect();
+    let lines = strips::drawn(data).into_iter().map(|(one, samples, _)| Line {
+        panel: samples.load.clone(),
+        name: data.label(one),
+        sorted: sorted(one, &samples.load),
+    });
+    (lines.filter(|line| !line.sorted.is_empty()).collect(), names)
+}
+
+/// A panel a load and measurement, with the line of its baseline.
+fn beside_baseline(data: &Data<'_>) -> (Vec<Line>, Vec<String>) {
+    let shown = strips::drawn(data);
+    let mut lines = Vec::new();
+    for (one, samples, panel) in &shown {
+        let line = |name: &str, sorted: Vec<f64>| {
+            let (panel, name) = (panel.clone(), name.to_owned());
+            (!sorted.is_empty()).then_some(Line { panel, name, sorted })
+        };
+        if samples.load == model::BASELINE && shown.len() > 1 {
+            continue;
+        }
+        lines.extend(line(LOADED, sorted(one, &samples.load)));
+        if samples.load != model::BASELINE {
+            lines.extend(line(BASELINE, sorted(one, model::BASELINE)));
+        }
+    }
+    (lines, vec![LOADED.to_owned(), BASELINE.to_owned()])
+}
+
+fn spec(axis: &Value, names: &[String], together: bool) -> Value {
+    let tip = json!({ "field": "tip", "type": "nominal" });
+    let x = merged(axis.clone(), json!({ "field": "delay" }));
+    let y = json!({ "field": "part", "type": "quantitative", "title": null,
+                    "scale": { "domain": [0, 1] },
+                    "axis": { "format": ".0%", "values": [0, 0.25, 0.5, 0.75, 1] } });
+    let scale = match together {
+        true => json!({ "domain": names }),
+        false => json!({ "domain": names, "range": ["#d55e00", "#888888"] }),
+    };
+    let dashes = [json!([1, 0]), json!([5, 3]), json!([2, 2]), json!([8, 3, 2, 3]), json!([10, 4])];
+    let dashes: Vec<&Value> = dashes.iter().take(names.len()).collect();
+    let coded = |scale: Value| {
+        json!({ "field": "line", "type": "nominal", "title": null, "scale": scale,
+                "legend": { "orient": "bottom" } })
+    };
+    json!({
+        "width": 250,
+        "height": 110,
+        "transform": [{ "calculate": format!(
+            "format(datum.part, '.1%') + ' took at most ' + ({}) + ' (' + datum.line + ')'",
+            duration::expression("datum.delay")
+        ), "as": "tip" }],
+        "layer": [{
+            "mark": { "type": "line", "interpolate": "step-after", "strokeWidth": 2 },
+            "encoding": { "x": x, "y": y, "color": coded(scale),
+                          "strokeDash": coded(json!({ "domain": names, "range": dashes })) },
+        }, {
+            "mark": { "type": "point", "filled": true, "size": 45, "opacity": 0 },
+            "encoding": { "x": x, "y": y, "tooltip": tip, "description": tip },
+        }],
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thinned_steps_are_exact_and_keep_both_ends() {
+        let sorted: Vec<f64> = (1..=10_000).map(f64::from).collect();
+        let found = steps(&sorted, MOST_STEPS);
+        assert_eq!(found.len(), MOST_STEPS);
+        assert!(found.iter().all(|(value, part)| (value / 10_000.0 - part).abs() < 1e-12));
+        assert_eq!((found[0].0, found[MOST_STEPS - 1]), (1.0, (10_000.0, 1.0)));
+        assert_eq!(steps(&[3.0, 4.0], MOST_STEPS), [(3.0, 0.5), (4.0, 1.0)]);
+    }
+
+    #[test]
+    fn a_quantile_is_one_of_the_values() {
+        assert_eq!(quantile(&[1.0, 2.0, 3.0, 4.0], 0.5), Some(2.0));
+        assert_eq!(quantile(&[1.0, 2.0, 3.0, 4.0], 1.0), Some(4.0));
+        assert_eq!(quantile(&[], 0.5), None);
+    }
+}

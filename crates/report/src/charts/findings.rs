@@ -1,0 +1,143 @@
+//! What the doctor finds in the runs, by time lost.
+
+use doctor::{Finding, Severity};
+use serde_json::{Value, json};
+
+use super::{Chart, Data, Kind, colours, duration, rounded};
+use crate::page::Table;
+
+pub(super) const KIND: Kind =
+    Kind { name: "findings", title: "Conditions by the time that they cost", make };
+
+/// Most findings that are drawn.
+const MOST: usize = 16;
+
+const SEVERITIES: [(&str, &str); 3] =
+    [("severe", "#d55e00"), ("warning", "#e69f00"), ("note", "#9a9a9a")];
+
+/// A finding and the load under which it was found.
+#[derive(Clone, Debug)]
+pub(crate) struct Found<'d> {
+    /// The load, with its input where there are several.
+    pub(crate) load: String,
+    /// The finding of the run that lost the most to it.
+    pub(crate) finding: &'d Finding,
+    /// In how many runs of the load it was found.
+    pub(crate) runs: usize,
+    /// Of how many.
+    pub(crate) of: usize,
+}
+
+/// How much it matters, in a word.
+pub(crate) fn severity(severity: Severity) -> &'static str {
+    match severity {
+        Severity::Note => "note",
+        Severity::Warning => "warning",
+        Severity::Severe => "severe",
+    }
+}
+
+/// All findings, each rule and load once, the most costly first.
+pub(crate) fn found<'d>(data: &'d Data<'_>) -> Vec<Found<'d>> {
+    let mut all: Vec<Found<'d>> = Vec::new();
+    let several = data.material.inputs.len() > 1;
+    for input in &data.material.inputs {
+        for one in &input.diagnoses {
+            let load = match several {
+                true => format!("{} · {}", one.load, input.name),
+                false => one.load.clone(),
+            };
+            let of = input.diagnoses.iter().filter(|other| other.load == one.load).count();
+            for finding in &one.diagnosis.findings {
+                let known = all
+                    .iter_mut()
+                    .find(|known| known.load == load && known.finding.rule == finding.rule);
+                match known {
+                    Some(known) => {
+                        known.runs += 1;
+                        if finding.lost_share > known.finding.lost_share {
+                            known.finding = finding;
+                        }
+                    }
+                    None => all.push(Found { load: load.clone(), finding, runs: 1, of }),
+                }
+            }
+        }
+    }
+    all.sort_by(|a, b| {
+        let known_first = a.finding.is_bound.cmp(&b.finding.is_bound);
+        known_first.then(b.finding.lost_share.total_cmp(&a.finding.lost_share))
+    });
+    all
+}
+
+fn make(data: &Data<'_>) -> Vec<Chart> {
+    let all = found(data);
+    if all.is_empty() {
+        return Vec::new();
+    }
+    let mut table = Table::new(
+        "",
+        &["condition", "load", "time lost", "share", "severity", "runs", "evidence"],
+    );
+    let mut values = Vec::new();
+    let mut order = Vec::new();
+    for one in &all {
+        let finding = one.finding;
+        let most = if finding.is_bound { "at most " } else { "" };
+        let share = 100.0 * finding.lost_share;
+        let lost = format!("{most}{}", duration::text(finding.lost_ns as f64));
+        let word = severity(finding.severity());
+        let runs = format!("{} of {}", one.runs, one.of);
+        let evidence =
+            format!("{} of {} counters", finding.confidence.agreeing, finding.confidence.asked);
+        let percent = format!("{most}{share:.0} %");
+        let cells = [finding.rule, &one.load, &lost, &percent, word, &runs, &evidence];
+        table.row(cells.map(str::to_owned));
+        if values.len() < MOST {
+            let name = format!("{} · {}", finding.rule, one.load);
+            values.push(json!({
+                "what": name, "share": rounded(finding.lost_share.min(1.0)), "severity": word,
+                "text": format!("{most}{share:.0} %, {lost}"),
+                "tip": format!("{name}: {lost} lost ({percent} of the time), {word}; {evidence} agree; \
+                                found in {runs} runs"),
+            }));
+            order.push(name);
+        }
+    }
+    let is_present =
+        |(word, _): &(&str, &str)| values.iter().any(|value| value["severity"] == *word);
+    let present: Vec<(&str, &str)> = SEVERITIES.into_iter().filter(is_present).collect();
+    let reading =
+        "Time lost to each condition as a share of the time of those whom it affects, in \
+                   the run of the load that lost the most; docs/findings/ tells how each is priced."
+            .to_owned();
+    vec![KIND.chart(reading, values, body(&order, &present), table)]
+}
+
+fn body(order: &[String], present: &[(&str, &str)]) -> Value {
+    let tip = json!({ "field": "tip", "type": "nominal" });
+    let y = json!({ "field": "what", "type": "nominal", "sort": order, "title": null,
+                    "axis": { "labelLimit": 320 } });
+    json!({
+        "width": "container",
+        "height": { "step": 26 },
+        "encoding": {
+            "x": { "field": "share", "type": "quantitative", "title": "share of time lost",
+                   "scale": { "domain": [0, 1.18], "nice": false },
+                   "axis": { "format": ".0%", "values": [0, 0.25, 0.5, 0.75, 1] } },
+            "y": y,
+        },
+        "layer": [{
+            "mark": { "type": "bar" },
+            "encoding": {
+                "color": { "field": "severity", "type": "nominal", "title": null,
+                           "scale": colours(present), "legend": { "orient": "bottom" } },
+                "tooltip": tip, "description": tip,
+            },
+        }, {
+            "mark": { "type": "text", "align": "left", "dx": 5, "aria": false },
+            "encoding": { "text": { "field": "text", "type": "nominal" } },
+        }],
+    })
+}

@@ -1,0 +1,155 @@
+//! The forest plot of a responsiveness matrix: the ratio of each load to none, with its interval.
+
+use serde_json::{Value, json};
+
+use super::{Chart, Data, Kind, colours, matrix, rounded};
+use crate::matrix::Row;
+use crate::page::{Measurement, Table};
+
+pub(super) const KIND: Kind = Kind { name: "ratios", title: "Times the time without load", make };
+
+/// A ratio with three significant digits.
+pub(crate) fn ratio_text(ratio: f64) -> String {
+    match ratio {
+        large if large >= 99.95 => format!("{large:.0}"),
+        middle if middle >= 9.995 => format!("{middle:.1}"),
+        small => format!("{small:.2}"),
+    }
+}
+
+/// A row of a forest plot.
+pub(super) struct Line {
+    /// What it is called.
+    pub(super) label: String,
+    /// Its verdict.
+    pub(super) verdict: &'static str,
+    /// Estimate, low and high end.
+    pub(super) ratio: (f64, f64, f64),
+    /// Further words on it.
+    pub(super) more: String,
+}
+
+/// The specification of a forest plot but its data; `band` is where ratios do not matter.
+pub(super) fn body(lines: &[Line], verdicts: &[(&str, &str)], band: Option<f64>) -> Value {
+    let order: Vec<&str> = lines.iter().map(|line| line.label.as_str()).collect();
+    let ends = lines.iter().flat_map(|line| [line.ratio.1, line.ratio.2, 1.0]);
+    let finite = ends.filter(|end| end.is_finite() && *end > 0.0);
+    let (low, high) =
+        finite.fold((0.9_f64, 1.1_f64), |(low, high), end| (low.min(end), high.max(end)));
+    let x = json!({
+        "field": "ratio", "type": "quantitative", "title": "ratio (logarithmic)",
+        "scale": { "type": "log", "nice": false, "domain": [rounded(low / 1.05), rounded(high * (high / low).powf(0.3))] },
+        "axis": { "values": ticks(low, high), "format": "~g" },
+    });
+    let margin = band.map(|margin| {
+        json!({
+            "data": { "values": [{ "low": rounded(1.0 / (1.0 + margin)), "high": 1.0 + margin }] },
+            "mark": { "type": "rect", "opacity": 0.13, "color": "#888888", "aria": false },
+            "encoding": { "x": { "field": "low", "type": "quantitative" }, "x2": { "field": "high" } },
+        })
+    });
+    let one = json!({
+        "data": { "values": [{ "one": 1 }] },
+        "mark": { "type": "rule", "strokeDash": [4, 3], "color": "#888888", "aria": false },
+        "encoding": { "x": { "field": "one", "type": "quantitative" } },
+    });
+    let y = json!({ "field": "label", "type": "nominal", "sort": order, "title": null,
+                    "axis": { "labelLimit": 320 } });
+    let colour = json!({ "field": "verdict", "type": "nominal", "title": null,
+                         "scale": colours(verdicts), "legend": { "orient": "bottom" } });
+    let tip = json!({ "field": "tip", "type": "nominal" });
+    let interval = json!({
+        "mark": { "type": "rule", "strokeWidth": 3, "aria": false },
+        "encoding": { "x": { "field": "low", "type": "quantitative" }, "x2": { "field": "high" },
+                      "y": y, "color": colour },
+    });
+    let point = json!({
+        "mark": { "type": "point", "filled": true, "size": 90, "opacity": 1 },
+        "encoding": { "x": x, "y": y, "color": colour, "description": tip, "tooltip": tip,
+                      "shape": { "field": "verdict", "type": "nominal", "title": null,
+                                 "scale": shapes(verdicts), "legend": { "orient": "bottom" } } },
+    });
+    let text = json!({
+        "mark": { "type": "text", "align": "left", "dx": 7, "aria": false },
+        "encoding": { "x": { "field": "high", "type": "quantitative" }, "y": y,
+                      "text": { "field": "text", "type": "nominal" } },
+    });
+    let layers: Vec<Value> = margin.into_iter().chain([one, interval, point, text]).collect();
+    json!({ "width": "container", "height": { "step": 24 }, "layer": layers })
+}
+
+/// One shape a verdict, so that none is told by its colour alone.
+fn shapes(verdicts: &[(&str, &str)]) -> Value {
+    let domain: Vec<&str> = verdicts.iter().map(|(word, _)| *word).collect();
+    let shapes = ["diamond", "triangle-right", "triangle-up", "triangle-down", "circle", "square"];
+    let range: Vec<&str> = shapes.iter().cycle().take(domain.len()).copied().collect();
+    json!({ "domain": domain, "range": range })
+}
+
+fn ticks(low: f64, high: f64) -> Vec<f64> {
+    if high / low > 3.0 {
+        return super::duration::ticks([low, high].into_iter());
+    }
+    let candidates = [0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.2, 1.3, 1.4, 1.5, 1.75, 2.0, 2.5, 3.0];
+    candidates.into_iter().filter(|tick| (low / 1.05..=high * 1.25).contains(tick)).collect()
+}
+
+/// The data of a line.
+pub(super) fn value(line: &Line) -> Value {
+    let (ratio, low, high) = line.ratio;
+    let text = format!("×{} [{}, {}]", ratio_text(ratio), ratio_text(low), ratio_text(high));
+    json!({
+        "label": line.label,
+        "verdict": line.verdict,
+        "ratio": rounded(ratio), "low": rounded(low), "high": rounded(high),
+        "text": text,
+        "tip": format!("{}: {text}, {}{}", line.label, line.verdict, line.more),
+    })
+}
+
+/// The table of lines.
+pub(super) fn table(lines: &[Line]) -> Table {
+    let mut table = Table::new("", &["what", "ratio", "low", "high", "verdict"]);
+    for line in lines {
+        let (ratio, low, high) = line.ratio;
+        let figures = [ratio, low, high].map(ratio_text);
+        let cells = std::iter::once(line.label.clone()).chain(figures);
+        table.row(cells.chain([line.verdict.to_owned()]));
+    }
+    table
+}
+
+fn make(data: &Data<'_>) -> Vec<Chart> {
+    let mut lines: Vec<(usize, Line)> = Vec::new();
+    for one in &data.measurements {
+        lines.extend(of_measurement(one, &data.label(one)));
+    }
+    // Load by load, so that what is to be compared stands together.
+    lines.sort_by_key(|(load, _)| *load);
+    let lines: Vec<Line> = lines.into_iter().map(|(_, line)| line).collect();
+    if lines.is_empty() {
+        return Vec::new();
+    }
+    let present: Vec<(&str, &str)> = matrix::VERDICTS
+        .into_iter()
+        .filter(|(word, _)| lines.iter().any(|line| line.verdict == *word))
+        .collect();
+    let reading = "Hodges–Lehmann ratio of the delays under each load to those without, with its \
+                   interval of 95 %; the dashed line is no difference."
+        .to_owned();
+    let values = lines.iter().map(value).collect();
+    vec![KIND.chart(reading, values, body(&lines, &present, None), table(&lines))]
+}
+
+/// The lines of one measurement, each with the number of its load.
+fn of_measurement(one: &Measurement, label: &str) -> Vec<(usize, Line)> {
+    let reference_ns = one.reference_ns();
+    let line = |(load, row): (usize, &Row)| {
+        let ratio = row.ratio?;
+        let (verdict, _) = matrix::verdict(row, reference_ns);
+        let label = super::strips::panel(&row.load, label);
+        let more = format!(" (interval of {:.1} %)", 100.0 * ratio.confidence);
+        Some((load, Line { label, verdict, ratio: (ratio.ratio, ratio.low, ratio.high), more }))
+    };
+    one.matrix.rows.iter().enumerate().filter_map(line).collect()
+}

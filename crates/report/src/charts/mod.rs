@@ -1,0 +1,178 @@
+//! Charts as Vega-Lite specifications (<https://vega.github.io/vega-lite/>), one kind a file.
+//!
+//! A specification carries its data, which is bounded however many samples there were, and names no
+//! theme: whoever draws it adds that. What a mark means for readers of a screen is its description.
+
+mod counters;
+mod duration;
+mod ecdf;
+mod findings;
+mod forest;
+mod heat;
+mod interaction;
+mod knee;
+mod matrix;
+mod split;
+mod strips;
+mod verdicts;
+mod waterfall;
+
+use serde_json::{Value, json};
+
+pub(crate) use findings::found;
+pub(crate) use forest::ratio_text;
+pub(crate) use matrix::verdict as tile_verdict;
+pub(crate) use verdicts::{label as cell_label, verdict as cell_verdict};
+
+use crate::page::{Material, Measurement, Table};
+
+/// Which language the specifications are written in.
+const SCHEMA: &str = "https://vega.github.io/schema/vega-lite/v6.json";
+
+/// A chart.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Chart {
+    /// Its name: that of its kind, with a number behind it from the second one on.
+    pub name: String,
+    /// What it shows.
+    pub title: String,
+    /// How to read it, in a sentence or two.
+    pub reading: String,
+    /// The Vega-Lite specification, data included.
+    pub spec: Value,
+    /// What it shows, in figures.
+    pub table: Table,
+}
+
+/// What charts are made of.
+#[derive(Debug)]
+pub(crate) struct Data<'a> {
+    /// The results.
+    pub(crate) material: &'a Material<'a>,
+    /// What probes measured in them.
+    pub(crate) measurements: Vec<Measurement>,
+}
+
+/// A kind of chart.
+#[derive(Clone, Copy, Debug)]
+pub struct Kind {
+    /// Its name.
+    pub name: &'static str,
+    /// What it shows.
+    pub title: &'static str,
+    /// The charts of this kind that there are data for.
+    pub(crate) make: fn(&Data<'_>) -> Vec<Chart>,
+}
+
+/// All kinds, in the order in which a report shows them.
+pub const ALL: [&Kind; 12] = [
+    &matrix::KIND,
+    &verdicts::KIND,
+    &forest::KIND,
+    &strips::KIND,
+    &ecdf::KIND,
+    &split::KIND,
+    &knee::KIND,
+    &heat::KIND,
+    &waterfall::KIND,
+    &interaction::KIND,
+    &findings::KIND,
+    &counters::KIND,
+];
+
+impl Kind {
+    /// The charts of this kind, each with a name of its own.
+    pub(crate) fn charts(&self, data: &Data<'_>) -> Vec<Chart> {
+        let mut charts = (self.make)(data);
+        for (index, chart) in charts.iter_mut().enumerate() {
+            chart.name = match index {
+                0 => self.name.to_owned(),
+                _ => format!("{}-{}", self.name, index + 1),
+            };
+        }
+        charts
+    }
+
+    /// A chart of this kind; `body` is the specification without what all have in common.
+    fn chart(&self, reading: String, values: Vec<Value>, body: Value, table: Table) -> Chart {
+        let mut spec = json!({
+            "$schema": SCHEMA,
+            "description": format!("{}. {reading}", self.title),
+            "data": { "values": values },
+        });
+        if let (Some(spec), Value::Object(body)) = (spec.as_object_mut(), body) {
+            if body.get("width").is_some_and(|width| width == "container") {
+                let fit = json!({ "type": "fit-x", "contains": "padding" });
+                spec.insert("autosize".to_owned(), fit);
+            }
+            spec.extend(body);
+        }
+        Chart {
+            name: self.name.to_owned(),
+            title: self.title.to_owned(),
+            reading,
+            spec,
+            table: Table { caption: format!("{} in figures", self.title), ..table },
+        }
+    }
+}
+
+impl Data<'_> {
+    /// What a measurement is called beside the others; empty if it is the only one.
+    pub(crate) fn label(&self, measurement: &Measurement) -> String {
+        let several_inputs = self.material.inputs.len() > 1;
+        let same_input = |other: &&Measurement| other.input == measurement.input;
+        let several_labels = self.measurements.iter().filter(same_input).count() > 1;
+        let name = &self.material.inputs[measurement.input].name;
+        match (several_inputs, several_labels) {
+            (false, false) => String::new(),
+            (true, false) => name.clone(),
+            (false, true) => measurement.label.clone(),
+            (true, true) => format!("{name}: {}", measurement.label),
+        }
+    }
+}
+
+/// Marks that are small panels, side by side in as many columns as there is room for: whoever draws
+/// it reads the hint.
+fn panels(field: &str, order: &[String], columns: usize) -> Value {
+    json!({
+        "facet": {
+            "field": field, "type": "nominal", "sort": order, "title": null,
+            "header": { "labelAnchor": "start", "labelFontWeight": "bold", "labelLimit": 260 },
+        },
+        "columns": columns,
+        "spacing": { "row": 14, "column": 34 },
+        "usermeta": { "fit": "columns" },
+    })
+}
+
+/// An object with the fields of both.
+fn merged(mut first: Value, second: Value) -> Value {
+    if let (Some(fields), Value::Object(second)) = (first.as_object_mut(), second) {
+        fields.extend(second);
+    }
+    first
+}
+
+/// A scale of colours by name.
+fn colours(pairs: &[(&str, &str)]) -> Value {
+    let (domain, range): (Vec<&str>, Vec<&str>) = pairs.iter().copied().unzip();
+    json!({ "domain": domain, "range": range })
+}
+
+/// A number with at most six significant digits: more are not drawn, and cost room.
+fn rounded(value: f64) -> f64 {
+    if value == 0.0 || !value.is_finite() {
+        return value;
+    }
+    let digits = (5 - value.abs().log10().floor() as i32).clamp(-300, 300);
+    let factor = 10_f64.powi(digits.abs());
+    match digits >= 0 {
+        true => (value * factor).round() / factor,
+        false => (value / factor).round() * factor,
+    }
+}
+
+#[cfg(test)]
+mod tests;

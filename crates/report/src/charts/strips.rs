@@ -1,0 +1,147 @@
+//! Sample strips: each response in the order in which it was made, load by load.
+
+use serde_json::{Value, json};
+
+use super::{Chart, Data, Kind, colours, duration, merged, panels, rounded};
+use crate::matrix::STALL_FACTOR;
+use crate::page::{LoadSamples, Measurement, Table};
+
+pub(super) const KIND: Kind =
+    Kind { name: "samples", title: "Every response, in the order of time", make };
+
+/// Most panels that are drawn.
+pub(super) const MOST_PANELS: usize = 36;
+/// Most points of all panels together.
+const MOST_POINTS: usize = 2400;
+/// Most points of one panel.
+const MOST_A_PANEL: usize = 240;
+
+const OUTCOMES: [(&str, &str); 3] =
+    [("answered", "#2f8fcf"), ("stalled", "#e08a00"), ("never finished", "#d55e00")];
+
+/// One panel: the load, and its measurement where there are several.
+pub(super) fn panel(load: &str, label: &str) -> String {
+    if label.is_empty() { load.to_owned() } else { format!("{load} · {label}") }
+}
+
+/// The panels that are drawn: those with the slowest responses, in their order.
+pub(super) fn drawn<'d>(data: &'d Data<'_>) -> Vec<(&'d Measurement, &'d LoadSamples, String)> {
+    let mut found: Vec<(usize, (&Measurement, &LoadSamples, String))> = Vec::new();
+    for one in &data.measurements {
+        let label = data.label(one);
+        let measured = one.samples.iter().enumerate();
+        let measured = measured.filter(|(_, samples)| !samples.points.is_empty());
+        found.extend(
+            measured.map(|(load, samples)| (load, (one, samples, panel(&samples.load, &label)))),
+        );
+    }
+    // Load by load, so that what is to be compared stands together.
+    found.sort_by_key(|(load, _)| *load);
+    let mut all: Vec<_> = found.into_iter().map(|(_, panel)| panel).collect();
+    if all.len() > MOST_PANELS {
+        let worst = |samples: &LoadSamples| {
+            samples.points.iter().map(|point| point.delay_ns).fold(0.0, f64::max)
+        };
+        let mut slowest: Vec<f64> = all.iter().map(|(_, samples, _)| worst(samples)).collect();
+        slowest.sort_by(|a, b| b.total_cmp(a));
+        let least = slowest[MOST_PANELS - 1];
+        all.retain(|(_, samples, _)| worst(samples) >= least);
+        all.truncate(MOST_PANELS);
+    }
+    all
+}
+
+fn make(data: &Data<'_>) -> Vec<Chart> {
+    let shown = drawn(data);
+    if shown.is_empty() {
+        return Vec::new();
+    }
+    let most = (MOST_POINTS / shown.len()).clamp(40, MOST_A_PANEL);
+    let mut values: Vec<Value> = Vec::new();
+    let mut table =
+        Table::new("", &["load", "responses", "stalled", "never finished", "worst", "at"]);
+    for (one, samples, panel) in &shown {
+        let reference_ns = one.reference_ns();
+        values.extend(samples.thinned(most).into_iter().map(|point| {
+            json!({ "panel": panel, "n": point.number, "delay": rounded(point.delay_ns.max(1.0)),
+                    "outcome": point.outcome(reference_ns) })
+        }));
+        if let Some(reference_ns) = reference_ns {
+            values.push(json!({ "panel": panel, "limit": rounded(STALL_FACTOR * reference_ns) }));
+        }
+        let count = |outcome: &str| {
+            samples.points.iter().filter(|point| point.outcome(reference_ns) == outcome).count()
+        };
+        let worst = samples.points.iter().max_by(|a, b| a.delay_ns.total_cmp(&b.delay_ns));
+        table.row([
+            panel.clone(),
+            samples.points.len().to_string(),
+            count("stalled").to_string(),
+            count("never finished").to_string(),
+            worst.map_or_else(String::new, |point| duration::text(point.delay_ns)),
+            worst.map_or_else(String::new, |point| format!("sample {}", point.number)),
+        ]);
+    }
+    let order: Vec<String> = shown.iter().map(|(_, _, panel)| panel.clone()).collect();
+    let columns = if data.measurements.len() == 2 { 2 } else { 3 };
+    let all = shown.iter().flat_map(|(_, samples, _)| &samples.points);
+    let axis = duration::log_axis("delay", all.map(|point| point.delay_ns.max(1.0)));
+    let thinned = shown.iter().any(|(_, samples, _)| samples.points.len() > most);
+    let reading = format!(
+        "Delay from the intended start, logarithmic. Above the dashed line, {STALL_FACTOR} times the \
+         median without load, a response stalled.{}{}",
+        if thinned {
+            " Of many responses the slowest and evenly spaced others are drawn."
+        } else {
+            ""
+        },
+        if data.measurements.iter().map(|one| one.samples.len()).sum::<usize>() > shown.len() {
+            " Only the loads with the slowest responses are drawn."
+        } else {
+            ""
+        },
+    );
+    let body = merged(
+        panels("panel", &order, columns),
+        json!({
+            "spec": spec(&axis),
+            "resolve": { "scale": { "x": "independent" } },
+        }),
+    );
+    vec![KIND.chart(reading, values, body, table)]
+}
+
+fn spec(axis: &Value) -> Value {
+    let tip = json!({ "field": "tip", "type": "nominal" });
+    json!({
+        "width": 250,
+        "height": 96,
+        "layer": [{
+            "transform": [{ "filter": "isValid(datum.limit)" }],
+            "mark": { "type": "rule", "strokeDash": [4, 3], "color": "#888888", "aria": false },
+            "encoding": { "y": { "field": "limit", "type": "quantitative" } },
+        }, {
+            "transform": [
+                { "filter": "isValid(datum.delay)" },
+                { "calculate": format!(
+                    "'sample ' + datum.n + ': ' + ({}) + ', ' + datum.outcome",
+                    duration::expression("datum.delay")
+                  ), "as": "tip" },
+            ],
+            "mark": { "type": "point", "filled": true, "size": 28, "opacity": 0.85 },
+            "encoding": {
+                "x": { "field": "n", "type": "quantitative", "title": "sample",
+                       "scale": { "zero": false, "nice": false, "padding": 8 },
+                       "axis": { "tickCount": 4, "format": "d", "grid": false } },
+                "y": merged(axis.clone(), json!({ "field": "delay" })),
+                "color": { "field": "outcome", "type": "nominal", "title": null,
+                           "scale": colours(&OUTCOMES), "legend": { "orient": "bottom" } },
+                "shape": { "field": "outcome", "type": "nominal", "title": null,
+                           "scale": { "domain": ["answered", "stalled", "never finished"],
+                                      "range": ["circle", "diamond", "triangle-up"] },
+                           "legend": { "orient": "bottom" } },
+                "description": tip, "tooltip": tip,
+            },
+        }],
+    })
+}

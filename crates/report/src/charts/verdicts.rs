@@ -1,0 +1,75 @@
+//! The forest plot of a comparison: each cell's ratio with its interval, beside the margin.
+
+use analysis::comparison::{Cell, Comparison};
+use stats::Verdict;
+
+use super::forest::{Line, body, table, value};
+use super::{Chart, Data, Kind};
+use crate::page::Tone;
+
+pub(super) const KIND: Kind = Kind { name: "comparison", title: "What differs, by how much", make };
+
+/// Most cells that are drawn; the others are in the table.
+const MOST: usize = 60;
+
+const VERDICTS: [(&str, &str); 4] = [
+    ("regression", "#d55e00"),
+    ("improvement", "#2f8fcf"),
+    ("equivalent", "#00a87b"),
+    ("cannot tell", "#999999"),
+];
+
+/// A verdict in words, and what it means.
+pub(crate) fn verdict(verdict: Verdict) -> (&'static str, Tone) {
+    match verdict {
+        Verdict::Regression => ("regression", Tone::Bad),
+        Verdict::Improvement => ("improvement", Tone::Better),
+        Verdict::Equivalent => ("equivalent", Tone::Good),
+        Verdict::CannotTell => ("cannot tell", Tone::Unknown),
+    }
+}
+
+/// What a cell is called.
+pub(crate) fn label(comparison: &Comparison, cell: &Cell) -> String {
+    let arm = (comparison.arms.len() > 2).then(|| comparison.arms[cell.arm].name.clone());
+    let response = (comparison.responses.len() > 1).then(|| cell.response.clone());
+    let place = Some(cell.label()).filter(|label| !label.is_empty());
+    let parts: Vec<String> = [arm, place, response].into_iter().flatten().collect();
+    if parts.is_empty() { cell.response.clone() } else { parts.join(" · ") }
+}
+
+fn make(data: &Data<'_>) -> Vec<Chart> {
+    let Some(comparison) = &data.material.comparison else { return Vec::new() };
+    let line = |cell: &Cell| {
+        let found = cell.judged()?;
+        Some(Line {
+            label: label(comparison, cell),
+            verdict: verdict(cell.verdict).0,
+            ratio: (found.ratio, found.adjusted_low, found.adjusted_high),
+            more: format!(", p {:.3} adjusted", found.p_adjusted),
+        })
+    };
+    let lines: Vec<Line> = comparison.cells.iter().filter_map(line).collect();
+    if lines.is_empty() {
+        return Vec::new();
+    }
+    let drawn = &lines[..lines.len().min(MOST)];
+    let present: Vec<(&str, &str)> = VERDICTS
+        .into_iter()
+        .filter(|(word, _)| drawn.iter().any(|line| line.verdict == *word))
+        .collect();
+    let margin = 100.0 * comparison.margin;
+    let reading = format!(
+        "Ratios of {} to {}, above 1 = worse, with intervals that hold together for all {} cells; \
+         inside the grey band of ±{margin:.0} % a difference does not matter.",
+        match comparison.arms.len() {
+            2 => comparison.arms[1].name.clone(),
+            _ => "the others".to_owned(),
+        },
+        comparison.arms[0].name,
+        lines.len()
+    );
+    let values = drawn.iter().map(value).collect();
+    let body = body(drawn, &present, Some(comparison.margin));
+    vec![KIND.chart(reading, values, body, table(&lines))]
+}

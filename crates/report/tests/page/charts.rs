@@ -1,0 +1,98 @@
+//! The specifications of all kinds of charts.
+
+use std::collections::BTreeSet;
+
+use report::charts::ALL;
+use report::page::{Material, Report, report, vega};
+
+use super::made_up::{curves, experiment, folder, run, sweep, two_kernels};
+
+/// The chart of a name, of which there must be one.
+fn spec(report: &Report, name: &str) -> serde_json::Value {
+    let chart = report.charts().find(|chart| chart.name == name);
+    chart.unwrap_or_else(|| panic!("no chart {name}")).spec.clone()
+}
+
+fn alone(input: report::page::Input<'_>) -> Material<'_> {
+    Material { inputs: vec![input], ..Material::default() }
+}
+
+#[test]
+fn the_charts_of_two_folders() {
+    let made = report(&two_kernels());
+    for name in ["matrix", "comparison", "ratios", "samples", "ecdf", "delay-split"] {
+        insta::assert_json_snapshot!(name, spec(&made, name));
+    }
+    for name in ["findings", "counters", "counters-2"] {
+        insta::assert_json_snapshot!(name, spec(&made, name));
+    }
+}
+
+#[test]
+fn the_charts_of_a_sweep() {
+    let curves = curves();
+    let made = report(&alone(sweep(&curves)));
+    for name in ["knee", "map"] {
+        insta::assert_json_snapshot!(name, spec(&made, name));
+    }
+}
+
+#[test]
+fn the_charts_of_an_experiment() {
+    let made = report(&alone(experiment()));
+    for name in ["waterfall", "interaction"] {
+        insta::assert_json_snapshot!(name, spec(&made, name));
+    }
+}
+
+#[test]
+fn one_folder_is_drawn_beside_its_own_baseline() {
+    let quiet = run("001-noload", "noload", "6.1.0", &[4.0, 4.1, 4.2]);
+    let loaded = run("002-cpuload", "cpuload", "6.1.0", &[9.0, 9.1, 9.2]);
+    let made = report(&alone(folder("one", vec![quiet, loaded])));
+    let ecdf = spec(&made, "ecdf");
+    let lines: BTreeSet<&str> = ecdf["data"]["values"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|value| value["line"].as_str().unwrap())
+        .collect();
+    assert_eq!(lines, BTreeSet::from(["this load", "without load"]));
+    assert!(made.charts().all(|chart| chart.name != "matrix"), "one column says nothing");
+}
+
+#[test]
+fn every_kind_is_drawn_and_has_a_table_and_a_description() {
+    let curves = curves();
+    let mut material = two_kernels();
+    material.inputs.extend([sweep(&curves), experiment()]);
+    let made = report(&material);
+    let names: BTreeSet<&str> = made.charts().map(|chart| chart.name.as_str()).collect();
+    for kind in ALL {
+        assert!(names.contains(kind.name), "{} is not drawn", kind.name);
+    }
+    for chart in made.charts() {
+        assert!(!chart.table.rows.is_empty(), "{} has no figures", chart.name);
+        assert!(chart.reading.len() > 20 && chart.reading.ends_with('.'), "{}", chart.reading);
+        let all = chart.spec.to_string();
+        assert!(
+            all.contains("\"description\":{\"field\":\"tip\"") || chart.name.contains("counters")
+        );
+    }
+    assert_eq!(vega(&made).as_object().unwrap().len(), names.len(), "each name once");
+}
+
+#[test]
+fn thousands_of_runs_are_a_page_of_bounded_size() {
+    let loads = ["noload", "largewrite", "cpuload", "2ctx-mem", "8ctx-mem"];
+    let mut input = report::page::Input::new("large");
+    for number in 0..2000_usize {
+        let load = loads[number % loads.len()];
+        let delay = |index: usize| 4.0 + ((number * 7 + index * 13) % 97) as f64;
+        let delays: Vec<f64> = (0..5).map(delay).collect();
+        let cell = format!("kernel 6.{}", number / loads.len() % 10);
+        input.add(cell, run(&format!("{number:04}-{load}"), load, "6.1.0", &delays));
+    }
+    let page = report::page::html(&report(&alone(input)));
+    assert!(page.len() < 1_500_000, "{} bytes", page.len());
+}

@@ -1,0 +1,189 @@
+// Draws the charts of a report, when they come into view and then the rest while nothing else is
+// to be done, and again when theme or width change. Needs vega and vegaLite, and no network.
+"use strict";
+(() => {
+  const specs = JSON.parse(document.getElementById("charts").textContent);
+  const drawings = [...document.querySelectorAll(".drawing")];
+  const drawn = new Map();
+  const root = document.documentElement;
+  const dark = window.matchMedia("(prefers-color-scheme: dark)");
+
+  const isDark = () => (root.dataset.theme ? root.dataset.theme === "dark" : dark.matches);
+
+  function config() {
+    const style = getComputedStyle(root);
+    const colour = (name) => style.getPropertyValue(name).trim();
+    const [ink, soft, line] = ["--ink", "--soft", "--line"].map(colour);
+    const font = getComputedStyle(document.body).fontFamily;
+    return {
+      background: "transparent",
+      font,
+      axis: { labelColor: soft, titleColor: soft, gridColor: line, domainColor: line, tickColor: line,
+              labelFontSize: 11, titleFontSize: 11, titleFontWeight: "normal" },
+      axisY: { domain: false },
+      legend: { labelColor: ink, titleColor: soft, labelFontSize: 12, symbolSize: 90 },
+      header: { labelColor: ink, titleColor: soft, labelFontSize: 12 },
+      title: { color: ink },
+      view: { stroke: null },
+      text: { color: ink, fontSize: 12 },
+      range: {
+        category: isDark()
+          ? ["#56a8e0", "#f0a83c", "#3cc49c", "#e58fc0", "#ff8a5c", "#c8c8c8", "#f0e15a", "#9a90e0"]
+          : ["#0072b2", "#c77f00", "#009e73", "#b04f88", "#d55e00", "#5f5f5f", "#9a8c00", "#5b50b0"],
+      },
+    };
+  }
+
+  // A specification as wide as the place where it stands.
+  function fitted(spec, width) {
+    const copy = structuredClone(spec);
+    const fit = (copy.usermeta || {}).fit;
+    if (fit === "columns") {
+      // The first column has the labels of the axis; between columns there is a gap.
+      const [labels, gap, least] = [60, 38, 230];
+      const room = width - labels;
+      const columns = Math.max(1, Math.min(copy.columns, Math.floor(room / (least + gap))));
+      copy.columns = columns;
+      copy.spec.width = Math.max(160, Math.floor(room / columns) - gap);
+    } else if (fit === "width") {
+      copy.spec.width = Math.max(240, width - 70);
+    }
+    return copy;
+  }
+
+  const tip = document.createElement("div");
+  tip.id = "tip";
+  tip.setAttribute("role", "status");
+  document.body.append(tip);
+  function showTip(_, event, item, value) {
+    if (value === undefined || value === null || value === "") {
+      tip.style.display = "none";
+      return;
+    }
+    tip.textContent = typeof value === "object"
+      ? Object.entries(value).map(([name, text]) => `${name}: ${text}`).join(", ")
+      : value;
+    tip.style.display = "block";
+    const box = tip.getBoundingClientRect();
+    const left = Math.min(event.clientX + 14, window.innerWidth - box.width - 8);
+    const below = event.clientY + 18 + box.height < window.innerHeight;
+    tip.style.left = `${Math.max(8, left)}px`;
+    tip.style.top = `${below ? event.clientY + 18 : event.clientY - box.height - 10}px`;
+  }
+
+  async function draw(place) {
+    if (drawn.get(place)) {
+      return;
+    }
+    drawn.set(place, true);
+    const width = Math.max(320, place.clientWidth);
+    try {
+      const spec = fitted(specs[place.dataset.chart], width);
+      const logger = vega.logger(vega.Error);
+      const compiled = vegaLite.compile(spec, { config: config(), logger }).spec;
+      const runtime = vega.parse(compiled, null, { ast: true });
+      if (place.view) {
+        place.view.finalize();
+      }
+      place.view = new vega.View(runtime, {
+        expr: vega.expressionInterpreter,
+        renderer: "svg",
+        container: place,
+        hover: true,
+        tooltip: showTip,
+        loader: { load: () => Promise.reject(new Error("a report loads nothing")) },
+        logger,
+      });
+      await place.view.runAsync();
+      place.dataset.drawn = isDark() ? "dark" : "light";
+    } catch (error) {
+      place.textContent = `This chart cannot be drawn (${error.message}); its figures are below.`;
+      console.error(place.dataset.chart, error);
+    }
+  }
+
+  // The rest, one by one, so that the page answers meanwhile.
+  // Without a limit a browser may wait for ever: it need not have idle time.
+  const idle = (work) =>
+    window.requestIdleCallback ? requestIdleCallback(work, { timeout: 200 }) : setTimeout(work, 30);
+  async function drawNext() {
+    const next = drawings.find((place) => !drawn.get(place));
+    if (next) {
+      await draw(next);
+      idle(drawNext);
+    }
+  }
+
+  function redraw() {
+    for (const place of drawings) {
+      drawn.set(place, false);
+    }
+    const inView = drawings.filter((place) => {
+      const box = place.getBoundingClientRect();
+      return box.bottom > 0 && box.top < window.innerHeight;
+    });
+    inView.forEach(draw);
+    idle(drawNext);
+  }
+
+  const seen = new IntersectionObserver(
+    (entries) => entries.filter((entry) => entry.isIntersecting).forEach((entry) => draw(entry.target)),
+    { rootMargin: "300px" },
+  );
+  drawings.forEach((place) => seen.observe(place));
+  window.addEventListener("load", () => idle(drawNext));
+  window.addEventListener("beforeprint", () => drawings.forEach(draw));
+
+  let width = window.innerWidth;
+  let pending = 0;
+  window.addEventListener("resize", () => {
+    if (window.innerWidth !== width) {
+      width = window.innerWidth;
+      clearTimeout(pending);
+      pending = setTimeout(redraw, 200);
+    }
+  });
+
+  const themes = { system: "as the system", light: "light", dark: "dark" };
+  const button = document.getElementById("theme");
+  const keep = {
+    get() { try { return localStorage.getItem("thrashlab-theme"); } catch { return null; } },
+    set(value) { try { localStorage.setItem("thrashlab-theme", value); } catch { /* not kept */ } },
+  };
+  function wear(theme) {
+    if (theme === "system") {
+      delete root.dataset.theme;
+    } else {
+      root.dataset.theme = theme;
+    }
+    button.dataset.theme = theme;
+    button.textContent = `Theme: ${themes[theme]}`;
+  }
+  wear(themes[keep.get()] ? keep.get() : "system");
+  button.hidden = false;
+  button.addEventListener("click", () => {
+    const names = Object.keys(themes);
+    const next = names[(names.indexOf(button.dataset.theme) + 1) % names.length];
+    keep.set(next);
+    wear(next);
+    redraw();
+  });
+  dark.addEventListener("change", redraw);
+
+  for (const code of document.querySelectorAll(".command pre")) {
+    const copy = document.createElement("button");
+    copy.type = "button";
+    copy.textContent = "Copy";
+    copy.addEventListener("click", async () => {
+      const selection = window.getSelection();
+      selection.selectAllChildren(code);
+      try {
+        await navigator.clipboard.writeText(code.textContent);
+        copy.textContent = "Copied";
+      } catch {
+        copy.textContent = "Selected";
+      }
+    });
+    code.parentElement.append(copy);
+  }
+})();
