@@ -6,12 +6,13 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use agent::Waiter;
-use model::{MmuSpec, SubjectSpec, VmSpec};
+use model::{MmuSpec, Spec, SubjectSpec, VmSpec};
 use subject::{Stage, StageError, StageOptions};
-use vm::{Stop, Vm, VmError, VmOptions};
+use vm::{Cells, Stop, Vm, VmError, VmOptions};
 
 use crate::matrix::ExperimentError;
 use crate::plan::{CellPlan, Plan, PlanError};
+use crate::simulated::simulated_key;
 use crate::subject_arg::{self, SubjectArg};
 
 /// Most lines of a failed build command that are told.
@@ -26,6 +27,8 @@ pub struct LabOptions {
     pub guests: VmOptions,
     /// Where the files of loads and probes go on this host.
     pub work_dir: Option<PathBuf>,
+    /// Where finished simulations are taken from and kept; they are not, if missing.
+    pub simulated: Option<Cells>,
 }
 
 /// Where a cell's runs take place.
@@ -46,6 +49,7 @@ pub struct Laboratory {
     pub(crate) places: Vec<Place>,
     pub(crate) stage: Option<Stage>,
     pub(crate) machines: Vec<(VmSpec, Vm)>,
+    pub(crate) simulated: Option<Cells>,
 }
 
 /// Collects problems, each once.
@@ -84,6 +88,7 @@ impl Laboratory {
             places: Vec::new(),
             stage: None,
             machines: Vec::new(),
+            simulated: options.simulated.clone(),
         };
         lab.set_stage(options, waiter, say, &mut problems)?;
         for index in 0..lab.cells.len() {
@@ -119,6 +124,12 @@ impl Laboratory {
     #[must_use]
     pub fn largest_machine_bytes(&self) -> Option<u64> {
         self.machines.iter().map(|(spec, _)| spec.machine.ram_bytes()).max()
+    }
+
+    /// Whether a finished simulation is kept.
+    pub(crate) fn has_simulated(&self, spec: &Spec) -> bool {
+        let key = simulated_key(spec);
+        self.simulated.as_ref().zip(key.ok()).is_some_and(|(cells, key)| cells.get(&key).is_some())
     }
 
     /// Removes what was made on this host; what cannot be removed is named with the reason.

@@ -4,6 +4,7 @@
 //! [`subject::Stage`]; whatever happens is an [`Event`], and every display is a function of events.
 
 mod carry_out;
+mod cell_list;
 mod ensemble;
 mod event;
 mod job;
@@ -19,6 +20,7 @@ pub mod subject_arg;
 mod sweep;
 
 pub use carry_out::{Carried, Outlook, aliases, carry_out, manifest, outlook};
+pub use cell_list::{CellMaker, Listed, ListedCell, MadeCell, bound_to_host};
 pub use ensemble::run_ensemble;
 pub use event::Event;
 pub use job::job;
