@@ -140,7 +140,7 @@ class Experiment:
     def name(self) -> str:
         """The experiment's name."""
         asked = subprocess.run(
-            self.command("--print-plan", "--json"), capture_output=True, text=True
+            self.command("--print-plan", "--json"), check=False, capture_output=True, text=True
         )
         if asked.returncode != 0:
             raise FleetError(said(asked.stderr), asked.returncode)
@@ -150,7 +150,7 @@ class Experiment:
         """The machines and cells that the folder lacks."""
         file = tempfile.TemporaryFile("w+")
         command = self.command("--list-cells", "--output", folder)
-        asked = subprocess.run(command, stdout=file, stderr=subprocess.PIPE, text=True)
+        asked = subprocess.run(command, check=False, stdout=file, stderr=subprocess.PIPE, text=True)
         if asked.returncode != 0:
             raise FleetError(said(asked.stderr), asked.returncode)
         return ListedCells(file)
@@ -159,7 +159,7 @@ class Experiment:
         """Makes the results folder of finished cells."""
         command = self.command("--output", folder, "--cells", cells, "--quiet")
         streams = None if show else subprocess.PIPE
-        done = subprocess.run(command, stdout=streams, stderr=streams, text=True)
+        done = subprocess.run(command, check=False, stdout=streams, stderr=streams, text=True)
         if done.returncode != 0:
             raise FleetError(said(done.stderr or ""), done.returncode)
 

@@ -16,9 +16,10 @@ import subprocess
 import tempfile
 import time
 import zlib
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Iterable, Iterator
+from typing import Any
 
 import fsspec
 import ray
