@@ -12,6 +12,7 @@ import sys
 
 import deterministic_machine
 import doctor_confusion
+import fleet
 import freeze
 import idle_cost
 import memory
@@ -34,6 +35,7 @@ ALL = {
     "memory_job": memory_job,
     "start_up": start_up,
     "deterministic_machine": deterministic_machine,
+    "fleet": fleet,
     "trace_record": trace_record,
     "doctor_confusion": doctor_confusion,
     "statistics_of_compare": statistics_of_compare,

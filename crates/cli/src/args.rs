@@ -34,6 +34,8 @@ pub(crate) enum Command {
     Bisect(Box<crate::bisect_args::BisectArgs>),
     /// Carry out a plan: factors, blocks, order; goes on where it was stopped
     Experiment(Box<crate::experiment_args::ExperimentArgs>),
+    /// Make the cells of a list (from standard input): what a node of a fleet does
+    Cells(crate::cells::CellsArgs),
     /// Measure the cost of work over a range of one parameter: curve, knee, and what lies under it
     Sweep(Box<crate::sweep_args::SweepArgs>),
     /// Print results again: a results folder, a run file, or published figures

@@ -8,7 +8,10 @@ use agent::Waiter;
 use analysis::Dataset;
 use analysis::comparison::Request;
 use anyhow::{Context, anyhow};
-use experiment::{AA_FACTOR, Carried, Laboratory, Plan, aliases, manifest, outlook, parse_plan};
+use experiment::{
+    AA_FACTOR, Carried, CellPlan, Laboratory, Plan, aliases, bound_to_host, manifest, outlook,
+    parse_plan,
+};
 use model::units::format_duration;
 use model::{Manifest, ManifestRun};
 use stats::Verdict;
@@ -16,7 +19,7 @@ use stats::Verdict;
 use crate::experiment_args::ExperimentArgs;
 use crate::laboratory::failure;
 use crate::progress::Progress;
-use crate::{Failure, print, print_json};
+use crate::{Failure, fleet, print, print_json};
 
 /// Carries a plan out, or tells what that would be.
 pub(crate) fn experiment(args: &ExperimentArgs) -> Result<(), Failure> {
@@ -29,11 +32,21 @@ pub(crate) fn experiment(args: &ExperimentArgs) -> Result<(), Failure> {
     }
     let folder = folder(args, &plan);
     let known = known(&folder, &plan)?;
+    let goes_elsewhere = args.list_cells || args.fleet.is_some();
+    if let (true, Ok(cells)) = (goes_elsewhere, plan.cells(&plan_folder)) {
+        may_go_elsewhere(&cells)?;
+    }
+    if let Some(address) = &args.fleet {
+        return fleet::start(address, args, &folder);
+    }
     let mut progress = Progress::new(args.quiet);
     let set = args.lab.set_up(&plan, &plan_folder, &waiter, &progress);
     let mut lab = set.map_err(|error| failure(error, &waiter))?;
     for line in aliases(&plan) {
         progress.say(&format!("cannot be told apart in this fraction: {line}"));
+    }
+    if args.list_cells {
+        return list_cells(&lab, &folder);
     }
     if args.dry_run {
         return tell_outlook(args, &lab, &folder);
@@ -51,6 +64,25 @@ pub(crate) fn experiment(args: &ExperimentArgs) -> Result<(), Failure> {
         failure(error, &waiter)
     })?;
     finish(args, &carried, &folder, &progress)
+}
+
+/// Fails if only this host can make some of the cells.
+fn may_go_elsewhere(cells: &[CellPlan]) -> Result<(), Failure> {
+    let reasons = bound_to_host(cells);
+    match reasons.is_empty() {
+        true => Ok(()),
+        false => Err(wrong(anyhow!("not on a fleet: {}", reasons.join("; ")))),
+    }
+}
+
+/// Prints what is still to be made, a line each.
+fn list_cells(lab: &Laboratory, folder: &Path) -> Result<(), Failure> {
+    let mut text = String::new();
+    for listed in lab.listed(folder).context("list the cells")? {
+        text += &serde_json::to_string(&listed).context("write a cell as JSON")?;
+        text.push('\n');
+    }
+    print(&text)
 }
 
 /// Reads the plan, with what the arguments change of it.

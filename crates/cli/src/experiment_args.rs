@@ -13,6 +13,7 @@ Examples:
   thrashlab experiment plan.toml --print-plan      what would be run, in which order
   thrashlab experiment plan.toml --dry-run         can all levels be set, and how long will it take?
   thrashlab experiment plan.toml --blocks 12       go on with more blocks
+  thrashlab experiment plan.toml --fleet ray://head:10001 --store s3://bucket/cells
   thrashlab experiment plan.toml --aa              the first cell against itself: the noise floor
   thrashlab compare ~/.local/share/thrashlab/NAME --factor FACTOR
   thrashlab attribute ~/.local/share/thrashlab/NAME
@@ -42,6 +43,26 @@ pub(crate) struct ExperimentArgs {
     /// Run the first cell against itself: what differs is noise
     #[arg(long)]
     pub(crate) aa: bool,
+
+    /// Print what deterministic cells are still to be made, as JSON lines for `thrashlab cells`,
+    /// and make none (docs/fleet.md)
+    #[arg(long, conflicts_with_all = ["print_plan", "dry_run", "no_cache"])]
+    pub(crate) list_cells: bool,
+
+    /// Let the nodes of a Ray cluster make the cells: `local`, `auto`, `HOST:PORT` or
+    /// `ray://HOST:PORT` (docs/fleet.md)
+    #[arg(long, value_name = "ADDRESS",
+          conflicts_with_all = ["print_plan", "dry_run", "list_cells", "no_cache", "cells"])]
+    pub(crate) fleet: Option<String>,
+
+    /// With --fleet: where cells are kept: a folder that all nodes see, or a URL that fsspec knows
+    /// [default: `thrashlab/fleet` in the user's cache directory]
+    #[arg(long, value_name = "URL", requires = "fleet")]
+    pub(crate) store: Option<String>,
+
+    /// With --fleet: make every cell anew, also those that are in the store
+    #[arg(long, requires = "fleet")]
+    pub(crate) no_resume: bool,
 
     /// Blocks, each a pass through all cells [default: as the plan says]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use agent::Waiter;
 use clap::Args;
 use experiment::{Carried, ExperimentError, LabOptions, Laboratory, Plan, PlanError, carry_out};
-use vm::VmError;
+use vm::{Cells, VmError};
 
 use crate::args::GuestArgs;
 use crate::progress::Progress;
@@ -25,6 +25,11 @@ pub(crate) struct LabArgs {
     /// /var/tmp/thrashlab-UID]
     #[arg(long, value_name = "DIR")]
     work_dir: Option<PathBuf>,
+
+    /// Folder of finished cells to take from and add to, simulations too, instead of the user's
+    /// cache of guests
+    #[arg(long, value_name = "DIR", conflicts_with = "no_cache")]
+    cells: Option<PathBuf>,
 }
 
 impl LabArgs {
@@ -36,11 +41,17 @@ impl LabArgs {
         waiter: &Waiter,
         progress: &Progress,
     ) -> Result<Laboratory, ExperimentError> {
+        let cells = self.cells.clone().map(Cells::at);
+        let mut guests = guests::options(&self.guests);
+        if let Some(cells) = &cells {
+            guests.cache = guests.cache.with_cells(cells.clone());
+        }
         let options = LabOptions {
             folder: folder.to_owned(),
-            guests: guests::options(&self.guests),
+            guests,
             work_dir: self.work_dir.clone(),
             remote: self.remote.options(folder),
+            simulated: cells,
         };
         guests::while_waiting(waiter, |stop| {
             Laboratory::set_up(plan, &options, waiter, stop, &mut |text| progress.say(text))

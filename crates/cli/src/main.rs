@@ -9,11 +9,13 @@ mod attribute;
 mod bisect;
 mod bisect_args;
 mod cache;
+mod cells;
 mod compare;
 mod doctor;
 mod experiment;
 mod experiment_args;
 mod export;
+mod fleet;
 mod footprint;
 mod guests;
 mod import;
@@ -81,6 +83,7 @@ fn main() -> ExitCode {
         Command::Run(args) => run::run(&args),
         Command::Bisect(args) => bisect::bisect(&args),
         Command::Experiment(args) => experiment::experiment(&args),
+        Command::Cells(args) => cells::cells(&args),
         Command::Sweep(args) => sweep::sweep(&args),
         Command::Show(args) => show::show(&args),
         Command::Compare(args) => compare::compare(&args),

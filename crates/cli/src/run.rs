@@ -194,9 +194,11 @@ fn in_simulator(
     let timing = timing(&args.timing, DEFAULT)?;
     let jobs = guests::jobs_of(&args.guests, 0);
     let plan = plan(args, measure, SubjectSpec::Mmu(Box::new(mmu.clone())), timing);
-    run_ensemble(Engine::Simulator, &plan, jobs, folder, waiter, &mut |event| progress.on(event))
-        .context("simulate")
-        .map_err(Failure::NotMeasured)
+    run_ensemble(Engine::Simulator(None), &plan, jobs, folder, waiter, &mut |event| {
+        progress.on(event)
+    })
+    .context("simulate")
+    .map_err(Failure::NotMeasured)
 }
 
 /// Refuses what is for this machine only; `instead` says what another one has.

@@ -139,6 +139,7 @@ pub fn outlook(lab: &Laboratory, folder: &Path) -> Result<Outlook, ExperimentErr
             At::Guest(machine) if lab.machines[machine].1.has_cell(&run.spec)? => {
                 outlook.cached += 1;
             }
+            At::Simulator if lab.has_simulated(&run.spec) => outlook.cached += 1,
             At::Guest(_) => add(&mut outlook.in_guests, longest),
             At::Simulator => outlook.simulated += 1,
             At::Stage | At::Remote(_) => add(&mut outlook.on_host, longest),
@@ -153,15 +154,15 @@ fn add((runs, total_ns): &mut (usize, u64), longest_ns: u64) {
 }
 
 /// A run with all that it needs.
-struct Order {
-    run: PlannedRun,
-    spec: Spec,
-    at: At,
+pub(crate) struct Order {
+    pub(crate) run: PlannedRun,
+    pub(crate) spec: Spec,
+    pub(crate) at: At,
 }
 
 /// What makes a run.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum At {
+pub(crate) enum At {
     Stage,
     /// The session of this index.
     Remote(usize),
@@ -179,7 +180,7 @@ impl At {
 
 impl Laboratory {
     /// All runs of the plan in their order.
-    fn orders(&self) -> Vec<Order> {
+    pub(crate) fn orders(&self) -> Vec<Order> {
         let runs = self.plan.runs(&self.cells).into_iter().enumerate();
         runs.map(|(position, run)| {
             let cell = &self.cells[run.cell];
@@ -209,7 +210,7 @@ impl Laboratory {
     }
 
     /// Whether the folder has this run: ended by itself, and made of what the plan now names.
-    fn finished(&self, order: &Order, folder: &Path) -> Result<bool, ExperimentError> {
+    pub(crate) fn finished(&self, order: &Order, folder: &Path) -> Result<bool, ExperimentError> {
         let path = file(folder, &order.run.run_id);
         if !path.exists() {
             return Ok(false);
@@ -324,7 +325,7 @@ fn on_engines(
     let cell = |order: &Order| {
         let engine = match order.at {
             At::Guest(machine) => Engine::Guest(&lab.machines[machine].1),
-            At::Stage | At::Remote(_) | At::Simulator => Engine::Simulator,
+            At::Stage | At::Remote(_) | At::Simulator => Engine::Simulator(lab.simulated.as_ref()),
         };
         EngineCell { engine, spec: order.spec.clone(), run_id: order.run.run_id.clone() }
     };

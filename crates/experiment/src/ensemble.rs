@@ -26,7 +26,7 @@ pub fn run_ensemble(
     let segments = plan.cells();
     let longest_ns = match engine {
         Engine::Guest(_) => segments.iter().map(|cell| cell.longest_ns).sum(),
-        Engine::Simulator => 0,
+        Engine::Simulator(_) => 0,
     };
     on_event(&Event::Planned { segments: &segments, longest_ns, is_virtual: true });
     // Neither block nor order mean anything where nothing drifts; with them, a cell of another plan

@@ -6,13 +6,14 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use agent::Waiter;
-use model::{MmuSpec, SubjectSpec, VmSpec};
+use model::{MmuSpec, Spec, SubjectSpec, VmSpec};
 use remote::{RemoteError, RemoteOptions, Session};
 use subject::{Asked, Stage, StageError, StageOptions};
-use vm::{Stop, Vm, VmError, VmOptions};
+use vm::{Cells, Stop, Vm, VmError, VmOptions};
 
 use crate::matrix::ExperimentError;
 use crate::plan::{CellPlan, Plan, PlanError};
+use crate::simulated::simulated_key;
 use crate::subject_arg::{self, RemoteArg, SubjectArg};
 
 /// Most lines of a failed build command that are told.
@@ -29,6 +30,8 @@ pub struct LabOptions {
     pub work_dir: Option<PathBuf>,
     /// How sessions on other hosts are held; purpose, work directory and swap are the plan's.
     pub remote: RemoteOptions,
+    /// Where finished simulations are taken from and kept; they are not, if missing.
+    pub simulated: Option<Cells>,
 }
 
 /// Where a cell's runs take place.
@@ -53,6 +56,7 @@ pub struct Laboratory {
     /// Sessions on other hosts, with the swap file that they have there.
     pub(crate) sessions: Vec<(Option<u64>, Session)>,
     pub(crate) machines: Vec<(VmSpec, Vm)>,
+    pub(crate) simulated: Option<Cells>,
 }
 
 /// Collects problems, each once.
@@ -92,6 +96,7 @@ impl Laboratory {
             stage: None,
             sessions: Vec::new(),
             machines: Vec::new(),
+            simulated: options.simulated.clone(),
         };
         lab.set_stage(options, waiter, say, &mut problems)?;
         for index in 0..lab.cells.len() {
@@ -132,6 +137,12 @@ impl Laboratory {
     #[must_use]
     pub fn largest_machine_bytes(&self) -> Option<u64> {
         self.machines.iter().map(|(spec, _)| spec.machine.ram_bytes()).max()
+    }
+
+    /// Whether a finished simulation is kept.
+    pub(crate) fn has_simulated(&self, spec: &Spec) -> bool {
+        let key = simulated_key(spec);
+        self.simulated.as_ref().zip(key.ok()).is_some_and(|(cells, key)| cells.get(&key).is_some())
     }
 
     /// Removes what was made on this host and others; what cannot be removed is named with the

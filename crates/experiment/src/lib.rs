@@ -5,6 +5,7 @@
 
 mod bench;
 mod carry_out;
+mod cell_list;
 mod ensemble;
 mod event;
 mod job;
@@ -21,6 +22,7 @@ mod sweep;
 
 pub use bench::Bench;
 pub use carry_out::{Carried, Outlook, aliases, carry_out, manifest, outlook};
+pub use cell_list::{CellMaker, Listed, ListedCell, MadeCell, bound_to_host};
 pub use ensemble::run_ensemble;
 pub use event::Event;
 pub use job::job;

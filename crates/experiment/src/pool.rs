@@ -11,11 +11,11 @@ use std::time::Duration;
 use agent::Waiter;
 use model::{Line, Spec};
 use subject::RunLines;
-use vm::{Vm, VmError};
+use vm::{Cells, Vm, VmError};
 
 use crate::made::{Made, Output};
 use crate::matrix::ExperimentError;
-use crate::simulated::simulated_run;
+use crate::simulated::simulated_cell;
 
 /// How often the user's wish to stop is looked for.
 const TICK: Duration = Duration::from_millis(50);
@@ -25,8 +25,8 @@ const TICK: Duration = Duration::from_millis(50);
 pub enum Engine<'a> {
     /// Guests of a machine.
     Guest(&'a Vm),
-    /// The simulator of memory-management hardware.
-    Simulator,
+    /// The simulator of memory-management hardware, with where finished runs are kept, if they are.
+    Simulator(Option<&'a Cells>),
 }
 
 /// A run of an engine.
@@ -144,11 +144,11 @@ impl Work<'_> {
                 let ran = vm.run(&cell.spec, &cell.run_id, &stop, &mut sink)?;
                 (ran.outcome.death, ran.cached)
             }
-            Engine::Simulator => match simulated_run(&cell.spec, &cell.run_id) {
-                Ok(bytes) => {
+            Engine::Simulator(cells) => match simulated_cell(&cell.spec, &cell.run_id, cells) {
+                Ok((bytes, cached)) => {
                     let mut lines = RunLines::default();
                     lines.push(&bytes, &mut sink).map_err(VmError::Results)?;
-                    (None, false)
+                    (None, cached)
                 }
                 Err(why) => (Some(why), false),
             },

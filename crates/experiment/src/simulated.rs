@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io;
 
 use jobs::MemoryJob;
 use mmu::Machine;
@@ -12,6 +13,8 @@ use model::{
     BASELINE, CounterRecord, CounterSet, EndStatus, Environment, Header, JobSpec, Line, LoadSpec,
     Measure, MmuSpec, PassRecord, Phase, PhaseRecord, RunEncoder, Spec, SubjectSpec,
 };
+use subject::RunLines;
+use vm::{Cells, IN_GUEST, Named, key_of};
 
 /// The machine that is simulated if none is named: that of the tables of 1990.
 const DEFAULT_MACHINE: &str = "sparcstation1";
@@ -171,6 +174,56 @@ pub fn simulated_run(spec: &Spec, run_id: &str) -> Result<Vec<u8>, String> {
     let end_ns = lines.iter().filter_map(Line::at_ns).max().unwrap_or(0);
     text += &encoder.end(end_ns, EndStatus::Complete);
     Ok(text.into_bytes())
+}
+
+/// Changes when the meaning of a kept simulation does although nothing it depends on did.
+const CELL_VERSION: &str = "thrashlab simulation 1";
+
+/// The hash of everything that a simulated run depends on, under which it is kept.
+///
+/// # Errors
+/// When the spec cannot be written down.
+pub(crate) fn simulated_key(spec: &Spec) -> Result<String, String> {
+    let spec = serde_json::to_vec(spec).map_err(|error| error.to_string())?;
+    let parts = [CELL_VERSION, &simulator(), env!("CARGO_PKG_VERSION")];
+    let [version, simulator, thrashlab] = parts.map(str::as_bytes);
+    Ok(key_of(&[version, simulator, thrashlab, &spec]))
+}
+
+/// The run file of a simulated run, and whether it was kept among `cells`, where it is now.
+///
+/// # Errors
+/// As [`simulated_run`]; when it cannot be kept.
+pub(crate) fn simulated_cell(
+    spec: &Spec,
+    run_id: &str,
+    cells: Option<&Cells>,
+) -> Result<(Vec<u8>, bool), String> {
+    let Some(cells) = cells else { return Ok((simulated_run(spec, run_id)?, false)) };
+    let key = simulated_key(spec)?;
+    let found = cells.get(&key);
+    let cached = found.is_some();
+    let nameless = match found {
+        Some(bytes) => bytes,
+        None => {
+            let bytes = simulated_run(spec, IN_GUEST)?;
+            cells
+                .keep(&key, &bytes)
+                .map_err(|error| format!("keep it in {}: {error}", cells.folder().display()))?;
+            bytes
+        }
+    };
+    let mut named = Vec::new();
+    let mut name = Named::new(run_id);
+    let mut sink = |bytes: &[u8], _: Option<&Line>| -> io::Result<()> {
+        named.extend_from_slice(bytes);
+        Ok(())
+    };
+    let mut lines = RunLines::default();
+    lines
+        .push(&nameless, &mut |bytes, line| name.line(bytes, line, &mut sink))
+        .map_err(|error| error.to_string())?;
+    Ok((named, cached))
 }
 
 fn simulated_lines(spec: &Spec, run_id: &str) -> Result<Vec<Line>, String> {

@@ -1,13 +1,13 @@
 //! The cache: kernels, snapshots of booted machines, and finished deterministic cells, each under
 //! the hash of everything that it depends on.
 
-use std::fs::{self, File};
-use std::io::{self, Write};
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
-use model::{EndStatus, Run};
 use sys::user_folder::user_folder;
 
+use crate::cells::Cells;
 use crate::scratch::{Scratch, sweep};
 
 /// Folders of the cache.
@@ -16,8 +16,6 @@ const SNAPSHOTS: &str = "snapshots";
 const CELLS: &str = "cells";
 /// Where other machines put copies of this program, named by their hashes (crate `remote`).
 const PROGRAMS: &str = "bin";
-/// How the name of a finished cell ends.
-const CELL_SUFFIX: &str = ".run.jsonl";
 
 /// The cache of this user.
 #[derive(Clone, Debug)]
@@ -25,6 +23,7 @@ pub struct Cache {
     root: PathBuf,
     /// Where booted machines lie.
     snapshots: PathBuf,
+    cells: Cells,
 }
 
 /// What lies in the cache.
@@ -62,13 +61,19 @@ impl Cache {
     /// A cache in a folder.
     #[must_use]
     pub fn at(root: PathBuf) -> Self {
-        Self { snapshots: root.join(SNAPSHOTS), root }
+        Self { snapshots: root.join(SNAPSHOTS), cells: Cells::at(root.join(CELLS)), root }
     }
 
     /// This cache with no machine booted; what is booted goes when the folder does.
     #[must_use]
     pub fn without_snapshots(&self, scratch: &Scratch) -> Self {
-        Self { root: self.root.clone(), snapshots: scratch.path().to_owned() }
+        Self { snapshots: scratch.path().to_owned(), ..self.clone() }
+    }
+
+    /// This cache with its finished cells elsewhere.
+    #[must_use]
+    pub fn with_cells(&self, cells: Cells) -> Self {
+        Self { cells, ..self.clone() }
     }
 
     /// A new folder for files that nobody needs later.
@@ -96,34 +101,9 @@ impl Cache {
         &self.snapshots
     }
 
-    /// The bytes of a finished cell; a file that is not whole is removed and counts as none.
-    pub(crate) fn cell(&self, key: &str) -> Option<Vec<u8>> {
-        let path = self.cell_path(key);
-        let bytes = fs::read(&path).ok()?;
-        let whole = Run::parse(&bytes)
-            .is_ok_and(|run| run.status() == EndStatus::Complete && run.checksum_ok == Some(true));
-        if !whole {
-            // It is made again, and then this file would be replaced anyway.
-            let _ = fs::remove_file(&path);
-        }
-        whole.then_some(bytes)
-    }
-
-    /// Keeps a finished cell.
-    pub(crate) fn keep_cell(&self, key: &str, bytes: &[u8]) -> io::Result<()> {
-        let path = self.cell_path(key);
-        let folder = self.root.join(CELLS);
-        fs::create_dir_all(&folder)?;
-        // Under a name of its own first: two processes may finish the same cell.
-        let part = folder.join(format!("{key}.{}.part", std::process::id()));
-        let mut file = File::create(&part)?;
-        file.write_all(bytes)?;
-        file.sync_all()?;
-        fs::rename(&part, &path)
-    }
-
-    fn cell_path(&self, key: &str) -> PathBuf {
-        self.root.join(CELLS).join(format!("{key}{CELL_SUFFIX}"))
+    /// The finished cells.
+    pub(crate) fn cells(&self) -> &Cells {
+        &self.cells
     }
 
     /// What lies in it.
@@ -134,7 +114,7 @@ impl Cache {
         Ok(Contents {
             kernels: usage(&self.kernels())?,
             snapshots: usage(self.snapshots())?,
-            cells: usage(&self.root.join(CELLS))?,
+            cells: usage(self.cells.folder())?,
             programs: usage(&self.root.join(PROGRAMS))?,
         })
     }
@@ -147,7 +127,7 @@ impl Cache {
     pub fn prune(&self, all: bool) -> io::Result<Contents> {
         sweep(&self.root);
         let mut removed = self.contents()?;
-        let mut folders = vec![self.snapshots.clone(), self.root.join(CELLS)];
+        let mut folders = vec![self.snapshots.clone(), self.cells.folder().to_owned()];
         if all {
             folders.extend([self.kernels(), self.root.join(PROGRAMS)]);
         } else {
@@ -195,41 +175,12 @@ fn size_bytes(path: &Path) -> io::Result<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::{Line, RunEncoder};
-
-    /// A whole run of a header and an end.
-    fn run_file() -> Vec<u8> {
-        let spec = r#"{"subject":{"kind":"host","memory_bytes":1},
-            "load":{"name":"noload","version":1,"intensity":1.0},
-            "probe":{"name":"wake","version":1},
-            "timing":{"profile":"quick","interval_ns":1,"points":1,"warmup_ns":1,"timeout_ns":1},
-            "seed":1,"block":0,"order":0}"#;
-        let header = format!(
-            r#"{{"kind":"header","schema":1,"run_id":"r","thrashlab":"0","started_unix_ns":1,
-            "spec":{spec},"environment":{{}},"missed":[]}}"#
-        );
-        let mut encoder = RunEncoder::default();
-        let mut text = encoder.line(&Line::parse(&header).unwrap());
-        text += &encoder.end(1, EndStatus::Complete);
-        text.into_bytes()
-    }
 
     #[test]
-    fn a_damaged_cell_is_no_cell() {
+    fn what_is_there_is_counted_and_removed() {
         let folder = tempfile::tempdir().unwrap();
         let cache = Cache::at(folder.path().to_owned());
-        assert_eq!(cache.cell("k"), None);
-        let bytes = run_file();
-        cache.keep_cell("k", &bytes).unwrap();
-        assert_eq!(cache.cell("k").as_deref(), Some(bytes.as_slice()));
-        let mut damaged = bytes.clone();
-        let digit = damaged.iter().position(u8::is_ascii_digit).unwrap();
-        damaged[digit] ^= 1;
-        for wrong in [damaged, bytes[..bytes.len() - 9].to_vec(), Vec::new()] {
-            cache.keep_cell("k", &wrong).unwrap();
-            assert_eq!(cache.cell("k"), None);
-        }
-        cache.keep_cell("k", &bytes).unwrap();
+        cache.cells().keep("k", b"bytes").unwrap();
         assert_eq!(cache.contents().unwrap().cells.count, 1);
         assert_eq!(cache.prune(false).unwrap().cells.count, 1);
         assert_eq!(cache.contents().unwrap(), Contents::default());

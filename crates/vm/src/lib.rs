@@ -11,11 +11,13 @@
 
 mod boot;
 mod cache;
+mod cells;
 mod guest_process;
 mod initramfs;
 mod machine;
 mod named;
 mod overlay;
+mod packed;
 mod qemu;
 mod qmp;
 mod scratch;
@@ -35,18 +37,20 @@ use subject::{Outcome, RunLines, Sink};
 
 pub use boot::{Booted, boot};
 pub use cache::{Cache, Contents, Usage};
+pub use cells::{Cells, key_of};
 pub use machine::{
     DEFAULT, Description, NAMED, VmRequest, load, parse_description, parse_request, parse_settings,
     request,
 };
+pub use named::{IN_GUEST, Named};
 pub use overlay::OverlayError;
+pub use packed::PackedMachine;
 pub use qemu::{Qemu, QemuError};
 pub use scratch::Scratch;
 pub use shell::{Shell, ShellState};
 pub use verify::{Difference, Verdict, compare};
 
 use guest_process::{GuestProcess, Said, Start};
-use named::{IN_GUEST, Named};
 use qemu::{Console, machine_arguments};
 use qmp::Event;
 use snapshot::Snapshot;
@@ -117,6 +121,9 @@ pub enum VmError {
     /// The results.
     #[error("the results cannot be written: {0}; name a folder with room with --output DIR")]
     Results(io::Error),
+    /// A machine that was booted elsewhere is not the one that this host would make.
+    #[error("{0}")]
+    Foreign(String),
     /// The user stopped it.
     #[error("interrupted")]
     Interrupted,
@@ -163,16 +170,7 @@ impl Vm {
             modules: parts.modules.clone(),
             then: Then::Cell,
         };
-        let arguments = [Start::Boot, Start::Restore]
-            .map(|start| machine_arguments(&setup.machine, Console::Quiet, start).join("\0"));
-        let key = hash(&[
-            CELL_VERSION.as_bytes(),
-            qemu.version.as_bytes(),
-            arguments.join("\0").as_bytes(),
-            &serde_json::to_vec(&setup).map_err(|error| VmError::Qemu(error.into()))?,
-            parts.kernel_hash.as_bytes(),
-            parts.initramfs_hash.as_bytes(),
-        ]);
+        let key = machine_key(&qemu, &setup, &parts.kernel_hash, &parts.initramfs_hash)?;
         let snapshots = options.cache.snapshots();
         let found = Snapshot::find(snapshots, &key);
         let was_booted = found.is_some();
@@ -195,13 +193,21 @@ impl Vm {
         &self.key
     }
 
+    /// The hash of everything that a run depends on, under which it is kept.
+    ///
+    /// # Errors
+    /// When the spec cannot be written down.
+    pub fn cell_key(&self, spec: &Spec) -> Result<String, VmError> {
+        self.cell(spec).map(|(_, key)| key)
+    }
+
     /// Whether the cache has a finished run.
     ///
     /// # Errors
     /// When the spec cannot be written down.
     pub fn has_cell(&self, spec: &Spec) -> Result<bool, VmError> {
-        let (_, key) = self.cell(spec)?;
-        Ok(self.reuses_cells() && self.options.cache.cell(&key).is_some())
+        let key = self.cell_key(spec)?;
+        Ok(self.reuses_cells() && self.options.cache.cells().get(&key).is_some())
     }
 
     fn reuses_cells(&self) -> bool {
@@ -218,7 +224,7 @@ impl Vm {
             freeze: self.options.freeze,
         };
         let cell = serde_json::to_vec(&cell).map_err(|error| VmError::Qemu(error.into()))?;
-        let key = hash(&[CELL_VERSION.as_bytes(), self.key.as_bytes(), &cell]);
+        let key = key_of(&[CELL_VERSION.as_bytes(), self.key.as_bytes(), &cell]);
         Ok((cell, key))
     }
 
@@ -240,7 +246,7 @@ impl Vm {
         let mut named = |bytes: &[u8], line: Option<&Line>| name.line(bytes, line, sink);
         let cache = &self.options.cache;
         let reuse = self.reuses_cells();
-        if let Some(bytes) = cache.cell(&key).filter(|_| reuse) {
+        if let Some(bytes) = cache.cells().get(&key).filter(|_| reuse) {
             let mut lines = RunLines::default();
             lines.push(&bytes, &mut named).map_err(VmError::Results)?;
             let status = lines.status().unwrap_or(EndStatus::Killed);
@@ -255,22 +261,30 @@ impl Vm {
         };
         let outcome = listen(&mut guest, self.options.silence, stop, &mut keep)?;
         if reuse && outcome.status == EndStatus::Complete {
-            cache
-                .keep_cell(&key, &kept)
-                .map_err(|source| VmError::Cache { path: cache.root().to_owned(), source })?;
+            let path = cache.cells().folder().to_owned();
+            cache.cells().keep(&key, &kept).map_err(|source| VmError::Cache { path, source })?;
         }
         Ok(CellOutcome { outcome, cached: false })
     }
 }
 
-/// BLAKE3 of parts whose borders count.
-fn hash(parts: &[&[u8]]) -> String {
-    let mut hasher = blake3::Hasher::new();
-    for part in parts {
-        hasher.update(&(part.len() as u64).to_le_bytes());
-        hasher.update(part);
-    }
-    hasher.finalize().to_hex().to_string()
+/// The hash of everything that a booted machine depends on.
+fn machine_key(
+    qemu: &Qemu,
+    setup: &Setup,
+    kernel_hash: &str,
+    initramfs_hash: &str,
+) -> Result<String, VmError> {
+    let arguments = [Start::Boot, Start::Restore]
+        .map(|start| machine_arguments(&setup.machine, Console::Quiet, start).join("\0"));
+    Ok(key_of(&[
+        CELL_VERSION.as_bytes(),
+        qemu.version.as_bytes(),
+        arguments.join("\0").as_bytes(),
+        &serde_json::to_vec(setup).map_err(|error| VmError::Qemu(error.into()))?,
+        kernel_hash.as_bytes(),
+        initramfs_hash.as_bytes(),
+    ]))
 }
 
 /// What a reader of a result must know of the machine and the guest cannot tell.

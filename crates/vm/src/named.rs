@@ -10,22 +10,27 @@ use std::io;
 use model::{Line, RunEncoder};
 use subject::Sink;
 
-/// The name that a run has in its guest.
-pub(crate) const IN_GUEST: &str = "run";
+/// The name that a run has in its guest, and in a folder of finished cells.
+pub const IN_GUEST: &str = "run";
 
 /// Gives the lines of a guest the name of their run, and the checksum that goes with it.
-pub(crate) struct Named<'a> {
+pub struct Named<'a> {
     run_id: &'a str,
     encoder: RunEncoder,
 }
 
 impl<'a> Named<'a> {
-    pub(crate) fn new(run_id: &'a str) -> Self {
+    /// Lines of a run of this name.
+    #[must_use]
+    pub fn new(run_id: &'a str) -> Self {
         Self { run_id, encoder: RunEncoder::default() }
     }
 
     /// Passes a line on.
-    pub(crate) fn line(
+    ///
+    /// # Errors
+    /// As `sink`.
+    pub fn line(
         &mut self,
         bytes: &[u8],
         line: Option<&Line>,

@@ -29,7 +29,7 @@ const USED: &str = "used";
 const KEPT: usize = 8;
 const KEPT_FOR: Duration = Duration::from_secs(7 * 86_400);
 /// Files that a snapshot consists of.
-const FILES: [&str; 4] = [KERNEL, INITRAMFS, MEMORY, DEVICES];
+pub(crate) const FILES: [&str; 4] = [KERNEL, INITRAMFS, MEMORY, DEVICES];
 /// How long a boot may take on a busy host.
 pub(crate) const BOOT_LIMIT: Duration = Duration::from_secs(300);
 /// How much of the memory is looked at at a time, in bytes: holes are of this size.
@@ -81,6 +81,16 @@ impl Snapshot {
         // Only what `tidy` goes by; a cache that cannot be written is still good to read.
         let _ = fs::write(found.folder.join(USED), []);
         Some(found)
+    }
+
+    /// A snapshot in a folder whose files somebody else answers for.
+    pub(crate) fn in_folder(folder: PathBuf) -> Self {
+        Self { folder }
+    }
+
+    /// Where it lies.
+    pub(crate) fn folder(&self) -> &Path {
+        &self.folder
     }
 
     /// Boots a guest until it pauses itself, and keeps it under this key.

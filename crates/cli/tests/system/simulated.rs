@@ -205,3 +205,44 @@ fn what_cannot_be_simulated_is_refused_with_the_reason() {
     let finished = fixture.finish(fixture.thrashlab(skipped));
     finished.expect(0, &["cpuload skipped: load cpuload: a simulated machine runs one program"]);
 }
+
+#[test]
+fn listed_cells_are_made_elsewhere_and_put_together_as_the_same_bytes() {
+    let fixture = Fixture::new();
+    let plan = "name = \"p\"\nblocks = 2\n[base]\nsubject = \"mmu\"\njob = \"vmtest\"\n\
+                vmtest.size = \"2M\"\nvmtest.loops = 2\n[[factor]]\nname = \"hat\"\n\
+                parameter = \"mmu.hat\"\nlevels = [\"old\", \"new\"]\n";
+    fs::write(fixture.path().join("plan.toml"), plan).unwrap();
+    let experiment = |arguments: &str| {
+        let arguments = format!("experiment plan.toml {arguments}");
+        fixture.finish(fixture.thrashlab(&arguments))
+    };
+    experiment("--output serial").expect(0, &[]);
+    let list = experiment("--list-cells --output elsewhere");
+    list.expect(0, &[]);
+    assert_eq!(list.stdout.lines().count(), 4);
+    let make = |text: &str| {
+        fs::write(fixture.path().join("list"), text).unwrap();
+        let mut command = fixture.thrashlab("cells store");
+        command.stdin(fs::File::open(fixture.path().join("list")).unwrap());
+        fixture.finish(command)
+    };
+    // What is cut off is refused, and what was made before it stays.
+    let cut = &list.stdout[..list.stdout.len() - 9];
+    make(cut).expect(2, &["line 4: no cell and no machine"]);
+    let made = make(&list.stdout);
+    made.expect(0, &[]);
+    let cached: Vec<Value> =
+        made.stdout.lines().map(|line| json_line(line)["cached"].clone()).collect();
+    assert_eq!(cached, [true, true, true, false]);
+    let dry = experiment("--cells store --output elsewhere --dry-run");
+    dry.expect(0, &[]);
+    assert!(dry.stdout.contains("0 runs are in elsewhere, 4 in the cache"), "{}", dry.stdout);
+    experiment("--cells store --output elsewhere").expect(0, &["4 of 4 cells were in the cache"]);
+    assert_eq!(files(&fixture, "elsewhere"), files(&fixture, "serial"));
+    assert_eq!(experiment("--list-cells --output elsewhere").stdout, "");
+}
+
+fn json_line(line: &str) -> Value {
+    serde_json::from_str(line).unwrap()
+}

@@ -1,0 +1,77 @@
+//! `thrashlab cells`: makes the cells of a list, on whatever host it is started.
+
+use std::io::{BufRead, Write};
+use std::os::unix::process::parent_id;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, anyhow};
+use clap::Args;
+use experiment::{CellMaker, ExperimentError};
+use vm::{Cache, Cells, VmOptions};
+
+use crate::{Failure, guests};
+
+const EXAMPLES: &str = "\
+Examples:
+  thrashlab experiment plan.toml --list-cells > list
+  split -n l/8 list part.                            only simulations: any line goes anywhere
+  thrashlab cells store < part.aa                    on any host, all at a time
+  thrashlab experiment plan.toml --cells store       puts them together
+
+Cells of guests need the machines before them and their files: docs/fleet.md.";
+
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct CellsArgs {
+    /// Folder in which finished cells are kept; those that it has are not made again
+    folder: PathBuf,
+
+    /// Folder with the files of booted machines, those of each in a folder named by its key
+    #[arg(long, value_name = "DIR", default_value = "machines")]
+    machines: PathBuf,
+
+    /// End when the process that started it does, however that ends
+    #[arg(long)]
+    with_parent: bool,
+}
+
+/// Makes the cells on standard input; what came of each is a JSON line on standard output.
+pub(crate) fn cells(args: &CellsArgs) -> Result<(), Failure> {
+    if args.with_parent {
+        sys::process::die_with_parent(parent_id()).context("follow the parent process")?;
+    }
+    let options = VmOptions {
+        cache: Cache::of_user(),
+        reuse_cells: true,
+        silence: guests::SILENCE,
+        freeze: None,
+    };
+    let mut maker = CellMaker::new(Cells::at(args.folder.clone()), args.machines.clone(), &options);
+    for (number, line) in std::io::stdin().lock().lines().enumerate() {
+        let line = line.context("read the list").map_err(Failure::NotMeasured)?;
+        let begun = Instant::now();
+        // A signal ends this process and any guest with it; what is kept is whole or not there.
+        let made = maker.take(&line, &|| false).map_err(|error| failure(number + 1, error))?;
+        if let Some(made) = made {
+            tell(&made, begun.elapsed())?;
+        }
+    }
+    Ok(())
+}
+
+/// Says what came of a cell, at once.
+fn tell(made: &experiment::MadeCell, wall: Duration) -> Result<(), Failure> {
+    let mut told = serde_json::to_value(made).context("write what came of a cell")?;
+    told["wall_ns"] = u64::try_from(wall.as_nanos()).unwrap_or(u64::MAX).into();
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "{told}").and_then(|()| out.flush()).context("write what came of a cell")?;
+    Ok(())
+}
+
+fn failure(number: usize, error: ExperimentError) -> Failure {
+    match error {
+        ExperimentError::Place(why) => Failure::WrongUse(anyhow!("line {number}: {why}")),
+        other => Failure::NotMeasured(anyhow::Error::new(other).context(format!("line {number}"))),
+    }
+}

@@ -1,0 +1,376 @@
+//! Cells to be made elsewhere: the list of what a plan still needs, and making what such a list asks
+//! for.
+//!
+//! A list is JSON lines, so that it can be cut between any two: machines first, then cells, each
+//! under the hash of everything that it depends on. Whoever makes a cell reckons that hash again, so
+//! another version of thrashlab cannot make it under a wrong name.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use model::{EndStatus, Line, Spec, SubjectSpec};
+use serde::{Deserialize, Serialize};
+use vm::{Cells, IN_GUEST, PackedMachine, Stop, Vm, VmError, VmOptions};
+
+use crate::carry_out::At;
+use crate::laboratory::Laboratory;
+use crate::matrix::ExperimentError;
+use crate::plan::CellPlan;
+use crate::simulated::{simulated_cell, simulated_key};
+
+/// A line of a list.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Listed {
+    /// A booted machine that cells go on from.
+    Machine(Box<PackedMachine>),
+    /// A cell.
+    Cell(Box<ListedCell>),
+}
+
+/// A cell that is to be made.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ListedCell {
+    /// The hash of everything that it depends on; its file is named by it.
+    pub key: String,
+    /// The first run of the plan that it is, for people.
+    pub run_id: String,
+    /// The key of its machine; none of a simulation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub machine: Option<String>,
+    /// The run.
+    pub spec: Spec,
+}
+
+/// What came of a cell.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct MadeCell {
+    /// The hash of everything that it depends on.
+    pub key: String,
+    /// How its run ended; none if there was no run. Only a complete one is kept.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub status: Option<EndStatus>,
+    /// Whether it was there already.
+    pub cached: bool,
+    /// Why it is not complete.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+}
+
+/// Why nobody else can make a plan's cells: each kind of cell that measures its host or cannot be
+/// repeated, once.
+#[must_use]
+pub fn bound_to_host(cells: &[CellPlan]) -> Vec<String> {
+    let mut reasons = BTreeMap::new();
+    for cell in cells.iter().filter(|cell| !cell.is_deterministic()) {
+        let reason = match &cell.subject {
+            Some(crate::SubjectArg::Vm(_)) => {
+                "accel=kvm is not deterministic, so each host would make another run of it; use \
+                 accel=tcg"
+            }
+            _ => {
+                "it measures the host that it runs on, so another host would measure itself; run \
+                 it without a fleet, on this host or on one of your choice \
+                 (subject = \"ssh://HOST\", docs/remote.md)"
+            }
+        };
+        reasons.entry(reason).or_insert_with(|| cell.label());
+    }
+    reasons.into_iter().map(|(reason, label)| format!("cell {label}: {reason}")).collect()
+}
+
+impl Laboratory {
+    /// What the plan needs that `folder` does not have: machines, then cells, each once.
+    ///
+    /// # Errors
+    /// When a run file in the folder cannot be read, or a spec cannot be written down.
+    pub fn listed(&self, folder: &Path) -> Result<Vec<Listed>, ExperimentError> {
+        let mut cells = Vec::new();
+        let (mut keys, mut used) = (BTreeSet::new(), BTreeSet::new());
+        for order in self.orders() {
+            let (key, machine) = match order.at {
+                At::Guest(index) => {
+                    let vm = &self.machines[index].1;
+                    (vm.cell_key(&order.spec)?, Some((index, vm.key().to_owned())))
+                }
+                At::Simulator => {
+                    (simulated_key(&order.spec).map_err(ExperimentError::Place)?, None)
+                }
+                // It is refused before a laboratory is set up.
+                At::Stage | At::Remote(_) => continue,
+            };
+            if keys.contains(&key) || self.finished(&order, folder)? {
+                continue;
+            }
+            keys.insert(key.clone());
+            used.extend(machine.iter().map(|(index, _)| *index));
+            cells.push(Listed::Cell(Box::new(ListedCell {
+                key,
+                run_id: order.run.run_id,
+                machine: machine.map(|(_, key)| key),
+                spec: order.spec,
+            })));
+        }
+        let machines = used.into_iter().map(|index| self.machines[index].1.packed());
+        let mut lines: Vec<Listed> = machines.map(Box::new).map(Listed::Machine).collect();
+        lines.append(&mut cells);
+        Ok(lines)
+    }
+}
+
+/// Makes the cells of a list.
+pub struct CellMaker {
+    cells: Cells,
+    /// Where the files of machines lie, each in a folder named by the machine's key.
+    machines_folder: PathBuf,
+    options: VmOptions,
+    /// The machines of the list so far, or why there is none.
+    machines: BTreeMap<String, Result<Vm, String>>,
+}
+
+impl CellMaker {
+    /// Whoever makes cells and keeps them among `cells`.
+    #[must_use]
+    pub fn new(cells: Cells, machines_folder: PathBuf, options: &VmOptions) -> Self {
+        let cache = options.cache.with_cells(cells.clone());
+        let options = VmOptions { cache, ..options.clone() };
+        Self { cells, machines_folder, options, machines: BTreeMap::new() }
+    }
+
+    /// Takes a line: remembers a machine, makes a cell.
+    ///
+    /// # Errors
+    /// When it is no line of a list, with the reason; or that the user stopped it. Whatever is wrong
+    /// with a cell or its machine is part of what came of it.
+    pub fn take(
+        &mut self,
+        line: &str,
+        stop: Stop<'_>,
+    ) -> Result<Option<MadeCell>, ExperimentError> {
+        let listed: Listed = serde_json::from_str(line)
+            .map_err(|error| ExperimentError::Place(format!("no cell and no machine: {error}")))?;
+        match listed {
+            Listed::Machine(packed) => {
+                let key = &packed.key;
+                let opened = match is_key(key) {
+                    true => Vm::unpack(&packed, &self.machines_folder.join(key), &self.options)
+                        .map_err(|why| why.to_string()),
+                    false => Err(format!("{key:?} is no hash")),
+                };
+                self.machines.insert(packed.key, opened);
+                Ok(None)
+            }
+            Listed::Cell(cell) => {
+                let made = self.make(&cell, stop)?;
+                Ok(Some(made.unwrap_or_else(|why| MadeCell {
+                    key: cell.key,
+                    status: None,
+                    cached: false,
+                    why: Some(why),
+                })))
+            }
+        }
+    }
+
+    fn make(
+        &self,
+        cell: &ListedCell,
+        stop: Stop<'_>,
+    ) -> Result<Result<MadeCell, String>, ExperimentError> {
+        let SubjectSpec::Vm(_) = &cell.spec.subject else {
+            return Ok(self.simulate(cell));
+        };
+        let machine = cell.machine.as_ref().and_then(|key| self.machines.get(key));
+        let vm = match machine {
+            Some(Ok(vm)) => vm,
+            Some(Err(why)) => return Ok(Err(why.clone())),
+            None => return Ok(Err("the list does not have its machine before it".to_owned())),
+        };
+        if let Err(why) = same_key(cell, &vm.cell_key(&cell.spec)?) {
+            return Ok(Err(why));
+        }
+        // It is kept among the cells; nobody reads it here.
+        let mut sink = |_: &[u8], _: Option<&Line>| -> io::Result<()> { Ok(()) };
+        let ran = vm.run(&cell.spec, IN_GUEST, stop, &mut sink)?;
+        if ran.outcome.status == EndStatus::Interrupted {
+            return Err(VmError::Interrupted.into());
+        }
+        Ok(Ok(MadeCell {
+            key: cell.key.clone(),
+            status: Some(ran.outcome.status),
+            cached: ran.cached,
+            why: ran.outcome.death,
+        }))
+    }
+
+    fn simulate(&self, cell: &ListedCell) -> Result<MadeCell, String> {
+        same_key(cell, &simulated_key(&cell.spec)?)?;
+        let (_, cached) = simulated_cell(&cell.spec, IN_GUEST, Some(&self.cells))?;
+        let status = Some(EndStatus::Complete);
+        Ok(MadeCell { key: cell.key.clone(), status, cached, why: None })
+    }
+}
+
+/// Whether a cell is here what it was where it was listed.
+fn same_key(cell: &ListedCell, key: &str) -> Result<(), String> {
+    match cell.key == key {
+        true => Ok(()),
+        false => Err(format!(
+            "it was listed as {}, and is {key} here: use the same thrashlab everywhere",
+            cell.key
+        )),
+    }
+}
+
+/// Whether a text is a hash, and so nothing but the name of a file.
+fn is_key(text: &str) -> bool {
+    text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use proptest::prelude::*;
+    use vm::Cache;
+
+    use super::*;
+    use crate::plan::parse_plan;
+
+    const PLAN: &str = r#"
+        name = "p"
+        blocks = 1
+        [base]
+        subject = "mmu:machine=sparcstation1"
+        job = "vmtest"
+        vmtest.process_size = "512K"
+        vmtest.loops = 4
+        [[factor]]
+        name = "hat"
+        parameter = "mmu.hat"
+        levels = ["old", "new"]
+    "#;
+
+    fn cells(text: &str) -> Vec<CellPlan> {
+        parse_plan(text).unwrap().cells(Path::new("")).unwrap()
+    }
+
+    /// The list of the plan's cells.
+    fn lines() -> Vec<String> {
+        cells(PLAN)
+            .iter()
+            .map(|cell| {
+                let Some(crate::SubjectArg::Mmu(mmu)) = &cell.subject else { panic!("no mmu") };
+                let spec = cell.spec(SubjectSpec::Mmu(mmu.clone()), 1, 0, 0);
+                let key = simulated_key(&spec).unwrap();
+                let cell = ListedCell { key, run_id: cell.label(), machine: None, spec };
+                serde_json::to_string(&Listed::Cell(Box::new(cell))).unwrap()
+            })
+            .collect()
+    }
+
+    fn maker(folder: &Path) -> CellMaker {
+        let options = VmOptions {
+            cache: Cache::at(folder.join("cache")),
+            reuse_cells: true,
+            silence: Duration::from_secs(60),
+            freeze: None,
+        };
+        CellMaker::new(Cells::at(folder.join("cells")), folder.join("machines"), &options)
+    }
+
+    #[test]
+    fn a_listed_cell_is_the_run_that_is_made_without_a_list() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut maker = maker(folder.path());
+        for cached in [false, true] {
+            for line in lines() {
+                let made = maker.take(&line, &|| false).unwrap().unwrap();
+                assert_eq!((made.status, made.cached), (Some(EndStatus::Complete), cached));
+                let Listed::Cell(cell) = serde_json::from_str(&line).unwrap() else { panic!() };
+                let named = |cells| simulated_cell(&cell.spec, "01-old-seed1", cells).unwrap().0;
+                assert_eq!(named(Some(&maker.cells)), named(None));
+                let cells = maker.cells.folder();
+                assert!(cells.join(format!("{}.run.jsonl", made.key)).is_file());
+            }
+        }
+    }
+
+    #[test]
+    fn a_cell_under_a_wrong_name_is_not_made() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut maker = maker(folder.path());
+        let line = lines()[0].replace("\"seed\":1", "\"seed\":2");
+        let made = maker.take(&line, &|| false).unwrap().unwrap();
+        assert_eq!(made.status, None);
+        assert!(made.why.unwrap().contains("use the same thrashlab everywhere"));
+        assert!(!maker.cells.folder().exists());
+    }
+
+    #[test]
+    fn a_guest_without_its_machine_is_not_made() {
+        let folder = tempfile::tempdir().unwrap();
+        let text = PLAN.replace("mmu:machine=sparcstation1", "vm:machine=micro,kernel=deb:none");
+        let text = text
+            .replace("mmu.hat", "subject.thp")
+            .replace("\"old\", \"new\"", "\"always\", \"never\"");
+        let cell = &cells(&text)[0];
+        let Some(crate::SubjectArg::Vm(request)) = &cell.subject else { panic!("no guest") };
+        let (vm, _) = crate::subject_arg::vm_spec(request);
+        let spec = cell.spec(SubjectSpec::Vm(Box::new(vm)), 1, 0, 0);
+        let machine = Some("0".repeat(64));
+        let cell = ListedCell { key: "1".repeat(64), run_id: "r".to_owned(), machine, spec };
+        let line = serde_json::to_string(&Listed::Cell(Box::new(cell))).unwrap();
+        let made = maker(folder.path()).take(&line, &|| false).unwrap().unwrap();
+        assert_eq!(made.status, None);
+        assert!(made.why.unwrap().contains("does not have its machine"));
+    }
+
+    #[test]
+    fn what_measures_its_host_stays_there() {
+        assert_eq!(bound_to_host(&cells(PLAN)), [""; 0]);
+        let host = bound_to_host(&cells(
+            "name = \"h\"\n[[factor]]\nname = \"load\"\nparameter = \"load\"\n\
+             levels = [\"noload\", \"cpuload\"]",
+        ));
+        assert_eq!(host.len(), 1);
+        assert!(host[0].starts_with("cell noload: ") && host[0].contains("ssh://"), "{host:?}");
+        let kvm = bound_to_host(&cells(
+            "name = \"k\"\n[base]\nsubject = \"vm:machine=micro\"\n[[factor]]\nname = \"a\"\n\
+             parameter = \"subject.accel\"\nlevels = [\"tcg\", \"kvm\"]",
+        ));
+        assert_eq!(kvm.len(), 1);
+        assert!(kvm[0].starts_with("cell kvm: ") && kvm[0].contains("accel=tcg"), "{kvm:?}");
+    }
+
+    proptest! {
+        /// A damaged line makes no cell under the name of another one, and nothing falls over.
+        #[test]
+        fn damaged_lists_are_refused(at in 0_usize..5000, byte in 32_u8..127, cut in any::<bool>()) {
+            let folder = tempfile::tempdir().unwrap();
+            let mut maker = maker(folder.path());
+            let mut bytes = lines().remove(0).into_bytes();
+            let at = at % bytes.len();
+            let original = bytes[at];
+            if cut { bytes.truncate(at) } else { bytes[at] = byte }
+            prop_assume!(cut || byte != original);
+            let line = String::from_utf8_lossy(&bytes).into_owned();
+            match maker.take(&line, &|| false) {
+                Err(error) => prop_assert!(error.to_string().starts_with("no cell and no ")),
+                Ok(Some(made)) if made.status.is_some() => {
+                    // Only what nobody depends on was damaged: the name for people.
+                    let read: Listed = serde_json::from_str(&line).unwrap();
+                    let original: Listed = serde_json::from_str(&lines()[0]).unwrap();
+                    let (Listed::Cell(mut read), Listed::Cell(original)) = (read, original) else {
+                        panic!("a cell became a machine")
+                    };
+                    read.run_id.clone_from(&original.run_id);
+                    read.machine.clone_from(&original.machine);
+                    prop_assert_eq!(read, original);
+                }
+                Ok(made) => prop_assert!(made.is_none_or(|made| made.why.is_some())),
+            }
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! Finished deterministic cells, each a file under the hash of everything that it depends on.
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use model::{EndStatus, Run};
+
+/// How the name of a finished cell ends.
+const SUFFIX: &str = ".run.jsonl";
+
+/// The hash under which something is kept that depends on these parts: BLAKE3 of them and of where
+/// one ends and the next begins.
+#[must_use]
+pub fn key_of(parts: &[&[u8]]) -> String {
+    let mut hasher = blake3::Hasher::new();
+    for part in parts {
+        hasher.update(&(part.len() as u64).to_le_bytes());
+        hasher.update(part);
+    }
+    hasher.finalize().to_hex().to_string()
+}
+
+/// A folder of finished cells; several processes may use it at a time.
+#[derive(Clone, Debug)]
+pub struct Cells {
+    folder: PathBuf,
+}
+
+impl Cells {
+    /// The cells in a folder, which is made when the first one is kept.
+    #[must_use]
+    pub fn at(folder: PathBuf) -> Self {
+        Self { folder }
+    }
+
+    /// Where they lie.
+    #[must_use]
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// The bytes of a finished cell; a file that is not whole is removed and counts as none.
+    #[must_use]
+    pub fn get(&self, key: &str) -> Option<Vec<u8>> {
+        let path = self.path(key);
+        let bytes = fs::read(&path).ok()?;
+        let whole = Run::parse(&bytes)
+            .is_ok_and(|run| run.status() == EndStatus::Complete && run.checksum_ok == Some(true));
+        if !whole {
+            // It is made again, and then this file would be replaced anyway.
+            let _ = fs::remove_file(&path);
+        }
+        whole.then_some(bytes)
+    }
+
+    /// Keeps a finished cell.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn keep(&self, key: &str, bytes: &[u8]) -> io::Result<()> {
+        fs::create_dir_all(&self.folder)?;
+        // Under a name of its own first: two processes may finish the same cell.
+        let part = self.folder.join(format!("{key}.{}.part", std::process::id()));
+        let mut file = File::create(&part)?;
+        file.write_all(bytes)?;
+        file.sync_all()?;
+        fs::rename(&part, self.path(key))
+    }
+
+    fn path(&self, key: &str) -> PathBuf {
+        self.folder.join(format!("{key}{SUFFIX}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::{Line, RunEncoder};
+
+    /// A whole run of a header and an end.
+    fn run_file() -> Vec<u8> {
+        let spec = r#"{"subject":{"kind":"host","memory_bytes":1},
+            "load":{"name":"noload","version":1,"intensity":1.0},
+            "probe":{"name":"wake","version":1},
+            "timing":{"profile":"quick","interval_ns":1,"points":1,"warmup_ns":1,"timeout_ns":1},
+            "seed":1,"block":0,"order":0}"#;
+        let header = format!(
+            r#"{{"kind":"header","schema":1,"run_id":"r","thrashlab":"0","started_unix_ns":1,
+            "spec":{spec},"environment":{{}},"missed":[]}}"#
+        );
+        let mut encoder = RunEncoder::default();
+        let mut text = encoder.line(&Line::parse(&header).unwrap());
+        text += &encoder.end(1, EndStatus::Complete);
+        text.into_bytes()
+    }
+
+    #[test]
+    fn a_damaged_cell_is_no_cell() {
+        let folder = tempfile::tempdir().unwrap();
+        let cells = Cells::at(folder.path().join("cells"));
+        assert_eq!(cells.get("k"), None);
+        let bytes = run_file();
+        cells.keep("k", &bytes).unwrap();
+        assert_eq!(cells.get("k").as_deref(), Some(bytes.as_slice()));
+        let mut damaged = bytes.clone();
+        let digit = damaged.iter().position(u8::is_ascii_digit).unwrap();
+        damaged[digit] ^= 1;
+        for wrong in [damaged, bytes[..bytes.len() - 9].to_vec(), Vec::new()] {
+            cells.keep("k", &wrong).unwrap();
+            assert_eq!(cells.get("k"), None);
+        }
+        cells.keep("k", &bytes).unwrap();
+        assert_eq!(fs::read_dir(cells.folder()).unwrap().count(), 1);
+    }
+}

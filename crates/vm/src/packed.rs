@@ -1,0 +1,87 @@
+//! Booted machines on their way to another host: what has to be said of them beside their files.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use guest::Setup;
+use model::{Environment, Missed};
+use serde::{Deserialize, Serialize};
+
+use crate::qemu::Qemu;
+use crate::snapshot::{FILES, Snapshot};
+use crate::{Vm, VmError, VmOptions, machine_key};
+
+/// A booted machine as another host has to know it to go on from it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PackedMachine {
+    /// The hash of everything that it depends on.
+    pub key: String,
+    /// The QEMU that it needs: the first line of its `--version`.
+    pub qemu: String,
+    /// Memory that a guest takes of its host, in bytes.
+    pub memory_bytes: u64,
+    setup: Setup,
+    facts: Environment,
+    missed: Vec<Missed>,
+    /// Its files where it was packed, by the names that they have in its folder.
+    pub files: BTreeMap<String, PathBuf>,
+}
+
+impl Vm {
+    /// This machine as another host has to know it.
+    #[must_use]
+    pub fn packed(&self) -> PackedMachine {
+        let folder = self.snapshot.folder();
+        PackedMachine {
+            key: self.key.clone(),
+            qemu: self.qemu.version.clone(),
+            memory_bytes: self.setup.machine.ram_bytes(),
+            setup: self.setup.clone(),
+            facts: self.facts.clone(),
+            missed: self.missed.clone(),
+            files: FILES.map(|name| (name.to_owned(), folder.join(name))).into(),
+        }
+    }
+
+    /// A machine that was booted on another host, whose files lie in `folder`.
+    ///
+    /// # Errors
+    /// When this host has another QEMU, this program is another one, or a file is missing: the cells
+    /// would be others.
+    pub fn unpack(
+        packed: &PackedMachine,
+        folder: &Path,
+        options: &VmOptions,
+    ) -> Result<Self, VmError> {
+        let qemu = Qemu::find()?;
+        qemu.check(&packed.setup.machine)?;
+        if qemu.version != packed.qemu {
+            return Err(VmError::Foreign(format!(
+                "the machine was booted by {:?}, here is {:?}: install the same QEMU everywhere",
+                packed.qemu, qemu.version
+            )));
+        }
+        let fact = |name: &str| packed.facts.get(name).map_or("", String::as_str);
+        let (kernel, initramfs) = (fact("vm_kernel_blake3"), fact("vm_initramfs_blake3"));
+        if machine_key(&qemu, &packed.setup, kernel, initramfs)? != packed.key {
+            return Err(VmError::Foreign(
+                "the machine was booted by another thrashlab: use the same program everywhere"
+                    .to_owned(),
+            ));
+        }
+        if let Some(missing) = FILES.iter().find(|name| !folder.join(name).is_file()) {
+            let folder = folder.display();
+            return Err(VmError::Foreign(format!("the machine's {missing} is not in {folder}")));
+        }
+        Ok(Self {
+            qemu,
+            setup: packed.setup.clone(),
+            snapshot: Snapshot::in_folder(folder.to_owned()),
+            key: packed.key.clone(),
+            facts: packed.facts.clone(),
+            missed: packed.missed.clone(),
+            options: options.clone(),
+            was_booted: true,
+        })
+    }
+}

@@ -1,0 +1,1 @@
+"""thrashlab from Python."""

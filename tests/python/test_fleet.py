@@ -1,0 +1,401 @@
+"""Fleets: a small Ray cluster of this machine makes what one machine makes, to the byte."""
+
+import atexit
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import pytest
+from conftest import BINARY, WORKSPACE
+
+sys.path.insert(0, str(WORKSPACE / "python"))
+# Before Ray is imported: nobody is told, and what belongs to all of Ray's clusters of this user is
+# written into a folder of this test's own. Its path is short, since sockets lie in it.
+RAY_FOLDER = tempfile.mkdtemp(prefix="tl-ray-", dir="/tmp")
+atexit.register(shutil.rmtree, RAY_FOLDER, ignore_errors=True)
+os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+os.environ["RAY_TMPDIR"] = RAY_FOLDER
+
+from thrashlab import fleet, fleet_node
+
+# Far more than anything here takes on a busy machine.
+LIMIT_S = 120
+
+SIMULATIONS = """
+name = "simulations"
+blocks = 3
+
+[base]
+subject = "mmu:machine=sparcstation1"
+job = "vmtest"
+vmtest.loops = 2
+vmtest.size = "2M"
+
+[[factor]]
+name = "hat"
+parameter = "mmu.hat"
+levels = ["old", "new"]
+
+[[factor]]
+name = "size"
+parameter = "vmtest.process_size"
+levels = ["128K", "256K"]
+"""
+
+GUESTS = """
+name = "guests"
+seeds = [1]
+
+[base]
+subject = "vm:machine=micro,kernel={kernel}"
+probe = "wake"
+interval = "200ms"
+points = 2
+warmup = "200ms"
+
+[[factor]]
+name = "load"
+parameter = "load"
+levels = ["noload", "cpuload"]
+"""
+
+# Packages that lead to a small kernel, Debian's and Ubuntu's; and what errors say where a package
+# cannot be had.
+KERNELS = ("linux-image-cloud-amd64", "linux-image-amd64", "linux-image-virtual")
+NOT_HERE = ("cannot be started", "no such package", "apt-get download")
+
+# Stands for thrashlab, and waits before it makes cells for as long as there is a file `hold`.
+HELD = """#!/bin/sh
+if [ "$1" = cells ]; then
+    echo $$ > "{folder}/made-by-$$.part"
+    mv "{folder}/made-by-$$.part" "{folder}/made-by-$$"
+    while [ -e "{folder}/hold" ]; do
+        kill -0 $PPID || exit 1
+        sleep 0.05
+    done
+fi
+exec "{binary}" "$@"
+"""
+
+
+class Nodes:
+    """A cluster of three nodes of one CPU each; the first one stays."""
+
+    def __init__(self):
+        from ray.cluster_utils import Cluster
+
+        size = {"num_cpus": 1, "object_store_memory": 80 << 20, "node_ip_address": "127.0.0.2"}
+        head = {**size, "include_dashboard": False, "temp_dir": f"{RAY_FOLDER}/ray"}
+        self.cluster = Cluster(initialize_head=True, head_node_args=head)
+        self.size = size
+
+    @property
+    def address(self):
+        return self.cluster.address
+
+    def fill(self):
+        """Adds nodes until there are three."""
+        while len(self.cluster.worker_nodes) < 2:
+            self.cluster.add_node(wait=False, **self.size)
+        self.cluster.wait_for_nodes(timeout=LIMIT_S)
+
+    def node_of(self, pid):
+        """The node other than the first one whose raylet is an ancestor of a process."""
+        while pid > 1:
+            for node in self.cluster.worker_nodes:
+                if any(info.process.pid == pid for info in node.all_processes["raylet"]):
+                    return node
+            pid = parent(pid)
+        return None
+
+    def kill(self, node):
+        self.cluster.remove_node(node, allow_graceful=False)
+
+    def stop(self):
+        import ray
+
+        ray.shutdown()
+        self.cluster.shutdown()
+
+
+def parent(pid):
+    """The parent of a process; 0 if it is gone."""
+    try:
+        return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+    except FileNotFoundError:
+        return 0
+
+
+@pytest.fixture(scope="module")
+def nodes():
+    nodes = Nodes()
+    try:
+        yield nodes
+    finally:
+        nodes.stop()
+
+
+class Held:
+    """thrashlab under another name, which a test can hold when it is about to make cells."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.program = folder / "held-thrashlab"
+        self.program.write_text(HELD.format(folder=folder, binary=BINARY))
+        self.program.chmod(0o755)
+
+    def hold(self):
+        (self.folder / "hold").touch()
+
+    def release(self):
+        (self.folder / "hold").unlink(missing_ok=True)
+
+    def pids(self):
+        """Those that were started and are still there."""
+        pids = {int(path.name.split("-")[-1]) for path in self.folder.glob("made-by-*[0-9]")}
+        return {pid for pid in pids if parent(pid)}
+
+
+@pytest.fixture
+def held(tmp_path):
+    held = Held(tmp_path)
+    yield held
+    held.release()
+    until(lambda: not held.pids(), "what a test had started is gone")
+
+
+def until(condition, what):
+    """Waits for a condition, and hands out what it says."""
+    end = time.monotonic() + LIMIT_S
+    while not (found := condition()):
+        assert time.monotonic() < end, f"it never came to this: {what}"
+        time.sleep(0.02)
+    return found
+
+
+@pytest.fixture
+def serial(tmp_path, thrashlab):
+    """A plan, and what one machine makes of it."""
+    plan = tmp_path / "plan.toml"
+    plan.write_text(SIMULATIONS)
+    made = thrashlab("experiment", plan, "--output", "serial", "--quiet")
+    assert made.returncode == 0, made.stderr
+    return files(tmp_path / "serial")
+
+
+@pytest.fixture
+def on_fleet(tmp_path):
+    """`fleet.run` with the plan, a store and a node folder of the test's own."""
+
+    def run(**options):
+        options = {
+            "out": tmp_path / "fleet",
+            "store": str(tmp_path / "store"),
+            "node_folder": str(tmp_path / "node"),
+            "program": BINARY,
+            "batch": 1,
+            **options,
+        }
+        return fleet.run(tmp_path / "plan.toml", **options)
+
+    return run
+
+
+def files(folder):
+    """The files of a folder: the very bytes that count."""
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def log(tmp_path):
+    return [json.loads(line) for line in (tmp_path / "fleet.fleet.jsonl").read_text().splitlines()]
+
+
+def test_a_node_that_dies_under_way_loses_nothing(tmp_path, nodes, held, serial, on_fleet):
+    nodes.fill()
+    killed = []
+
+    def kill_one(state):
+        if state.done == 0 or killed:
+            return
+        # Whoever is next is held, so the node has a cell in the making when it dies.
+        held.hold()
+        node = until(lambda: next(filter(None, map(nodes.node_of, held.pids())), None), "a victim")
+        nodes.kill(node)
+        killed.append(state.done)
+        held.release()
+
+    folder = on_fleet(address=nodes.address, program=held.program, progress=kill_one)
+    assert 0 < killed[0] < 12
+    assert files(folder) == serial
+    cells = log(tmp_path)
+    assert sorted(cell["run_id"] for cell in cells) == sorted(
+        name.removesuffix(".run.jsonl") for name in serial if name != "experiment.json"
+    )
+    assert {cell["status"] for cell in cells} == {"complete"}
+    # All nodes are on this machine, so the program was fetched once.
+    assert len(list((tmp_path / "node/blobs").iterdir())) == 1
+
+
+def test_cells_that_are_made_twice_do_no_harm(tmp_path, nodes, serial, on_fleet):
+    states = []
+    folder = on_fleet(address=nodes.address, batch=5)
+    assert files(folder) == serial
+    shutil.rmtree(folder)
+    assert files(on_fleet(address=nodes.address, resume=False, progress=states.append)) == serial
+    cells = log(tmp_path)
+    assert len(cells) == 24 and not any(cell["cached"] for cell in cells)
+    assert states[-1].done == states[-1].total == 12
+    # What is finished needs neither cluster nor node, nor does another folder.
+    again = on_fleet(address="127.0.0.1:1", out=tmp_path / "again")
+    assert files(again) == serial
+    assert not list((tmp_path / "store/cells").glob("*.part"))
+
+
+def test_a_killed_driver_is_gone_on_from(tmp_path, nodes, held, serial):
+    store = tmp_path / "store"
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(WORKSPACE / "python"),
+        "THRASHLAB": str(held.program),
+        "THRASHLAB_PYTHON": sys.executable,
+    }
+    command = [sys.executable, "-m", "thrashlab.fleet", tmp_path / "plan.toml", "--batch", "1"]
+    command += ["--address", nodes.address, "--store", store, "--out", tmp_path / "fleet"]
+    command += ["--node-folder", tmp_path / "node", "--quiet"]
+    driver = subprocess.Popen(command, env=environment, cwd=tmp_path)
+    try:
+        until(lambda: list(store.glob("cells/*.run.jsonl")), "a finished cell")
+        held.hold()
+        until(held.pids, "a cell in the making")
+    finally:
+        driver.send_signal(signal.SIGKILL)
+        driver.wait()
+    until(lambda: not held.pids(), "Ray ends what the driver had started")
+    held.release()
+    before = {path.name: path.stat().st_mtime_ns for path in store.glob("cells/*.run.jsonl")}
+    assert 0 < len(before) < 12
+
+    (tmp_path / "fleet.fleet.jsonl").unlink(missing_ok=True)
+    command = [BINARY, "experiment", tmp_path / "plan.toml", "--fleet", nodes.address]
+    command += ["--store", store, "--output", tmp_path / "fleet"]
+    done = subprocess.run(
+        command, check=False, env=environment, cwd=tmp_path, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert f"12 of 12 cells ({len(before)} were there)" in done.stderr
+    assert "cpu_ns" in done.stdout
+    assert files(tmp_path / "fleet") == serial
+    assert len(log(tmp_path)) == 12 - len(before)
+    after = {path.name: path.stat().st_mtime_ns for path in store.glob("cells/*.run.jsonl")}
+    assert after.items() >= before.items()
+
+
+def test_guests_travel_to_the_nodes(tmp_path, nodes, thrashlab, on_fleet, monkeypatch):
+    if not shutil.which("qemu-system-x86_64"):
+        pytest.skip("QEMU is not installed")
+    cache = WORKSPACE / "target/test-cache"
+    cache.mkdir(exist_ok=True)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(cache))
+    plan = tmp_path / "plan.toml"
+    for package in KERNELS:
+        plan.write_text(GUESTS.format(kernel=f"deb:{package}"))
+        try:
+            folder = on_fleet(address=nodes.address)
+            break
+        except fleet.FleetError as error:
+            why = str(error)
+            assert any(words in why for words in NOT_HERE), why
+    else:
+        pytest.skip("no kernel package can be had here")
+    assert {cell["cached"] for cell in log(tmp_path)} == {False}
+    # A store that is empty: nothing is taken from the fleet's.
+    made = thrashlab("experiment", plan, "--output", "serial", "--cells", "none", "--quiet")
+    assert made.returncode == 0, made.stderr
+    assert files(folder) == files(tmp_path / "serial")
+    # The program, and of the machine its kernel, root, memory and devices.
+    assert len(list((tmp_path / "node/blobs").iterdir())) == 5
+
+
+def test_what_measures_a_host_is_refused_with_the_way_out(tmp_path, thrashlab, on_fleet):
+    plan = SIMULATIONS.replace('"mmu:machine=sparcstation1"', '"host"').replace("mmu.hat", "load")
+    (tmp_path / "plan.toml").write_text(plan.replace('["old", "new"]', '["noload", "cpuload"]'))
+    refused = thrashlab("experiment", "plan.toml", "--fleet", "127.0.0.1:1", "--output", "fleet")
+    assert refused.returncode == 2
+    with pytest.raises(fleet.FleetError) as error:
+        on_fleet(address="127.0.0.1:1")
+    assert error.value.code == 2
+    for text in (refused.stderr, str(error.value)):
+        assert "measures the host" in text and 'subject = "ssh://HOST"' in text
+    assert not (tmp_path / "fleet").exists() and not (tmp_path / "store").exists()
+
+
+def test_what_a_fleet_lacks_is_named(tmp_path, thrashlab, serial, on_fleet):
+    bare = tmp_path / "bare-python"
+    bare.write_text(f'#!/bin/sh\nexec "{sys.executable}" -I -S "$@"\n')
+    bare.chmod(0o755)
+    for python, words in [(bare, "thrashlab, ray, fsspec"), (tmp_path / "none", "does not start")]:
+        environment = {**os.environ, "THRASHLAB_PYTHON": str(python)}
+        lacking = thrashlab("experiment", "plan.toml", "--fleet", "local", env=environment)
+        assert lacking.returncode == 3
+        assert words in lacking.stderr and "THRASHLAB_PYTHON" in lacking.stderr
+    (tmp_path / "plan.toml").write_text("name = ")
+    with pytest.raises(fleet.FleetError, match="plan.toml") as error:
+        on_fleet()
+    assert error.value.code == 2
+
+
+def test_what_no_node_can_make_is_told_and_not_made_here(tmp_path):
+    cells = fleet.Fleet(None, str(tmp_path / "store"), {}, "", anew=False)
+    guests = fleet.Part("machine")
+    for key in ("a", "b", "c"):
+        guests.add({"key": key, "run_id": f"01-{key}"}, "line")
+    cells.state = fleet.State(3, 0)
+    cells.count({"key": "a", "status": "complete"}, guests, "node")
+    cells.count({"key": "b", "status": "killed", "why": "panic"}, guests, "node")
+    cells.check()
+    assert "1 of 3 cells, 1 nodes; 1 did not complete, such as 01-b: panic" in str(cells.state)
+    cells.count({"key": "c", "why": "QEMU is another one"}, guests, "node")
+    assert cells.state.is_over
+    with pytest.raises(fleet.FleetError, match="such as 01-c: QEMU is another one"):
+        cells.check()
+
+
+def test_any_file_system_is_a_store(tmp_path):
+    store = fleet_node.Store("memory://fleet", {})
+    assert store.cells() == set()
+    store.put(store.cell("k"), [b"a ", b"cell"])
+    assert store.cells() == {"k"}
+    with fleet.LocalCells(store, {"k", "not there"}) as folder:
+        assert files(Path(folder)) == {"k.run.jsonl": b"a cell"}
+    assert not Path(folder).exists()
+
+
+def test_a_file_is_fetched_once_with_its_holes_and_never_damaged(tmp_path):
+    memory = tmp_path / "memory"
+    with open(memory, "wb") as file:
+        file.write(b"begin")
+        file.seek(3 << 20)
+        file.write(b"end")
+        file.truncate(5 << 20)
+    store = fleet_node.Store(str(tmp_path / "store"), {})
+    digest = store.put_file(memory)
+    node, fetched = fleet_node.NodeFolder(str(tmp_path / "node")), []
+    for _ in range(2):
+        here = node.file(digest, store, fetched)
+        assert here.read_bytes() == memory.read_bytes()
+        assert here.stat().st_blocks * 512 < 1 << 20
+    assert fetched == [digest]
+    node.machine("m", {"memory": digest}, store, fetched)
+    assert (tmp_path / "node/machines/m/memory").samefile(here)
+
+    other = fleet_node.NodeFolder(str(tmp_path / "other"))
+    Path(store.blob(digest)).write_bytes(b"".join(fleet_node.compressed(BINARY)))
+    with pytest.raises(OSError, match="is damaged"):
+        other.file(digest, store, [])
+    assert not (tmp_path / "other/blobs" / digest).exists()
