@@ -16,6 +16,7 @@ fuzz_target!(|text: &str| {
         assert!(values.censored < values.samples.len());
     }
     if let (Some(whole), false) = (trial.samples(None, "delay_ns"), parts.is_empty()) {
-        assert_eq!(whole.len(), parts.iter().map(|values| values.samples.len()).sum());
+        let of_parts: usize = parts.iter().map(|values| values.samples.len()).sum();
+        assert_eq!(whole.len(), of_parts);
     }
 });

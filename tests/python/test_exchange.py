@@ -17,7 +17,7 @@ def results(tmp_path_factory):
     for name in "before", "after":
         command = [
             *(BINARY, "run", "--subject", "host:mem=64M", "--load", "noload,cpuload"),
-            *("--interval", "20ms", "--points", "5", "--warmup", "1s", "--timeout", "60s"),
+            *("--interval", "20ms", "--points", "3", "--warmup", "1s", "--timeout", "60s"),
             *("--output", folder / name, "--work-dir", folder / "work"),
         ]
         answer = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300)
@@ -117,7 +117,7 @@ def test_benchstat_compares_two_runs(thrashlab, results, tmp_path):
 def test_an_export_of_hyperfine_is_compared(thrashlab, tmp_path):
     for name in "old.json", "new.json":
         answer = run_of(
-            *("hyperfine", "-N", "--runs", 8, "--export-json", name, "sleep 0.01", "sleep 0.3"),
+            *("hyperfine", "-N", "--runs", 8, "--export-json", name, "sleep 0.01", "sleep 0.1"),
             cwd=tmp_path,
         )
         assert answer.returncode == 0, answer.stderr
@@ -130,7 +130,7 @@ def test_an_export_of_hyperfine_is_compared(thrashlab, tmp_path):
     answer = thrashlab("compare", "old.json", "new.json", "--json")
     assert answer.returncode == 0, answer.stderr
     cells = json.loads(answer.stdout)["cells"]
-    assert [cell["levels"]["command"] for cell in cells] == ["sleep 0.01", "sleep 0.3"]
+    assert [cell["levels"]["command"] for cell in cells] == ["sleep 0.01", "sleep 0.1"]
     assert all("judged" in cell["outcome"] for cell in cells)
 
 

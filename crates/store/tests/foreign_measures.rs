@@ -206,7 +206,7 @@ fn rows_of_interbench_read_and_a_log_of_two_runs_has_replicates() {
 #[test]
 fn what_interbench_never_prints_is_refused_with_its_line() {
     let cases = [
-        ("None\t  44.1 +/- 193.6", "None\t  44.1 +- 193.6", "line 9: 5 words"),
+        ("None\t  44.1 +/- 193.6", "None\t  44.1 +- 193.6", "line 9: 6 words"),
         ("44.1", "x", "line 9: average_ms is \"x\""),
         ("None\t  44.1", "None   44.1", "line 9: "),
         ("(ms)", "(s)", "line 8: the heading names neither"),
