@@ -140,7 +140,7 @@ def experiment(path: Path, cells: list[str], seeds: int) -> Path:
                 text = run(run_id, load, seed, cell, 1 + 0.3 * place, 5)
                 (path / f"{run_id}.run.jsonl").write_text(text)
                 levels = {"kernel": cell, "load": load}
-                runs.append({"run_id": run_id, "levels": levels, "block": seed, "seed": seed})
+                runs.append({"run_id": run_id, "levels": levels, "block": seed % 5, "seed": seed})
     factors = [{"name": "kernel", "levels": cells}, {"name": "load", "levels": list(LOADS)}]
     manifest = {
         "schema": 1,
