@@ -11,10 +11,10 @@ const RANKS: &[&[&str]] = &[
     &["agent", "analysis", "doctor", "footprint", "mmu"],
     &["report", "trace-plugin", "tracer"],
     &["store", "subject"],
-    &["guest"],
+    &["frames", "guest"],
     &["vm"],
     &["experiment"],
-    &["cli", "xtask"],
+    &["cli", "python", "xtask"],
 ];
 
 /// A crate of the workspace and the crates of the workspace that it names as dependencies:

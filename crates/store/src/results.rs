@@ -90,8 +90,16 @@ pub fn read_run(path: &Path) -> Result<Run, ResultsError> {
 /// # Errors
 /// When there is none, or one of them is not a run file.
 pub fn read_runs(path: &Path) -> Result<Vec<(PathBuf, Run)>, ResultsError> {
+    run_files(path)?.into_iter().map(|file| read_run(&file).map(|run| (file, run))).collect()
+}
+
+/// The run files in a folder and below, in the order of their names; of a file, itself.
+///
+/// # Errors
+/// When a folder cannot be read, or has none.
+pub fn run_files(path: &Path) -> Result<Vec<PathBuf>, ResultsError> {
     if !path.is_dir() {
-        return Ok(vec![(path.to_owned(), read_run(path)?)]);
+        return Ok(vec![path.to_owned()]);
     }
     let mut files = Vec::new();
     collect(path, &mut files)?;
@@ -99,7 +107,7 @@ pub fn read_runs(path: &Path) -> Result<Vec<(PathBuf, Run)>, ResultsError> {
     if files.is_empty() {
         return Err(ResultsError::Empty { path: path.to_owned() });
     }
-    files.into_iter().map(|file| read_run(&file).map(|run| (file, run))).collect()
+    Ok(files)
 }
 
 fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), ResultsError> {
