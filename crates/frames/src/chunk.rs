@@ -5,19 +5,23 @@ use std::io;
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
 
+use blake3::Hasher;
 use model::{Delivered, End, Header, Line, Phase, RunError};
 
+use crate::checksum::hashed;
 use crate::sample_line::SampleLine;
 use crate::tables::{Collected, PHASE, WARNING};
 
 /// How much is read at once where a line goes on beyond its piece.
-const BEYOND_BYTES: usize = 1 << 16;
+const BEYOND_BYTES: usize = 1 << 12;
 
 /// What a thread keeps from piece to piece.
 #[derive(Default)]
 pub(crate) struct Scratch {
     bytes: Vec<u8>,
     line: SampleLine,
+    /// How much there was in the last piece: there is about as much in the next.
+    last: [usize; 2],
 }
 
 /// A piece as read.
@@ -32,6 +36,8 @@ pub(crate) struct Chunk {
     pub(crate) end: Option<(End, u64)>,
     /// Bytes of a line without its newline.
     pub(crate) truncated_bytes: u64,
+    /// All of the piece that stands before an `end` line, for the checksum of the file.
+    pub(crate) hashed: Option<Box<Hasher>>,
 }
 
 /// What is wrong with a line; its number counts from the beginning of its piece.
@@ -49,26 +55,39 @@ impl Chunk {
         run: u32,
         scratch: &mut Scratch,
     ) -> Result<Self, Fault> {
-        let mut chunk = Self::default();
+        let mut chunk = Self { collected: Collected::like(scratch.last), ..Self::default() };
         chunk.collected.run = run;
-        let Scratch { bytes, line } = scratch;
-        let Some(first) = fill(file, &range, len, bytes).map_err(Fault::Io)? else {
-            return Ok(chunk);
-        };
+        let bytes = &mut scratch.bytes;
+        if let Some(first) = fill(file, &range, len, bytes).map_err(Fault::Io)? {
+            chunk.lines(bytes, first, &range, &mut scratch.line).map_err(Fault::Line)?;
+        }
+        scratch.last = chunk.collected.sizes();
+        let end = chunk.end.as_ref().map_or(range.end, |(_, begins)| *begins);
+        // The byte before the range was read too.
+        let first = usize::from(range.start > 0);
+        chunk.hashed = hashed(&bytes[first..first + (end - range.start) as usize], range.start);
+        Ok(chunk)
+    }
+
+    fn lines(
+        &mut self,
+        bytes: &[u8],
+        first: usize,
+        range: &Range<u64>,
+        line: &mut SampleLine,
+    ) -> Result<(), RunError> {
         let begin = range.start.saturating_sub(1);
         let mut at = first;
-        while begin + (at as u64) < range.end && at < bytes.len() {
+        while begin + (at as u64) < range.end {
             let Some(length) = memchr::memchr(b'\n', &bytes[at..]) else {
-                chunk.truncated_bytes = (bytes.len() - at) as u64;
+                self.truncated_bytes = (bytes.len() - at) as u64;
                 break;
             };
             let is_first = range.start == 0 && at == 0;
-            chunk
-                .line(&bytes[at..at + length], begin + at as u64, is_first, line)
-                .map_err(Fault::Line)?;
+            self.line(&bytes[at..at + length], begin + at as u64, is_first, line)?;
             at += length + 1;
         }
-        Ok(chunk)
+        Ok(())
     }
 
     fn line(
@@ -149,9 +168,10 @@ fn fill(
             None => return Ok(None),
         },
     };
+    let mut more = BEYOND_BYTES;
     while bytes.last() != Some(&b'\n') && begin + (bytes.len() as u64) < len {
         let old = bytes.len();
-        let more = BEYOND_BYTES.max(old / 2).min((len - begin) as usize - old);
+        more = (2 * more).min((len - begin) as usize - old);
         bytes.resize(old + more, 0);
         file.read_exact_at(&mut bytes[old..], begin + old as u64)?;
         if let Some(newline) = memchr::memchr(b'\n', &bytes[old..]) {

@@ -14,6 +14,9 @@ pub(crate) trait Column: Default {
     /// Whether a value may be absent.
     const NULLABLE: bool;
 
+    /// Makes room for so many rows.
+    fn reserve(&mut self, rows: usize);
+
     /// Adds all rows of another one.
     fn absorb(&mut self, other: Self);
 
@@ -27,6 +30,10 @@ pub(crate) trait Column: Default {
 impl Column for Vec<u32> {
     const NULLABLE: bool = false;
 
+    fn reserve(&mut self, rows: usize) {
+        Self::reserve(self, rows);
+    }
+
     fn absorb(&mut self, other: Self) {
         self.extend_from_slice(&other);
     }
@@ -38,6 +45,10 @@ impl Column for Vec<u32> {
 
 impl Column for Vec<u64> {
     const NULLABLE: bool = false;
+
+    fn reserve(&mut self, rows: usize) {
+        Self::reserve(self, rows);
+    }
 
     fn absorb(&mut self, other: Self) {
         self.extend_from_slice(&other);
@@ -51,6 +62,10 @@ impl Column for Vec<u64> {
 /// Texts that may be absent.
 impl Column for Vec<Option<String>> {
     const NULLABLE: bool = true;
+
+    fn reserve(&mut self, rows: usize) {
+        Self::reserve(self, rows);
+    }
 
     fn absorb(&mut self, mut other: Self) {
         self.append(&mut other);
@@ -100,6 +115,10 @@ impl<T: ArrowPrimitiveType> Optional<T> {
 impl<T: ArrowPrimitiveType> Column for Optional<T> {
     const NULLABLE: bool = true;
 
+    fn reserve(&mut self, rows: usize) {
+        self.values.reserve(rows);
+    }
+
     fn absorb(&mut self, mut other: Self) {
         self.values.extend_from_slice(&other.values);
         match other.present.finish() {
@@ -120,6 +139,10 @@ pub(crate) struct Coded<const D: usize>(pub(crate) Optional<Int32Type>);
 
 impl<const D: usize> Column for Coded<D> {
     const NULLABLE: bool = true;
+
+    fn reserve(&mut self, rows: usize) {
+        self.0.reserve(rows);
+    }
 
     fn absorb(&mut self, other: Self) {
         self.0.absorb(other.0);

@@ -6,6 +6,7 @@
 //! files are read in pieces, by several threads, and a `sample` line of the usual form goes from
 //! its bytes into columns without anything in between.
 
+mod checksum;
 mod chunk;
 mod columns;
 mod load;

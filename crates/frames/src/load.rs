@@ -2,8 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io;
-use std::os::unix::fs::FileExt;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -17,10 +16,11 @@ use crate::chunk::{Chunk, Fault, Scratch};
 use crate::run_table::{RunRow, run_table};
 use crate::tables::{Frames, Gathering};
 
-/// How much of a file is one piece of work.
-const CHUNK_BYTES: u64 = 4 << 20;
-/// How much is hashed at once.
-const HASH_BYTES: usize = 1 << 20;
+#[cfg(test)]
+mod tests;
+
+/// How much of a file is one piece of work: a power of two, for the checksum.
+const PIECE_BYTES: u64 = 1 << 22;
 /// How often the caller is asked whether to go on.
 const ASK_EVERY: Duration = Duration::from_millis(50);
 
@@ -52,13 +52,23 @@ pub enum LoadError {
 pub fn load(
     paths: &[PathBuf],
     threads: usize,
+    go_on: impl FnMut() -> bool,
+) -> Result<Frames, LoadError> {
+    load_in_pieces(paths, threads, PIECE_BYTES, go_on)
+}
+
+fn load_in_pieces(
+    paths: &[PathBuf],
+    threads: usize,
+    piece_bytes: u64,
     mut go_on: impl FnMut() -> bool,
 ) -> Result<Frames, LoadError> {
     let mut files = Vec::new();
     for path in paths {
         add_files(path, &mut files)?;
     }
-    let reading = Reading::new(&files);
+    let reading = Reading::new(&files, piece_bytes);
+    reading.stopped.store(!go_on(), Ordering::Relaxed);
     let threads = threads.max(1);
     let (at_work, caller) = (AtomicUsize::new(threads), std::thread::current());
     std::thread::scope(|scope| {
@@ -108,27 +118,17 @@ fn add_files(path: &Path, files: &mut Vec<RunFile>) -> Result<(), LoadError> {
     Ok(())
 }
 
-/// A piece of work.
-#[derive(Clone, Copy)]
-enum Task {
-    /// Lines of a file that begin in this piece of it.
-    Lines { file: usize, from: u64 },
-    /// The checksum of all that stands before the last line of a file.
-    Checksum { file: usize },
-}
-
-/// What came of it.
-enum Done {
-    Lines(Result<Box<Chunk>, Fault>),
-    /// Where the last line begins, and the hash of all before it; unless it was cut off.
-    Checksum(io::Result<Option<(u64, blake3::Hash)>>),
+/// A piece of work: the lines of a file that begin in this piece of it.
+struct Piece {
+    file: usize,
+    range: Range<u64>,
 }
 
 /// All work, in the order in which it is begun.
 struct Reading<'a> {
     files: &'a [RunFile],
-    tasks: Vec<Task>,
-    done: Mutex<Vec<Option<Done>>>,
+    pieces: Vec<Piece>,
+    done: Mutex<Vec<Option<Result<Chunk, Fault>>>>,
     next: AtomicUsize,
     stopped: AtomicBool,
     /// There was a fault: what comes later need not be read.
@@ -136,17 +136,16 @@ struct Reading<'a> {
 }
 
 impl<'a> Reading<'a> {
-    fn new(files: &'a [RunFile]) -> Self {
-        let mut tasks = Vec::new();
+    fn new(files: &'a [RunFile], piece_bytes: u64) -> Self {
+        let mut pieces = Vec::new();
         for (file, RunFile { len, .. }) in files.iter().enumerate() {
-            // First, as it is the longest of a large file.
-            tasks.push(Task::Checksum { file });
-            let chunks = 0..len.div_ceil(CHUNK_BYTES);
-            tasks.extend(chunks.map(|chunk| Task::Lines { file, from: chunk * CHUNK_BYTES }));
+            let starts = (0..len.div_ceil(piece_bytes)).map(|index| index * piece_bytes);
+            let range = |start: u64| start..(start + piece_bytes).min(*len);
+            pieces.extend(starts.map(|start| Piece { file, range: range(start) }));
         }
-        let done = Mutex::new(tasks.iter().map(|_| None).collect());
+        let done = Mutex::new(pieces.iter().map(|_| None).collect());
         let (stopped, faulty) = (AtomicBool::new(false), AtomicBool::new(false));
-        Self { files, tasks, done, next: AtomicUsize::new(0), stopped, faulty }
+        Self { files, pieces, done, next: AtomicUsize::new(0), stopped, faulty }
     }
 
     /// Takes piece after piece until there is none. Pieces are begun in order, so all before a
@@ -157,84 +156,31 @@ impl<'a> Reading<'a> {
             || self.stopped.load(Ordering::Relaxed) || self.faulty.load(Ordering::Relaxed);
         while !is_over() {
             let index = self.next.fetch_add(1, Ordering::Relaxed);
-            let Some(task) = self.tasks.get(index) else { return };
-            let done = match *task {
-                Task::Lines { file, from } => {
-                    let RunFile { file: open, len, .. } = &self.files[file];
-                    let range = from..(from + CHUNK_BYTES).min(*len);
-                    Done::Lines(
-                        Chunk::read(open, range, *len, file as u32, &mut scratch).map(Box::new),
-                    )
-                }
-                Task::Checksum { file } => Done::Checksum(self.checksum(file)),
-            };
-            if matches!(done, Done::Lines(Err(_)) | Done::Checksum(Err(_))) {
+            let Some(Piece { file, range }) = self.pieces.get(index) else { return };
+            let RunFile { file: open, len, .. } = &self.files[*file];
+            let read = Chunk::read(open, range.clone(), *len, *file as u32, &mut scratch);
+            if read.is_err() {
                 self.faulty.store(true, Ordering::Relaxed);
             }
             // Nobody panics with the lock held.
             if let Ok(mut all) = self.done.lock() {
-                all[index] = Some(done);
+                all[index] = Some(read);
             }
         }
-    }
-
-    fn checksum(&self, file: usize) -> io::Result<Option<(u64, blake3::Hash)>> {
-        let RunFile { file, len, .. } = &self.files[file];
-        let Some(offset) = last_line(file, *len)? else { return Ok(None) };
-        let mut hasher = blake3::Hasher::new();
-        let mut bytes = vec![0; HASH_BYTES];
-        let mut at = 0;
-        while at < offset && !self.stopped.load(Ordering::Relaxed) {
-            let piece = (offset - at).min(HASH_BYTES as u64) as usize;
-            file.read_exact_at(&mut bytes[..piece], at)?;
-            hasher.update(&bytes[..piece]);
-            at += piece as u64;
-        }
-        Ok(Some((offset, hasher.finalize())))
     }
 
     /// Puts the pieces together.
     fn gather(self) -> Result<Frames, LoadError> {
         let mut gathering = Gathering::default();
-        let mut rows: Vec<RunRow> = Vec::new();
+        let row = |file: &RunFile| RunRow::new(file.path.clone(), file.levels.clone());
+        let mut rows: Vec<RunRow> = self.files.iter().map(row).collect();
         let done = self.done.into_inner().unwrap_or_default();
-        for (task, done) in self.tasks.iter().zip(done) {
-            match (task, done) {
-                (Task::Checksum { file }, Some(Done::Checksum(found))) => {
-                    let RunFile { path, levels, .. } = &self.files[*file];
-                    let failed = |source| ResultsError::Io { path: path.clone(), source };
-                    let checksum = found.map_err(failed)?;
-                    rows.push(RunRow::new(path.clone(), levels.clone(), checksum));
-                }
-                (Task::Lines { .. }, Some(Done::Lines(read))) => {
-                    if let Some(row) = rows.last_mut() {
-                        gathering.push(row.add(read.map(|chunk| *chunk))?);
-                    }
-                }
-                // Later than a fault, which was told.
-                _ => return Err(LoadError::Stopped),
-            }
+        for (Piece { file, .. }, read) in self.pieces.iter().zip(done) {
+            // What was not begun is later than a fault, which is told before.
+            let read = read.ok_or(LoadError::Stopped)?;
+            gathering.push(rows[*file].add(read)?);
         }
         let runs = run_table(&rows)?;
         Ok(gathering.finish(runs)?)
-    }
-}
-
-/// Where the last whole line of a file begins.
-fn last_line(file: &File, len: u64) -> io::Result<Option<u64>> {
-    let mut tail = Vec::new();
-    let mut size = 4096.min(len);
-    loop {
-        tail.resize(size as usize, 0);
-        file.read_exact_at(&mut tail, len - size)?;
-        let mut newlines = memchr::memrchr_iter(b'\n', &tail);
-        let last = newlines.next();
-        if let Some(before) = newlines.next() {
-            return Ok(Some(len - size + before as u64 + 1));
-        }
-        if size == len {
-            return Ok(last.map(|_| 0));
-        }
-        size = (size * 2).min(len);
     }
 }

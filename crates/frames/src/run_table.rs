@@ -9,10 +9,12 @@ use arrow_array::{
     UInt64Array,
 };
 use arrow_schema::{ArrowError, Field};
+use blake3::Hasher;
 use model::{Delivered, End, EndStatus, Header, Measure, RunError, Spec};
 use serde::Serialize;
 use store::results::ResultsError;
 
+use crate::checksum::whole;
 use crate::chunk::{Chunk, Fault};
 use crate::table::Table;
 use crate::tables::Collected;
@@ -21,26 +23,22 @@ use crate::tables::Collected;
 pub(crate) struct RunRow {
     path: PathBuf,
     levels: BTreeMap<String, String>,
-    /// Where the last whole line begins, and the hash of all before it.
-    checksum: Option<(u64, blake3::Hash)>,
+    /// All before the `end` line, piece by piece.
+    hashed: Vec<Box<Hasher>>,
     /// Whole lines so far.
     lines: usize,
     header: Option<Header>,
     delivered: Option<Delivered>,
-    end: Option<(End, u64)>,
+    end: Option<End>,
     truncated_bytes: u64,
 }
 
 impl RunRow {
-    pub(crate) fn new(
-        path: PathBuf,
-        levels: BTreeMap<String, String>,
-        checksum: Option<(u64, blake3::Hash)>,
-    ) -> Self {
+    pub(crate) fn new(path: PathBuf, levels: BTreeMap<String, String>) -> Self {
         Self {
             path,
             levels,
-            checksum,
+            hashed: Vec::new(),
             lines: 0,
             header: None,
             delivered: None,
@@ -55,10 +53,13 @@ impl RunRow {
         if self.end.is_some() && chunk.lines > 0 {
             return Err(self.wrong(Fault::Line(RunError::AfterEnd { line: 1 })));
         }
+        if self.end.is_none() {
+            self.hashed.extend(chunk.hashed);
+        }
         self.lines += chunk.lines;
         self.header = self.header.take().or(chunk.header);
         self.delivered = chunk.delivered.or(self.delivered.take());
-        self.end = self.end.take().or(chunk.end);
+        self.end = self.end.take().or(chunk.end.map(|(end, _)| end));
         self.truncated_bytes += chunk.truncated_bytes;
         Ok(chunk.collected)
     }
@@ -86,13 +87,12 @@ impl RunRow {
 
     /// As [`model::Run::checksum_ok`].
     fn checksum_ok(&self) -> Option<bool> {
-        let (end, offset) = self.end.as_ref()?;
-        let (last, hash) = self.checksum.as_ref()?;
-        (last == offset).then(|| hash.to_hex().as_str() == end.blake3)
+        let end = self.end.as_ref()?;
+        Some(whole(&self.hashed).to_hex().as_str() == end.blake3)
     }
 
     fn status(&self) -> String {
-        let status = self.end.as_ref().map_or(EndStatus::Killed, |(end, _)| end.status);
+        let status = self.end.as_ref().map_or(EndStatus::Killed, |end| end.status);
         let word = match status {
             EndStatus::Complete => "complete",
             EndStatus::Interrupted => "interrupted",
@@ -214,7 +214,7 @@ fn what(table: &mut Columns<'_>) {
 /// How it ended, and what the load delivered.
 fn outcome(table: &mut Columns<'_>) {
     table.text("status", |row| Some(row.status()));
-    table.number("ended_ns", |row| row.end.as_ref().map(|(end, _)| end.at_ns));
+    table.number("ended_ns", |row| row.end.as_ref().map(|end| end.at_ns));
     table.flag("checksum_ok", RunRow::checksum_ok);
     table.number("truncated_bytes", |row| Some(row.truncated_bytes));
     let delivered = |row: &RunRow| row.delivered.clone();

@@ -64,84 +64,72 @@ impl SampleLine {
         at.space();
         (at.key()? == b"kind" && at.string()? == b"sample").then_some(())?;
         at.space();
-        let mut seen = Seen::default();
         let mut fields = Fields::default();
-        while at.rest.first() == Some(&b',') {
-            at.byte(b',')?;
+        let mut seen = 0_u32;
+        while at.byte_if(b',') {
             at.space();
-            self.field(&mut at, &mut fields, &mut seen, words)?;
+            // Fields have an order, in which those that may be absent are left out.
+            let field = at.field((u32::BITS - seen.leading_zeros()) as usize)?;
+            let bit = 1 << field;
+            (seen & bit == 0).then_some(())?;
+            seen |= bit;
+            self.field(field, &mut at, &mut fields, words)?;
             at.space();
         }
         at.byte(b'}')?;
         self.fields = fields;
-        let complete = seen.0 & REQUIRED == REQUIRED;
-        (complete && at.rest.is_empty()).then_some(())
+        (seen & REQUIRED == REQUIRED && at.rest.is_empty()).then_some(())
     }
 
     fn field(
         &mut self,
+        field: usize,
         at: &mut Cursor<'_>,
         fields: &mut Fields,
-        seen: &mut Seen,
         words: &mut Vocabulary,
     ) -> Option<()> {
-        let key = at.key()?;
-        seen.once(key)?;
-        match key {
-            b"at_ns" => fields.at_ns = at.number()?,
-            b"index" => fields.index = u32::try_from(at.number()?).ok()?,
-            b"intended_ns" => fields.intended_ns = at.number()?,
-            b"started_ns" => fields.started_ns = Some(at.number()?),
-            b"completed_ns" => fields.completed_ns = Some(at.number()?),
-            b"censored_at_ns" => fields.censored_at_ns = Some(at.number()?),
-            b"censored" => {
+        match field {
+            0 => fields.at_ns = at.number()?,
+            1 => fields.index = u32::try_from(at.number()?).ok()?,
+            2 => fields.intended_ns = at.number()?,
+            3 => fields.started_ns = Some(at.number()?),
+            4 => fields.completed_ns = Some(at.number()?),
+            5 => {
                 let word = at.string()?;
                 let known = CENSORS.iter().position(|known| known.as_bytes() == word)?;
                 fields.censored = Some(known as u8);
             }
-            b"parts" => {
+            6 => fields.censored_at_ns = Some(at.number()?),
+            7 => {
                 let expected = |index: usize| self.expected_parts.get(index).copied();
                 at.map(expected, &mut words.parts, |name, value| self.parts.push((name, value)))?;
                 if self.parts.len() != self.expected_parts.len() {
                     self.expected_parts = self.parts.iter().map(|(name, _)| *name).collect();
                 }
             }
-            b"before" => at.counters(&mut self.before, &mut self.expected, words)?,
-            b"after" => at.counters(&mut self.after, &mut self.expected, words)?,
+            8 => at.counters(&mut self.before, &mut self.expected, words)?,
+            9 => at.counters(&mut self.after, &mut self.expected, words)?,
             _ => return None,
         }
         Some(())
     }
 }
 
-/// Which fields a line has had, a bit each.
-#[derive(Default)]
-struct Seen(u32);
-
-/// The fields, in the order of their bits; the first ones must be there.
+/// The fields in the order of writers.
 const FIELDS: [&[u8]; 10] = [
     b"at_ns",
     b"index",
     b"intended_ns",
-    b"before",
-    b"after",
     b"started_ns",
     b"completed_ns",
     b"censored",
     b"censored_at_ns",
     b"parts",
+    b"before",
+    b"after",
 ];
-const REQUIRED: u32 = 0b1_1111;
-
-impl Seen {
-    /// Notes a field; [`None`] if it was there before.
-    fn once(&mut self, key: &[u8]) -> Option<()> {
-        let bit = 1 << FIELDS.iter().position(|field| *field == key)?;
-        let is_new = self.0 & bit == 0;
-        self.0 |= bit;
-        is_new.then_some(())
-    }
-}
+/// Those that must be there, a bit each.
+const REQUIRED: u32 = 0b11_0000_0111;
 
 /// A place in a line.
 #[derive(Clone, Copy)]
@@ -204,6 +192,22 @@ impl<'a> Cursor<'a> {
         let is_plain = len > 0 && len <= DIGITS && (len == 1 || self.rest.first() != Some(&b'0'));
         self.rest = self.rest.get(len..)?;
         is_plain.then_some(value)
+    }
+
+    /// A key with its colon, as a field; most likely it is the one that is `expected`.
+    #[inline]
+    fn field(&mut self, expected: usize) -> Option<usize> {
+        for (field, name) in FIELDS.iter().enumerate().skip(expected) {
+            if let [b'"', rest @ ..] = self.rest
+                && let Some([b'"', rest @ ..]) = rest.strip_prefix(*name)
+            {
+                self.rest = rest;
+                self.colon()?;
+                return Some(field);
+            }
+        }
+        let key = self.key()?;
+        FIELDS.iter().position(|field| *field == key)
     }
 
     /// A key with its colon, and its number among the names: the one that is expected, or whatever

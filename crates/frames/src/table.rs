@@ -60,6 +60,9 @@ impl Table {
 pub(crate) trait Rows: Default {
     fn len(&self) -> usize;
 
+    /// Makes room for so many rows.
+    fn reserve(&mut self, rows: usize);
+
     fn absorb(&mut self, other: Self);
 
     fn renumber(&mut self, renumbering: &Renumbering);
@@ -146,6 +149,11 @@ macro_rules! rows {
         impl Rows for $name {
             fn len(&self) -> usize {
                 self.$first.len()
+            }
+
+            fn reserve(&mut self, rows: usize) {
+                Column::reserve(&mut self.$first, rows);
+                $(Column::reserve(&mut self.$field, rows);)*
             }
 
             fn absorb(&mut self, other: Self) {

@@ -136,6 +136,20 @@ pub(crate) struct Collected {
 }
 
 impl Collected {
+    /// Room for about as much as there was elsewhere ([`Self::sizes`]).
+    pub(crate) fn like(sizes: [usize; 2]) -> Self {
+        let mut collected = Self::default();
+        let [samples, counters] = sizes.map(|size| size + size / 16);
+        collected.samples.reserve(samples);
+        collected.counters.reserve(counters);
+        collected
+    }
+
+    /// How many samples and counters there are.
+    pub(crate) fn sizes(&self) -> [usize; 2] {
+        [self.samples.len(), self.counters.len()]
+    }
+
     /// Adds the sample that was just read from its line.
     pub(crate) fn sample_line(&mut self, line: &SampleLine) {
         let row = self.samples.len();
