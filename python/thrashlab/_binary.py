@@ -55,6 +55,17 @@ def answer(
     return json.loads(said)
 
 
+def answers(command: Sequence[str], *, progress: Progress = True, **options: Any) -> list[Any]:
+    """What a command answers that tells one thing after the other."""
+    said = call([*command, "--json", *arguments(options)], progress)
+    decoder, found, at = json.JSONDecoder(), [], 0
+    while said[at:].strip():
+        at += len(said[at:]) - len(said[at:].lstrip())
+        value, at = decoder.raw_decode(said, at)
+        found.append(value)
+    return found
+
+
 def arguments(options: Mapping[str, Any]) -> list[str]:
     """Options as the command line spells them.
 
@@ -105,7 +116,8 @@ def call(
         stderr=subprocess.PIPE,
         # Ctrl-C on a terminal reaches Python alone, which hands it on, once.
         start_new_session=True,
-        preexec_fn=_ends_with(os.getpid()),
+        # It makes two system calls, which is safe beside other threads.
+        preexec_fn=_ends_with(os.getpid()),  # noqa: PLW1509
     )
     conversation = _Conversation(process, progress)
     interrupted = False

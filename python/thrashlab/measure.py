@@ -11,7 +11,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from ._binary import Progress, answer
+from ._binary import Progress, answer, answers
 from .frame import Results, load
 
 Names = str | Sequence[str]
@@ -152,10 +152,11 @@ def doctor(
     """Says what this machine loses its time to, after watching it for a time such as `"5s"`.
 
     `source` are runs or published counters instead (`--from`), `replay` is a recording. Further
-    options are those of `thrashlab doctor`.
+    options are those of `thrashlab doctor`. Of several runs the answer is a list, a diagnosis each.
     """
     asked = {"for": watch, "from": source, "replay": replay}
-    return answer(["doctor"], progress=progress, **asked, **options)
+    found = answers(["doctor"], progress=progress, **asked, **options)
+    return found[0] if len(found) == 1 else found
 
 
 def _folder(output: str | os.PathLike[str] | None, name: str) -> Path:
