@@ -8,11 +8,14 @@ import sys
 import time
 from pathlib import Path
 
+import numpy as np
+import pandas
+import polars
+import pyarrow as pa
+import pyarrow.parquet as parquet
 import pytest
-
-thrashlab = pytest.importorskip("thrashlab", reason="the Python package could not be built")
-np = pytest.importorskip("numpy")
-pa = pytest.importorskip("pyarrow")
+import sqlalchemy
+import thrashlab
 
 
 @pytest.fixture(name="thrashlab_binary")
@@ -68,7 +71,6 @@ def test_counters_are_those_of_the_file(runs):
 
 
 def test_pandas_and_polars_take_the_same(runs):
-    pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
     for frame in thrashlab.load(runs):
         theirs = frame.to_pandas()
         assert isinstance(theirs, pandas.DataFrame)
@@ -78,7 +80,6 @@ def test_pandas_and_polars_take_the_same(runs):
 
 
 def test_parquet_and_back(runs, tmp_path):
-    parquet = pytest.importorskip("pyarrow.parquet")
     for frame in thrashlab.load(runs):
         parquet.write_table(pa.table(frame), tmp_path / "x.parquet")
         assert parquet.read_table(tmp_path / "x.parquet").to_pylist() == pa.table(frame).to_pylist()
@@ -222,7 +223,6 @@ def _processes_with(word):
 
 
 def test_results_go_into_a_database_once(runs):
-    sqlalchemy = pytest.importorskip("sqlalchemy")
     engine = sqlalchemy.create_engine("sqlite://")
     results = thrashlab.load(runs)
     assert thrashlab.to_sql(results, engine, label="before") == len(results.runs)
