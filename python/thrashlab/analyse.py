@@ -27,7 +27,7 @@ def compare(
     matters: `"10%"`, or 0.1.
     """
     share = f"{margin * 100}%" if isinstance(margin, float) else margin
-    asked = {"factor": factor, "response": response, "margin": share, "alpha": alpha}
+    asked: dict[str, Any] = {"factor": factor, "response": response, "margin": share, "alpha": alpha}
     return answer(["compare", *map(os.fspath, inputs)], **asked, **options)
 
 
@@ -40,7 +40,7 @@ def attribute(
     **options: Any,
 ) -> dict[str, Any]:
     """Says which factor and which part of the work a change is to be put down to."""
-    asked = {"response": response, "factor": factor, "levels": levels, "mediator": mediator}
+    asked: dict[str, Any] = {"response": response, "factor": factor, "levels": levels, "mediator": mediator}
     return answer(["attribute", *map(os.fspath, experiments)], **asked, **options)
 
 
@@ -57,12 +57,12 @@ def knee(
     Of a folder of runs, `reference:NAME` or a CSV; or of `levels` and their `costs`, sequences of
     one length. Further options are those of `thrashlab sweep --from`.
     """
+    text = None
     if (source is None) == (levels is None or costs is None):
         raise TypeError("knee: either a source, or levels and costs")
-    text = None
-    if source is None:
+    if levels is not None and costs is not None:
         rows = zip(levels, costs, strict=True)
         text = "level,cost\n" + "".join(f"{level},{cost}\n" for level, cost in rows)
         options = {"level": "level", "cost": "cost", **options}
-    asked = {"from": "-" if source is None else source, "least_rise": least_rise}
+    asked: dict[str, Any] = {"from": "-" if source is None else source, "least_rise": least_rise}
     return answer(["sweep"], text=text, **asked, **options)

@@ -114,7 +114,7 @@ def load(*paths: str | os.PathLike[str], threads: int | None = None) -> Results:
     """Reads run files, or all run files in folders and below, into tables.
 
     A file that was cut off is read up to there. Raises `WrongUse` with the line of a file that is
-    damaged, and `OSError` for no file at all. Ctrl-C stops it.
+    damaged, or where there is none. Ctrl-C stops it.
     """
     if not paths:
         raise WrongUse("load: name a folder or a run file")

@@ -11,7 +11,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from ._binary import Progress, answer, answers
+from ._binary import Progress, answer, answers, one
 from .frame import Results, load
 
 Names = str | Sequence[str]
@@ -70,7 +70,7 @@ def run(
     `quick=True`, `points=5`, `interval="1s"`.
     """
     folder = _folder(output, job.partition(":")[0] if job else probe or "response")
-    asked = {"load": load, "subject": subject, "probe": probe, "job": job, "set": settings}
+    asked: dict[str, Any] = {"load": load, "subject": subject, "probe": probe, "job": job, "set": settings}
     summary = answer(
         ["run"], progress=progress, output=folder, seeds=_seeds(seeds), **asked, **options
     )
@@ -116,7 +116,7 @@ def sweep(
     """
     ends = range if isinstance(range, str) or range is None else f"{range[0]}..{range[1]}"
     folder = _folder(output, "sweep")
-    asked = {"range": ends, "over": over, "subject": subject, "set": settings}
+    asked: dict[str, Any] = {"range": ends, "over": over, "subject": subject, "set": settings}
     with _plan(what) as path:
         summary = answer(["sweep", path], progress=progress, output=folder, **asked, **options)
     return Measured(summary, folder)
@@ -154,7 +154,7 @@ def doctor(
     `source` are runs or published counters instead (`--from`), `replay` is a recording. Further
     options are those of `thrashlab doctor`. Of several runs the answer is a list, a diagnosis each.
     """
-    asked = {"for": watch, "from": source, "replay": replay}
+    asked: dict[str, Any] = {"for": watch, "from": source, "replay": replay}
     found = answers(["doctor"], progress=progress, **asked, **options)
     return found[0] if len(found) == 1 else found
 
@@ -174,7 +174,7 @@ def _seeds(seeds: Seeds | None) -> str | None:
         return seeds
     if isinstance(seeds, int):
         return f"{seeds}..{seeds}"
-    return ",".join(map(str, seeds))
+    return one(seeds)
 
 
 @contextmanager

@@ -12,10 +12,10 @@ import numpy as np
 import pandas
 import polars
 import pyarrow as pa
-import pyarrow.parquet as parquet
 import pytest
 import sqlalchemy
 import thrashlab
+from pyarrow import parquet
 
 
 @pytest.fixture(name="thrashlab_binary")
@@ -165,18 +165,14 @@ def test_curves_of_an_array_are_those_of_a_trace(tmp_path, thrashlab_binary):
 
 def test_progress_is_told_line_by_line(tmp_path):
     told = []
+    machine = {"subject": "mmu:machine=sparcstation1", "seeds": range(1, 3)}
     measured = thrashlab.run(
-        "cpuload",
-        subject="host",
-        interval="50ms",
-        points=1,
-        warmup="50ms",
-        output=tmp_path / "runs",
-        work_dir=tmp_path,
-        progress=told.append,
+        job="vmtest:size=2M", output=tmp_path / "runs", progress=told.append, **machine
     )
-    assert any("noload" in line for line in told)
-    assert len(measured.load().runs) == 3 and os.fspath(measured) == str(tmp_path / "runs")
+    assert any("[1/2]" in line for line in told)
+    assert any("run files" in line for line in told)
+    assert len(measured.load().passes) == 2
+    assert os.fspath(measured) == str(tmp_path / "runs")
 
 
 STOPPED = """
