@@ -119,9 +119,9 @@ def call(
         # It makes two system calls, which is safe beside other threads.
         preexec_fn=_ends_with(os.getpid()),  # noqa: PLW1509
     )
-    conversation = _Conversation(process, progress)
     interrupted = False
     try:
+        conversation = _Conversation(process, progress)
         while True:
             try:
                 conversation.go_on(text)
@@ -181,7 +181,7 @@ class _Conversation:
         self._held: list[str] = []
         self._given = 0
         self._pipes = selectors.DefaultSelector()
-        for pipe in (process.stdout, process.stderr):
+        for pipe in filter(None, (process.stdout, process.stderr)):
             self._pipes.register(pipe, selectors.EVENT_READ)
         if process.stdin is not None:
             os.set_blocking(process.stdin.fileno(), False)

@@ -24,11 +24,18 @@ def compare(
 
     Inputs are folders of runs, run files, `reference:NAME`, or results of other programs; the
     first one is what the others are compared with. `margin` is the smallest difference that
-    matters: `"10%"`, or 0.1.
+    matters: `"10%"`, or 0.1. The verdicts are in the answer's `cells`.
     """
     share = f"{margin * 100}%" if isinstance(margin, float) else margin
-    asked: dict[str, Any] = {"factor": factor, "response": response, "margin": share, "alpha": alpha}
-    return answer(["compare", *map(os.fspath, inputs)], **asked, **options)
+    asked: dict[str, Any] = {
+        "factor": factor,
+        "response": response,
+        "margin": share,
+        "alpha": alpha,
+    }
+    return answer(
+        ["compare", *(os.fspath(each) for each in inputs)], fine=(0, 1), **asked, **options
+    )
 
 
 def attribute(
@@ -40,8 +47,13 @@ def attribute(
     **options: Any,
 ) -> dict[str, Any]:
     """Says which factor and which part of the work a change is to be put down to."""
-    asked: dict[str, Any] = {"response": response, "factor": factor, "levels": levels, "mediator": mediator}
-    return answer(["attribute", *map(os.fspath, experiments)], **asked, **options)
+    asked: dict[str, Any] = {
+        "response": response,
+        "factor": factor,
+        "levels": levels,
+        "mediator": mediator,
+    }
+    return answer(["attribute", *(os.fspath(each) for each in experiments)], **asked, **options)
 
 
 def knee(

@@ -70,7 +70,13 @@ def run(
     `quick=True`, `points=5`, `interval="1s"`.
     """
     folder = _folder(output, job.partition(":")[0] if job else probe or "response")
-    asked: dict[str, Any] = {"load": load, "subject": subject, "probe": probe, "job": job, "set": settings}
+    asked: dict[str, Any] = {
+        "load": load,
+        "subject": subject,
+        "probe": probe,
+        "job": job,
+        "set": settings,
+    }
     summary = answer(
         ["run"], progress=progress, output=folder, seeds=_seeds(seeds), **asked, **options
     )

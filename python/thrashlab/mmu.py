@@ -40,7 +40,13 @@ def simulate(
     the answer is that of `thrashlab mmu run --json`.
     """
     ends = range if isinstance(range, str) or range is None else f"{range[0]}..{range[1]}"
-    asked: dict[str, Any] = {"machine": machine, "hat": hat, "set": settings, "range": ends, "seeds": seeds}
+    asked: dict[str, Any] = {
+        "machine": machine,
+        "hat": hat,
+        "set": settings,
+        "range": ends,
+        "seeds": seeds,
+    }
     command = ["mmu", "run", os.fspath(what)]
     return answer(command, progress=progress, compare=compare, **asked, **options)
 
