@@ -16,7 +16,7 @@ pub(crate) fn hashed(piece: &[u8], offset: u64) -> Option<Box<Hasher>> {
 }
 
 /// The hash of a file of these pieces, all but the last of one size, which is a power of two.
-pub(crate) fn whole(pieces: &[Box<Hasher>]) -> blake3::Hash {
+pub(crate) fn whole(pieces: &[Hasher]) -> blake3::Hash {
     if let [only] = pieces {
         return only.finalize();
     }
@@ -54,7 +54,7 @@ mod tests {
             let pieces: Vec<_> = bytes
                 .chunks(size)
                 .zip(offsets)
-                .filter_map(|(piece, offset)| hashed(piece, offset as u64))
+                .filter_map(|(piece, offset)| hashed(piece, offset as u64).map(|hashed| *hashed))
                 .collect();
             proptest::prop_assert_eq!(whole(&pieces), blake3::hash(&bytes));
         }

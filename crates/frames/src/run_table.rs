@@ -24,7 +24,7 @@ pub(crate) struct RunRow {
     path: PathBuf,
     levels: BTreeMap<String, String>,
     /// All before the `end` line, piece by piece.
-    hashed: Vec<Box<Hasher>>,
+    hashed: Vec<Hasher>,
     /// Whole lines so far.
     lines: usize,
     header: Option<Header>,
@@ -54,7 +54,7 @@ impl RunRow {
             return Err(self.wrong(Fault::Line(RunError::AfterEnd { line: 1 })));
         }
         if self.end.is_none() {
-            self.hashed.extend(chunk.hashed);
+            self.hashed.extend(chunk.hashed.map(|hashed| *hashed));
         }
         self.lines += chunk.lines;
         self.header = self.header.take().or(chunk.header);
