@@ -12,13 +12,17 @@ SKIPS := $(CURDIR)/target/skips.txt
 # What `make run` passes to `thrashlab run`, e.g. make run ARGS=--help
 ARGS ?=
 
-.PHONY: build run test bench skips fmt clean
+.PHONY: build binary run test bench skips fmt clean
 
 # Fully static, so that the binary runs in any container and as /init of a virtual machine.
 # The flags go to the last crate only: build scripts and proc macros cannot be static. At a fixed
 # address, because relocating 6 MB at every start of a process is what `spawnload` would measure.
 build:
 	@tools/setup
+	@$(MAKE) --no-print-directory binary
+
+# The same without looking for missing packages: what the Python wheel contains.
+binary:
 	@cargo rustc --locked --release -p cli --bin thrashlab -- -C target-feature=+crt-static -C relocation-model=static
 	@! readelf -lW $(BINARY) | grep -q INTERP || { echo "$(BINARY) is not static" >&2; exit 1; }
 

@@ -11,10 +11,10 @@ const RANKS: &[&[&str]] = &[
     &["agent", "analysis", "doctor", "footprint", "mmu"],
     &["report", "trace-plugin", "tracer"],
     &["exchange", "store", "subject"],
-    &["guest"],
+    &["frames", "guest"],
     &["remote", "vm"],
     &["experiment"],
-    &["cli", "xtask"],
+    &["cli", "python", "xtask"],
 ];
 
 /// A crate of the workspace and the crates of the workspace that it names as dependencies:

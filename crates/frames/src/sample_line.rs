@@ -1,0 +1,320 @@
+//! `sample` lines without a detour: from bytes to numbers, for all lines of the usual form.
+//!
+//! **Invariant:** a line is either read exactly as [`model::Line::parse`] reads it, or not at all
+//! ([`None`]); then it is for that to read or to refuse. Not of the usual form is what writers do
+//! not write: escapes, other characters than ASCII, numbers of 20 digits, fields or counters twice
+//! or of other names, counters out of order.
+
+use crate::names::{CENSORS, Names, Vocabulary};
+
+/// How many decimal digits fit whatever they are.
+const DIGITS: usize = 19;
+
+/// The fields of a sample but its maps.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Fields {
+    pub(crate) at_ns: u64,
+    pub(crate) index: u32,
+    pub(crate) intended_ns: u64,
+    pub(crate) started_ns: Option<u64>,
+    pub(crate) completed_ns: Option<u64>,
+    /// Why there is no completion, by its position in [`CENSORS`].
+    pub(crate) censored: Option<u8>,
+    pub(crate) censored_at_ns: Option<u64>,
+}
+
+impl Fields {
+    /// As [`model::SampleRecord::delay_ns`].
+    pub(crate) fn delay_ns(&self) -> u64 {
+        let end_ns = self.completed_ns.or(self.censored_at_ns).unwrap_or(self.at_ns);
+        end_ns.saturating_sub(self.intended_ns)
+    }
+}
+
+/// A counter: numbers of its source and its name, and its value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Counter {
+    pub(crate) source: u32,
+    pub(crate) name: u32,
+    pub(crate) value: u64,
+}
+
+/// What was read of one line, and what is expected of the next.
+#[derive(Debug, Default)]
+pub(crate) struct SampleLine {
+    pub(crate) fields: Fields,
+    /// Names of the parts and their values.
+    pub(crate) parts: Vec<(u32, u64)>,
+    pub(crate) before: Vec<Counter>,
+    pub(crate) after: Vec<Counter>,
+    /// Sources and names of the last line's counters: those of the next are most likely the same.
+    expected: Vec<(u32, u32)>,
+    /// Names of the last line's parts.
+    expected_parts: Vec<u32>,
+}
+
+impl SampleLine {
+    /// Reads a line, without its newline. Whatever it answers, `words` may have new names.
+    pub(crate) fn read(&mut self, line: &[u8], words: &mut Vocabulary) -> Option<()> {
+        self.parts.clear();
+        self.before.clear();
+        self.after.clear();
+        let mut at = Cursor { rest: line };
+        at.byte(b'{')?;
+        at.space();
+        (at.key()? == b"kind" && at.string()? == b"sample").then_some(())?;
+        at.space();
+        let mut fields = Fields::default();
+        let mut seen = 0_u32;
+        while at.byte_if(b',') {
+            at.space();
+            // Fields have an order, in which those that may be absent are left out.
+            let field = at.field((u32::BITS - seen.leading_zeros()) as usize)?;
+            let bit = 1 << field;
+            (seen & bit == 0).then_some(())?;
+            seen |= bit;
+            self.field(field, &mut at, &mut fields, words)?;
+            at.space();
+        }
+        at.byte(b'}')?;
+        self.fields = fields;
+        (seen & REQUIRED == REQUIRED && at.rest.is_empty()).then_some(())
+    }
+
+    fn field(
+        &mut self,
+        field: usize,
+        at: &mut Cursor<'_>,
+        fields: &mut Fields,
+        words: &mut Vocabulary,
+    ) -> Option<()> {
+        match field {
+            0 => fields.at_ns = at.number()?,
+            1 => fields.index = u32::try_from(at.number()?).ok()?,
+            2 => fields.intended_ns = at.number()?,
+            3 => fields.started_ns = Some(at.number()?),
+            4 => fields.completed_ns = Some(at.number()?),
+            5 => {
+                let word = at.string()?;
+                let known = CENSORS.iter().position(|known| known.as_bytes() == word)?;
+                fields.censored = Some(known as u8);
+            }
+            6 => fields.censored_at_ns = Some(at.number()?),
+            7 => {
+                let expected = |index: usize| self.expected_parts.get(index).copied();
+                at.map(expected, &mut words.parts, |name, value| self.parts.push((name, value)))?;
+                if self.parts.len() != self.expected_parts.len() {
+                    self.expected_parts = self.parts.iter().map(|(name, _)| *name).collect();
+                }
+            }
+            8 => at.counters(&mut self.before, &mut self.expected, words)?,
+            9 => at.counters(&mut self.after, &mut self.expected, words)?,
+            _ => return None,
+        }
+        Some(())
+    }
+}
+
+/// The fields in the order of writers.
+const FIELDS: [&[u8]; 10] = [
+    b"at_ns",
+    b"index",
+    b"intended_ns",
+    b"started_ns",
+    b"completed_ns",
+    b"censored",
+    b"censored_at_ns",
+    b"parts",
+    b"before",
+    b"after",
+];
+/// Those that must be there, a bit each.
+const REQUIRED: u32 = 0b11_0000_0111;
+
+/// A place in a line.
+#[derive(Clone, Copy)]
+struct Cursor<'a> {
+    rest: &'a [u8],
+}
+
+impl<'a> Cursor<'a> {
+    #[inline]
+    fn byte(&mut self, byte: u8) -> Option<()> {
+        let (first, rest) = self.rest.split_first()?;
+        self.rest = rest;
+        (*first == byte).then_some(())
+    }
+
+    #[inline]
+    fn space(&mut self) {
+        while let [b' ', rest @ ..] = self.rest {
+            self.rest = rest;
+        }
+    }
+
+    /// A string of printable ASCII without escapes.
+    #[inline]
+    fn string(&mut self) -> Option<&'a [u8]> {
+        self.byte(b'"')?;
+        let is_plain = |byte: &u8| matches!(byte, b' '..=b'~') && !matches!(byte, b'"' | b'\\');
+        let len = self.rest.iter().position(|byte| !is_plain(byte))?;
+        let (text, rest) = self.rest.split_at(len);
+        self.rest = rest;
+        self.byte(b'"')?;
+        Some(text)
+    }
+
+    /// A string and the colon after it.
+    #[inline]
+    fn key(&mut self) -> Option<&'a [u8]> {
+        let key = self.string()?;
+        self.colon()?;
+        Some(key)
+    }
+
+    #[inline]
+    fn colon(&mut self) -> Option<()> {
+        self.space();
+        self.byte(b':')?;
+        self.space();
+        Some(())
+    }
+
+    #[inline]
+    fn number(&mut self) -> Option<u64> {
+        let mut value = 0_u64;
+        let mut len = 0;
+        while let Some(digit @ b'0'..=b'9') = self.rest.get(len) {
+            value = value.wrapping_mul(10).wrapping_add(u64::from(digit - b'0'));
+            len += 1;
+        }
+        // A fraction or an exponent is found by whoever wants a comma here.
+        let is_plain = len > 0 && len <= DIGITS && (len == 1 || self.rest.first() != Some(&b'0'));
+        self.rest = self.rest.get(len..)?;
+        is_plain.then_some(value)
+    }
+
+    /// A key with its colon, as a field; most likely it is the one that is `expected`.
+    #[inline]
+    fn field(&mut self, expected: usize) -> Option<usize> {
+        for (field, name) in FIELDS.iter().enumerate().skip(expected) {
+            if let [b'"', rest @ ..] = self.rest
+                && let Some([b'"', rest @ ..]) = rest.strip_prefix(*name)
+            {
+                self.rest = rest;
+                self.colon()?;
+                return Some(field);
+            }
+        }
+        let key = self.key()?;
+        FIELDS.iter().position(|field| *field == key)
+    }
+
+    /// A key with its colon, and its number among the names: the one that is expected, or whatever
+    /// it is.
+    #[inline]
+    fn name(&mut self, expected: Option<u32>, names: &mut Names) -> Option<u32> {
+        if let Some(number) = expected
+            && let name = names.name(number).as_bytes()
+            && let [b'"', rest @ ..] = self.rest
+            && let Some(rest) = rest.strip_prefix(name)
+            && let [b'"', rest @ ..] = rest
+        {
+            self.rest = rest;
+            self.colon()?;
+            return Some(number);
+        }
+        // Plain ASCII.
+        let name = std::str::from_utf8(self.key()?).ok()?;
+        Some(names.number(name))
+    }
+
+    /// A map of numbers whose names ascend.
+    #[inline]
+    fn map(
+        &mut self,
+        expected: impl Fn(usize) -> Option<u32>,
+        names: &mut Names,
+        mut found: impl FnMut(u32, u64),
+    ) -> Option<()> {
+        self.byte(b'{')?;
+        self.space();
+        if self.byte_if(b'}') {
+            return Some(());
+        }
+        let mut last = None;
+        for index in 0.. {
+            let name = self.name(expected(index), names)?;
+            // What was as expected, once and again, was in order before.
+            ascends(last, name, names)?;
+            last = Some(name);
+            let value = self.number()?;
+            found(name, value);
+            self.space();
+            if !self.byte_if(b',') {
+                break;
+            }
+            self.space();
+        }
+        self.byte(b'}')
+    }
+
+    /// Sources, each with a map of its counters.
+    fn counters(
+        &mut self,
+        found: &mut Vec<Counter>,
+        expected: &mut Vec<(u32, u32)>,
+        words: &mut Vocabulary,
+    ) -> Option<()> {
+        self.byte(b'{')?;
+        self.space();
+        if self.byte_if(b'}') {
+            return Some(());
+        }
+        let mut last = None;
+        loop {
+            let first = found.len();
+            let guess = expected.get(first).map(|(source, _)| *source);
+            let source = self.name(guess, &mut words.sources)?;
+            ascends(last, source, &words.sources)?;
+            last = Some(source);
+            let guess = |index: usize| expected.get(first + index).map(|(_, name)| *name);
+            let counters = &mut words.counters;
+            self.map(guess, counters, |name, value| found.push(Counter { source, name, value }))?;
+            self.space();
+            if !self.byte_if(b',') {
+                break;
+            }
+            self.space();
+        }
+        self.byte(b'}')?;
+        let is_expected = found.len() == expected.len()
+            && found.iter().zip(&*expected).all(|(counter, (source, name))| {
+                counter.source == *source && counter.name == *name
+            });
+        if !is_expected {
+            *expected = found.iter().map(|counter| (counter.source, counter.name)).collect();
+        }
+        Some(())
+    }
+
+    #[inline]
+    fn byte_if(&mut self, byte: u8) -> bool {
+        match self.rest.split_first() {
+            Some((first, rest)) if *first == byte => {
+                self.rest = rest;
+                true
+            }
+            _ => false,
+        }
+    }
+}
+
+/// [`None`] unless a name stands after the one before it, in the order in which maps are kept.
+#[inline]
+fn ascends(last: Option<u32>, name: u32, names: &Names) -> Option<()> {
+    match last {
+        Some(last) if names.name(last) >= names.name(name) => None,
+        _ => Some(()),
+    }
+}

@@ -1,0 +1,59 @@
+"""Builds the wheel: first the program, exactly as `make build` does, then all else with maturin.
+
+A backend of PEP 517 that lies in the tree. The program goes into the package, because whatever
+measures runs processes of it. Everything is built in the checkout's `target`, so nothing is built
+twice.
+"""
+
+import os
+import shutil
+import subprocess
+import sysconfig
+from pathlib import Path
+
+import maturin
+
+ROOT = Path(__file__).resolve().parents[2]
+BUILT = ROOT / "target/release/thrashlab"
+SHIPPED = ROOT / "python/thrashlab/bin/thrashlab"
+
+
+def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
+    """Builds the program and the wheel that contains it."""
+    build_program()
+    return maturin.build_wheel(wheel_directory, config_settings, metadata_directory)
+
+
+def build_editable(wheel_directory, config_settings=None, metadata_directory=None):
+    """Builds the program and a wheel that points into this checkout."""
+    build_program()
+    return maturin.build_editable(wheel_directory, config_settings, metadata_directory)
+
+
+def build_program():
+    """Builds the static program and puts it into the package."""
+    find_tools()
+    os.environ["CARGO_TARGET_DIR"] = str(ROOT / "target")
+    if shutil.which("make") is None:
+        raise SystemExit("make is missing, which builds the program. Next step: install make")
+    # What make tells belongs beside what cargo tells; standard output is for the caller of this.
+    subprocess.run(["make", "--no-print-directory", "binary"], cwd=ROOT, check=True, stdout=2)
+    SHIPPED.parent.mkdir(exist_ok=True)
+    # Another file under the old name: the old one may be running.
+    draft = SHIPPED.with_suffix(".new")
+    shutil.copy(BUILT, draft)
+    draft.replace(SHIPPED)
+
+
+def find_tools():
+    """Finds maturin beside this Python, and a toolchain that rustup installed where its line of
+    PATH has not been read."""
+    home = os.environ.get("CARGO_HOME", os.path.expanduser("~/.cargo"))
+    places = [sysconfig.get_path("scripts"), f"{home}/bin", os.environ.get("PATH", os.defpath)]
+    os.environ["PATH"] = os.pathsep.join(places)
+
+
+get_requires_for_build_wheel = maturin.get_requires_for_build_wheel
+get_requires_for_build_sdist = maturin.get_requires_for_build_sdist
+get_requires_for_build_editable = maturin.get_requires_for_build_editable
+build_sdist = maturin.build_sdist
