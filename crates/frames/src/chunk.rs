@@ -57,6 +57,8 @@ impl Chunk {
     ) -> Result<Self, Fault> {
         let mut chunk = Self { collected: Collected::like(scratch.last), ..Self::default() };
         chunk.collected.run = run;
+        // What it expects are numbers of names, and each piece numbers its names itself.
+        scratch.line = SampleLine::default();
         let bytes = &mut scratch.bytes;
         if let Some(first) = fill(file, &range, len, bytes).map_err(Fault::Io)? {
             chunk.lines(bytes, first, &range, &mut scratch.line).map_err(Fault::Line)?;
