@@ -14,7 +14,6 @@ from pathlib import Path
 import pytest
 from conftest import BINARY, WORKSPACE
 
-sys.path.insert(0, str(WORKSPACE / "python"))
 # Before Ray is imported: nobody is told, and what belongs to all of Ray's clusters of this user is
 # written into a folder of this test's own. Its path is short, since sockets lie in it.
 RAY_FOLDER = tempfile.mkdtemp(prefix="tl-ray-", dir="/tmp")
@@ -261,7 +260,6 @@ def test_a_killed_driver_is_gone_on_from(tmp_path, nodes, held, serial):
     store = tmp_path / "store"
     environment = {
         **os.environ,
-        "PYTHONPATH": str(WORKSPACE / "python"),
         "THRASHLAB": str(held.program),
         "THRASHLAB_PYTHON": sys.executable,
     }
