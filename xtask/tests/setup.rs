@@ -17,7 +17,8 @@ struct Machine {
 }
 
 impl Machine {
-    /// A machine with root, a compiler that links statically, and a new toolchain.
+    /// A machine with root, a compiler that links statically, and a new toolchain, whose Python
+    /// packages are the wanted ones.
     fn complete() -> Self {
         let machine = Self { dir: tempfile::tempdir().unwrap() };
         for name in BASICS {
@@ -28,6 +29,7 @@ impl Machine {
         machine
             .with("cc", "exit 0")
             .with("id", "echo 0")
+            .with("cmp", "exit 0")
             .with("cargo", "echo cargo 1.999.0")
             .with("rustc", "echo rustc 1.999.0")
     }
