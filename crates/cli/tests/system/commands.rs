@@ -141,6 +141,12 @@ fn every_command_has_help_and_run_has_examples() {
         // What is shown is accepted: only the work directory is refused, after the arguments were
         // read. Guests and simulated machines have none.
         let arguments = example.split("  ").next().unwrap();
+        if arguments.contains("--subject ssh:") {
+            // And here the way to the other machine.
+            let refused = thrashlab(&fixture, &format!("{arguments} --ssh /bin/false"));
+            refused.expect(3, &["ssh://me@server"]);
+            continue;
+        }
         let finished = thrashlab(&fixture, &format!("{arguments} --work-dir /dev/null/no"));
         let has_none = ["--subject vm", "--subject mmu"].iter().any(|on| arguments.contains(on));
         let code = if has_none { 2 } else { 3 };

@@ -102,8 +102,8 @@ fn eviction_by_somebody_else_is_named() {
 #[test]
 fn a_storm_of_numa_hinting_is_named() {
     const NAME: &str = "a_storm_of_numa_hinting_is_named";
-    // Of machines of some sizes the kernel makes one node all the same.
-    let settings = "swap=0,cmdline=numa=fake=2,mem=160M,kernel_mem=192M,disk.size=16M";
+    // Nodes of a size: of a number of nodes the kernel makes one, with some sizes of memory.
+    let settings = "swap=0,cmdline=numa=fake=192M,mem=160M,kernel_mem=224M,disk.size=16M";
     if let Some(lab) = Lab::new(NAME).and_then(|lab| lab.with_full_kernel(NAME)) {
         is_named_in(&lab, settings, "numa-hinting");
     }

@@ -133,6 +133,18 @@ impl SubjectSetting {
     }
 }
 
+/// A load with its dose.
+fn load_of(name: String, intensity: f64) -> Result<LoadSpec, String> {
+    if intensity == 0.0 && !loads::may_have_no_dose(&name) {
+        return Err(format!(
+            "load.intensity: {name} is no load at 0, which is for loads that provoke a condition \
+             (provoke-NAME)"
+        ));
+    }
+    let version = loads::find(&name).map_or(0, |found| found.version);
+    Ok(LoadSpec { version, name, intensity, params: BTreeMap::new() })
+}
+
 impl Draft {
     /// The cell that the settings describe.
     pub(super) fn resolve(
@@ -157,12 +169,7 @@ impl Draft {
             return Err("swap: a guest has its own disk: subject.swap".to_owned());
         }
         let load = self.load.unwrap_or_else(|| BASELINE.to_owned());
-        let load = LoadSpec {
-            version: loads::find(&load).map_or(0, |found| found.version),
-            name: load,
-            intensity: self.intensity.unwrap_or(1.0),
-            params: BTreeMap::new(),
-        };
+        let load = load_of(load, self.intensity.unwrap_or(1.0))?;
         if let Some(SubjectArg::Mmu(_)) = subject {
             if self.swap_bytes.is_some() || !self.sysctls.is_empty() {
                 return Err("a simulated machine has neither swap files nor sysctls".to_owned());

@@ -93,8 +93,8 @@ impl Draft {
             }
             "load" => self.load = Some(known(value, "load", loads::every().map(|l| l.name))?),
             "load.intensity" => {
-                let dose = value.parse().ok().filter(|dose| *dose > 0.0 && *dose <= 100.0);
-                self.intensity = Some(dose.ok_or("a dose is a number above 0 and at most 100")?);
+                let dose = value.parse().ok().filter(|dose| (0.0..=100.0).contains(dose));
+                self.intensity = Some(dose.ok_or("a dose is a number from 0 to 100")?);
             }
             "probe" => {
                 self.probe = Some(known(value, "probe", probes::ALL.iter().map(|p| p.name))?);

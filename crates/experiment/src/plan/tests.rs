@@ -84,6 +84,20 @@ fn two_cells_are_run_as_abba() {
 }
 
 #[test]
+fn what_provokes_a_condition_may_have_no_dose_and_a_load_may_not() {
+    let cells = |load: &str| {
+        let text = format!(
+            "name = \"x\"\n[base]\nload = \"{load}\"\n[[factor]]\nname = \"f\"\n\
+             parameter = \"load.intensity\"\nlevels = [0, 1]\n"
+        );
+        parse_plan(&text).unwrap().cells(Path::new(""))
+    };
+    assert_eq!(cells("provoke-minor-faults").unwrap()[0].load.intensity, 0.0);
+    let refused = cells("cpuload").unwrap_err().to_string();
+    assert!(refused.contains("cpuload is no load at 0"), "{refused}");
+}
+
+#[test]
 fn along_a_factor_every_second_block_goes_back() {
     let text = "name = \"x\"\nblocks = 3\n[[factor]]\nname = \"f\"\n\
                 parameter = \"load.intensity\"\nlevels = [1, 2, 4]\n";
