@@ -8,6 +8,8 @@ import pytest
 
 WORKSPACE = Path(__file__).resolve().parents[2]
 BINARY = WORKSPACE / "target/release/thrashlab"
+#: What errors say where a kernel's package cannot be had.
+NO_KERNEL = ("cannot be started", "no such package", "apt-get download")
 
 
 @pytest.fixture
