@@ -67,11 +67,15 @@ levels = ["noload", "cpuload"]
 # Packages that lead to a small kernel, Debian's and Ubuntu's.
 KERNELS = ("linux-image-cloud-amd64", "linux-image-amd64", "linux-image-virtual")
 
-# Stands for thrashlab, and waits before it makes cells for as long as there is a file `hold`.
+# Stands for thrashlab, and waits before it makes cells for as long as there is a file `hold`, but
+# for the first ones, as many as are written in that file.
 HELD = """#!/bin/sh
 if [ "$1" = cells ]; then
     echo $$ > "{folder}/made-by-$$.part"
     mv "{folder}/made-by-$$.part" "{folder}/made-by-$$"
+    for pass in $(cat "{folder}/hold" 2>/dev/null); do
+        mkdir "{folder}/pass-$pass" 2>/dev/null && exec "{binary}" "$@"
+    done
     while [ -e "{folder}/hold" ]; do
         kill -0 $PPID || exit 1
         sleep 0.05
@@ -147,8 +151,11 @@ class Held:
         self.program.write_text(HELD.format(folder=folder, binary=BINARY))
         self.program.chmod(0o755)
 
-    def hold(self):
-        (self.folder / "hold").touch()
+    def hold(self, passes):
+        """Holds whoever makes cells from now on, but for the first ones."""
+        draft = self.folder / "hold.part"
+        draft.write_text(" ".join(map(str, range(passes))))
+        draft.rename(self.folder / "hold")
 
     def release(self):
         (self.folder / "hold").unlink(missing_ok=True)
@@ -220,13 +227,13 @@ def test_a_node_that_dies_under_way_loses_nothing(tmp_path, nodes, held, serial,
     def kill_one(state):
         if state.done == 0 or killed:
             return
-        # Whoever is next is held, so the node has a cell in the making when it dies.
-        held.hold()
+        # All others are held, so the node has a cell in the making when it dies.
         node = until(lambda: next(filter(None, map(nodes.node_of, held.pids())), None), "a victim")
         nodes.kill(node)
         killed.append(state.done)
         held.release()
 
+    held.hold(passes=2)
     folder = on_fleet(address=nodes.address, program=held.program, progress=kill_one)
     assert 0 < killed[0] < 12
     assert files(folder) == serial
@@ -264,10 +271,10 @@ def test_a_killed_driver_is_gone_on_from(tmp_path, nodes, held, serial):
     command = [sys.executable, "-m", "thrashlab.fleet", tmp_path / "plan.toml", "--batch", "1"]
     command += ["--address", nodes.address, "--store", store, "--out", tmp_path / "fleet"]
     command += ["--node-folder", tmp_path / "node", "--quiet"]
+    held.hold(passes=1)
     driver = subprocess.Popen(command, env=environment, cwd=tmp_path)
     try:
         until(lambda: list(store.glob("cells/*.run.jsonl")), "a finished cell")
-        held.hold()
         until(held.pids, "a cell in the making")
     finally:
         driver.send_signal(signal.SIGKILL)
