@@ -27,15 +27,16 @@ impl<'a> Interval<'a> {
     /// What has changed of the machine as a whole.
     #[must_use]
     pub fn machine(&self) -> Change<'a> {
-        self.change(&self.before.machine, &self.after.machine)
+        self.change(Some(&self.before.machine), &self.after.machine)
     }
 
-    /// What has changed of each control group that was there at both ends, by path.
+    /// What has changed of each control group, by path. One that was not there before has been made
+    /// since, and its counters began at 0; a snapshot without any group does not know them.
     pub fn groups(&self) -> impl Iterator<Item = (&'a str, Change<'a>)> {
         let interval = *self;
-        self.after.groups.iter().filter_map(move |(path, after)| {
-            let before = interval.before.groups.get(path)?;
-            Some((path.as_str(), interval.change(before, after)))
+        let knows_groups = !interval.before.groups.is_empty();
+        self.after.groups.iter().filter(move |_| knows_groups).map(move |(path, after)| {
+            (path.as_str(), interval.change(interval.before.groups.get(path), after))
         })
     }
 
@@ -47,17 +48,13 @@ impl<'a> Interval<'a> {
         let knows_tasks = !interval.before.tasks.is_empty();
         self.after.tasks.iter().filter(move |_| knows_tasks).map(move |(pid, after)| {
             let before = interval.before.tasks.get(pid).filter(|before| is_same(before, after));
-            let change = Change {
-                before: before.map(|before| &before.counters),
-                after: &after.counters,
-                elapsed_ns: interval.elapsed_ns(),
-            };
-            (*pid, after, change)
+            let before = before.map(|before| &before.counters);
+            (*pid, after, interval.change(before, &after.counters))
         })
     }
 
-    fn change(&self, before: &'a CounterSet, after: &'a CounterSet) -> Change<'a> {
-        Change { before: Some(before), after, elapsed_ns: self.elapsed_ns() }
+    fn change(&self, before: Option<&'a CounterSet>, after: &'a CounterSet) -> Change<'a> {
+        Change { before, after, elapsed_ns: self.elapsed_ns() }
     }
 }
 
@@ -125,7 +122,7 @@ impl Change<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sample::{snapshot, task};
+    use crate::sample::{counters, snapshot, task};
 
     /// A snapshot with processes: number, start and context switches of each.
     fn with(at_ns: u64, tasks: &[(u32, u64, u64)]) -> Snapshot {
@@ -152,6 +149,25 @@ mod tests {
         let after = with(9, &[(1, 10, 130), (2, 77, 40), (3, 80, 5)]);
         assert_eq!(switches(&before, &after), [(1, Some(30)), (2, Some(40)), (3, Some(5))]);
         assert_eq!(switches(&with(0, &[]), &after), []);
+    }
+
+    #[test]
+    fn a_group_that_was_made_since_counts_from_nothing() {
+        let with = |at_ns, groups: &[(&str, u64)]| {
+            let mut snapshot = snapshot(at_ns);
+            for (path, faults) in groups {
+                let counters = counters(&[("memcg", "pgmajfault", *faults)]);
+                snapshot.groups.insert((*path).to_owned(), counters);
+            }
+            snapshot
+        };
+        let faults = |before: &Snapshot, after: &Snapshot| -> Vec<Option<u64>> {
+            let interval = Interval::new(before, after);
+            interval.groups().map(|(_, change)| change.grown("memcg", "pgmajfault")).collect()
+        };
+        let after = with(9, &[("/new", 40), ("/old", 90)]);
+        assert_eq!(faults(&with(0, &[("/old", 70)]), &after), [Some(40), Some(20)]);
+        assert_eq!(faults(&with(0, &[]), &after), []);
     }
 
     #[test]

@@ -46,7 +46,7 @@ impl Survey {
     /// All counters of this moment, which is `at_ns` from the start of the recording.
     #[must_use]
     pub fn snapshot(&mut self, at_ns: u64) -> Snapshot {
-        let (mut tasks, mut groups) = (BTreeMap::new(), BTreeSet::new());
+        let (mut tasks, mut groups) = (BTreeMap::new(), self.groups());
         for pid in self.processes() {
             let Some((task, its_groups)) = self.task(pid) else { continue };
             groups.extend(its_groups.iter().flat_map(|path| with_ancestors(path)));
@@ -63,6 +63,31 @@ impl Survey {
     fn processes(&self) -> Vec<u32> {
         let entries = fs::read_dir(&self.proc_root).into_iter().flatten().flatten();
         entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
+    }
+
+    /// All groups that have counters of memory, those without processes too: one that is missing
+    /// here and there later has been made in between.
+    fn groups(&self) -> BTreeSet<String> {
+        let Hierarchies { v2, .. } = &self.hierarchies;
+        let hierarchies = v2.iter().chain(self.hierarchies.v1("memory"));
+        let mut found = BTreeSet::new();
+        for hierarchy in hierarchies {
+            let mut folders = vec![hierarchy.mount_dir.clone()];
+            while let Some(folder) = folders.pop() {
+                let entries = fs::read_dir(&folder).into_iter().flatten().flatten();
+                folders.extend(
+                    entries
+                        .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()))
+                        .map(|entry| entry.path()),
+                );
+                if let Ok(path) = folder.strip_prefix(&hierarchy.mount_dir)
+                    && let Some(path) = path.to_str().filter(|path| !path.is_empty())
+                {
+                    found.insert(format!("/{path}"));
+                }
+            }
+        }
+        found
     }
 
     /// A process and the groups that it is in; `None` if it has ended meanwhile.
