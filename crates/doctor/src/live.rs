@@ -1,6 +1,6 @@
 //! Snapshots of the running machine: its counters, and those of all control groups and processes.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -46,13 +46,9 @@ impl Survey {
     /// All counters of this moment, which is `at_ns` from the start of the recording.
     #[must_use]
     pub fn snapshot(&mut self, at_ns: u64) -> Snapshot {
-        let (mut tasks, mut groups) = (BTreeMap::new(), self.groups());
-        for pid in self.processes() {
-            let Some((task, its_groups)) = self.task(pid) else { continue };
-            groups.extend(its_groups.iter().flat_map(|path| with_ancestors(path)));
-            tasks.insert(pid, task);
-        }
-        let groups = groups.into_iter().filter_map(|path| {
+        let processes = self.processes();
+        let tasks = processes.into_iter().filter_map(|pid| Some((pid, self.task(pid)?))).collect();
+        let groups = self.groups().into_iter().filter_map(|path| {
             let counters = self.group(&path);
             (!counters.is_empty()).then_some((path, counters))
         });
@@ -65,33 +61,15 @@ impl Survey {
         entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
     }
 
-    /// All groups that have counters of memory, those without processes too: one that is missing
-    /// here and there later has been made in between.
+    /// All groups that have counters, those without processes too: one that is missing here and
+    /// there later has been made in between.
     fn groups(&self) -> BTreeSet<String> {
-        let Hierarchies { v2, .. } = &self.hierarchies;
-        let hierarchies = v2.iter().chain(self.hierarchies.v1("memory"));
-        let mut found = BTreeSet::new();
-        for hierarchy in hierarchies {
-            let mut folders = vec![hierarchy.mount_dir.clone()];
-            while let Some(folder) = folders.pop() {
-                let entries = fs::read_dir(&folder).into_iter().flatten().flatten();
-                folders.extend(
-                    entries
-                        .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()))
-                        .map(|entry| entry.path()),
-                );
-                if let Ok(path) = folder.strip_prefix(&hierarchy.mount_dir)
-                    && let Some(path) = path.to_str().filter(|path| !path.is_empty())
-                {
-                    found.insert(format!("/{path}"));
-                }
-            }
-        }
-        found
+        let v1 = V1_CONTROLLERS.iter().filter_map(|controller| self.hierarchies.v1(controller));
+        self.hierarchies.v2.iter().chain(v1).flat_map(|it| groups_below(&it.mount_dir)).collect()
     }
 
-    /// A process and the groups that it is in; `None` if it has ended meanwhile.
-    fn task(&mut self, pid: u32) -> Option<(TaskSnapshot, Vec<String>)> {
+    /// A process; `None` if it has ended meanwhile.
+    fn task(&mut self, pid: u32) -> Option<TaskSnapshot> {
         let text = |name: &str| fs::read_to_string(self.proc_root.join(format!("{pid}/{name}")));
         let counters = self.tasks.read(pid);
         if counters.is_empty() {
@@ -102,10 +80,8 @@ impl Survey {
             let path = group_of(&memberships, controller)?;
             (path != "/").then(|| path.to_owned())
         };
-        let its_groups: Vec<String> = ["", "memory", "cpu"].into_iter().filter_map(of).collect();
-        let group = of("memory").or_else(|| of(""));
         let name = text("comm").unwrap_or_default().trim_end().to_owned();
-        Some((TaskSnapshot { name, group, counters }, its_groups))
+        Some(TaskSnapshot { name, group: of("memory").or_else(|| of("")), counters })
     }
 
     /// The counters of a group, from whichever hierarchies have one of this path.
@@ -127,10 +103,19 @@ impl Survey {
     }
 }
 
-/// A group's path and those above it, but for the root: limits may stand anywhere.
-fn with_ancestors(path: &str) -> Vec<String> {
-    let ends = path.match_indices('/').map(|(at, _)| at).skip(1).chain([path.len()]);
-    ends.map(|end| path[..end].to_owned()).collect()
+/// The groups of a hierarchy, by path, but for its root: limits may stand anywhere.
+fn groups_below(mount: &Path) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut folders = vec![PathBuf::new()];
+    while let Some(folder) = folders.pop() {
+        let entries = fs::read_dir(mount.join(&folder)).into_iter().flatten().flatten();
+        let groups = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+        for group in groups.map(|entry| folder.join(entry.file_name())) {
+            found.extend(group.to_str().map(|path| format!("/{path}")));
+            folders.push(group);
+        }
+    }
+    found
 }
 
 #[cfg(test)]
@@ -138,9 +123,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_group_has_ancestors_up_to_the_root() {
-        assert_eq!(with_ancestors("/a/b/c"), ["/a", "/a/b", "/a/b/c"]);
-        assert_eq!(with_ancestors("/a"), ["/a"]);
+    fn a_hierarchy_has_its_groups_and_those_above_them() {
+        let mount = tempfile::tempdir().unwrap();
+        fs::create_dir_all(mount.path().join("a/b/c")).unwrap();
+        fs::create_dir(mount.path().join("d")).unwrap();
+        fs::write(mount.path().join("a/memory.stat"), "").unwrap();
+        let mut groups = groups_below(mount.path());
+        groups.sort();
+        assert_eq!(groups, ["/a", "/a/b", "/a/b/c", "/d"]);
+        assert!(groups_below(&mount.path().join("none")).is_empty());
     }
 
     #[test]

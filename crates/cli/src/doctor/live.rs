@@ -79,19 +79,17 @@ fn tell_the_wait(until_ns: u64) {
 /// Looks until a moment, and hands out what it saw last, with all that has ended meanwhile; and
 /// whether somebody wants it to stop.
 fn watch(waiter: &Waiter, until_ns: u64, mut look: impl FnMut() -> Snapshot) -> (bool, Snapshot) {
-    let mut ended = Snapshot::default();
+    let (mut ended, mut pause_ns) = (Snapshot::default(), LEAST_PAUSE_NS);
     loop {
+        wait(waiter, until_ns.min(monotonic_ns().saturating_add(pause_ns)));
         let used_ns = process_cpu_ns();
         let mut seen = look();
         seen.keep_ended(ended);
-        let look_ns = process_cpu_ns() - used_ns;
-        let now_ns = monotonic_ns();
-        let pause_ns = LEAST_PAUSE_NS.max(look_ns.saturating_mul(LOOK_SHARE));
-        let next_ns = until_ns.min(now_ns.saturating_add(pause_ns));
-        if waiter.stop_requested() || now_ns >= until_ns {
+        if waiter.stop_requested() || monotonic_ns() >= until_ns {
             return (waiter.stop_requested(), seen);
         }
-        wait(waiter, next_ns);
+        let look_ns = process_cpu_ns() - used_ns;
+        pause_ns = LEAST_PAUSE_NS.max(look_ns.saturating_mul(LOOK_SHARE));
         ended = seen;
     }
 }
