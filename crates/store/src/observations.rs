@@ -93,16 +93,25 @@ fn is_run(what: &str, content: &[u8]) -> bool {
     what.ends_with(SUFFIX) || content.starts_with(RUN_LINE.as_bytes())
 }
 
+/// Whether a file is one of a run, by its name or by its beginning.
+#[must_use]
+pub fn is_run_file(path: &Path) -> bool {
+    is_run(&path.to_string_lossy(), &beginning(path).unwrap_or_default())
+}
+
 /// Whether this is a file that can be read and that is no run file: a result of another program.
 #[must_use]
 pub fn is_foreign(path: &Path) -> bool {
-    let mut start = [0; RUN_LINE.len()];
-    let mut read = || {
-        let mut file = fs::File::open(path).ok()?;
-        file.read_exact(&mut start).ok()
-    };
     // A file of a few bytes, or of none, is a run that was cut off as early as can be.
-    path.is_file() && read().is_some() && !is_run(&path.to_string_lossy(), &start)
+    let is_other = |start: Vec<u8>| !is_run(&path.to_string_lossy(), &start);
+    path.is_file() && beginning(path).is_some_and(is_other)
+}
+
+/// So much of a file's beginning as tells a run; `None` if it has less or cannot be read.
+fn beginning(path: &Path) -> Option<Vec<u8>> {
+    let mut start = vec![0; RUN_LINE.len()];
+    fs::File::open(path).ok()?.read_exact(&mut start).ok()?;
+    Some(start)
 }
 
 /// The runs of a folder, each named by its path in it, with the levels that the manifest of an
@@ -124,10 +133,12 @@ pub fn of_runs(name: &str, runs: &[(String, Run)], manifest: Option<Manifest>) -
     set
 }
 
-/// The name of a run in a folder: its path there, without what all run files end in.
+/// The name of a run in a folder: its path there, without what all run files end in. Of a file that
+/// is no folder's, `folder` is the file itself.
 #[must_use]
 pub fn run_name(folder: &Path, file: &Path) -> String {
-    let name = file.strip_prefix(folder).unwrap_or(file).to_string_lossy().into_owned();
+    let below = file.strip_prefix(folder).ok().filter(|name| !name.as_os_str().is_empty());
+    let name = below.unwrap_or(file).to_string_lossy().into_owned();
     name.trim_end_matches(SUFFIX).to_owned()
 }
 

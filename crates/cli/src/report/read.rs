@@ -1,5 +1,6 @@
 //! Whatever holds results, as what a report is made of.
 
+use std::collections::BTreeMap;
 use std::mem;
 use std::path::Path;
 
@@ -10,15 +11,13 @@ use anyhow::Context;
 use model::{Manifest, ManifestRun, Run};
 use report::page::{Input, Material};
 use store::import;
-use store::observations::{observations_as, of_runs};
+use store::observations::{is_run_file, observations_as, of_runs, run_name};
 use store::reference::add_conditions;
-use store::results::{SUFFIX, read_run, run_files};
+use store::results::{read_run, run_files};
 use store::{CurveOptions, Curves, curve, manifest};
 
 use crate::sweep;
 
-/// What every header of a run file begins with.
-const RUN_LINE: &[u8] = b"{\"kind\":\"header\"";
 /// The factor that the responsiveness matrix tells of.
 const LOAD: &str = "load";
 
@@ -76,7 +75,7 @@ impl Results {
         let planned = if path.is_dir() { manifest::read(path)? } else { None };
         let curves = self.curves_of(what, planned.as_ref(), &name)?;
         let mut set = None;
-        if path.is_dir() || is_run(path) {
+        if path.is_dir() || is_run_file(path) {
             let runs = recorded(path, planned.as_ref(), &mut input)?;
             if curves.is_none() {
                 set = Some(of_runs(&name, &runs, planned.clone()));
@@ -117,7 +116,7 @@ impl Results {
                 curve::curves_of_manifest(path, manifest, &options)?
             }
             Some(_) => return Ok(None),
-            None if path.is_dir() || is_run(path) => return Ok(None),
+            None if path.is_dir() || is_run_file(path) => return Ok(None),
             None => match store::curves(what, &options) {
                 Ok(curves) if curves.rows.iter().any(|(_, curve)| sweep::has_costs(curve)) => {
                     curves
@@ -184,14 +183,6 @@ fn names(whats: &[String]) -> Vec<String> {
     whats.iter().zip(&shorts).map(unique).collect()
 }
 
-/// Whether a file is one of a run.
-fn is_run(path: &Path) -> bool {
-    use std::io::Read;
-    let mut first = [0; RUN_LINE.len()];
-    let read = std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut first));
-    path.to_string_lossy().ends_with(SUFFIX) || (read.is_ok() && first == RUN_LINE)
-}
-
 /// The runs of a file or folder, each told to `input`, which keeps what it needs of it, and named
 /// by its path in the folder. Of an experiment, those that stand in its manifest.
 fn recorded(
@@ -199,13 +190,14 @@ fn recorded(
     planned: Option<&Manifest>,
     input: &mut Input<'static>,
 ) -> anyhow::Result<Vec<(String, Run)>> {
+    let cells = planned.map(|manifest| {
+        let named = manifest.runs.iter().map(|run| (run.run_id.as_str(), run));
+        named.collect::<BTreeMap<_, _>>()
+    });
     let mut runs = Vec::new();
     for file in run_files(path)? {
-        let name = file.strip_prefix(path).ok().filter(|name| !name.as_os_str().is_empty());
-        let name = name.unwrap_or(&file).to_string_lossy();
-        let name = name.trim_end_matches(SUFFIX).to_owned();
-        let plan = planned.map(|manifest| manifest.runs.iter().find(|run| run.run_id == name));
-        let cell = match plan {
+        let name = run_name(path, &file);
+        let cell = match cells.as_ref().map(|cells| cells.get(name.as_str())) {
             Some(None) => continue,
             Some(Some(run)) => cell(run),
             None => String::new(),
