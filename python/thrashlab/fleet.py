@@ -20,8 +20,10 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-INTERRUPTED = 130
-NOT_MEASURED = 3
+from ._binary import BINARY, COULD_NOT_MEASURE, INTERRUPTED
+from .errors import ThrashlabError
+from .folders import cache_folder, data_folder
+
 # So often a part is started again when its node dies.
 RETRIES = 8
 # Cells of a part: a guest takes seconds, a simulation may take milliseconds.
@@ -36,12 +38,11 @@ POLL_S = 0.2
 Progress = Callable[["State"], None]
 
 
-class FleetError(Exception):
-    """What went wrong, and the exit code that says so."""
+class FleetError(ThrashlabError):
+    """What went wrong on a fleet, or was refused there, with the exit code that says so."""
 
-    def __init__(self, text: str, code: int = NOT_MEASURED):
-        super().__init__(text)
-        self.code = code
+    def __init__(self, message: str, code: int = COULD_NOT_MEASURE) -> None:
+        super().__init__(message, code)
 
 
 class State:
@@ -104,14 +105,15 @@ def run(
     batch: cells that a node makes at a time.
     node_folder: where nodes keep the files that they fetch; a folder in the nodes' temporary
         directory if missing.
-    program: the static thrashlab; `$THRASHLAB`, else the one in `$PATH`.
+    program: the static thrashlab; `$THRASHLAB`, else the one of this package.
     progress: is called whenever cells are finished.
     show: whether the result is printed.
 
     Raises FleetError when the plan cannot be carried out on a fleet, or not all of it was.
     """
     ray = imported("ray")
-    experiment = Experiment(found_program(program), Path(plan), list(arguments))
+    program = Path(program or os.environ.get("THRASHLAB") or BINARY)
+    experiment = Experiment(program, Path(plan), list(arguments))
     folder = Path(out) if out is not None else data_folder() / experiment.name()
     url = store or str(cache_folder() / "fleet")
     with experiment.listed(folder) as listed:
@@ -417,28 +419,6 @@ def imported(name: str):
             f"a fleet needs the Python package {name}: {sys.executable} -m pip install "
             "'thrashlab[fleet]'"
         ) from error
-
-
-def found_program(program: str | os.PathLike[str] | None) -> Path:
-    """The thrashlab program."""
-    found = program or os.environ.get("THRASHLAB") or shutil.which("thrashlab")
-    if not found:
-        raise FleetError("no thrashlab program is in $PATH; name one in $THRASHLAB")
-    return Path(found)
-
-
-def cache_folder() -> Path:
-    return user_folder("XDG_CACHE_HOME", ".cache")
-
-
-def data_folder() -> Path:
-    return user_folder("XDG_DATA_HOME", ".local/share")
-
-
-def user_folder(variable: str, below_home: str) -> Path:
-    """thrashlab's own folder among those of the user."""
-    named = os.environ.get(variable, "")
-    return Path(named if os.path.isabs(named) else Path.home() / below_home) / "thrashlab"
 
 
 def said(errors: str) -> str:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ._binary import Progress, answer, answers, one
+from .folders import data_folder
 from .frame import Results, load
 
 Names = str | Sequence[str]
@@ -169,9 +170,8 @@ def _folder(output: str | os.PathLike[str] | None, name: str) -> Path:
     """The folder that was named, or a new one where the command makes them too."""
     if output is not None:
         return Path(output)
-    home = os.environ.get("XDG_DATA_HOME") or os.path.expanduser("~/.local/share")
     stamp = time.strftime("%Y%m%d-%H%M%S")
-    return Path(home) / "thrashlab" / f"{stamp}-{name}-{os.getpid()}-{next(_NUMBERS)}"
+    return data_folder() / f"{stamp}-{name}-{os.getpid()}-{next(_NUMBERS)}"
 
 
 def _seeds(seeds: Seeds | None) -> str | None:

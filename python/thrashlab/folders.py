@@ -1,0 +1,19 @@
+"""The folders of this user that thrashlab keeps things in (XDG Base Directory Specification)."""
+
+import os
+from pathlib import Path
+
+
+def cache_folder() -> Path:
+    """What can be made again."""
+    return _own("XDG_CACHE_HOME", ".cache")
+
+
+def data_folder() -> Path:
+    """Results."""
+    return _own("XDG_DATA_HOME", ".local/share")
+
+
+def _own(variable: str, below_home: str) -> Path:
+    named = os.environ.get(variable, "")
+    return Path(named if os.path.isabs(named) else Path.home() / below_home) / "thrashlab"
