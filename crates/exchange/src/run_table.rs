@@ -95,13 +95,7 @@ impl Ended<'_> {
 
     /// How it ended, and what its load delivered.
     fn outcome(&self) -> [Cell<'_>; 8] {
-        let status = match self.end.map_or(EndStatus::Killed, |end| end.status) {
-            EndStatus::Complete => "complete",
-            EndStatus::Interrupted => "interrupted",
-            EndStatus::Timeout => "timeout",
-            EndStatus::LoadDied => "load-died",
-            EndStatus::Killed => "killed",
-        };
+        let status = self.end.map_or(EndStatus::Killed, |end| end.status).name();
         let delivered = self.delivered;
         [
             Cell::Text(status),

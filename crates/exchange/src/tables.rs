@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use model::{
-    Censored, CounterSet, Delivered, End, Header, HistogramRecord, Line, PassRecord, Phase,
-    SampleRecord, WorkRecord, histogram,
+    Censored, CounterSet, Delivered, End, Header, HistogramRecord, Line, PassRecord, SampleRecord,
+    WorkRecord, histogram,
 };
 
 use crate::run_table;
@@ -304,11 +304,6 @@ impl<'a> Rows<'a> {
     }
 
     fn sample(&mut self, record: &SampleRecord) -> Result<(), ExportError> {
-        let censored = record.censored.map(|why| match why {
-            Censored::Timeout => "timeout",
-            Censored::ProbeDied => "probe-died",
-            Censored::Failed => "failed",
-        });
         let cells = [
             Cell::Small(record.index),
             Cell::Count(record.at_ns),
@@ -316,7 +311,7 @@ impl<'a> Rows<'a> {
             Cell::count(record.started_ns),
             Cell::count(record.completed_ns),
             Cell::Count(record.delay_ns()),
-            Cell::text(censored),
+            Cell::text(record.censored.map(Censored::name)),
             Cell::count(record.censored_at_ns),
         ];
         self.put(&cells, &self.names.parts, &record.parts)
@@ -410,16 +405,7 @@ impl<'a> Rows<'a> {
 
     fn event(&mut self, line: &Line) -> Result<(), ExportError> {
         let (at_ns, event, text) = match line {
-            Line::Phase(record) => {
-                let phase = match record.phase {
-                    Phase::Warming => "warming",
-                    Phase::Warm => "warm",
-                    Phase::NotWarm => "not-warm",
-                    Phase::Measuring => "measuring",
-                    Phase::Stopped => "stopped",
-                };
-                (Some(record.at_ns), "phase", phase.to_owned())
-            }
+            Line::Phase(record) => (Some(record.at_ns), "phase", record.phase.name().to_owned()),
             Line::Warning(record) => (Some(record.at_ns), "warning", record.text.clone()),
             Line::Unknown(value) => (None, "unknown", value.to_string()),
             _ => return Ok(()),

@@ -128,25 +128,15 @@ impl Chunk {
             Line::Work(record) => collected.work(*record),
             Line::Pass(record) => collected.pass(&record),
             Line::Counters(record) => collected.readings(record.at_ns, &record.counters),
-            Line::Phase(record) => collected.event(record.at_ns, PHASE, word(record.phase)),
+            Line::Phase(record) => {
+                collected.event(record.at_ns, PHASE, record.phase.name().to_owned())
+            }
             Line::Warning(record) => collected.event(record.at_ns, WARNING, record.text),
             Line::Delivered(record) => self.delivered = Some(record),
             Line::End(record) => self.end = Some((record, offset)),
             Line::Header(_) | Line::Unknown(_) => {}
         }
     }
-}
-
-/// A phase as run files spell it.
-fn word(phase: Phase) -> String {
-    let word = match phase {
-        Phase::Warming => "warming",
-        Phase::Warm => "warm",
-        Phase::NotWarm => "not-warm",
-        Phase::Measuring => "measuring",
-        Phase::Stopped => "stopped",
-    };
-    word.to_owned()
 }
 
 /// Reads from the byte before the range (the newline of another line, if a line begins with the

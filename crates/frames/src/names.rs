@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, StringArray};
+use model::Censored;
 
 /// Dictionaries, by what their words are.
 pub(crate) const SOURCE: usize = 0;
@@ -18,7 +19,8 @@ const GROWING: usize = 3;
 /// When counters were read, by what stands in the run file around them.
 pub(crate) const WHENS: [&str; 3] = ["before", "after", "between"];
 /// Why a sample has no completion, as run files spell it.
-pub(crate) const CENSORS: [&str; 3] = ["timeout", "probe-died", "failed"];
+pub(crate) const CENSORS: [&str; 3] =
+    [Censored::Timeout.name(), Censored::ProbeDied.name(), Censored::Failed.name()];
 /// What may happen in a run besides measurements.
 pub(crate) const EVENTS: [&str; 3] = ["phase", "warning", "unreadable"];
 

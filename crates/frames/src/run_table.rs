@@ -91,16 +91,12 @@ impl RunRow {
         Some(whole(&self.hashed).to_hex().as_str() == end.blake3)
     }
 
-    fn status(&self) -> String {
-        let status = self.end.as_ref().map_or(EndStatus::Killed, |end| end.status);
-        let word = match status {
-            EndStatus::Complete => "complete",
-            EndStatus::Interrupted => "interrupted",
-            EndStatus::Timeout => "timeout",
-            EndStatus::LoadDied => "load-died",
-            EndStatus::Killed => "killed",
-        };
-        word.to_owned()
+    fn status(&self) -> EndStatus {
+        self.end.as_ref().map_or(EndStatus::Killed, |end| end.status)
+    }
+
+    fn spec(&self) -> Option<&Spec> {
+        self.header.as_ref().map(|header| &header.spec)
     }
 }
 
@@ -131,7 +127,7 @@ impl Columns<'_> {
     }
 
     fn small(&mut self, name: &str, read: impl Fn(&Spec) -> u32) {
-        let read = |row: &RunRow| row.header.as_ref().map(|header| read(&header.spec));
+        let read = |row: &RunRow| row.spec().map(&read);
         self.add(name, Arc::new(self.rows.iter().map(read).collect::<UInt32Array>()));
     }
 
@@ -187,13 +183,12 @@ pub(crate) fn run_table(rows: &[RunRow]) -> Result<Table, ArrowError> {
 
 /// What was run.
 fn what(table: &mut Columns<'_>) {
-    let spec = |row: &RunRow| row.header.as_ref().map(|header| header.spec.clone());
     table.word("subject", |header| header.spec.subject.kind().to_owned());
-    table.number("memory_bytes", |row| Some(spec(row)?.subject.memory_bytes()));
+    table.number("memory_bytes", |row| Some(row.spec()?.subject.memory_bytes()));
     table.text("kernel", |row| row.header.as_ref()?.environment.get("kernel").cloned());
     table.word("load", |header| header.spec.load.name.clone());
     table.small("load_version", |spec| spec.load.version);
-    let dose = |row: &RunRow| Some(spec(row)?.load.intensity);
+    let dose = |row: &RunRow| Some(row.spec()?.load.intensity);
     let doses = table.rows.iter().map(dose).collect::<Float64Array>();
     table.add("intensity", Arc::new(doses));
     table.word("measure", |header| header.spec.measure.name().to_owned());
@@ -203,9 +198,9 @@ fn what(table: &mut Columns<'_>) {
     });
     table.small("measure_version", |spec| spec.measure.version());
     table.word("profile", |header| header.spec.timing.profile.clone());
-    table.number("interval_ns", |row| Some(spec(row)?.timing.interval_ns));
+    table.number("interval_ns", |row| Some(row.spec()?.timing.interval_ns));
     table.small("points", |spec| spec.timing.points);
-    table.number("seed", |row| Some(spec(row)?.seed));
+    table.number("seed", |row| Some(row.spec()?.seed));
     table.small("block", |spec| spec.block);
     table.small("order", |spec| spec.order);
     table.flag("deterministic", |row| row.header.as_ref().map(Header::is_deterministic));
@@ -213,13 +208,12 @@ fn what(table: &mut Columns<'_>) {
 
 /// How it ended, and what the load delivered.
 fn outcome(table: &mut Columns<'_>) {
-    table.text("status", |row| Some(row.status()));
+    table.text("status", |row| Some(row.status().name().to_owned()));
     table.number("ended_ns", |row| row.end.as_ref().map(|end| end.at_ns));
     table.flag("checksum_ok", RunRow::checksum_ok);
     table.number("truncated_bytes", |row| Some(row.truncated_bytes));
-    let delivered = |row: &RunRow| row.delivered.clone();
-    table.text("delivered_unit", |row| Some(delivered(row)?.unit));
-    table.number("delivered_intended", |row| Some(delivered(row)?.intended));
-    table.number("delivered", |row| Some(delivered(row)?.delivered));
-    table.number("delivered_elapsed_ns", |row| Some(delivered(row)?.elapsed_ns));
+    table.text("delivered_unit", |row| Some(row.delivered.as_ref()?.unit.clone()));
+    table.number("delivered_intended", |row| Some(row.delivered.as_ref()?.intended));
+    table.number("delivered", |row| Some(row.delivered.as_ref()?.delivered));
+    table.number("delivered_elapsed_ns", |row| Some(row.delivered.as_ref()?.elapsed_ns));
 }

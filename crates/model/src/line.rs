@@ -87,6 +87,20 @@ pub enum Phase {
     Stopped,
 }
 
+impl Phase {
+    /// Its name, as run files spell it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Warming => "warming",
+            Self::Warm => "warm",
+            Self::NotWarm => "not-warm",
+            Self::Measuring => "measuring",
+            Self::Stopped => "stopped",
+        }
+    }
+}
+
 /// The run entered a phase.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PhaseRecord {
@@ -106,6 +120,18 @@ pub enum Censored {
     ProbeDied,
     /// The interaction itself failed (for example no space left); the reason is a warning.
     Failed,
+}
+
+impl Censored {
+    /// Its name, as run files spell it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Timeout => "timeout",
+            Self::ProbeDied => "probe-died",
+            Self::Failed => "failed",
+        }
+    }
 }
 
 /// One timed interaction with the raw counters before and after it.
@@ -266,6 +292,20 @@ pub enum EndStatus {
     Killed,
 }
 
+impl EndStatus {
+    /// Its name, as run files spell it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Complete => "complete",
+            Self::Interrupted => "interrupted",
+            Self::Timeout => "timeout",
+            Self::LoadDied => "load-died",
+            Self::Killed => "killed",
+        }
+    }
+}
+
 /// The last line of a run file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct End {
@@ -408,4 +448,33 @@ fn tagged<T: Serialize>(kind: &str, record: &T) -> String {
     }
     // Plain structs of numbers, strings and maps with string keys cannot fail to serialise.
     serde_json::to_string(&Tagged { kind, record }).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spelled(value: impl Serialize) -> String {
+        serde_json::to_value(value).unwrap().as_str().unwrap().to_owned()
+    }
+
+    #[test]
+    fn names_are_what_run_files_spell() {
+        for phase in [Phase::Warming, Phase::Warm, Phase::NotWarm, Phase::Measuring, Phase::Stopped]
+        {
+            assert_eq!(phase.name(), spelled(phase));
+        }
+        for censored in [Censored::Timeout, Censored::ProbeDied, Censored::Failed] {
+            assert_eq!(censored.name(), spelled(censored));
+        }
+        for status in [
+            EndStatus::Complete,
+            EndStatus::Interrupted,
+            EndStatus::Timeout,
+            EndStatus::LoadDied,
+            EndStatus::Killed,
+        ] {
+            assert_eq!(status.name(), spelled(status));
+        }
+    }
 }

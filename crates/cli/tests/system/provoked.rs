@@ -71,7 +71,7 @@ fn observe(
     let mut command = fixture.run_on(
         subject,
         &format!(
-            "--load {load} --probe wake --interval 1s --points 5 --warmup 30s --output {output}"
+            "--load {load} --probe wake --interval 1s --points 8 --warmup 30s --output {output}"
         ),
     );
     if load.starts_with("provoke-") {
@@ -93,6 +93,9 @@ fn observe(
     let of_run = format!("/thrashlab-{}-", running.pid());
     let said = doctor(fixture, "--for 2s --json");
     said.expect(0, &[]);
+    if running.ended().is_some() {
+        return Err("the load was over before the doctor had seen enough of it".to_owned());
+    }
     let diagnosis: Value = serde_json::from_str(&said.stdout).unwrap();
     let found = of_sandbox(&diagnosis, &of_run);
     running.signal(Signal::INT);
@@ -160,12 +163,13 @@ fn named_and_priced(test: &str, rule: &str, subject: &str) {
     }
     let mut outcome = priced(&fixture, rule, subject, &sick);
     for _ in 1..ATTEMPTS {
-        if outcome.is_err() {
-            let sick = observe(&fixture, &load, subject, 1).unwrap_or_else(|why| panic!("{why}"));
-            outcome = priced(&fixture, rule, subject, &sick);
-        }
+        let Err(before) = outcome else { return };
+        let again = observe(&fixture, &load, subject, 1);
+        outcome = again
+            .and_then(|sick| priced(&fixture, rule, subject, &sick))
+            .map_err(|why| format!("{before}\n{why}"));
     }
-    outcome.unwrap_or_else(|why| panic!("{ATTEMPTS} times, at last: {why}"));
+    outcome.unwrap_or_else(|why| panic!("{ATTEMPTS} times:\n{why}"));
 }
 
 /// Whether the condition is named first, and priced within a factor of two unless its price is only
