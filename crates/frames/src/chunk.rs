@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::os::unix::fs::FileExt;
 
 use blake3::Hasher;
-use model::{Delivered, End, Header, Line, Phase, RunError};
+use model::{Delivered, End, Header, Line, RunError};
 
 use crate::checksum::hashed;
 use crate::sample_line::SampleLine;
