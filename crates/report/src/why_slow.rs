@@ -9,7 +9,7 @@ use serde::Serialize;
 /// Counters of a sample that tell more about it: name, source, names of what is added up; of two
 /// with one name the later one, if it is there. Those of the machine are of everybody, those of the
 /// group of load and probe together.
-const COUNTERS: [(&str, &str, &[&str]); 13] = [
+const COUNTERS: [(&str, &str, &[&str]); 14] = [
     // A sample that was given up has no usage of its own.
     ("major_faults", "task_stat", &["majflt"]),
     ("minor_faults", "task_stat", &["minflt"]),
@@ -25,6 +25,8 @@ const COUNTERS: [(&str, &str, &[&str]); 13] = [
         "vmstat",
         &["allocstall_dma", "allocstall_dma32", "allocstall_normal", "allocstall_movable"],
     ),
+    // Whoever finds memory nearly used up waits for kswapd: a wait that no counter of a task tells.
+    ("machine_throttled_reclaimers", "vmstat", &["pgscan_direct_throttle"]),
     ("machine_compaction_stalls", "vmstat", &["compact_stall"]),
     ("group_refaults", "memcg", &["workingset_refault_anon", "workingset_refault_file"]),
     ("group_major_faults", "memcg", &["pgmajfault"]),
