@@ -98,6 +98,12 @@ impl Change<'_> {
         names.iter().find_map(|name| self.grown(source, name))
     }
 
+    /// Whether it was not there at the start.
+    #[must_use]
+    pub fn has_begun(&self) -> bool {
+        self.before.is_none()
+    }
+
     /// A counter at the end.
     #[must_use]
     pub fn level(&self, source: &str, name: &str) -> Option<u64> {

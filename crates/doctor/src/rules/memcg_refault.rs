@@ -14,6 +14,9 @@ const REFAULT_SHARE: f64 = 0.5;
 const NEAR_LIMIT: f64 = 0.95;
 /// From this share of the time lost on it is evidence.
 const LOST_SHARE: f64 = 0.05;
+/// Up to so many voluntary context switches for each major fault, faults are all that a process
+/// sleeps for.
+const MOST_SWITCHES: f64 = 1.1;
 /// Limits from here on are no limits: version 1 tells the largest number of pages.
 const UNLIMITED_BYTES: u64 = 1 << 60;
 
@@ -22,7 +25,8 @@ pub(crate) const RULE: Rule = Rule {
     name: "memcg-refault",
     family: Family::Reclaim,
     about: "a control group evicts file pages and reads them again, with memory free elsewhere",
-    cost: "file refaults x cost of one (calibrated), at most the time that each process has",
+    cost: "file refaults x cost of one (calibrated, or what a process sleeps for each where it sleeps \
+           for nothing else), at most the time that each process has",
     provocation: Provocation::Load("provoke-memcg-refault"),
     look,
 };
@@ -111,7 +115,8 @@ fn lost(
         .filter(|(_, task, _)| task.group.as_deref() == Some(path))
         .filter_map(|(pid, task, change)| {
             let faults = change.grown("task_stat", "majflt")? as f64;
-            Some(Loss::new(interval, (pid, task, &change), faults * share * refault_ns))
+            let lost_ns = (faults * refault_ns).max(slept_ns(interval, &change, faults));
+            Some(Loss::new(interval, (pid, task, &change), share * lost_ns))
         })
         .collect();
     // All are in one group, so they are told together.
@@ -121,6 +126,24 @@ fn lost(
     let elapsed_ns = interval.elapsed_ns().max(1) as f64;
     let lost_ns = (group.refaults as f64 * refault_ns).min(elapsed_ns);
     (lost_ns, lost_ns / elapsed_ns, None)
+}
+
+/// How long a process slept for its major faults, in ns: a disk that is busier than it was when
+/// costs were measured takes longer. 0 unless it is seen to sleep for nothing else: it has one
+/// thread, of which `/proc/PID/status` tells that it gave its CPU up about once for each fault.
+fn slept_ns(interval: &Interval<'_>, change: &Change<'_>, faults: f64) -> f64 {
+    let is_single = change.level("task_status", "Threads") == Some(1);
+    let switches = change.grown("task_status", "voluntary_ctxt_switches");
+    let only_faults = switches.is_some_and(|switches| switches as f64 <= MOST_SWITCHES * faults);
+    let (Some(run_ns), Some(wait_ns)) =
+        (change.grown("schedstat", "run_ns"), change.grown("schedstat", "wait_ns"))
+    else {
+        return 0.0;
+    };
+    match is_single && only_faults && !change.has_begun() {
+        true => interval.elapsed_ns().saturating_sub(run_ns + wait_ns) as f64,
+        false => 0.0,
+    }
 }
 
 fn finding(
@@ -234,6 +257,25 @@ mod tests {
         assert!(found.condition.contains("for job (1)"), "{}", found.condition);
         // 49 MiB of files and 1 of anonymous memory, for 46.
         assert!(found.counterfactual.unwrap().starts_with("with at most 4 MB more"));
+    }
+
+    #[test]
+    fn what_a_process_sleeps_for_nothing_but_faults_is_their_price() {
+        let lost_ns = |switches, threads| {
+            let values = [
+                ("task_stat", "majflt", 10_000),
+                ("task_status", "Threads", threads),
+                ("task_status", "voluntary_ctxt_switches", switches),
+                ("schedstat", "run_ns", 250_000_000),
+                ("schedstat", "wait_ns", 50_000_000),
+            ];
+            let job = group(10_000, 10_000, 46 * MIB).with_task(1, Some("/a"), &values);
+            job.found(&RULE).lost_ns
+        };
+        assert_eq!(lost_ns(10_100, 1), 700_000_000);
+        let calibrated_ns = 10_000_000;
+        assert_eq!(lost_ns(20_000, 1), calibrated_ns, "it sleeps for others, too");
+        assert_eq!(lost_ns(10_100, 2), calibrated_ns, "the switches are of one of two threads");
     }
 
     #[test]
