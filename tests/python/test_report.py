@@ -19,6 +19,8 @@ BROWSERS = ["chromium-headless-shell", "chromium", "chromium-browser", "google-c
 PATIENCE_S = 120
 LARGEST_PAGE = 1_500_000
 KINDS = {
+    "command-ratios",
+    "commands",
     "comparison",
     "counters",
     "delay-split",
@@ -30,6 +32,8 @@ KINDS = {
     "matrix",
     "ratios",
     "samples",
+    "touch-cost",
+    "touches",
     "waterfall",
 }
 PLAN = """
@@ -92,6 +96,7 @@ def results(tmp_path_factory) -> dict[str, list[str]]:
         "comparison": [str(place / "before"), str(place / "after")],
         "experiment": [str(place / "experiment")],
         "sweep": [str(place / "sweep")],
+        "jobs": [str(made_runs.jobs(place / "jobs"))],
         "published": ["reference:sun4/vmtest-sparcstation1-old-hat"],
     }
 
@@ -163,7 +168,7 @@ def test_every_kind_of_chart_is_a_valid_specification(results, tmp_path):
     assert found == KINDS
 
 
-@pytest.mark.parametrize("name", ["comparison", "experiment", "sweep", "published"])
+@pytest.mark.parametrize("name", ["comparison", "experiment", "sweep", "jobs", "published"])
 def test_every_chart_draws_without_an_error_or_a_request(name, results, opened, tmp_path):
     page = tmp_path / "report.html"
     thrashlab(tmp_path, "report", *results[name], "-o", page)
