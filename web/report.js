@@ -1,19 +1,20 @@
 // Draws the charts of a report, when they come into view and then the rest while nothing else is
-// to be done, and again when theme or width change. Needs vega and vegaLite, and no network.
+// to be done, and again when their width changes; their colours are the style sheet's. Needs vega and
+// vegaLite, and no network.
 "use strict";
 (() => {
   const specs = JSON.parse(document.getElementById("charts").textContent);
   const drawings = [...document.querySelectorAll(".drawing")];
   const drawn = new Map();
   const root = document.documentElement;
-  const dark = window.matchMedia("(prefers-color-scheme: dark)");
-
-  const isDark = () => (root.dataset.theme ? root.dataset.theme === "dark" : dark.matches);
+  // What is left of a sheet of A4 or Letter between its margins, in CSS pixels.
+  const PAPER_WIDTH = 700;
+  let isPrinting = false;
+  // A chart with texts beside its marks is not drawn narrower: its place scrolls, as tables do.
+  const LEAST_WIDTH = 560;
 
   function config() {
-    const style = getComputedStyle(root);
-    const colour = (name) => style.getPropertyValue(name).trim();
-    const [ink, soft, line] = ["--ink", "--soft", "--line"].map(colour);
+    const [ink, soft, line] = ["var(--ink)", "var(--soft)", "var(--line)"];
     const font = getComputedStyle(document.body).fontFamily;
     return {
       background: "transparent",
@@ -26,15 +27,11 @@
       title: { color: ink },
       view: { stroke: null },
       text: { color: ink, fontSize: 12 },
-      range: {
-        category: isDark()
-          ? ["#56a8e0", "#f0a83c", "#3cc49c", "#e58fc0", "#ff8a5c", "#c8c8c8", "#f0e15a", "#9a90e0"]
-          : ["#0072b2", "#c77f00", "#009e73", "#b04f88", "#d55e00", "#5f5f5f", "#9a8c00", "#5b50b0"],
-      },
+      range: { category: [1, 2, 3, 4, 5, 6, 7, 8].map((number) => `var(--category-${number})`) },
     };
   }
 
-  // A specification as wide as the place where it stands.
+  // A specification as wide as the place where it stands, if that is wide enough.
   function fitted(spec, width) {
     const copy = structuredClone(spec);
     const fit = (copy.usermeta || {}).fit;
@@ -47,6 +44,8 @@
       copy.spec.width = Math.max(160, Math.floor(room / columns) - gap);
     } else if (fit === "width") {
       copy.spec.width = Math.max(240, width - 70);
+    } else if (copy.width === "container") {
+      copy.width = Math.max(LEAST_WIDTH, width);
     }
     return copy;
   }
@@ -76,7 +75,7 @@
       return;
     }
     drawn.set(place, true);
-    const width = Math.max(320, place.clientWidth);
+    const width = isPrinting ? PAPER_WIDTH : Math.max(320, place.clientWidth);
     try {
       const spec = fitted(specs[place.dataset.chart], width);
       const logger = vega.logger(vega.Error);
@@ -95,7 +94,7 @@
         logger,
       });
       await place.view.runAsync();
-      place.dataset.drawn = isDark() ? "dark" : "light";
+      place.dataset.drawn = isPrinting ? "print" : "screen";
     } catch (error) {
       place.textContent = `This chart cannot be drawn (${error.message}); its figures are below.`;
       console.error(place.dataset.chart, error);
@@ -132,7 +131,21 @@
   );
   drawings.forEach((place) => seen.observe(place));
   window.addEventListener("load", () => idle(drawNext));
-  window.addEventListener("beforeprint", () => drawings.forEach(draw));
+
+  // Paper has a width of its own, and nobody unfolds what is folded on it. A chart is drawn in
+  // microtasks alone, so all are there before the browser goes on to print.
+  const folded = [...document.querySelectorAll("section > details:not([open])")];
+  window.addEventListener("beforeprint", () => {
+    isPrinting = true;
+    folded.forEach((part) => { part.wasOpen = part.open; part.open = true; });
+    drawings.forEach((place) => drawn.set(place, false));
+    drawings.forEach(draw);
+  });
+  window.addEventListener("afterprint", () => {
+    isPrinting = false;
+    folded.forEach((part) => { part.open = part.wasOpen; });
+    redraw();
+  });
 
   let width = window.innerWidth;
   let pending = 0;
@@ -166,9 +179,7 @@
     const next = names[(names.indexOf(button.dataset.theme) + 1) % names.length];
     keep.set(next);
     wear(next);
-    redraw();
   });
-  dark.addEventListener("change", redraw);
 
   for (const code of document.querySelectorAll(".command pre")) {
     const copy = document.createElement("button");

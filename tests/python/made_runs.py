@@ -116,6 +116,81 @@ def run(run_id: str, load: str, seed: int, kernel: str, slower: float, samples: 
     return text + json.dumps(end, separators=(",", ":")) + "\n"
 
 
+def job_run(run_id: str, load: str, seed: int, job: dict, lines: list[dict]) -> str:
+    """A run of a job whose lines are known."""
+    first = header(run_id, load, seed, "6.1.0")
+    del first["spec"]["probe"]
+    first["spec"]["job"] = {"version": 1, "params": {}, "choices": {}, **job}
+    text = "".join(json.dumps(line, separators=(",", ":")) + "\n" for line in [first, *lines])
+    checksum = blake3(text.encode()).hexdigest()
+    end = {"kind": "end", "at_ns": 10**10, "status": "complete", "blake3": checksum}
+    return text + json.dumps(end, separators=(",", ":")) + "\n"
+
+
+def session(load: str, seed: int) -> str:
+    """Three users who edit, compile and list, three times each."""
+    times_ms = {"edit": 20, "compile": 400, "list": 7}
+    script = {
+        "name": "small",
+        "version": 1,
+        "users": 3,
+        "think_ns": 1,
+        "limit_ns": 10**10,
+        "tools": "system",
+        "commands": [{"name": name, "run": ["true"]} for name in times_ms],
+    }
+    chance = random.Random(f"{load} {seed}")
+    lines = []
+    for number in range(27):
+        item = list(times_ms)[number % 3]
+        time_ns = int(times_ms[item] * MS * LOADS[load][0] * chance.lognormvariate(0, 0.3))
+        lines.append(
+            {
+                "kind": "work",
+                "at_ns": 5 * MS + time_ns,
+                "worker": number // 3 % 3,
+                "pass": number // 9,
+                "item": item,
+                "started_ns": 5 * MS,
+                "completed_ns": 5 * MS + time_ns,
+                "usage": {"user_ns": MS, "system_ns": 0},
+            }
+        )
+    return job_run(f"session-{load}", load, seed, {"name": "session", "script": script}, lines)
+
+
+def vmtest(load: str, seed: int) -> str:
+    """Passes through memory, the first of them dear."""
+    chance = random.Random(f"{load} {seed}")
+    cost_ns = 10 * LOADS[load][0]
+    lines = []
+    for number in range(12):
+        factor = 8 if number == 0 else chance.lognormvariate(0, 0.02)
+        lines.append(
+            {
+                "kind": "pass",
+                "at_ns": number,
+                "worker": 0,
+                "pass": number,
+                "started_ns": 0,
+                "completed_ns": int(cost_ns * factor * MS),
+                "usage": {"touches": MS},
+            }
+        )
+    job = {"name": "vmtest", "params": {"size": 16 << 20, "process_size": 2 << 20}}
+    return job_run(f"vmtest-{load}-{seed}", load, seed, job, lines)
+
+
+def jobs(path: Path) -> Path:
+    """A results folder of jobs: a session and work on memory, without a load and under one."""
+    path.mkdir()
+    for load in ["noload", "cpuload"]:
+        (path / f"session-{load}.run.jsonl").write_text(session(load, 1))
+        for seed in [1, 2]:
+            (path / f"vmtest-{load}-{seed}.run.jsonl").write_text(vmtest(load, seed))
+    return path
+
+
 def folder(
     path: Path, kernel: str = "6.1.0", slower: float = 1.0, seeds: int = 4, samples: int = 10
 ) -> Path:

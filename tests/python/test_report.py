@@ -1,6 +1,7 @@
 """Reports: what a browser makes of them, the charts as specifications, and the bundle."""
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -19,6 +20,8 @@ BROWSERS = ["chromium-headless-shell", "chromium", "chromium-browser", "google-c
 PATIENCE_S = 120
 LARGEST_PAGE = 1_500_000
 KINDS = {
+    "command-ratios",
+    "commands",
     "comparison",
     "counters",
     "delay-split",
@@ -30,6 +33,8 @@ KINDS = {
     "matrix",
     "ratios",
     "samples",
+    "touch-cost",
+    "touches",
     "waterfall",
 }
 PLAN = """
@@ -92,6 +97,7 @@ def results(tmp_path_factory) -> dict[str, list[str]]:
         "comparison": [str(place / "before"), str(place / "after")],
         "experiment": [str(place / "experiment")],
         "sweep": [str(place / "sweep")],
+        "jobs": [str(made_runs.jobs(place / "jobs"))],
         "published": ["reference:sun4/vmtest-sparcstation1-old-hat"],
     }
 
@@ -131,9 +137,9 @@ class Opened:
         self.wait_for_charts()
         return time.monotonic() - begun
 
-    def wait_for_charts(self, theme: str = "") -> None:
-        """Waits until every chart is drawn, in a theme if one is named."""
-        wanted = f'[data-drawn="{theme}"]' if theme else "[data-drawn]"
+    def wait_for_charts(self, drawn: str = "screen") -> None:
+        """Waits until every chart is drawn, for the screen or for print."""
+        wanted = f'[data-drawn="{drawn}"]'
         charts = self.page.locator(".drawing")
         end = time.monotonic() + PATIENCE_S
         while time.monotonic() < end:
@@ -163,7 +169,7 @@ def test_every_kind_of_chart_is_a_valid_specification(results, tmp_path):
     assert found == KINDS
 
 
-@pytest.mark.parametrize("name", ["comparison", "experiment", "sweep", "published"])
+@pytest.mark.parametrize("name", ["comparison", "experiment", "sweep", "jobs", "published"])
 def test_every_chart_draws_without_an_error_or_a_request(name, results, opened, tmp_path):
     page = tmp_path / "report.html"
     thrashlab(tmp_path, "report", *results[name], "-o", page)
@@ -200,17 +206,40 @@ def test_the_theme_follows_the_system_and_the_reader(results, opened, tmp_path):
     page = tmp_path / "report.html"
     thrashlab(tmp_path, "report", *results["comparison"], "-o", page)
     opened.open(page)
-    ground = "getComputedStyle(document.body).backgroundColor"
-    light = opened.page.evaluate(ground)
+    colours = """() => [document.body, document.querySelector('.drawing svg text')].map(
+        (element, text) => getComputedStyle(element)[text ? 'fill' : 'backgroundColor'])"""
+    light = opened.page.evaluate(colours)
     opened.page.emulate_media(color_scheme="dark")
-    opened.wait_for_charts("dark")
-    assert opened.page.evaluate(ground) != light
+    dark = opened.page.evaluate(colours)
+    assert all(one != other for one, other in zip(light, dark, strict=True))
     theme = opened.page.locator("#theme")
     theme.focus()
     opened.page.keyboard.press("Enter")
     assert theme.inner_text() == "Theme: light"
-    opened.wait_for_charts("light")
-    assert opened.page.evaluate(ground) == light
+    assert opened.page.evaluate(colours) == light
+    assert opened.complaints == []
+
+
+def test_paper_is_light_and_has_charts_of_its_width(results, opened, tmp_path):
+    page = tmp_path / "report.html"
+    thrashlab(tmp_path, "report", *results["comparison"], "-o", page)
+    as_printed = """addEventListener('afterprint', () => {
+        const all = [...document.querySelectorAll('.drawing')];
+        window.printed = all.map(place => [
+            place.dataset.drawn, place.querySelector('svg').width.baseVal.value]);
+    })"""
+    opened.page.add_init_script(as_printed)
+    opened.page.emulate_media(color_scheme="dark")
+    opened.open(page)
+    opened.page.pdf()
+    printed = opened.page.evaluate("window.printed")
+    assert {drawn for drawn, _ in printed} == {"print"}
+    assert max(width for _, width in printed) <= 720
+    opened.wait_for_charts()
+    opened.page.emulate_media(media="print", color_scheme="dark")
+    colour = "(name) => getComputedStyle(document.body)[name]"
+    assert opened.page.evaluate(colour, "backgroundColor") == "rgb(255, 255, 255)"
+    assert max(map(int, re.findall(r"\d+", opened.page.evaluate(colour, "color")))) < 100
     assert opened.complaints == []
 
 

@@ -87,6 +87,16 @@ impl MemoryWork {
         self.loops = pass.usage.get("loops").copied().or(self.loops);
     }
 
+    /// Cost of a touch in each pass of a run, in ns on the wall; `None` where nothing was touched.
+    #[must_use]
+    pub fn pass_costs_ns(run: &Run) -> Vec<Option<f64>> {
+        let passes = run.lines.iter().filter_map(|line| match line {
+            Line::Pass(pass) if pass.usage.contains_key(TOUCHES) => Some(cost_of(pass)),
+            _ => None,
+        });
+        passes.map(|cost_ns| Some(cost_ns).filter(|cost_ns| cost_ns.is_finite())).collect()
+    }
+
     /// Cost of a touch, in ns on the wall; `None` if nothing was touched.
     #[must_use]
     pub fn cost_ns(&self) -> Option<f64> {
@@ -223,5 +233,7 @@ mod tests {
         let mut stalled = run(&[1]);
         stalled.lines[1] = pass(0, 1000, 0);
         assert_eq!(MemoryWork::of(&stalled).unwrap().cost_ns(), None);
+        assert_eq!(MemoryWork::pass_costs_ns(&stalled), [None]);
+        assert_eq!(MemoryWork::pass_costs_ns(&run(&[9, 2])), [Some(9.0), Some(2.0)]);
     }
 }

@@ -2,21 +2,19 @@
 //! one line a load elsewhere.
 
 mod live;
+mod screen;
 
 use std::collections::BTreeMap;
-use std::io::IsTerminal;
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use experiment::{Event, Segment};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use model::units::format_duration;
 use model::{EndStatus, Line, Phase};
 
 use crate::complain;
 use live::Live;
-
-/// How often the moving line is drawn at most.
-const DRAWS_PER_SECOND: u8 = 5;
+use screen::{Screen, wrapped};
 
 /// A segment that runs.
 struct Active {
@@ -29,11 +27,10 @@ struct Active {
 
 /// Shows what happens.
 pub(crate) struct Progress {
-    bar: ProgressBar,
-    /// The responses so far, where there is a terminal to show them on.
-    live: Option<Live>,
-    /// One line a load, where there is no terminal to move a line on.
-    plain: bool,
+    /// Where lines are drawn again and again; `None` = one line a load, or quiet.
+    screen: Option<Mutex<Screen>>,
+    /// The responses so far, for the screen.
+    live: Live,
     quiet: bool,
     segments: Vec<Segment>,
     /// Several seeds: the name of a segment needs its own.
@@ -49,21 +46,9 @@ pub(crate) struct Progress {
 impl Progress {
     /// A display on standard error, or none.
     pub(crate) fn new(quiet: bool) -> Self {
-        let terminal = std::io::stderr().is_terminal();
-        let target = if terminal && !quiet {
-            ProgressDrawTarget::stderr_with_hz(DRAWS_PER_SECOND)
-        } else {
-            ProgressDrawTarget::hidden()
-        };
-        let bar = ProgressBar::with_draw_target(None, target);
-        // The template has no field that could be unknown.
-        if let Ok(style) = ProgressStyle::with_template("{msg}") {
-            bar.set_style(style);
-        }
         Self {
-            bar,
-            live: (terminal && !quiet).then(Live::default),
-            plain: !terminal && !quiet,
+            screen: Screen::new().filter(|_| !quiet).map(Mutex::new),
+            live: Live::default(),
             quiet,
             segments: Vec::new(),
             seeded: false,
@@ -77,8 +62,11 @@ impl Progress {
 
     /// A sentence that stays, unless the user wants quiet.
     pub(crate) fn say(&self, text: &str) {
-        if !self.quiet {
-            self.bar.suspend(|| complain(&format!("thrashlab: {text}")));
+        let text = format!("thrashlab: {text}");
+        match &self.screen {
+            Some(screen) => screen.lock().unwrap_or_else(PoisonError::into_inner).say(&text),
+            None if !self.quiet => complain(&text),
+            None => {}
         }
     }
 
@@ -101,7 +89,7 @@ impl Progress {
                 let begun = Instant::now();
                 self.running
                     .insert(*index, Active { begun, samples: 0, work: None, phase: "starting" });
-                if self.plain {
+                if self.screen.is_none() && !self.quiet {
                     let pieces = match segment.points {
                         0 => String::new(),
                         points => format!("{points} "),
@@ -110,8 +98,8 @@ impl Progress {
                 }
             }
             Event::Line { index, line } => {
-                if let (Some(live), Some(segment)) = (&mut self.live, self.segments.get(*index)) {
-                    live.on_line(*index, &segment.label, line);
+                if let (Some(_), Some(segment)) = (&self.screen, self.segments.get(*index)) {
+                    self.live.on_line(*index, &segment.label, line);
                 }
                 self.on_line(*index, line);
             }
@@ -129,14 +117,12 @@ impl Progress {
                 self.say(&format!("{} skipped: {reason}", self.name(*index)));
             }
         }
-        self.redraw();
+        self.redraw(matches!(event, Event::Line { .. }));
     }
 
     fn over(&mut self, index: usize) {
         self.running.remove(&index);
-        if let Some(live) = &mut self.live {
-            live.over(index);
-        }
+        self.live.over(index);
         self.done += 1;
     }
 
@@ -185,10 +171,29 @@ impl Progress {
         format!("[{}/{}] {}: ", index + 1, self.segments.len(), self.name(index))
     }
 
-    fn redraw(&self) {
+    /// Draws what there is; `is_frequent` may be left away in a flood of others.
+    fn redraw(&self, is_frequent: bool) {
+        let Some(screen) = &self.screen else { return };
+        let Some(moving) = self.moving_line() else { return };
+        let mut screen = screen.lock().unwrap_or_else(PoisonError::into_inner);
+        if !screen.is_due() && is_frequent {
+            return;
+        }
+        let size = screen.size();
+        let columns = size.columns.saturating_sub(1);
+        let mut lines = wrapped(&moving, columns);
+        let worst = self.live.worst().map_or_else(Vec::new, |worst| wrapped(&worst, columns));
+        let room = size.rows.saturating_sub(1 + lines.len() + worst.len());
+        lines.extend(self.live.sparklines(columns, room));
+        lines.extend(worst);
+        screen.show(lines);
+    }
+
+    /// `[3/13] largewrite: measuring, 2 of 5 points, at most 6.16s left`; `None` if nothing runs.
+    fn moving_line(&self) -> Option<String> {
         // Of several, the one that was started first.
-        let Some((index, active)) = self.running.first_key_value() else { return };
-        let Some(segment) = self.segments.get(*index) else { return };
+        let (index, active) = self.running.first_key_value()?;
+        let segment = self.segments.get(*index)?;
         let others = match self.running.len() {
             0 | 1 => String::new(),
             running => format!(", {running} at a time"),
@@ -200,7 +205,10 @@ impl Progress {
                 });
                 format!(", {} of {} done{about}", self.done, self.segments.len())
             }
-            false => format!(", at most {} left", format_duration(self.left().as_nanos() as u64)),
+            false => match self.left().as_nanos() as u64 {
+                0 => ", longer than planned".to_owned(),
+                left_ns => format!(", at most {} left", format_duration(left_ns)),
+            },
         };
         let done = match segment.points {
             0 => format!("{} {}", active.samples, segment.unit),
@@ -210,9 +218,7 @@ impl Progress {
             Some(work) => format!("{work} ({done})"),
             None => format!("{}, {done}", active.phase),
         };
-        let line = format!("{}{state}{others}{left}", self.place(*index));
-        let below = self.live.iter().flat_map(Live::lines);
-        self.bar.set_message(std::iter::once(line).chain(below).collect::<Vec<_>>().join("\n"));
+        Some(format!("{}{state}{others}{left}", self.place(*index)))
     }
 
     /// The time that the rest takes at the pace so far; `None` before any guest has run to its end.
@@ -231,9 +237,11 @@ impl Progress {
         Duration::from_nanos(rest_ns).saturating_sub(begun.unwrap_or_default())
     }
 
-    /// Takes the moving line away.
+    /// Takes the lines that move away.
     pub(crate) fn finish(&self) {
-        self.bar.finish_and_clear();
+        if let Some(screen) = &self.screen {
+            screen.lock().unwrap_or_else(PoisonError::into_inner).show(Vec::new());
+        }
         if self.cached > 0 {
             let all = self.segments.len();
             self.say(&format!("{} of {all} cells were in the cache", self.cached));

@@ -118,6 +118,17 @@ pub fn format_duration(duration_ns: u64) -> String {
     format!("{duration_ns}ns")
 }
 
+/// A time in ns as text with about three digits and its unit, fractions of a nanosecond too, as a
+/// touch of memory may take less than one.
+#[must_use]
+pub fn format_duration_ns(time_ns: f64) -> String {
+    match time_ns {
+        few if few < 9.995 => format!("{few:.2}ns"),
+        some if some < 99.95 => format!("{some:.1}ns"),
+        many => format_duration(many.round() as u64),
+    }
+}
+
 /// A number with at most one decimal, and none if it is whole.
 fn trimmed(value: f64) -> String {
     let text = format!("{value:.1}");

@@ -167,9 +167,26 @@ impl Explained {
     }
 }
 
-/// Divides the delay of a sample; `before_it` is the sample that the probe made before it.
+/// When a sample was over: all of it that bears on the one after it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Over {
+    /// Its end, in ns from the start of the run.
+    end_ns: u64,
+    /// When the counters after it had been read.
+    counted_ns: u64,
+}
+
+impl From<&SampleRecord> for Over {
+    fn from(sample: &SampleRecord) -> Self {
+        let end_ns = sample.completed_ns.or(sample.censored_at_ns).unwrap_or(sample.at_ns);
+        Self { end_ns, counted_ns: sample.at_ns.max(end_ns) }
+    }
+}
+
+/// Divides the delay of a sample; `before_it` is when the sample that the probe made before it was
+/// over.
 #[must_use]
-pub fn explain(sample: &SampleRecord, before_it: Option<&SampleRecord>) -> Explained {
+pub fn explain(sample: &SampleRecord, before_it: Option<Over>) -> Explained {
     let delay_ns = sample.delay_ns();
     let missed_ns = before_it.map_or(0, |before_it| missed_start_ns(sample, before_it));
     let mut states = States::of(&Counted::of(sample), delay_ns - missed_ns);
@@ -197,7 +214,7 @@ pub fn explain_run(run: &Run) -> Vec<(&SampleRecord, Explained)> {
     });
     let explained = samples.map(|sample| {
         let explained = explain(sample, before_it);
-        before_it = Some(sample);
+        before_it = Some(Over::from(sample));
         (sample, explained)
     });
     explained.collect()
@@ -207,15 +224,13 @@ pub fn explain_run(run: &Run) -> Vec<(&SampleRecord, Explained)> {
 ///
 /// If there was a wait at all, it lasts until the counters after the other sample were read, from
 /// which on this one's count.
-fn missed_start_ns(sample: &SampleRecord, before_it: &SampleRecord) -> u64 {
-    let end_ns = |sample: &SampleRecord| sample.completed_ns.or(sample.censored_at_ns);
-    let other_end_ns = end_ns(before_it).unwrap_or(before_it.at_ns);
-    if other_end_ns <= sample.intended_ns {
+fn missed_start_ns(sample: &SampleRecord, before_it: Over) -> u64 {
+    if before_it.end_ns <= sample.intended_ns {
         return 0;
     }
     let own_end_ns = sample.intended_ns + sample.delay_ns();
     let started_ns = sample.started_ns.unwrap_or(own_end_ns).min(own_end_ns);
-    before_it.at_ns.max(other_end_ns).min(started_ns).saturating_sub(sample.intended_ns)
+    before_it.counted_ns.min(started_ns).saturating_sub(sample.intended_ns)
 }
 
 /// What a task did, in ns: disjoint, and together the whole time.

@@ -3,45 +3,49 @@
 
 use std::collections::BTreeMap;
 
-use analysis::explained::{Explained, Part, explain};
-use model::units::format_duration;
-use model::{Line, SampleRecord, histogram};
+use analysis::explained::{Explained, Over, Part, explain};
+use model::units::format_duration_ns;
+use model::{Line, PassRecord, WorkRecord, histogram};
 
 /// Most responses of a load in its sparkline, the latest.
 const MOST_RESPONSES: usize = 30;
+/// A sparkline of fewer is not worth its place: other columns go first.
+const LEAST_RESPONSES: usize = 10;
 /// Most loads that are shown, the latest.
 const MOST_LOADS: usize = 10;
 /// Most letters of a load's name.
 const MOST_LETTERS: usize = 28;
 /// The letters of a sparkline, from the quickest to the slowest.
 const LEVELS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+/// Letters of a duration, and those of the columns beside a sparkline.
+const DURATION: usize = 6;
+const LAST: usize = DURATION + 2;
+const LONGEST: usize = DURATION + 10;
 /// A part below this share of a delay is not told.
 const LEAST_SHARE: f64 = 0.1;
 /// Most parts that are told.
 const MOST_PARTS: usize = 3;
 
-/// The responses so far.
+/// The responses so far: of jobs, the commands of a session and the passes of work on memory.
 #[derive(Default)]
 pub(super) struct Live {
     /// The loads in the order of their first response.
     loads: Vec<Load>,
     worst: Option<Worst>,
-    /// Of each run its last sample, which the next one may have had to wait for.
-    last: BTreeMap<usize, SampleRecord>,
+    /// When the last sample of each run was over: the next one may have had to wait for it.
+    over: BTreeMap<usize, Over>,
 }
 
 struct Load {
     name: String,
-    delays_ns: Vec<u64>,
-    longest_ns: u64,
+    times_ns: Vec<f64>,
+    longest_ns: f64,
 }
 
 struct Worst {
-    load: String,
-    delay_ns: u64,
-    censored: bool,
-    /// What it was spent on; empty if that was not counted.
-    spent: String,
+    time_ns: f64,
+    /// `206ms under cpuload: CPU wait 94 %`.
+    told: String,
 }
 
 impl Live {
@@ -49,85 +53,115 @@ impl Live {
     pub(super) fn on_line(&mut self, run: usize, load: &str, line: &Line) {
         match line {
             Line::Sample(sample) => {
-                let explained = explain(sample, self.last.get(&run));
-                self.add(load, explained.delay_ns, sample.completed_ns.is_none(), || {
-                    spent(&explained)
+                let explained = explain(sample, self.over.get(&run).copied());
+                let given_up = if sample.completed_ns.is_none() { ", not finished" } else { "" };
+                self.over.insert(run, Over::from(&**sample));
+                self.add(load, explained.delay_ns as f64, |delay| {
+                    let spent = spent(&explained);
+                    let colon = if spent.is_empty() { "" } else { ": " };
+                    format!("{delay} under {load}{given_up}{colon}{spent}")
                 });
-                // Only its times are needed.
-                let (before, after) = Default::default();
-                self.last.insert(run, SampleRecord { before, after, ..(**sample).clone() });
             }
             Line::Histogram(record) => {
                 let delays = histogram::decode(&record.hdr_v2_base64).unwrap_or_default();
                 if let Some(longest_ns) = delays.into_iter().max() {
-                    self.add(load, longest_ns, false, String::new);
+                    self.add(load, longest_ns as f64, |delay| format!("{delay} under {load}"));
                 }
             }
+            Line::Work(work) => self.on_work(load, work),
+            Line::Pass(pass) => self.on_pass(load, pass),
             _ => {}
         }
     }
 
-    /// A run is over: what follows under its number is another one.
-    pub(super) fn over(&mut self, run: usize) {
-        self.last.remove(&run);
+    fn on_work(&mut self, load: &str, work: &WorkRecord) {
+        let end_ns = work.completed_ns.or(work.censored_at_ns).unwrap_or(work.at_ns);
+        let given_up = if work.completed_ns.is_none() { ", not finished" } else { "" };
+        let (user, item) = (work.worker, &work.item);
+        self.add(load, end_ns.saturating_sub(work.started_ns) as f64, |time| {
+            format!("{time} under {load}{given_up}: {item} of user {user}")
+        });
     }
 
-    fn add(&mut self, name: &str, delay_ns: u64, censored: bool, spent: impl Fn() -> String) {
+    fn on_pass(&mut self, load: &str, pass: &PassRecord) {
+        // A pass of a session is its commands, which are told one by one.
+        let Some(touches) = pass.usage.get("touches").filter(|touches| **touches > 0) else {
+            return;
+        };
+        let elapsed_ns = pass.completed_ns.saturating_sub(pass.started_ns);
+        self.add(load, elapsed_ns as f64 / *touches as f64, |time| {
+            format!("{time} a touch under {load}: pass {}", pass.pass + 1)
+        });
+    }
+
+    /// A run is over: what follows under its number is another one.
+    pub(super) fn over(&mut self, run: usize) {
+        self.over.remove(&run);
+    }
+
+    fn add(&mut self, name: &str, time_ns: f64, told: impl FnOnce(String) -> String) {
         let place = self.loads.iter().position(|load| load.name == name).unwrap_or_else(|| {
-            self.loads.push(Load { name: name.to_owned(), delays_ns: Vec::new(), longest_ns: 0 });
+            self.loads.push(Load { name: name.to_owned(), times_ns: Vec::new(), longest_ns: 0.0 });
             self.loads.len() - 1
         });
         let load = &mut self.loads[place];
-        load.delays_ns.push(delay_ns);
-        if load.delays_ns.len() > MOST_RESPONSES {
-            load.delays_ns.remove(0);
+        load.times_ns.push(time_ns);
+        if load.times_ns.len() > MOST_RESPONSES {
+            load.times_ns.remove(0);
         }
-        load.longest_ns = load.longest_ns.max(delay_ns);
-        if self.worst.as_ref().is_none_or(|worst| delay_ns > worst.delay_ns) {
-            self.worst = Some(Worst { load: name.to_owned(), delay_ns, censored, spent: spent() });
+        load.longest_ns = load.longest_ns.max(time_ns);
+        if self.worst.as_ref().is_none_or(|worst| time_ns > worst.time_ns) {
+            self.worst = Some(Worst { time_ns, told: told(format_duration_ns(time_ns)) });
         }
     }
 
-    /// The lines below the moving one; none before the first response.
-    pub(super) fn lines(&self) -> Vec<String> {
-        let shown = &self.loads[self.loads.len().saturating_sub(MOST_LOADS)..];
-        let all = || shown.iter().flat_map(|load| load.delays_ns.iter().copied());
-        let (Some(low_ns), Some(high_ns)) = (all().min(), all().max()) else { return Vec::new() };
-        let names: Vec<String> =
-            shown.iter().map(|load| load.name.chars().take(MOST_LETTERS).collect()).collect();
-        let width = names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
-        let line = |(load, name): (&Load, &String)| {
-            let delays = load.delays_ns.iter();
-            let bars: String = delays.map(|delay_ns| level(*delay_ns, low_ns, high_ns)).collect();
-            let last = load.delays_ns.last().map_or_else(String::new, |ns| format_duration(*ns));
-            format!(
-                "  {name:<width$}  {bars:<MOST_RESPONSES$}  {last:>6}  longest {}",
-                format_duration(load.longest_ns)
-            )
+    /// The slowest response with its reason; `None` before the first one.
+    pub(super) fn worst(&self) -> Option<String> {
+        self.worst.as_ref().map(|worst| format!("  slowest so far: {}", worst.told))
+    }
+
+    /// A line a load, of at most so many letters, and of the latest loads at most so many lines.
+    pub(super) fn sparklines(&self, columns: usize, most: usize) -> Vec<String> {
+        let shown = &self.loads[self.loads.len().saturating_sub(most.min(MOST_LOADS))..];
+        let all = || shown.iter().flat_map(|load| load.times_ns.iter().copied());
+        let (low_ns, high_ns) = (all().fold(f64::INFINITY, f64::min), all().fold(0.0, f64::max));
+        let longest = shown.iter().map(|load| load.name.chars().count()).max().unwrap_or(0);
+        let width = longest.min(MOST_LETTERS).min((columns / 3).max(LEAST_RESPONSES));
+        let room = columns.saturating_sub(2 + width + 2 + LAST);
+        let has_longest = room >= LONGEST + LEAST_RESPONSES;
+        let room = (if has_longest { room - LONGEST } else { room }).min(MOST_RESPONSES);
+        let line = |load: &Load| {
+            let latest = &load.times_ns[load.times_ns.len().saturating_sub(room)..];
+            let bars: String = latest.iter().map(|ns| level(*ns, low_ns, high_ns)).collect();
+            let last = load.times_ns.last().map_or_else(String::new, |ns| format_duration_ns(*ns));
+            let name = shortened(&load.name, width);
+            let line = format!("  {name:<width$}  {bars:<room$}  {last:>DURATION$}");
+            match has_longest {
+                true => {
+                    format!("{line}  longest {:>DURATION$}", format_duration_ns(load.longest_ns))
+                }
+                false => line,
+            }
         };
-        let worst = self.worst.as_ref().map(Worst::text);
-        shown.iter().zip(&names).map(line).chain(worst).collect()
+        shown.iter().map(line).collect()
     }
 }
 
-impl Worst {
-    fn text(&self) -> String {
-        let censored = if self.censored { ", not finished" } else { "" };
-        let delay = format_duration(self.delay_ns);
-        let spent = match self.spent.as_str() {
-            "" => String::new(),
-            spent => format!(": {spent}"),
-        };
-        format!("  slowest so far: {delay} under {}{censored}{spent}", self.load)
+/// A name of at most so many letters.
+fn shortened(name: &str, most: usize) -> String {
+    match name.chars().count() > most {
+        true => name.chars().take(most.saturating_sub(1)).chain(['…']).collect(),
+        false => name.to_owned(),
     }
 }
 
-/// A delay as a letter, on a logarithmic scale from the shortest to the longest.
-fn level(delay_ns: u64, low_ns: u64, high_ns: u64) -> char {
-    let log = |ns: u64| (ns.max(1) as f64).ln();
+/// A time as a letter, on a logarithmic scale from the shortest to the longest.
+fn level(time_ns: f64, low_ns: f64, high_ns: f64) -> char {
+    // Below a tenth of a nanosecond there is nothing to tell.
+    let log = |ns: f64| ns.max(0.1).ln();
     let range = log(high_ns) - log(low_ns);
     // Of responses that are all alike none stands out.
-    let part = if range < 0.05 { 0.0 } else { (log(delay_ns) - log(low_ns)) / range };
+    let part = if range < 0.05 { 0.0 } else { (log(time_ns) - log(low_ns)) / range };
     LEVELS[((part * LEVELS.len() as f64) as usize).min(LEVELS.len() - 1)]
 }
 
@@ -163,20 +197,53 @@ mod tests {
         Line::parse(&text).unwrap()
     }
 
+    fn drawn(live: &Live, columns: usize) -> String {
+        let lines = live.sparklines(columns, 10);
+        assert!(lines.iter().all(|line| line.chars().count() <= columns), "{lines:?}");
+        lines.into_iter().chain(live.worst()).collect::<Vec<_>>().join("\n")
+    }
+
     #[test]
     fn each_load_has_its_sparkline_and_the_slowest_its_reason() {
         let mut live = Live::default();
-        assert!(live.lines().is_empty(), "nothing is shown of nothing");
+        assert_eq!(drawn(&live, 80), "", "nothing is shown of nothing");
         for (index, delay_ms) in [4, 4, 5].into_iter().enumerate() {
             live.on_line(0, "noload", &sample(index as u32, delay_ms, 0));
         }
         for (index, delay_ms) in [40, 400, 80].into_iter().enumerate() {
             live.on_line(1, "largewrite", &sample(index as u32, delay_ms, delay_ms / 2));
         }
-        insta::assert_snapshot!(live.lines().join("\n"), @r"
+        insta::assert_snapshot!(drawn(&live, 80), @r"
         noload      ▁▁▁                             5.00ms  longest 5.00ms
-        largewrite  ▅█▆                             80.0ms  longest 400ms
+        largewrite  ▅█▆                             80.0ms  longest  400ms
         slowest so far: 400ms under largewrite: CPU wait 50 %, unexplained 50 %
+        ");
+        insta::assert_snapshot!(drawn(&live, 40), @r"
+        noload      ▁▁▁                 5.00ms
+        largewrite  ▅█▆                 80.0ms
+        slowest so far: 400ms under largewrite: CPU wait 50 %, unexplained 50 %
+        ");
+    }
+
+    #[test]
+    fn work_is_shown_as_responses_are() {
+        let mut live = Live::default();
+        let work = r#"{"kind":"work","at_ns":9,"worker":3,"pass":0,"item":"compile","started_ns":1000000,"completed_ns":801000000,"usage":{}}"#;
+        live.on_line(0, "noload", &Line::parse(work).unwrap());
+        insta::assert_snapshot!(drawn(&live, 80), @r"
+        noload  ▁                                800ms  longest  800ms
+        slowest so far: 800ms under noload: compile of user 3
+        ");
+        let mut live = Live::default();
+        for (number, elapsed_ns) in [(0, 90_000), (1, 1_500)] {
+            let pass = format!(
+                r#"{{"kind":"pass","at_ns":9,"worker":0,"pass":{number},"started_ns":0,"completed_ns":{elapsed_ns},"usage":{{"touches":1000}}}}"#
+            );
+            live.on_line(0, "noload", &Line::parse(&pass).unwrap());
+        }
+        insta::assert_snapshot!(drawn(&live, 80), @r"
+        noload  █▁                              1.50ns  longest 90.0ns
+        slowest so far: 90.0ns a touch under noload: pass 1
         ");
     }
 
@@ -189,7 +256,9 @@ mod tests {
         for load in 0..30 {
             live.on_line(1 + load, &format!("load-{load}"), &sample(0, 4, 0));
         }
-        assert_eq!(live.loads[0].delays_ns.len(), MOST_RESPONSES);
-        assert_eq!(live.lines().len(), MOST_LOADS + 1);
+        assert_eq!(live.loads[0].times_ns.len(), MOST_RESPONSES);
+        assert_eq!(live.sparklines(80, usize::MAX).len(), MOST_LOADS);
+        assert_eq!(live.sparklines(80, 1).len(), 1);
+        assert_eq!(live.sparklines(80, 0).len(), 0);
     }
 }

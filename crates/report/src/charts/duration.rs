@@ -36,12 +36,17 @@ fn range(values: impl Iterator<Item = f64>) -> (f64, f64) {
     if low > high { (1.0, 10.0) } else { (low, high) }
 }
 
-/// Round values for ticks of a logarithmic axis: 1, 2, 5 in each decade, or less of many decades.
+/// Round values for ticks of a logarithmic axis: 1, 2, 5 in each decade, more of a part of a decade,
+/// or less of many.
 pub(super) fn ticks(values: impl Iterator<Item = f64>) -> Vec<f64> {
     let (low, high) = range(values);
     let (low, high) = (low / 1.15, high * 1.15);
     let decades = (high / low).log10();
     let steps: &[f64] = match decades {
+        tiny if tiny < 0.4 => {
+            &[1.0, 1.2, 1.4, 1.6, 1.8, 2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0, 5.5, 6.0, 7.0, 8.0, 9.0]
+        }
+        small if small < 0.8 => &[1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0],
         narrow if narrow < 2.0 => &[1.0, 2.0, 5.0],
         middle if middle < 3.5 => &[1.0, 3.0],
         _ => &[1.0],
@@ -66,6 +71,7 @@ mod tests {
     #[test]
     fn ticks_are_few_and_round() {
         assert_eq!(ticks([1.5e6, 9e6].into_iter()), [2e6, 5e6, 1e7]);
+        assert_eq!(ticks([4.1, 5.2].into_iter()), [4.0, 4.5, 5.0, 5.5]);
         assert_eq!(ticks([2e3, 9e9].into_iter()), [1e4, 1e6, 1e8, 1e10]);
         assert!(ticks(std::iter::empty()).len() < 5);
     }

@@ -3,6 +3,8 @@
 //! A specification carries its data, which is bounded however many samples there were, and names no
 //! theme: whoever draws it adds that. What a mark means for readers of a screen is its description.
 
+mod command_ratios;
+mod commands;
 mod counters;
 mod duration;
 mod ecdf;
@@ -14,6 +16,8 @@ mod knee;
 mod matrix;
 mod split;
 mod strips;
+mod touch_cost;
+mod touches;
 mod verdicts;
 mod waterfall;
 
@@ -24,7 +28,7 @@ pub(crate) use forest::ratio_text;
 pub(crate) use matrix::verdict as tile_verdict;
 pub(crate) use verdicts::{label as cell_label, verdict as cell_verdict};
 
-use crate::page::{Material, Measurement, Table};
+use crate::page::{JobRuns, Material, Measurement, Table};
 
 /// Which language the specifications are written in.
 const SCHEMA: &str = "https://vega.github.io/schema/vega-lite/v6.json";
@@ -51,6 +55,8 @@ pub(crate) struct Data<'a> {
     pub(crate) material: &'a Material<'a>,
     /// What probes measured in them.
     pub(crate) measurements: Vec<Measurement>,
+    /// The runs of jobs in them.
+    pub(crate) jobs: Vec<JobRuns<'a>>,
 }
 
 /// A kind of chart.
@@ -65,7 +71,7 @@ pub struct Kind {
 }
 
 /// All kinds, in the order in which a report shows them.
-pub const ALL: [&Kind; 12] = [
+pub const ALL: [&Kind; 16] = [
     &matrix::KIND,
     &verdicts::KIND,
     &forest::KIND,
@@ -76,6 +82,10 @@ pub const ALL: [&Kind; 12] = [
     &heat::KIND,
     &waterfall::KIND,
     &interaction::KIND,
+    &command_ratios::KIND,
+    &commands::KIND,
+    &touch_cost::KIND,
+    &touches::KIND,
     &findings::KIND,
     &counters::KIND,
 ];
@@ -130,6 +140,20 @@ impl Data<'_> {
             (false, true) => measurement.label.clone(),
             (true, true) => format!("{name}: {}", measurement.label),
         }
+    }
+
+    /// What runs of a job are called beside the others; empty if there are none.
+    pub(crate) fn job_label(&self, jobs: &JobRuns<'_>) -> String {
+        let name = self.material.inputs[jobs.input].name.as_str();
+        let several_inputs = self.material.inputs.len() > 1;
+        let several_jobs = self.jobs.iter().any(|other| other.job.name != jobs.job.name);
+        let parts = [
+            Some(name).filter(|_| several_inputs),
+            Some(jobs.job.name.as_str()).filter(|_| several_jobs),
+            Some(jobs.cell),
+        ];
+        let parts: Vec<&str> = parts.into_iter().flatten().filter(|it| !it.is_empty()).collect();
+        parts.join(" ")
     }
 }
 

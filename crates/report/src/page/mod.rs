@@ -5,6 +5,7 @@ mod command;
 mod environment;
 mod html;
 mod input;
+mod jobs;
 mod json;
 mod markdown;
 mod samples;
@@ -16,6 +17,7 @@ use analysis::comparison::Comparison;
 
 pub use html::html;
 pub use input::{Diagnosed, Input, Measurement};
+pub(crate) use jobs::JobRuns;
 pub use json::{json, vega};
 pub use markdown::markdown;
 pub use samples::{LoadSamples, SamplePoint};

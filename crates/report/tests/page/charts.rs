@@ -6,6 +6,17 @@ use report::charts::ALL;
 use report::page::{Material, Report, report, vega};
 
 use super::made_up::{curves, experiment, folder, run, sweep, two_kernels};
+use super::made_up_jobs::{memory, session};
+
+/// Commands of a session, and passes of work on memory, each with and without a load.
+fn jobs() -> report::page::Input<'static> {
+    let sessions = vec![session("noload", 1, false), session("cpuload", 3, true)];
+    let steady = memory("noload", 1, &[90, 10, 10, 10, 10, 10, 10]);
+    let loaded = memory("cpuload", 1, &[200, 21, 20, 20, 20, 20, 20]);
+    let unsteady = memory("cpuload", 2, &[100, 50]);
+    let memories = vec![steady, loaded, unsteady];
+    folder("jobs", sessions.into_iter().chain(memories).collect())
+}
 
 /// The chart of a name, of which there must be one.
 fn spec(report: &Report, name: &str) -> serde_json::Value {
@@ -46,6 +57,38 @@ fn the_charts_of_an_experiment() {
 }
 
 #[test]
+fn the_charts_of_jobs() {
+    let made = report(&alone(jobs()));
+    for name in ["command-ratios", "commands", "touch-cost", "touches"] {
+        insta::assert_json_snapshot!(name, spec(&made, name));
+    }
+}
+
+#[test]
+fn work_without_a_load_beside_it_is_drawn_as_far_as_it_goes() {
+    let only = |run| {
+        let made = report(&alone(folder("one", vec![run])));
+        made.charts().map(|chart| chart.name.clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(only(session("noload", 1, false)), ["commands"]);
+    assert_eq!(only(memory("noload", 1, &[9, 2, 2])), ["touches"]);
+    assert!(only(memory("noload", 1, &[2])).is_empty(), "the table says it all");
+}
+
+#[test]
+fn the_levels_of_an_experiment_have_panels_of_their_own() {
+    let mut input = report::page::Input::new("sizes");
+    for (cell, cost_ns) in [("size 16M", 10), ("size 32M", 70)] {
+        input.add(cell.to_owned(), memory("noload", 1, &[cost_ns; 5]));
+    }
+    let made = report(&alone(input));
+    let touches = spec(&made, "touches");
+    assert_eq!(touches["facet"]["sort"], serde_json::json!(["size 16M", "size 32M"]));
+    let costs = spec(&made, "touch-cost");
+    assert_eq!(costs["data"]["values"][1]["label"], "noload · size 32M");
+}
+
+#[test]
 fn one_folder_is_drawn_beside_its_own_baseline() {
     let quiet = run("001-noload", "noload", "6.1.0", &[4.0, 4.1, 4.2]);
     let loaded = run("002-cpuload", "cpuload", "6.1.0", &[9.0, 9.1, 9.2]);
@@ -65,7 +108,7 @@ fn one_folder_is_drawn_beside_its_own_baseline() {
 fn every_kind_is_drawn_and_has_a_table_and_a_description() {
     let curves = curves();
     let mut material = two_kernels();
-    material.inputs.extend([sweep(&curves), experiment()]);
+    material.inputs.extend([sweep(&curves), experiment(), jobs()]);
     let made = report(&material);
     let names: BTreeSet<&str> = made.charts().map(|chart| chart.name.as_str()).collect();
     for kind in ALL {

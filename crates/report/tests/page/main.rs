@@ -3,3 +3,4 @@
 mod charts;
 mod forms;
 mod made_up;
+mod made_up_jobs;

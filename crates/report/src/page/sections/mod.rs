@@ -20,7 +20,9 @@ const MOST_NOTES: usize = 60;
 pub fn report(material: &Material<'_>) -> Report {
     let inputs = material.inputs.iter().enumerate();
     let measurements = inputs.flat_map(|(index, input)| input.measurements(index)).collect();
-    let data = Data { material, measurements };
+    let inputs = material.inputs.iter().enumerate();
+    let jobs = inputs.flat_map(|(index, input)| input.jobs(index)).collect();
+    let data = Data { material, measurements, jobs };
     let names: Vec<&str> = material.inputs.iter().map(|input| input.name.as_str()).collect();
     let mut sections: Vec<Section> = [
         comparison::section(&data),

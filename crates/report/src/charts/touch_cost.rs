@@ -1,0 +1,138 @@
+//! Work on memory, side by side: what a touch costs in the steady state at each level and load.
+
+use analysis::MemoryWork;
+use model::BASELINE;
+use model::units::format_duration_ns;
+use serde_json::{Value, json};
+use stats::median;
+
+use super::forest::ratio_text;
+use super::strips::panel;
+use super::{Chart, Data, Kind, duration, merged, rounded};
+use crate::page::Table;
+
+pub(super) const KIND: Kind =
+    Kind { name: "touch-cost", title: "What a touch of memory costs, by load and level", make };
+
+/// Most rows that are drawn; the others are in the table.
+const MOST: usize = 60;
+
+/// One load at one level.
+struct Row {
+    label: String,
+    load: String,
+    /// Cost of a touch in ns, of each run in ascending order.
+    costs_ns: Vec<f64>,
+    median_ns: f64,
+    /// Its median to that without load.
+    ratio: Option<f64>,
+}
+
+fn make(data: &Data<'_>) -> Vec<Chart> {
+    let rows = rows(data);
+    // One row says nothing that its table does not.
+    if rows.len() < 2 {
+        return Vec::new();
+    }
+    let mut table = Table::new("", &["what", "runs", "median", "lowest", "highest", "to no load"]);
+    for row in &rows {
+        let (low_ns, high_ns) = row.ends_ns();
+        table.row([
+            row.label.clone(),
+            row.costs_ns.len().to_string(),
+            format_duration_ns(row.median_ns),
+            format_duration_ns(low_ns),
+            format_duration_ns(high_ns),
+            row.ratio.map_or_else(|| "-".to_owned(), |ratio| format!("×{}", ratio_text(ratio))),
+        ]);
+    }
+    let drawn = &rows[..rows.len().min(MOST)];
+    let values = drawn.iter().map(Row::value).collect();
+    let reading = "The median of the runs, logarithmic, with the lowest and the highest of them; \
+                   times are those of the steady state where there is one. The factor is that to \
+                   the runs without load."
+        .to_owned();
+    vec![KIND.chart(reading, values, body(drawn), table)]
+}
+
+fn rows(data: &Data<'_>) -> Vec<Row> {
+    let mut rows = Vec::new();
+    for jobs in data.jobs.iter().filter(|jobs| jobs.is_of_memory()) {
+        let label = data.job_label(jobs);
+        let mut quiet_ns = None;
+        for (load, runs) in jobs.by_load() {
+            let costs = runs.into_iter().filter_map(|run| MemoryWork::of(run)?.cost_ns());
+            let mut costs_ns: Vec<f64> = costs.collect();
+            costs_ns.sort_by(f64::total_cmp);
+            let Some(median_ns) = median(&costs_ns) else { continue };
+            if load == BASELINE {
+                quiet_ns = Some(median_ns);
+            }
+            let ratio = quiet_ns.filter(|_| load != BASELINE).map(|quiet_ns| median_ns / quiet_ns);
+            let (label, load) = (panel(load, &label), load.to_owned());
+            rows.push(Row { label, load, costs_ns, median_ns, ratio });
+        }
+    }
+    rows
+}
+
+impl Row {
+    fn ends_ns(&self) -> (f64, f64) {
+        (self.costs_ns[0], self.costs_ns[self.costs_ns.len() - 1])
+    }
+
+    fn value(&self) -> Value {
+        let (low_ns, high_ns) = self.ends_ns();
+        let ratio =
+            self.ratio.map_or_else(String::new, |ratio| format!(", ×{}", ratio_text(ratio)));
+        let text = format!("{}{ratio}", format_duration_ns(self.median_ns));
+        let several = match self.costs_ns.len() {
+            1 => String::new(),
+            runs => format!(" (median of {runs} runs)"),
+        };
+        json!({
+            "label": self.label, "load": self.load,
+            "cost": rounded(self.median_ns), "low": rounded(low_ns), "high": rounded(high_ns),
+            "text": text, "tip": format!("{}: {text}{several}", self.label),
+        })
+    }
+}
+
+fn body(rows: &[Row]) -> Value {
+    let order: Vec<&str> = rows.iter().map(|row| row.label.as_str()).collect();
+    let mut loads: Vec<&str> = Vec::new();
+    for row in rows {
+        if !loads.contains(&row.load.as_str()) {
+            loads.push(&row.load);
+        }
+    }
+    let ends: Vec<f64> = rows.iter().flat_map(|row| [row.ends_ns().0, row.ends_ns().1]).collect();
+    let high_ns = ends.iter().copied().fold(0.0, f64::max);
+    let low_ns = ends.iter().copied().fold(f64::INFINITY, f64::min);
+    // The text of the longest bar stands to the right of it.
+    let room = (high_ns / low_ns).powf(0.3).max(1.3);
+    let domain = json!([rounded(low_ns / 1.15), rounded(high_ns * room)]);
+    let mut x = duration::log_axis("cost of a touch", ends.into_iter());
+    x["scale"]["domain"] = domain;
+    let at = |field: &str| merged(x.clone(), json!({ "field": field }));
+    let y = json!({ "field": "label", "type": "nominal", "sort": order, "title": null,
+                    "axis": { "labelLimit": 320 } });
+    let colour = json!({ "field": "load", "type": "nominal", "title": null, "sort": loads,
+                         "legend": null });
+    let tip = json!({ "field": "tip", "type": "nominal" });
+    json!({
+        "width": "container",
+        "height": { "step": 24 },
+        "layer": [{
+            "mark": { "type": "rule", "strokeWidth": 3, "aria": false },
+            "encoding": { "x": at("low"), "x2": { "field": "high" }, "y": y, "color": colour },
+        }, {
+            "mark": { "type": "point", "filled": true, "size": 90, "opacity": 1 },
+            "encoding": { "x": at("cost"), "y": y, "color": colour,
+                          "description": tip, "tooltip": tip },
+        }, {
+            "mark": { "type": "text", "align": "left", "dx": 8, "aria": false },
+            "encoding": { "x": at("high"), "y": y, "text": { "field": "text", "type": "nominal" } },
+        }],
+    })
+}
