@@ -150,7 +150,13 @@ impl Results {
             let view = |curves| sweep::view(curves, &sweep::settings_of(curves));
             input.sweep = curves.as_ref().map(view);
         }
-        Material { inputs, comparison: self.comparison.take(), notes: mem::take(&mut self.notes) }
+        let shipped = vm::NAMED.iter().filter_map(|(name, _)| vm::load(name).ok());
+        Material {
+            inputs,
+            comparison: self.comparison.take(),
+            notes: mem::take(&mut self.notes),
+            machines: shipped.map(|description| description.machine).collect(),
+        }
     }
 }
 
