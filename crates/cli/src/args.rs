@@ -282,7 +282,8 @@ pub(crate) enum Format {
 
 #[derive(Args)]
 pub(crate) struct ShowArgs {
-    /// A results folder, a run file, `reference:NAME`, or a result of another program
+    /// A results folder, a run file, `reference:NAME`, or a result of another program (or a folder of
+    /// such files)
     pub(crate) what: String,
 
     #[command(flatten)]

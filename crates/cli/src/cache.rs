@@ -1,4 +1,4 @@
-//! `thrashlab cache`: what is kept of guests, and removing it.
+//! `thrashlab cache`: what is kept of guests and fleets, and removing it.
 
 use anyhow::Context;
 use model::units::format_size;
@@ -29,6 +29,7 @@ fn stat(json: bool) -> Result<(), Failure> {
             "snapshots": usage(contents.snapshots),
             "cells": usage(contents.cells),
             "programs": usage(contents.programs),
+            "fleet": usage(contents.fleet),
         }));
     }
     print(&format!("{root}\n{}", table(&contents)))
@@ -45,17 +46,19 @@ fn table(contents: &Contents) -> String {
     let row = |name: &str, usage: Usage| {
         vec![name.to_owned(), usage.count.to_string(), format_size(usage.size_bytes)]
     };
-    let all = [contents.kernels, contents.snapshots, contents.cells, contents.programs];
+    let Contents { kernels, snapshots, cells, programs, fleet } = *contents;
+    let all = [kernels, snapshots, cells, programs, fleet];
     let sum = Usage {
         count: all.iter().map(|usage| usage.count).sum(),
         size_bytes: all.iter().map(|usage| usage.size_bytes).sum(),
     };
     aligned(&[
         ["what", "count", "size"].map(str::to_owned).to_vec(),
-        row("kernels", contents.kernels),
-        row("snapshots", contents.snapshots),
-        row("cells", contents.cells),
-        row("programs", contents.programs),
+        row("kernels", kernels),
+        row("snapshots", snapshots),
+        row("cells", cells),
+        row("programs", programs),
+        row("fleet", fleet),
         row("together", sum),
     ])
 }
@@ -72,7 +75,8 @@ mod tests {
             snapshots: usage(2, 1 << 21),
             cells: usage(3, 1 << 20),
             programs: usage(1, 1 << 20),
+            fleet: usage(2, 1 << 20),
         };
-        assert!(table(&contents).ends_with("together       7  5M\n"), "{}", table(&contents));
+        assert!(table(&contents).ends_with("together       9  6M\n"), "{}", table(&contents));
     }
 }

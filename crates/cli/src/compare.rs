@@ -23,6 +23,7 @@ Examples:
   thrashlab compare reference:multics/experiment1 --factor system
   thrashlab compare two-commands.json                 the commands of one export of hyperfine
   thrashlab compare old.json new.json                 exports of hyperfine or Google Benchmark
+  thrashlab compare schbench-old/ schbench-new/       folders of one program's files, each a trial
   thrashlab compare old.txt new.txt --response ns/op  outputs of go test -bench
 
 Verdicts are regression, improvement, equivalent (within the margin) and cannot tell. Exit code 2
@@ -32,8 +33,8 @@ if the inputs measured different things.";
 #[command(after_help = EXAMPLES)]
 pub(crate) struct CompareArgs {
     /// Folders of runs, run files, `reference:NAME`, or results of other programs (resp1,
-    /// hyperfine, Go, Google Benchmark, cyclictest, schbench, interbench, perf stat, CSV); the first
-    /// one is what the others are compared with
+    /// hyperfine, Go, Google Benchmark, cyclictest, schbench, interbench, perf stat, CSV), a file or
+    /// a folder of files each; the first one is what the others are compared with
     #[arg(required = true, value_name = "INPUT")]
     inputs: Vec<String>,
 

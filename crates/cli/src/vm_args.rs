@@ -208,14 +208,14 @@ Examples:
 
 #[derive(Subcommand)]
 pub(crate) enum CacheCommand {
-    /// Count and size of kernels, booted machines and cells
+    /// Count and size of kernels, booted machines, cells and what fleets keep
     #[command(after_help = STAT_EXAMPLES)]
     Stat {
         /// Print JSON instead of a table
         #[arg(long)]
         json: bool,
     },
-    /// Remove booted machines and cells
+    /// Remove booted machines, cells and what fleets keep
     #[command(after_help = PRUNE_EXAMPLES)]
     Prune {
         /// The kernels, too

@@ -1,7 +1,7 @@
 //! Observations as OpenMetrics: for a push gateway or the textfile collector of a node exporter,
 //! so that results of nightly runs stand beside everything else that is watched.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use analysis::{Dataset, Response, Trial, Values};
 use report::openmetrics::{Family, Kind, exposition, name};
@@ -11,6 +11,12 @@ const QUANTILES: [(&str, f64, usize); 4] =
     [("0.5", 0.5, 1), ("0.9", 0.9, 10), ("0.99", 0.99, 100), ("0.999", 0.999, 1000)];
 /// Endings of names of times, and how many seconds they are.
 const TIMES: [(&str, f64); 4] = [("_ns", 1e-9), ("_us", 1e-6), ("_ms", 1e-3), ("_s", 1.0)];
+/// What all names begin with.
+const PREFIX: &str = "thrashlab_";
+/// Families that every exposition may have.
+const LOWER_BOUNDS: &str = "thrashlab_lower_bounds";
+const START_TIME: &str = "thrashlab_start_time_seconds";
+const TRIAL: &str = "thrashlab_trial";
 /// Longest text of a fact in a label.
 const MOST_CHARS: usize = 1024;
 
@@ -19,42 +25,30 @@ const MOST_CHARS: usize = 1024;
 #[must_use]
 pub fn text(set: &Dataset) -> String {
     let mut families: BTreeMap<String, Family> = BTreeMap::new();
-    let mut censored = Family::new(
-        "thrashlab_lower_bounds",
-        Kind::Gauge,
-        "Samples of which only a lower bound is known.",
-    );
-    let mut started = Family::new(
-        "thrashlab_start_time_seconds",
-        Kind::Gauge,
-        "When a trial began, in seconds since 1970 UTC.",
-    );
-    let mut facts =
-        Family::new("thrashlab_trial", Kind::Info, "Facts of the system under test of a trial.");
-    let several: Vec<&str> = set
-        .trials
-        .iter()
-        .flat_map(|trial| &trial.values)
-        .filter(|values| values.samples.len() > 1)
-        .map(|values| values.response.as_str())
-        .collect();
+    let mut censored =
+        Family::new(LOWER_BOUNDS, Kind::Gauge, "Samples of which only a lower bound is known.");
+    let mut started =
+        Family::new(START_TIME, Kind::Gauge, "When a trial began, in seconds since 1970 UTC.");
+    let mut facts = Family::new(TRIAL, Kind::Info, "Facts of the system under test of a trial.");
+    let metrics = metrics(set);
     for trial in &set.trials {
         let of_trial = labels(set, trial);
         for values in &trial.values {
-            let Some(response) = set.responses.get(&values.response) else { continue };
-            let (name, factor) = metric(&values.response, response);
-            let kind = match several.contains(&values.response.as_str()) {
-                true => Kind::Summary,
-                false => Kind::Gauge,
-            };
-            let family = families
-                .entry(name.clone())
-                .or_insert_with(|| Family::new(&name, kind, &help(&values.response, kind)));
+            let Some(metric) = metrics.get(values.response.as_str()) else { continue };
+            let Metric { name, kind, help, .. } = metric;
+            let family =
+                families.entry(name.clone()).or_insert_with(|| Family::new(name, *kind, help));
             let mut labels = of_trial.clone();
             labels.extend(values.part.clone().map(|part| ("part".to_owned(), part)));
-            push(family, kind, &labels, values, factor);
+            let response = ("response".to_owned(), values.response.clone());
+            if metric.is_shared {
+                labels.push(response.clone());
+            }
+            push(family, *kind, &labels, values, metric.factor);
             if values.censored > 0 {
-                labels.push(("response".to_owned(), values.response.clone()));
+                if !metric.is_shared {
+                    labels.push(response);
+                }
                 censored.push("", &borrowed(&labels), values.censored as f64);
             }
         }
@@ -68,6 +62,63 @@ pub fn text(set: &Dataset) -> String {
     exposition(&all)
 }
 
+/// How a response is written.
+struct Metric {
+    /// The name of its family.
+    name: String,
+    kind: Kind,
+    /// By what its values are multiplied.
+    factor: f64,
+    /// Whether other responses are of the same family: the label `response` tells them apart.
+    is_shared: bool,
+    help: String,
+}
+
+/// The metric of each response.
+///
+/// Names that become equal (`a-b`, `a.b` and `a_b`; `delay_us` and `delay_ms`) share a family,
+/// since a family may stand only once in an exposition. A family with a name that another one has
+/// already, or one of its samples (`_count` and `_sum` of a summary), has `response_` in its own.
+fn metrics(set: &Dataset) -> BTreeMap<&str, Metric> {
+    let mut sharing: BTreeMap<String, Vec<(&str, f64)>> = BTreeMap::new();
+    for (response, meaning) in &set.responses {
+        let (name, factor) = metric(response, meaning);
+        sharing.entry(name).or_default().push((response, factor));
+    }
+    let several: BTreeSet<&str> = set
+        .trials
+        .iter()
+        .flat_map(|trial| &trial.values)
+        .filter(|values| values.samples.len() > 1)
+        .map(|values| values.response.as_str())
+        .collect();
+    let mut taken: BTreeSet<String> =
+        [LOWER_BOUNDS, START_TIME, TRIAL, &format!("{TRIAL}_info")].map(str::to_owned).into();
+    let mut metrics = BTreeMap::new();
+    for (mut name, responses) in sharing {
+        let (kind, suffixes) = match responses.iter().any(|(it, _)| several.contains(it)) {
+            true => (Kind::Summary, ["", "_count", "_sum"].as_slice()),
+            false => (Kind::Gauge, [""].as_slice()),
+        };
+        let samples =
+            |name: &str| suffixes.iter().map(|suffix| format!("{name}{suffix}")).collect();
+        let mut wanted: BTreeSet<String> = samples(&name);
+        while !wanted.is_disjoint(&taken) {
+            name.insert_str(PREFIX.len(), "response_");
+            wanted = samples(&name);
+        }
+        taken.extend(wanted);
+        let names: Vec<&str> = responses.iter().map(|(response, _)| *response).collect();
+        let help = help(&names.join(", "), kind);
+        for (response, factor) in &responses {
+            let is_shared = responses.len() > 1;
+            let (name, help) = (name.clone(), help.clone());
+            metrics.insert(*response, Metric { name, kind, factor: *factor, is_shared, help });
+        }
+    }
+    metrics
+}
+
 /// A metric's name, which ends in its unit, and by what values are multiplied.
 fn metric(response: &str, meaning: &Response) -> (String, f64) {
     let time = TIMES.iter().find_map(|(ending, factor)| {
@@ -75,10 +126,10 @@ fn metric(response: &str, meaning: &Response) -> (String, f64) {
         Some((response.strip_suffix(ending)?, *factor)).filter(|(stem, _)| !stem.ends_with("per"))
     });
     match (time, meaning.unit.as_str()) {
-        (Some((stem, factor)), _) => (format!("thrashlab_{}_seconds", name(stem)), factor),
-        (None, "ns/op") => ("thrashlab_op_seconds".to_owned(), 1e-9),
-        (None, "msec") => (format!("thrashlab_{}_seconds", name(response)), 1e-3),
-        (None, _) => (format!("thrashlab_{}", name(response)), 1.0),
+        (Some((stem, factor)), _) => (format!("{PREFIX}{}_seconds", name(stem)), factor),
+        (None, "ns/op") => (format!("{PREFIX}op_seconds"), 1e-9),
+        (None, "msec") => (format!("{PREFIX}{}_seconds", name(response)), 1e-3),
+        (None, _) => (format!("{PREFIX}{}", name(response)), 1.0),
     }
 }
 

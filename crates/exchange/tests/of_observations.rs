@@ -134,6 +134,76 @@ fn times_are_ns_rates_are_rates_and_numbers_at_the_end_are_no_cpus() {
 }
 
 #[test]
+fn responses_whose_names_become_equal_share_a_family_and_are_told_apart() {
+    let unit =
+        |unit: &str| Response { unit: unit.to_owned(), more_is_better: false, additive: false };
+    let value = |response: &str, samples: &[f64], censored: usize| Values {
+        part: None,
+        response: response.to_owned(),
+        samples: samples.to_vec(),
+        censored,
+    };
+    let names = ["a-b", "a.b", "a_b", "a_b_count", "delay_us", "delay_ms", "start_time_s"];
+    let units = ["", "", "", "", "us", "ms", "s"];
+    let responses = names.into_iter().zip(units);
+    let set = Dataset {
+        name: "names".to_owned(),
+        responses: responses.map(|(name, text)| (name.to_owned(), unit(text))).collect(),
+        trials: vec![Trial {
+            name: "one".to_owned(),
+            started_unix_ns: Some(2_000_000_000),
+            values: vec![
+                value("a_b", &[1.0, 2.0], 0),
+                value("a-b", &[3.0], 1),
+                value("a.b", &[4.0], 0),
+                value("a_b_count", &[5.0], 0),
+                value("delay_us", &[6.0], 0),
+                value("delay_ms", &[7.0], 0),
+                value("start_time_s", &[8.0], 0),
+            ],
+            ..Trial::default()
+        }],
+        ..Dataset::default()
+    };
+    insta::assert_snapshot!(openmetrics::text(&set), @r#"
+    # TYPE thrashlab_a_b summary
+    # HELP thrashlab_a_b a-b, a.b, a_b of the samples of a trial.
+    thrashlab_a_b{input="names",trial="one",response="a_b",quantile="0.5"} 1.5
+    thrashlab_a_b_count{input="names",trial="one",response="a_b"} 2
+    thrashlab_a_b_sum{input="names",trial="one",response="a_b"} 3
+    thrashlab_a_b{input="names",trial="one",response="a-b",quantile="0.5"} 3
+    thrashlab_a_b_count{input="names",trial="one",response="a-b"} 1
+    thrashlab_a_b_sum{input="names",trial="one",response="a-b"} 3
+    thrashlab_a_b{input="names",trial="one",response="a.b",quantile="0.5"} 4
+    thrashlab_a_b_count{input="names",trial="one",response="a.b"} 1
+    thrashlab_a_b_sum{input="names",trial="one",response="a.b"} 4
+    # TYPE thrashlab_delay_seconds gauge
+    # UNIT thrashlab_delay_seconds seconds
+    # HELP thrashlab_delay_seconds delay_ms, delay_us of a trial.
+    thrashlab_delay_seconds{input="names",trial="one",response="delay_us"} 0.000006
+    thrashlab_delay_seconds{input="names",trial="one",response="delay_ms"} 0.007
+    # TYPE thrashlab_response_a_b_count gauge
+    # HELP thrashlab_response_a_b_count a_b_count of a trial.
+    thrashlab_response_a_b_count{input="names",trial="one"} 5
+    # TYPE thrashlab_response_start_time_seconds gauge
+    # UNIT thrashlab_response_start_time_seconds seconds
+    # HELP thrashlab_response_start_time_seconds start_time_s of a trial.
+    thrashlab_response_start_time_seconds{input="names",trial="one"} 8
+    # TYPE thrashlab_lower_bounds gauge
+    # HELP thrashlab_lower_bounds Samples of which only a lower bound is known.
+    thrashlab_lower_bounds{input="names",trial="one",response="a-b"} 1
+    # TYPE thrashlab_start_time_seconds gauge
+    # UNIT thrashlab_start_time_seconds seconds
+    # HELP thrashlab_start_time_seconds When a trial began, in seconds since 1970 UTC.
+    thrashlab_start_time_seconds{input="names",trial="one"} 2
+    # TYPE thrashlab_trial info
+    # HELP thrashlab_trial Facts of the system under test of a trial.
+    thrashlab_trial_info{input="names",trial="one"} 1
+    # EOF
+    "#);
+}
+
+#[test]
 fn metrics_are_in_seconds_with_every_label_escaped() {
     insta::assert_snapshot!(openmetrics::text(&probe()), @r#"
     # TYPE thrashlab_delay_seconds summary

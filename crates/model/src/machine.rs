@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::SandboxSpec;
+use crate::units::{exact_duration, exact_size};
 
 /// A kernel in a machine, and where in it the loads run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -119,6 +120,44 @@ impl MachineSpec {
         self.memory_bytes
             .saturating_add(self.kernel_memory_bytes)
             .saturating_add(self.disk.size_bytes)
+    }
+
+    /// Everything about it but its name, as it is typed behind `vm:` or stands in a description
+    /// (`docs/vm.md`); what is as the kernel has it is absent.
+    #[must_use]
+    pub fn settings(&self) -> BTreeMap<String, String> {
+        let accel = match self.accel {
+            Accel::Tcg => "tcg",
+            Accel::Kvm => "kvm",
+        };
+        let mut settings = vec![
+            ("accel", accel.to_owned()),
+            ("mem", exact_size(self.memory_bytes)),
+            ("kernel_mem", exact_size(self.kernel_memory_bytes)),
+            ("shift", self.icount_shift.to_string()),
+            ("swap", exact_size(self.swap_bytes)),
+            ("disk.size", exact_size(self.disk.size_bytes)),
+            ("disk.rate", exact_size(self.disk.spindle_bytes_per_s.unwrap_or(0))),
+        ];
+        let (read_delay, write_delay) =
+            (exact_duration(self.disk.read_delay_ns), exact_duration(self.disk.write_delay_ns));
+        if self.disk.needs_mapper() {
+            settings.push(("disk.read_delay", read_delay));
+            settings.push(("disk.write_delay", write_delay));
+        } else {
+            settings.push(("disk.delay", read_delay));
+        }
+        if !self.cmdline.is_empty() {
+            settings.push(("cmdline", self.cmdline.clone()));
+        }
+        let switch = |on: bool| if on { "on" } else { "off" }.to_owned();
+        settings.extend(self.thp.clone().map(|thp| ("thp", thp)));
+        settings.extend(self.thp_defrag.clone().map(|defrag| ("thp_defrag", defrag)));
+        settings.extend(self.lru_gen.map(|on| ("lru_gen", switch(on))));
+        settings.extend(self.zswap.map(|on| ("zswap", switch(on))));
+        let sysctls = self.sysctls.iter().map(|(name, value)| (format!("sysctl.{name}"), value));
+        let settings = settings.into_iter().map(|(name, value)| (name.to_owned(), value));
+        settings.chain(sysctls.map(|(name, value)| (name, value.clone()))).collect()
     }
 
     /// Whether equal inputs give equal bytes.

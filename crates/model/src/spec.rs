@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::units::exact_size;
 use crate::{MmuSpec, Script, VmSpec};
 
 /// Name of the load that everything is compared with.
@@ -65,6 +66,18 @@ pub struct SandboxSpec {
     /// Most processes at a time; `None` = no limit of our own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub processes: Option<u64>,
+}
+
+impl SandboxSpec {
+    /// The limits as they are typed behind `sandbox:`, by name.
+    #[must_use]
+    pub fn settings(&self) -> Vec<(&'static str, String)> {
+        let high = self.high_bytes.map(|bytes| ("high", exact_size(bytes)));
+        let cpus = self.cpus_milli.map(|milli| ("cpus", (milli as f64 / 1000.0).to_string()));
+        let processes = self.processes.map(|count| ("pids", count.to_string()));
+        let memory = ("mem", exact_size(self.memory_bytes));
+        std::iter::once(memory).chain(high).chain(cpus).chain(processes).collect()
+    }
 }
 
 impl SubjectSpec {

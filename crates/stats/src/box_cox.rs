@@ -1,7 +1,7 @@
 //! On which scale effects add: Box and Cox's (1964) family of powers.
 
 use crate::factorial::response;
-use crate::factorial::{Factorial, FactorialError, Scale, interaction_f, residual_df_and_ss};
+use crate::factorial::{DefaultModel, Factorial, FactorialError, Scale};
 use crate::student;
 
 /// Powers that are looked at: from the reciprocal to the square.
@@ -60,7 +60,7 @@ impl std::fmt::Display for ScaleChoice {
 /// As [`fit`](crate::fit) on the log scale.
 pub fn box_cox_interaction_f(data: &Factorial, lambda: f64) -> Result<Option<f64>, FactorialError> {
     let logs = response(data, Scale::Log)?;
-    interaction_f(data, &transformed(&logs, lambda))
+    Ok(DefaultModel::of(data)?.interaction_f(&transformed(&logs, lambda)))
 }
 
 /// The powers that fit best, from -1 to 2, with the interval at `confidence`; `None` when there is
@@ -77,20 +77,17 @@ pub fn box_cox(data: &Factorial, confidence: f64) -> Result<Option<BoxCox>, Fact
         return Err(FactorialError::Confidence(confidence));
     }
     let logs = response(data, Scale::Log)?;
-    let (df, residual_ss) = residual_df_and_ss(data, &transformed(&logs, 0.0))?;
-    if df == 0 || residual_ss == 0.0 {
+    let model = DefaultModel::of(data)?;
+    if model.residual_df() == 0 || model.residual_ss(&transformed(&logs, 0.0)) == 0.0 {
         return Ok(None);
     }
-    // The model can carry the data, as it just did; a power changes nothing about that.
     let log_likelihood = |lambda: f64| {
         let n = logs.len() as f64;
-        let residual_ss = residual_df_and_ss(data, &transformed(&logs, lambda));
-        let residual_ss = residual_ss.map_or(f64::NAN, |(_, residual_ss)| residual_ss);
+        let residual_ss = model.residual_ss(&transformed(&logs, lambda));
         -n / 2.0 * (residual_ss / n).ln() + (lambda - 1.0) * logs.iter().sum::<f64>()
     };
-    let f_at = |lambda: f64| {
-        interaction_f(data, &transformed(&logs, lambda)).ok().flatten().unwrap_or(f64::INFINITY)
-    };
+    let f_at =
+        |lambda: f64| model.interaction_f(&transformed(&logs, lambda)).unwrap_or(f64::INFINITY);
     let likely_lambda = minimum(|lambda| -log_likelihood(lambda));
     let has_interactions = f_at(likely_lambda).is_finite();
     // The square of the normal quantile is that of χ² with one degree of freedom.
@@ -114,11 +111,13 @@ pub fn box_cox(data: &Factorial, confidence: f64) -> Result<Option<BoxCox>, Fact
 /// # Errors
 /// As [`fit`](crate::fit) on the additive scale.
 pub fn choose_scale(data: &Factorial) -> Result<ScaleChoice, FactorialError> {
-    let additive_f = interaction_f(data, &response(data, Scale::Additive)?)?;
+    let values = response(data, Scale::Additive)?;
+    let model = DefaultModel::of(data)?;
+    let additive_f = model.interaction_f(&values);
     let Ok(logs) = response(data, Scale::Log) else {
         return Ok(ScaleChoice { scale: Scale::Additive, log_f: None, additive_f });
     };
-    let log_f = interaction_f(data, &logs)?;
+    let log_f = model.interaction_f(&logs);
     let additive = log_f.zip(additive_f).is_some_and(|(log, additive)| additive < log);
     let scale = if additive { Scale::Additive } else { Scale::Log };
     Ok(ScaleChoice { scale, log_f, additive_f })

@@ -3,56 +3,92 @@
 /// A column counts as a sum of earlier ones when less than this part of its length is left.
 const DEPENDENT: f64 = 1e-9;
 
-/// A solved problem of n rows and p columns.
-pub(crate) struct LeastSquares {
-    /// One coefficient a column.
-    pub coefficients: Vec<f64>,
+/// The columns of a problem of n rows and p columns, orthogonalised once for any number of
+/// responses: X = Q R.
+pub(crate) struct Design {
+    /// The columns of Q.
+    orthonormal: Vec<Vec<f64>>,
+    /// The rows of R⁻¹.
+    inverse: Vec<Vec<f64>>,
     /// (XᵀX)⁻¹: times the residual variance it is the covariance of the coefficients.
     pub unscaled_covariance: Vec<Vec<f64>>,
-    /// Sum of squared residuals.
-    pub residual_ss: f64,
     /// n - p.
     pub residual_df: usize,
 }
 
-/// Minimises |X b - y|², X given by its `rows`, which all have the same length.
-///
-/// Gram and Schmidt's method with each projection made twice ("twice is enough", Kahan), so that
-/// the columns are orthogonal to working precision.
-///
-/// # Errors
-/// The first column that is a sum of multiples of those before it.
-pub(crate) fn solve(rows: &[Vec<f64>], y: &[f64]) -> Result<LeastSquares, usize> {
-    let columns = rows.first().map_or(0, Vec::len);
-    let mut orthonormal: Vec<Vec<f64>> = Vec::with_capacity(columns);
-    let mut triangle = vec![vec![0.0; columns]; columns];
-    for column in 0..columns {
-        let mut rest: Vec<f64> = rows.iter().map(|row| row[column]).collect();
-        let length = norm(&rest);
-        for (j, part) in project_out(&mut rest, &orthonormal).into_iter().enumerate() {
-            triangle[j][column] = part;
-        }
-        let left = norm(&rest);
-        if left <= DEPENDENT * length || length == 0.0 {
-            return Err(column);
-        }
-        triangle[column][column] = left;
-        rest.iter_mut().for_each(|value| *value /= left);
-        orthonormal.push(rest);
+/// What a design makes of a response.
+pub(crate) struct LeastSquares {
+    /// One coefficient a column.
+    pub coefficients: Vec<f64>,
+    /// Qᵀy: the response along each column of Q.
+    projections: Vec<f64>,
+    /// Sum of squared residuals.
+    pub residual_ss: f64,
+}
+
+/// Directions along which the response differs from what it would be without some columns.
+pub(crate) struct Directions(Vec<Vec<f64>>);
+
+impl Design {
+    /// Orthogonalises the columns of X, given by its `rows`, which all have the same length.
+    ///
+    /// # Errors
+    /// The first column that is a sum of multiples of those before it.
+    pub(crate) fn new(rows: &[Vec<f64>]) -> Result<Design, usize> {
+        let columns = rows.first().map_or(0, Vec::len);
+        let column = |column: usize| rows.iter().map(|row| row[column]).collect();
+        let Orthonormal { vectors: orthonormal, triangle } =
+            orthonormalised((0..columns).map(column))?;
+        let inverse = invert_upper(&triangle);
+        let times = |row: &Vec<f64>| inverse.iter().map(|other| dot(row, other)).collect();
+        let unscaled_covariance = inverse.iter().map(times).collect();
+        let residual_df = rows.len() - columns;
+        Ok(Design { orthonormal, inverse, unscaled_covariance, residual_df })
     }
-    let mut residuals = y.to_vec();
-    let projections = project_out(&mut residuals, &orthonormal);
-    let inverse = invert_upper(&triangle);
-    let times = |row: &Vec<f64>, other: &[f64]| dot(row, other);
-    Ok(LeastSquares {
-        coefficients: inverse.iter().map(|row| times(row, &projections)).collect(),
-        unscaled_covariance: inverse
-            .iter()
-            .map(|row| inverse.iter().map(|other| times(row, other)).collect())
-            .collect(),
-        residual_ss: dot(&residuals, &residuals),
-        residual_df: rows.len() - columns,
-    })
+
+    /// Minimises |X b - y|².
+    pub(crate) fn solve(&self, y: &[f64]) -> LeastSquares {
+        let mut residuals = y.to_vec();
+        let projections = project_out(&mut residuals, &self.orthonormal);
+        LeastSquares {
+            coefficients: self.inverse.iter().map(|row| dot(row, &projections)).collect(),
+            residual_ss: dot(&residuals, &residuals),
+            projections,
+        }
+    }
+
+    /// What the coefficients of some `columns` add to the rest, for [`LeastSquares::extra_ss`].
+    ///
+    /// # Errors
+    /// As [`Design::new`], of columns that nearly are such a sum.
+    pub(crate) fn directions(
+        &self,
+        columns: impl Iterator<Item = usize> + Clone,
+    ) -> Result<Directions, usize> {
+        let rows = columns.clone().map(|column| self.inverse[column].clone());
+        let found = orthonormalised(rows);
+        let found = found.map_err(|nth| columns.clone().nth(nth).unwrap_or(nth))?;
+        Ok(Directions(found.vectors))
+    }
+}
+
+impl Directions {
+    /// How many there are: one a column.
+    pub(crate) fn count(&self) -> usize {
+        self.0.len()
+    }
+}
+
+impl LeastSquares {
+    /// What leaving columns out adds to the sum of squared residuals: βₛᵀ (Cₛₛ)⁻¹ βₛ with βₛ their
+    /// coefficients and Cₛₛ their part of (XᵀX)⁻¹ (Seber and Lee, *Linear Regression Analysis*,
+    /// 2003, theorem 4.1).
+    ///
+    /// With A the columns' rows of R⁻¹ and z = Qᵀy, βₛ is A z and Cₛₛ is A Aᵀ, so this is the
+    /// squared length of z within the span of A's rows, which is had without inverting Cₛₛ.
+    pub(crate) fn extra_ss(&self, of: &Directions) -> f64 {
+        of.0.iter().map(|direction| dot(direction, &self.projections).powi(2)).sum()
+    }
 }
 
 /// cᵀ M c.
@@ -62,6 +98,36 @@ pub(crate) fn quadratic_form(matrix: &[Vec<f64>], c: &[f64]) -> f64 {
 
 pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(x, y)| x * y).sum()
+}
+
+/// Vectors of length 1 that are orthogonal to each other, and what others are in terms of them.
+struct Orthonormal {
+    vectors: Vec<Vec<f64>>,
+    /// The columns of an upper triangle, down to its diagonal.
+    triangle: Vec<Vec<f64>>,
+}
+
+/// Orthonormal vectors with the same span as the given ones.
+///
+/// Gram and Schmidt's method with each projection made twice ("twice is enough", Kahan), so that
+/// the result is orthogonal to working precision. The error is the index of the first vector that
+/// is a sum of multiples of those before it.
+fn orthonormalised(vectors: impl Iterator<Item = Vec<f64>>) -> Result<Orthonormal, usize> {
+    let mut orthonormal: Vec<Vec<f64>> = Vec::new();
+    let mut triangle = Vec::new();
+    for (index, mut rest) in vectors.enumerate() {
+        let length = norm(&rest);
+        let mut parts = project_out(&mut rest, &orthonormal);
+        let left = norm(&rest);
+        if left <= DEPENDENT * length || length == 0.0 {
+            return Err(index);
+        }
+        parts.push(left);
+        triangle.push(parts);
+        rest.iter_mut().for_each(|value| *value /= left);
+        orthonormal.push(rest);
+    }
+    Ok(Orthonormal { vectors: orthonormal, triangle })
 }
 
 /// Takes from `vector` its parts along the `orthonormal` vectors and returns them.
@@ -81,15 +147,16 @@ fn norm(vector: &[f64]) -> f64 {
     dot(vector, vector).sqrt()
 }
 
-/// Inverse of an upper triangular matrix, by back substitution.
-fn invert_upper(triangle: &[Vec<f64>]) -> Vec<Vec<f64>> {
-    let size = triangle.len();
+/// Inverse of an upper triangular matrix, by back substitution: rows of the inverse, of a matrix
+/// given by its columns down to the diagonal.
+fn invert_upper(columns: &[Vec<f64>]) -> Vec<Vec<f64>> {
+    let size = columns.len();
     let mut inverse = vec![vec![0.0; size]; size];
     for column in 0..size {
-        inverse[column][column] = 1.0 / triangle[column][column];
+        inverse[column][column] = 1.0 / columns[column][column];
         for row in (0..column).rev() {
-            let sum: f64 = (row + 1..=column).map(|k| triangle[row][k] * inverse[k][column]).sum();
-            inverse[row][column] = -sum / triangle[row][row];
+            let sum: f64 = (row + 1..=column).map(|k| columns[k][row] * inverse[k][column]).sum();
+            inverse[row][column] = -sum / columns[row][row];
         }
     }
     inverse

@@ -5,6 +5,7 @@
 
 pub mod csv;
 pub mod cyclictest;
+pub mod folder;
 pub mod go;
 pub mod google;
 pub mod hyperfine;

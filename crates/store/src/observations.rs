@@ -12,7 +12,7 @@ use model::{Manifest, ManifestFactor, ManifestRun, Run};
 use crate::import::{self, Format, Options, Refusal};
 use crate::manifest::{self, ManifestError};
 use crate::reference::{self, Kind, ReferenceError};
-use crate::results::{ResultsError, SUFFIX, read_runs};
+use crate::results::{ResultsError, SUFFIX, read_runs, run_files};
 
 /// What names a published result.
 pub(crate) const REFERENCE: &str = "reference:";
@@ -49,8 +49,9 @@ pub enum ObservationsError {
     },
 }
 
-/// The observations that `what` names: `reference:NAME`, a folder of run files, a run file, or a
-/// result of another program, whose format is told by its content; `-` is standard input.
+/// The observations that `what` names: `reference:NAME`, a folder of run files, a run file, a
+/// result of another program, whose format is told by its content, or a folder of such results of
+/// one format, each with its trials; `-` is standard input.
 ///
 /// # Errors
 /// When there is nothing of this name, or it is refused, with the place and the reason.
@@ -76,6 +77,9 @@ pub fn observations_as(
         return text(what, found.text, Some(format), options);
     }
     let path = Path::new(what);
+    if is_foreign_folder(path) {
+        return foreign_folder(path, format, options);
+    }
     if path.is_dir() {
         return folder(path);
     }
@@ -99,9 +103,13 @@ pub fn is_run_file(path: &Path) -> bool {
     is_run(&path.to_string_lossy(), &beginning(path).unwrap_or_default())
 }
 
-/// Whether this is a file that can be read and that is no run file: a result of another program.
+/// Whether this is a file that can be read and that is no run file, or a folder of such files
+/// without runs: results of another program.
 #[must_use]
 pub fn is_foreign(path: &Path) -> bool {
+    if path.is_dir() {
+        return is_foreign_folder(path);
+    }
     // A file of a few bytes, or of none, is a run that was cut off as early as can be.
     let is_other = |start: Vec<u8>| !is_run(&path.to_string_lossy(), &start);
     path.is_file() && beginning(path).is_some_and(is_other)
@@ -112,6 +120,53 @@ fn beginning(path: &Path) -> Option<Vec<u8>> {
     let mut start = vec![0; RUN_LINE.len()];
     fs::File::open(path).ok()?.read_exact(&mut start).ok()?;
     Some(start)
+}
+
+/// Whether a folder has files, but neither a run file nor the manifest of an experiment.
+fn is_foreign_folder(path: &Path) -> bool {
+    path.is_dir()
+        && matches!(run_files(path), Err(ResultsError::Empty { .. }))
+        && !path.join(manifest::FILE).exists()
+        && foreign_files(path).is_ok_and(|files| !files.is_empty())
+}
+
+/// The files of a folder but hidden ones, in the order of their names.
+fn foreign_files(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        if entry.path().is_file() && !entry.file_name().to_string_lossy().starts_with('.') {
+            files.push(entry.path());
+        }
+    }
+    files.sort();
+    Ok(files)
+}
+
+/// The results of another program that a folder holds, each with its trials.
+fn foreign_folder(
+    path: &Path,
+    format: Option<Format>,
+    options: &Options,
+) -> Result<Dataset, ObservationsError> {
+    let found = foreign_files(path)
+        .map_err(|source| ObservationsError::Io { path: path.to_owned(), source })?;
+    let refused = |(file, refusal): (String, Refusal)| ObservationsError::Refused {
+        name: path.join(file).to_string_lossy().into_owned(),
+        refusal,
+    };
+    let mut files = Vec::new();
+    for file in found {
+        let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let text = read(&file)?;
+        // A folder of anything else is not read to its end.
+        if let (true, None, Err(mut refusal)) = (files.is_empty(), format, Format::of(&text)) {
+            refusal.reason += &format!("; and the folder has no run file (*{SUFFIX})");
+            return Err(refused((name, refusal)));
+        }
+        files.push((name, text));
+    }
+    import::folder::dataset(&path.to_string_lossy(), &files, format, options).map_err(refused)
 }
 
 /// The runs of a folder, each named by its path in it, with the levels that the manifest of an

@@ -163,7 +163,7 @@ fn percentiles_of_schbench_stay_what_they_are() {
     }
     assert!(set.responses["rps_p50_per_s"].more_is_better);
     assert_eq!(trial.environment["schbench_options"], "-m 1 -t 2 -r 10");
-    has_note(&set, "no intervals, no tests");
+    has_note(&set, "tests need several files a side");
     let found = compared(&[set.clone(), set]);
     assert_eq!(found.cells.len(), 5, "what is usual, not all 21 figures");
     assert!(found.cells.iter().all(|cell| cell.judged().is_none()));

@@ -174,3 +174,24 @@ fn check_memory(memory_bytes: u64, machine: &Machine) -> Result<(), String> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn limits_that_are_written_out_are_asked_for_again() {
+        for (high_bytes, cpus_milli, processes) in [
+            (None, None, None),
+            (Some(5 << 20), Some(1500), Some(99)),
+            (Some(4097), Some(50), None),
+        ] {
+            let made = SandboxSpec { memory_bytes: 1 << 30, high_bytes, cpus_milli, processes };
+            let settings = made.settings();
+            let settings: Vec<(String, String)> =
+                settings.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+            let asked = Asked::of_settings("sandbox", &settings).unwrap().unwrap();
+            assert!(asked.describes(&SubjectSpec::Sandbox(made)), "{settings:?}");
+        }
+    }
+}

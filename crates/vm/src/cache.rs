@@ -16,6 +16,10 @@ const SNAPSHOTS: &str = "snapshots";
 const CELLS: &str = "cells";
 /// Where other machines put copies of this program, named by their hashes (crate `remote`).
 const PROGRAMS: &str = "bin";
+/// The store of fleets that name no other one (`docs/fleet.md`), and what lies in it: finished cells,
+/// and the files that nodes fetch.
+const FLEET: &str = "fleet";
+const FLEET_PARTS: [&str; 2] = ["cells", "blobs"];
 
 /// The cache of this user.
 #[derive(Clone, Debug)]
@@ -37,6 +41,8 @@ pub struct Contents {
     pub cells: Usage,
     /// Copies of this program that other machines measure this one with.
     pub programs: Usage,
+    /// What fleets keep here: finished cells, and machines and programs for their nodes.
+    pub fleet: Usage,
 }
 
 /// Count and size of entries.
@@ -116,10 +122,21 @@ impl Cache {
             snapshots: usage(self.snapshots())?,
             cells: usage(self.cells.folder())?,
             programs: usage(&self.root.join(PROGRAMS))?,
+            fleet: self.fleet()?,
         })
     }
 
-    /// Removes snapshots and cells, and kernels and copied programs too if `all`; all of it is made
+    fn fleet(&self) -> io::Result<Usage> {
+        let mut sum = Usage::default();
+        for part in FLEET_PARTS {
+            let found = usage(&self.root.join(FLEET).join(part))?;
+            sum.count += found.count;
+            sum.size_bytes += found.size_bytes;
+        }
+        Ok(sum)
+    }
+
+    /// Removes snapshots, cells and the store of fleets, and kernels and copied programs too if `all`; all of it is made
     /// again when it is needed. Returns what was removed.
     ///
     /// # Errors
@@ -127,7 +144,8 @@ impl Cache {
     pub fn prune(&self, all: bool) -> io::Result<Contents> {
         sweep(&self.root);
         let mut removed = self.contents()?;
-        let mut folders = vec![self.snapshots.clone(), self.cells.folder().to_owned()];
+        let fleet = self.root.join(FLEET);
+        let mut folders = vec![self.snapshots.clone(), self.cells.folder().to_owned(), fleet];
         if all {
             folders.extend([self.kernels(), self.root.join(PROGRAMS)]);
         } else {
@@ -181,8 +199,16 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let cache = Cache::at(folder.path().to_owned());
         cache.cells().keep("k", b"bytes").unwrap();
-        assert_eq!(cache.contents().unwrap().cells.count, 1);
-        assert_eq!(cache.prune(false).unwrap().cells.count, 1);
+        for file in ["cells/a.run.jsonl", "cells/b.run.jsonl", "blobs/c.zz"] {
+            let file = folder.path().join("fleet").join(file);
+            fs::create_dir_all(file.parent().unwrap()).unwrap();
+            fs::write(file, [1; 4096]).unwrap();
+        }
+        let contents = cache.contents().unwrap();
+        assert_eq!((contents.cells.count, contents.fleet.count), (1, 3));
+        let removed = cache.prune(false).unwrap();
+        assert_eq!((removed.cells.count, removed.fleet.count), (1, 3));
+        assert!(!folder.path().join("fleet").exists());
         assert_eq!(cache.contents().unwrap(), Contents::default());
     }
 }

@@ -340,6 +340,25 @@ mod tests {
         assert_eq!((sandbox.memory_bytes, sandbox.high_bytes), (64 << 20, Some(32 << 20)));
     }
 
+    /// What a machine says of itself makes it again, from any other machine that lacks nothing.
+    #[test]
+    fn settings_of_a_machine_make_it_again() {
+        for changes in [
+            "mem=100000K,shift=5,accel=kvm,swap=20M",
+            "disk.rate=0,disk.read_delay=1ms,disk.write_delay=4ms,cmdline=quiet a,b",
+            "disk.delay=1500us,thp=never,thp_defrag=defer+madvise,lru_gen=off,zswap=on",
+            "sysctl.vm.swappiness=10,sysctl.kernel.x=a,b",
+        ] {
+            for (name, _) in NAMED {
+                let asked = parse_request(&format!("machine={name},{changes}"));
+                let asked = asked.unwrap_or_else(|why| panic!("{name},{changes}: {why}")).machine;
+                let mut typed = vec![("machine".to_owned(), name.to_owned())];
+                typed.extend(asked.settings());
+                assert_eq!(request(&typed).unwrap().machine, asked);
+            }
+        }
+    }
+
     #[test]
     fn bad_settings_are_refused_by_name() {
         for (bad, why) in [

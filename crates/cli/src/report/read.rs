@@ -11,7 +11,7 @@ use anyhow::Context;
 use model::{Manifest, ManifestRun, Run};
 use report::page::{Input, Material};
 use store::import;
-use store::observations::{is_run_file, observations_as, of_runs, run_name};
+use store::observations::{is_foreign, is_run_file, observations_as, of_runs, run_name};
 use store::reference::add_conditions;
 use store::results::{read_run, run_files};
 use store::{CurveOptions, Curves, curve, manifest};
@@ -75,7 +75,7 @@ impl Results {
         let planned = if path.is_dir() { manifest::read(path)? } else { None };
         let curves = self.curves_of(what, planned.as_ref(), &name)?;
         let mut set = None;
-        if path.is_dir() || is_run_file(path) {
+        if (path.is_dir() && !is_foreign(path)) || is_run_file(path) {
             let runs = recorded(path, planned.as_ref(), &mut input)?;
             if curves.is_none() {
                 set = Some(of_runs(&name, &runs, planned.clone()));
@@ -150,7 +150,13 @@ impl Results {
             let view = |curves| sweep::view(curves, &sweep::settings_of(curves));
             input.sweep = curves.as_ref().map(view);
         }
-        Material { inputs, comparison: self.comparison.take(), notes: mem::take(&mut self.notes) }
+        let shipped = vm::NAMED.iter().filter_map(|(name, _)| vm::load(name).ok());
+        Material {
+            inputs,
+            comparison: self.comparison.take(),
+            notes: mem::take(&mut self.notes),
+            machines: shipped.map(|description| description.machine).collect(),
+        }
     }
 }
 

@@ -34,6 +34,24 @@ fn percentiles_are_compared_without_a_verdict_and_other_tools_are_refused() {
 }
 
 #[test]
+fn folders_of_another_programs_files_are_compared_shown_and_exported() {
+    let fixture = Fixture::new();
+    let (usual, niced) = (format!("{FOREIGN}/schbench/usual"), format!("{FOREIGN}/schbench/niced"));
+    let found = thrashlab(&fixture, &format!("compare {usual} {niced} --fail-on regression"));
+    found.expect(1, &[]);
+    assert!(found.stdout.contains("regression"), "{}", found.stdout);
+    let shown = thrashlab(&fixture, &format!("show {usual}"));
+    shown.expect(0, &[]);
+    assert!(shown.stdout.contains("6 trials"), "{}", shown.stdout);
+    let table = thrashlab(&fixture, &format!("export {usual} --format csv"));
+    table.expect(0, &[]);
+    assert!(table.stdout.contains("\n6.json,"), "{}", table.stdout);
+    let page = thrashlab(&fixture, &format!("report {usual} {niced} --format text -o -"));
+    page.expect(0, &[]);
+    assert!(page.stdout.contains("regression"), "{}", page.stdout);
+}
+
+#[test]
 fn results_of_other_programs_are_shown_and_exported() {
     let fixture = Fixture::new();
     let shown = thrashlab(&fixture, &format!("show {FOREIGN}/interbench.txt"));

@@ -42,6 +42,31 @@ fn a_run_ends_with_a_page_and_names_it() {
 }
 
 #[test]
+fn the_command_of_a_page_makes_the_same_run_again() {
+    let fixture = Fixture::new();
+    let script = "name = \"two\"\nthink = \"2ms\"\n[variables]\nwhat = \"a b\"\n\
+                  [[command]]\nname = \"say\"\nrun = [\"echo\", \"{what}\"]\n\
+                  [[command]]\nname = \"list\"\nrun = [\"ls\", \"{dir}\"]\n";
+    fs::write(fixture.path().join("mine.toml"), script).unwrap();
+    let asked = "--job session --script mine.toml --users 2 --set think=1ms --set what=c";
+    fixture.finish(fixture.run_on("host:mem=64M", asked)).expect(0, &[]);
+    let first = fixture.run_file("001-noload");
+
+    let page = report(&fixture, "output --format markdown");
+    page.expect(0, &[]);
+    let command = page.stdout.lines().find(|line| line.starts_with("$ thrashlab run ")).unwrap();
+    let (_, file) = page.stdout.split_once("<summary>two.toml</summary>").unwrap();
+    let file = file.split("```").nth(1).unwrap().trim_start_matches("text");
+    fs::write(fixture.path().join("two.toml"), file).unwrap();
+    fs::rename(fixture.output(), fixture.path().join("first")).unwrap();
+    let (_, arguments) = command.split_once("$ thrashlab run ").unwrap();
+    let again = format!("run {arguments} --output output --work-dir work");
+    fixture.finish(fixture.thrashlab(&again)).expect(0, &[]);
+    let second = fixture.run_file("001-noload");
+    assert_eq!(first.header.unwrap().spec, second.header.unwrap().spec, "{command}");
+}
+
+#[test]
 fn a_page_that_cannot_be_written_is_no_failure_of_the_run() {
     let fixture = Fixture::new();
     let page = fixture.output().join("report.html");

@@ -1,27 +1,44 @@
-//! The commands that make the results of a report again.
+//! The commands that make the results of a report again, the files that they read, and what no run
+//! file tells of them.
+
+mod files;
+mod job;
+mod machine;
 
 use std::collections::BTreeSet;
 
 use model::units::{exact_duration, exact_size};
-use model::{BASELINE, Header, Measure, SandboxSpec, SubjectSpec, Timing};
+use model::{BASELINE, Header, MachineSpec, Measure, SubjectSpec, Timing};
+
+use super::Block;
+use files::Files;
+
+/// Where the kernel's table of swap areas counts in pages of this size, the first of which is not
+/// counted.
+const SWAP_HEADER_BYTES: u64 = 4096;
 
 /// The commands that make runs like these: one for each combination of subject, measure, times and
-/// dose; each with its loads and seeds.
-pub(super) fn commands<'a>(headers: impl Iterator<Item = &'a Header>) -> Vec<String> {
+/// dose; each with its loads and seeds. `machines` are those that are known by their names.
+pub(super) fn blocks<'a>(
+    headers: impl Iterator<Item = &'a Header>,
+    machines: &[MachineSpec],
+) -> Vec<Block> {
     let mut found: Vec<Wanted> = Vec::new();
+    let mut files = Files::default();
+    let mut gaps = BTreeSet::new();
     let is_baseline = |header: &&Header| header.spec.load.name == BASELINE;
     let (baselines, loaded): (Vec<&Header>, Vec<&Header>) = headers.partition(is_baseline);
     for header in loaded.into_iter().chain(baselines) {
         let spec = &header.spec;
+        gaps.extend(missing(header));
         let key = Key {
-            subject: subject(&spec.subject),
-            measure: measure(&spec.measure),
-            timing: match &spec.measure {
-                Measure::Probe(_) => timing(&spec.timing),
-                Measure::Job(_) => Vec::new(),
-            },
+            subject: subject(header, machines, &mut files),
+            measure: job::measure(&spec.measure, &mut files),
+            timing: timing(&spec.timing, &spec.measure),
+            intensity: spec.load.intensity.to_string(),
         };
-        // The baseline's points are spread over several runs, so its times are its own.
+        // The baseline's points are spread over several runs, so its times are its own. It has no
+        // dose, and every command with loads measures without them too.
         let is_same = |wanted: &Wanted| match is_baseline(&header) {
             true => (&wanted.key.subject, &wanted.key.measure) == (&key.subject, &key.measure),
             false => wanted.key == key,
@@ -31,23 +48,26 @@ pub(super) fn commands<'a>(headers: impl Iterator<Item = &'a Header>) -> Vec<Str
             found.len() - 1
         });
         let wanted = &mut found[place];
+        if is_baseline(&header) && !wanted.loads.is_empty() {
+            continue;
+        }
         wanted.seeds.insert(spec.seed);
-        if spec.load.name != BASELINE {
-            if !wanted.loads.contains(&spec.load.name) {
-                wanted.loads.push(spec.load.name.clone());
-            }
-            wanted.intensities.insert(spec.load.intensity.to_string());
+        if spec.load.name != BASELINE && !wanted.loads.contains(&spec.load.name) {
+            wanted.loads.push(spec.load.name.clone());
         }
     }
-    found.iter().map(Wanted::text).collect()
+    let commands = found.iter().map(|wanted| Block::Command(wanted.text()));
+    let files = files.into_blocks();
+    commands.chain(files).chain(gaps.into_iter().map(Block::Sentence)).collect()
 }
 
 /// What is the same in all runs of a command.
 #[derive(Debug, Default, PartialEq)]
 struct Key {
-    subject: String,
+    subject: Vec<String>,
     measure: Vec<String>,
     timing: Vec<String>,
+    intensity: String,
 }
 
 /// What a command asks for.
@@ -55,22 +75,23 @@ struct Key {
 struct Wanted {
     key: Key,
     loads: Vec<String>,
-    intensities: BTreeSet<String>,
     seeds: BTreeSet<u64>,
 }
 
 impl Wanted {
     fn text(&self) -> String {
-        let mut words = vec!["thrashlab run".to_owned(), format!("--subject {}", self.key.subject)];
+        let mut words = vec!["thrashlab run".to_owned()];
+        words.extend(self.key.subject.clone());
         words.extend(self.key.measure.clone());
         if !self.loads.is_empty() {
             words.push(format!("--load {}", self.loads.join(",")));
+        } else if self.key.measure.iter().any(|word| word.starts_with("--probe ")) {
+            // A probe without any is under all loads.
+            words.push(format!("--load {BASELINE}"));
         }
         words.extend(self.key.timing.clone());
-        if let [intensity] = self.intensities.iter().collect::<Vec<_>>()[..]
-            && intensity != "1"
-        {
-            words.push(format!("--intensity {intensity}"));
+        if !self.loads.is_empty() && self.key.intensity != "1" {
+            words.push(format!("--intensity {}", self.key.intensity));
         }
         words.push(match self.seeds.iter().collect::<Vec<_>>()[..] {
             [seed] => format!("--seed {seed}"),
@@ -86,70 +107,98 @@ impl Wanted {
     }
 }
 
-fn subject(subject: &SubjectSpec) -> String {
-    let with = |kind: &str, settings: &[String]| match settings {
-        [] => kind.to_owned(),
-        settings => quoted(&format!("{kind}:{}", settings.join(","))),
-    };
-    match subject {
-        SubjectSpec::Host { memory_bytes } => with("host", &[memory(*memory_bytes)]),
-        SubjectSpec::Sandbox(sandbox) => with("sandbox", &sandbox_settings(sandbox)),
+/// Where a run was made, with the swap file that was made for it.
+fn subject(header: &Header, machines: &[MachineSpec], files: &mut Files) -> Vec<String> {
+    let spec = &header.spec;
+    let (kind, settings) = match &spec.subject {
+        SubjectSpec::Host { memory_bytes } => ("host", vec![("mem", exact_size(*memory_bytes))]),
+        SubjectSpec::Sandbox(sandbox) => ("sandbox", sandbox.settings()),
         SubjectSpec::Vm(vm) => {
-            let mut settings =
-                vec![format!("machine={}", vm.machine.name), format!("kernel={}", vm.kernel)];
-            settings.extend(vm.overlay.iter().map(|folder| format!("overlay={folder}")));
-            with("vm", &settings)
+            let settings = machine::settings(vm, &spec.timing.profile, machines, files);
+            return vec![format!("--subject {}", quoted(&format!("vm:{settings}")))];
         }
         SubjectSpec::Mmu(mmu) => {
+            if mmu.machine.ends_with(".toml") {
+                files.named(&mmu.machine, &mmu.description);
+            }
             let asked = mmu.asked.iter().filter(|(name, _)| *name != "machine");
-            let machine = format!("machine={}", mmu.machine);
-            let settings: Vec<String> = std::iter::once(machine)
-                .chain(asked.map(|(name, value)| format!("{name}={value}")))
-                .collect();
-            with("mmu", &settings)
+            let asked = asked.map(|(name, value)| (name.as_str(), value.clone()));
+            ("mmu", std::iter::once(("machine", mmu.machine.clone())).chain(asked).collect())
         }
-    }
+    };
+    let settings: Vec<String> =
+        settings.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    let there = header.environment.get("remote").map(|address| format!("{address},"));
+    let subject = format!("{}{kind}:{}", there.unwrap_or_default(), settings.join(","));
+    let mut words = vec![format!("--subject {}", quoted(&subject))];
+    let swaps = header.environment.get("swaps").map_or("", String::as_str);
+    words.extend(swap_file_bytes(swaps).map(|bytes| format!("--swap {}", exact_size(bytes))));
+    words
 }
 
-fn sandbox_settings(sandbox: &SandboxSpec) -> Vec<String> {
-    let cpus = sandbox.cpus_milli.map(|milli| format!("cpus={}", milli as f64 / 1000.0));
-    let processes = sandbox.processes.map(|count| format!("pids={count}"));
-    std::iter::once(memory(sandbox.memory_bytes)).chain(cpus).chain(processes).collect()
+/// Size of the swap file that `--swap` made, if it is among these swap areas (the fact `swaps`,
+/// such as `/var/tmp/thrashlab-0/swap-123 file 1048572kB priority -2`).
+fn swap_file_bytes(swaps: &str) -> Option<u64> {
+    let of = |area: &str| -> Option<u64> {
+        let mut words = area.split_whitespace();
+        let (path, kind, size) = (words.next()?, words.next()?, words.next()?);
+        let process = path.rsplit('/').next()?.strip_prefix("swap-")?;
+        let is_ours = kind == "file" && process.parse::<u32>().is_ok();
+        let size_kb: u64 = size.strip_suffix("kB")?.parse().ok()?;
+        is_ours.then(|| size_kb * 1024 + SWAP_HEADER_BYTES)
+    };
+    swaps.split("; ").find_map(of)
 }
 
-fn memory(size_bytes: u64) -> String {
-    format!("mem={}", exact_size(size_bytes))
-}
-
-fn measure(measure: &Measure) -> Vec<String> {
-    match measure {
-        Measure::Probe(probe) => vec![format!("--probe {}", probe.name)],
-        Measure::Job(job) => {
-            let mut words = vec![format!("--job {}", job.name)];
-            let params = job.params.iter().map(|(name, value)| (name, value.to_string()));
-            let choices = job.choices.iter().map(|(name, value)| (name, value.clone()));
-            words.extend(
-                params
-                    .chain(choices)
-                    .map(|(name, value)| format!("--set {}", quoted(&format!("{name}={value}")))),
-            );
-            words
+/// What the command of a run cannot ask for, because no run file tells it, or no option does.
+fn missing(header: &Header) -> Vec<String> {
+    let (spec, facts) = (&header.spec, &header.environment);
+    let mut gaps = Vec::new();
+    match &spec.subject {
+        SubjectSpec::Host { .. } | SubjectSpec::Sandbox(_) => {
+            gaps.push(match facts.get("disk_filesystem") {
+                Some(system) => format!(
+                    "Which folder the files of loads and measures were in (--work-dir) is not \
+                     recorded; it was on {system}{}.",
+                    facts.get("disk_device").map(|it| format!(" of {it}")).unwrap_or_default()
+                ),
+                None => "Which folder the files of loads and measures were in (--work-dir) is not \
+                         recorded."
+                    .to_owned(),
+            });
+            let swap_bytes = facts.get("swap_bytes").map(String::as_str);
+            if !facts.contains_key("swaps") && swap_bytes != Some("0") {
+                let text = "Whether a swap file was made for the run (--swap) is not recorded.";
+                gaps.push(text.to_owned());
+            }
         }
+        SubjectSpec::Vm(vm) => gaps.extend(vm.overlay.iter().map(|folder| {
+            format!("What lay in the folder {folder} is not in the run files, only what it did.")
+        })),
+        SubjectSpec::Mmu(_) => {}
     }
+    gaps.extend(spec.sysctls.iter().map(|(name, value)| {
+        format!(
+            "{name} was set to {value}, which a plan does (sysctl.{name}), but not the command."
+        )
+    }));
+    gaps
 }
 
-fn timing(timing: &Timing) -> Vec<String> {
+fn timing(timing: &Timing, measure: &Measure) -> Vec<String> {
     let exact = |name: &str, ns: u64| format!("--{name} {}", exact_duration(ns));
-    match timing.profile.as_str() {
-        "quick" | "classic" => vec![format!("--{}", timing.profile)],
-        // The one that a subject has by itself.
-        profile if profile != "custom" => Vec::new(),
-        _ => vec![
+    match (timing.profile.as_str(), measure) {
+        (profile @ ("quick" | "classic"), Measure::Probe(_)) => vec![format!("--{profile}")],
+        ("custom", Measure::Probe(_)) => vec![
             exact("interval", timing.interval_ns),
             format!("--points {}", timing.points),
             exact("warmup", timing.warmup_ns),
             exact("timeout", timing.timeout_ns),
         ],
+        // A job has its own times, but its load becomes warm as any other.
+        ("custom", Measure::Job(_)) => vec![exact("warmup", timing.warmup_ns)],
+        // The one that a subject has by itself.
+        _ => Vec::new(),
     }
 }
 
@@ -165,6 +214,22 @@ pub(super) fn quoted(word: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_a_swap_file_of_ours_is_made_again() {
+        let ours = "/dev/sda2 partition 8388604kB priority -2; \
+                    /var/tmp/thrashlab-0/swap-4711 file 1048572kB priority -3";
+        assert_eq!(swap_file_bytes(ours), Some(1 << 30));
+        for other in [
+            "none",
+            "",
+            "/swapfile file 12kB priority 1",
+            "/x/swap-1 partition 12kB",
+            "/x/swap-1 file 99",
+        ] {
+            assert_eq!(swap_file_bytes(other), None, "{other}");
+        }
+    }
 
     #[test]
     fn words_with_blanks_are_quoted() {

@@ -14,6 +14,7 @@ mod text;
 mod timeline;
 
 use analysis::comparison::Comparison;
+use model::MachineSpec;
 
 pub use html::html;
 pub use input::{Diagnosed, Input, Measurement};
@@ -36,6 +37,8 @@ pub struct Material<'a> {
     pub comparison: Option<Comparison>,
     /// What could not be told, and why.
     pub notes: Vec<String>,
+    /// Machines that a command can name, as they are without further settings.
+    pub machines: Vec<MachineSpec>,
 }
 
 /// A report, whatever it is drawn as.

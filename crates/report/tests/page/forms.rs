@@ -1,5 +1,8 @@
 //! A report as HTML, Markdown, text and JSON.
 
+use std::collections::BTreeMap;
+
+use model::{Header, JobSpec, Measure, SandboxSpec, Script, SubjectSpec, Tools};
 use report::page::{Material, html, json, markdown, report, text};
 
 use super::made_up::{folder, run, two_kernels};
@@ -11,7 +14,7 @@ fn hostile() -> Material<'static> {
     let quiet = run("001-noload", "noload", HOSTILE, &[4.0, 4.1, 4.2]);
     let loaded = run("002-cpuload", "cpuload", HOSTILE, &[9.0, 9.1, 9.2]);
     let inputs = vec![folder(HOSTILE, vec![quiet, loaded])];
-    Material { inputs, comparison: None, notes: vec![HOSTILE.to_owned()] }
+    Material { inputs, notes: vec![HOSTILE.to_owned()], ..Material::default() }
 }
 
 #[test]
@@ -69,6 +72,140 @@ fn the_commands_make_the_results_again() {
     let command = "thrashlab run --subject sandbox:mem=512M --probe response --load largewrite --quick --seed 7";
     assert_eq!(made.matches(command).count(), 2, "{made}");
     assert!(made.contains("thrashlab report before after -o report.html"), "{made}");
+}
+
+/// What "How to reproduce" says of a run.
+fn reproduced(change: impl Fn(&mut Header)) -> String {
+    let mut run = run("002-cpuload", "cpuload", "6.1.0", &[9.0, 9.1, 9.2]);
+    change(run.header.as_mut().expect("a header"));
+    let inputs = vec![folder("results", vec![run])];
+    let made = text(&report(&Material { inputs, ..Material::default() }));
+    let (_, section) = made.split_once("How to reproduce").expect("the section");
+    let (section, _) = section.split_once("This report, from the same files:").expect("its end");
+    section.trim_matches(|c: char| c == '=' || c.is_whitespace()).to_owned()
+}
+
+#[test]
+fn a_command_has_every_limit_the_dose_the_swap_file_and_the_machine_it_was_on() {
+    let found = reproduced(|header| {
+        header.spec.subject = SubjectSpec::Sandbox(SandboxSpec {
+            memory_bytes: 512 << 20,
+            high_bytes: Some(400 << 20),
+            cpus_milli: Some(1500),
+            processes: Some(99),
+        });
+        header.spec.load.intensity = 0.5;
+        header.spec.sysctls.insert("vm.swappiness".to_owned(), "10".to_owned());
+        for (fact, value) in [
+            ("remote", "ssh://me@box"),
+            ("swaps", "/var/tmp/thrashlab-0/swap-71 file 1048572kB priority -2"),
+            ("disk_filesystem", "ext4"),
+            ("disk_device", "/dev/vda1"),
+        ] {
+            header.environment.insert(fact.to_owned(), value.to_owned());
+        }
+    });
+    insta::assert_snapshot!(found, @r"
+    thrashlab run --subject ssh://me@box,sandbox:mem=512M,high=400M,cpus=1.5,pids=99 --swap 1G --probe response --load cpuload --quick --intensity 0.5 --seed 7
+
+    Which folder the files of loads and measures were in (--work-dir) is not recorded; it was on ext4 of /dev/vda1.
+
+    vm.swappiness was set to 10, which a plan does (sysctl.vm.swappiness), but not the command.
+
+    Measured with thrashlab 0.1.0.
+    ");
+}
+
+#[test]
+fn a_command_has_the_script_as_a_file_or_what_was_changed_of_the_one_that_ships() {
+    let session = |script: Script| {
+        reproduced(|header| {
+            header.spec.measure = Measure::Job(Box::new(JobSpec {
+                name: "session".to_owned(),
+                version: 1,
+                params: BTreeMap::new(),
+                choices: BTreeMap::new(),
+                script: Some(script.clone()),
+            }));
+        })
+    };
+    let mut script = jobs::parse_script(jobs::DEFAULT_SCRIPT).unwrap();
+    script.users = 12;
+    script.think_ns = 500_000_000;
+    script.tools = Tools::Builtin;
+    insta::assert_snapshot!(session(script.clone()), @r"
+    thrashlab run --subject sandbox:mem=512M --job session --users 12 --set think=500ms --set tools=builtin --load cpuload --seed 7
+
+    Which folder the files of loads and measures were in (--work-dir) is not recorded.
+
+    Measured with thrashlab 0.1.0.
+    ");
+    script.commands.truncate(1);
+    script.name = "my own".to_owned();
+    insta::assert_snapshot!(session(script), @r#"
+    thrashlab run --subject sandbox:mem=512M --job session --script my-own.toml --load cpuload --seed 7
+
+    my-own.toml
+
+    name = "my own"
+    version = 1
+    users = 12
+    think = "500ms"
+    limit = "60s"
+    tools = "builtin"
+
+    [[command]]
+    name = "edit"
+    run = ["sed", "-n", "-e", 's/\([a-z]*\)ing/<\1>/g', "-e", "s/the/THE/g", "-e", "w {dir}/edited.txt", "{dir}/text/report.txt"]
+    builtin = ["edit", "{dir}/text/report.txt", "{dir}/edited.txt"]
+
+    Which folder the files of loads and measures were in (--work-dir) is not recorded.
+
+    Measured with thrashlab 0.1.0.
+    "#);
+}
+
+#[test]
+fn doses_have_commands_of_their_own_and_no_load_is_said() {
+    let with = |loads: &[(&str, f64)]| {
+        let runs = loads.iter().map(|(load, dose)| {
+            let mut run = run("001", load, "6.1.0", &[9.0, 9.1, 9.2]);
+            run.header.as_mut().unwrap().spec.load.intensity = *dose;
+            run
+        });
+        let inputs = vec![folder("results", runs.collect())];
+        let made = text(&report(&Material { inputs, ..Material::default() }));
+        let commands = made.lines().map(str::trim).filter(|line| line.starts_with("thrashlab run"));
+        commands.map(str::to_owned).collect::<Vec<_>>()
+    };
+    let start = "thrashlab run --subject sandbox:mem=512M --probe response";
+    assert_eq!(
+        with(&[("noload", 1.0), ("cpuload", 1.0), ("cpuload", 0.5)]),
+        [
+            format!("{start} --load cpuload --quick --seed 7"),
+            format!("{start} --load cpuload --quick --intensity 0.5 --seed 7")
+        ]
+    );
+    assert_eq!(with(&[("noload", 1.0)]), [format!("{start} --load noload --quick --seed 7")]);
+}
+
+#[test]
+fn a_command_has_parameters_as_they_are_typed() {
+    let found = reproduced(|header| {
+        let touch = jobs::find("touch").unwrap();
+        header.spec.measure = Measure::Job(Box::new(touch.spec()));
+    });
+    let (_, command) = found.split_once("--job touch ").unwrap();
+    let words = command.lines().next().unwrap().split(" --set ");
+    let mut job = jobs::find("touch").unwrap().spec();
+    let mut settings = 0;
+    for word in words.map(|word| word.trim_start_matches("--set ").split(' ').next().unwrap()) {
+        let (name, value) = word.split_once('=').unwrap();
+        jobs::find("touch").unwrap().set(&mut job, name, value).unwrap();
+        settings += 1;
+    }
+    assert_eq!(job, jobs::find("touch").unwrap().spec());
+    assert_eq!(settings, job.params.len() + job.choices.len());
 }
 
 #[test]

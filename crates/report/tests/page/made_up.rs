@@ -78,7 +78,7 @@ pub(crate) fn two_kernels() -> Material<'static> {
     Material {
         inputs: vec![folder("before", before), second],
         comparison: Some(comparison),
-        notes: Vec::new(),
+        ..Material::default()
     }
 }
 

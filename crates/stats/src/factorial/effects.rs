@@ -3,7 +3,7 @@
 use super::model::Model;
 use super::{Factorial, Noise, Scale};
 use crate::design::full_factorial;
-use crate::least_squares::{LeastSquares, dot, quadratic_form};
+use crate::least_squares::{Design, LeastSquares, dot, quadratic_form};
 use crate::student;
 
 /// An estimate: of a ratio on the log scale, of a difference on the additive one.
@@ -70,6 +70,7 @@ pub struct CellMean {
 /// Turns weights of cells into estimates.
 pub(super) struct Estimator<'a> {
     model: &'a Model<'a>,
+    design: &'a Design,
     fit: &'a LeastSquares,
     noise: Noise,
     scale: Scale,
@@ -80,14 +81,23 @@ pub(super) struct Estimator<'a> {
 impl<'a> Estimator<'a> {
     pub(super) fn new(
         model: &'a Model<'a>,
+        design: &'a Design,
         fit: &'a LeastSquares,
         noise: Noise,
         scale: Scale,
         confidence: f64,
     ) -> Estimator<'a> {
-        let df = fit.residual_df as f64;
+        let df = design.residual_df as f64;
         let t = (df > 0.0).then(|| student::critical(1.0 - confidence, df));
-        Estimator { model, fit, noise, scale, t, cells: full_factorial(&model.level_counts()) }
+        Estimator {
+            model,
+            design,
+            fit,
+            noise,
+            scale,
+            t,
+            cells: full_factorial(&model.level_counts()),
+        }
     }
 
     pub(super) fn main_effects(&self) -> Vec<MainEffect> {
@@ -177,7 +187,7 @@ impl<'a> Estimator<'a> {
 
     fn estimate(&self, weights: &[f64]) -> Estimate {
         let value = dot(weights, &self.fit.coefficients);
-        let shape = quadratic_form(&self.fit.unscaled_covariance, weights);
+        let shape = quadratic_form(&self.design.unscaled_covariance, weights);
         let (f, p) = self.noise.test(value * value / shape, 1);
         let interval = self.noise.variance.zip(self.t).map(|(variance, t)| {
             let half = t * (variance * shape).sqrt();

@@ -17,8 +17,8 @@ use effects::Estimator;
 pub use effects::{CellMean, Estimate, InteractionContrast, MainEffect, SimpleEffect};
 pub use error::FactorialError;
 use model::Model;
+pub(crate) use term_tests::DefaultModel;
 pub use term_tests::TermTest;
-pub(crate) use term_tests::{interaction_f, residual_df_and_ss};
 
 /// Something that was set to one of several levels.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -132,19 +132,20 @@ pub fn fit_to_order(
     }
     let model = Model::new(data, order)?;
     let y = response(data, scale)?;
-    let full = model.solve(&y)?;
+    let design = model.design()?;
+    let full = design.solve(&y);
     let mean = y.iter().sum::<f64>() / y.len() as f64;
     let total_ss: f64 = y.iter().map(|value| (value - mean).powi(2)).sum();
-    let noise = Noise::of(&full, &y);
-    let estimator = Estimator::new(&model, &full, noise, scale, confidence);
+    let noise = Noise::of(&full, &y, design.residual_df);
+    let estimator = Estimator::new(&model, &design, &full, noise, scale, confidence);
     Ok(Fit {
         scale,
         confidence,
         order: model.order(),
-        residual_df: full.residual_df,
+        residual_df: design.residual_df,
         sigma: noise.variance.map(f64::sqrt),
         r_squared: (total_ss > 0.0).then(|| 1.0 - noise.residual_ss / total_ss),
-        terms: term_tests::all(&model, &y, noise, total_ss)?,
+        terms: term_tests::all(&model, &design, &full, noise, total_ss)?,
         main_effects: estimator.main_effects(),
         simple_effects: estimator.simple_effects(),
         interactions: estimator.interactions(),
@@ -164,11 +165,10 @@ pub(crate) struct Noise {
 impl Noise {
     /// Residuals below the rounding of the response are none: replicates that repeat each other
     /// exactly must not look like ones with a noise of 1e-16.
-    fn of(fit: &LeastSquares, y: &[f64]) -> Noise {
+    fn of(fit: &LeastSquares, y: &[f64], df: usize) -> Noise {
         let largest = y.iter().fold(0.0_f64, |most, value| most.max(value.abs()));
         let rounding = y.len() as f64 * (1e-13 * largest).powi(2);
         let residual_ss = if fit.residual_ss <= rounding { 0.0 } else { fit.residual_ss };
-        let df = fit.residual_df;
         Noise { residual_ss, df, variance: (df > 0).then(|| residual_ss / df as f64) }
     }
 
@@ -203,10 +203,9 @@ fn default_order(data: &Factorial) -> Result<usize, FactorialError> {
         return Ok(if model::first_empty_cell(data).is_none() { factors } else { 2 });
     }
     // A fraction of resolution IV confuses pairs with each other; its main effects are clear of them.
-    let values: Vec<f64> = data.observations.iter().map(|observed| observed.value).collect();
     let aliased = |order| {
-        let solved = Model::new(data, order).and_then(|model| model.solve(&values));
-        matches!(solved, Err(FactorialError::Aliased(_)))
+        let design = Model::new(data, order).and_then(|model| model.design());
+        matches!(design, Err(FactorialError::Aliased(_)))
     };
     Ok(if aliased(2) && !aliased(1) { 1 } else { 2 })
 }

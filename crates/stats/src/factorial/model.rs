@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use super::{Factorial, FactorialError};
-use crate::least_squares::{self, LeastSquares};
+use crate::least_squares::{Design, Directions};
 
 /// Which coefficients describe what.
 pub(crate) struct Model<'a> {
@@ -88,12 +88,24 @@ impl<'a> Model<'a> {
         self.data.observations.iter().map(row).collect()
     }
 
-    pub(crate) fn solve(&self, y: &[f64]) -> Result<LeastSquares, FactorialError> {
-        let dependent = |column: usize| {
-            let term = self.terms.iter().find(|term| term.columns.contains(&column));
-            FactorialError::Aliased(term.map_or_else(String::new, |term| self.name(term)))
-        };
-        least_squares::solve(&self.rows(), y).map_err(dependent)
+    /// Its columns, ready for any number of responses.
+    pub(crate) fn design(&self) -> Result<Design, FactorialError> {
+        Design::new(&self.rows()).map_err(|column| self.aliased(column))
+    }
+
+    /// What `terms` add to the rest of the model.
+    pub(crate) fn directions<'t>(
+        &self,
+        design: &Design,
+        terms: impl Iterator<Item = &'t Term> + Clone,
+    ) -> Result<Directions, FactorialError> {
+        let columns = terms.flat_map(|term| term.columns.clone());
+        design.directions(columns).map_err(|column| self.aliased(column))
+    }
+
+    fn aliased(&self, column: usize) -> FactorialError {
+        let term = self.terms.iter().find(|term| term.columns.contains(&column));
+        FactorialError::Aliased(term.map_or_else(String::new, |term| self.name(term)))
     }
 
     /// Names of the factors of a term, as in `compiler × system`.

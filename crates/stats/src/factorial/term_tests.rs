@@ -2,7 +2,7 @@
 
 use super::model::Model;
 use super::{Factorial, FactorialError, Noise};
-use crate::least_squares;
+use crate::least_squares::{Design, Directions, LeastSquares};
 
 /// One line of the table of variance.
 #[derive(Clone, Debug, PartialEq)]
@@ -26,53 +26,132 @@ pub struct TermTest {
 /// All terms of `model`, each tested against `noise`.
 pub(super) fn all(
     model: &Model<'_>,
-    y: &[f64],
+    design: &Design,
+    full: &LeastSquares,
     noise: Noise,
     total_ss: f64,
 ) -> Result<Vec<TermTest>, FactorialError> {
-    let full_ss = model.solve(y)?.residual_ss;
-    let rows = model.rows();
-    let test = |term: &super::model::Term| {
-        let sum_of_squares = residual_ss_without(&rows, y, |column| term.columns.contains(&column));
-        let sum_of_squares = (sum_of_squares - full_ss).max(0.0);
+    let test = |term| {
+        let sum_of_squares = full.extra_ss(&model.directions(design, std::iter::once(term))?);
         let df = term.columns.len();
         let (f, p) = noise.test(sum_of_squares, df);
         let percent = (total_ss > 0.0).then(|| 100.0 * sum_of_squares / total_ss);
-        TermTest { factors: term.factors.clone(), df, sum_of_squares, f, p, percent }
+        Ok(TermTest { factors: term.factors.clone(), df, sum_of_squares, f, p, percent })
     };
-    Ok(model.terms().iter().map(test).collect())
+    model.terms().iter().map(test).collect()
 }
 
-/// Joint F of all interactions against the residuals of the full model; absent without noise or
-/// without interactions.
-pub(crate) fn interaction_f(data: &Factorial, y: &[f64]) -> Result<Option<f64>, FactorialError> {
-    let model = Model::new(data, super::default_order(data)?)?;
-    let full = model.solve(y)?;
-    let interactions: Vec<_> = model.terms().iter().filter(|term| term.factors.len() > 1).collect();
-    let df: usize = interactions.iter().map(|term| term.columns.len()).sum();
-    if df == 0 {
-        return Ok(None);
+/// The model that data can carry by default, for any number of transformed responses.
+pub(crate) struct DefaultModel {
+    design: Design,
+    interactions: Directions,
+}
+
+impl DefaultModel {
+    /// # Errors
+    /// As [`fit`](crate::fit), but for the values.
+    pub(crate) fn of(data: &Factorial) -> Result<DefaultModel, FactorialError> {
+        let model = Model::new(data, super::default_order(data)?)?;
+        let design = model.design()?;
+        let interactions = model.terms().iter().filter(|term| term.factors.len() > 1);
+        let interactions = model.directions(&design, interactions)?;
+        Ok(DefaultModel { design, interactions })
     }
-    let left_out = |column: usize| interactions.iter().any(|term| term.columns.contains(&column));
-    let sum_of_squares = residual_ss_without(&model.rows(), y, left_out) - full.residual_ss;
-    Ok(Noise::of(&full, y).test(sum_of_squares.max(0.0), df).0)
+
+    /// Joint F of all interactions against the residuals of the full model; absent without noise
+    /// or without interactions.
+    pub(crate) fn interaction_f(&self, y: &[f64]) -> Option<f64> {
+        let df = self.interactions.count();
+        if df == 0 {
+            return None;
+        }
+        let full = self.design.solve(y);
+        self.noise(&full, y).test(full.extra_ss(&self.interactions), df).0
+    }
+
+    /// Observations minus coefficients.
+    pub(crate) fn residual_df(&self) -> usize {
+        self.design.residual_df
+    }
+
+    /// Residual sum of squares.
+    pub(crate) fn residual_ss(&self, y: &[f64]) -> f64 {
+        self.noise(&self.design.solve(y), y).residual_ss
+    }
+
+    fn noise(&self, full: &LeastSquares, y: &[f64]) -> Noise {
+        Noise::of(full, y, self.design.residual_df)
+    }
 }
 
-/// Residual degrees of freedom and sum of squares of the default model.
-pub(crate) fn residual_df_and_ss(
-    data: &Factorial,
-    y: &[f64],
-) -> Result<(usize, f64), FactorialError> {
-    let full = Model::new(data, super::default_order(data)?)?.solve(y)?;
-    Ok((full.residual_df, Noise::of(&full, y).residual_ss))
-}
+#[cfg(test)]
+mod tests {
+    use proptest::collection::vec;
+    use proptest::prelude::*;
 
-/// Residual sum of squares when some columns are left out.
-fn residual_ss_without(rows: &[Vec<f64>], y: &[f64], left_out: impl Fn(usize) -> bool) -> f64 {
-    let keep = |row: &Vec<f64>| {
-        (0..row.len()).filter(|column| !left_out(*column)).map(|column| row[column]).collect()
-    };
-    let kept: Vec<Vec<f64>> = rows.iter().map(keep).collect();
-    // Columns that were independent stay so when others are taken away.
-    least_squares::solve(&kept, y).map_or(f64::NAN, |fit| fit.residual_ss)
+    use super::super::{Factor, Observation, Scale, fit_to_order};
+    use super::*;
+    use crate::design::full_factorial;
+
+    /// Every combination of levels once in a first block, and any others in any of four blocks:
+    /// unbalanced, with nothing aliased.
+    fn unbalanced() -> impl Strategy<Value = Factorial> {
+        let more = vec((any::<usize>(), 0..4_usize), 0..40);
+        let values = vec(0.5..50.0_f64, 27 + 40);
+        (vec(2..=3_usize, 1..=3), more, values).prop_map(|(counts, more, values)| {
+            let cells = full_factorial(&counts);
+            let first = cells.iter().map(|cell| (cell.clone(), 0));
+            let more =
+                more.into_iter().map(|(any, block)| (cells[any % cells.len()].clone(), block));
+            let observation = |((levels, block), value): ((Vec<usize>, usize), f64)| Observation {
+                levels,
+                block: Some(block),
+                value,
+            };
+            let factor = |levels: &usize| Factor {
+                name: "factor".to_owned(),
+                levels: (0..*levels).map(|level| level.to_string()).collect(),
+            };
+            Factorial {
+                factors: counts.iter().map(factor).collect(),
+                observations: first.chain(more).zip(values).map(observation).collect(),
+            }
+        })
+    }
+
+    /// What leaving columns out adds to the squared residuals, by fitting anew without them.
+    fn by_refit(model: &Model<'_>, y: &[f64], left_out: impl Fn(usize) -> bool) -> f64 {
+        let rows = model.rows();
+        let keep = |row: &Vec<f64>| {
+            (0..row.len()).filter(|column| !left_out(*column)).map(|column| row[column]).collect()
+        };
+        let kept: Vec<Vec<f64>> = rows.iter().map(keep).collect();
+        let solved = |rows: &[Vec<f64>]| Design::new(rows).unwrap().solve(y).residual_ss;
+        solved(&kept) - solved(&rows)
+    }
+
+    proptest! {
+        #[test]
+        fn a_term_adds_what_a_fit_without_it_lacks(data in unbalanced(), order in 1..=3_usize) {
+            let found = fit_to_order(&data, Scale::Additive, 0.95, order).unwrap();
+            let model = Model::new(&data, order).unwrap();
+            let y: Vec<f64> = data.observations.iter().map(|each| each.value).collect();
+            let whole: f64 = y.iter().map(|value| value * value).sum();
+            // A refit takes the difference of two large figures.
+            let close = |a: f64, b: f64| (a - b).abs() <= 1e-9 * a + 1e-13 * whole;
+            prop_assert_eq!(found.terms.len(), model.terms().len());
+            for (test, term) in found.terms.iter().zip(model.terms()) {
+                let refit = by_refit(&model, &y, |column| term.columns.contains(&column));
+                prop_assert!(close(test.sum_of_squares, refit), "{:?}, refit {}", test, refit);
+            }
+            let design = model.design().unwrap();
+            let several = model.terms().iter().filter(|term| term.factors.len() != 1);
+            let together = model.directions(&design, several.clone()).unwrap();
+            let together = design.solve(&y).extra_ss(&together);
+            let refit = by_refit(&model, &y, |column| {
+                several.clone().any(|term| term.columns.contains(&column))
+            });
+            prop_assert!(close(together, refit), "{}, refit {}", together, refit);
+        }
+    }
 }

@@ -12,6 +12,7 @@ use model::Environment;
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::folder::WHOLE_FILE;
 use super::{Refusal, figure};
 
 /// The delays of a histogram, in the word that run files have for them.
@@ -111,7 +112,7 @@ pub fn dataset(name: &str, text: &str) -> Result<Dataset, Refusal> {
     let (meaning, environment) = output.facts();
     let started = output.start_time.as_deref().and_then(moment);
     set.trials.push(Trial {
-        name: "the whole file".to_owned(),
+        name: WHOLE_FILE.to_owned(),
         values,
         environment,
         meaning,

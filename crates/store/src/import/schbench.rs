@@ -1,8 +1,8 @@
 //! The JSON that schbench writes (`--json FILE`).
 //!
 //! It has percentiles of three distributions, and nothing of what they are percentiles of: each is
-//! one figure a file. Nothing can be made from them that scatters, so there are ratios and no
-//! tests; several files of each side are what tests need.
+//! one figure a file. One file against another has ratios and no tests; a folder of files has a
+//! trial a file, which is what tests need.
 
 use std::collections::BTreeMap;
 
@@ -11,6 +11,7 @@ use model::Environment;
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::folder::WHOLE_FILE;
 use super::{Refusal, figure};
 
 /// What is measured, by the beginnings of its keys: unit at the end of our names, and whether more
@@ -45,8 +46,8 @@ pub fn dataset(name: &str, text: &str) -> Result<Dataset, Refusal> {
     let mut set = Dataset {
         name: name.to_owned(),
         notes: vec![
-            "schbench writes percentiles: without the single delays there are ratios of them, but \
-             no intervals, no tests and no share of stalls"
+            "schbench writes percentiles, each of them one figure a file: tests need several files \
+             a side (a folder of them), and without the single delays there is no share of stalls"
                 .to_owned(),
             "schbench drops wake-ups of less than 1 µs, and a request's time begins when it is \
              picked up: waiting in its queue is not in it"
@@ -54,7 +55,7 @@ pub fn dataset(name: &str, text: &str) -> Result<Dataset, Refusal> {
         ],
         ..Dataset::default()
     };
-    let mut trial = Trial { name: "the whole file".to_owned(), ..Trial::default() };
+    let mut trial = Trial { name: WHOLE_FILE.to_owned(), ..Trial::default() };
     for (key, value) in &output.figures {
         let refused = |what: &str| Refusal::whole(format!("\"int\", {key:?}: {what}"));
         if !value.is_finite() || *value < 0.0 {

@@ -88,7 +88,7 @@ fn reproduce(material: &Material<'_>) -> Option<Section> {
                 blocks.push(Block::Folded("plan.toml".to_owned(), plan.clone()));
             }
             None => {
-                blocks.extend(command::commands(input.headers()).into_iter().map(Block::Command))
+                blocks.extend(command::blocks(input.headers(), &material.machines));
             }
         }
     }

@@ -1,0 +1,79 @@
+//! The words of a command that say what is measured.
+
+use jobs::Kind;
+use model::units::{exact_duration, exact_size};
+use model::{JobSpec, Measure, Script};
+
+use super::files::Files;
+use super::quoted;
+
+/// What is measured; a script that does not ship becomes a file.
+pub(super) fn measure(measure: &Measure, files: &mut Files) -> Vec<String> {
+    match measure {
+        Measure::Probe(probe) => vec![format!("--probe {}", probe.name)],
+        Measure::Job(job) => {
+            let mut words = vec![format!("--job {}", job.name)];
+            words.extend(job.script.iter().flat_map(|script| session(script, files)));
+            let params = job.params.iter().map(|(name, value)| (name, typed(job, name, *value)));
+            let choices = job.choices.iter().map(|(name, value)| (name, value.clone()));
+            words.extend(params.chain(choices).map(|(name, value)| set(name, &value)));
+            words
+        }
+    }
+}
+
+fn set(name: &str, value: &str) -> String {
+    format!("--set {}", quoted(&format!("{name}={value}")))
+}
+
+/// A parameter as it is typed, so that the same number is read.
+fn typed(job: &JobSpec, name: &str, value: u64) -> String {
+    let known = jobs::find(&job.name);
+    let param = known.and_then(|desc| desc.params.iter().find(|param| param.name == name));
+    match param.map(|param| param.kind) {
+        Some(Kind::Size) => exact_size(value),
+        Some(Kind::Time) => exact_duration(value),
+        Some(Kind::Thousandths) => Kind::Thousandths.format(value),
+        Some(Kind::Count) | None => value.to_string(),
+    }
+}
+
+/// The script: of the one that ships what was changed of it, any other one as a file.
+fn session(script: &Script, files: &mut Files) -> Vec<String> {
+    let shipped = jobs::parse_script(jobs::DEFAULT_SCRIPT).ok();
+    if let Some(shipped) = shipped.filter(|shipped| has_same_commands(shipped, script)) {
+        let mut words = Vec::new();
+        if script.users != shipped.users {
+            words.push(format!("--users {}", script.users));
+        }
+        let times = [
+            ("think", shipped.think_ns, script.think_ns),
+            ("limit", shipped.limit_ns, script.limit_ns),
+        ];
+        let changed = times.into_iter().filter(|(_, before, after)| before != after);
+        words.extend(changed.map(|(name, _, after)| set(name, &exact_duration(after))));
+        if script.tools != shipped.tools {
+            words.push(set("tools", tools(script)));
+        }
+        return words;
+    }
+    match jobs::script_text(script) {
+        Ok(text) => vec![format!("--script {}", quoted(&files.add(&script.name, text)))],
+        // No script that was read is such a one; the command then says what is missing.
+        Err(_) => vec![format!("--script {}", quoted(&script.name))],
+    }
+}
+
+fn has_same_commands(shipped: &Script, script: &Script) -> bool {
+    (&shipped.name, shipped.version, &shipped.commands, &shipped.variables)
+        == (&script.name, script.version, &script.commands, &script.variables)
+}
+
+/// Whose tools the commands took, which is known of a run.
+fn tools(script: &Script) -> &'static str {
+    match script.tools {
+        model::Tools::Auto => "auto",
+        model::Tools::System => "system",
+        model::Tools::Builtin => "builtin",
+    }
+}

@@ -1,0 +1,152 @@
+//! The settings of a guest's machine, as they are typed.
+
+use model::{MachineSpec, VmSpec};
+
+use super::files::Files;
+
+/// Timing profiles that the command itself names.
+const OWN_PROFILES: [&str; 3] = ["quick", "classic", "custom"];
+
+/// What stands behind `vm:`. A machine is named, with what is different from those of `machines`;
+/// one that is not among them, or that cannot be had by adding settings, becomes a file.
+pub(super) fn settings(
+    vm: &VmSpec,
+    profile: &str,
+    machines: &[MachineSpec],
+    files: &mut Files,
+) -> String {
+    let machine = &vm.machine;
+    let base = machines.iter().find(|base| base.name == machine.name);
+    let changes = base.and_then(|base| changes(base, machine));
+    let mut words = match changes {
+        Some(changes) => {
+            let mut words = vec![format!("machine={}", machine.name)];
+            words.extend(changes.iter().map(|(name, value)| format!("{name}={value}")));
+            words
+        }
+        None => {
+            let file = files.add(&machine.name, description(machine, profile));
+            vec![format!("machine={file}")]
+        }
+    };
+    words.push(format!("kernel={}", vm.kernel));
+    words.extend(vm.overlay.iter().map(|folder| format!("overlay={folder}")));
+    let limits = vm.sandbox.iter().flat_map(model::SandboxSpec::settings);
+    words.extend(limits.map(|(name, value)| format!("sandbox.{name}={value}")));
+    words.join(",")
+}
+
+/// What makes a machine of another one, if settings can.
+fn changes(base: &MachineSpec, machine: &MachineSpec) -> Option<Vec<(String, String)>> {
+    let (before, after) = (base.settings(), machine.settings());
+    // One that is as the kernel has it cannot be asked for; delays of disks take each other's place.
+    let is_unset = |name: &&String| !after.contains_key(*name) && !name.starts_with("disk.");
+    if before.keys().any(|name| is_unset(&name)) {
+        return None;
+    }
+    let changed = after.into_iter().filter(|(name, value)| before.get(name) != Some(value));
+    let changed: Vec<(String, String)> = changed.collect();
+    changed.iter().all(|(_, value)| is_one_setting(value)).then_some(changed)
+}
+
+/// Whether a value stays one where settings are separated by commas.
+fn is_one_setting(value: &str) -> bool {
+    value.split(',').skip(1).all(|piece| !piece.is_empty() && !piece.contains('='))
+}
+
+/// The description of a machine (TOML, `docs/vm.md`).
+fn description(machine: &MachineSpec, profile: &str) -> String {
+    let settings = machine.settings();
+    let line = |(name, value): (&String, &String)| {
+        let parts = name.split('.').map(|part| match part.chars().all(is_bare) {
+            true => part.to_owned(),
+            false => text(part),
+        });
+        format!("{} = {}\n", parts.collect::<Vec<_>>().join("."), text(value))
+    };
+    let mut lines: String = settings.iter().map(line).collect();
+    if !OWN_PROFILES.contains(&profile) {
+        lines = format!("profile = {}\n{lines}", text(profile));
+    }
+    lines
+}
+
+fn is_bare(letter: char) -> bool {
+    letter.is_ascii_alphanumeric() || letter == '-' || letter == '_'
+}
+
+/// A TOML string: that of JSON, where a character that TOML wants escaped is escaped as well.
+fn text(value: &str) -> String {
+    serde_json::Value::from(value).to_string().replace('\x7f', "\\u007f")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use model::{Accel, DiskSpec};
+
+    use super::super::Block;
+    use super::*;
+
+    fn base() -> MachineSpec {
+        MachineSpec {
+            name: "micro".to_owned(),
+            accel: Accel::Tcg,
+            memory_bytes: 48 << 20,
+            kernel_memory_bytes: 29 << 20,
+            icount_shift: 3,
+            disk: DiskSpec {
+                size_bytes: 112 << 20,
+                read_delay_ns: 2_000_000,
+                write_delay_ns: 2_000_000,
+                spindle_bytes_per_s: Some(20 << 20),
+            },
+            swap_bytes: 48 << 20,
+            cmdline: String::new(),
+            sysctls: BTreeMap::new(),
+            thp: None,
+            thp_defrag: None,
+            lru_gen: None,
+            zswap: None,
+        }
+    }
+
+    fn typed(machine: MachineSpec, base: MachineSpec) -> (String, Vec<Block>) {
+        let vm = VmSpec { machine, kernel: "host".to_owned(), overlay: None, sandbox: None };
+        let mut files = Files::default();
+        let text = settings(&vm, "slow", &[base], &mut files);
+        (text, files.into_blocks().collect())
+    }
+
+    #[test]
+    fn a_machine_that_ships_is_named_with_what_is_different() {
+        let mut machine = base();
+        assert_eq!(typed(machine.clone(), base()).0, "machine=micro,kernel=host");
+        machine.memory_bytes = 40 << 20;
+        machine.disk.write_delay_ns = 9_000_000;
+        machine.disk.spindle_bytes_per_s = None;
+        machine.sysctls.insert("vm.swappiness".to_owned(), "10".to_owned());
+        let (text, files) = typed(machine, base());
+        assert_eq!(
+            text,
+            "machine=micro,disk.rate=0B,disk.read_delay=2ms,disk.write_delay=9ms,mem=40M,\
+             sysctl.vm.swappiness=10,kernel=host"
+        );
+        assert!(files.is_empty());
+    }
+
+    #[test]
+    fn any_other_machine_becomes_a_file() {
+        let mut machine = base();
+        machine.cmdline = "a=\"1\",b=2".to_owned();
+        let (text, files) = typed(machine, base());
+        assert_eq!(text, "machine=micro.toml,kernel=host");
+        let Block::Folded(name, description) = &files[0] else { panic!("{files:?}") };
+        assert_eq!(name, "micro.toml");
+        assert!(description.starts_with("profile = \"slow\"\naccel = \"tcg\"\n"), "{description}");
+        assert!(description.contains("\ncmdline = \"a=\\\"1\\\",b=2\"\n"), "{description}");
+        let with_thp = MachineSpec { thp: Some("never".to_owned()), ..base() };
+        assert_eq!(typed(base(), with_thp).0, "machine=micro.toml,kernel=host", "unset");
+    }
+}

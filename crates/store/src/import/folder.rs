@@ -1,0 +1,118 @@
+//! Several results of another program, one a file, as one: each file's trials beside the others'.
+
+use std::collections::BTreeMap;
+
+use analysis::{Dataset, Factor, Trial};
+
+use super::{Format, Options, Refusal};
+
+/// The name that readers give the only trial of a file.
+pub(super) const WHOLE_FILE: &str = "the whole file";
+
+/// Reads files, each given by its name and text, as one set of trials called `name`. All of them
+/// are of one format with the same factors; trials are named by their files.
+///
+/// # Errors
+/// The name of the first file that is refused, or that does not go with those before it, and why.
+/// A copy of an earlier one is refused too, unless `options` allow repeats: it would count one
+/// measurement twice.
+pub fn dataset(
+    name: &str,
+    files: &[(String, String)],
+    format: Option<Format>,
+    options: &Options,
+) -> Result<Dataset, (String, Refusal)> {
+    let mut set = Dataset { name: name.to_owned(), ..Dataset::default() };
+    let mut first = None;
+    let mut notes = Notes::default();
+    for (index, (file, text)) in files.iter().enumerate() {
+        let refused = |refusal| (file.clone(), refusal);
+        let copied = files[..index].iter().find(|(_, earlier)| earlier == text);
+        if let Some((earlier, _)) = copied.filter(|_| !options.allow_repeats) {
+            let reason =
+                format!("a copy of {earlier}: nobody measured it twice (--allow-repeats takes it)");
+            return Err(refused(Refusal::whole(reason)));
+        }
+        let found = match format {
+            Some(format) => format,
+            None => Format::of(text).map_err(refused)?,
+        };
+        let (first_file, first_format) = *first.get_or_insert((file, found));
+        if found != first_format {
+            let (this, that) = (found.name(), first_format.name());
+            let reason = format!("is of {this}, but {first_file} of {that}: give each a folder");
+            return Err(refused(Refusal::whole(reason)));
+        }
+        let part = super::dataset(file, text, Some(found), options).map_err(refused)?;
+        notes.add(file, &part.notes);
+        add(&mut set, file, part, index == 0).map_err(|reason| refused(Refusal::whole(reason)))?;
+    }
+    if set.trials.iter().all(|trial| trial.started_unix_ns.is_some()) {
+        set.trials.sort_by_key(|trial| trial.started_unix_ns);
+    }
+    set.notes = notes.told(files.len());
+    Ok(set)
+}
+
+/// Adds what one file holds.
+fn add(set: &mut Dataset, file: &str, part: Dataset, is_first: bool) -> Result<(), String> {
+    if is_first {
+        set.factors.clone_from(&part.factors);
+    }
+    let names = |factors: &[Factor]| -> Vec<String> {
+        factors.iter().map(|factor| factor.name.clone()).collect()
+    };
+    let (this, others) = (names(&part.factors), names(&set.factors));
+    if this != others {
+        return Err(format!("it varies {this:?}, the files before it {others:?}"));
+    }
+    for (factor, of_part) in set.factors.iter_mut().zip(part.factors) {
+        let new = of_part.levels.into_iter().filter(|level| !factor.levels.contains(level));
+        let new: Vec<String> = new.collect();
+        factor.levels.extend(new);
+    }
+    for (response, meaning) in part.responses {
+        let known = set.responses.entry(response.clone()).or_insert_with(|| meaning.clone());
+        if *known != meaning {
+            let (this, that) = (&meaning.unit, &known.unit);
+            return Err(format!("{response} is in {this:?}, in the files before it in {that:?}"));
+        }
+    }
+    let named = |trial: Trial| {
+        let name = match trial.name.as_str() {
+            WHOLE_FILE => file.to_owned(),
+            within => format!("{file}: {within}"),
+        };
+        Trial { name, ..trial }
+    };
+    set.trials.extend(part.trials.into_iter().map(named));
+    Ok(())
+}
+
+/// What the readers of the files remarked, with the files of each remark.
+#[derive(Default)]
+struct Notes {
+    in_order: Vec<String>,
+    files: BTreeMap<String, Vec<String>>,
+}
+
+impl Notes {
+    fn add(&mut self, file: &str, notes: &[String]) {
+        for note in notes {
+            let files = self.files.entry(note.clone()).or_default();
+            if files.is_empty() {
+                self.in_order.push(note.clone());
+            }
+            files.push(file.to_owned());
+        }
+    }
+
+    /// Each note once, with the names of its files if not all have it.
+    fn told(self, all: usize) -> Vec<String> {
+        let told = |note: String| match self.files.get(&note) {
+            Some(files) if files.len() < all => format!("{}: {note}", files.join(", ")),
+            _ => note,
+        };
+        self.in_order.into_iter().map(told).collect()
+    }
+}
