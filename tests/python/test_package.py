@@ -62,6 +62,8 @@ def test_counters_are_those_of_the_file(runs):
         for line in map(json.loads, Path(path).read_text().splitlines()):
             sets = [(line.get("index"), when, line.get(when, {})) for when in ("before", "after")]
             sets.append((None, "between", line.get("counters", {})))
+            totals = {"totals": line["totals"]} if "totals" in line else {}
+            sets.append((None, "delivered", totals))
             for sample, when, sources in sets:
                 for source, counters in sources.items():
                     for counter, value in counters.items():
