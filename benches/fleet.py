@@ -104,17 +104,19 @@ class Bench:
     def fleet(self, plan, batch):
         """The cells alone on the cluster that this process is connected to."""
         import ray
-        from thrashlab import fleet
+        from thrashlab.fleet.cells import Experiment
+        from thrashlab.fleet.cluster import Fleet, Settings
 
-        experiment = fleet.Experiment(self.binary, plan, [])
+        experiment = Experiment(self.binary, plan, [])
         out = self.new()
         with experiment.listed(out) as listed:
-            made = fleet.Fleet(ray, f"{out}.store", {}, str(self.folder / "node"), False)
+            work_dir = str(self.folder / "node")
+            made = Fleet(ray, Settings(f"{out}.store", work_dir=work_dir, batch=batch))
             made.look(listed, None)
             # Files are in the store and on the node before.
             made.job(self.binary, listed)
             spent = self.timed(
-                lambda: made.make(self.binary, listed, batch, out.with_suffix(".log"), None)
+                lambda: made.make(self.binary, listed, out.with_suffix(".log"), None)
             )
         made.check()
         return spent

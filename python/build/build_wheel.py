@@ -30,6 +30,21 @@ def build_editable(wheel_directory, config_settings=None, metadata_directory=Non
     return maturin.build_editable(wheel_directory, config_settings, metadata_directory)
 
 
+def build_sdist(sdist_directory, config_settings=None):
+    """Packs all files of the checkout, which are what the program and the wheel are built of."""
+    find_tools()
+    return maturin.build_sdist(sdist_directory, config_settings)
+
+
+def prepare_metadata_for_build_wheel(metadata_directory, config_settings=None):
+    """Tells what the wheel will be, so that pip need not build it to know."""
+    find_tools()
+    return maturin.prepare_metadata_for_build_wheel(metadata_directory, config_settings)
+
+
+prepare_metadata_for_build_editable = prepare_metadata_for_build_wheel
+
+
 def build_program():
     """Builds the static program and puts it into the package."""
     find_tools()
@@ -37,7 +52,11 @@ def build_program():
     if shutil.which("make") is None:
         raise SystemExit("make is missing, which builds the program. Next step: install make")
     # What make tells belongs beside what cargo tells; standard output is for the caller of this.
-    subprocess.run(["make", "--no-print-directory", "binary"], cwd=ROOT, check=True, stdout=2)
+    made = subprocess.run(
+        ["make", "--no-print-directory", "binary"], cwd=ROOT, check=False, stdout=2
+    )
+    if made.returncode != 0:
+        raise SystemExit("the program could not be built. Next step: make build, which says why")
     SHIPPED.parent.mkdir(exist_ok=True)
     # Another file under the old name: the old one may be running.
     draft = SHIPPED.with_suffix(".new")
@@ -56,4 +75,3 @@ def find_tools():
 get_requires_for_build_wheel = maturin.get_requires_for_build_wheel
 get_requires_for_build_sdist = maturin.get_requires_for_build_sdist
 get_requires_for_build_editable = maturin.get_requires_for_build_editable
-build_sdist = maturin.build_sdist

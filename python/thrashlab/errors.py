@@ -21,3 +21,10 @@ class CouldNotMeasure(ThrashlabError, RuntimeError):
 
     def __init__(self, message: str, code: int = 3) -> None:
         super().__init__(message, code)
+
+
+class FleetError(ThrashlabError):
+    """What went wrong on a fleet, or was refused there, with the exit code that says so."""
+
+    def __init__(self, message: str, code: int = 3) -> None:
+        super().__init__(message, code)

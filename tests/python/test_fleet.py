@@ -21,7 +21,10 @@ atexit.register(shutil.rmtree, RAY_FOLDER, ignore_errors=True)
 os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
 os.environ["RAY_TMPDIR"] = RAY_FOLDER
 
-from thrashlab import fleet, fleet_node
+from thrashlab import fleet
+from thrashlab.fleet.cells import LocalCells, Part
+from thrashlab.fleet.cluster import Fleet, Settings
+from thrashlab.fleet.node import NodeFolder, Store, compressed
 
 # Far more than anything here takes on a busy machine.
 LIMIT_S = 120
@@ -82,6 +85,22 @@ if [ "$1" = cells ]; then
     done
 fi
 exec "{binary}" "$@"
+"""
+
+# Stands for thrashlab, writes down what it is asked for, and makes cells only if no other does.
+ALONE = """#!/bin/sh
+echo "$@" >>"{folder}/commands"
+[ "$1" = cells ] || exec "{binary}" "$@"
+mkdir "{folder}/busy" || exit 1
+"{binary}" "$@"
+code=$?
+rmdir "{folder}/busy"
+exit $code
+"""
+
+# Stands for a Python that has all that a fleet needs, and tells what it was to do.
+TOLD = """#!/bin/sh
+[ "$1" = -c ] || echo "$@"
 """
 
 
@@ -201,7 +220,7 @@ def on_fleet(tmp_path):
         options = {
             "out": tmp_path / "fleet",
             "store": str(tmp_path / "store"),
-            "node_folder": str(tmp_path / "node"),
+            "work_dir": tmp_path / "node",
             "program": BINARY,
             "batch": 1,
             **options,
@@ -270,7 +289,7 @@ def test_a_killed_driver_is_gone_on_from(tmp_path, nodes, held, serial):
     }
     command = [sys.executable, "-m", "thrashlab.fleet", tmp_path / "plan.toml", "--batch", "1"]
     command += ["--address", nodes.address, "--store", store, "--out", tmp_path / "fleet"]
-    command += ["--node-folder", tmp_path / "node", "--quiet"]
+    command += ["--work-dir", tmp_path / "node", "--quiet"]
     held.hold(passes=1)
     driver = subprocess.Popen(command, env=environment, cwd=tmp_path)
     try:
@@ -297,6 +316,39 @@ def test_a_killed_driver_is_gone_on_from(tmp_path, nodes, held, serial):
     assert len(log(tmp_path)) == 12 - len(before)
     after = {path.name: path.stat().st_mtime_ns for path in store.glob("cells/*.run.jsonl")}
     assert after.items() >= before.items()
+
+
+def test_limits_hold_on_the_nodes(tmp_path, nodes, serial, on_fleet):
+    nodes.fill()
+    alone = tmp_path / "alone-thrashlab"
+    alone.write_text(ALONE.format(folder=tmp_path, binary=BINARY))
+    alone.chmod(0o755)
+    limits = {"jobs": 1, "wall_limit": "7m", "batch": 3}
+    folder = on_fleet(address=nodes.address, program=alone, **limits)
+    assert files(folder) == serial
+    commands = (tmp_path / "commands").read_text().splitlines()
+    of_nodes = [command for command in commands if command.startswith("cells ")]
+    assert len(of_nodes) == 4
+    assert all("--wall-limit 7m" in command for command in of_nodes)
+    assert all(f" {tmp_path}/node/cells-" in command for command in of_nodes)
+    of_driver = [command for command in commands if command.startswith("experiment ")]
+    assert of_driver and len(of_driver) + len(of_nodes) == len(commands)
+    assert all("--jobs=1 --wall-limit=7m" in command for command in of_driver)
+
+
+def test_limits_are_handed_to_the_driver(tmp_path, thrashlab):
+    (tmp_path / "plan.toml").write_text(SIMULATIONS)
+    python = tmp_path / "python"
+    python.write_text(TOLD)
+    python.chmod(0o755)
+    environment = {**os.environ, "THRASHLAB_PYTHON": str(python)}
+    command = ["experiment", "plan.toml", "--fleet", "local", "--output", "out"]
+    command += ["--jobs", "3", "--wall-limit", "7m", "--work-dir", "/scratch", "--blocks", "2"]
+    told = thrashlab(*command, env=environment)
+    assert told.returncode == 0, told.stderr
+    expected = "-m thrashlab.fleet plan.toml --address local --out out"
+    expected += " --jobs 3 --wall-limit 420s --work-dir /scratch -- --blocks 2"
+    assert told.stdout.split() == expected.split()
 
 
 def test_guests_travel_to_the_nodes(tmp_path, nodes, thrashlab, on_fleet, monkeypatch):
@@ -354,27 +406,27 @@ def test_what_a_fleet_lacks_is_named(tmp_path, thrashlab, serial, on_fleet):
 
 
 def test_what_no_node_can_make_is_told_and_not_made_here(tmp_path):
-    cells = fleet.Fleet(None, str(tmp_path / "store"), {}, "", anew=False)
-    guests = fleet.Part("machine")
+    made = Fleet(None, Settings(str(tmp_path / "store")))
+    guests = Part("machine")
     for key in ("a", "b", "c"):
         guests.add({"key": key, "run_id": f"01-{key}"}, "line")
-    cells.state = fleet.State(3, 0)
-    cells.count({"key": "a", "status": "complete"}, guests, "node")
-    cells.count({"key": "b", "status": "killed", "why": "panic"}, guests, "node")
-    cells.check()
-    assert "1 of 3 cells, 1 nodes; 1 did not complete, such as 01-b: panic" in str(cells.state)
-    cells.count({"key": "c", "why": "QEMU is another one"}, guests, "node")
-    assert cells.state.is_over
+    made.state = fleet.State(3, 0)
+    made.count({"key": "a", "status": "complete"}, guests, "node")
+    made.count({"key": "b", "status": "killed", "why": "panic"}, guests, "node")
+    made.check()
+    assert "1 of 3 cells, 1 nodes; 1 did not complete, such as 01-b: panic" in str(made.state)
+    made.count({"key": "c", "why": "QEMU is another one"}, guests, "node")
+    assert made.state.is_over
     with pytest.raises(fleet.FleetError, match="such as 01-c: QEMU is another one"):
-        cells.check()
+        made.check()
 
 
 def test_any_file_system_is_a_store(tmp_path):
-    store = fleet_node.Store("memory://fleet", {})
+    store = Store("memory://fleet", {})
     assert store.cells() == set()
     store.put(store.cell("k"), [b"a ", b"cell"])
     assert store.cells() == {"k"}
-    with fleet.LocalCells(store, {"k", "not there"}) as folder:
+    with LocalCells(store, {"k", "not there"}) as folder:
         assert files(Path(folder)) == {"k.run.jsonl": b"a cell"}
     assert not Path(folder).exists()
 
@@ -386,9 +438,9 @@ def test_a_file_is_fetched_once_with_its_holes_and_never_damaged(tmp_path):
         file.seek(3 << 20)
         file.write(b"end")
         file.truncate(5 << 20)
-    store = fleet_node.Store(str(tmp_path / "store"), {})
+    store = Store(str(tmp_path / "store"), {})
     digest = store.put_file(memory)
-    node, fetched = fleet_node.NodeFolder(str(tmp_path / "node")), []
+    node, fetched = NodeFolder(str(tmp_path / "node")), []
     for _ in range(2):
         here = node.file(digest, store, fetched)
         assert here.read_bytes() == memory.read_bytes()
@@ -397,8 +449,8 @@ def test_a_file_is_fetched_once_with_its_holes_and_never_damaged(tmp_path):
     node.machine("m", {"memory": digest}, store, fetched)
     assert (tmp_path / "node/machines/m/memory").samefile(here)
 
-    other = fleet_node.NodeFolder(str(tmp_path / "other"))
-    Path(store.blob(digest)).write_bytes(b"".join(fleet_node.compressed(BINARY)))
+    other = NodeFolder(str(tmp_path / "other"))
+    Path(store.blob(digest)).write_bytes(b"".join(compressed(BINARY)))
     with pytest.raises(OSError, match="is damaged"):
         other.file(digest, store, [])
     assert not (tmp_path / "other/blobs" / digest).exists()

@@ -62,6 +62,8 @@ def test_counters_are_those_of_the_file(runs):
         for line in map(json.loads, Path(path).read_text().splitlines()):
             sets = [(line.get("index"), when, line.get(when, {})) for when in ("before", "after")]
             sets.append((None, "between", line.get("counters", {})))
+            totals = {"totals": line["totals"]} if "totals" in line else {}
+            sets.append((None, "delivered", totals))
             for sample, when, sources in sets:
                 for source, counters in sources.items():
                     for counter, value in counters.items():
@@ -131,10 +133,25 @@ def test_answers_are_those_of_the_command_line(runs, thrashlab_binary):
     )
 
 
-def test_a_knee_of_numbers_and_a_search():
-    found = thrashlab.knee(levels=[1, 2, 4, 8, 16, 32, 64], costs=[1, 1, 1, 1, 1, 5, 20])
-    assert found == thrashlab.knee(levels=[1, 2, 4, 8, 16, 32, 64], costs=[1, 1, 1, 1, 1, 5, 20])
-    assert [point["cost"] for point in found["curve"]["points"]][-1] == 20
+def test_a_knee_of_numbers_is_where_their_step_is(tmp_path, thrashlab_binary):
+    # About 10 up to a level of 32, and about 30 from 64 on.
+    levels = [1, 2, 4, 8, 16, 32, 64, 128, 256]
+    costs = [10, 10.1, 9.9, 10, 10.05, 9.95, 30.1, 29.9, 30]
+    found = thrashlab.knee(levels=levels, costs=costs)
+    knee = found["found"]["shape"]["knee"]
+    assert (knee["kind"], knee["capacity"], knee["beyond"]) == ("step", 32, 64)
+    assert knee["low"] <= knee["level"] <= knee["high"] and 32 <= knee["level"] <= 64
+    assert knee["plateau_cost"] == pytest.approx(10, rel=0.02)
+    assert knee["rise"] == pytest.approx(3, rel=0.02)
+
+    rows = zip(levels, costs, strict=True)
+    (tmp_path / "t.csv").write_text("users,busy\n" + "".join(f"{u},{b}\n" for u, b in rows))
+    command = ["sweep", "--from", "t.csv", "--level", "users", "--cost", "busy", "--json"]
+    told = json.loads(thrashlab_binary(*command).stdout)
+    assert told["found"]["shape"] == found["found"]["shape"]
+    points = [(point["level"], point["cost"]) for point in found["curve"]["points"]]
+    assert points == [(point["level"], point["cost"]) for point in told["curve"]["points"]]
+    assert points == list(zip(levels, costs, strict=True))
     with pytest.raises(TypeError, match="either a source"):
         thrashlab.knee()
 

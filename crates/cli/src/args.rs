@@ -234,7 +234,8 @@ pub(crate) struct GuestArgs {
     #[arg(long)]
     pub(crate) no_cache: bool,
 
-    /// With vm and mmu: guests or simulations at a time [default: one a CPU]
+    /// With vm and mmu: guests or simulations at a time, on all nodes of a fleet together [default:
+    /// one a CPU]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) jobs: Option<u16>,
 

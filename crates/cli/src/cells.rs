@@ -8,9 +8,10 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, anyhow};
 use clap::Args;
 use experiment::{CellMaker, ExperimentError};
+use model::units::parse_duration_ns;
 use vm::{Cache, Cells, VmOptions};
 
-use crate::{Failure, guests};
+use crate::Failure;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -31,6 +32,10 @@ pub(crate) struct CellsArgs {
     #[arg(long, value_name = "DIR", default_value = "machines")]
     machines: PathBuf,
 
+    /// A guest that writes nothing for this long, on the wall clock, is taken for stuck
+    #[arg(long, value_name = "TIME", default_value = "15m", value_parser = parse_duration_ns)]
+    wall_limit: u64,
+
     /// End when the process that started it does, however that ends
     #[arg(long)]
     with_parent: bool,
@@ -44,7 +49,7 @@ pub(crate) fn cells(args: &CellsArgs) -> Result<(), Failure> {
     let options = VmOptions {
         cache: Cache::of_user(),
         reuse_cells: true,
-        silence: guests::SILENCE,
+        silence: Duration::from_nanos(args.wall_limit),
         freeze: None,
     };
     let mut maker = CellMaker::new(Cells::at(args.folder.clone()), args.machines.clone(), &options);

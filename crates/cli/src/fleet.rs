@@ -36,6 +36,7 @@ pub(crate) fn start(address: &str, args: &ExperimentArgs, folder: &Path) -> Resu
     if args.quiet {
         command.arg("--quiet");
     }
+    command.args(args.lab.of_fleet());
     // What belongs to the plan goes to every `thrashlab experiment` that the driver starts.
     command.arg("--").args(of_plan(args));
     let error = command.env(PROGRAM, program).exec();

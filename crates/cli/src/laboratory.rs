@@ -1,10 +1,12 @@
 //! The laboratory as `experiment` and `bisect` use it: set up, carry out, and what went wrong.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use agent::Waiter;
 use clap::Args;
 use experiment::{Carried, ExperimentError, LabOptions, Laboratory, Plan, PlanError, carry_out};
+use model::units::exact_duration;
 use vm::{Cells, VmError};
 
 use crate::args::GuestArgs;
@@ -21,8 +23,8 @@ pub(crate) struct LabArgs {
     #[command(flatten)]
     remote: RemoteArgs,
 
-    /// Folder on a disk for the files of loads and measures; with ssh:// there [default:
-    /// /var/tmp/thrashlab-UID]
+    /// Folder on a disk for the files of loads and measures; with ssh:// there, with --fleet on
+    /// the nodes [default: /var/tmp/thrashlab-UID]
     #[arg(long, value_name = "DIR")]
     work_dir: Option<PathBuf>,
 
@@ -56,6 +58,19 @@ impl LabArgs {
         guests::while_waiting(waiter, |stop| {
             Laboratory::set_up(plan, &options, waiter, stop, &mut |text| progress.say(text))
         })
+    }
+
+    /// The arguments that mean on a fleet what they mean here.
+    pub(crate) fn of_fleet(&self) -> Vec<OsString> {
+        let mut passed: Vec<OsString> = Vec::new();
+        if let Some(jobs) = self.guests.jobs {
+            passed.extend(["--jobs".into(), jobs.to_string().into()]);
+        }
+        passed.extend(["--wall-limit".into(), exact_duration(self.guests.wall_limit).into()]);
+        if let Some(folder) = &self.work_dir {
+            passed.extend(["--work-dir".into(), folder.into()]);
+        }
+        passed
     }
 
     /// How many guests run at a time.

@@ -10,7 +10,7 @@ use model::{Delivered, End, Header, Line, RunError};
 
 use crate::checksum::hashed;
 use crate::sample_line::SampleLine;
-use crate::tables::{Collected, PHASE, WARNING};
+use crate::tables::Collected;
 
 /// How much is read at once where a line goes on beyond its piece.
 const BEYOND_BYTES: usize = 1 << 12;
@@ -128,13 +128,15 @@ impl Chunk {
             Line::Work(record) => collected.work(*record),
             Line::Pass(record) => collected.pass(&record),
             Line::Counters(record) => collected.readings(record.at_ns, &record.counters),
-            Line::Phase(record) => {
-                collected.event(record.at_ns, PHASE, record.phase.name().to_owned())
+            Line::Phase(record) => collected.phase(&record),
+            Line::Warning(record) => collected.warning(record),
+            Line::Unknown(value) => collected.unknown(value.to_string()),
+            Line::Delivered(record) => {
+                collected.totals(&record);
+                self.delivered = Some(record);
             }
-            Line::Warning(record) => collected.event(record.at_ns, WARNING, record.text),
-            Line::Delivered(record) => self.delivered = Some(record),
             Line::End(record) => self.end = Some((record, offset)),
-            Line::Header(_) | Line::Unknown(_) => {}
+            Line::Header(_) => {}
         }
     }
 }

@@ -10,7 +10,8 @@ use std::time::Duration;
 
 use arrow_schema::ArrowError;
 use store::manifest::{self, ManifestError};
-use store::results::{ResultsError, SUFFIX, run_files};
+use store::observations::run_name;
+use store::results::{ResultsError, run_files};
 
 use crate::chunk::{Chunk, Fault, Scratch};
 use crate::run_table::{RunRow, run_table};
@@ -63,9 +64,9 @@ fn load_in_pieces(
     piece_bytes: u64,
     mut go_on: impl FnMut() -> bool,
 ) -> Result<Frames, LoadError> {
-    let mut files = Vec::new();
+    let (mut files, mut factors) = (Vec::new(), Vec::new());
     for path in paths {
-        add_files(path, &mut files)?;
+        add_files(path, &mut files, &mut factors)?;
     }
     let reading = Reading::new(&files, piece_bytes);
     reading.stopped.store(!go_on(), Ordering::Relaxed);
@@ -89,7 +90,7 @@ fn load_in_pieces(
     if reading.stopped.load(Ordering::Relaxed) {
         return Err(LoadError::Stopped);
     }
-    reading.gather()
+    reading.gather(&factors)
 }
 
 /// A run file, and what its experiment planned for it.
@@ -100,16 +101,20 @@ struct RunFile {
     len: u64,
 }
 
-fn add_files(path: &Path, files: &mut Vec<RunFile>) -> Result<(), LoadError> {
-    let planned = match path.is_dir() {
-        true => manifest::read(path)?.map(|manifest| manifest.runs).unwrap_or_default(),
-        false => Vec::new(),
-    };
-    let mut planned: BTreeMap<String, BTreeMap<String, String>> =
-        planned.into_iter().map(|run| (run.run_id, run.levels)).collect();
+/// Adds the run files at a path, and the factors of their experiment in the order of its plan.
+fn add_files(
+    path: &Path,
+    files: &mut Vec<RunFile>,
+    factors: &mut Vec<String>,
+) -> Result<(), LoadError> {
+    let manifest = if path.is_dir() { manifest::read(path)? } else { None };
+    let mut planned = BTreeMap::new();
+    if let Some(manifest) = manifest {
+        factors.extend(manifest.factors.into_iter().map(|factor| factor.name));
+        planned.extend(manifest.runs.into_iter().map(|run| (run.run_id, run.levels)));
+    }
     for found in run_files(path)? {
-        let name = found.strip_prefix(path).unwrap_or(&found).to_string_lossy().into_owned();
-        let levels = planned.remove(name.trim_end_matches(SUFFIX)).unwrap_or_default();
+        let levels = planned.remove(&run_name(path, &found)).unwrap_or_default();
         let failed = |source| ResultsError::Io { path: found.clone(), source };
         let file = File::open(&found).map_err(failed)?;
         let len = file.metadata().map_err(failed)?.len();
@@ -170,7 +175,7 @@ impl<'a> Reading<'a> {
     }
 
     /// Puts the pieces together.
-    fn gather(self) -> Result<Frames, LoadError> {
+    fn gather(self, factors: &[String]) -> Result<Frames, LoadError> {
         let mut gathering = Gathering::default();
         let row = |file: &RunFile| RunRow::new(file.path.clone(), file.levels.clone());
         let mut rows: Vec<RunRow> = self.files.iter().map(row).collect();
@@ -180,7 +185,7 @@ impl<'a> Reading<'a> {
             let read = read.ok_or(LoadError::Stopped)?;
             gathering.push(rows[*file].add(read)?);
         }
-        let runs = run_table(&rows)?;
+        let runs = run_table(&rows, factors)?;
         Ok(gathering.finish(runs)?)
     }
 }

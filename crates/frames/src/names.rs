@@ -17,12 +17,12 @@ pub(crate) const EVENT: usize = 5;
 const GROWING: usize = 3;
 
 /// When counters were read, by what stands in the run file around them.
-pub(crate) const WHENS: [&str; 3] = ["before", "after", "between"];
+pub(crate) const WHENS: [&str; 4] = ["before", "after", "between", "delivered"];
 /// Why a sample has no completion, as run files spell it.
 pub(crate) const CENSORS: [&str; 3] =
     [Censored::Timeout.name(), Censored::ProbeDied.name(), Censored::Failed.name()];
 /// What may happen in a run besides measurements.
-pub(crate) const EVENTS: [&str; 3] = ["phase", "warning", "unreadable"];
+pub(crate) const EVENTS: [&str; 4] = ["phase", "warning", "unreadable", "unknown"];
 
 /// Names in the order of their first appearance; the position is a name's number.
 #[derive(Clone, Debug, Default)]
@@ -99,7 +99,7 @@ pub(crate) struct Dictionaries(Vec<ArrayRef>);
 
 impl Dictionaries {
     pub(crate) fn new(words: &Vocabulary) -> Self {
-        let fixed = [WHENS, CENSORS, EVENTS];
+        let fixed = [&WHENS[..], &CENSORS, &EVENTS];
         let growing = [&words.sources, &words.counters, &words.items];
         let arrays = growing.into_iter().map(Names::array).chain(
             fixed

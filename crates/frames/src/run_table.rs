@@ -1,6 +1,6 @@
 //! The table of runs: one row a file.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -151,8 +151,8 @@ impl Columns<'_> {
     }
 }
 
-/// The table of the runs.
-pub(crate) fn run_table(rows: &[RunRow]) -> Result<Table, ArrowError> {
+/// The table of the runs, with a column for each factor of their experiments.
+pub(crate) fn run_table(rows: &[RunRow], factors: &[String]) -> Result<Table, ArrowError> {
     let mut table = Columns { rows, columns: Vec::new() };
     table.add("run", Arc::new((0..rows.len() as u32).collect::<UInt32Array>()));
     table.text("path", |row| Some(row.path.to_string_lossy().into_owned()));
@@ -165,13 +165,8 @@ pub(crate) fn run_table(rows: &[RunRow]) -> Result<Table, ArrowError> {
     table.add("started", Arc::new(started.with_timezone("UTC")));
     what(&mut table);
     outcome(&mut table);
-    let mut factors: Vec<&String> = Vec::new();
-    for factor in rows.iter().flat_map(|row| row.levels.keys()) {
-        if !factors.contains(&factor) {
-            factors.push(factor);
-        }
-    }
-    for factor in factors {
+    let mut seen = BTreeSet::new();
+    for factor in factors.iter().filter(|factor| seen.insert(*factor)) {
         table.text(&format!("level_{factor}"), |row| row.levels.get(factor).cloned());
     }
     table.word("thrashlab", |header| header.thrashlab.clone());

@@ -107,6 +107,7 @@ impl<R: Rows> Gathered<R> {
                 names.push(name.clone());
             }
         }
+        names.sort();
         let mut tables = self
             .pieces
             .into_iter()

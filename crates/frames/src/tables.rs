@@ -4,7 +4,8 @@ use arrow_array::ArrayRef;
 use arrow_array::types::{UInt32Type, UInt64Type};
 use arrow_schema::{ArrowError, Field};
 use model::{
-    Censored, CounterSet, HistogramRecord, PassRecord, SampleRecord, WorkRecord, histogram,
+    Censored, CounterSet, Delivered, HistogramRecord, PassRecord, PhaseRecord, SampleRecord,
+    Warning, WorkRecord, histogram,
 };
 
 use crate::columns::{Coded, Column, Optional, Wide};
@@ -29,7 +30,7 @@ pub struct Frames {
     pub work: Table,
     /// One row a pass of a worker through all pieces.
     pub passes: Table,
-    /// One row a phase, a warning, or something that cannot be read.
+    /// One row a phase, a warning, a line of an unknown kind, or something that cannot be read.
     pub events: Table,
 }
 
@@ -49,15 +50,20 @@ impl Frames {
     }
 }
 
+/// The source of counters that are totals of what was delivered.
+const TOTALS: &str = "totals";
+
 /// When counters were read, as numbers of [`crate::names::WHENS`].
 const BEFORE: i32 = 0;
 const AFTER: i32 = 1;
 const BETWEEN: i32 = 2;
+const DELIVERED: i32 = 3;
 
 /// Events, as numbers of [`crate::names::EVENTS`].
-pub(crate) const PHASE: i32 = 0;
-pub(crate) const WARNING: i32 = 1;
+const PHASE: i32 = 0;
+const WARNING: i32 = 1;
 const UNREADABLE: i32 = 2;
+const UNKNOWN: i32 = 3;
 
 rows!(
     /// Samples.
@@ -114,9 +120,9 @@ rows!(
 );
 
 rows!(
-    /// Phases and warnings.
+    /// Phases, warnings, and what is not known.
     Events, "", run: Vec<u32>,
-    at_ns: Vec<u64>,
+    at_ns: Optional<UInt64Type>,
     event: Coded<EVENT>,
     text: Vec<Option<String>>
 );
@@ -236,7 +242,7 @@ impl Collected {
         self.push_set(place(AFTER), &record.after);
         let delays_ns = match histogram::decode(&record.hdr_v2_base64) {
             Ok(delays_ns) => delays_ns,
-            Err(error) => return self.event(record.at_ns, UNREADABLE, error.to_string()),
+            Err(error) => return self.event(Some(record.at_ns), UNREADABLE, error.to_string()),
         };
         // They ascend.
         for same in delays_ns.chunk_by(|one, other| one == other) {
@@ -277,7 +283,26 @@ impl Collected {
         passes.completed_ns.push(record.completed_ns);
     }
 
-    pub(crate) fn event(&mut self, at_ns: u64, event: i32, text: String) {
+    /// Further totals of what the load delivered.
+    pub(crate) fn totals(&mut self, record: &Delivered) {
+        let totals = CounterSet::from([(TOTALS.to_owned(), record.totals.clone())]);
+        self.push_set(Place { sample: None, at_ns: record.at_ns, when: DELIVERED }, &totals);
+    }
+
+    pub(crate) fn phase(&mut self, record: &PhaseRecord) {
+        self.event(Some(record.at_ns), PHASE, record.phase.name().to_owned());
+    }
+
+    pub(crate) fn warning(&mut self, record: Warning) {
+        self.event(Some(record.at_ns), WARNING, record.text);
+    }
+
+    /// A line of a kind that is not known, as it is.
+    pub(crate) fn unknown(&mut self, line: String) {
+        self.event(None, UNKNOWN, line);
+    }
+
+    fn event(&mut self, at_ns: Option<u64>, event: i32, text: String) {
         self.events.run.push(self.run);
         self.events.at_ns.push(at_ns);
         self.events.event.0.push(Some(event));

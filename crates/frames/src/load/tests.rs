@@ -8,6 +8,7 @@ use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::DataType;
 use model::{CounterSet, EndStatus, Line, Run, RunEncoder, RunError};
 use proptest::prelude::*;
+use store::results::SUFFIX;
 
 use super::*;
 use crate::Table;
@@ -112,6 +113,11 @@ fn expected(run: &Run) -> Expected {
             Line::Phase(record) => {
                 let phase = serde_json::to_value(record.phase).unwrap();
                 rows.events.push(format!("0 {} phase {}", record.at_ns, phase.as_str().unwrap()));
+            }
+            Line::Unknown(value) => rows.events.push(format!("0 - unknown {value}")),
+            Line::Delivered(record) => {
+                let totals = CounterSet::from([("totals".to_owned(), record.totals.clone())]);
+                counters(format!("- {} delivered", record.at_ns), &totals);
             }
             _ => {}
         }
@@ -233,6 +239,7 @@ fn line() -> impl Strategy<Value = String> {
         r#"{"kind":"phase","at_ns":3,"phase":"not-warm"}"#,
         r#"{"kind":"warning","at_ns":4,"text":"disk\nfull"}"#,
         r#"{"kind":"pass","at_ns":9,"worker":1,"pass":0,"started_ns":1,"completed_ns":8,"usage":{"user_ns":3}}"#,
+        r#"{"kind":"delivered","at_ns":9,"unit":"cpu_ns","intended":5,"delivered":4,"elapsed_ns":3,"totals":{"loops":7}}"#,
         r#"{"kind":"tomorrow","at_ns":3}"#,
         r#"{"kind":"sample"}"#,
         r#"["kind","sample"]"#,
@@ -324,7 +331,10 @@ fn a_folder_has_its_levels_and_whoever_asks_can_stop() {
         schema: model::MANIFEST_SCHEMA,
         thrashlab: "0.1.0".to_owned(),
         name: "x".to_owned(),
-        factors: Vec::new(),
+        factors: vec![
+            model::ManifestFactor { name: "kernel".to_owned(), levels: Vec::new() },
+            model::ManifestFactor { name: "alone".to_owned(), levels: Vec::new() },
+        ],
         responses: Vec::new(),
         aliases: Vec::new(),
         runs: vec![run("b"), run("a")],
@@ -340,6 +350,8 @@ fn a_folder_has_its_levels_and_whoever_asks_can_stop() {
     let index = found.runs.schema().index_of("level_kernel").unwrap();
     let levels = found.runs.batches()[0].column(index);
     assert_eq!([0, 1, 2].map(|row| cell(levels, row)), ["of a", "of b", ABSENT]);
+    // In the order of the plan, and a factor without levels too.
+    assert_eq!(found.runs.schema().field(index + 1).name(), "level_alone");
     assert!(matches!(load(&paths, 1, || false), Err(LoadError::Stopped)));
     assert!(matches!(load(&[paths[0].join("none")], 1, || true), Err(LoadError::Results(_))));
 }

@@ -44,10 +44,12 @@ class Job:
     program: str
     # The files of each booted machine: their hashes by their names.
     machines: dict[str, dict[str, str]] = field(default_factory=dict)
-    # Where nodes keep what they fetched.
+    # Where nodes keep what they fetched, and cells in the making.
     folder: str = ""
     # Whether cells that are in the store are made again.
     anew: bool = False
+    # How long a guest may be silent, as `thrashlab cells` takes it.
+    wall_limit: str | None = None
 
 
 class Store:
@@ -137,7 +139,7 @@ class NodeFolder:
             part.mkdir(mode=0o700, parents=True, exist_ok=True)
         facts = os.lstat(self.path)
         if facts.st_uid != os.getuid() or facts.st_mode & 0o022:
-            raise PermissionError(f"{self.path} can be written by others; name another node folder")
+            raise PermissionError(f"{self.path} can be written by others; name another work_dir")
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
@@ -227,7 +229,8 @@ def make(job: Job, lines: list[str]) -> dict[str, Any]:
         for line in listed:
             if line["kind"] == "machine":
                 node.machine(line["key"], job.machines[line["key"]], store, fetched)
-        made += started(program, node, store, lines)
+        limit = ["--wall-limit", job.wall_limit] if job.wall_limit else []
+        made += started([program, "cells", "--with-parent", *limit], node, store, lines)
     return {"made": made, "fetched": fetched, "node": node_name()}
 
 
@@ -236,16 +239,15 @@ def node_name() -> str:
     return f"{socket.gethostname()}-{ray.get_runtime_context().get_node_id()[:8]}"
 
 
-def started(program: Path, node: NodeFolder, store: Store, lines: list[str]) -> list[dict]:
-    """Starts the program on a list and puts into the store what it finishes."""
+def started(command: list, node: NodeFolder, store: Store, lines: list[str]) -> list[dict]:
+    """Starts a command on a list and puts into the store what it finishes."""
     made = []
     with tempfile.TemporaryDirectory(prefix="cells-", dir=node.path) as folder:
         here = Path(folder)
         (here / "list").write_text("".join(line + "\n" for line in lines))
-        command = [program, "cells", here / "cells", "--machines", node.path / "machines"]
         with open(here / "list") as given, open(here / "errors", "w") as errors:
             process = subprocess.Popen(
-                [*command, "--with-parent"],
+                [*command, here / "cells", "--machines", node.path / "machines"],
                 stdin=given,
                 stdout=subprocess.PIPE,
                 stderr=errors,
