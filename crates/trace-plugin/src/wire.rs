@@ -29,7 +29,7 @@ pub(crate) const HEADER_WORDS: usize = 512;
 /// Slots, which is how many threads can be traced at a time.
 pub(crate) const SLOTS: usize = 1024;
 /// Words of a ring; a power of 2.
-pub(crate) const RING_WORDS: usize = 1 << 15;
+pub(crate) const RING_WORDS: usize = 1 << 16;
 /// How many words a thread writes before it tells the recorder.
 pub(crate) const CHUNK_WORDS: u64 = 1 << 12;
 

@@ -25,7 +25,7 @@ pub use export::{Left, Sink, create};
 pub use import::{Format, open, open_as, open_stream};
 pub use notes::{BadRecords, Notes, PackedBytes};
 pub use place::{Place, TraceError};
-pub use reference::{Access, MAX_SIZE_LOG2, PAGE_SHIFT, PageRun, Reference};
+pub use reference::{Access, MAX_SIZE_LOG2, PAGE_SHIFT, PageRun, Reference, ReferenceWords};
 pub use summary::{EventCounts, Summary};
 pub use tlt::{
     BlockHead, CompressedBlock, Compressor, Effort, Encoder, Granularity, Header, PackedBlock,

@@ -42,7 +42,8 @@ impl Reference {
     }
 
     /// All of it, as the description of the type tells.
-    pub(crate) fn bits(self) -> u64 {
+    #[must_use]
+    pub fn bits(self) -> u64 {
         self.0
     }
 
@@ -58,11 +59,11 @@ impl Reference {
         (self.0 & 7) as u8
     }
 
-    /// The reference with these bits; `None` if no access has them.
+    /// The reference with these bits; `None` if no access or no size has them.
     #[inline]
     #[must_use]
     pub fn from_bits(bits: u64) -> Option<Self> {
-        (bits & 3 << 3 != 3 << 3).then_some(Self(bits))
+        is_reference(faults(bits)).then_some(Self(bits))
     }
 
     /// Its first byte.
@@ -94,6 +95,54 @@ impl Reference {
     }
 }
 
+/// Words that all are [bits](Reference::from_bits) of references.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReferenceWords<'a>(&'a [u64]);
+
+impl<'a> ReferenceWords<'a> {
+    /// These words; `None` if one of them is no reference.
+    #[inline]
+    #[must_use]
+    pub fn new(words: &'a [u64]) -> Option<Self> {
+        // No branch for each, so that several are looked at at once.
+        let found = words.iter().fold(0, |found, word| found | faults(*word));
+        is_reference(found).then_some(Self(words))
+    }
+
+    /// The words.
+    #[must_use]
+    pub fn words(self) -> &'a [u64] {
+        self.0
+    }
+
+    /// The words with these numbers.
+    ///
+    /// # Panics
+    /// When there are not so many.
+    #[must_use]
+    pub fn part(self, range: std::ops::Range<usize>) -> Self {
+        Self(&self.0[range])
+    }
+
+    /// As references.
+    pub fn iter(self) -> impl ExactSizeIterator<Item = Reference> + 'a {
+        self.0.iter().map(|word| Reference(*word))
+    }
+}
+
+/// What is wrong with bits as a reference: in bit 3 of the result that there is no such access, in
+/// bit 0 no such size. Of both it is the number that has all bits.
+#[inline(always)]
+fn faults(bits: u64) -> u64 {
+    bits & bits >> 1 & (bits >> 2 | 1 << 3)
+}
+
+/// Whether nothing is wrong with any of the bits of which these are the faults.
+#[inline(always)]
+fn is_reference(faults: u64) -> bool {
+    faults & (1 << 3 | 1) == 0
+}
+
 /// References to one page, one directly after the other, all of them fetches or all of them data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PageRun {
@@ -110,6 +159,17 @@ pub struct PageRun {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_words_of_an_access_and_a_size_are_references() {
+        for low in 0..32 {
+            let words = [7 << 3, u64::MAX << 5 | low, 5];
+            let is_one = low >> 3 != 3 && low & 7 != 7;
+            let words = ReferenceWords::new(&words[1..]);
+            assert_eq!(words.is_some(), is_one, "{low:#b}");
+            assert_eq!(Reference::from_bits(low).is_some(), is_one, "{low:#b}");
+        }
+    }
 
     #[test]
     fn a_reference_is_what_was_put_in() {

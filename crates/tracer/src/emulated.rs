@@ -3,12 +3,12 @@
 use std::ffi::OsStr;
 use std::io;
 use std::process::{Child, Command};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use sys::marked::{VARIABLE, end_marked};
 use sys::process::{Exit, spawn_bound_in_group, wait};
-use trace::Event;
+use trace::{Event, ReferenceWords};
 
 use crate::emulator::{Emulator, in_path};
 use crate::error::at;
@@ -84,11 +84,6 @@ impl Emulated {
     /// Name and version of QEMU.
     pub(crate) fn version(&self) -> &str {
         &self.emulator.version
-    }
-
-    /// Whether the command soon has to wait for who takes what it refers to.
-    pub(crate) fn is_behind(&self) -> bool {
-        self.slots.are_behind()
     }
 
     /// Wants nothing more: the command goes on without being recorded. What is recorded already
@@ -178,7 +173,7 @@ struct Nothing;
 
 impl Taker for Nothing {
     fn begin(&mut self, _: u32, _: u32) {}
-    fn references(&mut self, _: &[AtomicU64]) {}
+    fn references(&mut self, _: ReferenceWords<'_>) {}
     fn fetches(&mut self, _: u64, _: u32) {}
     fn event(&mut self, _: Event) {}
     fn is_full(&self) -> bool {

@@ -21,6 +21,7 @@ mod signals;
 mod slots;
 mod stream;
 mod takers;
+mod uncached;
 mod valgrind;
 mod warden;
 #[expect(dead_code, reason = "the rest is for the plugin")]

@@ -117,14 +117,6 @@ impl Recording {
         self.pages
     }
 
-    /// Whether the command soon has to wait for who takes what it refers to.
-    pub(crate) fn is_behind(&self) -> bool {
-        match &self.runner {
-            Runner::Emulated(emulated) => emulated.is_behind(),
-            Runner::Watched(_) => false,
-        }
-    }
-
     /// Gives a taker the next references and events, all of one thread: as many as it wants, but
     /// it need not wait long for them. `false` when all have ended.
     ///

@@ -6,10 +6,10 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use trace::Event;
+use trace::{Event, ReferenceWords};
 
 use crate::processes::Processes;
 use crate::shared::{Shared, set_tail};
@@ -21,9 +21,6 @@ use crate::wire;
 const MOST_WORDS: u64 = 1 << 11;
 /// How long a forked process may take until it is seen; one that is killed at once never is.
 const PATIENCE: Duration = Duration::from_secs(1);
-
-/// Words in a ring at which its thread is about to wait for room.
-const ALMOST_FULL: u64 = wire::RING_WORDS as u64 / 4 * 3;
 
 /// How much of what is missed is kept for the end.
 const MOST_MISSED: usize = 20;
@@ -57,8 +54,6 @@ pub(crate) struct Slots {
     /// What could not be recorded, the first of it.
     missed: Vec<String>,
     rings: u32,
-    /// Whether a ring was almost full when this pass began.
-    behind: bool,
 }
 
 /// Whose references come next.
@@ -127,11 +122,6 @@ impl Slots {
         self.awaited.extend(unseen.map(|child| (child, Instant::now() + PATIENCE)));
     }
 
-    /// Whether threads write more than is read, and soon have to wait.
-    pub(crate) fn are_behind(&self) -> bool {
-        self.behind
-    }
-
     /// Whether there is nobody who could write something.
     pub(crate) fn are_over(&mut self) -> bool {
         self.awaited.retain(|_, until| Instant::now() < *until);
@@ -153,12 +143,10 @@ impl Slots {
             self.find_new(shared)?;
         }
         let mut is_idle = true;
-        self.behind = false;
         for (claim, seat) in &self.seats {
             let cursor = shared.slot(seat.index)[wire::SLOT_CURSOR].load(Ordering::Acquire);
             if seat.is_before(cursor) {
                 is_idle = false;
-                self.behind |= cursor - seat.tail >= ALMOST_FULL;
                 self.pass.push_back((*claim, cursor));
             }
         }
@@ -260,7 +248,7 @@ impl<T: Taker> Taker for Watching<'_, T> {
     }
 
     #[inline]
-    fn references(&mut self, words: &[AtomicU64]) {
+    fn references(&mut self, words: ReferenceWords<'_>) {
         self.taker.references(words);
     }
 

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use trace::Event;
+use trace::{Event, Reference, ReferenceWords};
 
 use crate::wire;
 
@@ -10,8 +10,8 @@ use crate::wire;
 pub(crate) trait Taker {
     /// What follows is of this process and thread.
     fn begin(&mut self, process: u32, thread: u32);
-    /// References in a row, in the bits of [`trace::Reference`].
-    fn references(&mut self, words: &[AtomicU64]);
+    /// References in a row.
+    fn references(&mut self, words: ReferenceWords<'_>);
     /// So many fetches from one page, the first at an address.
     fn fetches(&mut self, address: u64, count: u32);
     /// An event.
@@ -37,19 +37,32 @@ const LONGEST_EVENT: usize = 64 << 20;
 impl Stream {
     /// Takes words.
     #[inline]
-    pub(crate) fn take(&mut self, mut words: &[AtomicU64], taker: &mut impl Taker) {
-        let is_other =
-            |word: &AtomicU64| word.load(Ordering::Relaxed) & wire::NO_ACCESS == wire::NO_ACCESS;
-        while let Some(first) = words.first() {
+    pub(crate) fn take(&mut self, words: &[AtomicU64], taker: &mut impl Taker) {
+        // Copied, so that what is found in them holds, in batches that stay in the nearest cache
+        // until the taker looks at them again.
+        let mut near = [0; BATCH];
+        for batch in words.chunks(BATCH) {
+            let near = &mut near[..batch.len()];
+            near.iter_mut().zip(batch).for_each(|(to, word)| *to = word.load(Ordering::Relaxed));
+            match ReferenceWords::new(near).filter(|_| self.left_bytes == 0) {
+                Some(references) => taker.references(references),
+                None => self.take_mixed(near, taker),
+            }
+        }
+    }
+
+    /// The same where some are no references.
+    fn take_mixed(&mut self, mut words: &[u64], taker: &mut impl Taker) {
+        let is_other = |word: &u64| Reference::from_bits(*word).is_none();
+        while let Some((first, rest)) = words.split_first() {
             if self.left_bytes > 0 || is_other(first) {
-                self.take_other(first.load(Ordering::Relaxed), taker);
-                words = &words[1..];
+                self.take_other(*first, taker);
+                words = rest;
             } else {
-                // In batches that stay in the nearest cache until the taker looks at them again.
-                let near = &words[..words.len().min(BATCH)];
-                let count = near.iter().position(is_other).unwrap_or(near.len());
-                taker.references(&near[..count]);
-                words = &words[count..];
+                let count = words.iter().position(is_other).unwrap_or(words.len());
+                let (references, rest) = words.split_at(count);
+                ReferenceWords::new(references).into_iter().for_each(|all| taker.references(all));
+                words = rest;
             }
         }
     }
@@ -60,6 +73,9 @@ impl Stream {
         if self.left_bytes > 0 {
             self.words.push(word);
             self.left_bytes = self.left_bytes.saturating_sub(size_of::<u64>());
+        } else if word & wire::NO_ACCESS != wire::NO_ACCESS {
+            // A size that there is not: no word of the plugin's.
+            return;
         } else if word & 7 == wire::FETCHES {
             let count = (word >> 5 & wire::MOST_FETCHES) as u32;
             return taker.fetches((word.cast_signed() >> 16).cast_unsigned(), count);
@@ -108,7 +124,7 @@ impl Stream {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use trace::{Access, Reference};
+    use trace::Access;
 
     #[derive(Default)]
     struct Seen(Vec<String>);
@@ -118,9 +134,8 @@ mod tests {
         fn is_full(&self) -> bool {
             false
         }
-        fn references(&mut self, words: &[AtomicU64]) {
-            let words = words.iter().map(|word| word.load(Ordering::Relaxed));
-            self.0.extend(words.map(|word| format!("{word:#x}")));
+        fn references(&mut self, words: ReferenceWords<'_>) {
+            self.0.extend(words.words().iter().map(|word| format!("{word:#x}")));
         }
         fn fetches(&mut self, address: u64, count: u32) {
             self.0.push(format!("{count} at {address:#x}"));

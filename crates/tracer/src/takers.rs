@@ -1,9 +1,8 @@
 //! What is made of references: blocks for a simulator, packed blocks for a file.
 
 use std::ops::Range;
-use std::sync::atomic::{AtomicU64, Ordering};
 
-use trace::{Access, Block, Columns, Encoder, Event, PAGE_SHIFT, PackedBlock, PageRun, Reference};
+use trace::{Block, Columns, Encoder, Event, PAGE_SHIFT, PackedBlock, PageRun, ReferenceWords};
 
 use crate::stream::Taker;
 use crate::wire;
@@ -78,11 +77,11 @@ impl Taker for BlockTaker<'_> {
     }
 
     #[inline]
-    fn references(&mut self, words: &[AtomicU64]) {
-        let words = words.iter().map(|word| word.load(Ordering::Relaxed));
+    fn references(&mut self, words: ReferenceWords<'_>) {
         if !self.pages {
-            self.block.references.extend(words.clone().filter_map(Reference::from_bits));
+            self.block.references.extend(words.iter());
         }
+        let words = words.words().iter().copied();
         self.references += words.len();
         self.add(words.map(|word| PageRun {
             page: (word.cast_signed() >> (ADDRESS_SHIFT + PAGE_SHIFT)).cast_unsigned(),
@@ -160,15 +159,10 @@ impl Taker for EncoderTaker {
     }
 
     #[inline]
-    fn references(&mut self, words: &[AtomicU64]) {
-        let wanted = self.wanted(words.len() as u64);
-        let words = &words[wanted.start as usize..wanted.end.max(wanted.start) as usize];
-        let nothing = Reference::new(0, Access::Load, 0);
-        // All of them are references, or they would not come here.
-        let reference = |word: &AtomicU64| {
-            Reference::from_bits(word.load(Ordering::Relaxed)).unwrap_or(nothing)
-        };
-        self.is_full |= self.encoder.push_all(words.iter().map(reference));
+    fn references(&mut self, words: ReferenceWords<'_>) {
+        let wanted = self.wanted(words.words().len() as u64);
+        let (begin, end) = (wanted.start as usize, wanted.end as usize);
+        self.is_full |= self.encoder.push_all(words.part(begin..end.max(begin)).iter());
     }
 
     fn fetches(&mut self, address: u64, count: u32) {
@@ -195,6 +189,7 @@ impl Taker for EncoderTaker {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use trace::{Access, Reference};
 
     #[test]
     fn references_to_one_page_are_one_run_and_events_stand_between() {
@@ -207,11 +202,9 @@ mod tests {
             Reference::new(0x1ffc, Access::Fetch, 0),
             Reference::new(0x1000, Access::Load, 3),
         ];
-        let word = |address: u64, access: u64, size: u64| {
-            AtomicU64::new(address << 5 | access << 3 | size)
-        };
-        taker.references(&[word(0x1000, 0, 3)]);
-        taker.references(&[word(0x1ff8, 1, 2), word(0x1ffc, 2, 0), word(0x1000, 0, 3)]);
+        let words = references.map(Reference::bits);
+        taker.references(ReferenceWords::new(&words[..1]).unwrap());
+        taker.references(ReferenceWords::new(&words[1..]).unwrap());
         taker.event(Event::ThreadEnd);
         taker.fetches(0x1000, 5);
         assert_eq!(taker.finish(), 9);
@@ -231,7 +224,8 @@ mod tests {
         taker.begin(4, 5);
         taker.event(Event::ThreadStart);
         for page in 0..5 {
-            taker.references(&[AtomicU64::new(page << (PAGE_SHIFT + ADDRESS_SHIFT))]);
+            let words = [page << (PAGE_SHIFT + ADDRESS_SHIFT)];
+            taker.references(ReferenceWords::new(&words).unwrap());
         }
         assert!(!taker.is_full());
         taker.fetches(0x9000, 10);

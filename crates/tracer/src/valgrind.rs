@@ -3,11 +3,12 @@
 use std::io::pipe;
 use std::os::fd::AsRawFd;
 use std::process::{Child, Command, Stdio};
-use std::sync::atomic::AtomicU64;
 
 use rustix::io::{FdFlags, fcntl_setfd};
 use sys::process::{Exit, signal, signals, spawn_bound_in_group, wait};
-use trace::{Access, Block, Columns, Event, Format, Source, TraceError, open_stream};
+use trace::{
+    Access, Block, Columns, Event, Format, ReferenceWords, Source, TraceError, open_stream,
+};
 
 use crate::emulator::in_path;
 use crate::error::at;
@@ -104,15 +105,10 @@ impl Watched {
             taker.event(event);
         }
         for reference in &self.block.references {
-            let access = match reference.access() {
-                Access::Load => 0,
-                Access::Store => 1,
-                Access::Fetch if self.fetches => 2,
-                Access::Fetch => continue,
-            };
-            let size = u64::from(reference.size_log2());
-            let word = reference.address() << 5 | access << 3 | size;
-            taker.references(&[AtomicU64::new(word)]);
+            if self.fetches || reference.access() != Access::Fetch {
+                let word = [reference.bits()];
+                ReferenceWords::new(&word).into_iter().for_each(|one| taker.references(one));
+            }
         }
         Ok(true)
     }

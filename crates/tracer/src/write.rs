@@ -2,17 +2,28 @@
 
 use std::fs::File;
 use std::ops::Range;
-use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
 use std::thread;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
+use rustix::process::setpriority_process;
+use rustix::thread::gettid;
 use trace::{Effort, Header, PackedBlock, QUICK_LEVEL, TraceError, Writer};
 
 use crate::takers::EncoderTaker;
+use crate::uncached::UncachedFile;
 use crate::{Recording, TracerError};
 
 /// Packed blocks that may wait for the thread that compresses.
-const WAITING_BLOCKS: usize = 8;
+const WAITING_BLOCKS: usize = 32;
+/// Of them, how many make it leave blocks as they are.
+const TOO_MANY_BLOCKS: usize = 16;
+/// By how much that thread stands back behind the command and who packs, where they have to share
+/// cores: it can do less, they cannot.
+const NICENESS: i32 = 5;
+/// How old may be what is not in the file yet.
+const FLUSH_AFTER: Duration = Duration::from_millis(100);
 
 /// What was written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -37,17 +48,19 @@ impl Recording {
         header: &Header,
         range: Range<u64>,
     ) -> Result<Written, TracerError> {
-        let mut writer = Writer::new(out, header, QUICK_LEVEL)?;
+        let mut writer = Writer::new(UncachedFile::new(out), header, QUICK_LEVEL)?;
+        let waiting = AtomicUsize::new(0);
         let (full, to_compress) = sync_channel(WAITING_BLOCKS);
         let (empty, used) = channel();
         thread::scope(|scope| {
+            let waiting = &waiting;
             let compressing = scope.spawn(move || {
-                compress(&mut writer, &to_compress, &empty)?;
+                compress(&mut writer, &to_compress, waiting, &empty)?;
                 let references = writer.references();
-                let size_bytes = writer.finish()?.metadata()?.len();
+                let size_bytes = writer.finish()?.written_bytes();
                 Ok::<_, TraceError>((references, size_bytes))
             });
-            let seen = self.pack(range, &full, &used);
+            let seen = self.pack(range, &full, waiting, &used);
             drop(full);
             let (references, size_bytes) = match compressing.join() {
                 Ok(outcome) => outcome?,
@@ -61,7 +74,8 @@ impl Recording {
     fn pack(
         &mut self,
         range: Range<u64>,
-        full: &SyncSender<(PackedBlock, Effort)>,
+        full: &SyncSender<PackedBlock>,
+        waiting: &AtomicUsize,
         used: &Receiver<PackedBlock>,
     ) -> Result<u64, TracerError> {
         let begun = Instant::now();
@@ -70,9 +84,8 @@ impl Recording {
             let mut block = used.try_recv().unwrap_or_default();
             taker.finish_into(&mut block);
             block.at_ns = u64::try_from(begun.elapsed().as_nanos()).ok();
-            // What is compressed while the command waits makes it slow.
-            let effort = if self.is_behind() { Effort::Store } else { Effort::Compress };
-            if full.send((block, effort)).is_err() {
+            waiting.fetch_add(1, Ordering::Relaxed);
+            if full.send(block).is_err() {
                 break;
             }
         }
@@ -80,15 +93,36 @@ impl Recording {
     }
 }
 
+/// Compresses and writes blocks as they come; `waiting` counts those that do not wait for it only.
 fn compress(
-    writer: &mut Writer<File>,
-    blocks: &Receiver<(PackedBlock, Effort)>,
+    writer: &mut Writer<UncachedFile>,
+    blocks: &Receiver<PackedBlock>,
+    waiting: &AtomicUsize,
     empty: &Sender<PackedBlock>,
 ) -> Result<(), TraceError> {
-    for (block, effort) in blocks {
-        writer.add_with(&block, effort)?;
-        // Nobody who wants it is nobody who has more.
-        let _ = empty.send(block);
+    let mut flushed = Instant::now();
+    // Who may not does it as it is.
+    let _ = setpriority_process(Some(gettid()), NICENESS);
+    loop {
+        let block = match blocks.recv_timeout(FLUSH_AFTER) {
+            Ok(block) => Some(block),
+            Err(RecvTimeoutError::Timeout) => None,
+            Err(RecvTimeoutError::Disconnected) => return Ok(()),
+        };
+        if let Some(block) = block {
+            // What is compressed while others wait makes the command slow in the end.
+            let effort = match waiting.fetch_sub(1, Ordering::Relaxed) - 1 {
+                0 => Effort::Compress,
+                1..TOO_MANY_BLOCKS => Effort::CompressPages,
+                _ => Effort::Store,
+            };
+            writer.add_with(&block, effort)?;
+            // Nobody who wants it is nobody who has more.
+            let _ = empty.send(block);
+        }
+        if flushed.elapsed() >= FLUSH_AFTER {
+            writer.flush()?;
+            flushed = Instant::now();
+        }
     }
-    Ok(())
 }

@@ -12,7 +12,7 @@ use super::events::put_event;
 use super::limits::{MOST_EVENTS, RECENT, REFERENCES_PER_BLOCK};
 use super::packed::PackedBlock;
 use super::table::{ADDRESS, EMPTY, FETCH, NewPages, PAGE_AT, WRITTEN, entry_of};
-use crate::{Access, Columns, Event, MAX_SIZE_LOG2, PAGE_SHIFT, PageRun, Reference};
+use crate::{Access, Columns, Event, PAGE_SHIFT, PageRun, Reference};
 
 /// Packs the references of one thread.
 #[derive(Clone, Debug)]
@@ -88,38 +88,40 @@ impl Encoder {
     where
         I: IntoIterator<Item = Reference, IntoIter: ExactSizeIterator>,
     {
-        let references = references.into_iter();
+        // Nothing waits in here: what packing costs is the instructions for each.
+        let words = references.into_iter().map(Reference::bits);
         let begin = self.entries.len();
-        let end = begin + references.len();
+        let end = begin + words.len();
         self.entries.resize(end, 0);
         let entries = self.entries[begin..].iter_mut();
         let (table, new_pages, breaks) = (&mut self.table, &mut self.new_pages, &mut self.breaks);
         let mut enter = |at: usize, word: u64| {
-            let half = (word >> 4 & 1) as usize * usize::from(FETCH);
+            // Bit 4 is that of fetches.
+            let half = (word << 2) as usize & usize::from(FETCH);
             let entry = (entry_of(word) | half) % RECENT;
             if (table[entry] ^ word) >> PAGE_AT != 0 {
                 new_pages.add(table, word, entry, begin + at);
                 breaks.push(begin + at);
             }
-            let before = std::mem::replace(&mut table[entry], word & ADDRESS);
-            (entry as u8 | (word << 4) as u8 & WRITTEN, before)
+            let further = word.wrapping_sub(table[entry]);
+            table[entry] = word & ADDRESS;
+            (entry as u8 | (word << 4) as u8 & WRITTEN, further)
         };
         if self.columns == Columns::Pages {
-            for (at, (entry, reference)) in entries.zip(references).enumerate() {
-                *entry = enter(at, reference.bits()).0;
+            for (at, (entry, word)) in entries.zip(words).enumerate() {
+                *entry = enter(at, word).0;
             }
             return self.is_full();
         }
         self.rest.resize(2 * end, 0);
         let rest = self.rest[2 * begin..].chunks_exact_mut(2);
-        for (at, ((entry, rest), reference)) in entries.zip(rest).zip(references).enumerate() {
-            let word = reference.bits();
-            let before;
-            (*entry, before) = enter(at, word);
-            let size = (word & 7).min(u64::from(MAX_SIZE_LOG2));
-            // What is above the 12 bits of the difference is cut off.
-            let further = (word & ADDRESS).wrapping_sub(before) >> 2 & 0x7ff8;
-            rest.copy_from_slice(&((further | size) as u16).to_le_bytes());
+        for (at, ((entry, rest), word)) in entries.zip(rest).zip(words).enumerate() {
+            let further;
+            (*entry, further) = enter(at, word);
+            // The entry has no access and no size, so this has those of the reference. What is
+            // above the 12 bits of the difference is cut off.
+            let further = further >> 2 & 0x7ff8 | further & 7;
+            rest.copy_from_slice(&(further as u16).to_le_bytes());
         }
         self.is_full()
     }

@@ -14,12 +14,14 @@ pub const QUICK_LEVEL: i32 = 1;
 /// How hard a converter does.
 pub const SMALL_LEVEL: i32 = 3;
 
-/// Whether a block is worth the time to compress it.
+/// How much of a block is worth the time to compress it. A reader does not care.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effort {
-    /// Its columns are compressed.
+    /// All of its columns are compressed.
     Compress,
-    /// They are written as they are, which is much quicker; a reader does not care.
+    /// All but the references, which take more than half of the time and save less for it.
+    CompressPages,
+    /// They are written as they are, which is much quicker.
     Store,
 }
 
@@ -55,13 +57,15 @@ impl Compressor {
         into: &mut CompressedBlock,
     ) -> Result<(), TraceError> {
         block.check()?;
+        let pages = effort != Effort::Store;
+        let references = effort == Effort::Compress;
         let bytes = &mut into.bytes;
         bytes.clear();
         bytes.resize(HEAD_BYTES, 0);
-        let pages_bytes = self.append(&block.pages_column, effort, bytes)?;
-        let events_bytes = self.append(&block.events_column, effort, bytes)?;
+        let pages_bytes = self.append(&block.pages_column, pages, bytes)?;
+        let events_bytes = self.append(&block.events_column, pages, bytes)?;
         let behind = bytes.len();
-        let references_bytes = self.append(&block.references_column, effort, bytes)?;
+        let references_bytes = self.append(&block.references_column, references, bytes)?;
         let head = BlockHead {
             process: block.process,
             thread: block.thread,
@@ -86,11 +90,11 @@ impl Compressor {
     fn append(
         &mut self,
         column: &[u8],
-        effort: Effort,
+        compress: bool,
         bytes: &mut Vec<u8>,
     ) -> Result<u32, TraceError> {
         let begin = bytes.len();
-        if effort == Effort::Compress && !column.is_empty() {
+        if compress && !column.is_empty() {
             bytes.resize(begin + zstd::zstd_safe::compress_bound(column.len()), 0);
             let length = self.zstd.compress_to_buffer(column, &mut bytes[begin..])?;
             bytes.truncate(begin + length);
@@ -162,6 +166,14 @@ impl<W: Write> Writer<W> {
         self.index.add(self.at_byte, block.references);
         self.at_byte += block.bytes.len() as u64;
         Ok(())
+    }
+
+    /// Gives what is written to the system.
+    ///
+    /// # Errors
+    /// When that is not possible.
+    pub fn flush(&mut self) -> Result<(), TraceError> {
+        Ok(self.out.flush()?)
     }
 
     /// How many references are written.
