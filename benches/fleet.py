@@ -4,8 +4,8 @@ The same simulations by `thrashlab experiment --jobs 1` and on a Ray cluster of 
 CPU and with two, in turns: cells of a tenth of a second, and cells of milliseconds in parts of different
 sizes. Then what does not scale out: listing a plan's cells and putting its folder together.
 
-Run: python3 benches/fleet.py [BINARY]; some three minutes. It needs Ray and fsspec, which
-`tools/setup test` installs: target/venv/bin/python benches/fleet.py.
+Run: python3 benches/fleet.py [BINARY]; some three minutes. It needs Ray, fsspec and the package,
+which `make test` installs: target/venv/bin/python benches/fleet.py.
 
 How to read it: a fleet's throughput as a ratio to that of one machine with one job. On a busy machine
 the wall clock says little, so CPU time (of the cells and of all of Ray's processes while they are
@@ -14,15 +14,12 @@ made) stands beside it. Starting Ray is not in it; it is in the text.
 
 import os
 import shutil
-import sys
 import tempfile
 import time
 from pathlib import Path
 
 import processes
 import section
-
-sys.path.insert(0, str(section.ROOT / "python"))
 
 PLAN = """
 name = "bench"
@@ -190,6 +187,7 @@ def benchmark(binary):
     try:
         import fsspec  # noqa: F401
         import ray  # noqa: F401
+        import thrashlab  # noqa: F401
     except ImportError as error:
         raise section.NotPossible(f"{error}; start it with target/venv/bin/python") from error
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
