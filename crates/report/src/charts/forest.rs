@@ -29,8 +29,11 @@ pub(super) struct Line {
     pub(super) more: String,
 }
 
-/// The specification of a forest plot but its data; `band` is where ratios do not matter.
+/// The specification of a forest plot but its data, with the colours of the verdicts that there
+/// are; `band` is where ratios do not matter.
 pub(super) fn body(lines: &[Line], verdicts: &[(&str, &str)], band: Option<f64>) -> Value {
+    let is_present = |(word, _): &(&str, &str)| lines.iter().any(|line| line.verdict == *word);
+    let verdicts: Vec<(&str, &str)> = verdicts.iter().copied().filter(is_present).collect();
     let order: Vec<&str> = lines.iter().map(|line| line.label.as_str()).collect();
     let ends = lines.iter().flat_map(|line| [line.ratio.1, line.ratio.2, 1.0]);
     let finite = ends.filter(|end| end.is_finite() && *end > 0.0);
@@ -56,7 +59,7 @@ pub(super) fn body(lines: &[Line], verdicts: &[(&str, &str)], band: Option<f64>)
     let y = json!({ "field": "label", "type": "nominal", "sort": order, "title": null,
                     "axis": { "labelLimit": 320 } });
     let colour = json!({ "field": "verdict", "type": "nominal", "title": null,
-                         "scale": colours(verdicts), "legend": { "orient": "bottom" } });
+                         "scale": colours(&verdicts), "legend": { "orient": "bottom" } });
     let tip = json!({ "field": "tip", "type": "nominal" });
     let interval = json!({
         "mark": { "type": "rule", "strokeWidth": 3, "aria": false },
@@ -67,7 +70,7 @@ pub(super) fn body(lines: &[Line], verdicts: &[(&str, &str)], band: Option<f64>)
         "mark": { "type": "point", "filled": true, "size": 90, "opacity": 1 },
         "encoding": { "x": x, "y": y, "color": colour, "description": tip, "tooltip": tip,
                       "shape": { "field": "verdict", "type": "nominal", "title": null,
-                                 "scale": shapes(verdicts), "legend": { "orient": "bottom" } } },
+                                 "scale": shapes(&verdicts), "legend": { "orient": "bottom" } } },
     });
     let text = json!({
         "mark": { "type": "text", "align": "left", "dx": 7, "aria": false },
@@ -130,15 +133,11 @@ fn make(data: &Data<'_>) -> Vec<Chart> {
     if lines.is_empty() {
         return Vec::new();
     }
-    let present: Vec<(&str, &str)> = matrix::VERDICTS
-        .into_iter()
-        .filter(|(word, _)| lines.iter().any(|line| line.verdict == *word))
-        .collect();
     let reading = "Hodges–Lehmann ratio of the delays under each load to those without, with its \
                    interval of 95 %; the dashed line is no difference."
         .to_owned();
     let values = lines.iter().map(value).collect();
-    vec![KIND.chart(reading, values, body(&lines, &present, None), table(&lines))]
+    vec![KIND.chart(reading, values, body(&lines, &matrix::VERDICTS, None), table(&lines))]
 }
 
 /// The lines of one measurement, each with the number of its load.

@@ -54,10 +54,6 @@ fn make(data: &Data<'_>) -> Vec<Chart> {
         return Vec::new();
     }
     let drawn = &lines[..lines.len().min(MOST)];
-    let present: Vec<(&str, &str)> = VERDICTS
-        .into_iter()
-        .filter(|(word, _)| drawn.iter().any(|line| line.verdict == *word))
-        .collect();
     let margin = 100.0 * comparison.margin;
     let reading = format!(
         "Ratios of {} to {}, above 1 = worse, with intervals that hold together for all {} cells; \
@@ -70,6 +66,6 @@ fn make(data: &Data<'_>) -> Vec<Chart> {
         lines.len()
     );
     let values = drawn.iter().map(value).collect();
-    let body = body(drawn, &present, Some(comparison.margin));
+    let body = body(drawn, &VERDICTS, Some(comparison.margin));
     vec![KIND.chart(reading, values, body, table(&lines))]
 }
