@@ -11,8 +11,10 @@ BINARY := target/release/thrashlab
 SKIPS := $(CURDIR)/target/skips.txt
 # What `make run` passes to `thrashlab run`, e.g. make run ARGS=--help
 ARGS ?=
+# How long `make fuzz` runs each target, in s
+FUZZ_SECONDS ?= 600
 
-.PHONY: build binary run test bench skips fmt clean
+.PHONY: build binary run test test-distro bench fuzz skips fmt clean
 
 # Fully static, so that the binary runs in any container and as /init of a virtual machine.
 # The flags go to the last crate only: build scripts and proc macros cannot be static. At a fixed
@@ -39,9 +41,20 @@ test: build
 	THRASHLAB_SKIPS="$(SKIPS)" tests/python/run
 	@sed 's/^/SKIPPED /' "$(SKIPS)"
 
+# What takes minutes in the guest with a current Debian: nightly, and before each release.
+test-distro: build
+	@THRASHLAB_LONG_TESTS=1 tools/setup test
+	@: > "$(SKIPS)"
+	THRASHLAB_SKIPS="$(SKIPS)" THRASHLAB_LONG_TESTS=1 cargo test --locked -p cli --test distro
+	@sed 's/^/SKIPPED /' "$(SKIPS)"
+
 # Claims of performance, beside peers or limits: benches/README.md
 bench: build
 	@python3 benches/run.py $(BINARY)
+
+# Every fuzz target for FUZZ_SECONDS: fuzz/README.md
+fuzz:
+	@fuzz/run $(FUZZ_SECONDS)
 
 # Fails if the last `make test` skipped a test that tests/allowed-skips.txt does not allow.
 skips:

@@ -93,8 +93,10 @@ def diagnose(binary, folder, run_pid, watched):
     for found in json.loads(done.stdout)["findings"]:
         if is_ours(found["scope"], run_pid):
             rule = found["rule"]
-            shares[rule] = max(shares.get(rule, 0.0), found["lost_share"])
-            if found["is_bound"]:
+            # A condition without a price is priced at least, if at all.
+            price = found.get("at_least") or found
+            shares[rule] = max(shares.get(rule, 0.0), price.get("lost_share", 0.0))
+            if found.get("is_bound", True):
                 BOUNDS.add(rule)
     return shares
 

@@ -1,9 +1,9 @@
 //! Any text is a resp1 table or refused; a table that was read prints, and keeps its rows if the
-//! print is read again.
+//! print is read again. Points that are recovered are in order.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use store::resp1::{check_ratios, parse};
+use store::resp1::{check_ratios, parse, recover_points};
 
 fuzz_target!(|text: &str| {
     let Ok(table) = parse(text) else {
@@ -14,6 +14,11 @@ fuzz_target!(|text: &str| {
     for row in &table.rows {
         assert!(row.low_ms <= row.median_ms && row.median_ms <= row.high_ms);
         assert!(row.ratio_raw.is_finite() && row.ratio_raw >= 0.0);
+    }
+    for (row, points) in table.rows.iter().zip(recover_points(&table)) {
+        if let Some(samples) = points.samples_ms(row) {
+            assert!(samples.len() == 5 && samples.is_sorted(), "{samples:?}");
+        }
     }
     let _ = report::resp1::first_format(&table);
     let _ = report::resp1::second_format(&table);

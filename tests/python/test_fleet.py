@@ -5,6 +5,7 @@ import json
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -96,6 +97,21 @@ mkdir "{folder}/busy" || exit 1
 code=$?
 rmdir "{folder}/busy"
 exit $code
+"""
+
+# Stands for thrashlab where the disk is full, on the first node that makes cells.
+SICK = """#!/bin/sh
+if [ "$1" = cells ]; then
+    raylet=$(sed 's/.*) //' /proc/$PPID/stat | cut -d' ' -f2)
+    mkdir "{folder}/first" 2>/dev/null && echo $raylet > "{folder}/sick"
+    until [ -e "{folder}/sick" ]; do sleep 0.05; done
+    if [ $raylet = $(cat "{folder}/sick") ]; then
+        echo x >> "{folder}/failed"
+        echo "thrashlab: write: No space left on device" >&2
+        exit 3
+    fi
+fi
+exec "{binary}" "$@"
 """
 
 # Stands for a Python that has all that a fleet needs, and tells what it was to do.
@@ -235,6 +251,11 @@ def files(folder):
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
+def node_folder(tmp_path):
+    """What a node makes of the folder that it is told."""
+    return tmp_path / f"node/thrashlab-fleet-{os.getuid()}-{socket.gethostname()}"
+
+
 def log(tmp_path):
     return [json.loads(line) for line in (tmp_path / "fleet.fleet.jsonl").read_text().splitlines()]
 
@@ -262,7 +283,52 @@ def test_a_node_that_dies_under_way_loses_nothing(tmp_path, nodes, held, serial,
     )
     assert {cell["status"] for cell in cells} == {"complete"}
     # All nodes are on this machine, so the program was fetched once.
-    assert len(list((tmp_path / "node/blobs").iterdir())) == 1
+    assert len(list((node_folder(tmp_path) / "blobs").iterdir())) == 1
+
+
+def test_a_node_with_a_full_disk_is_left_out_and_told(tmp_path, nodes, serial, on_fleet):
+    nodes.fill()
+    sick = tmp_path / "sick-thrashlab"
+    sick.write_text(SICK.format(folder=tmp_path, binary=BINARY))
+    sick.chmod(0o755)
+    states = []
+    folder = on_fleet(address=nodes.address, program=sick, progress=states.append)
+    assert files(folder) == serial
+    assert {cell["status"] for cell in log(tmp_path)} == {"complete"}
+    text = str(states[-1])
+    assert text.startswith("12 of 12 cells")
+    assert "was left out: RuntimeError: thrashlab cells ended with 3" in text
+    assert "No space left on device" in text
+    # It had no more parts than were under way when it was found out.
+    assert 1 <= len((tmp_path / "failed").read_text().split()) <= 6
+
+
+def test_a_node_folder_touches_nothing_of_others(tmp_path):
+    for name in ("lock", "cells-of-mine", "blobs"):
+        (tmp_path / name).mkdir() if name != "lock" else (tmp_path / name).write_text("4711")
+    (tmp_path / "blobs/old").write_text("precious")
+    for path in (tmp_path / "cells-of-mine", tmp_path / "blobs/old"):
+        os.utime(path, (0, 0))
+    node = NodeFolder(str(tmp_path))
+    with node.locked():
+        node.tidy()
+    assert (tmp_path / "lock").read_text() == "4711"
+    assert (tmp_path / "cells-of-mine").exists()
+    assert (tmp_path / "blobs/old").read_text() == "precious"
+
+
+def test_two_threads_that_put_the_same_file_do_not_disturb_each_other(tmp_path):
+    store = Store(str(tmp_path / "store"), {})
+    chunks = iter([b"a"])
+
+    def interleaved():
+        yield next(chunks)
+        store.put(f"{tmp_path}/store/x", [b"ab"])
+        yield b"b"
+
+    store.put(f"{tmp_path}/store/x", interleaved())
+    assert (tmp_path / "store/x").read_bytes() == b"ab"
+    assert [path.name for path in (tmp_path / "store").iterdir()] == ["x"]
 
 
 def test_cells_that_are_made_twice_do_no_harm(tmp_path, nodes, serial, on_fleet):
@@ -330,7 +396,7 @@ def test_limits_hold_on_the_nodes(tmp_path, nodes, serial, on_fleet):
     of_nodes = [command for command in commands if command.startswith("cells ")]
     assert len(of_nodes) == 4
     assert all("--wall-limit 7m" in command for command in of_nodes)
-    assert all(f" {tmp_path}/node/cells-" in command for command in of_nodes)
+    assert all(f" {node_folder(tmp_path)}/cells-" in command for command in of_nodes)
     of_driver = [command for command in commands if command.startswith("experiment ")]
     assert of_driver and len(of_driver) + len(of_nodes) == len(commands)
     assert all("--jobs=1 --wall-limit=7m" in command for command in of_driver)
@@ -374,7 +440,7 @@ def test_guests_travel_to_the_nodes(tmp_path, nodes, thrashlab, on_fleet, monkey
     assert made.returncode == 0, made.stderr
     assert files(folder) == files(tmp_path / "serial")
     # The program, and of the machine its kernel, root, memory and devices.
-    assert len(list((tmp_path / "node/blobs").iterdir())) == 5
+    assert len(list((node_folder(tmp_path) / "blobs").iterdir())) == 5
 
 
 def test_what_measures_a_host_is_refused_with_the_way_out(tmp_path, thrashlab, on_fleet):
@@ -447,10 +513,10 @@ def test_a_file_is_fetched_once_with_its_holes_and_never_damaged(tmp_path):
         assert here.stat().st_blocks * 512 < 1 << 20
     assert fetched == [digest]
     node.machine("m", {"memory": digest}, store, fetched)
-    assert (tmp_path / "node/machines/m/memory").samefile(here)
+    assert (node.path / "machines/m/memory").samefile(here)
 
     other = NodeFolder(str(tmp_path / "other"))
     Path(store.blob(digest)).write_bytes(b"".join(compressed(BINARY)))
     with pytest.raises(OSError, match="is damaged"):
         other.file(digest, store, [])
-    assert not (tmp_path / "other/blobs" / digest).exists()
+    assert not (other.path / "blobs" / digest).exists()

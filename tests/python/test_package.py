@@ -220,7 +220,7 @@ def test_nothing_is_left_of_a_run_that_is_stopped(how, tmp_path):
         assert time.monotonic() < deadline, left
         time.sleep(0.1)
     # The lock is a file that stays; nobody holds it.
-    assert {path.name for path in work.iterdir()} <= {"lock"}
+    assert {path.name for path in work.iterdir()} <= {"thrashlab.lock"}
 
 
 def _processes_with(word):

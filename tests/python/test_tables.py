@@ -13,6 +13,8 @@ from pyarrow import parquet
 EXAMPLE = WORKSPACE / "crates/store/tests/foreign/thrashlab.run.jsonl"
 # What exported rows say of their run, which is in the table of runs.
 OF_RUN = ["run_id", "load", "measure", "block", "seed"]
+# Three delays, of 1500, 1500 and 1900 ns.
+DELAYS = "HISTEwAAAAYAAAAAAAAAAwAAAAAAAAABAAAAAAAAAAI/8AAAAAAAALcXBJ0GAg=="
 
 # Names that the example does not have, not in the order of the alphabet, and a kind that nobody
 # knows.
@@ -46,6 +48,17 @@ FURTHER = [
         "started_ns": 1,
         "completed_ns": 9,
         "usage": {"zeal": 3},
+    },
+    {
+        "kind": "histogram",
+        "at_ns": 65,
+        "from_ns": 1,
+        "to_ns": 9,
+        "count": 3,
+        "hdr_v2_base64": DELAYS,
+        "censored": {"reason": "run-ended", "count": 3, "hdr_v2_base64": DELAYS},
+        "before": {},
+        "after": {},
     },
     {"kind": "tomorrow", "at_ns": 70, "text": "it's new"},
 ]

@@ -16,7 +16,7 @@ pub(crate) struct SourceFile {
 const FOLDERS: &[&str] =
     &[".cargo", ".ci", "crates", "docs", "fuzz", "reference", "tests", "tools", "xtask"];
 /// Folders below them that hold what programs made.
-const MADE: &[&str] = &["target", "corpus", "artifacts"];
+const MADE: &[&str] = &["target", "corpus", "artifacts", "seeds"];
 
 /// The root of the project.
 pub(crate) fn root() -> PathBuf {

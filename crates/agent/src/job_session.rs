@@ -4,7 +4,6 @@ use std::io::Write;
 
 use jobs::{CORPUS_BYTES, Desc, Resolved, resolve, search_path};
 use model::{EndStatus, JobSpec, Line, Measure};
-use sys::clock::monotonic_ns;
 
 use crate::assignment::Assignment;
 use crate::job_measure::Working;
@@ -53,8 +52,8 @@ pub(crate) fn run(
     }
     let mut observer = Observer::new(assignment, output, waiter, counters);
     let status = match users.await_ready(&observer.waiter) {
-        Ok(()) => under_load(&mut observer, &load, |observer, load| {
-            let origin_ns = monotonic_ns();
+        Ok(()) => under_load(&mut observer, &load, |observer, load, measuring_ns| {
+            let origin_ns = observer.output.moment_ns(measuring_ns);
             let working = Working::new(observer, load, &mut users, &resolved.script, origin_ns);
             let status = working.until_all_are_done()?;
             observer.write_counters(load)?;
@@ -65,6 +64,10 @@ pub(crate) fn run(
         Err(NotReady::Failed(why)) => {
             observer.output.warning(format!("the job cannot start: {why}"))?;
             observer.output.end(EndStatus::Killed)?;
+            return Err(AgentError::Job(why));
+        }
+        Err(NotReady::Died(death)) => {
+            let why = observer.died_at_start(&death)?;
             return Err(AgentError::Job(why));
         }
     };

@@ -97,6 +97,8 @@ impl UserSide<'_> {
                 sleep_until_ns(monotonic_ns() + order.next_think_ns(script.think_ns));
                 let work = self.issue(dir, index, pass, &mut complaints);
                 say(self.writer, &Word::Work(work))?;
+                // Not before: the observer finds each command on the board or in the pipe.
+                self.board.set(self.user as usize, COMMAND, 0);
             }
             let used = difference(&all_usage(), &before);
             say(
@@ -133,7 +135,6 @@ impl UserSide<'_> {
         self.board.set(user, PASS, u64::from(pass));
         self.board.set(user, COMMAND, index as u64 + 1);
         let ended = ended(&mut command, started_ns, script.limit_ns, complaints);
-        self.board.set(user, COMMAND, 0);
         WorkRecord {
             at_ns: 0,
             worker: self.user,

@@ -10,10 +10,11 @@ use serde::{Deserialize, Serialize};
 use sys::board::Board;
 use sys::clock::monotonic_ns;
 use sys::marked::end_marked;
-use sys::process::{Exit, fork_child, signal, signals, wait};
+use sys::process::{fork_child, signal, signals, wait};
 
 use crate::assignment::Assignment;
 use crate::job_user::UserSide;
+use crate::observer::Death;
 use crate::prober::NotReady;
 use crate::waiter::{Waiter, Woken};
 use crate::words::Words;
@@ -89,8 +90,8 @@ impl Users {
             match woken {
                 Woken::Signal if waiter.stop_requested() => return Err(NotReady::Stopped),
                 Woken::Signal => {
-                    if let Some(why) = self.dead_user() {
-                        return Err(NotReady::Failed(why));
+                    if let Some(death) = self.dead_user() {
+                        return Err(NotReady::Died(death));
                     }
                 }
                 Woken::Time => {
@@ -117,19 +118,18 @@ impl Users {
         self.pids.len()
     }
 
-    /// Why a user's process ended, if one did: none ends by itself.
-    pub(crate) fn dead_user(&mut self) -> Option<String> {
+    /// The death of a user's process, if one died: none ends by itself.
+    pub(crate) fn dead_user(&mut self) -> Option<Death> {
         let (user, exit) = self
             .pids
             .iter()
             .enumerate()
             .find_map(|(user, pid)| Some((user, wait(*pid, false).ok()??)))?;
-        let how = match (self.board.failure(user), exit) {
-            (Some(why), _) => why,
-            (None, Exit::Signal(number)) => format!("ended by signal {number}"),
-            (None, Exit::Code(code)) => format!("ended with code {code}"),
-        };
-        Some(format!("the process of user {user} died: {how}"))
+        let who = format!("the process of user {user}");
+        Some(match self.board.failure(user) {
+            Some(why) => Death::new(who, why, false),
+            None => Death::from_exit(who, exit),
+        })
     }
 }
 

@@ -11,6 +11,7 @@
 //! it starts dies with it, SIGKILL included.
 
 mod assignment;
+mod due;
 mod enter;
 mod freezer;
 mod job;
@@ -40,5 +41,6 @@ mod waiter;
 mod words;
 
 pub use assignment::{Assignment, Freeze};
+pub use due::Due;
 pub use run::{AgentError, run};
 pub use waiter::{Waiter, Woken};

@@ -9,11 +9,11 @@ use model::{Censored, CounterSet, EndStatus, HistogramRecord, Line, SampleRecord
 use probes::{Desc, Rhythm};
 use sys::clock::monotonic_ns;
 
+use crate::due::Due;
 use crate::load_group::LoadGroup;
 use crate::observer::Observer;
 use crate::prober::Prober;
 use crate::record::{Kind, Record, SHORT_BYTES, named_usage, word};
-use crate::schedule::Schedule;
 use crate::waiter::Woken;
 
 /// The counters before a sample are read this long before its intended start, in ns.
@@ -27,58 +27,123 @@ pub(crate) struct Measuring<'m, 'a, 's, W> {
     pub(crate) observer: &'m mut Observer<'a, W>,
     pub(crate) load: &'m mut LoadGroup<'s>,
     pub(crate) probe: &'static Desc,
-    pub(crate) origin_ns: u64,
+    /// The starts that have no line yet.
+    pub(crate) due: Due,
+    /// The counters before the next line, if they were read.
+    pub(crate) before: Option<CounterSet>,
 }
 
-/// How waiting for the next record ended.
-enum Awaited {
-    Record(Box<Record>),
-    Censored(Censored),
+/// Why measuring ended.
+enum End {
+    Complete,
+    Timeout,
     Interrupted,
+    LoadDied,
+    ProbeDied,
+}
+
+impl End {
+    /// Why the starts that are due have no completion.
+    fn censored(&self) -> Censored {
+        match self {
+            Self::Timeout => Censored::Timeout,
+            Self::ProbeDied => Censored::ProbeDied,
+            Self::Complete | Self::Interrupted | Self::LoadDied => Censored::RunEnded,
+        }
+    }
 }
 
 impl<W: Write> Measuring<'_, '_, '_, W> {
-    /// Measures the whole schedule; how it ended.
-    pub(crate) fn all(mut self, schedule: Schedule) -> io::Result<EndStatus> {
-        match self.probe.rhythm {
-            Rhythm::Interval => self.samples(schedule),
-            Rhythm::Periodic => self.histograms(schedule),
-        }
+    /// Measures the whole schedule; how it ended. Whatever the end is, every start that was due
+    /// has its line after this call.
+    pub(crate) fn all(mut self) -> io::Result<EndStatus> {
+        let origin_ns = self.observer.output.moment_ns(self.due.origin_ns());
+        let end = match (self.prober.begin(origin_ns), self.probe.rhythm) {
+            (Err(_), _) => End::ProbeDied,
+            (Ok(()), Rhythm::Interval) => self.samples()?,
+            (Ok(()), Rhythm::Periodic) => self.histograms(origin_ns)?,
+        };
+        self.conclude(&end)
     }
 
-    fn samples(&mut self, schedule: Schedule) -> io::Result<EndStatus> {
-        let mut last: Option<CounterSet> = None;
-        for (index, offset_ns) in schedule.enumerate() {
-            let intended_ns = self.origin_ns + offset_ns;
-            if let Some(status) = self.sleep_until(intended_ns.saturating_sub(LEAD_NS))? {
-                return Ok(status);
+    /// Writes what the prober had completed when measuring ended, then every other start that is
+    /// due, and what a prober that is gone died of.
+    fn conclude(mut self, end: &End) -> io::Result<EndStatus> {
+        let ended_ns = self.observer.output.now_ns();
+        rustix::io::ioctl_fionbio(&self.prober.records, true)?;
+        match self.probe.rhythm {
+            Rhythm::Interval => {
+                while let Some(record) = self.prober.read_record() {
+                    self.write_sample(&record)?;
+                }
+            }
+            Rhythm::Periodic => {
+                let (delays_ns, _) = self.read_short_records()?;
+                self.write_histogram(&delays_ns)?;
+            }
+        }
+        let lines = self.due.censored(end.censored(), ended_ns).map_err(io::Error::other)?;
+        for mut line in lines {
+            // The first of them was under way; those behind it had not begun, and have no counters.
+            let counters = self
+                .before
+                .take()
+                .map(|before| (before, self.observer.read_counters(self.load)))
+                .unwrap_or_default();
+            let at_ns = self.observer.output.now_ns();
+            match &mut line {
+                Line::Sample(sample) => {
+                    (sample.at_ns, (sample.before, sample.after)) = (at_ns, counters);
+                }
+                Line::Histogram(record) => {
+                    (record.at_ns, (record.before, record.after)) = (at_ns, counters);
+                }
+                _ => {}
+            }
+            self.observer.output.line(&line)?;
+        }
+        Ok(match end {
+            End::Complete => EndStatus::Complete,
+            End::Timeout => EndStatus::Timeout,
+            End::Interrupted => EndStatus::Interrupted,
+            End::LoadDied => EndStatus::LoadDied,
+            End::ProbeDied => {
+                let death = self.prober.await_death();
+                self.observer.measured_died(&death)?
+            }
+        })
+    }
+
+    fn samples(&mut self) -> io::Result<End> {
+        while let Some(start_ns) = self.due.next_ns() {
+            let intended_ns = self.observer.output.moment_ns(start_ns);
+            if let Some(end) = self.sleep_until(intended_ns.saturating_sub(LEAD_NS))? {
+                return Ok(end);
             }
             // A start that was missed while the sample before was under way begins where that
             // one ended.
-            let before = match last.take() {
-                Some(after) if monotonic_ns() >= intended_ns => after,
-                _ => self.observer.read_counters(self.load),
-            };
-            let awaited = self.await_record(intended_ns)?;
-            let after = self.observer.read_counters(self.load);
-            last = Some(after.clone());
-            if let Some(status) =
-                self.write_sample(index as u32, intended_ns, awaited, before, after)?
-            {
-                return Ok(status);
+            if self.before.is_none() || monotonic_ns() < intended_ns {
+                self.before = Some(self.observer.read_counters(self.load));
+            }
+            match self.await_record(intended_ns)? {
+                Ok(record) => self.write_sample(&record)?,
+                Err(end) => return Ok(end),
             }
         }
-        self.complete()
+        self.after_all()
     }
 
-    /// Waits for a moment; a status if the run ends here.
-    fn sleep_until(&mut self, until_ns: u64) -> io::Result<Option<EndStatus>> {
+    /// Waits for a moment; why measuring ends here, if it does.
+    fn sleep_until(&mut self, until_ns: u64) -> io::Result<Option<End>> {
         loop {
             if self.observer.waiter.stop_requested() {
-                return Ok(Some(EndStatus::Interrupted));
+                return Ok(Some(End::Interrupted));
             }
             if self.observer.load_died(self.load)? {
-                return Ok(Some(EndStatus::LoadDied));
+                return Ok(Some(End::LoadDied));
+            }
+            if self.prober.has_died() {
+                return Ok(Some(End::ProbeDied));
             }
             if self.observer.waiter.wait(None, until_ns) == Woken::Time {
                 return Ok(None);
@@ -86,22 +151,17 @@ impl<W: Write> Measuring<'_, '_, '_, W> {
         }
     }
 
-    /// Waits for the record of the sample that was to start at `intended_ns`. The death of the
-    /// load does not end the wait: the sample is taken first.
-    fn await_record(&mut self, intended_ns: u64) -> io::Result<Awaited> {
+    /// Waits for the record of the sample that was to start at `intended_ns`, or for what ends the
+    /// measuring before. The death of the load does not end the wait: the sample is taken first.
+    fn await_record(&mut self, intended_ns: u64) -> io::Result<Result<Record, End>> {
         let until_ns = intended_ns + self.observer.assignment.spec.timing.timeout_ns;
         loop {
             let fd = self.prober.records.as_fd();
             match self.observer.waiter.wait(Some(fd), until_ns) {
-                Woken::Readable => {
-                    return Ok(match self.prober.read_record() {
-                        Some(record) => Awaited::Record(Box::new(record)),
-                        None => Awaited::Censored(Censored::ProbeDied),
-                    });
-                }
-                Woken::Time => return Ok(Awaited::Censored(Censored::Timeout)),
+                Woken::Readable => return Ok(self.prober.read_record().ok_or(End::ProbeDied)),
+                Woken::Time => return Ok(Err(End::Timeout)),
                 Woken::Signal if self.observer.waiter.stop_requested() => {
-                    return Ok(Awaited::Interrupted);
+                    return Ok(Err(End::Interrupted));
                 }
                 Woken::Signal => {
                     self.observer.load_died(self.load)?;
@@ -110,96 +170,66 @@ impl<W: Write> Measuring<'_, '_, '_, W> {
         }
     }
 
-    /// Writes one sample; a status if it was the last one.
-    fn write_sample(
-        &mut self,
-        index: u32,
-        intended_ns: u64,
-        awaited: Awaited,
-        mut before: CounterSet,
-        mut after: CounterSet,
-    ) -> io::Result<Option<EndStatus>> {
-        let relative_ns = |moment_ns| self.observer.output.relative_ns(moment_ns);
-        let mut sample = SampleRecord {
-            at_ns: self.observer.output.now_ns(),
+    /// Writes the next sample, which has a record.
+    fn write_sample(&mut self, record: &Record) -> io::Result<()> {
+        let Some((index, intended_ns)) = self.due.take() else { return Ok(()) };
+        let mut after = self.observer.read_counters(self.load);
+        let mut before = self.before.replace(after.clone()).unwrap_or_default();
+        let output = &mut self.observer.output;
+        let ended_ns = output.relative_ns(record.completed_ns);
+        let is_complete = record.kind == Kind::Sample;
+        before.insert("rusage".to_owned(), named_usage(&record.before));
+        after.insert("rusage".to_owned(), named_usage(&record.after));
+        output.line(&Line::Sample(Box::new(SampleRecord {
+            at_ns: output.now_ns(),
             index,
-            intended_ns: relative_ns(intended_ns),
-            started_ns: None,
-            completed_ns: None,
-            censored: None,
-            censored_at_ns: None,
-            parts: BTreeMap::new(),
-            before: CounterSet::new(),
-            after: CounterSet::new(),
-        };
-        let mut warning = None;
-        let status = match awaited {
-            Awaited::Interrupted => return Ok(Some(EndStatus::Interrupted)),
-            Awaited::Record(record) => {
-                sample.started_ns = Some(relative_ns(record.started_ns));
-                if record.kind == Kind::Sample {
-                    sample.completed_ns = Some(relative_ns(record.completed_ns));
-                    sample.parts = named_parts(self.probe, &record);
-                } else {
-                    sample.censored = Some(Censored::Failed);
-                    sample.censored_at_ns = Some(relative_ns(record.completed_ns));
-                    warning = Some(format!("sample {index} failed: {}", record.message));
-                }
-                before.insert("rusage".to_owned(), named_usage(&record.before));
-                after.insert("rusage".to_owned(), named_usage(&record.after));
-                None
-            }
-            Awaited::Censored(why) => {
-                sample.censored = Some(why);
-                sample.censored_at_ns = Some(sample.at_ns);
-                Some(if why == Censored::Timeout { EndStatus::Timeout } else { EndStatus::Killed })
-            }
-        };
-        sample.before = before;
-        sample.after = after;
-        self.observer.output.line(&Line::Sample(Box::new(sample)))?;
-        if let Some(text) = warning {
-            self.observer.output.warning(text)?;
+            intended_ns,
+            started_ns: Some(output.relative_ns(record.started_ns)),
+            completed_ns: is_complete.then_some(ended_ns),
+            censored: (!is_complete).then_some(Censored::Failed),
+            censored_at_ns: (!is_complete).then_some(ended_ns),
+            parts: if is_complete { named_parts(self.probe, record) } else { BTreeMap::new() },
+            before,
+            after,
+        })))?;
+        if is_complete {
+            return Ok(());
         }
-        Ok(status)
+        output.warning(format!("sample {index} failed: {}", record.message))
     }
 
-    fn histograms(&mut self, schedule: Schedule) -> io::Result<EndStatus> {
-        let starts: Vec<u64> = schedule.map(|offset_ns| self.origin_ns + offset_ns).collect();
-        let last_ns = starts.last().copied().unwrap_or(self.origin_ns);
+    fn histograms(&mut self, origin_ns: u64) -> io::Result<End> {
+        let last_ns = self.observer.output.moment_ns(self.due.last_ns());
         let until_ns = last_ns + self.observer.assignment.spec.timing.timeout_ns;
         rustix::io::ioctl_fionbio(&self.prober.records, true)?;
-        let mut before = self.observer.read_counters(self.load);
-        let mut done = 0;
-        let mut tick_ns = self.origin_ns;
-        while done < starts.len() {
+        self.before = Some(self.observer.read_counters(self.load));
+        let mut tick_ns = origin_ns;
+        while self.due.next_ns().is_some() {
             tick_ns = (tick_ns + TICK_NS).min(until_ns);
             // The last wake-ups arrive between two ticks: look again soon after the last start.
             let look_ns =
                 if tick_ns > last_ns { monotonic_ns().max(last_ns) + LEAD_NS } else { tick_ns };
-            let stopped = self.sleep_until(look_ns)?;
-            // What came until now is kept, whatever ended the wait.
-            let (delays_ns, gone) = self.read_short_records()?;
-            let after = self.observer.read_counters(self.load);
-            let now = done + delays_ns.len();
-            self.write_histogram(&starts[done..now.min(starts.len())], &delays_ns, before, &after)?;
-            before = after;
-            done = now;
-            if let Some(status) = stopped {
-                return Ok(status);
+            if let Some(end) = self.sleep_until(look_ns)? {
+                return Ok(end);
             }
-            if done < starts.len() && (gone || monotonic_ns() >= until_ns) {
-                let why = if gone { Censored::ProbeDied } else { Censored::Timeout };
-                return self.write_missing(why, done, starts[done], before);
+            let (delays_ns, gone) = self.read_short_records()?;
+            self.write_histogram(&delays_ns)?;
+            if self.due.next_ns().is_some() {
+                if gone {
+                    return Ok(End::ProbeDied);
+                }
+                if monotonic_ns() >= until_ns {
+                    return Ok(End::Timeout);
+                }
             }
         }
-        self.complete()
+        self.after_all()
     }
 
-    /// The status after the whole schedule: a load that died meanwhile is not kept quiet.
-    fn complete(&mut self) -> io::Result<EndStatus> {
+    /// Why measuring ended after the whole schedule: a load that died meanwhile is reported.
+    fn after_all(&mut self) -> io::Result<End> {
         let died = self.observer.load_died(self.load)?;
-        Ok(if died { EndStatus::LoadDied } else { EndStatus::Complete })
+        Ok(if died { End::LoadDied } else { End::Complete })
     }
 
     /// The delays that the prober has reported since the last look, in ns, and whether its process
@@ -223,41 +253,27 @@ impl<W: Write> Measuring<'_, '_, '_, W> {
         }
     }
 
-    fn write_histogram(
-        &mut self,
-        starts: &[u64],
-        delays_ns: &[u64],
-        before: CounterSet,
-        after: &CounterSet,
-    ) -> io::Result<()> {
+    /// Writes the delays of the next starts, if there are any.
+    fn write_histogram(&mut self, delays_ns: &[u64]) -> io::Result<()> {
+        let starts: Vec<u64> =
+            delays_ns.iter().map_while(|_| self.due.take()).map(|(_, start_ns)| start_ns).collect();
         let (Some(first_ns), Some(last_ns)) = (starts.first(), starts.last()) else {
             return Ok(());
         };
+        let after = self.observer.read_counters(self.load);
+        let before = self.before.replace(after.clone()).unwrap_or_default();
         let output = &mut self.observer.output;
         let record = HistogramRecord {
             at_ns: output.now_ns(),
-            from_ns: output.relative_ns(*first_ns),
-            to_ns: output.relative_ns(*last_ns) + 1,
+            from_ns: *first_ns,
+            to_ns: last_ns + 1,
             count: delays_ns.len() as u64,
             hdr_v2_base64: histogram::encode(delays_ns).map_err(io::Error::other)?,
+            censored: None,
             before,
-            after: after.clone(),
+            after,
         };
         output.line(&Line::Histogram(Box::new(record)))
-    }
-
-    /// The wake-ups that never came: one censored sample for the first of them.
-    fn write_missing(
-        &mut self,
-        why: Censored,
-        index: usize,
-        intended_ns: u64,
-        counters: CounterSet,
-    ) -> io::Result<EndStatus> {
-        let awaited = Awaited::Censored(why);
-        let after = counters.clone();
-        let status = self.write_sample(index as u32, intended_ns, awaited, counters, after)?;
-        Ok(status.unwrap_or(EndStatus::Timeout))
     }
 }
 

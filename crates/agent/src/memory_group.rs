@@ -13,6 +13,7 @@ use sys::process::{Exit, fork_child, signals, wait};
 use crate::assignment::Assignment;
 use crate::memory_board::{Word, was_killed};
 use crate::memory_parent;
+use crate::observer::Death;
 use crate::waiter::{Waiter, Woken};
 use crate::words::Words;
 
@@ -33,16 +34,10 @@ pub(crate) struct MemoryGroup {
     waiting: usize,
 }
 
-/// Why the job's processes cannot go on.
-pub(crate) struct Death {
-    pub(crate) text: String,
-    /// Whether something killed one of them, as the OOM killer does.
-    pub(crate) killed: bool,
-}
-
 /// How making the memory ended, if it did not end well.
 pub(crate) enum NotMade {
     Stopped,
+    Failed(String),
     Died(Death),
 }
 
@@ -62,7 +57,7 @@ impl MemoryGroup {
         let board = Board::new(processes + 1)?;
         let parent =
             fork_child(|| memory_parent::live(assignment, work, &board, &writer, &start_reader))?;
-        let walks = PerfCounter::open(Event::PageWalks, parent)
+        let walks = PerfCounter::open(Event::LoadWalks, parent)
             .map_err(|error| missed.push(no_walks(&error)))
             .ok();
         let waiting = match work {
@@ -91,9 +86,8 @@ impl MemoryGroup {
                 Woken::Signal if waiter.stop_requested() => return Ok(Err(NotMade::Stopped)),
                 Woken::Signal => {}
                 Woken::Time => {
-                    let text = "the memory was not made in time: take a smaller footprint";
-                    let death = Death { text: text.to_owned(), killed: false };
-                    return Ok(Err(NotMade::Died(death)));
+                    let why = "the memory was not made in time: take a smaller footprint";
+                    return Ok(Err(NotMade::Failed(why.to_owned())));
                 }
                 Woken::Readable => {
                     for word in self.words.read()? {
@@ -122,17 +116,17 @@ impl MemoryGroup {
         self.walks.as_ref().map(PerfCounter::read)
     }
 
-    /// Why the parent ended, if it did: it never ends by itself.
+    /// The death of the parent, if it died: it never ends by itself.
     pub(crate) fn dead(&mut self) -> Option<Death> {
         let exit = wait(self.parent, false).ok()??;
         self.reaped = true;
         let killed = was_killed(&self.board) || exit == Exit::Signal(signals::KILL);
-        let text = match (self.board.failure(self.board.workers() - 1), exit) {
+        let how = match (self.board.failure(self.board.workers() - 1), exit) {
             (Some(why), _) => why,
             (None, Exit::Signal(number)) => format!("their parent ended by signal {number}"),
             (None, Exit::Code(code)) => format!("their parent ended with code {code}"),
         };
-        Some(Death { text, killed })
+        Some(Death::new("the job", how, killed))
     }
 }
 

@@ -8,7 +8,7 @@ use model::{EndStatus, JobSpec, Line, Measure, SubjectSpec};
 use sys::clock::monotonic_ns;
 
 use crate::assignment::Assignment;
-use crate::memory_group::{Death, MemoryGroup, NotMade};
+use crate::memory_group::{MemoryGroup, NotMade};
 use crate::memory_measure::MemoryMeasuring;
 use crate::observer::{Counters, Observer};
 use crate::output::Output;
@@ -48,43 +48,33 @@ pub(crate) fn run(
         observer.output.warning(note)?;
     }
     let made = match refused {
-        Some(missed) => {
-            let text = format!("{} are not to be had: {}", missed.capability, missed.reason);
-            Err(NotMade::Died(Death { text, killed: false }))
-        }
+        Some(missed) => Err(NotMade::Failed(format!(
+            "{} are not available: {}",
+            missed.capability, missed.reason
+        ))),
         None => {
             let until_ns = monotonic_ns().saturating_add(work.making_ns());
             group.make(&observer.waiter, until_ns)?
         }
     };
     let status = match made {
-        Ok(loops) => under_load(&mut observer, &load, |observer, load| {
+        Ok(loops) => under_load(&mut observer, &load, |observer, load, _| {
             MemoryMeasuring::new(observer, load, &mut group, work, loops).until_it_is_steady()
         })?,
         Err(NotMade::Stopped) => EndStatus::Interrupted,
-        Err(NotMade::Died(death)) => {
-            let why = observer.why_it_died(death);
+        Err(NotMade::Failed(why)) => {
             observer.output.warning(format!("the job cannot start: {why}"))?;
             observer.output.end(EndStatus::Killed)?;
+            return Err(AgentError::Job(why));
+        }
+        Err(NotMade::Died(death)) => {
+            let why = observer.died_at_start(&death)?;
             return Err(AgentError::Job(why));
         }
     };
     drop(group);
     observer.output.end(status)?;
     Ok(status)
-}
-
-impl<W: Write> Observer<'_, W> {
-    /// Why the job's processes died, with the OOM killer named if it was the one.
-    pub(crate) fn why_it_died(&mut self, death: Death) -> String {
-        let Death { mut text, killed } = death;
-        if killed && self.oom_struck() {
-            text.push_str(
-                " (the kernel's OOM killer: the job needs more memory than the subject has)",
-            );
-        }
-        text
-    }
 }
 
 /// What the job needs of the disk, in bytes.

@@ -15,7 +15,7 @@ use sys::process::Usage;
 use crate::load_group::LoadGroup;
 use crate::memory_board::{Totals, Word, last_end_ns, totals};
 use crate::memory_group::MemoryGroup;
-use crate::observer::Observer;
+use crate::observer::{Death, Observer};
 use crate::record::{difference, named_usage, usage_from};
 use crate::waiter::Woken;
 
@@ -37,6 +37,7 @@ pub(crate) struct MemoryMeasuring<'m, 'a, 's, W> {
     cold: usize,
     /// Whether it was said that page walks are no longer counted.
     walks_lost: bool,
+    under_way: Option<UnderWay>,
 }
 
 /// What the job did in a span of time.
@@ -54,7 +55,27 @@ struct Span {
 enum Heard {
     Words(Vec<Word>),
     Time,
-    End(EndStatus),
+    End(End),
+}
+
+/// Why the work ended.
+enum End {
+    Complete,
+    /// The limit came before the steady state was measured for long enough.
+    Unsteady,
+    /// The limit came while so many processes were at their work.
+    Undone(u64),
+    Interrupted,
+    LoadDied,
+    Died(Death),
+}
+
+/// A pass that has no line yet.
+struct UnderWay {
+    started_ns: u64,
+    /// What was done before it; `None` of a round, whose board begins at 0.
+    before: Option<Totals>,
+    walks: Option<u64>,
 }
 
 impl<'m, 'a, 's, W: Write> MemoryMeasuring<'m, 'a, 's, W> {
@@ -66,28 +87,50 @@ impl<'m, 'a, 's, W: Write> MemoryMeasuring<'m, 'a, 's, W> {
         loops: Option<u64>,
     ) -> Self {
         let (passes, cold, walks_lost) = (Vec::new(), 0, false);
-        Self { observer, load, group, work, loops, passes, cold, walks_lost }
+        Self { observer, load, group, work, loops, passes, cold, walks_lost, under_way: None }
     }
 
-    /// Lets the job work; how it ended.
+    /// Lets the job work; how it ended. Whatever the end is, but the death of the job itself, what
+    /// was done until then is in the passes after this call.
     pub(crate) fn until_it_is_steady(mut self) -> io::Result<EndStatus> {
-        match self.work {
-            MemoryJob::Vmtest(_) => self.rounds(),
-            MemoryJob::Touch(plan) => self.windows(plan),
+        let end = match self.work {
+            MemoryJob::Vmtest(_) => self.rounds()?,
+            MemoryJob::Touch(plan) => self.windows(plan)?,
+        };
+        self.conclude(end)
+    }
+
+    /// Writes the pass that was under way, and what the end is.
+    fn conclude(mut self, end: End) -> io::Result<EndStatus> {
+        // Of a job that died, not all processes worked in the pass under way: its death is told.
+        let pass = self.under_way.take().filter(|_| !matches!(end, End::Died(_)));
+        if let Some(pass) = pass {
+            let at_limit = matches!(end, End::Unsteady);
+            self.write_cut_pass(
+                &pass,
+                if at_limit { "at the limit" } else { "when the run ended" },
+            )?;
+        }
+        match end {
+            End::Complete => Ok(EndStatus::Complete),
+            End::Unsteady => self.warn_unsteady(),
+            End::Undone(working) => self.warn_undone(working),
+            End::Interrupted => Ok(EndStatus::Interrupted),
+            End::LoadDied => Ok(EndStatus::LoadDied),
+            End::Died(death) => self.observer.measured_died(&death),
         }
     }
 
-    fn rounds(&mut self) -> io::Result<EndStatus> {
+    fn rounds(&mut self) -> io::Result<End> {
         let until_ns = monotonic_ns().saturating_add(self.work.limit_ns());
         while monotonic_ns() < until_ns {
-            let (asked_ns, walks) = (monotonic_ns(), self.page_walks()?);
+            let (started_ns, walks) = (monotonic_ns(), self.page_walks()?);
+            // The board counts from 0 in each round.
+            self.under_way = Some(UnderWay { started_ns, before: None, walks });
             self.group.begin();
             let words = match self.wait(until_ns)? {
-                Heard::End(status) => return Ok(status),
-                Heard::Time => {
-                    self.write_cut_round(asked_ns, walks)?;
-                    break;
-                }
+                Heard::End(end) => return Ok(end),
+                Heard::Time => break,
                 Heard::Words(words) => words,
             };
             let page_walks = self.walks_since(walks)?;
@@ -96,29 +139,39 @@ impl<'m, 'a, 's, W: Write> MemoryMeasuring<'m, 'a, 's, W> {
                     let usage = usage_from(usage);
                     let first = None;
                     let span = Span { started_ns, completed_ns, touches, first, usage, page_walks };
+                    self.under_way = None;
                     self.write_pass(&span)?;
                 }
             }
             if self.is_done() {
-                return Ok(EndStatus::Complete);
+                return Ok(End::Complete);
             }
         }
-        self.warn_unsteady()
+        Ok(End::Unsteady)
     }
 
-    /// A round that was under way at the limit: what was done until then is a pass.
-    fn write_cut_round(&mut self, started_ns: u64, walks: Option<u64>) -> io::Result<()> {
-        let page_walks = self.walks_since(walks)?;
-        let Totals { touches, usage, .. } = totals(&self.group.board);
-        let (completed_ns, first) = (monotonic_ns(), None);
+    /// A pass that was under way at the end: what was done until then counts.
+    fn write_cut_pass(&mut self, pass: &UnderWay, when: &str) -> io::Result<()> {
+        let page_walks = self.walks_since(pass.walks)?;
+        let after = totals(&self.group.board);
+        let (touches, usage, first) = match &pass.before {
+            None => (after.touches, after.usage, None),
+            Some(before) => (
+                after.touches - before.touches,
+                difference(&after.usage, &before.usage),
+                Some(after.first - before.first),
+            ),
+        };
+        let (started_ns, completed_ns) = (pass.started_ns, monotonic_ns());
         self.write_pass(&Span { started_ns, completed_ns, touches, first, usage, page_walks })?;
+        let what = if pass.before.is_none() { "round" } else { "window" };
         self.observer.output.warning(format!(
-            "round {} was cut at the limit: it counts with what was done until then",
+            "{what} {} was cut {when}: it counts with what was done until then",
             self.passes.len() - 1
         ))
     }
 
-    fn windows(&mut self, plan: &TouchPlan) -> io::Result<EndStatus> {
+    fn windows(&mut self, plan: &TouchPlan) -> io::Result<End> {
         let window_ns = (plan.time_ns / WINDOWS).max(WINDOW_NS);
         let (mut before, mut walks) = (totals(&self.group.board), self.page_walks()?);
         let mut started_ns = monotonic_ns();
@@ -127,8 +180,9 @@ impl<'m, 'a, 's, W: Write> MemoryMeasuring<'m, 'a, 's, W> {
         let mut working = plan.processes;
         self.group.begin();
         loop {
+            self.under_way = Some(UnderWay { started_ns, before: Some(before), walks });
             match self.wait(next_ns.min(until_ns))? {
-                Heard::End(status) => return Ok(status),
+                Heard::End(end) => return Ok(end),
                 Heard::Words(words) => {
                     working -= words.iter().filter(|word| **word == Word::Done).count() as u64;
                     if working > 0 {
@@ -152,19 +206,16 @@ impl<'m, 'a, 's, W: Write> MemoryMeasuring<'m, 'a, 's, W> {
             let touches = after.touches - before.touches;
             let first = Some(after.first - before.first);
             let usage = difference(&after.usage, &before.usage);
+            self.under_way = None;
             self.write_pass(&Span { started_ns, completed_ns, touches, first, usage, page_walks })?;
             if before.first < plan.first_touches().saturating_mul(plan.processes) {
                 self.cold = self.passes.len();
             }
             if working == 0 || plan.work == 0 && self.is_done() {
-                return Ok(EndStatus::Complete);
+                return Ok(End::Complete);
             }
             if now_ns >= until_ns {
-                return if plan.work > 0 {
-                    self.warn_undone(working)
-                } else {
-                    self.warn_unsteady()
-                };
+                return Ok(if plan.work > 0 { End::Undone(working) } else { End::Unsteady });
             }
             (before, started_ns) = match plan.work {
                 // Reading the counters took the processes' time: that belongs to no window.
@@ -190,17 +241,15 @@ impl<'m, 'a, 's, W: Write> MemoryMeasuring<'m, 'a, 's, W> {
                 }
                 Woken::Signal => {
                     if self.observer.waiter.stop_requested() {
-                        return Ok(Heard::End(EndStatus::Interrupted));
+                        return Ok(Heard::End(End::Interrupted));
                     }
                     if self.observer.load_died(self.load)? {
-                        return Ok(Heard::End(EndStatus::LoadDied));
+                        return Ok(Heard::End(End::LoadDied));
                     }
                 }
             }
             if let Some(death) = self.group.dead() {
-                let why = self.observer.why_it_died(death);
-                self.observer.output.warning(format!("the job died: {why}"))?;
-                return Ok(Heard::End(EndStatus::Killed));
+                return Ok(Heard::End(End::Died(death)));
             }
         }
     }

@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use counters::{Reader, TaskReader};
+use model::units::format_size;
 use model::{CounterSet, EndStatus, Missed, Phase};
 use sys::clock::monotonic_ns;
 use sys::process::{Exit, signals};
@@ -48,16 +49,50 @@ impl Counters {
     }
 }
 
+/// The death of a process whose work is measured: none of them ends by itself.
+pub(crate) struct Death {
+    /// Whose, such as `the probe`.
+    who: String,
+    how: String,
+    /// Whether something killed it, as the OOM killer does.
+    killed: bool,
+}
+
+impl Death {
+    pub(crate) fn new(who: impl Into<String>, how: impl Into<String>, killed: bool) -> Self {
+        Self { who: who.into(), how: how.into(), killed }
+    }
+
+    /// A death of which no more is known than how the process ended.
+    pub(crate) fn from_exit(who: impl Into<String>, exit: Exit) -> Self {
+        let how = match exit {
+            Exit::Signal(number) => format!("ended by signal {number}"),
+            Exit::Code(code) => format!("ended with code {code}"),
+        };
+        Self::new(who, how, exit == Exit::Signal(signals::KILL))
+    }
+}
+
+/// Kills for want of memory.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct OomKills {
+    /// In the control group if it counts them, else on the machine.
+    kills: Option<u64>,
+    /// How often the control group was at its limit and nothing could be reclaimed; with version 1
+    /// how often it was at its limit.
+    at_limit: Option<u64>,
+}
+
 /// The state of a run under way.
 pub(crate) struct Observer<'a, W> {
     pub(crate) assignment: &'a Assignment,
     pub(crate) output: Output<W>,
     pub(crate) waiter: Waiter,
     pub(crate) counters: Counters,
-    /// Why the load died, if it did.
-    pub(crate) dead_load: Option<String>,
-    /// Kills of the OOM killer on this machine before the load was started.
-    oom_kills: Option<u64>,
+    /// Whether the load died.
+    load_died: bool,
+    /// Kills for want of memory that are before this run or have been attributed.
+    oom_kills: OomKills,
 }
 
 impl<'a, W: Write> Observer<'a, W> {
@@ -68,9 +103,10 @@ impl<'a, W: Write> Observer<'a, W> {
         waiter: Waiter,
         counters: Counters,
     ) -> Self {
-        let (dead_load, oom_kills) = (None, None);
-        let mut observer = Self { assignment, output, waiter, counters, dead_load, oom_kills };
-        observer.oom_kills = observer.oom_kill_count();
+        let oom_kills = OomKills { kills: None, at_limit: None };
+        let mut observer =
+            Self { assignment, output, waiter, counters, load_died: false, oom_kills };
+        observer.oom_kills = observer.oom_kills_now();
         observer
     }
 
@@ -98,28 +134,72 @@ impl<'a, W: Write> Observer<'a, W> {
         }
     }
 
-    /// Looks for workers that ended; the first one is reported as a warning.
+    /// Looks for workers that ended; the first one is reported as a death.
     pub(crate) fn load_died(&mut self, load: &mut LoadGroup<'_>) -> io::Result<bool> {
-        if self.dead_load.is_some() {
+        if self.load_died {
             return Ok(true);
         }
         let Some((mut text, exit)) = load.dead_worker() else { return Ok(false) };
-        if exit == Exit::Signal(signals::KILL) && self.oom_struck() {
+        if exit == Exit::Signal(signals::KILL) && self.attribute_oom_kill().is_some() {
             text.push_str(" (the kernel's OOM killer: the load needs more memory than there is)");
         }
-        self.output.warning(text.clone())?;
-        self.dead_load = Some(text);
+        self.output.death(text)?;
+        self.load_died = true;
         Ok(true)
     }
 
-    /// Whether the OOM killer has struck since what is observed was started.
-    pub(crate) fn oom_struck(&mut self) -> bool {
-        self.oom_kill_count() > self.oom_kills
+    /// Writes what a process died of whose work is measured; the status of the run.
+    pub(crate) fn measured_died(&mut self, death: &Death) -> io::Result<EndStatus> {
+        let (status, cause) = self.death_cause(death);
+        self.output.death(cause)?;
+        Ok(status)
     }
 
-    /// How often the OOM killer has struck on this machine.
-    fn oom_kill_count(&mut self) -> Option<u64> {
-        self.counters.machine.read().get("vmstat")?.get("oom_kill").copied()
+    /// Writes what a process died of before it could begin, and the end of the run; the cause.
+    pub(crate) fn died_at_start(&mut self, death: &Death) -> io::Result<String> {
+        let (status, cause) = self.death_cause(death);
+        self.output.death(cause.clone())?;
+        self.output.end(status)?;
+        Ok(cause)
+    }
+
+    /// What a process died of whose work is measured, and the status of the run.
+    fn death_cause(&mut self, death: &Death) -> (EndStatus, String) {
+        let Death { who, how, killed } = death;
+        match killed.then(|| self.attribute_oom_kill()).flatten() {
+            Some(limit) => {
+                let cause = format!(
+                    "the kernel killed {who} for want of memory (OOM killer): {limit} is too little"
+                );
+                (EndStatus::OutOfMemory, cause)
+            }
+            None => (EndStatus::Killed, format!("{who} died: {how}")),
+        }
+    }
+
+    /// Whether the OOM killer has struck since the last death that was put down to it, and which
+    /// memory was too little.
+    fn attribute_oom_kill(&mut self) -> Option<String> {
+        let now = self.oom_kills_now();
+        let before = std::mem::replace(&mut self.oom_kills, now);
+        if now.kills <= before.kills {
+            return None;
+        }
+        Some(match self.assignment.spec.subject.sandbox() {
+            Some(limits) if now.at_limit > before.at_limit => {
+                format!("the sandbox's limit of {}", format_size(limits.memory_bytes))
+            }
+            _ => "the machine's memory".to_owned(),
+        })
+    }
+
+    fn oom_kills_now(&mut self) -> OomKills {
+        let set = self.counters.machine.read();
+        let counter = |source: &str, name: &str| set.get(source)?.get(name).copied();
+        OomKills {
+            kills: counter("memcg", "events_oom_kill").or_else(|| counter("vmstat", "oom_kill")),
+            at_limit: counter("memcg", "events_oom").or_else(|| counter("memcg", "failcnt")),
+        }
     }
 
     /// All counters of this moment, the load's own among them.

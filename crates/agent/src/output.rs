@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use model::{EndStatus, Line, Phase, PhaseRecord, RunEncoder, Warning};
+use model::{DeathRecord, EndStatus, Line, Phase, PhaseRecord, RunEncoder, Warning};
 use sys::clock::monotonic_ns;
 
 /// Writes the lines of one run.
@@ -28,6 +28,11 @@ impl<W: Write> Output<W> {
         moment_ns.saturating_sub(self.origin_ns)
     }
 
+    /// The reverse of [`Self::relative_ns`].
+    pub(crate) fn moment_ns(&self, relative_ns: u64) -> u64 {
+        self.origin_ns.saturating_add(relative_ns)
+    }
+
     /// Writes one line.
     pub(crate) fn line(&mut self, line: &Line) -> io::Result<()> {
         let text = self.encoder.line(line);
@@ -35,14 +40,22 @@ impl<W: Write> Output<W> {
         self.writer.flush()
     }
 
-    /// Writes that a phase begins now.
-    pub(crate) fn phase(&mut self, phase: Phase) -> io::Result<()> {
-        self.line(&Line::Phase(PhaseRecord { at_ns: self.now_ns(), phase }))
+    /// Writes that a phase begins now; the time of its line.
+    pub(crate) fn phase(&mut self, phase: Phase) -> io::Result<u64> {
+        let at_ns = self.now_ns();
+        self.line(&Line::Phase(PhaseRecord { at_ns, phase }))?;
+        Ok(at_ns)
     }
 
     /// Writes a warning.
     pub(crate) fn warning(&mut self, text: impl Into<String>) -> io::Result<()> {
         self.line(&Line::Warning(Warning { at_ns: self.now_ns(), text: text.into() }))
+    }
+
+    /// Writes what a process of the run died of.
+    pub(crate) fn death(&mut self, cause: String) -> io::Result<()> {
+        let at_ns = self.now_ns();
+        self.line(&Line::Death(Box::new(DeathRecord { at_ns, cause, log: Vec::new() })))
     }
 
     /// Writes the last line.

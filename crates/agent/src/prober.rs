@@ -7,9 +7,10 @@ use std::os::fd::AsFd;
 
 use probes::{Desc, Interaction, Parts, Plan, Rhythm, Setting};
 use sys::clock::{monotonic_ns, set_timer_slack_ns, sleep_until_ns};
-use sys::process::{fork_child, signal, signals, usage, wait};
+use sys::process::{Exit, fork_child, signal, signals, usage, wait};
 
 use crate::enter::Enter;
+use crate::observer::Death;
 use crate::record::{Kind, RECORD_BYTES, Record};
 use crate::schedule::Schedule;
 use crate::waiter::{Waiter, Woken};
@@ -23,6 +24,8 @@ const PIPE_BYTES: usize = 1 << 20;
 pub(crate) enum NotReady {
     Stopped,
     Failed(String),
+    /// A process ended before it was ready.
+    Died(Death),
 }
 
 /// The observer's end of a running prober.
@@ -30,6 +33,8 @@ pub(crate) struct Prober {
     pub(crate) pid: u32,
     pub(crate) records: File,
     start: PipeWriter,
+    /// How its process ended, once it was waited for.
+    exit: Option<Exit>,
 }
 
 impl Prober {
@@ -57,7 +62,8 @@ impl Prober {
             }
             .map_or(1, |()| 0)
         })?;
-        Ok(Self { pid, records: File::from(std::os::fd::OwnedFd::from(records)), start })
+        let records = File::from(std::os::fd::OwnedFd::from(records));
+        Ok(Self { pid, records, start, exit: None })
     }
 
     /// Waits until the prober waits for its schedule.
@@ -74,7 +80,7 @@ impl Prober {
                     return match self.read_record() {
                         Some(Record { kind: Kind::Ready, .. }) => Ok(()),
                         Some(record) => Err(NotReady::Failed(record.message)),
-                        None => Err(NotReady::Failed("its process died".to_owned())),
+                        None => Err(NotReady::Died(self.await_death())),
                     };
                 }
             }
@@ -95,14 +101,33 @@ impl Prober {
     pub(crate) fn begin(&mut self, at_ns: u64) -> io::Result<()> {
         self.start.write_all(&at_ns.to_le_bytes())
     }
+
+    /// Whether its process ended before the end of its schedule.
+    pub(crate) fn has_died(&mut self) -> bool {
+        if self.exit.is_none() {
+            self.exit = wait(self.pid, false).ok().flatten();
+        }
+        self.exit.is_some_and(|exit| exit != Exit::Code(0))
+    }
+
+    /// Waits for the end of a process that has closed its pipe, which it does as it ends.
+    pub(crate) fn await_death(&mut self) -> Death {
+        self.exit = self.exit.or_else(|| wait(self.pid, true).ok().flatten());
+        match self.exit {
+            Some(exit) => Death::from_exit("the probe", exit),
+            None => Death::new("the probe", "its process cannot be waited for", false),
+        }
+    }
 }
 
 impl Drop for Prober {
     /// Kills and reaps it.
     fn drop(&mut self) {
-        // A prober that is gone already is what we want.
-        let _ = signal(self.pid, signals::KILL);
-        let _ = wait(self.pid, true);
+        if self.exit.is_none() {
+            // A prober that is gone already is what we want.
+            let _ = signal(self.pid, signals::KILL);
+            let _ = wait(self.pid, true);
+        }
     }
 }
 
@@ -144,8 +169,10 @@ impl Side<'_> {
             match self.desc.rhythm {
                 Rhythm::Interval => {
                     let record = timed(interaction.as_mut(), index as u32, intended_ns);
-                    interaction.settle();
+                    // Only then is there time to settle: it is nobody's delay but that of a next
+                    // start that is already due.
                     self.send(&record)?;
+                    interaction.settle();
                 }
                 Rhythm::Periodic => {
                     sleep_until_ns(intended_ns);
@@ -176,4 +203,55 @@ fn timed(interaction: &mut dyn Interaction, index: u32, intended_ns: u64) -> Rec
         Err(error) => (Kind::Failed, error.to_string()),
     };
     Record { kind, index, intended_ns, started_ns, completed_ns, parts, before, after, message }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use model::Timing;
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+    use super::*;
+
+    /// An interaction that looks, while it settles, whether its record is in the pipe.
+    struct Settling {
+        records: PipeReader,
+        sent: Arc<AtomicBool>,
+    }
+
+    impl Interaction for Settling {
+        fn interact(&mut self, _: &mut Parts) -> Result<(), probes::ProbeError> {
+            // That of the prober's being ready is taken away.
+            let _ = self.records.read_exact(&mut [0; RECORD_BYTES]);
+            Ok(())
+        }
+
+        fn settle(&mut self) {
+            let mut fds = [PollFd::new(&self.records, PollFlags::IN)];
+            let none = Timespec { tv_sec: 0, tv_nsec: 0 };
+            self.sent.store(poll(&mut fds, Some(&none)).unwrap_or(0) > 0, Ordering::Relaxed);
+        }
+    }
+
+    #[test]
+    fn an_interaction_is_reported_before_it_settles() {
+        let (records, writer) = io::pipe().expect("a pipe");
+        let (start, mut starter) = io::pipe().expect("a pipe");
+        starter.write_all(&monotonic_ns().to_le_bytes()).expect("the start");
+        let timing = Timing {
+            profile: "custom".to_owned(),
+            interval_ns: 1,
+            points: 1,
+            warmup_ns: 0,
+            timeout_ns: 0,
+        };
+        let sent = Arc::new(AtomicBool::new(false));
+        let interaction = Box::new(Settling { records, sent: Arc::clone(&sent) });
+        let desc = probes::find("exec").expect("a probe with samples");
+        let mut side = Side { desc, writer: &writer };
+        side.follow(interaction, Schedule::by_interval(&timing), &start).expect("the schedule");
+        assert!(sent.load(Ordering::Relaxed));
+    }
 }

@@ -2,11 +2,8 @@
 
 use std::io::Write;
 
-use model::{EndStatus, Line, Measure, ProbeSpec};
-use probes::Rhythm;
-use sys::clock::monotonic_ns;
-
 use crate::assignment::Assignment;
+use crate::due::Due;
 use crate::enter::Enter;
 use crate::freezer::Freezer;
 use crate::measure::Measuring;
@@ -16,9 +13,7 @@ use crate::prober::{NotReady, Prober};
 use crate::run::{AgentError, LoadPlan, become_observer, header, under_load};
 use crate::schedule::Schedule;
 use crate::waiter::Waiter;
-
-/// Rest between the start of the schedule and the first moment of it, in ns.
-const BEGIN_LEAD_NS: u64 = 2_000_000;
+use model::{EndStatus, Line, Measure, ProbeSpec};
 
 /// Makes the run.
 ///
@@ -42,10 +37,8 @@ pub(crate) fn run(
     };
     let plan = (probe.plan)(&setting);
     let load = LoadPlan::new(assignment, load, plan.disk_bytes)?;
-    let schedule = match probe.rhythm {
-        Rhythm::Interval => Schedule::by_interval(&spec.timing),
-        Rhythm::Periodic => Schedule::by_period(&spec.timing, plan.param("period_ns"), spec.seed),
-    };
+    let schedule = Schedule::new(spec, probe.rhythm, &plan.params)
+        .ok_or_else(|| AgentError::Probe("it has no period".to_owned()))?;
 
     let mut output = Output::new(out);
     let enter = Enter { groups: &assignment.enter };
@@ -67,15 +60,12 @@ pub(crate) fn run(
     }
     let mut observer = Observer::new(assignment, output, waiter, counters);
     let status = match prober.await_ready(&observer.waiter) {
-        Ok(()) => under_load(&mut observer, &load, |observer, load| {
-            let origin_ns = monotonic_ns() + BEGIN_LEAD_NS;
+        Ok(()) => under_load(&mut observer, &load, |observer, load, measuring_ns| {
             let freezer =
                 assignment.freeze.and_then(|freeze| Freezer::start(freeze, prober.pid).ok());
+            let due = Due::all(probe.rhythm, schedule, spec.timing.timeout_ns, measuring_ns);
             let prober = &mut prober;
-            let status = match prober.begin(origin_ns) {
-                Ok(()) => Measuring { prober, observer, load, probe, origin_ns }.all(schedule),
-                Err(_) => Ok(EndStatus::Killed),
-            };
+            let status = Measuring { prober, observer, load, probe, due, before: None }.all();
             drop(freezer);
             status
         })?,
@@ -83,6 +73,10 @@ pub(crate) fn run(
         Err(NotReady::Failed(why)) => {
             observer.output.warning(format!("the probe cannot start: {why}"))?;
             observer.output.end(EndStatus::Killed)?;
+            return Err(AgentError::Probe(why));
+        }
+        Err(NotReady::Died(death)) => {
+            let why = observer.died_at_start(&death)?;
             return Err(AgentError::Probe(why));
         }
     };

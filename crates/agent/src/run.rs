@@ -152,11 +152,12 @@ pub(crate) fn header(
     }
 }
 
-/// Starts the load, waits for its warm state, measures, and stops it.
+/// Starts the load, waits for its warm state, measures, and stops it. `measure` gets the time of
+/// the line that opens the measuring phase, in ns from the start of the run.
 pub(crate) fn under_load<'a, W: Write>(
     observer: &mut Observer<'a, W>,
     load_plan: &LoadPlan,
-    measure: impl FnOnce(&mut Observer<'a, W>, &mut LoadGroup<'_>) -> io::Result<EndStatus>,
+    measure: impl FnOnce(&mut Observer<'a, W>, &mut LoadGroup<'_>, u64) -> io::Result<EndStatus>,
 ) -> io::Result<EndStatus> {
     observer.output.phase(Phase::Warming)?;
     let enter = Enter { groups: &observer.assignment.enter };
@@ -164,7 +165,7 @@ pub(crate) fn under_load<'a, W: Write>(
     let mut load = match LoadGroup::start(desc, &load_plan.setting, &load_plan.plan, &enter) {
         Ok(load) => load,
         Err(why) => {
-            observer.output.warning(format!("{} cannot start: {why}", desc.name))?;
+            observer.output.death(format!("{} cannot start: {why}", desc.name))?;
             return Ok(EndStatus::LoadDied);
         }
     };
@@ -173,8 +174,8 @@ pub(crate) fn under_load<'a, W: Write>(
     }
     observer.write_counters(&mut load)?;
     load.begin_span();
-    observer.output.phase(Phase::Measuring)?;
-    let status = measure(observer, &mut load)?;
+    let measuring_ns = observer.output.phase(Phase::Measuring)?;
+    let status = measure(observer, &mut load, measuring_ns)?;
     let (dose, elapsed_ns, totals) = load.delivered();
     drop(load);
     observer.output.phase(Phase::Stopped)?;

@@ -1,6 +1,9 @@
 //! When interactions are meant to start: a pure function of the spec, known before the first one.
 
-use model::Timing;
+use std::collections::BTreeMap;
+
+use model::{Spec, Timing};
+use probes::Rhythm;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
@@ -15,13 +18,21 @@ pub(crate) struct Schedule {
 }
 
 impl Schedule {
+    /// That of a probe with these parameters; `None` if the one that it needs is not among them.
+    pub(crate) fn new(spec: &Spec, rhythm: Rhythm, params: &BTreeMap<String, u64>) -> Option<Self> {
+        Some(match rhythm {
+            Rhythm::Interval => Self::by_interval(&spec.timing),
+            Rhythm::Periodic => Self::by_period(&spec.timing, *params.get("period_ns")?, spec.seed),
+        })
+    }
+
     /// One start at the end of each interval, so that each is preceded by an idle interval.
     pub(crate) fn by_interval(timing: &Timing) -> Self {
         Self { interval_ns: timing.interval_ns, count: timing.points, phase: None, next: 0 }
     }
 
     /// One start in each period, at a seeded random phase, for as long as the intervals take.
-    pub(crate) fn by_period(timing: &Timing, period_ns: u64, seed: u64) -> Self {
+    fn by_period(timing: &Timing, period_ns: u64, seed: u64) -> Self {
         let period_ns = period_ns.max(1);
         let total_ns = timing.interval_ns.saturating_mul(u64::from(timing.points));
         let count = u32::try_from(total_ns / period_ns).unwrap_or(u32::MAX);

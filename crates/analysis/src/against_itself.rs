@@ -61,7 +61,7 @@ pub fn against_itself(
         noise: match &cell.outcome {
             Outcome::Identical => Some(0.0),
             Outcome::Judged(found) => Some((found.high - 1.0).max(1.0 / found.low - 1.0)),
-            Outcome::Untested { .. } => None,
+            Outcome::Untested { .. } | Outcome::Ends(_) => None,
         },
     });
     let floors = floors.collect();
@@ -141,12 +141,7 @@ mod tests {
                     name: format!("{arm}-{block}"),
                     levels: BTreeMap::from([("arm".to_owned(), arm.to_owned())]),
                     block: Some(block),
-                    values: vec![Values {
-                        part: None,
-                        response: "elapsed_ns".to_owned(),
-                        samples: vec![value],
-                        censored: 0,
-                    }],
+                    values: vec![Values::exact(None, "elapsed_ns", &[value])],
                     ..Trial::default()
                 });
             }

@@ -14,8 +14,20 @@ pub enum Measured {
     Values(Vec<f64>),
     /// It was judged by somebody else.
     Judged(Outcome),
+    /// It ran and failed, with what it died of: that is a result.
+    Failed(String),
     /// It cannot be built or run, with the reason.
     Skip(String),
+}
+
+/// What a search looks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// The first step whose values are those of the last one; of an end that fails and another
+    /// that does not, the first step that fails.
+    Change,
+    /// The first step that fails, also where the last one does not.
+    Failure,
 }
 
 /// How a search ended.
@@ -33,6 +45,10 @@ pub struct Found {
     pub skipped: Vec<(usize, String)>,
     /// What was measured, in the order of time: step and values.
     pub values: Vec<(usize, Vec<f64>)>,
+    /// Steps that failed, with what they died of.
+    pub failed: Vec<(usize, String)>,
+    /// Whether the answer is the first step that fails, and not a change of values.
+    pub by_outcome: bool,
 }
 
 /// What ended a search before its time.
@@ -74,6 +90,15 @@ pub enum BisectError {
         first: Vec<f64>,
         /// Values of the last step.
         last: Vec<f64>,
+    },
+    /// The first step fails already.
+    #[error(
+        "the first step fails already ({why}): begin with one that does not, or put the steps in \
+         the other order to find the first one that does not fail"
+    )]
+    FirstFails {
+        /// What it died of.
+        why: String,
     },
     /// The verdicts of the ends are not those of a change for the worse.
     #[error(
@@ -122,15 +147,26 @@ impl Ends {
 
 /// Searches along `steps` steps whose measurements are certain: each is made once.
 ///
+/// A step that fails between ends that do not is skipped where a change of values is sought.
+///
 /// # Errors
 /// What the measurement said, or see [`BisectError`].
 pub fn bisect_exactly<E>(
     steps: usize,
+    target: Target,
     measure: &mut dyn FnMut(usize) -> Result<Measured, E>,
 ) -> Result<Found, Stopped<E>> {
     let mut search = ExactBisect::new(steps).ok_or(BisectError::TooFew)?;
     let mut found = Found::nothing();
     let (first, last) = (found.end(0, measure)?, found.end(steps - 1, measure)?);
+    if let Measured::Failed(why) = first {
+        return Err(BisectError::FirstFails { why }.into());
+    }
+    match (target, &last) {
+        (_, Measured::Failed(_)) => found.by_outcome = true,
+        (Target::Failure, _) => return found.first_failure(steps, measure),
+        (Target::Change, _) => {}
+    }
     if first == last && first != Measured::Judged(Outcome::Bad) {
         found.no_change = true;
         return Ok(found);
@@ -139,6 +175,7 @@ pub fn bisect_exactly<E>(
         (Measured::Values(first), Measured::Values(last)) => Ends::new(first, last)
             .map(Some)
             .ok_or(BisectError::EndsAlike { first: first.clone(), last: last.clone() })?,
+        (_, Measured::Failed(_)) => None,
         (Measured::Judged(Outcome::Good), Measured::Judged(Outcome::Bad)) => None,
         (first, last) => {
             let (first, last) = (in_words(first), in_words(last));
@@ -148,6 +185,8 @@ pub fn bisect_exactly<E>(
     while let Some(step) = search.next() {
         let outcome = match (found.measure(step, measure)?, &ends) {
             (Measured::Values(values), Some(ends)) => ends.judge(&values),
+            (Measured::Values(_), None) if found.by_outcome => Outcome::Good,
+            (Measured::Failed(_), None) if found.by_outcome => Outcome::Bad,
             (Measured::Judged(outcome), _) => outcome,
             _ => Outcome::Skip,
         };
@@ -163,6 +202,7 @@ fn in_words(measured: &Measured) -> &'static str {
         Measured::Judged(Outcome::Good) => "good",
         Measured::Judged(Outcome::Bad) => "bad",
         Measured::Values(_) => "a number",
+        Measured::Failed(_) => "failed",
         Measured::Judged(Outcome::Skip) | Measured::Skip(_) => "skipped",
     }
 }
@@ -189,6 +229,10 @@ pub fn bisect_noisily<E>(
                 search.tell(step, stats::median(&values).unwrap_or(f64::NAN))?;
                 on_posterior(&search.posterior());
             }
+            Measured::Failed(why) if step == 0 || step == steps - 1 => {
+                let why = format!("{why}; look for the first step that fails instead");
+                return Err(BisectError::End { step, why }.into());
+            }
             _ if step == 0 || step == steps - 1 => {
                 let why = found.skipped.pop().map_or_else(String::new, |(_, why)| why);
                 return Err(BisectError::End { step, why }.into());
@@ -214,7 +258,32 @@ impl Found {
             measurements: 0,
             skipped: Vec::new(),
             values: Vec::new(),
+            failed: Vec::new(),
+            by_outcome: false,
         }
+    }
+
+    /// Both ends are alive: no search by halves can find a failure between them, so every step is
+    /// measured until one fails.
+    fn first_failure<E>(
+        mut self,
+        steps: usize,
+        measure: &mut dyn FnMut(usize) -> Result<Measured, E>,
+    ) -> Result<Self, Stopped<E>> {
+        self.by_outcome = true;
+        let mut alive = 0;
+        for step in 1..steps - 1 {
+            match self.measure(step, measure)? {
+                Measured::Failed(_) => {
+                    self.changed = Some((alive + 1, step));
+                    return Ok(self);
+                }
+                Measured::Skip(_) => {}
+                Measured::Values(_) | Measured::Judged(_) => alive = step,
+            }
+        }
+        self.no_change = true;
+        Ok(self)
     }
 
     /// Measures a step and writes down what came of it.
@@ -227,6 +296,7 @@ impl Found {
         match &measured {
             Measured::Values(values) => self.values.push((step, values.clone())),
             Measured::Judged(_) => {}
+            Measured::Failed(why) => self.failed.push((step, why.clone())),
             Measured::Skip(why) => {
                 self.skipped.push((step, why.clone()));
                 return Ok(measured);
@@ -268,7 +338,7 @@ mod tests {
     #[test]
     fn every_planted_version_is_found_exactly() {
         for planted in 1..20 {
-            let found = bisect_exactly(20, &mut versions(planted, &[])).unwrap();
+            let found = bisect_exactly(20, Target::Change, &mut versions(planted, &[])).unwrap();
             assert_eq!(found.changed, Some((planted, planted)));
             assert!(found.measurements <= 2 + 5, "{}", found.measurements);
         }
@@ -276,10 +346,12 @@ mod tests {
 
     #[test]
     fn versions_that_do_not_build_widen_the_answer_and_no_more() {
-        let found = bisect_exactly(20, &mut versions(10, &[9, 10])).unwrap();
+        let found = bisect_exactly(20, Target::Change, &mut versions(10, &[9, 10])).unwrap();
         assert_eq!(found.changed, Some((9, 11)));
         assert_eq!(found.skipped.len(), 2);
-        let Err(Stopped::Search(error)) = bisect_exactly(20, &mut versions(10, &[19])) else {
+        let Err(Stopped::Search(error)) =
+            bisect_exactly(20, Target::Change, &mut versions(10, &[19]))
+        else {
             panic!("the last version does not build");
         };
         assert!(error.to_string().contains("step 19, an end"), "{error}");
@@ -290,7 +362,7 @@ mod tests {
         let mut alike = |step: usize| -> Result<Measured, String> {
             Ok(Measured::Values(vec![100.0, 110.0 + step as f64, 105.0]))
         };
-        let Err(Stopped::Search(error)) = bisect_exactly(8, &mut alike) else {
+        let Err(Stopped::Search(error)) = bisect_exactly(8, Target::Change, &mut alike) else {
             panic!("the ends overlap");
         };
         assert!(error.to_string().contains("cannot be told apart"), "{error}");
@@ -301,24 +373,57 @@ mod tests {
         let mut judged = |step: usize| -> Result<Measured, String> {
             Ok(Measured::Judged(if step < 5 { Outcome::Good } else { Outcome::Bad }))
         };
-        assert_eq!(bisect_exactly(16, &mut judged).unwrap().changed, Some((5, 5)));
+        assert_eq!(bisect_exactly(16, Target::Change, &mut judged).unwrap().changed, Some((5, 5)));
     }
 
     #[test]
     fn equal_ends_are_no_change_and_the_wrong_way_round_is_refused() {
         let mut equal = |_| -> Result<Measured, String> { Ok(Measured::Values(vec![5.0, 6.0])) };
-        let found = bisect_exactly(16, &mut equal).unwrap();
+        let found = bisect_exactly(16, Target::Change, &mut equal).unwrap();
         assert_eq!((found.changed, found.no_change, found.measurements), (None, true, 2));
         for first in [Outcome::Bad, Outcome::Good] {
             let mut judged = |step: usize| -> Result<Measured, String> {
                 Ok(Measured::Judged(if step == 0 { first } else { Outcome::Good }))
             };
-            let found = bisect_exactly(16, &mut judged);
+            let found = bisect_exactly(16, Target::Change, &mut judged);
             match first {
                 Outcome::Good => assert!(found.unwrap().no_change),
                 _ => assert!(matches!(found, Err(Stopped::Search(BisectError::WrongWay { .. })))),
             }
         }
+    }
+
+    /// Steps of which those in `dying` fail.
+    fn dying(dying: std::ops::Range<usize>) -> impl FnMut(usize) -> Result<Measured, String> {
+        move |step| {
+            Ok(match dying.contains(&step) {
+                true => Measured::Failed("the kernel died: BUG".to_owned()),
+                false => Measured::Values(vec![100.0 + step as f64]),
+            })
+        }
+    }
+
+    #[test]
+    fn an_end_that_dies_is_bisected_by_outcome_without_being_asked() {
+        let found = bisect_exactly(32, Target::Change, &mut dying(19..32)).unwrap();
+        assert_eq!((found.changed, found.by_outcome), (Some((19, 19)), true));
+        assert!(found.measurements <= 7 && !found.failed.is_empty());
+        let Err(Stopped::Search(BisectError::FirstFails { why })) =
+            bisect_exactly(4, Target::Failure, &mut dying(0..2))
+        else {
+            panic!("the first step fails");
+        };
+        assert!(why.contains("BUG"), "{why}");
+    }
+
+    #[test]
+    fn a_failure_between_living_ends_is_found_if_it_is_asked_for() {
+        let found = bisect_exactly(6, Target::Failure, &mut dying(2..3)).unwrap();
+        assert_eq!((found.changed, found.measurements), (Some((2, 2)), 4));
+        let none = bisect_exactly(6, Target::Failure, &mut dying(0..0)).unwrap();
+        assert_eq!((none.changed, none.no_change), (None, true));
+        let change = bisect_exactly(6, Target::Change, &mut dying(2..3)).unwrap();
+        assert!(!change.by_outcome && change.changed.is_some());
     }
 
     #[test]

@@ -3,7 +3,8 @@
 //! **Arms** are compared: whole inputs, or the levels of one factor within one input; each with
 //! the first. A **cell** is one response of one part at one combination of the other factors'
 //! levels. All cells of all arms are one family: their verdicts together are wrong with a chance
-//! of at most α ([`stats::compare`]).
+//! of at most α ([`stats::compare`]). Over all cells there is one primary estimate an arm, with a
+//! verdict of its own ([`Overall`]).
 //!
 //! The *unit* of a cell is the trial where both arms have at least two: samples of one run share
 //! its boot, its load and its layout of memory, so that they say little about the next run
@@ -15,22 +16,29 @@ mod cells;
 mod conclusion;
 mod environment;
 mod explained;
+mod outcomes;
+mod overall;
 mod request;
 mod seeds;
 mod stalls;
+mod ticks;
 
 use std::collections::BTreeMap;
 
+use model::Observation;
 use serde::Serialize;
 use stats::{CellResult, Settings, Verdict};
 
 use crate::explained::ExplainedDifference;
-use crate::{Dataset, Response};
+use crate::{Dataset, OUTCOME, Response};
 pub use conclusion::method_words;
 pub use environment::Difference;
+pub use outcomes::{EndCount, Ends};
+pub use overall::Overall;
 pub use request::{ComparisonError, Request};
 pub use seeds::Seeds;
 pub use stalls::{Share, Stalls};
+pub use ticks::Tick;
 
 /// Factors whose levels say what they are.
 const SPEAKING: [&str; 3] = ["load", "command", "benchmark"];
@@ -62,8 +70,9 @@ pub struct Comparison {
     pub cells: Vec<Cell>,
     /// What was not compared, and why.
     pub left_out: Vec<String>,
-    /// Geometric means over the cells.
-    pub summaries: Vec<Summary>,
+    /// The primary estimates, declared before anything was seen: the effect of each arm over all
+    /// its cells.
+    pub overall: Vec<Overall>,
     /// One sentence on the whole.
     pub conclusion: String,
 }
@@ -106,6 +115,8 @@ pub struct Cell {
     pub seeds: Option<Seeds>,
     /// Delays that are not slow but stand out, of a probe.
     pub stalls: Option<Stalls>,
+    /// The kernel's tick, if all values are multiples of it.
+    pub tick: Option<Tick>,
     /// What the difference of the mean delays consists of, where both arms have explained samples.
     pub explained: Option<ExplainedDifference>,
     /// What a reader of this cell must know.
@@ -136,9 +147,9 @@ pub enum PairedBy {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Side {
     /// The values that were compared, in the response's unit and in the order of the trials.
-    pub values: Vec<f64>,
-    /// Their median.
-    pub median: f64,
+    pub values: Vec<Observation>,
+    /// Their median; `None` without values, as of outcomes.
+    pub median: Option<Observation>,
     /// How many trials they are from.
     pub trials: usize,
     /// How many of the trials' samples are lower bounds only.
@@ -155,6 +166,8 @@ pub enum Outcome {
     Judged(Box<CellResult>),
     /// All values are the same, or were the same seed by seed.
     Identical,
+    /// How the trials ended.
+    Ends(Box<Ends>),
     /// There is nothing to test.
     Untested {
         /// Why.
@@ -162,23 +175,6 @@ pub enum Outcome {
         /// The ratio of the medians, if there is one.
         ratio: Option<f64>,
     },
-}
-
-/// The geometric mean of the ratios of an arm and a response over its cells.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Summary {
-    /// Which arm, as its place in [`Comparison::arms`].
-    pub arm: usize,
-    /// Of which response.
-    pub response: String,
-    /// Over how many cells.
-    pub cells: usize,
-    /// The geometric mean.
-    pub ratio: f64,
-    /// The cell without which the mean is lowest, and that mean.
-    pub lowest_without: (String, f64),
-    /// The cell without which the mean is highest, and that mean.
-    pub highest_without: (String, f64),
 }
 
 impl Cell {
@@ -189,6 +185,18 @@ impl Cell {
             Outcome::Judged(found) => Some(found.ratio),
             Outcome::Identical => Some(1.0),
             Outcome::Untested { ratio, .. } => *ratio,
+            Outcome::Ends(_) => None,
+        }
+    }
+
+    /// `≥` or `≤` before the ratio if lower bounds among the values leave it open, else nothing.
+    #[must_use]
+    pub fn ratio_mark(&self) -> &'static str {
+        match self.judged().and_then(|found| found.allowed) {
+            Some(allowed) if allowed.lowest == allowed.highest => "",
+            Some(allowed) if allowed.lowest > 0.0 => "≥ ",
+            Some(_) => "≤ ",
+            None => "",
         }
     }
 
@@ -212,6 +220,12 @@ impl Cell {
         }
     }
 
+    /// Whether the kernel's tick took away an equivalence: it is more than the margin.
+    #[must_use]
+    pub fn tick_hides(&self) -> bool {
+        ticks::hides(self)
+    }
+
     /// Levels and part in words, such as `largewrite` or `pl1_version one`; empty for the whole of
     /// inputs without factors.
     #[must_use]
@@ -233,12 +247,19 @@ impl Cell {
 pub fn compare(sets: &[Dataset], request: &Request) -> Result<Comparison, ComparisonError> {
     let arms = arms::select(sets, request.factor.as_deref())?;
     environment::check_meaning(&arms)?;
-    let responses = request.responses(sets)?;
+    let mut responses = request.responses(sets)?;
     let settings = Settings { margin: request.margin, alpha: request.alpha };
     let (mut cells, left_out) = cells::cells(&arms, &responses, &settings);
     if cells.is_empty() {
         return Err(ComparisonError::NothingInCommon { left_out });
     }
+    if cells.iter().any(|cell| cell.response == OUTCOME) {
+        responses.insert(OUTCOME.to_owned(), outcomes::response());
+    }
+    let exact: Vec<bool> =
+        arms.all.iter().map(|arm| arm.deterministic && arms.all[0].deterministic).collect();
+    let unit = |cell: &Cell| responses[&cell.response].unit.clone();
+    ticks::add(&mut cells, unit, request.margin, &exact);
     stalls::add(&arms, &mut cells, request.alpha);
     explained::add(&arms, &mut cells, request.alpha);
     let mut notes: Vec<String> = Vec::new();
@@ -257,8 +278,8 @@ pub fn compare(sets: &[Dataset], request: &Request) -> Result<Comparison, Compar
         not_recorded: environment::not_recorded(&arms),
         warnings: arms::warnings(&arms),
         notes,
+        overall: overall::overall(&arms, &responses, &cells, &settings),
         responses,
-        summaries: conclusion::summaries(&cells),
         cells,
         left_out,
         conclusion: String::new(),

@@ -3,9 +3,10 @@
 
 use std::collections::BTreeMap;
 
-use model::Environment;
+use model::{Environment, Observation};
 use serde::Serialize;
 
+use crate::Ending;
 use crate::explained::Explained;
 
 /// Trials from one source: a results folder, an experiment, a published table, another program.
@@ -67,7 +68,13 @@ pub struct Trial {
     pub environment: Environment,
     /// What must be the same where trials are compared: versions of load and measure, script.
     pub meaning: BTreeMap<String, String>,
-    /// Why the trial does not count in full, such as the death of its load.
+    /// How it ended; `None` where its source does not say.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ending: Option<Ending>,
+    /// Whether its file was changed after the run.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub is_altered: bool,
+    /// What casts doubt on its values, such as a load that was not delivered.
     pub problem: Option<String>,
     /// What its delays consist of, in their order, if that is known.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -82,9 +89,29 @@ pub struct Values {
     /// The response's name.
     pub response: String,
     /// The values in their order: the delays of a probe, or a single figure.
-    pub samples: Vec<f64>,
+    pub samples: Vec<Observation>,
+}
+
+impl Values {
+    /// Values that were all measured to their end.
+    #[must_use]
+    pub fn exact(part: Option<String>, response: &str, values: &[f64]) -> Self {
+        let samples = values.iter().copied().map(Observation::exact).collect();
+        Self { part, response: response.to_owned(), samples }
+    }
+
     /// How many of them are lower bounds only.
-    pub censored: usize,
+    #[must_use]
+    pub fn censored(&self) -> usize {
+        self.samples.iter().filter(|sample| sample.is_lower_bound).count()
+    }
+
+    /// The values with lower bounds taken as values, for formats that know no bounds; say how
+    /// many there are beside them.
+    #[must_use]
+    pub fn at_bounds(&self) -> Vec<f64> {
+        self.samples.iter().map(|sample| sample.value).collect()
+    }
 }
 
 impl Dataset {
@@ -98,7 +125,7 @@ impl Dataset {
 impl Trial {
     /// The values of a response, of the whole or of a part.
     #[must_use]
-    pub fn samples(&self, part: Option<&str>, response: &str) -> Option<&[f64]> {
+    pub fn samples(&self, part: Option<&str>, response: &str) -> Option<&[Observation]> {
         self.values
             .iter()
             .find(|values| values.part.as_deref() == part && values.response == response)

@@ -9,6 +9,7 @@ pub mod attribution;
 pub mod bisect;
 pub mod comparison;
 mod dataset;
+mod ending;
 pub mod explained;
 mod memory_work;
 pub mod published;
@@ -17,5 +18,6 @@ pub mod sweep;
 
 pub use against_itself::{AgainstItself, Floor, against_itself};
 pub use dataset::{Dataset, Factor, Response, Trial, Values};
+pub use ending::{Ending, OUTCOME, Standing};
 pub use memory_work::MemoryWork;
 pub use runs::from_runs;

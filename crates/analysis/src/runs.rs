@@ -3,13 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use model::{
-    BASELINE, EndStatus, Environment, Header, Line, Measure, Phase, Run, SubjectSpec, WorkRecord,
-    histogram,
+    BASELINE, Environment, Header, Line, Measure, Observation, Phase, Run, SubjectSpec, WorkRecord,
 };
 use serde_json::Value;
 
 use crate::explained::explain_run;
-use crate::{Dataset, Factor, MemoryWork, Response, Trial, Values};
+use crate::{Dataset, Ending, Factor, MemoryWork, Response, Trial, Values};
 
 /// The factor that runs always have.
 const LOAD: &str = "load";
@@ -53,8 +52,8 @@ pub fn from_runs(name: &str, runs: &[(String, Run)]) -> Dataset {
         }
         set.trials.push(trial(run_name, header, run));
         for line in &run.lines {
-            let Line::Warning(warning) = line else { continue };
-            let note = format!("{}: {}", header.spec.load.name, warning.text);
+            let Some(note) = line.note() else { continue };
+            let note = format!("{}: {note}", header.spec.load.name);
             if !set.notes.contains(&note) {
                 set.notes.push(note);
             }
@@ -97,6 +96,8 @@ fn trial(name: &str, header: &Header, run: &Run) -> Trial {
         values,
         environment: environment(header),
         meaning: meaning(header),
+        ending: Some(Ending::of(run)),
+        is_altered: run.checksum_ok == Some(false),
         problem: (!problems.is_empty()).then(|| problems.join("; ")),
         explained: explain_run(run).into_iter().map(|(_, explained)| explained).collect(),
     }
@@ -172,20 +173,9 @@ fn meaning(header: &Header) -> BTreeMap<String, String> {
     meaning
 }
 
-/// Why a run does not count in full.
+/// What casts doubt on a run's values.
 pub(crate) fn problems(run: &Run) -> Vec<String> {
     let mut problems = Vec::new();
-    let status = match run.status() {
-        EndStatus::Complete => None,
-        EndStatus::Interrupted => Some("interrupted"),
-        EndStatus::Timeout => Some("ended by a timeout"),
-        EndStatus::LoadDied => Some("its load died"),
-        EndStatus::Killed => Some("killed"),
-    };
-    problems.extend(status.map(str::to_owned));
-    if run.checksum_ok == Some(false) {
-        problems.push("the file was changed after the run".to_owned());
-    }
     for line in &run.lines {
         match line {
             Line::Phase(record) if record.phase == Phase::NotWarm => {
@@ -199,7 +189,7 @@ pub(crate) fn problems(run: &Run) -> Vec<String> {
                     problems.push(format!("the load delivered less than {least:.0} % of its dose"));
                 }
             }
-            Line::Histogram(record) if histogram::decode(&record.hdr_v2_base64).is_err() => {
+            Line::Histogram(record) if record.delays_ns().is_err() => {
                 problems.push("a histogram cannot be read".to_owned());
             }
             _ => {}
@@ -210,22 +200,16 @@ pub(crate) fn problems(run: &Run) -> Vec<String> {
 
 /// The delays of a probe, in order.
 fn delays(run: &Run) -> Option<Values> {
-    let (mut samples, mut censored) = (Vec::new(), 0);
+    let mut samples = Vec::new();
     for line in &run.lines {
         match line {
-            Line::Sample(sample) => {
-                samples.push(sample.delay_ns() as f64);
-                censored += usize::from(sample.completed_ns.is_none());
-            }
-            Line::Histogram(record) => {
-                let found = histogram::decode(&record.hdr_v2_base64).unwrap_or_default();
-                samples.extend(found.into_iter().map(|delay_ns| delay_ns as f64));
-            }
+            Line::Sample(sample) => samples.push(sample.delay()),
+            Line::Histogram(record) => samples.extend(record.delays_ns().unwrap_or_default()),
             _ => {}
         }
     }
     let response = "delay_ns".to_owned();
-    (!samples.is_empty()).then_some(Values { part: None, response, samples, censored })
+    (!samples.is_empty()).then_some(Values { part: None, response, samples })
 }
 
 /// A figure of one command or pass from what it used.
@@ -263,10 +247,10 @@ fn work(run: &Run) -> (Vec<Values>, Option<String>) {
     let unfinished = workers.len() - passes.len().min(workers.len());
     if unfinished == 0 && !passes.is_empty() {
         let elapsed = passes.iter().map(|pass| pass.completed_ns.saturating_sub(pass.started_ns));
-        values.extend(mean_of(None, "elapsed_ns", elapsed.map(Some), workers.len(), 0));
+        values.extend(mean_of(None, "elapsed_ns", elapsed.map(Some), workers.len(), false));
         for (response, reading) in READINGS {
             let figures = passes.iter().map(|pass| reading(&pass.usage));
-            values.extend(mean_of(None, response, figures, workers.len(), 0));
+            values.extend(mean_of(None, response, figures, workers.len(), false));
         }
     }
     let failed = items.iter().filter(|item| item.failure.is_some()).count();
@@ -289,10 +273,7 @@ fn of_memory(work: &MemoryWork) -> (Vec<Values>, Option<String>) {
     let each =
         used.map(|(name, value)| (name, value.map(|used| used as f64 / work.touches as f64)));
     let values = [("touch_ns", Some(touch_ns))].into_iter().chain(each);
-    let values = values.filter_map(|(name, value)| {
-        let response = name.to_owned();
-        Some(Values { part: None, response, samples: vec![value?], censored: 0 })
-    });
+    let values = values.filter_map(|(name, value)| Some(Values::exact(None, name, &[value?])));
     let problem = "no steady state was reached: its cold start is in the figures";
     (values.collect(), work.steady_from.is_none().then(|| problem.to_owned()))
 }
@@ -303,15 +284,15 @@ fn of_commands(items: &[&WorkRecord], workers: usize) -> Vec<Values> {
     let mut values = Vec::new();
     for name in names {
         let of_name: Vec<&&WorkRecord> = items.iter().filter(|item| item.item == name).collect();
-        let censored = of_name.iter().filter(|item| item.completed_ns.is_none()).count();
+        let censored = of_name.iter().any(|item| item.completed_ns.is_none());
         let elapsed = of_name.iter().map(|item| {
             let end_ns = item.completed_ns.or(item.censored_at_ns).unwrap_or(item.at_ns);
             Some(end_ns.saturating_sub(item.started_ns))
         });
-        values.extend(mean_of(Some(name), "elapsed_ns", elapsed, workers, censored.min(1)));
+        values.extend(mean_of(Some(name), "elapsed_ns", elapsed, workers, censored));
         for (response, reading) in READINGS {
             let figures = of_name.iter().map(|item| reading(&item.usage));
-            values.extend(mean_of(Some(name), response, figures, workers, censored.min(1)));
+            values.extend(mean_of(Some(name), response, figures, workers, censored));
         }
     }
     values
@@ -323,13 +304,12 @@ fn mean_of(
     response: &str,
     figures: impl Iterator<Item = Option<u64>>,
     workers: usize,
-    censored: usize,
+    is_lower_bound: bool,
 ) -> Option<Values> {
-    let sum = figures.sum::<Option<u64>>()? as f64;
+    let value = figures.sum::<Option<u64>>()? as f64 / workers as f64;
     Some(Values {
         part: part.map(str::to_owned),
         response: response.to_owned(),
-        samples: vec![sum / workers as f64],
-        censored,
+        samples: vec![Observation { value, is_lower_bound }],
     })
 }

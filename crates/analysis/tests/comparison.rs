@@ -6,12 +6,13 @@ use std::collections::BTreeMap;
 use analysis::comparison::{
     Cell, Comparison, ComparisonError, Outcome, PairedBy, Request, Unit, compare,
 };
-use analysis::{Dataset, Factor, Response, Trial, Values};
+use analysis::{Dataset, Ending, Factor, Response, Trial, Values};
+use model::{EndStatus, Observation};
 use stats::{Method, Verdict};
 
 fn values(response: &str, samples: &[f64]) -> Vec<Values> {
     let response = response.to_owned();
-    vec![Values { part: None, response, samples: samples.to_vec(), censored: 0 }]
+    vec![Values::exact(None, &response, samples)]
 }
 
 fn response(unit: &str) -> Response {
@@ -89,7 +90,10 @@ fn a_trial_is_the_unit_where_both_arms_have_two() {
     };
     let found = inputs(&[two("a"), two("b")]);
     let cell = &found.cells[0];
-    assert_eq!((cell.unit, cell.first.values.as_slice()), (Unit::Trials, [20.0, 30.0].as_slice()));
+    assert_eq!(
+        (cell.unit, &cell.first.values[..]),
+        (Unit::Trials, &[20.0, 30.0].map(Observation::exact)[..])
+    );
     assert_eq!(cell.paired_by, Some(PairedBy::Block));
 }
 
@@ -172,7 +176,7 @@ fn of_a_rate_more_is_better() {
     let cell = by_system(figures(true, &trials));
     assert_eq!(cell.verdict, Verdict::Regression);
     assert!((cell.ratio().unwrap() - 2.0).abs() < 0.01);
-    assert_eq!(cell.second.median, 50.75, "shown as it was measured");
+    assert_eq!(cell.second.median, Some(Observation::exact(50.75)), "shown as it was measured");
     assert_eq!(by_system(figures(false, &trials)).verdict, Verdict::Improvement);
 }
 
@@ -244,4 +248,191 @@ fn the_regression_of_1973_that_rank_tests_cannot_see() {
     assert!((found.low - 1.3306).abs() < 1e-4 && (found.high - 1.6741).abs() < 1e-4);
     assert!(!found.rank_can_fire && (found.smallest_p - 2.0 / 35.0).abs() < 1e-12);
     assert!((found.permutation_p.unwrap() - 1.0 / 35.0).abs() < 1e-12);
+}
+
+/// Two kernels under two loads with four seeds; the second dies under `largewrite`.
+fn kernels(deterministic: bool, dying: usize) -> Dataset {
+    let mut set = Dataset {
+        name: "kernels".to_owned(),
+        factors: [("kernel", ["54", "55"]), ("load", ["noload", "largewrite"])]
+            .map(|(name, levels)| Factor {
+                name: name.to_owned(),
+                levels: levels.map(str::to_owned).to_vec(),
+            })
+            .to_vec(),
+        responses: [("delay_ns".to_owned(), response("ns"))].into(),
+        deterministic,
+        ..Dataset::default()
+    };
+    for kernel in ["54", "55"] {
+        for load in ["noload", "largewrite"] {
+            for seed in 0..4 {
+                let dies = kernel == "55" && load == "largewrite" && (seed as usize) < dying;
+                let cause = dies.then(|| "BUG: kernel NULL pointer dereference".to_owned());
+                let status = if dies { EndStatus::KernelDied } else { EndStatus::Complete };
+                set.trials.push(Trial {
+                    name: format!("{kernel} {load} {seed}"),
+                    levels: [("kernel", kernel), ("load", load)]
+                        .map(|(name, level)| (name.to_owned(), level.to_owned()))
+                        .into(),
+                    seed: Some(seed),
+                    block: Some(seed),
+                    values: values("delay_ns", &[100.0 + seed as f64]),
+                    ending: Some(Ending { status, cause, is_cut_off: false }),
+                    ..Trial::default()
+                });
+            }
+        }
+    }
+    set
+}
+
+fn by_kernel(set: &Dataset) -> Comparison {
+    let request = Request { factor: Some("kernel".to_owned()), ..Request::default() };
+    compare(std::slice::from_ref(set), &request).unwrap()
+}
+
+#[test]
+fn a_dead_kernel_is_a_regression_with_a_row_and_a_cause() {
+    for deterministic in [true, false] {
+        let found = by_kernel(&kernels(deterministic, 4));
+        let cell = &found.cells[0];
+        assert_eq!((cell.response.as_str(), cell.verdict), ("outcome", Verdict::Regression));
+        assert_eq!(cell.levels["load"], "largewrite");
+        let Outcome::Ends(ends) = &cell.outcome else { panic!("{:?}", cell.outcome) };
+        assert_eq!((ends.first.failed, ends.second.failed, ends.second.trials), (0, 4, 4));
+        assert_eq!(ends.test.is_some(), !deterministic);
+        assert!(found.conclusion.contains("failed 4 of 4, reference 0 of 4: the kernel died: BUG"));
+        assert!(found.responses.contains_key("outcome"));
+        // The other load is compared as before, and the dead one has no values.
+        assert_eq!(found.cells.len(), 2);
+    }
+}
+
+#[test]
+fn few_deaths_are_certain_only_where_seeds_repeat() {
+    let verdict = |deterministic| by_kernel(&kernels(deterministic, 1)).cells[0].verdict;
+    assert_eq!((verdict(true), verdict(false)), (Verdict::Regression, Verdict::CannotTell));
+}
+
+#[test]
+fn those_that_lived_are_neither_equivalent_nor_better() {
+    let found = by_kernel(&kernels(true, 1));
+    let of_load = |load: &str| {
+        let is_of = |cell: &&Cell| cell.response == "delay_ns" && cell.levels["load"] == load;
+        found.cells.iter().find(is_of).unwrap().verdict
+    };
+    assert_eq!(of_load("noload"), Verdict::Equivalent);
+    assert_eq!(of_load("largewrite"), Verdict::CannotTell);
+}
+
+#[test]
+fn outcomes_can_be_asked_for_where_nothing_failed() {
+    let request = Request {
+        factor: Some("kernel".to_owned()),
+        responses: vec!["outcome".to_owned()],
+        ..Request::default()
+    };
+    let found = compare(&[kernels(true, 0)], &request).unwrap();
+    let verdicts: Vec<Verdict> = found.cells.iter().map(|cell| cell.verdict).collect();
+    assert_eq!(verdicts, [Verdict::Equivalent; 2]);
+}
+
+#[test]
+fn a_hang_is_not_an_improvement() {
+    let first: &[(&str, u64, u64, &[f64])] = &[("noload", 1, 1, &[9.0, 9.5, 9.7, 10.0, 10.1, 9.9])];
+    let mut sets = [probe("a", false, first), probe("b", false, first)];
+    sets[1].trials[0].values[0].samples = vec![Observation::at_least(1.0); 6];
+    let found = compare(&sets, &Request::default()).unwrap();
+    assert_eq!(found.cells[0].verdict, Verdict::CannotTell);
+    assert!(found.cells[0].second.median.unwrap().is_lower_bound);
+}
+
+/// Four loads of two trials a side; the second arm is 20 % slower under each, with noise.
+fn loads(name: &str, slower: f64, shift: usize) -> Dataset {
+    let noise = [0.06_f64, -0.07, 0.09, -0.04, 0.02, -0.08, 0.07, 0.01];
+    let delays: Vec<(String, [f64; 1])> = (0..8)
+        .map(|at| {
+            let load = ["noload", "cpuload", "smallwrite", "largewrite"][at / 2];
+            (load.to_owned(), [slower * (10.0 + at as f64) * noise[(at * 3 + shift) % 8].exp()])
+        })
+        .collect();
+    let trials: Vec<(&str, u64, u64, &[f64])> =
+        delays.iter().map(|(load, delay)| (load.as_str(), 1, 1, &delay[..])).collect();
+    let mut set = probe(name, false, &trials);
+    for trial in &mut set.trials {
+        (trial.block, trial.started_unix_ns) = (None, None);
+    }
+    set
+}
+
+#[test]
+fn cells_that_cannot_tell_have_a_verdict_together() {
+    let found = inputs(&[loads("a", 1.0, 0), loads("b", 1.3, 5)]);
+    assert!(found.cells.iter().all(|cell| cell.verdict == Verdict::CannotTell));
+    let overall = &found.overall[0];
+    assert_eq!((overall.cells, overall.verdict), (4, Verdict::Regression), "{overall:?}");
+    let effect = overall.effect.as_ref().unwrap();
+    assert!((effect.ratio - overall.ratio).abs() < 1e-12);
+    assert!(effect.low > 1.0 && effect.high < 2.0, "{effect:?}");
+    assert!(found.conclusion.contains("a regression over all 4 cells"), "{}", found.conclusion);
+
+    let found = inputs(&[loads("a", 1.0, 0), loads("b", 1.0, 5)]);
+    assert_ne!(found.overall[0].verdict, Verdict::Regression);
+}
+
+#[test]
+fn a_bound_that_decides_a_median_takes_back_what_it_could_move() {
+    let (first, mut second) = (loads("a", 1.3, 0), loads("b", 1.0, 5));
+    let found = inputs(&[first.clone(), second.clone()]);
+    assert_eq!(found.overall[0].verdict, Verdict::Improvement);
+    second.trials[0].values[0].samples[0].is_lower_bound = true;
+    let found = inputs(&[first.clone(), second.clone()]);
+    assert_eq!(found.overall[0].verdict, Verdict::CannotTell);
+    assert!(found.overall[0].reason.as_ref().unwrap().contains("lower bounds"));
+    // The slower arm's bound makes a regression larger.
+    second.trials[0].values[0].samples[0].is_lower_bound = false;
+    let mut slow = first;
+    slow.trials[0].values[0].samples[0].is_lower_bound = true;
+    assert_eq!(inputs(&[second, slow]).overall[0].verdict, Verdict::Regression);
+}
+
+#[test]
+fn commands_of_one_session_a_side_have_no_overall_verdict() {
+    let session = |name: &str, by: f64| {
+        let mut set = probe(name, false, &[("noload", 1, 1, &[1.0])]);
+        set.trials[0].values = ["edit", "compile", "link"]
+            .iter()
+            .zip([1.0, 2.0, 4.0])
+            .map(|(part, value)| {
+                Values::exact(Some((*part).to_owned()), "delay_ns", &[1e6 * value * by])
+            })
+            .collect();
+        set
+    };
+    let found = inputs(&[session("a", 1.0), session("b", 1.5)]);
+    let overall = &found.overall[0];
+    assert_eq!((overall.verdict, overall.effect.as_ref()), (Verdict::CannotTell, None));
+    assert!(overall.reason.as_ref().unwrap().contains("single trial"), "{overall:?}");
+}
+
+#[test]
+fn what_the_timer_tick_quantises_says_so_and_is_not_equivalent_within_less() {
+    let arm = |name: &str, unit: f64| {
+        let ticks: [&[f64]; 4] = [&[2.01], &[2.02], &[2.01], &[2.03]];
+        let delays: Vec<Vec<f64>> =
+            ticks.iter().map(|one| one.iter().map(|tick| tick * unit).collect()).collect();
+        let trials: Vec<(&str, u64, u64, &[f64])> =
+            (1..).zip(&delays).map(|(seed, one)| ("noload", seed, 1, &one[..])).collect();
+        probe(name, false, &trials)
+    };
+    let found = inputs(&[arm("a", 4e6), arm("b", 4e6)]);
+    let cell = &found.cells[0];
+    assert_eq!(cell.tick.unwrap().hz, 250);
+    assert_eq!(cell.verdict, Verdict::CannotTell);
+    assert!(cell.notes.iter().any(|note| note.contains("multiples of 4 ms")), "{:?}", cell.notes);
+    // The same values in another unit of time are no multiples of a tick.
+    let found = inputs(&[arm("a", 4.7e6), arm("b", 4.7e6)]);
+    assert_eq!(found.cells[0].tick, None);
+    assert_eq!(found.cells[0].verdict, Verdict::Equivalent);
 }

@@ -27,12 +27,11 @@ fn set(name: &str, deterministic: bool, runs: &[(u64, &[Explained])]) -> Dataset
         name: format!("{name} {seed}"),
         levels: [("load".to_owned(), "2ctx-mem".to_owned())].into(),
         seed: Some(*seed),
-        values: vec![Values {
-            part: None,
-            response: "delay_ns".to_owned(),
-            samples: samples.iter().map(|sample| sample.delay_ns as f64).collect(),
-            censored: 0,
-        }],
+        values: vec![Values::exact(
+            None,
+            "delay_ns",
+            &samples.iter().map(|sample| sample.delay_ns as f64).collect::<Vec<f64>>(),
+        )],
         explained: samples.to_vec(),
         ..Trial::default()
     };

@@ -1,7 +1,7 @@
 //! Run files as observations.
 #![expect(clippy::unwrap_used, reason = "all of this is a test")]
 
-use analysis::{Dataset, from_runs};
+use analysis::{Dataset, Standing, from_runs};
 use model::Run;
 
 /// A run of the given measure (the text of its key and value) and lines.
@@ -37,12 +37,13 @@ fn delays_are_samples_and_given_up_ones_are_lower_bounds() {
     let trial = &set.trials[0];
     let values = &trial.values[0];
     assert_eq!((values.response.as_str(), &values.part), ("delay_ns", &None));
-    assert_eq!((values.samples.as_slice(), values.censored), ([30.0, 100.0].as_slice(), 1));
+    assert_eq!((values.at_bounds(), values.censored()), (vec![30.0, 100.0], 1));
     assert_eq!((trial.seed, trial.block, trial.started_unix_ns), (Some(5), Some(2), Some(7)));
     assert_eq!(
-        trial.problem.as_deref(),
-        Some("killed; the load delivered less than 80 % of its dose")
+        trial.remark().as_deref(),
+        Some("cut off before its end; the load delivered less than 80 % of its dose")
     );
+    assert_eq!((trial.standing(), trial.failed()), (Standing::Excluded, None));
     assert_eq!(trial.meaning["load"], "cpuload version 3");
     assert_eq!(trial.meaning["timing"], "quick profile, every 1.00s");
     assert_eq!((&*trial.environment["kernel"], &*trial.environment["subject"]), ("6.1", "host"));
@@ -74,7 +75,8 @@ fn a_job_gives_its_first_passes_whole_and_by_command() {
     let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
     let set = only(run("noload", 1, JOB, "", &lines));
     let trial = &set.trials[0];
-    let figure = |part: Option<&str>, response: &str| trial.samples(part, response).unwrap()[0];
+    let figure =
+        |part: Option<&str>, response: &str| trial.samples(part, response).unwrap()[0].value;
     assert_eq!(figure(None, "cpu_ns"), 60.0);
     assert_eq!((figure(None, "faults"), figure(None, "major_faults")), (12.0, 2.0));
     assert_eq!((figure(Some("cc"), "cpu_ns"), figure(Some("cc"), "elapsed_ns")), (22.0, 20.0));
@@ -109,4 +111,21 @@ fn noload_is_the_first_level_and_every_run_must_be_deterministic() {
     let killed = from_runs("test", &[("k".to_owned(), Run::default())]);
     assert_eq!(killed.notes, ["k: killed before it began, left out"]);
     assert!(!killed.deterministic && killed.trials.is_empty());
+}
+
+#[test]
+fn a_death_is_a_result_and_its_cause_is_known_from_new_and_old_files() {
+    let death = r#"{"kind":"death","at_ns":9,"cause":"BUG: kernel NULL pointer dereference","log":["RIP: f"]}"#;
+    let end = r#"{"kind":"end","at_ns":9,"status":"kernel-died","blake3":"0"}"#;
+    let warning = r#"{"kind":"warning","at_ns":9,"text":"the guest's kernel died: BUG: kernel NULL pointer dereference"}"#;
+    let former = r#"{"kind":"end","at_ns":9,"status":"killed","blake3":"0"}"#;
+    for lines in [[death, end], [warning, former]] {
+        let mut run = run("largewrite", 1, PROBE, "", &lines);
+        run.checksum_ok = Some(true);
+        let set = only(run);
+        let trial = &set.trials[0];
+        assert_eq!((trial.standing(), trial.failed()), (Standing::Failed, Some(true)));
+        let remark = "the kernel died: BUG: kernel NULL pointer dereference";
+        assert_eq!(trial.remark().as_deref(), Some(remark));
+    }
 }

@@ -264,8 +264,8 @@ pub(crate) struct Shape {
     #[arg(long, value_name = "N", conflicts_with = "format")]
     pub(crate) worst: Option<usize>,
 
-    /// More: of a session every user by himself; with --format resp1 S.D., size written, loops
-    /// and circles per second
+    /// More: all that is not available here; of a session every user by himself; with --format
+    /// resp1 S.D., size written, loops and circles per second
     #[arg(long, short)]
     pub(crate) verbose: bool,
 }

@@ -6,7 +6,9 @@ mod levels;
 use std::cell::RefCell;
 
 use agent::Waiter;
-use analysis::bisect::{BisectError, Found, Measured, Stopped, bisect_exactly, bisect_noisily};
+use analysis::bisect::{
+    BisectError, Found, Measured, Stopped, Target, bisect_exactly, bisect_noisily,
+};
 use anyhow::{Context, anyhow};
 use report::Axis;
 use stats::{NoisySettings, Posterior};
@@ -24,6 +26,8 @@ trait Steps {
     fn axis(&self) -> Axis;
     /// Whether a step gives the same again and again.
     fn is_exact(&self) -> bool;
+    /// What is looked for.
+    fn target(&self) -> Target;
     /// Measurements that were made before, in the order of time: step and value.
     fn at_hand(&self) -> Result<Vec<(usize, f64)>, Failure>;
     /// Measures a step.
@@ -61,8 +65,10 @@ fn search(
     progress: &mut Progress,
 ) -> Result<Found, Stopped<Failure>> {
     let count = axis.steps.len();
-    if steps.is_exact() {
-        return bisect_exactly(count, &mut |step| steps.measure(step, progress));
+    let target = steps.target();
+    // That a step fails is taken for certain on any machine.
+    if steps.is_exact() || target == Target::Failure {
+        return bisect_exactly(count, target, &mut |step| steps.measure(step, progress));
     }
     let settings = NoisySettings {
         confidence: args.confidence,
@@ -142,6 +148,11 @@ fn as_json(found: &Found, axis: &Axis) -> serde_json::Value {
             "no_change": posterior.no_change,
         })
     });
+    let failed: Vec<_> = found
+        .failed
+        .iter()
+        .map(|(step, why)| serde_json::json!({"step": name(*step), "reason": why}))
+        .collect();
     serde_json::json!({
         "axis": axis.name,
         "steps": axis.steps,
@@ -151,6 +162,8 @@ fn as_json(found: &Found, axis: &Axis) -> serde_json::Value {
         "measurements": found.measurements,
         "posterior": posterior,
         "skipped": skipped,
+        "by_outcome": found.by_outcome,
+        "failed": failed,
         "measured": values,
     })
 }

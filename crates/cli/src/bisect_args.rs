@@ -32,7 +32,8 @@ pub(crate) struct BisectArgs {
     #[arg(long, value_name = "FACTOR", requires = "plan")]
     pub(crate) factor: Option<String>,
 
-    /// What is measured, such as faults or cpu_ns [default: the first one that the plan names]
+    /// What is measured, such as faults or cpu_ns [default: the first one that the plan names];
+    /// `outcome` finds the first step of which a run fails, with any level of the other factors
     #[arg(long, value_name = "RESPONSE", requires = "plan")]
     pub(crate) response: Option<String>,
 

@@ -1,7 +1,7 @@
 //! `thrashlab compare`: what differs, by how much, and how sure that is.
 
 use analysis::Dataset;
-use analysis::comparison::{Comparison, Request, compare as compare_sets};
+use analysis::comparison::{Cell, Comparison, Outcome, Request, compare as compare_sets};
 use anyhow::Context;
 use clap::Args;
 use report::comparison_text;
@@ -26,8 +26,9 @@ Examples:
   thrashlab compare schbench-old/ schbench-new/       folders of one program's files, each a trial
   thrashlab compare old.txt new.txt --response ns/op  outputs of go test -bench
 
-Verdicts are regression, improvement, equivalent (within the margin) and cannot tell. Exit code 2
-if the inputs measured different things.";
+Verdicts are regression, improvement, equivalent (within the margin) and cannot tell: one a cell, and
+one over all cells of an arm, which can show a joint effect that no cell shows alone. Exit code 2 if
+the inputs measured different things.";
 
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
@@ -56,7 +57,8 @@ pub(crate) struct CompareArgs {
     #[arg(long, value_name = "P", default_value_t = 0.05, value_parser = alpha)]
     alpha: f64,
 
-    /// Exit with 1 if there is a regression, or one by more than a margin: `regression[:15%]`
+    /// Exit with 1 if there is a regression, of a cell or over all cells, or one by more than a
+    /// margin: `regression[:15%]`
     #[arg(long, value_name = "WHAT", value_parser = fail_on)]
     fail_on: Option<FailOn>,
 
@@ -118,10 +120,17 @@ fn commands(sets: &[Dataset]) -> Option<String> {
     varied.next().is_none().then(|| factor.name.clone())
 }
 
-/// Whether a cell is a regression by more than `limit` as estimated.
+/// Whether a cell, or an arm over all its cells, is a regression by more than `limit` as estimated.
 fn regressed(found: &Comparison, limit: f64) -> bool {
-    found.cells.iter().any(|cell| {
-        cell.verdict == Verdict::Regression && cell.ratio().is_some_and(|ratio| ratio > 1.0 + limit)
+    // A death has no size that a margin could forgive.
+    let ratio = |cell: &Cell| match &cell.outcome {
+        Outcome::Ends(_) => Some(f64::INFINITY),
+        _ => cell.ratio(),
+    };
+    let cells = found.cells.iter().map(|cell| (cell.verdict, ratio(cell)));
+    let overall = found.overall.iter().map(|overall| (overall.verdict, Some(overall.ratio)));
+    cells.chain(overall).any(|(verdict, ratio)| {
+        verdict == Verdict::Regression && ratio.is_some_and(|ratio| ratio > 1.0 + limit)
     })
 }
 

@@ -5,10 +5,12 @@ mod sources;
 
 use std::path::PathBuf;
 
+use anyhow::Context;
 use clap::Args;
 use doctor::{Diagnosis, Interval, Snapshot, UnitCosts, diagnose};
 use model::units::parse_duration_ns;
 use report::{DoctorView, doctor_json, doctor_metrics, doctor_text, rules_text, unit_costs_text};
+use sys::out_file::write_whole;
 
 use crate::{Failure, print, print_json};
 
@@ -85,9 +87,10 @@ pub(crate) struct DoctorArgs {
     #[arg(long, value_name = "FILE", conflicts_with = "json")]
     openmetrics: Option<PathBuf>,
 
-    /// Folder for the small files of the calibration
-    #[arg(long, value_name = "DIR", default_value = ".")]
-    work_dir: PathBuf,
+    /// Folder for the small file of the calibration, on the disk of interest; without it the current
+    /// folder, /var/tmp, /tmp or the cache folder, the first that is writable and on a disk
+    #[arg(long, value_name = "DIR")]
+    work_dir: Option<PathBuf>,
 }
 
 /// A time to watch.
@@ -128,14 +131,31 @@ fn tell(
 }
 
 fn shown(args: &DoctorArgs, found: &Diagnosis) -> Result<(), Failure> {
-    let view = DoctorView { top: args.top, verbose: args.verbose };
-    match &args.openmetrics {
-        Some(file) if file.as_os_str() == "-" => return print(&doctor_metrics(found)),
-        Some(file) => sources::replace(file, &doctor_metrics(found))?,
-        None => {}
+    match write_metrics(args, &[(None, found)])? {
+        true => Ok(()),
+        false => print_diagnosis(args, found),
     }
+}
+
+/// Prints a diagnosis in the form that was asked for.
+fn print_diagnosis(args: &DoctorArgs, found: &Diagnosis) -> Result<(), Failure> {
+    let view = DoctorView { top: args.top, verbose: args.verbose };
     match args.json {
         true => print_json(&doctor_json(found)),
         false => print(&doctor_text(found, view)),
+    }
+}
+
+/// Writes diagnoses in the format of OpenMetrics if that was asked for; whether they were printed.
+/// A file is replaced as a whole, because a collector may read it at any time.
+fn write_metrics(args: &DoctorArgs, found: &[(Option<&str>, &Diagnosis)]) -> Result<bool, Failure> {
+    match &args.openmetrics {
+        Some(file) if file.as_os_str() == "-" => print(&doctor_metrics(found)).map(|()| true),
+        Some(file) => {
+            let written = write_whole(file, doctor_metrics(found).as_bytes());
+            written.with_context(|| format!("write {}", file.display()))?;
+            Ok(false)
+        }
+        None => Ok(false),
     }
 }

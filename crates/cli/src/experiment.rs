@@ -15,6 +15,7 @@ use experiment::{
 use model::units::format_duration;
 use model::{Manifest, ManifestRun};
 use stats::Verdict;
+use store::results::ResultsError;
 
 use crate::experiment_args::ExperimentArgs;
 use crate::laboratory::failure;
@@ -128,14 +129,22 @@ fn known(folder: &Path, plan: &Plan) -> Result<Option<Manifest>, Failure> {
     Err(of_another(folder, &found))
 }
 
-/// Fails if a folder without a manifest has runs nevertheless.
+/// Fails if a folder without a manifest has runs nevertheless, whether they can be read or not.
 pub(crate) fn no_runs(folder: &Path) -> Result<(), Failure> {
+    let name = || format!("{}; name another folder with --output DIR", folder.display());
+    if !folder.try_exists().with_context(name).map_err(wrong)? {
+        return Ok(());
+    }
+    if !folder.is_dir() {
+        return Err(wrong(anyhow!("a file and no folder").context(name())));
+    }
     match store::results::read_runs(folder) {
+        Err(ResultsError::Empty { .. }) => Ok(()),
+        Err(damaged) => Err(wrong(anyhow::Error::new(damaged).context(name()))),
         Ok(_) => Err(wrong(anyhow!(
             "{} holds runs of no experiment; name another folder with --output DIR",
             folder.display()
         ))),
-        Err(_) => Ok(()),
     }
 }
 

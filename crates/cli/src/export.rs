@@ -1,6 +1,6 @@
 //! `thrashlab export`: results in the formats of others.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
@@ -11,6 +11,7 @@ use store::import::Options;
 use store::observations::{is_foreign, observations_as};
 use store::results::{RunLines, run_files};
 use store::{manifest, observations};
+use sys::out_file::OutFile;
 
 use crate::{Failure, print};
 
@@ -179,14 +180,17 @@ fn export_all(args: &ExportArgs, runs: &RunFiles) -> Result<(), Failure> {
     let ending = if args.format == ExportFormat::Csv { "csv" } else { "parquet" };
     let all = || {
         fs::create_dir_all(folder)?;
-        let mut rows = Vec::new();
+        let (mut rows, mut files) = (Vec::new(), Vec::new());
         for table in Table::ALL {
             let path = folder.join(format!("{}.{ending}", table.name()));
             let columns = table.columns(&runs.names)?;
-            let file = BufWriter::new(File::create(path)?);
+            let (out, file) = OutFile::create(&path)?;
+            files.push(out);
+            let file = BufWriter::new(file);
             rows.push(Rows::new(table, &runs.names, sink(args.format, &columns, file)?));
         }
-        runs.write(rows)
+        runs.write(rows)?;
+        Ok(files.into_iter().try_for_each(OutFile::finish)?)
     };
     all().map_err(|error| Failure::NotMeasured(failed(error, Some(folder))))
 }
@@ -273,9 +277,11 @@ fn write_to(
             let mut out = BufWriter::new(io::stdout());
             write(&mut out).and_then(|()| Ok(out.flush()?))
         }
-        Some(path) => File::create(path).map_err(ExportError::from).and_then(|file| {
-            let mut out = BufWriter::new(file);
-            write(&mut out).and_then(|()| Ok(out.flush()?))
+        Some(path) => OutFile::create(path).map_err(ExportError::from).and_then(|(file, out)| {
+            let mut out = BufWriter::new(out);
+            write(&mut out)?;
+            out.flush()?;
+            Ok(file.finish()?)
         }),
     };
     match written {

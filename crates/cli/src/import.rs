@@ -4,13 +4,14 @@ use std::io::Read;
 use std::path::Path;
 
 use anyhow::{Context, anyhow};
+use model::resp1::Resp1Table;
 use report::dataset_text;
 use store::import::Options;
 use store::observations::observations_as;
-use store::resp1::{RatioCheck, check_ratios, parse};
+use store::resp1::{RatioCheck, RowPoints, check_ratios, parse, points_notes, recover_points};
 
 use crate::args::{ImportArgs, ImportFrom};
-use crate::{Failure, print};
+use crate::{Failure, print, print_json};
 
 /// Reads a foreign result, checks it, and prints it.
 pub(crate) fn import(args: &ImportArgs) -> Result<(), Failure> {
@@ -44,14 +45,19 @@ fn import_resp1(file: &Path, json: bool) -> Result<(), Failure> {
     let table = parse(&text)
         .with_context(|| format!("{name} is not output of resp1"))
         .map_err(Failure::WrongUse)?;
+    let points = recover_points(&table);
     if json {
-        let text = serde_json::to_string_pretty(&table).context("write JSON")?;
-        return print(&(text + "\n"));
+        let value = with_points(&table, &points).context("write JSON")?;
+        return print_json(&value);
     }
     let checks = check_ratios(&table);
     let mut output = report::resp1::printed(&table);
     output.push('\n');
     output.push_str(&checks_table(&checks));
+    output.push('\n');
+    for note in points_notes(&points) {
+        output.push_str(&format!("Note: {note}\n"));
+    }
     print(&output)?;
     match checks.iter().filter(|check| !check.agrees).count() {
         0 => Ok(()),
@@ -60,6 +66,13 @@ fn import_resp1(file: &Path, json: bool) -> Result<(), Failure> {
             checks.len()
         ))),
     }
+}
+
+/// The table, with what is known of the single delays as `points`.
+fn with_points(table: &Resp1Table, points: &[RowPoints]) -> serde_json::Result<serde_json::Value> {
+    let mut value = serde_json::to_value(table)?;
+    value["points"] = serde_json::to_value(points)?;
+    Ok(value)
 }
 
 fn read(file: &Path) -> std::io::Result<String> {

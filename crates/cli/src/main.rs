@@ -194,18 +194,24 @@ fn man(name: Option<&str>) -> Result<(), Failure> {
 /// (`eprintln!` would panic).
 fn complain(text: &str) {
     use std::io::Write;
-    let _ = writeln!(std::io::stderr(), "{text}");
+    let _ = writeln!(std::io::stderr(), "{}", ::report::shown(text));
 }
 
 /// Prints a result as JSON.
 fn print_json(value: &serde_json::Value) -> Result<(), Failure> {
-    print(&format!("{value:#}\n"))
+    print(&::report::shown_json(&format!("{value:#}\n")))
 }
 
 /// Prints a result; a reader that went away (`| head`) is no failure.
 fn print(text: &str) -> Result<(), Failure> {
+    // A result has names and texts of run files, which may come from anywhere.
+    print_bytes(::report::shown(text).as_bytes())
+}
+
+/// Prints bytes of this program's own.
+fn print_bytes(bytes: &[u8]) -> Result<(), Failure> {
     use std::io::Write;
-    match std::io::stdout().write_all(text.as_bytes()).and_then(|()| std::io::stdout().flush()) {
+    match std::io::stdout().write_all(bytes).and_then(|()| std::io::stdout().flush()) {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
             Err(Failure::NotMeasured(anyhow::Error::new(error).context("write the result")))
         }

@@ -30,7 +30,11 @@ pub(crate) fn show(args: &ShowArgs) -> Result<(), Failure> {
         .into_iter()
         .map(|(_, run)| run)
         .collect::<Vec<_>>();
-    print(&shaped(&runs, BTreeMap::new(), &args.shape)?)
+    let mut text = shaped(&runs, BTreeMap::new(), &args.shape)?;
+    if !args.shape.json && args.shape.format == Format::Table {
+        text += &report::deaths_text(&runs);
+    }
+    print(&text)
 }
 
 /// Prints what was understood of another program's result.
@@ -65,7 +69,7 @@ pub(crate) fn shaped(
         let result = report::analyse_memory_job(runs, skipped);
         return match shape.json {
             true => as_json(serde_json::to_string_pretty(&result)),
-            false => Ok(report::memory_job_text(&result)),
+            false => Ok(report::memory_job_text(&result, shape.verbose)),
         };
     }
     let session = report::analyse_session(runs, skipped);
@@ -88,11 +92,15 @@ fn matrix_shaped(mut matrix: Matrix, shape: &Shape) -> Result<String, Failure> {
     }
     let matrix = &matrix;
     if let Some(most) = shape.worst {
-        return Ok(format!("{}\n{}", matrix_text(matrix), report::worst_text(matrix, most)));
+        return Ok(format!(
+            "{}\n{}",
+            matrix_text(matrix, shape.verbose),
+            report::worst_text(matrix, most)
+        ));
     }
     let extras = || if shape.verbose { verbose_lines(matrix) } else { Vec::new() };
     Ok(match shape.format {
-        Format::Table => matrix_text(matrix),
+        Format::Table => matrix_text(matrix, shape.verbose),
         Format::Resp1 => {
             report::resp1::second_format(&resp1_table(matrix, Resp1Format::Second, extras()))
         }

@@ -4,7 +4,7 @@ mod asked;
 mod measure;
 
 use agent::Waiter;
-use analysis::sweep::{Curve, Grid, Settings, find};
+use analysis::sweep::{Curve, Found, Grid, Settings, find};
 use anyhow::{Context, anyhow};
 use experiment::{Form, Quantity, SweepPlan, parse_sweep};
 use report::{SweepRow, SweepView, sweep_text};
@@ -113,12 +113,15 @@ pub(crate) fn settings_of(curves: &Curves) -> Settings {
 
 /// What the curves say.
 pub(crate) fn view<'a>(curves: &'a Curves, settings: &Settings) -> SweepView<'a> {
-    let base = plan_of(curves).map(|plan| plan.base).unwrap_or_default();
+    let plan = plan_of(curves);
+    let search = plan.as_ref().and_then(|plan| plan.search().ok());
+    let ended_by_budget = |curve: &Curve| search.and_then(|search| search.ended_by_budget(curve));
     let row = |(label, curve): &'a (String, Curve)| SweepRow {
         label: label.clone(),
         curve,
-        found: find(curve, settings),
+        found: Found { ended_by_budget: ended_by_budget(curve), ..find(curve, settings) },
     };
+    let base = plan.map(|plan| plan.base).unwrap_or_default();
     SweepView {
         place: curves.place.clone(),
         settings: base.into_iter().map(|setting| (setting.parameter, setting.value)).collect(),

@@ -2,7 +2,6 @@
 
 mod convert;
 pub(crate) mod input;
-mod out_file;
 pub(crate) mod read_ahead;
 pub(crate) mod record;
 mod stat;

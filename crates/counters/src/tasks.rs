@@ -21,12 +21,15 @@ const SOURCES: [Source; 3] = [
 
 /// A reader of the processes of a machine.
 ///
-/// `task_stat`, `task_status` and `taskstats` are of the whole process; `schedstat` is of its first
-/// thread.
+/// `task_stat`, `task_status` and `taskstats` are of the whole process; `schedstat` and
+/// `blkio_delay_ticks` are of its first thread. Of a process with several threads there is also, by
+/// number of the thread, `thread_run_ns`, `thread_wait_ns` (for a CPU) and, where delays are counted
+/// but may not be read from `taskstats`, `thread_blkio_ticks`.
 #[derive(Debug)]
 pub struct Tasks {
     proc_root: PathBuf,
     counts_time: bool,
+    counts_delays: bool,
     /// Open only while delays are counted and may be read.
     taskstats: Option<Taskstats>,
 }
@@ -40,10 +43,13 @@ impl Tasks {
         let mut missed = Vec::from_iter(no_schedstat(proc_root));
         let counts_time = missed.is_empty();
         let opened = open_taskstats(delay_accounting_enabled(proc_root), std::process::id());
+        // Who may not read taskstats may still read the waits for block I/O, if they are counted.
+        let counts_delays = opened.is_ok() || delay_accounting_enabled(proc_root) == Some(true);
         let taskstats = opened
             .map_err(|reason| missed.push(Missed { capability: TASKSTATS.to_owned(), reason }))
             .ok();
-        (Self { proc_root: proc_root.to_owned(), counts_time, taskstats }, missed)
+        let tasks = Self { proc_root: proc_root.to_owned(), counts_time, counts_delays, taskstats };
+        (tasks, missed)
     }
 
     /// The counters of a process. Never fails: what cannot be read is absent, and of a process that
@@ -60,17 +66,46 @@ impl Tasks {
             let values = text.ok().and_then(|text| read(&text).ok());
             set.extend(values.map(|values| (source.to_owned(), values)));
         }
-        match (&mut self.taskstats, set.get_mut(TASK_STAT)) {
-            (_, None) => return CounterSet::new(),
-            (None, Some(values)) => {
-                // Delay accounting is what counts these ticks; without it they would be 0.
-                values.remove("blkio_delay_ticks");
+        let Some(values) = set.get_mut(TASK_STAT) else { return CounterSet::new() };
+        if !self.counts_delays {
+            // Delay accounting is what counts these ticks; without it they would be 0.
+            values.remove("blkio_delay_ticks");
+        }
+        let has_threads = values.get("threads").is_some_and(|threads| *threads > 1);
+        if let Some(taskstats) = &mut self.taskstats {
+            let delays = taskstats.read_process(pid).ok();
+            set.extend(delays.map(|delays| (TASKSTATS.to_owned(), delay_values(&delays))));
+        }
+        if has_threads {
+            set.extend(self.threads(&dir.join("task")));
+        }
+        set
+    }
+
+    /// The counters of each thread of a process: sources with the numbers of threads as names.
+    fn threads(&self, dir: &Path) -> CounterSet {
+        let mut set = CounterSet::new();
+        let mut add = |source: &str, thread: &str, value: Option<&u64>| {
+            let values = value.map(|value| (thread.to_owned(), *value));
+            set.entry(source.to_owned()).or_default().extend(values);
+        };
+        for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
+            let name = entry.file_name();
+            let Some(thread) = name.to_str() else { continue };
+            let text = |file: &str| fs::read_to_string(entry.path().join(file)).ok();
+            if self.counts_time {
+                let times = text("schedstat").and_then(|text| parse::schedstat(&text).ok());
+                let times = times.unwrap_or_default();
+                add("thread_run_ns", thread, times.get("run_ns"));
+                add("thread_wait_ns", thread, times.get("wait_ns"));
             }
-            (Some(taskstats), Some(_)) => {
-                let delays = taskstats.read_process(pid).ok();
-                set.extend(delays.map(|delays| (TASKSTATS.to_owned(), delay_values(&delays))));
+            if self.counts_delays && self.taskstats.is_none() {
+                let stat = text("stat").and_then(|text| parse::task_stat(&text).ok());
+                let stat = stat.unwrap_or_default();
+                add("thread_blkio_ticks", thread, stat.get("blkio_delay_ticks"));
             }
         }
+        set.retain(|_, values| !values.is_empty());
         set
     }
 }

@@ -2,6 +2,8 @@
 
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use counters::{Reader, Roots, Sources, TaskReader, Tasks, environment};
 use sys::taskstats::Taskstats;
@@ -48,6 +50,29 @@ fn any_process_has_counters_until_it_ends() {
     drop(child.stdin.take());
     child.wait().unwrap();
     assert!(tasks.read(child.id()).is_empty());
+}
+
+#[test]
+fn each_thread_of_a_process_has_its_time() {
+    let (mut tasks, missed) = Tasks::open(Path::new("/proc"));
+    let stopped = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        for _ in 0..3 {
+            scope.spawn(|| {
+                while !stopped.load(Ordering::Relaxed) {
+                    std::thread::sleep(Duration::from_millis(1));
+                }
+            });
+        }
+        let set = tasks.read(std::process::id());
+        stopped.store(true, Ordering::Relaxed);
+        let counted = missed.iter().all(|missed| missed.capability != "schedstat");
+        if counted {
+            assert!(set["thread_run_ns"].len() >= 4, "{set:?}");
+            assert!(set["thread_run_ns"].keys().eq(set["thread_wait_ns"].keys()), "{set:?}");
+        }
+        assert!(set["task_stat"]["threads"] >= 4, "{set:?}");
+    });
 }
 
 #[test]

@@ -2,13 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use crate::cpu_time::TICK_NS;
+use crate::finding::NOTE_SHARE;
 use crate::interval::Change;
-use crate::{Evidence, Interval, Scope, TaskSnapshot};
-
-/// Length of a tick of `/proc/PID/stat` and `/proc/stat` in ns: `USER_HZ` is 100 everywhere.
-pub(crate) const TICK_NS: f64 = 1e7;
-/// A process that lost less of its time than this is not affected.
-const AFFECTED_SHARE: f64 = 0.01;
+use crate::threads::Threads;
+use crate::{Finding, Interval, LostTime, Price, Scope, TaskSnapshot, Verdict};
 
 /// What one process lost to a condition.
 #[derive(Clone, Copy, Debug)]
@@ -16,31 +14,19 @@ pub(crate) struct Loss<'a> {
     pid: u32,
     task: &'a TaskSnapshot,
     lost_ns: f64,
-    able_ns: f64,
+    threads: Threads,
 }
 
 impl<'a> Loss<'a> {
-    /// A process that lost so many ns: at most all that it had.
+    /// A process that lost so many ns: at most all that its threads had.
     pub(crate) fn new(
         interval: &Interval<'_>,
         (pid, task, change): (u32, &'a TaskSnapshot, &Change<'_>),
         lost_ns: f64,
     ) -> Self {
-        let able_ns = able_ns(interval, change);
-        Self { pid, task, lost_ns: lost_ns.min(able_ns), able_ns }
+        let threads = Threads::awake(interval, change);
+        Self { pid, task, lost_ns: lost_ns.min(threads.had_ns), threads }
     }
-}
-
-/// The time of a process in which it did not wait for a CPU, in ns: what it waits for a CPU is lost
-/// to whoever has the CPU, and to nothing else.
-pub(crate) fn able_ns(interval: &Interval<'_>, change: &Change<'_>) -> f64 {
-    let elapsed_ns = interval.elapsed_ns();
-    let wait_ns = change.grown("schedstat", "wait_ns").unwrap_or(0);
-    let left_ns = elapsed_ns.saturating_sub(wait_ns);
-    // The kernel adds up a wait when it ends: who waits most of the time waits, too, when the
-    // snapshots are taken, and had the time in which it ran.
-    let ran_ns = change.grown("schedstat", "run_ns").filter(|_| wait_ns > elapsed_ns / 2);
-    ran_ns.map_or(left_ns, |ran_ns| ran_ns.min(left_ns)).max(1) as f64
 }
 
 /// A process, or the processes of one group, that lost time to the same condition.
@@ -54,10 +40,8 @@ pub(crate) struct Affected {
     pids: Vec<u32>,
     /// How many processes there are.
     pub(crate) processes: usize,
-    /// What all of them lost, in ns.
-    pub(crate) lost_ns: f64,
-    /// The same as a share of the time that they had.
-    pub(crate) lost_share: f64,
+    /// What all of them lost, of the time of their threads.
+    pub(crate) lost: LostTime,
 }
 
 impl Affected {
@@ -80,10 +64,20 @@ impl Affected {
         affected.filter_map(|(_, _, change)| figure(&change)).sum::<u64>() as f64
     }
 
-    /// The share of their time that they spent in the kernel.
+    /// The CPU time that they spent in the kernel, in ns.
+    pub(crate) fn system_ns(&self, interval: &Interval<'_>) -> f64 {
+        self.sum(interval, |change| change.grown("task_stat", "stime_ticks")) * TICK_NS
+    }
+
+    /// How many CPUs each process kept busy in the kernel, on average.
+    pub(crate) fn system_cpus(&self, interval: &Interval<'_>) -> f64 {
+        let each_ns = interval.elapsed_ns().max(1) as f64 * self.processes as f64;
+        self.system_ns(interval) / each_ns
+    }
+
+    /// The share of the time of their threads that they spent in the kernel.
     pub(crate) fn share_of_system_time(&self, interval: &Interval<'_>) -> f64 {
-        let ticks = self.sum(interval, |change| change.grown("task_stat", "stime_ticks"));
-        ticks * TICK_NS / (interval.elapsed_ns().max(1) as f64 * self.processes as f64)
+        self.system_ns(interval) / (self.lost.of_ns() as f64).max(1.0)
     }
 
     /// A command for the process that lost most.
@@ -96,7 +90,7 @@ impl Affected {
 /// than 1 % of its time is left out.
 pub(crate) fn by_scope(losses: &[Loss<'_>]) -> Vec<Affected> {
     let mut groups: BTreeMap<(Option<&str>, u32), Vec<&Loss<'_>>> = BTreeMap::new();
-    for loss in losses.iter().filter(|loss| loss.lost_ns >= AFFECTED_SHARE * loss.able_ns) {
+    for loss in losses.iter().filter(|loss| loss.lost_ns >= NOTE_SHARE * loss.threads.had_ns) {
         let group = loss.task.group.as_deref();
         let alone = if group.is_some() { 0 } else { loss.pid };
         groups.entry((group, alone)).or_default().push(loss);
@@ -110,28 +104,47 @@ pub(crate) fn by_scope(losses: &[Loss<'_>]) -> Vec<Affected> {
         let mut ranked = losses.clone();
         ranked.sort_by(|a, b| b.lost_ns.total_cmp(&a.lost_ns));
         let lost_ns: f64 = losses.iter().map(|loss| loss.lost_ns).sum();
-        let able_ns: f64 = losses.iter().map(|loss| loss.able_ns).sum();
+        let threads = losses.iter().map(|loss| loss.threads.count).sum();
+        let had_ns: f64 = losses.iter().map(|loss| loss.threads.had_ns).sum();
         Some(Affected {
             scope,
             group: group.map(str::to_owned),
             pids: ranked.iter().map(|loss| loss.pid).collect(),
             processes: losses.len(),
-            lost_ns,
-            lost_share: lost_ns / able_ns,
+            lost: LostTime::of_threads(lost_ns, threads, had_ns),
         })
     });
     affected.collect()
 }
 
-/// The evidence that a share of time is lost at all, as every rule with a formula gives it.
-pub(crate) fn share_evidence(share: f64, threshold: f64) -> Evidence {
-    Evidence::of("share of time lost", share, threshold)
+/// The price of a condition that makes the kernel work, out of those who are affected; if the cost
+/// of that work was not measured, they were taken to lose all their time in the kernel, at most.
+pub(crate) fn price(affected: &Affected, is_measured: bool) -> Price {
+    Price::Known(if is_measured { affected.lost } else { affected.lost.at_most() })
+}
+
+/// The CPU time that a process spent in the kernel, in ns.
+pub(crate) fn system_ns(change: &Change<'_>) -> f64 {
+    change.grown("task_stat", "stime_ticks").unwrap_or(0) as f64 * TICK_NS
+}
+
+/// The verdict of a rule whose findings are priced with upper bounds, for want of a cost. They are
+/// found only where every counter agrees.
+pub(crate) fn without_cost(findings: Vec<Finding>, missing: &str) -> Verdict {
+    if findings.is_empty() {
+        return Verdict::RuledOut(
+            "nobody who could be affected spends 1 % of its time in the kernel".to_owned(),
+        );
+    }
+    let agreed: Vec<Finding> =
+        findings.into_iter().filter(|found| found.confidence.is_unanimous()).collect();
+    if agreed.is_empty() { Verdict::Unable(missing.to_owned()) } else { Verdict::Found(agreed) }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sample::{snapshot, task};
+    use crate::sample::{Second, snapshot, task};
 
     #[test]
     fn processes_of_a_group_are_told_together_and_others_alone() {
@@ -155,20 +168,21 @@ mod tests {
         let scopes: Vec<String> = found.iter().map(Affected::who).collect();
         assert_eq!(scopes, ["job (3)", "job (4)", "2 processes of /a", "job (5)"]);
         // Half a second was waited for a CPU.
-        assert!(found.iter().all(|one| (one.lost_share - 0.5).abs() < 1e-9), "{found:?}");
-        assert!((losses(9e9)[0].lost_share - 1.0).abs() < 1e-9, "never more than all");
+        assert!(found.iter().all(|one| (one.lost.share() - 0.5).abs() < 1e-9), "{found:?}");
+        assert!((losses(9e9)[0].lost.share() - 1.0).abs() < 1e-9, "never more than all");
         assert!(losses(4e6).is_empty());
-        for task in after.tasks.values_mut() {
-            let counters = task.counters.get_mut("schedstat").unwrap();
-            counters.insert("wait_ns".to_owned(), 800_000_000);
-            counters.insert("run_ns".to_owned(), 50_000_000);
-        }
-        for task in before.tasks.values_mut() {
-            task.counters.get_mut("schedstat").unwrap().insert("run_ns".to_owned(), 0);
-        }
-        let interval = Interval::new(&before, &after);
-        let able: Vec<f64> =
-            interval.tasks().map(|(_, _, change)| able_ns(&interval, &change)).collect();
-        assert_eq!(able, [50e6; 5], "who waits most of the time had what it ran");
+    }
+
+    #[test]
+    fn what_a_process_of_many_threads_lost_is_of_all_that_ran() {
+        let mut values = vec![("task_stat", "threads", 9)];
+        values.extend(["1", "2", "3", "4"].map(|thread| ("thread_run_ns", thread, 7)));
+        let second = Second::of_machine(&[]).with_task(1, Some("/a"), &values);
+        let interval = second.interval();
+        let losses: Vec<Loss<'_>> = interval
+            .tasks()
+            .map(|(pid, task, change)| Loss::new(&interval, (pid, task, &change), 1e9))
+            .collect();
+        assert_eq!(by_scope(&losses)[0].lost, LostTime::of_threads(1e9, 4, 4e9));
     }
 }

@@ -11,29 +11,29 @@ mod references;
 mod shootdown;
 mod switches;
 
-use std::path::Path;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use rustix::time::{ClockId, clock_gettime};
 use sys::clock::monotonic_ns;
 
 use crate::{Operation, UnitCost, UnitCosts};
 
-/// Bytes of a small page: mappings are asked for small pages.
-const PAGE_BYTES: usize = 4096;
 /// Pages of one piece.
 const PIECE_PAGES: usize = 64;
 
 /// A cost, or why it was not measured.
 type Measured = Result<UnitCost, String>;
 
-/// Measures what operations cost on this machine. `work_dir` is a directory on the disk of
-/// interest; a file is made there and removed. Once `stop` says so, no other operation is begun.
+/// Measures what operations cost on this machine, but for those whose cost is known already.
+/// `work_dirs` are directories on the disk of interest, the best first: a file is made, and removed,
+/// in the first that lets its reads be measured. Once `stop` says so, no other operation is begun.
 ///
 /// The costs of forking, copying and switching need a process with a single thread; in others
 /// these are missed, as is what the machine cannot do, each with its reason.
 #[must_use]
-pub fn calibrate(work_dir: &Path, stop: &dyn Fn() -> bool) -> UnitCosts {
-    let mut costs = UnitCosts::default();
+pub fn calibrate(known: UnitCosts, work_dirs: &[PathBuf], stop: &dyn Fn() -> bool) -> UnitCosts {
+    let mut costs = UnitCosts { missed: BTreeMap::new(), ..known };
     for operation in Operation::ALL {
         if costs.costs.contains_key(&operation) || costs.missed.contains_key(&operation) {
             continue;
@@ -42,7 +42,7 @@ pub fn calibrate(work_dir: &Path, stop: &dyn Fn() -> bool) -> UnitCosts {
             costs.missed.insert(operation, "it was stopped before its turn".to_owned());
             continue;
         }
-        for (operation, measured) in measure(operation, work_dir) {
+        for (operation, measured) in measure(operation, work_dirs) {
             match measured {
                 Ok(cost) => drop(costs.costs.insert(operation, cost)),
                 Err(reason) => drop(costs.missed.insert(operation, reason)),
@@ -53,11 +53,11 @@ pub fn calibrate(work_dir: &Path, stop: &dyn Fn() -> bool) -> UnitCosts {
 }
 
 /// Measures one operation, and those that come with it.
-fn measure(operation: Operation, work_dir: &Path) -> Vec<(Operation, Measured)> {
+fn measure(operation: Operation, work_dirs: &[PathBuf]) -> Vec<(Operation, Measured)> {
     let measured = match operation {
         Operation::FirstTouch => faults::first_touch(),
         Operation::MapPage => faults::map_page(),
-        Operation::FileRefault => major_faults::file_refault(work_dir),
+        Operation::FileRefault => major_faults::file_refault(work_dirs),
         Operation::SwapIn => major_faults::swap_in(),
         Operation::ContextSwitch => switches::context_switch(),
         Operation::TlbShootdown => shootdown::tlb_shootdown(),
@@ -100,6 +100,11 @@ fn each_cpu_ns(count: usize, act: impl FnOnce()) -> f64 {
     taken_ns as f64 / count as f64
 }
 
+/// Bytes of a small page of this machine: mappings are asked for small pages.
+fn page_bytes() -> usize {
+    sys::pagemap::page_bytes() as usize
+}
+
 /// A step that the system refused.
 fn refused(step: &str) -> impl Fn(std::io::Error) -> String {
     move |error| format!("{step}: {error}")
@@ -112,7 +117,10 @@ mod tests {
     #[test]
     fn every_operation_is_measured_or_missed_with_a_reason() {
         let dir = tempfile::tempdir_in("/var/tmp").unwrap();
-        let costs = calibrate(dir.path(), &|| false);
+        // Where nobody can write, the next directory stands in.
+        let dirs = [PathBuf::from("/proc"), dir.path().to_owned()];
+        let costs = calibrate(UnitCosts::default(), &dirs, &|| false);
+        assert!(costs.missed.get(&Operation::FileRefault).is_none_or(|why| !why.contains("make ")));
         for operation in Operation::ALL {
             match (costs.costs.get(&operation), costs.missed.get(&operation)) {
                 (Some(cost), None) => {
@@ -135,9 +143,21 @@ mod tests {
 
     #[test]
     fn what_is_stopped_is_missed() {
-        let costs = calibrate(Path::new("/nonexistent"), &|| true);
+        let costs = calibrate(UnitCosts::default(), &[PathBuf::from("/nonexistent")], &|| true);
         assert!(costs.costs.is_empty());
         assert_eq!(costs.missed.len(), Operation::ALL.len());
+    }
+
+    #[test]
+    fn what_is_known_is_not_measured_again_and_what_was_missed_is() {
+        let known = crate::sample::microseconds();
+        assert_eq!(calibrate(known.clone(), &[], &|| false), known);
+        let mut gap = known.clone();
+        gap.costs.remove(&Operation::FirstTouch);
+        gap.missed.insert(Operation::FirstTouch, "once".to_owned());
+        let filled = calibrate(gap, &[], &|| false);
+        assert!(filled.missed.is_empty() && filled.costs.len() == known.costs.len());
+        assert_ne!(filled, known);
     }
 
     #[test]

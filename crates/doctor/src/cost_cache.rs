@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::{UnitCosts, calibrate};
 
 /// Version of the measurements: costs that were measured otherwise are measured again.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// Unit costs as they are kept.
 #[derive(Serialize, Deserialize)]
@@ -33,40 +33,45 @@ pub enum CostSource {
 }
 
 /// A way to costs of a boot and its kernel, from where they are kept, given how to measure them.
-type Way =
-    fn(&Path, (&str, &str), &dyn Fn() -> bool, &dyn Fn() -> UnitCosts) -> (UnitCosts, CostSource);
+type Way = fn(&Path, (&str, &str), &dyn Fn() -> bool, &Measure<'_>) -> (UnitCosts, CostSource);
+
+/// Measures what is not known already.
+type Measure<'a> = dyn Fn(UnitCosts) -> UnitCosts + 'a;
 
 /// Measures the unit costs of this machine now, and keeps them as [`cached_or_measured`] does.
 pub fn measured_anew(
     cache_dir: &Path,
-    work_dir: &Path,
+    work_dirs: &[PathBuf],
     stop: &dyn Fn() -> bool,
 ) -> (UnitCosts, CostSource) {
-    of_this_boot(cache_dir, work_dir, stop, measured)
+    of_this_boot(cache_dir, work_dirs, stop, |cache_dir, boot, stop, measure| {
+        measured(cache_dir, boot, stop, || measure(UnitCosts::default()))
+    })
 }
 
 /// The unit costs of this machine: those kept in `cache_dir` since this boot, or measured now (with
-/// a file in `work_dir`; see [`calibrate()`]) and kept as `cache_dir/BOOTID.json`. A file that is
-/// damaged, or of another kernel or version, is measured again and replaced. What was stopped is
-/// not kept.
+/// a file in one of `work_dirs`; see [`calibrate()`]) and kept as `cache_dir/BOOTID.json`. A file
+/// that is damaged, or of another kernel or version, is measured again and replaced; what was missed
+/// is tried again, as the next user of a directory or of swap may get it. What was stopped is not
+/// kept.
 pub fn cached_or_measured(
     cache_dir: &Path,
-    work_dir: &Path,
+    work_dirs: &[PathBuf],
     stop: &dyn Fn() -> bool,
 ) -> (UnitCosts, CostSource) {
-    of_this_boot(cache_dir, work_dir, stop, of_boot)
+    of_this_boot(cache_dir, work_dirs, stop, of_boot)
 }
 
 fn of_this_boot(
     cache_dir: &Path,
-    work_dir: &Path,
+    work_dirs: &[PathBuf],
     stop: &dyn Fn() -> bool,
     way: Way,
 ) -> (UnitCosts, CostSource) {
-    let measure = || calibrate(work_dir, stop);
+    let measure = |known| calibrate(known, work_dirs, stop);
     match boot() {
         Ok((boot_id, kernel)) => way(cache_dir, (&boot_id, &kernel), stop, &measure),
-        Err(why) => (measure(), CostSource::Measured { not_kept: Some(why) }),
+        Err(why) => (measure(UnitCosts::default()), CostSource::Measured { not_kept: Some(why) }),
     }
 }
 
@@ -82,11 +87,17 @@ fn of_boot(
     cache_dir: &Path,
     (boot_id, kernel): (&str, &str),
     stop: &dyn Fn() -> bool,
-    measure: &dyn Fn() -> UnitCosts,
+    measure: &Measure<'_>,
 ) -> (UnitCosts, CostSource) {
-    match read(&kept_at(cache_dir, boot_id), boot_id, kernel) {
-        Some(costs) => (costs, CostSource::Cached),
-        None => measured(cache_dir, (boot_id, kernel), stop, measure),
+    let known = read(&kept_at(cache_dir, boot_id), boot_id, kernel);
+    let costs = match &known {
+        Some(known) if known.missed.is_empty() => known.clone(),
+        _ => measure(known.clone().unwrap_or_default()),
+    };
+    let has_more = known.is_none_or(|known| known.costs.len() < costs.costs.len());
+    match has_more {
+        false => (costs, CostSource::Cached),
+        true => measured(cache_dir, (boot_id, kernel), stop, || costs),
     }
 }
 
@@ -100,7 +111,7 @@ fn measured(
     cache_dir: &Path,
     (boot_id, kernel): (&str, &str),
     stop: &dyn Fn() -> bool,
-    measure: &dyn Fn() -> UnitCosts,
+    measure: impl FnOnce() -> UnitCosts,
 ) -> (UnitCosts, CostSource) {
     let path = kept_at(cache_dir, boot_id);
     let costs = measure();
@@ -129,19 +140,12 @@ fn read(path: &Path, boot_id: &str, kernel: &str) -> Option<UnitCosts> {
     (is_ours && is_whole).then_some(kept.costs)
 }
 
-/// Written beside and moved into place, so that nobody reads half of it.
+/// Writes it, folder included.
 fn write(path: &Path, kept: &Kept) -> io::Result<()> {
     if let Some(dir) = path.parent() {
         fs::create_dir_all(dir)?;
     }
-    let beside = path.with_extension(format!("{}.new", std::process::id()));
-    let written = fs::write(&beside, serde_json::to_vec_pretty(kept)?)
-        .and_then(|()| fs::rename(&beside, path));
-    if written.is_err() {
-        // What cannot be removed either was never made.
-        let _ = fs::remove_file(&beside);
-    }
-    written
+    sys::out_file::write_whole(path, &serde_json::to_vec_pretty(kept)?)
 }
 
 #[cfg(test)]
@@ -157,14 +161,17 @@ mod tests {
     fn measure(count: &Cell<u32>) -> UnitCosts {
         count.set(count.get() + 1);
         let cost = UnitCost { ns: 2.5, least_ns: 2.0, repetitions: 3 };
-        UnitCosts {
-            costs: [(Operation::FirstTouch, cost)].into(),
-            missed: [(Operation::SwapIn, "no swap".to_owned())].into(),
-        }
+        let missed = [(Operation::SwapIn, "no swap".to_owned())].into();
+        UnitCosts { costs: [(Operation::FirstTouch, cost)].into(), missed }
+    }
+
+    /// Measures all, if anything is not known.
+    fn measure_rest(known: UnitCosts, count: &Cell<u32>) -> UnitCosts {
+        if known.costs.is_empty() { measure(count) } else { known }
     }
 
     fn of(dir: &Path, boot: (&str, &str), count: &Cell<u32>) -> (UnitCosts, CostSource) {
-        of_boot(dir, boot, &|| false, &|| measure(count))
+        of_boot(dir, boot, &|| false, &|known| measure_rest(known, count))
     }
 
     #[test]
@@ -192,9 +199,28 @@ mod tests {
         assert!(costs.costs.contains_key(&Operation::FirstTouch));
         let CostSource::Measured { not_kept: Some(why) } = source else { panic!("{source:?}") };
         assert!(why.contains("file/boot.json"), "{why}");
-        let stopped = of_boot(dir.path(), ("boot", "6.1"), &|| true, &|| measure(&count));
+        let stopped = of_boot(dir.path(), ("boot", "6.1"), &|| true, &|_| measure(&count));
         assert!(matches!(stopped.1, CostSource::Measured { not_kept: Some(_) }));
         assert!(!dir.path().join("boot.json").exists());
+    }
+
+    #[test]
+    fn what_was_missed_is_tried_again_and_kept() {
+        let dir = tempfile::tempdir().unwrap();
+        let count = Cell::new(0);
+        let first = of(dir.path(), ("boot", "6.1"), &count).0;
+        let swap = UnitCost { ns: 9.0, least_ns: 9.0, repetitions: 1 };
+        let with_swap = |mut known: UnitCosts| {
+            assert_eq!(known.costs, first.costs, "what is known is not measured again");
+            known.costs.insert(Operation::SwapIn, swap);
+            known.missed.clear();
+            known
+        };
+        let boot = ("boot", "6.1");
+        let (costs, source) = of_boot(dir.path(), boot, &|| false, &with_swap);
+        assert_eq!(source, CostSource::Measured { not_kept: None });
+        assert_eq!(of(dir.path(), boot, &count), (costs, CostSource::Cached));
+        assert_eq!(count.get(), 1);
     }
 
     proptest! {

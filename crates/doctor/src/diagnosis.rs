@@ -3,14 +3,16 @@
 use serde::Serialize;
 
 use crate::finding::NOTE_SHARE;
-use crate::{ALL, Finding, Interval, Scope, UnitCosts, Verdict};
+use crate::{ALL, Finding, Interval, Price, Scope, UnitCosts, Verdict};
 
 /// What all rules say of an interval.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Diagnosis {
     /// Length of the interval in ns.
     pub elapsed_ns: u64,
-    /// The conditions that cost at least 1 % of somebody's time, the most costly first.
+    /// The conditions that cost at least 1 % of the time of those whom they affect: first those
+    /// whose price is not known, then the most costly, then those of which only an upper bound is
+    /// known.
     pub findings: Vec<Finding>,
     /// The conditions that are not there: rule and reason.
     pub ruled_out: Vec<(&'static str, String)>,
@@ -27,14 +29,18 @@ pub struct Unable {
     pub reason: String,
 }
 
-/// Asks all rules; findings come ranked by time lost.
+/// Asks all rules; findings come ranked by [`Finding::rank`].
 #[must_use]
 pub fn diagnose(interval: &Interval<'_>, costs: &UnitCosts) -> Diagnosis {
     let mut diagnosis = Diagnosis { elapsed_ns: interval.elapsed_ns(), ..Diagnosis::default() };
     for rule in ALL {
         match (rule.look)(interval, costs) {
             Verdict::Found(findings) => {
-                let matter = findings.into_iter().filter(|found| found.lost_share >= NOTE_SHARE);
+                let is_negligible = |found: &Finding| match &found.price {
+                    Price::Known(lost) => lost.share() < NOTE_SHARE,
+                    Price::Unknown { .. } => false,
+                };
+                let matter = findings.into_iter().filter(|found| !is_negligible(found));
                 diagnosis.findings.extend(without_ancestors(matter.collect()));
             }
             Verdict::RuledOut(reason) => diagnosis.ruled_out.push((rule.name, reason)),
@@ -42,9 +48,7 @@ pub fn diagnose(interval: &Interval<'_>, costs: &UnitCosts) -> Diagnosis {
         }
     }
     diagnosis.findings.sort_by(|a, b| {
-        let known_first = a.is_bound.cmp(&b.is_bound);
-        let most_first = known_first.then(b.lost_ns.cmp(&a.lost_ns));
-        most_first.then_with(|| (a.rule, &a.scope).cmp(&(b.rule, &b.scope)))
+        a.rank().cmp(&b.rank()).then_with(|| (a.rule, &a.scope).cmp(&(b.rule, &b.scope)))
     });
     diagnosis
 }
@@ -59,11 +63,12 @@ fn without_ancestors(findings: Vec<Finding>) -> Vec<Finding> {
     let is_below = |path: &str, above: &str| {
         path.strip_prefix(above).is_some_and(|rest| rest.starts_with('/'))
     };
+    let lost_ns = |found: &Finding| found.lost().map_or(0, |lost| lost.lost_ns()) as f64;
     let repeats = |found: &Finding| {
         let Scope::Group(above) = &found.scope else { return false };
         findings.iter().any(|other| match &other.scope {
             Scope::Group(path) => {
-                is_below(path, above) && other.lost_ns as f64 >= BELOW_SHARE * found.lost_ns as f64
+                is_below(path, above) && lost_ns(other) >= BELOW_SHARE * lost_ns(found)
             }
             _ => false,
         })
@@ -75,7 +80,7 @@ fn without_ancestors(findings: Vec<Finding>) -> Vec<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Confidence, Family};
+    use crate::{Confidence, Family, LostTime, Severity};
 
     fn found(path: &str, lost_ns: u64) -> Finding {
         Finding {
@@ -83,9 +88,7 @@ mod tests {
             family: Family::Reclaim,
             scope: Scope::Group(path.to_owned()),
             condition: String::new(),
-            lost_ns,
-            lost_share: 1.0,
-            is_bound: false,
+            price: Price::Known(LostTime::of_wall(lost_ns as f64, lost_ns)),
             confidence: Confidence { agreeing: 1, asked: 1 },
             evidence: Vec::new(),
             counterfactual: None,
@@ -101,5 +104,27 @@ mod tests {
         let expected = ["/a/b", "/a/c", "/ab"].map(|path| Scope::Group(path.to_owned()));
         assert_eq!(paths, expected);
         assert_eq!(without_ancestors(vec![found("/a", 10), found("/a/b", 4)]).len(), 2);
+    }
+
+    #[test]
+    fn what_has_no_price_stands_first_and_upper_bounds_last() {
+        let priced = |path, price| Finding { price, ..found(path, 0) };
+        let known = |ns| LostTime::of_wall(ns, 100);
+        let mut findings = [
+            priced("/bound", Price::Known(known(90.0).at_most())),
+            priced("/little", Price::Known(known(5.0))),
+            priced("/much", Price::Known(known(50.0))),
+            priced("/none", Price::unknown("no cost", None)),
+            priced("/least", Price::unknown("no cost", Some(known(2.0)))),
+        ];
+        findings.sort_by_key(Finding::rank);
+        let ranked = ["/least", "/none", "/much", "/little", "/bound"];
+        assert_eq!(
+            findings.iter().map(|found| found.scope.clone()).collect::<Vec<_>>(),
+            ranked.map(|path| Scope::Group(path.to_owned()))
+        );
+        let severities: Vec<Severity> = findings.iter().map(Finding::severity).collect();
+        let [note, warning, severe] = [Severity::Note, Severity::Warning, Severity::Severe];
+        assert_eq!(severities, [note, warning, severe, warning, note]);
     }
 }

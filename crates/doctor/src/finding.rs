@@ -2,10 +2,14 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::Family;
+use crate::{Family, Interval, LostTime, Price, Verdict};
 
 /// From this share of time lost on, a finding is a note.
 pub(crate) const NOTE_SHARE: f64 = 0.01;
+/// From so many events a second on (pages that are read again, allocations that stall) a condition
+/// is found even if nothing tells its price: at a disk's slowest, 10 ms each, they take a tenth of a
+/// thread's time.
+const UNPRICED_PER_S: f64 = 10.0;
 /// From this share on it is a warning.
 const WARNING_SHARE: f64 = 0.05;
 /// From this share on it is severe.
@@ -22,13 +26,9 @@ pub struct Finding {
     pub scope: Scope,
     /// The condition, in a sentence with its figures.
     pub condition: String,
-    /// Time lost to it in the interval, in ns, summed over those that it affects.
-    pub lost_ns: u64,
-    /// Time lost as a share of the time of those that it affects (0 to 1).
-    pub lost_share: f64,
-    /// Whether the time lost is an upper bound, which no counter here can narrow: never more than a
-    /// note, and ranked behind what is known.
-    pub is_bound: bool,
+    /// What it costs: time lost, out of the time of those that it affects.
+    #[serde(flatten)]
+    pub price: Price,
     /// How many independent counters speak for it.
     pub confidence: Confidence,
     /// The counters, their values and thresholds.
@@ -42,15 +42,34 @@ pub struct Finding {
 }
 
 impl Finding {
-    /// How much it matters.
+    /// The time lost to it, or what was lost at least; `None` if neither is known.
+    #[must_use]
+    pub fn lost(&self) -> Option<LostTime> {
+        self.price.lost()
+    }
+
+    /// How much it matters. What is known as an upper bound only is never more than a note, and
+    /// what has no price at all is a warning.
     #[must_use]
     pub fn severity(&self) -> Severity {
-        match self.lost_share {
-            _ if self.is_bound => Severity::Note,
-            share if share >= SEVERE_SHARE => Severity::Severe,
-            share if share >= WARNING_SHARE => Severity::Warning,
-            _ => Severity::Note,
+        match self.lost() {
+            None => Severity::Warning,
+            Some(lost) if lost.is_bound() => Severity::Note,
+            Some(lost) if lost.share() >= SEVERE_SHARE => Severity::Severe,
+            Some(lost) if lost.share() >= WARNING_SHARE => Severity::Warning,
+            Some(_) => Severity::Note,
         }
+    }
+
+    /// What findings are ranked by, the least first: those without a price before those with one,
+    /// upper bounds last; among them by the time lost.
+    #[must_use]
+    pub fn rank(&self) -> impl Ord + use<> {
+        let class = match &self.price {
+            Price::Unknown { .. } => 0,
+            Price::Known(lost) => 1 + u8::from(lost.is_bound()),
+        };
+        (class, std::cmp::Reverse(self.lost().map_or(0, |lost| lost.lost_ns())))
     }
 }
 
@@ -114,6 +133,29 @@ impl Evidence {
     #[must_use]
     pub fn told(counter: impl Into<String>, value: f64) -> Self {
         Self { counter: counter.into(), value, threshold: None }
+    }
+}
+
+impl Finding {
+    /// Found; but without any price only if every counter speaks for it and it comes often enough,
+    /// else it cannot be told.
+    pub(crate) fn verdict(self, interval: &Interval<'_>, events: f64) -> Verdict {
+        let per_s = events * 1e9 / interval.elapsed_ns().max(1) as f64;
+        match &self.price {
+            Price::Unknown { price_unknown, at_least: None }
+                if per_s < UNPRICED_PER_S || !self.confidence.is_unanimous() =>
+            {
+                Verdict::Unable(price_unknown.clone())
+            }
+            _ => Verdict::Found(vec![self]),
+        }
+    }
+}
+
+impl Confidence {
+    /// Whether every counter that could be asked speaks for the finding.
+    pub(crate) fn is_unanimous(self) -> bool {
+        self.agreeing == self.asked
     }
 }
 

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use model::{CounterSet, Line, Phase, Run};
 
+use crate::snapshot::page_bytes;
 use crate::{Snapshot, TaskSnapshot};
 
 /// Path of the sandbox's control group in the snapshots.
@@ -49,7 +50,8 @@ pub fn from_run(run: &Run) -> Result<(Snapshot, Snapshot), FromRunError> {
         return Err(FromRunError::TooShort(readings));
     };
     let is_confined = header.spec.subject.sandbox().is_some();
-    let of = |(at_ns, set)| snapshot(at_ns, set, load, is_confined);
+    let page_bytes = page_bytes(&header.environment);
+    let of = |(at_ns, set)| Snapshot { page_bytes, ..snapshot(at_ns, set, load, is_confined) };
     Ok((of(first), of(last)))
 }
 

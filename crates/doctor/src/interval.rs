@@ -24,6 +24,12 @@ impl<'a> Interval<'a> {
         self.after.at_ns.saturating_sub(self.before.at_ns)
     }
 
+    /// Bytes of a page of the machine; 4096 if that is not known.
+    #[must_use]
+    pub fn page_bytes(&self) -> u64 {
+        self.after.page_bytes.filter(|bytes| *bytes >= 1024).unwrap_or(4096)
+    }
+
     /// What has changed of the machine as a whole.
     #[must_use]
     pub fn machine(&self) -> Change<'a> {
@@ -96,6 +102,16 @@ impl Change<'_> {
     #[must_use]
     pub fn grown_any(&self, source: &str, names: &[&str]) -> Option<u64> {
         names.iter().find_map(|name| self.grown(source, name))
+    }
+
+    /// How much each counter of a source has grown, by name; one that was not there has begun at 0.
+    pub(crate) fn grown_each(&self, source: &str) -> impl Iterator<Item = (&str, u64)> {
+        let before = self.before.and_then(|set| set.get(source));
+        let after = self.after.get(source).into_iter().flatten();
+        after.filter_map(move |(name, after)| {
+            let before = before.and_then(|values| values.get(name)).copied().unwrap_or(0);
+            Some((name.as_str(), plausible(name, after.checked_sub(before)?)?))
+        })
     }
 
     /// Whether it was not there at the start.

@@ -4,6 +4,7 @@
 //! - [`Interval`]: two snapshots, and what has changed between them.
 //! - [`from_run`]: two snapshots out of a run file.
 //! - [`UnitCosts`]: what one fault, switch or copy costs on this machine, measured.
+//! - [`LostTime`]: time lost and whose time it was; [`Price`]: what a condition costs, if that is known.
 //! - [`Rule`]: one condition: what triggers it, what it costs, what to do; the table is [`ALL`].
 //! - [`Survey`]: snapshots of the running machine. [`Recording`]: snapshots in a file.
 //! - [`diagnose`]: all rules over an interval; findings ranked by the time that they cost.
@@ -14,11 +15,13 @@
 mod affected;
 mod calibrate;
 mod cost_cache;
+mod cpu_time;
 mod diagnosis;
 mod finding;
 mod from_run;
 mod interval;
 mod live;
+mod lost_time;
 mod minor_faults;
 mod pmeg_estimate;
 mod recording;
@@ -27,6 +30,7 @@ mod rules;
 #[cfg(test)]
 mod sample;
 mod snapshot;
+mod threads;
 mod unit_costs;
 mod waits;
 
@@ -37,6 +41,7 @@ pub use finding::{Confidence, Evidence, Finding, Scope, Severity};
 pub use from_run::{FromRunError, LOAD, PROBER, SANDBOX, from_run};
 pub use interval::{Change, Interval};
 pub use live::Survey;
+pub use lost_time::{Denominator, LostTime, Price};
 pub use pmeg_estimate::PmegEstimate;
 pub use recording::{RECORDING_SCHEMA, Recording, RecordingError, RecordingHeader, recording_line};
 pub use rule::{Family, Provocation, Rule, Verdict};

@@ -53,7 +53,8 @@ impl Survey {
             (!counters.is_empty()).then_some((path, counters))
         });
         let groups = groups.collect();
-        Snapshot { at_ns, machine: self.machine.read(), groups, tasks }
+        let page_bytes = Some(sys::pagemap::page_bytes());
+        Snapshot { at_ns, page_bytes, machine: self.machine.read(), groups, tasks }
     }
 
     fn processes(&self) -> Vec<u32> {

@@ -4,8 +4,6 @@
 use crate::interval::Change;
 use crate::{Interval, TaskSnapshot};
 
-/// Bytes of a page in the kernel's `_kb` counters.
-const PAGE_KB: f64 = 4.0;
 /// A process whose faults are fewer than this share of its memory is not copying it.
 const COPYING_SHARE: f64 = 0.5;
 /// The zones whose allocations the kernel counts, one by one.
@@ -39,8 +37,9 @@ pub(crate) fn split(interval: &Interval<'_>, task: Task<'_, '_>) -> Option<Minor
 }
 
 /// Pages of anonymous memory that a process holds at the end; `None` if it is not told.
-pub(crate) fn anonymous_pages(change: &Change<'_>) -> Option<f64> {
-    Some(change.level("task_status", "RssAnon_kb")? as f64 / PAGE_KB)
+pub(crate) fn anonymous_pages(interval: &Interval<'_>, change: &Change<'_>) -> Option<f64> {
+    let held_kb = change.level("task_status", "RssAnon_kb")?;
+    Some(held_kb as f64 * 1024.0 / interval.page_bytes() as f64)
 }
 
 /// The share of faults that take a page.
@@ -66,7 +65,7 @@ fn taking_share(interval: &Interval<'_>, group: Option<&str>) -> Option<f64> {
 fn copies_at_most(interval: &Interval<'_>, change: &Change<'_>, taken: f64) -> f64 {
     let has_children = change.grown("task_stat", "cminflt").is_some_and(|faults| faults > 0);
     let forks = interval.machine().grown("stat", "processes").unwrap_or(0) as f64;
-    match anonymous_pages(change) {
+    match anonymous_pages(interval, change) {
         Some(pages) if has_children && taken >= COPYING_SHARE * pages => taken.min(forks * pages),
         _ => 0.0,
     }

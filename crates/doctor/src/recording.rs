@@ -6,6 +6,7 @@
 use model::{Environment, Missed};
 use serde::{Deserialize, Serialize};
 
+use crate::snapshot::page_bytes;
 use crate::{Snapshot, UnitCosts};
 
 /// Version of the format.
@@ -103,6 +104,8 @@ impl Recording {
                 Err(error) => return Err(at(index + 1, &error)),
             }
         }
+        let page_bytes = page_bytes(&header.environment);
+        snapshots.iter_mut().for_each(|snapshot| snapshot.page_bytes = page_bytes);
         Ok(Self { header, snapshots })
     }
 }
@@ -134,7 +137,7 @@ mod tests {
             schema: RECORDING_SCHEMA,
             thrashlab: "0".to_owned(),
             started_unix_ns: 1,
-            environment: Environment::new(),
+            environment: [("page_size_bytes".to_owned(), "16384".to_owned())].into(),
             missed: Vec::new(),
             costs: UnitCosts::default(),
         };
@@ -150,6 +153,7 @@ mod tests {
     fn what_was_written_is_read() {
         let read = Recording::parse(&recorded()).unwrap();
         assert_eq!(read.snapshots.len(), 2);
+        assert!(read.snapshots.iter().all(|snapshot| snapshot.page_bytes == Some(16384)));
         assert_eq!(read.snapshots[1].machine["vmstat"]["pgfault"], 1_000_000_000);
     }
 

@@ -3,7 +3,8 @@
 use model::CounterSet;
 
 use crate::{
-    Finding, Interval, Operation, Rule, Scope, Snapshot, TaskSnapshot, UnitCost, UnitCosts, Verdict,
+    Finding, Interval, LostTime, Operation, Price, Rule, Scope, Snapshot, TaskSnapshot, UnitCost,
+    UnitCosts, Verdict,
 };
 
 /// A counter: its source, name and value.
@@ -157,6 +158,14 @@ impl Second {
         self
     }
 
+    /// The same on a machine with other pages.
+    pub(crate) fn with_page_bytes(mut self, page_bytes: u64) -> Self {
+        for snapshot in [&mut self.before, &mut self.after] {
+            snapshot.page_bytes = Some(page_bytes);
+        }
+        self
+    }
+
     /// The interval itself.
     pub(crate) fn interval(&self) -> Interval<'_> {
         Interval::new(&self.before, &self.after)
@@ -181,6 +190,14 @@ impl Second {
                 finding
             }
             other => panic!("{other:?}"),
+        }
+    }
+
+    /// The only finding of a rule, whose price nothing tells; what it costs at least, if that is known.
+    pub(crate) fn unpriced(&self, rule: &Rule) -> Option<LostTime> {
+        match self.found(rule).price {
+            Price::Unknown { at_least, .. } => at_least,
+            Price::Known(lost) => panic!("{lost:?}"),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use model::CounterSet;
+use model::{CounterSet, Environment};
 use serde::{Deserialize, Serialize};
 
 /// All counters of one moment; what could not be read is absent.
@@ -10,6 +10,9 @@ use serde::{Deserialize, Serialize};
 pub struct Snapshot {
     /// When, in ns from the start of the recording (monotonic).
     pub at_ns: u64,
+    /// Bytes of a page of the machine, if that is known. A recording has it in its header.
+    #[serde(skip)]
+    pub page_bytes: Option<u64>,
     /// The machine's own: `vmstat`, `stat`, `meminfo`, `psi`, `interrupts`, …
     pub machine: CounterSet,
     /// Those of control groups (`memcg`, `memcg_psi`, `cpu_cgroup`), by path under their root.
@@ -18,6 +21,11 @@ pub struct Snapshot {
     /// Those of processes, by number.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub tasks: BTreeMap<u32, TaskSnapshot>,
+}
+
+/// The size of a page among the facts of a machine, in bytes.
+pub(crate) fn page_bytes(environment: &Environment) -> Option<u64> {
+    environment.get("page_size_bytes")?.parse().ok()
 }
 
 impl Snapshot {
@@ -34,6 +42,7 @@ impl Snapshot {
         self.at_ns = uptime_ns;
         Self {
             at_ns: 0,
+            page_bytes: self.page_bytes,
             machine: zeroed(&self.machine),
             groups: self.groups.iter().map(|(path, set)| (path.clone(), zeroed(set))).collect(),
             tasks: BTreeMap::new(),

@@ -1,54 +1,68 @@
-//! What processes have waited for, and how much of it is due to which pages: measured delays, where
+//! What threads have waited for, and how much of it is due to which pages: measured delays, where
 //! they are there, divided by what the disk was asked for.
 //!
 //! A task's delays are those of delay accounting (`taskstats`,
-//! `Documentation/accounting/delay-accounting.rst`). Where no task has them, the machine's pressure
-//! stall totals stand in for all tasks together (`Documentation/accounting/psi.rst`): the time in
-//! which at least one of them waited.
+//! `Documentation/accounting/delay-accounting.rst`); a user who may not read them sees the waits for
+//! block I/O alone, in `/proc/PID/stat`. Where no task has them, major faults are priced one by one,
+//! or the machine's pressure stall totals are a lower bound (`Documentation/accounting/psi.rst`):
+//! the time in which at least one thread waited.
 
+use std::cell::Cell;
+
+use crate::cpu_time::TICK_NS;
 use crate::finding::NOTE_SHARE;
-use crate::{Change, Interval};
+use crate::threads::{Threads, all_threads};
+use crate::{Change, Interval, LostTime, Operation, Price, TaskSnapshot, UnitCosts};
 
-/// Time lost, and by how much of the time of those whom it affects.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct Lost {
-    /// In ns, summed over those that lost at least [`NOTE_SHARE`] of their time.
-    pub(crate) ns: f64,
-    /// As a share of their time (0 to 1).
-    pub(crate) share: f64,
-}
+/// What the kernel reads ahead for one fault, at most, in bytes (`VM_READAHEAD_PAGES`).
+const READAHEAD_BYTES: f64 = 131_072.0;
 
-impl Lost {
-    /// Time lost out of the time of those who lost it.
-    pub(crate) fn of(ns: f64, of_ns: f64) -> Self {
-        let ns = ns.clamp(0.0, of_ns);
-        Self { ns, share: if of_ns > 0.0 { ns / of_ns } else { 0.0 } }
-    }
-}
+/// What is missing where the price of waits is not known.
+pub(crate) const NO_DELAYS: &str =
+    "it takes the delays of threads (as root, with sysctl kernel.task_delayacct=1)";
 
 /// The delays of one task in ns, as far as its kernel has them.
 pub(crate) struct Delays<'a> {
     change: Change<'a>,
+    elapsed_ns: f64,
 }
 
-impl Delays<'_> {
+impl<'a> Delays<'a> {
+    /// Those of a task; `None` if none are told.
+    pub(crate) fn from_change(interval: &Interval<'_>, change: Change<'a>) -> Option<Self> {
+        let delays = Self { change, elapsed_ns: interval.elapsed_ns() as f64 };
+        (change.has("taskstats") || delays.block_ticks().is_some()).then_some(delays)
+    }
+
+    /// Whether the task waited for longer than all its threads were there. Kernels since 6.12 at
+    /// times book the end of a wait whose beginning they did not see (`delayacct_blkio_end`), so that
+    /// a thread that is new seems to have waited since boot.
+    pub(crate) fn are_impossible(&self) -> bool {
+        let most_ns = 2.0 * all_threads(&self.change) as f64 * self.elapsed_ns;
+        ["blkio", "swapin", "freepages"].iter().any(|name| self.ns(name) > most_ns)
+    }
+
     /// Time of the delay `name` (`blkio`, `swapin`, `freepages`, `compact`, …) in ns; 0 if this
     /// kernel does not tell it.
     pub(crate) fn ns(&self, name: &str) -> f64 {
-        self.change.grown("taskstats", &format!("{name}_delay_total_ns")).unwrap_or(0) as f64
+        let counted = self.change.grown("taskstats", &format!("{name}_delay_total_ns"));
+        let of_stat = || match name {
+            "blkio" => self.block_ticks().map(|ticks| ticks as f64 * TICK_NS),
+            _ => None,
+        };
+        counted.map(|ns| ns as f64).or_else(of_stat).unwrap_or(0.0)
     }
 
-    /// The time of the task in ns: the interval. Of several processes that are told as one, those
-    /// that sleep of their own accord are left out: it is the time in which they ran or waited, at
-    /// least one interval, at most one for each of them.
-    fn awake_ns(&self, elapsed_ns: f64) -> f64 {
-        let tasks = self.change.level("taskstats", "tasks").unwrap_or(1).max(1);
-        let scheduled = |name: &str| self.change.grown("schedstat", name).unwrap_or(0) as f64;
-        // A swap-in waits for block I/O, so the two are not added.
-        let delayed_ns =
-            self.ns("blkio").max(self.ns("swapin")) + self.ns("freepages") + self.ns("compact");
-        let awake_ns = scheduled("run_ns") + scheduled("wait_ns") + delayed_ns;
-        awake_ns.clamp(elapsed_ns, tasks as f64 * elapsed_ns)
+    /// Ticks of waiting for block I/O of all threads; of one of several it says too little.
+    fn block_ticks(&self) -> Option<u64> {
+        let by_thread = "thread_blkio_ticks";
+        if self.change.has(by_thread) {
+            let most = (self.elapsed_ns / TICK_NS).ceil() as u64 + 1;
+            let each = self.change.grown_each(by_thread).map(|(_, ticks)| ticks);
+            return Some(each.filter(|ticks| *ticks <= most).sum());
+        }
+        let is_single = self.change.level("task_stat", "threads") == Some(1);
+        is_single.then(|| self.change.grown("task_stat", "blkio_delay_ticks")).flatten()
     }
 }
 
@@ -58,29 +72,115 @@ pub(crate) fn lost_of_tasks(
     interval: &Interval<'_>,
     group: Option<&str>,
     formula: impl Fn(&Delays<'_>) -> f64,
-) -> Option<Lost> {
-    let (mut is_told, mut lost_ns, mut time_ns) = (false, 0.0, 0.0);
-    for (_, task, change) in interval.tasks() {
-        let is_other = group.is_some_and(|group| task.group.as_deref() != Some(group));
-        if is_other || !change.has("taskstats") {
-            continue;
+) -> Option<LostTime> {
+    let is_damaged = Cell::new(false);
+    let lost = lost_of_each(interval, group, |change| {
+        let delays = Delays::from_change(interval, change)?;
+        if delays.are_impossible() {
+            is_damaged.set(true);
+            return None;
         }
-        is_told = true;
-        let delays = Delays { change };
-        let own_ns = delays.awake_ns(interval.elapsed_ns() as f64);
-        let own = Lost::of(formula(&delays), own_ns);
-        if own.share >= NOTE_SHARE {
-            lost_ns += own.ns;
-            time_ns += own_ns;
-        }
-    }
-    is_told.then(|| Lost::of(lost_ns, time_ns))
+        Some(formula(&delays))
+    });
+    // That the others lost nothing says little where one cannot be told.
+    lost.filter(|lost| !is_damaged.get() || lost.share() >= NOTE_SHARE)
 }
 
-/// The machine's pressure stall total `name` (`memory_some_us`, …) as time lost.
-pub(crate) fn lost_of_pressure(interval: &Interval<'_>, name: &str) -> Option<Lost> {
+/// What all tasks (of a group, if one is named) have lost by major faults, of which a share costs so
+/// much each: of all pages that come in with a fault, it waits for one read. `None` if no task tells
+/// its faults.
+pub(crate) fn lost_by_major_faults(
+    interval: &Interval<'_>,
+    group: Option<&str>,
+    share: f64,
+    fault_ns: f64,
+) -> Option<LostTime> {
+    lost_of_each(interval, group, |change| {
+        Some(change.grown("task_stat", "majflt")? as f64 * share * fault_ns)
+    })
+}
+
+/// What tasks lost, each by a figure in ns, out of the time of those threads that are affected;
+/// `None` if no task has the figure.
+fn lost_of_each<'a>(
+    interval: &Interval<'a>,
+    group: Option<&str>,
+    figure: impl Fn(Change<'a>) -> Option<f64>,
+) -> Option<LostTime> {
+    let is_inside =
+        |task: &TaskSnapshot| group.is_none_or(|group| task.group.as_deref() == Some(group));
+    let (mut is_told, mut lost_ns) = (false, 0.0);
+    let mut affected = Threads::default();
+    for (_, _, change) in interval.tasks().filter(|(_, task, _)| is_inside(task)) {
+        // Threads of the kernel wait for the disk on behalf of others, who wait for them.
+        if is_kernel_thread(&change) {
+            continue;
+        }
+        let Some(own_ns) = figure(change) else { continue };
+        is_told = true;
+        let threads = Threads::awake(interval, &change);
+        let own_ns = own_ns.clamp(0.0, threads.had_ns);
+        if own_ns >= NOTE_SHARE * threads.had_ns {
+            lost_ns += own_ns;
+            affected.count += threads.count;
+            affected.had_ns += threads.had_ns;
+        }
+    }
+    is_told.then(|| LostTime::of_threads(lost_ns, affected.count, affected.had_ns))
+}
+
+/// Whether a task has no memory of its own.
+fn is_kernel_thread(change: &Change<'_>) -> bool {
+    change.has("task_status") && change.level("task_status", "VmSize_kb").is_none()
+}
+
+/// The machine's pressure stall total `name` (`memory_some_us`, …) as time in which somebody waited.
+pub(crate) fn lost_of_pressure(interval: &Interval<'_>, name: &str) -> Option<LostTime> {
     let us = interval.machine().grown("psi", name)?;
-    Some(Lost::of(us as f64 * 1e3, interval.elapsed_ns() as f64))
+    Some(LostTime::of_wall(us as f64 * 1e3, interval.elapsed_ns()))
+}
+
+/// The share `share` of a time by the clock.
+pub(crate) fn part_of_wall(lost: LostTime, share: f64) -> LostTime {
+    LostTime::of_wall(lost.lost_ns() as f64 * share, lost.of_ns())
+}
+
+/// The price of reading pages again: the delays of tasks; without them the major faults that read
+/// them; without a cost of those, unknown, but at least what pressure tells.
+pub(crate) fn price_of_waits(
+    measured: Option<LostTime>,
+    by_faults: impl FnOnce() -> Option<LostTime>,
+    pressure: impl FnOnce() -> Option<LostTime>,
+) -> Price {
+    if let Some(lost) = measured {
+        return Price::Known(lost);
+    }
+    let pressure = pressure();
+    // What waits for `read` makes no fault: somebody waited for longer than faults explain.
+    let is_too_little =
+        |lost: &LostTime| pressure.is_some_and(|least| least.lost_ns() > lost.lost_ns());
+    match by_faults().filter(|lost| !is_too_little(lost)) {
+        Some(lost) => Price::Known(lost),
+        None => Price::unknown(NO_DELAYS, pressure),
+    }
+}
+
+/// The price of so many pages that were read again, of all that the disks read, by the major faults
+/// of tasks. `None` where faults do not explain them: what waits for `read` makes none.
+pub(crate) fn by_major_faults(
+    interval: &Interval<'_>,
+    (group, pages): (Option<&str>, f64),
+    traffic: &Traffic,
+    cost: (&UnitCosts, Operation),
+) -> Option<LostTime> {
+    let fault_ns = cost.0.ns(cost.1)?;
+    let machine = interval.machine();
+    let faults = machine.grown("vmstat", "pgmajfault")? as f64;
+    let pages_of_one = (READAHEAD_BYTES / interval.page_bytes() as f64).max(1.0);
+    if pages > faults * pages_of_one {
+        return None;
+    }
+    lost_by_major_faults(interval, group, traffic.share_of_reads(pages), fault_ns)
 }
 
 /// What the machine's disks were asked for, in pages, and which of it came back because it had been
@@ -102,19 +202,19 @@ pub(crate) struct Traffic {
     pub(crate) anon_refaults: f64,
 }
 
-/// KiB of a page, in which `pgpgin` and `pgpgout` count.
-const PAGE_KB: f64 = 4.0;
-
 impl Traffic {
     /// What has changed in `vmstat`; `None` if it is not there.
-    pub(crate) fn of(machine: &Change<'_>) -> Option<Self> {
+    pub(crate) fn in_interval(interval: &Interval<'_>) -> Option<Self> {
+        let machine = interval.machine();
         let grown = |names: &[&str]| machine.grown_any("vmstat", names).map(|value| value as f64);
         let swapped_in = grown(&["pswpin"]).unwrap_or(0.0);
         let file_refaults = grown(&["workingset_refault_file", "workingset_refault"])?;
+        // Both count KiB.
+        let page_kb = interval.page_bytes() as f64 / 1024.0;
         Some(Self {
             // A refault that reads compressed memory is no block I/O.
-            read: (grown(&["pgpgin"])? / PAGE_KB).max(swapped_in),
-            written: grown(&["pgpgout"])? / PAGE_KB,
+            read: (grown(&["pgpgin"])? / page_kb).max(swapped_in),
+            written: grown(&["pgpgout"])? / page_kb,
             swapped_in,
             swapped_out: grown(&["pswpout"]).unwrap_or(0.0),
             file_refaults,
@@ -138,33 +238,80 @@ impl Traffic {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Denominator;
     use crate::sample::{GROUP, Second};
 
-    /// What processes told as one have lost by waiting for block I/O, in a second.
-    fn lost(tasks: u64, run_ns: u64, blkio_ns: u64) -> Lost {
-        let made = Second::bare()
-            .task_level("taskstats", "tasks", tasks)
-            .task("taskstats", "blkio_delay_total_ns", blkio_ns)
-            .task("schedstat", "run_ns", run_ns);
-        lost_of_tasks(&made.interval(), None, |task| task.ns("blkio")).unwrap()
+    const MS: u64 = 1_000_000;
+
+    /// What a process has lost by waiting for block I/O, in a second.
+    fn lost(second: &Second) -> LostTime {
+        lost_of_tasks(&second.interval(), None, |task| task.ns("blkio")).unwrap()
     }
 
     #[test]
-    fn processes_that_sleep_are_not_counted_but_one_is() {
-        let [ms, second] = [1_000_000, 1_000_000_000];
-        // One of two sleeps; both wait; one waits a little and otherwise sleeps.
-        assert_eq!(lost(2, 200 * ms, 800 * ms).share, 0.8);
-        assert_eq!(lost(2, 400 * ms, 1600 * ms).share, 0.8);
-        assert_eq!(lost(1, 0, 300 * ms).share, 0.3);
-        assert_eq!(lost(2, 0, 300 * ms).share, 0.3);
-        // More than there is cannot be lost, and what is less than a note is nobody's.
-        assert_eq!(lost(1, second, 3 * second), Lost { ns: 1e9, share: 1.0 });
-        assert_eq!(lost(1, 0, 9 * ms), Lost::default());
+    fn of_64_threads_that_wait_a_tenth_of_their_time_a_tenth_is_lost() {
+        let mut many = Second::bare().task_level("task_stat", "threads", 64).task(
+            "taskstats",
+            "blkio_delay_total_ns",
+            6400 * MS,
+        );
+        let expected = LostTime::of_threads(6.4e9, 64, 64e9);
+        assert_eq!((lost(&many), expected.share()), (expected, 0.1));
+        for thread in 0..64 {
+            many = many.task("thread_run_ns", &thread.to_string(), MS);
+        }
+        assert_eq!(lost(&many), expected);
+        // Of a pool of 64 one thread works, and it is the one that waits.
+        let pool = Second::bare()
+            .task_level("task_stat", "threads", 64)
+            .task("taskstats", "blkio_delay_total_ns", 500 * MS)
+            .task("thread_run_ns", "8", MS)
+            .task("thread_run_ns", "9", 0);
+        assert_eq!(lost(&pool), LostTime::of_threads(5e8, 1, 1e9));
+    }
+
+    #[test]
+    fn more_than_there_is_cannot_be_lost_and_less_than_a_note_is_nobodys() {
+        let of = |ns| Second::bare().task("taskstats", "blkio_delay_total_ns", ns);
+        assert_eq!(lost(&of(1500 * MS)).share(), 1.0);
+        // A thread that waits since boot, all of it within a second.
+        let since_boot = of(5_687_000 * MS);
+        let interval = since_boot.interval();
+        assert_eq!(lost_of_tasks(&interval, None, |task| task.ns("blkio")), None);
+        assert_eq!(lost(&of(9 * MS)).denominator(), Denominator::Threads(0));
+        assert_eq!(lost(&of(9 * MS)).share(), 0.0);
+    }
+
+    #[test]
+    fn what_a_user_may_read_stands_in_for_taskstats() {
+        let ticks = |threads| {
+            Second::bare().task_level("task_stat", "threads", threads).task(
+                "task_stat",
+                "blkio_delay_ticks",
+                50,
+            )
+        };
+        assert_eq!(lost(&ticks(1)), LostTime::of_threads(5e8, 1, 1e9));
+        // The ticks of a process are those of its first thread.
+        let interval = ticks(2);
+        assert_eq!(lost_of_tasks(&interval.interval(), None, |task| task.ns("blkio")), None);
+        let both = ticks(2).task("thread_blkio_ticks", "5", 50).task("thread_blkio_ticks", "6", 50);
+        assert_eq!(lost(&both), LostTime::of_threads(1e9, 2, 2e9));
+    }
+
+    #[test]
+    fn a_thread_of_the_kernel_loses_nothing() {
+        let made = Second::bare().task("taskstats", "blkio_delay_total_ns", 900 * MS);
+        let status = made.task_level("task_status", "Threads", 1);
+        let interval = status.interval();
+        assert_eq!(lost_of_tasks(&interval, None, |task| task.ns("blkio")), None);
+        let program = status.clone().task_level("task_status", "VmSize_kb", 4096);
+        assert_eq!(lost(&program).lost_ns(), 900_000_000);
     }
 
     #[test]
     fn tasks_of_other_groups_are_left_out() {
-        let made = Second::bare().task("taskstats", "blkio_delay_total_ns", 500_000_000);
+        let made = Second::bare().task("taskstats", "blkio_delay_total_ns", 500 * MS);
         let interval = made.interval();
         let of = |group| lost_of_tasks(&interval, group, |task| task.ns("blkio"));
         assert_eq!(of(None), of(Some(GROUP)));
@@ -172,13 +319,15 @@ mod tests {
     }
 
     #[test]
-    fn traffic_needs_its_counters() {
+    fn traffic_needs_its_counters_and_the_size_of_a_page() {
         let made = Second::bare().machine("vmstat", "pgpgin", 40).machine("vmstat", "pgpgout", 8);
-        assert_eq!(Traffic::of(&made.interval().machine()), None);
+        assert_eq!(Traffic::in_interval(&made.interval()), None);
         let told = made.machine("vmstat", "workingset_refault", 5).machine("vmstat", "pswpin", 5);
-        let traffic = Traffic::of(&told.interval().machine()).unwrap();
+        let traffic = Traffic::in_interval(&told.interval()).unwrap();
         assert_eq!((traffic.read, traffic.written, traffic.file_refaults), (10.0, 2.0, 5.0));
         assert_eq!((traffic.share_of_reads(5.0), traffic.anon_share()), (0.5, 0.5));
         assert_eq!(traffic.share_of_reads(50.0), 1.0);
+        let large = told.machine("vmstat", "pgpgin", 640).with_page_bytes(65536);
+        assert_eq!(Traffic::in_interval(&large.interval()).unwrap().read, 10.0);
     }
 }

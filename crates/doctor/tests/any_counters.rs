@@ -1,14 +1,17 @@
 //! Whatever the counters are, nothing panics, and no figure is absurd.
 
-use doctor::{Interval, Operation, Snapshot, TaskSnapshot, UnitCost, UnitCosts, diagnose};
+use doctor::{Interval, Operation, Price, Snapshot, TaskSnapshot, UnitCost, UnitCosts, diagnose};
 use model::CounterSet;
 use proptest::prelude::*;
 
 /// Sources with counters that rules look at.
-const COUNTERS: [(&str, &[&str]); 10] = [
+const COUNTERS: [(&str, &[&str]); 13] = [
+    ("thread_run_ns", &["1", "2"]),
+    ("thread_wait_ns", &["1", "2"]),
+    ("psi", &["memory_some_us", "io_some_us"]),
     ("vmstat", &["pgfault", "pswpin", "pswpout", "pgsteal_direct", "pgsteal_kswapd", "nr_dirty"]),
     ("vmstat", &["nr_dirty_threshold", "workingset_refault_file", "workingset_refault_anon"]),
-    ("stat", &["cpu_steal_ticks", "cpu_system_ticks", "processes"]),
+    ("stat", &["cpu_steal_ticks", "cpu_system_ticks", "cpu_idle_ticks", "processes"]),
     ("meminfo", &["AnonPages_kb", "AnonHugePages_kb", "Mapped_kb", "MemTotal_kb", "PageTables_kb"]),
     (
         "memcg",
@@ -45,7 +48,7 @@ fn snapshot(at_ns: u64) -> impl Strategy<Value = Snapshot> {
     (counters(), counters(), counters()).prop_map(move |(machine, group, counters)| {
         let task = TaskSnapshot { name: "a".to_owned(), group: Some("/a".to_owned()), counters };
         let groups = [("/a".to_owned(), group)].into();
-        Snapshot { at_ns, machine, groups, tasks: [(7, task)].into() }
+        Snapshot { at_ns, machine, groups, tasks: [(7, task)].into(), ..Snapshot::default() }
     })
 }
 
@@ -66,7 +69,11 @@ proptest! {
         let costs = if is_measured { costs() } else { UnitCosts::default() };
         let found = diagnose(&Interval::new(&before, &after), &costs);
         for finding in &found.findings {
-            prop_assert!((0.01..=1.0).contains(&finding.lost_share), "{finding:#?}");
+            let share = finding.lost().map(|lost| lost.share());
+            match finding.price {
+                Price::Known(_) => prop_assert!((0.01..=1.0).contains(&share.unwrap()), "{finding:#?}"),
+                Price::Unknown { .. } => prop_assert!(share.is_none_or(|share| share <= 1.0)),
+            }
             prop_assert!(finding.evidence.iter().all(|line| line.value.is_finite()), "{finding:#?}");
             prop_assert!(finding.confidence.agreeing <= finding.confidence.asked);
         }

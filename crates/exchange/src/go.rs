@@ -58,8 +58,8 @@ pub fn write(set: &Dataset, each: Each, out: &mut dyn Write) -> io::Result<()> {
     }
     writeln!(out)?;
     for trial in &set.trials {
-        if let Some(problem) = &trial.problem {
-            writeln!(out, "# {}: {}", one_line(&trial.name), one_line(problem))?;
+        if let Some(problem) = trial.remark() {
+            writeln!(out, "# {}: {}", one_line(&trial.name), one_line(&problem))?;
         }
         let parts: BTreeSet<Option<&str>> =
             trial.values.iter().map(|values| values.part.as_deref()).collect();
@@ -157,7 +157,7 @@ fn spelled(set: &Dataset, units: &BTreeMap<&str, Unit>, by_sample: bool) -> Vec<
         let Some(unit) = units.get(values.response.as_str()) else { continue };
         all.insert(unit.name.clone(), unit.more_is_better);
         if !by_sample && values.samples.len() > 1 {
-            let more = distribution(unit, &values.samples).into_iter();
+            let more = distribution(unit, &values.at_bounds()).into_iter();
             all.extend(more.map(|(name, _)| (name, unit.more_is_better)));
         }
     }
@@ -240,12 +240,12 @@ fn one_trial(
     let (mut pairs, mut censored) = (Vec::new(), 0);
     for one in values {
         let Some(unit) = units.get(one.response.as_str()) else { continue };
-        let median = stats::median(&one.samples).map(|median| median * unit.factor);
+        let median = stats::median(&one.at_bounds()).map(|median| median * unit.factor);
         pairs.extend(median.map(|median| (unit.name.clone(), median)));
         if one.samples.len() > 1 {
-            pairs.extend(distribution(unit, &one.samples));
+            pairs.extend(distribution(unit, &one.at_bounds()));
         }
-        censored = censored.max(one.censored);
+        censored = censored.max(one.censored());
     }
     if censored > 0 {
         pairs.push(("censored".to_owned(), censored as f64));
@@ -266,7 +266,7 @@ fn samples(
             .iter()
             .filter_map(|one| {
                 let unit = units.get(one.response.as_str())?;
-                Some((unit.name.clone(), one.samples.get(index)? * unit.factor))
+                Some((unit.name.clone(), one.samples.get(index)?.value * unit.factor))
             })
             .collect();
         line(name, 1, &pairs, out)?;

@@ -12,10 +12,11 @@ const BEFORE_LEVELS: [(&str, Kind); 6] = [
     ("response", Kind::Text),
     ("unit", Kind::Text),
 ];
-/// `lower_bounds` is how many values of this trial, part and response are lower bounds only.
-const AFTER_LEVELS: [(&str, Kind); 4] = [
+/// `lower_bound` is 1 where this value is one, `lower_bounds` how many values of this trial, part and response are lower bounds only.
+const AFTER_LEVELS: [(&str, Kind); 5] = [
     ("sample", Kind::Count),
     ("value", Kind::Number),
+    ("lower_bound", Kind::Count),
     ("lower_bounds", Kind::Count),
     ("problem", Kind::Text),
 ];
@@ -37,6 +38,7 @@ pub fn observed<'a>(
     columns.extend(fixed(&AFTER_LEVELS));
     let mut sink = sink(&columns)?;
     for trial in &set.trials {
+        let remark = trial.remark();
         for values in &trial.values {
             let unit = set.responses.get(&values.response).map(|it| it.unit.as_str());
             let mut row = vec![
@@ -53,12 +55,14 @@ pub fn observed<'a>(
             row.extend([
                 Cell::Absent,
                 Cell::Absent,
-                Cell::Count(values.censored as u64),
-                Cell::text(trial.problem.as_deref()),
+                Cell::Absent,
+                Cell::Count(values.censored() as u64),
+                Cell::text(remark.as_deref()),
             ]);
-            for (index, value) in values.samples.iter().enumerate() {
+            for (index, sample) in values.samples.iter().enumerate() {
                 row[place] = Cell::Count(index as u64);
-                row[place + 1] = Cell::Number(*value);
+                row[place + 1] = Cell::Number(sample.value);
+                row[place + 2] = Cell::Count(u64::from(sample.is_lower_bound));
                 sink.row(&row)?;
             }
         }

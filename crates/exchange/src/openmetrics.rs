@@ -45,11 +45,11 @@ pub fn text(set: &Dataset) -> String {
                 labels.push(response.clone());
             }
             push(family, *kind, &labels, values, metric.factor);
-            if values.censored > 0 {
+            if values.censored() > 0 {
                 if !metric.is_shared {
                     labels.push(response);
                 }
-                censored.push("", &borrowed(&labels), values.censored as f64);
+                censored.push("", &borrowed(&labels), values.censored() as f64);
             }
         }
         if let Some(unix_ns) = trial.started_unix_ns {
@@ -189,12 +189,12 @@ fn push(
 ) {
     let labels = borrowed(labels);
     if kind != Kind::Summary {
-        for value in &values.samples {
+        for value in values.at_bounds() {
             family.push("", &labels, value * factor);
         }
         return;
     }
-    let mut sorted = values.samples.clone();
+    let mut sorted = values.at_bounds();
     sorted.sort_by(f64::total_cmp);
     for (quantile, p, least) in QUANTILES {
         let value = stats::quantile(&sorted, p).filter(|_| sorted.len() >= least);

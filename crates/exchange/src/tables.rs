@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use model::{
     Censored, CounterSet, Delivered, End, Header, HistogramRecord, Line, PassRecord, SampleRecord,
-    WorkRecord, histogram,
+    WorkRecord,
 };
 
 use crate::run_table;
@@ -108,11 +108,12 @@ const SAMPLES: [Fixed; 8] = [
     ("censored", Kind::Text),
     ("censored_at_ns", Kind::Count),
 ];
-const HISTOGRAMS: [Fixed; 4] = [
+const HISTOGRAMS: [Fixed; 5] = [
     ("from_ns", Kind::Count),
     ("to_ns", Kind::Count),
     ("delay_ns", Kind::Count),
     ("count", Kind::Count),
+    ("censored", Kind::Text),
 ];
 const COUNTERS: [Fixed; 7] = [
     ("run", Kind::Small),
@@ -318,17 +319,17 @@ impl<'a> Rows<'a> {
     }
 
     fn histogram(&mut self, record: &HistogramRecord) -> Result<(), ExportError> {
-        let delays_ns = histogram::decode(&record.hdr_v2_base64).map_err(|source| {
+        let counts = record.counts().map_err(|source| {
             let run_id = self.header.as_ref().map(|header| header.run_id.clone());
             ExportError::Histogram { run_id: run_id.unwrap_or_default(), source }
         })?;
-        // They ascend.
-        for same in delays_ns.chunk_by(|one, other| one == other) {
+        for (delay_ns, count, censored) in counts {
             let cells = [
                 Cell::Count(record.from_ns),
                 Cell::Count(record.to_ns),
-                Cell::Count(same[0]),
-                Cell::Count(same.len() as u64),
+                Cell::Count(delay_ns),
+                Cell::Count(count),
+                Cell::text(censored.map(Censored::name)),
             ];
             self.put(&cells, &BTreeSet::new(), &BTreeMap::new())?;
         }
@@ -407,6 +408,7 @@ impl<'a> Rows<'a> {
         let (at_ns, event, text) = match line {
             Line::Phase(record) => (Some(record.at_ns), "phase", record.phase.name().to_owned()),
             Line::Warning(record) => (Some(record.at_ns), "warning", record.text.clone()),
+            Line::Death(record) => (Some(record.at_ns), "death", record.cause.clone()),
             Line::Unknown(value) => (None, "unknown", value.to_string()),
             _ => return Ok(()),
         };

@@ -3,6 +3,7 @@
 
 use analysis::{Dataset, Factor, Response, Trial, Values};
 use exchange::{CsvFile, go, openmetrics};
+use model::Observation;
 use proptest::prelude::*;
 
 /// Two loads with two runs each, the second of which has a sample that was given up.
@@ -32,15 +33,13 @@ fn probe() -> Dataset {
                 Values {
                     part: None,
                     response: "delay_ns".to_owned(),
-                    samples: vec![base, base + 1.0, base + 5.0],
-                    censored: index / 3,
+                    samples: vec![
+                        Observation::exact(base),
+                        Observation::exact(base + 1.0),
+                        Observation { value: base + 5.0, is_lower_bound: index >= 3 },
+                    ],
                 },
-                Values {
-                    part: Some("sort".to_owned()),
-                    response: "major_faults".to_owned(),
-                    samples: vec![7.0],
-                    censored: 0,
-                },
+                Values::exact(Some("sort".to_owned()), "major_faults", &[7.0]),
             ],
             environment: [
                 ("cpus_online".to_owned(), "2".to_owned()),
@@ -110,12 +109,7 @@ fn times_are_ns_rates_are_rates_and_numbers_at_the_end_are_no_cpus() {
         (name.to_owned(), Response { unit, more_is_better, additive: false })
     })
     .into();
-    let value = |response: &str, value: f64| Values {
-        part: None,
-        response: response.to_owned(),
-        samples: vec![value],
-        censored: 0,
-    };
+    let value = |response: &str, value: f64| Values::exact(None, response, &[value]);
     set.trials = vec![Trial {
         levels: [("load".to_owned(), "a b/c=d%-7".to_owned())].into(),
         values: vec![
@@ -137,12 +131,7 @@ fn times_are_ns_rates_are_rates_and_numbers_at_the_end_are_no_cpus() {
 fn responses_whose_names_become_equal_share_a_family_and_are_told_apart() {
     let unit =
         |unit: &str| Response { unit: unit.to_owned(), more_is_better: false, additive: false };
-    let value = |response: &str, samples: &[f64], censored: usize| Values {
-        part: None,
-        response: response.to_owned(),
-        samples: samples.to_vec(),
-        censored,
-    };
+    let value = |response: &str, samples: &[f64]| Values::exact(None, response, samples);
     let names = ["a-b", "a.b", "a_b", "a_b_count", "delay_us", "delay_ms", "start_time_s"];
     let units = ["", "", "", "", "us", "ms", "s"];
     let responses = names.into_iter().zip(units);
@@ -153,13 +142,13 @@ fn responses_whose_names_become_equal_share_a_family_and_are_told_apart() {
             name: "one".to_owned(),
             started_unix_ns: Some(2_000_000_000),
             values: vec![
-                value("a_b", &[1.0, 2.0], 0),
-                value("a-b", &[3.0], 1),
-                value("a.b", &[4.0], 0),
-                value("a_b_count", &[5.0], 0),
-                value("delay_us", &[6.0], 0),
-                value("delay_ms", &[7.0], 0),
-                value("start_time_s", &[8.0], 0),
+                value("a_b", &[1.0, 2.0]),
+                Values { samples: vec![Observation::at_least(3.0)], ..value("a-b", &[]) },
+                value("a.b", &[4.0]),
+                value("a_b_count", &[5.0]),
+                value("delay_us", &[6.0]),
+                value("delay_ms", &[7.0]),
+                value("start_time_s", &[8.0]),
             ],
             ..Trial::default()
         }],
@@ -256,10 +245,13 @@ fn observations_are_a_row_a_value() {
     assert_eq!(rows.len(), 1 + 4 * (3 + 1));
     assert_eq!(
         rows[0],
-        "trial,block,seed,part,response,unit,level_load,sample,value,lower_bounds,problem"
+        "trial,block,seed,part,response,unit,level_load,sample,value,lower_bound,lower_bounds,problem"
     );
-    assert_eq!(rows[2], "000-noload,0,1,,delay_ns,ns,noload,1,1001,0,");
-    assert_eq!(rows[16], "003-2ctx-mem,1,1,sort,major_faults,faults,2ctx-mem,0,7,0,its load died");
+    assert_eq!(rows[2], "000-noload,0,1,,delay_ns,ns,noload,1,1001,0,0,");
+    assert_eq!(
+        rows[16],
+        "003-2ctx-mem,1,1,sort,major_faults,faults,2ctx-mem,0,7,0,0,its load died"
+    );
 }
 
 proptest! {

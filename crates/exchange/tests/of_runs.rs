@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use exchange::{
     Cell, Column, CsvFile, ExportError, Kind, Names, ParquetFile, RowSink, Rows, RunOf, Table,
 };
-use model::Run;
+use model::{Censored, CensoredDelays, Line, Run, histogram};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::Field;
 use proptest::prelude::*;
@@ -27,8 +27,11 @@ fn names(run: &Run) -> Names {
 
 /// Writes a table of the documented run, cut off after so many bytes, as CSV or Parquet.
 fn written(table: Table, bytes: usize, csv: bool) -> Vec<u8> {
-    let run = Run::parse(&documented().as_bytes()[..bytes]).unwrap();
-    let names = names(&run);
+    written_of(&Run::parse(&documented().as_bytes()[..bytes]).unwrap(), table, csv)
+}
+
+fn written_of(run: &Run, table: Table, csv: bool) -> Vec<u8> {
+    let names = names(run);
     let columns = table.columns(&names).unwrap();
     let mut out = Vec::new();
     let sink: Box<dyn RowSink> = match csv {
@@ -63,9 +66,29 @@ fn samples_are_rows_and_what_was_not_measured_is_empty() {
 #[test]
 fn delays_of_a_histogram_are_counted() {
     insta::assert_snapshot!(csv(Table::Histograms), @r"
-    run,run_id,load,measure,block,seed,from_ns,to_ns,delay_ns,count
-    0,b0-cpuload,cpuload,response,0,7,2000000000,34000000000,1500,2
-    0,b0-cpuload,cpuload,response,0,7,2000000000,34000000000,1900,1
+    run,run_id,load,measure,block,seed,from_ns,to_ns,delay_ns,count,censored
+    0,b0-cpuload,cpuload,response,0,7,2000000000,34000000000,1500,2,
+    0,b0-cpuload,cpuload,response,0,7,2000000000,34000000000,1900,1,
+    ");
+}
+
+#[test]
+fn starts_of_a_histogram_that_never_completed_are_counted_with_their_bounds() {
+    let mut run = Run::parse(documented().as_bytes()).unwrap();
+    for line in &mut run.lines {
+        if let Line::Histogram(record) = line {
+            record.censored = Some(CensoredDelays {
+                reason: Censored::Timeout,
+                count: 2,
+                hdr_v2_base64: histogram::encode(&[1500, 1500]).unwrap(),
+            });
+        }
+    }
+    insta::assert_snapshot!(String::from_utf8(written_of(&run, Table::Histograms, true)).unwrap(), @r"
+    run,run_id,load,measure,block,seed,from_ns,to_ns,delay_ns,count,censored
+    0,b0-cpuload,cpuload,response,0,7,2000000000,34000000000,1500,2,
+    0,b0-cpuload,cpuload,response,0,7,2000000000,34000000000,1900,1,
+    0,b0-cpuload,cpuload,response,0,7,2000000000,34000000000,1500,2,timeout
     ");
 }
 

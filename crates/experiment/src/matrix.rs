@@ -5,9 +5,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use agent::Waiter;
-use model::{
-    BASELINE, EndStatus, Line, LoadSpec, Measure, ProbeSpec, Run, Spec, SubjectSpec, Timing,
-};
+use model::{BASELINE, EndStatus, LoadSpec, Measure, ProbeSpec, Run, Spec, SubjectSpec, Timing};
 use remote::RemoteError;
 use store::results::{ResultsError, SUFFIX, read_run};
 use subject::StageError;
@@ -278,13 +276,10 @@ pub fn run_matrix(
     Ok(result)
 }
 
-/// Why a run has no measurement: what the agent said, or the last warning of the run.
+/// Why a run has no measurement: what the agent said, or the last note of the run.
 pub(crate) fn why_not(run: &Run, death: Option<String>) -> String {
-    let warning = run.lines.iter().rev().find_map(|line| match line {
-        Line::Warning(warning) => Some(warning.text.clone()),
-        _ => None,
-    });
-    death.or(warning).unwrap_or_else(|| format!("the run ended as {:?}", run.status()))
+    let note = run.lines.iter().rev().find_map(|line| line.note().map(str::to_owned));
+    death.or(note).unwrap_or_else(|| format!("the run ended as {:?}", run.status()))
 }
 
 /// The run of an earlier invocation that went on in this folder; one that did not come to its end

@@ -1,9 +1,10 @@
 //! What static linking and huge pages would save.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
+use crate::bounds::{Activity, Bounds, active_regions};
 use crate::count::Counts;
 use crate::geometry::Geometry;
 use crate::kind::Kind;
@@ -14,6 +15,9 @@ use crate::pages::ReadMapping;
 pub struct Saving {
     /// Regions that hold pages of the program and its libraries and nothing else.
     pub image_regions: u64,
+    /// Those of them with a used page: the same regions where it is not known which pages are
+    /// active.
+    pub used_image_regions: Bounds,
     /// Used pages of the program and its libraries: the active ones where they are known.
     pub image_pages: u64,
     /// Regions that those pages would need, packed together as in one static program.
@@ -30,11 +34,14 @@ pub struct Saving {
 }
 
 impl Saving {
-    /// Regions, and so pages of page tables, that packing saves:
-    /// `image_regions` − ⌈`image_pages` / pages of a region⌉, or none.
+    /// Regions, and so pages of page tables, that the used pages need fewer if they are packed:
+    /// `used_image_regions` − ⌈`image_pages` / pages of a region⌉, or none. Both sides are of the
+    /// same pages: what is not used needs its regions either way.
     #[must_use]
-    pub fn by_packing(&self) -> u64 {
-        self.image_regions.saturating_sub(self.packed_regions)
+    pub fn by_packing(&self) -> Bounds {
+        let Bounds { min, max } = self.used_image_regions;
+        let [min, max] = [min, max].map(|regions| regions.saturating_sub(self.packed_regions));
+        Bounds { min, max }
     }
 
     /// Pages of memory that huge pages in place of the candidates would take in addition.
@@ -67,6 +74,7 @@ impl Saving {
             }
         }
         saving.image_regions = is_image.values().filter(|of_image| **of_image).count() as u64;
+        saving.used_image_regions = used_regions(mappings, geometry, is_active_known, &is_image);
         saving.image_pages = image_pages;
         // A program needs one, however long it has slept.
         let least = u64::from(saving.image_regions > 0);
@@ -75,12 +83,36 @@ impl Saving {
     }
 }
 
+/// The regions of images alone that have a used page. An active page of an image may as well lie in
+/// a region that the image has in common with other memory.
+fn used_regions(
+    mappings: &[ReadMapping],
+    geometry: &Geometry,
+    is_active_known: bool,
+    is_image: &BTreeMap<u64, bool>,
+) -> Bounds {
+    let alone = is_image.values().filter(|of_image| **of_image).count() as u64;
+    if !is_active_known {
+        return Bounds::exactly(alone);
+    }
+    let images = mappings.iter().filter(|mapping| mapping.kind.is_of_image());
+    let activities: Vec<Activity> = images.map(|image| image.activity(geometry)).collect();
+    let in_common: BTreeSet<u64> = activities
+        .iter()
+        .flat_map(|it| it.candidates.keys().copied())
+        .filter(|region| is_image.get(region) == Some(&false))
+        .collect();
+    let all = active_regions(&activities);
+    Bounds { min: all.min.saturating_sub(in_common.len() as u64), max: all.max.min(alone) }
+}
+
 impl std::ops::Add for Saving {
     type Output = Self;
 
     fn add(self, other: Self) -> Self {
         Self {
             image_regions: self.image_regions + other.image_regions,
+            used_image_regions: self.used_image_regions + other.used_image_regions,
             image_pages: self.image_pages + other.image_pages,
             packed_regions: self.packed_regions + other.packed_regions,
             huge_candidates: self.huge_candidates + other.huge_candidates,

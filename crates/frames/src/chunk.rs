@@ -130,6 +130,7 @@ impl Chunk {
             Line::Counters(record) => collected.readings(record.at_ns, &record.counters),
             Line::Phase(record) => collected.phase(&record),
             Line::Warning(record) => collected.warning(record),
+            Line::Death(record) => collected.death(*record),
             Line::Unknown(value) => collected.unknown(value.to_string()),
             Line::Delivered(record) => {
                 collected.totals(&record);

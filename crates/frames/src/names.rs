@@ -19,10 +19,14 @@ const GROWING: usize = 3;
 /// When counters were read, by what stands in the run file around them.
 pub(crate) const WHENS: [&str; 4] = ["before", "after", "between", "delivered"];
 /// Why a sample has no completion, as run files spell it.
-pub(crate) const CENSORS: [&str; 3] =
-    [Censored::Timeout.name(), Censored::ProbeDied.name(), Censored::Failed.name()];
+pub(crate) const CENSORS: [&str; 4] = [
+    Censored::Timeout.name(),
+    Censored::ProbeDied.name(),
+    Censored::Failed.name(),
+    Censored::RunEnded.name(),
+];
 /// What may happen in a run besides measurements.
-pub(crate) const EVENTS: [&str; 4] = ["phase", "warning", "unreadable", "unknown"];
+pub(crate) const EVENTS: [&str; 5] = ["phase", "warning", "unreadable", "unknown", "death"];
 
 /// Names in the order of their first appearance; the position is a name's number.
 #[derive(Clone, Debug, Default)]

@@ -4,8 +4,8 @@ use arrow_array::ArrayRef;
 use arrow_array::types::{UInt32Type, UInt64Type};
 use arrow_schema::{ArrowError, Field};
 use model::{
-    Censored, CounterSet, Delivered, HistogramRecord, PassRecord, PhaseRecord, SampleRecord,
-    Warning, WorkRecord, histogram,
+    Censored, CounterSet, DeathRecord, Delivered, HistogramRecord, PassRecord, PhaseRecord,
+    SampleRecord, Warning, WorkRecord,
 };
 
 use crate::columns::{Coded, Column, Optional, Wide};
@@ -64,6 +64,17 @@ const PHASE: i32 = 0;
 const WARNING: i32 = 1;
 const UNREADABLE: i32 = 2;
 const UNKNOWN: i32 = 3;
+const DEATH: i32 = 4;
+
+/// A reason as its number in [`crate::names::CENSORS`].
+const fn number_of(why: Censored) -> u8 {
+    match why {
+        Censored::Timeout => 0,
+        Censored::ProbeDied => 1,
+        Censored::Failed => 2,
+        Censored::RunEnded => 3,
+    }
+}
 
 rows!(
     /// Samples.
@@ -95,7 +106,8 @@ rows!(
     from_ns: Vec<u64>,
     to_ns: Vec<u64>,
     delay_ns: Vec<u64>,
-    count: Vec<u64>
+    count: Vec<u64>,
+    censored: Coded<CENSORED>
 );
 
 rows!(
@@ -180,11 +192,7 @@ impl Collected {
             intended_ns: record.intended_ns,
             started_ns: record.started_ns,
             completed_ns: record.completed_ns,
-            censored: record.censored.map(|why| match why {
-                Censored::Timeout => 0,
-                Censored::ProbeDied => 1,
-                Censored::Failed => 2,
-            }),
+            censored: record.censored.map(number_of),
             censored_at_ns: record.censored_at_ns,
         });
         let place = |when| Place { sample: Some(record.index), at_ns: record.at_ns, when };
@@ -240,17 +248,18 @@ impl Collected {
         let place = |when| Place { sample: None, at_ns: record.at_ns, when };
         self.push_set(place(BEFORE), &record.before);
         self.push_set(place(AFTER), &record.after);
-        let delays_ns = match histogram::decode(&record.hdr_v2_base64) {
-            Ok(delays_ns) => delays_ns,
+        let counts = match record.counts() {
+            Ok(counts) => counts,
             Err(error) => return self.event(Some(record.at_ns), UNREADABLE, error.to_string()),
         };
-        // They ascend.
-        for same in delays_ns.chunk_by(|one, other| one == other) {
+        for (delay_ns, count, censored) in counts {
             self.histograms.run.push(self.run);
             self.histograms.from_ns.push(record.from_ns);
             self.histograms.to_ns.push(record.to_ns);
-            self.histograms.delay_ns.push(same[0]);
-            self.histograms.count.push(same.len() as u64);
+            self.histograms.delay_ns.push(delay_ns);
+            self.histograms.count.push(count);
+            let reason = censored.map(|reason| i32::from(number_of(reason)));
+            self.histograms.censored.0.push(reason);
         }
     }
 
@@ -295,6 +304,11 @@ impl Collected {
 
     pub(crate) fn warning(&mut self, record: Warning) {
         self.event(Some(record.at_ns), WARNING, record.text);
+    }
+
+    /// What something died of; the log stays in the run file.
+    pub(crate) fn death(&mut self, record: DeathRecord) {
+        self.event(Some(record.at_ns), DEATH, record.cause);
     }
 
     /// A line of a kind that is not known, as it is.

@@ -66,6 +66,7 @@ pub(crate) fn run() -> Result<(), Failed> {
         facts: cell.facts,
         missed: cell.missed,
         freeze: cell.freeze,
+        outlives_login: false,
     };
     let mut stage = Stage::set(&options, &waiter).map_err(at("prepare the run"))?;
     let outcome = stage

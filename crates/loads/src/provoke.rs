@@ -55,10 +55,13 @@ pub(crate) const TOTALS: &[&str] = &["operations", "busy_ns"];
 const OPERATIONS: usize = 0;
 const BUSY_NS: usize = 1;
 
-/// Bytes of a small page, which no kernel has smaller.
-const PAGE_BYTES: usize = 4096;
 /// Bytes of a file that are written at once.
 const CHUNK_BYTES: usize = 1 << 20;
+
+/// Bytes of a small page of this machine.
+fn page_bytes() -> usize {
+    sys::pagemap::page_bytes() as usize
+}
 
 /// Does some operations and counts them, and the time that they took, when they are done.
 fn counted<T>(work: &Work<'_>, operations: u64, act: impl FnOnce() -> T) -> T {

@@ -7,8 +7,13 @@ use hdrhistogram::serialization::{Deserializer, Serializer, V2Serializer};
 
 /// Decimal digits that a histogram keeps of each delay.
 const DIGITS: u8 = 3;
-/// Most delays that one line may hold: a day of 1 kHz; more is damage or malice.
-const MOST_DELAYS: u64 = 100_000_000;
+/// Most delays of one line that are listed one by one: an hour of a probe that wakes every 4 ms.
+/// More are damage or malice, or are read as [`counts`].
+const MOST_DELAYS: u64 = 1 << 20;
+/// How the encoding begins: its kind, the size of its counts, an offset that is 0 here, and the
+/// digits that it keeps (`HdrHistogram`, V2 encoding), each of 4 bytes; three values of 8 follow.
+const COOKIE: u32 = 0x1c84_9313;
+const HEAD_BYTES: usize = 40;
 
 /// A histogram that cannot be read.
 #[derive(Debug, thiserror::Error)]
@@ -19,9 +24,17 @@ pub enum HistogramError {
     /// Not an HdrHistogram.
     #[error("not an HdrHistogram V2: {0}")]
     Hdr(String),
-    /// More delays than any run makes.
-    #[error("the histogram claims to hold {0} delays")]
+    /// More delays than any interval has.
+    #[error("the histogram claims to hold {0} delays, more than {MOST_DELAYS}")]
     TooMany(u64),
+    /// Another number of delays than the line says.
+    #[error("the histogram holds {found} delays, and its line says {claimed}")]
+    Miscounted {
+        /// What the line says.
+        claimed: u64,
+        /// What the histogram holds.
+        found: u64,
+    },
 }
 
 /// Encodes delays in ns; 0 is kept as a delay like any other.
@@ -44,21 +57,68 @@ pub fn encode(delays_ns: &[u64]) -> Result<String, HistogramError> {
 /// The delays in ns of an encoded histogram, ascending, each to three significant digits.
 ///
 /// # Errors
-/// When the text is not base64 or not an HdrHistogram V2.
+/// As [`counts`], and when they are more than one interval has.
 pub fn decode(text: &str) -> Result<Vec<u64>, HistogramError> {
+    let counts = counts(text)?;
+    let total = counts.iter().fold(0_u64, |sum, (_, count)| sum.saturating_add(*count));
+    if total > MOST_DELAYS {
+        return Err(HistogramError::TooMany(total));
+    }
+    let mut delays_ns = Vec::with_capacity(total as usize);
+    for (delay_ns, count) in counts {
+        delays_ns.extend(std::iter::repeat_n(delay_ns, count as usize));
+    }
+    Ok(delays_ns)
+}
+
+/// As [`decode`], where the line of the histogram says how many delays it holds.
+///
+/// # Errors
+/// As [`decode`], and when they are not as many.
+pub(crate) fn counted(text: &str, claimed: u64) -> Result<Vec<u64>, HistogramError> {
+    let delays_ns = decode(text)?;
+    match delays_ns.len() as u64 {
+        found if found == claimed => Ok(delays_ns),
+        found => Err(HistogramError::Miscounted { claimed, found }),
+    }
+}
+
+/// The delays in ns of an encoded histogram, ascending, each to three significant digits and with
+/// its count. However many there are, this takes no more memory than a histogram.
+///
+/// # Errors
+/// When the text is not base64 or not an HdrHistogram V2.
+pub fn counts(text: &str) -> Result<Vec<(u64, u64)>, HistogramError> {
     let bytes = STANDARD.decode(text)?;
+    check_head(&bytes)?;
     let histogram: Histogram<u64> = Deserializer::new()
         .deserialize(&mut bytes.as_slice())
         .map_err(|error| HistogramError::Hdr(format!("{error:?}")))?;
-    if histogram.len() > MOST_DELAYS {
-        return Err(HistogramError::TooMany(histogram.len()));
+    let recorded = histogram.iter_recorded();
+    Ok(recorded
+        .map(|value| {
+            (histogram.median_equivalent(value.value_iterated_to()), value.count_at_value())
+        })
+        .collect())
+}
+
+/// That a histogram is of the kind that [`encode`] makes, and takes no more memory than what was
+/// read: its reader believes the size and the digits that it claims.
+fn check_head(bytes: &[u8]) -> Result<(), HistogramError> {
+    let word = |at: usize| {
+        let word = bytes.get(at..at + 4).and_then(|word| word.try_into().ok());
+        word.map(u32::from_be_bytes)
+    };
+    let refused = |why: &str| Err(HistogramError::Hdr(why.to_owned()));
+    match (word(0), word(4), word(12)) {
+        (Some(kind), ..) if kind != COOKIE => refused("another kind of histogram"),
+        (_, Some(size), _) if size as usize != bytes.len().saturating_sub(HEAD_BYTES) => {
+            refused("its counts have another size than it claims")
+        }
+        (.., Some(digits)) if digits > u32::from(DIGITS) => refused("it keeps too many digits"),
+        (.., Some(_)) => Ok(()),
+        _ => refused("it is cut off"),
     }
-    let mut delays_ns = Vec::with_capacity(histogram.len() as usize);
-    for value in histogram.iter_recorded() {
-        let delay_ns = histogram.median_equivalent(value.value_iterated_to());
-        delays_ns.extend(std::iter::repeat_n(delay_ns, value.count_at_value() as usize));
-    }
-    Ok(delays_ns)
 }
 
 #[cfg(test)]
@@ -73,6 +133,46 @@ mod tests {
         for (read, written) in read.iter().zip(delays_ns) {
             assert!(read.abs_diff(written) <= written / 1000 + 1, "{read} for {written}");
         }
+    }
+
+    /// A histogram of one delay that was recorded `count` times.
+    fn repeated(delay_ns: u64, count: u64) -> String {
+        let mut histogram = Histogram::<u64>::new(DIGITS).unwrap();
+        histogram.record_n(delay_ns, count).unwrap();
+        let mut bytes = Vec::new();
+        V2Serializer::new().serialize(&histogram, &mut bytes).unwrap();
+        STANDARD.encode(bytes)
+    }
+
+    #[test]
+    fn a_short_text_does_not_become_much() {
+        let text = repeated(1000, 100_000_000);
+        assert!(text.len() < 200);
+        assert!(matches!(decode(&text), Err(HistogramError::TooMany(100_000_000))));
+        assert_eq!(counts(&text).unwrap(), [(1000, 100_000_000)]);
+        assert_eq!(decode(&repeated(1000, MOST_DELAYS)).unwrap().len(), 1 << 20);
+    }
+
+    #[test]
+    fn what_a_histogram_claims_is_not_believed() {
+        let bytes = STANDARD.decode(encode(&[1000]).unwrap()).unwrap();
+        // The size of the counts, which the reader would take memory for, and the digits.
+        for (at, claimed) in [(4, u32::MAX), (12, 5), (0, 0x1c84_9314)] {
+            let mut bytes = bytes.clone();
+            bytes[at..at + 4].copy_from_slice(&claimed.to_be_bytes());
+            assert!(counts(&STANDARD.encode(&bytes)).is_err(), "{at}");
+        }
+        for length in 0..bytes.len() {
+            assert!(counts(&STANDARD.encode(&bytes[..length])).is_err(), "{length}");
+        }
+    }
+
+    #[test]
+    fn a_line_that_claims_another_number_of_delays_is_refused() {
+        let text = encode(&[1, 2]).unwrap();
+        assert_eq!(counted(&text, 2).unwrap(), [1, 2]);
+        let error = counted(&text, 3).unwrap_err().to_string();
+        assert_eq!(error, "the histogram holds 2 delays, and its line says 3");
     }
 
     proptest::proptest! {

@@ -8,20 +8,24 @@ pub mod histogram;
 mod line;
 mod machine;
 mod manifest;
+mod observation;
 pub mod resp1;
 mod run;
+mod sample;
 mod script;
 mod spec;
 pub mod units;
 
 pub use counters::{CounterSet, Missed};
 pub use line::{
-    Censored, CounterRecord, Delivered, End, EndStatus, Environment, Header, HistogramRecord, Line,
-    LineError, PassRecord, Phase, PhaseRecord, REMOTE_FACT, SampleRecord, Warning, WorkRecord,
+    CounterRecord, DeathRecord, Delivered, End, EndStatus, Environment, Header, Line, LineError,
+    PassRecord, Phase, PhaseRecord, REMOTE_FACT, Warning, WorkRecord,
 };
 pub use machine::{Accel, DiskSpec, MachineSpec, MmuSpec, VmSpec};
 pub use manifest::{MANIFEST_SCHEMA, Manifest, ManifestFactor, ManifestRun, ManifestSweep};
+pub use observation::Observation;
 pub use run::{Run, RunDecoder, RunEncoder, RunError};
+pub use sample::{Censored, CensoredDelays, HistogramRecord, SampleRecord};
 pub use script::{Command, Script, Tools};
 pub use spec::{
     BASELINE, JobSpec, LoadSpec, Measure, ProbeSpec, SandboxSpec, Spec, SubjectSpec, Timing,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{CounterSet, Missed, Spec, SubjectSpec};
+use crate::{CounterSet, HistogramRecord, Missed, SampleRecord, Spec, SubjectSpec};
 
 /// One line of a run file.
 #[derive(Clone, Debug, PartialEq)]
@@ -28,6 +28,8 @@ pub enum Line {
     Counters(Box<CounterRecord>),
     /// Something that a reader of the results must know.
     Warning(Warning),
+    /// What the system under test, or a process of the run, died of.
+    Death(Box<DeathRecord>),
     /// The last line.
     End(End),
     /// A kind that this build does not know: kept as it was read.
@@ -108,91 +110,6 @@ pub struct PhaseRecord {
     pub at_ns: u64,
     /// Which phase.
     pub phase: Phase,
-}
-
-/// Why a sample has no completion.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Censored {
-    /// It took longer than the run allows.
-    Timeout,
-    /// The probe's process died.
-    ProbeDied,
-    /// The interaction itself failed (for example no space left); the reason is a warning.
-    Failed,
-}
-
-impl Censored {
-    /// Its name, as run files spell it.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Timeout => "timeout",
-            Self::ProbeDied => "probe-died",
-            Self::Failed => "failed",
-        }
-    }
-}
-
-/// One timed interaction with the raw counters before and after it.
-///
-/// The delay is `completed_ns − intended_ns`; a censored sample is only known to have taken at
-/// least `censored_at_ns − intended_ns`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct SampleRecord {
-    /// When the line was written, in ns from the start of the run.
-    pub at_ns: u64,
-    /// Number of the sample, from 0.
-    pub index: u32,
-    /// When the interaction was meant to start.
-    pub intended_ns: u64,
-    /// When it started; `None` if it never did.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub started_ns: Option<u64>,
-    /// When it was complete; `None` if it was censored.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub completed_ns: Option<u64>,
-    /// Why there is no completion.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub censored: Option<Censored>,
-    /// When the sample was given up, if it was censored.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub censored_at_ns: Option<u64>,
-    /// The parts of the interaction that the probe timed by itself, in ns (`resident_scan_ns`, …).
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub parts: BTreeMap<String, u64>,
-    /// Counters read before the intended start.
-    pub before: CounterSet,
-    /// Counters read after the completion.
-    pub after: CounterSet,
-}
-
-impl SampleRecord {
-    /// The delay in ns, counted from the intended start; for a censored sample the lower bound.
-    #[must_use]
-    pub fn delay_ns(&self) -> u64 {
-        let end_ns = self.completed_ns.or(self.censored_at_ns).unwrap_or(self.at_ns);
-        end_ns.saturating_sub(self.intended_ns)
-    }
-}
-
-/// The delays of a high-rate probe over one interval of time, as an HdrHistogram.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct HistogramRecord {
-    /// When the line was written, in ns from the start of the run.
-    pub at_ns: u64,
-    /// Intended starts from this moment on are in the histogram.
-    pub from_ns: u64,
-    /// Intended starts before this moment are in the histogram.
-    pub to_ns: u64,
-    /// How many delays it holds.
-    pub count: u64,
-    /// HdrHistogram V2 encoding of the delays in ns, in base64.
-    pub hdr_v2_base64: String,
-    /// Counters read before the interval.
-    pub before: CounterSet,
-    /// Counters read after the interval.
-    pub after: CounterSet,
 }
 
 /// One piece of a job's work, such as a command of a session, with what it used.
@@ -276,8 +193,20 @@ pub struct Warning {
     pub text: String,
 }
 
+/// What the system under test, or a process of the run, died of.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DeathRecord {
+    /// When the line was written, in ns from the start of the run.
+    pub at_ns: u64,
+    /// The cause in one line, such as `BUG: kernel NULL pointer dereference, address: …`.
+    pub cause: String,
+    /// The kernel's last lines, oldest first, with registers and call trace; may be empty.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub log: Vec<String>,
+}
+
 /// How a run ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum EndStatus {
     /// All intended interactions were made.
@@ -290,6 +219,10 @@ pub enum EndStatus {
     LoadDied,
     /// The agent died, or the file has no `end` line.
     Killed,
+    /// The kernel under test died.
+    KernelDied,
+    /// The kernel killed the probe or the job for want of memory.
+    OutOfMemory,
 }
 
 impl EndStatus {
@@ -302,6 +235,8 @@ impl EndStatus {
             Self::Timeout => "timeout",
             Self::LoadDied => "load-died",
             Self::Killed => "killed",
+            Self::KernelDied => "kernel-died",
+            Self::OutOfMemory => "out-of-memory",
         }
     }
 }
@@ -348,6 +283,16 @@ pub enum LineError {
 }
 
 impl Line {
+    /// What a reader of the results must know: the text of a warning, or the cause of a death.
+    #[must_use]
+    pub fn note(&self) -> Option<&str> {
+        match self {
+            Self::Warning(warning) => Some(&warning.text),
+            Self::Death(death) => Some(&death.cause),
+            _ => None,
+        }
+    }
+
     /// When the line was written, in ns from the start of the run; a header has no such moment.
     #[must_use]
     pub fn at_ns(&self) -> Option<u64> {
@@ -361,6 +306,7 @@ impl Line {
             Self::Delivered(record) => Some(record.at_ns),
             Self::Counters(record) => Some(record.at_ns),
             Self::Warning(record) => Some(record.at_ns),
+            Self::Death(record) => Some(record.at_ns),
             Self::End(record) => Some(record.at_ns),
         }
     }
@@ -371,6 +317,9 @@ impl Line {
     /// When it is not JSON, has no kind, or a known kind lacks a field. An unknown kind is no
     /// error: it is kept as [`Line::Unknown`].
     pub fn parse(text: &str) -> Result<Self, LineError> {
+        if let Some(line) = Self::parse_counters(text) {
+            return Ok(line);
+        }
         let mut value: Value = serde_json::from_str(text).map_err(|error| LineError::Syntax {
             column: error.column(),
             message: error.to_string(),
@@ -390,6 +339,7 @@ impl Line {
                 | "delivered"
                 | "counters"
                 | "warning"
+                | "death"
                 | "end"
         );
         if !known {
@@ -414,9 +364,23 @@ impl Line {
             "delivered" => serde_json::from_value(value).map(Self::Delivered),
             "counters" => serde_json::from_value(value).map(Self::Counters),
             "warning" => serde_json::from_value(value).map(Self::Warning),
+            "death" => serde_json::from_value(value).map(Self::Death),
             _ => serde_json::from_value(value).map(Self::End),
         };
         line.map_err(|error| LineError::Fields { kind, message: error.to_string() })
+    }
+
+    /// A line with hundreds of counters as [`Line::to_json`] writes it, read without a tree of values
+    /// in between, which would be most of the cost. `None` for any other line, and for one with a
+    /// fault, which the tree names.
+    fn parse_counters(text: &str) -> Option<Self> {
+        let kind = text.strip_prefix("{\"kind\":\"")?;
+        match kind {
+            _ if kind.starts_with("sample\",") => serde_json::from_str(text).map(Self::Sample),
+            _ if kind.starts_with("counters\",") => serde_json::from_str(text).map(Self::Counters),
+            _ => return None,
+        }
+        .ok()
     }
 
     /// The line as JSON, without its newline; `kind` stands first.
@@ -432,6 +396,7 @@ impl Line {
             Self::Delivered(record) => tagged("delivered", record),
             Self::Counters(record) => tagged("counters", record),
             Self::Warning(record) => tagged("warning", record),
+            Self::Death(record) => tagged("death", record),
             Self::End(record) => tagged("end", record),
             Self::Unknown(value) => value.to_string(),
         }
@@ -453,9 +418,28 @@ fn tagged<T: Serialize>(kind: &str, record: &T) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Censored;
 
     fn spelled(value: impl Serialize) -> String {
         serde_json::to_value(value).unwrap().as_str().unwrap().to_owned()
+    }
+
+    #[test]
+    fn a_line_of_counters_reads_the_same_with_and_without_the_tree() {
+        let counters = r#""vmstat":{"pgfault":18446744073709551615,"oom_kill":0}"#;
+        for text in [
+            format!(
+                r#"{{"kind":"sample","at_ns":9,"index":1,"intended_ns":2,"started_ns":3,"new":[1],"before":{{{counters}}},"after":{{}}}}"#
+            ),
+            format!(r#"{{"kind":"counters","at_ns":9,"counters":{{{counters}}}}}"#),
+        ] {
+            let direct = Line::parse_counters(&text).unwrap();
+            // A blank before the kind is valid JSON, and no line that is written here.
+            assert_eq!(Line::parse(&text.replacen('{', "{ ", 1)).unwrap(), direct);
+            let faulty = text.replace("\"at_ns\":9", "\"at_ns\":-9");
+            assert!(Line::parse_counters(&faulty).is_none());
+            assert!(matches!(Line::parse(&faulty), Err(LineError::Fields { .. })));
+        }
     }
 
     #[test]
@@ -464,7 +448,9 @@ mod tests {
         {
             assert_eq!(phase.name(), spelled(phase));
         }
-        for censored in [Censored::Timeout, Censored::ProbeDied, Censored::Failed] {
+        for censored in
+            [Censored::Timeout, Censored::ProbeDied, Censored::Failed, Censored::RunEnded]
+        {
             assert_eq!(censored.name(), spelled(censored));
         }
         for status in [
@@ -473,6 +459,8 @@ mod tests {
             EndStatus::Timeout,
             EndStatus::LoadDied,
             EndStatus::Killed,
+            EndStatus::KernelDied,
+            EndStatus::OutOfMemory,
         ] {
             assert_eq!(status.name(), spelled(status));
         }

@@ -106,6 +106,7 @@ impl Session<'_> {
             swap_bytes: opening.swap_bytes,
             facts: Environment::from([(REMOTE_FACT.to_owned(), opening.address.clone())]),
             freeze: opening.freeze,
+            outlives_login: true,
             ..StageOptions::default()
         };
         let stage = match Stage::set(&options, &waiter) {

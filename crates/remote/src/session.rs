@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use agent::{Freeze, Waiter};
-use model::{EndStatus, Line, Spec, SubjectSpec};
+use model::{DeathRecord, EndStatus, Line, Spec, SubjectSpec};
 use subject::{Asked, Outcome, RunLines};
 use sys::clock::{monotonic_ns, realtime_ns};
 
@@ -259,9 +259,10 @@ impl Session {
                     let mut sink =
                         |bytes: &[u8], line: Option<&Line>| hear(Heard::Line(bytes, line));
                     let status = EndStatus::Killed;
+                    let at_ns = lines.last_ns();
+                    let death = DeathRecord { at_ns, cause: why.clone(), log: Vec::new() };
                     lines
-                        .warn(&why, &mut sink)
-                        .and_then(|()| lines.end(lines.last_ns(), status, &mut sink))
+                        .end_early(at_ns, status, Some(death), &mut sink)
                         .map_err(RemoteError::Results)?;
                     return Ok(Outcome { status, death: Some(why) });
                 }

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use sys::clock::realtime_ns;
+use sys::out_file::write_whole;
 
 use crate::wire::Ended;
 
@@ -83,9 +84,7 @@ impl Spool {
         let end = self.path(&ended.key, END);
         fs::rename(self.path(&ended.key, PART), self.path(&ended.key, RUN))?;
         // The end is there whole or not at all: without it, the run is none.
-        let new = end.with_extension("end-new");
-        File::create(&new)?.write_all(&text)?;
-        fs::rename(&new, &end)
+        write_whole(&end, &text)
     }
 
     /// How a finished run ended; `None` if there is none of this key.

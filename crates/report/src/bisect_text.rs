@@ -37,6 +37,9 @@ pub fn bisect_text(found: &Found, axis: &Axis) -> String {
     for (step, why) in &found.skipped {
         text += &format!("\nskipped: {} {}: {why}\n", axis.name, axis.steps[*step]);
     }
+    for (step, why) in &found.failed {
+        text += &format!("\nfailed: {} {}: {why}\n", axis.name, axis.steps[*step]);
+    }
     text + &format!("\n{}\n", sentence(found, axis))
 }
 
@@ -50,6 +53,9 @@ fn by_step(found: &Found) -> BTreeMap<usize, Vec<f64>> {
 }
 
 fn measured(found: &Found, axis: &Axis) -> String {
+    if found.by_outcome {
+        return String::new();
+    }
     let heading = [axis.name.as_str(), "values", "mean", "least", "most"].map(str::to_owned);
     let mut rows = vec![heading.to_vec()];
     for (step, values) in by_step(found) {
@@ -87,10 +93,39 @@ fn probabilities(posterior: &Posterior, axis: &Axis) -> String {
     aligned(&rows)
 }
 
+/// Which step is the first that fails.
+fn outcome_sentence(found: &Found, axis: &Axis, of: &str) -> String {
+    let Axis { name, steps, .. } = axis;
+    let Some((first, last)) = found.changed else {
+        return format!("No step of {name} fails ({of}).");
+    };
+    let before = &steps[first - 1];
+    let end = steps.len() - 1;
+    let has_failed = |step: usize| found.failed.iter().any(|(failed, _)| *failed == step);
+    let alive = match last < end && !has_failed(end) {
+        true => format!("; {}, the last one, does not fail", steps[end]),
+        false => String::new(),
+    };
+    match first == last {
+        true => format!(
+            "{name} {} is the first that fails, after {before} ({of}){alive}.",
+            steps[first]
+        ),
+        false => format!(
+            "One of {name} {} to {} is the first that fails, after {before} ({of}); those between \
+             could not be measured{alive}.",
+            steps[first], steps[last]
+        ),
+    }
+}
+
 fn sentence(found: &Found, axis: &Axis) -> String {
     let Axis { name, steps, response } = axis;
     let count = found.measurements;
     let of = format!("{count} measurements of {} steps", steps.len());
+    if found.by_outcome {
+        return outcome_sentence(found, axis, &of);
+    }
     let Some((first, last)) = found.changed else {
         return match found.no_change {
             true => format!("Nothing changed along {name} ({of})."),
@@ -155,6 +190,8 @@ mod tests {
             posterior: None,
             measurements: 4,
             skipped: vec![(9, "it does not build".to_owned())],
+            failed: Vec::new(),
+            by_outcome: false,
             values: vec![
                 (0, vec![4382.0, 4390.0]),
                 (19, vec![4946.0, 4962.0]),

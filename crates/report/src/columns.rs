@@ -1,5 +1,7 @@
 //! Plain text tables with aligned columns.
 
+use crate::shown::one_line;
+
 /// Rows of cells as aligned text, one line a row, two blanks between columns.
 ///
 /// A column is right-aligned if every cell below the first row is a number, empty or `-`, and
@@ -16,7 +18,7 @@ pub fn aligned<S: AsRef<str>>(rows: &[Vec<S>]) -> String {
             if index > 0 {
                 line.push_str("  ");
             }
-            let (cell, width) = (cell.as_ref(), column.width);
+            let (cell, width) = (one_line(cell.as_ref()), column.width);
             if column.numbers {
                 line.push_str(&format!("{cell:>width$}"));
             } else {
@@ -27,6 +29,28 @@ pub fn aligned<S: AsRef<str>>(rows: &[Vec<S>]) -> String {
         text.push('\n');
     }
     text
+}
+
+/// Columns of a terminal.
+const COLUMNS: usize = 80;
+
+/// A text in lines of at most 80 letters, broken between words, the first with an indent and the
+/// others with theirs. Ends in a newline.
+pub(crate) fn wrapped(text: &str, first: &str, others: &str) -> String {
+    let letters = |text: &str| text.chars().count();
+    let (mut lines, mut line, mut is_begun) = (String::new(), first.to_owned(), false);
+    for word in text.split_whitespace() {
+        if is_begun && letters(&line) + 1 + letters(word) > COLUMNS {
+            lines += &format!("{line}\n");
+            (line, is_begun) = (others.to_owned(), false);
+        }
+        if is_begun {
+            line.push(' ');
+        }
+        line += word;
+        is_begun = true;
+    }
+    lines + &format!("{line}\n")
 }
 
 /// Rows of cells as text with all columns to the right, as [`aligned`] otherwise: for figures that
@@ -41,7 +65,7 @@ pub(crate) fn to_the_right<S: AsRef<str>>(rows: &[Vec<S>]) -> String {
     let line = |row: &Vec<S>| {
         let cells = row.iter().zip(&widths);
         let cells: Vec<String> =
-            cells.map(|(cell, width)| format!("{:>width$}", cell.as_ref())).collect();
+            cells.map(|(cell, width)| format!("{:>width$}", one_line(cell.as_ref()))).collect();
         format!("{}\n", cells.join("  ").trim_end())
     };
     rows.iter().map(line).collect()

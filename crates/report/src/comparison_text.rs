@@ -4,8 +4,12 @@ mod cells;
 mod explained;
 mod footnotes;
 mod numbers;
+mod overall;
 
 use analysis::comparison::{Cell, Comparison, Difference};
+use model::Observation;
+pub(crate) use numbers::interval_of;
+pub(crate) use overall::judged_by;
 
 use crate::columns::aligned;
 
@@ -15,13 +19,14 @@ const FEW: usize = 12;
 const FEW_ROWS: usize = 40;
 
 /// The whole comparison: differences between the systems, the trials if there are few, a row a
-/// cell, stalls, what differences of delays consist of, seeds, footnotes, and one sentence. Ends in a newline.
+/// cell, the effect over all cells, stalls, what differences of delays consist of, seeds, footnotes, and one sentence. Ends in a newline.
 #[must_use]
 pub fn comparison_text(comparison: &Comparison) -> String {
     let view = View { comparison };
     let mut blocks = vec![view.heading(), view.differences()];
     blocks.extend(view.trials());
     blocks.push(cells::verdicts(&view));
+    blocks.extend(overall::overall(&view));
     blocks.extend(cells::stalls(&view));
     blocks.extend(explained::explained(&view));
     blocks.extend(cells::seeds(&view));
@@ -125,7 +130,7 @@ impl View<'_> {
         head.extend((0..arms.len()).map(|index| self.arm(index)));
         let mut rows = vec![head];
         for place in &places {
-            let mut sides: Vec<&[f64]> = vec![&place.first.values];
+            let mut sides: Vec<&[Observation]> = vec![&place.first.values];
             sides.extend((1..arms.len()).map(|arm| {
                 let cell = of_response().find(|cell| cell.arm == arm && same_place(place, cell));
                 cell.map_or(&[][..], |cell| cell.second.values.as_slice())
@@ -140,7 +145,9 @@ impl View<'_> {
                 let mut row: Vec<String> = labelled.then_some(label).into_iter().collect();
                 row.push((index + 1).to_string());
                 row.extend(sides.iter().map(|values| {
-                    values.get(index).map_or_else(String::new, |value| numbers::value(*value, unit))
+                    values
+                        .get(index)
+                        .map_or_else(String::new, |value| numbers::observed(Some(value), unit))
                 }));
                 rows.push(row);
             }

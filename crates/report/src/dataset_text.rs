@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use analysis::{Dataset, Trial};
+use model::Observation;
 
 use crate::columns::aligned;
 
@@ -34,7 +35,7 @@ pub fn dataset_text(set: &Dataset) -> String {
 fn trials(set: &Dataset) -> String {
     let parts =
         set.trials.iter().flat_map(|trial| &trial.values).any(|values| values.part.is_some());
-    let problems = set.trials.iter().any(|trial| trial.problem.is_some());
+    let problems = set.trials.iter().any(|trial| trial.remark().is_some());
     let mut head: Vec<String> = vec!["trial".to_owned()];
     head.extend(set.factors.iter().map(|factor| factor.name.clone()));
     head.extend(parts.then(|| "part".to_owned()));
@@ -57,7 +58,7 @@ fn trials(set: &Dataset) -> String {
             row.extend(set.factors.iter().map(|factor| level(&factor.name)));
             row.extend(parts.then(|| part.unwrap_or("whole").to_owned()));
             row.extend(set.responses.keys().map(|response| figure(trial, part, response)));
-            row.extend(trial.problem.clone().filter(|_| problems));
+            row.extend(trial.remark().filter(|_| problems));
             rows.push(row);
         }
     }
@@ -75,10 +76,15 @@ fn trials(set: &Dataset) -> String {
 fn figure(trial: &Trial, part: Option<&str>, response: &str) -> String {
     match trial.samples(part, response) {
         None | Some([]) => "-".to_owned(),
-        Some([value]) => value.to_string(),
-        Some(several) => {
-            let median = stats::median(several).unwrap_or(f64::NAN);
-            format!("{median} (median of {})", several.len())
-        }
+        Some([single]) => observed(single),
+        Some(several) => match stats::bounded_median(several) {
+            Some(median) => format!("{} (median of {})", observed(&median), several.len()),
+            None => "-".to_owned(),
+        },
     }
+}
+
+/// A value, with a mark if it is a lower bound.
+fn observed(observed: &Observation) -> String {
+    format!("{}{}", observed.mark(), observed.value)
 }

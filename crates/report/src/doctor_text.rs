@@ -3,14 +3,18 @@
 mod costs;
 mod metrics;
 mod pmegs;
+mod price;
 
-use doctor::{Diagnosis, Evidence, Finding, Scope, Severity};
+use doctor::{Diagnosis, Evidence, Finding, Price, Scope, Severity};
 use model::units::format_duration;
 use serde_json::{Value, json};
 
 pub use costs::{rules_text, unit_costs_text};
 pub use metrics::doctor_metrics;
 pub use pmegs::{pmeg_estimate_json, pmeg_estimate_text};
+pub(crate) use price::{price_text, whose_time};
+
+use crate::columns::wrapped;
 
 /// How a diagnosis is shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -38,38 +42,49 @@ pub fn doctor_text(found: &Diagnosis, view: DoctorView) -> String {
 
 fn heading(found: &Diagnosis) -> String {
     let elapsed = format_duration(found.elapsed_ns);
-    match found.findings.len() {
-        0 => format!("Over {elapsed}: nothing found that costs 1 % of anybody's time.\n"),
-        1 => format!("Over {elapsed}: 1 finding.\n"),
-        count => format!("Over {elapsed}: {count} findings, the most costly first.\n"),
-    }
+    let unable = found.unable.len();
+    let unpriced = |finding: &&Finding| matches!(finding.price, Price::Unknown { .. });
+    let text = match (found.findings.len(), found.findings.iter().filter(unpriced).count()) {
+        (0, _) if unable > 0 => {
+            let asked = found.ruled_out.len() + unable;
+            format!("{unable} of {asked} conditions could not be told, the others are ruled out.")
+        }
+        (0, _) => "nothing found that costs 1 % of anybody's time.".to_owned(),
+        (1, _) => "1 finding.".to_owned(),
+        (count, 0) => format!("{count} findings, the most costly first."),
+        (count, _) => {
+            format!("{count} findings, first those without a price, then the most costly.")
+        }
+    };
+    format!("Over {elapsed}: {text}\n")
 }
 
 fn told(number: usize, finding: &Finding) -> String {
     let confidence = finding.confidence;
-    let mut text = format!(
-        "{number}. {}: {}, {}: {}{} lost ({:.0} %); {} of {} counters agree\n   {}\n",
+    let heading = format!(
+        "{number}. {}: {}, {}: {}; {} of {} counters agree",
         finding.rule,
         severity_word(finding.severity()),
         scope_text(&finding.scope),
-        if finding.is_bound { "at most " } else { "" },
-        format_duration(finding.lost_ns),
-        100.0 * finding.lost_share,
+        price_text(&finding.price),
         confidence.agreeing,
         confidence.asked,
-        finding.condition,
     );
+    let mut text = wrapped(&heading, "", "   ") + &wrapped(&finding.condition, "   ", "   ");
+    if let Price::Unknown { price_unknown, .. } = &finding.price {
+        text += &wrapped(&format!("For a price: {price_unknown}"), "   ", "     ");
+    }
     for line in &finding.evidence {
-        text += &format!("     {}\n", evidence_text(line));
+        text += &wrapped(&evidence_text(line), "     ", "       ");
     }
-    for (name, value) in [
-        ("What if", finding.counterfactual.as_ref()),
-        ("Remedy", Some(&finding.remedy)),
-        ("Confirm", Some(&finding.confirm)),
-    ] {
-        text += &value.map_or(String::new(), |value| format!("   {name}: {value}\n"));
+    for (name, value) in
+        [("What if", finding.counterfactual.as_ref()), ("Remedy", Some(&finding.remedy))]
+    {
+        let line = |value: &String| wrapped(&format!("{name}: {value}"), "   ", "     ");
+        text += &value.map_or(String::new(), line);
     }
-    text
+    // Commands are copied: they have no line breaks of ours.
+    text + &format!("   Confirm: {}\n", finding.confirm)
 }
 
 fn severity_word(severity: Severity) -> &'static str {
@@ -117,18 +132,21 @@ fn ruled_out(found: &Diagnosis, verbose: bool) -> String {
         return String::new();
     }
     if verbose {
-        let lines = found.ruled_out.iter().map(|(rule, reason)| format!("  {rule}: {reason}\n"));
+        let line = |rule, reason| wrapped(&format!("{rule}: {reason}"), "  ", "    ");
+        let lines = found.ruled_out.iter().map(|(rule, reason)| line(*rule, reason));
         return format!("\nRuled out:\n{}", lines.collect::<String>());
     }
     let names: Vec<&str> = found.ruled_out.iter().map(|(rule, _)| *rule).collect();
-    format!("\nRuled out (--verbose tells why): {}.\n", names.join(", "))
+    let text = format!("Ruled out (--verbose tells why): {}.", names.join(", "));
+    format!("\n{}", wrapped(&text, "", "  "))
 }
 
 fn unable(found: &Diagnosis) -> String {
     if found.unable.is_empty() {
         return String::new();
     }
-    let lines = found.unable.iter().map(|it| format!("  {}: {}\n", it.rule, it.reason));
+    let line = |rule, reason| wrapped(&format!("{rule}: {reason}"), "  ", "    ");
+    let lines = found.unable.iter().map(|it| line(it.rule, &it.reason));
     format!("\nCould not be told:\n{}", lines.collect::<String>())
 }
 
@@ -145,7 +163,7 @@ pub fn doctor_json(found: &Diagnosis) -> Value {
 
 #[cfg(test)]
 pub(crate) mod tests {
-    use doctor::{Confidence, Family, Unable};
+    use doctor::{Confidence, Family, LostTime, Unable};
 
     use super::*;
 
@@ -161,9 +179,7 @@ pub(crate) mod tests {
             family: Family::Reclaim,
             scope: Scope::Group("/a".to_owned()),
             condition: "38649 file pages were evicted and read again".to_owned(),
-            lost_ns: 9_620_000_000,
-            lost_share: 0.962,
-            is_bound: false,
+            price: Price::Known(LostTime::of_threads(9.62e9, 1, 10e9)),
             confidence: Confidence::from(evidence.as_slice()),
             evidence,
             counterfactual: Some("with 6 MB more: -99 %".to_owned()),
@@ -184,7 +200,8 @@ pub(crate) mod tests {
         insta::assert_snapshot!(doctor_text(&thrashing(), view), @r"
         Over 10.0s: 1 finding.
 
-        1. memcg-refault: severe, control group /a: 9.62s lost (96 %); 1 of 2 counters agree
+        1. memcg-refault: severe, control group /a: 9.62s lost (96 % of a thread's
+           time); 1 of 2 counters agree
            38649 file pages were evicted and read again
              memcg/workingset_refault_file per major fault 0.998 (from 0.500)
              memcg/usage of limit 0.900 (below 0.950: speaks against it)
@@ -205,6 +222,23 @@ pub(crate) mod tests {
     }
 
     #[test]
+    fn nothing_found_is_not_said_of_what_could_not_be_told() {
+        let mut blind = thrashing();
+        blind.findings.clear();
+        let text = doctor_text(&blind, DoctorView::default());
+        let heading = "Over 10.0s: 1 of 2 conditions could not be told, the others are ruled out.";
+        assert!(text.starts_with(heading), "{text}");
+        let mut unpriced = thrashing();
+        let least = Some(LostTime::of_wall(1e9, 10_000_000_000));
+        unpriced.findings[0].price =
+            Price::Unknown { price_unknown: "no cost".to_owned(), at_least: least };
+        let text = doctor_text(&unpriced, DoctorView { top: 1, verbose: false });
+        assert!(text.contains("price not known, at least 1.00s"), "{text}");
+        assert!(text.contains("   For a price: no cost\n"), "{text}");
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    }
+
+    #[test]
     fn what_is_not_told_whole_is_counted() {
         let text = doctor_text(&thrashing(), DoctorView { top: 0, verbose: false });
         assert!(text.contains("and 1 more, which cost less (--top 1)"), "{text}");
@@ -216,5 +250,7 @@ pub(crate) mod tests {
         let json = doctor_json(&thrashing());
         assert_eq!(json["findings"][0]["severity"], "severe");
         assert_eq!(json["findings"][0]["scope"]["group"], "/a");
+        assert_eq!(json["findings"][0]["lost_of"]["threads"], 1);
+        assert_eq!(json["findings"][0]["lost_share"], 0.962);
     }
 }

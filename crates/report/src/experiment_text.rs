@@ -1,8 +1,8 @@
 //! An experiment as text: its plan, and what its cells came to.
 
-use analysis::{Dataset, Factor};
-use model::Manifest;
-use stats::{median, quantile};
+use analysis::{Dataset, Factor, Standing, Trial};
+use model::{Manifest, Observation};
+use stats::{bounded_median, bounded_quantile};
 
 use crate::columns::aligned;
 
@@ -48,14 +48,14 @@ pub fn cells_text(dataset: &Dataset) -> String {
             unit => format!(" ({unit})"),
         };
         let mut heading: Vec<String> = varied(dataset).map(|factor| factor.name.clone()).collect();
-        heading.extend(["runs", "median", "least", "most"].map(str::to_owned));
+        heading.extend(["runs", "median", "least", "most", "failed"].map(str::to_owned));
         let table: Vec<Vec<String>> = std::iter::once(heading).chain(rows).collect();
         text += &format!("{name}{unit}\n{}\n", aligned(&table));
     }
     let problems: Vec<String> = dataset
         .trials
         .iter()
-        .filter_map(|trial| Some(format!("{}: {}\n", trial.name, trial.problem.as_ref()?)))
+        .filter_map(|trial| Some(format!("{}: {}\n", trial.name, trial.remark()?)))
         .collect();
     if !problems.is_empty() {
         text += &format!("Runs that did not end as they should:\n{}", problems.concat());
@@ -88,13 +88,24 @@ fn row(dataset: &Dataset, response: &str, cell: &[usize]) -> Option<Vec<String>>
             .iter()
             .all(|(factor, level)| trial.levels.get(*factor).is_some_and(|found| found == level))
     });
+    let of_cell: Vec<&Trial> = of_cell.collect();
+    if of_cell.is_empty() {
+        return None;
+    }
     // A run with many samples counts with their median.
-    let values: Vec<f64> =
-        of_cell.filter_map(|trial| median(trial.samples(None, response)?)).collect();
-    let figures = [median(&values)?, quantile(&values, 0.0)?, quantile(&values, 1.0)?];
+    let counts = of_cell.iter().filter(|trial| trial.standing() == Standing::Counts);
+    let values: Vec<Observation> =
+        counts.filter_map(|trial| bounded_median(trial.samples(None, response)?)).collect();
+    let failed = of_cell.iter().filter(|trial| trial.failed() == Some(true)).count();
     let mut row: Vec<String> = levels.iter().map(|(_, level)| (*level).to_owned()).collect();
-    row.push(values.len().to_string());
-    row.extend(figures.map(figure));
+    row.push(of_cell.len().to_string());
+    row.extend([0.5, 0.0, 1.0].map(|share| {
+        bounded_quantile(&values, share).map_or_else(
+            || "-".to_owned(),
+            |found| format!("{}{}", found.mark(), figure(found.value)),
+        )
+    }));
+    row.push(if failed == 0 { "-".to_owned() } else { format!("{failed} of {}", of_cell.len()) });
     Some(row)
 }
 
@@ -120,12 +131,7 @@ mod tests {
             name: format!("{system}-seed{seed}"),
             levels: BTreeMap::from([("system".to_owned(), system.to_owned())]),
             seed: Some(seed),
-            values: vec![Values {
-                part: None,
-                response: "cpu_s".to_owned(),
-                samples: vec![cpu_s],
-                censored: 0,
-            }],
+            values: vec![Values::exact(None, "cpu_s", &[cpu_s])],
             ..Trial::default()
         }
     }
@@ -149,9 +155,9 @@ mod tests {
         };
         insta::assert_snapshot!(cells_text(&dataset), @r"
         cpu_s (s)
-        system  runs  median   least   most
-         17.11     2   64.06  0.1250  128.0
-          18.9     2   201.5   191.0  212.0
+        system  runs  median   least   most  failed
+         17.11     2   64.06  0.1250  128.0       -
+          18.9     2   201.5   191.0  212.0       -
 
         Runs that did not end as they should:
         18.9-seed2: interrupted

@@ -237,11 +237,15 @@ fn summary(total: &Totals, counts: &Counts, found: &Footprint) -> String {
             pages(saving.huge_extra_pages(geometry)),
         ),
     });
-    let packed: u64 = found.processes.iter().map(|process| process.saving.by_packing()).sum();
+    let packed = found.processes.iter().map(|process| process.saving.by_packing());
     lines.push(format!(
-        "Static linking: {} regions hold nothing but program and libraries; their {} {what} pages, \
-         packed a process, need {}: {packed} tables fewer.",
-        saving.image_regions, saving.image_pages, saving.packed_regions
+        "Static linking: {} regions hold nothing but program and libraries; {} of them have the {} \
+         {what} pages, which packed in each process need {}: {} tables fewer.",
+        saving.image_regions,
+        bounds(saving.used_image_regions),
+        saving.image_pages,
+        saving.packed_regions,
+        bounds(packed.fold(Bounds::default(), |sum, it| sum + it)),
     ));
     lines.iter().map(|line| format!("{line}\n")).collect()
 }
@@ -312,6 +316,7 @@ mod tests {
         };
         let saving = Saving {
             image_regions: 3,
+            used_image_regions: Bounds { min: 2, max: 3 },
             image_pages: 60,
             packed_regions: 1,
             huge_candidates: 1,
@@ -368,7 +373,7 @@ mod tests {
         TLB entries for the active pages: 180 of 4K, or 5-7 of 2M.
         Shared page tables: 1 tables are repeats (4K); 0 more are until one of them is written. Of 2 tables not all pages could be told apart: only root sees their numbers.
         Huge pages: 2 regions could each be one: 1022 TLB entries fewer for their present pages, 2 tables fewer, 0B more memory.
-        Static linking: 6 regions hold nothing but program and libraries; their 120 active pages, packed a process, need 2: 4 tables fewer.
+        Static linking: 6 regions hold nothing but program and libraries; 4-6 of them have the 120 active pages, which packed in each process need 2: 2-4 tables fewer.
 
         Left out: 2 processes: a thread.
         Left out: process 9: denied.

@@ -3,8 +3,10 @@
 use std::collections::BTreeMap;
 
 use model::EndStatus;
+use model::units::format_duration;
 use serde::Serialize;
 
+pub use crate::claim::Claim;
 use crate::why_slow::WhySlow;
 
 /// A response is stalled if it takes more than this many times the median without load.
@@ -107,6 +109,9 @@ pub struct Row {
     pub p90_ns: Option<f64>,
     /// Longest delay in ns.
     pub max_ns: Option<f64>,
+    /// Which of these three censored delays decide, so that they are lower bounds.
+    #[serde(skip_serializing_if = "LowerBounds::is_none")]
+    pub lower_bounds: LowerBounds,
     /// Hodges–Lehmann ratio to no load with its interval.
     pub ratio: Option<Ratio>,
     /// How many responses took more than [`STALL_FACTOR`] times the median without load.
@@ -125,10 +130,47 @@ pub struct Row {
     pub reading: String,
 }
 
-/// A ratio of delays with its interval.
+/// Which figures of a row are lower bounds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct LowerBounds {
+    /// The median.
+    pub median: bool,
+    /// The 90 % quantile.
+    pub p90: bool,
+    /// The longest delay.
+    pub max: bool,
+}
+
+impl LowerBounds {
+    fn is_none(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+impl Row {
+    /// Median, 90 % quantile and longest delay as texts, with `≥` before a lower bound.
+    pub(crate) fn delay_texts(&self) -> [String; 3] {
+        let text = |delay_ns: Option<f64>, is_bound: bool| match delay_ns {
+            None => "-".to_owned(),
+            Some(delay_ns) => {
+                let mark = if is_bound { "≥ " } else { "" };
+                format!("{mark}{}", format_duration(delay_ns as u64))
+            }
+        };
+        let bounds = &self.lower_bounds;
+        [
+            text(self.median_ns, bounds.median),
+            text(self.p90_ns, bounds.p90),
+            text(self.max_ns, bounds.max),
+        ]
+    }
+}
+
+/// A ratio of delays with its interval, and what it is a claim about.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Ratio {
-    /// Hodges–Lehmann estimate: the median of all ratios of a delay under load to one without.
+    /// Of one run the Hodges–Lehmann estimate: the median of all ratios of a delay under load to
+    /// one without. Over seeds or blocks that of their medians, by `method`.
     pub ratio: f64,
     /// Lower end.
     pub low: f64,
@@ -137,4 +179,12 @@ pub struct Ratio {
     /// Confidence that the interval has, which is less than asked for where there are too few
     /// samples.
     pub confidence: f64,
+    /// What it is a claim about.
+    pub claim: Claim,
+    /// How many seeds or blocks it is from.
+    pub units: usize,
+    /// The method of a claim about seeds or blocks.
+    pub method: Option<stats::Method>,
+    /// Seeds or blocks with which the interval would be usable, if it is too wide.
+    pub needs: Option<u64>,
 }

@@ -3,8 +3,10 @@
 use model::BASELINE;
 use model::units::{format_duration, format_size};
 
+use crate::claim::claims;
 use crate::columns::aligned;
 use crate::matrix::{DELIVERED_AT_LEAST, Machine, Matrix, Row, STALL_FACTOR, Setup};
+use crate::unavailable::unavailable_notes;
 use crate::why_slow_text::why_slow_table;
 
 /// The subject whose loads take less than its memory.
@@ -12,7 +14,7 @@ const HOST: &str = "host";
 
 /// The whole result: heading, table, reading, and what a reader must know.
 #[must_use]
-pub fn matrix_text(matrix: &Matrix) -> String {
+pub fn matrix_text(matrix: &Matrix, verbose: bool) -> String {
     let mut text = heading(matrix);
     text.push('\n');
     let head = [
@@ -41,7 +43,7 @@ pub fn matrix_text(matrix: &Matrix) -> String {
         text.push_str(&format!("\n{why_slow}"));
     }
     text.push_str(&format!("\n{}\n", matrix.reading));
-    for note in notes(matrix) {
+    for note in notes(matrix, verbose) {
         text.push_str(&format!("{note}\n"));
     }
     text
@@ -122,9 +124,6 @@ fn cpus(cpus_milli: u64) -> String {
 }
 
 fn cells_of(row: &Row) -> Vec<String> {
-    let time = |value_ns: Option<f64>| {
-        value_ns.map_or_else(|| "-".to_owned(), |value_ns| format_duration(value_ns as u64))
-    };
     let count = row.delays_ns.len();
     let stalled = match count {
         0 => "-".to_owned(),
@@ -133,23 +132,26 @@ fn cells_of(row: &Row) -> Vec<String> {
     let (ratio, interval) = match row.ratio {
         Some(found) => {
             let short = if found.confidence < 0.9499 { "*" } else { "" };
-            (
-                three_digits(found.ratio),
-                format!("{} .. {}{short}", three_digits(found.low), three_digits(found.high)),
-            )
+            let interval = match found.says_nothing() {
+                true => format!("– ({})", found.needs_text()),
+                false => {
+                    format!("{} .. {}{short}", three_digits(found.low), three_digits(found.high))
+                }
+            };
+            (three_digits(found.ratio), interval)
         }
         None if row.load == BASELINE && count > 0 => ("1".to_owned(), String::new()),
         None => ("-".to_owned(), String::new()),
     };
     let delivered =
         row.delivered.map_or_else(|| "-".to_owned(), |part| format!("{:.0} %", 100.0 * part));
-    let max_mark = if row.censored > 0 { ">" } else { "" };
+    let [median, p90, max] = row.delay_texts();
     vec![
         row.load.clone(),
         count.to_string(),
-        time(row.median_ns),
-        time(row.p90_ns),
-        format!("{max_mark}{}", time(row.max_ns)),
+        median,
+        p90,
+        max,
         ratio,
         interval,
         stalled,
@@ -161,18 +163,20 @@ fn cells_of(row: &Row) -> Vec<String> {
 /// A ratio with three significant digits.
 fn three_digits(value: f64) -> String {
     match value {
+        f64::INFINITY => "∞".to_owned(),
         value if value >= 99.95 => format!("{value:.0}"),
         value if value >= 9.995 => format!("{value:.1}"),
         value => format!("{value:.2}"),
     }
 }
 
-fn notes(matrix: &Matrix) -> Vec<String> {
-    let mut notes = vec![format!(
-        "Delays count from the intended start. Ratio: Hodges-Lehmann to noload, exact interval. \
-         Stalled: more than {STALL_FACTOR:.0} times the noload median."
-    )];
+fn notes(matrix: &Matrix, verbose: bool) -> Vec<String> {
     let rows = &matrix.rows;
+    let mut notes = vec![format!(
+        "Delays count from the intended start. Stalled: more than {STALL_FACTOR:.0} times the \
+         noload median."
+    )];
+    notes.extend(claims(rows.iter().filter_map(|row| Some((row.load.as_str(), row.ratio?)))));
     if matrix.setup.subject == HOST {
         notes.push(format!(
             "On the host the loads are sized for {}, so that they do not thrash it: a sandbox \
@@ -195,9 +199,6 @@ fn notes(matrix: &Matrix) -> Vec<String> {
         ));
     }
     notes.extend(matrix.warnings.iter().map(|warning| format!("warning: {warning}")));
-    if !matrix.missed.is_empty() {
-        notes.push(format!("Not available here ({}):", matrix.missed.len()));
-        notes.extend(matrix.missed.iter().map(|miss| format!("  {miss}")));
-    }
+    notes.extend(unavailable_notes(&matrix.missed, verbose));
     notes
 }

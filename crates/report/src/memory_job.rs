@@ -9,7 +9,8 @@ use serde::Serialize;
 
 use crate::columns::aligned;
 use crate::matrix_text::{place, seeds_text};
-use crate::responsiveness::{missed, seeds, setup, warnings};
+use crate::responsiveness::{seeds, setup, warnings};
+use crate::unavailable::{unavailable, unavailable_notes};
 
 /// The result of one invocation with a memory job.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -107,14 +108,14 @@ pub fn analyse_memory_job(runs: &[Run], skipped: BTreeMap<String, String>) -> Me
         seeds: seeds(headers(runs)),
         rows,
         warnings: warnings(runs),
-        missed: missed(headers(runs)),
+        missed: unavailable(headers(runs)),
         skipped,
     }
 }
 
 /// The whole result: heading, a row a run, and what a reader must know.
 #[must_use]
-pub fn memory_job_text(result: &MemoryJob) -> String {
+pub fn memory_job_text(result: &MemoryJob, verbose: bool) -> String {
     let name = result.job.as_ref().map_or("memory job", |job| job.name.as_str());
     let mut text = format!(
         "{name}: {}\n{}, {}\n\n{}",
@@ -127,7 +128,7 @@ pub fn memory_job_text(result: &MemoryJob) -> String {
         text.push_str(&format!("\n{load} skipped: {reason}\n"));
     }
     text.push('\n');
-    for note in notes(result) {
+    for note in notes(result, verbose) {
         text.push_str(&format!("{note}\n"));
     }
     text
@@ -158,7 +159,7 @@ fn table(result: &MemoryJob) -> String {
     let has_walks = result.rows.iter().any(|row| used(row, &["page_walks"]).is_some());
     let mut head = vec!["load", "seed", "relative speed", "ns/touch", "touches", "elapsed s"];
     head.extend(["user s", "system s", "faults", "major", "swap-ins"]);
-    head.extend(has_walks.then_some("page walks"));
+    head.extend(has_walks.then_some("page walks (loads)"));
     let mut cells = vec![head.into_iter().map(str::to_owned).collect::<Vec<_>>()];
     let count =
         |value: Option<u64>| value.map_or_else(|| "-".to_owned(), |count| count.to_string());
@@ -194,7 +195,7 @@ fn used(row: &MemoryJobRow, names: &[&str]) -> Option<u64> {
     row.work.as_ref()?.used(names)
 }
 
-fn notes(result: &MemoryJob) -> Vec<String> {
+fn notes(result: &MemoryJob, verbose: bool) -> Vec<String> {
     let about = match result.simulated {
         false => {
             "All figures are of the steady state. Relative speed: to the run without load of the \
@@ -223,9 +224,6 @@ fn notes(result: &MemoryJob) -> Vec<String> {
         }
     }
     notes.extend(result.warnings.iter().map(|warning| format!("warning: {warning}")));
-    if !result.missed.is_empty() {
-        notes.push(format!("Not available here ({}):", result.missed.len()));
-        notes.extend(result.missed.iter().map(|miss| format!("  {miss}")));
-    }
+    notes.extend(unavailable_notes(&result.missed, verbose));
     notes
 }

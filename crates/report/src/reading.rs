@@ -15,6 +15,7 @@ pub(crate) fn reading(row: &Row, baseline_median_ns: Option<f64>) -> String {
     if count == 0 {
         return match row.status {
             EndStatus::LoadDied => "not measured: the load died".to_owned(),
+            EndStatus::KernelDied => "not measured: the kernel died".to_owned(),
             _ => "not measured".to_owned(),
         };
     }
@@ -22,8 +23,12 @@ pub(crate) fn reading(row: &Row, baseline_median_ns: Option<f64>) -> String {
     if row.censored > 0 {
         text.push_str(&format!("; {} of {count} never finished", row.censored));
     }
-    if row.status == EndStatus::LoadDied {
-        text.push_str("; the load died");
+    match row.status {
+        EndStatus::LoadDied => text.push_str("; the load died"),
+        EndStatus::KernelDied => text.push_str("; the kernel died"),
+        EndStatus::OutOfMemory => text.push_str("; killed for want of memory"),
+        EndStatus::Killed => text.push_str("; killed"),
+        EndStatus::Complete | EndStatus::Interrupted | EndStatus::Timeout => {}
     }
     if let Some(delivered) = row.delivered.filter(|delivered| *delivered < DELIVERED_AT_LEAST) {
         text.push_str(&format!("; load not delivered ({:.0} %)", 100.0 * delivered));
@@ -53,6 +58,8 @@ pub(crate) enum Feeling {
     LittleSlower,
     /// It is surely faster.
     LittleFaster,
+    /// The interval is too wide to say anything.
+    Unsure,
     /// No difference can be told.
     Same,
 }
@@ -72,11 +79,15 @@ impl Feeling {
         let median_ratio = row.median_ns.map_or(ratio.ratio, |median_ns| median_ns / baseline_ns);
         let stalled_share = row.stalled as f64 / row.delays_ns.len() as f64;
         match ratio {
-            _ if median_ratio > STALL_FACTOR && ratio.low > 1.0 => Self::Slow,
+            // What was measured was slow, whatever further seeds would show.
+            _ if median_ratio > STALL_FACTOR && (ratio.low > 1.0 || ratio.method.is_some()) => {
+                Self::Slow
+            }
             _ if stalled_share >= UNEVEN_SHARE => Self::Uneven,
             _ if ratio.low >= SLOW_RATIO => Self::Slower,
             _ if ratio.low > 1.0 => Self::LittleSlower,
             _ if ratio.high < 1.0 => Self::LittleFaster,
+            _ if ratio.says_nothing() => Self::Unsure,
             _ => Self::Same,
         }
     }
@@ -101,6 +112,10 @@ fn feeling(row: &Row, baseline_median_ns: Option<f64>) -> String {
         Feeling::Slower => format!("feels slower: {ratio:.1} times the time without load"),
         Feeling::LittleSlower => format!("a little slower ({:+.0} %)", 100.0 * (ratio - 1.0)),
         Feeling::LittleFaster => format!("a little faster ({:+.0} %)", 100.0 * (ratio - 1.0)),
+        Feeling::Unsure => {
+            let needs = row.ratio.map_or_else(String::new, |ratio| ratio.needs_text());
+            format!("cannot tell: an interval {needs}")
+        }
         Feeling::Same => "as without load, as far as this can tell".to_owned(),
     }
 }
@@ -117,12 +132,16 @@ pub(crate) fn overall(rows: &[Row]) -> String {
     let mut text = match worst {
         None => "No load makes it slower, as far as this can tell".to_owned(),
         Some((row, ratio)) => format!(
-            "Worst under {}: {:.1} times the time without load ({:.0} % interval {:.1} to {:.1})",
+            "Worst under {}: {:.1} times the time without load ({:.0} % interval {:.1} to {} {})",
             row.load,
             ratio.ratio,
             100.0 * ratio.confidence,
             ratio.low,
-            ratio.high
+            match ratio.high {
+                f64::INFINITY => "∞".to_owned(),
+                high => format!("{high:.1}"),
+            },
+            ratio.over()
         ),
     };
     let stalling: Vec<&str> =
@@ -138,7 +157,7 @@ pub(crate) fn overall(rows: &[Row]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::matrix::Ratio;
+    use crate::matrix::{Claim, LowerBounds, Ratio};
     use std::collections::BTreeMap;
 
     fn row(load: &str, ratio: f64, low: f64) -> Row {
@@ -150,7 +169,17 @@ mod tests {
             median_ns: Some(1.0),
             p90_ns: None,
             max_ns: None,
-            ratio: Some(Ratio { ratio, low, high: 9.0, confidence: 0.95 }),
+            lower_bounds: LowerBounds::default(),
+            ratio: Some(Ratio {
+                ratio,
+                low,
+                high: 9.0,
+                confidence: 0.95,
+                claim: Claim::ThisRun,
+                units: 1,
+                method: None,
+                needs: None,
+            }),
             stalled: 0,
             parts_ns: BTreeMap::new(),
             delivered: None,

@@ -2,11 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use model::{BASELINE, EndStatus, Header, Line, Phase, REMOTE_FACT, Run, SubjectSpec, histogram};
-use stats::{hodges_lehmann_ratio, median, quantile};
+use model::{BASELINE, EndStatus, Header, Line, Observation, Phase, REMOTE_FACT, Run, SubjectSpec};
+use stats::{bounded_quantile, median};
 
-use crate::matrix::{CONFIDENCE, Machine, Matrix, Ratio, Row, STALL_FACTOR, Setup};
+use crate::claim::Units;
+use crate::matrix::{LowerBounds, Machine, Matrix, Row, STALL_FACTOR, Setup};
 use crate::reading::{overall, reading};
+use crate::unavailable::unavailable;
 use crate::why_slow::{WhySlow, why_slow};
 
 /// Makes the matrix from the runs of one invocation. Runs without a header (killed before they
@@ -24,25 +26,17 @@ pub fn analyse(runs: &[Run], skipped: BTreeMap<String, String>) -> Matrix {
     }
     groups.sort_by_key(|(load, _)| load != BASELINE);
     let mut rows: Vec<Row> = groups.iter().map(|(load, group)| row(load, group)).collect();
-    let baseline = rows
-        .first()
-        .filter(|row| row.load == BASELINE)
-        .map_or(Vec::new(), |row| row.delays_ns.clone());
-    let baseline_median = median(&baseline);
-    for row in &mut rows {
+    let baseline = groups.first().filter(|(load, _)| load == BASELINE);
+    let baseline = Units::of(baseline.map_or(&[], |(_, group)| group));
+    let baseline_median =
+        rows.first().filter(|row| row.load == BASELINE).and_then(|row| row.median_ns);
+    for (row, (_, group)) in rows.iter_mut().zip(&groups) {
         if let Some(reference_ns) = baseline_median {
             let limit_ns = STALL_FACTOR * reference_ns;
             row.stalled = row.delays_ns.iter().filter(|delay| **delay > limit_ns).count();
         }
         if row.load != BASELINE {
-            row.ratio = hodges_lehmann_ratio(&baseline, &positive(&row.delays_ns), CONFIDENCE).map(
-                |found| Ratio {
-                    ratio: found.ratio,
-                    low: found.low,
-                    high: found.high,
-                    confidence: found.confidence_attained,
-                },
-            );
+            row.ratio = Units::of(group).ratio(&baseline);
         }
         row.reading = reading(row, baseline_median);
     }
@@ -60,7 +54,7 @@ pub fn analyse(runs: &[Run], skipped: BTreeMap<String, String>) -> Matrix {
         reading: overall(&rows),
         rows,
         warnings: warnings(runs),
-        missed: missed(headers()),
+        missed: unavailable(headers()),
         skipped,
     }
 }
@@ -117,24 +111,21 @@ pub(crate) fn setup(header: &Header, seeds: Vec<u64>) -> Setup {
 
 /// A row without what depends on the baseline.
 fn row(load: &str, runs: &[&Run]) -> Row {
-    let mut delays_ns = Vec::new();
+    let mut delays_ns: Vec<Observation> = Vec::new();
     let mut parts: BTreeMap<String, Vec<f64>> = BTreeMap::new();
-    let mut censored = 0;
     let (mut intended, mut delivered) = (0_u64, 0_u64);
     let mut totals = BTreeMap::new();
     let mut warm = true;
     for line in runs.iter().flat_map(|run| &run.lines) {
         match line {
             Line::Sample(sample) => {
-                delays_ns.push(sample.delay_ns() as f64);
-                censored += usize::from(sample.completed_ns.is_none());
+                delays_ns.push(sample.delay());
                 for (name, part_ns) in &sample.parts {
                     parts.entry(name.clone()).or_default().push(*part_ns as f64);
                 }
             }
             Line::Histogram(record) => {
-                let found = histogram::decode(&record.hdr_v2_base64).unwrap_or_default();
-                delays_ns.extend(found.into_iter().map(|delay_ns| delay_ns as f64));
+                delays_ns.extend(record.delays_ns().unwrap_or_default());
             }
             Line::Delivered(dose) => {
                 intended = intended.saturating_add(dose.intended);
@@ -148,14 +139,23 @@ fn row(load: &str, runs: &[&Run]) -> Row {
             _ => {}
         }
     }
+    let quantile = |probability| bounded_quantile(&delays_ns, probability);
+    let (half, p90, max) = (quantile(0.5), quantile(0.9), quantile(1.0));
+    let value = |found: Option<Observation>| found.map(|found| found.value);
+    let is_bound = |found: Option<Observation>| found.is_some_and(|found| found.is_lower_bound);
     let statuses = runs.iter().map(|run| run.status());
     Row {
         load: load.to_owned(),
         version: runs[0].header.as_ref().map_or(0, |header| header.spec.load.version),
-        censored,
-        median_ns: median(&delays_ns),
-        p90_ns: quantile(&delays_ns, 0.9),
-        max_ns: quantile(&delays_ns, 1.0),
+        censored: delays_ns.iter().filter(|delay| delay.is_lower_bound).count(),
+        median_ns: value(half),
+        p90_ns: value(p90),
+        max_ns: value(max),
+        lower_bounds: LowerBounds {
+            median: is_bound(half),
+            p90: is_bound(p90),
+            max: is_bound(max),
+        },
         ratio: None,
         stalled: 0,
         parts_ns: parts
@@ -170,7 +170,7 @@ fn row(load: &str, runs: &[&Run]) -> Row {
             .find(|status| *status != EndStatus::Complete)
             .unwrap_or(EndStatus::Complete),
         reading: String::new(),
-        delays_ns,
+        delays_ns: delays_ns.iter().map(|delay| delay.value).collect(),
     }
 }
 
@@ -179,12 +179,7 @@ fn add(totals: &mut BTreeMap<String, u64>, name: &str, amount: u64) {
     *total = total.saturating_add(amount);
 }
 
-/// Delays as a ratio can use them: 0 (a wake-up within the clock's step) counts as 1 ns.
-fn positive(delays_ns: &[f64]) -> Vec<f64> {
-    delays_ns.iter().map(|delay_ns| delay_ns.max(1.0)).collect()
-}
-
-/// Each warning once, with the loads that it belongs to.
+/// Each warning and each death once, with the loads that it belongs to.
 pub(crate) fn warnings(runs: &[Run]) -> Vec<String> {
     let mut found: Vec<(&str, Vec<&str>)> = Vec::new();
     let mut changed = Vec::new();
@@ -194,11 +189,11 @@ pub(crate) fn warnings(runs: &[Run]) -> Vec<String> {
         let load = header.spec.load.name.as_str();
         all_loads.insert(load);
         for line in &run.lines {
-            let Line::Warning(warning) = line else { continue };
-            match found.iter_mut().find(|(text, _)| *text == warning.text) {
+            let Some(note) = line.note() else { continue };
+            match found.iter_mut().find(|(text, _)| *text == note) {
                 Some((_, loads)) if loads.contains(&load) => {}
                 Some((_, loads)) => loads.push(load),
-                None => found.push((&warning.text, vec![load])),
+                None => found.push((note, vec![load])),
             }
         }
         if run.checksum_ok == Some(false) {
@@ -210,15 +205,4 @@ pub(crate) fn warnings(runs: &[Run]) -> Vec<String> {
         _ => format!("{}: {text}", loads.join(", ")),
     });
     said.chain(changed).collect()
-}
-
-pub(crate) fn missed<'a>(headers: impl Iterator<Item = &'a Header>) -> Vec<String> {
-    let mut found: Vec<String> = Vec::new();
-    for miss in headers.flat_map(|header| &header.missed) {
-        let text = format!("{}: {}", miss.capability, miss.reason);
-        if !found.contains(&text) {
-            found.push(text);
-        }
-    }
-    found
 }

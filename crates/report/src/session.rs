@@ -7,7 +7,8 @@ use serde::Serialize;
 use stats::median;
 
 use crate::matrix_text::place;
-use crate::responsiveness::{missed, seeds, setup, warnings};
+use crate::responsiveness::{seeds, setup, warnings};
+use crate::unavailable::unavailable;
 
 /// The result of one invocation with a session.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -156,7 +157,7 @@ pub fn analyse_session(runs: &[Run], skipped: BTreeMap<String, String>) -> Sessi
         passes,
         measures,
         warnings: warnings(runs),
-        missed: missed(headers(runs)),
+        missed: unavailable(headers(runs)),
         skipped,
     }
 }

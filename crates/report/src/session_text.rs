@@ -6,6 +6,7 @@ use model::{EndStatus, Tools};
 use crate::columns::aligned;
 use crate::matrix_text::seeds_text;
 use crate::session::{CPU, CommandRow, Figures, Session};
+use crate::unavailable::unavailable_notes;
 
 /// Columns of the figures, with the names whose means they sum, and what they are divided by.
 const COLUMNS: [(&str, &[&str], f64); 7] = [
@@ -35,7 +36,7 @@ pub fn session_text(session: &Session, verbose: bool) -> String {
     text.push_str("\nCPU time of the first pass, in s\n");
     text.push_str(&pass_table(session));
     text.push_str(&format!("\n{}\n", session.reading));
-    for note in notes(session) {
+    for note in notes(session, verbose) {
         text.push_str(&format!("{note}\n"));
     }
     text
@@ -150,7 +151,7 @@ fn pass_table(session: &Session) -> String {
     aligned(&cells)
 }
 
-fn notes(session: &Session) -> Vec<String> {
+fn notes(session: &Session, verbose: bool) -> Vec<String> {
     let mut notes = vec![
         "The mean of the first passes is the performance measure (CPU time of a user and of all \
          that he started)."
@@ -176,9 +177,6 @@ fn notes(session: &Session) -> Vec<String> {
         notes.push("No command was finished.".to_owned());
     }
     notes.extend(session.warnings.iter().map(|warning| format!("warning: {warning}")));
-    if !session.missed.is_empty() {
-        notes.push(format!("Not available here ({}):", session.missed.len()));
-        notes.extend(session.missed.iter().map(|miss| format!("  {miss}")));
-    }
+    notes.extend(unavailable_notes(&session.missed, verbose));
     notes
 }

@@ -36,12 +36,7 @@ fn dataset(
             seed: Some(u64::from(trial)),
             values: values
                 .into_iter()
-                .map(|(part, value)| Values {
-                    part: part.map(str::to_owned),
-                    response: response.to_owned(),
-                    samples: vec![value],
-                    censored: 0,
-                })
+                .map(|(part, value)| Values::exact(part.map(str::to_owned), response, &[value]))
                 .collect(),
             ..Trial::default()
         });
@@ -111,12 +106,11 @@ fn a_price_that_may_be_nothing_explains_nothing() {
     for (index, trial) in found.trials.iter_mut().enumerate() {
         // Within a cell they have nothing to do with the time.
         let new = f64::from(u8::from(trial.levels["kernel"] == "new"));
-        trial.values.push(Values {
-            part: None,
-            response: "faults".to_owned(),
-            samples: vec![1000.0 + 400.0 * new + [3.0, 1.0, 2.0][index / 4]],
-            censored: 0,
-        });
+        trial.values.push(Values::exact(
+            None,
+            "faults",
+            &[1000.0 + 400.0 * new + [3.0, 1.0, 2.0][index / 4]],
+        ));
     }
     let told = text(&found);
     assert!(told.contains("What one of the faults costs cannot be told"), "{told}");

@@ -7,6 +7,7 @@ use model::{
     PhaseRecord, ProbeSpec, Run, SampleRecord, SandboxSpec, Spec, SubjectSpec, Timing, Warning,
     histogram,
 };
+use report::matrix::Claim;
 use report::{analyse, matrix_text, resp1_table, verbose_lines};
 
 fn header(load: &str) -> Header {
@@ -121,7 +122,7 @@ fn runs() -> Vec<Run> {
 #[test]
 fn the_table_tells_what_was_measured_and_what_was_not() {
     let skipped = BTreeMap::from([("spawnload".to_owned(), "there is no shell".to_owned())]);
-    insta::assert_snapshot!(matrix_text(&analyse(&runs(), skipped)));
+    insta::assert_snapshot!(matrix_text(&analyse(&runs(), skipped), false));
 }
 
 #[test]
@@ -150,6 +151,7 @@ fn histograms_count_as_their_delays() {
         to_ns: 1,
         count: 3,
         hdr_v2_base64: histogram::encode(&[0, 1000, 300_000_000]).unwrap(),
+        censored: None,
         before: CounterSet::new(),
         after: CounterSet::new(),
     };
@@ -157,4 +159,59 @@ fn histograms_count_as_their_delays() {
     let row = &analyse(&[wake], BTreeMap::new()).rows[0];
     assert_eq!(row.delays_ns.len(), 3);
     assert!(row.max_ns.unwrap() > 2.9e8);
+}
+
+/// Runs of these seeds, each with its own baseline of five samples around `base_ms`.
+fn of_seeds(ratios: &[f64]) -> Vec<Run> {
+    let mut runs = Vec::new();
+    for (seed, ratio) in (1..).zip(ratios) {
+        let base_ms = 10.0 + seed as f64;
+        let delays = [0.98, 1.0, 1.02, 1.01, 0.99].map(|part| part * base_ms);
+        for (load, by) in [("noload", 1.0), ("cpuload", *ratio)] {
+            let mut one = run(load, &delays.map(|delay_ms| delay_ms * by), Vec::new());
+            if let Some(header) = &mut one.header {
+                header.spec.seed = seed;
+                // As `run` counts them: how often the load was run so far.
+                header.spec.block = if load == "noload" { 2 * seed as u32 } else { seed as u32 };
+            }
+            runs.push(one);
+        }
+    }
+    runs
+}
+
+#[test]
+fn with_one_seed_a_ratio_describes_that_run_and_with_several_the_seed_is_the_unit() {
+    let row = |ratios: &[f64]| analyse(&of_seeds(ratios), BTreeMap::new()).rows[1].clone();
+    let text = |ratios: &[f64]| matrix_text(&analyse(&of_seeds(ratios), BTreeMap::new()), false);
+
+    let one = row(&[1.5]).ratio.unwrap();
+    assert_eq!((one.claim, one.units), (Claim::ThisRun, 1));
+    assert!(one.low > 1.4 && one.high < 1.6, "{one:?}");
+    assert!(text(&[1.5]).contains("describe this run, whose samples are the unit"));
+
+    // Seeds that differ by far more than the samples of each.
+    let ratios = [1.2, 1.9, 1.4, 2.3, 1.6];
+    let five = row(&ratios).ratio.unwrap();
+    assert_eq!((five.claim, five.units), (Claim::Seeds, 5));
+    let t = stats::paired_log_ratio(&[1.0; 5], &ratios, 0.95).unwrap();
+    assert!((five.ratio - t.ratio).abs() < 1e-6, "{five:?}");
+    assert!((five.low - t.low).abs() < 1e-6 && (five.high - t.high).abs() < 1e-6);
+    let said = text(&ratios);
+    assert!(said.contains("the seed: medians of 5 seeds, each to its own noload"), "{said}");
+    assert!(said.contains("over 5 seeds)"), "{said}");
+}
+
+#[test]
+fn an_interval_of_two_seeds_that_says_nothing_is_a_dash_with_how_many_would_do() {
+    let matrix = analyse(&of_seeds(&[0.7, 2.4]), BTreeMap::new());
+    let ratio = matrix.rows[1].ratio.unwrap();
+    assert!(ratio.says_nothing() && ratio.needs.unwrap() > 2, "{ratio:?}");
+    let text = matrix_text(&matrix, false);
+    assert!(text.contains("– (takes about"), "{text}");
+    assert!(text.contains("cannot tell: an interval takes about"), "{text}");
+    assert!(!text.contains(" .. "), "{text}");
+    // Slow with both seeds is slow, however little they agree.
+    let matrix = analyse(&of_seeds(&[4.0, 60.0]), BTreeMap::new());
+    assert!(matrix.rows[1].reading.starts_with("feels slow"), "{}", matrix.rows[1].reading);
 }

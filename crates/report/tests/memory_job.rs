@@ -94,7 +94,7 @@ fn a_row_has_the_steady_part_of_a_run() {
     ];
     assert!(is_of_memory_job(&runs));
     let result = analyse_memory_job(&runs, [("smallwrite".into(), "no space".into())].into());
-    insta::assert_snapshot!(memory_job_text(&result), @r"
+    insta::assert_snapshot!(memory_job_text(&result, false), @r"
     vmtest: host, loads sized for 1G, Linux 6.1
     16M of virtual memory, 2M a process, seed 3
 

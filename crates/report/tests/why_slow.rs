@@ -111,7 +111,7 @@ fn runs() -> Vec<Run> {
 
 #[test]
 fn a_line_a_load_says_why_its_slow_responses_were_slow() {
-    let text = matrix_text(&analyse(&runs(), BTreeMap::new()));
+    let text = matrix_text(&analyse(&runs(), BTreeMap::new()), false);
     let from = text.find("Why slow").unwrap_or_else(|| panic!("{text}"));
     let table: String = text[from..]
         .lines()
@@ -143,7 +143,8 @@ fn json_has_unknown_parts_as_null_and_keeps_the_worst_that_are_asked_for() {
 #[test]
 fn without_counters_and_without_a_reference_nothing_is_claimed() {
     let bare = |load, delay_ms| run(load, &[(delay_ms, &[]), (delay_ms, &[])]);
-    let text = matrix_text(&analyse(&[bare("noload", 10), bare("cpuload", 90)], BTreeMap::new()));
+    let text =
+        matrix_text(&analyse(&[bare("noload", 10), bare("cpuload", 90)], BTreeMap::new()), false);
     assert!(text.contains("is unknown: the probe has no counters"), "{text}");
     assert!(analyse(&[bare("cpuload", 90)], BTreeMap::new()).why_slow.is_empty());
 }

@@ -15,6 +15,14 @@
 //!   Two samples of one and the same value, at least two of them a side, are equivalent too.
 //! * **Cannot tell**: everything else, with the reason.
 //!
+//! **Bounds.** A value may be a lower bound: a start that never completed. Each claim is tested
+//! where the bounds speak most against it: "larger" with the second sample's bounds taken as
+//! values and the first one's as beyond everything, "smaller" and "not larger" the other way
+//! round. The rank statistics are monotone in each value, so no completion of the bounded values
+//! could withdraw a verdict; t on logarithms judges values capped at their bounds, whose mean is
+//! not above the true one. The interval reaches from the lower end of the one case to the upper
+//! end of the other.
+//!
 //! **Invariant:** however many cells, the chance that *any* of them is called a regression or an
 //! improvement though its ratio is 1, or equivalent though its ratio is outside the margin, is at
 //! most α. All these hypotheses are stepped down together (Holm 1979, Shaffer 1986; the proof is
@@ -30,20 +38,32 @@ mod tests;
 
 use std::fmt;
 
+use model::Observation;
 use serde::Serialize;
 
 use crate::log_ratio::LogRatio;
 use crate::multiple::ExclusiveFamily;
+pub(crate) use cell::reaches;
+pub use outlook::says_nothing;
 
 /// Two samples of a cost: positive values, lower is better. The ratio is second / first.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Arms {
     /// The baseline, in any positive unit.
-    pub first: Vec<f64>,
+    pub first: Vec<Observation>,
     /// What is compared with it, in the same unit.
-    pub second: Vec<f64>,
+    pub second: Vec<Observation>,
     /// Whether values at the same position belong together.
     pub pairing: Pairing,
+}
+
+impl Arms {
+    /// Two samples in which every value was measured to its end.
+    #[must_use]
+    pub fn exact(first: &[f64], second: &[f64], pairing: Pairing) -> Self {
+        let exact = |values: &[f64]| values.iter().copied().map(Observation::exact).collect();
+        Self { first: exact(first), second: exact(second), pairing }
+    }
 }
 
 /// Whether values of two samples belong together.
@@ -111,6 +131,8 @@ pub enum NotDecided {
     /// There is a difference, but the interval includes an end of the margin: it may or may not be
     /// large enough to matter.
     MarginInsideInterval,
+    /// Lower bounds among the values leave the ratio open: a longer timeout settles it.
+    BoundsDecide,
 }
 
 /// One comparison of a family.
@@ -122,8 +144,11 @@ pub struct CellResult {
     pub why: Option<NotDecided>,
     /// The method that decided.
     pub method: Method,
-    /// Its estimate of second / first.
+    /// Its estimate of second / first; with bounds the end of [`Self::allowed`] that is not
+    /// trivial.
     pub ratio: f64,
+    /// What lower bounds among the values allow the estimate to be; `None` without any.
+    pub allowed: Option<AllowedRatio>,
     /// Lower end of its interval with confidence 1 - α, as if this were the only comparison.
     pub low: f64,
     /// Upper end of that interval.
@@ -153,17 +178,29 @@ pub struct CellResult {
     /// p-value of the exact permutation (pairs: sign-flip) test of the means, for at most four
     /// values a side.
     pub permutation_p: Option<f64>,
-    /// The smallest ratio above 1 that has a chance of 80 % to be detected at the level α / m with
-    /// so many values that spread as these do; `None` where the spread is unknown.
+    /// The smallest ratio above 1 that has a chance of 80 % to be called a regression at the level
+    /// α / m with so many values that spread as these do; `None` where the spread is unknown.
     pub minimum_detectable: Option<f64>,
     /// How many more values a side (blocks) it would take to tell, with a chance of 80 % and if the
     /// ratio and the spread are what they seem; `None` if it was told, or if it is more than a
     /// million.
     pub more_blocks: Option<u64>,
+    /// Values a side (blocks) with which the adjusted interval would be usable: its ends within a
+    /// factor of two. `None` if it is not one that [`says_nothing`].
+    pub interval_needs: Option<u64>,
     /// Number of values in the first sample.
     pub n_first: usize,
     /// Number of values in the second sample.
     pub n_second: usize,
+}
+
+/// The estimates that lower bounds among the values leave possible.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct AllowedRatio {
+    /// The smallest possible estimate; 0 if the bounds do not limit it.
+    pub lowest: f64,
+    /// The largest possible estimate; infinite if the bounds do not limit it.
+    pub highest: f64,
 }
 
 /// Why two samples cannot be compared.
@@ -211,23 +248,81 @@ impl fmt::Display for CellError {
 
 impl std::error::Error for CellError {}
 
-/// Compares every cell of a family, and lets each know of the others: see the
-/// [module](self) for the rules.
+/// How often something happened in two arms, such as the death of a run: times, and of how many.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Proportions {
+    /// Of the first arm.
+    pub first: (u64, u64),
+    /// Of the second arm.
+    pub second: (u64, u64),
+}
+
+/// What a comparison of two proportions found.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct ProportionResult {
+    /// Regression if it happens more often in the second arm.
+    pub verdict: Verdict,
+    /// Two-sided p-value of "equally often" (Fisher's exact test).
+    pub p: f64,
+    /// The same adjusted for the family: compare it with α.
+    pub p_adjusted: f64,
+}
+
+/// The verdicts on a whole family.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Judgement {
+    /// Of the cells, in their order.
+    pub cells: Vec<Result<CellResult, CellError>>,
+    /// Of the proportions, in their order; `None` where an arm has no trials.
+    pub proportions: Vec<Option<ProportionResult>>,
+}
+
+/// Compares every cell and every pair of proportions of a family, and lets each know of the
+/// others: see the [module](self) for the rules.
 ///
-/// The results are in the order of the cells. Cells that cannot be compared are errors and do not
-/// count among the m comparisons.
+/// The results are in the order of the cells. What cannot be compared does not count among the m
+/// comparisons. Proportions are never called equivalent.
 #[must_use]
-pub fn compare(cells: &[Arms], settings: &Settings) -> Vec<Result<CellResult, CellError>> {
+pub fn compare(cells: &[Arms], proportions: &[Proportions], settings: &Settings) -> Judgement {
     let checked: Vec<_> = cells.iter().map(|arms| cell::check(arms, settings)).collect();
-    let comparable = checked.iter().filter(|found| found.is_ok()).count();
+    let fisher: Vec<_> =
+        proportions.iter().map(|of| crate::fisher_exact_p(of.first, of.second)).collect();
+    let comparable =
+        checked.iter().filter(|found| found.is_ok()).count() + fisher.iter().flatten().count();
     let level = settings.alpha / comparable as f64;
     let weighed: Vec<_> = checked
         .into_iter()
         .zip(cells)
         .map(|(found, arms)| found.and_then(|()| cell::weigh(arms, settings, level)))
         .collect();
-    let p_values: Vec<_> = weighed.iter().flatten().map(cell::Weighed::p_values).collect();
+    // "Outside the margin" is no hypothesis about a proportion: it is never rejected.
+    let of_proportions = fisher.iter().flatten().map(|p| (*p, 1.0));
+    let p_values: Vec<_> =
+        weighed.iter().flatten().map(cell::Weighed::p_values).chain(of_proportions).collect();
     let family = ExclusiveFamily::new(&p_values);
     let judge = |weighed: cell::Weighed<'_>| weighed.judge(settings, level, &family);
-    weighed.into_iter().map(|found| found.and_then(judge)).collect()
+    Judgement {
+        cells: weighed.into_iter().map(|found| found.and_then(judge)).collect(),
+        proportions: proportions
+            .iter()
+            .zip(fisher)
+            .map(|(of, p)| Some(judge_proportions(*of, p?, settings, &family)))
+            .collect(),
+    }
+}
+
+fn judge_proportions(
+    of: Proportions,
+    p: f64,
+    settings: &Settings,
+    family: &ExclusiveFamily,
+) -> ProportionResult {
+    let p_adjusted = family.adjusted(p).p;
+    let share = |(count, all): (u64, u64)| count as f64 / all as f64;
+    let verdict = match cell::reaches(p_adjusted, settings.alpha) {
+        true if share(of.second) > share(of.first) => Verdict::Regression,
+        true => Verdict::Improvement,
+        false => Verdict::CannotTell,
+    };
+    ProportionResult { verdict, p, p_adjusted }
 }

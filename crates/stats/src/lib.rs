@@ -17,6 +17,7 @@
 
 mod binomial;
 mod bisect;
+mod bounded;
 mod box_cox;
 mod breakdown;
 mod comparison;
@@ -25,6 +26,7 @@ mod design;
 mod f_distribution;
 mod factorial;
 mod fisher;
+mod five_points;
 mod geometric;
 mod hodges_lehmann;
 mod knee;
@@ -37,11 +39,13 @@ mod mean_difference;
 mod mediation;
 mod multiple;
 mod null_distribution;
+mod overall;
 mod pairwise;
 mod permutation;
 mod power;
 mod rank_inversion;
 mod ranks;
+mod run_ratio;
 mod shapley;
 mod signed_rank;
 mod steady;
@@ -54,10 +58,12 @@ pub use bisect::{
     Conclusion, ExactBisect, NoisyBisect, NoisySettings, OutOfOrder, Outcome, Posterior,
     RefusedMeasurement,
 };
+pub use bounded::{bounded_median, bounded_quantile};
 pub use box_cox::{BoxCox, ScaleChoice, box_cox, box_cox_interaction_f, choose_scale};
 pub use breakdown::{Breakdown, BreakdownError, NoBounds, Part, PartChange, breakdown};
 pub use comparison::{
-    Arms, CellError, CellResult, Method, NotDecided, Pairing, Settings, Verdict, compare,
+    AllowedRatio, Arms, CellError, CellResult, Judgement, Method, NotDecided, Pairing,
+    ProportionResult, Proportions, Settings, Verdict, compare, says_nothing,
 };
 pub use describe::{mean, median, one_sd_mean, quantile, standard_deviation};
 pub use design::{
@@ -65,13 +71,16 @@ pub use design::{
     two_level_fraction,
 };
 pub use factorial::{
-    CellMean, Estimate, Factor, Factorial, FactorialError, Fit, InteractionContrast, MainEffect,
-    Observation, Scale, SimpleEffect, TermTest, fit, fit_to_order,
+    CellMean, Estimate, Factor, Factorial, FactorialError, FactorialTrial, Fit,
+    InteractionContrast, MainEffect, Scale, SimpleEffect, TermTest, fit, fit_to_order,
 };
 pub use fisher::fisher_exact_p;
+pub use five_points::{Bounds, FivePoints, Recovered, Spread};
 pub use geometric::{GeometricMean, LeftOut, geometric_mean};
 pub use hodges_lehmann::{RatioInterval, hodges_lehmann_ratio};
-pub use knee::{Knee, KneeKind, KneeSettings, Level, NoKnee, OtherKnee, Shape, WhyNoKnee, knee};
+pub use knee::{
+    Knee, KneeKind, KneeSettings, LEAST_LEVELS, Level, NoKnee, OtherKnee, Shape, WhyNoKnee, knee,
+};
 pub use line::{Line, line};
 pub use lmdi::lmdi;
 pub use log_ratio::{LogRatio, paired_log_ratio, welch_log_ratio};
@@ -79,10 +88,15 @@ pub use mann_whitney::{mann_whitney_exact_p, minimum_two_sided_p};
 pub use mean_difference::{MeanDifference, paired_mean_difference, welch_mean_difference};
 pub use mediation::{Mediation, UnitCost, mediation, unit_cost};
 pub use multiple::{benjamini_hochberg, holm};
+pub use overall::{
+    OverallCell, OverallEffect, OverallError, PermutationInterval, TrialCost, overall,
+};
 pub use permutation::{permutation_p, sign_flip_p};
 pub use power::{
-    Goal, SampleSizes, minimum_detectable_ratio, more_values_for_equivalence, more_values_to_detect,
+    Goal, SampleSizes, minimum_detectable_ratio, more_values_for_equivalence,
+    more_values_for_interval, more_values_to_detect,
 };
+pub use run_ratio::run_ratio;
 pub use shapley::{
     Attribution, Contribution, MOST_SHAPLEY_FACTORS, ShapleyError, shapley, shapley_intervals,
     shapley_of,

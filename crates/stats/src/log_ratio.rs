@@ -3,7 +3,7 @@
 use crate::student;
 
 /// Logarithms that spread less than this differ by rounding only: there is no spread to judge by.
-const NO_SPREAD: f64 = 1e-12;
+pub(crate) const NO_SPREAD: f64 = 1e-12;
 
 /// A ratio of geometric means with its interval, by t on logarithms.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
@@ -43,7 +43,8 @@ impl LogRatio {
         student::upper_tail(t, self.degrees_of_freedom)
     }
 
-    fn new(log: f64, log_standard_error: f64, df: f64, confidence: f64) -> Option<Self> {
+    /// The ratio whose logarithm is `log`, with this standard error and degrees of freedom.
+    pub(crate) fn new(log: f64, log_standard_error: f64, df: f64, confidence: f64) -> Option<Self> {
         let (ratio, p) = (log.exp(), student::two_sided_p(log / log_standard_error, df));
         let mut found =
             Self { ratio, low: ratio, high: ratio, degrees_of_freedom: df, p, log_standard_error };

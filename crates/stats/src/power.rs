@@ -1,5 +1,9 @@
 //! What a comparison can see: the ratio it detects, and the values it would take to tell.
 //!
+//! Power is the chance of a *verdict*. A difference is called one where the test rejects "the ratio
+//! is 1" and the estimate is beyond the margin; near the margin the second condition takes far more
+//! values than the first.
+//!
 //! All of it is the power of the t-test on logarithms, by the noncentral t distribution. For a rank
 //! test give the spread that its own interval implies; its efficiency beside t is at least 0.864
 //! whatever the distribution, 0.955 for the normal one, and unbounded for heavy tails (Hodges and
@@ -50,10 +54,12 @@ impl SampleSizes {
     }
 }
 
-/// What is to be achieved: the two-sided level of a test, and its chance to reject. Equivalence is
-/// tested at this level on each side.
+/// What is to be achieved: the two-sided level of a test, the margin beyond which an estimate must
+/// lie, and the chance of the verdict. Equivalence is tested at this level on each side.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Goal {
+    /// Ratios from 1 / (1 + margin) to 1 + margin do not matter; 0 or more.
+    pub margin: f64,
     /// Chance of a false rejection, above 0 and below 1; 0.05, say.
     pub alpha: f64,
     /// Chance of a right one, above `alpha` and below 1; 0.8, say.
@@ -62,12 +68,13 @@ pub struct Goal {
 
 impl Goal {
     fn is_possible(self) -> bool {
-        self.alpha > 0.0 && self.alpha < self.power && self.power < 1.0
+        let margin = self.margin >= 0.0 && self.margin.is_finite();
+        margin && self.alpha > 0.0 && self.alpha < self.power && self.power < 1.0
     }
 }
 
-/// The smallest ratio above 1 that these samples detect with the wanted power; its reciprocal is
-/// the largest below 1. `log_spread` is the standard deviation of the natural logarithms of the
+/// The smallest ratio above 1 that these samples show with the wanted power to be different and
+/// beyond the margin; its reciprocal is the largest below 1. `log_spread` is the standard deviation of the natural logarithms of the
 /// values, or of the pairs' ratios.
 ///
 /// # Errors
@@ -79,8 +86,14 @@ pub fn minimum_detectable_ratio(log_spread: f64, sizes: SampleSizes, goal: Goal)
     if !(df >= 1.0 && log_spread >= 0.0 && goal.is_possible()) {
         return None;
     }
+    let unit = log_spread * sizes.standard_error();
+    if unit == 0.0 {
+        // Without spread every ratio beyond the margin is seen.
+        return Some(1.0 + goal.margin);
+    }
     let test = NoncentralT::new(student::critical(goal.alpha, df), df);
-    let lacking = |distance: f64| goal.power - test.rejection(distance);
+    let room = goal.margin.ln_1p() / unit;
+    let lacking = |distance: f64| goal.power - test.rejection_beyond(distance, room);
     // False position (Illinois): an end that stays has its weight halved.
     let (mut low, mut high) = ((0.0, goal.power - goal.alpha), (1.0, lacking(1.0)));
     while high.1 > 0.0 {
@@ -101,15 +114,16 @@ pub fn minimum_detectable_ratio(log_spread: f64, sizes: SampleSizes, goal: Goal)
             (high, low.1) = (found, low.1 / 2.0);
         }
     };
-    Some((distance * log_spread * sizes.standard_error()).exp()).filter(|ratio| ratio.is_finite())
+    Some((distance * unit).exp()).filter(|ratio| ratio.is_finite())
 }
 
-/// How many more values a side (or pairs) are needed to detect a true `ratio`: 0 when these are
-/// enough. `log_spread` is as for [`minimum_detectable_ratio`].
+/// How many more values a side (or pairs) are needed to show that a true `ratio` is different and
+/// beyond the margin: 0 when these are enough. `log_spread` is as for
+/// [`minimum_detectable_ratio`].
 ///
 /// # Errors
-/// `None` when `ratio` is 1 or not positive and finite, for a spread or a goal as there, and when
-/// more than a million would be needed.
+/// `None` when `ratio` is not beyond the margin or not positive and finite, for a spread or a goal
+/// as there, and when more than a million would be needed.
 #[must_use]
 pub fn more_values_to_detect(
     ratio: f64,
@@ -117,17 +131,18 @@ pub fn more_values_to_detect(
     sizes: SampleSizes,
     goal: Goal,
 ) -> Option<u64> {
-    let effect = ratio.ln().abs();
-    let usable = effect.is_finite() && effect > 0.0 && log_spread >= 0.0 && goal.is_possible();
+    let (effect, room) = (ratio.ln().abs(), goal.margin.ln_1p());
+    let usable = effect.is_finite() && effect > room && log_spread >= 0.0 && goal.is_possible();
     fewest(usable, sizes, |sizes| {
         let df = sizes.degrees_of_freedom();
-        let distance = effect / (log_spread * sizes.standard_error());
-        NoncentralT::new(student::critical(goal.alpha, df), df).rejection(distance) >= goal.power
+        let unit = log_spread * sizes.standard_error();
+        let test = NoncentralT::new(student::critical(goal.alpha, df), df);
+        unit == 0.0 || test.rejection_beyond(effect / unit, room / unit) >= goal.power
     })
 }
 
 /// How many more values a side (or pairs) are needed to show that a true `ratio` lies between
-/// 1 / (1 + `margin`) and 1 + `margin`, by two one-sided tests (Schuirmann 1987): 0 when these are
+/// 1 / (1 + margin) and 1 + margin, by two one-sided tests (Schuirmann 1987): 0 when these are
 /// enough. Their joint power is taken as at least the sum of both powers less 1.
 ///
 /// # Errors
@@ -136,19 +151,39 @@ pub fn more_values_to_detect(
 #[must_use]
 pub fn more_values_for_equivalence(
     ratio: f64,
-    margin: f64,
     log_spread: f64,
     sizes: SampleSizes,
     goal: Goal,
 ) -> Option<u64> {
-    let (effect, room) = (ratio.ln().abs(), margin.ln_1p());
+    let (effect, room) = (ratio.ln().abs(), goal.margin.ln_1p());
     let usable = effect < room && room.is_finite() && log_spread >= 0.0 && goal.is_possible();
     fewest(usable, sizes, |sizes| {
         let df = sizes.degrees_of_freedom();
         let test = NoncentralT::new(student::critical(2.0 * goal.alpha.min(0.49), df), df);
         let unit = log_spread * sizes.standard_error();
-        let one = |distance: f64| test.rejection(distance / unit);
+        let one = |distance: f64| test.rejection_beyond(distance / unit, 0.0);
         one(room - effect) + one(room + effect) - 1.0 >= goal.power
+    })
+}
+
+/// How many more values a side (or pairs) are needed for an interval with confidence 1 - alpha
+/// whose upper end is at most `widest` times its lower one: 0 when these are enough. `log_spread`
+/// is as for [`minimum_detectable_ratio`].
+///
+/// # Errors
+/// `None` when `widest` is not above 1, for a negative or non-finite spread, an alpha that is not
+/// strictly between 0 and 1, and when more than a million would be needed.
+#[must_use]
+pub fn more_values_for_interval(
+    widest: f64,
+    log_spread: f64,
+    sizes: SampleSizes,
+    alpha: f64,
+) -> Option<u64> {
+    let usable = widest > 1.0 && log_spread >= 0.0 && alpha > 0.0 && alpha < 1.0;
+    fewest(usable, sizes, |sizes| {
+        let critical = student::critical(alpha, sizes.degrees_of_freedom());
+        2.0 * critical * log_spread * sizes.standard_error() <= widest.ln()
     })
 }
 
@@ -208,8 +243,11 @@ impl NoncentralT {
         Self { points }
     }
 
-    fn rejection(&self, distance: f64) -> f64 {
-        self.points.iter().map(|(limit, weight)| weight * normal_cdf(distance - limit)).sum()
+    /// The chance that the test rejects and the estimate is also at least `least` standard errors
+    /// from the null hypothesis.
+    fn rejection_beyond(&self, distance: f64, least: f64) -> f64 {
+        let chance = |limit: f64| normal_cdf(distance - limit.max(least));
+        self.points.iter().map(|(limit, weight)| weight * chance(*limit)).sum()
     }
 }
 
@@ -217,7 +255,8 @@ impl NoncentralT {
 mod tests {
     use super::*;
 
-    const GOAL: Goal = Goal { alpha: 0.05, power: 0.8 };
+    const GOAL: Goal = Goal { margin: 0.0, alpha: 0.05, power: 0.8 };
+    const WITHIN: Goal = Goal { margin: 0.1, ..GOAL };
 
     #[test]
     fn more_values_detect_what_was_asked_for_and_one_less_does_not() {
@@ -232,10 +271,37 @@ mod tests {
     #[test]
     fn equivalence_takes_more_the_nearer_the_ratio_is_to_the_margin() {
         let needed = |ratio| {
-            more_values_for_equivalence(ratio, 0.1, 0.1, SampleSizes::Paired(2), GOAL).unwrap()
+            more_values_for_equivalence(ratio, 0.1, SampleSizes::Paired(2), WITHIN).unwrap()
         };
         assert!(needed(1.0) < needed(1.04) && needed(1.04) < needed(1.09));
         assert_eq!(needed(1.04), needed(1.0 / 1.04));
+    }
+
+    #[test]
+    fn near_the_margin_it_takes_far_more_than_to_reject_one() {
+        let sizes = SampleSizes::Unpaired(5, 5);
+        let away = more_values_to_detect(1.11, 0.02, sizes, GOAL).unwrap();
+        let beyond = more_values_to_detect(1.11, 0.02, sizes, WITHIN).unwrap();
+        assert!(away == 0 && beyond >= 2, "{away} {beyond}");
+        // The estimate's own distance from the margin decides: 0.842 standard errors for 80 %.
+        let least = minimum_detectable_ratio(0.02, SampleSizes::Unpaired(50, 50), WITHIN).unwrap();
+        let expected = 1.1 * (0.8416 * 0.02 * 0.04_f64.sqrt()).exp();
+        assert!((least - expected).abs() < 1e-5, "{least} {expected}");
+        assert_eq!(more_values_to_detect(1.1, 0.02, sizes, WITHIN), None);
+    }
+
+    #[test]
+    fn an_interval_of_two_pairs_needs_few_more_to_say_something() {
+        let two = SampleSizes::Paired(2);
+        let more = more_values_for_interval(2.0, 0.3, two, 0.05).unwrap();
+        let factor = |pairs: u64| {
+            let sizes = SampleSizes::Paired(pairs);
+            let critical = student::critical(0.05, sizes.degrees_of_freedom());
+            (2.0 * critical * 0.3 * sizes.standard_error()).exp()
+        };
+        assert!(factor(2 + more) <= 2.0 && factor(1 + more) > 2.0);
+        assert_eq!(more_values_for_interval(1.0, 0.3, two, 0.05), None);
+        assert_eq!(more_values_for_interval(2.0, 0.0, two, 0.05), Some(0));
     }
 
     #[test]
@@ -252,11 +318,11 @@ mod tests {
         let sizes = SampleSizes::Unpaired(5, 5);
         assert_eq!(more_values_to_detect(1.0, 0.1, sizes, GOAL), None);
         assert_eq!(more_values_to_detect(1.000_01, 1.0, sizes, GOAL), None);
-        assert_eq!(more_values_for_equivalence(1.1, 0.1, 0.1, sizes, GOAL), None);
-        assert_eq!(more_values_for_equivalence(1.0, 0.0, 0.1, sizes, GOAL), None);
+        assert_eq!(more_values_for_equivalence(1.1, 0.1, sizes, WITHIN), None);
+        assert_eq!(more_values_for_equivalence(1.0, 0.1, sizes, GOAL), None);
         assert_eq!(minimum_detectable_ratio(0.1, SampleSizes::Paired(1), GOAL), None);
         assert_eq!(minimum_detectable_ratio(f64::NAN, sizes, GOAL), None);
-        let timid = Goal { alpha: 0.05, power: 0.01 };
+        let timid = Goal { power: 0.01, ..GOAL };
         assert_eq!(minimum_detectable_ratio(0.1, sizes, timid), None);
     }
 }

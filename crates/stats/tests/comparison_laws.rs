@@ -1,5 +1,6 @@
 //! Laws that hold for every comparison.
 
+use model::Observation;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use stats::{
@@ -13,14 +14,12 @@ fn cost() -> impl Strategy<Value = f64> {
 }
 
 fn arms() -> impl Strategy<Value = Arms> {
-    let unpaired = (vec(cost(), 1..12), vec(cost(), 1..12)).prop_map(|(first, second)| Arms {
-        first,
-        second,
-        pairing: Pairing::Unpaired,
-    });
+    let unpaired = (vec(cost(), 1..12), vec(cost(), 1..12))
+        .prop_map(|(first, second)| Arms::exact(&first, &second, Pairing::Unpaired));
     let paired = vec((cost(), 0.8..1.6), 1..14).prop_map(|pairs| {
-        let (first, second) = pairs.into_iter().map(|(cost, ratio)| (cost, cost * ratio)).unzip();
-        Arms { first, second, pairing: Pairing::Paired }
+        let (first, second): (Vec<f64>, Vec<f64>) =
+            pairs.into_iter().map(|(cost, ratio)| (cost, cost * ratio)).unzip();
+        Arms::exact(&first, &second, Pairing::Paired)
     });
     prop_oneof![unpaired, paired]
 }
@@ -30,14 +29,58 @@ fn family() -> impl Strategy<Value = Vec<Arms>> {
 }
 
 fn results(cells: &[Arms]) -> Vec<CellResult> {
-    compare(cells, &Settings::default()).into_iter().map(Result::unwrap).collect()
+    compare(cells, &[], &Settings::default()).cells.into_iter().map(Result::unwrap).collect()
 }
 
 fn close(a: f64, b: f64) -> bool {
     (a - b).abs() <= 1e-9 * a.abs().max(b.abs())
 }
 
+/// Values, each with whether it is a bound and by how much the true one is larger.
+fn half_known(count: std::ops::Range<usize>) -> impl Strategy<Value = Vec<(Observation, f64)>> {
+    let one = (cost(), prop::bool::weighted(0.3), 1.0..100.0);
+    let one = one.prop_map(|(value, is_lower_bound, times)| {
+        let truth = if is_lower_bound { value * times } else { value };
+        (Observation { value, is_lower_bound }, truth)
+    });
+    vec(one, count)
+}
+
 proptest! {
+    /// Large enough that ranks decide.
+    #[test]
+    fn no_completion_of_the_bounds_withdraws_a_verdict(
+        first in half_known(6..12), second in half_known(6..12), shift in 0.2..5.0,
+    ) {
+        let known = |side: &[(Observation, f64)], shift: f64| {
+            let scaled = |(it, _): &(Observation, f64)| Observation {
+                value: it.value * shift, ..*it
+            };
+            side.iter().map(scaled).collect::<Vec<_>>()
+        };
+        let complete = |side: &[(Observation, f64)], shift: f64| {
+            side.iter().map(|(_, truth)| truth * shift).collect::<Vec<_>>()
+        };
+        let bounded = Arms {
+            first: known(&first, 1.0),
+            second: known(&second, shift),
+            pairing: Pairing::Unpaired,
+        };
+        let truth =
+            Arms::exact(&complete(&first, 1.0), &complete(&second, shift), Pairing::Unpaired);
+        let found = results(&[bounded]).remove(0);
+        let truth = results(&[truth]).remove(0);
+        if found.verdict != Verdict::CannotTell {
+            prop_assert_eq!(found.verdict, truth.verdict);
+        }
+        prop_assert!(found.low <= truth.low * (1.0 + 1e-9), "{:?} {:?}", found, truth);
+        prop_assert!(found.high >= truth.high * (1.0 - 1e-9), "{:?} {:?}", found, truth);
+        if let Some(allowed) = found.allowed {
+            prop_assert!(allowed.lowest <= truth.ratio * (1.0 + 1e-9));
+            prop_assert!(allowed.highest >= truth.ratio * (1.0 - 1e-9));
+        }
+    }
+
     #[test]
     fn exchanging_the_arms_mirrors_the_verdict(cells in family()) {
         let exchanged: Vec<Arms> = cells
@@ -69,7 +112,10 @@ proptest! {
         let scaled: Vec<Arms> = cells
             .iter()
             .map(|Arms { first, second, pairing }| {
-                let scale = |values: &[f64]| values.iter().map(|value| value * unit).collect();
+                let scale = |values: &[Observation]| {
+                    let scaled = |it: &Observation| Observation { value: it.value * unit, ..*it };
+                    values.iter().map(scaled).collect()
+                };
                 Arms { first: scale(first), second: scale(second), pairing: *pairing }
             })
             .collect();

@@ -3,7 +3,7 @@
 
 use proptest::prelude::*;
 use stats::{
-    Factor, Factorial, FactorialError, Observation, Resolution, Scale, choose_scale, fit,
+    Factor, Factorial, FactorialError, FactorialTrial, Resolution, Scale, choose_scale, fit,
     fit_to_order, full_factorial, randomised_blocks, two_level_fraction,
 };
 
@@ -17,8 +17,11 @@ fn factorial(
         name: ["a", "b", "c", "d", "e", "f"][index].to_owned(),
         levels: (0..*count).map(|level| level.to_string()).collect(),
     };
-    let observation =
-        |cell: &Vec<usize>| Observation { levels: cell.clone(), block: None, value: value(cell) };
+    let observation = |cell: &Vec<usize>| FactorialTrial {
+        levels: cell.clone(),
+        block: None,
+        value: value(cell),
+    };
     Factorial {
         factors: level_counts.iter().enumerate().map(factor).collect(),
         observations: cells.iter().map(observation).collect(),

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 use stats::{
-    Estimate, Factor, Factorial, Fit, Observation, Scale, box_cox, box_cox_interaction_f,
+    Estimate, Factor, Factorial, FactorialTrial, Fit, Scale, box_cox, box_cox_interaction_f,
     choose_scale, fit, fit_to_order,
 };
 
@@ -30,7 +30,7 @@ fn data(case: &Value) -> Factorial {
         name: format!("f{number}"),
         levels: (0..count).map(|level| level.to_string()).collect(),
     };
-    let observation = |each: &Value| Observation {
+    let observation = |each: &Value| FactorialTrial {
         levels: indices(&each["levels"]),
         block: each["block"].as_u64().map(|block| block as usize),
         value: number(each, "value"),

@@ -5,8 +5,8 @@ use proptest::prelude::*;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use stats::{
-    Attribution, Factor, Factorial, Observation, Scale, ShapleyError, shapley, shapley_intervals,
-    shapley_of,
+    Attribution, Factor, Factorial, FactorialTrial, Scale, ShapleyError, shapley,
+    shapley_intervals, shapley_of,
 };
 
 /// Page faults of Hunt's experiment 4 (1973), by version of PL/1 and system (17.11, 18.9, 18.11).
@@ -25,7 +25,7 @@ fn hunt() -> Factorial {
         for (system, trials) in systems.iter().enumerate() {
             let levels = vec![version, system];
             let observation =
-                |value: &f64| Observation { levels: levels.clone(), block: None, value: *value };
+                |value: &f64| FactorialTrial { levels: levels.clone(), block: None, value: *value };
             observations.extend(trials.iter().map(observation));
         }
     }
@@ -203,7 +203,7 @@ fn coverage(trials: usize, blocked: bool) -> f64 {
                 let log = 0.6 * levels[0] as f64 + 0.3 * levels[1] as f64 + level;
                 let value = (log + 0.1 * normal()).exp();
                 let block = blocked.then_some(trial);
-                observations.push(Observation { levels, block, value });
+                observations.push(FactorialTrial { levels, block, value });
             }
         }
         let factors = vec![factor("a", &["0", "1"]), factor("b", &["0", "1"])];

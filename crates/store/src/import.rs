@@ -178,7 +178,7 @@ impl Format {
 
 /// A response with a single figure, of a part or of the whole.
 fn figure(part: Option<String>, response: &str, value: f64) -> Values {
-    Values { part, response: response.to_owned(), samples: vec![value], censored: 0 }
+    Values::exact(part, response, &[value])
 }
 
 /// What a reader cannot know from the text.

@@ -1,7 +1,7 @@
 //! The manifest of an experiment (`experiment.json` in its folder): which run has which levels.
 
 use std::fs;
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use model::{MANIFEST_SCHEMA, Manifest};
@@ -83,11 +83,9 @@ pub fn write(manifest: &Manifest, folder: &Path) -> Result<(), ManifestError> {
     let path = folder.join(FILE);
     let write = || -> io::Result<()> {
         fs::create_dir_all(folder)?;
-        let draft = folder.join(format!("{FILE}.new"));
-        let mut file = fs::File::create(&draft)?;
-        serde_json::to_writer_pretty(&mut file, manifest)?;
-        file.write_all(b"\n")?;
-        fs::rename(&draft, &path)
+        let mut text = serde_json::to_vec_pretty(manifest)?;
+        text.push(b'\n');
+        sys::out_file::write_whole(&path, &text)
     };
     write().map_err(|source| ManifestError::Io { path: path.clone(), source })
 }

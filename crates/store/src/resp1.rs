@@ -17,11 +17,13 @@
 //! `average / average(noload)` and is the fifth number of the second format, the sixth of the first.
 
 mod line;
+mod points;
 mod ratio;
 
 use model::resp1::{NOLOAD, Resp1Format, Resp1Row, Resp1Table};
 
 use line::{Row, Shape};
+pub use points::{Points, RowPoints, points_notes, recover_points};
 pub use ratio::{RatioCheck, check_ratios};
 
 /// Why a text is not a resp1 result.

@@ -39,7 +39,7 @@ fn the_other_experiments_in_the_shape_of_their_source() {
 }
 
 #[test]
-fn two_kernels_by_resp1_have_ratios_and_no_verdicts() {
+fn two_kernels_by_resp1_have_verdicts_where_their_points_are_determined() {
     let text = text(&["reference:resp1/2.4.20", "reference:resp1/2.6.0-test11"], None);
     insta::assert_snapshot!("resp1", text);
 }

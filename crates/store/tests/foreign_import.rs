@@ -7,6 +7,7 @@
 //! benchmark of which ends in an error.
 
 use analysis::Dataset;
+use model::Observation;
 use store::import::{Format, Options, dataset};
 use store::reference;
 
@@ -29,7 +30,7 @@ fn figures(set: &Dataset, response: &str, levels: &[(&str, &str)]) -> Vec<f64> {
         .filter(|trial| levels.iter().all(|(name, level)| trial.levels[*name] == *level))
         .filter_map(|trial| trial.samples(None, response))
         .flatten()
-        .copied()
+        .map(|it| it.value)
         .collect()
 }
 
@@ -52,7 +53,10 @@ fn the_tables_of_1973_read() {
     let third = published("multics/experiment3");
     assert_eq!((third.factors.len(), third.trials.len()), (1, 4), "rows of a trial are one trial");
     let trial = &third.trials[0];
-    assert_eq!(trial.samples(Some("pl1 list"), "page_faults"), Some([6622.0].as_slice()));
+    assert_eq!(
+        trial.samples(Some("pl1 list"), "page_faults"),
+        Some([Observation::exact(6622.0)].as_slice())
+    );
     assert_eq!(figures(&third, "page_faults", &[("system", "17.11")]), [14912.0, 14668.0]);
 
     let fourth = published("multics/experiment4");
@@ -189,7 +193,10 @@ fn resp1_output_reads_and_says_what_it_lacks() {
     let set = published("resp1/2.4.20");
     assert_eq!(set.factors[0].levels.len(), 7);
     assert_eq!(figures(&set, "median_ms", &[("load", "noload")]), [233.232]);
-    assert!(set.notes[0].contains("no intervals"));
+    assert_eq!(figures(&set, "delay_ms", &[("load", "noload")]).len(), 5);
+    assert_eq!(figures(&set, "delay_ms", &[("load", "smallwrite")]), [458.907]);
+    assert!(set.notes[0].contains("noload 231.567 ± 1.66"), "{:?}", set.notes);
+    assert!(set.notes[1].contains("not recovered"), "{:?}", set.notes);
 }
 
 proptest::proptest! {

@@ -6,6 +6,7 @@
 
 use analysis::Dataset;
 use analysis::comparison::{Comparison, Request, compare};
+use model::Observation;
 use proptest::prelude::*;
 use store::import::{Format, Options, dataset};
 
@@ -67,7 +68,7 @@ fn buckets_of_cyclictest_are_delays_and_what_lies_beyond_is_a_bound() {
     let set = read(CYCLICTEST);
     let trial = &set.trials[0];
     let delays = trial.samples(None, "delay_ns").unwrap();
-    assert_eq!((delays.len(), delays[0]), (2000, 21_000.0));
+    assert_eq!((delays.len(), delays[0].value), (2000, 21_000.0));
     let of_parts: usize = trial
         .values
         .iter()
@@ -78,11 +79,11 @@ fn buckets_of_cyclictest_are_delays_and_what_lies_beyond_is_a_bound() {
     // Of the first thread 991 delays are in the histogram of 400 µs: 9 are not, the longest of
     // which is known.
     let first = trial.values.iter().find(|it| it.part.as_deref() == Some("thread 0")).unwrap();
-    assert_eq!((first.samples.len(), first.censored), (1000, 8));
-    assert_eq!(first.samples[991..], [[400_000.0; 8].as_slice(), &[7_052_000.0]].concat());
+    assert_eq!((first.samples.len(), first.censored()), (1000, 8));
+    assert_eq!(first.at_bounds()[991..], [[400_000.0; 8].as_slice(), &[7_052_000.0]].concat());
     // What cyclictest itself says is the mean is that of the exact delays: beyond the histogram
     // they are more than their bounds.
-    let mean = first.samples.iter().sum::<f64>() / 1000.0;
+    let mean = first.at_bounds().iter().sum::<f64>() / 1000.0;
     assert!(mean > 21_000.0 && mean < 122_790.0, "{mean}");
     assert_eq!(trial.meaning["measure"], "cyclictest");
     assert_eq!(trial.environment["cyclictest_options"], "-q -t 2 -i 1000 -l 1000 -h 400");
@@ -159,7 +160,11 @@ fn percentiles_of_schbench_stay_what_they_are() {
         ("rps_p50_per_s", "rps_pct50.0"),
     ] {
         let expected = json["int"][key].as_f64().unwrap();
-        assert_eq!(trial.samples(None, response), Some([expected].as_slice()), "{response}");
+        assert_eq!(
+            trial.samples(None, response),
+            Some([Observation::exact(expected)].as_slice()),
+            "{response}"
+        );
     }
     assert!(set.responses["rps_p50_per_s"].more_is_better);
     assert_eq!(trial.environment["schbench_options"], "-m 1 -t 2 -r 10");
@@ -186,7 +191,11 @@ fn rows_of_interbench_read_and_a_log_of_two_runs_has_replicates() {
         ("desired_cpu_percent", 72.3),
         ("deadlines_met_percent", 70.6),
     ] {
-        assert_eq!(row.samples(None, response), Some([value].as_slice()), "{response}");
+        assert_eq!(
+            row.samples(None, response),
+            Some([Observation::exact(value)].as_slice()),
+            "{response}"
+        );
     }
     assert_eq!(row.environment["interbench_loops_per_ms"], "7583962");
     let gaming = &set.trials[6];
@@ -218,7 +227,10 @@ fn what_interbench_never_prints_is_refused_with_its_line() {
     }
     // Wide figures have no blank between them; a deviation that is not a number was not measured.
     let wide = read(&INTERBENCH.replacen("193.6   1848.0", "123456.71234567.8", 1));
-    assert_eq!(wide.trials[0].samples(None, "high_ms"), Some([1_234_567.8].as_slice()));
+    assert_eq!(
+        wide.trials[0].samples(None, "high_ms"),
+        Some([Observation::exact(1_234_567.8)].as_slice())
+    );
     let none = read(&INTERBENCH.replacen("193.6   1848.0", "-nan   1848.0", 1));
     assert_eq!(none.trials[0].samples(None, "sd_ms"), None);
 }
@@ -226,8 +238,11 @@ fn what_interbench_never_prints_is_refused_with_its_line() {
 #[test]
 fn invocations_of_perf_are_trials_and_what_was_not_counted_is_absent() {
     let set = read(PERF);
-    let clocks: Vec<f64> =
-        set.trials.iter().map(|trial| trial.samples(None, "task-clock").unwrap()[0]).collect();
+    let clocks: Vec<f64> = set
+        .trials
+        .iter()
+        .map(|trial| trial.samples(None, "task-clock").unwrap()[0].value)
+        .collect();
     assert_eq!(clocks, [1.036_232, 0.997_702, 1.016_911, 0.969_954, 0.960_282]);
     assert_eq!(set.responses["task-clock"].unit, "msec");
     assert!(!set.responses.contains_key("cycles"), "absent, and not 0");
@@ -249,12 +264,16 @@ fn invocations_of_perf_are_trials_and_what_was_not_counted_is_absent() {
 fn cpus_are_parts_intervals_are_samples_and_means_are_single() {
     let cpus = read(include_str!("foreign/perf-stat-cpu.json"));
     let trial = &cpus.trials[0];
-    assert_eq!(trial.samples(Some("cpu 0"), "page-faults"), Some([1675.0].as_slice()));
-    assert_eq!(trial.samples(None, "page-faults"), Some([2520.0].as_slice()));
+    assert_eq!(
+        trial.samples(Some("cpu 0"), "page-faults"),
+        Some([Observation::exact(1675.0)].as_slice())
+    );
+    assert_eq!(trial.samples(None, "page-faults"), Some([Observation::exact(2520.0)].as_slice()));
     let text = include_str!("foreign/perf-stat-interval.json");
     let intervals = read(text);
     let samples = intervals.trials[0].samples(None, "page-faults").unwrap();
-    assert_eq!(samples, [240.0, 178.0, 178.0, 277.0, 429.0, 174.0]);
+    let values: Vec<f64> = samples.iter().map(|it| it.value).collect();
+    assert_eq!(values, [240.0, 178.0, 178.0, 277.0, 429.0, 174.0]);
     has_note(&intervals, "intervals of one process");
     let cut = read(&text.replace("0.326333872", "0.296333872"));
     assert_eq!(cut.trials[0].samples(None, "page-faults"), Some(&samples[..5]));
@@ -306,8 +325,7 @@ proptest! {
                 Ok(set) => {
                     let mut values = set.trials.iter().flat_map(|trial| &trial.values);
                     let is_sound = values.all(|it| {
-                        it.samples.iter().all(|value| value.is_finite())
-                            && it.censored <= it.samples.len()
+                        it.samples.iter().all(|it| it.value.is_finite())
                     });
                     prop_assert!(is_sound, "{damaged}");
                 }

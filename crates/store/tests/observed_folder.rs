@@ -79,7 +79,7 @@ fn a_run_file_and_a_folder_are_read_and_others_are_named() {
     for what in [folder.path(), &file] {
         let set = observations(&what.to_string_lossy()).unwrap();
         assert_eq!((set.trials.len(), set.deterministic), (1, true));
-        assert_eq!(set.trials[0].values[0].samples, [1010.0, 2010.0, 9010.0]);
+        assert_eq!(set.trials[0].values[0].at_bounds(), [1010.0, 2010.0, 9010.0]);
     }
     let renamed = folder.path().join("renamed");
     fs::copy(&file, &renamed).unwrap();

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use agent::{Assignment, Waiter, Woken};
-use model::{EndStatus, Measure};
+use model::{DeathRecord, EndStatus, Measure};
 use sys::clock::monotonic_ns;
 use sys::process::{signal, signals, spawn_bound};
 
@@ -68,9 +68,11 @@ impl AgentProcess {
         waiter: &Waiter,
         sink: &mut Sink<'_>,
     ) -> io::Result<Outcome> {
-        let start_ns = monotonic_ns();
         let mut lines = RunLines::default();
-        let mut deadline_ns = start_ns + longest_ns(assignment);
+        let mut deadline_ns = monotonic_ns() + longest_ns(assignment);
+        // When the run began. A line arrives after it was written, so this is never too early, and
+        // a bound that is reckoned from it never too high.
+        let mut origin_ns = u64::MAX;
         let mut asked = false;
         let mut output = self.child.stdout.take().ok_or_else(|| io::Error::other("no output"))?;
         let stuck = loop {
@@ -86,28 +88,31 @@ impl AgentProcess {
                     let mut bytes = [0; 65536];
                     match output.read(&mut bytes) {
                         Ok(0) => break false,
-                        Ok(count) => lines.push(&bytes[..count], sink)?,
+                        Ok(count) => {
+                            let now_ns = monotonic_ns();
+                            lines.push(&bytes[..count], sink)?;
+                            origin_ns = origin_ns.min(now_ns.saturating_sub(lines.last_ns()));
+                        }
                         Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                         Err(error) => return Err(error),
                     }
                 }
             }
         };
-        let mut outcome = self.conclude(&mut lines, asked, monotonic_ns() - start_ns, sink)?;
-        if stuck && outcome.death.is_some() {
-            outcome.death = Some("the agent was stuck and was killed".to_owned());
-        }
-        Ok(outcome)
+        let status = if asked { EndStatus::Interrupted } else { EndStatus::Killed };
+        self.conclude(&mut lines, (status, stuck), origin_ns, sink)
     }
 
-    /// Reaps the agent and says how it ended.
+    /// Reaps the agent and says how it ended: with this status, and stuck or not, if it has not
+    /// written its end itself.
     fn conclude(
         &mut self,
         lines: &mut RunLines,
-        asked: bool,
-        elapsed_ns: u64,
+        (status, stuck): (EndStatus, bool),
+        origin_ns: u64,
         sink: &mut Sink<'_>,
     ) -> io::Result<Outcome> {
+        let ended_ns = monotonic_ns().saturating_sub(origin_ns);
         // Its output is closed when it has ended, and all its children with it: otherwise it is
         // stuck, and not waited for.
         signal(self.pid(), signals::KILL)?;
@@ -119,11 +124,15 @@ impl AgentProcess {
         if let Some(status) = lines.status() {
             return Ok(Outcome { status, death: None });
         }
-        let status = if asked { EndStatus::Interrupted } else { EndStatus::Killed };
-        lines.end(elapsed_ns, status, sink)?;
         let said = said.trim().to_owned();
-        let reason = if said.is_empty() { format!("the agent ended: {exit}") } else { said };
-        Ok(Outcome { status, death: Some(reason) })
+        let cause = match (stuck, said.is_empty()) {
+            (true, _) => "the agent was stuck and was killed".to_owned(),
+            (false, true) => format!("the agent ended: {exit}"),
+            (false, false) => said,
+        };
+        let death = DeathRecord { at_ns: ended_ns, cause: cause.clone(), log: Vec::new() };
+        lines.end_early(ended_ns, status, Some(death), sink)?;
+        Ok(Outcome { status, death: Some(cause) })
     }
 }
 

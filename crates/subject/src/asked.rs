@@ -127,8 +127,9 @@ pub fn resolve(
                 processes: *processes,
             };
             check_memory(spec.memory_bytes, &machine)?;
-            stage.try_sandbox(&spec).map_err(|error| format!("make the sandbox: {error}"))?;
-            (SubjectSpec::Sandbox(spec), None)
+            let note =
+                stage.try_sandbox(&spec).map_err(|error| format!("make the sandbox: {error}"))?;
+            (SubjectSpec::Sandbox(spec), note)
         }
         Some(Asked::Host { memory_bytes }) => {
             let safe_bytes = memory_bytes.unwrap_or_else(|| host_bytes(&machine));
@@ -140,7 +141,7 @@ pub fn resolve(
             let spec =
                 SandboxSpec { memory_bytes, high_bytes: None, cpus_milli: None, processes: None };
             match stage.try_sandbox(&spec) {
-                Ok(()) => (SubjectSpec::Sandbox(spec), None),
+                Ok(note) => (SubjectSpec::Sandbox(spec), note),
                 Err(error) => {
                     let memory_bytes = host_bytes(&machine);
                     let note = format!(

@@ -20,18 +20,33 @@ const PERIOD_US: u64 = 100_000;
 /// A sandbox that cannot be made: what was tried and what the system answered.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "no sandbox: {}; run as root, or under a delegated control group: \
-     systemd-run --user --scope -p Delegate=yes thrashlab …",
+    "no sandbox: {}; run as root, or in a login for which systemd runs (systemctl --user status)",
     tried.join("; ")
 )]
 pub struct SandboxError {
     tried: Vec<String>,
 }
 
+impl SandboxError {
+    /// The same, with something else that was tried.
+    pub(crate) fn and_tried(mut self, reason: &str) -> Self {
+        self.tried.push(reason.to_owned());
+        self
+    }
+}
+
+/// The controllers that the limits of a sandbox need.
+pub(crate) fn wanted_controllers(spec: &SandboxSpec) -> Vec<&'static str> {
+    let mut wanted = vec!["memory"];
+    wanted.extend(spec.cpus_milli.map(|_| "cpu"));
+    wanted.extend(spec.processes.map(|_| "pids"));
+    wanted
+}
+
 /// A sandbox; the groups are removed when [`Sandbox::remove`] is called.
 #[derive(Debug)]
 pub(crate) struct Sandbox {
-    groups: Vec<PathBuf>,
+    groups: Vec<Made>,
     /// Files into which a process writes `0` to enter.
     pub(crate) enter: Vec<PathBuf>,
     /// Where its counters are read.
@@ -77,8 +92,7 @@ impl Sandbox {
 
     /// Kills what is still inside and removes the groups.
     pub(crate) fn remove(&mut self, journal: &mut Journal) -> io::Result<()> {
-        while let Some(path) = self.groups.pop() {
-            let made = Made::Cgroup { path };
+        while let Some(made) = self.groups.pop() {
             remove(&made)?;
             journal.gone(made)?;
         }
@@ -104,10 +118,7 @@ impl Maker<'_> {
 
     fn version_2(&mut self, found: &Hierarchies, spec: &SandboxSpec) -> Result<(), String> {
         let v2 = found.v2.as_ref().ok_or("control groups version 2 are not mounted")?;
-        let mut wanted = vec!["memory"];
-        wanted.extend(spec.cpus_milli.map(|_| "cpu"));
-        wanted.extend(spec.processes.map(|_| "pids"));
-        let parent = v2_parent(&v2.own_dir, &v2.mount_dir, &wanted)?;
+        let parent = v2_parent(&v2.own_dir, &v2.mount_dir, &wanted_controllers(spec))?;
         let dir = self.make_group(&parent)?;
         set(&dir, "memory.max", &spec.memory_bytes.to_string())?;
         if let Some(high_bytes) = spec.high_bytes {
@@ -168,7 +179,8 @@ impl Maker<'_> {
             .v1(controller)
             .ok_or_else(|| format!("the version 1 controller {controller} is not mounted"))?;
         let shared = hierarchy.own_dir.join(self.name);
-        if self.made.groups.contains(&shared) {
+        let is_shared = |made: &Made| matches!(made, Made::Cgroup { path, .. } if *path == shared);
+        if self.made.groups.iter().any(is_shared) {
             return Ok(shared);
         }
         self.make_group(&hierarchy.own_dir)
@@ -178,14 +190,9 @@ impl Maker<'_> {
     fn make_group(&mut self, parent: &Path) -> Result<PathBuf, String> {
         let dir = parent.join(self.name);
         let failed = |error: io::Error| format!("make {}: {error}", dir.display());
-        let made = Made::Cgroup { path: dir.clone() };
-        self.journal.made(made.clone()).map_err(failed)?;
-        if let Err(error) = fs::create_dir(&dir) {
-            // Not made, so not ours to remove: a group of this name is somebody else's.
-            self.journal.gone(made).map_err(failed)?;
-            return Err(failed(error));
-        }
-        self.made.groups.push(dir.clone());
+        let made = Made::Cgroup { path: dir.clone(), identity: None };
+        let (made, ()) = self.journal.make(made, || fs::create_dir(&dir)).map_err(failed)?;
+        self.made.groups.push(made);
         self.made.enter.push(dir.join("cgroup.procs"));
         Ok(dir)
     }
@@ -198,7 +205,11 @@ fn set(dir: &Path, file: &str, value: &str) -> Result<(), String> {
 
 /// The nearest directory, from this process's own group upwards, whose children have the wanted
 /// controllers, and into whose children this process may move its own.
-fn v2_parent(own_dir: &Path, mount_dir: &Path, wanted: &[&str]) -> Result<PathBuf, String> {
+pub(crate) fn v2_parent(
+    own_dir: &Path,
+    mount_dir: &Path,
+    wanted: &[&str],
+) -> Result<PathBuf, String> {
     let mut reason = String::new();
     for dir in own_dir.ancestors().take_while(|dir| dir.starts_with(mount_dir)) {
         match offers(dir, wanted, dir == mount_dir).and_then(|()| may_move_within(dir)) {

@@ -10,15 +10,19 @@
 mod agent_process;
 mod asked;
 mod cgroup;
+mod dbus;
 mod delay_accounting;
+mod identity;
 mod journal;
 mod machine;
+mod room;
 mod run_lines;
 mod stage;
 mod swap_file;
 mod swap_header;
 mod sweep;
 pub mod sysctl;
+mod user_scope;
 mod warden;
 mod work_dir;
 

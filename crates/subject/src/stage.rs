@@ -1,25 +1,27 @@
 //! The stage: everything that the runs of one invocation make, and its removal.
 
 use std::collections::BTreeMap;
+use std::fs;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use agent::{Assignment, Freeze, Waiter};
 use counters::Sources;
-use model::{Environment, Missed, Spec};
+use model::{Environment, Missed, SandboxSpec, Spec};
 use sys::clock::monotonic_ns;
 use sys::message_queue::MessageQueue;
 use sys::shared_segment::SharedSegment;
 
 use crate::agent_process::{AgentProcess, Outcome};
-use crate::cgroup::{Sandbox, SandboxError};
+use crate::cgroup::{Sandbox, SandboxError, wanted_controllers};
 use crate::delay_accounting::{self, Held};
-use crate::journal::{Journal, Made, state_dir};
+use crate::journal::{Journal, Made, state_dir, state_root};
 use crate::machine::{Machine, unwritten_kb};
+use crate::room::Room;
 use crate::run_lines::Sink;
 use crate::swap_file;
 use crate::sweep::{Swept, remove, start_ticks, sweep, sweep_leftovers};
-use crate::sysctl;
+use crate::sysctl::{self, Change};
 use crate::warden::Warden;
 use crate::work_dir::{WorkDir, WorkDirError};
 
@@ -43,6 +45,8 @@ pub struct StageOptions {
     pub missed: Vec<Missed>,
     /// Test hook: freeze the prober.
     pub freeze: Option<Freeze>,
+    /// Whether runs go on when the user has logged out.
+    pub outlives_login: bool,
 }
 
 /// A stage that cannot be set, or a run that cannot be made on it.
@@ -108,6 +112,9 @@ pub struct Stage {
     missed: Vec<Missed>,
     freeze: Option<Freeze>,
     runs: u32,
+    outlives_login: bool,
+    /// Where sandboxes are made, once it has been looked for.
+    room: Room,
     /// What earlier invocations had left and this one removed, or could not remove.
     pub swept: Swept,
 }
@@ -121,7 +128,9 @@ impl Stage {
     /// stops it.
     pub fn set(options: &StageOptions, waiter: &Waiter) -> Result<Self, StageError> {
         let state_dir = state_dir();
-        let swept = sweep_leftovers(&state_dir);
+        let mut swept = sweep_leftovers(&state_dir);
+        // Former versions kept the journals of all machines there.
+        swept.extend(sweep_leftovers(&state_root()));
         let work_dir = match &options.work_dir {
             Some(path) => WorkDir::open(path)?,
             None => WorkDir::open_default()?,
@@ -142,6 +151,8 @@ impl Stage {
             missed: options.missed.clone(),
             freeze: options.freeze,
             runs: 0,
+            outlives_login: options.outlives_login,
+            room: Room::Present,
             swept,
         };
         stage.count_delays();
@@ -165,18 +176,34 @@ impl Stage {
 
     fn add_swap(&mut self, size_bytes: u64, waiter: &Waiter) -> Result<(), StageError> {
         let path = self.work_dir.path().join(format!("swap-{}", std::process::id()));
-        self.journal.made(Made::Swap { path: path.clone() }).map_err(at("write the journal"))?;
-        swap_file::make(&path, size_bytes, waiter)
-            .map_err(|source| StageError::Swap { size_bytes, source })
+        let refused = |source| StageError::Swap { size_bytes, source };
+        swap_file::may_swap(&path).map_err(refused)?;
+        let made = Made::Swap { path: path.clone(), identity: None };
+        let (_, file) = self.journal.make(made, || swap_file::create(&path)).map_err(refused)?;
+        swap_file::fill(file, &path, size_bytes, waiter).map_err(refused)
     }
 
-    /// Whether a sandbox can be made here, by making one and removing it again.
+    /// Whether a sandbox can be made here, by making one and removing it again. An ordinary user's
+    /// systemd is asked for room for it; what that changed is said, the first time.
     ///
     /// # Errors
     /// Why not, with what was tried.
-    pub fn try_sandbox(&mut self, spec: &model::SandboxSpec) -> Result<(), StageError> {
+    pub fn try_sandbox(&mut self, spec: &SandboxSpec) -> Result<Option<String>, StageError> {
+        let mut note = None;
+        if self.room == Room::Present {
+            self.room = Room::find(&wanted_controllers(spec), self.outlives_login);
+            note = self.room.note();
+        }
+        self.make_and_remove(spec).map(|()| note)
+    }
+
+    fn make_and_remove(&mut self, spec: &SandboxSpec) -> Result<(), StageError> {
         let name = format!("thrashlab-{}-try", std::process::id());
-        let mut sandbox = Sandbox::make(spec, &name, &mut self.journal)?;
+        let made = Sandbox::make(spec, &name, &mut self.journal);
+        let mut sandbox = made.map_err(|error| match &self.room {
+            Room::Unavailable(why) => error.and_tried(why),
+            _ => error,
+        })?;
         sandbox.remove(&mut self.journal).map_err(at("remove the sandbox"))
     }
 
@@ -222,19 +249,18 @@ impl Stage {
             None => None,
             Some(limits) => Some(Sandbox::make(limits, &name, &mut self.journal)?),
         };
-        let path = self.work_dir.path().join(&name);
+        let path = free_path(self.work_dir.path(), &name);
         let key = free_queue_key();
-        let directory = Made::Directory { path: path.clone() };
-        let outside = [Made::Queue { key }, Made::Segment { key }, directory];
-        for made in &outside {
+        let mut made = vec![Made::Queue { key }, Made::Segment { key }];
+        for made in &made {
             self.journal.made(made.clone()).map_err(at("write the journal"))?;
         }
-        let mut changed = Vec::new();
         let outcome = self
-            .set_parameters(&spec.sysctls, &mut changed)
+            .make_run_dir(&path, &mut made)
+            .and_then(|()| self.set_parameters(&spec.sysctls, &mut made))
             .and_then(|()| self.assignment(spec, run_id, sandbox.as_ref(), path, key))
             .and_then(|assignment| self.run_agent(&assignment, waiter, sink));
-        self.tidy_up(outside.into_iter().chain(changed.into_iter().rev()))?;
+        self.tidy_up(made.into_iter().rev())?;
         if let Some(sandbox) = &mut sandbox {
             sandbox.remove(&mut self.journal).map_err(at("remove the sandbox"))?;
         }
@@ -276,16 +302,30 @@ impl Stage {
         changed: &mut Vec<Made>,
     ) -> Result<(), StageError> {
         for (name, value) in wanted {
-            let (undone_by, before) = sysctl::undo(name).map_err(StageError::Parameter)?;
-            let made = Made::Sysctl { name: undone_by, before };
+            let change = Change::of(name, value).map_err(StageError::Parameter)?;
+            let made = Made::Sysctl(change.clone());
             self.journal.made(made.clone()).map_err(at("write the journal"))?;
             changed.push(made);
             sysctl::set(name, value).map_err(StageError::Parameter)?;
+            let made = Made::Sysctl(change.as_made().map_err(StageError::Parameter)?);
+            self.journal.made(made.clone()).map_err(at("write the journal"))?;
+            changed.push(made);
         }
         Ok(())
     }
 
-    /// Makes the run's directory; the directory and the key are in the journal.
+    /// Makes the directory of a run.
+    fn make_run_dir(&mut self, path: &Path, made: &mut Vec<Made>) -> Result<(), StageError> {
+        let directory = Made::directory(path.to_owned());
+        let (directory, ()) = self
+            .journal
+            .make(directory, || fs::create_dir(path))
+            .map_err(|source| self.work_dir.unusable(source))?;
+        made.push(directory);
+        Ok(())
+    }
+
+    /// What the agent needs to know; the run's directory is there.
     fn assignment(
         &self,
         spec: &Spec,
@@ -294,7 +334,6 @@ impl Stage {
         work_dir: PathBuf,
         queue_key: i32,
     ) -> Result<Assignment, StageError> {
-        self.work_dir.make_run_dir(&work_dir)?;
         let machine = Machine::read().map_err(StageError::Machine)?;
         let may_swap = sandbox.is_none_or(|sandbox| sandbox.may_swap);
         let limits = spec.subject.sandbox();
@@ -351,6 +390,18 @@ impl Drop for Stage {
         // Nothing is left to do if the owner has said `strike` before.
         self.strike();
     }
+}
+
+/// A path in a folder that nothing has yet: the process numbers of containers and machines that
+/// share the folder are the same again and again.
+fn free_path(folder: &Path, name: &str) -> PathBuf {
+    let mut path = folder.join(name);
+    let mut number = 1;
+    while path.symlink_metadata().is_ok() {
+        path = folder.join(format!("{name}.{number}"));
+        number += 1;
+    }
+    path
 }
 
 /// A key under which neither a message queue nor a shared memory segment exists.

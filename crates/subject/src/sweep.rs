@@ -11,8 +11,9 @@ use sys::process::{signal, signals};
 use sys::shared_segment::SharedSegment;
 use sys::swap::swap_off;
 
-use crate::journal::{Made, boot_id, outstanding, user_id};
-use crate::{delay_accounting, sysctl};
+use crate::delay_accounting;
+use crate::identity::Identity;
+use crate::journal::{Host, Made, outstanding, user_id};
 
 /// How long a removal may take that waits for dying processes.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -26,6 +27,14 @@ pub struct Swept {
     pub removed: Vec<String>,
     /// What is still there, with the reason; a later start tries again.
     pub failed: Vec<String>,
+}
+
+impl Swept {
+    /// Adds what another sweep did.
+    pub(crate) fn extend(&mut self, more: Self) {
+        self.removed.extend(more.removed);
+        self.failed.extend(more.failed);
+    }
 }
 
 /// Removes what invocations left that no longer live: after a power cut, or when a user killed
@@ -42,9 +51,7 @@ pub(crate) fn sweep_leftovers(state_dir: &Path) -> Swept {
         // Only this user's own journal is obeyed: it says what is to be removed.
         let own = file.metadata().is_ok_and(|facts| facts.uid() == user_id());
         if own && file.try_lock().is_ok() {
-            let more = sweep(&path);
-            swept.removed.extend(more.removed);
-            swept.failed.extend(more.failed);
+            swept.extend(sweep(&path));
         }
     }
     swept
@@ -55,7 +62,7 @@ pub(crate) fn sweep_leftovers(state_dir: &Path) -> Swept {
 pub(crate) fn sweep(journal: &Path) -> Swept {
     let mut swept = Swept::default();
     let Ok(text) = fs::read_to_string(journal) else { return swept };
-    let mut left = outstanding(&text, &boot_id());
+    let Some(mut left) = outstanding(&text, &Host::this()) else { return swept };
     // Processes first: they hold everything else.
     left.sort_by_key(|made| matches!(made, Made::Process { .. }));
     for made in left.iter().rev() {
@@ -79,7 +86,7 @@ pub(crate) fn sweep(journal: &Path) -> Swept {
 pub(crate) fn remove(made: &Made) -> io::Result<bool> {
     match made {
         Made::Process { pid, start_ticks } => remove_process(*pid, *start_ticks),
-        Made::Cgroup { path } => remove_cgroup(path),
+        Made::Cgroup { path, identity } => remove_cgroup(path, *identity),
         Made::Queue { key } => match MessageQueue::open(*key) {
             Ok(queue) => queue.remove().map(|()| true),
             Err(_) => Ok(false),
@@ -88,23 +95,23 @@ pub(crate) fn remove(made: &Made) -> io::Result<bool> {
             Ok(segment) => segment.remove().map(|()| true),
             Err(_) => Ok(false),
         },
-        Made::Swap { path } => remove_swap(path),
-        Made::Sysctl { name, before } => sysctl::put_back(name, before),
+        Made::Swap { path, identity } => remove_swap(path, *identity),
+        Made::Sysctl(change) => change.put_back(),
         Made::DelayAccounting => delay_accounting::put_back(),
-        Made::Directory { path } => remove_directory(path),
+        Made::Directory { path, identity } => remove_directory(path, *identity),
     }
 }
 
 fn describe(made: &Made) -> String {
     match made {
         Made::Process { pid, .. } => format!("process {pid}"),
-        Made::Cgroup { path } => format!("control group {}", path.display()),
+        Made::Cgroup { path, .. } => format!("control group {}", path.display()),
         Made::Queue { key } => format!("SysV message queue {key:#x}"),
         Made::Segment { key } => format!("SysV shared memory segment {key:#x}"),
-        Made::Swap { path } => format!("swap file {}", path.display()),
-        Made::Sysctl { name, before } => format!("kernel parameter {name} (before: {before})"),
+        Made::Swap { path, .. } => format!("swap file {}", path.display()),
+        Made::Sysctl(change) => format!("kernel parameter {change}"),
         Made::DelayAccounting => "delay accounting, switched on".to_owned(),
-        Made::Directory { path } => format!("directory {}", path.display()),
+        Made::Directory { path, .. } => format!("directory {}", path.display()),
     }
 }
 
@@ -123,10 +130,55 @@ fn remove_process(pid: u32, expected_ticks: u64) -> io::Result<bool> {
     Ok(true)
 }
 
+/// What is at a path that a journal names.
+enum Found {
+    /// Nothing, or something else than what was made.
+    NotOurs,
+    /// What was made.
+    Ours,
+    /// Whether it is ours is not known: its maker ended while it was made. Then it is empty.
+    Unknown,
+}
+
+fn find(path: &Path, identity: Option<Identity>) -> io::Result<Found> {
+    let is_ours = match identity {
+        Some(identity) => identity.is_at(path).map(Some),
+        None => Identity::read(path).map(|_| None),
+    };
+    match is_ours {
+        Ok(Some(true)) => Ok(Found::Ours),
+        Ok(Some(false)) => Ok(Found::NotOurs),
+        Ok(None) => Ok(Found::Unknown),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Found::NotOurs),
+        Err(error) => Err(error),
+    }
+}
+
+/// Removes a directory if nothing is in it.
+fn remove_empty(path: &Path) -> io::Result<bool> {
+    match fs::remove_dir(path) {
+        Ok(()) => Ok(true),
+        Err(error)
+            if matches!(
+                error.kind(),
+                io::ErrorKind::NotFound
+                    | io::ErrorKind::DirectoryNotEmpty
+                    | io::ErrorKind::ResourceBusy
+            ) =>
+        {
+            Ok(false)
+        }
+        Err(error) => Err(error),
+    }
+}
+
 /// Kills all processes of a control group and removes it.
-fn remove_cgroup(path: &Path) -> io::Result<bool> {
-    if !path.exists() {
-        return Ok(false);
+fn remove_cgroup(path: &Path, identity: Option<Identity>) -> io::Result<bool> {
+    match find(path, identity)? {
+        Found::NotOurs => return Ok(false),
+        // The kernel does not remove a group with processes in it.
+        Found::Unknown => return remove_empty(path),
+        Found::Ours => {}
     }
     patiently(|| {
         if fs::write(path.join("cgroup.kill"), "1").is_err() {
@@ -151,9 +203,11 @@ fn kill_members(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-fn remove_swap(path: &Path) -> io::Result<bool> {
-    if !path.exists() {
-        return Ok(false);
+fn remove_swap(path: &Path, identity: Option<Identity>) -> io::Result<bool> {
+    match find(path, identity)? {
+        Found::NotOurs => return Ok(false),
+        Found::Unknown if fs::symlink_metadata(path)?.len() > 0 => return Ok(false),
+        Found::Unknown | Found::Ours => {}
     }
     match swap_off(path) {
         // "Invalid argument" means that it is not in use: it was made but never switched on. And
@@ -174,12 +228,14 @@ fn remove_swap(path: &Path) -> io::Result<bool> {
     Ok(true)
 }
 
-fn remove_directory(path: &Path) -> io::Result<bool> {
+fn remove_directory(path: &Path, identity: Option<Identity>) -> io::Result<bool> {
+    match find(path, identity)? {
+        Found::NotOurs => return Ok(false),
+        Found::Unknown => return remove_empty(path),
+        Found::Ours => {}
+    }
     // What the commands of a session had started may outlive them, and write on.
     sys::marked::end_marked(&path.display().to_string())?;
-    if !path.exists() {
-        return Ok(false);
-    }
     patiently(|| unless_gone(fs::remove_dir_all(path)))?;
     Ok(true)
 }
@@ -225,10 +281,9 @@ mod tests {
         let state = tempfile::tempdir().unwrap();
         let work = tempfile::tempdir().unwrap();
         let left = work.path().join("run");
-        fs::create_dir(&left).unwrap();
-        fs::write(left.join("written.dat"), "x").unwrap();
         let mut journal = Journal::create(Journal::new_path(state.path())).unwrap();
-        journal.made(Made::Directory { path: left.clone() }).unwrap();
+        journal.make(Made::directory(left.clone()), || fs::create_dir(&left)).unwrap();
+        fs::write(left.join("written.dat"), "x").unwrap();
 
         assert_eq!(sweep_leftovers(state.path()), Swept::default(), "the lock is held: it lives");
         assert!(left.exists());
@@ -260,13 +315,59 @@ mod tests {
         let file = state.path().join("not-a-directory");
         fs::write(&file, "x").unwrap();
         let mut journal = Journal::create(Journal::new_path(state.path())).unwrap();
-        journal.made(Made::Cgroup { path: file.clone() }).unwrap();
+        journal.make(Made::Cgroup { path: file.clone(), identity: None }, || Ok(())).unwrap();
         drop(journal);
         let begun = Instant::now();
         let swept = sweep_leftovers(state.path());
         assert!(begun.elapsed() < PATIENCE, "what does not go away by itself is not waited for");
         assert!(swept.failed[0].contains("not-a-directory: "), "{swept:?}");
         assert_eq!(sweep_leftovers(state.path()), swept);
+    }
+
+    #[test]
+    fn what_has_the_path_of_something_made_is_not_removed_for_that() {
+        let work = tempfile::tempdir().unwrap();
+        let (folder, file) = (work.path().join("run"), work.path().join("swap"));
+        let state = tempfile::tempdir().unwrap();
+        let mut journal = Journal::create(Journal::new_path(state.path())).unwrap();
+        let swap = |path: &Path| Made::Swap { path: path.to_owned(), identity: None };
+        // Made and removed by somebody; then somebody else made another one of the name.
+        journal.make(Made::directory(folder.clone()), || fs::create_dir(&folder)).unwrap();
+        journal.make(swap(&file), || fs::write(&file, "")).unwrap();
+        fs::rename(&folder, work.path().join("moved")).unwrap();
+        fs::rename(&file, work.path().join("moved-too")).unwrap();
+        // About to be made, and there was something already.
+        let other = work.path().join("other");
+        journal.made(Made::directory(other.clone())).unwrap();
+        journal.made(swap(&other.join("precious"))).unwrap();
+        for folder in [&folder, &other] {
+            fs::create_dir(folder).unwrap();
+            fs::write(folder.join("precious"), "x").unwrap();
+        }
+        fs::write(&file, "precious").unwrap();
+        drop(journal);
+        assert_eq!(sweep_leftovers(state.path()), Swept::default());
+        for precious in [folder.join("precious"), other.join("precious"), file] {
+            assert!(precious.exists(), "{}", precious.display());
+        }
+        assert_eq!(fs::read_dir(state.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn the_journal_of_another_machine_is_left_alone() {
+        let state = tempfile::tempdir().unwrap();
+        let work = tempfile::tempdir().unwrap();
+        let left = work.path().join("run");
+        let mut journal = Journal::create(Journal::new_path(state.path())).unwrap();
+        journal.make(Made::directory(left.clone()), || fs::create_dir(&left)).unwrap();
+        let text = fs::read_to_string(journal.path()).unwrap();
+        let theirs = text.replace(&sys::host::machine(), "another-machine");
+        assert_ne!(theirs, text);
+        fs::write(journal.path(), theirs).unwrap();
+        drop(journal);
+        assert_eq!(sweep_leftovers(state.path()), Swept::default());
+        assert!(left.exists());
+        assert_eq!(fs::read_dir(state.path()).unwrap().count(), 1);
     }
 
     #[test]

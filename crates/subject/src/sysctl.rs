@@ -1,8 +1,11 @@
 //! Kernel parameters of this host, set for a run and put back after it.
 
+use std::fmt;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
 
 /// Where the kernel shows its parameters.
 const ROOT: &str = "/proc/sys";
@@ -46,11 +49,70 @@ fn read_below(root: &Path, name: &str) -> io::Result<String> {
     Ok(text.trim_end_matches('\n').to_owned())
 }
 
+/// A parameter that was changed, and what undoes that.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Change {
+    /// Which parameter undoes it, such as `vm.swappiness`.
+    name: String,
+    /// With which value.
+    before: String,
+    /// Which parameter was changed, and to which value. Former versions did not write it down.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    set: Option<(String, String)>,
+}
+
+impl Change {
+    /// A change that is about to be made.
+    ///
+    /// # Errors
+    /// As [`read`].
+    pub(crate) fn of(name: &str, value: &str) -> io::Result<Self> {
+        let (undone_by, before) = undo(name)?;
+        Ok(Self { name: undone_by, before, set: Some((name.to_owned(), value.to_owned())) })
+    }
+
+    /// The change as it was made: the kernel shows many a value in another form.
+    ///
+    /// # Errors
+    /// As [`read`].
+    pub(crate) fn as_made(&self) -> io::Result<Self> {
+        let set = match &self.set {
+            Some((name, _)) => Some((name.clone(), read(name)?)),
+            None => None,
+        };
+        Ok(Self { set, ..self.clone() })
+    }
+
+    /// Gives the parameter its old value back, unless somebody has changed it since; whether it
+    /// did.
+    ///
+    /// # Errors
+    /// When it cannot be set.
+    pub(crate) fn put_back(&self) -> io::Result<bool> {
+        self.put_back_below(Path::new(ROOT))
+    }
+
+    fn put_back_below(&self, root: &Path) -> io::Result<bool> {
+        if let Some((name, value)) = &self.set
+            && read_below(root, name)? != *value
+        {
+            return Ok(false);
+        }
+        if read_below(root, &self.name).is_ok_and(|now| now == self.before) {
+            return Ok(false);
+        }
+        set_below(root, &self.name, &self.before).map(|()| true)
+    }
+}
+
+impl fmt::Display for Change {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{} (before: {})", self.name, self.before)
+    }
+}
+
 /// Which parameter with which value undoes a change of this one.
-///
-/// # Errors
-/// As [`read`].
-pub(crate) fn undo(name: &str) -> io::Result<(String, String)> {
+fn undo(name: &str) -> io::Result<(String, String)> {
     let before = read(name)?;
     let other = COUNTERPARTS.iter().find_map(|(one, other)| match name {
         _ if name == *one => Some(*other),
@@ -66,16 +128,12 @@ pub(crate) fn undo(name: &str) -> io::Result<(String, String)> {
 
 /// Sets a parameter.
 pub(crate) fn set(name: &str, value: &str) -> io::Result<()> {
-    let path = file(Path::new(ROOT), name).ok_or_else(|| no_parameter(name))?;
-    fs::write(path, value).map_err(|error| named(name, &error))
+    set_below(Path::new(ROOT), name, value)
 }
 
-/// Gives a parameter its old value back; whether it had another one.
-pub(crate) fn put_back(name: &str, before: &str) -> io::Result<bool> {
-    if read(name).is_ok_and(|now| now == before) {
-        return Ok(false);
-    }
-    set(name, before).map(|()| true)
+fn set_below(root: &Path, name: &str, value: &str) -> io::Result<()> {
+    let path = file(root, name).ok_or_else(|| no_parameter(name))?;
+    fs::write(path, value).map_err(|error| named(name, &error))
 }
 
 fn no_parameter(name: &str) -> io::Error {
@@ -93,6 +151,27 @@ fn named(name: &str, error: &io::Error) -> io::Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_an_administrator_has_changed_since_stays() {
+        let root = tempfile::tempdir().unwrap();
+        fs::create_dir(root.path().join("vm")).unwrap();
+        let parameter = root.path().join("vm/swappiness");
+        let name = "vm.swappiness".to_owned();
+        let (before, set) = ("60".to_owned(), Some((name.clone(), "10".to_owned())));
+        let change = Change { name, before, set };
+        for (now, is_put_back, after) in
+            [("10\n", true, "60"), ("35\n", false, "35\n"), ("60\n", false, "60\n")]
+        {
+            fs::write(&parameter, now).unwrap();
+            assert_eq!(change.put_back_below(root.path()).unwrap(), is_put_back, "{now}");
+            assert_eq!(fs::read_to_string(&parameter).unwrap(), after);
+        }
+        // The journal of a former version does not say what was set.
+        let former = Change { set: None, ..change };
+        fs::write(&parameter, "35\n").unwrap();
+        assert!(former.put_back_below(root.path()).unwrap());
+    }
 
     #[test]
     fn names_are_paths_below_the_folder_and_no_others() {

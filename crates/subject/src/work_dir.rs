@@ -7,6 +7,13 @@ use std::path::{Path, PathBuf};
 
 use crate::journal::user_id;
 
+/// Name of the file on which the lock is taken.
+const LOCK: &str = "thrashlab.lock";
+/// How its text begins; who holds it follows.
+const LOCK_BEGIN: &str = "thrashlab lock: ";
+/// Longest text that is read, in bytes.
+const MOST_LOCK_BYTES: u64 = 4096;
+
 /// A work directory that cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum WorkDirError {
@@ -67,31 +74,10 @@ impl WorkDir {
         DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(unusable)?;
         // The journal is read by processes of other working directories.
         let path = &fs::canonicalize(path).map_err(unusable)?;
-        let mut lock = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .custom_flags(rustix::fs::OFlags::NOFOLLOW.bits().cast_signed())
-            .open(path.join("lock"))
-            .map_err(unusable)?;
-        if let Err(error) = lock.try_lock() {
-            if let TryLockError::Error(source) = error {
-                return Err(unusable(source));
-            }
-            let mut holder = String::new();
-            let _ = lock.read_to_string(&mut holder);
-            let holder = match holder.trim() {
-                "" => "another run".to_owned(),
-                pid => format!("process {pid}"),
-            };
-            return Err(WorkDirError::InUse { path: path.to_owned(), holder });
+        match lock(&path.join(LOCK)).map_err(unusable)? {
+            Lock::Taken(lock) => Ok(Self { path: path.to_owned(), _lock: lock }),
+            Lock::HeldBy(holder) => Err(WorkDirError::InUse { path: path.to_owned(), holder }),
         }
-        lock.set_len(0)
-            .and_then(|()| lock.rewind())
-            .and_then(|()| write!(lock, "{}", std::process::id()))
-            .map_err(unusable)?;
-        Ok(Self { path: path.to_owned(), _lock: lock })
     }
 
     /// The directory.
@@ -105,12 +91,8 @@ impl WorkDir {
         Ok(space.f_bavail.saturating_mul(space.f_frsize))
     }
 
-    /// Makes a directory for one run; the caller has written it into the journal.
-    pub(crate) fn make_run_dir(&self, path: &Path) -> Result<(), WorkDirError> {
-        fs::create_dir(path).map_err(|source| self.unusable(source))
-    }
-
-    fn unusable(&self, source: io::Error) -> WorkDirError {
+    /// That the directory cannot be used.
+    pub(crate) fn unusable(&self, source: io::Error) -> WorkDirError {
         WorkDirError::Unusable { path: self.path.clone(), source }
     }
 
@@ -121,6 +103,44 @@ impl WorkDir {
         rustix::fs::statfs(&self.path)
             .is_ok_and(|facts| i64::try_from(facts.f_type).is_ok_and(|kind| kind == TMPFS_MAGIC))
     }
+}
+
+/// What came of asking for the lock.
+enum Lock {
+    Taken(File),
+    HeldBy(String),
+}
+
+/// Takes the lock of a work directory, and writes down who has it. A file of its name that
+/// thrashlab did not write stays as it is.
+fn lock(path: &Path) -> io::Result<Lock> {
+    let mut file = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .custom_flags(rustix::fs::OFlags::NOFOLLOW.bits().cast_signed())
+        .open(path)?;
+    let mut text = Vec::new();
+    io::Read::by_ref(&mut file).take(MOST_LOCK_BYTES).read_to_end(&mut text)?;
+    let text = String::from_utf8_lossy(&text).into_owned();
+    let holder = match text.strip_prefix(LOCK_BEGIN) {
+        Some(holder) => holder.trim(),
+        None if text.is_empty() => "another run",
+        None => {
+            let text = format!("{} is no lock of thrashlab's, and stays as it is", path.display());
+            return Err(io::Error::other(text));
+        }
+    };
+    match file.try_lock() {
+        Err(TryLockError::WouldBlock) => return Ok(Lock::HeldBy(holder.to_owned())),
+        Err(TryLockError::Error(error)) => return Err(error),
+        Ok(()) => {}
+    }
+    file.set_len(0)?;
+    file.rewind()?;
+    writeln!(file, "{LOCK_BEGIN}process {} on {}", std::process::id(), sys::host::machine())?;
+    Ok(Lock::Taken(file))
 }
 
 #[cfg(test)]
@@ -135,6 +155,19 @@ mod tests {
         assert!(error.contains(&format!("in use by process {}", std::process::id())), "{error}");
         drop(first);
         WorkDir::open(dir.path()).unwrap();
+    }
+
+    #[test]
+    fn a_file_that_thrashlab_did_not_write_stays_as_it_is() {
+        let dir = tempfile::tempdir().unwrap();
+        for name in ["lock", LOCK] {
+            fs::write(dir.path().join(name), "4711\n").unwrap();
+            match WorkDir::open(dir.path()) {
+                Ok(_) => assert_eq!(name, "lock"),
+                Err(error) => assert!(error.to_string().contains("thrashlab.lock is no lock")),
+            }
+            assert_eq!(fs::read(dir.path().join(name)).unwrap(), b"4711\n");
+        }
     }
 
     #[test]

@@ -4,15 +4,19 @@
 //! block says why it is sound. Nothing here knows a load, a probe or a run file.
 #![allow(unsafe_code)]
 
+#[cfg(test)]
+mod after_fork;
 pub mod block_device;
 pub mod board;
 pub mod clock;
 pub mod device_mapper;
 pub mod entropy;
+pub mod host;
 pub mod marked;
 pub mod memory;
 pub mod message_queue;
 pub mod numa;
+pub mod out_file;
 pub mod pagemap;
 pub mod pages;
 pub mod perf;

@@ -6,6 +6,10 @@ use std::ops::Range;
 use crate::memory::Mapping;
 use crate::pages::answer;
 
+/// What `mbind` is given as the size of a mask of 64 nodes: it reads one bit fewer than it is given
+/// (`get_nodes` in the kernel's `mm/mempolicy.c`).
+const MASK_BITS: libc::c_ulong = 64 + 1;
+
 /// Where the pages of a part of a mapping come from (`mbind(2)`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Placement {
@@ -38,7 +42,7 @@ impl Mapping {
         };
         let (start, length) = self.part(part)?;
         let mask: *const u64 = if nodes == 0 { std::ptr::null() } else { &raw const nodes };
-        let bits: libc::c_ulong = if nodes == 0 { 0 } else { u64::BITS.into() };
+        let bits = if nodes == 0 { 0 } else { MASK_BITS };
         // SAFETY: part of a live mapping, whose content stays; the mask lives across the call and
         // has as many bits as are named.
         answer(unsafe {
@@ -64,6 +68,12 @@ mod tests {
                 false
             }
         };
+        // The kernel refuses a node that is not there, so it has seen the last bit of the mask.
+        let last = mapping.place(0..page, Placement::Prefer(63));
+        let nodes = std::fs::read_to_string("/sys/devices/system/node/possible");
+        if known && nodes.is_ok_and(|nodes| nodes.trim() == "0") {
+            assert_eq!(last.unwrap_err().raw_os_error(), Some(libc::EINVAL));
+        }
         mapping.write(0, 3);
         assert_eq!(mapping.place(0..page, Placement::OfProcess).is_ok(), known);
         assert!(mapping.place(0..page, Placement::Prefer(64)).is_err());

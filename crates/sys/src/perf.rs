@@ -7,8 +7,9 @@ use std::os::fd::{FromRawFd, OwnedFd};
 /// What is counted, in user mode only: what the kernel does for itself is not the process's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// Loads whose address was in no TLB, so that the page tables were walked; by the CPU.
-    PageWalks,
+    /// Loads whose address was in no TLB, so that the page tables were walked; by the CPU. Walks for
+    /// stores and for instructions are not among them: many CPUs have no counter of those.
+    LoadWalks,
     /// Page faults; by the kernel, so it counts where the CPU does not.
     PageFaults,
 }
@@ -59,7 +60,7 @@ impl PerfCounter {
     /// (`kernel.perf_event_paranoid` above 2).
     pub fn open(event: Event, pid: u32) -> io::Result<Self> {
         let (kind, config) = match event {
-            Event::PageWalks => (CACHE, TLB_READ_MISSES),
+            Event::LoadWalks => (CACHE, TLB_READ_MISSES),
             Event::PageFaults => (SOFTWARE, SOFTWARE_PAGE_FAULTS),
         };
         let attributes = Attributes {
@@ -136,7 +137,7 @@ mod tests {
 
     #[test]
     fn page_walks_are_counted_or_refused_with_a_reason() {
-        match PerfCounter::open(Event::PageWalks, 0) {
+        match PerfCounter::open(Event::LoadWalks, 0) {
             Ok(counter) => assert!(counter.read().is_ok_and(|walks| walks < 1 << 40)),
             Err(error) => assert!(error.raw_os_error().is_some(), "{error}"),
         }

@@ -26,12 +26,10 @@ pub enum Exit {
 /// the child with code 101. Signals have their default meaning in the child.
 ///
 /// # Errors
-/// When this process has more than one thread (a fork would copy locks in unknown states), or the
-/// kernel refuses (process limit, memory).
+/// When this process has more than one thread (a fork would copy locks in unknown states), when
+/// `/proc` does not show how many it has, or when the kernel refuses (process limit, memory).
 pub fn fork_child(body: impl FnOnce() -> i32) -> io::Result<u32> {
-    if std::fs::read_dir("/proc/self/task").map_or(0, Iterator::count) > 1 {
-        return Err(io::Error::other("fork refused: this process has more than one thread"));
-    }
+    has_one_thread(Path::new("/proc/self/task"))?;
     let parent = std::process::id();
     // SAFETY: the process has exactly one thread, so the child owns a consistent copy of
     // everything; it runs `body` and leaves through _exit without running the parent's
@@ -54,6 +52,18 @@ pub fn fork_child(body: impl FnOnce() -> i32) -> io::Result<u32> {
     exit_now(code);
 }
 
+/// Refuses a process of several threads, and one of which it is not known.
+fn has_one_thread(tasks: &Path) -> io::Result<()> {
+    let count = std::fs::read_dir(tasks).map_err(|error| {
+        let text = format!("fork refused: the threads in {} are unknown: {error}", tasks.display());
+        io::Error::new(error.kind(), text)
+    })?;
+    match count.count() {
+        1 => Ok(()),
+        _ => Err(io::Error::other("fork refused: this process has more than one thread")),
+    }
+}
+
 /// A refused fork in words that lead on: the system only says "temporarily unavailable".
 fn explained(error: io::Error) -> io::Error {
     if error.raw_os_error() != Some(libc::EAGAIN) {
@@ -69,10 +79,11 @@ pub fn exit_now(code: i32) -> ! {
     unsafe { libc::_exit(code) }
 }
 
-/// Asks the kernel to kill this process when `parent` dies (`PR_SET_PDEATHSIG`).
+/// Asks the kernel to kill this process when `parent` dies (`PR_SET_PDEATHSIG`). It is called
+/// between fork and exec, so it allocates nothing, whatever comes of it.
 ///
 /// # Errors
-/// When the parent is dead already or the kernel refuses.
+/// When the parent is dead already (no such process), or the kernel refuses.
 pub fn die_with_parent(parent: u32) -> io::Result<()> {
     // SAFETY: both calls take and return integers only.
     let (code, now) = unsafe {
@@ -85,7 +96,7 @@ pub fn die_with_parent(parent: u32) -> io::Result<()> {
         return Err(io::Error::last_os_error());
     }
     if now as u32 != parent {
-        return Err(io::Error::other("the parent died before its child was ready"));
+        return Err(io::Error::from_raw_os_error(libc::ESRCH));
     }
     Ok(())
 }
@@ -122,7 +133,7 @@ pub fn spawn_bound(command: &mut Command) -> io::Result<std::process::Child> {
 pub fn spawn_bound_in_group(command: &mut Command) -> io::Result<std::process::Child> {
     let parent = std::process::id();
     // SAFETY: the closure runs between fork and exec and calls only prctl and getppid, which are
-    // async-signal-safe; its error path allocates nothing for OS errors.
+    // async-signal-safe; its errors are numbers of the system, which allocate nothing.
     unsafe { command.pre_exec(move || die_with_parent(parent)) };
     command.spawn().map_err(explained)
 }
@@ -446,6 +457,14 @@ mod tests {
         let keep = std::thread::spawn(|| std::thread::sleep(std::time::Duration::from_millis(200)));
         assert!(fork_child(|| 0).is_err());
         keep.join().unwrap();
+    }
+
+    #[test]
+    fn a_process_whose_threads_are_unknown_is_not_forked() {
+        let error = has_one_thread(Path::new("/nonexistent/task")).unwrap_err().to_string();
+        assert!(error.contains("fork refused: the threads in /nonexistent/task"), "{error}");
+        let empty = tempfile::tempdir().unwrap();
+        assert!(has_one_thread(empty.path()).is_err(), "a process has a thread");
     }
 
     #[test]

@@ -1,13 +1,20 @@
 //! Finished deterministic cells, each a file under the hash of everything that it depends on.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use model::{EndStatus, Run};
+use sys::out_file::OutFile;
 
 /// How the name of a finished cell ends.
 const SUFFIX: &str = ".run.jsonl";
+
+/// Whether a run that ended so ends so again: what the host's clock or its user ended does not.
+#[must_use]
+pub(crate) fn is_certain(status: EndStatus) -> bool {
+    matches!(status, EndStatus::Complete | EndStatus::KernelDied)
+}
 
 /// The hash under which something is kept that depends on these parts: BLAKE3 of them and of where
 /// one ends and the next begins.
@@ -46,7 +53,7 @@ impl Cells {
         let path = self.path(key);
         let bytes = fs::read(&path).ok()?;
         let whole = Run::parse(&bytes)
-            .is_ok_and(|run| run.status() == EndStatus::Complete && run.checksum_ok == Some(true));
+            .is_ok_and(|run| is_certain(run.status()) && run.checksum_ok == Some(true));
         if !whole {
             // It is made again, and then this file would be replaced anyway.
             let _ = fs::remove_file(&path);
@@ -60,12 +67,11 @@ impl Cells {
     /// When it cannot be written.
     pub fn keep(&self, key: &str, bytes: &[u8]) -> io::Result<()> {
         fs::create_dir_all(&self.folder)?;
-        // Under a name of its own first: two processes may finish the same cell.
-        let part = self.folder.join(format!("{key}.{}.part", std::process::id()));
-        let mut file = File::create(&part)?;
+        // Several threads, processes and machines may finish the same cell at a time.
+        let (out, mut file) = OutFile::create(&self.path(key))?;
         file.write_all(bytes)?;
         file.sync_all()?;
-        fs::rename(&part, self.path(key))
+        out.finish()
     }
 
     fn path(&self, key: &str) -> PathBuf {
@@ -93,6 +99,20 @@ mod tests {
         let mut text = encoder.line(&Line::parse(&header).unwrap());
         text += &encoder.end(1, EndStatus::Complete);
         text.into_bytes()
+    }
+
+    #[test]
+    fn threads_that_finish_the_same_cell_do_not_disturb_each_other() {
+        let folder = tempfile::tempdir().unwrap();
+        let cells = Cells::at(folder.path().to_owned());
+        let bytes = run_file();
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| (0..50).for_each(|_| cells.keep("k", &bytes).unwrap()));
+            }
+        });
+        assert_eq!(cells.get("k"), Some(bytes));
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
     }
 
     #[test]

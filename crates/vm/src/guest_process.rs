@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use guest::{NOTICE, Notice, Setup};
-use model::MachineSpec;
+use model::{DeathRecord, MachineSpec};
 use rustix::fs::{MemfdFlags, memfd_create};
 use serde_json::json;
 use sys::process::{signal, signals, spawn_bound};
@@ -20,6 +20,10 @@ use crate::qmp::{Event, Qmp};
 const MIGRATION: Duration = Duration::from_secs(120);
 /// What of the console is shown when a guest died, in bytes.
 const CONSOLE_TAIL_BYTES: usize = 4096;
+
+/// How many of the kernel's last lines are kept when it died: an oops with registers and call
+/// trace has about 60.
+const LOG_LINES: usize = 100;
 
 /// How a guest begins.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -63,6 +67,14 @@ pub(crate) struct GuestProcess {
     errors: File,
     // QEMU opens them by their path in this process.
     _inputs: [File; 2],
+}
+
+/// What a guest came to its end of.
+pub(crate) struct Autopsy {
+    /// In a sentence.
+    pub(crate) text: String,
+    /// What its kernel died of, with the end of its log; the time is not known here.
+    pub(crate) kernel: Option<DeathRecord>,
 }
 
 /// A file without a name.
@@ -201,28 +213,36 @@ impl GuestProcess {
         }
     }
 
-    /// Ends QEMU and says how it came to its end, with the last words of guest and QEMU.
+    /// Ends QEMU and reports how it came to its end, with the last words of guest and QEMU.
     pub(crate) fn autopsy(&mut self, how: &str) -> String {
+        self.examine(how).text
+    }
+
+    /// The same with what the guest's kernel died of, if it died.
+    pub(crate) fn examine(&mut self, how: &str) -> Autopsy {
         let _ = signal(self.child.id(), signals::KILL);
         let exit =
             self.child.wait().map_or_else(|error| error.to_string(), |exit| exit.to_string());
         let console = self.console();
-        let panic = last_words(&console);
         let errors = text_of(&self.errors);
-        match (panic, errors.is_empty()) {
-            (Some(panic), _) => {
-                let hint = match panic.to_lowercase().contains("memory") {
-                    true => "; a larger kernel needs more than this machine has: kernel_mem=SIZE",
-                    false => "",
-                };
-                format!("the guest's kernel died: {panic}{hint}")
-            }
-            (None, false) => format!("{how}: {errors}"),
-            (None, true) => {
-                let last = console.lines().last().unwrap_or("nothing").trim().to_owned();
-                format!("{how} ({exit}); the last line of its console: {last}")
-            }
-        }
+        let Some(cause) = last_words(&console) else {
+            let text = match errors.is_empty() {
+                false => format!("{how}: {errors}"),
+                true => {
+                    let last = console.lines().last().unwrap_or("nothing").trim();
+                    format!("{how} ({exit}); the last line of its console: {last}")
+                }
+            };
+            return Autopsy { text, kernel: None };
+        };
+        let hint = match cause.to_lowercase().contains("memory") {
+            true => "; a larger kernel needs more than this machine has: kernel_mem=SIZE",
+            false => "",
+        };
+        let text = format!("the guest's kernel died: {cause}{hint}");
+        let lines: Vec<String> = console.lines().map(|line| line.trim_end().to_owned()).collect();
+        let log = lines[lines.len().saturating_sub(LOG_LINES)..].to_vec();
+        Autopsy { text, kernel: Some(DeathRecord { at_ns: 0, cause, log }) }
     }
 
     /// What the guest printed on its console.

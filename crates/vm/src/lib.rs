@@ -32,7 +32,7 @@ use std::time::{Duration, Instant};
 use agent::Freeze;
 use guest::{Cell, Notice, Setup, Then};
 use kernels::KernelError;
-use model::{EndStatus, Environment, Line, Missed, Spec, VmSpec};
+use model::{DeathRecord, EndStatus, Environment, Line, Missed, Spec, VmSpec};
 use subject::{Outcome, RunLines, Sink};
 
 pub use boot::{Booted, boot};
@@ -50,7 +50,7 @@ pub use scratch::Scratch;
 pub use shell::{Shell, ShellState};
 pub use verify::{Difference, Verdict, compare};
 
-use guest_process::{GuestProcess, Said, Start};
+use guest_process::{Autopsy, GuestProcess, Said, Start};
 use qemu::{Console, machine_arguments};
 use qmp::Event;
 use snapshot::Snapshot;
@@ -260,7 +260,7 @@ impl Vm {
             named(bytes, line)
         };
         let outcome = listen(&mut guest, self.options.silence, stop, &mut keep)?;
-        if reuse && outcome.status == EndStatus::Complete {
+        if reuse && cells::is_certain(outcome.status) {
             let path = cache.cells().folder().to_owned();
             cache.cells().keep(&key, &kept).map_err(|source| VmError::Cache { path, source })?;
         }
@@ -311,7 +311,11 @@ fn listen(
     let mut lines = RunLines::default();
     let mut heard = Instant::now();
     let mut ended = None;
-    let (status, why) = loop {
+    let died = |autopsy: Autopsy, otherwise| match autopsy.kernel {
+        Some(death) => (EndStatus::KernelDied, Some(autopsy.text), Some(death)),
+        None => (otherwise, Some(autopsy.text), None),
+    };
+    let (status, why, death) = loop {
         let event = guest.event(TICK).map_err(VmError::Qemu)?;
         for said in guest.said().map_err(VmError::Qemu)? {
             heard = Instant::now();
@@ -323,17 +327,17 @@ fn listen(
             }
         }
         match (event, &ended) {
-            (_, Some(death)) => break (EndStatus::Killed, death.clone()),
+            (_, Some(why)) => break (EndStatus::Killed, why.clone(), None),
             (Event::Ended, None) => {
-                break (EndStatus::Killed, Some(guest.autopsy("the guest ended by itself")));
+                break died(guest.examine("the guest ended by itself"), EndStatus::Killed);
             }
             (Event::Paused, None) => {
-                break (EndStatus::Killed, Some(guest.autopsy("the guest paused by itself")));
+                break died(guest.examine("the guest paused by itself"), EndStatus::Killed);
             }
-            _ if stop() => break (EndStatus::Interrupted, Some("interrupted".to_owned())),
+            _ if stop() => break (EndStatus::Interrupted, Some("interrupted".to_owned()), None),
             _ if heard.elapsed() > silence => {
                 let how = format!("the guest was silent for {} s", silence.as_secs());
-                break (EndStatus::Timeout, Some(guest.autopsy(&how)));
+                break died(guest.examine(&how), EndStatus::Timeout);
             }
             _ => {}
         }
@@ -341,9 +345,12 @@ fn listen(
     if let Some(status) = lines.status() {
         return Ok(Outcome { status, death: why });
     }
-    if let Some(why) = &why {
+    if let Some(why) = why.as_ref().filter(|_| death.is_none()) {
         lines.warn(why, sink).map_err(VmError::Results)?;
     }
-    lines.end(lines.last_ns(), status, sink).map_err(VmError::Results)?;
+    // The guest's last line is the last that is known of its clock.
+    let at_ns = lines.last_ns();
+    let death = death.map(|death| DeathRecord { at_ns, ..death });
+    lines.end_early(at_ns, status, death, sink).map_err(VmError::Results)?;
     Ok(Outcome { status, death: why.or_else(|| Some("the run has no end".to_owned())) })
 }

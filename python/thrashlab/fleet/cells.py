@@ -92,6 +92,18 @@ class Part:
         self.machine = machine
         self.names: dict[str, str] = {}
         self.lines: list[str] = []
+        # Nodes that could not make it.
+        self.tried = 0
+
+    def without(self, keys: set[str]) -> Part:
+        """What is left of it when these cells are made."""
+        left = Part(self.machine)
+        left.tried = self.tried
+        for (key, name), line in zip(self.names.items(), self.lines):
+            if key not in keys:
+                left.names[key] = name
+                left.lines.append(line)
+        return left
 
     def add(self, cell: dict[str, Any], line: str) -> None:
         self.names[cell["key"]] = cell["run_id"]

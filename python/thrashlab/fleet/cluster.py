@@ -16,6 +16,8 @@ from .cells import ListedCells, LocalCells, Part
 
 # So often a part is started again when its node dies.
 RETRIES = 8
+# A part whose node fails it is made on so many other nodes at most.
+MOST_NODES_A_PART = 4
 # Cells of a part: a guest takes seconds, a simulation may take milliseconds.
 MOST_GUESTS, MOST_SIMULATIONS = 4, 256
 # Parts for each CPU of the cluster, so that no CPU waits long for the last ones.
@@ -42,6 +44,8 @@ class State:
         # Cells that this machine has to make itself, or that nobody could make, with the reasons.
         self.incomplete: dict[str, str] = {}
         self.failed: dict[str, str] = {}
+        # Nodes that get no more cells, with the reasons.
+        self.excluded: dict[str, str] = {}
 
     @property
     def is_over(self) -> bool:
@@ -56,6 +60,8 @@ class State:
             text += f", {len(self.nodes)} nodes"
         for name, why in list(self.incomplete.items())[:1]:
             text += f"; {len(self.incomplete)} did not complete, such as {name}: {why}"
+        for node, why in self.excluded.items():
+            text += f"; {node} was left out: {why}"
         return text
 
 
@@ -86,6 +92,10 @@ class Fleet:
 
         self.ray, self.node, self.settings = ray, node, settings
         self.store = node.Store(settings.store, settings.storage_options)
+        # What Ray calls the nodes that get no more cells, and parts that they did not make.
+        self.excluded: set[str] = set()
+        self.again: list[Part] = []
+        self.turn = 0
         self.keys: set[str] = set()
         self.there: set[str] = set()
         self.state = State(0, 0)
@@ -115,7 +125,7 @@ class Fleet:
         with open(log, "a") as told:
             try:
                 while True:
-                    while len(running) < most and (part := next(parts, None)):
+                    while len(running) < most and (part := self.next_part(parts)):
                         running[self.start(task, job, listed, part)] = part
                     if not running:
                         return
@@ -165,14 +175,50 @@ class Fleet:
                 yield open_parts.pop(machine)
         yield from open_parts.values()
 
+    def next_part(self, parts: Iterator[Part]) -> Part | None:
+        """The next part: first those that a node did not make."""
+        return self.again.pop() if self.again else next(parts, None)
+
     def start(self, task, job, listed: ListedCells, part: Part):
         """Hands a part over to the cluster."""
         lines, needs = part.lines, {}
         if part.machine:
             needs["memory"] = listed.machines[part.machine]["memory_bytes"]
             lines = [listed.machine_lines[part.machine], *lines]
-        task = task.options(num_cpus=1, max_retries=RETRIES, scheduling_strategy="SPREAD", **needs)
+        task = task.options(
+            num_cpus=1, max_retries=RETRIES, scheduling_strategy=self.strategy(), **needs
+        )
         return task.remote(job, lines)
+
+    def strategy(self):
+        """Where the next part is made: anywhere, as long as all nodes can make cells."""
+        if not self.excluded:
+            return "SPREAD"
+        nodes = self.good_nodes()
+        self.turn += 1
+        strategies = self.ray.util.scheduling_strategies
+        # One that dies meanwhile is replaced by any other.
+        return strategies.NodeAffinitySchedulingStrategy(nodes[self.turn % len(nodes)], soft=True)
+
+    def good_nodes(self) -> list[str]:
+        """The nodes that can make cells, as far as is known."""
+        alive = [node for node in self.ray.nodes() if node["Alive"]]
+        able = [node["NodeID"] for node in alive if node["Resources"].get("CPU")]
+        return [node for node in able if node not in self.excluded]
+
+    def exclude(self, told: dict[str, Any], part: Part) -> None:
+        """Gives a node no more cells, and what is left of its part to another one."""
+        why = told["problem"]
+        self.excluded.add(told["node_id"])
+        self.state.excluded.setdefault(told["node"], why)
+        left = part.without({cell["key"] for cell in told["made"]})
+        if not left.names:
+            return
+        left.tried += 1
+        if left.tried > MOST_NODES_A_PART or not self.good_nodes():
+            # The same happens everywhere: what the store or the program lack.
+            raise FleetError(f"a node cannot make cells: {why}")
+        self.again.append(left)
 
     def take(self, reference, part: Part, log) -> None:
         """Takes what came of a part, and writes it down."""
@@ -180,10 +226,10 @@ class Fleet:
         try:
             made = self.ray.get(reference)
         except errors.RayTaskError as error:
-            # The same would happen to the others: what the store, the program or the node lack.
+            # What Ray itself could not start there.
             raise FleetError(f"a node cannot make cells: {error.cause!r}") from error
         except errors.RayError as error:
-            made = {"made": [], "fetched": [], "node": None}
+            made = {"made": [], "fetched": [], "node": None, "problem": None}
             why = f"its node died {RETRIES + 1} times: {type(error).__name__}"
             made["made"] = [{"key": key, "why": why} for key in part.names]
         self.state.fetched += len(made["fetched"])
@@ -192,6 +238,8 @@ class Fleet:
             line = {"run_id": part.names[cell["key"]], "node": made["node"], **cell}
             log.write(json.dumps(line) + "\n")
         log.flush()
+        if made["problem"]:
+            self.exclude(made, part)
 
     def count(self, cell: dict[str, Any], part: Part, node: str | None) -> None:
         if cell.get("status") == "complete":

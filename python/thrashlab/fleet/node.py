@@ -86,10 +86,17 @@ class Store:
                 file.writelines(chunks)
             return
         os.makedirs(os.path.dirname(path), exist_ok=True)
-        part = f"{path}.{socket.gethostname()}-{os.getpid()}.part"
-        with open(part, "wb") as file:
-            file.writelines(chunks)
-        os.replace(part, path)
+        folder, name = os.path.split(path)
+        part, part_path = tempfile.mkstemp(prefix=f"{name}.", suffix=".part", dir=folder)
+        try:
+            with open(part, "wb") as file:
+                file.writelines(chunks)
+            # mkstemp's are readable by nobody else.
+            os.chmod(part_path, 0o666 & ~umask())
+            os.replace(part_path, path)
+        except BaseException:
+            os.unlink(part_path)
+            raise
 
     def put_file(self, path: Path) -> str:
         """Puts a file there unless it is there; its hash."""
@@ -107,6 +114,13 @@ class Store:
                     yield inflate.decompress(chunk, CHUNK_BYTES)
                     chunk = inflate.unconsumed_tail
         yield inflate.flush()
+
+
+def umask() -> int:
+    """The permissions that new files do not get."""
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask
 
 
 def sha256(path: Path) -> str:
@@ -134,7 +148,10 @@ class NodeFolder:
     """
 
     def __init__(self, folder: str):
-        self.path = Path(folder or Path(tempfile.gettempdir()) / f"thrashlab-fleet-{os.getuid()}")
+        # A folder that is named may hold files of others, and be common to several nodes.
+        name = f"thrashlab-fleet-{os.getuid()}"
+        name = f"{name}-{socket.gethostname()}" if folder else name
+        self.path = Path(folder or tempfile.gettempdir()) / name
         for part in (self.path, self.path / "blobs", self.path / "machines"):
             part.mkdir(mode=0o700, parents=True, exist_ok=True)
         facts = os.lstat(self.path)
@@ -144,7 +161,7 @@ class NodeFolder:
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
         """Alone among the workers of this node."""
-        with open(self.path / "lock", "w") as file:
+        with open(self.path / "lock", "a") as file:
             fcntl.flock(file, fcntl.LOCK_EX)
             yield
 
@@ -212,16 +229,27 @@ def write_checked(path: Path, chunks: Iterable[bytes]) -> str:
 def make(job: Job, lines: list[str]) -> dict[str, Any]:
     """Makes the cells of a part of a list, each of which is in the store as soon as it is finished.
 
-    What came of each, what was fetched, and where.
+    What came of each, what was fetched, where, and why the node did not go on if it did not.
     """
-    store, node, fetched = Store(job.store, job.options), NodeFolder(job.folder), []
+    told = {"made": [], "fetched": [], "node": node_name(), "node_id": node_id(), "problem": None}
+    try:
+        make_into(told, job, lines)
+    except Exception as error:
+        # A full disk, no QEMU, no way to the store: another node may be better off.
+        told["problem"] = f"{type(error).__name__}: {error}"
+    return told
+
+
+def make_into(told: dict[str, Any], job: Job, lines: list[str]) -> None:
+    """Makes the cells, and adds what comes of them as it comes."""
+    made, fetched = told["made"], told["fetched"]
+    store, node = Store(job.store, job.options), NodeFolder(job.folder)
     listed = [json.loads(line) for line in lines]
     cells = [line for line in listed if line["kind"] == "cell"]
-    made = []
     if not job.anew:
         # A worker that died had put some of them there already.
         there = {cell["key"] for cell in cells if store.fs.exists(store.cell(cell["key"]))}
-        made += [{"key": key, "status": "complete", "cached": True} for key in sorted(there)]
+        made.extend({"key": key, "status": "complete", "cached": True} for key in sorted(there))
         keep = [line.get("key") not in there or line["kind"] == "machine" for line in listed]
         lines = [line for line, kept in zip(lines, keep) if kept]
     if len(made) < len(cells):
@@ -230,18 +258,24 @@ def make(job: Job, lines: list[str]) -> dict[str, Any]:
             if line["kind"] == "machine":
                 node.machine(line["key"], job.machines[line["key"]], store, fetched)
         limit = ["--wall-limit", job.wall_limit] if job.wall_limit else []
-        made += started([program, "cells", "--with-parent", *limit], node, store, lines)
-    return {"made": made, "fetched": fetched, "node": node_name()}
+        command = [program, "cells", "--with-parent", *limit]
+        made.extend(started(command, node, store, lines))
+
+
+def node_id() -> str:
+    """What Ray calls this node."""
+    return ray.get_runtime_context().get_node_id()
 
 
 def node_name() -> str:
-    """This node: its host, and what Ray calls it."""
-    return f"{socket.gethostname()}-{ray.get_runtime_context().get_node_id()[:8]}"
+    """This node as people know it: its host, and the beginning of what Ray calls it."""
+    return f"{socket.gethostname()}-{node_id()[:8]}"
 
 
-def started(command: list, node: NodeFolder, store: Store, lines: list[str]) -> list[dict]:
-    """Starts a command on a list and puts into the store what it finishes."""
-    made = []
+def started(
+    command: list, node: NodeFolder, store: Store, lines: list[str]
+) -> Iterator[dict[str, Any]]:
+    """Starts a command on a list, and puts into the store what it finishes."""
     with tempfile.TemporaryDirectory(prefix="cells-", dir=node.path) as folder:
         here = Path(folder)
         (here / "list").write_text("".join(line + "\n" for line in lines))
@@ -259,8 +293,7 @@ def started(command: list, node: NodeFolder, store: Store, lines: list[str]) -> 
                 if cell.get("status") == "complete":
                     content = (here / "cells" / f"{cell['key']}{CELL_SUFFIX}").read_bytes()
                     store.put(store.cell(cell["key"]), [content])
-                made.append(cell)
+                yield cell
         if process.returncode != 0:
             said = (here / "errors").read_text().strip()
             raise RuntimeError(f"thrashlab cells ended with {process.returncode}: {said}")
-    return made

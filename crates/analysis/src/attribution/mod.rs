@@ -6,6 +6,7 @@
 //! a counter what it explains at its price.
 
 mod corners;
+mod eligible;
 mod error;
 mod ledger;
 mod mediation;
@@ -123,7 +124,7 @@ impl Table {
     fn factorial_of(&self, figure: impl Fn(&table::Row) -> Option<f64>) -> Factorial {
         let observation = |row: &table::Row| {
             let (levels, block) = (row.levels.clone(), row.block);
-            figure(row).map(|value| stats::Observation { levels, block, value })
+            figure(row).map(|value| stats::FactorialTrial { levels, block, value })
         };
         Factorial {
             factors: self

@@ -2,8 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use stats::bounded_median;
+
 use super::{AttributionError, Options};
-use crate::{Dataset, Factor, Trial};
+use crate::{Dataset, Factor, Trial, Values};
 
 /// Trials as the statistics read them.
 #[derive(Clone)]
@@ -36,18 +38,7 @@ const PREFERRED: [&str; 3] = ["cpu", "faults", "delay"];
 impl Table {
     pub(super) fn new(dataset: &Dataset, options: &Options) -> Result<Table, AttributionError> {
         let response = choose_response(dataset, options.response.as_deref())?;
-        let mut notes = Vec::new();
-        let usable: Vec<&Trial> = dataset
-            .trials
-            .iter()
-            .filter(|trial| match &trial.problem {
-                None => true,
-                Some(problem) => {
-                    notes.push(format!("{} is left out: {problem}", trial.name));
-                    false
-                }
-            })
-            .collect();
+        let (usable, mut notes) = super::eligible::trials(dataset, &response);
         let observed = observed_levels(dataset, &usable);
         let factors = choose_factors(dataset, &observed, options).map_err(|error| match error {
             AttributionError::NothingVaried { source_name, .. } if !notes.is_empty() => {
@@ -207,9 +198,9 @@ fn several_samples(trials: &[&Trial], response: &str, additive: bool) -> Vec<Str
         let by = if additive { "mean" } else { "median" };
         notes.push(format!("each trial counts as the {by} of its values"));
     }
-    let censored: usize = values().map(|values| values.censored).sum();
+    let censored: usize = values().map(Values::censored).sum();
     if censored > 0 {
-        notes.push(format!("{censored} values are lower bounds only"));
+        notes.push(format!("{censored} values are lower bounds only, and decide no median"));
     }
     notes
 }
@@ -301,10 +292,14 @@ fn whole(
 }
 
 /// Several samples become one figure: their mean when the response adds up, else their median,
-/// which a few stalls do not move.
+/// which a few stalls do not move. `None` where it is only known by a lower bound.
 fn figure(dataset: &Dataset, trial: &Trial, part: Option<&str>, response: &str) -> Option<f64> {
     let samples = trial.samples(part, response)?;
-    if additive(dataset, response) { stats::mean(samples) } else { stats::median(samples) }
+    if !additive(dataset, response) {
+        return bounded_median(samples).filter(|it| !it.is_lower_bound).map(|it| it.value);
+    }
+    let known = samples.iter().map(|it| (!it.is_lower_bound).then_some(it.value));
+    stats::mean(&known.collect::<Option<Vec<f64>>>()?)
 }
 
 /// Which trials are compared with each other: those of one block, of one seed in deterministic

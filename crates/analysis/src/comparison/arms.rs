@@ -155,8 +155,8 @@ pub(super) fn warnings(arms: &Arms) -> Vec<String> {
         );
     }
     for arm in &arms.all {
-        let mut problems: BTreeMap<&str, usize> = BTreeMap::new();
-        for problem in arm.trials.iter().filter_map(|trial| trial.problem.as_deref()) {
+        let mut problems: BTreeMap<String, usize> = BTreeMap::new();
+        for problem in arm.trials.iter().filter_map(|trial| trial.remark()) {
             *problems.entry(problem).or_insert(0) += 1;
         }
         for (problem, count) in problems {

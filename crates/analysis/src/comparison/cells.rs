@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use stats::median;
-use stats::{Arms as Samples, Pairing, Settings, Verdict};
+use model::Observation;
+use stats::{Arms as Samples, Pairing, Settings, Verdict, bounded_median};
 
 use super::arms::{ArmTrials, Arms};
-use super::{Cell, Outcome, PairedBy, Side, Unit, seeds};
-use crate::{Response, Trial, Values};
+use super::{Cell, Outcome, PairedBy, Side, Unit, outcomes, seeds};
+use crate::{Response, Standing, Trial, Values};
 
 /// The delays of a probe; one of 0 lies within the clock's step and counts as 1 ns.
 pub(super) const DELAY: &str = "delay_ns";
@@ -25,7 +25,7 @@ struct Observed<'a> {
 
 /// Values of one arm and what they are.
 struct Chosen {
-    values: Vec<f64>,
+    values: Vec<Observation>,
     keys: Vec<Option<u64>>,
 }
 
@@ -59,9 +59,12 @@ pub(super) fn cells(
             }
         }
     }
+    let mut ends = outcomes::cells(arms, responses);
+    let proportions: Vec<_> = ends.iter().filter_map(outcomes::tested).collect();
     let to_judge: Vec<usize> = (0..cells.len()).filter(|index| samples[*index].is_some()).collect();
     let family: Vec<Samples> = samples.into_iter().flatten().collect();
-    for (index, found) in to_judge.into_iter().zip(stats::compare(&family, settings)) {
+    let judgement = stats::compare(&family, &proportions, settings);
+    for (index, found) in to_judge.into_iter().zip(judgement.cells) {
         let cell: &mut Cell = &mut cells[index];
         match found {
             Ok(found) => {
@@ -73,7 +76,10 @@ pub(super) fn cells(
             }
         }
     }
-    (cells, left_out)
+    outcomes::judge(&mut ends, judgement.proportions);
+    cells.iter_mut().for_each(|cell| outcomes::restrain(cell, arms));
+    ends.append(&mut cells);
+    (ends, left_out)
 }
 
 /// Where a place stands in a table: responses by name, levels in their order, parts by name and
@@ -100,7 +106,7 @@ fn observe<'a>(
     responses: &BTreeMap<String, Response>,
 ) -> BTreeMap<Place, Observed<'a>> {
     let mut places: BTreeMap<Place, Observed> = BTreeMap::new();
-    for trial in &arm.trials {
+    for trial in arm.trials.iter().filter(|trial| trial.standing() == Standing::Counts) {
         for values in &trial.values {
             if !responses.contains_key(&values.response) || values.samples.is_empty() {
                 continue;
@@ -135,6 +141,7 @@ fn cell(
         notes.push(format!("{dropped} trials without a partner left out"));
     }
     let costs = chosen.each_ref().map(|side| costs(&place.0, response, &side.values));
+    let is_usable = !response.more_is_better || !costs.iter().flatten().any(|it| it.is_lower_bound);
     let identical = identical(&costs, paired_by.is_some(), deterministic);
     if !several && !identical {
         let alone = if first.trials.len() == 1 { 0 } else { second };
@@ -156,16 +163,21 @@ fn cell(
         verdict: if identical { Verdict::Equivalent } else { Verdict::CannotTell },
         outcome: match identical {
             true => Outcome::Identical,
+            false if !is_usable => Outcome::Untested {
+                reason: "lower bounds of what is better the more there is: no test".to_owned(),
+                ratio: None,
+            },
             false => untested(&costs),
         },
         first: first_side,
         second: second_side,
         stalls: None,
+        tick: None,
         explained: None,
         notes,
     };
     let [first, second] = costs;
-    let testable = !identical && (first.len() > 1 || second.len() > 1);
+    let testable = !identical && is_usable && (first.len() > 1 || second.len() > 1);
     let pairing = if paired_by.is_some() { Pairing::Paired } else { Pairing::Unpaired };
     (cell, testable.then_some(Samples { first, second, pairing }))
 }
@@ -181,7 +193,7 @@ impl Observed<'_> {
         for (trial, values) in &self.trials {
             match unit {
                 Unit::Trials => {
-                    chosen.values.extend(median(&values.samples));
+                    chosen.values.extend(bounded_median(&values.samples));
                     chosen.keys.push(key(trial));
                 }
                 Unit::Samples => chosen.values.extend(&values.samples),
@@ -212,9 +224,10 @@ fn matched(
 /// The values with a partner, in the order of their keys, and how many have none. `None` unless
 /// every value has a key, no key comes twice, and at most a fifth is lost.
 fn pair(sides: [Chosen; 2]) -> Option<([Chosen; 2], usize)> {
-    let keyed = |side: &Chosen| -> Option<BTreeMap<u64, f64>> {
+    let keyed = |side: &Chosen| -> Option<BTreeMap<u64, Observation>> {
         let keys: Vec<u64> = side.keys.iter().copied().collect::<Option<_>>()?;
-        let map: BTreeMap<u64, f64> = keys.into_iter().zip(side.values.iter().copied()).collect();
+        let map: BTreeMap<u64, Observation> =
+            keys.into_iter().zip(side.values.iter().copied()).collect();
         (map.len() == side.values.len()).then_some(map)
     };
     let maps = [keyed(&sides[0])?, keyed(&sides[1])?];
@@ -225,7 +238,7 @@ fn pair(sides: [Chosen; 2]) -> Option<([Chosen; 2], usize)> {
     if common.len() < 2 || 5 * dropped > all {
         return None;
     }
-    let side = |map: &BTreeMap<u64, f64>| Chosen {
+    let side = |map: &BTreeMap<u64, Observation>| Chosen {
         values: common.iter().map(|key| map[key]).collect(),
         keys: common.iter().map(|key| Some(*key)).collect(),
     };
@@ -233,27 +246,30 @@ fn pair(sides: [Chosen; 2]) -> Option<([Chosen; 2], usize)> {
 }
 
 /// Values as costs, of which less is better.
-fn costs(name: &str, response: &Response, values: &[f64]) -> Vec<f64> {
-    let cost = |value: &f64| match (response.more_is_better, name == DELAY) {
+pub(super) fn costs(name: &str, response: &Response, values: &[Observation]) -> Vec<Observation> {
+    let cost = |value: f64| match (response.more_is_better, name == DELAY) {
         (true, _) => 1.0 / value,
         (false, true) => value.max(1.0),
-        (false, false) => *value,
+        (false, false) => value,
     };
-    values.iter().map(cost).collect()
+    values.iter().map(|it| Observation { value: cost(it.value), ..*it }).collect()
 }
 
 /// Whether there is no difference at all: pairs that are equal one by one, or one and the same
 /// value on both sides. Without a promise of repetition a single value shows nothing.
-fn identical(costs: &[Vec<f64>; 2], paired: bool, deterministic: bool) -> bool {
+fn identical(costs: &[Vec<Observation>; 2], paired: bool, deterministic: bool) -> bool {
     let [first, second] = costs;
+    let mut all = first.iter().chain(second);
     let enough = deterministic || first.len().min(second.len()) >= 2;
-    let constant = first.iter().chain(second).all(|value| *value == first[0]);
-    enough && (constant || ((paired || deterministic) && first == second))
+    let known = !all.clone().any(|it| it.is_lower_bound);
+    let constant = all.all(|it| *it == first[0]);
+    enough && known && (constant || ((paired || deterministic) && first == second))
 }
 
 /// What can be said without a test: the ratio of the medians.
-fn untested(costs: &[Vec<f64>; 2]) -> Outcome {
-    let ratio = median(&costs[1]).zip(median(&costs[0])).map(|(second, first)| second / first);
+fn untested(costs: &[Vec<Observation>; 2]) -> Outcome {
+    let known = |side: &Vec<Observation>| bounded_median(side).filter(|it| !it.is_lower_bound);
+    let ratio = known(&costs[1]).zip(known(&costs[0])).map(|(two, one)| two.value / one.value);
     Outcome::Untested {
         reason: "one figure each: no interval and no test".to_owned(),
         ratio: ratio.filter(|ratio| ratio.is_finite() && *ratio > 0.0),
@@ -276,10 +292,10 @@ fn single(arm: &str, unit: Unit, deterministic: bool) -> String {
 
 fn side(observed: &Observed, chosen: &Chosen) -> Side {
     Side {
-        median: median(&chosen.values).unwrap_or(f64::NAN),
+        median: bounded_median(&chosen.values),
         values: chosen.values.clone(),
         trials: observed.trials.len(),
-        censored: observed.trials.iter().map(|(_, values)| values.censored).sum(),
+        censored: observed.trials.iter().map(|(_, values)| values.censored()).sum(),
         samples: observed.trials.iter().map(|(_, values)| values.samples.len()).sum(),
     }
 }
@@ -295,14 +311,18 @@ fn censored(sides: &[Side; 2]) -> Option<String> {
     })
 }
 
-/// The median cost of each seed; trials of one seed count together.
+/// The median cost of each seed, where bounds do not decide it; trials of one seed count together.
 fn by_seed(observed: &Observed, response: &Response) -> BTreeMap<u64, f64> {
-    let mut samples: BTreeMap<u64, Vec<f64>> = BTreeMap::new();
+    let mut samples: BTreeMap<u64, Vec<Observation>> = BTreeMap::new();
     for (trial, values) in &observed.trials {
         if let Some(seed) = trial.seed {
             let costs = costs(&values.response, response, &values.samples);
             samples.entry(seed).or_default().extend(costs);
         }
     }
-    samples.into_iter().filter_map(|(seed, samples)| Some((seed, median(&samples)?))).collect()
+    let known = |(seed, samples): (u64, Vec<Observation>)| {
+        let median = bounded_median(&samples).filter(|median| !median.is_lower_bound)?;
+        Some((seed, median.value))
+    };
+    samples.into_iter().filter_map(known).collect()
 }

@@ -1,40 +1,8 @@
-//! What it comes to: means over the cells, and one sentence.
+//! What it comes to, in one sentence.
 
-use stats::{Method, Verdict, geometric_mean};
+use stats::{Method, Verdict, says_nothing};
 
-use super::{Cell, Comparison, Summary};
-
-/// The geometric means of every arm and response with at least two cells that have a ratio. Where
-/// there are parts the wholes are left out, since they consist of them.
-pub(super) fn summaries(cells: &[Cell]) -> Vec<Summary> {
-    let mut groups: Vec<(usize, &str)> = Vec::new();
-    for cell in cells {
-        let group = (cell.arm, cell.response.as_str());
-        if !groups.contains(&group) {
-            groups.push(group);
-        }
-    }
-    groups.into_iter().filter_map(|(arm, response)| summary(cells, arm, response)).collect()
-}
-
-fn summary(cells: &[Cell], arm: usize, response: &str) -> Option<Summary> {
-    let of_group = || cells.iter().filter(|cell| cell.arm == arm && cell.response == response);
-    let parts = of_group().any(|cell| cell.part.is_some());
-    let (labels, ratios): (Vec<String>, Vec<f64>) = of_group()
-        .filter(|cell| cell.part.is_some() == parts)
-        .filter_map(|cell| Some((cell.label(), cell.ratio()?)))
-        .unzip();
-    let mean = geometric_mean(&ratios)?;
-    let without = |left: stats::LeftOut| (labels[left.index].clone(), left.ratio);
-    Some(Summary {
-        arm,
-        response: response.to_owned(),
-        cells: ratios.len(),
-        ratio: mean.ratio,
-        lowest_without: without(mean.lowest?),
-        highest_without: without(mean.highest?),
-    })
-}
+use super::{Cell, Comparison, Ends, Outcome, Overall};
 
 /// The verdicts in one sentence.
 pub(super) fn sentence(comparison: &Comparison) -> String {
@@ -47,7 +15,11 @@ pub(super) fn sentence(comparison: &Comparison) -> String {
             match cells[..] {
                 [] => None,
                 [cell] => Some(format!("{name} {}", of_one(cell, reference, comparison))),
-                _ => Some(format!("{name} against {reference}: {}", of_many(&cells, comparison))),
+                _ => Some(format!(
+                    "{name} against {reference}: {}{}",
+                    over_all(arm, comparison),
+                    of_many(&cells, comparison)
+                )),
             }
         })
         .collect();
@@ -60,13 +32,41 @@ fn percent(margin: f64) -> String {
     format!("{} %", (1000.0 * margin).round() / 10.0)
 }
 
+/// What all cells say together.
+fn over_all(arm: usize, comparison: &Comparison) -> String {
+    let of_arm = comparison.overall.iter().filter(|overall| overall.arm == arm);
+    let text = |overall: &Overall| {
+        let interval =
+            overall.effect.as_ref().filter(|effect| !says_nothing(effect.low, effect.high));
+        let interval = interval
+            .map_or_else(String::new, |effect| format!(" [{:.2}, {:.2}]", effect.low, effect.high));
+        let found = match overall.verdict {
+            Verdict::Regression => "a regression",
+            Verdict::Improvement => "an improvement",
+            Verdict::Equivalent => "equivalent",
+            Verdict::CannotTell => "cannot tell",
+        };
+        let Overall { response, ratio, .. } = overall;
+        format!("{found} over {} in {response} ×{ratio:.2}{interval}", overall.over())
+    };
+    let texts: Vec<String> = of_arm.map(text).collect();
+    if texts.is_empty() { String::new() } else { texts.join(", ") + "; cell by cell " }
+}
+
 /// What one cell says.
 fn of_one(cell: &Cell, reference: &str, comparison: &Comparison) -> String {
+    if let Outcome::Ends(ends) = &cell.outcome {
+        return format!("against {reference}: {}", of_ends(cell, ends));
+    }
     let margin = percent(comparison.margin);
     let found = match (cell.judged(), cell.ratio()) {
+        (Some(found), _) if says_nothing(found.adjusted_low, found.adjusted_high) => {
+            format!("{} ×{:.2} ({})", cell.response, found.ratio, method_words(found.method))
+        }
         (Some(found), _) => format!(
-            "{} ×{:.2} [{:.2}, {:.2}] ({})",
+            "{} {}×{:.2} [{:.2}, {:.2}] ({})",
             cell.response,
+            cell.ratio_mark(),
             found.ratio,
             found.adjusted_low,
             found.adjusted_high,
@@ -95,6 +95,19 @@ fn of_one(cell: &Cell, reference: &str, comparison: &Comparison) -> String {
     }
 }
 
+/// How the trials of one cell ended.
+fn of_ends(cell: &Cell, ends: &Ends) -> String {
+    let label = cell.label();
+    let place = if label.is_empty() { String::new() } else { format!(" under {label}") };
+    let verdict = match cell.verdict {
+        Verdict::Regression => "regression",
+        Verdict::Improvement => "improvement",
+        Verdict::Equivalent => "no difference",
+        Verdict::CannotTell => "cannot tell",
+    };
+    format!("{verdict}{place}: {}", ends.text())
+}
+
 /// A method in a few words.
 #[must_use]
 pub fn method_words(method: Method) -> &'static str {
@@ -114,12 +127,18 @@ fn of_many(cells: &[&Cell], comparison: &Comparison) -> String {
         (Verdict::Equivalent, "the same within the margin in"),
         (Verdict::CannotTell, "cannot tell in"),
     ];
+    let ends = cells.iter().filter_map(|cell| match &cell.outcome {
+        Outcome::Ends(ends) => Some(of_ends(cell, ends)),
+        _ => None,
+    });
+    let is_measured = |cell: &&&Cell| !matches!(cell.outcome, Outcome::Ends(_));
+    let measured: Vec<&Cell> = cells.iter().filter(is_measured).copied().collect();
     let parts: Vec<String> = kinds
         .iter()
         .filter_map(|(verdict, words)| {
             let of_kind: Vec<&&Cell> =
-                cells.iter().filter(|cell| cell.verdict == *verdict).collect();
-            let text = format!("{words} {} of {}", of_kind.len(), cells.len());
+                measured.iter().filter(|cell| cell.verdict == *verdict).collect();
+            let text = format!("{words} {} of {}", of_kind.len(), measured.len());
             let far = |cell: &&&Cell| cell.ratio().map_or(0.0, |ratio| ratio.ln().abs());
             let farthest = of_kind.iter().copied().max_by(|a, b| far(a).total_cmp(&far(b)))?;
             let differs = matches!(verdict, Verdict::Regression | Verdict::Improvement);
@@ -135,5 +154,5 @@ fn of_many(cells: &[&Cell], comparison: &Comparison) -> String {
             Some(text + &most)
         })
         .collect();
-    parts.join(", ")
+    ends.chain([parts.join(", ")]).filter(|part| !part.is_empty()).collect::<Vec<_>>().join("; ")
 }

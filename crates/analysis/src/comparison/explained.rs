@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use super::arms::{ArmTrials, Arms};
 use super::cells::DELAY;
 use super::{Cell, PairedBy, Unit};
-use crate::Trial;
 use crate::explained::{Explained, Value, difference};
+use crate::{Standing, Trial};
 
 /// Adds what it consists of to every difference of delays, where both arms have explained samples.
 pub(super) fn add(arms: &Arms, cells: &mut [Cell], alpha: f64) {
@@ -28,7 +28,9 @@ pub(super) fn add(arms: &Arms, cells: &mut [Cell], alpha: f64) {
 
 /// The trials of an arm in a cell whose samples are explained.
 fn trials<'a>(arms: &Arms, arm: &ArmTrials<'a>, cell: &Cell) -> Vec<&'a Trial> {
-    let is_explained = |trial: &Trial| trial.explained.iter().any(Explained::is_counted);
+    let is_explained = |trial: &Trial| {
+        trial.standing() == Standing::Counts && trial.explained.iter().any(Explained::is_counted)
+    };
     let in_cell = |trial: &&&Trial| is_explained(trial) && arms.place(trial) == cell.levels;
     arm.trials.iter().filter(in_cell).copied().collect()
 }

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::{Dataset, Response};
+use super::outcomes;
+use crate::{Dataset, OUTCOME, Response};
 
 /// Responses that are compared if none is asked for: the first group of which one is there. If
 /// none is, all are.
@@ -133,6 +134,7 @@ impl Request {
             .into_iter()
             .map(|name| match known.get(&name) {
                 Some(response) => Ok((name, (*response).clone())),
+                None if name == OUTCOME => Ok((name, outcomes::response())),
                 None => {
                     let known: Vec<&str> = known.keys().map(|name| name.as_str()).collect();
                     Err(ComparisonError::Response { response: name, known: known.join(", ") })

@@ -4,13 +4,14 @@
 
 use std::collections::BTreeMap;
 
-use model::BASELINE;
+use model::{BASELINE, Observation};
 use serde::Serialize;
-use stats::{clopper_pearson, fisher_exact_p, median};
+use stats::{bounded_median, clopper_pearson, fisher_exact_p, median};
 
 use super::Cell;
 use super::arms::{ArmTrials, Arms};
 use super::cells::DELAY;
+use crate::{Standing, Trial};
 
 /// A delay is a stall if it takes more than this many times the reference.
 pub(super) const STALL_FACTOR: f64 = 3.0;
@@ -72,8 +73,10 @@ pub(super) fn add(arms: &Arms, cells: &mut [Cell], alpha: f64) {
 }
 
 fn stalls(arms: &Arms, cell: &Cell, alpha: f64) -> Option<Stalls> {
-    let of_arm = |arm: &ArmTrials, levels: &BTreeMap<String, String>| -> Vec<f64> {
-        let trials = arm.trials.iter().filter(|trial| arms.place(trial) == *levels);
+    let of_arm = |arm: &ArmTrials, levels: &BTreeMap<String, String>| -> Vec<Observation> {
+        let counts =
+            |trial: &&&Trial| trial.standing() == Standing::Counts && arms.place(trial) == *levels;
+        let trials = arm.trials.iter().filter(counts);
         trials
             .filter_map(|trial| trial.samples(cell.part.as_deref(), DELAY))
             .flatten()
@@ -86,18 +89,20 @@ fn stalls(arms: &Arms, cell: &Cell, alpha: f64) -> Option<Stalls> {
     }
     let first = of_arm(&arms.all[0], &cell.levels);
     let second = of_arm(&arms.all[cell.arm], &cell.levels);
-    let noload =
-        median(&of_arm(&arms.all[0], &without_load)).filter(|_| cell.levels.contains_key(LOAD));
-    let limit_ns = STALL_FACTOR * noload.or_else(|| median(&first))?;
+    let noload = bounded_median(&of_arm(&arms.all[0], &without_load))
+        .filter(|_| cell.levels.contains_key(LOAD));
+    let limit_ns = STALL_FACTOR * noload.or_else(|| bounded_median(&first))?.value;
     let (first, second) = (share(&first, limit_ns, alpha)?, share(&second, limit_ns, alpha)?);
     let p = fisher_exact_p((first.stalled, first.samples), (second.stalled, second.samples))?;
     Some(Stalls { limit_ns, of_noload: noload.is_some(), first, second, p, p_adjusted: p })
 }
 
-fn share(delays_ns: &[f64], limit_ns: f64, alpha: f64) -> Option<Share> {
-    let stalled: Vec<f64> =
-        delays_ns.iter().copied().filter(|delay_ns| *delay_ns > limit_ns).collect();
-    let (count, all) = (stalled.len() as u64, delays_ns.len() as u64);
+/// A delay that was cut off below the limit may be a stall or none, and does not count.
+fn share(delays_ns: &[Observation], limit_ns: f64, alpha: f64) -> Option<Share> {
+    let is_known = |delay: &&Observation| !delay.is_lower_bound || delay.value > limit_ns;
+    let known: Vec<f64> = delays_ns.iter().filter(is_known).map(|delay| delay.value).collect();
+    let stalled: Vec<f64> = known.iter().copied().filter(|delay| *delay > limit_ns).collect();
+    let (count, all) = (stalled.len() as u64, known.len() as u64);
     let interval = clopper_pearson(count, all, 1.0 - alpha)?;
     Some(Share {
         stalled: count,

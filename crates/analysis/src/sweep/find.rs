@@ -85,6 +85,8 @@ pub struct Found {
     pub headroom: Option<Headroom>,
     /// The counters that moved at the knee; `None` without knee.
     pub moved: Option<Moved>,
+    /// The budget, if it ended the search for the knee early ([`super::Search::ended_by_budget`]).
+    pub ended_by_budget: Option<usize>,
     /// What a reader must know.
     pub notes: Vec<String>,
 }
@@ -147,6 +149,7 @@ pub fn find(curve: &Curve, settings: &Settings) -> Found {
         plateau,
         shape,
         unmeasurable,
+        ended_by_budget: None,
         notes,
     }
 }

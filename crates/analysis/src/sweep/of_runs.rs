@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use model::{CounterSet, EndStatus, Line, Run};
-use stats::{mean, median};
+use model::{CounterSet, Line, Run};
+use stats::{bounded_median, mean};
 
 use super::Point;
 use crate::runs::problems;
-use crate::{MemoryWork, Trial, from_runs};
+use crate::{Ending, MemoryWork, Standing, Trial, from_runs};
 
 /// What stands for the cost of work on memory: time for each touch.
 const COST: &str = "touch_ns";
@@ -39,14 +39,20 @@ pub struct OfRun {
 /// here: the figure `page_table_bytes` is their size at the end.
 #[must_use]
 pub fn of_run(run: &Run, response: Option<&str>) -> OfRun {
+    let own = problems(run);
     let mut made = match MemoryWork::of(run) {
         Some(work) => of_memory(&work, response),
         None => of_response(run, response),
     };
-    let own = problems(run);
-    let all: Vec<String> = own.into_iter().chain(made.point.problem.take()).collect();
+    let trial = Trial {
+        ending: Some(Ending::of(run)),
+        is_altered: run.checksum_ok == Some(false),
+        problem: (!own.is_empty()).then(|| own.join("; ")),
+        ..Trial::default()
+    };
+    let all: Vec<String> = trial.remark().into_iter().chain(made.point.problem.take()).collect();
     made.point.problem = (!all.is_empty()).then(|| all.join("; "));
-    if matches!(run.status(), EndStatus::Interrupted | EndStatus::Killed) {
+    if trial.standing() != Standing::Counts {
         made.point.cost = None;
     }
     made
@@ -142,9 +148,10 @@ fn of_response(run: &Run, response: Option<&str>) -> OfRun {
     let has = |name: &&str| trial.samples(None, name).is_some();
     let name = response.or_else(|| USUAL.into_iter().find(has));
     let samples = name.and_then(|name| trial.samples(None, name));
+    // A session has one figure, so its median is its mean.
+    let median = samples.and_then(bounded_median);
     let mut point = Point {
-        // A session has one figure, so its median is its mean.
-        cost: samples.and_then(median),
+        cost: median.map(|median| median.value),
         figures: means(trial),
         counters: sampled(run),
         ..Point::default()
@@ -154,6 +161,8 @@ fn of_response(run: &Run, response: Option<&str>) -> OfRun {
         point.problem = Some(lacks(name, names));
     } else if point.cost.is_none() {
         point.problem = Some("nothing was measured".to_owned());
+    } else if median.is_some_and(|median| median.is_lower_bound) {
+        point.problem = Some("its cost is a lower bound".to_owned());
     }
     let name = name.unwrap_or(USUAL[0]);
     let unit = set.responses.get(name).map(|response| response.unit.clone());
@@ -166,7 +175,7 @@ fn means(trial: &Trial) -> BTreeMap<String, f64> {
         .values
         .iter()
         .filter(|values| values.part.is_none() && values.response != "delay_ns")
-        .filter_map(|values| Some((values.response.clone(), mean(&values.samples)?)))
+        .filter_map(|values| Some((values.response.clone(), mean(&values.at_bounds())?)))
         .collect()
 }
 

@@ -18,7 +18,7 @@ pub(super) struct Oriented {
 /// Finds the plateau's end and the knee.
 pub(super) fn orient(curve: &Curve, settings: &Settings) -> Oriented {
     let mut table = rows::rows(curve);
-    let plateau = settings.plateau.unwrap_or_else(|| plateau(&table, settings));
+    let plateau = settings.plateau.unwrap_or_else(|| plateau(curve, &table, settings));
     rows::relate(&mut table, plateau);
     let (shape, by_way) = shape(curve, plateau, settings);
     let is_left_out = |row: &&Row| row.level <= 0.0 && row.cost.is_some();
@@ -62,9 +62,9 @@ fn shape(curve: &Curve, plateau: End, settings: &Settings) -> (Shape, Option<[Kn
 
 /// The end at which the cost is lower: the mean logarithm of the outer two levels that have a cost.
 ///
-/// Where these differ by less than the least rise, it is the low end, unless levels there, and there
-/// alone, cannot be measured.
-fn plateau(rows: &[Row], settings: &Settings) -> End {
+/// Where these differ by less than the least rise, it is the end at which the sweep began, unless
+/// levels there, and there alone, cannot be measured: a sweep begins where the plateau is expected.
+fn plateau(curve: &Curve, rows: &[Row], settings: &Settings) -> End {
     let logs: Vec<f64> = rows.iter().filter_map(|row| row.cost).map(f64::ln).collect();
     let outer = logs.len().min(2);
     let low: f64 = logs.iter().take(outer).sum::<f64>() / outer.max(1) as f64;
@@ -76,6 +76,16 @@ fn plateau(rows: &[Row], settings: &Settings) -> End {
     }
     match (fails(rows.first()), fails(rows.last())) {
         (true, false) => End::High,
+        (false, true) => End::Low,
+        _ => begun(curve, rows),
+    }
+}
+
+/// The end at which the first measurement was made.
+fn begun(curve: &Curve, rows: &[Row]) -> End {
+    let highest = rows.last().map(|row| row.level);
+    match curve.points.first() {
+        Some(first) if rows.len() > 1 && Some(first.level) == highest => End::High,
         _ => End::Low,
     }
 }

@@ -17,12 +17,13 @@ const MOST_REPEATS: usize = 4;
 /// What is measured next follows from the range, the settings and the curve alone, so a search
 /// goes on where it was broken off, whoever made the measurements.
 ///
-/// 1. Coarse: levels over the whole range.
+/// 1. Coarse: levels over the whole range, and levels between these for as long as they are too few
+///    for a knee ([`stats::LEAST_LEVELS`]).
 /// 2. Refine: levels in the knee's interval, its ends measured again with them, until it is narrow.
 /// 3. Verify: both sides of the knee again, in both directions; the search goes on if that moves
 ///    the knee. Without a knee it is the levels with the largest rise and the last one.
 /// 4. Bracket: where levels beyond some level cannot be measured, that level.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Search {
     range: Range,
     settings: SearchSettings,
@@ -101,9 +102,9 @@ impl Search {
         if !(resolution > 0.0 && resolution < 1.0) {
             return Err(format!("the resolution must lie between 0 and 1, not at {resolution}"));
         }
-        if coarse < 3 || passes == 0 {
+        if coarse < 2 || passes == 0 {
             return Err(format!(
-                "a sweep needs at least 3 coarse levels and 1 pass, not {coarse} and {passes}"
+                "a sweep needs at least 2 coarse levels and 1 pass, not {coarse} and {passes}"
             ));
         }
         if !(find.confidence > 0.0 && find.confidence < 1.0 && find.least_rise > 1.0) {
@@ -146,9 +147,18 @@ impl Search {
                     refined.or_else(|| state.verify(knee)).or_else(bracket)
                 }
                 Shape::NoKnee(_) => bracket().or_else(|| state.doubt()),
-                Shape::TooFew(_) => bracket(),
+                Shape::TooFew(_) => bracket().or_else(|| state.fill()),
             }
         })
+    }
+
+    /// The budget, if that is why nothing more is measured: a higher one would go on.
+    #[must_use]
+    pub fn ended_by_budget(&self, curve: &Curve) -> Option<usize> {
+        let mut unlimited = *self;
+        unlimited.settings.budget = usize::MAX;
+        let is_cut_short = self.next(curve).is_none() && unlimited.next(curve).is_some();
+        is_cut_short.then_some(self.settings.budget)
     }
 }
 
@@ -296,6 +306,18 @@ impl State<'_> {
             return None;
         }
         self.batch(levels, self.passes(), Purpose::Verify)
+    }
+
+    /// A level between any two neighbours that have a cost, where those that have one are too few
+    /// for a knee.
+    fn fill(&self) -> Option<Batch> {
+        let rows = rows::rows(self.curve);
+        let measured: Vec<f64> =
+            rows.iter().filter(|row| row.cost.is_some()).map(|row| row.level).collect();
+        let between = |pair: &[f64]| self.search.range.inside(pair[0], pair[1], 1);
+        let mut levels: Vec<f64> = measured.windows(2).flat_map(between).collect();
+        levels.retain(|level| self.count(*level) == 0);
+        self.batch(levels, self.passes(), Purpose::Coarse)
     }
 
     /// Levels between the last that can be measured and the first that cannot.

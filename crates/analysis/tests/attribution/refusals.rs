@@ -97,8 +97,29 @@ fn a_mediator_needs_a_price_and_a_time() {
 #[test]
 fn a_trial_with_a_problem_is_left_out_and_told() {
     let mut found = experiment4();
-    found.trials[0].problem = Some("its load died".to_owned());
+    let status = model::EndStatus::LoadDied;
+    found.trials[0].ending = Some(analysis::Ending { status, cause: None, is_cut_off: false });
     let outcome = attribute(&found, &Options::default()).unwrap();
     assert_eq!(outcome.trials, 17);
     assert_eq!(outcome.notes, ["trial 1 is left out: its load died"]);
+}
+
+#[test]
+fn a_level_that_always_died_is_given_up_and_the_others_are_attributed() {
+    let mut found = experiment4();
+    let died = |trial: &&mut analysis::Trial| {
+        trial.levels["pl1_version"] == "two" && trial.levels["system"] == "18.9"
+    };
+    for trial in found.trials.iter_mut().filter(died) {
+        trial.ending = Some(analysis::Ending {
+            status: model::EndStatus::KernelDied,
+            cause: Some("BUG: unable to handle page fault".to_owned()),
+            is_cut_off: false,
+        });
+    }
+    let outcome = attribute(&found, &Options::default()).unwrap();
+    assert_eq!(outcome.trials, 12);
+    let said = |text: &str| outcome.notes.iter().any(|note| note.contains(text));
+    assert!(said("left out: the kernel died: BUG: unable"), "{:?}", outcome.notes);
+    assert!(said("system 18.9 is left out"), "{:?}", outcome.notes);
 }

@@ -48,12 +48,7 @@ pub(crate) fn add(dataset: &mut Dataset, levels: &[&str], values: &[(Option<&str
         .collect();
     let values = values
         .iter()
-        .map(|(part, response, value)| Values {
-            part: part.map(str::to_owned),
-            response: (*response).to_owned(),
-            samples: vec![*value],
-            censored: 0,
-        })
+        .map(|(part, response, value)| Values::exact(part.map(str::to_owned), response, &[*value]))
         .collect();
     let name = format!("trial {}", dataset.trials.len() + 1);
     dataset.trials.push(Trial { name, levels, values, ..Trial::default() });

@@ -6,5 +6,6 @@ mod false_alarms;
 mod grid;
 mod published;
 mod search;
+mod steps;
 mod subject;
 mod unmeasurable;

@@ -175,6 +175,51 @@ fn the_budget_is_kept_and_what_was_found_by_then_is_told() {
     assert!(knee.low <= 17.0 && 17.0 <= knee.high, "{knee:?}");
 }
 
+/// A hinge takes many measurements: a narrow budget ends its search, and says so.
+#[test]
+fn a_search_that_its_budget_ended_says_so() {
+    let hinge = |level: f64| 100.0 * (level / 20.0).max(1.0).powf(2.0);
+    let swept_with = |budget| {
+        let settings = SearchSettings { budget, ..settings() };
+        let mut noise = Noise::new(0.03, 12);
+        let swept = sweep(range(2.0, 96.0), settings, &mut |level: f64, _| {
+            Ok(hinge(level) * noise.factor())
+        });
+        let search = Search::new(range(2.0, 96.0), settings).unwrap();
+        (search.ended_by_budget(&swept.curve), swept)
+    };
+    for budget in [18, 19, 23] {
+        let (ended, swept) = swept_with(budget);
+        assert_eq!(ended, Some(budget), "{} measurements", swept.measurements());
+        let before = Curve { points: swept.curve.points[..9].to_vec(), ..Curve::default() };
+        let search = Search::new(range(2.0, 96.0), SearchSettings { budget, ..settings() });
+        assert_eq!(search.unwrap().ended_by_budget(&before), None, "broken off, and not spent");
+    }
+    let (ended, swept) = swept_with(1000);
+    assert!(ended.is_none() && swept.measurements() < 1000, "{}", swept.measurements());
+}
+
+#[test]
+fn a_coarse_pass_of_too_few_levels_is_filled_up_until_a_knee_can_be_told() {
+    for coarse in [2, 3, 4] {
+        let settings = SearchSettings { coarse, ..settings() };
+        let mut noise = Noise::new(0.03, 13);
+        let swept = sweep(range(2.0, 96.0), settings, &mut |level, _| {
+            Ok(step(level, 17.0, 4.0) * noise.factor())
+        });
+        swept.assert_knee_at(17.0, &settings);
+    }
+}
+
+#[test]
+fn a_range_of_fewer_levels_than_a_knee_needs_is_measured_and_nothing_is_claimed() {
+    let whole = Range { first: 1.0, last: 3.0, spacing: Spacing::Linear, quantum: 1.0 };
+    let swept = sweep(whole, settings(), &mut |level, _| Ok(step(level, 2.0, 9.0)));
+    let Shape::TooFew(why) = &swept.found.shape else { panic!("{:?}", swept.found.shape) };
+    assert!(why.contains("3 levels: a knee needs 4 or more"), "{why}");
+    assert_eq!(swept.measurements(), 6);
+}
+
 #[test]
 fn a_deterministic_subject_is_measured_once_a_level() {
     let settings = SearchSettings { passes: 1, ..settings() };
@@ -222,7 +267,7 @@ fn searches_without_sense_are_refused_in_words() {
     assert!(few.contains("need 18"), "{few}");
     for wrong in [
         SearchSettings { resolution: 0.0, ..settings() },
-        SearchSettings { coarse: 2, ..settings() },
+        SearchSettings { coarse: 1, ..settings() },
         SearchSettings { passes: 0, ..settings() },
         SearchSettings { find: Settings { least_rise: 1.0, ..settings().find }, ..settings() },
     ] {

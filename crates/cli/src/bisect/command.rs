@@ -3,7 +3,7 @@
 use std::process::{Command, Stdio};
 
 use agent::Waiter;
-use analysis::bisect::Measured;
+use analysis::bisect::{Measured, Target};
 use anyhow::{Context, anyhow};
 use report::Axis;
 use stats::Outcome;
@@ -74,6 +74,10 @@ impl Steps for CommandSteps<'_> {
 
     fn is_exact(&self) -> bool {
         self.is_exact
+    }
+
+    fn target(&self) -> Target {
+        Target::Change
     }
 
     fn at_hand(&self) -> Result<Vec<(usize, f64)>, Failure> {

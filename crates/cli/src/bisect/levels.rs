@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use agent::Waiter;
-use analysis::bisect::Measured;
-use analysis::{Trial, from_runs};
+use analysis::bisect::{Measured, Target};
+use analysis::{OUTCOME, Standing, Trial, from_runs};
 use anyhow::{Context, anyhow};
 use experiment::{
     CellPlan, ExperimentError, Laboratory, Plan, PlanError, manifest, parse_plan, parse_plan_with,
 };
-use model::{Manifest, ManifestFactor};
+use model::{Manifest, ManifestFactor, Observation};
 use report::Axis;
 use store::results::{SUFFIX, read_run};
 
@@ -82,9 +82,13 @@ impl<'a> PlanSteps<'a> {
         if is_ours { Ok(()) } else { Err(crate::experiment::of_another(&self.folder, &found)) }
     }
 
-    /// The plan of a step.
+    /// The plan of a step: the other factors at their first level, or at all of them where any
+    /// failure counts.
     fn of_step(&self, step: usize) -> Plan {
         let mut plan = self.plan.at_level(self.factor, step);
+        if self.target() == Target::Failure {
+            return plan;
+        }
         for (index, factor) in plan.factors.iter_mut().enumerate() {
             if index != self.factor {
                 factor.levels.truncate(1);
@@ -142,11 +146,23 @@ impl<'a> PlanSteps<'a> {
         let set = from_runs("", &runs);
         let mut values = Vec::new();
         for trial in &set.trials {
-            if let Some(problem) = &trial.problem {
-                return Ok(Measured::Skip(format!("{}: {problem}", trial.name)));
+            let remark = || format!("{}: {}", trial.name, trial.remark().unwrap_or_default());
+            match (trial.standing(), self.target()) {
+                (Standing::Excluded, _) => return Ok(Measured::Skip(remark())),
+                (Standing::Failed, _) => return Ok(Measured::Failed(remark())),
+                _ if trial.failed() == Some(true) && self.target() == Target::Failure => {
+                    return Ok(Measured::Failed(remark()));
+                }
+                // Nothing but its end was asked for.
+                (Standing::Counts, Target::Failure) => {
+                    values.push(0.0);
+                    continue;
+                }
+                (Standing::Counts, Target::Change) => {}
             }
             match self.value(trial) {
-                Some(value) => values.push(value),
+                Some(value) if value.is_lower_bound => return Ok(Measured::Failed(remark())),
+                Some(value) => values.push(value.value),
                 None => return Ok(Measured::Skip(self.nothing(trial))),
             }
         }
@@ -166,8 +182,8 @@ impl<'a> PlanSteps<'a> {
         }
     }
 
-    fn value(&self, trial: &Trial) -> Option<f64> {
-        stats::median(trial.samples(self.args.part.as_deref(), &self.response(trial)?)?)
+    fn value(&self, trial: &Trial) -> Option<Observation> {
+        stats::bounded_median(trial.samples(self.args.part.as_deref(), &self.response(trial)?)?)
     }
 
     fn nothing(&self, trial: &Trial) -> String {
@@ -240,6 +256,13 @@ impl Steps for PlanSteps<'_> {
         self.is_exact
     }
 
+    fn target(&self) -> Target {
+        match self.args.response.as_deref() {
+            Some(OUTCOME) => Target::Failure,
+            _ => Target::Change,
+        }
+    }
+
     fn at_hand(&self) -> Result<Vec<(usize, f64)>, Failure> {
         let Some(manifest) = self.manifest()? else { return Ok(Vec::new()) };
         let factor = &self.plan.factors[self.factor];
@@ -264,11 +287,10 @@ impl Steps for PlanSteps<'_> {
                 continue;
             }
             let set = from_runs("", &[(run.run_id.clone(), file)]);
-            let Some(trial) = set.trials.first().filter(|trial| trial.problem.is_none()) else {
-                continue;
-            };
-            if let Some(value) = self.value(trial) {
-                found.push((trial.started_unix_ns, step, value));
+            let counts = |trial: &&Trial| trial.standing() == Standing::Counts;
+            let Some(trial) = set.trials.first().filter(counts) else { continue };
+            if let Some(value) = self.value(trial).filter(|value| !value.is_lower_bound) {
+                found.push((trial.started_unix_ns, step, value.value));
             }
         }
         found.sort_by_key(|(started, ..)| *started);
@@ -277,7 +299,7 @@ impl Steps for PlanSteps<'_> {
 
     fn measure(&mut self, step: usize, progress: &mut Progress) -> Result<Measured, Failure> {
         let mut plan = self.of_step(step);
-        if !self.is_exact {
+        if !self.is_exact && self.target() == Target::Change {
             plan.seeds = vec![self.next_seed(step)?];
         }
         let lab_args = &self.args.lab;

@@ -16,10 +16,10 @@ use sys::clock::{monotonic_ns, process_cpu_ns, realtime_ns};
 
 use super::sources::Growing;
 use super::{DoctorArgs, tell};
-use crate::{Failure, complain, print};
+use crate::{Failure, complain, print_bytes};
 
 /// What empties a terminal and goes to its first line (ECMA-48).
-const CLEAR: &str = "\x1b[2J\x1b[H";
+const CLEAR: &[u8] = b"\x1b[2J\x1b[H";
 
 /// Least time between two looks: what begins and ends between them is not seen.
 const LEAST_PAUSE_NS: u64 = 1_000_000_000;
@@ -53,7 +53,7 @@ pub(super) fn doctor(args: &DoctorArgs) -> Result<(), Failure> {
             file.add(&recording_line(&after).context("write the recording")?)?;
         }
         if args.watch && !args.json && std::io::stdout().is_terminal() {
-            print(CLEAR)?;
+            print_bytes(CLEAR)?;
         }
         // What was watched until somebody stopped it is told all the same.
         tell(args, &before, &after, &costs)?;
@@ -130,7 +130,7 @@ fn header(survey: &Survey, costs: &UnitCosts) -> RecordingHeader {
 }
 
 /// How costs come about, from where they are kept and a folder to measure in.
-type Costs = fn(&Path, &Path, &dyn Fn() -> bool) -> (UnitCosts, CostSource);
+type Costs = fn(&Path, &[PathBuf], &dyn Fn() -> bool) -> (UnitCosts, CostSource);
 
 /// What operations cost here: as measured before under this boot and kernel, or measured now.
 fn known_costs(args: &DoctorArgs, waiter: &Waiter) -> Result<UnitCosts, Failure> {
@@ -149,14 +149,27 @@ pub(super) fn measured_costs(args: &DoctorArgs) -> Result<UnitCosts, Failure> {
 
 fn costs(args: &DoctorArgs, waiter: &Waiter, costs: Costs) -> Result<UnitCosts, Failure> {
     let stop = || waiter.stop_requested();
+    let dirs = work_dirs(args);
     let (costs, source) = match cache_dir() {
-        Some(dir) => costs(&dir, &args.work_dir, &stop),
-        None => (calibrate(&args.work_dir, &stop), CostSource::Measured { not_kept: None }),
+        Some(dir) => costs(&dir, &dirs, &stop),
+        None => {
+            let costs = calibrate(UnitCosts::default(), &dirs, &stop);
+            (costs, CostSource::Measured { not_kept: None })
+        }
     };
     if let CostSource::Measured { not_kept: Some(why) } = source {
         complain(&format!("thrashlab: costs are not kept: {why}"));
     }
     if waiter.stop_requested() { Err(Failure::Interrupted) } else { Ok(costs) }
+}
+
+/// Where the file of the calibration may be made, the best place first.
+fn work_dirs(args: &DoctorArgs) -> Vec<PathBuf> {
+    if let Some(dir) = &args.work_dir {
+        return vec![dir.clone()];
+    }
+    let cache = cache_dir().and_then(|dir| dir.parent()?.parent().map(Path::to_owned));
+    [".", "/var/tmp", "/tmp"].map(PathBuf::from).into_iter().chain(cache).collect()
 }
 
 /// Where costs are kept (XDG Base Directory Specification); `None` without a home.

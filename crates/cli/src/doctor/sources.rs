@@ -5,12 +5,12 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow};
-use doctor::{PmegEstimate, Recording, UnitCosts, from_run};
+use doctor::{Interval, PmegEstimate, Recording, UnitCosts, diagnose, from_run};
 use report::{pmeg_estimate_json, pmeg_estimate_text};
 use store::reference;
 use store::results::read_runs;
 
-use super::{DoctorArgs, tell};
+use super::{DoctorArgs, print_diagnosis, tell, write_metrics};
 use crate::{Failure, print, print_json};
 
 /// The published counters of pmegs.
@@ -38,15 +38,24 @@ pub(super) fn from(args: &DoctorArgs, what: &str) -> Result<(), Failure> {
         return published(args, name);
     }
     let runs = read_runs(Path::new(what)).context("read results").map_err(Failure::WrongUse)?;
-    let is_for_people = !args.json && args.openmetrics.is_none();
+    let mut all = Vec::new();
     for (path, run) in &runs {
-        let place = || path.display().to_string();
-        let (before, after) = from_run(run).with_context(place).map_err(Failure::WrongUse)?;
-        if is_for_people {
-            print(&format!("{}\n", place()))?;
-        }
+        let place = path.display().to_string();
+        let snapshots = from_run(run).with_context(|| place.clone());
+        let (before, after) = snapshots.map_err(Failure::WrongUse)?;
         // Costs of this machine say nothing of the one that was measured.
-        tell(args, &before, &after, &UnitCosts::default())?;
+        all.push((place, diagnose(&Interval::new(&before, &after), &UnitCosts::default())));
+    }
+    let named: Vec<_> = all.iter().map(|(place, found)| (Some(place.as_str()), found)).collect();
+    if write_metrics(args, &named)? {
+        return Ok(());
+    }
+    let is_for_people = !args.json && args.openmetrics.is_none();
+    for (place, found) in &all {
+        if is_for_people {
+            print(&format!("{place}\n"))?;
+        }
+        print_diagnosis(args, found)?;
         if is_for_people {
             print("\n")?;
         }
@@ -91,16 +100,4 @@ impl Growing {
         let written = self.file.write_all(line.as_bytes());
         Ok(written.with_context(|| format!("write {}", self.path.display()))?)
     }
-}
-
-/// Replaces a file as a whole, because a collector may read it at any moment.
-pub(super) fn replace(path: &Path, text: &str) -> Result<(), Failure> {
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(format!(".{}", std::process::id()));
-    let new = path.with_file_name(name);
-    let replaced = fs::write(&new, text).and_then(|()| fs::rename(&new, path));
-    if replaced.is_err() {
-        let _ = fs::remove_file(&new);
-    }
-    Ok(replaced.with_context(|| format!("write {}", path.display()))?)
 }

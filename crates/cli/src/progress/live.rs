@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use analysis::explained::{Explained, Over, Part, explain};
 use model::units::format_duration_ns;
-use model::{Line, PassRecord, WorkRecord, histogram};
+use model::{Line, PassRecord, WorkRecord};
 
 /// Most responses of a load in its sparkline, the latest.
 const MOST_RESPONSES: usize = 30;
@@ -63,9 +63,13 @@ impl Live {
                 });
             }
             Line::Histogram(record) => {
-                let delays = histogram::decode(&record.hdr_v2_base64).unwrap_or_default();
-                if let Some(longest_ns) = delays.into_iter().max() {
-                    self.add(load, longest_ns as f64, |delay| format!("{delay} under {load}"));
+                let counts = record.counts().unwrap_or_default();
+                let longest = counts.iter().max_by_key(|(delay_ns, ..)| *delay_ns);
+                if let Some((longest_ns, _, censored)) = longest {
+                    let given_up = if censored.is_some() { ", not finished" } else { "" };
+                    self.add(load, *longest_ns as f64, |delay| {
+                        format!("{delay} under {load}{given_up}")
+                    });
                 }
             }
             Line::Work(work) => self.on_work(load, work),

@@ -2,12 +2,12 @@
 
 mod read;
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use clap::{Args, ValueEnum};
 use report::page::{Material, Report};
+use sys::out_file::write_whole;
 
 use crate::compare::margin;
 use crate::progress::Progress;
@@ -131,14 +131,6 @@ pub(crate) fn of_run(folder: &Path, measure: &str, progress: &Progress) {
     }
 }
 
-/// Writes a file as a whole or not at all: a page that was cut off would be a riddle.
 fn write(path: &Path, text: &str) -> anyhow::Result<()> {
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(format!(".{}", std::process::id()));
-    let draft = path.with_file_name(name);
-    let written = fs::write(&draft, text).and_then(|()| fs::rename(&draft, path));
-    if written.is_err() {
-        let _ = fs::remove_file(&draft);
-    }
-    written.with_context(|| format!("write {}", path.display()))
+    write_whole(path, text.as_bytes()).with_context(|| format!("write {}", path.display()))
 }

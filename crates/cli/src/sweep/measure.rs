@@ -103,7 +103,8 @@ impl<'a> Sweep<'a> {
                 }
                 self.measure(row, &batch, progress)?;
                 let curve = self.curve(row)?;
-                let found = find(&curve, &self.plan.settings.find);
+                let mut found = find(&curve, &self.plan.settings.find);
+                found.ended_by_budget = self.search.ended_by_budget(&curve);
                 let label = if rows.len() > 1 { format!("{}: ", rows[row]) } else { String::new() };
                 progress.say(&format!("{label}{}", report::sweep_so_far(&curve, &found)));
                 open.push(row);

@@ -1,15 +1,18 @@
 //! `thrashlab trace convert`.
 
-use std::path::PathBuf;
+use std::fs::File;
+use std::io;
+use std::os::fd::AsFd;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow};
 use clap::Args;
 use model::units::format_size;
 use report::trace_notes_text;
+use sys::out_file::OutFile;
 use trace::{Columns, Format, Granularity, Header, Left, create};
 
 use super::input::{Input, InputArgs, format};
-use super::out_file::OutFile;
 use crate::{Failure, complain};
 
 #[derive(Args)]
@@ -38,7 +41,7 @@ pub(crate) fn convert(args: &ConvertArgs) -> Result<(), Failure> {
     let mut input = Input::open(&args.input, columns)?;
     let header = header(&input, args);
     let out = || args.output.display().to_string();
-    let (out_file, file) = OutFile::create(&args.output).with_context(out)?;
+    let (out_file, file) = output(&args.output).with_context(out)?;
     let mut sink = create(args.to, file, &header).with_context(out)?;
     let mut references = 0;
     input.for_each(|block| {
@@ -46,7 +49,7 @@ pub(crate) fn convert(args: &ConvertArgs) -> Result<(), Failure> {
         Ok(sink.add(block).with_context(out)?)
     })?;
     let left = sink.finish().with_context(out)?;
-    out_file.finish().with_context(out)?;
+    out_file.map_or(Ok(()), OutFile::finish).with_context(out)?;
     if !args.input.quiet {
         tell(args, references, left);
     }
@@ -55,6 +58,14 @@ pub(crate) fn convert(args: &ConvertArgs) -> Result<(), Failure> {
         complain(&format!("thrashlab: {}", notes.trim_end()));
     }
     Ok(())
+}
+
+/// What is written to: standard output for `-`, which has no name to be given.
+fn output(path: &Path) -> io::Result<(Option<OutFile>, File)> {
+    if path.as_os_str() == "-" {
+        return Ok((None, File::from(io::stdout().as_fd().try_clone_to_owned()?)));
+    }
+    OutFile::create(path).map(|(out_file, file)| (Some(out_file), file))
 }
 
 /// What the own format is to tell of the trace.

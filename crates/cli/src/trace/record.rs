@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use clap::{Args, ValueEnum};
 use model::units::format_size;
+use sys::out_file::OutFile;
 use sys::process::Exit;
 use trace::{Granularity, Header};
 use tracer::{Ended, Recording, Request, Tool, TracerError, Written};
@@ -69,22 +69,17 @@ enum With {
 /// Does what is asked.
 pub(crate) fn record(args: &RecordArgs) -> Result<(), Failure> {
     let path = &args.output;
-    let file = File::create(path)
-        .with_context(|| format!("make {}", path.display()))
-        .map_err(Failure::WrongUse)?;
+    let name = || format!("make {}", path.display());
+    let (out, file) = OutFile::create(path).with_context(name).map_err(Failure::WrongUse)?;
     let tool = args.with.map(|with| match with {
         With::Qemu => Tool::Qemu,
         With::Valgrind => Tool::Valgrind,
     });
     let request = Request { command: &args.command, fetches: args.fetch, pages: args.pages, tool };
-    let mut recording = match start(&request) {
-        Ok(recording) => recording,
-        Err(failure) => {
-            // It is empty, and nobody's trace.
-            let _ = std::fs::remove_file(path);
-            return Err(failure);
-        }
-    };
+    let mut recording = start(&request)?;
+    // The command runs: from now on the file grows under its name, so that a recorder that is
+    // killed leaves what it has recorded. A command that cannot be started replaces nothing.
+    out.finish().with_context(name).map_err(Failure::WrongUse)?;
     let end = args.limit.map_or(u64::MAX, |limit| args.skip.saturating_add(limit));
     let written = recording.write(file, &header(&recording, args), args.skip..end);
     // Whatever became of the trace, the command is not to suffer.

@@ -61,9 +61,19 @@ impl Far {
         self.fixture.path().join("far/cache/thrashlab/bin")
     }
 
+    /// The folder of that machine's state.
+    fn state(&self) -> PathBuf {
+        self.fixture.path().join("far/state/thrashlab").join(sys::host::machine())
+    }
+
+    /// The folder of sessions there.
+    fn spool(&self) -> PathBuf {
+        self.state().join("remote")
+    }
+
     /// What lies in the folder of sessions there.
     pub(crate) fn spooled(&self) -> Vec<String> {
-        let entries = fs::read_dir(self.fixture.path().join("far/state/thrashlab/remote"));
+        let entries = fs::read_dir(self.spool());
         let mut names: Vec<String> = entries
             .into_iter()
             .flatten()
@@ -76,7 +86,7 @@ impl Far {
     /// The contents of a spooled file with this ending, if there is one.
     pub(crate) fn spooled_bytes(&self, ending: &str) -> Option<Vec<u8>> {
         let name = self.spooled().into_iter().find(|name| name.ends_with(ending))?;
-        fs::read(self.fixture.path().join("far/state/thrashlab/remote").join(name)).ok()
+        fs::read(self.spool().join(name)).ok()
     }
 
     /// Processes there whose command has this word.
@@ -124,8 +134,8 @@ impl Far {
                 let names = entries.map(|entry| entry.unwrap().path().display().to_string());
                 names.filter(|name| !name.ends_with(stays)).collect()
             };
-            left.extend(others(&self.fixture.work(), "lock"));
-            left.extend(others(&self.fixture.path().join("far/state/thrashlab"), "remote"));
+            left.extend(others(&self.fixture.work(), "thrashlab.lock"));
+            left.extend(others(&self.state(), "remote"));
             left.is_empty()
         };
         let came = await_that(is_clean);

@@ -20,3 +20,4 @@ mod leased;
 mod measured;
 mod refused;
 mod server;
+mod two_hosts;

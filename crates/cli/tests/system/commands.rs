@@ -181,6 +181,14 @@ fn published_results_are_read_and_their_ratios_follow() {
     let agreeing = imported.stdout.lines().filter(|line| line.contains("agrees")).count();
     assert!(agreeing >= 6, "{}", imported.stdout);
     assert!(!imported.stdout.contains("DIFFERS"), "{}", imported.stdout);
+    for words in ["largewrite 396.547 ± 0.368 and 6625.968 ± 0.372", "not recovered: smallwrite"]
+    {
+        assert!(imported.stdout.contains(words), "{words:?} is not in\n{}", imported.stdout);
+    }
+    let json = thrashlab(&fixture, &format!("import resp1 {} --json", path.display()));
+    let json: serde_json::Value = serde_json::from_str(&json.stdout).unwrap();
+    assert_eq!(json["points"][2]["points"]["kind"], "recovered", "{json}");
+    assert_eq!(json["points"][1]["points"]["kind"], "more-than-five", "{json}");
 
     let list = thrashlab(&fixture, "reference");
     list.expect(0, &[]);

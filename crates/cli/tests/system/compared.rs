@@ -38,6 +38,36 @@ fn a_regression_fails_a_job_that_asks_for_it() {
 }
 
 #[test]
+fn a_joint_regression_that_no_cell_shows_fails_the_job_too() {
+    let fixture = Fixture::new();
+    let mut table = String::from("system,load,trial,time_ms\n");
+    // Six loads of two trials a side with noise of some per cent, all about 20 % slower.
+    let noise = [4.0, -5.0, 6.0, -3.0, 1.0, -6.0, 5.0, 2.0];
+    for load in 0..6 {
+        for (system, by) in [("old", 100.0), ("new", 120.0)] {
+            for trial in 0..2 {
+                let place = load * 3 + trial * 2 + usize::from(by > 110.0);
+                let time = by * (1.0 + noise[place % 8] / 100.0);
+                table.push_str(&format!("{system},load{load},{trial},{time:.3}\n"));
+            }
+        }
+    }
+    fs::write(fixture.path().join("joint.csv"), table).unwrap();
+    let finished = thrashlab(&fixture, "compare joint.csv --factor system --fail-on regression");
+    finished.expect(1, &[]);
+    assert!(finished.stdout.contains("a regression over all 6 cells"), "{}", finished.stdout);
+    assert!(!finished.stdout.contains("worse in"), "{}", finished.stdout);
+    let json = thrashlab(&fixture, "compare joint.csv --factor system --json");
+    json.expect(0, &[]);
+    let found: serde_json::Value = serde_json::from_str(&json.stdout).unwrap();
+    let overall = &found["overall"][0];
+    assert_eq!((&overall["verdict"], &overall["cells"]), (&"regression".into(), &6.into()));
+    assert!(overall["effect"]["low"].as_f64().unwrap() > 1.0);
+    thrashlab(&fixture, "compare joint.csv --factor system --fail-on regression:60%")
+        .expect(0, &[]);
+}
+
+#[test]
 fn what_cannot_be_compared_is_2_and_says_why() {
     let fixture = Fixture::new();
     let ghost = "system,trial,faults\na,1,1921\nb,1,2452\na,2,1849\nb,2,2443\na,3,1921\nb,3,2452\n";

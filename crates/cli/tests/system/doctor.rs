@@ -62,6 +62,22 @@ fn costs_are_measured_once_a_boot() {
 }
 
 #[test]
+fn costs_are_measured_where_the_current_folder_takes_no_file() {
+    let fixture = Fixture::new();
+    let mut command = fixture.thrashlab("doctor --calibrate --json");
+    command.current_dir("/proc").env("XDG_CACHE_HOME", fixture.path().join("cache"));
+    let costs = json(&fixture.finish(command));
+    let missed = costs["missed"]["file_refault"].as_str().unwrap_or_default();
+    let is_measured = costs["costs"]["file_refault"]["ns"].as_f64().is_some();
+    // Where no folder is on a disk, each that was tried is named.
+    assert!(is_measured || missed.contains("/var/tmp"), "{costs}");
+    let asked = doctor(&fixture, "--calibrate --json --work-dir /proc");
+    let asked = json(&asked);
+    let missed = asked["missed"]["file_refault"].as_str().unwrap();
+    assert!(missed.contains("/proc") && !missed.contains("/var/tmp"), "only where it was asked to");
+}
+
+#[test]
 fn the_counters_of_1990_cost_seven_hours() {
     let fixture = Fixture::new();
     let told = doctor(&fixture, "--from reference:sun4/hatcnt");
@@ -80,7 +96,7 @@ fn metrics_are_for_a_collector_and_rules_for_people() {
     let fixture = Fixture::new();
     doctor(&fixture, "--for 10ms --openmetrics thrashlab.prom").expect(0, &[]);
     let metrics = fs::read_to_string(fixture.path().join("thrashlab.prom")).unwrap();
-    assert!(metrics.contains("\nthrashlab_doctor_interval_seconds 0.0"), "{metrics}");
+    assert!(metrics.contains("\nthrashlab_doctor_interval_seconds 0."), "{metrics}");
     assert!(metrics.ends_with("# EOF\n"), "{metrics}");
     let rules = doctor(&fixture, "--rules");
     for rule in doctor::ALL {

@@ -1,7 +1,7 @@
 //! Other invocations, other users, and folders that are not what they seem.
 
 use std::fs;
-use std::os::unix::fs::{chown, symlink};
+use std::os::unix::fs::{MetadataExt, chown, symlink};
 
 use crate::left::{assert_nothing_left, queue_keys};
 use crate::skip::skip;
@@ -33,7 +33,7 @@ fn a_lock_that_is_a_link_is_not_followed() {
     let precious = fixture.path().join("precious");
     fs::write(&precious, "as it was").unwrap();
     fs::create_dir(fixture.work()).unwrap();
-    symlink(&precious, fixture.work().join("lock")).unwrap();
+    symlink(&precious, fixture.work().join("thrashlab.lock")).unwrap();
     fixture.finish(fixture.run("--load noload")).expect(3, &["--work-dir"]);
     assert_eq!(fs::read_to_string(precious).unwrap(), "as it was");
 }
@@ -49,8 +49,12 @@ fn a_journal_of_somebody_else_is_not_obeyed() {
     fs::create_dir(&precious).unwrap();
     fs::create_dir_all(fixture.state()).unwrap();
     let journal = fixture.state().join("1-1.journal");
-    let entry = format!("{{\"made\":{{\"kind\":\"directory\",\"path\":{precious:?}}}}}\n");
-    fs::write(&journal, entry).unwrap();
+    let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap();
+    let entries = format!(
+        "{{\"boot\":{:?}}}\n{{\"made\":{{\"kind\":\"directory\",\"path\":{precious:?}}}}}\n",
+        boot.trim()
+    );
+    fs::write(&journal, entries).unwrap();
     chown(&journal, Some(61_237), Some(61_237)).unwrap();
     let arguments = "--load noload --points 1 --interval 10ms";
     fixture.finish(fixture.run(arguments)).expect(0, &[]);
@@ -69,10 +73,13 @@ fn what_cannot_be_swept_is_named_at_once() {
     fs::write(&odd, "").unwrap();
     fs::create_dir_all(fixture.state()).unwrap();
     let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap();
-    let entries = format!(
-        "{{\"boot\":{:?}}}\n{{\"made\":{{\"kind\":\"cgroup\",\"path\":{odd:?}}}}}\ngarbage\n{{\"made\"",
-        boot.trim()
-    );
+    let group = serde_json::json!({
+        "kind": "cgroup",
+        "path": odd,
+        "identity": {"inode": fs::metadata(&odd).unwrap().ino()},
+    });
+    let entries =
+        format!("{{\"boot\":{:?}}}\n{{\"made\":{group}}}\ngarbage\n{{\"made\"", boot.trim());
     fs::write(fixture.state().join("1-1.journal"), entries).unwrap();
     let begun = std::time::Instant::now();
     let finished = fixture.finish(fixture.run("--load noload --points 1 --interval 10ms"));

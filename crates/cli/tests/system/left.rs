@@ -45,7 +45,7 @@ pub(crate) fn child_of(fixture: &Fixture, parent: u32, command: &str) -> Option<
 /// Keys of all message queues and shared memory segments that the journals of a test name.
 pub(crate) fn queue_keys(fixture: &Fixture) -> BTreeSet<i64> {
     let mut keys = BTreeSet::new();
-    for journal in files(&fixture.state()) {
+    for journal in journals(fixture) {
         for line in fs::read_to_string(journal).unwrap_or_default().lines() {
             let entry: serde_json::Value = serde_json::from_str(line).unwrap_or_default();
             keys.extend(entry["made"]["key"].as_i64());
@@ -72,14 +72,14 @@ pub(crate) fn assert_nothing_left(fixture: &Fixture, pid: u32, queues: &BTreeSet
 fn everything_left(fixture: &Fixture, pid: u32, queues: &BTreeSet<i64>) -> Vec<String> {
     let mut left: Vec<String> =
         processes(fixture).iter().map(|process| format!("process {process:?}")).collect();
-    let is_lock = |path: &PathBuf| path.file_name().is_some_and(|name| name == "lock");
+    let is_lock = |path: &PathBuf| path.file_name().is_some_and(|name| name == "thrashlab.lock");
     left.extend(
         files(&fixture.work())
             .iter()
             .filter(|path| !is_lock(path))
             .map(|path| format!("file {}", path.display())),
     );
-    left.extend(files(&fixture.state()).iter().map(|path| format!("journal {}", path.display())));
+    left.extend(journals(fixture).iter().map(|path| format!("journal {}", path.display())));
     left.extend(groups(pid).iter().map(|path| format!("control group {}", path.display())));
     for (table, what) in [("msg", "message queue"), ("shm", "shared memory segment")] {
         let text = fs::read_to_string(format!("/proc/sysvipc/{table}")).unwrap_or_default();
@@ -95,6 +95,11 @@ fn everything_left(fixture: &Fixture, pid: u32, queues: &BTreeSet<i64>) -> Vec<S
         );
     }
     left
+}
+
+/// The journals of a test, of whichever machine.
+pub(crate) fn journals(fixture: &Fixture) -> Vec<PathBuf> {
+    files(&fixture.state()).iter().flat_map(|machine| files(machine)).collect()
 }
 
 fn files(dir: &Path) -> Vec<PathBuf> {

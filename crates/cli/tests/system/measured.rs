@@ -94,8 +94,11 @@ fn a_prober_that_dies_is_called_dead_and_the_next_run_has_its_own() {
         running.wait().expect(0, &["cpuload ended as Killed"]);
         let run = fixture.run_file("002-cpuload");
         assert_eq!((run.status(), run.checksum_ok), (EndStatus::Killed, Some(true)));
-        let last = run.samples().last().unwrap();
-        assert_eq!(last.censored, Some(Censored::ProbeDied), "{probe}");
+        let told =
+            run.lines.iter().any(|line| line.note() == Some("the probe died: ended by signal 9"));
+        assert!(told, "{probe}");
+        let whys: Vec<Censored> = run.samples().filter_map(|sample| sample.censored).collect();
+        assert!(whys.iter().all(|why| *why == Censored::ProbeDied), "{probe}: {whys:?}");
         assert_eq!(fixture.run_file("003-noload").status(), EndStatus::Complete);
     }
 }

@@ -32,12 +32,8 @@ fn passes(run: &Run) -> Vec<&PassRecord> {
     passes.collect()
 }
 
-fn warnings(run: &Run) -> Vec<&str> {
-    let warnings = run.lines.iter().filter_map(|line| match line {
-        Line::Warning(warning) => Some(warning.text.as_str()),
-        _ => None,
-    });
-    warnings.collect()
+fn notes(run: &Run) -> Vec<&str> {
+    run.lines.iter().filter_map(Line::note).collect()
 }
 
 /// A run of a job to its end, and its file.
@@ -83,7 +79,7 @@ fn assert_whole(run: &Run, also: &[&str]) {
     let walks_are_missed = header.missed.iter().any(|missed| missed.capability == "page walks");
     for pass in passes(run) {
         let is_there = pass.usage.contains_key("page_walks");
-        let lost = warnings(run).iter().any(|text| text.contains("page walks"));
+        let lost = notes(run).iter().any(|text| text.contains("page walks"));
         assert!(is_there != walks_are_missed || lost, "{pass:?}");
     }
 }
@@ -126,7 +122,7 @@ fn fixed_work_is_done_to_the_touch() {
             let run = finished(subject, &arguments);
             assert_whole(&run, &[]);
             assert_eq!(touches(&passes(&run)), 3000, "{settings}");
-            assert_eq!(warnings(&run), Vec::<&str>::new());
+            assert_eq!(notes(&run), Vec::<&str>::new());
             let first = passes(&run)[0].usage.clone();
             assert_eq!(first["processes"], 3);
             if settings.contains("think") {
@@ -144,7 +140,7 @@ fn work_that_takes_too_long_counts_with_what_was_done() {
     let arguments = "--job touch --set footprint=1M --set work=1000000000000 --set limit=200ms";
     let run = finished("host:mem=64M", arguments);
     assert_whole(&run, &[]);
-    assert!(warnings(&run)[0].contains("1 of 1 processes had not done"), "{:?}", warnings(&run));
+    assert!(notes(&run)[0].contains("1 of 1 processes had not done"), "{:?}", notes(&run));
     let all = passes(&run);
     let elapsed_ns = all[all.len() - 1].completed_ns - all[0].started_ns;
     assert!((200_000_000..5_000_000_000).contains(&elapsed_ns), "{elapsed_ns}");
@@ -189,7 +185,7 @@ fn a_round_is_cut_at_the_limit() {
     let done = rounds[0].usage["touches"];
     assert!(done > 0 && done < 8 * 1_000_000_000 * 512, "{done}");
     assert!(rounds[0].usage["user_ns"] > 0, "{rounds:?}");
-    assert!(warnings(&run).iter().any(|text| text.contains("round 0 was cut")), "{run:?}");
+    assert!(notes(&run).iter().any(|text| text.contains("round 0 was cut")), "{run:?}");
 }
 
 /// A job that has reached a text in its run file.
@@ -236,7 +232,7 @@ fn whoever_is_killed_nothing_is_left() {
                 assert_eq!(run.status(), EndStatus::Killed);
                 if ["parent", "process"].contains(&victim) {
                     assert_eq!(run.checksum_ok, Some(true), "the agent has written the end");
-                    let told = warnings(&run);
+                    let told = notes(&run);
                     assert!(told.iter().any(|text| text.contains("signal 9")), "{told:?}");
                 }
                 assert_eq!(finished.code().is_none(), victim == "controller", "{finished:?}");
@@ -267,6 +263,11 @@ fn a_request_to_stop_keeps_what_was_measured() {
         assert_nothing_left(&fixture, pid, &keys);
         let run = fixture.run_file(NAME);
         assert_eq!((run.status(), run.checksum_ok), (EndStatus::Interrupted, Some(true)));
+        // The pass that was under way, and nothing else: it would have gone on for minutes.
+        assert_eq!(passes(&run).len(), 1, "{job}");
+        assert!(passes(&run)[0].completed_ns > passes(&run)[0].started_ns);
+        let told = notes(&run);
+        assert!(told.iter().any(|text| text.contains("cut when the run ended")), "{told:?}");
     }
 }
 

@@ -123,8 +123,9 @@ fn of_sandbox(diagnosis: &Value, of_run: &str) -> Vec<Found> {
             rule: text(&found["rule"]),
             family: text(&found["family"]),
             severity: text(&found["severity"]),
-            is_bound: found["is_bound"].as_bool().unwrap(),
-            share: found["lost_share"].as_f64().unwrap(),
+            // A condition without a price is priced at least.
+            is_bound: found["is_bound"].as_bool().unwrap_or(true),
+            share: found["lost_share"].as_f64().unwrap_or(0.0),
         })
         .collect()
 }

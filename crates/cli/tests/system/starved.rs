@@ -77,9 +77,14 @@ fn the_oom_killer_ends_a_job_on_memory_and_is_named() {
         let arguments = format!("--job touch --set footprint=64M --set backing={backing}");
         let running = fixture.start(fixture.run_on("sandbox:mem=32M", &arguments));
         let pid = running.pid();
-        running.wait().expect(3, &["noload ended as Killed", "OOM killer", "more memory"]);
+        running.wait().expect(3, &["noload ended as OutOfMemory", "OOM killer", "limit of 32M"]);
         let run = fixture.run_file("001-noload");
-        assert_eq!((run.status(), run.checksum_ok), (EndStatus::Killed, Some(true)));
+        assert_eq!((run.status(), run.checksum_ok), (EndStatus::OutOfMemory, Some(true)));
+        let death = run.lines.iter().find_map(|line| match line {
+            Line::Death(death) => Some(death.cause.clone()),
+            _ => None,
+        });
+        assert!(death.is_some_and(|cause| cause.starts_with("the kernel killed the job")));
         assert_nothing_left(&fixture, pid, &queue_keys(&fixture));
     }
 }
@@ -216,8 +221,7 @@ fn a_work_directory_that_vanishes_ends_in_words() {
         // A memory load may want a file again that it has not opened yet, and with control groups
         // of version 1 it may run out of memory while its pages are being written; but not in
         // silence.
-        let warnings: Vec<&Line> =
-            run.lines.iter().filter(|line| matches!(line, Line::Warning(_))).collect();
+        let warnings: Vec<&str> = run.lines.iter().filter_map(Line::note).collect();
         let reasons = ["OOM killer".to_owned(), format!(" of {load}: fill {}", said[0])];
         let is_told = reasons.iter().any(|reason| format!("{warnings:?}").contains(reason));
         let died = run.status() == EndStatus::LoadDied && is_told;
@@ -290,10 +294,10 @@ fn without_permission_for_control_groups_the_host_is_measured_and_the_reason_giv
     let arguments = "run --load noload --points 1 --interval 10ms --work-dir work --output output";
     let finished = fixture.finish(fixture.thrashlab(arguments));
     finished.expect(0, &["no sandbox: ", "Permission denied", "Going on with the host"]);
-    assert!(finished.stdout.contains("the subject is the host"), "{}", finished.stdout);
+    assert!(finished.stdout.contains("Responsiveness under load: host"), "{}", finished.stdout);
 
     let refused = fixture.finish(fixture.run_on("sandbox:mem=64M", "--output other"));
-    refused.expect(3, &["no sandbox: ", "Permission denied", "run as root", "Delegate=yes"]);
+    refused.expect(3, &["no sandbox: ", "Permission denied", "run as root", "systemctl --user"]);
     let swap = fixture.finish(fixture.run("--swap 1M --output other"));
     swap.expect(3, &["no swap file", "it needs root"]);
 }

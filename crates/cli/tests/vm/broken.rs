@@ -51,13 +51,19 @@ fn a_kernel_that_dies_in_a_cell_ends_that_cell_alone() {
     const NAME: &str = "a_kernel_that_dies_in_a_cell_ends_that_cell_alone";
     let Some(lab) = Lab::with_empty_cache(NAME) else { return };
     let settings = "swap=0,sysctl.vm.panic_on_oom=1";
-    lab.finish(settings, "--load 2ctx-mem,cpuload").expect(0, &["2ctx-mem ended as Killed"]);
+    lab.finish(settings, "--load 2ctx-mem,cpuload").expect(0, &["2ctx-mem ended as KernelDied"]);
     lab.files();
     let run = lab.fixture.run_file("007-2ctx-mem-seed1");
-    assert_eq!(run.status(), EndStatus::Killed);
-    assert!(warnings(&run).contains("Kernel panic - not syncing: Out of memory"), "{run:#?}");
+    assert_eq!(run.status(), EndStatus::KernelDied);
+    let death = run.lines.iter().find_map(|line| match line {
+        Line::Death(death) => Some(death),
+        _ => None,
+    });
+    let death = death.expect("what it died of");
+    assert!(death.cause.contains("Kernel panic - not syncing: Out of memory"), "{death:#?}");
+    assert!(death.log.iter().any(|line| line.contains("Call Trace")), "{death:#?}");
     assert_eq!(lab.fixture.run_file("004-cpuload-seed1").status(), EndStatus::Complete);
-    assert_eq!(lab.entries("cells").len(), 2, "a cell that died is not kept");
+    assert_eq!(lab.entries("cells").len(), 3, "a kernel's death is a result like any other");
 }
 
 #[test]

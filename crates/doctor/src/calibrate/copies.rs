@@ -8,7 +8,7 @@ use sys::pages::Advice;
 use sys::process::{fork_child, signal, signals, wait};
 
 use super::faults::touched_by_pieces;
-use super::{Measured, PAGE_BYTES, cost, each_cpu_ns, refused};
+use super::{Measured, cost, each_cpu_ns, page_bytes, refused};
 
 /// Memory of the process that forks, in bytes.
 const HELD_BYTES: usize = 16 << 20;
@@ -21,7 +21,7 @@ pub(super) fn fork_page() -> Measured {
     let without = cost(without.map_err(refused("fork"))?)?;
     let _mapping = held().map_err(refused("map memory"))?;
     let with = (0..FORKS).map(|_| fork_ns()).collect::<io::Result<Vec<f64>>>();
-    let pages = (HELD_BYTES / PAGE_BYTES) as f64;
+    let pages = (HELD_BYTES / page_bytes()) as f64;
     let each = with.map_err(refused("fork"))?.into_iter();
     let mut measured = cost(each.map(|ns| (ns - without.ns) / pages).collect())?;
     measured.least_ns = measured.least_ns.max(0.0);
@@ -45,7 +45,7 @@ fn held() -> io::Result<Mapping> {
     let mapping = Mapping::anonymous(HELD_BYTES)?;
     // A kernel that does not know the advice has small pages only.
     let _ = mapping.advise(Advice::Small);
-    mapping.touch(PAGE_BYTES, 1);
+    mapping.touch(page_bytes(), 1);
     Ok(mapping)
 }
 

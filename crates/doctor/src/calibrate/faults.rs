@@ -3,7 +3,7 @@
 use sys::memory::Mapping;
 use sys::pages::Advice;
 
-use super::{Measured, PAGE_BYTES, PIECE_PAGES, cost, each_cpu_ns, refused};
+use super::{Measured, PIECE_PAGES, cost, each_cpu_ns, page_bytes, refused};
 
 /// Memory that is touched, in bytes.
 const TOUCHED_BYTES: usize = 8 << 20;
@@ -21,18 +21,18 @@ pub(super) fn first_touch() -> Measured {
 pub(super) fn map_page() -> Measured {
     let mapping = Mapping::shared(TOUCHED_BYTES).map_err(refused("map shared memory"))?;
     let _ = mapping.advise(Advice::Small);
-    mapping.touch(PAGE_BYTES, 1);
+    mapping.touch(page_bytes(), 1);
     mapping.give_back(0..TOUCHED_BYTES).map_err(refused("give memory back"))?;
     cost(touched_by_pieces(&mapping))
 }
 
 /// The time of touching a page, in ns, for each piece of the mapping.
 pub(super) fn touched_by_pieces(mapping: &Mapping) -> Vec<f64> {
-    let pages = mapping.size_bytes() / PAGE_BYTES;
+    let pages = mapping.size_bytes() / page_bytes();
     (0..pages)
         .step_by(PIECE_PAGES)
         .map(|first| {
-            let offsets = (first..first + PIECE_PAGES).map(|page| page * PAGE_BYTES);
+            let offsets = (first..first + PIECE_PAGES).map(|page| page * page_bytes());
             each_cpu_ns(PIECE_PAGES, || mapping.write_each(offsets, 1))
         })
         .collect()

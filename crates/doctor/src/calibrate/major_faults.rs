@@ -2,7 +2,7 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rustix::fs::{Advice as FileAdvice, fadvise};
 use sys::clock::monotonic_ns;
@@ -10,7 +10,7 @@ use sys::memory::Mapping;
 use sys::pages::Advice;
 use sys::process::usage;
 
-use super::{Measured, PAGE_BYTES, cost, refused};
+use super::{Measured, cost, page_bytes, refused};
 
 /// Size of the file and of the memory that is swapped out, in bytes.
 const SIZE_BYTES: usize = 4 << 20;
@@ -22,19 +22,31 @@ const MOST: usize = 256;
 const STEP_PAGES: usize = 389;
 
 /// Reading a page of a file again that was dropped from memory.
-pub(super) fn file_refault(work_dir: &Path) -> Measured {
+/// In the first directory that allows it: one may not be writable, or hold its files in memory.
+pub(super) fn file_refault(work_dirs: &[PathBuf]) -> Measured {
+    let mut reasons = Vec::new();
+    for work_dir in work_dirs {
+        match file_refault_in(work_dir) {
+            Ok(cost) => return Ok(cost),
+            Err(reason) => reasons.push(reason),
+        }
+    }
+    Err(format!("{}; --work-dir DIR names a directory on a disk", reasons.join("; ")))
+}
+
+fn file_refault_in(work_dir: &Path) -> Measured {
     let path = work_dir.join(format!("thrashlab-calibration-{}.dat", std::process::id()));
     let measured = uncached(&path)
         .map_err(refused(&format!("make {}", path.display())))
         .and_then(|mapping| major(&mapping, Mapping::read));
-    // Removed whether it was made or not; what cannot be removed was not made.
-    let _ = fs::remove_file(&path);
     measured.map_err(|reason| format!("{reason} (the file is in {})", work_dir.display()))
 }
 
 /// A mapping of a file whose pages are on the disk only.
 fn uncached(path: &Path) -> std::io::Result<Mapping> {
     let mut file: File = OpenOptions::new().read(true).write(true).create_new(true).open(path)?;
+    // From here on it has no name, so it goes with this process, whatever ends it.
+    fs::remove_file(path)?;
     file.write_all(&vec![0x5a; SIZE_BYTES])?;
     file.sync_all()?;
     fadvise(&file, 0, None, FileAdvice::DontNeed)?;
@@ -51,20 +63,20 @@ pub(super) fn swap_in() -> Measured {
     }
     let mapping = Mapping::anonymous(SIZE_BYTES).map_err(refused("map memory"))?;
     let _ = mapping.advise(Advice::Small);
-    mapping.touch(PAGE_BYTES, 1);
+    mapping.touch(page_bytes(), 1);
     mapping.page_out().map_err(refused("swap memory out (MADV_PAGEOUT)"))?;
     major(&mapping, Mapping::read)
 }
 
 /// The cost of those touches of pages that made a major fault.
 fn major(mapping: &Mapping, touch: impl Fn(&Mapping, usize) -> u8) -> Measured {
-    let pages = mapping.size_bytes() / PAGE_BYTES;
+    let pages = mapping.size_bytes() / page_bytes();
     let until_ns = monotonic_ns() + LONGEST_NS;
     let mut each = Vec::new();
     let mut before = usage().major_faults;
     for step in 0..pages.min(MOST) {
         let start_ns = monotonic_ns();
-        std::hint::black_box(touch(mapping, step * STEP_PAGES % pages * PAGE_BYTES));
+        std::hint::black_box(touch(mapping, step * STEP_PAGES % pages * page_bytes()));
         let end_ns = monotonic_ns();
         let after = usage().major_faults;
         if after == before + 1 {

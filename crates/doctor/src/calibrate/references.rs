@@ -10,6 +10,9 @@ use crate::UnitCost;
 const CHAIN_BYTES: usize = 64 << 20;
 /// A cache line in bytes: a pointer stands in each.
 const LINE_BYTES: usize = 64;
+/// Memory that came in huge pages to so large a part is called huge: its ends may lie in regions that
+/// are not wholly its own.
+const HUGE_SHARE: f64 = 0.75;
 /// Pointers of one piece, and how many pieces there are.
 const PIECE_POINTERS: u64 = 8192;
 const PIECES: usize = 60;
@@ -17,11 +20,9 @@ const PIECES: usize = 60;
 /// What a reference through small pages costs more than one through huge pages, and what that one
 /// costs.
 pub(super) fn small_and_huge() -> (Measured, Measured) {
-    let small = reference(Advice::Small);
-    let huge = huge_pages().and_then(|()| reference(Advice::Huge));
-    let extra = small.and_then(|small| {
-        let huge =
-            huge.clone().map_err(|_| "there are no huge pages to compare with".to_owned())?;
+    let huge = reference(Advice::Huge);
+    let extra = huge.clone().and_then(|huge| {
+        let small = reference(Advice::Small)?;
         Ok(UnitCost {
             ns: (small.ns - huge.ns).max(0.0),
             least_ns: (small.least_ns - huge.ns).clamp(0.0, (small.ns - huge.ns).max(0.0)),
@@ -31,14 +32,29 @@ pub(super) fn small_and_huge() -> (Measured, Measured) {
     (extra, huge)
 }
 
-/// Whether memory gets transparent huge pages when it asks for them.
-fn huge_pages() -> Result<(), String> {
-    let path = "/sys/kernel/mm/transparent_hugepage/enabled";
+/// Whether a mapping that is all there has the pages that it was asked to have: that the kernel may
+/// give huge pages does not mean that it did.
+fn has_pages(mapping: &Mapping, advice: Advice) -> Result<(), String> {
+    let path = "/proc/self/smaps";
     let text = std::fs::read_to_string(path).map_err(refused(&format!("read {path}")))?;
-    if text.contains("[never]") {
-        return Err(format!("transparent huge pages are switched off: {path} is {}", text.trim()));
+    let mappings = counters::parse::smaps(&text).map_err(|error| format!("{path}: {error}"))?;
+    let start = sys::pagemap::address(mapping);
+    let end = start + mapping.size_bytes() as u64;
+    let parts = mappings.iter().filter(|part| part.line.start < end && start < part.line.end);
+    let huge_kb: u64 = parts.filter_map(|part| part.values.get("AnonHugePages_kb")).sum();
+    let share = huge_kb as f64 * 1024.0 / mapping.size_bytes() as f64;
+    match advice {
+        Advice::Huge if share < HUGE_SHARE => Err(format!(
+            "no huge pages to compare with: of memory that asked for them {:.0} % came in huge pages \
+             (/sys/kernel/mm/transparent_hugepage/enabled)",
+            100.0 * share
+        )),
+        Advice::Small if share > 0.0 => Err(format!(
+            "no small pages to compare with: {:.0} % came in huge pages",
+            100.0 * share
+        )),
+        _ => Ok(()),
     }
-    Ok(())
 }
 
 /// Following a pointer through pages of a kind.
@@ -49,10 +65,25 @@ fn reference(advice: Advice) -> Measured {
         (Err(error), Advice::Huge) => return Err(format!("ask for huge pages: {error}")),
         _ => mapping.link(LINE_BYTES, 0),
     }
+    has_pages(&mapping, advice)?;
     let mut at = 0;
     let mut each = Vec::with_capacity(PIECES);
     for _ in 0..PIECES {
         each.push(each_cpu_ns(PIECE_POINTERS as usize, || at = mapping.follow(at, PIECE_POINTERS)));
     }
     cost(each)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_huge_pages_their_cost_is_missed_whatever_the_kernel_allows() {
+        sys::pagemap::without_huge_pages().unwrap();
+        let (extra, huge) = small_and_huge();
+        for missed in [extra, huge] {
+            assert!(missed.unwrap_err().contains("0 % came in huge pages"));
+        }
+    }
 }

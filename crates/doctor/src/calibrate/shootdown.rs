@@ -8,7 +8,7 @@ use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use sys::clock::monotonic_ns;
 use sys::memory::Mapping;
 
-use super::{Measured, PAGE_BYTES, cost, each_cpu_ns, refused};
+use super::{Measured, cost, each_cpu_ns, page_bytes, refused};
 
 /// Changes of protection in one piece.
 const PIECE: usize = 200;
@@ -27,7 +27,7 @@ pub(super) fn tlb_shootdown() -> Measured {
     let (Some(own), Some(other)) = (cpus.next(), cpus.next()) else {
         return Err("there is one CPU: no other one to interrupt".to_owned());
     };
-    let mapping = Mapping::anonymous(PAGE_BYTES).map_err(refused("map memory"))?;
+    let mapping = Mapping::anonymous(page_bytes()).map_err(refused("map memory"))?;
     mapping.write(0, 1);
     pin(own)?;
     let measured = pieces(&mapping, |pieces| pieces.len() >= PIECES)
@@ -93,8 +93,8 @@ fn beside_a_thread(mapping: &Mapping, cpu: usize) -> Result<Vec<Piece>, String> 
 /// Pieces, one after the other, until they are enough.
 fn pieces(mapping: &Mapping, are_enough: impl Fn(&[Piece]) -> bool) -> Result<Vec<Piece>, String> {
     let change = || -> io::Result<()> {
-        mapping.protect(0..PAGE_BYTES, false)?;
-        mapping.protect(0..PAGE_BYTES, true)?;
+        mapping.protect(0..page_bytes(), false)?;
+        mapping.protect(0..page_bytes(), true)?;
         mapping.write(0, 1);
         Ok(())
     };

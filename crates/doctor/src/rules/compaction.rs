@@ -1,9 +1,10 @@
 //! Processes wait until pages have been moved about, so that a huge page can be had.
 
 use crate::finding::NOTE_SHARE;
-use crate::waits::{Lost, lost_of_pressure, lost_of_tasks};
+use crate::waits::{NO_DELAYS, lost_of_pressure, lost_of_tasks};
 use crate::{
-    Confidence, Evidence, Family, Finding, Interval, Provocation, Rule, Scope, UnitCosts, Verdict,
+    Confidence, Evidence, Family, Finding, Interval, Price, Provocation, Rule, Scope, UnitCosts,
+    Verdict,
 };
 
 /// From this share of compactions that came to nothing on, they are wasted (methods.md, rule 7).
@@ -14,8 +15,8 @@ pub(crate) const RULE: Rule = Rule {
     name: "compaction",
     family: Family::Compaction,
     about: "processes wait for pages to be moved, to make room for huge pages",
-    cost: "compaction delay of each task; without delays: pressure of memory (some), where nothing \
-           was reclaimed",
+    cost: "compaction delay of each task; without delays: at least the pressure of memory (some), \
+           where nothing was reclaimed",
     provocation: Provocation::None(
         "in guests with memory full of holes the kernel does make processes wait (8 stalls of \
          40 ms), but after a second or two it defers compaction and hands out small pages, so \
@@ -33,37 +34,27 @@ fn look(interval: &Interval<'_>, _: &UnitCosts) -> Verdict {
     if stalls == 0.0 {
         return Verdict::RuledOut("no allocation waited for compaction".to_owned());
     }
-    let Some(lost) = lost(interval) else {
-        return Verdict::Unable(
-            "the delays of tasks are not known (root, kernel.task_delayacct=1, Linux 5.17), and \
-             pressure of memory is not due to compaction alone"
-                .to_owned(),
-        );
-    };
-    if lost.share < NOTE_SHARE {
+    let price = price(interval);
+    if price.is_negligible() {
         return Verdict::RuledOut(format!(
             "{stalls} allocations waited for compaction, less than 1 % of anybody's time"
         ));
     }
     let fails = grown("compact_fail").unwrap_or(0.0);
-    let mut evidence = vec![
-        Evidence::of("share of time lost", lost.share, NOTE_SHARE),
-        Evidence::of("vmstat/compact_stall", stalls, 1.0),
-        Evidence::of("vmstat/compact_fail per stall", fails / stalls, FAIL_SHARE),
-    ];
+    let mut evidence = Vec::from_iter(price.evidence(NOTE_SHARE));
+    evidence.push(Evidence::of("vmstat/compact_stall", stalls, 1.0));
+    evidence.push(Evidence::of("vmstat/compact_fail per stall", fails / stalls, FAIL_SHARE));
     for name in ["compact_migrate_scanned", "thp_fault_alloc", "thp_fault_fallback"] {
         evidence.extend(grown(name).map(|value| Evidence::told(format!("vmstat/{name}"), value)));
     }
-    Verdict::Found(vec![Finding {
+    let found = Finding {
         rule: RULE.name,
         family: RULE.family,
         scope: Scope::Machine,
         condition: format!(
             "{stalls} allocations waited for compaction, {fails} of them for nothing"
         ),
-        lost_ns: lost.ns as u64,
-        lost_share: lost.share,
-        is_bound: false,
+        price,
         confidence: Confidence::from(evidence.as_slice()),
         evidence,
         counterfactual: None,
@@ -71,24 +62,28 @@ fn look(interval: &Interval<'_>, _: &UnitCosts) -> Verdict {
                  MADV_HUGEPAGE; vm.compaction_proactiveness lets the kernel compact beforehand"
             .to_owned(),
         confirm: "grep -E 'compact_|thp_fault' /proc/vmstat; cat /proc/buddyinfo".to_owned(),
-    }])
+    };
+    found.verdict(interval, stalls)
 }
 
-fn lost(interval: &Interval<'_>) -> Option<Lost> {
+fn price(interval: &Interval<'_>) -> Price {
     let is_told = interval
         .tasks()
         .any(|(_, _, change)| change.grown("taskstats", "compact_delay_total_ns").is_some());
-    if is_told {
-        return lost_of_tasks(interval, None, |task| task.ns("compact"));
+    let measured = || lost_of_tasks(interval, None, |task| task.ns("compact"));
+    if let Some(lost) = is_told.then(measured).flatten() {
+        return Price::Known(lost);
     }
     // Both are counted as pressure of memory.
-    let stolen = interval.machine().grown("vmstat", "pgsteal_direct")?;
-    lost_of_pressure(interval, "memory_some_us").filter(|_| stolen == 0)
+    let is_alone = interval.machine().grown("vmstat", "pgsteal_direct") == Some(0);
+    let pressure = || lost_of_pressure(interval, "memory_some_us");
+    Price::unknown(NO_DELAYS, is_alone.then(pressure).flatten())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::LostTime;
     use crate::sample::Second;
 
     fn stalls() -> Second {
@@ -102,7 +97,10 @@ mod tests {
     #[test]
     fn waits_for_compaction_are_found() {
         let finding = stalls().found(&RULE);
-        assert_eq!((finding.lost_ns, finding.lost_share), (600_000_000, 0.6));
+        assert_eq!(
+            (finding.lost().unwrap().lost_ns(), finding.lost().unwrap().share()),
+            (600_000_000, 0.6)
+        );
         assert_eq!(finding.confidence, Confidence { agreeing: 3, asked: 3 });
     }
 
@@ -119,9 +117,12 @@ mod tests {
     #[test]
     fn pressure_stands_in_where_nothing_was_reclaimed() {
         let bare = stalls().without_task("taskstats").machine("psi", "memory_some_us", 200_000);
-        assert_eq!(bare.found(&RULE).lost_ns, 200_000_000);
+        assert_eq!(bare.unpriced(&RULE), Some(LostTime::of_wall(2e8, 1_000_000_000)));
         let reclaimed = bare.machine("vmstat", "pgsteal_direct", 5);
-        assert!(matches!(reclaimed.verdict(&RULE), Verdict::Unable(_)));
+        assert_eq!(reclaimed.unpriced(&RULE), None);
+        let few =
+            reclaimed.machine("vmstat", "compact_stall", 4).machine("vmstat", "compact_fail", 4);
+        assert!(few.unable(&RULE).contains("kernel.task_delayacct"));
         assert!(matches!(Second::bare().verdict(&RULE), Verdict::Unable(_)));
     }
 }

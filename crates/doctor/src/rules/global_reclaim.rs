@@ -1,10 +1,12 @@
 //! The machine evicts file pages for want of memory and reads them again.
 
 use crate::finding::NOTE_SHARE;
-use crate::waits::{Lost, Traffic, lost_of_pressure, lost_of_tasks};
+use crate::waits::{
+    Traffic, by_major_faults, lost_of_pressure, lost_of_tasks, part_of_wall, price_of_waits,
+};
 use crate::{
-    Change, Confidence, Evidence, Family, Finding, Interval, Operation, Provocation, Rule, Scope,
-    UnitCosts, Verdict,
+    Change, Confidence, Evidence, Family, Finding, Interval, Operation, Price, Provocation, Rule,
+    Scope, UnitCosts, Verdict,
 };
 
 /// From this many pages reclaimed by the machine for each file page that comes back on, the machine
@@ -21,8 +23,9 @@ pub(crate) const RULE: Rule = Rule {
     family: Family::Reclaim,
     about: "the machine evicts file pages for want of memory and reads them again",
     cost: "of each task: block I/O delay x file refaults / pages read, and reclaim delay x file \
-           share of refaults; without delays: file refaults x cost of one (calibrated), or \
-           pressure of I/O (some) x file refaults / pages read",
+           share of refaults; without delays: major faults of each task x file refaults / \
+           pages read x cost of one (calibrated), or at least the pressure of I/O (some) x the same \
+           share",
     provocation: Provocation::Load("provoke-global-reclaim"),
     look,
 };
@@ -56,7 +59,9 @@ impl Reclaimed {
 
 fn look(interval: &Interval<'_>, costs: &UnitCosts) -> Verdict {
     let machine = interval.machine();
-    let (Some(traffic), Some(reclaimed)) = (Traffic::of(&machine), Reclaimed::of(&machine)) else {
+    let (Some(traffic), Some(reclaimed)) =
+        (Traffic::in_interval(interval), Reclaimed::of(&machine))
+    else {
         return Verdict::Unable("vmstat does not tell what was reclaimed and came back".to_owned());
     };
     if reclaimed.stolen == 0.0 {
@@ -69,14 +74,8 @@ fn look(interval: &Interval<'_>, costs: &UnitCosts) -> Verdict {
             traffic.file_refaults, reclaimed.stolen
         ));
     }
-    let Some(lost) = lost(interval, costs, &traffic) else {
-        return Verdict::Unable(
-            "neither delays of tasks (root, kernel.task_delayacct=1) nor the cost of a refault nor \
-             pressure (PSI) is known"
-                .to_owned(),
-        );
-    };
-    if lost.share < NOTE_SHARE {
+    let price = price(interval, costs, &traffic);
+    if price.is_negligible() {
         return Verdict::RuledOut(format!(
             "{} pages were reclaimed and {} file pages came back, which took less than 1 % of \
              anybody's time",
@@ -84,8 +83,8 @@ fn look(interval: &Interval<'_>, costs: &UnitCosts) -> Verdict {
         ));
     }
     let refault_share = traffic.share_of_reads(traffic.file_refaults);
-    let mut evidence = vec![
-        Evidence::of("share of time lost", lost.share, NOTE_SHARE),
+    let mut evidence = Vec::from_iter(price.evidence(NOTE_SHARE));
+    evidence.extend([
         Evidence::of("vmstat/workingset_refault_file per page read", refault_share, 0.5),
         Evidence::of(
             "vmstat/pgsteal (kswapd and direct) per file refault",
@@ -93,11 +92,11 @@ fn look(interval: &Interval<'_>, costs: &UnitCosts) -> Verdict {
             STEALS_PER_REFAULT,
         ),
         Evidence::told("vmstat/allocstall", reclaimed.stalls),
-    ];
+    ]);
     let yield_share = reclaimed.stolen / reclaimed.scanned.max(1.0);
     evidence.push(Evidence::told("vmstat/pgsteal per page scanned", yield_share));
     let in_vain = if yield_share < IN_VAIN { ", most of it in vain" } else { "" };
-    Verdict::Found(vec![Finding {
+    let found = Finding {
         rule: RULE.name,
         family: RULE.family,
         scope: Scope::Machine,
@@ -105,9 +104,7 @@ fn look(interval: &Interval<'_>, costs: &UnitCosts) -> Verdict {
             "{} pages were reclaimed{in_vain}, and {} file pages were read again",
             reclaimed.stolen, traffic.file_refaults
         ),
-        lost_ns: lost.ns as u64,
-        lost_share: lost.share,
-        is_bound: false,
+        price,
         confidence: Confidence::from(evidence.as_slice()),
         evidence,
         counterfactual: None,
@@ -116,29 +113,27 @@ fn look(interval: &Interval<'_>, costs: &UnitCosts) -> Verdict {
                  vm.watermark_scale_factor lets kswapd begin earlier"
             .to_owned(),
         confirm: "grep -E 'pgsteal|workingset_refault_file|allocstall' /proc/vmstat".to_owned(),
-    }])
+    };
+    found.verdict(interval, traffic.file_refaults)
 }
 
-fn lost(interval: &Interval<'_>, costs: &UnitCosts, traffic: &Traffic) -> Option<Lost> {
+fn price(interval: &Interval<'_>, costs: &UnitCosts, traffic: &Traffic) -> Price {
     let of_reads = traffic.share_of_reads(traffic.file_refaults);
-    let of_tasks = lost_of_tasks(interval, None, |task| {
+    let measured = lost_of_tasks(interval, None, |task| {
         task.ns("blkio") * of_reads + task.ns("freepages") * (1.0 - traffic.anon_share())
     });
-    let elapsed_ns = interval.elapsed_ns() as f64;
-    let calibrated = || {
-        let ns = costs.ns(Operation::FileRefault)?;
-        Some(Lost::of(traffic.file_refaults * ns, elapsed_ns))
+    let by_faults = || {
+        let cost = (costs, Operation::FileRefault);
+        by_major_faults(interval, (None, traffic.file_refaults), traffic, cost)
     };
-    let pressure = || {
-        let io = lost_of_pressure(interval, "io_some_us")?;
-        Some(Lost::of(io.ns * of_reads, elapsed_ns))
-    };
-    of_tasks.or_else(calibrated).or_else(pressure)
+    let pressure = || Some(part_of_wall(lost_of_pressure(interval, "io_some_us")?, of_reads));
+    price_of_waits(measured, by_faults, pressure)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::LostTime;
     use crate::sample::Second;
 
     /// A second in which one process waits for 900 ms of reads, of which nearly all come back.
@@ -157,7 +152,7 @@ mod tests {
     fn file_pages_that_the_machine_evicted_and_reads_again_are_found() {
         let finding = reclaim().found(&RULE);
         // 900 ms x 900 / 1000, and the reclaim.
-        assert_eq!(finding.lost_ns, 860_000_000);
+        assert_eq!(finding.lost().unwrap().lost_ns(), 860_000_000);
         assert_eq!(finding.confidence, Confidence { agreeing: 3, asked: 3 });
         assert!(!finding.condition.contains("in vain"), "{}", finding.condition);
         let vain = reclaim().machine("vmstat", "pgscan_kswapd", 9000);
@@ -186,13 +181,34 @@ mod tests {
     }
 
     #[test]
-    fn without_delays_costs_or_pressure_stand_in() {
+    fn without_delays_each_task_pays_for_its_major_faults() {
+        // Of 900 pages that came back most were read ahead: 100 faults waited for them.
+        let bare = reclaim().without_task("taskstats").cost(Operation::FileRefault, 1e6);
+        let of_faults = |faults| {
+            let bare = bare.clone().machine("vmstat", "pgmajfault", faults);
+            bare.task("task_stat", "majflt", faults)
+        };
+        let faults = of_faults(100);
+        let expected = LostTime::of_threads(0.9 * 100e6, 1, 1e9);
+        assert_eq!(faults.found(&RULE).price, Price::Known(expected));
+        // What reads them without faults waits as well, and pressure tells.
+        let read = of_faults(5);
+        assert_eq!(read.unpriced(&RULE), None);
+        let pressed = read.machine("psi", "io_some_us", 500_000);
+        assert_eq!(pressed.unpriced(&RULE), Some(LostTime::of_wall(4.5e8, 1_000_000_000)));
+        let both = faults.clone().machine("psi", "io_some_us", 500_000);
+        assert_eq!(both.unpriced(&RULE).unwrap().lost_ns(), 450_000_000, "faults say too little");
+        assert!(faults.machine("psi", "io_some_us", 90_000).found(&RULE).lost().is_some());
+    }
+
+    #[test]
+    fn without_a_price_it_is_found_if_all_else_agrees() {
         let bare = reclaim().without_task("taskstats");
-        assert!(matches!(bare.clone().verdict(&RULE), Verdict::Unable(_)));
-        let priced = bare.clone().cost(Operation::FileRefault, 100_000.0);
-        assert_eq!(priced.found(&RULE).lost_ns, 90_000_000);
-        let pressed = bare.machine("psi", "io_some_us", 500_000);
-        assert_eq!(pressed.found(&RULE).lost_ns, 450_000_000);
+        assert_eq!(bare.unpriced(&RULE), None);
+        let pressed = bare.clone().machine("psi", "io_some_us", 9_000);
+        assert!(pressed.ruled_out(&RULE).contains("less than 1 %"));
+        let few = bare.machine("vmstat", "workingset_refault_file", 9);
+        assert!(few.unable(&RULE).contains("kernel.task_delayacct"));
         assert!(matches!(Second::bare().verdict(&RULE), Verdict::Unable(_)));
     }
 }

@@ -1,10 +1,10 @@
 //! The hypervisor's copies of a guest's page tables do not fit, and each fault is dear: what pmegs
 //! were to the Sun-4.
 
+use crate::cpu_time::CpuTime;
 use crate::finding::NOTE_SHARE;
-use crate::waits::Lost;
 use crate::{
-    Confidence, Evidence, Family, Finding, Interval, Operation, Provocation, Rule, Scope,
+    Confidence, Evidence, Family, Finding, Interval, Operation, Price, Provocation, Rule, Scope,
     UnitCosts, Verdict,
 };
 
@@ -16,7 +16,8 @@ pub(crate) const RULE: Rule = Rule {
     name: "hypervisor-mmu",
     family: Family::Translation,
     about: "the hypervisor takes copies of page tables away, and each fault is dear",
-    cost: "page faults x (cost of a first touch - the least of its repetitions), both calibrated",
+    cost: "page faults x (cost of a first touch - the least of its repetitions), both calibrated, \
+           out of the CPU time that was wanted",
     provocation: Provocation::None(
         "it takes a hypervisor with too few shadow page tables: a guest in QEMU without KVM has \
          none, and a guest may not change those of its host",
@@ -38,15 +39,18 @@ fn look(interval: &Interval<'_>, costs: &UnitCosts) -> Verdict {
             "a first touch costs {dearer:.1} times what it costs at least"
         ));
     }
-    let lost = Lost::of(faults * (touch.ns - touch.least_ns), interval.elapsed_ns() as f64);
-    if lost.share < NOTE_SHARE {
+    let Some(time) = CpuTime::in_interval(interval) else {
+        return Verdict::Unable("the CPU time of the machine is not known (/proc/stat)".to_owned());
+    };
+    let price = Price::Known(time.lost(faults * (touch.ns - touch.least_ns)));
+    if price.is_negligible() {
         return Verdict::RuledOut(format!("{faults} page faults are too few to matter"));
     }
-    let mut evidence = vec![
-        Evidence::of("share of time lost", lost.share, NOTE_SHARE),
+    let mut evidence = Vec::from_iter(price.evidence(NOTE_SHARE));
+    evidence.extend([
         Evidence::of("cost of a first touch per least cost", dearer, DEAR),
         Evidence::told("vmstat/pgfault", faults),
-    ];
+    ]);
     if let Some(steal) = machine.grown("stat", "cpu_steal_ticks") {
         evidence.push(Evidence::told("stat/cpu_steal_ticks", steal as f64));
     }
@@ -57,9 +61,7 @@ fn look(interval: &Interval<'_>, costs: &UnitCosts) -> Verdict {
         condition: format!(
             "a page fault costs {dearer:.1} times what it costs at best, and there were {faults}"
         ),
-        lost_ns: lost.ns as u64,
-        lost_share: lost.share,
-        is_bound: false,
+        price,
         confidence: Confidence::from(evidence.as_slice()),
         evidence,
         counterfactual: None,
@@ -75,20 +77,22 @@ fn look(interval: &Interval<'_>, costs: &UnitCosts) -> Verdict {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::LostTime;
     use crate::sample::Second;
 
     fn dear() -> Second {
-        Second::bare().machine("vmstat", "pgfault", 20_000).cost_between(
-            Operation::FirstTouch,
-            12_000.0,
-            2_000.0,
-        )
+        // Four CPUs, of which two are idle.
+        Second::bare()
+            .machine("vmstat", "pgfault", 20_000)
+            .machine("stat", "cpu_user_ticks", 200)
+            .machine("stat", "cpu_idle_ticks", 200)
+            .cost_between(Operation::FirstTouch, 12_000.0, 2_000.0)
     }
 
     #[test]
     fn faults_that_became_dear_are_found() {
         let finding = dear().found(&RULE);
-        assert_eq!((finding.lost_ns, finding.lost_share), (200_000_000, 0.2));
+        assert_eq!(finding.price, Price::Known(LostTime::of_cpus(2e8, 4, 2e9)));
         assert_eq!(finding.confidence, Confidence { agreeing: 2, asked: 2 });
     }
 

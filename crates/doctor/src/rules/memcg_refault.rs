@@ -1,10 +1,11 @@
 //! A control group evicts file pages and reads them again, while the machine has memory free.
 
-use crate::affected::{Affected, Loss, by_scope, share_evidence};
+use crate::affected::{Affected, Loss, by_scope};
 use crate::interval::Change;
+use crate::waits::Delays;
 use crate::{
-    Confidence, Evidence, Family, Finding, Interval, Operation, Provocation, Rule, Scope,
-    UnitCosts, Verdict,
+    Confidence, Evidence, Family, Finding, Interval, LostTime, Operation, Price, Provocation, Rule,
+    Scope, UnitCosts, Verdict,
 };
 
 /// From this share of major faults on, file pages that come back are what the group waits for, and
@@ -20,13 +21,18 @@ const MOST_SWITCHES: f64 = 1.1;
 /// Limits from here on are no limits: version 1 tells the largest number of pages.
 const UNLIMITED_BYTES: u64 = 1 << 60;
 
+/// What is missing where the price is not known.
+const NO_COST: &str = "the cost of a file refault was not measured (thrashlab doctor --calibrate), \
+     nor the waits of threads for block I/O (sysctl kernel.task_delayacct=1)";
+
 /// File refault thrash of a control group.
 pub(crate) const RULE: Rule = Rule {
     name: "memcg-refault",
     family: Family::Reclaim,
     about: "a control group evicts file pages and reads them again, with memory free elsewhere",
     cost: "file refaults x cost of one (calibrated, or what a process sleeps for each where it sleeps \
-           for nothing else), at most the time that each process has",
+           for nothing else; without a cost its waits for block I/O), at most the time that the \
+           threads of each process have",
     provocation: Provocation::Load("provoke-memcg-refault"),
     look,
 };
@@ -34,6 +40,7 @@ pub(crate) const RULE: Rule = Rule {
 /// What a group's counters say of it.
 struct Refaults {
     refaults: u64,
+    faults: u64,
     /// Refaults for each major fault: with less than one half, most pages are read for the first
     /// time.
     of_faults: f64,
@@ -44,27 +51,36 @@ struct Refaults {
 }
 
 fn look(interval: &Interval<'_>, costs: &UnitCosts) -> Verdict {
-    let Some(refault_ns) = costs.ns(Operation::FileRefault) else {
-        return Verdict::Unable("the cost of a file refault was not measured".to_owned());
-    };
+    let refault_ns = costs.ns(Operation::FileRefault);
     let mut findings = Vec::new();
-    let (mut asked, mut most, mut cold) = (0, 0, false);
+    let (mut asked, mut most, mut cold, mut unpriced) = (0, 0, false, None);
     for (path, change) in interval.groups() {
         let Some(group) = refaults(&change) else { continue };
         asked += 1;
         most = most.max(group.refaults);
-        let (lost_ns, lost_share, affected) = lost(interval, path, &group, refault_ns);
+        let (price, affected) = price(interval, (path, &change), &group, refault_ns);
         if group.of_faults < REFAULT_SHARE {
-            cold |= lost_share >= LOST_SHARE;
+            cold |= price.lost().is_some_and(|lost| lost.share() >= LOST_SHARE);
             continue;
         }
         // Without a limit it is not the group that lacks memory, and another rule's business.
         if !group.is_near_limit() {
             continue;
         }
-        findings.push(finding(interval, path, &group, (lost_ns, lost_share), affected.as_ref()));
+        // Pressure of memory is no upper bound: it leaves out most of the waits for reading.
+        if matches!(&price, Price::Known(_)) && price.is_negligible() {
+            continue;
+        }
+        let found = finding(interval, path, &group, price, affected.as_ref());
+        match found.verdict(interval, group.refaults as f64) {
+            Verdict::Found(found) => findings.extend(found),
+            Verdict::Unable(why) => unpriced = Some(why),
+            Verdict::RuledOut(_) => {}
+        }
     }
-    findings.retain(|found: &Finding| found.lost_share >= LOST_SHARE / 5.0);
+    if let Some(why) = unpriced.filter(|_| findings.is_empty()) {
+        return Verdict::Unable(why);
+    }
     match (findings.is_empty(), asked) {
         (false, _) => Verdict::Found(findings),
         (true, 0) => Verdict::Unable("no control group tells its refaults".to_owned()),
@@ -82,6 +98,7 @@ fn refaults(change: &Change<'_>) -> Option<Refaults> {
     let level = |names: [&str; 2]| names.iter().find_map(|name| change.level("memcg", name));
     Some(Refaults {
         refaults,
+        faults,
         of_faults: refaults as f64 / faults.max(1) as f64,
         limit_bytes: level(["limit_bytes", "limit_in_bytes"]).filter(|it| *it < UNLIMITED_BYTES),
         used_bytes: level(["current_bytes", "usage_in_bytes"]),
@@ -101,73 +118,110 @@ impl Refaults {
     }
 }
 
-/// What the group's processes lost, in ns and as a share of their time; and who they are, if any
-/// can be named. Each major fault of a process is a refault as often as those of its group are.
-fn lost(
+/// What the refaults of a group cost, and whom, if anybody can be named. Each major fault of a
+/// process is a refault as often as those of its group are.
+fn price(
     interval: &Interval<'_>,
-    path: &str,
+    (path, change): (&str, &Change<'_>),
     group: &Refaults,
-    refault_ns: f64,
-) -> (f64, f64, Option<Affected>) {
+    refault_ns: Option<f64>,
+) -> (Price, Option<Affected>) {
     let share = group.of_faults.min(1.0);
-    let losses: Vec<Loss<'_>> = interval
-        .tasks()
-        .filter(|(_, task, _)| task.group.as_deref() == Some(path))
-        .filter_map(|(pid, task, change)| {
-            let faults = change.grown("task_stat", "majflt")? as f64;
-            let lost_ns = (faults * refault_ns).max(slept_ns(interval, &change, faults));
-            Some(Loss::new(interval, (pid, task, &change), share * lost_ns))
-        })
-        .collect();
-    // All are in one group, so they are told together.
-    if let Some(affected) = by_scope(&losses).into_iter().next() {
-        return (affected.lost_ns, affected.lost_share, Some(affected));
+    let (mut losses, mut is_whole) = (Vec::new(), true);
+    for (pid, task, change) in interval.tasks() {
+        let faults = change.grown("task_stat", "majflt").unwrap_or(0) as f64;
+        if faults == 0.0 || task.group.as_deref() != Some(path) {
+            continue;
+        }
+        match waited_ns(interval, &change, faults, refault_ns) {
+            Some(ns) => losses.push(Loss::new(interval, (pid, task, &change), share * ns)),
+            None => is_whole = false,
+        }
     }
-    let elapsed_ns = interval.elapsed_ns().max(1) as f64;
-    let lost_ns = (group.refaults as f64 * refault_ns).min(elapsed_ns);
-    (lost_ns, lost_ns / elapsed_ns, None)
+    // All are in one group, so they are told together.
+    let affected = by_scope(&losses).into_iter().next();
+    let pressure = || {
+        let us = change.grown("memcg_psi", "memory_some_us")?;
+        Some(LostTime::of_wall(us as f64 * 1e3, interval.elapsed_ns()))
+    };
+    let price = match (&affected, refault_ns) {
+        _ if !is_whole => Price::unknown(NO_COST, pressure()),
+        (Some(affected), _) => Price::Known(affected.lost),
+        (None, _) if !losses.is_empty() => Price::Known(LostTime::of_threads(0.0, 0, 0.0)),
+        // Whose faults they were is not known. By the clock they took at most as long as one after
+        // the other.
+        (None, Some(refault_ns)) => {
+            let one_by_one_ns = group.faults as f64 * share * refault_ns;
+            Price::Known(LostTime::of_wall(one_by_one_ns, interval.elapsed_ns()).at_most())
+        }
+        (None, None) => Price::unknown(NO_COST, pressure()),
+    };
+    (price, affected)
+}
+
+/// How long a process waited for its major faults, in ns: a disk that is busier than it was when
+/// costs were measured takes longer. Without a cost, what its threads waited for block I/O. `None`
+/// if nothing tells.
+fn waited_ns(
+    interval: &Interval<'_>,
+    change: &Change<'_>,
+    faults: f64,
+    refault_ns: Option<f64>,
+) -> Option<f64> {
+    let slept_ns = slept_ns(interval, change, faults);
+    let Some(refault_ns) = refault_ns else {
+        return slept_ns.or_else(|| {
+            Delays::from_change(interval, *change)
+                .filter(|it| !it.are_impossible())
+                .map(|it| it.ns("blkio"))
+        });
+    };
+    Some(slept_ns.unwrap_or(0.0).max(faults * refault_ns))
 }
 
 /// How long a process slept for its major faults, in ns: a disk that is busier than it was when
-/// costs were measured takes longer. 0 unless it is seen to sleep for nothing else: it has one
+/// costs were measured takes longer. `None` unless it is seen to sleep for nothing else: it has one
 /// thread, of which `/proc/PID/status` tells that it gave its CPU up about once for each fault.
-fn slept_ns(interval: &Interval<'_>, change: &Change<'_>, faults: f64) -> f64 {
+fn slept_ns(interval: &Interval<'_>, change: &Change<'_>, faults: f64) -> Option<f64> {
     let is_single = change.level("task_status", "Threads") == Some(1);
     let switches = change.grown("task_status", "voluntary_ctxt_switches");
     let only_faults = switches.is_some_and(|switches| switches as f64 <= MOST_SWITCHES * faults);
-    let (Some(run_ns), Some(wait_ns)) =
-        (change.grown("schedstat", "run_ns"), change.grown("schedstat", "wait_ns"))
-    else {
-        return 0.0;
-    };
-    match is_single && only_faults && !change.has_begun() {
-        true => interval.elapsed_ns().saturating_sub(run_ns + wait_ns) as f64,
-        false => 0.0,
-    }
+    let run_ns = change.grown("schedstat", "run_ns")?;
+    let wait_ns = change.grown("schedstat", "wait_ns")?;
+    (is_single && only_faults && !change.has_begun())
+        .then(|| interval.elapsed_ns().saturating_sub(run_ns + wait_ns) as f64)
 }
 
 fn finding(
     interval: &Interval<'_>,
     path: &str,
     group: &Refaults,
-    (lost_ns, lost_share): (f64, f64),
+    price: Price,
     affected: Option<&Affected>,
 ) -> Finding {
     let seconds = interval.elapsed_ns().max(1) as f64 / 1e9;
     let per_s = group.refaults as f64 / seconds;
-    let mut evidence = vec![
-        share_evidence(lost_share, LOST_SHARE),
+    let mut evidence = match price {
+        // Pressure leaves out most of the waits, so little of it speaks against nothing.
+        Price::Unknown { .. } => Vec::new(),
+        Price::Known(_) => Vec::from_iter(price.evidence(LOST_SHARE)),
+    };
+    evidence.extend([
         Evidence::told("memcg/workingset_refault_file per s", per_s),
         Evidence::of(
             "memcg/workingset_refault_file per major fault",
             group.of_faults,
             REFAULT_SHARE,
         ),
-    ];
+    ]);
     let used = group.used_share();
     evidence.extend(used.map(|share| Evidence::of("memcg used of its limit", share, NEAR_LIMIT)));
     let met = group.limit_met.map(|met| met as f64 / seconds);
     evidence.extend(met.map(|met| Evidence::of("memcg limit met, per s", met, 1.0)));
+    let lost = match &price {
+        Price::Known(lost) => Some(*lost),
+        Price::Unknown { .. } => None,
+    };
     let who = affected.map_or_else(|| path.to_owned(), Affected::who);
     Finding {
         rule: RULE.name,
@@ -176,17 +230,16 @@ fn finding(
         condition: format!(
             "{path} evicts file pages and reads them again: {per_s:.0} a second, for {who}"
         ),
-        lost_ns: lost_ns as u64,
-        lost_share,
-        is_bound: false,
+        price,
         confidence: Confidence::from(evidence.as_slice()),
         evidence,
         counterfactual: missing_bytes(interval, path, group).map(|missing| {
-            format!(
-                "with at most {:.0} MB more: nothing would come back, {:.0} % less time",
-                (missing as f64 / f64::from(1 << 20)).ceil(),
-                lost_share * 100.0
-            )
+            let megabytes = (missing as f64 / f64::from(1 << 20)).ceil();
+            let text = format!("with at most {megabytes:.0} MB more: nothing would come back");
+            match lost {
+                Some(lost) => format!("{text}, {:.0} % less time", lost.share() * 100.0),
+                None => text,
+            }
         }),
         remedy: "raise the group's limit by what is missing of its working set, or protect it \
                  (memory.low); map less, or use less anonymous memory"
@@ -236,7 +289,10 @@ mod tests {
     #[test]
     fn refaults_at_the_limit_are_priced() {
         let found = group(300_000, 300_000, 46 * MIB).found(&RULE);
-        assert_eq!((found.scope, found.lost_ns), (Scope::Group("/a".to_owned()), 300_000_000));
+        assert_eq!(
+            (found.scope.clone(), found.lost().unwrap().lost_ns()),
+            (Scope::Group("/a".to_owned()), 300_000_000)
+        );
         assert_eq!((found.confidence.agreeing, found.confidence.asked), (4, 4));
         assert_eq!(found.counterfactual, None, "no process tells what it maps");
     }
@@ -263,19 +319,44 @@ mod tests {
     fn what_a_process_sleeps_for_nothing_but_faults_is_their_price() {
         let lost_ns = |switches, threads| {
             let values = [
-                ("task_stat", "majflt", 10_000),
+                ("task_stat", "majflt", 40_000),
                 ("task_status", "Threads", threads),
                 ("task_status", "voluntary_ctxt_switches", switches),
                 ("schedstat", "run_ns", 250_000_000),
                 ("schedstat", "wait_ns", 50_000_000),
             ];
-            let job = group(10_000, 10_000, 46 * MIB).with_task(1, Some("/a"), &values);
-            job.found(&RULE).lost_ns
+            let job = group(40_000, 40_000, 46 * MIB).with_task(1, Some("/a"), &values);
+            job.found(&RULE).lost().unwrap().lost_ns()
         };
-        assert_eq!(lost_ns(10_100, 1), 700_000_000);
-        let calibrated_ns = 10_000_000;
-        assert_eq!(lost_ns(20_000, 1), calibrated_ns, "it sleeps for others, too");
-        assert_eq!(lost_ns(10_100, 2), calibrated_ns, "the switches are of one of two threads");
+        assert_eq!(lost_ns(40_100, 1), 700_000_000);
+        let calibrated_ns = 40_000_000;
+        assert_eq!(lost_ns(80_000, 1), calibrated_ns, "it sleeps for others, too");
+        assert_eq!(lost_ns(40_100, 2), calibrated_ns, "the switches are of one of two threads");
+    }
+
+    #[test]
+    fn without_a_cost_it_is_found_with_what_pressure_says() {
+        let found = |job: &Second| {
+            let found = job.verdict_with(&RULE, &UnitCosts::default());
+            let Verdict::Found(found) = found else { panic!("{found:?}") };
+            found.into_iter().next().unwrap()
+        };
+        let group = group(3000, 3000, 46 * MIB);
+        let bare = group.clone().with_task(1, Some("/a"), &[("task_stat", "majflt", 3000)]);
+        assert_eq!(found(&bare).lost(), None);
+        assert_eq!(found(&bare).severity(), crate::Severity::Warning);
+        let pressed = bare.group("memcg_psi", "memory_some_us", 100_000);
+        let Price::Unknown { at_least, price_unknown } = found(&pressed).price else { panic!() };
+        assert_eq!(at_least, Some(LostTime::of_wall(1e8, 1_000_000_000)));
+        assert!(price_unknown.contains("--calibrate"), "{price_unknown}");
+        // What it waited for block I/O is its price, if a user may read it.
+        let faults = [("task_stat", "majflt", 3000), ("task_stat", "threads", 1)];
+        let waits = [faults[0], faults[1], ("task_stat", "blkio_delay_ticks", 90)];
+        let told = found(&group.with_task(1, Some("/a"), &waits));
+        assert_eq!(told.price, Price::Known(LostTime::of_threads(9e8, 1, 1e9)));
+        let few =
+            self::group(5, 5, 46 * MIB).with_task(1, Some("/a"), &[("task_stat", "majflt", 5)]);
+        assert!(matches!(few.verdict_with(&RULE, &UnitCosts::default()), Verdict::Unable(_)));
     }
 
     #[test]

@@ -2,8 +2,8 @@
 
 use crate::finding::NOTE_SHARE;
 use crate::{
-    Change, Confidence, Evidence, Family, Finding, Interval, Provocation, Rule, Scope, UnitCosts,
-    Verdict,
+    Change, Confidence, Evidence, Family, Finding, Interval, LostTime, Price, Provocation, Rule,
+    Scope, UnitCosts, Verdict,
 };
 
 /// From this share of the time with every process of the group waiting for memory on, the group is
@@ -59,7 +59,8 @@ fn stalled(
 ) -> Option<Finding> {
     let elapsed_s = interval.elapsed_ns() as f64 / 1e9;
     let full_us = change.grown("memcg_psi", "memory_full_us")?;
-    let full_share = full_us as f64 / 1e6 / elapsed_s;
+    let lost = LostTime::of_wall(full_us as f64 * 1e3, interval.elapsed_ns());
+    let full_share = lost.share();
     let anon_share = change.level("memcg", "anon")? as f64
         / change.level("memcg", "current_bytes")?.max(1) as f64;
     if !no_swap || full_share < FULL_SHARE.max(NOTE_SHARE) || anon_share < ANON_SHARE {
@@ -85,9 +86,7 @@ fn stalled(
              put to sleep at each charge, and nothing ever ends it",
             100.0 * anon_share
         ),
-        lost_ns: full_us * 1000,
-        lost_share: full_share.min(1.0),
-        is_bound: false,
+        price: Price::Known(lost),
         confidence: Confidence::from(evidence.as_slice()),
         evidence,
         counterfactual: over.map(|over| format!("with memory.high {over} higher: no sleep")),
@@ -119,7 +118,10 @@ mod tests {
     #[test]
     fn a_group_that_cannot_get_below_high_is_found() {
         let finding = livelock().found(&RULE);
-        assert_eq!((finding.lost_ns, finding.lost_share), (950_000_000, 0.95));
+        assert_eq!(
+            (finding.lost().unwrap().lost_ns(), finding.lost().unwrap().share()),
+            (950_000_000, 0.95)
+        );
         assert_eq!(finding.scope, Scope::Group(GROUP.to_owned()));
         assert_eq!(finding.confidence, Confidence { agreeing: 3, asked: 3 });
         assert_eq!(finding.counterfactual.as_deref(), Some("with memory.high 4M higher: no sleep"));

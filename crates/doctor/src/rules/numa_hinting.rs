@@ -1,11 +1,11 @@
 //! The kernel takes pages away from processes to see from which node they are used, and each
 //! touch of them is a fault.
 
+use crate::cpu_time::{CpuTime, TICK_NS};
 use crate::finding::NOTE_SHARE;
-use crate::waits::Lost;
 use crate::{
-    Change, Confidence, Evidence, Family, Finding, Interval, Operation, Provocation, Rule, Scope,
-    UnitCosts, Verdict,
+    Change, Confidence, Evidence, Family, Finding, Interval, Operation, Price, Provocation, Rule,
+    Scope, UnitCosts, Verdict,
 };
 
 /// Taking away one page, in ns (methods.md, rule 8: 0.1 µs).
@@ -13,8 +13,6 @@ const UPDATE_NS: f64 = 100.0;
 /// From this share of faults on pages of the own node on, there is nothing left to be gained: the
 /// kernel itself looks less often from 7 slots of 10 on (`NUMA_PERIOD_THRESHOLD`).
 const LOCAL_SHARE: f64 = 0.7;
-/// A tick of `/proc/stat` in ns (1/`USER_HZ` s).
-const TICK_NS: f64 = 1e7;
 
 /// NUMA hinting faults.
 pub(crate) const RULE: Rule = Rule {
@@ -23,7 +21,7 @@ pub(crate) const RULE: Rule = Rule {
     about: "automatic NUMA balancing takes pages away, and each touch of them is a fault",
     cost: "hinting faults x cost of mapping a page + pages moved x cost of copying one \
            (calibrated) + page-table updates x 0.1 us; without costs: system time x hinting faults \
-           / all faults",
+           / all faults; out of the CPU time that was wanted",
     provocation: Provocation::Load("provoke-numa-hinting"),
     look,
 };
@@ -37,24 +35,25 @@ fn look(interval: &Interval<'_>, costs: &UnitCosts) -> Verdict {
     if faults == 0.0 {
         return Verdict::RuledOut("there was no NUMA hinting fault".to_owned());
     }
-    let Some(lost) = lost(interval, &machine, costs, faults) else {
+    let Some(price) = price(interval, &machine, costs, faults) else {
         return Verdict::Unable(
-            "neither the cost of mapping a page nor the system's CPU time is known".to_owned(),
+            "neither the cost of mapping a page is known nor the CPU time of the machine (/proc/stat)"
+                .to_owned(),
         );
     };
-    if lost.share < NOTE_SHARE {
+    if price.is_negligible() {
         return Verdict::RuledOut(format!(
-            "{faults} NUMA hinting faults took less than 1 % of the time"
+            "{faults} NUMA hinting faults took less than 1 % of the CPU time that was wanted"
         ));
     }
     let local_share = grown("numa_hint_faults_local").unwrap_or(0.0) / faults;
     let migrated = grown("numa_pages_migrated").unwrap_or(0.0);
-    let mut evidence = vec![
-        Evidence::of("share of time lost", lost.share, NOTE_SHARE),
+    let mut evidence = Vec::from_iter(price.evidence(NOTE_SHARE));
+    evidence.extend([
         Evidence::of("vmstat/numa_hint_faults", faults, 1.0),
         Evidence::told("vmstat/numa_hint_faults_local per fault", local_share),
         Evidence::told("vmstat/numa_pages_migrated", migrated),
-    ];
+    ]);
     if let Some(updates) = grown("numa_pte_updates") {
         evidence.push(Evidence::of("vmstat/numa_pte_updates", updates, 1.0));
     }
@@ -68,9 +67,7 @@ fn look(interval: &Interval<'_>, costs: &UnitCosts) -> Verdict {
         family: RULE.family,
         scope: Scope::Machine,
         condition: format!("{faults} NUMA hinting faults, {gain}; {migrated} pages were moved"),
-        lost_ns: lost.ns as u64,
-        lost_share: lost.share,
-        is_bound: false,
+        price,
         confidence: Confidence::from(evidence.as_slice()),
         evidence,
         counterfactual: None,
@@ -81,32 +78,36 @@ fn look(interval: &Interval<'_>, costs: &UnitCosts) -> Verdict {
     }])
 }
 
-fn lost(
+/// The CPU time that it took, of all that the machine's CPUs were wanted for; `None` if that is not
+/// known.
+fn price(
     interval: &Interval<'_>,
     machine: &Change<'_>,
     costs: &UnitCosts,
     faults: f64,
-) -> Option<Lost> {
+) -> Option<Price> {
     let grown = |name: &str| machine.grown("vmstat", name).unwrap_or(0) as f64;
-    let elapsed_ns = interval.elapsed_ns() as f64;
     let calibrated = || {
         let moved_ns = costs.ns(Operation::CopyOnWrite).unwrap_or(0.0);
-        let ns = faults * costs.ns(Operation::MapPage)?
-            + grown("numa_pages_migrated") * moved_ns
-            + grown("numa_pte_updates") * UPDATE_NS;
-        Some(Lost::of(ns, elapsed_ns))
+        Some(
+            faults * costs.ns(Operation::MapPage)?
+                + grown("numa_pages_migrated") * moved_ns
+                + grown("numa_pte_updates") * UPDATE_NS,
+        )
     };
     let of_system_time = || {
         let ticks = machine.grown("stat", "cpu_system_ticks")?;
         let all = machine.grown("vmstat", "pgfault")?.max(1) as f64;
-        Some(Lost::of(ticks as f64 * TICK_NS * (faults / all).min(1.0), elapsed_ns))
+        Some(ticks as f64 * TICK_NS * (faults / all).min(1.0))
     };
-    calibrated().or_else(of_system_time)
+    let lost_ns = calibrated().or_else(of_system_time)?;
+    Some(Price::Known(CpuTime::in_interval(interval)?.lost(lost_ns)))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::LostTime;
     use crate::sample::Second;
 
     fn storm() -> Second {
@@ -117,16 +118,21 @@ mod tests {
             .machine("vmstat", "numa_pages_migrated", 1_000)
             .machine("vmstat", "pgfault", 100_000)
             .machine("stat", "cpu_system_ticks", 30)
+            .machine("stat", "cpu_user_ticks", 370)
     }
 
     #[test]
     fn a_storm_of_hinting_faults_is_priced_by_system_time_or_by_costs() {
         let finding = storm().found(&RULE);
-        assert_eq!(finding.lost_ns, 270_000_000);
+        // Of four CPUs, all of them busy.
+        assert_eq!(finding.price, Price::Known(LostTime::of_cpus(2.7e8, 4, 4e9)));
         assert!(finding.condition.contains("from another node"), "{}", finding.condition);
         assert_eq!(finding.confidence, Confidence { agreeing: 3, asked: 3 });
         let priced = storm().cost(Operation::MapPage, 500.0).cost(Operation::CopyOnWrite, 3_000.0);
-        assert_eq!(priced.found(&RULE).lost_ns, 45_000_000 + 3_000_000 + 10_000_000);
+        assert_eq!(
+            priced.found(&RULE).lost().unwrap().lost_ns(),
+            45_000_000 + 3_000_000 + 10_000_000
+        );
         let local = storm().machine("vmstat", "numa_hint_faults_local", 85_000);
         assert!(local.found(&RULE).condition.contains("on already"));
     }

@@ -1,10 +1,10 @@
 //! Many processes map the same memory page by page, each with page tables of its own.
 
-use crate::affected::{Affected, Loss, by_scope, share_evidence};
+use crate::affected::{Affected, Loss, by_scope, price, system_ns, without_cost};
 use crate::minor_faults::split;
 use crate::{
-    Confidence, Evidence, Family, Finding, Interval, Operation, Provocation, Rule, UnitCosts,
-    Verdict,
+    Confidence, Evidence, Family, Finding, Interval, Operation, Price, Provocation, Rule,
+    UnitCosts, Verdict,
 };
 
 /// From this share of the time lost on it is evidence.
@@ -20,7 +20,8 @@ pub(crate) const RULE: Rule = Rule {
     name: "page-tables",
     family: Family::Translation,
     about: "many processes map the same memory, each with page tables of its own",
-    cost: "faults that map a page which is there x cost of one (calibrated)",
+    cost: "faults that map a page which is there x cost of one (calibrated); without a cost at most \
+           the time in the kernel",
     provocation: Provocation::Load("provoke-page-tables"),
     look,
 };
@@ -69,15 +70,14 @@ fn mapped_kb(interval: &Interval<'_>, group: Option<&str>) -> Option<u64> {
 }
 
 fn look(interval: &Interval<'_>, costs: &UnitCosts) -> Verdict {
-    let Some(map_ns) = costs.ns(Operation::MapPage) else {
-        return Verdict::Unable("the cost of mapping a page was not measured".to_owned());
-    };
+    let map_ns = costs.ns(Operation::MapPage);
     let (mut losses, mut asked) = (Vec::new(), 0);
     for (pid, task, change) in interval.tasks() {
         let Some(faults) = split(interval, (pid, task, &change)) else { continue };
         asked += 1;
         if blow_up(interval, task.group.as_deref()).is_some() {
-            losses.push(Loss::new(interval, (pid, task, &change), faults.maps * map_ns));
+            let lost_ns = map_ns.map_or_else(|| system_ns(&change), |ns| faults.maps * ns);
+            losses.push(Loss::new(interval, (pid, task, &change), lost_ns));
         }
     }
     if asked == 0 {
@@ -87,9 +87,12 @@ fn look(interval: &Interval<'_>, costs: &UnitCosts) -> Verdict {
         .iter()
         .filter_map(|affected| {
             let blow_up = blow_up(interval, affected.group.as_deref())?;
-            Some(finding(interval, affected, blow_up))
+            Some(finding(interval, affected, blow_up, price(affected, map_ns.is_some())))
         })
         .collect();
+    if map_ns.is_none() && !findings.is_empty() {
+        return without_cost(findings, "the cost of mapping a page was not measured");
+    }
     if findings.is_empty() {
         let tables = interval.machine().level("meminfo", "PageTables_kb");
         let tables = tables.map_or("not told".to_owned(), |kb| format!("{kb} kB"));
@@ -98,16 +101,16 @@ fn look(interval: &Interval<'_>, costs: &UnitCosts) -> Verdict {
     Verdict::Found(findings)
 }
 
-fn finding(interval: &Interval<'_>, affected: &Affected, blow_up: BlowUp) -> Finding {
+fn finding(interval: &Interval<'_>, affected: &Affected, blow_up: BlowUp, price: Price) -> Finding {
     let seconds = interval.elapsed_ns().max(1) as f64 / 1e9;
     let faults = affected.sum(interval, |change| change.grown("task_stat", "minflt"));
-    let mut evidence = vec![
-        share_evidence(affected.lost_share, LOST_SHARE),
-        Evidence::told("task_stat/minflt per s", faults / seconds),
-        Evidence::told("task_status/VmPTE_kb", blow_up.tables_kb),
-    ];
+    let mut evidence = Vec::from_iter(price.evidence(LOST_SHARE));
+    evidence.push(Evidence::told("task_stat/minflt per s", faults / seconds));
+    evidence.push(Evidence::told("task_status/VmPTE_kb", blow_up.tables_kb));
     let mapped = "page tables as a share of what is mapped";
     evidence.extend(blow_up.of_mapped.map(|share| Evidence::of(mapped, share, TABLE_SHARE)));
+    // Each has 8 bytes, and a huge page stands for as many pages as one page of tables maps.
+    let entries = interval.page_bytes() / 8;
     let memory = "page tables as a share of all memory";
     evidence.extend(blow_up.of_memory.map(|share| Evidence::told(memory, share)));
     Finding {
@@ -120,14 +123,12 @@ fn finding(interval: &Interval<'_>, affected: &Affected, blow_up: BlowUp) -> Fin
             blow_up.tables_kb / 1024.0,
             faults / seconds
         ),
-        lost_ns: affected.lost_ns as u64,
-        lost_share: affected.lost_share,
-        is_bound: false,
+        price,
         confidence: Confidence::from(evidence.as_slice()),
         evidence,
         counterfactual: Some(format!(
-            "with huge pages the page tables would be {:.2} MB: a 512th",
-            blow_up.tables_kb / 1024.0 / 512.0
+            "with huge pages the page tables would be {:.2} MB: 1/{entries}",
+            blow_up.tables_kb / 1024.0 / entries as f64
         )),
         remedy:
             "map the shared memory with huge pages (hugetlb, or shmem_enabled=advise), or share \
@@ -161,8 +162,11 @@ mod tests {
     #[test]
     fn maps_of_a_blow_up_are_priced() {
         let found = sharing(400_000, 2000).found(&RULE);
-        assert_eq!((found.scope, found.lost_ns), (Scope::Group("/db".to_owned()), 800_000_000));
-        assert!((found.lost_share - 0.4).abs() < 1e-9);
+        assert_eq!(
+            (found.scope.clone(), found.lost().unwrap().lost_ns()),
+            (Scope::Group("/db".to_owned()), 800_000_000)
+        );
+        assert!((found.lost().unwrap().share() - 0.4).abs() < 1e-9);
         assert!(
             sharing(400_000, 2000).ruled_out(&super::super::minor_faults::RULE).contains("minor")
         );
@@ -174,7 +178,7 @@ mod tests {
         assert!(sharing(400, 2000).ruled_out(&RULE).contains("9000 kB"));
         // The faults are there, so they are somebody's.
         let other = sharing(400_000, 100).found(&super::super::minor_faults::RULE);
-        assert_eq!(other.lost_ns, 800_000_000);
+        assert_eq!(other.lost().unwrap().lost_ns(), 800_000_000);
     }
 
     #[test]

@@ -1,10 +1,12 @@
 //! Somebody has pages evicted that there is room for, and they are read again.
 
 use crate::finding::NOTE_SHARE;
-use crate::waits::{Lost, Traffic, lost_of_tasks};
+use crate::waits::{
+    Traffic, by_major_faults, lost_of_pressure, lost_of_tasks, part_of_wall, price_of_waits,
+};
 use crate::{
-    Change, Confidence, Evidence, Family, Finding, Interval, Operation, Provocation, Rule, Scope,
-    UnitCosts, Verdict,
+    Change, Confidence, Evidence, Family, Finding, Interval, Operation, Price, Provocation, Rule,
+    Scope, UnitCosts, Verdict,
 };
 
 /// From this share of its limit on, a group evicts for its limit's sake (methods.md, rule 1).
@@ -18,14 +20,15 @@ pub(crate) const RULE: Rule = Rule {
     family: Family::Reclaim,
     about: "somebody has pages evicted that there is room for (memory.reclaim, DAMON, a balloon)",
     cost: "of each task: block I/O delay x refaults that neither the machine nor a limit explains / \
-           pages read; without delays: those refaults x cost of one (calibrated)",
+           pages read; without delays: major faults of each task x the same share x cost of one \
+           (calibrated), or at least the pressure of I/O (some) x the same share",
     provocation: Provocation::Load("provoke-proactive-eviction"),
     look,
 };
 
 fn look(interval: &Interval<'_>, costs: &UnitCosts) -> Verdict {
     let machine = interval.machine();
-    let (Some(traffic), Some(stolen)) = (Traffic::of(&machine), stolen(&machine)) else {
+    let (Some(traffic), Some(stolen)) = (Traffic::in_interval(interval), stolen(&machine)) else {
         return Verdict::Unable("vmstat does not tell what was reclaimed and came back".to_owned());
     };
     let refaults = traffic.file_refaults;
@@ -47,36 +50,28 @@ fn look(interval: &Interval<'_>, costs: &UnitCosts) -> Verdict {
         group_refaults(group) >= UNEXPLAINED_SHARE * unexplained && refaults_at_limit(group) == 0.0
     });
     let path = group.as_ref().map(|(path, _)| *path);
-    let Some(lost) = lost(interval, costs, path, &traffic, unexplained) else {
-        return Verdict::Unable(
-            "neither delays of tasks (root, kernel.task_delayacct=1) nor the cost of a refault is \
-             known"
-                .to_owned(),
-        );
-    };
-    if lost.share < NOTE_SHARE {
+    let price = price(interval, costs, path, &traffic, unexplained);
+    if price.is_negligible() {
         return Verdict::RuledOut(format!(
             "{unexplained} file pages came back that there was room for, which took less than 1 % of \
              anybody's time"
         ));
     }
-    let mut evidence = vec![
-        Evidence::of("share of time lost", lost.share, NOTE_SHARE),
+    let mut evidence = Vec::from_iter(price.evidence(NOTE_SHARE));
+    evidence.extend([
         Evidence::of("unexplained share of refaults", unexplained / refaults, UNEXPLAINED_SHARE),
         Evidence::told("vmstat/workingset_refault_file", refaults),
         Evidence::told("vmstat/pgsteal (kswapd and direct)", stolen),
-    ];
+    ]);
     evidence.extend(orders(&machine, group.map(|(_, group)| group)));
-    Verdict::Found(vec![Finding {
+    let found = Finding {
         rule: RULE.name,
         family: RULE.family,
         scope: path.map_or(Scope::Machine, |path| Scope::Group(path.to_owned())),
         condition: format!(
             "{unexplained} file pages came back that there was room for: somebody has them evicted"
         ),
-        lost_ns: lost.ns as u64,
-        lost_share: lost.share,
-        is_bound: false,
+        price,
         confidence: Confidence::from(evidence.as_slice()),
         evidence,
         counterfactual: None,
@@ -87,7 +82,8 @@ fn look(interval: &Interval<'_>, costs: &UnitCosts) -> Verdict {
         confirm: "grep -r . /sys/kernel/mm/damon/admin/kdamonds/*/contexts/*/schemes/*/action; \
                   grep -E 'balloon|proactive' /proc/vmstat"
             .to_owned(),
-    }])
+    };
+    found.verdict(interval, unexplained)
 }
 
 /// Counters that tell who asked, where they have grown.
@@ -131,20 +127,21 @@ fn refaults_at_limit(group: &Change<'_>) -> f64 {
     if pushed || is_near { group_refaults(group) } else { 0.0 }
 }
 
-fn lost(
+fn price(
     interval: &Interval<'_>,
     costs: &UnitCosts,
     group: Option<&str>,
     traffic: &Traffic,
     unexplained: f64,
-) -> Option<Lost> {
+) -> Price {
     let of_reads = traffic.share_of_reads(unexplained);
-    let of_tasks = lost_of_tasks(interval, group, |task| task.ns("blkio") * of_reads);
-    let calibrated = || {
-        let ns = costs.ns(Operation::FileRefault)?;
-        Some(Lost::of(unexplained * ns, interval.elapsed_ns() as f64))
+    let measured = lost_of_tasks(interval, group, |task| task.ns("blkio") * of_reads);
+    let by_faults = || {
+        let cost = (costs, Operation::FileRefault);
+        by_major_faults(interval, (group, unexplained), traffic, cost)
     };
-    of_tasks.or_else(calibrated)
+    let pressure = || Some(part_of_wall(lost_of_pressure(interval, "io_some_us")?, of_reads));
+    price_of_waits(measured, by_faults, pressure)
 }
 
 #[cfg(test)]
@@ -170,11 +167,18 @@ mod tests {
     #[test]
     fn pages_that_come_back_to_a_group_with_room_are_found() {
         let finding = evicted().found(&RULE);
-        assert_eq!((finding.lost_ns, finding.lost_share), (600_000_000, 0.6));
+        assert_eq!(
+            (finding.lost().unwrap().lost_ns(), finding.lost().unwrap().share()),
+            (600_000_000, 0.6)
+        );
         assert_eq!(finding.scope, Scope::Group(GROUP.to_owned()));
         assert_eq!(finding.confidence, Confidence { agreeing: 3, asked: 3 });
-        let priced = evicted().without_task("taskstats").cost(Operation::FileRefault, 100_000.0);
-        assert_eq!(priced.found(&RULE).lost_ns, 50_000_000);
+        let priced = evicted()
+            .without_task("taskstats")
+            .machine("vmstat", "pgmajfault", 400)
+            .task("task_stat", "majflt", 400)
+            .cost(Operation::FileRefault, 100_000.0);
+        assert_eq!(priced.found(&RULE).lost().unwrap().lost_ns(), 40_000_000);
     }
 
     #[test]
@@ -182,7 +186,7 @@ mod tests {
         let reclaimed = evicted().machine("vmstat", "pgsteal_kswapd", 480);
         assert!(matches!(reclaimed.verdict(&RULE), Verdict::RuledOut(_)));
         let ballooned = reclaimed.machine("vmstat", "balloon_inflate", 480);
-        assert_eq!(ballooned.found(&RULE).lost_ns, 600_000_000);
+        assert_eq!(ballooned.found(&RULE).lost().unwrap().lost_ns(), 600_000_000);
     }
 
     #[test]
@@ -196,7 +200,7 @@ mod tests {
         }
         let cold = evicted().machine("vmstat", "workingset_refault_file", 0);
         assert!(matches!(cold.verdict(&RULE), Verdict::RuledOut(_)));
-        assert!(matches!(evicted().without_task("taskstats").verdict(&RULE), Verdict::Unable(_)));
+        assert_eq!(evicted().without_task("taskstats").unpriced(&RULE), None);
         assert!(matches!(Second::bare().verdict(&RULE), Verdict::Unable(_)));
     }
 }

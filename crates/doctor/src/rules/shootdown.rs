@@ -1,22 +1,32 @@
 //! Threads of a process change its address space, and every change interrupts the other CPUs.
 
-use crate::affected::{Affected, Loss, by_scope, share_evidence};
+use crate::affected::{Affected, Loss, by_scope, price, system_ns, without_cost};
 use crate::{
-    Confidence, Evidence, Family, Finding, Interval, Operation, Provocation, Rule, UnitCosts,
-    Verdict,
+    Confidence, Evidence, Family, Finding, Interval, Operation, Price, Provocation, Rule,
+    UnitCosts, Verdict,
 };
 
 /// From this share of the time lost on it is evidence.
 const LOST_SHARE: f64 = 0.05;
-/// A process that spends less of its time in the kernel does not cause a storm.
-const SYSTEM_SHARE: f64 = 0.05;
+/// A process that keeps less of a CPU busy in the kernel does not cause a storm, however many other
+/// threads it has.
+const SYSTEM_CPUS: f64 = 0.05;
+/// From so many interrupts a second on it is a storm whatever one costs: at 10 us each, 1 % of a
+/// CPU.
+const STORM_PER_S: f64 = 1000.0;
+
+/// An interrupt stops two threads: the one that waits for the answer, whose wait is the calibrated
+/// cost, and the one that answers, which is away for about as long.
+const STOPPED: f64 = 2.0;
 
 /// TLB shootdown storm.
 pub(crate) const RULE: Rule = Rule {
     name: "shootdown",
     family: Family::Translation,
     about: "changes of an address space interrupt the CPUs of its other threads, over and over",
-    cost: "TLB interrupts x cost of one (calibrated), shared out by time in the kernel",
+    cost: "TLB interrupts x cost of one (calibrated) x 2 threads that it stops, shared out by time \
+           in the kernel; \
+           without a cost at most that time",
     provocation: Provocation::Load("provoke-shootdown"),
     look,
 };
@@ -25,9 +35,7 @@ fn look(interval: &Interval<'_>, costs: &UnitCosts) -> Verdict {
     let Some(interrupts) = interval.machine().grown("interrupts", "TLB") else {
         return Verdict::Unable("there is no line TLB in /proc/interrupts".to_owned());
     };
-    let Some(cost_ns) = costs.ns(Operation::TlbShootdown) else {
-        return Verdict::Unable("the cost of a TLB shootdown was not measured".to_owned());
-    };
+    let cost_ns = costs.ns(Operation::TlbShootdown);
     // Only a process with several threads has others to interrupt.
     let suspects: Vec<_> = interval
         .tasks()
@@ -42,14 +50,19 @@ fn look(interval: &Interval<'_>, costs: &UnitCosts) -> Verdict {
         .iter()
         .map(|(pid, task, change, ticks)| {
             let share = *ticks as f64 / all_ticks.max(1) as f64;
-            Loss::new(interval, (*pid, task, change), interrupts as f64 * share * cost_ns)
+            let lost_ns = cost_ns
+                .map_or_else(|| system_ns(change), |ns| STOPPED * interrupts as f64 * share * ns);
+            Loss::new(interval, (*pid, task, change), lost_ns)
         })
         .collect();
     let findings: Vec<Finding> = by_scope(&losses)
         .iter()
-        .filter(|affected| affected.share_of_system_time(interval) >= SYSTEM_SHARE)
-        .map(|affected| finding(interval, affected, interrupts))
+        .filter(|affected| affected.system_cpus(interval) >= SYSTEM_CPUS)
+        .map(|affected| finding(interval, affected, interrupts, price(affected, cost_ns.is_some())))
         .collect();
+    if cost_ns.is_none() && !findings.is_empty() {
+        return without_cost(findings, "the cost of a TLB shootdown was not measured");
+    }
     if findings.is_empty() {
         let seconds = interval.elapsed_ns().max(1) as f64 / 1e9;
         return Verdict::RuledOut(format!(
@@ -60,14 +73,17 @@ fn look(interval: &Interval<'_>, costs: &UnitCosts) -> Verdict {
     Verdict::Found(findings)
 }
 
-fn finding(interval: &Interval<'_>, affected: &Affected, interrupts: u64) -> Finding {
+fn finding(interval: &Interval<'_>, affected: &Affected, interrupts: u64, price: Price) -> Finding {
     let per_s = interrupts as f64 * 1e9 / interval.elapsed_ns().max(1) as f64;
-    let system = affected.share_of_system_time(interval);
-    let mut evidence = vec![
-        share_evidence(affected.lost_share, LOST_SHARE),
-        Evidence::told("interrupts/TLB per s", per_s),
-        Evidence::of("share of time in the kernel", system, SYSTEM_SHARE),
-    ];
+    let system = affected.system_cpus(interval);
+    let mut evidence = Vec::from_iter(price.evidence(LOST_SHARE));
+    evidence.push(match price {
+        Price::Known(lost) if lost.is_bound() => {
+            Evidence::of("interrupts/TLB per s", per_s, STORM_PER_S)
+        }
+        _ => Evidence::told("interrupts/TLB per s", per_s),
+    });
+    evidence.push(Evidence::of("CPUs busy in the kernel, a process", system, SYSTEM_CPUS));
     let calls = interval.machine().per_s("interrupts", "CAL");
     evidence.extend(calls.map(|calls| Evidence::told("interrupts/CAL per s", calls)));
     Finding {
@@ -79,9 +95,7 @@ fn finding(interval: &Interval<'_>, affected: &Affected, interrupts: u64) -> Fin
              second",
             affected.who()
         ),
-        lost_ns: affected.lost_ns as u64,
-        lost_share: affected.lost_share,
-        is_bound: false,
+        price,
         confidence: Confidence::from(evidence.as_slice()),
         evidence,
         counterfactual: None,
@@ -97,8 +111,8 @@ fn finding(interval: &Interval<'_>, affected: &Affected, interrupts: u64) -> Fin
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::UnitCosts;
     use crate::sample::{Second, job};
+    use crate::{LostTime, UnitCosts};
 
     fn storm(interrupts: u64, threads: u64) -> Second {
         Second::of_machine(&[("interrupts", "TLB", interrupts)]).with_task(
@@ -111,17 +125,19 @@ mod tests {
     #[test]
     fn interrupts_are_priced() {
         let found = storm(300_000, 2).found(&RULE);
-        assert_eq!((found.scope, found.lost_ns), (job(9), 300_000_000));
+        assert_eq!((found.scope.clone(), found.lost().unwrap().lost_ns()), (job(9), 600_000_000));
         assert_eq!((found.confidence.agreeing, found.confidence.asked), (2, 2));
     }
 
     #[test]
     fn they_are_shared_out_by_time_in_the_kernel() {
-        let other = [("task_stat", "threads", 4), ("task_stat", "stime_ticks", 20)];
-        let found = storm(100_000, 2).with_task(10, Some("/b"), &other).verdict(&RULE);
+        let other = [("task_stat", "threads", 4), ("task_stat", "stime_ticks", 80)];
+        let found = storm(200_000, 2).with_task(10, Some("/b"), &other).verdict(&RULE);
         let Verdict::Found(found) = found else { panic!("{found:?}") };
-        let lost: Vec<u64> = found.iter().map(|one| one.lost_ns).collect();
-        assert_eq!(lost, [80_000_000, 20_000_000]);
+        let lost: Vec<u64> = found.iter().map(|one| one.lost().unwrap().lost_ns()).collect();
+        let shares: Vec<f64> = found.iter().map(|one| one.lost().unwrap().share()).collect();
+        assert_eq!(shares, [0.1, 0.05], "of two threads, and of four");
+        assert_eq!(lost, [200_000_000, 200_000_000]);
     }
 
     #[test]
@@ -135,5 +151,9 @@ mod tests {
         assert!(Second::of_machine(&[]).unable(&RULE).contains("/proc/interrupts"));
         let verdict = storm(1, 2).verdict_with(&RULE, &UnitCosts::default());
         assert!(matches!(verdict, Verdict::Unable(reason) if reason.contains("cost")));
+        // A storm by its number costs at most all the time in the kernel.
+        let found = storm(300_000, 2).verdict_with(&RULE, &UnitCosts::default());
+        let Verdict::Found(found) = found else { panic!("{found:?}") };
+        assert_eq!(found[0].price, Price::Known(LostTime::of_threads(8e8, 2, 2e9).at_most()));
     }
 }

@@ -1,9 +1,9 @@
 //! Anonymous pages are swapped out and come back: there is less memory than processes use.
 
 use crate::finding::NOTE_SHARE;
-use crate::waits::{Lost, Traffic, lost_of_pressure, lost_of_tasks};
+use crate::waits::{Traffic, by_major_faults, lost_of_pressure, lost_of_tasks, price_of_waits};
 use crate::{
-    Confidence, Evidence, Family, Finding, Interval, Operation, Provocation, Rule, Scope,
+    Confidence, Evidence, Family, Finding, Interval, Operation, Price, Provocation, Rule, Scope,
     UnitCosts, Verdict,
 };
 
@@ -20,15 +20,16 @@ pub(crate) const RULE: Rule = Rule {
     family: Family::Reclaim,
     about: "anonymous pages are swapped out and come back",
     cost: "swap-in delay of each task (at least its block I/O delay x swapped in / read), and its \
-           reclaim delay x anonymous share of refaults; without delays: pages swapped in x cost of \
-           one (calibrated), or pressure of memory (some)",
+           reclaim delay x anonymous share of refaults; without delays: major faults of \
+           each task x swapped in / read x cost of one (calibrated), or at least the pressure of \
+           memory (some)",
     provocation: Provocation::Load("provoke-swap-thrash"),
     look,
 };
 
 fn look(interval: &Interval<'_>, costs: &UnitCosts) -> Verdict {
     let machine = interval.machine();
-    let Some(traffic) = Traffic::of(&machine) else {
+    let Some(traffic) = Traffic::in_interval(interval) else {
         return Verdict::Unable("vmstat does not tell what was read and what came back".to_owned());
     };
     let pages = traffic.swapped_in;
@@ -47,20 +48,14 @@ fn look(interval: &Interval<'_>, costs: &UnitCosts) -> Verdict {
             traffic.anon_refaults
         ));
     }
-    let Some(lost) = lost(interval, costs, &traffic) else {
-        return Verdict::Unable(
-            "neither delays of tasks (root, kernel.task_delayacct=1) nor the cost of a swap-in nor \
-             pressure (PSI) is known"
-                .to_owned(),
-        );
-    };
-    if lost.share < NOTE_SHARE {
+    let price = price(interval, costs, &traffic);
+    if price.is_negligible() {
         return Verdict::RuledOut(format!(
             "{pages} pages were swapped in, which took less than 1 % of anybody's time"
         ));
     }
-    let mut evidence = vec![
-        Evidence::of("share of time lost", lost.share, NOTE_SHARE),
+    let mut evidence = Vec::from_iter(price.evidence(NOTE_SHARE));
+    evidence.extend([
         Evidence::of(
             "vmstat/workingset_refault_anon per page swapped in",
             refault_share,
@@ -68,11 +63,11 @@ fn look(interval: &Interval<'_>, costs: &UnitCosts) -> Verdict {
         ),
         Evidence::of("anonymous pages evicted per page swapped in", evicted / pages, EVICTED_SHARE),
         Evidence::told("vmstat/pswpin", pages),
-    ];
+    ]);
     if let Some(full) = lost_of_pressure(interval, "memory_full_us") {
-        evidence.push(Evidence::told("psi/memory_full share of the time", full.share));
+        evidence.push(Evidence::told("psi/memory_full share of the time", full.share()));
     }
-    Verdict::Found(vec![Finding {
+    let found = Finding {
         rule: RULE.name,
         family: RULE.family,
         scope: Scope::Machine,
@@ -80,9 +75,7 @@ fn look(interval: &Interval<'_>, costs: &UnitCosts) -> Verdict {
             "{pages} pages were swapped in and {evicted} anonymous ones evicted: processes use more \
              memory than there is"
         ),
-        lost_ns: lost.ns as u64,
-        lost_share: lost.share,
-        is_bound: false,
+        price,
         confidence: Confidence::from(evidence.as_slice()),
         evidence,
         counterfactual: None,
@@ -90,25 +83,27 @@ fn look(interval: &Interval<'_>, costs: &UnitCosts) -> Verdict {
                  /sys/kernel/mm/lru_gen/min_ttl_ms or a daemon such as systemd-oomd ends it"
             .to_owned(),
         confirm: "vmstat 1 (si and so); thrashlab footprint --all --no-clear --top 20".to_owned(),
-    }])
+    };
+    found.verdict(interval, pages)
 }
 
-fn lost(interval: &Interval<'_>, costs: &UnitCosts, traffic: &Traffic) -> Option<Lost> {
+fn price(interval: &Interval<'_>, costs: &UnitCosts, traffic: &Traffic) -> Price {
     let of_reads = traffic.share_of_reads(traffic.swapped_in);
-    let of_tasks = lost_of_tasks(interval, None, |task| {
+    let measured = lost_of_tasks(interval, None, |task| {
         task.ns("swapin").max(task.ns("blkio") * of_reads)
             + task.ns("freepages") * traffic.anon_share()
     });
-    let calibrated = || {
-        let ns = costs.ns(Operation::SwapIn)?;
-        Some(Lost::of(traffic.swapped_in * ns, interval.elapsed_ns() as f64))
+    let by_faults = || {
+        let cost = (costs, Operation::SwapIn);
+        by_major_faults(interval, (None, traffic.swapped_in), traffic, cost)
     };
-    of_tasks.or_else(calibrated).or_else(|| lost_of_pressure(interval, "memory_some_us"))
+    price_of_waits(measured, by_faults, || lost_of_pressure(interval, "memory_some_us"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::LostTime;
     use crate::sample::Second;
 
     /// A second in which one process waits for 800 ms of swap-ins.
@@ -127,7 +122,10 @@ mod tests {
     #[test]
     fn pages_that_go_and_come_are_thrash() {
         let finding = thrash().found(&RULE);
-        assert_eq!((finding.lost_ns, finding.lost_share), (800_000_000, 0.8));
+        assert_eq!(
+            (finding.lost().unwrap().lost_ns(), finding.lost().unwrap().share()),
+            (800_000_000, 0.8)
+        );
         assert_eq!(finding.confidence, Confidence { agreeing: 3, asked: 3 });
     }
 
@@ -136,7 +134,11 @@ mod tests {
         let woken = thrash().machine("vmstat", "workingset_refault_anon", 3);
         assert!(matches!(woken.verdict(&RULE), Verdict::RuledOut(why) if why.contains("wakes up")));
         let clean = thrash().machine("vmstat", "pswpout", 0).machine("vmstat", "pgsteal_anon", 399);
-        assert_eq!(clean.found(&RULE).lost_share, 0.8, "clean pages are not written again");
+        assert_eq!(
+            clean.found(&RULE).lost().unwrap().share(),
+            0.8,
+            "clean pages are not written again"
+        );
         let cold = thrash().machine("vmstat", "pswpout", 0);
         assert!(matches!(cold.verdict(&RULE), Verdict::RuledOut(why) if why.contains("is both")));
     }
@@ -144,11 +146,14 @@ mod tests {
     #[test]
     fn without_delays_costs_or_pressure_stand_in() {
         let bare = thrash().without_task("taskstats");
-        assert!(matches!(bare.clone().verdict(&RULE), Verdict::Unable(_)));
-        let priced = bare.clone().cost(Operation::SwapIn, 1_000_000.0);
-        assert_eq!(priced.found(&RULE).lost_ns, 400_000_000);
+        assert_eq!(bare.unpriced(&RULE), None, "all other counters agree");
+        let faults =
+            bare.clone().machine("vmstat", "pgmajfault", 300).task("task_stat", "majflt", 300);
+        let priced = faults.cost(Operation::SwapIn, 1_000_000.0);
+        let expected = LostTime::of_threads(3e8, 1, 1e9);
+        assert_eq!(priced.found(&RULE).price, Price::Known(expected));
         let pressed = bare.machine("psi", "memory_some_us", 300_000);
-        assert_eq!(pressed.found(&RULE).lost_ns, 300_000_000);
+        assert_eq!(pressed.unpriced(&RULE), Some(LostTime::of_wall(3e8, 1_000_000_000)));
         assert!(matches!(Second::bare().verdict(&RULE), Verdict::Unable(_)));
     }
 }

@@ -1,23 +1,24 @@
 //! A process works on much memory through small pages, and pays for the page walks.
 
-use crate::affected::{Affected, Loss, TICK_NS, able_ns, by_scope, share_evidence};
+use crate::affected::{Affected, Loss, by_scope};
+use crate::cpu_time::TICK_NS;
 use crate::interval::Change;
 use crate::minor_faults::anonymous_pages;
+use crate::threads::Threads;
 use crate::{
-    Confidence, Evidence, Family, Finding, Interval, Operation, Provocation, Rule, UnitCosts,
-    Verdict,
+    Confidence, Evidence, Family, Finding, Interval, Operation, Price, Provocation, Rule,
+    UnitCosts, Verdict,
 };
 
 /// From this share of the time lost on it is evidence.
 const LOST_SHARE: f64 = 0.05;
-/// Memory that no TLB reaches with small pages, in pages: 32 MiB, four times the reach of 2,048
-/// entries.
+/// Memory that no TLB reaches with small pages, in pages: four times the reach of 2,048 entries.
 const REACH_PAGES: f64 = 8192.0;
 /// A process that makes more faults than this a second is not only working on what it has: a
 /// compiler makes thousands, and its references are local.
 const STEADY_FAULTS_PER_S: f64 = 2.0;
-/// A process that spends less of the time that it has in user mode mostly waits for others.
-const USER_SHARE: f64 = 0.5;
+/// A process that keeps less of a CPU busy in user mode mostly waits for others.
+const USER_CPUS: f64 = 0.5;
 /// Small pages are this share of its anonymous memory, at least.
 const SMALL_SHARE: f64 = 0.5;
 
@@ -43,14 +44,14 @@ fn look(interval: &Interval<'_>, costs: &UnitCosts) -> Verdict {
     let tax = extra_ns / (extra_ns + huge_ns).max(f64::MIN_POSITIVE);
     let (mut losses, mut asked) = (Vec::new(), 0);
     for (pid, task, change) in interval.tasks() {
-        let Some(pages) = anonymous_pages(&change) else { continue };
+        let Some(pages) = anonymous_pages(interval, &change) else { continue };
         let Some(small) = small_share(interval, task.group.as_deref()) else { continue };
         asked += 1;
         if small < SMALL_SHARE || !is_steady(&change, pages) {
             continue;
         }
         let user_ns = user_ns(&change);
-        if user_ns < USER_SHARE * able_ns(interval, &change) {
+        if user_ns < USER_CPUS * one_thread_ns(interval, &change) {
             continue;
         }
         losses.push(Loss::new(interval, (pid, task, &change), user_ns * tax * small));
@@ -64,11 +65,19 @@ fn look(interval: &Interval<'_>, costs: &UnitCosts) -> Verdict {
         by_scope(&losses).iter().map(|affected| finding(interval, affected, tax)).collect();
     if findings.is_empty() {
         return Verdict::RuledOut(format!(
-            "nobody computes on 32 MiB or more of small pages that it keeps (their tax is {:.0} %)",
+            "nobody computes on {} or more of small pages that it keeps (their tax is {:.0} %)",
+            model::units::format_size(REACH_PAGES as u64 * interval.page_bytes()),
             tax * 100.0
         ));
     }
     Verdict::Found(findings)
+}
+
+/// The time that a thread of a process had on average, in ns: where it waits for a CPU, less than
+/// the interval.
+fn one_thread_ns(interval: &Interval<'_>, change: &Change<'_>) -> f64 {
+    let threads = Threads::awake(interval, change);
+    threads.had_ns / threads.count as f64
 }
 
 fn user_ns(change: &Change<'_>) -> f64 {
@@ -104,15 +113,16 @@ fn small_share(interval: &Interval<'_>, group: Option<&str>) -> Option<f64> {
 fn finding(interval: &Interval<'_>, affected: &Affected, tax: f64) -> Finding {
     let held_kb = affected.sum(interval, |change| change.level("task_status", "RssAnon_kb"));
     let user = affected.sum(interval, |change| change.grown("task_stat", "utime_ticks"));
-    let elapsed_ns = interval.elapsed_ns().max(1) as f64 * affected.processes as f64;
+    let had_ns = affected.lost.of_ns() as f64;
+    let price = Price::Known(affected.lost.at_most());
     let small = small_share(interval, affected.group.as_deref()).unwrap_or(1.0);
-    let evidence = vec![
-        share_evidence(affected.lost_share, LOST_SHARE),
+    let mut evidence = Vec::from_iter(price.evidence(LOST_SHARE));
+    evidence.extend([
         Evidence::told("share of a reference that small pages cost", tax),
-        Evidence::told("share of time in user mode", user * TICK_NS / elapsed_ns),
+        Evidence::told("share of time in user mode", user * TICK_NS / had_ns.max(1.0)),
         Evidence::told("share of small pages", small),
         Evidence::told("task_status/RssAnon_kb", held_kb),
-    ];
+    ]);
     Finding {
         rule: RULE.name,
         family: RULE.family,
@@ -124,14 +134,12 @@ fn finding(interval: &Interval<'_>, affected: &Affected, tax: f64) -> Finding {
             held_kb / 1024.0,
             tax * 100.0
         ),
-        lost_ns: affected.lost_ns as u64,
-        lost_share: affected.lost_share,
-        is_bound: true,
+        price,
         confidence: Confidence::from(evidence.as_slice()),
         evidence,
         counterfactual: Some(format!(
             "with huge pages at most {:.0} % less time; less if its references are local",
-            affected.lost_share * 100.0
+            affected.lost.share() * 100.0
         )),
         remedy:
             "ask for huge pages (madvise MADV_HUGEPAGE, or transparent_hugepage/enabled=always; \
@@ -172,7 +180,7 @@ mod tests {
     fn the_tax_is_a_share_of_user_time() {
         // Half of a reference, of 0.8 s.
         let found = working(65_536, 1, 0).found(&RULE);
-        assert_eq!((found.scope, found.lost_ns), (job(3), 400_000_000));
+        assert_eq!((found.scope.clone(), found.lost().unwrap().lost_ns()), (job(3), 400_000_000));
         assert!(found.condition.contains("64 MB"), "{}", found.condition);
     }
 

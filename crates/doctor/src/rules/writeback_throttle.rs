@@ -1,10 +1,10 @@
 //! More is written than the disk takes, and writers are made to wait.
 
 use crate::finding::NOTE_SHARE;
-use crate::waits::{Lost, Traffic, lost_of_pressure, lost_of_tasks};
+use crate::waits::{Traffic, lost_of_pressure, lost_of_tasks, part_of_wall, price_of_waits};
 use crate::{
-    Change, Confidence, Evidence, Family, Finding, Interval, Provocation, Rule, Scope, UnitCosts,
-    Verdict,
+    Change, Confidence, Evidence, Family, Finding, Interval, Price, Provocation, Rule, Scope,
+    UnitCosts, Verdict,
 };
 
 /// Share of the ceiling from which on writers are throttled (methods.md, rule 13: 90 %).
@@ -19,7 +19,7 @@ pub(crate) const RULE: Rule = Rule {
     family: Family::Writeback,
     about: "more is written than the disk takes, and writers are made to wait",
     cost: "block I/O delay of each task x pages written / all I/O of pages, without those swapped \
-           out; without delays: pressure of I/O (some) x the same share",
+           out; without delays: at least the pressure of I/O (some) x the same share",
     provocation: Provocation::Load("provoke-writeback-throttle"),
     look,
 };
@@ -34,7 +34,9 @@ fn dirty_per_ceiling(machine: &Change<'_>) -> Option<f64> {
 
 fn look(interval: &Interval<'_>, _: &UnitCosts) -> Verdict {
     let machine = interval.machine();
-    let (Some(traffic), Some(dirty)) = (Traffic::of(&machine), dirty_per_ceiling(&machine)) else {
+    let (Some(traffic), Some(dirty)) =
+        (Traffic::in_interval(interval), dirty_per_ceiling(&machine))
+    else {
         return Verdict::Unable(
             "vmstat does not tell what is dirty and what was written".to_owned(),
         );
@@ -47,26 +49,21 @@ fn look(interval: &Interval<'_>, _: &UnitCosts) -> Verdict {
     }
     let written = (traffic.written - traffic.swapped_out).max(0.0);
     let write_share = written / (traffic.read + traffic.written).max(1.0);
-    let Some(lost) = lost(interval, write_share) else {
-        return Verdict::Unable(
-            "neither delays of tasks (root, kernel.task_delayacct=1) nor pressure (PSI) is known"
-                .to_owned(),
-        );
-    };
-    if lost.share < NOTE_SHARE {
+    let price = price(interval, write_share);
+    if price.is_negligible() {
         return Verdict::RuledOut(format!(
             "{written} pages were written; waiting for that took less than 1 % of anybody's time"
         ));
     }
-    let mut evidence = vec![
-        Evidence::of("share of time lost", lost.share, NOTE_SHARE),
+    let mut evidence = Vec::from_iter(price.evidence(NOTE_SHARE));
+    evidence.extend([
         Evidence::of("vmstat/nr_dirty + nr_writeback per ceiling", dirty, NEAR_CEILING),
         Evidence::told("pages written per page of I/O", write_share),
-    ];
+    ]);
     if let Some(io) = lost_of_pressure(interval, "io_some_us") {
-        evidence.push(Evidence::of("psi/io_some share of the time", io.share, IO_SHARE));
+        evidence.push(Evidence::of("psi/io_some share of the time", io.share(), IO_SHARE));
     }
-    Verdict::Found(vec![Finding {
+    let found = Finding {
         rule: RULE.name,
         family: RULE.family,
         scope: Scope::Machine,
@@ -74,9 +71,7 @@ fn look(interval: &Interval<'_>, _: &UnitCosts) -> Verdict {
             "{written} pages were written, and as much as may be is still dirty: writers wait for \
              the disk"
         ),
-        lost_ns: lost.ns as u64,
-        lost_share: lost.share,
-        is_bound: false,
+        price,
         confidence: Confidence::from(evidence.as_slice()),
         evidence,
         counterfactual: None,
@@ -85,21 +80,20 @@ fn look(interval: &Interval<'_>, _: &UnitCosts) -> Verdict {
             .to_owned(),
         confirm: "grep -E 'nr_dirty|nr_writeback|nr_throttled' /proc/vmstat; cat /proc/pressure/io"
             .to_owned(),
-    }])
+    };
+    found.verdict(interval, written)
 }
 
-fn lost(interval: &Interval<'_>, write_share: f64) -> Option<Lost> {
-    let of_tasks = lost_of_tasks(interval, None, |task| task.ns("blkio") * write_share);
-    let pressure = || {
-        let io = lost_of_pressure(interval, "io_some_us")?;
-        Some(Lost::of(io.ns * write_share, interval.elapsed_ns() as f64))
-    };
-    of_tasks.or_else(pressure)
+fn price(interval: &Interval<'_>, write_share: f64) -> Price {
+    let measured = lost_of_tasks(interval, None, |task| task.ns("blkio") * write_share);
+    let pressure = || Some(part_of_wall(lost_of_pressure(interval, "io_some_us")?, write_share));
+    price_of_waits(measured, || None, pressure)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::LostTime;
     use crate::sample::Second;
 
     /// A second in which a writer waits for 800 ms of it.
@@ -119,10 +113,10 @@ mod tests {
     #[test]
     fn a_stream_of_writes_that_waits_is_found() {
         let finding = stream().found(&RULE);
-        assert_eq!(finding.lost_ns, 720_000_000);
+        assert_eq!(finding.lost().unwrap().lost_ns(), 720_000_000);
         assert_eq!(finding.confidence, Confidence { agreeing: 3, asked: 3 });
         let bare = stream().without_task("taskstats");
-        assert_eq!(bare.found(&RULE).lost_ns, 765_000_000);
+        assert_eq!(bare.unpriced(&RULE), Some(LostTime::of_wall(765e6, 1_000_000_000)));
     }
 
     #[test]

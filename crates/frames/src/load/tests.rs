@@ -110,6 +110,9 @@ fn expected(run: &Run) -> Expected {
             Line::Warning(warning) => {
                 rows.events.push(format!("0 {} warning {}", warning.at_ns, warning.text));
             }
+            Line::Death(death) => {
+                rows.events.push(format!("0 {} death {}", death.at_ns, death.cause));
+            }
             Line::Phase(record) => {
                 let phase = serde_json::to_value(record.phase).unwrap();
                 rows.events.push(format!("0 {} phase {}", record.at_ns, phase.as_str().unwrap()));

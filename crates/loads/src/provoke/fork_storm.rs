@@ -10,7 +10,7 @@ use sys::memory::Mapping;
 use sys::pages::Advice;
 use sys::process::{fork_child, signal, signals, wait};
 
-use super::{OPERATIONS, PAGE_BYTES, TOTALS, counted, dose};
+use super::{OPERATIONS, TOTALS, counted, dose, page_bytes};
 use crate::desc::{
     Desc, Plan, Progress, Setting, Unsupported, Work, WorkError, nothing_to_finish,
     nothing_to_prepare,
@@ -57,18 +57,18 @@ fn work(work: &Work<'_>) -> Result<Infallible, WorkError> {
     let mapping = Mapping::anonymous(work.plan.param("resident_bytes") as usize).map_err(failed)?;
     // A kernel that does not know the advice has small pages only.
     let _ = mapping.advise(Advice::Small);
-    mapping.touch(PAGE_BYTES, 1);
-    let pages = (mapping.size_bytes() / PAGE_BYTES) as u64;
+    mapping.touch(page_bytes(), 1);
+    let pages = (mapping.size_bytes() / page_bytes()) as u64;
     let every_ns = work.plan.param("fork_every_ns");
     let mut fork_at_ns = monotonic_ns();
     loop {
         let pass = || {
             if every_ns == 0 || monotonic_ns() < fork_at_ns {
-                mapping.touch(PAGE_BYTES, 1);
+                mapping.touch(page_bytes(), 1);
                 return Ok(());
             }
             fork_at_ns = monotonic_ns() + every_ns;
-            beside_a_copy(|| mapping.touch(PAGE_BYTES, 1))
+            beside_a_copy(|| mapping.touch(page_bytes(), 1))
         };
         counted(work, pages, pass).map_err(failed)?;
     }
@@ -87,6 +87,6 @@ fn beside_a_copy(act: impl FnOnce()) -> io::Result<()> {
 }
 
 fn warm(progress: &Progress<'_>) -> bool {
-    let pages = progress.plan.param("resident_bytes") / PAGE_BYTES as u64;
+    let pages = progress.plan.param("resident_bytes") / page_bytes() as u64;
     progress.total_since_start(OPERATIONS) >= WARM_PASSES * pages
 }

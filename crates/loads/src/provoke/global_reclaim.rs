@@ -9,7 +9,7 @@ use model::units::format_size;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
-use super::{OPERATIONS, PAGE_BYTES, TOTALS, counted, dose};
+use super::{OPERATIONS, TOTALS, counted, dose, page_bytes};
 use crate::desc::{
     Desc, Plan, Progress, Setting, Unsupported, Work, WorkError, nothing_to_finish,
     nothing_to_prepare, scaled,
@@ -40,8 +40,8 @@ pub(crate) const LOAD: Desc = Desc {
 };
 
 fn plan(setting: &Setting) -> Result<Plan, Unsupported> {
-    let pages = scaled(setting.memory_bytes, FITS + MORE * setting.intensity) / PAGE_BYTES as u64;
-    let file_bytes = pages.max(1) * PAGE_BYTES as u64;
+    let pages = scaled(setting.memory_bytes, FITS + MORE * setting.intensity) / page_bytes() as u64;
+    let file_bytes = pages.max(1) * page_bytes() as u64;
     if file_bytes > setting.free_disk_bytes / 10 * 9 {
         return Err(Unsupported(format!(
             "the file of {} does not fit into {}, which has {} free",
@@ -58,10 +58,10 @@ fn work(work: &Work<'_>) -> Result<Infallible, WorkError> {
     let file_bytes = work.plan.param("file_bytes");
     let failed = |error: std::io::Error| WorkError::new(&format!("use {}", path.display()), &error);
     let file = super::written(&path, file_bytes, work.setting.seed).map_err(failed)?;
-    let mut page = [0; PAGE_BYTES];
+    let mut page = vec![0; page_bytes()];
     let mut read =
-        |file: &File, number: u64| file.read_exact_at(&mut page, number * PAGE_BYTES as u64);
-    let pages = file_bytes / PAGE_BYTES as u64;
+        |file: &File, number: u64| file.read_exact_at(&mut page, number * page_bytes() as u64);
+    let pages = file_bytes / page_bytes() as u64;
     for number in 0..pages {
         read(&file, number).map_err(failed)?;
     }

@@ -9,7 +9,7 @@ use rand_pcg::Pcg64Mcg;
 use sys::memory::Mapping;
 use sys::pages::Advice;
 
-use super::{OPERATIONS, PAGE_BYTES, counted, written};
+use super::{OPERATIONS, counted, page_bytes, written};
 use crate::desc::{Progress, Setting, Unsupported, Work, WorkError};
 
 /// The load is warm when each page has been read this many times on average: nothing is cold.
@@ -17,7 +17,7 @@ const WARM_PASSES: u64 = 3;
 
 /// The parameter that holds the size of the file.
 pub(super) fn parameter(setting: &Setting, pages: u64) -> Result<(String, u64), Unsupported> {
-    let file_bytes = pages * PAGE_BYTES as u64;
+    let file_bytes = pages * page_bytes() as u64;
     if pages == 0 || file_bytes > setting.free_disk_bytes / 2 {
         return Err(Unsupported(format!(
             "the file of {} is more than half of what {} has free",
@@ -37,11 +37,12 @@ pub(super) fn read_at_random(work: &Work<'_>, batch: u64) -> Result<Infallible, 
         .map_err(|error| WorkError::new(&format!("make {}", path.display()), &error))?;
     let advised = mapping.advise(Advice::Random);
     advised.map_err(|error| WorkError::new("advise random reads", &error))?;
-    let pages = file_bytes as usize / PAGE_BYTES;
+    let page = page_bytes();
+    let pages = file_bytes as usize / page;
     let mut random = Pcg64Mcg::seed_from_u64(work.setting.seed);
     let mut sum: u64 = 0;
     loop {
-        let offsets = (0..batch).map(|_| random.random_range(0..pages) * PAGE_BYTES);
+        let offsets = (0..batch).map(|_| random.random_range(0..pages) * page);
         sum = sum.wrapping_add(counted(work, batch, || mapping.read_each(offsets)));
         std::hint::black_box(sum);
     }
@@ -49,6 +50,6 @@ pub(super) fn read_at_random(work: &Work<'_>, batch: u64) -> Result<Infallible, 
 
 /// Whether each page has been read often enough.
 pub(super) fn is_warm(progress: &Progress<'_>) -> bool {
-    let pages = progress.plan.param("file_bytes") / PAGE_BYTES as u64;
+    let pages = progress.plan.param("file_bytes") / page_bytes() as u64;
     progress.total_since_start(OPERATIONS) >= WARM_PASSES * pages
 }

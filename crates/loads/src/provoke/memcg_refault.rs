@@ -3,7 +3,7 @@
 
 use std::convert::Infallible;
 
-use super::{PAGE_BYTES, TOTALS, dose, mapped_file};
+use super::{TOTALS, dose, mapped_file, page_bytes};
 use crate::desc::{
     Desc, Plan, Setting, Unsupported, Work, WorkError, nothing_to_finish, nothing_to_prepare,
     scaled,
@@ -32,7 +32,7 @@ pub(crate) const LOAD: Desc = Desc {
 
 fn plan(setting: &Setting) -> Result<Plan, Unsupported> {
     let share = FITS + MORE * setting.intensity;
-    let pages = scaled(setting.memory_bytes, share) / PAGE_BYTES as u64;
+    let pages = scaled(setting.memory_bytes, share) / page_bytes() as u64;
     let params = [mapped_file::parameter(setting, pages)?].into();
     Ok(Plan { workers: 1, params, notes: vec![] })
 }

@@ -5,7 +5,7 @@ use std::convert::Infallible;
 
 use sys::memory::Mapping;
 
-use super::{OPERATIONS, PAGE_BYTES, TOTALS, counted, dose};
+use super::{OPERATIONS, TOTALS, counted, dose, page_bytes};
 use crate::desc::{
     Desc, Plan, Progress, Setting, Unsupported, Work, WorkError, nothing_to_finish,
     nothing_to_prepare, scaled,
@@ -36,22 +36,23 @@ pub(crate) const LOAD: Desc = Desc {
 };
 
 fn plan(setting: &Setting) -> Result<Plan, Unsupported> {
-    let pages = scaled(setting.memory_bytes, BELOW + MORE * setting.intensity) / PAGE_BYTES as u64;
-    let map_bytes = pages.max(PAGES as u64) * PAGE_BYTES as u64;
+    let pages =
+        scaled(setting.memory_bytes, BELOW + MORE * setting.intensity) / page_bytes() as u64;
+    let map_bytes = pages.max(PAGES as u64) * page_bytes() as u64;
     Ok(Plan { workers: 1, params: [("map_bytes".to_owned(), map_bytes)].into(), notes: vec![] })
 }
 
 fn work(work: &Work<'_>) -> Result<Infallible, WorkError> {
     let map_bytes = work.plan.param("map_bytes") as usize;
-    let part_bytes = PAGES * PAGE_BYTES;
+    let part_bytes = PAGES * page_bytes();
     let mapping =
         Mapping::anonymous(map_bytes).map_err(|error| WorkError::new("map memory", &error))?;
-    mapping.touch(PAGE_BYTES, 1);
+    mapping.touch(page_bytes(), 1);
     loop {
         for start in (0..=map_bytes - part_bytes).step_by(part_bytes) {
             counted(work, 1, || {
                 mapping.give_back(start..start + part_bytes)?;
-                mapping.write_each((start..start + part_bytes).step_by(PAGE_BYTES), 1);
+                mapping.write_each((start..start + part_bytes).step_by(page_bytes()), 1);
                 std::io::Result::Ok(())
             })
             .map_err(|error| WorkError::new("give memory back", &error))?;

@@ -8,7 +8,7 @@ use model::units::format_size;
 use sys::memory::Mapping;
 use sys::pages::Advice;
 
-use super::{OPERATIONS, PAGE_BYTES, TOTALS, Turns, counted, dose, percent};
+use super::{OPERATIONS, TOTALS, Turns, counted, dose, page_bytes, percent};
 use crate::desc::{
     Desc, Plan, Progress, Setting, Unsupported, Work, WorkError, nothing_to_finish,
     nothing_to_prepare,
@@ -48,13 +48,13 @@ fn plan(setting: &Setting) -> Result<Plan, Unsupported> {
 fn work(work: &Work<'_>) -> Result<Infallible, WorkError> {
     let map_bytes = work.plan.param("map_bytes") as usize;
     let failed = |error| WorkError::new("map memory", &error);
-    let pages = (map_bytes / PAGE_BYTES) as u64;
+    let pages = (map_bytes / page_bytes()) as u64;
     let mut turns = Turns::new(work.plan.param("unmapped_percent"));
     let mut mapping = mapped(map_bytes).map_err(failed)?;
     loop {
         let pass = || -> io::Result<Mapping> {
             let next = if turns.next() { mapped(map_bytes)? } else { mapping };
-            next.touch(PAGE_BYTES, 1);
+            next.touch(page_bytes(), 1);
             Ok(next)
         };
         mapping = counted(work, pages, pass).map_err(failed)?;
@@ -70,6 +70,6 @@ fn mapped(map_bytes: usize) -> io::Result<Mapping> {
 }
 
 fn warm(progress: &Progress<'_>) -> bool {
-    let pages = progress.plan.param("map_bytes") / PAGE_BYTES as u64;
+    let pages = progress.plan.param("map_bytes") / page_bytes() as u64;
     progress.total_since_start(OPERATIONS) >= WARM_PASSES * pages
 }

@@ -8,7 +8,7 @@ use sys::memory::Mapping;
 use sys::numa::Placement;
 use sys::pages::Advice;
 
-use super::{OPERATIONS, PAGE_BYTES, TOTALS, counted, dose};
+use super::{OPERATIONS, TOTALS, counted, dose, page_bytes};
 use crate::desc::{
     Desc, Plan, Progress, Setting, Unsupported, Work, WorkError, nothing_to_finish,
     nothing_to_prepare, scaled,
@@ -37,12 +37,12 @@ pub(crate) const LOAD: Desc = Desc {
 };
 
 fn plan(setting: &Setting) -> Result<Plan, Unsupported> {
-    let pages = scaled(setting.memory_bytes, TOUCHED) / PAGE_BYTES as u64;
+    let pages = scaled(setting.memory_bytes, TOUCHED) / page_bytes() as u64;
     let params = [
-        ("touched_bytes".to_owned(), pages.max(1) * PAGE_BYTES as u64),
+        ("touched_bytes".to_owned(), pages.max(1) * page_bytes() as u64),
         (
             "balanced_bytes".to_owned(),
-            scaled(pages.max(1), setting.intensity.min(1.0)) * PAGE_BYTES as u64,
+            scaled(pages.max(1), setting.intensity.min(1.0)) * page_bytes() as u64,
         ),
     ];
     Ok(Plan { workers: 1, params: params.into(), notes: Vec::new() })
@@ -54,9 +54,9 @@ fn work(work: &Work<'_>) -> Result<Infallible, WorkError> {
     let node = other_node().map_err(|error| WorkError::new(&format!("read {NODES}"), &error))?;
     let memory = far_memory(touched, balanced, node)
         .map_err(|error| WorkError::new(&format!("place memory on node {node}"), &error))?;
-    let pages = (touched / PAGE_BYTES) as u64;
+    let pages = (touched / page_bytes()) as u64;
     loop {
-        counted(work, pages, || memory.touch(PAGE_BYTES, 1));
+        counted(work, pages, || memory.touch(page_bytes(), 1));
     }
 }
 
@@ -74,7 +74,7 @@ fn far_memory(touched: usize, balanced: usize, node: u32) -> io::Result<Mapping>
     // A kernel that does not know the advice has small pages only.
     let _ = memory.advise(Advice::Small);
     memory.place(0..touched, Placement::Prefer(node))?;
-    memory.touch(PAGE_BYTES, 1);
+    memory.touch(page_bytes(), 1);
     memory.place(0..balanced, Placement::OfProcess)?;
     memory.place(balanced..touched, Placement::Local)?;
     Ok(memory)

@@ -7,7 +7,7 @@ use model::units::format_size;
 use sys::memory::Mapping;
 use sys::process::{fork_child, wait_any};
 
-use super::{BUSY_NS, OPERATIONS, PAGE_BYTES, TOTALS, Turns, counted, percent};
+use super::{BUSY_NS, OPERATIONS, TOTALS, Turns, counted, page_bytes, percent};
 use crate::desc::{
     Desc, Dose, Plan, Progress, Setting, Unsupported, Work, WorkError, nothing_to_finish,
     nothing_to_prepare,
@@ -51,7 +51,7 @@ fn plan(setting: &Setting) -> Result<Plan, Unsupported> {
 fn work(work: &Work<'_>) -> Result<Infallible, WorkError> {
     let shared = Mapping::shared(work.plan.param("shared_bytes") as usize)
         .map_err(|error| WorkError::new("map shared memory", &error))?;
-    shared.touch(PAGE_BYTES, 1);
+    shared.touch(page_bytes(), 1);
     for _ in 0..work.plan.param("processes") {
         fork_child(|| attend(work, &shared))
             .map_err(|error| WorkError::new("fork a process", &error))?;
@@ -63,13 +63,13 @@ fn work(work: &Work<'_>) -> Result<Infallible, WorkError> {
 
 /// The work of one process: all pages, one after the other. Ends only by an error.
 fn attend(work: &Work<'_>, shared: &Mapping) -> i32 {
-    let pages = (shared.size_bytes() / PAGE_BYTES) as u64;
+    let pages = (shared.size_bytes() / page_bytes()) as u64;
     let mut turns = Turns::new(work.plan.param("mapped_anew_percent"));
     loop {
         let pass = || {
             let given_back =
                 if turns.next() { shared.give_back(0..shared.size_bytes()) } else { Ok(()) };
-            shared.touch(PAGE_BYTES, 1);
+            shared.touch(page_bytes(), 1);
             given_back
         };
         if counted(work, pages, pass).is_err() {
@@ -85,7 +85,7 @@ fn dose(progress: &Progress<'_>) -> Dose {
 }
 
 fn warm(progress: &Progress<'_>) -> bool {
-    let pages = progress.plan.param("shared_bytes") / PAGE_BYTES as u64;
+    let pages = progress.plan.param("shared_bytes") / page_bytes() as u64;
     let passes = WARM_PASSES * progress.plan.param("processes");
     progress.total_since_start(OPERATIONS) >= passes * pages
 }

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::{BUSY_NS, PAGE_BYTES, TOTALS, mapped_file};
+use super::{BUSY_NS, TOTALS, mapped_file, page_bytes};
 use crate::desc::{
     Desc, Dose, Plan, Progress, Setting, Unsupported, Work, WorkError, nothing_to_finish,
     nothing_to_prepare, scaled,
@@ -39,7 +39,7 @@ pub(crate) const LOAD: Desc = Desc {
 };
 
 fn plan(setting: &Setting) -> Result<Plan, Unsupported> {
-    let pages = scaled(setting.memory_bytes, FITS) / PAGE_BYTES as u64;
+    let pages = scaled(setting.memory_bytes, FITS) / page_bytes() as u64;
     let file = mapped_file::parameter(setting, pages.max(1))?;
     let evicted_bytes = scaled(file.1, EVICTED * setting.intensity);
     let params = [file, ("evicted_bytes".to_owned(), evicted_bytes)];

@@ -8,7 +8,7 @@ use std::io;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use sys::memory::Mapping;
 
-use super::{OPERATIONS, PAGE_BYTES, TOTALS, counted, dose};
+use super::{OPERATIONS, TOTALS, counted, dose, page_bytes};
 use crate::desc::{
     Desc, Plan, Progress, Setting, Unsupported, Work, WorkError, nothing_to_finish,
     nothing_to_prepare, scaled,
@@ -48,9 +48,9 @@ fn plan(setting: &Setting) -> Result<Plan, Unsupported> {
 
 fn work(work: &Work<'_>) -> Result<Infallible, WorkError> {
     let pages = work.plan.param("pages") as usize;
-    let mapping = Mapping::anonymous(pages * PAGE_BYTES)
+    let mapping = Mapping::anonymous(pages * page_bytes())
         .map_err(|error| WorkError::new("map memory", &error))?;
-    mapping.touch(PAGE_BYTES, 1);
+    mapping.touch(page_bytes(), 1);
     let cpus = cpus().map_err(|error| WorkError::new("read the CPUs", &error))?;
     pin(&cpus, 0);
     for other in 1..=work.plan.param("other_threads") as usize {
@@ -67,7 +67,7 @@ fn work(work: &Work<'_>) -> Result<Infallible, WorkError> {
     loop {
         let change = || {
             (0..pages).try_for_each(|page| {
-                let range = page * PAGE_BYTES..(page + 1) * PAGE_BYTES;
+                let range = page * page_bytes()..(page + 1) * page_bytes();
                 mapping.protect(range.clone(), false)?;
                 mapping.protect(range.clone(), true)?;
                 mapping.write(range.start, 1);

@@ -8,7 +8,7 @@ use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use sys::memory::Mapping;
 
-use super::{OPERATIONS, PAGE_BYTES, TOTALS, counted, dose};
+use super::{OPERATIONS, TOTALS, counted, dose, page_bytes};
 use crate::desc::{
     Desc, Plan, Progress, Setting, Unsupported, Work, WorkError, nothing_to_finish,
     nothing_to_prepare, scaled,
@@ -39,8 +39,8 @@ pub(crate) const LOAD: Desc = Desc {
 };
 
 fn plan(setting: &Setting) -> Result<Plan, Unsupported> {
-    let pages = scaled(setting.memory_bytes, FITS + MORE * setting.intensity) / PAGE_BYTES as u64;
-    let map_bytes = pages.max(1) * PAGE_BYTES as u64;
+    let pages = scaled(setting.memory_bytes, FITS + MORE * setting.intensity) / page_bytes() as u64;
+    let map_bytes = pages.max(1) * page_bytes() as u64;
     // Others may have to be swapped out too: an eighth of memory is left to them.
     let swapped_bytes = map_bytes.saturating_sub(setting.memory_bytes * 7 / 8);
     if swapped_bytes > setting.swap_bytes {
@@ -57,11 +57,12 @@ fn work(work: &Work<'_>) -> Result<Infallible, WorkError> {
     let map_bytes = work.plan.param("map_bytes") as usize;
     let mapping =
         Mapping::anonymous(map_bytes).map_err(|error| WorkError::new("map memory", &error))?;
-    mapping.touch(PAGE_BYTES, 1);
+    mapping.touch(page_bytes(), 1);
     let mut random = Pcg64Mcg::seed_from_u64(work.setting.seed);
-    let pages = map_bytes / PAGE_BYTES;
+    let page = page_bytes();
+    let pages = map_bytes / page;
     loop {
-        let offsets = (0..BATCH).map(|_| random.random_range(0..pages) * PAGE_BYTES);
+        let offsets = (0..BATCH).map(|_| random.random_range(0..pages) * page);
         counted(work, BATCH, || mapping.write_each(offsets, 2));
     }
 }

@@ -3,6 +3,8 @@
 use analysis::attribution::{Attribution, Figure};
 use model::units::format_duration;
 
+use crate::comparison_text::interval_of;
+
 /// A response in words: what it is called and how its quantities are written.
 pub(super) struct Words {
     /// `page faults`, `CPU time`.
@@ -159,12 +161,13 @@ pub(super) fn times(figure: &Figure) -> String {
     format!("{} times{}", ratio(figure.value), interval_of_ratio(figure))
 }
 
-/// The interval of a ratio with the blank before it, or nothing.
+/// The interval of a ratio with the blank before it, `–` if it says nothing, or nothing.
 pub(super) fn interval_of_ratio(figure: &Figure) -> String {
     let end = |end| ratio_like(end, figure.value);
+    let text = |low, high| format!("[{}, {}]", end(low), end(high));
     figure
         .interval
-        .map_or_else(String::new, |(low, high)| format!(" [{}, {}]", end(low), end(high)))
+        .map_or_else(String::new, |(low, high)| format!(" {}", interval_of(low, high, text)))
 }
 
 fn ratio_like(value: f64, model: f64) -> String {

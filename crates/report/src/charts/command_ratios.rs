@@ -4,7 +4,7 @@ use model::BASELINE;
 use stats::{RatioInterval, hodges_lehmann_ratio};
 
 use super::commands::{Invocations, invocations};
-use super::forest::{Line, body, table, value};
+use super::forest::{Line, body, table, usable, value};
 use super::strips::panel;
 use super::{Chart, Data, Kind};
 
@@ -59,7 +59,7 @@ fn line(one: &Invocations<'_>, found: &RatioInterval) -> Line {
     Line {
         label: panel(&one.panel, one.load),
         verdict,
-        ratio: (found.ratio, found.low, found.high),
+        ratio: (found.ratio, usable(found.low, found.high)),
         more: format!(" (interval of {:.1} %)", 100.0 * found.confidence_attained),
     }
 }

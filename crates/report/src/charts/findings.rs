@@ -1,9 +1,10 @@
 //! What the doctor finds in the runs, by time lost.
 
-use doctor::{Finding, Severity};
+use doctor::{Finding, Price, Severity};
 use serde_json::{Value, json};
 
 use super::{Chart, Data, Kind, colours, duration, rounded};
+use crate::doctor_text::{price_text, whose_time};
 use crate::page::Table;
 
 pub(super) const KIND: Kind =
@@ -20,7 +21,7 @@ const SEVERITIES: [(&str, &str); 3] =
 pub(crate) struct Found<'d> {
     /// The load, with its input where there are several.
     pub(crate) load: String,
-    /// The finding of the run that lost the most to it.
+    /// The finding that ranks first among those of its runs.
     pub(crate) finding: &'d Finding,
     /// In how many runs of the load it was found.
     pub(crate) runs: usize,
@@ -55,7 +56,7 @@ pub(crate) fn found<'d>(data: &'d Data<'_>) -> Vec<Found<'d>> {
                 match known {
                     Some(known) => {
                         known.runs += 1;
-                        if finding.lost_share > known.finding.lost_share {
+                        if finding.rank() < known.finding.rank() {
                             known.finding = finding;
                         }
                     }
@@ -64,10 +65,7 @@ pub(crate) fn found<'d>(data: &'d Data<'_>) -> Vec<Found<'d>> {
             }
         }
     }
-    all.sort_by(|a, b| {
-        let known_first = a.finding.is_bound.cmp(&b.finding.is_bound);
-        known_first.then(b.finding.lost_share.total_cmp(&a.finding.lost_share))
-    });
+    all.sort_by_key(|one| one.finding.rank());
     all
 }
 
@@ -84,23 +82,35 @@ fn make(data: &Data<'_>) -> Vec<Chart> {
     let mut order = Vec::new();
     for one in &all {
         let finding = one.finding;
-        let most = if finding.is_bound { "at most " } else { "" };
-        let share = 100.0 * finding.lost_share;
-        let lost = format!("{most}{}", duration::text(finding.lost_ns as f64));
+        let bound = match &finding.price {
+            Price::Known(lost) if lost.is_bound() => "at most ",
+            Price::Known(_) => "",
+            Price::Unknown { .. } => "at least ",
+        };
+        let time = finding.lost();
+        let or_unknown = |text: Option<String>| text.unwrap_or_else(|| "not known".to_owned());
+        let lost = time.map(|lost| format!("{bound}{}", duration::text(lost.lost_ns() as f64)));
+        let lost = or_unknown(lost);
         let word = severity(finding.severity());
         let runs = format!("{} of {}", one.runs, one.of);
         let evidence =
             format!("{} of {} counters", finding.confidence.agreeing, finding.confidence.asked);
-        let percent = format!("{most}{share:.0} %");
+        let share = time.map_or(0.0, |lost| lost.share());
+        let percent = time
+            .map(|lost| format!("{bound}{:.0} % of {}", 100.0 * lost.share(), whose_time(&lost)));
+        let percent = or_unknown(percent);
         let cells = [finding.rule, &one.load, &lost, &percent, word, &runs, &evidence];
         table.row(cells.map(str::to_owned));
         if values.len() < MOST {
             let name = format!("{} · {}", finding.rule, one.load);
             values.push(json!({
-                "what": name, "share": rounded(finding.lost_share.min(1.0)), "severity": word,
-                "text": format!("{most}{share:.0} %, {lost}"),
-                "tip": format!("{name}: {lost} lost ({percent} of the time), {word}; {evidence} agree; \
-                                found in {runs} runs"),
+                "what": name, "share": rounded(share), "severity": word,
+                "text": match time {
+                    Some(_) => format!("{bound}{:.0} %, {lost}", 100.0 * share),
+                    None => "price not known".to_owned(),
+                },
+                "tip": format!("{name}: {}, {word}; {evidence} agree; found in {runs} runs",
+                               price_text(&finding.price)),
             }));
             order.push(name);
         }

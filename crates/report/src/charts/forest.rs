@@ -1,5 +1,7 @@
 //! The forest plot of a responsiveness matrix: the ratio of each load to none, with its interval.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Value, json};
 
 use super::{Chart, Data, Kind, colours, matrix, rounded};
@@ -23,10 +25,22 @@ pub(super) struct Line {
     pub(super) label: String,
     /// Its verdict.
     pub(super) verdict: &'static str,
-    /// Estimate, low and high end.
-    pub(super) ratio: (f64, f64, f64),
+    /// Estimate, low and high end; without an interval that says something, the estimate alone.
+    pub(super) ratio: (f64, Option<(f64, f64)>),
     /// Further words on it.
     pub(super) more: String,
+}
+
+/// An interval, unless it is so wide that it says nothing.
+pub(super) fn usable(low: f64, high: f64) -> Option<(f64, f64)> {
+    (!stats::says_nothing(low, high)).then_some((low, high))
+}
+
+impl Line {
+    /// The ends of what is drawn.
+    fn ends(&self) -> (f64, f64) {
+        self.ratio.1.unwrap_or((self.ratio.0, self.ratio.0))
+    }
 }
 
 /// The specification of a forest plot but its data, with the colours of the verdicts that there
@@ -35,7 +49,7 @@ pub(super) fn body(lines: &[Line], verdicts: &[(&str, &str)], band: Option<f64>)
     let is_present = |(word, _): &(&str, &str)| lines.iter().any(|line| line.verdict == *word);
     let verdicts: Vec<(&str, &str)> = verdicts.iter().copied().filter(is_present).collect();
     let order: Vec<&str> = lines.iter().map(|line| line.label.as_str()).collect();
-    let ends = lines.iter().flat_map(|line| [line.ratio.1, line.ratio.2, 1.0]);
+    let ends = lines.iter().flat_map(|line| [line.ends().0, line.ends().1, 1.0]);
     let finite = ends.filter(|end| end.is_finite() && *end > 0.0);
     let (low, high) =
         finite.fold((0.9_f64, 1.1_f64), |(low, high), end| (low.min(end), high.max(end)));
@@ -99,8 +113,12 @@ fn ticks(low: f64, high: f64) -> Vec<f64> {
 
 /// The data of a line.
 pub(super) fn value(line: &Line) -> Value {
-    let (ratio, low, high) = line.ratio;
-    let text = format!("×{} [{}, {}]", ratio_text(ratio), ratio_text(low), ratio_text(high));
+    let (ratio, (low, high)) = (line.ratio.0, line.ends());
+    let interval = line.ratio.1.map_or_else(
+        || "–".to_owned(),
+        |(low, high)| format!("[{}, {}]", ratio_text(low), ratio_text(high)),
+    );
+    let text = format!("×{} {interval}", ratio_text(ratio));
     json!({
         "label": line.label,
         "verdict": line.verdict,
@@ -114,8 +132,10 @@ pub(super) fn value(line: &Line) -> Value {
 pub(super) fn table(lines: &[Line]) -> Table {
     let mut table = Table::new("", &["what", "ratio", "low", "high", "verdict"]);
     for line in lines {
-        let (ratio, low, high) = line.ratio;
-        let figures = [ratio, low, high].map(ratio_text);
+        let (ratio, interval) = line.ratio;
+        let end = |end: Option<f64>| end.map_or_else(|| "–".to_owned(), ratio_text);
+        let (low, high) = (interval.map(|ends| ends.0), interval.map(|ends| ends.1));
+        let figures = [ratio_text(ratio), end(low), end(high)];
         let cells = std::iter::once(line.label.clone()).chain(figures);
         table.row(cells.chain([line.verdict.to_owned()]));
     }
@@ -133,9 +153,13 @@ fn make(data: &Data<'_>) -> Vec<Chart> {
     if lines.is_empty() {
         return Vec::new();
     }
-    let reading = "Hodges–Lehmann ratio of the delays under each load to those without, with its \
-                   interval of 95 %; the dashed line is no difference."
-        .to_owned();
+    let all = data.measurements.iter().flat_map(|one| &one.matrix.rows);
+    let over: BTreeSet<String> = all.filter_map(|row| Some(row.ratio?.over())).collect();
+    let reading = format!(
+        "Ratio of the delays under each load to those without, with its 95 % interval {}; the \
+         dashed line is no difference.",
+        over.into_iter().collect::<Vec<_>>().join(" or ")
+    );
     let values = lines.iter().map(value).collect();
     vec![KIND.chart(reading, values, body(&lines, &matrix::VERDICTS, None), table(&lines))]
 }
@@ -147,8 +171,9 @@ fn of_measurement(one: &Measurement, label: &str) -> Vec<(usize, Line)> {
         let ratio = row.ratio?;
         let (verdict, _) = matrix::verdict(row, reference_ns);
         let label = super::strips::panel(&row.load, label);
-        let more = format!(" (interval of {:.1} %)", 100.0 * ratio.confidence);
-        Some((load, Line { label, verdict, ratio: (ratio.ratio, ratio.low, ratio.high), more }))
+        let more = format!(" ({:.1} % interval {})", 100.0 * ratio.confidence, ratio.over());
+        let ratio = (ratio.ratio, usable(ratio.low, ratio.high));
+        Some((load, Line { label, verdict, ratio, more }))
     };
     one.matrix.rows.iter().enumerate().filter_map(line).collect()
 }

@@ -11,13 +11,14 @@ pub(super) const KIND: Kind = Kind { name: "matrix", title: "Responsiveness, loa
 
 /// Verdicts and their colours, which people who confuse red and green can tell apart; each tile
 /// says its verdict in words too.
-pub(super) const VERDICTS: [(&str, &str); 8] = [
+pub(super) const VERDICTS: [(&str, &str); 9] = [
     ("slow", "#d55e00"),
     ("uneven", "#e69f00"),
     ("slower", "#f0c04c"),
     ("a little slower", "#f5dfa3"),
     ("as without load", "#7cc7b0"),
     ("faster", "#6db3e0"),
+    ("cannot tell", "#d3c9dd"),
     ("reference", "#b8b8b8"),
     ("not measured", "#dddddd"),
 ];
@@ -32,6 +33,7 @@ pub(crate) fn verdict(row: &Row, reference_ns: Option<f64>) -> (&'static str, To
         Feeling::Slower => ("slower", Tone::Doubtful),
         Feeling::LittleSlower => ("a little slower", Tone::Plain),
         Feeling::LittleFaster => ("faster", Tone::Better),
+        Feeling::Unsure => ("cannot tell", Tone::Unknown),
         Feeling::Same => ("as without load", Tone::Good),
     }
 }
@@ -88,7 +90,10 @@ fn make(data: &Data<'_>) -> Vec<Chart> {
 }
 
 fn tile(one: &Measurement, row: &Row, column: &str) -> Value {
-    let median = row.median_ns.map_or_else(|| "-".to_owned(), duration::text);
+    let mark = if row.lower_bounds.median { "≥ " } else { "" };
+    let median = row
+        .median_ns
+        .map_or_else(|| "-".to_owned(), |median_ns| format!("{mark}{}", duration::text(median_ns)));
     let text = match row.ratio {
         Some(ratio) => format!("×{}", super::forest::ratio_text(ratio.ratio)),
         None => median.clone(),

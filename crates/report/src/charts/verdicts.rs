@@ -1,9 +1,9 @@
 //! The forest plot of a comparison: each cell's ratio with its interval, beside the margin.
 
-use analysis::comparison::{Cell, Comparison};
+use analysis::comparison::{Cell, Comparison, Overall};
 use stats::Verdict;
 
-use super::forest::{Line, body, table, value};
+use super::forest::{Line, body, table, usable, value};
 use super::{Chart, Data, Kind};
 use crate::page::Tone;
 
@@ -38,6 +38,13 @@ pub(crate) fn label(comparison: &Comparison, cell: &Cell) -> String {
     if parts.is_empty() { cell.response.clone() } else { parts.join(" · ") }
 }
 
+/// What the effect over all cells is called.
+pub(crate) fn overall_label(comparison: &Comparison, overall: &Overall) -> String {
+    let arm = (comparison.arms.len() > 2).then(|| comparison.arms[overall.arm].name.clone());
+    let response = (comparison.responses.len() > 1).then(|| overall.response.clone());
+    [arm, Some(overall.over()), response].into_iter().flatten().collect::<Vec<_>>().join(" · ")
+}
+
 fn make(data: &Data<'_>) -> Vec<Chart> {
     let Some(comparison) = &data.material.comparison else { return Vec::new() };
     let line = |cell: &Cell| {
@@ -45,11 +52,22 @@ fn make(data: &Data<'_>) -> Vec<Chart> {
         Some(Line {
             label: label(comparison, cell),
             verdict: verdict(cell.verdict).0,
-            ratio: (found.ratio, found.adjusted_low, found.adjusted_high),
+            ratio: (found.ratio, usable(found.adjusted_low, found.adjusted_high)),
             more: format!(", p {:.3} adjusted", found.p_adjusted),
         })
     };
-    let lines: Vec<Line> = comparison.cells.iter().filter_map(line).collect();
+    let over_all = |overall: &Overall| {
+        let effect = overall.effect.as_ref()?;
+        Some(Line {
+            label: overall_label(comparison, overall),
+            verdict: verdict(overall.verdict).0,
+            ratio: (overall.ratio, usable(effect.low, effect.high)),
+            more: format!(", p {:.3} adjusted", effect.p_adjusted),
+        })
+    };
+    let count = comparison.cells.iter().filter_map(line).count();
+    let overall = comparison.overall.iter().filter_map(over_all);
+    let lines: Vec<Line> = overall.chain(comparison.cells.iter().filter_map(line)).collect();
     if lines.is_empty() {
         return Vec::new();
     }
@@ -63,7 +81,7 @@ fn make(data: &Data<'_>) -> Vec<Chart> {
             _ => "the others".to_owned(),
         },
         comparison.arms[0].name,
-        lines.len()
+        count
     );
     let values = drawn.iter().map(value).collect();
     let body = body(drawn, &VERDICTS, Some(comparison.margin));

@@ -1,6 +1,6 @@
 //! The tables of a comparison: a row a cell.
 
-use analysis::comparison::{Cell, Outcome, PairedBy, Share, Unit, method_words};
+use analysis::comparison::{Cell, EndCount, Ends, Outcome, PairedBy, Share, Unit, method_words};
 use model::units::format_duration;
 use stats::{CellResult, NotDecided, Verdict};
 
@@ -21,18 +21,21 @@ pub(super) fn verdicts(view: &View) -> String {
     let mut rows = vec![head];
     for cell in &comparison.cells {
         let unit = &comparison.responses[&cell.response].unit;
-        let medians =
-            [cell.first.median, cell.second.median].map(|median| numbers::value(median, unit));
+        let medians = match &cell.outcome {
+            Outcome::Ends(ends) => [&ends.first, &ends.second].map(failed),
+            _ => [&cell.first, &cell.second]
+                .map(|side| numbers::observed(side.median.as_ref(), unit)),
+        };
         let mut row = place(view, cell);
         if view.several_arms() {
             row.extend(medians.into_iter().rev());
         } else {
             row.extend(medians);
         }
-        row.push(
-            cell.ratio()
-                .map_or_else(|| "-".to_owned(), |ratio| format!("×{}", numbers::ratio(ratio))),
-        );
+        row.push(cell.ratio().map_or_else(
+            || "-".to_owned(),
+            |ratio| format!("{}×{}", cell.ratio_mark(), numbers::ratio(ratio)),
+        ));
         row.push(cell.judged().map_or_else(
             || "-".to_owned(),
             |found| numbers::interval(found.adjusted_low, found.adjusted_high),
@@ -42,6 +45,10 @@ pub(super) fn verdicts(view: &View) -> String {
         rows.push(row);
     }
     aligned(&rows)
+}
+
+fn failed(count: &EndCount) -> String {
+    format!("failed {} of {}", count.failed, count.trials)
 }
 
 pub(super) fn verdict(verdict: Verdict) -> &'static str {
@@ -100,15 +107,39 @@ fn reason(cell: &Cell) -> String {
             let more = found
                 .more_blocks
                 .map_or_else(String::new, |more| format!("; about {more} more {}", cell.more_of()));
-            format!("{}{how}{more}", judged(found))
+            let interval = found.interval_needs.map_or_else(String::new, |needs| {
+                format!("; an interval takes about {needs} {}", cell.more_of())
+            });
+            format!("{}{how}{more}{interval}", judged(cell, found))
         }
         Outcome::Identical => format!("all values are the same{how}"),
         Outcome::Untested { reason, .. } => reason.clone(),
+        Outcome::Ends(ends) => ended(ends),
     }
 }
 
-fn judged(found: &CellResult) -> String {
+/// What runs died of, and what decided.
+fn ended(ends: &Ends) -> String {
+    let causes = ends.second.causes.iter().chain(&ends.first.causes);
+    let mut parts: Vec<String> = causes.map(|(cause, _)| cause.clone()).collect();
+    parts.dedup();
+    parts.push(match (&ends.test, ends.alone) {
+        (Some(test), _) => {
+            format!(
+                "Fisher's exact test, p {}, all cells {}",
+                numbers::p(test.p),
+                numbers::p(test.p_adjusted)
+            )
+        }
+        (None, Some(_)) => "exact for these seeds".to_owned(),
+        (None, None) => "not tested".to_owned(),
+    });
+    parts.join("; ")
+}
+
+fn judged(cell: &Cell, found: &CellResult) -> String {
     match found.why {
+        _ if cell.tick_hides() => "the kernel's tick is more than the margin".to_owned(),
         None => method_words(found.method).to_owned(),
         Some(NotDecided::TooFewValues) => {
             format!("{} v {} values can show nothing", found.n_first, found.n_second)
@@ -121,6 +152,9 @@ fn judged(found: &CellResult) -> String {
         }
         Some(NotDecided::MarginInsideInterval) => {
             "a difference, but perhaps within the margin".to_owned()
+        }
+        Some(NotDecided::BoundsDecide) => {
+            "runs that never finished leave it open: a longer timeout would tell".to_owned()
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use analysis::comparison::{Cell, Summary, Unit, method_words};
+use analysis::comparison::{Cell, Overall, Unit, method_words};
 use stats::{CellResult, Method};
 
 use super::{View, numbers};
@@ -29,7 +29,8 @@ pub(super) fn footnotes(view: &View) -> String {
         lines.push(format!("Ratios above 1 are worse; margin {margin} %; {family}."));
     }
     lines.extend(detectable(&comparison.cells));
-    lines.extend(comparison.summaries.iter().map(|mean| summary(mean, view)));
+    lines.extend(comparison.overall.iter().map(|mean| summary(mean, view)));
+    lines.extend(super::overall::explanation(view));
     for cell in &comparison.cells {
         lines.extend(cell.notes.iter().map(|note| sentence(note)));
     }
@@ -42,8 +43,8 @@ pub(super) fn footnotes(view: &View) -> String {
 }
 
 /// A geometric mean with its leave-one-out range.
-fn summary(mean: &Summary, view: &View) -> String {
-    let Summary { cells, response, ratio, .. } = mean;
+fn summary(mean: &Overall, view: &View) -> String {
+    let Overall { cells, response, ratio, .. } = mean;
     let ((low_cell, low), (high_cell, high)) = (&mean.lowest_without, &mean.highest_without);
     let range = match low == high {
         true => "the same whichever is left out".to_owned(),
@@ -54,7 +55,10 @@ fn summary(mean: &Summary, view: &View) -> String {
         ),
     };
     let (arm, ratio) = (view.arm(mean.arm), numbers::ratio(*ratio));
-    format!("Geometric mean of {cells} {response} ratios of {arm}: ×{ratio}; {range}.")
+    let interval = mean.effect.as_ref().map_or_else(String::new, |effect| {
+        format!(" {}", numbers::interval(effect.low, effect.high))
+    });
+    format!("Geometric mean of {cells} {response} ratios of {arm}: ×{ratio}{interval}; {range}.")
 }
 
 fn sentence(note: &str) -> String {
@@ -170,7 +174,7 @@ fn detectable(cells: &[Cell]) -> Option<String> {
         format!("×{lowest} to ×{highest}")
     };
     Some(format!(
-        "Smallest detectable effect with so many {} (chance 80 %): {range}.",
+        "Smallest effect that so many {} would show to be a regression (chance 80 %): {range}.",
         units.into_iter().collect::<Vec<_>>().join(" and ")
     ))
 }

@@ -1,8 +1,15 @@
 //! Numbers as a comparison prints them.
 
+use model::Observation;
 use model::units::format_duration;
 
-/// A measured value: durations with their unit, others with up to four significant digits.
+/// A measured value, with a mark where it is a lower bound; `-` where there is none.
+pub(super) fn observed(observed: Option<&Observation>, unit: &str) -> String {
+    let text = |it: &Observation| format!("{}{}", it.mark(), value(it.value, unit));
+    observed.map_or_else(|| "-".to_owned(), text)
+}
+
+/// A number of a measurement: durations with their unit, others with up to four significant digits.
 pub(super) fn value(value: f64, unit: &str) -> String {
     if unit == "ns" && value >= 0.0 {
         return format_duration(value.round() as u64);
@@ -29,9 +36,14 @@ pub(super) fn ratio(ratio: f64) -> String {
     }
 }
 
-/// An interval of ratios.
+/// An interval of ratios; `–` if it is so wide that it says nothing.
 pub(super) fn interval(low: f64, high: f64) -> String {
-    format!("[{}, {}]", ratio(low), ratio(high))
+    interval_of(low, high, |low, high| format!("[{}, {}]", ratio(low), ratio(high)))
+}
+
+/// The ends of an interval of ratios as they are printed; `–` if they say nothing.
+pub(crate) fn interval_of(low: f64, high: f64, text: impl Fn(f64, f64) -> String) -> String {
+    if stats::says_nothing(low, high) { "–".to_owned() } else { text(low, high) }
 }
 
 /// A p-value as printed in papers: `.0571`.
@@ -58,6 +70,8 @@ mod tests {
         assert_eq!(values, ["0", "134", "14790", "0.01123", "5", "-2.5"]);
         assert_eq!(value(7_420_000.0, "ns"), "7.42ms");
         assert_eq!([1.492_4, 14.92, 149.2, f64::MAX].map(ratio), ["1.49", "14.9", "149", "∞"]);
+        assert_eq!(interval(0.9, 1.2), "[0.90, 1.20]");
+        assert_eq!([interval(0.0, f64::MAX), interval(0.01, 69.7)], ["–", "–"]);
         assert_eq!([2.0 / 35.0, 0.05, 1e-6, 1.0].map(p), [".0571", ".05", "below .0001", "1"]);
         assert_eq!(percent(0.0125), "1.3");
     }

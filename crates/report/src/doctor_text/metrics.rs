@@ -1,39 +1,55 @@
 //! A diagnosis in the text format of OpenMetrics, for the textfile collector of a node exporter.
 
-use doctor::{Diagnosis, Finding, Scope};
+use doctor::{Diagnosis, Finding, Price, Scope};
 
+use super::price::{bound_word, denominator_word};
 use super::severity_word;
 use crate::openmetrics::{Family, Kind, exposition};
 
-/// The diagnosis as gauges, one for each finding.
+/// Diagnoses as gauges, one for each finding. Each has the name of its run, which is a label;
+/// the running machine has none.
 #[must_use]
-pub fn doctor_metrics(found: &Diagnosis) -> String {
+pub fn doctor_metrics(found: &[(Option<&str>, &Diagnosis)]) -> String {
     let family = |name: &str, help: &str| {
         Family::new(&format!("thrashlab_doctor_{name}"), Kind::Gauge, help)
     };
     let mut interval = family("interval_seconds", "Length of the interval that was watched.");
-    interval.push("", &[], found.elapsed_ns as f64 / 1e9);
     let mut lost = family("lost_seconds", "Time lost to a condition in the interval.");
     let mut share = family(
         "lost_ratio",
         "Time lost as a share of the time of those that the condition affects.",
     );
-    for finding in &found.findings {
-        let (kind, name) = scope(finding);
-        let labels = [
-            ("rule", finding.rule),
-            ("scope", kind),
-            ("name", &name),
-            ("severity", severity_word(finding.severity())),
-        ];
-        lost.push("", &labels, finding.lost_ns as f64 / 1e9);
-        share.push("", &labels, finding.lost_share);
-    }
+    let mut had = family("affected_seconds", "Time of those that the condition affects.");
+    let mut unpriced = family("price_unknown", "Conditions found whose price is not known.");
     let mut unable = family("rule_unable", "Rules that lacked a counter.");
-    for rule in &found.unable {
-        unable.push("", &[("rule", rule.rule)], 1.0);
+    for (run, found) in found {
+        let of_run: Vec<_> = run.map(|run| ("run", run)).into_iter().collect();
+        interval.push("", &of_run, found.elapsed_ns as f64 / 1e9);
+        for finding in &found.findings {
+            let (kind, name) = scope(finding);
+            let of_finding = [
+                ("rule", finding.rule),
+                ("scope", kind),
+                ("name", &name),
+                ("severity", severity_word(finding.severity())),
+            ];
+            let labels = [&of_run[..], &of_finding].concat();
+            if matches!(finding.price, Price::Unknown { .. }) {
+                unpriced.push("", &labels, 1.0);
+            }
+            if let Some(time) = finding.lost() {
+                let of = [("of", denominator_word(&time)), ("bound", bound_word(&finding.price))];
+                let labels = [&labels[..], &of].concat();
+                lost.push("", &labels, time.lost_ns() as f64 / 1e9);
+                share.push("", &labels, time.share());
+                had.push("", &labels, time.of_ns() as f64 / 1e9);
+            }
+        }
+        for rule in &found.unable {
+            unable.push("", &[&of_run[..], &[("rule", rule.rule)]].concat(), 1.0);
+        }
     }
-    exposition(&[interval, lost, share, unable])
+    exposition(&[interval, lost, share, had, unpriced, unable])
 }
 
 /// Kind and name of what a finding is about.
@@ -54,7 +70,7 @@ mod tests {
     fn every_finding_is_a_gauge() {
         let mut found = thrashing();
         found.findings[0].scope = Scope::Group("/a\"b\\c".to_owned());
-        insta::assert_snapshot!(doctor_metrics(&found), @r#"
+        insta::assert_snapshot!(doctor_metrics(&[(None, &found)]), @r#"
         # TYPE thrashlab_doctor_interval_seconds gauge
         # UNIT thrashlab_doctor_interval_seconds seconds
         # HELP thrashlab_doctor_interval_seconds Length of the interval that was watched.
@@ -62,15 +78,35 @@ mod tests {
         # TYPE thrashlab_doctor_lost_seconds gauge
         # UNIT thrashlab_doctor_lost_seconds seconds
         # HELP thrashlab_doctor_lost_seconds Time lost to a condition in the interval.
-        thrashlab_doctor_lost_seconds{rule="memcg-refault",scope="group",name="/a\"b\\c",severity="severe"} 9.62
+        thrashlab_doctor_lost_seconds{rule="memcg-refault",scope="group",name="/a\"b\\c",severity="severe",of="threads",bound="exact"} 9.62
         # TYPE thrashlab_doctor_lost_ratio gauge
         # UNIT thrashlab_doctor_lost_ratio ratio
         # HELP thrashlab_doctor_lost_ratio Time lost as a share of the time of those that the condition affects.
-        thrashlab_doctor_lost_ratio{rule="memcg-refault",scope="group",name="/a\"b\\c",severity="severe"} 0.962
+        thrashlab_doctor_lost_ratio{rule="memcg-refault",scope="group",name="/a\"b\\c",severity="severe",of="threads",bound="exact"} 0.962
+        # TYPE thrashlab_doctor_affected_seconds gauge
+        # UNIT thrashlab_doctor_affected_seconds seconds
+        # HELP thrashlab_doctor_affected_seconds Time of those that the condition affects.
+        thrashlab_doctor_affected_seconds{rule="memcg-refault",scope="group",name="/a\"b\\c",severity="severe",of="threads",bound="exact"} 10
+        # TYPE thrashlab_doctor_price_unknown gauge
+        # HELP thrashlab_doctor_price_unknown Conditions found whose price is not known.
         # TYPE thrashlab_doctor_rule_unable gauge
         # HELP thrashlab_doctor_rule_unable Rules that lacked a counter.
         thrashlab_doctor_rule_unable{rule="steal"} 1
         # EOF
         "#);
+    }
+
+    #[test]
+    fn runs_are_told_apart_and_each_family_stands_once() {
+        let found = thrashing();
+        let text = doctor_metrics(&[(Some("a.run.jsonl"), &found), (Some("b.run.jsonl"), &found)]);
+        assert_eq!(text.matches("# TYPE thrashlab_doctor_lost_seconds gauge").count(), 1);
+        assert_eq!(text.matches("# EOF").count(), 1);
+        for run in ["a", "b"] {
+            let line = format!("thrashlab_doctor_interval_seconds{{run=\"{run}.run.jsonl\"}} 10");
+            assert!(text.contains(&line), "{text}");
+            let line = format!("thrashlab_doctor_lost_seconds{{run=\"{run}.run.jsonl\",rule=");
+            assert!(text.contains(&line), "{text}");
+        }
     }
 }

@@ -11,6 +11,7 @@ use model::units::{exact_duration, exact_size};
 use model::{BASELINE, Header, MachineSpec, Measure, SubjectSpec, Timing};
 
 use super::Block;
+use crate::shown::option;
 use files::Files;
 
 /// Where the kernel's table of swap areas counts in pages of this size, the first of which is not
@@ -84,23 +85,23 @@ impl Wanted {
         words.extend(self.key.subject.clone());
         words.extend(self.key.measure.clone());
         if !self.loads.is_empty() {
-            words.push(format!("--load {}", self.loads.join(",")));
+            words.push(option("load", &self.loads.join(",")));
         } else if self.key.measure.iter().any(|word| word.starts_with("--probe ")) {
             // A probe without any is under all loads.
-            words.push(format!("--load {BASELINE}"));
+            words.push(option("load", BASELINE));
         }
         words.extend(self.key.timing.clone());
         if !self.loads.is_empty() && self.key.intensity != "1" {
-            words.push(format!("--intensity {}", self.key.intensity));
+            words.push(option("intensity", &self.key.intensity));
         }
         words.push(match self.seeds.iter().collect::<Vec<_>>()[..] {
-            [seed] => format!("--seed {seed}"),
+            [seed] => option("seed", &seed.to_string()),
             [first, .., last] if last - first + 1 == self.seeds.len() as u64 => {
-                format!("--seeds {first}..{last}")
+                option("seeds", &format!("{first}..{last}"))
             }
             ref several => {
                 let seeds: Vec<String> = several.iter().map(ToString::to_string).collect();
-                format!("--seeds {}", seeds.join(","))
+                option("seeds", &seeds.join(","))
             }
         });
         words.join(" ")
@@ -115,7 +116,7 @@ fn subject(header: &Header, machines: &[MachineSpec], files: &mut Files) -> Vec<
         SubjectSpec::Sandbox(sandbox) => ("sandbox", sandbox.settings()),
         SubjectSpec::Vm(vm) => {
             let settings = machine::settings(vm, &spec.timing.profile, machines, files);
-            return vec![format!("--subject {}", quoted(&format!("vm:{settings}")))];
+            return vec![option("subject", &format!("vm:{settings}"))];
         }
         SubjectSpec::Mmu(mmu) => {
             if mmu.machine.ends_with(".toml") {
@@ -130,9 +131,9 @@ fn subject(header: &Header, machines: &[MachineSpec], files: &mut Files) -> Vec<
         settings.iter().map(|(name, value)| format!("{name}={value}")).collect();
     let there = header.environment.get("remote").map(|address| format!("{address},"));
     let subject = format!("{}{kind}:{}", there.unwrap_or_default(), settings.join(","));
-    let mut words = vec![format!("--subject {}", quoted(&subject))];
+    let mut words = vec![option("subject", &subject)];
     let swaps = header.environment.get("swaps").map_or("", String::as_str);
-    words.extend(swap_file_bytes(swaps).map(|bytes| format!("--swap {}", exact_size(bytes))));
+    words.extend(swap_file_bytes(swaps).map(|bytes| option("swap", &exact_size(bytes))));
     words
 }
 
@@ -186,12 +187,12 @@ fn missing(header: &Header) -> Vec<String> {
 }
 
 fn timing(timing: &Timing, measure: &Measure) -> Vec<String> {
-    let exact = |name: &str, ns: u64| format!("--{name} {}", exact_duration(ns));
+    let exact = |name: &'static str, ns: u64| option(name, &exact_duration(ns));
     match (timing.profile.as_str(), measure) {
         (profile @ ("quick" | "classic"), Measure::Probe(_)) => vec![format!("--{profile}")],
         ("custom", Measure::Probe(_)) => vec![
             exact("interval", timing.interval_ns),
-            format!("--points {}", timing.points),
+            option("points", &timing.points.to_string()),
             exact("warmup", timing.warmup_ns),
             exact("timeout", timing.timeout_ns),
         ],
@@ -202,18 +203,18 @@ fn timing(timing: &Timing, measure: &Measure) -> Vec<String> {
     }
 }
 
-/// A word as a shell takes it for one.
-pub(super) fn quoted(word: &str) -> String {
-    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_./:,=+@%".contains(letter);
-    match !word.is_empty() && word.chars().all(is_plain) {
-        true => word.to_owned(),
-        false => format!("'{}'", word.replace('\'', r"'\''")),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_of_a_run_file_are_words_and_no_commands() {
+        let hostile = "cpuload;reboot".to_owned();
+        let measure = vec![option("probe", "$(id)")];
+        let key = Key { measure, intensity: "1".to_owned(), ..Key::default() };
+        let text = Wanted { key, loads: vec![hostile], seeds: [1].into() }.text();
+        assert_eq!(text, "thrashlab run --probe '$(id)' --load 'cpuload;reboot' --seed 1");
+    }
 
     #[test]
     fn only_a_swap_file_of_ours_is_made_again() {
@@ -229,11 +230,5 @@ mod tests {
         ] {
             assert_eq!(swap_file_bytes(other), None, "{other}");
         }
-    }
-
-    #[test]
-    fn words_with_blanks_are_quoted() {
-        assert_eq!(quoted("vm:machine=p2-350"), "vm:machine=p2-350");
-        assert_eq!(quoted("it's"), r"'it'\''s'");
     }
 }

@@ -2,6 +2,7 @@
 
 use super::{Block, Cell, Report, Section, Table, Tone};
 use crate::charts::Chart;
+use crate::shown::shown;
 
 /// Vega, Vega-Lite and Vega's interpreter of expressions, as published (`web/lock.json`).
 const VEGA: &str = include_str!("../../../../web/dist/vega.js");
@@ -200,7 +201,7 @@ fn specifications(report: &Report) -> String {
 /// Text as HTML.
 fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
-    for letter in text.chars() {
+    for letter in shown(text).chars() {
         match letter {
             '&' => escaped.push_str("&amp;"),
             '<' => escaped.push_str("&lt;"),

@@ -1,6 +1,7 @@
 //! A report as Markdown, for a pull request or a mail.
 
 use super::{Block, Report, Table, Tone};
+use crate::shown::shown;
 
 /// Most rows of a table; the page has them all.
 const MOST_ROWS: usize = 40;
@@ -50,7 +51,7 @@ fn fenced(language: &str, content: &str) -> String {
     while content.contains(&fence) {
         fence.push('`');
     }
-    format!("{fence}{language}\n{content}\n{fence}\n")
+    format!("{fence}{language}\n{}\n{fence}\n", shown(content))
 }
 
 fn table(table: &Table) -> String {
@@ -85,7 +86,7 @@ fn mark(tone: Tone) -> &'static str {
 /// Text that Markdown, tables and HTML take as it is.
 fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
-    for letter in text.chars() {
+    for letter in shown(text).chars() {
         match letter {
             '\n' => escaped.push(' '),
             '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '#' | '~' => {

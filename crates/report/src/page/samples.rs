@@ -1,6 +1,7 @@
 //! The responses under each load in the order in which they were made.
 
-use model::{Line, Run, histogram};
+use model::{Line, Observation, Run};
+use stats::bounded_quantile;
 
 use crate::matrix::STALL_FACTOR;
 
@@ -45,10 +46,10 @@ impl LoadSamples {
                 run.header.as_ref().is_some_and(|header| header.spec.load.name == **load)
             };
             let delays = runs.iter().filter(is_of).flat_map(|run| delays(run));
-            let points = delays.enumerate().map(|(index, (delay_ns, censored))| SamplePoint {
+            let points = delays.enumerate().map(|(index, delay)| SamplePoint {
                 number: index + 1,
-                delay_ns,
-                censored,
+                delay_ns: delay.value,
+                censored: delay.is_lower_bound,
             });
             Self { load: (*load).to_owned(), points: points.collect() }
         };
@@ -75,13 +76,11 @@ impl LoadSamples {
     }
 }
 
-fn delays(run: &Run) -> Vec<(f64, bool)> {
+fn delays(run: &Run) -> Vec<Observation> {
     let of_line = |line: &Line| match line {
-        Line::Sample(sample) => Some((sample.delay_ns() as f64, sample.completed_ns.is_none())),
-        Line::Histogram(record) => {
-            let found = histogram::decode(&record.hdr_v2_base64).ok()?;
-            found.into_iter().max().map(|delay_ns| (delay_ns as f64, false))
-        }
+        Line::Sample(sample) => Some(sample.delay()),
+        // The worst of the interval.
+        Line::Histogram(record) => bounded_quantile(&record.delays_ns().ok()?, 1.0),
         _ => None,
     };
     run.lines.iter().filter_map(of_line).collect()

@@ -2,6 +2,7 @@
 
 use super::{Block, Report, Table};
 use crate::columns::aligned;
+use crate::shown::shown;
 
 /// Most rows of a table; the page has them all.
 const MOST_ROWS: usize = 60;
@@ -38,7 +39,7 @@ pub fn text(report: &Report) -> String {
             };
         }
     }
-    text
+    shown(&text).into_owned()
 }
 
 fn table(table: &Table) -> String {

@@ -10,7 +10,7 @@ use super::amounts::{Amounts, plain, time};
 pub fn sweep_so_far(curve: &Curve, found: &Found) -> String {
     let amounts = Amounts::of(curve);
     let count = curve.points.len();
-    match &found.shape {
+    let so_far = match &found.shape {
         Shape::Knee(knee) => format!(
             "after {count} measurements a knee at {}, between {} and {}",
             amounts.level(knee.level),
@@ -21,7 +21,16 @@ pub fn sweep_so_far(curve: &Curve, found: &Found) -> String {
             format!("after {count} measurements no knee {}", reach(curve, &amounts))
         }
         Shape::TooFew(why) => format!("after {count} measurements too few: {why}"),
+    };
+    match found.ended_by_budget {
+        Some(budget) => format!("{so_far}; {}", out_of_budget(budget)),
+        None => so_far,
     }
+}
+
+/// That the search could have gone on.
+fn out_of_budget(budget: usize) -> String {
+    format!("the budget of {budget} measurements ended the search early: a higher one continues it")
 }
 
 /// How far a curve goes, in the direction in which it was measured first: `up to 96M`.
@@ -94,8 +103,14 @@ fn plain_ratio(value: f64) -> String {
 }
 
 fn no_knee(none: &NoKnee, reach: &str, amounts: &Amounts<'_>, least_rise: f64) -> String {
+    let answer = match none.why {
+        WhyNoKnee::LastLevelOnce { .. } | WhyNoKnee::FirstLevelOnce { .. } => {
+            "It cannot be told whether there is a knee"
+        }
+        _ => "No knee",
+    };
     format!(
-        "No knee {reach}: {}. The cost goes with level^{}; the dearest level costs {} times the \
+        "{answer} {reach}: {}. The cost goes with level^{}; the dearest level costs {} times the \
          cheapest one ({} times would count).",
         why(&none.why, amounts),
         plain_ratio(none.growth),
@@ -139,6 +154,9 @@ pub(crate) fn others(found: &Found, amounts: &Amounts<'_>) -> Vec<String> {
             boundary.reason
         )
     }));
+    sentences.extend(
+        found.ended_by_budget.map(|budget| format!("Not finished: {}.", out_of_budget(budget))),
+    );
     sentences
 }
 

@@ -23,7 +23,7 @@ const FIGURES: [Figure; 9] = [
     Figure { heading: "faults", names: &["translation_faults", "faults"], is_time: false },
     Figure { heading: "major", names: &["major_faults"], is_time: false },
     Figure { heading: "swap-ins", names: &["swap_ins"], is_time: false },
-    Figure { heading: "page walks", names: &["page_walks"], is_time: false },
+    Figure { heading: "page walks (loads)", names: &["page_walks"], is_time: false },
     Figure { heading: "page tables KiB", names: &["page_table_bytes"], is_time: false },
 ];
 /// Times from here on are told in s.

@@ -68,6 +68,7 @@ fn found(curve: &Curve, shape: Shape) -> Found {
         fault_cost: FaultCost::Unknown { why: "no faults".to_owned() },
         headroom: None,
         moved: None,
+        ended_by_budget: None,
         notes: Vec::new(),
     }
 }
@@ -231,4 +232,26 @@ fn no_line_is_wider_than_a_hundred_letters_but_sentences() {
     let text = sweep_text(&view(&step(), found(&step(), Shape::Knee(knee()))));
     let chart = text.lines().filter(|line| line.contains(['┤', '└']));
     assert!(chart.map(|line| line.chars().count()).all(|width| width <= 100), "{text}");
+}
+
+#[test]
+fn a_search_that_its_budget_ended_is_not_finished() {
+    let curve = curve(&[(2.0, 5.0), (8.0, 5.0), (16.0, 5.0), (32.0, 20.0)]);
+    let mut found = find(&curve, &Settings::default());
+    assert!(!sweep_text(&view(&curve, found.clone())).contains("budget"));
+    found.ended_by_budget = Some(8);
+    let text = sweep_text(&view(&curve, found.clone()));
+    assert!(text.contains("Not finished: the budget of 8 measurements ended the search"), "{text}");
+    assert!(sweep_so_far(&curve, &found).contains("a higher one continues it"));
+}
+
+#[test]
+fn a_dear_last_level_that_was_measured_once_is_no_answer() {
+    let curve = curve(&[(2.0, 5.0), (8.0, 5.0), (16.0, 5.0), (32.0, 20.0)]);
+    let found = find(&curve, &Settings::default());
+    let text = sweep_text(&view(&curve, found));
+    assert!(
+        text.contains("It cannot be told whether there is a knee up to 32M: only the"),
+        "{text}"
+    );
 }

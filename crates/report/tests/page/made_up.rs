@@ -6,7 +6,7 @@ use analysis::attribution::{Attribution, Options, attribute};
 use analysis::comparison::{Comparison, Request, compare};
 use analysis::sweep::{Curve, Grid, Point, Settings, find};
 use analysis::{Dataset, Factor, Response, Trial, Values, from_runs};
-use doctor::{Confidence, Diagnosis, Evidence, Family, Finding, Scope};
+use doctor::{Confidence, Diagnosis, Evidence, Family, Finding, LostTime, Price, Scope};
 use model::Run;
 use report::page::{Diagnosed, Input, Material};
 use report::{SweepRow, SweepView};
@@ -19,12 +19,13 @@ pub(crate) fn run(id: &str, load: &str, kernel: &str, delays_ms: &[f64]) -> Run 
     );
     let mut text = format!("{header}\n{}\n", r#"{"kind":"phase","at_ns":1,"phase":"warm"}"#);
     text += "{\"kind\":\"warning\",\"at_ns\":2,\"text\":\"the file is smaller\"}\n";
-    let mut waited_ns = 0;
+    let (mut waited_ns, mut last_ns) = (0, 0);
     for (index, delay_ms) in delays_ms.iter().enumerate() {
         let intended_ns = 500_000_000 * (index as u64 + 1);
         let delay_ns = (delay_ms.abs() * 1e6) as u64;
         let (end_ns, before_ns) = (intended_ns + delay_ns, waited_ns);
         waited_ns += delay_ns * 3 / 4;
+        last_ns = last_ns.max(end_ns);
         let end = if *delay_ms < 0.0 { "censored_at_ns" } else { "completed_ns" };
         let counters = |wait_ns: u64, at_ns: u64| {
             let stalled_us = if load == "noload" { 0 } else { at_ns / 2000 };
@@ -39,6 +40,9 @@ pub(crate) fn run(id: &str, load: &str, kernel: &str, delays_ms: &[f64]) -> Run 
         );
         text += "\n";
     }
+    let mut encoder = model::RunEncoder::default();
+    encoder.foreign(text.as_bytes());
+    text += &encoder.end(last_ns, model::EndStatus::Complete);
     Run::parse(text.as_bytes()).expect("a run file")
 }
 
@@ -90,9 +94,7 @@ fn swapping() -> Diagnosed {
         family: Family::Reclaim,
         scope: Scope::Machine,
         condition: "6396 pages were swapped in".to_owned(),
-        lost_ns: 2_500_000_000,
-        lost_share: 0.83,
-        is_bound: false,
+        price: Price::Known(LostTime::of_threads(2.5e9, 1, 3e9)),
         confidence: Confidence::from(evidence.as_slice()),
         evidence,
         counterfactual: None,
@@ -174,12 +176,7 @@ fn attribution() -> Attribution {
                 ("kernel".to_owned(), level(kernel)),
                 ("compiler".to_owned(), level(compiler)),
             ]),
-            values: vec![Values {
-                part: None,
-                response: "cpu_ns".to_owned(),
-                samples: vec![value * (1.0 + 0.01 * f64::from(trial))],
-                censored: 0,
-            }],
+            values: vec![Values::exact(None, "cpu_ns", &[value * (1.0 + 0.01 * f64::from(trial))])],
             ..Trial::default()
         });
     }

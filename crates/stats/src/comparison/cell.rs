@@ -1,8 +1,12 @@
 //! One cell of a family: checked, weighed by its method, and judged once the others are known.
 
+use model::Observation;
+
 use super::evidence::Evidence;
 use super::outlook::{self, Outlook};
-use super::{Arms, CellError, CellResult, Method, NotDecided, Pairing, Settings, Verdict};
+use super::{
+    AllowedRatio, Arms, CellError, CellResult, Method, NotDecided, Pairing, Settings, Verdict,
+};
 use crate::RatioInterval;
 use crate::hodges_lehmann::pairwise_inversion;
 use crate::log_ratio::{LogRatio, paired_log_ratio, welch_log_ratio};
@@ -14,7 +18,7 @@ use crate::signed_rank::walsh_inversion;
 const FEW_VALUES: usize = 4;
 
 /// Whether a p-value is at most this level; an excess of rounding size is forgiven.
-pub(super) fn reaches(p: f64, level: f64) -> bool {
+pub(crate) fn reaches(p: f64, level: f64) -> bool {
     p <= level * (1.0 + 1e-12)
 }
 
@@ -28,28 +32,85 @@ pub(super) fn check(arms: &Arms, settings: &Settings) -> Result<(), CellError> {
     if first.is_empty() || second.is_empty() {
         return Err(CellError::Empty);
     }
-    let bad = |value: &&f64| !(value.is_finite() && **value > 0.0);
-    if let Some(value) = first.iter().chain(second).find(bad) {
-        return Err(CellError::NotPositive(*value));
+    let bad = |value: &f64| !(value.is_finite() && *value > 0.0);
+    let all = first.iter().chain(second).map(|observed| observed.value);
+    if let Some(value) = all.clone().find(bad) {
+        return Err(CellError::NotPositive(value));
     }
     if *pairing == Pairing::Paired && first.len() != second.len() {
         return Err(CellError::UnequalLengths { first: first.len(), second: second.len() });
     }
-    let range = |values: &[f64]| {
-        let low = values.iter().copied().fold(f64::INFINITY, f64::min);
-        (low, values.iter().copied().fold(0.0, f64::max))
+    let range = |values: &[Observation]| {
+        let values = values.iter().map(|observed| observed.value);
+        let low = values.clone().fold(f64::INFINITY, f64::min);
+        (low, values.fold(0.0, f64::max))
     };
     let ((low, high), (other_low, other_high)) = (range(first), range(second));
-    let representable = (other_high / low).is_normal() && (other_low / high).is_normal();
+    // Bounds are raised beyond everything.
+    let raise = if has_bounds(first) || has_bounds(second) { BEYOND } else { 1.0 };
+    let representable = (raise * other_high / low).is_normal()
+        && (other_low / high / raise).is_normal()
+        && (raise * high / other_low).is_normal();
     if representable { Ok(()) } else { Err(CellError::RatioOutOfRange) }
+}
+
+/// A bound that says nothing is put this many times above the largest value.
+const BEYOND: f64 = 1e30;
+/// A ratio that only such a bound can make, in either direction.
+const UNLIMITED: f64 = 1e29;
+
+fn has_bounds(values: &[Observation]) -> bool {
+    values.iter().any(|observed| observed.is_lower_bound)
+}
+
+/// The values of both arms with all bounds of one taken as values and all of the other beyond
+/// everything.
+struct Extreme {
+    first: Vec<f64>,
+    second: Vec<f64>,
+}
+
+impl Extreme {
+    /// The smallest ratio that the observations allow, or the largest.
+    fn new(arms: &Arms, is_largest: bool) -> Self {
+        let all = arms.first.iter().chain(&arms.second);
+        let beyond = BEYOND * all.map(|observed| observed.value).fold(0.0, f64::max);
+        let side = |values: &[Observation], is_raised: bool| {
+            let value = |observed: &Observation| match observed.is_lower_bound && is_raised {
+                true => beyond,
+                false => observed.value,
+            };
+            values.iter().map(value).collect()
+        };
+        Self { first: side(&arms.first, !is_largest), second: side(&arms.second, is_largest) }
+    }
+
+    fn log_ratio(&self, pairing: Pairing, confidence: f64) -> Option<LogRatio> {
+        match pairing {
+            Pairing::Unpaired => welch_log_ratio(&self.first, &self.second, confidence),
+            Pairing::Paired => paired_log_ratio(&self.first, &self.second, confidence),
+        }
+    }
+
+    fn ranks(&self, pairing: Pairing) -> Result<Evidence, CellError> {
+        let found = match pairing {
+            Pairing::Unpaired => pairwise_inversion(&self.first, &self.second),
+            Pairing::Paired => walsh_inversion(&self.first, &self.second),
+        };
+        found.map(Evidence::Ranks).ok_or(CellError::RatioOutOfRange)
+    }
 }
 
 /// A cell with what its method says, before the other cells are known.
 pub(super) struct Weighed<'a> {
     arms: &'a Arms,
     method: Method,
-    evidence: Evidence,
+    /// By the smallest ratio that the observations allow.
+    lowest: Evidence,
+    /// By the largest, if that is another one.
+    highest: Option<Evidence>,
     plain: RatioInterval,
+    allowed: Option<AllowedRatio>,
     log_ratio: Option<LogRatio>,
     smallest_p: f64,
     rank_can_fire: bool,
@@ -67,38 +128,97 @@ pub(super) fn weigh<'a>(
     let smallest_p = outlook::smallest_p(*pairing, first.len(), second.len());
     let rank_can_fire = reaches(smallest_p, level);
     let confidence = 1.0 - settings.alpha;
-    let log_ratio = match pairing {
-        Pairing::Unpaired => welch_log_ratio(first, second, confidence),
-        Pairing::Paired => paired_log_ratio(first, second, confidence),
-    };
-    let ranks = || match pairing {
-        Pairing::Unpaired => pairwise_inversion(first, second),
-        Pairing::Paired => walsh_inversion(first, second),
-    };
-    let (by_ranks, by_t) = match pairing {
+    let is_bounded = has_bounds(first) || has_bounds(second);
+    let small = Extreme::new(arms, false);
+    let large = is_bounded.then(|| Extreme::new(arms, true));
+    let log_ratio = small.log_ratio(*pairing, confidence);
+    let large_log_ratio = large.as_ref().and_then(|large| large.log_ratio(*pairing, confidence));
+    // t decides only where it has a spread at both extremes.
+    let by_t = log_ratio.filter(|_| !rank_can_fire && (!is_bounded || large_log_ratio.is_some()));
+    let (ranks, t) = match pairing {
         Pairing::Unpaired => (Method::HodgesLehmann, Method::WelchLog),
         Pairing::Paired => (Method::SignedRank, Method::PairedLog),
     };
-    let (method, evidence) = match log_ratio {
-        Some(log_ratio) if !rank_can_fire => (by_t, Evidence::T(log_ratio)),
-        _ => (by_ranks, Evidence::Ranks(ranks().ok_or(CellError::RatioOutOfRange)?)),
+    let (method, lowest) = match by_t {
+        Some(log_ratio) => (t, Evidence::T(log_ratio)),
+        None => (ranks, small.ranks(*pairing)?),
     };
-    let plain = evidence.interval(confidence).ok_or(CellError::RatioOutOfRange)?;
-    let one_value = first.iter().chain(second).all(|value| *value == first[0]);
-    let constant = one_value && first.len() > 1 && second.len() > 1;
-    let difference_p = evidence.difference_p();
-    let equivalence_p = if constant { 0.0 } else { evidence.equivalence_p(settings.margin) };
+    let highest = match (large, by_t) {
+        (None, _) => None,
+        (Some(_), Some(_)) => large_log_ratio.map(Evidence::T),
+        (Some(large), None) => Some(large.ranks(*pairing)?),
+    };
+    let plain = bracket(&lowest, highest.as_ref(), confidence)?;
+    let allowed = highest.as_ref().map(|highest| allowed(&lowest, highest, confidence));
+    let one_value = first.iter().chain(second).all(|observed| *observed == first[0]);
+    let constant = !is_bounded && one_value && first.len() > 1 && second.len() > 1;
+    let [at_most_one, at_least_one] =
+        [lowest.p_at_most(1.0), top(&lowest, &highest).p_at_least(1.0)];
+    let difference_p = (2.0 * at_most_one.min(at_least_one)).min(1.0);
+    let equivalence_p = if constant {
+        0.0
+    } else {
+        let margin = 1.0 + settings.margin;
+        lowest.p_at_most(1.0 / margin).max(top(&lowest, &highest).p_at_least(margin))
+    };
     Ok(Weighed {
         arms,
         method,
-        evidence,
+        lowest,
+        highest,
         plain,
-        log_ratio,
+        allowed: allowed.transpose()?,
+        log_ratio: log_ratio.filter(|_| !is_bounded),
         smallest_p,
         rank_can_fire,
         difference_p,
         equivalence_p,
     })
+}
+
+/// The evidence by the largest ratio that the observations allow.
+fn top<'a>(lowest: &'a Evidence, highest: &'a Option<Evidence>) -> &'a Evidence {
+    highest.as_ref().unwrap_or(lowest)
+}
+
+/// The interval from the lower end by the smallest ratio to the upper end by the largest, and the
+/// estimate: with bounds, that of the two which is not trivial.
+fn bracket(
+    lowest: &Evidence,
+    highest: Option<&Evidence>,
+    confidence: f64,
+) -> Result<RatioInterval, CellError> {
+    let low = lowest.interval(confidence).ok_or(CellError::RatioOutOfRange)?;
+    let Some(highest) = highest else { return Ok(low) };
+    let high = highest.interval(confidence).ok_or(CellError::RatioOutOfRange)?;
+    let estimate = if low.ratio * UNLIMITED < 1.0 { high.ratio } else { low.ratio };
+    Ok(RatioInterval {
+        ratio: limited(estimate),
+        low: limited(low.low),
+        high: limited(high.high),
+        confidence_attained: low.confidence_attained.min(high.confidence_attained),
+    })
+}
+
+fn allowed(
+    lowest: &Evidence,
+    highest: &Evidence,
+    confidence: f64,
+) -> Result<AllowedRatio, CellError> {
+    let ratio = |of: &Evidence| {
+        let found = of.interval(confidence).ok_or(CellError::RatioOutOfRange)?;
+        Ok(limited(found.ratio))
+    };
+    Ok(AllowedRatio { lowest: ratio(lowest)?, highest: ratio(highest)? })
+}
+
+/// A ratio that only a bound beyond everything can make is without limit.
+fn limited(ratio: f64) -> f64 {
+    match ratio {
+        ratio if ratio >= UNLIMITED => f64::INFINITY,
+        ratio if ratio * UNLIMITED <= 1.0 => 0.0,
+        ratio => ratio,
+    }
 }
 
 impl Weighed<'_> {
@@ -124,13 +244,15 @@ impl Weighed<'_> {
             Verdict::Equivalent => 2.0 * settings.alpha / equivalence.divisor,
             _ => settings.alpha / difference.divisor,
         };
-        let adjusted = self.evidence.interval(1.0 - tail).ok_or(CellError::RatioOutOfRange)?;
-        let outlook = Outlook::new(self.arms, level, &self.evidence, &self.plain);
+        let adjusted = bracket(&self.lowest, self.highest.as_ref(), 1.0 - tail)?;
+        let outlook = Outlook::new(self.arms, settings, level, &self.lowest, &self.plain);
+        let more = why.filter(|why| *why != NotDecided::BoundsDecide);
         Ok(CellResult {
             verdict,
             why,
             method: self.method,
             ratio: self.plain.ratio,
+            allowed: self.allowed,
             low: self.plain.low,
             high: self.plain.high,
             confidence_attained: self.plain.confidence_attained,
@@ -145,7 +267,8 @@ impl Weighed<'_> {
             log_ratio: self.log_ratio,
             permutation_p: self.permutation_p(),
             minimum_detectable: outlook.minimum_detectable(),
-            more_blocks: why.and_then(|why| outlook.more_blocks(why, settings.margin)),
+            more_blocks: more.and_then(|why| outlook.more_blocks(why)),
+            interval_needs: outlook.interval_needs(adjusted.low, adjusted.high),
             n_first: first.len(),
             n_second: second.len(),
         })
@@ -153,11 +276,15 @@ impl Weighed<'_> {
 
     fn verdict(&self, settings: &Settings, difference_p: f64, equivalence_p: f64) -> Verdict {
         let different = reaches(difference_p, settings.alpha);
+        let (lowest, highest) = match self.allowed {
+            Some(allowed) => (allowed.lowest, allowed.highest),
+            None => (self.plain.ratio, self.plain.ratio),
+        };
         if reaches(equivalence_p, settings.alpha) {
             Verdict::Equivalent
-        } else if different && self.plain.ratio > 1.0 + settings.margin {
+        } else if different && lowest > 1.0 + settings.margin {
             Verdict::Regression
-        } else if different && self.plain.ratio < 1.0 / (1.0 + settings.margin) {
+        } else if different && highest < 1.0 / (1.0 + settings.margin) {
             Verdict::Improvement
         } else {
             Verdict::CannotTell
@@ -166,8 +293,11 @@ impl Weighed<'_> {
 
     fn not_decided(&self, settings: &Settings, adjusted_p: f64) -> NotDecided {
         let alone = self.verdict(settings, self.difference_p, self.equivalence_p);
-        if !self.rank_can_fire && self.log_ratio.is_none() {
+        let by_ranks = matches!(self.method, Method::HodgesLehmann | Method::SignedRank);
+        if !self.rank_can_fire && by_ranks {
             NotDecided::TooFewValues
+        } else if self.allowed.is_some_and(|allowed| allowed.lowest != allowed.highest) {
+            NotDecided::BoundsDecide
         } else if alone != Verdict::CannotTell {
             NotDecided::NotAmongSoMany
         } else if reaches(adjusted_p, settings.alpha) {
@@ -179,14 +309,16 @@ impl Weighed<'_> {
 
     fn permutation_p(&self) -> Option<f64> {
         let Arms { first, second, pairing } = self.arms;
-        if first.len().max(second.len()) > FEW_VALUES {
+        if first.len().max(second.len()) > FEW_VALUES || self.allowed.is_some() {
             return None;
         }
+        let values = |of: &[Observation]| of.iter().map(|it| it.value).collect::<Vec<f64>>();
+        let (first, second) = (values(first), values(second));
         match pairing {
-            Pairing::Unpaired => permutation_p(first, second),
+            Pairing::Unpaired => permutation_p(&first, &second),
             Pairing::Paired => {
                 let differences: Vec<f64> =
-                    first.iter().zip(second).map(|(first, second)| second - first).collect();
+                    first.iter().zip(&second).map(|(first, second)| second - first).collect();
                 sign_flip_p(&differences)
             }
         }

@@ -22,25 +22,16 @@ impl Evidence {
         }
     }
 
-    /// Two-sided p-value of "the ratio is 1".
-    pub(super) fn difference_p(&self) -> f64 {
-        (2.0 * self.p_at_most(1.0).min(self.p_at_least(1.0))).min(1.0)
-    }
-
-    /// p-value of "the ratio is at most 1 / (1 + margin) or at least 1 + margin": the larger of the
-    /// two one-sided tests.
-    pub(super) fn equivalence_p(&self, margin: f64) -> f64 {
-        self.p_at_most(1.0 / (1.0 + margin)).max(self.p_at_least(1.0 + margin))
-    }
-
-    fn p_at_most(&self, ratio: f64) -> f64 {
+    /// One-sided p-value of "the true ratio is at most `ratio`".
+    pub(super) fn p_at_most(&self, ratio: f64) -> f64 {
         match self {
             Self::Ranks(ranks) => ranks.p_at_most(ratio),
             Self::T(t) => t.p_at_most(ratio),
         }
     }
 
-    fn p_at_least(&self, ratio: f64) -> f64 {
+    /// One-sided p-value of "the true ratio is at least `ratio`".
+    pub(super) fn p_at_least(&self, ratio: f64) -> f64 {
         match self {
             Self::Ranks(ranks) => ranks.p_at_least(ratio),
             Self::T(t) => t.p_at_least(ratio),

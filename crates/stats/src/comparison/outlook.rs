@@ -2,14 +2,30 @@
 
 use super::cell::reaches;
 use super::evidence::Evidence;
-use super::{Arms, NotDecided, Pairing};
+use super::{Arms, NotDecided, Pairing, Settings};
 use crate::power::{
-    Goal, SampleSizes, minimum_detectable_ratio, more_values_for_equivalence, more_values_to_detect,
+    Goal, SampleSizes, minimum_detectable_ratio, more_values_for_equivalence,
+    more_values_for_interval, more_values_to_detect,
 };
 use crate::{RatioInterval, minimum_signed_rank_p, minimum_two_sided_p, student};
 
-/// Chance that a detectable ratio is to be detected.
+/// Chance that a ratio that can be told is told.
 const POWER: f64 = 0.8;
+/// How many more values ranks need than t for the same power, where logarithms are normal: π / 3
+/// (Hodges and Lehmann 1956).
+const RANKS_FOR_T: f64 = std::f64::consts::FRAC_PI_3;
+/// An interval says nothing if it includes 1 and its ends are further apart than by this factor.
+const SAYS_NOTHING_FROM: f64 = 100.0;
+/// One that says something has ends within this factor.
+const USABLE_FACTOR: f64 = 2.0;
+
+/// Whether an interval of a ratio is so wide that its ends say nothing: it includes 1, and the
+/// upper end is more than 100 times the lower one.
+#[must_use]
+pub fn says_nothing(low: f64, high: f64) -> bool {
+    let factor = high / low;
+    low <= 1.0 && high >= 1.0 && (factor > SAYS_NOTHING_FROM || factor.is_nan())
+}
 
 /// The smallest two-sided p-value of the rank test with so many values.
 pub(super) fn smallest_p(pairing: Pairing, first: usize, second: usize) -> f64 {
@@ -40,8 +56,15 @@ pub(super) struct Outlook {
 impl Outlook {
     /// For t the spread is that of the standard error. For ranks it is the spread with which t
     /// would have given the rank method's own interval: the standard deviation itself would be
-    /// that of the stalls, which ranks do not mind.
-    pub(super) fn new(arms: &Arms, level: f64, evidence: &Evidence, plain: &RatioInterval) -> Self {
+    /// that of the stalls, which ranks do not mind. Where t decides only because there are few
+    /// values, ranks will decide among more, and need a little more.
+    pub(super) fn new(
+        arms: &Arms,
+        settings: &Settings,
+        level: f64,
+        evidence: &Evidence,
+        plain: &RatioInterval,
+    ) -> Self {
         let (first, second) = (arms.first.len() as u64, arms.second.len() as u64);
         let sizes = match arms.pairing {
             Pairing::Unpaired => SampleSizes::Unpaired(first, second),
@@ -49,7 +72,7 @@ impl Outlook {
         };
         let df = sizes.degrees_of_freedom();
         let log_standard_error = match evidence {
-            Evidence::T(t) => Some(t.log_standard_error),
+            Evidence::T(t) => Some(t.log_standard_error * RANKS_FOR_T.sqrt()),
             Evidence::Ranks(_) if df >= 1.0 && plain.confidence_attained > 0.0 => {
                 let reach = (plain.high.ln() - plain.low.ln()) / 2.0;
                 Some(reach / student::critical(1.0 - plain.confidence_attained, df))
@@ -58,31 +81,46 @@ impl Outlook {
         };
         Self {
             sizes,
-            spread: log_standard_error.map(|error| error / sizes.standard_error()),
+            spread: log_standard_error
+                .map(|error| error / sizes.standard_error())
+                .filter(|spread| spread.is_finite()),
             ratio: plain.ratio,
-            goal: Goal { alpha: level, power: POWER },
+            goal: Goal { margin: settings.margin, alpha: level, power: POWER },
             rank_lacks: rank_needs(arms.pairing, level).saturating_sub(first.min(second)),
         }
     }
 
-    /// The smallest ratio above 1 that is detected with the usual power.
+    /// The smallest ratio above 1 that is called a regression with the usual power.
     pub(super) fn minimum_detectable(&self) -> Option<f64> {
         minimum_detectable_ratio(self.spread?, self.sizes, self.goal)
     }
 
-    /// How many more values a side it would take, if the ratio and the spread are what they seem:
-    /// to detect a ratio beyond the margin, or to show that one within it is equivalent. At least
+    /// How many more values a side it would take for a verdict, if the ratio and the spread are what
+    /// they seem: to call a ratio beyond the margin different, or one within it equivalent. At least
     /// one, for these did not tell.
-    pub(super) fn more_blocks(&self, why: NotDecided, margin: f64) -> Option<u64> {
+    pub(super) fn more_blocks(&self, why: NotDecided) -> Option<u64> {
         if why == NotDecided::TooFewValues {
             return Some(self.rank_lacks.max(1));
         }
         let (spread, sizes, goal) = (self.spread?, self.sizes, self.goal);
-        let more = if self.ratio.max(1.0 / self.ratio) > 1.0 + margin {
+        let more = if self.ratio.max(1.0 / self.ratio) > 1.0 + goal.margin {
             more_values_to_detect(self.ratio, spread, sizes, goal)
         } else {
-            more_values_for_equivalence(self.ratio, margin, spread, sizes, goal)
+            more_values_for_equivalence(self.ratio, spread, sizes, goal)
         };
         more.map(|more| more.max(1))
+    }
+    /// How many values a side a usable interval takes, if the one from `low` to `high` says nothing.
+    pub(super) fn interval_needs(&self, low: f64, high: f64) -> Option<u64> {
+        if !says_nothing(low, high) {
+            return None;
+        }
+        let have = match self.sizes {
+            SampleSizes::Unpaired(first, second) => first.min(second),
+            SampleSizes::Paired(pairs) => pairs,
+        };
+        let alpha = self.goal.alpha;
+        let more = more_values_for_interval(USABLE_FACTOR, self.spread?, self.sizes, alpha)?;
+        Some(have + more)
     }
 }

@@ -6,7 +6,7 @@ const OLDER_S: [f64; 4] = [128.0, 137.0, 131.0, 137.0];
 const NEWER_S: [f64; 3] = [212.0, 191.0, 194.0];
 
 fn unpaired(first: &[f64], second: &[f64]) -> Arms {
-    Arms { first: first.to_vec(), second: second.to_vec(), pairing: Pairing::Unpaired }
+    Arms::exact(first, second, Pairing::Unpaired)
 }
 
 fn paired(first: &[f64], second: &[f64]) -> Arms {
@@ -14,7 +14,7 @@ fn paired(first: &[f64], second: &[f64]) -> Arms {
 }
 
 fn alone(arms: Arms) -> CellResult {
-    compare(&[arms], &Settings::default()).remove(0).unwrap()
+    compare(&[arms], &[], &Settings::default()).cells.remove(0).unwrap()
 }
 
 fn assert_near(actual: f64, expected: f64, tolerance: f64) {
@@ -43,7 +43,7 @@ fn ranks_decide_as_soon_as_they_can() {
     let arms = unpaired(&OLDER_S, &[212.0, 191.0, 194.0, 200.0]);
     assert_eq!(alone(arms.clone()).method, Method::HodgesLehmann);
     // Two comparisons need .025, and four values a side give .0286.
-    let two = compare(&[arms.clone(), arms], &Settings::default());
+    let two = compare(&[arms.clone(), arms], &[], &Settings::default()).cells;
     let found = two[0].as_ref().unwrap();
     assert_eq!((found.method, found.rank_needs), (Method::WelchLog, 5));
     assert_eq!(found.verdict, Verdict::Regression);
@@ -58,7 +58,8 @@ fn pairs_of_one_ratio_are_a_regression_once_there_are_six() {
     assert_near(found.adjusted_low, 1.2, 1e-14);
     assert_near(found.adjusted_high, 1.2, 1e-14);
     assert_eq!(found.p, 2.0 / 64.0);
-    assert_near(found.minimum_detectable.unwrap(), 1.0, 1e-9);
+    // Without spread whatever is beyond the margin.
+    assert_near(found.minimum_detectable.unwrap(), 1.1, 1e-9);
     assert_eq!(alone(paired(&second, &first)).verdict, Verdict::Improvement);
 
     let found = alone(paired(&first[..5], &second[..5]));
@@ -66,6 +67,18 @@ fn pairs_of_one_ratio_are_a_regression_once_there_are_six() {
     assert_eq!((found.why, found.more_blocks), (Some(NotDecided::TooFewValues), Some(1)));
     assert_near(found.ratio, 1.2, 1e-14);
     assert_eq!(found.p, 2.0 / 32.0);
+}
+
+#[test]
+fn two_pairs_that_disagree_say_nothing_and_how_many_would() {
+    let found = alone(paired(&[10.0, 12.0], &[9.0, 40.0]));
+    assert!(found.low < 0.001 && found.high > 1000.0, "{found:?}");
+    assert!(says_nothing(found.low, found.high));
+    assert!((4..200).contains(&found.interval_needs.unwrap()), "{found:?}");
+    let found = alone(paired(&[10.0, 12.0], &[11.0, 13.0]));
+    assert!(!says_nothing(found.low, found.high) && found.interval_needs.is_none());
+    // Wide, but it says that the second is worse.
+    assert!(!says_nothing(1.5, 4000.0) && says_nothing(0.0, f64::MAX));
 }
 
 #[test]
@@ -108,7 +121,8 @@ fn the_reason_names_what_is_in_the_way() {
     let some = unpaired(&first, &second);
     assert_eq!(alone(some.clone()).verdict, Verdict::Regression);
     let wide = unpaired(&base, &spread);
-    let found = compare(&[some, wide.clone(), wide], &Settings::default()).remove(0).unwrap();
+    let found =
+        compare(&[some, wide.clone(), wide], &[], &Settings::default()).cells.remove(0).unwrap();
     assert_eq!(found.why, Some(NotDecided::NotAmongSoMany));
     assert!(found.low > 1.0 && found.adjusted_low <= 1.0, "{found:?}");
 }
@@ -123,13 +137,50 @@ fn what_cannot_be_compared_says_why_and_does_not_count() {
         paired(&OLDER_S, &NEWER_S),
         unpaired(&[1e-300], &[1e300]),
     ];
-    let found = compare(&cells, &Settings::default());
+    let found = compare(&cells, &[], &Settings::default()).cells;
     assert_eq!(found[0], Ok(alone(good.clone())));
     assert_eq!(found[1], Err(CellError::Empty));
     assert_eq!(found[2], Err(CellError::NotPositive(0.0)));
     assert_eq!(found[3], Err(CellError::UnequalLengths { first: 4, second: 3 }));
     assert_eq!(found[4], Err(CellError::RatioOutOfRange));
     let settings = Settings { margin: -0.1, alpha: 0.05 };
-    assert_eq!(compare(&[good], &settings), [Err(CellError::Settings(settings))]);
-    assert!(compare(&[], &settings).is_empty());
+    assert_eq!(compare(&[good], &[], &settings).cells, [Err(CellError::Settings(settings))]);
+    assert!(compare(&[], &[], &settings).cells.is_empty());
+}
+
+#[test]
+fn a_timeout_is_never_an_improvement_and_may_be_a_regression() {
+    let fast: Vec<f64> = (0..8).map(|step| 10.0 + 0.1 * f64::from(step)).collect();
+    let mut given_up = unpaired(&fast, &fast);
+    // Given up at half the usual delay: it may have taken any time from there.
+    given_up.second = vec![Observation::at_least(5.0); 8];
+    let found = alone(given_up);
+    assert_eq!((found.verdict, found.why), (Verdict::CannotTell, Some(NotDecided::BoundsDecide)));
+    assert_eq!((found.high, found.more_blocks), (f64::INFINITY, None));
+    let mut hung = unpaired(&fast, &fast);
+    hung.second = vec![Observation::at_least(10_000.0); 8];
+    let found = alone(hung.clone());
+    assert_eq!(found.verdict, Verdict::Regression);
+    assert!(found.allowed.unwrap().lowest > 900.0 && found.allowed.unwrap().highest.is_infinite());
+    let (first, second) = (hung.second, hung.first);
+    let found = alone(Arms { first, second, pairing: Pairing::Unpaired });
+    assert_eq!(found.verdict, Verdict::Improvement);
+    assert!(found.ratio < 1.0 / 900.0 && found.low == 0.0, "{found:?}");
+}
+
+#[test]
+fn deaths_are_judged_in_the_same_family() {
+    let died = |first, second| Proportions { first: (first, 10), second: (second, 10) };
+    let settings = Settings::default();
+    let found = compare(&[], &[died(0, 10), died(10, 0), died(0, 1)], &settings).proportions;
+    let verdicts: Vec<Verdict> = found.iter().map(|found| found.unwrap().verdict).collect();
+    assert_eq!(verdicts, [Verdict::Regression, Verdict::Improvement, Verdict::CannotTell]);
+    // Six of ten have p = 0.011 alone: too much beside ten cells that show nothing.
+    let alone = compare(&[], &[died(0, 6)], &settings).proportions[0].unwrap();
+    assert_eq!(alone.verdict, Verdict::Regression);
+    let nothing = vec![unpaired(&OLDER_S, &OLDER_S[..3]); 10];
+    let among = compare(&nothing, &[died(0, 6)], &settings).proportions[0].unwrap();
+    assert_eq!((among.verdict, among.p), (Verdict::CannotTell, alone.p));
+    let none = Proportions { first: (0, 0), second: (1, 1) };
+    assert_eq!(compare(&[], &[none], &settings).proportions, [None]);
 }

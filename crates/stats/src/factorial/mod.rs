@@ -31,7 +31,7 @@ pub struct Factor {
 
 /// One measured value and how the factors stood.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Observation {
+pub struct FactorialTrial {
     /// Index of each factor's level, in the order of the factors.
     pub levels: Vec<usize>,
     /// Number of the block, when the experiment was run in blocks; then all observations have one.
@@ -46,7 +46,7 @@ pub struct Factorial {
     /// What was varied.
     pub factors: Vec<Factor>,
     /// What came of it.
-    pub observations: Vec<Observation>,
+    pub observations: Vec<FactorialTrial>,
 }
 
 /// The scale on which effects add.
@@ -183,7 +183,7 @@ impl Noise {
 
 /// The responses on `scale`, or the first that cannot be put on it.
 pub(crate) fn response(data: &Factorial, scale: Scale) -> Result<Vec<f64>, FactorialError> {
-    let on_scale = |(index, observation): (usize, &Observation)| {
+    let on_scale = |(index, observation): (usize, &FactorialTrial)| {
         let value = observation.value;
         if !value.is_finite() {
             return Err(FactorialError::NotFinite { observation: index, value });

@@ -84,7 +84,7 @@ impl<'a> Model<'a> {
     /// One row for each observation.
     pub(crate) fn rows(&self) -> Vec<Vec<f64>> {
         let row =
-            |observation: &super::Observation| self.row(&observation.levels, observation.block);
+            |observation: &super::FactorialTrial| self.row(&observation.levels, observation.block);
         self.data.observations.iter().map(row).collect()
     }
 

@@ -89,7 +89,7 @@ mod tests {
     use proptest::collection::vec;
     use proptest::prelude::*;
 
-    use super::super::{Factor, Observation, Scale, fit_to_order};
+    use super::super::{Factor, FactorialTrial, Scale, fit_to_order};
     use super::*;
     use crate::design::full_factorial;
 
@@ -103,10 +103,8 @@ mod tests {
             let first = cells.iter().map(|cell| (cell.clone(), 0));
             let more =
                 more.into_iter().map(|(any, block)| (cells[any % cells.len()].clone(), block));
-            let observation = |((levels, block), value): ((Vec<usize>, usize), f64)| Observation {
-                levels,
-                block: Some(block),
-                value,
+            let observation = |((levels, block), value): ((Vec<usize>, usize), f64)| {
+                FactorialTrial { levels, block: Some(block), value }
             };
             let factor = |levels: &usize| Factor {
                 name: "factor".to_owned(),

@@ -5,6 +5,9 @@ use super::sums::{Line, Sums, hinge_at};
 /// Residuals below this (half a per cent) are exact: a curve cannot fit better.
 const EXACT: f64 = 0.005;
 
+/// Parameters of a step: two constants, and the place between them.
+pub(super) const STEP: usize = 3;
+
 /// Fewest points that may determine a slope of their own.
 const SLOPE: usize = 4;
 
@@ -126,11 +129,14 @@ struct Best<'a> {
 }
 
 impl Best<'_> {
-    /// Keeps the curve if it is the best so far and leaves two degrees of freedom.
+    /// Keeps the curve if it is the best so far and the points allow it: a step between two
+    /// constants always, any other if it leaves two degrees of freedom.
     fn offer(&mut self, rss: f64, (coefficients, places): (usize, usize), bend: Bend) {
         let bic = self.search.bic(rss, coefficients, places);
         let better = self.curve.is_none_or(|best| bic < best.bic);
-        if better && coefficients + places + 2 <= self.search.points.len() {
+        let parameters = coefficients + places;
+        let is_plain_step = !bend.joined && parameters == STEP;
+        if better && (is_plain_step || parameters + 2 <= self.search.points.len()) {
             self.curve = Some(Curve { bend, bic });
         }
     }

@@ -15,10 +15,12 @@
 //!    gradual growth has no knee either. All further levels must stay above half of that.
 //! 4. A piece of a single level needs two or more replicates that agree.
 //! 5. Bootstrap samples go through 2 to 4 again. Half of them must have a knee.
+//! 6. [`LEAST_LEVELS`] is the only limit on how few levels may be: a step is fitted from there on,
+//!    curves of more pieces and bends from more levels on.
 //!
-//! In simulations (`tests/knee`; noise of 5 and 20 %; 5, 9 and 17 levels; 1, 2 and 4 replicates) a
+//! In simulations (`tests/knee`; noise of 5 and 20 %; 4, 5, 9 and 17 levels; 1, 2 and 4 replicates) a
 //! flat curve has a knee in at most .3 % of all cases, one that grows with elasticity .23 or 1 in at
-//! most 4.5 %. A step to twice the cost is found in at least 98 % of the cases with nine levels, two
+//! most 4.75 %. A step to twice the cost is found in at least 98 % of the cases with nine levels, two
 //! replicates and noise of 10 %, in 82 to 85 % with one replicate, and in about half with noise of
 //! 20 %. Intervals at .95 cover the truth in at least 93 % where there are replicates; with one, in
 //! at least 90 %.
@@ -36,8 +38,8 @@ use resample::{Deviations, resampled_ends};
 
 pub use shape::{Knee, KneeKind, KneeSettings, Level, NoKnee, OtherKnee, Shape, WhyNoKnee};
 
-/// Fewest levels that can show a plateau and that it was left.
-const LEAST_LEVELS: usize = 4;
+/// Fewest levels that can show that a plateau was left: one more than a step has parameters.
+pub const LEAST_LEVELS: usize = fit::STEP + 1;
 
 /// Part of the bootstrap samples that must have a knee too.
 const LEAST_SUPPORT: f64 = 0.5;

@@ -99,7 +99,8 @@ fn detectable_ratios_agree_with_noncentral_t() {
             [n, m] => SampleSizes::Unpaired(n, m),
             _ => panic!("one or two sizes: {case}"),
         };
-        let goal = Goal { alpha: number(&case, "alpha"), power: number(&case, "power") };
+        let (alpha, power) = (number(&case, "alpha"), number(&case, "power"));
+        let goal = Goal { margin: 0.0, alpha, power };
         let found = minimum_detectable_ratio(number(&case, "spread"), sizes, goal).unwrap();
         assert_close(found.ln(), number(&case, "ratio").ln(), 1e-6, &case);
     }

@@ -4,6 +4,7 @@ mod monte_carlo;
 mod published;
 mod shapes;
 mod source;
+mod steps;
 
 use stats::{Knee, KneeSettings, Level, NoKnee, Shape, knee};
 

@@ -11,7 +11,7 @@ impl Source {
         Self(Pcg64::seed_from_u64(seed))
     }
 
-    fn uniform(&mut self) -> f64 {
+    pub(crate) fn uniform(&mut self) -> f64 {
         self.0.random()
     }
 

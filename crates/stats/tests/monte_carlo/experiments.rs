@@ -15,7 +15,7 @@ fn share(experiments: u32, mut happens: impl FnMut() -> bool) -> f64 {
 }
 
 fn alone(arms: Arms, settings: &Settings) -> CellResult {
-    compare(&[arms], settings).remove(0).expect("positive costs")
+    compare(&[arms], &[], settings).cells.remove(0).expect("positive costs")
 }
 
 fn is_alarm(found: &CellResult) -> bool {
@@ -28,7 +28,7 @@ pub(crate) fn coverage(shape: Shape, pairing: Pairing, n: usize, experiments: u3
     let mut source = Source::new(1973 + n as u64);
     share(experiments, || {
         let (first, second) = (source.costs(shape, n, 1.0), source.costs(shape, n, TRUTH));
-        let found = alone(Arms { first, second, pairing }, &NO_MARGIN);
+        let found = alone(Arms::exact(&first, &second, pairing), &NO_MARGIN);
         found.low <= TRUTH && TRUTH <= found.high
     })
 }
@@ -42,10 +42,10 @@ pub(crate) fn family_false_alarms(n: usize, experiments: u32) -> f64 {
         for pairing in [Pairing::Unpaired, Pairing::Paired] {
             for shape in SHAPES {
                 let (first, second) = (source.costs(shape, n, 1.0), source.costs(shape, n, 1.0));
-                cells.push(Arms { first, second, pairing });
+                cells.push(Arms::exact(&first, &second, pairing));
             }
         }
-        compare(&cells, &NO_MARGIN).iter().flatten().any(is_alarm)
+        compare(&cells, &[], &NO_MARGIN).cells.iter().flatten().any(is_alarm)
     })
 }
 
@@ -56,13 +56,12 @@ pub(crate) fn false_claims_at_the_margin(experiments: u32) -> f64 {
     let mut source = Source::new(2003);
     let shape = Shape::LogNormal(0.03);
     share(experiments, || {
-        let mut cell = |second| Arms {
-            first: source.costs(shape, 20, 1.0),
-            second: source.costs(shape, 20, second),
-            pairing: Pairing::Unpaired,
+        let mut cell = |second| {
+            let first = source.costs(shape, 20, 1.0);
+            Arms::exact(&first, &source.costs(shape, 20, second), Pairing::Unpaired)
         };
         let cells = [1.0, 1.0, 1.0, 1.1, 1.1, 1.1].map(&mut cell);
-        let found = compare(&cells, &Settings { margin: 0.1, alpha: ALPHA });
+        let found = compare(&cells, &[], &Settings { margin: 0.1, alpha: ALPHA }).cells;
         let found: Vec<&CellResult> = found.iter().flatten().collect();
         // Any difference that was shown counts, whether or not it is beyond the margin.
         found[..3].iter().any(|cell| cell.p_adjusted <= ALPHA)
@@ -90,19 +89,18 @@ pub(crate) fn alarms_under_drift(order: Order, drift: f64, experiments: u32) -> 
             source.cost(Shape::LogNormal(0.03)) * slower
         };
         let arms = match order {
-            Order::OneAfterTheOther => Arms {
-                first: (0..N).map(|place| run(place, &mut source)).collect(),
-                second: (N..2 * N).map(|place| run(place, &mut source)).collect(),
-                pairing: Pairing::Unpaired,
-            },
+            Order::OneAfterTheOther => {
+                let all: Vec<f64> = (0..2 * N).map(|place| run(place, &mut source)).collect();
+                Arms::exact(&all[..N], &all[N..], Pairing::Unpaired)
+            }
             Order::RandomisedBlocks => {
                 let block = |block: usize| {
                     let (one, other) =
                         (run(2 * block, &mut source), run(2 * block + 1, &mut source));
                     if source.uniform() < 0.5 { (one, other) } else { (other, one) }
                 };
-                let (first, second) = (0..N).map(block).unzip();
-                Arms { first, second, pairing: Pairing::Paired }
+                let (first, second): (Vec<f64>, Vec<f64>) = (0..N).map(block).unzip();
+                Arms::exact(&first, &second, Pairing::Paired)
             }
         };
         is_alarm(&alone(arms, &NO_MARGIN))
@@ -116,7 +114,7 @@ pub(crate) fn power(shape: Shape, experiments: u32) -> (f64, f64) {
     let (mut decided, mut welch) = (0, 0);
     for _ in 0..experiments {
         let (first, second) = (source.costs(shape, 10, 1.0), source.costs(shape, 10, 1.5));
-        let found = alone(Arms { first, second, pairing: Pairing::Unpaired }, &NO_MARGIN);
+        let found = alone(Arms::exact(&first, &second, Pairing::Unpaired), &NO_MARGIN);
         decided += u32::from(is_alarm(&found));
         welch += u32::from(found.log_ratio.is_some_and(|found| found.p <= ALPHA));
     }

@@ -6,3 +6,4 @@
 mod deviation;
 mod five_points;
 mod ratios;
+mod recovery;

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use analysis::sweep::{Curve, OfRun, Point, of_run};
 use model::units::{parse_duration_ns, parse_size_bytes};
-use model::{EndStatus, Header, Line, Manifest, ManifestFactor, ManifestRun, Run};
+use model::{EndStatus, Header, Manifest, ManifestFactor, ManifestRun, Run};
 
 use super::{CurveError, CurveOptions, Curves};
 use crate::manifest;
@@ -190,8 +190,8 @@ fn refused<'m>(manifest: &'m Manifest, run_id: &str) -> Option<&'m String> {
 
 fn count_warnings(run: &Run, warnings: &mut BTreeMap<String, usize>) {
     for line in &run.lines {
-        if let Line::Warning(warning) = line {
-            *warnings.entry(warning.text.clone()).or_insert(0) += 1;
+        if let Some(note) = line.note() {
+            *warnings.entry(note.to_owned()).or_insert(0) += 1;
         }
     }
 }

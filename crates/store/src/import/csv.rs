@@ -283,12 +283,11 @@ fn build(name: &str, columns: &[Column], rows: &[Row]) -> Dataset {
                 ..Trial::default()
             }
         });
-        trial.values.extend(row.values.iter().map(|(response, value)| Values {
-            part: row.part.clone(),
-            response: response.clone(),
-            samples: vec![*value],
-            censored: 0,
-        }));
+        trial.values.extend(
+            row.values
+                .iter()
+                .map(|(response, value)| Values::exact(row.part.clone(), response, &[*value])),
+        );
     }
     let trials = order.into_iter().filter_map(|key| trials.remove(&key)).collect();
     let mut set = Dataset {
@@ -320,14 +319,11 @@ fn add_wholes(set: &mut Dataset, rows: &[Row]) {
         for name in &names {
             let sum: Option<f64> = parts
                 .iter()
-                .map(|part| Some(trial.samples(Some(part), name)?.iter().sum::<f64>()))
+                .map(|part| {
+                    Some(trial.samples(Some(part), name)?.iter().map(|it| it.value).sum::<f64>())
+                })
                 .sum();
-            trial.values.extend(sum.map(|sum| Values {
-                part: None,
-                response: (*name).clone(),
-                samples: vec![sum],
-                censored: 0,
-            }));
+            trial.values.extend(sum.map(|sum| Values::exact(None, name, &[sum])));
         }
     }
     let names: Vec<&str> = names.iter().map(|name| name.as_str()).collect();

@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 
 use analysis::{Dataset, Response, Trial, Values};
-use model::Environment;
+use model::{Environment, Observation};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -56,7 +56,7 @@ struct Scale {
 
 /// What one thread measured, in ns.
 enum Found {
-    Delays { samples: Vec<f64>, censored: usize },
+    Delays { samples: Vec<Observation> },
     Summary { cycles: u64, least: f64, mean: f64, longest: f64 },
 }
 
@@ -202,14 +202,15 @@ impl Thread {
                 self.max
             ));
         }
-        let mut samples = Vec::with_capacity(self.cycles as usize);
+        let mut samples = Vec::new();
         for (bucket, count) in buckets {
-            samples.extend(std::iter::repeat_n(scale.ns(bucket), count as usize));
+            let delay = Observation::exact(scale.ns(bucket));
+            samples.extend(std::iter::repeat_n(delay, count as usize));
         }
-        let censored = beyond.saturating_sub(1) as usize;
-        samples.extend(std::iter::repeat_n(scale.ns(limit), censored));
-        samples.extend((beyond > 0).then(|| scale.ns(self.max)));
-        Ok(Found::Delays { samples, censored })
+        let passed = Observation::at_least(scale.ns(limit));
+        samples.extend(std::iter::repeat_n(passed, beyond.saturating_sub(1) as usize));
+        samples.extend((beyond > 0).then(|| Observation::exact(scale.ns(self.max))));
+        Ok(Found::Delays { samples })
     }
 
     fn summary(&self, scale: &Scale) -> Result<Found, String> {
@@ -239,12 +240,9 @@ fn values(found: &[(u64, Found)]) -> Vec<Values> {
 
 fn of_thread(part: Option<String>, one: &Found) -> Vec<Values> {
     match one {
-        Found::Delays { samples, censored } => vec![Values {
-            part,
-            response: DELAY.to_owned(),
-            samples: samples.clone(),
-            censored: *censored,
-        }],
+        Found::Delays { samples } => {
+            vec![Values { part, response: DELAY.to_owned(), samples: samples.clone() }]
+        }
         Found::Summary { least, mean, longest, .. } => vec![
             figure(part.clone(), "average_ns", *mean),
             figure(part.clone(), "low_ns", *least),
@@ -254,14 +252,11 @@ fn of_thread(part: Option<String>, one: &Found) -> Vec<Values> {
 }
 
 fn of_whole(found: &[(u64, Found)]) -> Vec<Values> {
-    let mut delays = (Vec::new(), 0);
+    let mut samples = Vec::new();
     let (mut low, mut high, mut sum, mut all) = (f64::INFINITY, 0.0_f64, 0.0, 0.0);
     for (_, one) in found {
         match one {
-            Found::Delays { samples, censored } => {
-                delays.0.extend(samples);
-                delays.1 += censored;
-            }
+            Found::Delays { samples: own } => samples.extend(own),
             Found::Summary { cycles, least, mean, longest } => {
                 (low, high) = (low.min(*least), high.max(*longest));
                 sum += mean * *cycles as f64;
@@ -269,9 +264,8 @@ fn of_whole(found: &[(u64, Found)]) -> Vec<Values> {
             }
         }
     }
-    let (samples, censored) = delays;
     let whole = match samples.is_empty() {
-        false => Found::Delays { samples, censored },
+        false => Found::Delays { samples },
         true => Found::Summary { cycles: all as u64, least: low, mean: sum / all, longest: high },
     };
     of_thread(None, &whole)
@@ -299,7 +293,7 @@ fn notes(found: &[(u64, Found)], with_delays: bool, unit_ns: u64) -> Vec<String>
     let beyond: usize = found
         .iter()
         .map(|(_, one)| match one {
-            Found::Delays { censored, .. } => *censored,
+            Found::Delays { samples } => samples.iter().filter(|it| it.is_lower_bound).count(),
             Found::Summary { .. } => 0,
         })
         .sum();

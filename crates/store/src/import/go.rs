@@ -135,7 +135,7 @@ fn build(name: &str, entries: Vec<Entry>) -> Dataset {
         }
         let values = entry.values.into_iter().map(|(unit, value)| {
             set.responses.entry(unit.clone()).or_insert_with(|| response(&unit));
-            Values { part: None, response: unit, samples: vec![value], censored: 0 }
+            Values::exact(None, &unit, &[value])
         });
         let values = values.collect();
         set.trials.push(Trial {

@@ -8,6 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use analysis::{Dataset, Response, Trial, Values};
+use model::Observation;
 use serde_json::{Map, Value};
 
 use super::Refusal;
@@ -183,10 +184,10 @@ fn trial(invocation: &Invocation, told: &Told) -> (Trial, Option<String>) {
         let key = (count.part.as_deref(), count.event.as_str());
         let index = *place.entry(key).or_insert_with(|| {
             let (part, response) = (count.part.clone(), count.event.clone());
-            values.push(Values { part, response, samples: Vec::new(), censored: 0 });
+            values.push(Values { part, response, samples: Vec::new() });
             values.len() - 1
         });
-        values[index].samples.push(count.value);
+        values[index].samples.push(Observation::exact(count.value));
     }
     let wholes = wholes(&values, told);
     values.extend(wholes);
@@ -222,13 +223,10 @@ fn wholes(values: &[Values], told: &Told) -> Vec<Values> {
         let length = of_event.first()?.samples.len();
         let complete = of_event.len() == parts.len() && of_event.iter().all(|it| it.part.is_some());
         let even = of_event.iter().all(|it| it.samples.len() == length);
-        (complete && even && ADDITIVE.contains(&unit(event))).then(|| Values {
-            part: None,
-            response: (*event).to_owned(),
-            samples: (0..length)
-                .map(|index| of_event.iter().map(|it| it.samples[index]).sum())
-                .collect(),
-            censored: 0,
+        (complete && even && ADDITIVE.contains(&unit(event))).then(|| {
+            let sum = |index: usize| of_event.iter().map(|it| it.samples[index].value).sum();
+            let sums: Vec<f64> = (0..length).map(sum).collect();
+            Values::exact(None, event, &sums)
         })
     };
     if parts.is_empty() { Vec::new() } else { events.iter().filter_map(whole).collect() }

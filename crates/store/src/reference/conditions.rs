@@ -41,12 +41,9 @@ fn add_paging(dataset: &mut Dataset) {
         .collect();
     for trial in &mut dataset.trials {
         let level = trial.levels.get("system").map(String::as_str).unwrap_or_default();
-        trial.values.extend(faults.get(level).map(|count| Values {
-            part: None,
-            response: "page_faults".to_owned(),
-            samples: vec![*count],
-            censored: 0,
-        }));
+        trial
+            .values
+            .extend(faults.get(level).map(|count| Values::exact(None, "page_faults", &[*count])));
     }
     let response = Response { unit: "faults".to_owned(), more_is_better: false, additive: true };
     dataset.responses.insert("page_faults".to_owned(), response);

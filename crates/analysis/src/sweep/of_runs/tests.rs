@@ -3,6 +3,8 @@
 use model::RunEncoder;
 use serde_json::{Value, json};
 
+use model::EndStatus;
+
 use super::*;
 
 const MS_NS: u64 = 1_000_000;

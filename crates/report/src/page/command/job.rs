@@ -5,14 +5,14 @@ use model::units::{exact_duration, exact_size};
 use model::{JobSpec, Measure, Script};
 
 use super::files::Files;
-use super::quoted;
+use crate::shown::option;
 
 /// What is measured; a script that does not ship becomes a file.
 pub(super) fn measure(measure: &Measure, files: &mut Files) -> Vec<String> {
     match measure {
-        Measure::Probe(probe) => vec![format!("--probe {}", probe.name)],
+        Measure::Probe(probe) => vec![option("probe", &probe.name)],
         Measure::Job(job) => {
-            let mut words = vec![format!("--job {}", job.name)];
+            let mut words = vec![option("job", &job.name)];
             words.extend(job.script.iter().flat_map(|script| session(script, files)));
             let params = job.params.iter().map(|(name, value)| (name, typed(job, name, *value)));
             let choices = job.choices.iter().map(|(name, value)| (name, value.clone()));
@@ -23,7 +23,7 @@ pub(super) fn measure(measure: &Measure, files: &mut Files) -> Vec<String> {
 }
 
 fn set(name: &str, value: &str) -> String {
-    format!("--set {}", quoted(&format!("{name}={value}")))
+    option("set", &format!("{name}={value}"))
 }
 
 /// A parameter as it is typed, so that the same number is read.
@@ -44,7 +44,7 @@ fn session(script: &Script, files: &mut Files) -> Vec<String> {
     if let Some(shipped) = shipped.filter(|shipped| has_same_commands(shipped, script)) {
         let mut words = Vec::new();
         if script.users != shipped.users {
-            words.push(format!("--users {}", script.users));
+            words.push(option("users", &script.users.to_string()));
         }
         let times = [
             ("think", shipped.think_ns, script.think_ns),
@@ -58,9 +58,9 @@ fn session(script: &Script, files: &mut Files) -> Vec<String> {
         return words;
     }
     match jobs::script_text(script) {
-        Ok(text) => vec![format!("--script {}", quoted(&files.add(&script.name, text)))],
+        Ok(text) => vec![option("script", &files.add(&script.name, text))],
         // No script that was read is such a one; the command then says what is missing.
-        Err(_) => vec![format!("--script {}", quoted(&script.name))],
+        Err(_) => vec![option("script", &script.name)],
     }
 }
 

@@ -10,7 +10,9 @@ mod work;
 
 use super::{Block, Input, Material, Report, Section, command, environment};
 use crate::charts::{self, Data};
-use crate::responsiveness::{missed, warnings};
+use crate::responsiveness::warnings;
+use crate::shown::quoted;
+use crate::unavailable::unavailable;
 
 /// Most notes that are told.
 const MOST_NOTES: usize = 60;
@@ -100,7 +102,7 @@ fn reproduce(material: &Material<'_>) -> Option<Section> {
         let versions: Vec<&str> = versions.into_iter().map(String::as_str).collect();
         blocks.push(Block::Sentence(format!("Measured with thrashlab {}.", versions.join(", "))));
     }
-    let names = material.inputs.iter().map(|input| command::quoted(&input.typed));
+    let names = material.inputs.iter().map(|input| quoted(&input.typed));
     let names: Vec<String> = names.collect();
     blocks.push(Block::Sentence("This report, from the same files:".to_owned()));
     blocks.push(Block::Command(format!("thrashlab report {} -o report.html", names.join(" "))));
@@ -114,7 +116,7 @@ fn notes(data: &Data<'_>) -> Option<Section> {
     for input in &data.material.inputs {
         let own = warnings(&input.runs).into_iter().map(|text| format!("Warning: {text}"));
         let lacks =
-            missed(input.headers()).into_iter().map(|text| format!("Not available: {text}"));
+            unavailable(input.headers()).into_iter().map(|text| format!("Not available: {text}"));
         let told = own.chain(lacks).map(|text| match several {
             true => format!("{}: {text}", input.name),
             false => text,

@@ -5,6 +5,7 @@ use model::units::format_duration;
 use super::super::{Block, Cell, Measurement, Section, Table};
 use super::charts_of;
 use crate::charts::{Data, ratio_text, tile_verdict};
+use crate::claim::claims;
 use crate::matrix::{Row, STALL_FACTOR};
 use crate::why_slow::WorstSample;
 
@@ -34,9 +35,12 @@ fn table(one: &Measurement, label: &str) -> Table {
         "" => one.label.clone(),
         label => label.to_owned(),
     };
+    let rows = one.matrix.rows.iter();
+    let ratios = rows.filter_map(|row| Some((row.load.as_str(), row.ratio?)));
     let caption = format!(
         "{probe}: delays from the intended start; stalled: more than {STALL_FACTOR} times the \
-         median without load"
+         median without load. {}",
+        claims(ratios).join(" ")
     );
     let head = [
         "load",
@@ -59,9 +63,7 @@ fn table(one: &Measurement, label: &str) -> Table {
 
 fn cells(row: &Row, reference_ns: Option<f64>) -> Vec<Cell> {
     let (word, tone) = tile_verdict(row, reference_ns);
-    let time = |delay_ns: Option<f64>| {
-        delay_ns.map_or_else(|| "-".to_owned(), |delay_ns| format_duration(delay_ns as u64))
-    };
+    let [median, p90, max] = row.delay_texts();
     let percent = |part: f64| format!("{:.0} %", 100.0 * part);
     let count = row.delays_ns.len();
     let stalled = match (reference_ns, count) {
@@ -71,7 +73,10 @@ fn cells(row: &Row, reference_ns: Option<f64>) -> Vec<Cell> {
     let (ratio, interval) = row.ratio.map_or_else(
         || ("-".to_owned(), "-".to_owned()),
         |found| {
-            let interval = format!("{} .. {}", ratio_text(found.low), ratio_text(found.high));
+            let interval = match found.says_nothing() {
+                true => format!("– ({})", found.needs_text()),
+                false => format!("{} .. {}", ratio_text(found.low), ratio_text(found.high)),
+            };
             (format!("×{}", ratio_text(found.ratio)), interval)
         },
     );
@@ -80,9 +85,9 @@ fn cells(row: &Row, reference_ns: Option<f64>) -> Vec<Cell> {
     let figures = [
         ratio,
         interval,
-        time(row.median_ns),
-        time(row.p90_ns),
-        time(row.max_ns),
+        median,
+        p90,
+        max,
         stalled,
         count.to_string(),
         delivered,

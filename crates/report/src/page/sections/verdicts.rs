@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 
 use analysis::comparison::Comparison;
-use doctor::{Finding, Severity};
-use model::units::format_duration;
+use doctor::{Finding, Price, Severity};
 use stats::Verdict as Judged;
 
 use super::super::{Input, Tone, Verdict};
 use crate::charts::{Data, found, tile_verdict};
+use crate::doctor_text::price_text;
 use crate::matrix_text::{place, seeds_text};
 use crate::responsiveness::{seeds, setup};
 use crate::sweep_text::knee_sentence;
@@ -60,14 +60,16 @@ pub(super) fn verdicts(data: &Data<'_>) -> Vec<Verdict> {
     let is_more_than_a_note = |finding: &Finding| finding.severity() != Severity::Note;
     if let Some(worst) = found(data).first().filter(|worst| is_more_than_a_note(worst.finding)) {
         let finding = worst.finding;
-        let most = if finding.is_bound { "at most " } else { "" };
         all.push(Verdict {
             text: format!(
-                "Most time was lost to {} under {}: {most}{} ({:.0} %).",
+                "{} {} under {}: {}.",
+                match finding.price {
+                    Price::Known(_) => "Most time was lost to",
+                    Price::Unknown { .. } => "What costs most may be",
+                },
                 finding.rule,
                 worst.load,
-                format_duration(finding.lost_ns),
-                100.0 * finding.lost_share
+                price_text(&finding.price),
             ),
             tone: match finding.severity() {
                 Severity::Severe => Tone::Bad,
@@ -80,10 +82,14 @@ pub(super) fn verdicts(data: &Data<'_>) -> Vec<Verdict> {
 }
 
 fn tone(comparison: &Comparison) -> Tone {
-    let has = |verdict: Judged| comparison.cells.iter().any(|cell| cell.verdict == verdict);
+    let cells = || comparison.cells.iter().map(|cell| cell.verdict);
+    let overall = || comparison.overall.iter().map(|overall| overall.verdict);
+    let has = |verdict: Judged| cells().chain(overall()).any(|other| other == verdict);
+    // Cells that cannot tell are no worry where all of them together can.
+    let decided = overall().next().is_some() && !overall().any(|one| one == Judged::CannotTell);
     match () {
         () if has(Judged::Regression) => Tone::Bad,
-        () if has(Judged::CannotTell) => Tone::Unknown,
+        () if has(Judged::CannotTell) && !decided => Tone::Unknown,
         () if has(Judged::Improvement) => Tone::Better,
         () => Tone::Good,
     }

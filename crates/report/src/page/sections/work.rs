@@ -20,7 +20,7 @@ pub(super) fn section(data: &Data<'_>) -> Option<Section> {
         let title: Vec<&str> = title.into_iter().filter(|part| !part.is_empty()).collect();
         let runs: Vec<Run> = of_job.runs.iter().map(|run| (*run).clone()).collect();
         let text = match of_job.is_of_memory() {
-            true => memory_job_text(&analyse_memory_job(&runs, BTreeMap::new())),
+            true => memory_job_text(&analyse_memory_job(&runs, BTreeMap::new()), false),
             false => session_text(&analyse_session(&runs, BTreeMap::new()), false),
         };
         blocks.push(Block::Folded(title.join(" · "), text));

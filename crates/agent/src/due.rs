@@ -1,0 +1,272 @@
+//! The starts of a run's schedule that have no completion yet, and their lines when the run ends.
+//!
+//! The observer and the process that reads its lines use the same code, so a run has the same due
+//! starts whichever of them writes its end.
+
+use std::collections::BTreeMap;
+use std::iter::Peekable;
+
+use model::histogram::{self, HistogramError};
+use model::{Censored, CensoredDelays, CounterSet, HistogramRecord, Line, Measure};
+use model::{SampleRecord, Spec};
+use probes::Rhythm;
+
+use crate::schedule::Schedule;
+
+/// Time from the line that opens the measuring phase to the origin of the schedule, in ns.
+const BEGIN_LEAD_NS: u64 = 2_000_000;
+
+/// The starts of a probe's schedule that have no completion yet. Times are in ns from the start of
+/// the run.
+pub struct Due {
+    rhythm: Rhythm,
+    timeout_ns: u64,
+    origin_ns: u64,
+    starts: Peekable<Schedule>,
+    /// Number of the next start, from 0.
+    index: u32,
+    /// When a line said that measuring had ended; nothing is due after that.
+    ended_ns: Option<u64>,
+}
+
+impl Due {
+    /// The whole schedule of a run whose measuring phase begins at `measuring_ns`; `None` if the run
+    /// has none. `spec` is that of the header, with the parameters of the probe.
+    #[must_use]
+    pub fn new(spec: &Spec, measuring_ns: u64) -> Option<Self> {
+        let Measure::Probe(probe) = &spec.measure else { return None };
+        let rhythm = probes::find(&probe.name)?.rhythm;
+        let schedule = Schedule::new(spec, rhythm, &probe.params)?;
+        Some(Self::all(rhythm, schedule, spec.timing.timeout_ns, measuring_ns))
+    }
+
+    /// As [`Self::new`], of a schedule that is known.
+    pub(crate) fn all(
+        rhythm: Rhythm,
+        schedule: Schedule,
+        timeout_ns: u64,
+        measuring_ns: u64,
+    ) -> Self {
+        Self {
+            rhythm,
+            timeout_ns,
+            origin_ns: measuring_ns.saturating_add(BEGIN_LEAD_NS),
+            starts: schedule.peekable(),
+            index: 0,
+            ended_ns: None,
+        }
+    }
+
+    /// When the schedule begins.
+    pub(crate) fn origin_ns(&self) -> u64 {
+        self.origin_ns
+    }
+
+    /// The next start without a completion; `None` after the last one.
+    pub(crate) fn next_ns(&mut self) -> Option<u64> {
+        self.starts.peek().map(|offset_ns| self.origin_ns.saturating_add(*offset_ns))
+    }
+
+    /// The last start of the schedule, or its origin if it has none.
+    pub(crate) fn last_ns(&self) -> u64 {
+        self.origin_ns.saturating_add(self.starts.clone().last().unwrap_or(0))
+    }
+
+    /// Takes the next start, which has its line: its number and its time.
+    pub(crate) fn take(&mut self) -> Option<(u32, u64)> {
+        let start_ns = self.next_ns()?;
+        let index = self.index;
+        self.starts.next();
+        self.index += 1;
+        Some((index, start_ns))
+    }
+
+    /// Takes the starts that a line of the run accounts for.
+    pub fn account(&mut self, line: &Line) {
+        match line {
+            Line::Sample(sample) => {
+                self.take();
+                let ends = sample.censored.is_some_and(|why| why != Censored::Failed);
+                self.end_at(sample.censored_at_ns.filter(|_| ends));
+            }
+            Line::Histogram(record) => {
+                let censored = record.censored.as_ref();
+                let count = record.count + censored.map_or(0, |censored| censored.count);
+                let _ = (0..count).try_for_each(|_| self.take().map(drop));
+                self.end_at(censored.map(|_| record.at_ns));
+            }
+            _ => {}
+        }
+    }
+
+    fn end_at(&mut self, ended_ns: Option<u64>) {
+        self.ended_ns = self.ended_ns.or(ended_ns);
+    }
+
+    /// The lines of all starts that are due at `at_ns`, when the run ended. `why` is
+    /// [`Censored::Timeout`] if a timeout ended it; a start that had not yet waited for so long is
+    /// cut off by the end of the run.
+    ///
+    /// # Errors
+    /// When a bound is beyond what a histogram can hold.
+    pub fn censored(mut self, why: Censored, at_ns: u64) -> Result<Vec<Line>, HistogramError> {
+        let until_ns = self.ended_ns.map_or(at_ns, |ended_ns| ended_ns.min(at_ns));
+        let mut due = Vec::new();
+        while self.next_ns().is_some_and(|start_ns| start_ns <= until_ns) {
+            due.extend(self.take());
+        }
+        if self.rhythm == Rhythm::Periodic {
+            return self.histogram(&due, why, until_ns).map(|line| line.into_iter().collect());
+        }
+        let sample = |(index, intended_ns): (u32, u64)| {
+            Line::Sample(Box::new(SampleRecord {
+                at_ns: until_ns,
+                index,
+                intended_ns,
+                started_ns: None,
+                completed_ns: None,
+                censored: Some(self.reason(why, until_ns - intended_ns)),
+                censored_at_ns: Some(until_ns),
+                parts: BTreeMap::new(),
+                before: CounterSet::new(),
+                after: CounterSet::new(),
+            }))
+        };
+        Ok(due.into_iter().map(sample).collect())
+    }
+
+    fn histogram(
+        &self,
+        due: &[(u32, u64)],
+        why: Censored,
+        until_ns: u64,
+    ) -> Result<Option<Line>, HistogramError> {
+        let (Some((_, first_ns)), Some((_, last_ns))) = (due.first(), due.last()) else {
+            return Ok(None);
+        };
+        let bounds_ns: Vec<u64> = due.iter().map(|(_, start_ns)| until_ns - start_ns).collect();
+        Ok(Some(Line::Histogram(Box::new(HistogramRecord {
+            at_ns: until_ns,
+            from_ns: *first_ns,
+            to_ns: last_ns + 1,
+            count: 0,
+            hdr_v2_base64: histogram::encode(&[])?,
+            censored: Some(CensoredDelays {
+                reason: self.reason(why, until_ns - first_ns),
+                count: bounds_ns.len() as u64,
+                hdr_v2_base64: histogram::encode(&bounds_ns)?,
+            }),
+            before: CounterSet::new(),
+            after: CounterSet::new(),
+        }))))
+    }
+
+    fn reason(&self, why: Censored, waited_ns: u64) -> Censored {
+        match why {
+            Censored::Timeout if waited_ns < self.timeout_ns => Censored::RunEnded,
+            why => why,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use model::{LoadSpec, ProbeSpec, SubjectSpec, Timing};
+
+    use super::*;
+
+    const SECOND_NS: u64 = 1_000_000_000;
+    /// The measuring phase of the tests begins so that the schedule's origin is a whole second.
+    const MEASURING_NS: u64 = SECOND_NS - BEGIN_LEAD_NS;
+
+    fn due(probe: &str, interval_ns: u64, points: u32, timeout_ns: u64) -> Due {
+        let params = [("period_ns".to_owned(), 4_000_000)].into();
+        let spec = Spec {
+            subject: SubjectSpec::Host { memory_bytes: 1 << 20 },
+            load: LoadSpec {
+                name: "noload".to_owned(),
+                version: 1,
+                intensity: 1.0,
+                params: BTreeMap::new(),
+            },
+            measure: Measure::Probe(ProbeSpec { name: probe.to_owned(), version: 1, params }),
+            timing: Timing {
+                profile: "custom".to_owned(),
+                interval_ns,
+                points,
+                warmup_ns: 0,
+                timeout_ns,
+            },
+            sysctls: BTreeMap::new(),
+            seed: 1,
+            block: 0,
+            order: 0,
+        };
+        Due::new(&spec, MEASURING_NS).unwrap()
+    }
+
+    /// The default profile: five samples, one every 2 s.
+    fn samples() -> Due {
+        due("response", 2 * SECOND_NS, 5, 10 * SECOND_NS)
+    }
+
+    fn bounds(lines: &[Line]) -> Vec<(u32, u64, Censored)> {
+        let sample = |line: &Line| match line {
+            Line::Sample(sample) => {
+                let bound_s = sample.delay_ns() / SECOND_NS;
+                (sample.index, bound_s, sample.censored.unwrap())
+            }
+            other => panic!("{other:?}"),
+        };
+        lines.iter().map(sample).collect()
+    }
+
+    #[test]
+    fn a_timeout_leaves_a_bound_for_every_start_that_is_due() {
+        let mut due = samples();
+        due.take();
+        due.take();
+        // The third sample, meant for 7 s, hangs.
+        let lines = due.censored(Censored::Timeout, 17 * SECOND_NS).unwrap();
+        let (timeout, ended) = (Censored::Timeout, Censored::RunEnded);
+        assert_eq!(bounds(&lines), [(2, 10, timeout), (3, 8, ended), (4, 6, ended)]);
+    }
+
+    #[test]
+    fn what_is_not_due_is_not_written() {
+        let mut due = samples();
+        due.take();
+        let lines = due.censored(Censored::RunEnded, 8 * SECOND_NS).unwrap();
+        assert_eq!(bounds(&lines), [(1, 3, Censored::RunEnded), (2, 1, Censored::RunEnded)]);
+        assert_eq!(samples().censored(Censored::RunEnded, SECOND_NS).unwrap(), []);
+    }
+
+    #[test]
+    fn nothing_is_due_after_a_line_that_ended_the_measuring() {
+        let mut due = samples();
+        let mut lines = samples().censored(Censored::Timeout, 13 * SECOND_NS).unwrap();
+        // The writer was killed between two lines.
+        lines.truncate(3);
+        lines.iter().for_each(|line| due.account(line));
+        let rest = due.censored(Censored::RunEnded, 60 * SECOND_NS).unwrap();
+        assert_eq!(bounds(&rest), [(3, 4, Censored::RunEnded), (4, 2, Censored::RunEnded)]);
+    }
+
+    #[test]
+    fn wake_ups_that_never_came_are_counted_with_their_bounds() {
+        let mut due = due("wake", 10 * SECOND_NS, 1, 10 * SECOND_NS);
+        // Frozen after 3 s of 10 s, at a wake-up every 4 ms.
+        assert_eq!((0..750).filter_map(|_| due.take()).count(), 750);
+        let until_ns = due.last_ns() + 10 * SECOND_NS;
+        let lines = due.censored(Censored::Timeout, until_ns).unwrap();
+        let [Line::Histogram(record)] = lines.as_slice() else { panic!("{lines:?}") };
+        let censored = record.censored.as_ref().unwrap();
+        assert_eq!((record.count, censored.count), (0, 1750));
+        assert_eq!(censored.reason, Censored::Timeout);
+        let delays_ns = record.delays_ns().unwrap();
+        assert_eq!(delays_ns.len(), 1750);
+        assert!(delays_ns.iter().all(|delay| delay.is_lower_bound));
+        let longest_ns = delays_ns.iter().map(|delay| delay.value).fold(0.0, f64::max);
+        assert!((16.9e9..17.1e9).contains(&longest_ns), "{longest_ns}");
+    }
+}

@@ -1,0 +1,206 @@
+//! How runs ended, compared as any other response: a death is a result.
+//!
+//! A cell counts the trials of each arm that failed, with what they died of. Where equal inputs
+//! give equal values, a trial that dies with a seed with which the other arm lives is a difference
+//! for certain, for these seeds; elsewhere Fisher's exact test decides, in the family of all cells.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Serialize;
+use stats::{ProportionResult, Proportions, Verdict};
+
+use super::arms::Arms;
+use super::{Cell, Outcome, PairedBy, Side, Unit};
+use crate::{OUTCOME, Response, Standing, Trial};
+
+/// How the trials of two arms ended, in one cell.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Ends {
+    /// The first arm's.
+    pub first: EndCount,
+    /// The other arm's.
+    pub second: EndCount,
+    /// Seeds with which only one of the two failed: the first arm's, and the other's. `None`
+    /// unless equal inputs give equal values and both arms have the same seeds.
+    pub alone: Option<[u64; 2]>,
+    /// Fisher's exact test; `None` where the seeds decide.
+    pub test: Option<ProportionResult>,
+}
+
+/// How many trials of an arm failed, and of what.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct EndCount {
+    /// Trials that failed.
+    pub failed: u64,
+    /// All trials that say something of the system.
+    pub trials: u64,
+    /// What they failed of, in one line each, and how many.
+    pub causes: BTreeMap<String, u64>,
+}
+
+impl Ends {
+    /// In a sentence without its verdict: `failed 2 of 2, reference 0 of 2: the kernel died: …`.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let count = |side: &EndCount| format!("{} of {}", side.failed, side.trials);
+        let text = format!("failed {}, reference {}", count(&self.second), count(&self.first));
+        let mut causes: Vec<(&String, &u64)> =
+            self.second.causes.iter().chain(&self.first.causes).collect();
+        causes.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
+        match causes.first() {
+            Some((cause, _)) => format!("{text}: {cause}"),
+            None => text,
+        }
+    }
+}
+
+/// What is compared of this name: nothing is better than less of it.
+pub(super) fn response() -> Response {
+    Response { unit: String::new(), more_is_better: false, additive: false }
+}
+
+/// The cells in which a trial of either arm failed; all of them if outcomes were asked for.
+pub(super) fn cells(arms: &Arms, responses: &BTreeMap<String, Response>) -> Vec<Cell> {
+    let mut places: Vec<BTreeMap<String, String>> = Vec::new();
+    for trial in arms.all.iter().flat_map(|arm| &arm.trials) {
+        let place = arms.place(trial);
+        if !places.contains(&place) {
+            places.push(place);
+        }
+    }
+    let is_asked = responses.contains_key(OUTCOME);
+    let mut cells = Vec::new();
+    for arm in 1..arms.all.len() {
+        let found = places.iter().filter_map(|place| cell(arms, arm, place));
+        cells.extend(found.filter(|cell| is_asked || has_failures(cell)));
+    }
+    cells
+}
+
+fn has_failures(cell: &Cell) -> bool {
+    matches!(&cell.outcome, Outcome::Ends(ends) if ends.first.failed + ends.second.failed > 0)
+}
+
+fn cell(arms: &Arms, arm: usize, place: &BTreeMap<String, String>) -> Option<Cell> {
+    let sides = [0, arm].map(|arm| {
+        let counts = |trial: &&&Trial| trial.failed().is_some() && arms.place(trial) == *place;
+        arms.all[arm].trials.iter().filter(counts).copied().collect::<Vec<&Trial>>()
+    });
+    if sides.iter().any(Vec::is_empty) {
+        return None;
+    }
+    let deterministic = arms.all[0].deterministic && arms.all[arm].deterministic;
+    let alone = deterministic.then(|| alone(&sides)).flatten();
+    let verdict = match alone {
+        Some([0, 0]) | None => Verdict::CannotTell,
+        Some([0, _]) => Verdict::Regression,
+        Some([_, 0]) => Verdict::Improvement,
+        Some(_) => Verdict::CannotTell,
+    };
+    let [first, second] = sides.each_ref().map(|trials| count(trials));
+    let is_same = alone == Some([0, 0]);
+    Some(Cell {
+        arm,
+        response: OUTCOME.to_owned(),
+        levels: place.clone(),
+        part: None,
+        unit: Unit::Trials,
+        paired_by: alone.map(|_| PairedBy::Seed),
+        first: side(&first),
+        second: side(&second),
+        verdict: if is_same { Verdict::Equivalent } else { verdict },
+        outcome: Outcome::Ends(Box::new(Ends { first, second, alone, test: None })),
+        seeds: None,
+        stalls: None,
+        explained: None,
+        tick: None,
+        notes: Vec::new(),
+    })
+}
+
+fn count(trials: &[&Trial]) -> EndCount {
+    let mut count = EndCount { trials: trials.len() as u64, ..EndCount::default() };
+    for trial in trials.iter().filter(|trial| trial.failed() == Some(true)) {
+        count.failed += 1;
+        if let Some(text) = trial.ending.as_ref().and_then(crate::Ending::text) {
+            *count.causes.entry(text).or_insert(0) += 1;
+        }
+    }
+    count
+}
+
+/// A count of failures has no values to compare one by one.
+fn side(count: &EndCount) -> Side {
+    let trials = count.trials as usize;
+    Side { values: Vec::new(), median: None, trials, censored: 0, samples: trials }
+}
+
+/// Seeds with which only the first arm failed, and with which only the other did; `None` unless
+/// both have the same seeds.
+fn alone(sides: &[Vec<&Trial>; 2]) -> Option<[u64; 2]> {
+    let by_seed = |trials: &Vec<&Trial>| -> Option<BTreeMap<u64, bool>> {
+        trials.iter().map(|trial| Some((trial.seed?, trial.failed()?))).collect()
+    };
+    let maps = [by_seed(&sides[0])?, by_seed(&sides[1])?];
+    let seeds = maps.each_ref().map(|map| map.keys().copied().collect::<BTreeSet<u64>>());
+    (seeds[0] == seeds[1]).then(|| {
+        let only = |one: usize, other: usize| {
+            let found = maps[one].iter().filter(|(seed, failed)| **failed && !maps[other][*seed]);
+            found.count() as u64
+        };
+        [only(0, 1), only(1, 0)]
+    })
+}
+
+/// What the exact test has to decide: cells whose seeds do not.
+pub(super) fn tested(cell: &Cell) -> Option<Proportions> {
+    match &cell.outcome {
+        Outcome::Ends(ends) if ends.alone.is_none() => Some(Proportions {
+            first: (ends.first.failed, ends.first.trials),
+            second: (ends.second.failed, ends.second.trials),
+        }),
+        _ => None,
+    }
+}
+
+/// Puts the results of the tests into the cells that [`tested`] named, in the same order.
+pub(super) fn judge(cells: &mut [Cell], results: Vec<Option<ProportionResult>>) {
+    let waiting = cells.iter_mut().filter(|cell| tested(cell).is_some());
+    for (cell, result) in waiting.zip(results) {
+        if let (Outcome::Ends(ends), Some(result)) = (&mut cell.outcome, result) {
+            ends.test = Some(result);
+            cell.verdict = result.verdict;
+        }
+    }
+}
+
+/// Takes back what those that lived cannot show: trials that failed have no values, and theirs
+/// might have been of any size.
+pub(super) fn restrain(cell: &mut Cell, arms: &Arms) {
+    let lost = [0, cell.arm].map(|arm| {
+        let trials = arms.all[arm].trials.iter();
+        let is_lost = |trial: &&&Trial| {
+            trial.standing() == Standing::Failed && arms.place(trial) == cell.levels
+        };
+        trials.filter(is_lost).count()
+    });
+    let is_open = match cell.verdict {
+        Verdict::Regression => lost[0] > 0,
+        Verdict::Improvement => lost[1] > 0,
+        Verdict::Equivalent => lost != [0, 0],
+        Verdict::CannotTell => false,
+    };
+    if lost != [0, 0] {
+        cell.notes.push(format!(
+            "{} and {} trials failed and have no values: the others are compared",
+            lost[0], lost[1]
+        ));
+    }
+    if is_open {
+        cell.verdict = Verdict::CannotTell;
+        if let Outcome::Judged(found) = &mut cell.outcome {
+            found.verdict = Verdict::CannotTell;
+            found.why = Some(stats::NotDecided::BoundsDecide);
+        }
+    }
+}

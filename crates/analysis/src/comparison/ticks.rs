@@ -1,0 +1,103 @@
+//! Delays that the kernel's timer tick quantises.
+//!
+//! What is woken or accounted at a tick is late by whole ticks, plus what little the work takes. The
+//! values then say nothing of differences that are smaller than a tick, and no equivalence finer
+//! than that was shown.
+
+use stats::Verdict;
+
+use super::Cell;
+
+/// Ticks in use, by HZ: the longest first, since its multiples are multiples of shorter ones too.
+const HZ: [u32; 4] = [100, 250, 300, 1000];
+/// A value is a multiple of a tick if it is not further below it, or above it, than these parts of
+/// a tick: work after the tick comes on top.
+const BELOW: f64 = 0.02;
+const ABOVE: f64 = 0.05;
+/// Fewest values that show it: any one is a multiple by chance with a probability of 7 %, so that
+/// many are with one of 1 in 40,000.
+const FEWEST_VALUES: usize = 4;
+/// The unit of what is measured with a clock to its last digit. Others may be rounded in print.
+const UNIT: &str = "ns";
+
+/// That a cell's values are quantised, and by what.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
+pub struct Tick {
+    /// The kernel's timer frequency that fits.
+    pub hz: u32,
+    /// A tick in ns.
+    pub tick_ns: f64,
+    /// Whether a tick is more than the margin, so that no equivalence within it can be shown.
+    pub exceeds_margin: bool,
+}
+
+/// Looks at every cell of a time in ns, adds a note where it is quantised, and takes back an
+/// equivalence that is finer than a tick. Values that are equal because equal inputs give equal
+/// values stay equal.
+pub(super) fn add(cells: &mut [Cell], unit: impl Fn(&Cell) -> String, margin: f64, exact: &[bool]) {
+    for cell in cells {
+        let Some(tick) = (unit(cell) == UNIT).then(|| tick(cell, margin)).flatten() else {
+            continue;
+        };
+        let tick_ms = tick.tick_ns / 1e6;
+        let mut note = format!(
+            "all values are multiples of {} ms, a timer tick at HZ={}: the resolution is one tick",
+            (1000.0 * tick_ms).round() / 1000.0,
+            tick.hz
+        );
+        cell.tick = Some(tick);
+        if cell.verdict == Verdict::Equivalent && tick.exceeds_margin && !exact[cell.arm] {
+            cell.verdict = Verdict::CannotTell;
+            note.push_str(", which is more than the margin, so no equivalence is shown");
+        } else {
+            note.push_str(", and nothing finer is shown");
+        }
+        cell.notes.push(format!("{}: {note}", place(cell)));
+    }
+}
+
+/// Whether a tick takes away an equivalence.
+pub(super) fn hides(cell: &Cell) -> bool {
+    cell.tick.is_some_and(|tick| tick.exceeds_margin) && cell.verdict == Verdict::CannotTell
+}
+
+fn place(cell: &Cell) -> String {
+    match &*cell.label() {
+        "" => cell.response.clone(),
+        label => format!("{} {label}", cell.response),
+    }
+}
+
+fn tick(cell: &Cell, margin: f64) -> Option<Tick> {
+    let values = || cell.first.values.iter().chain(&cell.second.values).map(|it| it.value);
+    if values().count() < FEWEST_VALUES {
+        return None;
+    }
+    let hz =
+        HZ.into_iter().find(|hz| values().all(|value| is_multiple(value, 1e9 / f64::from(*hz))))?;
+    let tick_ns = 1e9 / f64::from(hz);
+    let exceeds_margin = cell.first.median?.value * margin < tick_ns;
+    Some(Tick { hz, tick_ns, exceeds_margin })
+}
+
+fn is_multiple(value_ns: f64, tick_ns: f64) -> bool {
+    let ticks = value_ns / tick_ns;
+    let beyond = ticks - (ticks + BELOW).floor();
+    ticks + BELOW >= 1.0 && (-BELOW..=ABOVE).contains(&beyond)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_comes_a_little_after_a_tick_is_a_multiple_of_it() {
+        let tick_ns = 4e6;
+        for value_ns in [4e6, 4.15e6, 7.95e6, 8.1e6, 400.1e6] {
+            assert!(is_multiple(value_ns, tick_ns), "{value_ns}");
+        }
+        for value_ns in [0.0, 50e3, 3.8e6, 4.3e6, 6e6, 7.8e6] {
+            assert!(!is_multiple(value_ns, tick_ns), "{value_ns}");
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! The CPU time of the machine: the denominator of what is lost on its CPUs.
+
+use crate::{Interval, LostTime};
+
+/// Length of a tick of `/proc/PID/stat` and `/proc/stat` in ns: `USER_HZ` is 100 everywhere.
+pub(crate) const TICK_NS: f64 = 1e7;
+/// States of `/proc/stat` in which a CPU was wanted; `guest` is in `user` already.
+const WANTED: [&str; 6] = ["user", "nice", "system", "irq", "softirq", "steal"];
+/// Those in which it was not.
+const NOT_WANTED: [&str; 2] = ["idle", "iowait"];
+
+/// The CPUs of the machine in an interval.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct CpuTime {
+    /// How many there are.
+    pub(crate) cpus: u64,
+    /// The time in which they were wanted, in ns: an idle CPU loses nothing.
+    pub(crate) wanted_ns: f64,
+}
+
+impl CpuTime {
+    /// What `/proc/stat` counted; `None` if it is not there.
+    pub(crate) fn in_interval(interval: &Interval<'_>) -> Option<Self> {
+        let ticks = |states: &[&str]| -> Option<u64> {
+            let known: Vec<u64> =
+                states.iter().filter_map(|state| cpu_ticks(interval, state)).collect();
+            (!known.is_empty()).then(|| known.iter().sum())
+        };
+        let wanted_ns = ticks(&WANTED)? as f64 * TICK_NS;
+        let all_ns = wanted_ns + ticks(&NOT_WANTED).unwrap_or(0) as f64 * TICK_NS;
+        let cpus = (all_ns / interval.elapsed_ns().max(1) as f64).round().max(1.0) as u64;
+        Some(Self { cpus, wanted_ns })
+    }
+
+    /// CPU time that was lost out of this.
+    pub(crate) fn lost(&self, lost_ns: f64) -> LostTime {
+        LostTime::of_cpus(lost_ns, self.cpus, self.wanted_ns)
+    }
+}
+
+/// CPU time of the machine in a state, in ticks.
+pub(crate) fn cpu_ticks(interval: &Interval<'_>, state: &str) -> Option<u64> {
+    interval.machine().grown("stat", &format!("cpu_{state}_ticks"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample::Second;
+
+    #[test]
+    fn cpus_are_counted_and_idle_ones_have_no_time_to_lose() {
+        let second = Second::of_machine(&[
+            ("stat", "cpu_user_ticks", 90),
+            ("stat", "cpu_steal_ticks", 10),
+            ("stat", "cpu_idle_ticks", 300),
+        ]);
+        let cpus = CpuTime::in_interval(&second.interval()).unwrap();
+        assert_eq!(cpus, CpuTime { cpus: 4, wanted_ns: 1e9 });
+        assert_eq!(cpus.lost(2.5e8).share(), 0.25);
+        assert_eq!(CpuTime::in_interval(&Second::bare().interval()), None);
+    }
+}

@@ -1,0 +1,181 @@
+//! Time that was lost, and whose time it was: a share without its denominator says nothing.
+
+use serde::{Serialize, Serializer};
+
+use crate::Evidence;
+use crate::finding::NOTE_SHARE;
+
+/// Whose time it is that was lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Denominator {
+    /// So many threads, each for as long as it did not wait for a CPU.
+    Threads(u64),
+    /// So many CPUs, for as long as somebody wanted them.
+    Cpus(u64),
+    /// The clock: the time in which at least one thread waited is a part of it.
+    Wall,
+}
+
+/// Time that was lost, out of the time of those who lost it. It is never more than that.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LostTime {
+    lost_ns: u64,
+    of: Denominator,
+    of_ns: u64,
+    is_bound: bool,
+}
+
+impl LostTime {
+    /// Time that so many threads, which together had `of_ns`, lost between them.
+    #[must_use]
+    pub fn of_threads(lost_ns: f64, threads: u64, of_ns: f64) -> Self {
+        Self::new(lost_ns, Denominator::Threads(threads), of_ns)
+    }
+
+    /// CPU time that was lost while so many CPUs together were wanted for `of_ns`.
+    #[must_use]
+    pub fn of_cpus(lost_ns: f64, cpus: u64, of_ns: f64) -> Self {
+        Self::new(lost_ns, Denominator::Cpus(cpus), of_ns)
+    }
+
+    /// Time by the clock, out of an interval.
+    #[must_use]
+    pub fn of_wall(lost_ns: f64, interval_ns: u64) -> Self {
+        Self::new(lost_ns, Denominator::Wall, interval_ns as f64)
+    }
+
+    fn new(lost_ns: f64, of: Denominator, of_ns: f64) -> Self {
+        let of_ns = of_ns.max(0.0);
+        // A float becomes the nearest number that there is, and NaN becomes 0.
+        Self { lost_ns: lost_ns.clamp(0.0, of_ns) as u64, of, of_ns: of_ns as u64, is_bound: false }
+    }
+
+    /// The same as an upper bound.
+    #[must_use]
+    pub fn at_most(self) -> Self {
+        Self { is_bound: true, ..self }
+    }
+
+    /// The time lost in ns, summed over those who lost it.
+    #[must_use]
+    pub fn lost_ns(&self) -> u64 {
+        self.lost_ns
+    }
+
+    /// Whose time it was.
+    #[must_use]
+    pub fn denominator(&self) -> Denominator {
+        self.of
+    }
+
+    /// The time in ns that they had, of which it was lost.
+    #[must_use]
+    pub fn of_ns(&self) -> u64 {
+        self.of_ns
+    }
+
+    /// Whether it is an upper bound.
+    #[must_use]
+    pub fn is_bound(&self) -> bool {
+        self.is_bound
+    }
+
+    /// The time lost as a share of the time of those who lost it (0 to 1).
+    #[must_use]
+    pub fn share(&self) -> f64 {
+        if self.of_ns == 0 { 0.0 } else { self.lost_ns as f64 / self.of_ns as f64 }
+    }
+}
+
+impl Serialize for LostTime {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Record {
+            lost_ns: u64,
+            lost_share: f64,
+            lost_of: Denominator,
+            lost_of_ns: u64,
+            is_bound: bool,
+        }
+        let record = Record {
+            lost_ns: self.lost_ns,
+            lost_share: self.share(),
+            lost_of: self.of,
+            lost_of_ns: self.of_ns,
+            is_bound: self.is_bound,
+        };
+        record.serialize(serializer)
+    }
+}
+
+/// What a condition costs.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum Price {
+    /// So much, or at most so much.
+    Known(LostTime),
+    /// Nothing here measures it.
+    Unknown {
+        /// What is missing.
+        price_unknown: String,
+        /// What it costs at least, by the pressure that the kernel counts.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        at_least: Option<LostTime>,
+    },
+}
+
+impl Price {
+    /// A price that is not known, but for what pressure says.
+    pub(crate) fn unknown(what_is_missing: &str, at_least: Option<LostTime>) -> Self {
+        Self::Unknown { price_unknown: what_is_missing.to_owned(), at_least }
+    }
+
+    /// The time lost, or what was lost at least; `None` if neither is known.
+    #[must_use]
+    pub fn lost(&self) -> Option<LostTime> {
+        match self {
+            Self::Known(lost) => Some(*lost),
+            Self::Unknown { at_least, .. } => *at_least,
+        }
+    }
+
+    /// The evidence that time is lost at all: from a share on. None if nothing tells it.
+    pub(crate) fn evidence(&self, least_share: f64) -> Option<Evidence> {
+        let counter = match self {
+            Self::Known(_) => "share of time lost",
+            Self::Unknown { .. } => "share of the time with somebody waiting (pressure)",
+        };
+        Some(Evidence::of(counter, self.lost()?.share(), least_share))
+    }
+
+    /// Whether it is known to be too little to matter.
+    pub(crate) fn is_negligible(&self) -> bool {
+        self.lost().is_some_and(|lost| lost.share() < NOTE_SHARE)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_share_is_of_those_who_lost_the_time() {
+        let lost = LostTime::of_threads(6.4e9, 64, 64e9);
+        assert_eq!((lost.lost_ns(), lost.share()), (6_400_000_000, 0.1));
+        assert_eq!(LostTime::of_cpus(1e9, 4, 4e9).share(), 0.25);
+        assert_eq!(LostTime::of_wall(9e9, 2_000_000_000).share(), 1.0, "never more than all");
+        assert_eq!(LostTime::of_wall(1.0, 0).share(), 0.0);
+        assert_eq!(LostTime::of_threads(f64::NAN, 1, 1.0).share(), 0.0);
+    }
+
+    #[test]
+    fn json_has_the_denominator_and_what_is_unknown_is_absent() {
+        let json = |price: &Price| serde_json::to_value(price).unwrap();
+        let known = json(&Price::Known(LostTime::of_threads(1e9, 4, 4e9)));
+        assert_eq!((&known["lost_of"]["threads"], &known["lost_share"]), (&4.into(), &0.25.into()));
+        let unknown = json(&Price::unknown("no cost", Some(LostTime::of_wall(1.0, 4))));
+        assert!(unknown.get("lost_ns").is_none(), "{unknown}");
+        assert_eq!(unknown["at_least"]["lost_of"], "wall");
+    }
+}

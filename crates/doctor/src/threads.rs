@@ -1,0 +1,108 @@
+//! The threads of a process that had anything to do, and the time that they had: the denominator of
+//! what the process lost. A pool of threads that sleep of their own accord loses nothing.
+
+use crate::Interval;
+use crate::interval::Change;
+
+/// Sources by thread: the time that each ran, and that it waited for a CPU, in ns.
+const RUN: &str = "thread_run_ns";
+const WAIT: &str = "thread_wait_ns";
+
+/// Threads, and the time that they had together.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Threads {
+    pub(crate) count: u64,
+    /// In ns: the interval for each of them, less what it waited for a CPU: that is lost to whoever
+    /// has the CPU, and to nothing else.
+    pub(crate) had_ns: f64,
+}
+
+impl Threads {
+    /// The threads of a process that ran at all in an interval, at least one. Where single threads
+    /// are not told (recordings made before they were; sums over processes), all there are.
+    pub(crate) fn awake(interval: &Interval<'_>, change: &Change<'_>) -> Self {
+        let elapsed_ns = interval.elapsed_ns();
+        let one = |run_ns: Option<u64>, wait_ns: Option<u64>| {
+            had_ns(elapsed_ns, run_ns, wait_ns.unwrap_or(0))
+        };
+        let first =
+            || one(change.grown("schedstat", "run_ns"), change.grown("schedstat", "wait_ns"));
+        if change.has(RUN) {
+            let ran: Vec<f64> = change
+                .grown_each(RUN)
+                .filter(|(_, run_ns)| *run_ns > 0)
+                .map(|(thread, run_ns)| one(Some(run_ns), change.grown(WAIT, thread)))
+                .collect();
+            return match ran.len() {
+                0 => Self { count: 1, had_ns: elapsed_ns.max(1) as f64 },
+                count => Self { count: count as u64, had_ns: ran.iter().sum() },
+            };
+        }
+        match all_threads(change) {
+            1 => Self { count: 1, had_ns: first() },
+            // Of several the scheduler's figures are those of the first, or of one of each process.
+            count => Self { count, had_ns: count as f64 * elapsed_ns.max(1) as f64 },
+        }
+    }
+}
+
+/// All threads of a process; the processes, if several are told as one.
+pub(crate) fn all_threads(change: &Change<'_>) -> u64 {
+    let level = |(source, name)| change.level(source, name);
+    let told = [("taskstats", "tasks"), ("task_stat", "tasks"), ("task_stat", "threads")];
+    told.into_iter()
+        .find_map(level)
+        .or_else(|| level(("task_status", "Threads")))
+        .unwrap_or(1)
+        .max(1)
+}
+
+/// The time that a thread had, in ns.
+fn had_ns(elapsed_ns: u64, run_ns: Option<u64>, wait_ns: u64) -> f64 {
+    let left_ns = elapsed_ns.saturating_sub(wait_ns);
+    // The kernel adds up a wait when it ends, so that it may have begun before the interval: who
+    // waits most of the time had the time in which it ran.
+    let ran_ns = run_ns.filter(|_| wait_ns > elapsed_ns / 2);
+    ran_ns.map_or(left_ns, |ran_ns| ran_ns.min(elapsed_ns)).max(1) as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample::Second;
+
+    fn of(second: &Second) -> Threads {
+        let interval = second.interval();
+        let (_, _, change) = interval.tasks().next().unwrap();
+        Threads::awake(&interval, &change)
+    }
+
+    #[test]
+    fn threads_that_ran_are_counted_and_those_that_slept_are_not() {
+        let pool = Second::bare()
+            .task_level("task_stat", "threads", 64)
+            .task("thread_run_ns", "11", 300_000_000)
+            .task("thread_run_ns", "12", 100)
+            .task("thread_run_ns", "13", 0)
+            .task("thread_wait_ns", "11", 400_000_000);
+        assert_eq!(of(&pool), Threads { count: 2, had_ns: 1.6e9 });
+        let asleep = Second::bare().task("thread_run_ns", "13", 0);
+        assert_eq!(of(&asleep), Threads { count: 1, had_ns: 1e9 });
+    }
+
+    #[test]
+    fn where_single_threads_are_not_told_all_of_them_count() {
+        let old = Second::bare().task_level("task_stat", "threads", 64);
+        assert_eq!(of(&old), Threads { count: 64, had_ns: 64e9 });
+        let sum = old.task_level("taskstats", "tasks", 3);
+        assert_eq!(of(&sum).count, 3, "the delays are those of one thread of each");
+    }
+
+    #[test]
+    fn who_waits_most_of_the_time_had_what_it_ran() {
+        assert_eq!(had_ns(1000, Some(50), 500), 500.0);
+        assert_eq!(had_ns(1000, Some(50), 800), 50.0);
+        assert_eq!(had_ns(1000, None, 800), 200.0);
+        assert_eq!(had_ns(1000, Some(300), 1200), 300.0, "part of the wait was before");
+    }
+}

@@ -1,0 +1,155 @@
+//! Timed interactions: samples one by one, and the histograms of high-rate probes.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::histogram::{self, HistogramError};
+use crate::{CounterSet, Observation};
+
+/// Why a sample has no completion.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Censored {
+    /// It took longer than the run allows.
+    Timeout,
+    /// The probe's process died.
+    ProbeDied,
+    /// The interaction itself failed (for example no space left); the reason is a warning.
+    Failed,
+    /// The run ended first: the user stopped it, or its load died.
+    RunEnded,
+}
+
+impl Censored {
+    /// Its name, as run files spell it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Timeout => "timeout",
+            Self::ProbeDied => "probe-died",
+            Self::Failed => "failed",
+            Self::RunEnded => "run-ended",
+        }
+    }
+}
+
+/// One timed interaction with the raw counters before and after it.
+///
+/// The delay is `completed_ns − intended_ns`; a censored sample is only known to have taken at
+/// least `censored_at_ns − intended_ns`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SampleRecord {
+    /// When the line was written, in ns from the start of the run.
+    pub at_ns: u64,
+    /// Number of the sample, from 0.
+    pub index: u32,
+    /// When the interaction was meant to start.
+    pub intended_ns: u64,
+    /// When it started; `None` if it never did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub started_ns: Option<u64>,
+    /// When it was complete; `None` if it was censored.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub completed_ns: Option<u64>,
+    /// Why there is no completion.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub censored: Option<Censored>,
+    /// When the sample was given up, if it was censored.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub censored_at_ns: Option<u64>,
+    /// The parts of the interaction that the probe timed by itself, in ns (`resident_scan_ns`, …).
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub parts: BTreeMap<String, u64>,
+    /// Counters read before the intended start.
+    pub before: CounterSet,
+    /// Counters read after the completion.
+    pub after: CounterSet,
+}
+
+impl SampleRecord {
+    /// The delay in ns, counted from the intended start; a lower bound if the sample was censored.
+    #[must_use]
+    pub fn delay_ns(&self) -> u64 {
+        let end_ns = self.completed_ns.or(self.censored_at_ns).unwrap_or(self.at_ns);
+        end_ns.saturating_sub(self.intended_ns)
+    }
+
+    /// The delay in ns as an observation: a lower bound if the sample was censored.
+    #[must_use]
+    pub fn delay(&self) -> Observation {
+        let is_lower_bound = self.completed_ns.is_none();
+        Observation { value: self.delay_ns() as f64, is_lower_bound }
+    }
+}
+
+/// The delays of a high-rate probe over one interval of time, as an HdrHistogram.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct HistogramRecord {
+    /// When the line was written, in ns from the start of the run.
+    pub at_ns: u64,
+    /// Intended starts from this moment on are in the histogram.
+    pub from_ns: u64,
+    /// Intended starts before this moment are in the histogram.
+    pub to_ns: u64,
+    /// How many delays it holds.
+    pub count: u64,
+    /// HdrHistogram V2 encoding of the delays in ns, in base64.
+    pub hdr_v2_base64: String,
+    /// Starts of this interval that had no completion when the run ended; `None` if all had.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub censored: Option<CensoredDelays>,
+    /// Counters read before the interval.
+    pub before: CounterSet,
+    /// Counters read after the interval.
+    pub after: CounterSet,
+}
+
+impl HistogramRecord {
+    /// All delays in ns: those of the completed starts, ascending, each to three significant
+    /// digits, then the lower bounds of the others.
+    ///
+    /// # Errors
+    /// When an encoded histogram cannot be read, or holds another number of delays than it claims.
+    pub fn delays_ns(&self) -> Result<Vec<Observation>, HistogramError> {
+        let mut delays_ns: Vec<Observation> = histogram::counted(&self.hdr_v2_base64, self.count)?
+            .into_iter()
+            .map(|delay_ns| Observation::exact(delay_ns as f64))
+            .collect();
+        if let Some(censored) = &self.censored {
+            let bounds_ns = histogram::counted(&censored.hdr_v2_base64, censored.count)?;
+            delays_ns.extend(
+                bounds_ns.into_iter().map(|bound_ns| Observation::at_least(bound_ns as f64)),
+            );
+        }
+        Ok(delays_ns)
+    }
+
+    /// The same as counts: each delay or lower bound in ns, how often, and of a bound why there is
+    /// no completion. However many there are, this takes no more memory than the histograms.
+    ///
+    /// # Errors
+    /// When an encoded histogram cannot be read.
+    pub fn counts(&self) -> Result<Vec<(u64, u64, Option<Censored>)>, HistogramError> {
+        let completed = histogram::counts(&self.hdr_v2_base64)?;
+        let mut counts: Vec<_> =
+            completed.into_iter().map(|(delay_ns, count)| (delay_ns, count, None)).collect();
+        if let Some(censored) = &self.censored {
+            let bounds = histogram::counts(&censored.hdr_v2_base64)?;
+            let reason = Some(censored.reason);
+            counts.extend(bounds.into_iter().map(|(bound_ns, count)| (bound_ns, count, reason)));
+        }
+        Ok(counts)
+    }
+}
+
+/// The starts of a histogram's interval that never had a completion.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CensoredDelays {
+    /// Why they have none.
+    pub reason: Censored,
+    /// How many there are.
+    pub count: u64,
+    /// HdrHistogram V2 encoding of the lower bounds of their delays in ns, in base64.
+    pub hdr_v2_base64: String,
+}

@@ -1,0 +1,213 @@
+//! What a ratio of the responsiveness matrix is a claim about, and its interval.
+//!
+//! A claim has a unit. With one seed (and block) a ratio describes that run: its samples are the
+//! unit, and how runs differ was not seen. With two or more the seed or block is the unit: each
+//! counts by the median of its samples, beside the median of its own baseline, and the interval is
+//! over them.
+
+use std::collections::BTreeMap;
+
+use model::{Line, Observation, Run};
+use serde::Serialize;
+use stats::{Arms, Method, Pairing, Settings, bounded_median, compare, run_ratio};
+
+use crate::matrix::{CONFIDENCE, Ratio};
+
+/// A delay in ns beyond every other: what a lower bound may be at most.
+const BEYOND_NS: f64 = 1e60;
+/// A ratio of delays that only such a bound can make.
+const UNLIMITED: f64 = 1e30;
+
+/// What a ratio is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Claim {
+    /// One run beside the baseline of its invocation.
+    ThisRun,
+    /// Several runs together, as they have no baseline seed by seed.
+    TheseRuns,
+    /// All seeds that there might be.
+    Seeds,
+    /// All blocks that there might be.
+    Blocks,
+}
+
+/// The delays of one load, run by run.
+pub(crate) struct Units {
+    /// Block and seed of each run, and batches in the order of time: a sample each, or a histogram.
+    runs: Vec<(u64, u64, Vec<Vec<Observation>>)>,
+}
+
+impl Units {
+    pub(crate) fn of(runs: &[&Run]) -> Self {
+        let of_run = |run: &&Run| {
+            let spec = &run.header.as_ref()?.spec;
+            let batches: Vec<Vec<Observation>> = run.lines.iter().filter_map(batch).collect();
+            (!batches.is_empty()).then_some((u64::from(spec.block), spec.seed, batches))
+        };
+        Self { runs: runs.iter().filter_map(of_run).collect() }
+    }
+
+    /// The delays, with lower bounds as they are or raised beyond everything.
+    fn batches(&self, raised: bool) -> Vec<Vec<f64>> {
+        let value = |it: &Observation| match raised && it.is_lower_bound {
+            true => BEYOND_NS,
+            false => it.value,
+        };
+        let batches = self.runs.iter().flat_map(|(_, _, batches)| batches);
+        batches.map(|batch| batch.iter().map(value).collect()).collect()
+    }
+
+    /// What the unit is: the seed, or the block where there is one seed. Within one invocation
+    /// blocks count how often a load was run with its seed, so there the seed is the unit.
+    fn claim(&self) -> Claim {
+        match self.medians(Claim::Seeds).len() {
+            1 => Claim::Blocks,
+            _ => Claim::Seeds,
+        }
+    }
+
+    /// The median delay of each unit.
+    fn medians(&self, claim: Claim) -> BTreeMap<u64, Observation> {
+        let mut units: BTreeMap<u64, Vec<Observation>> = BTreeMap::new();
+        for (block, seed, batches) in &self.runs {
+            let key = if claim == Claim::Seeds { seed } else { block };
+            units.entry(*key).or_default().extend(batches.iter().flatten());
+        }
+        units
+            .into_iter()
+            .filter_map(|(key, delays)| Some((key, bounded_median(&delays)?)))
+            .collect()
+    }
+
+    /// The ratio of this load to no load.
+    pub(crate) fn ratio(&self, baseline: &Self) -> Option<Ratio> {
+        self.over_units(baseline).or_else(|| self.of_samples(baseline))
+    }
+
+    /// Over seeds or blocks: in pairs where every one has its own baseline; `None` if either side
+    /// has only one.
+    fn over_units(&self, baseline: &Self) -> Option<Ratio> {
+        let claim = self.claim();
+        let (quiet, loaded) = (baseline.medians(claim), self.medians(claim));
+        if quiet.len() < 2 || loaded.len() < 2 {
+            return None;
+        }
+        let own: Option<Vec<Observation>> =
+            loaded.keys().map(|key| quiet.get(key).copied()).collect();
+        let pairing = if own.is_some() { Pairing::Paired } else { Pairing::Unpaired };
+        let first = own.unwrap_or_else(|| quiet.into_values().collect());
+        let (units, second) = (loaded.len(), loaded.into_values().collect());
+        let settings = Settings { alpha: 1.0 - CONFIDENCE, ..Settings::default() };
+        let judgement = compare(&[Arms { first, second, pairing }], &[], &settings);
+        let found = judgement.cells.into_iter().next()?.ok()?;
+        Some(Ratio {
+            ratio: found.ratio,
+            low: found.low,
+            high: found.high,
+            confidence: found.confidence_attained,
+            claim,
+            units,
+            method: Some(found.method),
+            needs: found.interval_needs,
+        })
+    }
+
+    /// Of the samples of all units together. Lower bounds among them may be any larger value: the
+    /// interval reaches from the lower end of the smallest ratio that they allow to the upper end
+    /// of the largest.
+    fn of_samples(&self, baseline: &Self) -> Option<Ratio> {
+        let smallest = run_ratio(&baseline.batches(true), &self.batches(false), CONFIDENCE)?;
+        let largest = run_ratio(&baseline.batches(false), &self.batches(true), CONFIDENCE)?;
+        let units = self.runs.len();
+        let end = |ratio: f64| if ratio >= UNLIMITED { f64::INFINITY } else { ratio };
+        Some(Ratio {
+            ratio: smallest.ratio,
+            low: smallest.low,
+            high: end(largest.high),
+            confidence: smallest.confidence_attained.min(largest.confidence_attained),
+            claim: if units == 1 { Claim::ThisRun } else { Claim::TheseRuns },
+            units,
+            method: None,
+            needs: None,
+        })
+    }
+}
+
+/// The delays of a line as a ratio can use them: 0 (a wake-up within the clock's step) counts as
+/// 1 ns.
+fn batch(line: &Line) -> Option<Vec<Observation>> {
+    let delays_ns = match line {
+        Line::Sample(sample) => vec![sample.delay()],
+        Line::Histogram(record) => record.delays_ns().unwrap_or_default(),
+        _ => return None,
+    };
+    let positive = |it: Observation| Observation { value: it.value.max(1.0), ..it };
+    let batch: Vec<Observation> = delays_ns.into_iter().map(positive).collect();
+    (!batch.is_empty()).then_some(batch)
+}
+
+impl Ratio {
+    /// What the interval is over, after a number: `95 % interval of this run`, `over 5 seeds`.
+    pub(crate) fn over(&self) -> String {
+        match self.claim {
+            Claim::ThisRun => "of this run".to_owned(),
+            Claim::TheseRuns => format!("of these {} runs", self.units),
+            Claim::Seeds => format!("over {} seeds", self.units),
+            Claim::Blocks => format!("over {} blocks", self.units),
+        }
+    }
+
+    /// Whether its interval is so wide that it says nothing.
+    #[must_use]
+    pub fn says_nothing(&self) -> bool {
+        stats::says_nothing(self.low, self.high)
+    }
+
+    /// How many seeds or blocks a usable interval takes; empty if this one is usable.
+    pub(crate) fn needs_text(&self) -> String {
+        let unit = if self.claim == Claim::Blocks { "blocks" } else { "seeds" };
+        match self.needs {
+            Some(needs) => format!("takes about {needs} {unit}"),
+            None if self.says_nothing() => format!("takes more {unit}"),
+            None => String::new(),
+        }
+    }
+}
+
+/// What the ratios of a matrix are and what their intervals are over, a sentence a claim.
+pub(crate) fn claims<'a>(ratios: impl Iterator<Item = (&'a str, Ratio)>) -> Vec<String> {
+    type Kind = (Claim, usize, bool, &'static str);
+    let mut found: BTreeMap<Kind, Vec<&str>> = BTreeMap::new();
+    for (load, ratio) in ratios {
+        let method = ratio.method.map_or("Hodges-Lehmann", analysis::comparison::method_words);
+        let paired = matches!(ratio.method, Some(Method::SignedRank | Method::PairedLog));
+        found.entry((ratio.claim, ratio.units, paired, method)).or_default().push(load);
+    }
+    let several = found.len() > 1;
+    let sentence = |((claim, units, paired, method), loads): (&Kind, &Vec<&str>)| {
+        let loads = if several { format!("{}: ", loads.join(", ")) } else { String::new() };
+        match claim {
+            Claim::ThisRun => format!(
+                "{loads}The ratio to noload ({method}) and its interval describe this run, whose \
+                 samples are the unit. How runs differ was not seen: --seeds 1..5 would show it."
+            ),
+            Claim::TheseRuns => format!(
+                "{loads}The ratio to noload ({method}) and its interval describe these {units} runs, \
+                 whose samples are the unit: they lack a noload run each."
+            ),
+            Claim::Seeds | Claim::Blocks => {
+                let unit = if *claim == Claim::Seeds { "seed" } else { "block" };
+                let own = match paired {
+                    true => "each to its own noload",
+                    false => "beside those of noload, which lacks some of them",
+                };
+                format!(
+                    "{loads}The unit of the ratio and its interval is the {unit}: medians of {units} \
+                     {unit}s, {own} ({method})."
+                )
+            }
+        }
+    };
+    found.iter().map(sentence).collect()
+}

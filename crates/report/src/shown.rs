@@ -1,0 +1,136 @@
+//! Text of others where it is shown or pasted: run files, manifests and traces may come from
+//! anywhere, and what they say must not act on a terminal or in a shell.
+
+use std::borrow::Cow;
+
+/// What stands for a character that would act instead of being shown.
+const INSTEAD: char = '\u{fffd}';
+
+/// Text that a terminal, a mail or a page only shows: control characters (escape sequences begin
+/// with one) and those that change the direction of text are replaced. Lines and tabs stay.
+#[must_use]
+pub fn shown(text: &str) -> Cow<'_, str> {
+    let acts = |letter: char| acts(letter) && letter != '\n' && letter != '\t';
+    match text.contains(acts) {
+        false => Cow::Borrowed(text),
+        true => text.chars().map(|it| if acts(it) { INSTEAD } else { it }).collect(),
+    }
+}
+
+/// JSON as a terminal only shows it, with the same content: such characters stand in strings alone,
+/// where they are escaped.
+#[must_use]
+pub fn shown_json(json: &str) -> Cow<'_, str> {
+    let acts = |letter: char| acts(letter) && letter != '\n';
+    match json.contains(acts) {
+        false => Cow::Borrowed(json),
+        true => {
+            let escaped = |it: char| match acts(it) {
+                true => format!("\\u{:04x}", u32::from(it)),
+                false => it.to_string(),
+            };
+            json.chars().map(escaped).collect()
+        }
+    }
+}
+
+/// A cell of a table, which is one line.
+pub(crate) fn one_line(text: &str) -> Cow<'_, str> {
+    match text.contains(['\n', '\t']) {
+        false => shown(text),
+        true => Cow::Owned(shown(text).replace(['\n', '\t'], " ")),
+    }
+}
+
+/// An option of a command and its value, which a shell takes for one word whatever is in it.
+pub(crate) fn option(name: &'static str, value: &str) -> String {
+    format!("--{name} {}", quoted(value))
+}
+
+/// A word as a shell takes it for one. Characters that act on a terminal are escaped, so that what
+/// is seen is what is pasted.
+pub(crate) fn quoted(word: &str) -> String {
+    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_./:,=+@%".contains(letter);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        return word.to_owned();
+    }
+    if !word.contains(acts) {
+        return format!("'{}'", word.replace('\'', r"'\''"));
+    }
+    let mut escaped = String::new();
+    for letter in word.chars() {
+        match letter {
+            '\'' | '\\' => escaped.extend(['\\', letter]),
+            letter if acts(letter) => {
+                let mut bytes = [0; 4];
+                for byte in letter.encode_utf8(&mut bytes).bytes() {
+                    escaped += &format!("\\{byte:03o}");
+                }
+            }
+            letter => escaped.push(letter),
+        }
+    }
+    format!("$'{escaped}'")
+}
+
+/// Whether a character does something instead of being seen.
+fn acts(letter: char) -> bool {
+    letter.is_control()
+        || matches!(letter, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use super::*;
+
+    /// Words that run files from elsewhere may have.
+    const HOSTILE: [&str; 9] = [
+        "",
+        "noload; rm -rf ~",
+        "$(reboot)",
+        "`id`",
+        "it's",
+        "a\nb",
+        "\u{1b}]0;title\u{7}\u{1b}[201~\n",
+        "back\\slash 'and' \u{9b}31m",
+        "\u{202e}evil",
+    ];
+
+    #[test]
+    fn nothing_acts_on_a_terminal_and_what_is_harmless_stays() {
+        for text in HOSTILE {
+            let shown = shown(text);
+            assert!(!shown.contains(|it| acts(it) && it != '\n'), "{shown:?}");
+            assert!(!one_line(text).contains('\n'));
+        }
+        for text in ["a\tb\n", "Größe ≤ 3 µs", "日本"] {
+            assert!(matches!(shown(text), Cow::Borrowed(same) if same == text));
+        }
+    }
+
+    #[test]
+    fn json_keeps_its_content() {
+        for text in HOSTILE {
+            let value = serde_json::json!({ text: [text, "\u{7f}"] });
+            let json = format!("{value:#}");
+            let shown = shown_json(&json);
+            assert!(!shown.contains(|it| acts(it) && it != '\n'), "{shown:?}");
+            assert_eq!(serde_json::from_str::<serde_json::Value>(&shown).unwrap(), value);
+        }
+    }
+
+    #[test]
+    fn a_shell_takes_every_word_for_one() {
+        for word in HOSTILE.into_iter().chain(["vm:machine=p2-350", "--load"]) {
+            let quoted = quoted(word);
+            assert!(!quoted.contains(acts), "{quoted:?}");
+            let script = format!("printf %s {quoted}");
+            let Ok(said) = Command::new("bash").args(["-c", &script]).output() else { return };
+            assert_eq!(String::from_utf8(said.stdout).unwrap(), word, "{quoted}");
+        }
+        assert_eq!(quoted("vm:machine=p2-350"), "vm:machine=p2-350");
+        assert_eq!(quoted("it's"), r"'it'\''s'");
+    }
+}

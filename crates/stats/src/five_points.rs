@@ -1,0 +1,169 @@
+//! The two points that a printed summary of five leaves out.
+//!
+//! Low, median, high and average of five points leave one number free: the second point `x`, for
+//! the sum of all gives the fourth. [`FivePoints::recovered`] walks `x` in short intervals over
+//! everything between low and median and keeps those that can have the printed figures. All
+//! arithmetic is that of intervals, so what is dropped is impossible, whatever was rounded away.
+
+use serde::Serialize;
+
+/// Intervals into which the range of the second point is cut.
+const STEPS: u32 = 2_000;
+/// Part of a value by which arithmetic may be off.
+const ARITHMETIC: f64 = 1e-11;
+
+/// From where to where a value lies.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Bounds {
+    /// The lowest value that it can have.
+    pub low: f64,
+    /// The highest value that it can have.
+    pub high: f64,
+}
+
+impl Bounds {
+    /// What was printed as `value`, rounded to within `half_unit`.
+    #[must_use]
+    pub fn printed(value: f64, half_unit: f64) -> Self {
+        let slack = half_unit * (1.0 + 1e-6) + value.abs() * ARITHMETIC;
+        Self { low: value - slack, high: value + slack }
+    }
+
+    /// Its middle.
+    #[must_use]
+    pub fn middle(&self) -> f64 {
+        f64::midpoint(self.low, self.high)
+    }
+
+    /// How far it goes to either side of the middle.
+    #[must_use]
+    pub fn half_width(&self) -> f64 {
+        (self.high - self.low) / 2.0
+    }
+
+    fn plus(self, other: Self) -> Self {
+        Self { low: self.low + other.low, high: self.high + other.high }
+    }
+
+    fn minus(self, other: Self) -> Self {
+        Self { low: self.low - other.high, high: self.high - other.low }
+    }
+
+    /// Times a factor that is not negative.
+    fn times(self, factor: f64) -> Self {
+        Self { low: self.low * factor, high: self.high * factor }
+    }
+
+    fn squared(self) -> Self {
+        let (low, high) = (self.low.powi(2), self.high.powi(2));
+        let least = if self.low <= 0.0 && self.high >= 0.0 { 0.0 } else { low.min(high) };
+        Self { low: least, high: low.max(high) }
+    }
+
+    fn meets(self, other: Self) -> Option<Self> {
+        let both = Self { low: self.low.max(other.low), high: self.high.min(other.high) };
+        (both.low <= both.high).then_some(both)
+    }
+
+    /// The smallest bounds around both.
+    fn around(self, other: Self) -> Self {
+        Self { low: self.low.min(other.low), high: self.high.max(other.high) }
+    }
+}
+
+/// What else was printed of the points.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Spread {
+    /// Nothing.
+    Unknown,
+    /// The standard deviation with divisor n - 1.
+    Deviation(Bounds),
+    /// The mean of all points within one standard deviation of the median
+    /// ([`one_sd_mean`](crate::one_sd_mean)).
+    OneSdMean(Bounds),
+}
+
+/// The printed figures of five points.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FivePoints {
+    /// The lowest.
+    pub low: Bounds,
+    /// The third.
+    pub median: Bounds,
+    /// The highest.
+    pub high: Bounds,
+    /// Their mean.
+    pub average: Bounds,
+}
+
+/// Where the points lie that were not printed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Recovered {
+    /// The second lowest.
+    pub second: Bounds,
+    /// The second highest; the higher it is, the lower is the second.
+    pub fourth: Bounds,
+    /// The mean of all points within one standard deviation of the median.
+    pub one_sd_mean: Bounds,
+}
+
+impl FivePoints {
+    /// Where the second and the fourth point can lie; `None` if no five points have these figures.
+    #[must_use]
+    pub fn recovered(&self, spread: Spread) -> Option<Recovered> {
+        let (from, to) = (self.low.low, self.median.high.max(self.low.low));
+        let edge = |step: u32| from + (to - from) * f64::from(step) / f64::from(STEPS);
+        let piece = |step| Bounds { low: edge(step), high: edge(step + 1) };
+        let possible = (0..STEPS).filter_map(|step| self.with_second(piece(step), spread));
+        possible.reduce(|one, other| Recovered {
+            second: one.second.around(other.second),
+            fourth: one.fourth.around(other.fourth),
+            one_sd_mean: one.one_sd_mean.around(other.one_sd_mean),
+        })
+    }
+
+    /// The same with the second point in a part of its range; `None` if it cannot lie there.
+    fn with_second(&self, second: Bounds, spread: Spread) -> Option<Recovered> {
+        let both = self.average.times(5.0).minus(self.low).minus(self.median).minus(self.high);
+        let above = Bounds { low: self.median.low, high: self.high.high };
+        let fourth = both.minus(second).meets(above)?;
+        let second = second.meets(both.minus(fourth))?;
+        let points = [self.low, second, self.median, fourth, self.high];
+        let deviation = self.deviation(&points);
+        let mut means = one_sd_means(&points, deviation);
+        match spread {
+            Spread::Unknown => {}
+            Spread::Deviation(printed) => {
+                deviation.meets(printed)?;
+            }
+            Spread::OneSdMean(printed) => means.retain(|mean| mean.meets(printed).is_some()),
+        }
+        let one_sd_mean = means.into_iter().reduce(Bounds::around)?;
+        Some(Recovered { second, fourth, one_sd_mean })
+    }
+
+    fn deviation(&self, points: &[Bounds; 5]) -> Bounds {
+        let squares = points.iter().map(|point| point.minus(self.average).squared());
+        let sum = squares.reduce(Bounds::plus).unwrap_or(Bounds { low: 0.0, high: 0.0 });
+        Bounds { low: (sum.low / 4.0).sqrt(), high: (sum.high / 4.0).sqrt() }
+    }
+}
+
+/// What the mean of the points within `deviation` of the median can be: one for each set of points
+/// that may be these.
+fn one_sd_means(points: &[Bounds; 5], deviation: Bounds) -> Vec<Bounds> {
+    let mut sets = vec![(Bounds { low: 0.0, high: 0.0 }, 0_u32)];
+    for point in points {
+        let distance = point.minus(points[2]);
+        let nearest = if distance.low > 0.0 { distance.low } else { (-distance.high).max(0.0) };
+        let farthest = distance.high.max(-distance.low);
+        let kept = sets.iter().map(|(sum, count)| (sum.plus(*point), count + 1));
+        sets = match (farthest <= deviation.low, nearest > deviation.high) {
+            (true, _) => kept.collect(),
+            (false, true) => continue,
+            (false, false) => kept.chain(sets.iter().copied()).collect(),
+        };
+    }
+    let mean = |(sum, count): (Bounds, u32)| (count > 0).then(|| sum.times(1.0 / f64::from(count)));
+    sets.into_iter().filter_map(mean).collect()
+}

@@ -1,0 +1,185 @@
+//! The variance of an overall effect when trials and the arm × cell term are random.
+//!
+//! The estimate is the mean d̄ of the C cells' log ratios. Its variance is that of the trials plus
+//! that of the arm × cell term over C.
+//!
+//! * **Trials.** Each trial's share of the estimate is the sum of its residuals in the cells that it
+//!   has, each over C n (n trials in that cell and arm, times √(n / (n - 1)) for the mean that was
+//!   estimated). The sum V of the squared shares is the trials' variance: for trials of one cell
+//!   each it is Σ s² / n / C², for trials that are in all cells it is that of the trials' means. So
+//!   what all cells of a trial have in common is in it.
+//! * **Arm × cell.** The cells' log ratios have the variance s_d². Trials alone would explain
+//!   W = (Σ v - C V) / (C - 1) of it, with v a cell's own Σ s² / n; what is beyond that is the arm ×
+//!   cell term, never below 0.
+//!
+//! Degrees of freedom are Satterthwaite's (1946). With one value a cell and arm only s_d² is left,
+//! and this is the t-test of the cells' log ratios with C - 1 degrees of freedom: cells as blocks.
+
+use std::collections::BTreeMap;
+
+use super::{OverallCell, OverallError, TrialCost};
+use crate::comparison::Pairing;
+use crate::log_ratio::{LogRatio, NO_SPREAD};
+
+/// An overall effect with its variance.
+pub(super) struct Effect {
+    /// Natural logarithm of the ratio.
+    pub(super) log: f64,
+    pub(super) cells: usize,
+    pub(super) trials: usize,
+    variance: f64,
+    degrees_of_freedom: f64,
+}
+
+impl Effect {
+    pub(super) fn log_ratio(&self, confidence: f64) -> Option<LogRatio> {
+        let error = self.variance.sqrt();
+        let judged = error > NO_SPREAD && self.degrees_of_freedom > 0.0;
+        judged.then(|| LogRatio::new(self.log, error, self.degrees_of_freedom, confidence))?
+    }
+}
+
+/// The logarithms of one cell in one arm, or of its pairs' ratios.
+pub(super) type Logs = Vec<(usize, f64)>;
+
+/// What both arms have in one cell: one list of pairs, or one list an arm.
+pub(super) fn logs(cell: &OverallCell) -> Vec<Logs> {
+    let log = |one: &TrialCost| (one.trial, one.cost.ln());
+    match cell.pairing {
+        Pairing::Unpaired => {
+            [&cell.first, &cell.second].map(|side| side.iter().map(log).collect()).to_vec()
+        }
+        Pairing::Paired => {
+            let pairs = cell.first.iter().zip(&cell.second);
+            vec![pairs.map(|(one, two)| (one.trial, (two.cost / one.cost).ln())).collect()]
+        }
+    }
+}
+
+/// Cells that have trials in common, in an arm, as lists of their numbers.
+pub(super) fn components(cells: &[Logs]) -> Vec<Vec<usize>> {
+    let mut component: Vec<usize> = (0..cells.len()).collect();
+    let mut first_cell: BTreeMap<usize, usize> = BTreeMap::new();
+    for (cell, logs) in cells.iter().enumerate() {
+        for (trial, _) in logs {
+            let other = *first_cell.entry(*trial).or_insert(cell);
+            let (from, to) = (component[cell], component[other]);
+            component.iter_mut().filter(|one| **one == from).for_each(|one| *one = to);
+        }
+    }
+    let mut grouped: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    for (cell, name) in component.into_iter().enumerate() {
+        grouped.entry(name).or_default().push(cell);
+    }
+    grouped.into_values().collect()
+}
+
+/// The estimate with its variance.
+pub(super) fn estimate(cells: &[OverallCell]) -> Result<Effect, OverallError> {
+    check(cells)?;
+    let count = cells.len() as f64;
+    let ratios: Vec<f64> = cells.iter().map(|cell| cell.ratio.ln()).collect();
+    let by_cell: Vec<Vec<Logs>> = cells.iter().map(logs).collect();
+    // All cells of an effect are paired, or none is treated so: a mixture is two groups of arms.
+    let lists = by_cell.iter().map(Vec::len).max().unwrap_or(0);
+    let mut trials = Trials::default();
+    for list in 0..lists {
+        let arm: Vec<Logs> =
+            by_cell.iter().map(|cell| cell.get(list).cloned().unwrap_or_default()).collect();
+        trials.add(&arm, count)?;
+    }
+    let spread: f64 = by_cell.iter().flatten().map(variance_of_mean).sum();
+    let between = crate::standard_deviation(&ratios).map_or(0.0, |spread| spread * spread);
+    let explained = ((spread - count * trials.variance) / (count - 1.0)).max(0.0);
+    let excess = (between - explained).max(0.0) / count;
+    let variance = trials.variance + excess;
+    let degrees_of_freedom = if excess > 0.0 {
+        let of_cells = between / count;
+        let of_trials = (variance - of_cells).max(0.0);
+        let of_trials = of_trials * of_trials * trials.inverse_degrees();
+        variance * variance / (of_cells * of_cells / (count - 1.0) + of_trials)
+    } else {
+        1.0 / trials.inverse_degrees()
+    };
+    Ok(Effect {
+        log: ratios.iter().sum::<f64>() / count,
+        cells: cells.len(),
+        trials: trials.count,
+        variance,
+        degrees_of_freedom,
+    })
+}
+
+fn check(cells: &[OverallCell]) -> Result<(), OverallError> {
+    if cells.len() < 2 {
+        return Err(OverallError::TooFewCells);
+    }
+    for cell in cells {
+        let costs = cell.first.iter().chain(&cell.second).map(|one| one.cost);
+        let bad = |value: &f64| !(value.is_finite() && *value > 0.0);
+        if let Some(value) = costs.chain([cell.ratio]).find(bad) {
+            return Err(OverallError::NotPositive(value));
+        }
+        let unequal = cell.pairing == Pairing::Paired && cell.first.len() != cell.second.len();
+        if cell.first.is_empty() || cell.second.is_empty() || unequal {
+            return Err(OverallError::NoTrials);
+        }
+    }
+    Ok(())
+}
+
+/// The trials' part of the variance, from groups of trials that share no cell.
+#[derive(Default)]
+struct Trials {
+    variance: f64,
+    /// Σ V² / df over the groups.
+    squares: f64,
+    count: usize,
+}
+
+impl Trials {
+    /// Adds the trials of one arm.
+    fn add(&mut self, arm: &[Logs], count: f64) -> Result<(), OverallError> {
+        for component in components(arm) {
+            let mut shares: BTreeMap<usize, f64> = BTreeMap::new();
+            let mut known = 0;
+            for logs in component.iter().map(|cell| &arm[*cell]) {
+                let n = logs.len() as f64;
+                let mean = logs.iter().map(|(_, log)| log).sum::<f64>() / n;
+                known += usize::from(logs.len() > 1);
+                for (trial, log) in logs {
+                    let scale = if logs.len() > 1 { (n / (n - 1.0)).sqrt() } else { 0.0 };
+                    *shares.entry(*trial).or_insert(0.0) += (log - mean) * scale / (count * n);
+                }
+            }
+            self.count += shares.len();
+            if component.len() > 1 && shares.len() < 2 {
+                return Err(OverallError::SingleTrial);
+            }
+            if known > 0 {
+                // Cells with a single value of the arm are taken to vary as the others do.
+                let scale = component.len() as f64 / known as f64;
+                let variance = shares.values().map(|share| share * share).sum::<f64>();
+                let variance = variance * scale * scale;
+                self.variance += variance;
+                self.squares += variance * variance / (shares.len() as f64 - 1.0);
+            }
+        }
+        Ok(())
+    }
+
+    /// 1 / df by Satterthwaite; without spread there is no limit to df.
+    fn inverse_degrees(&self) -> f64 {
+        match self.variance {
+            0.0 => 0.0,
+            variance => self.squares / (variance * variance),
+        }
+    }
+}
+
+/// s² / n, 0 of a single value.
+fn variance_of_mean(logs: &Logs) -> f64 {
+    let values: Vec<f64> = logs.iter().map(|(_, log)| *log).collect();
+    let spread = crate::standard_deviation(&values).unwrap_or(0.0);
+    spread * spread / values.len() as f64
+}

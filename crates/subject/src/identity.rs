@@ -1,0 +1,66 @@
+//! What tells a file, a directory or a control group from another one of its name.
+
+use std::io;
+use std::path::Path;
+
+use rustix::fs::{AtFlags, CWD, StatxFlags, statx};
+use serde::{Deserialize, Serialize};
+
+/// An inode, and when it was made: inode numbers are used again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Identity {
+    inode: u64,
+    /// In ns since 1970; `None` where the file system does not keep it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    born_unix_ns: Option<i64>,
+}
+
+impl Identity {
+    /// The identity of what has this name; a link is not followed.
+    ///
+    /// # Errors
+    /// When there is nothing of this name.
+    pub(crate) fn read(path: &Path) -> io::Result<Self> {
+        let wanted = StatxFlags::INO | StatxFlags::BTIME;
+        let facts = statx(CWD, path, AtFlags::SYMLINK_NOFOLLOW, wanted)?;
+        let is_known = facts.stx_mask & StatxFlags::BTIME.bits() != 0;
+        let born = facts.stx_btime;
+        let born_unix_ns =
+            born.tv_sec.saturating_mul(1_000_000_000).saturating_add(i64::from(born.tv_nsec));
+        Ok(Self { inode: facts.stx_ino, born_unix_ns: is_known.then_some(born_unix_ns) })
+    }
+
+    /// Whether what has this name now is what had it then.
+    ///
+    /// # Errors
+    /// When there is nothing of this name.
+    pub(crate) fn is_at(self, path: &Path) -> io::Result<bool> {
+        let now = Self::read(path)?;
+        let born = self.born_unix_ns.zip(now.born_unix_ns);
+        Ok(self.inode == now.inode && born.is_none_or(|(then, now)| then == now))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn another_one_of_the_same_name_is_another() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("run");
+        assert!(Identity::read(&path).is_err());
+        fs::create_dir(&path).unwrap();
+        let first = Identity::read(&path).unwrap();
+        assert!(first.is_at(&path).unwrap());
+        fs::write(path.join("file"), "x").unwrap();
+        assert!(first.is_at(&path).unwrap(), "what is in it does not matter");
+        fs::rename(&path, folder.path().join("other")).unwrap();
+        fs::create_dir(&path).unwrap();
+        assert!(!first.is_at(&path).unwrap());
+        let text = serde_json::to_string(&first).unwrap();
+        assert_eq!(serde_json::from_str::<Identity>(&text).unwrap(), first);
+    }
+}

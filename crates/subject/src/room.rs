@@ -1,0 +1,191 @@
+//! Room for sandboxes: a control group below which this user may make others with controllers.
+//!
+//! systemd wants one owner for each part of the tree (its CONTROL_GROUP_INTERFACE.md): below a unit
+//! with `Delegate=yes` that is the unit's program. So such a unit is used where this process is in
+//! one, and an ordinary user's systemd is asked for one where it is not. The processes of the unit
+//! then move one level down, because a group with processes gives no controllers to others (the
+//! "no internal processes" rule of cgroups(7)). What is made here goes away with the unit.
+
+use std::fs;
+use std::path::Path;
+
+use counters::Hierarchies;
+use rustix::fs::getxattr;
+
+use crate::cgroup::v2_parent;
+use crate::journal::user_id;
+use crate::user_scope;
+
+/// The group of thrashlab's own processes within the unit.
+const OWN_GROUP: &str = "thrashlab";
+/// What sandboxes limit.
+const CONTROLLERS: [&str; 3] = ["memory", "cpu", "pids"];
+
+/// Where the sandboxes of this process can be made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Room {
+    /// Nothing had to be done.
+    Present,
+    /// In the unit that this process was in, which is delegated to it.
+    OwnUnit,
+    /// In a scope of the user's systemd, of this name.
+    Scope(String),
+    /// Nowhere but where control groups can be made anyway; the reason.
+    Unavailable(String),
+}
+
+impl Room {
+    /// Sees to it that sandboxes with these controllers can be made, if that is possible.
+    /// `needs_linger`: a scope that ends with the user's last login is of no use.
+    pub(crate) fn find(wanted: &[&str], needs_linger: bool) -> Self {
+        let Ok(Some(v2)) = Hierarchies::read().map(|found| found.v2) else { return Self::Present };
+        // Where version 2 has no memory controller, version 1 has it, and systemd delegates none.
+        if !controllers(&v2.mount_dir).any(|name| name == "memory") {
+            return Self::Present;
+        }
+        if is_delegated(&v2.own_dir) && share_out(&v2.own_dir).is_ok() {
+            return Self::OwnUnit;
+        }
+        let user = user_id();
+        if v2_parent(&v2.own_dir, &v2.mount_dir, wanted)
+            .is_ok_and(|parent| user == 0 || !belongs_to_systemd(&parent))
+        {
+            return Self::Present;
+        }
+        if user == 0 {
+            return Self::Present;
+        }
+        if needs_linger && !user_scope::outlives_logins() {
+            let why = "systemd of this user ends with its last login, and the run with it: \
+                       loginctl enable-linger";
+            return Self::Unavailable(why.to_owned());
+        }
+        match scope(user) {
+            Ok(name) => Self::Scope(name),
+            Err(why) => Self::Unavailable(why),
+        }
+    }
+
+    /// What the user is to know of it.
+    pub(crate) fn note(&self) -> Option<String> {
+        match self {
+            Self::Scope(name) => Some(format!(
+                "not root: the sandbox is made in {name}, a transient scope of this user's systemd"
+            )),
+            Self::Present | Self::OwnUnit | Self::Unavailable(_) => None,
+        }
+    }
+}
+
+/// Enters a scope of the user's systemd and makes room in it.
+fn scope(user: u32) -> Result<String, String> {
+    let name = user_scope::enter(user)?;
+    let found = Hierarchies::read().map_err(|error| error.to_string())?;
+    let own_dir = found.v2.map(|v2| v2.own_dir).unwrap_or_default();
+    if !own_dir.ends_with(&name) {
+        return Err(format!("{name} was started, but this process is in {}", own_dir.display()));
+    }
+    share_out(&own_dir)?;
+    Ok(name)
+}
+
+/// Moves this process and its children one level down, and gives the controllers to the groups
+/// there. Where others are in the group too, nothing changes.
+fn share_out(dir: &Path) -> Result<(), String> {
+    let own = dir.join(OWN_GROUP);
+    if !own.is_dir() {
+        fs::create_dir(&own).map_err(|error| format!("make {}: {error}", own.display()))?;
+    }
+    let this = std::process::id();
+    let members = fs::read_to_string(dir.join("cgroup.procs")).unwrap_or_default();
+    let ours = members.split_whitespace().filter_map(|pid| pid.parse().ok());
+    let ours: Vec<u32> = ours.filter(|pid| *pid == this || parent(*pid) == Some(this)).collect();
+    let moved = ours.iter().try_for_each(|pid| enter(&own, *pid));
+    let request: String = CONTROLLERS
+        .iter()
+        .filter(|name| controllers(dir).any(|there| there == **name))
+        .map(|name| format!("+{name} "))
+        .collect();
+    let path = dir.join("cgroup.subtree_control");
+    let given = moved.and_then(|()| {
+        fs::write(&path, request.trim())
+            .map_err(|error| format!("write {} to {}: {error}", request.trim(), path.display()))
+    });
+    if given.is_err() {
+        for pid in ours {
+            // One that has ended needs no way back.
+            let _ = enter(dir, pid);
+        }
+        let _ = fs::remove_dir(&own);
+    }
+    given
+}
+
+fn enter(group: &Path, pid: u32) -> Result<(), String> {
+    let path = group.join("cgroup.procs");
+    fs::write(&path, pid.to_string())
+        .map_err(|error| format!("write {pid} to {}: {error}", path.display()))
+}
+
+/// The parent of a process; `None` if there is no such process.
+fn parent(pid: u32) -> Option<u32> {
+    let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    text.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
+}
+
+/// The controllers that a group has.
+fn controllers(dir: &Path) -> impl Iterator<Item = String> {
+    let text = fs::read_to_string(dir.join("cgroup.controllers")).unwrap_or_default();
+    text.split_whitespace().map(str::to_owned).collect::<Vec<_>>().into_iter()
+}
+
+/// Whether systemd has handed a group over to the program in it. A user's systemd marks none: there
+/// a scope of our own is asked for.
+fn is_delegated(dir: &Path) -> bool {
+    let mut value = [0; 8];
+    getxattr(dir, "user.delegate", &mut value[..]).is_ok_and(|count| &value[..count] == b"1")
+}
+
+/// Whether systemd manages a group and what is in it: a slice, or its own service.
+fn belongs_to_systemd(dir: &Path) -> bool {
+    let name = dir.file_name().unwrap_or_default().to_string_lossy();
+    name.ends_with(".slice") || (name.starts_with("user@") && name.ends_with(".service"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A group with a controller that nobody knows, and one process.
+    fn group(pid: u32) -> tempfile::TempDir {
+        let dir = tempfile::tempdir().unwrap();
+        fs::write(dir.path().join("cgroup.controllers"), "cpu memory hugetlb\n").unwrap();
+        fs::write(dir.path().join("cgroup.subtree_control"), "").unwrap();
+        fs::write(dir.path().join("cgroup.procs"), pid.to_string()).unwrap();
+        dir
+    }
+
+    #[test]
+    fn the_group_keeps_no_process_of_ours_and_gives_the_controllers_that_it_has() {
+        let dir = group(std::process::id());
+        share_out(dir.path()).unwrap();
+        let read = |name: &str| fs::read_to_string(dir.path().join(name)).unwrap();
+        assert_eq!(read("thrashlab/cgroup.procs"), std::process::id().to_string());
+        assert_eq!(read("cgroup.subtree_control"), "+memory +cpu");
+    }
+
+    #[test]
+    fn a_process_of_another_program_is_not_moved() {
+        let dir = group(1);
+        share_out(dir.path()).unwrap();
+        assert!(!dir.path().join("thrashlab/cgroup.procs").exists());
+    }
+
+    #[test]
+    fn slices_and_the_managers_own_service_are_no_place_for_groups_of_others() {
+        assert!(belongs_to_systemd(Path::new("/sys/fs/cgroup/user.slice/app.slice")));
+        assert!(belongs_to_systemd(Path::new("/sys/fs/cgroup/user@1000.service")));
+        assert!(!belongs_to_systemd(Path::new("/sys/fs/cgroup/app.slice/thrashlab-1.scope")));
+        assert!(!belongs_to_systemd(Path::new("/sys/fs/cgroup")));
+    }
+}

@@ -1,0 +1,46 @@
+//! Which machine this is, for state in folders that several machines see.
+
+use std::fs;
+
+/// The identity of an installation (machine-id(5)).
+const MACHINE_ID: &str = "/etc/machine-id";
+
+/// A name of this machine that no other machine with the same home directory has, fit for a file
+/// name: its host name and its machine id. Copies of an image share the one, and a cluster that
+/// boots from one image may share the other.
+#[must_use]
+pub fn machine() -> String {
+    let node = rustix::system::uname().nodename().to_string_lossy().into_owned();
+    name(&node, &fs::read_to_string(MACHINE_ID).unwrap_or_default())
+}
+
+fn name(node: &str, id: &str) -> String {
+    let is_plain = |byte: char| byte.is_ascii_alphanumeric() || "-_.".contains(byte);
+    let plain: String = node.chars().map(|byte| if is_plain(byte) { byte } else { '_' }).collect();
+    // A name that begins with a dot would be hidden, or a way out of the folder.
+    let node = plain.trim_start_matches('.');
+    match id.trim() {
+        id if id.len() == 32 && id.chars().all(|byte| byte.is_ascii_hexdigit()) => {
+            format!("{node}-{id}")
+        }
+        _ => format!("{node}-no-machine-id"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn either_part_tells_machines_apart_and_the_name_is_one_of_a_file() {
+        let id = "3d1219c7c4c5404aaa1f6d2a48adfda4";
+        let first = name("desk", &format!("{id}\n"));
+        assert_eq!(first, format!("desk-{id}"));
+        assert_ne!(first, name("shelf", id));
+        assert_ne!(first, name("desk", "4d1219c7c4c5404aaa1f6d2a48adfda4"));
+        for (node, id) in [("../../x", ""), ("", "uninitialized"), ("..", "/etc/../passwd")] {
+            let name = name(node, id);
+            assert!(!name.contains('/') && !name.starts_with('.'), "{name}");
+        }
+    }
+}
