@@ -176,7 +176,7 @@ pub(crate) fn machine_arguments(
 /// The guest's memory: the machine's, and what this program takes of it, whose pages a guest cannot
 /// evict (`Documentation/filesystems/ramfs-rootfs-initramfs.rst`). So a program that has grown
 /// takes no memory from the loads.
-fn ram_bytes(machine: &MachineSpec) -> u64 {
+pub(crate) fn ram_bytes(machine: &MachineSpec) -> u64 {
     let program_bytes = fs::metadata(THIS_PROGRAM).map_or(0, |program| program.len());
     machine.ram_bytes().saturating_add(program_bytes.next_multiple_of(1 << 20))
 }

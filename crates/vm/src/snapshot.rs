@@ -10,10 +10,11 @@ use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
 use guest::{Notice, Setup};
+use rustix::fs::{FallocateFlags, fallocate};
 use serde::{Deserialize, Serialize};
 
 use crate::guest_process::{GuestProcess, Launch, Said, Start};
-use crate::qemu::{Console, Qemu};
+use crate::qemu::{Console, Qemu, ram_bytes};
 use crate::qmp::Event;
 use crate::scratch::Scratch;
 use crate::{Stop, TICK, VmError};
@@ -237,15 +238,30 @@ pub(crate) fn write_parts(folder: &Path, from: &Ingredients<'_>) -> io::Result<(
     fs::write(folder.join(INITRAMFS), from.initramfs)
 }
 
+/// Makes the file of the guest's memory and takes its room on the disk: the guest would die of a bus
+/// error, without a word, when the disk is full later.
+fn reserve(path: &Path, bytes: u64) -> io::Result<()> {
+    let file = File::create_new(path)?;
+    match fallocate(file.as_fd(), FallocateFlags::empty(), 0, bytes) {
+        Ok(()) => Ok(()),
+        // A file system that cannot promise.
+        Err(rustix::io::Errno::OPNOTSUPP) => file.set_len(bytes),
+        Err(error) => Err(error.into()),
+    }
+}
+
 /// Starts a guest from these files, with its memory in a new one.
 pub(crate) fn boot(from: &Ingredients<'_>, folder: &Path) -> Result<GuestProcess, VmError> {
+    let memory = folder.join(MEMORY);
+    reserve(&memory, ram_bytes(&from.setup.machine))
+        .map_err(|source| VmError::Cache { path: memory.clone(), source })?;
     GuestProcess::start(&Launch {
         qemu: from.qemu,
         setup: from.setup,
         cell: &[],
         kernel: &folder.join(KERNEL),
         initramfs: &folder.join(INITRAMFS),
-        memory: &folder.join(MEMORY),
+        memory: &memory,
         start: Start::Boot,
         console: from.console,
     })
@@ -312,7 +328,6 @@ impl Manifest {
 /// Reads the guest's memory once: hashes it, and gives back what zeros in it take on the disk (the
 /// file reads as the same).
 fn compact(path: &Path, hasher: &mut blake3::Hasher) -> io::Result<()> {
-    use rustix::fs::{FallocateFlags, fallocate};
     let file = File::options().read(true).write(true).open(path)?;
     let size_bytes = file.metadata()?.len();
     let mut chunk = vec![0; CHUNK_BYTES];

@@ -31,7 +31,8 @@ fn share(part: usize, whole: usize) -> f64 {
     part as f64 / whole as f64
 }
 
-/// Standard error at .05: .007.
+/// Standard error at .05: .007. Of 72 designs one is beyond by chance, so it is drawn ten times as
+/// often before it counts.
 #[test]
 fn noise_and_ramps_are_rarely_knees() {
     for count in [4, 5, 9, 17] {
@@ -39,9 +40,13 @@ fn noise_and_ramps_are_rarely_knees() {
             for noise in [0.05, 0.2] {
                 for elasticity in [0.0, 0.23, 1.0] {
                     let design = (count, replicates, noise);
-                    let false_alarms = knees(1000, design, |level| level.powf(elasticity)).len();
-                    let share = share(false_alarms, 1000);
-                    assert!(share <= 0.05, "{design:?} elasticity {elasticity}: {share}");
+                    let false_alarms = |curves: u64| {
+                        let found = knees(curves, design, |level| level.powf(elasticity)).len();
+                        share(found, curves as usize)
+                    };
+                    let alarms = Some(false_alarms(1000)).filter(|share| *share > 0.05);
+                    let alarms = alarms.map_or(0.0, |_| false_alarms(10_000));
+                    assert!(alarms <= 0.05, "{design:?} elasticity {elasticity}: {alarms}");
                 }
             }
         }

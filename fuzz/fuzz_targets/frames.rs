@@ -1,0 +1,47 @@
+//! Any bytes are read into columns as `model::Run` reads them into lines: what one refuses, the
+//! other refuses for the same reason, and a sample is in both or in none.
+#![no_main]
+
+use std::fs;
+use std::path::PathBuf;
+use std::sync::LazyLock;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::UInt64Type;
+use libfuzzer_sys::fuzz_target;
+use model::{Line, Run};
+use tempfile::TempDir;
+
+static FOLDER: LazyLock<TempDir> = LazyLock::new(|| tempfile::tempdir().expect("a folder"));
+
+fuzz_target!(|bytes: &[u8]| {
+    let path: PathBuf = FOLDER.path().join("r.run.jsonl");
+    fs::write(&path, bytes).expect("a file in it");
+    let read = frames::load(std::slice::from_ref(&path), 1, || true);
+    let run = match Run::parse(bytes) {
+        Ok(run) => run,
+        Err(error) => {
+            let reason = read.expect_err("lines refuse it").to_string();
+            assert_eq!(reason, format!("{}: {error}", path.display()));
+            return;
+        }
+    };
+    let samples = read.expect("lines are read").samples;
+    let column = |name: &str| -> Vec<u64> {
+        let at = samples.schema().index_of(name).expect("a column of samples");
+        let values = |batch: &arrow_array::RecordBatch| {
+            batch.column(at).as_primitive::<UInt64Type>().values().to_vec()
+        };
+        samples.batches().iter().flat_map(values).collect()
+    };
+    let of_lines = |value: fn(&model::SampleRecord) -> u64| -> Vec<u64> {
+        let samples = run.lines.iter().filter_map(|line| match line {
+            Line::Sample(sample) => Some(value(sample)),
+            _ => None,
+        });
+        samples.collect()
+    };
+    assert_eq!(column("at_ns"), of_lines(|sample| sample.at_ns));
+    assert_eq!(column("intended_ns"), of_lines(|sample| sample.intended_ns));
+    assert_eq!(column("delay_ns"), of_lines(|sample| sample.delay_ns()));
+});
