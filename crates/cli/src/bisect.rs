@@ -30,6 +30,10 @@ trait Steps {
     fn target(&self) -> Target;
     /// Measurements that were made before, in the order of time: step and value.
     fn at_hand(&self) -> Result<Vec<(usize, f64)>, Failure>;
+    /// Looks for failures from here on, where that was not asked for and costs little.
+    fn seek_failures(&mut self) -> bool {
+        false
+    }
     /// Measures a step.
     fn measure(&mut self, step: usize, progress: &mut Progress) -> Result<Measured, Failure>;
 }
@@ -44,7 +48,19 @@ pub(crate) fn bisect(args: &BisectArgs) -> Result<(), Failure> {
         None => Box::new(PlanSteps::new(args, &waiter)?),
     };
     let axis = steps.axis();
-    let found = search(args, steps.as_mut(), &axis, &mut progress);
+    let mut found = search(args, steps.as_mut(), &axis, &mut progress);
+    let is_alike = match &found {
+        Ok(found) => found.changed.is_none(),
+        Err(error) => matches!(error, Stopped::Search(BisectError::EndsAlike { .. })),
+    };
+    if is_alike && steps.seek_failures() {
+        progress.say("no change between the ends; checking every step for a run that fails");
+        let failing = search(args, steps.as_mut(), &axis, &mut progress);
+        // What was measured of the ends stays the answer where nothing fails.
+        if !failing.as_ref().is_ok_and(|found| found.changed.is_none()) {
+            found = failing;
+        }
+    }
     progress.finish();
     let found = found.map_err(|error| failure(error, &axis, &waiter))?;
     if args.json {

@@ -33,7 +33,8 @@ pub(crate) struct BisectArgs {
     pub(crate) factor: Option<String>,
 
     /// What is measured, such as faults or cpu_ns [default: the first one that the plan names];
-    /// `outcome` finds the first step of which a run fails, with any level of the other factors
+    /// `outcome` finds the first step of which a run fails, with any level of the other factors,
+    /// which in guests is also tried where the ends are alike
     #[arg(long, value_name = "RESPONSE", requires = "plan")]
     pub(crate) response: Option<String>,
 

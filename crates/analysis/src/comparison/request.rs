@@ -123,12 +123,14 @@ impl Request {
             );
             names.into_iter().filter(|name| known.contains_key(name)).collect()
         };
-        // Of several experiments the first one's author says what is of interest.
-        let of_author = || sets.first().map(|set| &set.wanted).filter(|wanted| !wanted.is_empty());
-        let wanted = match (self.responses.is_empty(), of_author()) {
+        // Of several experiments the first one's author names what is of interest. Failures have
+        // rows anyway; a row for every cell without one has to be asked for.
+        let mut of_author = sets.first().map_or(Vec::new(), |set| set.wanted.clone());
+        of_author.retain(|name| name != OUTCOME);
+        let wanted = match (self.responses.is_empty(), of_author.is_empty()) {
             (false, _) => self.responses.clone(),
-            (true, Some(wanted)) => wanted.clone(),
-            (true, None) => usual(),
+            (true, false) => of_author,
+            (true, true) => usual(),
         };
         wanted
             .into_iter()

@@ -34,6 +34,7 @@ pub(super) struct PlanSteps<'a> {
     plan_folder: PathBuf,
     folder: PathBuf,
     is_exact: bool,
+    target: Target,
 }
 
 impl<'a> PlanSteps<'a> {
@@ -55,10 +56,16 @@ impl<'a> PlanSteps<'a> {
         let factor = chosen(&plan, args.factor.as_deref()).map_err(Failure::WrongUse)?;
         let plan_folder = path.parent().unwrap_or(Path::new("")).to_owned();
         let cells = plan.cells(&plan_folder).map_err(wrong)?;
+        let wanted = args.response.iter().chain(&plan.responses).next();
+        let target = match wanted.map(String::as_str) {
+            Some(OUTCOME) => Target::Failure,
+            _ => Target::Change,
+        };
         let default = || store::results::default_folder().join(format!("{}-bisect", plan.name));
         let steps = Self {
             folder: args.output.clone().unwrap_or_else(default),
             is_exact: cells.iter().all(experiment::CellPlan::is_deterministic),
+            target,
             args,
             waiter,
             text,
@@ -86,7 +93,7 @@ impl<'a> PlanSteps<'a> {
     /// failure counts.
     fn of_step(&self, step: usize) -> Plan {
         let mut plan = self.plan.at_level(self.factor, step);
-        if self.target() == Target::Failure {
+        if self.target == Target::Failure {
             return plan;
         }
         for (index, factor) in plan.factors.iter_mut().enumerate() {
@@ -147,10 +154,10 @@ impl<'a> PlanSteps<'a> {
         let mut values = Vec::new();
         for trial in &set.trials {
             let remark = || format!("{}: {}", trial.name, trial.remark().unwrap_or_default());
-            match (trial.standing(), self.target()) {
+            match (trial.standing(), self.target) {
                 (Standing::Excluded, _) => return Ok(Measured::Skip(remark())),
                 (Standing::Failed, _) => return Ok(Measured::Failed(remark())),
-                _ if trial.failed() == Some(true) && self.target() == Target::Failure => {
+                _ if trial.failed() == Some(true) && self.target == Target::Failure => {
                     return Ok(Measured::Failed(remark()));
                 }
                 // Nothing but its end was asked for.
@@ -257,10 +264,17 @@ impl Steps for PlanSteps<'_> {
     }
 
     fn target(&self) -> Target {
-        match self.args.response.as_deref() {
-            Some(OUTCOME) => Target::Failure,
-            _ => Target::Change,
+        self.target
+    }
+
+    fn seek_failures(&mut self) -> bool {
+        // Elsewhere each level takes its time again, and of commits there may be thousands.
+        let is_cheap = self.is_exact && self.args.git.is_none();
+        let may = is_cheap && self.args.response.is_none() && self.target == Target::Change;
+        if may {
+            self.target = Target::Failure;
         }
+        may
     }
 
     fn at_hand(&self) -> Result<Vec<(usize, f64)>, Failure> {
@@ -299,7 +313,7 @@ impl Steps for PlanSteps<'_> {
 
     fn measure(&mut self, step: usize, progress: &mut Progress) -> Result<Measured, Failure> {
         let mut plan = self.of_step(step);
-        if !self.is_exact && self.target() == Target::Change {
+        if !self.is_exact && self.target == Target::Change {
             plan.seeds = vec![self.next_seed(step)?];
         }
         let lab_args = &self.args.lab;
