@@ -12,8 +12,9 @@ fuzz_target!(|text: &str| {
     let trial = &set.trials[0];
     let parts: Vec<_> = trial.values.iter().filter(|values| values.part.is_some()).collect();
     for values in &trial.values {
-        assert!(values.samples.iter().all(|delay_ns| delay_ns.is_finite() && *delay_ns >= 0.0));
-        assert!(values.censored < values.samples.len());
+        let is_delay = |value_ns: f64| value_ns.is_finite() && value_ns >= 0.0;
+        assert!(values.samples.iter().all(|delay| is_delay(delay.value)));
+        assert!(values.censored() < values.samples.len());
     }
     if let (Some(whole), false) = (trial.samples(None, "delay_ns"), parts.is_empty()) {
         let of_parts: usize = parts.iter().map(|values| values.samples.len()).sum();

@@ -16,7 +16,7 @@ fuzz_target!(|text: &str| {
             }
             for values in &trial.values {
                 assert!(set.responses.contains_key(&values.response));
-                assert!(values.samples.iter().all(|value| value.is_finite()));
+                assert!(values.samples.iter().all(|sample| sample.value.is_finite()));
             }
         }
     }

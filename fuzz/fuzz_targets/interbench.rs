@@ -12,6 +12,6 @@ fuzz_target!(|text: &str| {
     for trial in &set.trials {
         assert!(set.factors.iter().all(|it| it.levels.contains(&trial.levels[&it.name])));
         assert!(trial.values.len() <= 5);
-        assert!(trial.values.iter().flat_map(|it| &it.samples).all(|value| *value >= 0.0));
+        assert!(trial.values.iter().flat_map(|it| &it.samples).all(|delay| delay.value >= 0.0));
     }
 });

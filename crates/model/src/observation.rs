@@ -1,13 +1,14 @@
 //! A measured value that may be a lower bound only.
 
-use serde::{Deserialize, Serialize};
+use serde::ser::SerializeMap;
+use serde::{Serialize, Serializer};
 
 /// One measurement: a value, or a bound that the true value is not below.
 ///
-/// Whoever reads the value must say what it does with bounds; that is why this is not a plain
+/// Code that reads the value must decide what it does with bounds; that is why this is not a plain
 /// number. A start that never completed is known to have taken at least the time until the run
-/// ended.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+/// ended. In JSON a value is a number, and a bound an object: `{"at_least": 2.5}`.
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Observation {
     /// The value, or the bound, in the unit of its response.
     pub value: f64,
@@ -32,5 +33,27 @@ impl Observation {
     #[must_use]
     pub const fn at_least(value: f64) -> Self {
         Self { value, is_lower_bound: true }
+    }
+}
+
+impl Serialize for Observation {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if !self.is_lower_bound {
+            return serializer.serialize_f64(self.value);
+        }
+        let mut map = serializer.serialize_map(Some(1))?;
+        map.serialize_entry("at_least", &self.value)?;
+        map.end()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_is_a_number_and_a_bound_is_marked() {
+        let both = [Observation::exact(1.5), Observation::at_least(2.5)];
+        assert_eq!(serde_json::to_string(&both).unwrap(), r#"[1.5,{"at_least":2.5}]"#);
     }
 }
