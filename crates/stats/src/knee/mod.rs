@@ -188,14 +188,6 @@ impl Measured {
         if support < LEAST_SUPPORT {
             return None;
         }
-        let outside = (1.0 - settings.confidence) / 2.0;
-        let (lows, highs): (Vec<f64>, Vec<f64>) = knees.into_iter().unzip();
-        let (own_low, own_high) = found.ends(points);
-        let (low, high) = (quantile(&lows, outside)?, quantile(&highs, 1.0 - outside)?);
-        // The samples of a hinge lean to one side now and then: its longer arm holds on both.
-        let arm =
-            if found.kind == KneeKind::Hinge { (own_high / low).max(high / own_low) } else { 1.0 };
-        let (low, high) = (low.min(own_low / arm), high.max(own_high * arm));
         let bend = &found.bend;
         let (last, first) = (points[found.capacity], points[found.beyond]);
         let plateau = bend.plateau.at(last.x.min(bend.at));
@@ -205,8 +197,19 @@ impl Measured {
             }
             KneeKind::Hinge => (bend.at, bend.beyond.slope),
         };
+        let level = at.exp();
+        let outside = (1.0 - settings.confidence) / 2.0;
+        let (lows, highs): (Vec<f64>, Vec<f64>) = knees.into_iter().unzip();
+        let (own_low, own_high) = found.ends(points);
+        // A hinge of pieces that do not meet may have its bend outside of the gap between them.
+        let (own_low, own_high) = (own_low.min(level), own_high.max(level));
+        let (low, high) = (quantile(&lows, outside)?, quantile(&highs, 1.0 - outside)?);
+        // The samples of a hinge lean to one side now and then: its longer arm holds on both.
+        let arm =
+            if found.kind == KneeKind::Hinge { (own_high / low).max(high / own_low) } else { 1.0 };
+        let (low, high) = (low.min(own_low / arm), high.max(own_high * arm));
         Some(Knee {
-            level: at.exp(),
+            level,
             low,
             high,
             capacity: last.level,
