@@ -27,14 +27,16 @@ fn delays_in_guests_are_explained() {
     assert!(thrashing["explained"].as_f64().unwrap() >= 0.9, "{thrashing}");
     let worst = thrashing["worst"].as_array().unwrap();
     assert_eq!(worst.len(), 1, "{thrashing}");
-    assert!(worst[0]["counters"]["major_faults"].as_u64().unwrap() > 0, "{thrashing}");
+    // Which of them it is differs from kernel to kernel and with the size of this program.
+    let counted = |name: &str| worst[0]["counters"][name].as_u64().unwrap();
+    assert!(counted("major_faults") + counted("machine_swapped_out_pages") > 0, "{thrashing}");
 }
 
 /// Makes one measured run beside a load and explains its samples. The guest has room for all that
 /// runs in it but this load, and every response is waited for: the kernel counts a wait when it is
 /// over, so what was not finished cannot be explained to its end.
 fn samples_of(lab: &Lab, load: &str) -> Vec<Explained> {
-    let arguments = format!("--load {load} --points 4 --interval 1s --warmup 4s --timeout 60s");
+    let arguments = format!("--load {load} --points 4 --interval 1s --warmup 4s --timeout 300s");
     let finished = lab.finish("mem=96M", &arguments);
     finished.expect(0, &[]);
     let mut files = fs::read_dir(lab.fixture.output())
