@@ -219,8 +219,11 @@ impl Journal {
 
 /// What a journal says still exists as far as `now` can remove it, in the order in which it was
 /// made. `None` for a journal of another machine. A line that was cut off is the last one and was
-/// written before anything was made.
+/// written before anything was made; so a journal without a whole line has nothing.
 pub(crate) fn outstanding(text: &str, now: &Host) -> Option<Vec<Made>> {
+    if !text.contains('\n') {
+        return Some(Vec::new());
+    }
     let mut left: Vec<Made> = Vec::new();
     let mut then = None;
     for line in text.lines() {
@@ -318,11 +321,20 @@ mod tests {
         let text = text(&Entry::Boot("b".to_owned()), std::slice::from_ref(&directory));
         assert_eq!(outstanding(&text, &host("m", "b")), Some(vec![directory]));
         assert_eq!(outstanding(&text, &host("m", "c")), None, "it may be another machine's");
-        assert_eq!(outstanding("", &host("m", "b")), None);
         let line = r#"{"made":{"kind":"directory","path":"/tmp/a"}}"#;
         assert!(serde_json::from_str::<Entry>(line).is_ok());
         let line = r#"{"made":{"kind":"sysctl","name":"vm.swappiness","before":"60"}}"#;
         assert!(serde_json::from_str::<Entry>(line).is_ok());
+    }
+
+    #[test]
+    fn a_journal_whose_maker_died_over_its_first_line_has_nothing() {
+        let host = Entry::Host(Host { machine: "another".to_owned(), ..Host::this() });
+        let first = serde_json::to_string(&host).unwrap();
+        for cut in ["", &first[..9], &first] {
+            assert_eq!(outstanding(cut, &Host::this()), Some(Vec::new()), "{cut}");
+        }
+        assert_eq!(outstanding(&format!("{first}\n"), &Host::this()), None);
     }
 
     #[test]

@@ -79,7 +79,7 @@ impl Guest {
                      tail -n +2 /proc/sysvipc/msg
                      tail -n +2 /proc/sysvipc/shm
                      find /var/tmp/thrashlab-* /home/*/.local/state/thrashlab \
-                         /root/.local/state/thrashlab -type f ! -name lock 2>/dev/null
+                         /root/.local/state/thrashlab -type f ! -name thrashlab.lock 2>/dev/null
                  )
                  [ -n \"$left\" ] || exit 0
                  sleep 0.2

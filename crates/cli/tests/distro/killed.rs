@@ -89,7 +89,10 @@ fn after_a_power_cut_in_a_scope_the_next_start_removes_the_rest() {
     await_phase(&mut guest, "2ctx-mem");
     guest.root("kill -KILL $(pgrep -f __warden); kill -KILL $(pgrep -u alice thrashlab)");
     guest.answer(run);
-    let next = guest.login("alice", &lasting("noload").replace("600", "1").replace("out", "next"));
+    let next = guest.login(
+        "alice",
+        &lasting("noload").replace("600", "1").replace("--output out", "--output next"),
+    );
     next.expect(0, &["had left: directory"]);
     guest.assert_nothing_left();
 }
