@@ -43,7 +43,7 @@ test: build
 
 # What takes minutes in the guest with a current Debian: nightly, and before each release.
 test-distro: build
-	@THRASHLAB_LONG_TESTS=1 tools/setup test
+	@tools/setup test
 	@: > "$(SKIPS)"
 	THRASHLAB_SKIPS="$(SKIPS)" THRASHLAB_LONG_TESTS=1 cargo test --locked -p cli --test distro
 	@sed 's/^/SKIPPED /' "$(SKIPS)"

@@ -127,7 +127,7 @@ impl Users {
             .find_map(|(user, pid)| Some((user, wait(*pid, false).ok()??)))?;
         let who = format!("the process of user {user}");
         Some(match self.board.failure(user) {
-            Some(why) => Death::new(who, why, false),
+            Some(why) => Death::new(who, why, None),
             None => Death::from_exit(who, exit),
         })
     }

@@ -120,13 +120,13 @@ impl MemoryGroup {
     pub(crate) fn dead(&mut self) -> Option<Death> {
         let exit = wait(self.parent, false).ok()??;
         self.reaped = true;
-        let killed = was_killed(&self.board) || exit == Exit::Signal(signals::KILL);
         let how = match (self.board.failure(self.board.workers() - 1), exit) {
             (Some(why), _) => why,
             (None, Exit::Signal(number)) => format!("their parent ended by signal {number}"),
             (None, Exit::Code(code)) => format!("their parent ended with code {code}"),
         };
-        Some(Death::new("the job", how, killed))
+        let exit = if was_killed(&self.board) { Exit::Signal(signals::KILL) } else { exit };
+        Some(Death::new("the job", how, Some(exit)))
     }
 }
 

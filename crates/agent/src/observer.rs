@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::path::Path;
+use std::thread;
+use std::time::Duration;
 
 use counters::{Reader, TaskReader};
 use model::units::format_size;
@@ -17,6 +19,9 @@ use crate::waiter::{Waiter, Woken};
 
 /// How often the load is asked whether it is warm, in ns.
 const WARM_TICK_NS: u64 = 20_000_000;
+
+/// Most time between two processes that are asked to stop together, in ns.
+const STOP_NS: u64 = 200_000_000;
 
 /// All counters but those of the prober's own usage and of the load.
 pub(crate) struct Counters {
@@ -54,13 +59,13 @@ pub(crate) struct Death {
     /// Whose, such as `the probe`.
     who: String,
     how: String,
-    /// Whether something killed it, as the OOM killer does.
-    killed: bool,
+    /// How its process ended, where that is known.
+    exit: Option<Exit>,
 }
 
 impl Death {
-    pub(crate) fn new(who: impl Into<String>, how: impl Into<String>, killed: bool) -> Self {
-        Self { who: who.into(), how: how.into(), killed }
+    pub(crate) fn new(who: impl Into<String>, how: impl Into<String>, exit: Option<Exit>) -> Self {
+        Self { who: who.into(), how: how.into(), exit }
     }
 
     /// A death of which no more is known than how the process ended.
@@ -69,7 +74,7 @@ impl Death {
             Exit::Signal(number) => format!("ended by signal {number}"),
             Exit::Code(code) => format!("ended with code {code}"),
         };
-        Self::new(who, how, exit == Exit::Signal(signals::KILL))
+        Self::new(who, how, Some(exit))
     }
 }
 
@@ -140,6 +145,9 @@ impl<'a, W: Write> Observer<'a, W> {
             return Ok(true);
         }
         let Some((mut text, exit)) = load.dead_worker() else { return Ok(false) };
+        if self.is_stopped_too(exit) {
+            return Ok(false);
+        }
         if exit == Exit::Signal(signals::KILL) && self.attribute_oom_kill().is_some() {
             text.push_str(" (the kernel's OOM killer: the load needs more memory than there is)");
         }
@@ -148,8 +156,24 @@ impl<'a, W: Write> Observer<'a, W> {
         Ok(true)
     }
 
+    /// Whether a process ended because all of them are asked to stop. `systemctl stop` sends
+    /// SIGTERM to every process of a unit, one after the other (systemd.kill(5)), so this process
+    /// may get its own a little later.
+    fn is_stopped_too(&self, exit: Exit) -> bool {
+        let until_ns = monotonic_ns() + STOP_NS;
+        let by_request = exit == Exit::Signal(signals::TERM);
+        // The waiter is left alone, so that its next wait finds the request.
+        while by_request && !self.waiter.stop_requested() && monotonic_ns() < until_ns {
+            thread::sleep(Duration::from_millis(1));
+        }
+        self.waiter.stop_requested()
+    }
+
     /// Writes what a process died of whose work is measured; the status of the run.
     pub(crate) fn measured_died(&mut self, death: &Death) -> io::Result<EndStatus> {
+        if death.exit.is_some_and(|exit| self.is_stopped_too(exit)) {
+            return Ok(EndStatus::Interrupted);
+        }
         let (status, cause) = self.death_cause(death);
         self.output.death(cause)?;
         Ok(status)
@@ -165,7 +189,8 @@ impl<'a, W: Write> Observer<'a, W> {
 
     /// What a process died of whose work is measured, and the status of the run.
     fn death_cause(&mut self, death: &Death) -> (EndStatus, String) {
-        let Death { who, how, killed } = death;
+        let Death { who, how, exit } = death;
+        let killed = *exit == Some(Exit::Signal(signals::KILL));
         match killed.then(|| self.attribute_oom_kill()).flatten() {
             Some(limit) => {
                 let cause = format!(

@@ -115,7 +115,7 @@ impl Prober {
         self.exit = self.exit.or_else(|| wait(self.pid, true).ok().flatten());
         match self.exit {
             Some(exit) => Death::from_exit("the probe", exit),
-            None => Death::new("the probe", "its process cannot be waited for", false),
+            None => Death::new("the probe", "its process cannot be waited for", None),
         }
     }
 }

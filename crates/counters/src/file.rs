@@ -18,6 +18,12 @@ const BUFFER_BYTES: usize = 16 << 10;
 /// Size that no counter file reaches, in bytes; a larger one is not a counter file.
 const FILE_BYTES_MAX: usize = 16 << 20;
 
+/// A first read that is shorter than this, in bytes, has returned the whole file: the kernel fills
+/// at least a page unless the next record does not fit in (`Documentation/filesystems/seq_file.rst`),
+/// and no record is as long as the rest of a page. Of `/proc/interrupts` that is not so: a row has a
+/// column for each CPU.
+const WHOLE_BYTES: usize = 3 << 10;
+
 /// How the text of a file becomes counters.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Format {
@@ -119,6 +125,10 @@ impl CounterFile {
         }
     }
 
+    fn has_short_records(&self) -> bool {
+        !matches!(self.format, Format::Interrupts)
+    }
+
     /// The whole file, from its beginning, into the buffer; returns the number of bytes.
     fn fill(&self, buffer: &mut Vec<u8>) -> io::Result<usize> {
         buffer.resize(buffer.len().max(BUFFER_BYTES), 0);
@@ -126,6 +136,10 @@ impl CounterFile {
         loop {
             match self.file.read_at(&mut buffer[length..], length as u64) {
                 Ok(0) => return Ok(length),
+                // Most files are short, and each read costs more than what it returns.
+                Ok(count) if length == 0 && count < WHOLE_BYTES && self.has_short_records() => {
+                    return Ok(count);
+                }
                 Ok(count) => length += count,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),

@@ -37,7 +37,7 @@ fn named(guest: &mut Guest, rule: &str, subject: &str) {
 #[test]
 fn a_group_above_its_memory_high_is_named() {
     let test = "a_group_above_its_memory_high_is_named";
-    let Some(mut guest) = Guest::new(test) else { return };
+    let Some(mut guest) = Guest::for_long(test) else { return };
     // Memory that could be swapped out would be, and the group would come below its limit.
     guest.root("swapoff -a").expect(0, &[]);
     named(&mut guest, "memory-high", "sandbox:mem=96M,high=48M");
@@ -52,25 +52,25 @@ fn a_group_that_swaps_is_named() {
 #[test]
 fn a_group_that_reads_its_file_again_and_again_is_named() {
     let test = "a_group_that_reads_its_file_again_and_again_is_named";
-    let Some(mut guest) = Guest::new(test) else { return };
+    let Some(mut guest) = Guest::for_long(test) else { return };
     named(&mut guest, "memcg-refault", "sandbox:mem=64M");
 }
 
 #[test]
 fn a_quota_that_is_used_up_is_named() {
-    let Some(mut guest) = Guest::new("a_quota_that_is_used_up_is_named") else { return };
+    let Some(mut guest) = Guest::for_long("a_quota_that_is_used_up_is_named") else { return };
     named(&mut guest, "cpu-denied", "sandbox:mem=64M,cpus=0.5");
 }
 
 #[test]
 fn a_storm_of_forks_is_named() {
-    let Some(mut guest) = Guest::new("a_storm_of_forks_is_named") else { return };
+    let Some(mut guest) = Guest::for_long("a_storm_of_forks_is_named") else { return };
     named(&mut guest, "fork-storm", "sandbox:mem=256M");
 }
 
 #[test]
 fn a_machine_without_free_memory_is_named() {
-    let Some(mut guest) = Guest::new("a_machine_without_free_memory_is_named") else {
+    let Some(mut guest) = Guest::for_long("a_machine_without_free_memory_is_named") else {
         return;
     };
     named(&mut guest, "global-reclaim", "host:mem=512M");

@@ -20,12 +20,18 @@ pub(crate) struct Guest {
 }
 
 impl Guest {
-    /// A guest; `None`, which is noted, where none can run and unless `make test-distro` asks.
-    pub(crate) fn new(test: &str) -> Option<Self> {
+    /// A guest for a test that takes minutes; `None`, which is noted, unless `make test-distro`
+    /// asks for it, and where none can run.
+    pub(crate) fn for_long(test: &str) -> Option<Self> {
         if std::env::var_os(LONG_TESTS).is_none() {
             skip(test, "it takes minutes: make test-distro");
             return None;
         }
+        Self::new(test)
+    }
+
+    /// A guest; `None`, which is noted, where none can run.
+    pub(crate) fn new(test: &str) -> Option<Self> {
         if let Err(why) = possible() {
             skip(test, why);
             return None;

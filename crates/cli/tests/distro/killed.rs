@@ -42,7 +42,7 @@ fn ctrl_c_at_the_terminal_ends_a_run_in_a_scope_as_it_does_elsewhere() {
     guest.assert_nothing_left();
     let last = guest.root("tail -n 1 /home/alice/out/001-noload.run.jsonl");
     last.prints(&["\"status\":\"interrupted\""]);
-    // No line of what is drawn is wider than the terminal.
+    // One line on the terminal says where the run went.
     let typed = guest.root("cat /home/alice/typescript").stdout;
     assert!(typed.contains("a transient scope of this user's systemd"), "{typed}");
 }
@@ -73,7 +73,8 @@ fn killed(guest: &mut Guest, load: &str, command: &str) {
 
 #[test]
 fn every_load_that_is_killed_in_a_scope_leaves_nothing() {
-    let Some(mut guest) = Guest::new("every_load_that_is_killed_in_a_scope_leaves_nothing") else {
+    let Some(mut guest) = Guest::for_long("every_load_that_is_killed_in_a_scope_leaves_nothing")
+    else {
         return;
     };
     for load in loads::ALL.iter().filter(|load| !load.name.starts_with("provoke-")) {
@@ -84,7 +85,7 @@ fn every_load_that_is_killed_in_a_scope_leaves_nothing() {
 #[test]
 fn after_a_power_cut_in_a_scope_the_next_start_removes_the_rest() {
     let test = "after_a_power_cut_in_a_scope_the_next_start_removes_the_rest";
-    let Some(mut guest) = Guest::new(test) else { return };
+    let Some(mut guest) = Guest::for_long(test) else { return };
     let run = guest.start("alice", &lasting("2ctx-mem"));
     await_phase(&mut guest, "2ctx-mem");
     guest.root("kill -KILL $(pgrep -f __warden); kill -KILL $(pgrep -u alice thrashlab)");

@@ -3,6 +3,7 @@
 //! One thread runs both virtual CPUs, without `cmpxchg16b`: in QEMU 7.2 that instruction corrupts
 //! the flags, and the kernel's allocator, which uses it where it is there, double-faults.
 
+use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::net::UnixStream;
@@ -51,6 +52,8 @@ pub(crate) struct Machine {
     /// Sockets, console and disk of this machine.
     own: TempDir,
     scripts: u32,
+    /// Answers that came before they were asked for.
+    early: BTreeMap<u32, Answer>,
 }
 
 impl Machine {
@@ -125,7 +128,7 @@ impl Machine {
         let mut qemu = spawn_bound(&mut command).unwrap();
         let monitor = connected(&mut qemu, own.path(), "monitor");
         let port = connected(&mut qemu, own.path(), "port");
-        let mut machine = Self { qemu, monitor, port, own, scripts: 0 };
+        let mut machine = Self { qemu, monitor, port, own, scripts: 0, early: BTreeMap::new() };
         machine.command("qmp_capabilities", json!({}));
         machine
     }
@@ -164,14 +167,17 @@ impl Machine {
 
     /// Waits for the answer to a script.
     pub(crate) fn answer(&mut self, number: u32) -> Answer {
-        let begin = format!("{number} ");
         loop {
+            if let Some(answer) = self.early.remove(&number) {
+                return answer;
+            }
             let mut line = String::new();
             let count = self.port.read_line(&mut line);
             let count = count.unwrap_or_else(|error| panic!("{error}: {}", self.said()));
             assert!(count > 0, "the guest ended: {}", self.said());
-            if let Some(answer) = line.strip_prefix(&begin) {
-                return Answer::parse(answer);
+            let answer = line.split_once(' ').and_then(|(of, text)| Some((of.parse().ok()?, text)));
+            if let Some((of, text)) = answer {
+                self.early.insert(of, Answer::parse(text));
             }
         }
     }

@@ -43,7 +43,7 @@ fn a_delegated_unit_holds_the_sandboxes_of_its_program() {
 
 #[test]
 fn a_swap_file_of_root_is_there_for_the_run_only() {
-    let Some(mut guest) = Guest::new("a_swap_file_of_root_is_there_for_the_run_only") else {
+    let Some(mut guest) = Guest::for_long("a_swap_file_of_root_is_there_for_the_run_only") else {
         return;
     };
     let run = guest.root(&format!("thrashlab run {SHORT} --swap 64M --output /root/swap"));

@@ -31,7 +31,7 @@ fn an_ordinary_user_gets_a_sandbox_without_asking() {
 
 #[test]
 fn a_plan_of_an_ordinary_user_is_carried_out_in_one_scope() {
-    let Some(mut guest) = Guest::new("a_plan_of_an_ordinary_user_is_carried_out_in_one_scope")
+    let Some(mut guest) = Guest::for_long("a_plan_of_an_ordinary_user_is_carried_out_in_one_scope")
     else {
         return;
     };
@@ -74,7 +74,7 @@ fn without_a_user_manager_the_reason_is_said_once_and_the_host_is_measured() {
 #[test]
 fn a_scope_that_the_user_made_stays_as_it_was() {
     let test = "a_scope_that_the_user_made_stays_as_it_was";
-    let Some(mut guest) = Guest::new(test) else { return };
+    let Some(mut guest) = Guest::for_long(test) else { return };
     // A shell lives in the group too, and a user's systemd marks none as delegated.
     let shared = format!(
         "systemd-run --user --scope -q -p Delegate=yes bash -c \

@@ -5,7 +5,7 @@ use std::time::Duration;
 use model::EndStatus;
 use rustix::process::Signal;
 
-use crate::left::{assert_nothing_left, child_of, queue_keys};
+use crate::left::{assert_nothing_left, child_of, processes, queue_keys};
 use crate::support::{Fixture, send};
 
 #[test]
@@ -39,6 +39,22 @@ fn a_request_at_any_moment_of_the_start_is_heard() {
         running.wait().expect(130, &[]);
         assert_nothing_left(&fixture, pid, &queue_keys(&fixture));
     }
+}
+
+#[test]
+fn processes_that_are_stopped_together_were_interrupted_and_did_not_die() {
+    // As `systemctl stop` does it, with the youngest first: probe and load end before the agent
+    // and the controller are asked.
+    let fixture = Fixture::new();
+    let mut running = fixture.start(fixture.run("--load cpuload --points 5 --interval 300ms"));
+    fixture.await_text(&mut running, "002-cpuload", "\"phase\":\"measuring\"");
+    let (pid, queues) = (running.pid(), queue_keys(&fixture));
+    let mut all: Vec<u32> = processes(&fixture).iter().map(|process| process.pid).collect();
+    all.sort_unstable();
+    all.iter().rev().for_each(|pid| send(*pid, Signal::TERM));
+    running.wait().expect(130, &[]);
+    assert_nothing_left(&fixture, pid, &queues);
+    assert_eq!(fixture.run_file("002-cpuload").status(), EndStatus::Interrupted);
 }
 
 #[test]
