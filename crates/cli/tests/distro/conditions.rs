@@ -16,7 +16,7 @@ fn findings(guest: &mut Guest, load: &str, subject: &str) -> Vec<String> {
              --points 30 --warmup 60s --no-report --subject {subject} --output out"
         ),
     );
-    guest.await_that(&format!("grep -q '\"phase\":\"warm\"' /root/out/002-{load}.run.jsonl"));
+    guest.await_that(&format!("grep -q '\"phase\":\"measuring\"' /root/out/002-{load}.run.jsonl"));
     let doctor = guest.root("thrashlab doctor --for 6s --json");
     doctor.expect(0, &[]);
     guest.root("pkill -INT -o -x thrashlab");
@@ -73,5 +73,5 @@ fn a_machine_without_free_memory_is_named() {
     let Some(mut guest) = Guest::for_long("a_machine_without_free_memory_is_named") else {
         return;
     };
-    named(&mut guest, "global-reclaim", "host:mem=512M");
+    named(&mut guest, "global-reclaim", "host:mem=800M");
 }
