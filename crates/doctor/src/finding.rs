@@ -7,7 +7,7 @@ use crate::{Family, Interval, LostTime, Price, Verdict};
 /// From this share of time lost on, a finding is a note.
 pub(crate) const NOTE_SHARE: f64 = 0.01;
 /// From so many events a second on (pages that are read again, allocations that stall) a condition
-/// is found even if nothing tells its price: at a disk's slowest, 10 ms each, they take a tenth of a
+/// is found even if its price is unknown: at a disk's slowest, 10 ms each, they take a tenth of a
 /// thread's time.
 const UNPRICED_PER_S: f64 = 10.0;
 /// From this share on it is a warning.

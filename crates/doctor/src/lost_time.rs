@@ -140,7 +140,7 @@ impl Price {
         }
     }
 
-    /// The evidence that time is lost at all: from a share on. None if nothing tells it.
+    /// The evidence that time is lost at all: from a share on. None if there is none.
     pub(crate) fn evidence(&self, least_share: f64) -> Option<Evidence> {
         let counter = match self {
             Self::Known(_) => "share of time lost",

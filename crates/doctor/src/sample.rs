@@ -193,7 +193,7 @@ impl Second {
         }
     }
 
-    /// The only finding of a rule, whose price nothing tells; what it costs at least, if that is known.
+    /// The only finding of a rule, whose price is unknown; what it costs at least, if that is known.
     pub(crate) fn unpriced(&self, rule: &Rule) -> Option<LostTime> {
         match self.found(rule).price {
             Price::Unknown { at_least, .. } => at_least,

@@ -87,7 +87,7 @@ pub(crate) fn lost_of_tasks(
 }
 
 /// What all tasks (of a group, if one is named) have lost by major faults, of which a share costs so
-/// much each: of all pages that come in with a fault, it waits for one read. `None` if no task tells
+/// much each: of all pages that come in with a fault, it waits for one read. `None` if no task reports
 /// its faults.
 pub(crate) fn lost_by_major_faults(
     interval: &Interval<'_>,
@@ -146,7 +146,7 @@ pub(crate) fn part_of_wall(lost: LostTime, share: f64) -> LostTime {
 }
 
 /// The price of reading pages again: the delays of tasks; without them the major faults that read
-/// them; without a cost of those, unknown, but at least what pressure tells.
+/// them; without a cost of those, unknown, but at least what pressure shows.
 pub(crate) fn price_of_waits(
     measured: Option<LostTime>,
     by_faults: impl FnOnce() -> Option<LostTime>,

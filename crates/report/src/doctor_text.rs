@@ -137,7 +137,7 @@ fn ruled_out(found: &Diagnosis, verbose: bool) -> String {
         return format!("\nRuled out:\n{}", lines.collect::<String>());
     }
     let names: Vec<&str> = found.ruled_out.iter().map(|(rule, _)| *rule).collect();
-    let text = format!("Ruled out (--verbose tells why): {}.", names.join(", "));
+    let text = format!("Ruled out (--verbose shows why): {}.", names.join(", "));
     format!("\n{}", wrapped(&text, "", "  "))
 }
 
@@ -242,7 +242,7 @@ pub(crate) mod tests {
     fn what_is_not_told_whole_is_counted() {
         let text = doctor_text(&thrashing(), DoctorView { top: 0, verbose: false });
         assert!(text.contains("and 1 more, which cost less (--top 1)"), "{text}");
-        assert!(text.contains("Ruled out (--verbose tells why): swap-thrash."), "{text}");
+        assert!(text.contains("Ruled out (--verbose shows why): swap-thrash."), "{text}");
     }
 
     #[test]

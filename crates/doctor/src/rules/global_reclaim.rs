@@ -191,7 +191,7 @@ mod tests {
         let faults = of_faults(100);
         let expected = LostTime::of_threads(0.9 * 100e6, 1, 1e9);
         assert_eq!(faults.found(&RULE).price, Price::Known(expected));
-        // What reads them without faults waits as well, and pressure tells.
+        // What reads them without faults waits as well, and pressure shows it.
         let read = of_faults(5);
         assert_eq!(read.unpriced(&RULE), None);
         let pressed = read.machine("psi", "io_some_us", 500_000);

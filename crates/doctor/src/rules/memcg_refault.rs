@@ -161,7 +161,7 @@ fn price(
 
 /// How long a process waited for its major faults, in ns: a disk that is busier than it was when
 /// costs were measured takes longer. Without a cost, what its threads waited for block I/O. `None`
-/// if nothing tells.
+/// if that is unknown.
 fn waited_ns(
     interval: &Interval<'_>,
     change: &Change<'_>,

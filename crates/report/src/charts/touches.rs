@@ -71,7 +71,7 @@ fn make(data: &Data<'_>) -> Vec<Chart> {
         "A line a run, logarithmic; the dashed line is the cost in the steady state, from the pass \
          on from which it counts.{}{}",
         if all.iter().any(|one| one.passes.len() > most) {
-            " Of many passes the dearest of each piece is drawn."
+            " Of many passes the most expensive of each piece is drawn."
         } else {
             ""
         },

@@ -110,7 +110,7 @@ fn no_knee(none: &NoKnee, reach: &str, amounts: &Amounts<'_>, least_rise: f64) -
         _ => "No knee",
     };
     format!(
-        "{answer} {reach}: {}. The cost goes with level^{}; the dearest level costs {} times the \
+        "{answer} {reach}: {}. The cost goes with level^{}; the most expensive level costs {} times the \
          cheapest one ({} times would count).",
         why(&none.why, amounts),
         plain_ratio(none.growth),

@@ -166,7 +166,7 @@ fn without_a_knee_it_says_how_far_and_why() {
     assert!(
         text.contains(
             "No knee up to 64M: the cost never leaves its plateau. The cost goes with level^0.01; \
-             the dearest level costs 1.04 times the cheapest one (1.5 times would count).\n"
+             the most expensive level costs 1.04 times the cheapest one (1.5 times would count).\n"
         ),
         "{text}"
     );

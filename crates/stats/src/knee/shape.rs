@@ -100,7 +100,7 @@ pub struct NoKnee {
     /// Elasticity of the whole curve, d log cost / d log level: .5 is "cost doubles when the level
     /// is four times as high".
     pub growth: f64,
-    /// Cost of the dearest level over that of the cheapest.
+    /// Cost of the most expensive level over that of the cheapest.
     pub largest_rise: f64,
     /// What kept it from being a knee.
     pub why: WhyNoKnee,
