@@ -11,6 +11,9 @@ pub struct UnitError {
 
 const SIZE_HINT: &str = "write a number and B, K, M, G or T (powers of 1024), such as 512M";
 const DURATION_HINT: &str = "write a number and ns, us, ms, s or m, such as 20s";
+/// The largest value that is read: what is printed of it, rounded to the largest unit (1T), is still
+/// below 2^63 and can be read again.
+const LARGEST: u64 = (1 << 63) - (1 << 40);
 
 /// Reads a size such as `512M`, `1.5G`, `4096`; the units are powers of 1024.
 ///
@@ -60,10 +63,10 @@ fn split(text: &str) -> (&str, &str) {
 /// `number × factor` as a whole number below 2^63.
 fn scale(number: &str, factor: u64) -> Option<u64> {
     if let Ok(whole) = number.parse::<u64>() {
-        return whole.checked_mul(factor).filter(|value| *value < 1 << 63);
+        return whole.checked_mul(factor).filter(|value| *value <= LARGEST);
     }
     let value = number.parse::<f64>().ok()? * factor as f64;
-    (0.0..9.2e18).contains(&value).then_some(value.round() as u64)
+    (0.0..=LARGEST as f64).contains(&value).then_some(value.round() as u64)
 }
 
 /// Writes a size with the largest unit that keeps at least one whole digit: `512M`, `1.5G`.
@@ -138,6 +141,15 @@ fn trimmed(value: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_largest_value_is_printed_as_one_that_can_be_read() {
+        for value in [LARGEST, LARGEST - 1, LARGEST - (1 << 39)] {
+            assert!(parse_size_bytes(&format_size(value)).is_ok(), "{value}");
+            assert!(parse_duration_ns(&format_duration(value)).is_ok(), "{value}");
+        }
+        assert!(parse_size_bytes(&(LARGEST + 1).to_string()).is_err());
+    }
 
     #[test]
     fn sizes_are_powers_of_1024() {
