@@ -33,11 +33,11 @@ fn delays_in_guests_are_explained() {
 }
 
 /// Makes one measured run beside a load and explains its samples. The guest has room for all that
-/// runs in it but this load, and every response is waited for: the kernel counts a wait when it is
-/// over, so what was not finished cannot be explained to its end.
+/// runs in it but this load, the load can be swapped out, and every response is waited for: the
+/// kernel counts a wait when it is over, so what was not finished cannot be explained to its end.
 fn samples_of(lab: &Lab, load: &str) -> Vec<Explained> {
     let arguments = format!("--load {load} --points 4 --interval 1s --warmup 4s --timeout 300s");
-    let finished = lab.finish("mem=96M", &arguments);
+    let finished = lab.finish("mem=96M,swap=160M,disk.size=224M", &arguments);
     finished.expect(0, &[]);
     let mut files = fs::read_dir(lab.fixture.output())
         .unwrap()
