@@ -123,7 +123,10 @@ fn delays_are_counted_for_many_threads_at_once() {
     assert!(blocked_ns(&after) - before_ns >= told, "the process is its threads: {told}");
     assert!(after.tasks[&own].counters["thread_run_ns"].len() > THREADS);
     // Kernels since 6.12 book the time since boot for some of them, which no rule may believe.
-    let sane = threads.iter().filter(|it| it.block_ns <= elapsed_ns);
+    let sane: Vec<_> = threads.iter().filter(|it| it.block_ns <= elapsed_ns).collect();
+    if sane.len() < THREADS / 2 {
+        return skip::skip(name, "this kernel books the time since boot as a wait");
+    }
     let (mut block_ns, mut all_ns, mut off_cpu_ns) = (0, 0, 0);
     for it in sane {
         block_ns += it.block_ns;
