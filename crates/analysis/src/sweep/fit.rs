@@ -38,7 +38,8 @@ pub(super) fn shape(curve: &Curve, plateau: End, settings: &Settings) -> Shape {
 fn in_levels(shape: Shape, plateau: End, measured: &[f64]) -> Shape {
     let level = |fitted: f64| {
         let fitted = if plateau == End::Low { fitted } else { fitted.recip() };
-        let is_same = |level: &&f64| (*level - fitted).abs() <= SAME * fitted;
+        // The end of an interval may be 0, and its reciprocal like no level that was measured.
+        let is_same = |level: &&f64| fitted.is_finite() && (*level - fitted).abs() <= SAME * fitted;
         measured.iter().find(is_same).copied().unwrap_or(fitted)
     };
     let slope = |slope: f64| if plateau == End::Low { slope } else { -slope };
