@@ -77,9 +77,8 @@ fn of_this_boot(
 
 /// This boot and its kernel.
 fn boot() -> Result<(String, String), String> {
-    let boot_id = fact("random/boot_id").ok_or("/proc/sys/kernel/random/boot_id cannot be read")?;
-    let kernel = fact("osrelease").ok_or("/proc/sys/kernel/osrelease cannot be read")?;
-    Ok((boot_id, kernel))
+    let kernel = rustix::system::uname().release().to_string_lossy().into_owned();
+    Ok((sys::host::boot_id()?, kernel))
 }
 
 /// The costs of a given boot: kept, or measured in a given way.
@@ -123,12 +122,6 @@ fn measured(
     let kept = Kept { version: VERSION, boot_id, kernel, costs };
     let not_kept = write(&path, &kept).err().map(|error| format!("{}: {error}", path.display()));
     (kept.costs, CostSource::Measured { not_kept })
-}
-
-/// A fact of the running kernel, from `/proc/sys/kernel`.
-fn fact(name: &str) -> Option<String> {
-    let text = fs::read_to_string(Path::new("/proc/sys/kernel").join(name)).ok()?;
-    Some(text.trim().to_owned()).filter(|text| !text.is_empty() && !text.contains('/'))
 }
 
 /// What is kept, if it is whole and of this boot, kernel and version, and its figures are costs.

@@ -12,8 +12,8 @@ const WAIT: &str = "thread_wait_ns";
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Threads {
     pub(crate) count: u64,
-    /// In ns: the interval for each of them, less what it waited for a CPU: that is lost to whoever
-    /// has the CPU, and to nothing else.
+    /// In ns: the interval for each of them, less what it waited for a CPU: that is lost to the
+    /// thread that has the CPU, and to nothing else.
     pub(crate) had_ns: f64,
 }
 

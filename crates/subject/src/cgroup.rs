@@ -224,14 +224,10 @@ pub(crate) fn v2_parent(
 /// are switched on if need be; elsewhere this would fail as long as processes live there.
 fn offers(dir: &Path, wanted: &[&str], is_root: bool) -> Result<(), String> {
     let path = dir.join("cgroup.subtree_control");
-    let on = |path: &Path| {
-        let text = fs::read_to_string(path).unwrap_or_default();
-        wanted.iter().all(|name| text.split_whitespace().any(|word| word == *name))
-    };
-    if on(&path) {
+    if lists(&path, wanted) {
         return Ok(());
     }
-    let possible = on(&dir.join("cgroup.controllers"));
+    let possible = has_controllers(dir, wanted);
     if possible && is_root {
         let request: String = wanted.iter().map(|name| format!("+{name} ")).collect();
         fs::write(&path, request.trim())
@@ -239,6 +235,17 @@ fn offers(dir: &Path, wanted: &[&str], is_root: bool) -> Result<(), String> {
         return Ok(());
     }
     Err(format!("{} does not give {wanted:?} to its children", dir.display()))
+}
+
+/// Whether a group has all of these controllers.
+pub(crate) fn has_controllers(dir: &Path, wanted: &[&str]) -> bool {
+    lists(&dir.join("cgroup.controllers"), wanted)
+}
+
+/// Whether all of these words are in a file; there are none in one that cannot be read.
+fn lists(path: &Path, wanted: &[&str]) -> bool {
+    let text = fs::read_to_string(path).unwrap_or_default();
+    wanted.iter().all(|name| text.split_whitespace().any(|word| word == *name))
 }
 
 /// Whether processes may be moved below a directory: the kernel asks for the right to write its

@@ -1,4 +1,4 @@
-//! What tells a file, a directory or a control group from another one of its name.
+//! What distinguishes a file, a directory or a control group from another one of the same name.
 
 use std::io;
 use std::path::Path;

@@ -113,10 +113,9 @@ impl Host {
             fs::read_link(format!("/proc/self/ns/{name}"))
                 .map_or(String::new(), |link| link.to_string_lossy().into_owned())
         };
-        let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
         Self {
             machine: sys::host::machine(),
-            boot: boot.trim().to_owned(),
+            boot: sys::host::boot_id().unwrap_or_default(),
             pid_namespace: namespace("pid"),
             ipc_namespace: namespace("ipc"),
         }

@@ -12,8 +12,9 @@ use std::path::Path;
 use counters::Hierarchies;
 use rustix::fs::getxattr;
 
-use crate::cgroup::v2_parent;
+use crate::cgroup::{has_controllers, v2_parent};
 use crate::journal::user_id;
+use crate::proc_stat::parent;
 use crate::user_scope;
 
 /// The group of thrashlab's own processes within the unit.
@@ -40,19 +41,18 @@ impl Room {
     pub(crate) fn find(wanted: &[&str], needs_linger: bool) -> Self {
         let Ok(Some(v2)) = Hierarchies::read().map(|found| found.v2) else { return Self::Present };
         // Where version 2 has no memory controller, version 1 has it, and systemd delegates none.
-        if !controllers(&v2.mount_dir).any(|name| name == "memory") {
+        if !has_controllers(&v2.mount_dir, &["memory"]) {
             return Self::Present;
         }
         if is_delegated(&v2.own_dir) && share_out(&v2.own_dir).is_ok() {
             return Self::OwnUnit;
         }
         let user = user_id();
-        if v2_parent(&v2.own_dir, &v2.mount_dir, wanted)
-            .is_ok_and(|parent| user == 0 || !belongs_to_systemd(&parent))
-        {
-            return Self::Present;
-        }
-        if user == 0 {
+        let has_place = || {
+            v2_parent(&v2.own_dir, &v2.mount_dir, wanted)
+                .is_ok_and(|parent| !belongs_to_systemd(&parent))
+        };
+        if user == 0 || has_place() {
             return Self::Present;
         }
         if needs_linger && !user_scope::outlives_logins() {
@@ -103,7 +103,7 @@ fn share_out(dir: &Path) -> Result<(), String> {
     let moved = ours.iter().try_for_each(|pid| enter(&own, *pid));
     let request: String = CONTROLLERS
         .iter()
-        .filter(|name| controllers(dir).any(|there| there == **name))
+        .filter(|name| has_controllers(dir, &[name]))
         .map(|name| format!("+{name} "))
         .collect();
     let path = dir.join("cgroup.subtree_control");
@@ -125,18 +125,6 @@ fn enter(group: &Path, pid: u32) -> Result<(), String> {
     let path = group.join("cgroup.procs");
     fs::write(&path, pid.to_string())
         .map_err(|error| format!("write {pid} to {}: {error}", path.display()))
-}
-
-/// The parent of a process; `None` if there is no such process.
-fn parent(pid: u32) -> Option<u32> {
-    let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    text.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
-}
-
-/// The controllers that a group has.
-fn controllers(dir: &Path) -> impl Iterator<Item = String> {
-    let text = fs::read_to_string(dir.join("cgroup.controllers")).unwrap_or_default();
-    text.split_whitespace().map(str::to_owned).collect::<Vec<_>>().into_iter()
 }
 
 /// Whether systemd has handed a group over to the program in it. A user's systemd marks none: there

@@ -14,6 +14,7 @@ use sys::swap::swap_off;
 use crate::delay_accounting;
 use crate::identity::Identity;
 use crate::journal::{Host, Made, outstanding, user_id};
+use crate::proc_stat::start_ticks;
 
 /// How long a removal may take that waits for dying processes.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -113,13 +114,6 @@ fn describe(made: &Made) -> String {
         Made::DelayAccounting => "delay accounting, switched on".to_owned(),
         Made::Directory { path, .. } => format!("directory {}", path.display()),
     }
-}
-
-/// Start time of a process in clock ticks since boot; `None` if there is no such process.
-pub(crate) fn start_ticks(pid: u32) -> Option<u64> {
-    let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The name in parentheses may hold anything: count from the last parenthesis.
-    text.rsplit_once(')')?.1.split_whitespace().nth(19)?.parse().ok()
 }
 
 fn remove_process(pid: u32, expected_ticks: u64) -> io::Result<bool> {

@@ -69,7 +69,7 @@ fn connect(user: u32) -> Result<(Connection, bool), String> {
 /// Starts the scope and waits until this process is in it.
 fn start(connection: &mut Connection, is_bus: bool, name: &str) -> io::Result<()> {
     if is_bus {
-        // Whoever is on a bus introduces itself, and asks for the signals that it wants.
+        // A client of a bus introduces itself, and asks for the signals that it wants.
         ask(connection, (BUS, BUS_PATH, BUS, "Hello"), "", &Body::default())?;
         let mut rule = Body::default();
         rule.string(&format!("type='signal',interface='{MANAGER}',member='JobRemoved'"));

@@ -14,6 +14,24 @@ pub fn machine() -> String {
     name(&node, &fs::read_to_string(MACHINE_ID).unwrap_or_default())
 }
 
+/// The identity of this boot of the machine, which changes with every boot (random(4)): a UUID, so
+/// fit for a file name.
+///
+/// # Errors
+/// When procfs cannot be read, or has no UUID there.
+pub fn boot_id() -> Result<String, String> {
+    const PATH: &str = "/proc/sys/kernel/random/boot_id";
+    match fs::read_to_string(PATH) {
+        Ok(text) if is_uuid(text.trim()) => Ok(text.trim().to_owned()),
+        Ok(_) => Err(format!("{PATH} holds no UUID")),
+        Err(error) => Err(format!("cannot read {PATH}: {error}")),
+    }
+}
+
+fn is_uuid(text: &str) -> bool {
+    text.len() == 36 && text.chars().all(|byte| byte.is_ascii_hexdigit() || byte == '-')
+}
+
 fn name(node: &str, id: &str) -> String {
     let is_plain = |byte: char| byte.is_ascii_alphanumeric() || "-_.".contains(byte);
     let plain: String = node.chars().map(|byte| if is_plain(byte) { byte } else { '_' }).collect();

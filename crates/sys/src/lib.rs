@@ -4,8 +4,6 @@
 //! block says why it is sound. Nothing here knows a load, a probe or a run file.
 #![allow(unsafe_code)]
 
-#[cfg(test)]
-mod after_fork;
 pub mod block_device;
 pub mod board;
 pub mod clock;
