@@ -10,7 +10,6 @@ use crate::job_measure::Working;
 use crate::job_users::Users;
 use crate::observer::{Counters, Observer};
 use crate::output::Output;
-use crate::prober::NotReady;
 use crate::run::{AgentError, LoadPlan, become_observer, header, under_load};
 use crate::waiter::Waiter;
 
@@ -60,16 +59,7 @@ pub(crate) fn run(
             drop(users);
             Ok(status)
         })?,
-        Err(NotReady::Stopped) => EndStatus::Interrupted,
-        Err(NotReady::Failed(why)) => {
-            observer.output.warning(format!("the job cannot start: {why}"))?;
-            observer.output.end(EndStatus::Killed)?;
-            return Err(AgentError::Job(why));
-        }
-        Err(NotReady::Died(death)) => {
-            let why = observer.died_at_start(&death)?;
-            return Err(AgentError::Job(why));
-        }
+        Err(why) => observer.not_ready("the job", why)?.map_err(AgentError::Job)?,
     };
     observer.output.end(status)?;
     Ok(status)

@@ -14,8 +14,7 @@ use sys::process::{fork_child, signal, signals, wait};
 
 use crate::assignment::Assignment;
 use crate::job_user::UserSide;
-use crate::observer::Death;
-use crate::prober::NotReady;
+use crate::observer::{Death, NotReady};
 use crate::waiter::{Waiter, Woken};
 use crate::words::Words;
 

@@ -1,11 +1,10 @@
 //! The workers of a load: started together, watched, and killed together.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 
 use counters::TaskSum;
 use loads::{Desc, Dose, Plan, Progress, Setting};
-use model::CounterSet;
+use model::{CounterSet, Values};
 use sys::board::Board;
 use sys::clock::monotonic_ns;
 use sys::process::{Exit, fork_child, signal, signals, wait};
@@ -99,7 +98,7 @@ impl<'a> LoadGroup<'a> {
 
     /// What was intended and delivered since the span began, over how many ns, and the totals of
     /// the span by name.
-    pub(crate) fn delivered(&self) -> (Dose, u64, BTreeMap<String, u64>) {
+    pub(crate) fn delivered(&self) -> (Dose, u64, Values) {
         let now = self.totals();
         let span: Vec<u64> = now.iter().zip(&self.span.0).map(|(now, then)| now - then).collect();
         let elapsed_ns = monotonic_ns() - self.span.1;
@@ -110,12 +109,12 @@ impl<'a> LoadGroup<'a> {
             since_start: &now,
             elapsed_ns,
         });
-        let named = self.desc.totals.iter().map(|name| (*name).to_owned()).zip(span).collect();
+        let named = self.desc.totals.iter().map(|name| (*name).into()).zip(span).collect();
         (dose, elapsed_ns, named)
     }
 
     /// The totals since the start by name, as counters.
-    pub(crate) fn counters(&self) -> BTreeMap<String, u64> {
+    pub(crate) fn counters(&self) -> Values {
         self.desc.totals_of(&self.board)
     }
 

@@ -1,11 +1,10 @@
 //! The measuring phase: one sample after the other, or the histograms of a periodic probe.
 
-use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
 
 use model::histogram;
-use model::{Censored, CounterSet, EndStatus, HistogramRecord, Line, SampleRecord};
+use model::{Censored, CounterSet, EndStatus, HistogramRecord, Line, SampleRecord, Values};
 use probes::{Desc, Rhythm};
 use sys::clock::monotonic_ns;
 
@@ -20,6 +19,9 @@ use crate::waiter::Woken;
 const LEAD_NS: u64 = 10_000_000;
 /// Time between two histograms of a periodic probe, in ns.
 const TICK_NS: u64 = 1_000_000_000;
+
+/// Name of what the prober itself used, among the counters of a sample.
+const OWN_USAGE: &str = "rusage";
 
 /// What is needed while measuring.
 pub(crate) struct Measuring<'m, 'a, 's, W> {
@@ -174,13 +176,13 @@ impl<W: Write> Measuring<'_, '_, '_, W> {
     fn write_sample(&mut self, record: &Record) -> io::Result<()> {
         let Some((index, intended_ns)) = self.due.take() else { return Ok(()) };
         let mut after = self.observer.read_counters(self.load);
-        let mut before = self.before.replace(after.clone()).unwrap_or_default();
+        let mut before = self.before.take().unwrap_or_default();
         let output = &mut self.observer.output;
         let ended_ns = output.relative_ns(record.completed_ns);
         let is_complete = record.kind == Kind::Sample;
-        before.insert("rusage".to_owned(), named_usage(&record.before));
-        after.insert("rusage".to_owned(), named_usage(&record.after));
-        output.line(&Line::Sample(Box::new(SampleRecord {
+        before.insert(OWN_USAGE.into(), named_usage(&record.before));
+        after.insert(OWN_USAGE.into(), named_usage(&record.after));
+        let line = Line::Sample(Box::new(SampleRecord {
             at_ns: output.now_ns(),
             index,
             intended_ns,
@@ -188,14 +190,26 @@ impl<W: Write> Measuring<'_, '_, '_, W> {
             completed_ns: is_complete.then_some(ended_ns),
             censored: (!is_complete).then_some(Censored::Failed),
             censored_at_ns: (!is_complete).then_some(ended_ns),
-            parts: if is_complete { named_parts(self.probe, record) } else { BTreeMap::new() },
+            parts: if is_complete { named_parts(self.probe, record) } else { Values::new() },
             before,
             after,
-        })))?;
+        }));
+        output.line(&line)?;
+        self.go_on_from(line);
         if is_complete {
             return Ok(());
         }
-        output.warning(format!("sample {index} failed: {}", record.message))
+        self.observer.output.warning(format!("sample {index} failed: {}", record.message))
+    }
+
+    /// The counters after one line are those before the next, unless they are read again.
+    fn go_on_from(&mut self, line: Line) {
+        self.before = match line {
+            Line::Sample(sample) => Some(sample.after),
+            Line::Histogram(record) => Some(record.after),
+            _ => None,
+        };
+        self.before.iter_mut().for_each(|set| drop(set.remove(OWN_USAGE)));
     }
 
     fn histograms(&mut self, origin_ns: u64) -> io::Result<End> {
@@ -261,9 +275,9 @@ impl<W: Write> Measuring<'_, '_, '_, W> {
             return Ok(());
         };
         let after = self.observer.read_counters(self.load);
-        let before = self.before.replace(after.clone()).unwrap_or_default();
+        let before = self.before.take().unwrap_or_default();
         let output = &mut self.observer.output;
-        let record = HistogramRecord {
+        let line = Line::Histogram(Box::new(HistogramRecord {
             at_ns: output.now_ns(),
             from_ns: *first_ns,
             to_ns: last_ns + 1,
@@ -272,11 +286,13 @@ impl<W: Write> Measuring<'_, '_, '_, W> {
             censored: None,
             before,
             after,
-        };
-        output.line(&Line::Histogram(Box::new(record)))
+        }));
+        output.line(&line)?;
+        self.go_on_from(line);
+        Ok(())
     }
 }
 
-fn named_parts(probe: &Desc, record: &Record) -> BTreeMap<String, u64> {
-    probe.parts.iter().map(|name| (*name).to_owned()).zip(record.parts).collect()
+fn named_parts(probe: &Desc, record: &Record) -> Values {
+    probe.parts.iter().map(|name| (*name).into()).zip(record.parts).collect()
 }

@@ -8,7 +8,7 @@ use sys::clock::monotonic_ns;
 use sys::process::{Exit, Usage, usage};
 
 use crate::assignment::Assignment;
-use crate::record::{USAGE_WORDS, usage_from, usage_words};
+use crate::record::{USAGE_WORDS, difference, usage_from, usage_words};
 use crate::words::say;
 
 /// Touches so far.
@@ -144,12 +144,23 @@ impl<'a> Noted<'a> {
 }
 
 /// Touches and usage of all processes so far.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Totals {
     pub(crate) touches: u64,
     /// Of these, those of the first time that each place is touched.
     pub(crate) first: u64,
     pub(crate) usage: Usage,
+}
+
+impl Totals {
+    /// What was done after `before`.
+    pub(crate) fn since(&self, before: &Self) -> Self {
+        Self {
+            touches: self.touches - before.touches,
+            first: self.first - before.first,
+            usage: difference(&self.usage, &before.usage),
+        }
+    }
 }
 
 /// The sums over all rows.

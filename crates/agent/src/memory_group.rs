@@ -13,7 +13,7 @@ use sys::process::{Exit, fork_child, signals, wait};
 use crate::assignment::Assignment;
 use crate::memory_board::{Word, was_killed};
 use crate::memory_parent;
-use crate::observer::Death;
+use crate::observer::{Death, NotReady};
 use crate::waiter::{Waiter, Woken};
 use crate::words::Words;
 
@@ -32,13 +32,6 @@ pub(crate) struct MemoryGroup {
     walks: Option<PerfCounter>,
     /// How many say that they are ready.
     waiting: usize,
-}
-
-/// How making the memory ended, if it did not end well.
-pub(crate) enum NotMade {
-    Stopped,
-    Failed(String),
-    Died(Death),
 }
 
 impl MemoryGroup {
@@ -76,18 +69,18 @@ impl MemoryGroup {
         &mut self,
         waiter: &Waiter,
         until_ns: u64,
-    ) -> io::Result<Result<Option<u64>, NotMade>> {
+    ) -> io::Result<Result<Option<u64>, NotReady>> {
         // A parent that is gone is noticed as its death.
         let _ = self.start.write_all(&[1]);
         let mut loops = None;
         let mut ready = 0;
         while ready < self.waiting {
             match waiter.wait(Some(self.words.as_fd()), until_ns) {
-                Woken::Signal if waiter.stop_requested() => return Ok(Err(NotMade::Stopped)),
+                Woken::Signal if waiter.stop_requested() => return Ok(Err(NotReady::Stopped)),
                 Woken::Signal => {}
                 Woken::Time => {
                     let why = "the memory was not made in time: take a smaller footprint";
-                    return Ok(Err(NotMade::Failed(why.to_owned())));
+                    return Ok(Err(NotReady::Failed(why.to_owned())));
                 }
                 Woken::Readable => {
                     for word in self.words.read()? {
@@ -99,7 +92,7 @@ impl MemoryGroup {
                 }
             }
             if let Some(death) = self.dead() {
-                return Ok(Err(NotMade::Died(death)));
+                return Ok(Err(NotReady::Died(death)));
             }
         }
         Ok(Ok(loops))

@@ -8,9 +8,9 @@ use model::{EndStatus, JobSpec, Line, Measure, SubjectSpec};
 use sys::clock::monotonic_ns;
 
 use crate::assignment::Assignment;
-use crate::memory_group::{MemoryGroup, NotMade};
+use crate::memory_group::MemoryGroup;
 use crate::memory_measure::MemoryMeasuring;
-use crate::observer::{Counters, Observer};
+use crate::observer::{Counters, NotReady, Observer};
 use crate::output::Output;
 use crate::page_policy;
 use crate::run::{AgentError, LoadPlan, become_observer, header, under_load};
@@ -48,7 +48,7 @@ pub(crate) fn run(
         observer.output.warning(note)?;
     }
     let made = match refused {
-        Some(missed) => Err(NotMade::Failed(format!(
+        Some(missed) => Err(NotReady::Failed(format!(
             "{} are not available: {}",
             missed.capability, missed.reason
         ))),
@@ -61,16 +61,7 @@ pub(crate) fn run(
         Ok(loops) => under_load(&mut observer, &load, |observer, load, _| {
             MemoryMeasuring::new(observer, load, &mut group, work, loops).until_it_is_steady()
         })?,
-        Err(NotMade::Stopped) => EndStatus::Interrupted,
-        Err(NotMade::Failed(why)) => {
-            observer.output.warning(format!("the job cannot start: {why}"))?;
-            observer.output.end(EndStatus::Killed)?;
-            return Err(AgentError::Job(why));
-        }
-        Err(NotMade::Died(death)) => {
-            let why = observer.died_at_start(&death)?;
-            return Err(AgentError::Job(why));
-        }
+        Err(why) => observer.not_ready("the job", why)?.map_err(AgentError::Job)?,
     };
     drop(group);
     observer.output.end(status)?;

@@ -1,7 +1,6 @@
 //! The measuring phase of a job on memory: rounds of `vmtest` and windows of `touch` become passes,
 //! until the steady state was measured for long enough.
 
-use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::os::fd::AsFd;
 
@@ -16,7 +15,7 @@ use crate::load_group::LoadGroup;
 use crate::memory_board::{Totals, Word, last_end_ns, totals};
 use crate::memory_group::MemoryGroup;
 use crate::observer::{Death, Observer};
-use crate::record::{difference, named_usage, usage_from};
+use crate::record::{named_usage, usage_from};
 use crate::waiter::Woken;
 
 /// Windows in the time that is to be measured.
@@ -154,14 +153,8 @@ impl<'m, 'a, 's, W: Write> MemoryMeasuring<'m, 'a, 's, W> {
     fn write_cut_pass(&mut self, pass: &UnderWay, when: &str) -> io::Result<()> {
         let page_walks = self.walks_since(pass.walks)?;
         let after = totals(&self.group.board);
-        let (touches, usage, first) = match &pass.before {
-            None => (after.touches, after.usage, None),
-            Some(before) => (
-                after.touches - before.touches,
-                difference(&after.usage, &before.usage),
-                Some(after.first - before.first),
-            ),
-        };
+        let Totals { touches, first, usage } = after.since(&pass.before.unwrap_or_default());
+        let first = pass.before.map(|_| first);
         let (started_ns, completed_ns) = (pass.started_ns, monotonic_ns());
         self.write_pass(&Span { started_ns, completed_ns, touches, first, usage, page_walks })?;
         let what = if pass.before.is_none() { "round" } else { "window" };
@@ -203,9 +196,8 @@ impl<'m, 'a, 's, W: Write> MemoryMeasuring<'m, 'a, 's, W> {
                 _ => now_ns,
             };
             let page_walks = self.walks_since(walks)?;
-            let touches = after.touches - before.touches;
-            let first = Some(after.first - before.first);
-            let usage = difference(&after.usage, &before.usage);
+            let Totals { touches, first, usage } = after.since(&before);
+            let first = Some(first);
             self.under_way = None;
             self.write_pass(&Span { started_ns, completed_ns, touches, first, usage, page_walks })?;
             if before.first < plan.first_touches().saturating_mul(plan.processes) {
@@ -257,12 +249,12 @@ impl<'m, 'a, 's, W: Write> MemoryMeasuring<'m, 'a, 's, W> {
     /// Writes a pass, and the counters after it.
     fn write_pass(&mut self, span: &Span) -> io::Result<()> {
         let elapsed_ns = span.completed_ns.saturating_sub(span.started_ns);
-        let mut usage: BTreeMap<String, u64> = named_usage(&span.usage);
+        let mut usage = named_usage(&span.usage);
         let own = [("touches", Some(span.touches)), ("processes", Some(self.work.processes()))];
         let first = ("first_touches", span.first);
         let rest = [first, ("loops", self.loops), ("page_walks", span.page_walks)];
         let known = own.into_iter().chain(rest).filter_map(|(name, number)| Some((name, number?)));
-        usage.extend(known.map(|(name, number)| (name.to_owned(), number)));
+        usage.extend(known.map(|(name, number)| (name.into(), number)));
         let output = &mut self.observer.output;
         let record = PassRecord {
             at_ns: output.now_ns(),

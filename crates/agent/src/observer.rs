@@ -1,10 +1,7 @@
 //! The observer: keeps time limits, watches prober and load, reads counters.
 
-use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::path::Path;
-use std::thread;
-use std::time::Duration;
 
 use counters::{Reader, TaskReader};
 use model::units::format_size;
@@ -19,9 +16,6 @@ use crate::waiter::{Waiter, Woken};
 
 /// How often the load is asked whether it is warm, in ns.
 const WARM_TICK_NS: u64 = 20_000_000;
-
-/// Most time between two processes that are asked to stop together, in ns.
-const STOP_NS: u64 = 200_000_000;
 
 /// All counters but those of the prober's own usage and of the load.
 pub(crate) struct Counters {
@@ -76,6 +70,15 @@ impl Death {
         };
         Self::new(who, how, Some(exit))
     }
+}
+
+/// Why the processes whose work is measured did not become ready.
+pub(crate) enum NotReady {
+    /// There is a request to stop.
+    Stopped,
+    Failed(String),
+    /// A process ended before it was ready.
+    Died(Death),
 }
 
 /// Kills for want of memory.
@@ -145,7 +148,7 @@ impl<'a, W: Write> Observer<'a, W> {
             return Ok(true);
         }
         let Some((mut text, exit)) = load.dead_worker() else { return Ok(false) };
-        if self.is_stopped_too(exit) {
+        if self.waiter.is_stopped_too(exit) {
             return Ok(false);
         }
         if exit == Exit::Signal(signals::KILL) && self.attribute_oom_kill().is_some() {
@@ -156,22 +159,9 @@ impl<'a, W: Write> Observer<'a, W> {
         Ok(true)
     }
 
-    /// Whether a process ended because all of them are asked to stop. `systemctl stop` sends
-    /// SIGTERM to every process of a unit, one after the other (systemd.kill(5)), so this process
-    /// may get its own a little later.
-    fn is_stopped_too(&self, exit: Exit) -> bool {
-        let until_ns = monotonic_ns() + STOP_NS;
-        let by_request = exit == Exit::Signal(signals::TERM);
-        // The waiter is left alone, so that its next wait finds the request.
-        while by_request && !self.waiter.stop_requested() && monotonic_ns() < until_ns {
-            thread::sleep(Duration::from_millis(1));
-        }
-        self.waiter.stop_requested()
-    }
-
     /// Writes what a process died of whose work is measured; the status of the run.
     pub(crate) fn measured_died(&mut self, death: &Death) -> io::Result<EndStatus> {
-        if death.exit.is_some_and(|exit| self.is_stopped_too(exit)) {
+        if self.was_stopped(death) {
             return Ok(EndStatus::Interrupted);
         }
         let (status, cause) = self.death_cause(death);
@@ -179,12 +169,38 @@ impl<'a, W: Write> Observer<'a, W> {
         Ok(status)
     }
 
-    /// Writes what a process died of before it could begin, and the end of the run; the cause.
-    pub(crate) fn died_at_start(&mut self, death: &Death) -> io::Result<String> {
-        let (status, cause) = self.death_cause(death);
-        self.output.death(cause.clone())?;
+    /// The status of a run whose processes did not become ready because it is to stop. Else writes
+    /// why they did not, and the end of the run.
+    ///
+    /// # Errors
+    /// When a line cannot be written, or with the reason why `what` cannot start.
+    pub(crate) fn not_ready(
+        &mut self,
+        what: &str,
+        why: NotReady,
+    ) -> io::Result<Result<EndStatus, String>> {
+        let (status, why) = match why {
+            NotReady::Stopped => return Ok(Ok(EndStatus::Interrupted)),
+            NotReady::Failed(why) => {
+                self.output.warning(format!("{what} cannot start: {why}"))?;
+                (EndStatus::Killed, why)
+            }
+            NotReady::Died(death) if self.was_stopped(&death) => {
+                return Ok(Ok(EndStatus::Interrupted));
+            }
+            NotReady::Died(death) => {
+                let (status, cause) = self.death_cause(&death);
+                self.output.death(cause.clone())?;
+                (status, cause)
+            }
+        };
         self.output.end(status)?;
-        Ok(cause)
+        Ok(Err(why))
+    }
+
+    /// Whether a death is part of a stop of all processes.
+    fn was_stopped(&self, death: &Death) -> bool {
+        death.exit.is_some_and(|exit| self.waiter.is_stopped_too(exit))
     }
 
     /// What a process died of whose work is measured, and the status of the run.
@@ -202,7 +218,7 @@ impl<'a, W: Write> Observer<'a, W> {
         }
     }
 
-    /// Whether the OOM killer has struck since the last death that was put down to it, and which
+    /// Whether the OOM killer has struck since the last death that was attributed to it, and which
     /// memory was too little.
     fn attribute_oom_kill(&mut self) -> Option<String> {
         let now = self.oom_kills_now();
@@ -231,9 +247,9 @@ impl<'a, W: Write> Observer<'a, W> {
     pub(crate) fn read_counters(&mut self, load: &mut LoadGroup<'_>) -> CounterSet {
         let mut set = self.counters.read();
         set.extend(load.task_counters());
-        let own: BTreeMap<String, u64> = load.counters();
+        let own = load.counters();
         if !own.is_empty() {
-            set.insert("load".to_owned(), own);
+            set.insert("load".into(), own);
         }
         set
     }

@@ -10,7 +10,7 @@ use sys::clock::{monotonic_ns, set_timer_slack_ns, sleep_until_ns};
 use sys::process::{Exit, fork_child, signal, signals, usage, wait};
 
 use crate::enter::Enter;
-use crate::observer::Death;
+use crate::observer::{Death, NotReady};
 use crate::record::{Kind, RECORD_BYTES, Record};
 use crate::schedule::Schedule;
 use crate::waiter::{Waiter, Woken};
@@ -19,14 +19,6 @@ use crate::waiter::{Waiter, Woken};
 const READY_NS: u64 = 30_000_000_000;
 /// Buffer of the pipe from the prober in bytes: hours of short records, should the observer wait.
 const PIPE_BYTES: usize = 1 << 20;
-
-/// Why a prober, or the users of a job, did not become ready.
-pub(crate) enum NotReady {
-    Stopped,
-    Failed(String),
-    /// A process ended before it was ready.
-    Died(Death),
-}
 
 /// The observer's end of a running prober.
 pub(crate) struct Prober {

@@ -9,7 +9,7 @@ use crate::freezer::Freezer;
 use crate::measure::Measuring;
 use crate::observer::{Counters, Observer};
 use crate::output::Output;
-use crate::prober::{NotReady, Prober};
+use crate::prober::Prober;
 use crate::run::{AgentError, LoadPlan, become_observer, header, under_load};
 use crate::schedule::Schedule;
 use crate::waiter::Waiter;
@@ -69,16 +69,7 @@ pub(crate) fn run(
             drop(freezer);
             status
         })?,
-        Err(NotReady::Stopped) => EndStatus::Interrupted,
-        Err(NotReady::Failed(why)) => {
-            observer.output.warning(format!("the probe cannot start: {why}"))?;
-            observer.output.end(EndStatus::Killed)?;
-            return Err(AgentError::Probe(why));
-        }
-        Err(NotReady::Died(death)) => {
-            let why = observer.died_at_start(&death)?;
-            return Err(AgentError::Probe(why));
-        }
+        Err(why) => observer.not_ready("the probe", why)?.map_err(AgentError::Probe)?,
     };
     observer.output.end(status)?;
     Ok(status)

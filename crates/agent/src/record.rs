@@ -1,7 +1,6 @@
 //! What the prober tells the observer: records of a fixed size, smaller than a pipe's atomic write.
 
-use std::collections::BTreeMap;
-
+use model::Values;
 use probes::{MAX_PARTS, Parts};
 use sys::process::{Usage, children_usage, usage};
 
@@ -139,8 +138,8 @@ pub(crate) fn usage_words(usage: &Usage) -> [u64; USAGE_WORDS] {
 }
 
 /// A usage by the names of a run file.
-pub(crate) fn named_usage(usage: &Usage) -> BTreeMap<String, u64> {
-    USAGE_NAMES.iter().map(|name| (*name).to_owned()).zip(usage_words(usage)).collect()
+pub(crate) fn named_usage(usage: &Usage) -> Values {
+    USAGE_NAMES.iter().map(|name| (*name).into()).zip(usage_words(usage)).collect()
 }
 
 /// A usage from its numbers.

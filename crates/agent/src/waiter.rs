@@ -5,11 +5,19 @@ use std::os::fd::BorrowedFd;
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use signal_hook::{flag, low_level::pipe};
 use sys::clock::monotonic_ns;
-use sys::process::signals;
+use sys::process::{Exit, signals};
+
+/// The signals that ask to stop.
+const STOP: [i32; 3] = [signals::TERM, signals::INT, signals::HANGUP];
+
+/// Most time between two processes that are asked to stop together, in ns.
+const TOGETHER_NS: u64 = 200_000_000;
 
 /// Why a wait ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,7 +45,7 @@ impl Waiter {
         let (wakes, writer) = UnixStream::pair()?;
         wakes.set_nonblocking(true)?;
         let stop = Arc::new(AtomicBool::new(false));
-        for number in [signals::TERM, signals::INT, signals::HANGUP] {
+        for number in STOP {
             flag::register(number, Arc::clone(&stop))?;
             pipe::register(number, writer.try_clone()?)?;
         }
@@ -49,6 +57,19 @@ impl Waiter {
     #[must_use]
     pub fn stop_requested(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
+    }
+
+    /// Whether a process ended because all of them are asked to stop. `systemctl stop` sends
+    /// SIGTERM to every process of a unit, one after the other (systemd.kill(5)), and a terminal
+    /// SIGINT, so this process may get its own a little later.
+    pub fn is_stopped_too(&self, exit: Exit) -> bool {
+        let until_ns = monotonic_ns() + TOGETHER_NS;
+        let by_request = matches!(exit, Exit::Signal(number) if STOP.contains(&number));
+        // Nothing is taken from the pipe, so that the next wait finds the request.
+        while by_request && !self.stop_requested() && monotonic_ns() < until_ns {
+            thread::sleep(Duration::from_millis(1));
+        }
+        by_request && self.stop_requested()
     }
 
     /// Waits until `fd` can be read, a signal comes, or the monotonic clock reads `until_ns`.
@@ -83,5 +104,28 @@ impl Waiter {
             any = true;
         }
         any
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_who_ended_by_a_request_to_stop_was_stopped_too() {
+        let waiter = Waiter::new().unwrap();
+        let killed = Exit::Signal(signals::KILL);
+        assert!(!waiter.is_stopped_too(Exit::Signal(signals::TERM)), "nobody asked this process");
+        let sibling = Exit::Signal(signals::INT);
+        let asks = thread::spawn(|| {
+            thread::sleep(Duration::from_millis(20));
+            sys::process::signal(std::process::id(), signals::INT)
+        });
+        assert!(waiter.is_stopped_too(sibling), "the request comes a little later");
+        asks.join().unwrap().unwrap();
+        for other in [killed, Exit::Code(1), Exit::Code(0)] {
+            assert!(!waiter.is_stopped_too(other), "{other:?} is a death of its own");
+        }
+        assert_eq!(waiter.wait(None, 0), Woken::Signal, "the request is still to be found");
     }
 }

@@ -1,8 +1,6 @@
 //! What a memory job (`vmtest`, `touch`) did once it was steady.
 
-use std::collections::BTreeMap;
-
-use model::{CounterSet, Line, PassRecord, Run, SubjectSpec};
+use model::{CounterSet, Line, PassRecord, Run, SubjectSpec, Values};
 use serde::Serialize;
 use stats::{SteadySettings, steady_from};
 
@@ -26,7 +24,7 @@ pub struct MemoryWork {
     /// Time on the wall, in ns.
     pub elapsed_ns: u64,
     /// What it used by the names of the run file (`user_ns`, `minor_faults`, …).
-    pub usage: BTreeMap<String, u64>,
+    pub usage: Values,
     /// Processes at work.
     pub processes: Option<u64>,
     /// Loops of each process in a round, of `vmtest`.
@@ -146,13 +144,13 @@ mod tests {
             started_ns: 10,
             completed_ns: 10 + elapsed_ns,
             usage: [("touches", touches), ("user_ns", 3), ("processes", 2), ("loops", 7)]
-                .map(|(name, value)| (name.to_owned(), value))
+                .map(|(name, value)| (name.into(), value))
                 .into(),
         }))
     }
 
     fn counted(value: u64) -> Line {
-        let counters = [("vmstat".to_owned(), [("pgfault".to_owned(), value)].into())].into();
+        let counters = [("vmstat".into(), [("pgfault".into(), value)].into())].into();
         Line::Counters(Box::new(CounterRecord { at_ns: 0, counters }))
     }
 
@@ -181,7 +179,7 @@ mod tests {
         let mut even = run(&[10, 10, 10, 10, 10, 2, 2, 2, 2, 2]);
         for (index, line) in even.lines.iter_mut().enumerate() {
             if let Line::Pass(pass) = line {
-                pass.usage.insert(FIRST_TOUCHES.to_owned(), if index < 11 { 500 } else { 0 });
+                pass.usage.insert(FIRST_TOUCHES.into(), if index < 11 { 500 } else { 0 });
             }
         }
         let work = MemoryWork::of(&even).unwrap();

@@ -213,7 +213,7 @@ fn delays(run: &Run) -> Option<Values> {
 }
 
 /// A figure of one command or pass from what it used.
-type Reading = fn(&BTreeMap<String, u64>) -> Option<u64>;
+type Reading = fn(&model::Values) -> Option<u64>;
 
 /// What is read from what was used.
 const READINGS: [(&str, Reading); 3] = [

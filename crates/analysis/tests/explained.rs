@@ -47,7 +47,7 @@ fn sample(delay_ns: u64, counted_ns: &[Option<u64>]) -> SampleRecord {
         let Some(difference_ns) = difference_ns else { continue };
         let start = 77;
         let entry = |set: &mut CounterSet, value| {
-            set.entry((*source).to_owned()).or_default().insert((*name).to_owned(), value);
+            set.entry((*source).into()).or_default().insert((*name).into(), value);
         };
         entry(&mut before, start);
         entry(&mut after, start + difference_ns / unit_ns);
@@ -178,7 +178,7 @@ fn without_sources_nothing_is_known_and_nothing_is_zero() {
     // A kernel without CONFIG_IRQ_TIME_ACCOUNTING answers with zeros.
     let explained = explain(&sample(100 * MS, &counted_ms(&[])), None);
     let mut silent = sample(100 * MS, &counted_ms(&[]));
-    silent.after.get_mut("taskstats").unwrap().insert("irq_count".to_owned(), 0);
+    silent.after.get_mut("taskstats").unwrap().insert("irq_count".into(), 0);
     assert_eq!(explained.parts_ns[&Part::Irq], Some(0));
     assert_eq!(explain(&silent, None).parts_ns[&Part::Irq], None);
 }
@@ -191,8 +191,8 @@ fn a_sample_that_was_given_up_is_explained_by_what_is_left_to_read() {
     sample.censored_at_ns = Some(sample.intended_ns + 100 * MS);
     for (set, ticks) in [(&mut sample.before, 5), (&mut sample.after, 7)] {
         set.remove("rusage");
-        let names = ["utime_ticks", "stime_ticks"].map(|name| (name.to_owned(), ticks));
-        set.insert("task_stat".to_owned(), names.into());
+        let names = ["utime_ticks", "stime_ticks"].map(|name| (name.into(), ticks));
+        set.insert("task_stat".into(), names.into());
     }
     let expected = [(Part::User, 20), (Part::System, 20), (Part::CpuWait, 30), (Part::BlockIo, 30)];
     assert_eq!(told_ms(&explain(&sample, None)), expected, "ticks are whole: 110 ms in 100");

@@ -59,13 +59,14 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
         }
         if waiter.stop_requested() { Failure::Interrupted } else { failure }
     })?;
-    let runs: Vec<model::Run> = result.runs.into_iter().map(|(_, run)| run).collect();
+    let (files, runs): (Vec<PathBuf>, Vec<model::Run>) = result.runs.into_iter().unzip();
     if runs.iter().any(model::Run::is_measured) || !result.interrupted {
         print(&show::shaped(&runs, result.skipped, &args.shape)?)?;
     }
     progress.say(&format!("run files: {}", folder.display()));
     if !args.no_report && folder.is_dir() {
-        report::of_run(&folder, &measured, &progress);
+        let made = files.into_iter().zip(runs).collect();
+        report::of_run(&folder, made, &measured, &progress);
     }
     if result.interrupted { Err(Failure::Interrupted) } else { Ok(()) }
 }

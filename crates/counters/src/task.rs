@@ -92,7 +92,7 @@ impl TaskReader {
         match &mut self.taskstats {
             Some(taskstats) => {
                 if let Ok(delays) = taskstats.read(self.pid) {
-                    set.insert(TASKSTATS.to_owned(), delay_values(&delays));
+                    set.insert(TASKSTATS.into(), delay_values(&delays));
                 }
             }
             None => {
@@ -170,7 +170,7 @@ pub(crate) fn delay_values(delays: &DelayAccounting) -> Values {
         ("irq_delay_total_ns", delays.irq_delay_total_ns),
     ]
     .into_iter()
-    .filter_map(|(name, value)| Some((name.to_owned(), value?)))
+    .filter_map(|(name, value)| Some((name.into(), value?)))
     .collect()
 }
 
@@ -181,7 +181,7 @@ mod tests {
     #[test]
     fn absent_delays_are_absent() {
         let delays = DelayAccounting { swapin_count: Some(0), ..DelayAccounting::default() };
-        assert_eq!(delay_values(&delays), Values::from([("swapin_count".to_owned(), 0)]));
+        assert_eq!(delay_values(&delays), Values::from([("swapin_count".into(), 0)]));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use model::CounterSet;
+use model::{CounterSet, Name};
 
 use crate::task::TaskReader;
 
@@ -48,10 +48,10 @@ impl TaskSum {
                 }
             }
         }
-        let named = |(source, mut values): (String, crate::parse::Values)| {
+        let named = |(source, mut values): (Name, crate::parse::Values)| {
             values.retain(|name, _| !NOT_SUMMED.contains(&name.as_str()));
-            values.insert("tasks".to_owned(), tasks);
-            (format!("load_{source}"), values)
+            values.insert("tasks".into(), tasks);
+            (format!("load_{source}").into(), values)
         };
         sum.into_iter().map(named).collect()
     }

@@ -64,7 +64,7 @@ impl Tasks {
             }
             let text = fs::read_to_string(dir.join(file));
             let values = text.ok().and_then(|text| read(&text).ok());
-            set.extend(values.map(|values| (source.to_owned(), values)));
+            set.extend(values.map(|values| (source.into(), values)));
         }
         let Some(values) = set.get_mut(TASK_STAT) else { return CounterSet::new() };
         if !self.counts_delays {
@@ -74,7 +74,7 @@ impl Tasks {
         let has_threads = values.get("threads").is_some_and(|threads| *threads > 1);
         if let Some(taskstats) = &mut self.taskstats {
             let delays = taskstats.read_process(pid).ok();
-            set.extend(delays.map(|delays| (TASKSTATS.to_owned(), delay_values(&delays))));
+            set.extend(delays.map(|delays| (TASKSTATS.into(), delay_values(&delays))));
         }
         if has_threads {
             set.extend(self.threads(&dir.join("task")));
@@ -86,8 +86,8 @@ impl Tasks {
     fn threads(&self, dir: &Path) -> CounterSet {
         let mut set = CounterSet::new();
         let mut add = |source: &str, thread: &str, value: Option<&u64>| {
-            let values = value.map(|value| (thread.to_owned(), *value));
-            set.entry(source.to_owned()).or_default().extend(values);
+            let values = value.map(|value| (thread.into(), *value));
+            set.entry(source.into()).or_default().extend(values);
         };
         for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
             let name = entry.file_name();

@@ -19,7 +19,7 @@ macro_rules! made {
 }
 
 fn values<const N: usize>(pairs: [(&str, u64); N]) -> Values {
-    pairs.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+    pairs.into_iter().map(|(name, value)| (name.into(), value)).collect()
 }
 
 /// The error as people see it.

@@ -91,7 +91,7 @@ fn snapshot(at_ns: u64, set: &CounterSet, load: &str, is_confined: bool) -> Snap
             name if name.starts_with(LOAD_PREFIX) => &mut workers,
             _ => &mut snapshot.machine,
         };
-        place.insert(source.trim_start_matches(LOAD_PREFIX).to_owned(), values.clone());
+        place.insert(source.trim_start_matches(LOAD_PREFIX).into(), values.clone());
     }
     if !sandbox.is_empty() {
         snapshot.groups = BTreeMap::from([(SANDBOX.to_owned(), sandbox)]);

@@ -143,7 +143,7 @@ mod tests {
         };
         let mut text = recording_line(&header).unwrap();
         for at_ns in [0, 1_000_000_000] {
-            let machine = [("vmstat".to_owned(), [("pgfault".to_owned(), at_ns)].into())].into();
+            let machine = [("vmstat".into(), [("pgfault".into(), at_ns)].into())].into();
             text += &recording_line(&Snapshot { at_ns, machine, ..Snapshot::default() }).unwrap();
         }
         text

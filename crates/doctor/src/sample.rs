@@ -219,7 +219,7 @@ impl Second {
 }
 
 fn set(counters: &mut CounterSet, source: &str, name: &str, value: u64) {
-    counters.entry(source.to_owned()).or_default().insert(name.to_owned(), value);
+    counters.entry(source.into()).or_default().insert(name.into(), value);
 }
 
 /// The same counters before they counted anything.

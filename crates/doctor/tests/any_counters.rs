@@ -37,8 +37,8 @@ fn counters() -> impl Strategy<Value = CounterSet> {
             .flat_map(|(source, names)| names.iter().map(move |name| (source, name)));
         let mut set = CounterSet::new();
         for ((source, name), value) in names.zip(values) {
-            let values = set.entry((*source).to_owned()).or_default();
-            values.extend(value.map(|value| ((*name).to_owned(), value)));
+            let values = set.entry((*source).into()).or_default();
+            values.extend(value.map(|value| ((*name).into(), value)));
         }
         set
     })

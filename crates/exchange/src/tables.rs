@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use model::{
-    Censored, CounterSet, Delivered, End, Header, HistogramRecord, Line, PassRecord, SampleRecord,
-    WorkRecord,
+    Censored, CounterSet, Delivered, End, Header, HistogramRecord, Line, Name, PassRecord,
+    SampleRecord, Values, WorkRecord,
 };
 
 use crate::run_table;
@@ -61,8 +61,8 @@ impl Table {
     /// When two of them would have one name.
     pub fn columns(self, names: &Names) -> Result<Vec<Column>, ExportError> {
         let of_run = || columns(&OF_RUN).into_iter();
-        let wide = |prefix: &'static str, names: &BTreeSet<String>| -> Vec<Column> {
-            let column = |name: &String| Column::new(format!("{prefix}{name}"), Kind::Count);
+        let wide = |prefix: &'static str, names: &BTreeSet<Name>| -> Vec<Column> {
+            let column = |name: &Name| Column::new(format!("{prefix}{name}"), Kind::Count);
             names.iter().map(column).collect()
         };
         let found: Vec<Column> = match self {
@@ -149,9 +149,9 @@ pub(crate) fn columns(fixed: &[Fixed]) -> Vec<Column> {
 /// The names in run files that are columns of tables, found by a first reading.
 #[derive(Clone, Debug, Default)]
 pub struct Names {
-    parts: BTreeSet<String>,
-    work: BTreeSet<String>,
-    passes: BTreeSet<String>,
+    parts: BTreeSet<Name>,
+    work: BTreeSet<Name>,
+    passes: BTreeSet<Name>,
     levels: Vec<String>,
 }
 
@@ -164,11 +164,7 @@ impl Names {
             Line::Pass(record) => (&mut self.passes, &record.usage),
             _ => return,
         };
-        for name in found.keys() {
-            if !names.contains(name) {
-                names.insert(name.clone());
-            }
-        }
+        names.extend(found.keys().cloned());
     }
 
     /// Takes a factor of an experiment, in the plan's order.
@@ -291,8 +287,8 @@ impl<'a> Rows<'a> {
     fn put(
         &mut self,
         cells: &[Cell],
-        names: &BTreeSet<String>,
-        values: &BTreeMap<String, u64>,
+        names: &BTreeSet<Name>,
+        values: &Values,
     ) -> Result<(), ExportError> {
         let wide = names.iter().map(|name| Cell::count(values.get(name).copied()));
         // The sink is set aside, because the cells borrow from the header.
@@ -331,7 +327,7 @@ impl<'a> Rows<'a> {
                 Cell::Count(count),
                 Cell::text(censored.map(Censored::name)),
             ];
-            self.put(&cells, &BTreeSet::new(), &BTreeMap::new())?;
+            self.put(&cells, &BTreeSet::new(), &Values::new())?;
         }
         Ok(())
     }
@@ -374,7 +370,7 @@ impl<'a> Rows<'a> {
                 self.readings(None, record.at_ns, "between", &record.counters)
             }
             Line::Delivered(record) if !record.totals.is_empty() => {
-                let totals = CounterSet::from([("totals".to_owned(), record.totals.clone())]);
+                let totals = CounterSet::from([("totals".into(), record.totals.clone())]);
                 self.readings(None, record.at_ns, "delivered", &totals)
             }
             _ => Ok(()),

@@ -11,7 +11,7 @@ use mmu::sun4::{Outcome, Setup, System, Workload, simulate};
 use model::units::parse_size_bytes;
 use model::{
     BASELINE, CounterRecord, CounterSet, EndStatus, Environment, Header, JobSpec, Line, LoadSpec,
-    Measure, MmuSpec, PassRecord, Phase, PhaseRecord, RunEncoder, Spec, SubjectSpec,
+    Measure, MmuSpec, Name, PassRecord, Phase, PhaseRecord, RunEncoder, Spec, SubjectSpec, Values,
 };
 use subject::RunLines;
 use vm::{Cells, IN_GUEST, Named, key_of};
@@ -234,7 +234,7 @@ fn simulated_lines(spec: &Spec, run_id: &str) -> Result<Vec<Line>, String> {
     let (workload, job) = workload(&spec.measure)?;
     let outcome = simulate(&mmu_setup(mmu)?, &workload, spec.seed);
     let counted = counters(&outcome);
-    let zero = |(source, counters): (&String, &BTreeMap<String, u64>)| {
+    let zero = |(source, counters): (&Name, &Values)| {
         (source.clone(), counters.keys().map(|name| (name.clone(), 0)).collect())
     };
     let counters = |at_ns: u64, counters: CounterSet| {
@@ -278,7 +278,7 @@ fn header(spec: &Spec, mmu: &MmuSpec, run_id: &str) -> Header {
 }
 
 /// What the program used, by the names of real jobs; what only a simulator can tell besides.
-fn usage(outcome: &Outcome, job: &MemoryJob) -> BTreeMap<String, u64> {
+fn usage(outcome: &Outcome, job: &MemoryJob) -> Values {
     let mut usage = vec![
         ("touches", outcome.touches),
         ("user_ns", outcome.user_ns),
@@ -292,20 +292,20 @@ fn usage(outcome: &Outcome, job: &MemoryJob) -> BTreeMap<String, u64> {
     if let MemoryJob::Vmtest(plan) = job {
         usage.push(("loops", plan.loops));
     }
-    usage.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+    usage.into_iter().map(|(name, value)| (name.into(), value)).collect()
 }
 
 /// What the simulator counted: the words of `hatcnt`, and what SunOS does not count.
 fn counters(outcome: &Outcome) -> CounterSet {
-    let own = |pairs: &[(&str, u64)]| -> BTreeMap<String, u64> {
-        pairs.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect()
+    let own = |pairs: &[(&str, u64)]| -> Values {
+        pairs.iter().map(|(name, value)| ((*name).into(), *value)).collect()
     };
     let others = [
         ("steals", outcome.steals),
         ("loads", outcome.loads),
         ("software_steals", outcome.software_steals),
     ];
-    [("hat".to_owned(), own(&outcome.hat.words())), ("mmu".to_owned(), own(&others))].into()
+    [("hat".into(), own(&outcome.hat.words())), ("mmu".into(), own(&others))].into()
 }
 
 #[cfg(test)]

@@ -294,7 +294,7 @@ impl Collected {
 
     /// Further totals of what the load delivered.
     pub(crate) fn totals(&mut self, record: &Delivered) {
-        let totals = CounterSet::from([(TOTALS.to_owned(), record.totals.clone())]);
+        let totals = CounterSet::from([(TOTALS.into(), record.totals.clone())]);
         self.push_set(Place { sample: None, at_ns: record.at_ns, when: DELIVERED }, &totals);
     }
 

@@ -5,6 +5,7 @@ use std::convert::Infallible;
 use std::io;
 use std::path::PathBuf;
 
+use model::Values;
 use sys::board::Board;
 
 /// One load: a row of [`crate::ALL`].
@@ -36,11 +37,11 @@ pub struct Desc {
 impl Desc {
     /// The totals of all workers by name.
     #[must_use]
-    pub fn totals_of(&self, board: &Board) -> BTreeMap<String, u64> {
+    pub fn totals_of(&self, board: &Board) -> Values {
         self.totals
             .iter()
             .enumerate()
-            .map(|(slot, name)| ((*name).to_owned(), board.total(slot)))
+            .map(|(slot, name)| ((*name).into(), board.total(slot)))
             .collect()
     }
 }

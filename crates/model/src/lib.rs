@@ -6,6 +6,7 @@
 mod counters;
 pub mod histogram;
 mod line;
+mod line_text;
 mod machine;
 mod manifest;
 mod observation;
@@ -16,11 +17,12 @@ mod script;
 mod spec;
 pub mod units;
 
-pub use counters::{CounterSet, Missed};
+pub use counters::{CounterSet, Missed, Name, Values};
 pub use line::{
-    CounterRecord, DeathRecord, Delivered, End, EndStatus, Environment, Header, Line, LineError,
-    PassRecord, Phase, PhaseRecord, REMOTE_FACT, Warning, WorkRecord,
+    CounterRecord, DeathRecord, Delivered, End, EndStatus, Environment, Header, Line, PassRecord,
+    Phase, PhaseRecord, REMOTE_FACT, Warning, WorkRecord,
 };
+pub use line_text::LineError;
 pub use machine::{Accel, DiskSpec, MachineSpec, MmuSpec, VmSpec};
 pub use manifest::{MANIFEST_SCHEMA, Manifest, ManifestFactor, ManifestRun, ManifestSweep};
 pub use observation::Observation;

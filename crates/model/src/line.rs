@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{CounterSet, HistogramRecord, Missed, SampleRecord, Spec, SubjectSpec};
+use crate::{CounterSet, HistogramRecord, Missed, SampleRecord, Spec, SubjectSpec, Values};
 
 /// One line of a run file.
 #[derive(Clone, Debug, PartialEq)]
@@ -137,7 +137,7 @@ pub struct WorkRecord {
     /// What it used: `user_ns`, `system_ns`, `minor_faults`, `major_faults`,
     /// `voluntary_switches`, `involuntary_switches`, `read_blocks`, `written_blocks` (of 512
     /// bytes), counted from its first instruction to its last.
-    pub usage: BTreeMap<String, u64>,
+    pub usage: Values,
 }
 
 /// All pieces of a job's work once, by one worker.
@@ -154,7 +154,7 @@ pub struct PassRecord {
     /// When it was complete.
     pub completed_ns: u64,
     /// What the worker itself and all it started used, as in [`WorkRecord::usage`].
-    pub usage: BTreeMap<String, u64>,
+    pub usage: Values,
 }
 
 /// What a load delivered against what was intended, from its warm state to its end.
@@ -172,7 +172,7 @@ pub struct Delivered {
     pub elapsed_ns: u64,
     /// Further raw totals of the load (`written_bytes`, `circles`, `loops`, …).
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub totals: BTreeMap<String, u64>,
+    pub totals: Values,
 }
 
 /// Counters outside any sample.
@@ -181,6 +181,7 @@ pub struct CounterRecord {
     /// When they were read, in ns from the start of the run.
     pub at_ns: u64,
     /// The counters.
+    #[serde(deserialize_with = "crate::counters::sorted_set")]
     pub counters: CounterSet,
 }
 
@@ -252,36 +253,6 @@ pub struct End {
     pub blake3: String,
 }
 
-/// A line that is not a line of a run file.
-#[derive(Debug, thiserror::Error)]
-pub enum LineError {
-    /// Not JSON.
-    #[error("not JSON at column {column}: {message}")]
-    Syntax {
-        /// Column of the first offending byte, from 1.
-        column: usize,
-        /// What the parser expected.
-        message: String,
-    },
-    /// No `kind`.
-    #[error("the line has no string field \"kind\"")]
-    NoKind,
-    /// A header of a format that this build does not know.
-    #[error("schema {found} is newer than this build knows ({}): update thrashlab", crate::SCHEMA)]
-    NewerSchema {
-        /// Schema number of the file.
-        found: u64,
-    },
-    /// A known kind with wrong fields.
-    #[error("bad {kind} line: {message}")]
-    Fields {
-        /// The line's kind.
-        kind: String,
-        /// Which field is missing or wrong.
-        message: String,
-    },
-}
-
 impl Line {
     /// What a reader of the results must know: the text of a warning, or the cause of a death.
     #[must_use]
@@ -310,109 +281,6 @@ impl Line {
             Self::End(record) => Some(record.at_ns),
         }
     }
-
-    /// Reads one line (without its newline).
-    ///
-    /// # Errors
-    /// When it is not JSON, has no kind, or a known kind lacks a field. An unknown kind is no
-    /// error: it is kept as [`Line::Unknown`].
-    pub fn parse(text: &str) -> Result<Self, LineError> {
-        if let Some(line) = Self::parse_counters(text) {
-            return Ok(line);
-        }
-        let mut value: Value = serde_json::from_str(text).map_err(|error| LineError::Syntax {
-            column: error.column(),
-            message: error.to_string(),
-        })?;
-        let kind = match value.get("kind") {
-            Some(Value::String(kind)) => kind.clone(),
-            _ => return Err(LineError::NoKind),
-        };
-        let known = matches!(
-            kind.as_str(),
-            "header"
-                | "phase"
-                | "sample"
-                | "histogram"
-                | "work"
-                | "pass"
-                | "delivered"
-                | "counters"
-                | "warning"
-                | "death"
-                | "end"
-        );
-        if !known {
-            return Ok(Self::Unknown(value));
-        }
-        if kind == "header"
-            && let Some(found) = value.get("schema").and_then(Value::as_u64)
-            && found > u64::from(crate::SCHEMA)
-        {
-            return Err(LineError::NewerSchema { found });
-        }
-        if let Value::Object(fields) = &mut value {
-            fields.remove("kind");
-        }
-        let line = match kind.as_str() {
-            "header" => serde_json::from_value(value).map(Self::Header),
-            "phase" => serde_json::from_value(value).map(Self::Phase),
-            "sample" => serde_json::from_value(value).map(Self::Sample),
-            "histogram" => serde_json::from_value(value).map(Self::Histogram),
-            "work" => serde_json::from_value(value).map(Self::Work),
-            "pass" => serde_json::from_value(value).map(Self::Pass),
-            "delivered" => serde_json::from_value(value).map(Self::Delivered),
-            "counters" => serde_json::from_value(value).map(Self::Counters),
-            "warning" => serde_json::from_value(value).map(Self::Warning),
-            "death" => serde_json::from_value(value).map(Self::Death),
-            _ => serde_json::from_value(value).map(Self::End),
-        };
-        line.map_err(|error| LineError::Fields { kind, message: error.to_string() })
-    }
-
-    /// A line with hundreds of counters as [`Line::to_json`] writes it, read without a tree of values
-    /// in between, which would be most of the cost. `None` for any other line, and for one with a
-    /// fault, which the tree names.
-    fn parse_counters(text: &str) -> Option<Self> {
-        let kind = text.strip_prefix("{\"kind\":\"")?;
-        match kind {
-            _ if kind.starts_with("sample\",") => serde_json::from_str(text).map(Self::Sample),
-            _ if kind.starts_with("counters\",") => serde_json::from_str(text).map(Self::Counters),
-            _ => return None,
-        }
-        .ok()
-    }
-
-    /// The line as JSON, without its newline; `kind` stands first.
-    #[must_use]
-    pub fn to_json(&self) -> String {
-        match self {
-            Self::Header(record) => tagged("header", record),
-            Self::Phase(record) => tagged("phase", record),
-            Self::Sample(record) => tagged("sample", record),
-            Self::Histogram(record) => tagged("histogram", record),
-            Self::Work(record) => tagged("work", record),
-            Self::Pass(record) => tagged("pass", record),
-            Self::Delivered(record) => tagged("delivered", record),
-            Self::Counters(record) => tagged("counters", record),
-            Self::Warning(record) => tagged("warning", record),
-            Self::Death(record) => tagged("death", record),
-            Self::End(record) => tagged("end", record),
-            Self::Unknown(value) => value.to_string(),
-        }
-    }
-}
-
-/// Serialises a record as an object that begins with its kind.
-fn tagged<T: Serialize>(kind: &str, record: &T) -> String {
-    #[derive(Serialize)]
-    struct Tagged<'a, T: Serialize> {
-        kind: &'a str,
-        #[serde(flatten)]
-        record: &'a T,
-    }
-    // Plain structs of numbers, strings and maps with string keys cannot fail to serialise.
-    serde_json::to_string(&Tagged { kind, record }).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -422,24 +290,6 @@ mod tests {
 
     fn spelled(value: impl Serialize) -> String {
         serde_json::to_value(value).unwrap().as_str().unwrap().to_owned()
-    }
-
-    #[test]
-    fn a_line_of_counters_reads_the_same_with_and_without_the_tree() {
-        let counters = r#""vmstat":{"pgfault":18446744073709551615,"oom_kill":0}"#;
-        for text in [
-            format!(
-                r#"{{"kind":"sample","at_ns":9,"index":1,"intended_ns":2,"started_ns":3,"new":[1],"before":{{{counters}}},"after":{{}}}}"#
-            ),
-            format!(r#"{{"kind":"counters","at_ns":9,"counters":{{{counters}}}}}"#),
-        ] {
-            let direct = Line::parse_counters(&text).unwrap();
-            // A blank before the kind is valid JSON, and no line that is written here.
-            assert_eq!(Line::parse(&text.replacen('{', "{ ", 1)).unwrap(), direct);
-            let faulty = text.replace("\"at_ns\":9", "\"at_ns\":-9");
-            assert!(Line::parse_counters(&faulty).is_none());
-            assert!(matches!(Line::parse(&faulty), Err(LineError::Fields { .. })));
-        }
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::histogram::{self, HistogramError};
-use crate::{CounterSet, Observation};
+use crate::{CounterSet, Observation, Values};
 
 /// Why a sample has no completion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -60,10 +60,12 @@ pub struct SampleRecord {
     pub censored_at_ns: Option<u64>,
     /// The parts of the interaction that the probe timed by itself, in ns (`resident_scan_ns`, …).
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub parts: BTreeMap<String, u64>,
+    pub parts: Values,
     /// Counters read before the intended start.
+    #[serde(deserialize_with = "crate::counters::sorted_set")]
     pub before: CounterSet,
     /// Counters read after the completion.
+    #[serde(deserialize_with = "crate::counters::sorted_set")]
     pub after: CounterSet,
 }
 
@@ -100,8 +102,10 @@ pub struct HistogramRecord {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub censored: Option<CensoredDelays>,
     /// Counters read before the interval.
+    #[serde(deserialize_with = "crate::counters::sorted_set")]
     pub before: CounterSet,
     /// Counters read after the interval.
+    #[serde(deserialize_with = "crate::counters::sorted_set")]
     pub after: CounterSet,
 }
 

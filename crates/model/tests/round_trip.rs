@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 
 use model::{
     Command, CounterSet, Delivered, EndStatus, Header, JobSpec, Line, LoadSpec, Measure, Missed,
-    MmuSpec, PassRecord, Phase, PhaseRecord, ProbeSpec, Run, RunEncoder, SampleRecord, SandboxSpec,
-    Script, Spec, SubjectSpec, Timing, Tools, Warning, WorkRecord,
+    MmuSpec, Name, PassRecord, Phase, PhaseRecord, ProbeSpec, Run, RunEncoder, SampleRecord,
+    SandboxSpec, Script, Spec, SubjectSpec, Timing, Tools, Values, Warning, WorkRecord,
 };
 use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
 
 fn counters() -> impl Strategy<Value = CounterSet> {
-    btree_map("[a-z_]{1,8}", btree_map("[a-zA-Z_]{1,8}", any::<u64>(), 0..4), 0..3)
+    btree_map("[a-z_]{1,8}".prop_map(Name::from), values("[a-zA-Z_]{1,40}"), 0..3)
 }
 
 fn response() -> Measure {
@@ -43,8 +43,8 @@ fn session(text: &str) -> Measure {
     }))
 }
 
-fn usage() -> impl Strategy<Value = BTreeMap<String, u64>> {
-    btree_map("[a-z_]{1,8}", any::<u64>(), 0..3)
+fn values(names: &'static str) -> impl Strategy<Value = Values> {
+    btree_map(names.prop_map(Name::from), any::<u64>(), 0..4)
 }
 
 fn header() -> impl Strategy<Value = Header> {
@@ -101,8 +101,8 @@ fn body_line() -> impl Strategy<Value = Line> {
     prop_oneof![
         any::<u64>().prop_map(|at_ns| Line::Phase(PhaseRecord { at_ns, phase: Phase::Warm })),
         "\\PC{0,20}".prop_map(|text| Line::Warning(Warning { at_ns: 7, text })),
-        (any::<u64>(), proptest::option::of(any::<u64>()), "\\PC{0,12}", usage()).prop_map(
-            |(started_ns, completed_ns, item, usage)| {
+        (any::<u64>(), proptest::option::of(any::<u64>()), "\\PC{0,12}", values("[a-z_]{1,8}"))
+            .prop_map(|(started_ns, completed_ns, item, usage)| {
                 Line::Work(Box::new(WorkRecord {
                     at_ns: 3,
                     worker: 1,
@@ -114,13 +114,14 @@ fn body_line() -> impl Strategy<Value = Line> {
                     censored_at_ns: None,
                     usage,
                 }))
+            }),
+        (any::<u64>(), any::<u64>(), values("[a-z_]{1,8}")).prop_map(
+            |(started_ns, completed_ns, usage)| {
+                let (at_ns, worker, pass) = (4, 2, 1);
+                let record = PassRecord { at_ns, worker, pass, started_ns, completed_ns, usage };
+                Line::Pass(Box::new(record))
             }
         ),
-        (any::<u64>(), any::<u64>(), usage()).prop_map(|(started_ns, completed_ns, usage)| {
-            let (at_ns, worker, pass) = (4, 2, 1);
-            let record = PassRecord { at_ns, worker, pass, started_ns, completed_ns, usage };
-            Line::Pass(Box::new(record))
-        }),
         (any::<u64>(), any::<u64>()).prop_map(|(intended, delivered)| {
             Line::Delivered(Delivered {
                 at_ns: 1,

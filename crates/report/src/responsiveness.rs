@@ -112,7 +112,7 @@ pub(crate) fn setup(header: &Header, seeds: Vec<u64>) -> Setup {
 /// A row without what depends on the baseline.
 fn row(load: &str, runs: &[&Run]) -> Row {
     let mut delays_ns: Vec<Observation> = Vec::new();
-    let mut parts: BTreeMap<String, Vec<f64>> = BTreeMap::new();
+    let mut parts: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
     let (mut intended, mut delivered) = (0_u64, 0_u64);
     let mut totals = BTreeMap::new();
     let mut warm = true;
@@ -121,7 +121,7 @@ fn row(load: &str, runs: &[&Run]) -> Row {
             Line::Sample(sample) => {
                 delays_ns.push(sample.delay());
                 for (name, part_ns) in &sample.parts {
-                    parts.entry(name.clone()).or_default().push(*part_ns as f64);
+                    parts.entry(name).or_default().push(*part_ns as f64);
                 }
             }
             Line::Histogram(record) => {
@@ -160,7 +160,7 @@ fn row(load: &str, runs: &[&Run]) -> Row {
         stalled: 0,
         parts_ns: parts
             .into_iter()
-            .filter_map(|(name, part)| median(&part).map(|median| (name, median)))
+            .filter_map(|(name, part)| median(&part).map(|median| (name.to_owned(), median)))
             .collect(),
         delivered: (intended > 0).then(|| delivered as f64 / intended as f64),
         totals,

@@ -96,7 +96,7 @@ pub struct PassRow {
     /// Time from his first thought to the end of his last command, in ns.
     pub wall_ns: u64,
     /// What it used, by the names of the run file.
-    pub usage: BTreeMap<String, u64>,
+    pub usage: model::Values,
 }
 
 /// The performance measure under one load.

@@ -92,7 +92,7 @@ fn delivered(delivered: u64, intended: u64, totals: &[(&str, u64)]) -> Line {
         intended,
         delivered,
         elapsed_ns: 2_000_000_000,
-        totals: totals.iter().map(|(name, amount)| ((*name).to_owned(), *amount)).collect(),
+        totals: totals.iter().map(|(name, amount)| ((*name).into(), *amount)).collect(),
     })
 }
 

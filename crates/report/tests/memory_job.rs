@@ -26,12 +26,12 @@ fn pass(number: u32, elapsed_ns: u64) -> Line {
         pass: number,
         started_ns: MS,
         completed_ns: MS + elapsed_ns,
-        usage: usage.map(|(name, value)| (name.to_owned(), value)).into(),
+        usage: usage.map(|(name, value)| (name.into(), value)).into(),
     }))
 }
 
 fn counted(swapped: u64) -> Line {
-    let counters = [("vmstat".to_owned(), [("pswpin".to_owned(), swapped)].into())].into();
+    let counters = [("vmstat".into(), [("pswpin".into(), swapped)].into())].into();
     Line::Counters(Box::new(CounterRecord { at_ns: 0, counters }))
 }
 

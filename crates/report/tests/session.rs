@@ -12,7 +12,7 @@ use report::{analyse_session, is_of_job, session_text};
 
 const MS: u64 = 1_000_000;
 
-fn usage(user_ms: u64, major: u64) -> BTreeMap<String, u64> {
+fn usage(user_ms: u64, major: u64) -> model::Values {
     [
         ("user_ns", user_ms * MS),
         ("system_ns", MS),
@@ -23,7 +23,7 @@ fn usage(user_ms: u64, major: u64) -> BTreeMap<String, u64> {
         ("read_blocks", 8 * major),
         ("written_blocks", 16),
     ]
-    .map(|(name, value)| (name.to_owned(), value))
+    .map(|(name, value)| (name.into(), value))
     .into()
 }
 

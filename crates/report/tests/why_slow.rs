@@ -54,8 +54,8 @@ fn run(load: &str, samples: &[(u64, Counted<'_>)]) -> Run {
         let intended_ns = 1_000 * MS * (1 + index as u64);
         let (mut before, mut after) = (CounterSet::new(), CounterSet::new());
         for (source, name, amount) in *counted {
-            before.entry((*source).to_owned()).or_default().insert((*name).to_owned(), 0);
-            after.entry((*source).to_owned()).or_default().insert((*name).to_owned(), *amount);
+            before.entry((*source).into()).or_default().insert((*name).into(), 0);
+            after.entry((*source).into()).or_default().insert((*name).into(), *amount);
         }
         let completed_ns = intended_ns + delay_ms * MS;
         Line::Sample(Box::new(SampleRecord {

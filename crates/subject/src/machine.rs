@@ -1,8 +1,7 @@
 //! The few facts of the machine that sizes are derived from.
 
-use std::collections::BTreeMap;
-
 use counters::parse::colon_keyed;
+use model::Values;
 
 /// Where the kernel tells of memory (proc(5)).
 const MEMINFO: &str = "/proc/meminfo";
@@ -46,7 +45,7 @@ pub(crate) fn unwritten_kb() -> u64 {
     ["Dirty_kb", "Writeback_kb"].iter().filter_map(|name| fields.get(*name)).sum()
 }
 
-fn meminfo() -> Result<BTreeMap<String, u64>, String> {
+fn meminfo() -> Result<Values, String> {
     let text = std::fs::read_to_string(MEMINFO).map_err(|error| failed(&error.to_string()))?;
     colon_keyed(&text).map_err(|error| failed(&error.to_string()))
 }

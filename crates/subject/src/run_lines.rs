@@ -5,8 +5,9 @@ use std::io;
 use agent::Due;
 use model::{Censored, DeathRecord, EndStatus, Line, Phase, RunEncoder, Spec, Warning};
 
-/// What takes the lines of a run as they come: each with its newline, and as it reads; `None` if it
-/// is not a line of a run file. Read here once, because a sample has hundreds of counters.
+/// What takes the lines of a run as they come: each with its newline, and as it reads without its
+/// counters, of which nobody asks while a run is under way; `None` if it is not a line of a run
+/// file.
 pub type Sink<'a> = dyn FnMut(&[u8], Option<&Line>) -> io::Result<()> + 'a;
 
 /// The output of a run, cut into whole lines; a line that is cut off is never passed on.
@@ -39,7 +40,7 @@ impl RunLines {
     fn line(&mut self, line: &[u8], sink: &mut Sink<'_>) -> io::Result<()> {
         self.encoder.foreign(line);
         self.written = true;
-        let read = Line::parse(String::from_utf8_lossy(line).trim_end()).ok();
+        let read = Line::parse_without_counters(String::from_utf8_lossy(line).trim_end()).ok();
         match &read {
             Some(Line::End(end)) => self.status = Some(end.status),
             Some(other) => {
@@ -131,7 +132,7 @@ impl RunLines {
         }
         let end = self.encoder.end(at_ns, status);
         self.status = Some(status);
-        sink(end.as_bytes(), Line::parse(end.trim_end()).ok().as_ref())
+        sink(end.as_bytes(), Line::parse_without_counters(end.trim_end()).ok().as_ref())
     }
 }
 

@@ -2,10 +2,12 @@
 
 mod read;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use clap::{Args, ValueEnum};
+use model::Run;
 use report::page::{Material, Report};
 use sys::out_file::write_whole;
 
@@ -115,17 +117,23 @@ pub(crate) fn report(args: &ReportArgs) -> Result<(), Failure> {
     }
 }
 
-/// Writes the page of a folder's runs into it, and names it; `measure` is what was measured. That it
-/// cannot be written is no reason for a run to fail.
-pub(crate) fn of_run(folder: &Path, measure: &str, progress: &Progress) {
+/// Writes the page of a folder's runs into it, and names it; `made` are those of them that have just
+/// been made, and `measure` is what was measured. That it cannot be written is no reason for a run
+/// to fail.
+pub(crate) fn of_run(
+    folder: &Path,
+    made: BTreeMap<PathBuf, Run>,
+    measure: &str,
+    progress: &Progress,
+) {
     let path = folder.join(FILE);
-    let made = || -> anyhow::Result<()> {
+    let written = || -> anyhow::Result<()> {
         let name = folder.to_str().with_context(|| format!("{}: not UTF-8", folder.display()))?;
-        let mut results = Results::of_folder(name, measure)?;
+        let mut results = Results::of_folder(name, made, measure)?;
         let material = results.material();
         write(&path, &report::page::html(&report::page::report(&material)))
     };
-    match made() {
+    match written() {
         Ok(()) => progress.say(&format!("report: {}", path.display())),
         Err(why) => progress.say(&format!("warning: there is no report: {}", crate::chain(&why))),
     }

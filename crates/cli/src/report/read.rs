@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::mem;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use analysis::Dataset;
 use analysis::attribution::{Options, attribute};
@@ -29,6 +29,8 @@ pub(super) struct Results {
     curves: Vec<Option<Curves>>,
     comparison: Option<Comparison>,
     notes: Vec<String>,
+    /// Runs that need not be read again, by the paths of their files.
+    known: BTreeMap<PathBuf, Run>,
 }
 
 impl Results {
@@ -59,10 +61,15 @@ impl Results {
         Ok(results)
     }
 
-    /// Reads the folder of a run that has just been made, for a page in that folder. The page does
-    /// not depend on how the folder is called: equal runs make equal folders.
-    pub(super) fn of_folder(folder: &str, name: &str) -> anyhow::Result<Self> {
-        let mut results = Self::default();
+    /// Reads the folder of runs that have just been made, for a page in that folder; `known` are
+    /// those that need not be read again. The page does not depend on how the folder is called:
+    /// equal runs make equal folders.
+    pub(super) fn of_folder(
+        folder: &str,
+        known: BTreeMap<PathBuf, Run>,
+        name: &str,
+    ) -> anyhow::Result<Self> {
+        let mut results = Self { known, ..Self::default() };
         results.add(folder, name.to_owned(), ".".to_owned())?;
         Ok(results)
     }
@@ -76,7 +83,7 @@ impl Results {
         let curves = self.curves_of(what, planned.as_ref(), &name)?;
         let mut set = None;
         if (path.is_dir() && !is_foreign(path)) || is_run_file(path) {
-            let runs = recorded(path, planned.as_ref(), &mut input)?;
+            let runs = self.recorded(path, planned.as_ref(), &mut input)?;
             if curves.is_none() {
                 set = Some(of_runs(&name, &runs, planned.clone()));
             }
@@ -143,6 +150,37 @@ impl Results {
         }
     }
 
+    /// The runs of a file or folder, each told to `input`, which keeps what it needs of it, and named
+    /// by its path in the folder. Of an experiment, those that stand in its manifest.
+    fn recorded(
+        &mut self,
+        path: &Path,
+        planned: Option<&Manifest>,
+        input: &mut Input<'static>,
+    ) -> anyhow::Result<Vec<(String, Run)>> {
+        let cells = planned.map(|manifest| {
+            let named = manifest.runs.iter().map(|run| (run.run_id.as_str(), run));
+            named.collect::<BTreeMap<_, _>>()
+        });
+        let mut runs = Vec::new();
+        for file in run_files(path)? {
+            let name = run_name(path, &file);
+            let cell = match cells.as_ref().map(|cells| cells.get(name.as_str())) {
+                Some(None) => continue,
+                Some(Some(run)) => cell(run),
+                None => String::new(),
+            };
+            let run = match self.known.remove(&file) {
+                Some(run) => run,
+                None => read_run(&file)?,
+            };
+            // One after the other: whole, thousands of runs would not fit into memory.
+            input.add(cell, run);
+            runs.extend(input.runs.pop().map(|run| (name, run)));
+        }
+        Ok(runs)
+    }
+
     /// What a report is made of; to be called once.
     pub(super) fn material(&mut self) -> Material<'_> {
         let mut inputs: Vec<Input<'_>> = mem::take(&mut self.inputs);
@@ -187,33 +225,6 @@ fn names(whats: &[String]) -> Vec<String> {
         false => what.clone(),
     };
     whats.iter().zip(&shorts).map(unique).collect()
-}
-
-/// The runs of a file or folder, each told to `input`, which keeps what it needs of it, and named
-/// by its path in the folder. Of an experiment, those that stand in its manifest.
-fn recorded(
-    path: &Path,
-    planned: Option<&Manifest>,
-    input: &mut Input<'static>,
-) -> anyhow::Result<Vec<(String, Run)>> {
-    let cells = planned.map(|manifest| {
-        let named = manifest.runs.iter().map(|run| (run.run_id.as_str(), run));
-        named.collect::<BTreeMap<_, _>>()
-    });
-    let mut runs = Vec::new();
-    for file in run_files(path)? {
-        let name = run_name(path, &file);
-        let cell = match cells.as_ref().map(|cells| cells.get(name.as_str())) {
-            Some(None) => continue,
-            Some(Some(run)) => cell(run),
-            None => String::new(),
-        };
-        let run = read_run(&file)?;
-        // One after the other: whole, thousands of runs would not fit into memory.
-        input.add(cell, run);
-        runs.extend(input.runs.pop().map(|run| (name, run)));
-    }
-    Ok(runs)
 }
 
 /// The levels of a run's factors in words; the load has a place of its own.

@@ -54,7 +54,7 @@ fn every_probe_gives_samples_with_its_parts() {
         assert_eq!(run.samples().count(), 3, "{}", probe.name);
         for sample in run.samples() {
             assert_eq!(sample.censored, None, "{}: {sample:?}", probe.name);
-            let parts: Vec<&str> = sample.parts.keys().map(String::as_str).collect();
+            let parts: Vec<&str> = sample.parts.keys().map(|name| name.as_str()).collect();
             let mut promised = probe.parts.to_vec();
             promised.sort_unstable();
             assert_eq!(parts, promised);

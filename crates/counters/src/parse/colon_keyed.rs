@@ -2,6 +2,7 @@
 
 use super::words::{Word, is_name, lines, words};
 use super::{ParseError, Values};
+use model::Name;
 
 /// Reads a colon keyed file: `/proc/meminfo`.
 ///
@@ -26,7 +27,7 @@ pub fn colon_keyed(text: &str) -> Result<Values, ParseError> {
         let mut words = words(rest, number, name.len() + 1);
         let value = words.next().ok_or_else(|| ParseError::missing(number, "value"))?.number()?;
         let key = match words.next() {
-            None => name.to_owned(),
+            None => name.into(),
             Some(unit) if unit.text.bytes().all(|byte| byte.is_ascii_alphabetic()) => {
                 with_unit(name, unit.text)
             }
@@ -44,8 +45,8 @@ pub fn colon_keyed(text: &str) -> Result<Values, ParseError> {
 }
 
 /// `MemFree` and `kB` make `MemFree_kb`.
-fn with_unit(name: &str, unit: &str) -> String {
-    let mut key = String::with_capacity(name.len() + 1 + unit.len());
+fn with_unit(name: &str, unit: &str) -> Name {
+    let mut key = Name::with_capacity(name.len() + 1 + unit.len());
     key.push_str(name);
     key.push('_');
     key.extend(unit.chars().map(|c| c.to_ascii_lowercase()));

@@ -54,7 +54,7 @@ pub fn proc_stat(text: &str) -> Result<Values, ParseError> {
             _ => continue,
         };
         let value = words.next().ok_or_else(|| ParseError::missing(number, "value"))?.number()?;
-        values.insert(key.to_owned(), value);
+        values.insert(key.into(), value);
     }
     match (has_cpu, text.trim_ascii().is_empty()) {
         (true, _) => Ok(values),
@@ -71,7 +71,7 @@ fn cpu_line<'a>(
 ) -> Result<(), ParseError> {
     for (index, name) in CPU_COLUMNS.iter().enumerate() {
         match words.next() {
-            Some(word) => values.insert((*name).to_owned(), word.number()?),
+            Some(word) => values.insert((*name).into(), word.number()?),
             None if index < CPU_COLUMNS_MIN => return Err(ParseError::missing(line, name)),
             None => break,
         };

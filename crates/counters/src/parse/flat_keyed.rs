@@ -27,7 +27,7 @@ pub fn flat_keyed(text: &str) -> Result<Values, ParseError> {
         if let Some(surplus) = words.next() {
             return Err(surplus.surplus());
         }
-        pairs.push((name.text.to_owned(), value));
+        pairs.push((name.text.into(), value));
     }
     if pairs.is_empty() {
         return Err(ParseError::empty());

@@ -35,7 +35,7 @@ pub fn interrupts(text: &str) -> Result<Values, ParseError> {
         for count in counts {
             sum = sum.saturating_add(count.number()?);
         }
-        values.insert(label.to_owned(), sum);
+        values.insert(label.into(), sum);
     }
     Ok(values)
 }

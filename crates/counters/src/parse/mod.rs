@@ -23,8 +23,6 @@ mod task_stat;
 mod task_status;
 mod words;
 
-use std::collections::BTreeMap;
-
 pub use colon_keyed::colon_keyed;
 pub use cpu_total::proc_stat;
 pub use error::{ParseError, Place, Reason};
@@ -38,5 +36,4 @@ pub use space_separated::{schedstat, single_value};
 pub use task_stat::task_stat;
 pub use task_status::{TaskStatus, task_status, task_status_counters};
 
-/// Names and raw values of one file.
-pub type Values = BTreeMap<String, u64>;
+pub use model::Values;

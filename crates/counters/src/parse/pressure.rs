@@ -33,7 +33,7 @@ pub fn pressure(text: &str) -> Result<Values, ParseError> {
             }
         }
         let total_us = total_us.ok_or_else(|| ParseError::missing(number, "total"))?;
-        values.insert(format!("{}_us", share.text), total_us);
+        values.insert(format!("{}_us", share.text).into(), total_us);
     }
     if values.is_empty() {
         return Err(ParseError::empty());

@@ -3,6 +3,7 @@
 use super::maps::maps_line;
 use super::words::{Word, is_name, lines, words};
 use super::{MapsLine, ParseError, Values};
+use model::Name;
 
 /// One mapping and what it holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,9 +40,9 @@ pub fn smaps(text: &str) -> Result<Vec<SmapsMapping>, ParseError> {
             continue;
         }
         let value = rest.next().ok_or_else(|| ParseError::missing(number, "value"))?.number()?;
-        let key = match rest.next() {
-            None => name.to_owned(),
-            Some(Word { text: "kB", .. }) => format!("{name}_kb"),
+        let key: Name = match rest.next() {
+            None => name.into(),
+            Some(Word { text: "kB", .. }) => format!("{name}_kb").into(),
             Some(surplus) => return Err(surplus.surplus()),
         };
         if let Some(surplus) = rest.next() {

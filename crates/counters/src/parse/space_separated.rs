@@ -21,7 +21,7 @@ pub fn schedstat(text: &str) -> Result<Values, ParseError> {
         .iter()
         .map(|name| {
             let word = words.next().ok_or_else(|| ParseError::missing(number, name))?;
-            Ok(((*name).to_owned(), word.number()?))
+            Ok(((*name).into(), word.number()?))
         })
         .collect()
 }

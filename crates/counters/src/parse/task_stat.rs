@@ -57,7 +57,7 @@ pub fn task_stat(text: &str) -> Result<Values, ParseError> {
     let mut values = Values::new();
     for (number, name) in COLUMNS {
         match columns.get(number - FIRST_COLUMN) {
-            Some(word) => values.insert(name.to_owned(), word.number()?),
+            Some(word) => values.insert(name.into(), word.number()?),
             None if number <= LAST_CERTAIN_COLUMN => return Err(ParseError::missing(line, name)),
             None => break,
         };

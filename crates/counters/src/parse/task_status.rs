@@ -83,7 +83,7 @@ pub fn task_status_counters(text: &str) -> Result<Values, ParseError> {
         let mut columns = rest.split_ascii_whitespace();
         let value: u64 = columns.next().filter(|_| is_counter)?.parse().ok()?;
         let unit = columns.next().map_or(String::new(), |unit| format!("_{}", unit.to_lowercase()));
-        Some((format!("{key}{unit}"), value))
+        Some((format!("{key}{unit}").into(), value))
     };
     Ok(text.lines().filter_map(counter).collect())
 }

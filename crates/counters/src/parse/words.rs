@@ -45,10 +45,12 @@ impl Word<'_> {
 
 /// The words of one line; `number` counts from 1, `start` is the column before the text, from 0.
 pub(super) fn words(text: &str, line: usize, start: usize) -> impl Iterator<Item = Word<'_>> {
+    let bytes = text.as_bytes();
     let mut rest = 0;
     std::iter::from_fn(move || {
-        let begin = rest + text[rest..].find(|c: char| !is_blank(c))?;
-        let end = text[begin..].find(is_blank).map_or(text.len(), |length| begin + length);
+        let begin = rest + bytes[rest..].iter().position(|byte| !is_blank(*byte))?;
+        let length = bytes[begin..].iter().position(|byte| is_blank(*byte));
+        let end = length.map_or(text.len(), |length| begin + length);
         rest = end;
         Some(Word { text: &text[begin..end], line, column: start + begin + 1 })
     })
@@ -66,8 +68,8 @@ pub(super) fn is_name(text: &str) -> bool {
 }
 
 /// The kernel separates with spaces and tabs only.
-fn is_blank(c: char) -> bool {
-    c == ' ' || c == '\t'
+fn is_blank(byte: u8) -> bool {
+    byte == b' ' || byte == b'\t'
 }
 
 /// Decimal digits and nothing else (`str::parse` would take a leading `+`, the kernel writes none).

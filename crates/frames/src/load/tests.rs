@@ -65,7 +65,7 @@ struct Expected {
 fn expected(run: &Run) -> Expected {
     let mut rows = Expected::default();
     let optional = |value: Option<u64>| value.map_or(ABSENT.to_owned(), |value| value.to_string());
-    let maps = |prefix: &str, map: &BTreeMap<String, u64>| -> String {
+    let maps = |prefix: &str, map: &model::Values| -> String {
         let mut cells: Vec<String> =
             map.iter().map(|(name, value)| format!(" {prefix}{name}={value}")).collect();
         cells.sort();
@@ -119,7 +119,7 @@ fn expected(run: &Run) -> Expected {
             }
             Line::Unknown(value) => rows.events.push(format!("0 - unknown {value}")),
             Line::Delivered(record) => {
-                let totals = CounterSet::from([("totals".to_owned(), record.totals.clone())]);
+                let totals = CounterSet::from([("totals".into(), record.totals.clone())]);
                 counters(format!("- {} delivered", record.at_ns), &totals);
             }
             _ => {}

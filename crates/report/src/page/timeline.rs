@@ -158,13 +158,11 @@ fn readings(line: &Line) -> Vec<(u64, &CounterSet)> {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-
     use super::*;
 
     fn reading(count: u64) -> CounterSet {
-        let counters = BTreeMap::from([("memory_some_us".to_owned(), count)]);
-        CounterSet::from([("psi".to_owned(), counters)])
+        let counters = model::Values::from([("memory_some_us".into(), count)]);
+        CounterSet::from([("psi".into(), counters)])
     }
 
     #[test]

@@ -1,0 +1,219 @@
+//! The text of a line of a run file: one JSON object.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use serde::de::value::MapDeserializer;
+use serde::{Deserialize, Serialize};
+use serde_json::error::Category;
+use serde_json::value::RawValue;
+
+use crate::Line;
+
+/// A line that is not a line of a run file.
+#[derive(Debug, thiserror::Error)]
+pub enum LineError {
+    /// Not JSON.
+    #[error("not JSON at column {column}: {message}")]
+    Syntax {
+        /// Column of the first offending byte, from 1.
+        column: usize,
+        /// What the parser expected.
+        message: String,
+    },
+    /// No `kind`.
+    #[error("the line has no string field \"kind\"")]
+    NoKind,
+    /// A header of a format that this build does not know.
+    #[error("schema {found} is newer than this build knows ({}): update thrashlab", crate::SCHEMA)]
+    NewerSchema {
+        /// Schema number of the file.
+        found: u64,
+    },
+    /// A known kind with wrong fields.
+    #[error("bad {kind} line: {message}")]
+    Fields {
+        /// The line's kind.
+        kind: String,
+        /// Which field is missing or wrong.
+        message: String,
+    },
+}
+
+impl LineError {
+    fn syntax(error: &serde_json::Error) -> Self {
+        Self::Syntax { column: error.column(), message: error.to_string() }
+    }
+}
+
+impl Line {
+    /// Reads one line (without its newline).
+    ///
+    /// # Errors
+    /// When it is not JSON, has no kind, or a known kind lacks a field. An unknown kind is no
+    /// error: it is kept as [`Line::Unknown`].
+    pub fn parse(text: &str) -> Result<Self, LineError> {
+        Self::read(text, Source::Text(text))
+    }
+
+    /// Reads one line as [`Line::parse`] does, but for its counters, which are most of its bytes:
+    /// they are empty in what is returned, and not looked at but as JSON.
+    ///
+    /// # Errors
+    /// As [`Line::parse`].
+    pub fn parse_without_counters(text: &str) -> Result<Self, LineError> {
+        let none: &RawValue = from_text("{}")?;
+        let mut fields: BTreeMap<String, &RawValue> = match from_text(text) {
+            Ok(fields) => fields,
+            Err(_) => return Self::parse(text),
+        };
+        for (name, raw) in &mut fields {
+            if ["before", "after", "counters"].contains(&name.as_str()) {
+                *raw = none;
+            }
+        }
+        Self::read(text, Source::Fields(fields))
+    }
+
+    fn read(text: &str, source: Source<'_>) -> Result<Self, LineError> {
+        let kind = kind(text)?;
+        let line = match &*kind {
+            "header" => {
+                check_schema(text)?;
+                source.record().map(Self::Header)
+            }
+            "phase" => source.record().map(Self::Phase),
+            "sample" => source.record().map(Self::Sample),
+            "histogram" => source.record().map(Self::Histogram),
+            "work" => source.record().map(Self::Work),
+            "pass" => source.record().map(Self::Pass),
+            "delivered" => source.record().map(Self::Delivered),
+            "counters" => source.record().map(Self::Counters),
+            "warning" => source.record().map(Self::Warning),
+            "death" => source.record().map(Self::Death),
+            "end" => source.record().map(Self::End),
+            _ => return from_text(text).map(Self::Unknown),
+        };
+        line.map_err(|error| match error.classify() {
+            Category::Data => LineError::Fields { kind: kind.into_owned(), message: plain(&error) },
+            _ => LineError::syntax(&error),
+        })
+    }
+
+    /// The line as JSON, without its newline; `kind` stands first.
+    #[must_use]
+    pub fn to_json(&self) -> String {
+        match self {
+            Self::Header(record) => tagged("header", record),
+            Self::Phase(record) => tagged("phase", record),
+            Self::Sample(record) => tagged("sample", record),
+            Self::Histogram(record) => tagged("histogram", record),
+            Self::Work(record) => tagged("work", record),
+            Self::Pass(record) => tagged("pass", record),
+            Self::Delivered(record) => tagged("delivered", record),
+            Self::Counters(record) => tagged("counters", record),
+            Self::Warning(record) => tagged("warning", record),
+            Self::Death(record) => tagged("death", record),
+            Self::End(record) => tagged("end", record),
+            Self::Unknown(value) => value.to_string(),
+        }
+    }
+}
+
+/// Where the fields of a line come from.
+enum Source<'a> {
+    /// From the line as it is.
+    Text(&'a str),
+    /// From its fields, each as it is written.
+    Fields(BTreeMap<String, &'a RawValue>),
+}
+
+impl<'a> Source<'a> {
+    fn record<T: Deserialize<'a>>(self) -> Result<T, serde_json::Error> {
+        match self {
+            Self::Text(text) => serde_json::from_str(text),
+            Self::Fields(fields) => T::deserialize(MapDeserializer::new(fields.into_iter())),
+        }
+    }
+}
+
+/// The kind of a line, which stands first in those that are written here.
+fn kind(text: &str) -> Result<Cow<'_, str>, LineError> {
+    #[derive(Deserialize)]
+    struct Kind {
+        kind: String,
+    }
+    let first = text.strip_prefix("{\"kind\":\"").and_then(|rest| rest.split_once('"'));
+    if let Some((kind, _)) = first.filter(|(kind, _)| !kind.contains('\\')) {
+        return Ok(Cow::Borrowed(kind));
+    }
+    match serde_json::from_str::<Kind>(text) {
+        Ok(found) if text.trim_ascii_start().starts_with('{') => Ok(Cow::Owned(found.kind)),
+        Err(error) if error.classify() != Category::Data => Err(LineError::syntax(&error)),
+        _ => Err(LineError::NoKind),
+    }
+}
+
+/// Whether this build knows the format of a header, before anything else is said of it.
+fn check_schema(text: &str) -> Result<(), LineError> {
+    #[derive(Deserialize)]
+    struct Schema {
+        schema: u64,
+    }
+    match serde_json::from_str::<Schema>(text) {
+        Ok(Schema { schema: found }) if found > u64::from(crate::SCHEMA) => {
+            Err(LineError::NewerSchema { found })
+        }
+        _ => Ok(()),
+    }
+}
+
+fn from_text<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, LineError> {
+    serde_json::from_str(text).map_err(|error| LineError::syntax(&error))
+}
+
+/// An error in words without a place: which line it is, the reader of the file says.
+fn plain(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    let place = format!(" at line {} column {}", error.line(), error.column());
+    text.strip_suffix(&place).unwrap_or(&text).to_owned()
+}
+
+/// Serialises a record as an object that begins with its kind.
+fn tagged<T: Serialize>(kind: &str, record: &T) -> String {
+    #[derive(Serialize)]
+    struct Tagged<'a, T: Serialize> {
+        kind: &'a str,
+        #[serde(flatten)]
+        record: &'a T,
+    }
+    // Plain structs of numbers, strings and maps with string keys cannot fail to serialise.
+    serde_json::to_string(&Tagged { kind, record }).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counters_that_are_not_asked_for_are_empty_and_all_else_is_the_same() {
+        let counters = r#""vmstat":{"pgfault":18446744073709551615,"oom_kill":0}"#;
+        for text in [
+            format!(
+                r#"{{"kind":"sample","at_ns":9,"index":1,"intended_ns":2,"started_ns":3,"new":[1],"before":{{{counters}}},"after":{{}}}}"#
+            ),
+            format!(r#"{{"kind":"counters","at_ns":9,"counters":{{{counters}}}}}"#),
+        ] {
+            let bare = text.replace(counters, "");
+            assert_ne!(Line::parse(&text).unwrap(), Line::parse(&bare).unwrap());
+            assert_eq!(Line::parse_without_counters(&text).unwrap(), Line::parse(&bare).unwrap());
+            let faulty = text.replace("\"at_ns\":9", "\"at_ns\":-9");
+            for read in [Line::parse, Line::parse_without_counters] {
+                assert!(matches!(read(&faulty), Err(LineError::Fields { .. })));
+                assert!(matches!(read(&text[..text.len() - 1]), Err(LineError::Syntax { .. })));
+                assert!(matches!(read(&text.replace("kind", "name")), Err(LineError::NoKind)));
+                assert!(matches!(read("[1]"), Err(LineError::NoKind)));
+            }
+        }
+    }
+}
