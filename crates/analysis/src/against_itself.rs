@@ -74,11 +74,14 @@ pub fn against_itself(
             blocks.iter().zip(swapped).filter_map(|(block, swap)| swap.then_some(*block)).collect();
         let renamed = renamed(set, factor, &swapped);
         let found = compare(std::slice::from_ref(&renamed), &request)?;
-        let judged = || found.cells.iter().filter_map(|cell| cell.judged());
+        let cells = found.cells.iter();
+        let verdicts = cells.clone().map(|cell| cell.verdict);
         let alarmed =
             |verdict| matches!(verdict, stats::Verdict::Regression | stats::Verdict::Improvement);
-        alarms += u64::from(judged().any(|cell| alarmed(cell.verdict)));
-        significant += u64::from(judged().any(|cell| cell.p_adjusted <= request.alpha));
+        let overall = found.overall.iter().map(|overall| overall.verdict);
+        alarms += u64::from(verdicts.chain(overall).any(alarmed));
+        let mut judged = cells.filter_map(|cell| cell.judged());
+        significant += u64::from(judged.any(|cell| cell.p_adjusted <= request.alpha));
     }
     let labellings = labellings.len() as u64;
     Ok(AgainstItself { comparison, floors, labellings, alarms, significant })

@@ -282,7 +282,8 @@ impl Found {
                 Measured::Values(_) | Measured::Judged(_) => alive = step,
             }
         }
-        self.no_change = true;
+        // A step that was skipped may be one that fails.
+        self.no_change = self.skipped.is_empty();
         Ok(self)
     }
 

@@ -192,12 +192,7 @@ impl Cell {
     /// `≥` or `≤` before the ratio if lower bounds among the values leave it open, else nothing.
     #[must_use]
     pub fn ratio_mark(&self) -> &'static str {
-        match self.judged().and_then(|found| found.allowed) {
-            Some(allowed) if allowed.lowest == allowed.highest => "",
-            Some(allowed) if allowed.lowest > 0.0 => "≥ ",
-            Some(_) => "≤ ",
-            None => "",
-        }
+        self.judged().and_then(|found| found.allowed).map_or("", stats::AllowedRatio::mark)
     }
 
     /// What more of would settle it: blocks, seeds, or values a side.

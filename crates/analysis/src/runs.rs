@@ -284,7 +284,10 @@ fn of_commands(items: &[&WorkRecord], workers: usize) -> Vec<Values> {
     let mut values = Vec::new();
     for name in names {
         let of_name: Vec<&&WorkRecord> = items.iter().filter(|item| item.item == name).collect();
-        let censored = of_name.iter().any(|item| item.completed_ns.is_none());
+        let begun: BTreeSet<u32> = of_name.iter().map(|item| item.worker).collect();
+        // A worker that has not begun it by the end of the run will take its time too.
+        let censored =
+            begun.len() < workers || of_name.iter().any(|item| item.completed_ns.is_none());
         let elapsed = of_name.iter().map(|item| {
             let end_ns = item.completed_ns.or(item.censored_at_ns).unwrap_or(item.at_ns);
             Some(end_ns.saturating_sub(item.started_ns))

@@ -205,7 +205,10 @@ fn stalls_are_counted_against_the_first_arm_without_load() {
     let stalls = found.cells[1].stalls.as_ref().unwrap();
     assert_eq!((stalls.limit_ns, stalls.of_noload), (33.0, true));
     assert_eq!((stalls.first.stalled, stalls.second.stalled), (0, 4));
-    assert_eq!((stalls.second.median_ns, stalls.second.largest_ns), (Some(550.0), Some(700.0)));
+    assert_eq!(
+        (stalls.second.median_ns, stalls.second.largest_ns),
+        (Some(Observation::exact(550.0)), Some(Observation::exact(700.0)))
+    );
     // Fisher's exact test of 0 of 8 against 4 of 8: 2 × C(8,4) / C(16,4).
     assert!((stalls.p - 2.0 * 70.0 / 1820.0).abs() < 1e-12, "{}", stalls.p);
     assert!((stalls.p_adjusted - 2.0 * stalls.p).abs() < 1e-12, "Holm over two cells");

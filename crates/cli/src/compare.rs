@@ -9,7 +9,7 @@ use stats::Verdict;
 use store::import::Options;
 use store::observations::observations_as;
 
-use crate::{Failure, print};
+use crate::{Failure, print, print_json_text};
 
 /// The factor of those who time whole commands.
 const COMMAND: &str = "command";
@@ -101,7 +101,7 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<(), Failure> {
         compare_sets(&sets, &request).context("nothing was compared").map_err(Failure::WrongUse)?;
     if args.json {
         let json = serde_json::to_string_pretty(&found).context("write JSON")?;
-        print(&(json + "\n"))?;
+        print_json_text(&(json + "\n"))?;
     } else {
         print(&comparison_text(&found))?;
     }

@@ -20,7 +20,7 @@ use store::results::ResultsError;
 use crate::experiment_args::ExperimentArgs;
 use crate::laboratory::failure;
 use crate::progress::Progress;
-use crate::{Failure, fleet, print, print_json};
+use crate::{Failure, fleet, print, print_json, print_json_text};
 
 /// Carries a plan out, or tells what that would be.
 pub(crate) fn experiment(args: &ExperimentArgs) -> Result<(), Failure> {
@@ -83,7 +83,7 @@ fn list_cells(lab: &Laboratory, folder: &Path) -> Result<(), Failure> {
         text += &serde_json::to_string(&listed).context("write a cell as JSON")?;
         text.push('\n');
     }
-    print(&text)
+    print_json_text(&text)
 }
 
 /// Reads the plan, with what the arguments change of it.
@@ -265,9 +265,11 @@ fn finish(
         print(&report::cells_text(&dataset))?;
     }
     progress.say(&format!("run files: {shown}"));
-    progress.say(&format!("what it means: thrashlab attribute {shown}"));
+    let folder = model::shown::quoted(&folder.to_string_lossy());
+    progress.say(&format!("what it means: thrashlab attribute {folder}"));
     if let Some(factor) = dataset.factors.first() {
-        progress.say(&format!("               thrashlab compare {shown} --factor {}", factor.name));
+        let factor = model::shown::quoted(&factor.name);
+        progress.say(&format!("               thrashlab compare {folder} --factor {factor}"));
     }
     Ok(())
 }

@@ -194,18 +194,23 @@ fn man(name: Option<&str>) -> Result<(), Failure> {
 /// (`eprintln!` would panic).
 fn complain(text: &str) {
     use std::io::Write;
-    let _ = writeln!(std::io::stderr(), "{}", ::report::shown(text));
+    let _ = writeln!(std::io::stderr(), "{}", model::shown::shown(text));
 }
 
 /// Prints a result as JSON.
 fn print_json(value: &serde_json::Value) -> Result<(), Failure> {
-    print(&::report::shown_json(&format!("{value:#}\n")))
+    print_json_text(&format!("{value:#}\n"))
+}
+
+/// Prints JSON that is text already.
+fn print_json_text(json: &str) -> Result<(), Failure> {
+    print_bytes(model::shown::shown_json(json).as_bytes())
 }
 
 /// Prints a result; a reader that went away (`| head`) is no failure.
 fn print(text: &str) -> Result<(), Failure> {
     // A result has names and texts of run files, which may come from anywhere.
-    print_bytes(::report::shown(text).as_bytes())
+    print_bytes(model::shown::shown(text).as_bytes())
 }
 
 /// Prints bytes of this program's own.

@@ -54,7 +54,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
     progress.finish();
     let result = result.map_err(|failure| {
         if folder.is_dir() {
-            let folder = folder.display();
+            let folder = model::shown::quoted(&folder.to_string_lossy());
             progress.say(&format!("what was measured before: thrashlab show {folder}"));
         }
         if waiter.stop_requested() { Failure::Interrupted } else { failure }

@@ -13,7 +13,7 @@ use store::observations::is_foreign;
 use store::results::read_runs;
 
 use crate::args::{Format, Shape, ShowArgs};
-use crate::{Failure, print, reference};
+use crate::{Failure, print, print_json_text, reference};
 
 /// Prints a results folder, a run file, or a published result.
 pub(crate) fn show(args: &ShowArgs) -> Result<(), Failure> {
@@ -45,7 +45,7 @@ fn show_foreign(file: &str, shape: &Shape) -> Result<(), Failure> {
     }
     let set = observations(file).context("read results").map_err(Failure::WrongUse)?;
     match shape.json {
-        true => print(&as_json(serde_json::to_string_pretty(&set))?),
+        true => print_json_text(&as_json(serde_json::to_string_pretty(&set))?),
         false => print(&report::dataset_text(&set)),
     }
 }
@@ -81,7 +81,8 @@ pub(crate) fn shaped(
 
 /// JSON with its newline.
 fn as_json(json: serde_json::Result<String>) -> Result<String, Failure> {
-    Ok(json.context("write JSON")? + "\n")
+    let json = json.context("write JSON")? + "\n";
+    Ok(model::shown::shown_json(&json).into_owned())
 }
 
 /// A matrix in the form that was asked for.

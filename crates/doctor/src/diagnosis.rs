@@ -2,8 +2,7 @@
 
 use serde::Serialize;
 
-use crate::finding::NOTE_SHARE;
-use crate::{ALL, Finding, Interval, Price, Scope, UnitCosts, Verdict};
+use crate::{ALL, Finding, Interval, Scope, UnitCosts, Verdict};
 
 /// What all rules say of an interval.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -36,12 +35,12 @@ pub fn diagnose(interval: &Interval<'_>, costs: &UnitCosts) -> Diagnosis {
     for rule in ALL {
         match (rule.look)(interval, costs) {
             Verdict::Found(findings) => {
-                let is_negligible = |found: &Finding| match &found.price {
-                    Price::Known(lost) => lost.share() < NOTE_SHARE,
-                    Price::Unknown { .. } => false,
-                };
-                let matter = findings.into_iter().filter(|found| !is_negligible(found));
-                diagnosis.findings.extend(without_ancestors(matter.collect()));
+                let matter: Vec<Finding> =
+                    findings.into_iter().filter(|found| !found.price.is_negligible()).collect();
+                if matter.is_empty() {
+                    diagnosis.ruled_out.push((rule.name, NEGLIGIBLE.to_owned()));
+                }
+                diagnosis.findings.extend(without_ancestors(matter));
             }
             Verdict::RuledOut(reason) => diagnosis.ruled_out.push((rule.name, reason)),
             Verdict::Unable(reason) => diagnosis.unable.push(Unable { rule: rule.name, reason }),
@@ -53,6 +52,9 @@ pub fn diagnose(interval: &Interval<'_>, costs: &UnitCosts) -> Diagnosis {
     diagnosis
 }
 
+/// Why a rule is ruled out of which all that was found is too little to matter.
+const NEGLIGIBLE: &str = "what there is of it costs less than 1 % of the time";
+
 /// From this share of a group's loss on, a group below it is the one that loses.
 const BELOW_SHARE: f64 = 0.5;
 
@@ -63,13 +65,17 @@ fn without_ancestors(findings: Vec<Finding>) -> Vec<Finding> {
     let is_below = |path: &str, above: &str| {
         path.strip_prefix(above).is_some_and(|rest| rest.starts_with('/'))
     };
-    let lost_ns = |found: &Finding| found.lost().map_or(0, |lost| lost.lost_ns()) as f64;
+    // What has no price may be all of a group's loss, or none of it.
+    let is_most_of = |below: &Finding, above: &Finding| match (below.lost(), above.lost()) {
+        (Some(below), Some(above)) => {
+            below.lost_ns() as f64 >= BELOW_SHARE * above.lost_ns() as f64
+        }
+        (below, above) => below.is_none() && above.is_none(),
+    };
     let repeats = |found: &Finding| {
         let Scope::Group(above) = &found.scope else { return false };
         findings.iter().any(|other| match &other.scope {
-            Scope::Group(path) => {
-                is_below(path, above) && lost_ns(other) >= BELOW_SHARE * lost_ns(found)
-            }
+            Scope::Group(path) => is_below(path, above) && is_most_of(other, found),
             _ => false,
         })
     };
@@ -80,7 +86,7 @@ fn without_ancestors(findings: Vec<Finding>) -> Vec<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Confidence, Family, LostTime, Severity};
+    use crate::{Confidence, Family, LostTime, Price, Severity};
 
     fn found(path: &str, lost_ns: u64) -> Finding {
         Finding {
@@ -104,6 +110,9 @@ mod tests {
         let expected = ["/a/b", "/a/c", "/ab"].map(|path| Scope::Group(path.to_owned()));
         assert_eq!(paths, expected);
         assert_eq!(without_ancestors(vec![found("/a", 10), found("/a/b", 4)]).len(), 2);
+        // What has no price may be larger than all that has one.
+        let unknown = Finding { price: Price::unknown("no cost", None), ..found("/a", 0) };
+        assert_eq!(without_ancestors(vec![unknown, found("/a/b", 9)]).len(), 2);
     }
 
     #[test]
@@ -125,6 +134,6 @@ mod tests {
         );
         let severities: Vec<Severity> = findings.iter().map(Finding::severity).collect();
         let [note, warning, severe] = [Severity::Note, Severity::Warning, Severity::Severe];
-        assert_eq!(severities, [note, warning, severe, warning, note]);
+        assert_eq!(severities, [warning, warning, severe, warning, note]);
     }
 }

@@ -27,7 +27,8 @@ impl<'a> Interval<'a> {
     /// Bytes of a page of the machine; 4096 if that is not known.
     #[must_use]
     pub fn page_bytes(&self) -> u64 {
-        self.after.page_bytes.filter(|bytes| *bytes >= 1024).unwrap_or(4096)
+        let is_page = |bytes: &u64| bytes.is_power_of_two() && (1 << 10..=1 << 30).contains(bytes);
+        self.after.page_bytes.filter(is_page).unwrap_or(4096)
     }
 
     /// What has changed of the machine as a whole.

@@ -140,18 +140,21 @@ impl Price {
         }
     }
 
-    /// The evidence that time is lost at all: from a share on. None if there is none.
+    /// The evidence that time is lost at all: from a share on. None if there is none, as where what
+    /// was lost at least is less: it says nothing against.
     pub(crate) fn evidence(&self, least_share: f64) -> Option<Evidence> {
+        let share = self.lost()?.share();
         let counter = match self {
             Self::Known(_) => "share of time lost",
-            Self::Unknown { .. } => "share of the time with somebody waiting (pressure)",
+            Self::Unknown { .. } if share < least_share => return None,
+            Self::Unknown { .. } => "share of time with at least one thread waiting (PSI some)",
         };
-        Some(Evidence::of(counter, self.lost()?.share(), least_share))
+        Some(Evidence::of(counter, share, least_share))
     }
 
-    /// Whether it is known to be too little to matter.
+    /// Whether it is known to be too little to matter. What was lost at least says nothing of it.
     pub(crate) fn is_negligible(&self) -> bool {
-        self.lost().is_some_and(|lost| lost.share() < NOTE_SHARE)
+        matches!(self, Self::Known(lost) if lost.share() < NOTE_SHARE)
     }
 }
 

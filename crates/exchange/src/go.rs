@@ -261,6 +261,9 @@ fn samples(
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let count = values.iter().map(|values| values.samples.len()).max().unwrap_or(0);
+    let is_bound = |index: usize| {
+        values.iter().filter_map(|one| one.samples.get(index)).any(|sample| sample.is_lower_bound)
+    };
     for index in 0..count {
         let pairs: Vec<(String, f64)> = values
             .iter()
@@ -268,6 +271,7 @@ fn samples(
                 let unit = units.get(one.response.as_str())?;
                 Some((unit.name.clone(), one.samples.get(index)?.value * unit.factor))
             })
+            .chain(is_bound(index).then(|| ("censored".to_owned(), 1.0)))
             .collect();
         line(name, 1, &pairs, out)?;
     }

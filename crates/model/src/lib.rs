@@ -14,6 +14,7 @@ pub mod resp1;
 mod run;
 mod sample;
 mod script;
+pub mod shown;
 mod spec;
 pub mod units;
 

@@ -9,12 +9,12 @@ use std::collections::BTreeMap;
 
 use model::{Line, Observation, Run};
 use serde::Serialize;
-use stats::{Arms, Method, Pairing, Settings, bounded_median, compare, run_ratio};
+use stats::{AllowedRatio, Arms, Method, Pairing, Settings, bounded_median, compare, run_ratio};
 
 use crate::matrix::{CONFIDENCE, Ratio};
 
 /// A delay in ns beyond every other: what a lower bound may be at most.
-const BEYOND_NS: f64 = 1e60;
+const BEYOND_NS: f64 = 1e120;
 /// A ratio of delays that only such a bound can make.
 const UNLIMITED: f64 = 1e30;
 
@@ -56,6 +56,10 @@ impl Units {
         };
         let batches = self.runs.iter().flat_map(|(_, _, batches)| batches);
         batches.map(|batch| batch.iter().map(value).collect()).collect()
+    }
+
+    fn has_bounds(&self) -> bool {
+        self.runs.iter().flat_map(|(_, _, batches)| batches).flatten().any(|it| it.is_lower_bound)
     }
 
     /// What the unit is: the seed, or the block where there is one seed. Within one invocation
@@ -105,6 +109,7 @@ impl Units {
             ratio: found.ratio,
             low: found.low,
             high: found.high,
+            allowed: found.allowed,
             confidence: found.confidence_attained,
             claim,
             units,
@@ -120,11 +125,18 @@ impl Units {
         let smallest = run_ratio(&baseline.batches(true), &self.batches(false), CONFIDENCE)?;
         let largest = run_ratio(&baseline.batches(false), &self.batches(true), CONFIDENCE)?;
         let units = self.runs.len();
-        let end = |ratio: f64| if ratio >= UNLIMITED { f64::INFINITY } else { ratio };
+        let limited = |ratio: f64| match ratio {
+            ratio if ratio >= UNLIMITED => f64::INFINITY,
+            ratio if ratio <= UNLIMITED.recip() => 0.0,
+            ratio => ratio,
+        };
+        let [lowest, highest] = [smallest.ratio, largest.ratio].map(limited);
+        let is_bounded = [self, baseline].into_iter().any(Self::has_bounds);
         Some(Ratio {
-            ratio: smallest.ratio,
-            low: smallest.low,
-            high: end(largest.high),
+            ratio: if lowest == 0.0 { highest } else { lowest },
+            low: limited(smallest.low),
+            high: limited(largest.high),
+            allowed: is_bounded.then_some(AllowedRatio { lowest, highest }),
             confidence: smallest.confidence_attained.min(largest.confidence_attained),
             claim: if units == 1 { Claim::ThisRun } else { Claim::TheseRuns },
             units,
@@ -148,6 +160,17 @@ fn batch(line: &Line) -> Option<Vec<Observation>> {
 }
 
 impl Ratio {
+    /// `≥ ` or `≤ ` if lower bounds among the delays leave it open, else nothing.
+    #[must_use]
+    pub fn mark(&self) -> &'static str {
+        self.allowed.map_or("", AllowedRatio::mark)
+    }
+
+    /// The ratio in a sentence, with one decimal.
+    pub(crate) fn times(&self) -> String {
+        format!("{}{:.1}", self.mark(), self.ratio)
+    }
+
     /// What the interval is over, after a number: `95 % interval of this run`, `over 5 seeds`.
     pub(crate) fn over(&self) -> String {
         match self.claim {

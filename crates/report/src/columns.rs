@@ -1,6 +1,6 @@
 //! Plain text tables with aligned columns.
 
-use crate::shown::one_line;
+use model::shown::one_line;
 
 /// Rows of cells as aligned text, one line a row, two blanks between columns.
 ///

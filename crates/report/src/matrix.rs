@@ -176,6 +176,9 @@ pub struct Ratio {
     pub low: f64,
     /// Upper end.
     pub high: f64,
+    /// The estimates that lower bounds among the delays leave possible; `None` without any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub allowed: Option<stats::AllowedRatio>,
     /// Confidence that the interval has, which is less than asked for where there are too few
     /// samples.
     pub confidence: f64,

@@ -6,6 +6,7 @@ use model::units::{format_duration, format_size};
 use crate::claim::claims;
 use crate::columns::aligned;
 use crate::matrix::{DELIVERED_AT_LEAST, Machine, Matrix, Row, STALL_FACTOR, Setup};
+use crate::ratio_text::ratio_text;
 use crate::unavailable::unavailable_notes;
 use crate::why_slow_text::why_slow_table;
 
@@ -135,10 +136,10 @@ fn cells_of(row: &Row) -> Vec<String> {
             let interval = match found.says_nothing() {
                 true => format!("– ({})", found.needs_text()),
                 false => {
-                    format!("{} .. {}{short}", three_digits(found.low), three_digits(found.high))
+                    format!("{} .. {}{short}", ratio_text(found.low), ratio_text(found.high))
                 }
             };
-            (three_digits(found.ratio), interval)
+            (format!("{}{}", found.mark(), ratio_text(found.ratio)), interval)
         }
         None if row.load == BASELINE && count > 0 => ("1".to_owned(), String::new()),
         None => ("-".to_owned(), String::new()),
@@ -158,16 +159,6 @@ fn cells_of(row: &Row) -> Vec<String> {
         delivered,
         row.reading.clone(),
     ]
-}
-
-/// A ratio with three significant digits.
-fn three_digits(value: f64) -> String {
-    match value {
-        f64::INFINITY => "∞".to_owned(),
-        value if value >= 99.95 => format!("{value:.0}"),
-        value if value >= 9.995 => format!("{value:.1}"),
-        value => format!("{value:.2}"),
-    }
 }
 
 fn notes(matrix: &Matrix, verbose: bool) -> Vec<String> {

@@ -1,6 +1,6 @@
 //! What the figures of a load mean to a person in front of the machine, in a line.
 
-use model::{BASELINE, EndStatus, units::format_duration};
+use model::{BASELINE, EndStatus};
 
 use crate::matrix::{DELIVERED_AT_LEAST, Row, STALL_FACTOR};
 
@@ -94,22 +94,23 @@ impl Feeling {
 }
 
 fn feeling(row: &Row, baseline_median_ns: Option<f64>) -> String {
-    let max = row.max_ns.map_or_else(String::new, |max_ns| format_duration(max_ns as u64));
+    let [_, _, max] = row.delay_texts();
     let ratio = row.ratio.map_or(f64::NAN, |ratio| ratio.ratio);
+    let times = row.ratio.map_or_else(String::new, |ratio| ratio.times());
     match Feeling::of(row, baseline_median_ns) {
         Feeling::NotMeasured => "not measured".to_owned(),
         Feeling::Reference if row.stalled == 0 => "the reference".to_owned(),
         Feeling::Reference => format!("the reference, but with stalls up to {max}"),
         Feeling::NoReference => "no reference to compare with".to_owned(),
         Feeling::Slow => {
-            format!("feels slow: {ratio:.1} times the time without load, at worst {max}")
+            format!("feels slow: {times} times the time without load, at worst {max}")
         }
         Feeling::Uneven => format!(
             "feels uneven: {} of {} responses stall, up to {max}",
             row.stalled,
             row.delays_ns.len()
         ),
-        Feeling::Slower => format!("feels slower: {ratio:.1} times the time without load"),
+        Feeling::Slower => format!("feels slower: {times} times the time without load"),
         Feeling::LittleSlower => format!("a little slower ({:+.0} %)", 100.0 * (ratio - 1.0)),
         Feeling::LittleFaster => format!("a little faster ({:+.0} %)", 100.0 * (ratio - 1.0)),
         Feeling::Unsure => {
@@ -132,9 +133,9 @@ pub(crate) fn overall(rows: &[Row]) -> String {
     let mut text = match worst {
         None => "No load makes it slower, as far as this can tell".to_owned(),
         Some((row, ratio)) => format!(
-            "Worst under {}: {:.1} times the time without load ({:.0} % interval {:.1} to {} {})",
+            "Worst under {}: {} times the time without load ({:.0} % interval {:.1} to {} {})",
             row.load,
-            ratio.ratio,
+            ratio.times(),
             100.0 * ratio.confidence,
             ratio.low,
             match ratio.high {
@@ -174,6 +175,7 @@ mod tests {
                 ratio,
                 low,
                 high: 9.0,
+                allowed: None,
                 confidence: 0.95,
                 claim: Claim::ThisRun,
                 units: 1,

@@ -203,6 +203,18 @@ pub struct AllowedRatio {
     pub highest: f64,
 }
 
+impl AllowedRatio {
+    /// What stands before the estimate in print: `≥ ` or `≤ ` if it is open, else nothing.
+    #[must_use]
+    pub fn mark(self) -> &'static str {
+        match self {
+            Self { lowest, highest } if lowest == highest => "",
+            Self { lowest, .. } if lowest > 0.0 => "≥ ",
+            _ => "≤ ",
+        }
+    }
+}
+
 /// Why two samples cannot be compared.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum CellError {

@@ -127,12 +127,13 @@ pub fn overall(
     effects: &[Vec<OverallCell>],
     settings: &Settings,
 ) -> Vec<Result<OverallEffect, OverallError>> {
+    let effects: Vec<Vec<OverallCell>> = effects.iter().map(|cells| alike(cells)).collect();
     let estimated: Vec<_> = effects.iter().map(|cells| mixed::estimate(cells)).collect();
     let count = estimated.iter().filter(|found| found.is_ok()).count();
     let level = settings.alpha / count as f64;
     let weighed: Vec<_> = estimated
         .into_iter()
-        .zip(effects)
+        .zip(&effects)
         .map(|(found, cells)| Weighed::new(found?, cells, settings, level))
         .collect();
     let p_values: Vec<(f64, f64)> = weighed
@@ -142,6 +143,14 @@ pub fn overall(
         .collect();
     let family = ExclusiveFamily::new(&p_values);
     weighed.into_iter().map(|found| Ok(found?.judge(settings, &family))).collect()
+}
+
+/// The cells, as pairs if all of them are, else none: a trial's share of a pair's ratio has the other
+/// sign than its share of a first arm.
+fn alike(cells: &[OverallCell]) -> Vec<OverallCell> {
+    let are_pairs = cells.iter().all(|cell| cell.pairing == Pairing::Paired);
+    let pairing = if are_pairs { Pairing::Paired } else { Pairing::Unpaired };
+    cells.iter().map(|cell| OverallCell { pairing, ..cell.clone() }).collect()
 }
 
 /// An effect and what both methods say of it.

@@ -29,7 +29,7 @@ pub struct OutFile {
 /// What stands between the written bytes and their name.
 #[derive(Debug)]
 enum Pending {
-    /// A device, a pipe or a socket: the bytes are there already.
+    /// A device, a pipe, a socket or a file without a name: the bytes are there already.
     InPlace,
     /// A file without a name, which ends with this process.
     Unnamed(File),
@@ -44,16 +44,18 @@ impl OutFile {
     /// # Errors
     /// When the name is no name of a file, or its folder cannot be written.
     pub fn create(path: &Path) -> io::Result<(Self, File)> {
-        let target = follow(path)?;
-        let former = match fs::metadata(&target) {
+        // The kernel follows links that are no names of files, such as /proc/self/fd/1 to a pipe.
+        let former = match fs::metadata(path) {
             Ok(facts) => Some(facts),
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
             Err(error) => return Err(error),
         };
-        if former.as_ref().is_some_and(|facts| !facts.is_file()) {
+        let target = path.to_owned();
+        if former.as_ref().is_some_and(|facts| !facts.is_file() || facts.nlink() == 0) {
             let file = OpenOptions::new().write(true).open(&target)?;
             return Ok((Self { target, pending: Pending::InPlace }, file));
         }
+        let target = follow(&target)?;
         if target.file_name().is_none() {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "not the name of a file"));
         }
@@ -251,6 +253,17 @@ mod tests {
         assert_eq!(reader.join().unwrap(), "through");
         assert!(!fs::symlink_metadata(&pipe).unwrap().is_file());
         assert_eq!(names(folder.path()), ["pipe"]);
+    }
+
+    #[test]
+    fn a_pipe_without_a_name_is_written_through() {
+        let (mut reader, writer) = io::pipe().unwrap();
+        let path = format!("/proc/self/fd/{}", writer.as_raw_fd());
+        write_whole(Path::new(&path), b"through").unwrap();
+        drop(writer);
+        let mut text = String::new();
+        reader.read_to_string(&mut text).unwrap();
+        assert_eq!(text, "through");
     }
 
     #[test]

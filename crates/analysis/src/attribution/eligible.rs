@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use stats::bounded_median;
 
+use super::table::additive;
 use crate::{Dataset, Standing, Trial};
 
 /// A combination of the levels of all factors that were varied, in their order.
@@ -14,11 +15,17 @@ type Combination<'a> = Vec<&'a str>;
 /// A fit needs every combination of the levels that it has. Where all trials of a combination
 /// failed, or are known by a lower bound only, a level is given up: that which takes most such
 /// combinations with it, of equal ones a level of the factor with the most.
-pub(super) fn trials<'a>(dataset: &'a Dataset, response: &str) -> (Vec<&'a Trial>, Vec<String>) {
+///
+/// `asked` are the factors that are looked at, of those that were varied; without any, all of them.
+pub(super) fn trials<'a>(
+    dataset: &'a Dataset,
+    response: &str,
+    asked: &[String],
+) -> (Vec<&'a Trial>, Vec<String>) {
     let mut notes = Vec::new();
     let (mut usable, mut lost) = (Vec::new(), Vec::new());
     for trial in &dataset.trials {
-        match why_not(trial, response) {
+        match why_not(dataset, trial, response) {
             Some(reason) => {
                 notes.push(format!("{} is left out: {reason}", trial.name));
                 lost.push(trial);
@@ -33,6 +40,7 @@ pub(super) fn trials<'a>(dataset: &'a Dataset, response: &str) -> (Vec<&'a Trial
         .factors
         .iter()
         .filter(|factor| factor.levels.len() > 1)
+        .filter(|factor| asked.is_empty() || asked.contains(&factor.name))
         .map(|factor| factor.name.as_str())
         .collect();
     loop {
@@ -56,16 +64,33 @@ pub(super) fn trials<'a>(dataset: &'a Dataset, response: &str) -> (Vec<&'a Trial
     (usable, notes)
 }
 
-fn why_not(trial: &Trial, response: &str) -> Option<String> {
+fn why_not(dataset: &Dataset, trial: &Trial, response: &str) -> Option<String> {
     if trial.standing() != Standing::Counts {
         return trial.remark();
     }
-    let whole = trial.samples(None, response).and_then(bounded_median)?;
+    let whole = |trial: &Trial| trial.samples(None, response).and_then(bounded_median);
+    let Some(whole) = whole(trial) else {
+        // A run that did not end well lacks what it had not done; of others it was not published,
+        // and the parts say what they can.
+        let ending = trial.ending.as_ref().and_then(crate::Ending::text)?;
+        let is_lost = !has_all_parts(dataset, trial, response);
+        return is_lost.then(|| format!("it has no {response} ({ending})"));
+    };
     whole.is_lower_bound.then(|| {
         let ending = trial.ending.as_ref().and_then(crate::Ending::text);
         let ending = ending.map_or_else(String::new, |text| format!(" ({text})"));
         format!("its {response} is only known to be at least {}{ending}", whole.value)
     })
+}
+
+/// Whether a trial has every part of a response whose parts add up to it.
+fn has_all_parts(dataset: &Dataset, trial: &Trial, response: &str) -> bool {
+    let of = |trial: &'_ Trial| -> BTreeSet<String> {
+        let values = trial.values.iter().filter(|values| values.response == response);
+        values.filter_map(|values| values.part.clone()).collect()
+    };
+    let all: BTreeSet<String> = dataset.trials.iter().flat_map(of).collect();
+    additive(dataset, response) && of(trial) == all
 }
 
 fn combination<'a>(trial: &'a Trial, factors: &[&str]) -> Option<Combination<'a>> {

@@ -38,7 +38,7 @@ const PREFERRED: [&str; 3] = ["cpu", "faults", "delay"];
 impl Table {
     pub(super) fn new(dataset: &Dataset, options: &Options) -> Result<Table, AttributionError> {
         let response = choose_response(dataset, options.response.as_deref())?;
-        let (usable, mut notes) = super::eligible::trials(dataset, &response);
+        let (usable, mut notes) = super::eligible::trials(dataset, &response, &options.factors);
         let observed = observed_levels(dataset, &usable);
         let factors = choose_factors(dataset, &observed, options).map_err(|error| match error {
             AttributionError::NothingVaried { source_name, .. } if !notes.is_empty() => {
@@ -184,7 +184,7 @@ fn told_aside(factor: &Factor) -> String {
     }
 }
 
-fn additive(dataset: &Dataset, response: &str) -> bool {
+pub(super) fn additive(dataset: &Dataset, response: &str) -> bool {
     dataset.responses.get(response).is_some_and(|found| found.additive)
 }
 

@@ -46,8 +46,8 @@ fn over_all(arm: usize, comparison: &Comparison) -> String {
             Verdict::Equivalent => "equivalent",
             Verdict::CannotTell => "cannot tell",
         };
-        let Overall { response, ratio, .. } = overall;
-        format!("{found} over {} in {response} ×{ratio:.2}{interval}", overall.over())
+        let Overall { response, ratio, ratio_mark, .. } = overall;
+        format!("{found} over {} in {response} {ratio_mark}×{ratio:.2}{interval}", overall.over())
     };
     let texts: Vec<String> = of_arm.map(text).collect();
     if texts.is_empty() { String::new() } else { texts.join(", ") + "; cell by cell " }
@@ -61,7 +61,8 @@ fn of_one(cell: &Cell, reference: &str, comparison: &Comparison) -> String {
     let margin = percent(comparison.margin);
     let found = match (cell.judged(), cell.ratio()) {
         (Some(found), _) if says_nothing(found.adjusted_low, found.adjusted_high) => {
-            format!("{} ×{:.2} ({})", cell.response, found.ratio, method_words(found.method))
+            let (mark, method) = (cell.ratio_mark(), method_words(found.method));
+            format!("{} {mark}×{:.2} ({method})", cell.response, found.ratio)
         }
         (Some(found), _) => format!(
             "{} {}×{:.2} [{:.2}, {:.2}] ({})",
@@ -149,7 +150,7 @@ fn of_many(cells: &[&Cell], comparison: &Comparison) -> String {
                 };
                 let label = farthest.label();
                 let place = if label.is_empty() { "the whole" } else { &label };
-                format!(" (most {response}{place}: ×{ratio:.2})")
+                format!(" (most {response}{place}: {}×{ratio:.2})", farthest.ratio_mark())
             });
             Some(text + &most)
         })

@@ -30,6 +30,9 @@ pub struct Overall {
     pub cells: usize,
     /// The geometric mean of their ratios.
     pub ratio: f64,
+    /// `≥ ` or `≤ ` if lower bounds among the values leave it open in this direction, `≶ ` in
+    /// both, else nothing.
+    pub ratio_mark: &'static str,
     /// The cell without which the mean is lowest, and that mean.
     pub lowest_without: (String, f64),
     /// The cell without which the mean is highest, and that mean.
@@ -163,12 +166,23 @@ fn conclude(
         response: group.response.to_owned(),
         cells: ratios.len(),
         ratio: mean.ratio,
+        ratio_mark: ratio_mark(&group.cells),
         lowest_without: without(mean.lowest?),
         highest_without: without(mean.highest?),
         verdict,
         effect,
         reason,
     })
+}
+
+fn ratio_mark(cells: &[&Cell]) -> &'static str {
+    let has = |mark: &str| cells.iter().any(|cell| cell.ratio_mark() == mark);
+    match (has("≥ "), has("≤ ")) {
+        (true, true) => "≶ ",
+        (true, false) => "≥ ",
+        (false, true) => "≤ ",
+        (false, false) => "",
+    }
 }
 
 fn not_decided(why: NotDecided) -> &'static str {
@@ -187,12 +201,12 @@ fn doubt(group: &Group, verdict: Verdict, arms: &Arms) -> Option<String> {
     let bound = |arm: &ArmTrials| {
         arm.trials.iter().any(|trial| {
             let mut here = group.cells.iter().filter(|cell| arms.place(trial) == cell.levels);
-            here.any(|cell| {
-                let samples = trial.samples(cell.part.as_deref(), &cell.response);
-                let median = samples.and_then(bounded_median);
-                trial.standing() == Standing::Failed
-                    || median.is_some_and(|median| median.is_lower_bound)
-            })
+            // A place where all trials failed has no cell.
+            trial.standing() == Standing::Failed
+                || here.any(|cell| {
+                    let samples = trial.samples(cell.part.as_deref(), &cell.response);
+                    samples.and_then(bounded_median).is_some_and(|median| median.is_lower_bound)
+                })
         })
     };
     let (first, second) = (&arms.all[0], &arms.all[group.arm]);

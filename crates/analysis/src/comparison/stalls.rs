@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use model::{BASELINE, Observation};
 use serde::Serialize;
-use stats::{bounded_median, clopper_pearson, fisher_exact_p, median};
+use stats::{bounded_median, bounded_quantile, clopper_pearson, fisher_exact_p};
 
 use super::Cell;
 use super::arms::{ArmTrials, Arms};
@@ -51,9 +51,9 @@ pub struct Share {
     /// Upper end of it.
     pub high: f64,
     /// The median stall in ns; `None` without any.
-    pub median_ns: Option<f64>,
+    pub median_ns: Option<Observation>,
     /// The largest stall in ns; `None` without any.
-    pub largest_ns: Option<f64>,
+    pub largest_ns: Option<Observation>,
 }
 
 /// Adds the stalls to all cells of delays.
@@ -91,7 +91,9 @@ fn stalls(arms: &Arms, cell: &Cell, alpha: f64) -> Option<Stalls> {
     let second = of_arm(&arms.all[cell.arm], &cell.levels);
     let noload = bounded_median(&of_arm(&arms.all[0], &without_load))
         .filter(|_| cell.levels.contains_key(LOAD));
-    let limit_ns = STALL_FACTOR * noload.or_else(|| bounded_median(&first))?.value;
+    // Three times a bound is no limit: the true one may be above every delay.
+    let reference = noload.or_else(|| bounded_median(&first));
+    let limit_ns = STALL_FACTOR * reference.filter(|it| !it.is_lower_bound)?.value;
     let (first, second) = (share(&first, limit_ns, alpha)?, share(&second, limit_ns, alpha)?);
     let p = fisher_exact_p((first.stalled, first.samples), (second.stalled, second.samples))?;
     Some(Stalls { limit_ns, of_noload: noload.is_some(), first, second, p, p_adjusted: p })
@@ -100,8 +102,9 @@ fn stalls(arms: &Arms, cell: &Cell, alpha: f64) -> Option<Stalls> {
 /// A delay that was cut off below the limit may be a stall or none, and does not count.
 fn share(delays_ns: &[Observation], limit_ns: f64, alpha: f64) -> Option<Share> {
     let is_known = |delay: &&Observation| !delay.is_lower_bound || delay.value > limit_ns;
-    let known: Vec<f64> = delays_ns.iter().filter(is_known).map(|delay| delay.value).collect();
-    let stalled: Vec<f64> = known.iter().copied().filter(|delay| *delay > limit_ns).collect();
+    let known: Vec<Observation> = delays_ns.iter().filter(is_known).copied().collect();
+    let is_stall = |delay: &Observation| delay.value > limit_ns;
+    let stalled: Vec<Observation> = known.iter().copied().filter(is_stall).collect();
     let (count, all) = (stalled.len() as u64, known.len() as u64);
     let interval = clopper_pearson(count, all, 1.0 - alpha)?;
     Some(Share {
@@ -110,7 +113,7 @@ fn share(delays_ns: &[Observation], limit_ns: f64, alpha: f64) -> Option<Share> 
         probability: interval.proportion,
         low: interval.low,
         high: interval.high,
-        median_ns: median(&stalled),
-        largest_ns: stalled.iter().copied().max_by(f64::total_cmp),
+        median_ns: bounded_median(&stalled),
+        largest_ns: bounded_quantile(&stalled, 1.0),
     })
 }

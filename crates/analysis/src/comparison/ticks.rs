@@ -6,7 +6,7 @@
 
 use stats::Verdict;
 
-use super::Cell;
+use super::{Cell, Outcome};
 
 /// Ticks in use, by HZ: the longest first, since its multiples are multiples of shorter ones too.
 const HZ: [u32; 4] = [100, 250, 300, 1000];
@@ -29,6 +29,8 @@ pub struct Tick {
     pub tick_ns: f64,
     /// Whether a tick is more than the margin, so that no equivalence within it can be shown.
     pub exceeds_margin: bool,
+    /// Whether an equivalence was taken back for that.
+    pub hides_equivalence: bool,
 }
 
 /// Looks at every cell of a time in ns, adds a note where it is quantised, and takes back an
@@ -36,7 +38,7 @@ pub struct Tick {
 /// values stay equal.
 pub(super) fn add(cells: &mut [Cell], unit: impl Fn(&Cell) -> String, margin: f64, exact: &[bool]) {
     for cell in cells {
-        let Some(tick) = (unit(cell) == UNIT).then(|| tick(cell, margin)).flatten() else {
+        let Some(mut tick) = (unit(cell) == UNIT).then(|| tick(cell, margin)).flatten() else {
             continue;
         };
         let tick_ms = tick.tick_ns / 1e6;
@@ -45,9 +47,14 @@ pub(super) fn add(cells: &mut [Cell], unit: impl Fn(&Cell) -> String, margin: f6
             (1000.0 * tick_ms).round() / 1000.0,
             tick.hz
         );
+        tick.hides_equivalence =
+            cell.verdict == Verdict::Equivalent && tick.exceeds_margin && !exact[cell.arm];
         cell.tick = Some(tick);
-        if cell.verdict == Verdict::Equivalent && tick.exceeds_margin && !exact[cell.arm] {
+        if tick.hides_equivalence {
             cell.verdict = Verdict::CannotTell;
+            if let Outcome::Judged(found) = &mut cell.outcome {
+                found.verdict = Verdict::CannotTell;
+            }
             note.push_str(", which is more than the margin, so no equivalence is shown");
         } else {
             note.push_str(", and nothing finer is shown");
@@ -58,7 +65,7 @@ pub(super) fn add(cells: &mut [Cell], unit: impl Fn(&Cell) -> String, margin: f6
 
 /// Whether a tick takes away an equivalence.
 pub(super) fn hides(cell: &Cell) -> bool {
-    cell.tick.is_some_and(|tick| tick.exceeds_margin) && cell.verdict == Verdict::CannotTell
+    cell.tick.is_some_and(|tick| tick.hides_equivalence)
 }
 
 fn place(cell: &Cell) -> String {
@@ -77,7 +84,7 @@ fn tick(cell: &Cell, margin: f64) -> Option<Tick> {
         HZ.into_iter().find(|hz| values().all(|value| is_multiple(value, 1e9 / f64::from(*hz))))?;
     let tick_ns = 1e9 / f64::from(hz);
     let exceeds_margin = cell.first.median?.value * margin < tick_ns;
-    Some(Tick { hz, tick_ns, exceeds_margin })
+    Some(Tick { hz, tick_ns, exceeds_margin, hides_equivalence: false })
 }
 
 fn is_multiple(value_ns: f64, tick_ns: f64) -> bool {

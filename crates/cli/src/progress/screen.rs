@@ -118,7 +118,7 @@ fn frame(shown: &[String], size: Size, said: Option<&str>, lines: &[String]) -> 
         up => format!("\r\x1b[{up}A"),
     };
     if let Some(said) = said {
-        text += &format!("\x1b[J{}\n", report::shown(said));
+        text += &format!("\x1b[J{}\n", model::shown::shown(said));
     }
     for line in lines {
         text += &format!("{line}\x1b[K\n");

@@ -125,9 +125,20 @@ impl Throttled {
             remedy: "raise the quota (cpu.max; version 1: cpu.cfs_quota_us), or start fewer \
                      processes and threads at once"
                 .to_owned(),
-            confirm: format!("find /sys/fs/cgroup -path '*{}/cpu.stat' | xargs cat", self.path),
+            confirm: confirm(&self.path),
         }
     }
+}
+
+/// A command that prints the counters of a group; its name is the user's, and may hold anything.
+fn confirm(path: &str) -> String {
+    let literal = |letter: char| match letter {
+        '*' | '?' | '[' | '\\' => format!("\\{letter}"),
+        other => other.to_string(),
+    };
+    let pattern: String = path.chars().map(literal).collect();
+    let pattern = model::shown::quoted(&format!("*{pattern}/cpu.stat"));
+    format!("find /sys/fs/cgroup -path {pattern} -exec cat {{}} +")
 }
 
 fn stolen_finding(lost: LostTime) -> Finding {

@@ -68,7 +68,7 @@ fn look(interval: &Interval<'_>, costs: &UnitCosts) -> Verdict {
             continue;
         }
         // Pressure of memory is no upper bound: it leaves out most of the waits for reading.
-        if matches!(&price, Price::Known(_)) && price.is_negligible() {
+        if price.is_negligible() {
             continue;
         }
         let found = finding(interval, path, &group, price, affected.as_ref());

@@ -65,7 +65,7 @@ fn look(interval: &Interval<'_>, costs: &UnitCosts) -> Verdict {
         by_scope(&losses).iter().map(|affected| finding(interval, affected, tax)).collect();
     if findings.is_empty() {
         return Verdict::RuledOut(format!(
-            "nobody computes on {} or more of small pages that it keeps (their tax is {:.0} %)",
+            "no process computes on {} or more of small pages that it keeps (they cost {:.0} %)",
             model::units::format_size(REACH_PAGES as u64 * interval.page_bytes()),
             tax * 100.0
         ));

@@ -7,17 +7,9 @@ use serde_json::{Value, json};
 use super::{Chart, Data, Kind, colours, matrix, rounded};
 use crate::matrix::Row;
 use crate::page::{Measurement, Table};
+use crate::ratio_text::ratio_text;
 
 pub(super) const KIND: Kind = Kind { name: "ratios", title: "Times the time without load", make };
-
-/// A ratio with three significant digits.
-pub(crate) fn ratio_text(ratio: f64) -> String {
-    match ratio {
-        large if large >= 99.95 => format!("{large:.0}"),
-        middle if middle >= 9.995 => format!("{middle:.1}"),
-        small => format!("{small:.2}"),
-    }
-}
 
 /// A row of a forest plot.
 pub(super) struct Line {

@@ -24,7 +24,6 @@ mod waterfall;
 use serde_json::{Value, json};
 
 pub(crate) use findings::found;
-pub(crate) use forest::ratio_text;
 pub(crate) use matrix::verdict as tile_verdict;
 pub(crate) use verdicts::{label as cell_label, overall_label, verdict as cell_verdict};
 

@@ -6,10 +6,10 @@ use model::units::format_duration_ns;
 use serde_json::{Value, json};
 use stats::median;
 
-use super::forest::ratio_text;
 use super::strips::panel;
 use super::{Chart, Data, Kind, duration, merged, rounded};
 use crate::page::Table;
+use crate::ratio_text::ratio_text;
 
 pub(super) const KIND: Kind =
     Kind { name: "touch-cost", title: "What a touch of memory costs, by load and level", make };

@@ -1,11 +1,13 @@
 //! The tables of a comparison: a row a cell.
 
 use analysis::comparison::{Cell, EndCount, Ends, Outcome, PairedBy, Share, Unit, method_words};
+use model::Observation;
 use model::units::format_duration;
 use stats::{CellResult, NotDecided, Verdict};
 
 use super::{View, numbers};
 use crate::columns::aligned;
+use crate::ratio_text::ratio_text;
 
 /// The table of verdicts.
 pub(super) fn verdicts(view: &View) -> String {
@@ -34,7 +36,7 @@ pub(super) fn verdicts(view: &View) -> String {
         }
         row.push(cell.ratio().map_or_else(
             || "-".to_owned(),
-            |ratio| format!("{}×{}", cell.ratio_mark(), numbers::ratio(ratio)),
+            |ratio| format!("{}×{}", cell.ratio_mark(), ratio_text(ratio)),
         ));
         row.push(cell.judged().map_or_else(
             || "-".to_owned(),
@@ -205,13 +207,13 @@ fn share(share: &Share) -> String {
     )
 }
 
-fn both(first_ns: Option<f64>, second_ns: Option<f64>) -> String {
-    let text = |value_ns: Option<f64>| {
-        value_ns.map_or_else(|| "-".to_owned(), |value_ns| format_duration(value_ns as u64))
-    };
+fn both(first_ns: Option<Observation>, second_ns: Option<Observation>) -> String {
     match (first_ns, second_ns) {
         (None, None) => "-".to_owned(),
-        (first, second) => format!("{} : {}", text(first), text(second)),
+        (first, second) => {
+            let [first, second] = [first, second].map(|it| numbers::observed(it.as_ref(), "ns"));
+            format!("{first} : {second}")
+        }
     }
 }
 
@@ -230,7 +232,7 @@ pub(super) fn seeds(view: &View) -> Option<String> {
         let all = seeds.ratios.len();
         row.push(all.to_string());
         let [low, middle, high] = seeds.quartiles;
-        row.extend([seeds.lowest, low, middle, high, seeds.highest].map(numbers::ratio));
+        row.extend([seeds.lowest, low, middle, high, seeds.highest].map(ratio_text));
         row.extend(
             [seeds.worse, seeds.better, all - seeds.worse - seeds.better].map(|n| n.to_string()),
         );

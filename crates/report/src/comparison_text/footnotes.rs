@@ -7,6 +7,7 @@ use stats::{CellResult, Method};
 
 use super::{View, numbers};
 use crate::columns::aligned;
+use crate::ratio_text::ratio_text;
 
 /// All of it, a line each.
 pub(super) fn footnotes(view: &View) -> String {
@@ -50,11 +51,11 @@ fn summary(mean: &Overall, view: &View) -> String {
         true => "the same whichever is left out".to_owned(),
         false => format!(
             "from ×{} without {low_cell} to ×{} without {high_cell}",
-            numbers::ratio(*low),
-            numbers::ratio(*high)
+            ratio_text(*low),
+            ratio_text(*high)
         ),
     };
-    let (arm, ratio) = (view.arm(mean.arm), numbers::ratio(*ratio));
+    let (arm, ratio) = (view.arm(mean.arm), ratio_text(*ratio));
     let interval = mean.effect.as_ref().map_or_else(String::new, |effect| {
         format!(" {}", numbers::interval(effect.low, effect.high))
     });
@@ -105,7 +106,7 @@ fn few(view: &View) -> Vec<String> {
             || ["-".to_owned(), "-".to_owned(), "-".to_owned()],
             |welch| {
                 [
-                    format!("×{}", numbers::ratio(welch.ratio)),
+                    format!("×{}", ratio_text(welch.ratio)),
                     numbers::interval(welch.low, welch.high),
                     numbers::p(welch.p),
                 ]
@@ -160,7 +161,7 @@ fn detectable(cells: &[Cell]) -> Option<String> {
     let mut effects: Vec<f64> =
         cells.iter().filter_map(|cell| cell.judged()?.minimum_detectable).collect();
     effects.sort_by(f64::total_cmp);
-    let (lowest, highest) = (numbers::ratio(*effects.first()?), numbers::ratio(*effects.last()?));
+    let (lowest, highest) = (ratio_text(*effects.first()?), ratio_text(*effects.last()?));
     let units: BTreeSet<&str> = cells
         .iter()
         .map(|cell| match cell.unit {

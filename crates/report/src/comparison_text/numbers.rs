@@ -3,6 +3,8 @@
 use model::Observation;
 use model::units::format_duration;
 
+use crate::ratio_text::ratio_text;
+
 /// A measured value, with a mark where it is a lower bound; `-` where there is none.
 pub(super) fn observed(observed: Option<&Observation>, unit: &str) -> String {
     let text = |it: &Observation| format!("{}{}", it.mark(), value(it.value, unit));
@@ -26,19 +28,9 @@ pub(super) fn value(value: f64, unit: &str) -> String {
     }
 }
 
-/// A ratio with three significant digits or two decimals, whichever is shorter.
-pub(super) fn ratio(ratio: f64) -> String {
-    match ratio {
-        huge if huge >= 1e6 => "∞".to_owned(),
-        large if large >= 99.95 => format!("{large:.0}"),
-        middle if middle >= 9.995 => format!("{middle:.1}"),
-        small => format!("{small:.2}"),
-    }
-}
-
 /// An interval of ratios; `–` if it is so wide that it says nothing.
 pub(super) fn interval(low: f64, high: f64) -> String {
-    interval_of(low, high, |low, high| format!("[{}, {}]", ratio(low), ratio(high)))
+    interval_of(low, high, |low, high| format!("[{}, {}]", ratio_text(low), ratio_text(high)))
 }
 
 /// The ends of an interval of ratios as they are printed; `–` if they say nothing.
@@ -69,7 +61,6 @@ mod tests {
         let values = [0.0, 134.0, 14_790.4, 0.011_227, 5.0, -2.5].map(|number| value(number, "s"));
         assert_eq!(values, ["0", "134", "14790", "0.01123", "5", "-2.5"]);
         assert_eq!(value(7_420_000.0, "ns"), "7.42ms");
-        assert_eq!([1.492_4, 14.92, 149.2, f64::MAX].map(ratio), ["1.49", "14.9", "149", "∞"]);
         assert_eq!(interval(0.9, 1.2), "[0.90, 1.20]");
         assert_eq!([interval(0.0, f64::MAX), interval(0.01, 69.7)], ["–", "–"]);
         assert_eq!([2.0 / 35.0, 0.05, 1e-6, 1.0].map(p), [".0571", ".05", "below .0001", "1"]);

@@ -5,6 +5,7 @@ use analysis::comparison::Overall;
 use super::cells::verdict;
 use super::{View, numbers};
 use crate::columns::aligned;
+use crate::ratio_text::ratio_text;
 
 /// The table of overall effects; `None` without any.
 pub(super) fn overall(view: &View) -> Option<String> {
@@ -26,7 +27,7 @@ pub(super) fn overall(view: &View) -> Option<String> {
         row.extend([
             overall.response.clone(),
             overall.cells.to_string(),
-            format!("×{}", numbers::ratio(overall.ratio)),
+            format!("{}×{}", overall.ratio_mark, ratio_text(overall.ratio)),
             interval.map_or("-".to_owned(), |found| numbers::interval(found.low, found.high)),
             verdict(overall.verdict).to_owned(),
             judged_by(overall),

@@ -11,8 +11,8 @@ use model::units::{exact_duration, exact_size};
 use model::{BASELINE, Header, MachineSpec, Measure, SubjectSpec, Timing};
 
 use super::Block;
-use crate::shown::option;
 use files::Files;
+use model::shown::quoted;
 
 /// Where the kernel's table of swap areas counts in pages of this size, the first of which is not
 /// counted.
@@ -201,6 +201,11 @@ fn timing(timing: &Timing, measure: &Measure) -> Vec<String> {
         // The one that a subject has by itself.
         _ => Vec::new(),
     }
+}
+
+/// An option and its value, which a shell takes for one word whatever is in it.
+fn option(name: &'static str, value: &str) -> String {
+    format!("--{name} {}", quoted(value))
 }
 
 #[cfg(test)]

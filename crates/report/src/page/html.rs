@@ -2,7 +2,7 @@
 
 use super::{Block, Cell, Report, Section, Table, Tone};
 use crate::charts::Chart;
-use crate::shown::shown;
+use model::shown::shown;
 
 /// Vega, Vega-Lite and Vega's interpreter of expressions, as published (`web/lock.json`).
 const VEGA: &str = include_str!("../../../../web/dist/vega.js");

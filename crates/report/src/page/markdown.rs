@@ -1,7 +1,7 @@
 //! A report as Markdown, for a pull request or a mail.
 
 use super::{Block, Report, Table, Tone};
-use crate::shown::shown;
+use model::shown::shown;
 
 /// Most rows of a table; the page has them all.
 const MOST_ROWS: usize = 40;

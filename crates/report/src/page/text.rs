@@ -2,7 +2,7 @@
 
 use super::{Block, Report, Table};
 use crate::columns::aligned;
-use crate::shown::shown;
+use model::shown::shown;
 
 /// Most rows of a table; the page has them all.
 const MOST_ROWS: usize = 60;

@@ -54,8 +54,10 @@ pub(super) fn check(arms: &Arms, settings: &Settings) -> Result<(), CellError> {
     if representable { Ok(()) } else { Err(CellError::RatioOutOfRange) }
 }
 
-/// A bound that says nothing is put this many times above the largest value.
-const BEYOND: f64 = 1e30;
+/// A bound that says nothing is put this many times above the largest value. A ratio of ranks has
+/// the fourth root of it at least: the mean of a raised and another value in a Walsh average, and
+/// of two such averages in the middle of an even number.
+const BEYOND: f64 = 1e120;
 /// A ratio that only such a bound can make, in either direction.
 const UNLIMITED: f64 = 1e29;
 
@@ -106,9 +108,9 @@ pub(super) struct Weighed<'a> {
     arms: &'a Arms,
     method: Method,
     /// By the smallest ratio that the observations allow.
-    lowest: Evidence,
+    lowest: End,
     /// By the largest, if that is another one.
-    highest: Option<Evidence>,
+    highest: Option<End>,
     plain: RatioInterval,
     allowed: Option<AllowedRatio>,
     log_ratio: Option<LogRatio>,
@@ -148,18 +150,21 @@ pub(super) fn weigh<'a>(
         (Some(_), Some(_)) => large_log_ratio.map(Evidence::T),
         (Some(large), None) => Some(large.ranks(*pairing)?),
     };
+    let lowest = End { evidence: lowest, beyond: has_bounds(first).then_some(0.0) };
+    let beyond = has_bounds(second).then_some(f64::INFINITY);
+    let highest = highest.map(|evidence| End { evidence, beyond });
     let plain = bracket(&lowest, highest.as_ref(), confidence)?;
     let allowed = highest.as_ref().map(|highest| allowed(&lowest, highest, confidence));
     let one_value = first.iter().chain(second).all(|observed| *observed == first[0]);
     let constant = !is_bounded && one_value && first.len() > 1 && second.len() > 1;
     let [at_most_one, at_least_one] =
-        [lowest.p_at_most(1.0), top(&lowest, &highest).p_at_least(1.0)];
+        [lowest.evidence.p_at_most(1.0), top(&lowest, &highest).p_at_least(1.0)];
     let difference_p = (2.0 * at_most_one.min(at_least_one)).min(1.0);
     let equivalence_p = if constant {
         0.0
     } else {
         let margin = 1.0 + settings.margin;
-        lowest.p_at_most(1.0 / margin).max(top(&lowest, &highest).p_at_least(margin))
+        lowest.evidence.p_at_most(1.0 / margin).max(top(&lowest, &highest).p_at_least(margin))
     };
     Ok(Weighed {
         arms,
@@ -177,48 +182,52 @@ pub(super) fn weigh<'a>(
 }
 
 /// The evidence by the largest ratio that the observations allow.
-fn top<'a>(lowest: &'a Evidence, highest: &'a Option<Evidence>) -> &'a Evidence {
-    highest.as_ref().unwrap_or(lowest)
+fn top<'a>(lowest: &'a End, highest: &'a Option<End>) -> &'a Evidence {
+    &highest.as_ref().unwrap_or(lowest).evidence
+}
+
+/// The evidence by the smallest ratio that the observations allow, or by the largest.
+struct End {
+    evidence: Evidence,
+    /// What a ratio is that has no limit: 0 or infinite. `None` if no value was raised for it.
+    beyond: Option<f64>,
+}
+
+impl End {
+    /// The estimate with an interval. A mean of logarithms is without limit as soon as one value
+    /// is, a rank statistic where its ratio is one that only such a value can make.
+    fn interval(&self, confidence: f64) -> Result<RatioInterval, CellError> {
+        let found = self.evidence.interval(confidence).ok_or(CellError::RatioOutOfRange)?;
+        let Some(beyond) = self.beyond else { return Ok(found) };
+        let is_mean = matches!(self.evidence, Evidence::T(_));
+        let is_raised = |ratio: f64| ratio >= UNLIMITED || ratio * UNLIMITED <= 1.0;
+        let limited = |ratio: f64| if is_mean || is_raised(ratio) { beyond } else { ratio };
+        let [ratio, low, high] = [found.ratio, found.low, found.high].map(limited);
+        Ok(RatioInterval { ratio, low, high, ..found })
+    }
 }
 
 /// The interval from the lower end by the smallest ratio to the upper end by the largest, and the
 /// estimate: with bounds, that of the two which is not trivial.
 fn bracket(
-    lowest: &Evidence,
-    highest: Option<&Evidence>,
+    lowest: &End,
+    highest: Option<&End>,
     confidence: f64,
 ) -> Result<RatioInterval, CellError> {
-    let low = lowest.interval(confidence).ok_or(CellError::RatioOutOfRange)?;
+    let low = lowest.interval(confidence)?;
     let Some(highest) = highest else { return Ok(low) };
-    let high = highest.interval(confidence).ok_or(CellError::RatioOutOfRange)?;
-    let estimate = if low.ratio * UNLIMITED < 1.0 { high.ratio } else { low.ratio };
+    let high = highest.interval(confidence)?;
     Ok(RatioInterval {
-        ratio: limited(estimate),
-        low: limited(low.low),
-        high: limited(high.high),
+        ratio: if low.ratio == 0.0 { high.ratio } else { low.ratio },
+        low: low.low,
+        high: high.high,
         confidence_attained: low.confidence_attained.min(high.confidence_attained),
     })
 }
 
-fn allowed(
-    lowest: &Evidence,
-    highest: &Evidence,
-    confidence: f64,
-) -> Result<AllowedRatio, CellError> {
-    let ratio = |of: &Evidence| {
-        let found = of.interval(confidence).ok_or(CellError::RatioOutOfRange)?;
-        Ok(limited(found.ratio))
-    };
+fn allowed(lowest: &End, highest: &End, confidence: f64) -> Result<AllowedRatio, CellError> {
+    let ratio = |end: &End| end.interval(confidence).map(|found| found.ratio);
     Ok(AllowedRatio { lowest: ratio(lowest)?, highest: ratio(highest)? })
-}
-
-/// A ratio that only a bound beyond everything can make is without limit.
-fn limited(ratio: f64) -> f64 {
-    match ratio {
-        ratio if ratio >= UNLIMITED => f64::INFINITY,
-        ratio if ratio * UNLIMITED <= 1.0 => 0.0,
-        ratio => ratio,
-    }
 }
 
 impl Weighed<'_> {
@@ -245,7 +254,10 @@ impl Weighed<'_> {
             _ => settings.alpha / difference.divisor,
         };
         let adjusted = bracket(&self.lowest, self.highest.as_ref(), 1.0 - tail)?;
-        let outlook = Outlook::new(self.arms, settings, level, &self.lowest, &self.plain);
+        // More values do not narrow what bounds leave open.
+        let is_open = self.allowed.is_some_and(|allowed| allowed.lowest != allowed.highest);
+        let evidence = (!is_open).then_some(&self.lowest.evidence);
+        let outlook = Outlook::new(self.arms, settings, level, evidence, &self.plain);
         let more = why.filter(|why| *why != NotDecided::BoundsDecide);
         Ok(CellResult {
             verdict,

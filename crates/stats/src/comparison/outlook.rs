@@ -9,7 +9,7 @@ use crate::power::{
 };
 use crate::{RatioInterval, minimum_signed_rank_p, minimum_two_sided_p, student};
 
-/// Chance that a ratio that can be told is told.
+/// Chance that a detectable ratio is detected.
 const POWER: f64 = 0.8;
 /// How many more values ranks need than t for the same power, where logarithms are normal: π / 3
 /// (Hodges and Lehmann 1956).
@@ -56,13 +56,13 @@ pub(super) struct Outlook {
 impl Outlook {
     /// For t the spread is that of the standard error. For ranks it is the spread with which t
     /// would have given the rank method's own interval: the standard deviation itself would be
-    /// that of the stalls, which ranks do not mind. Where t decides only because there are few
+    /// that of the stalls, which ranks do not mind. Without evidence there is none. Where t decides only because there are few
     /// values, ranks will decide among more, and need a little more.
     pub(super) fn new(
         arms: &Arms,
         settings: &Settings,
         level: f64,
-        evidence: &Evidence,
+        evidence: Option<&Evidence>,
         plain: &RatioInterval,
     ) -> Self {
         let (first, second) = (arms.first.len() as u64, arms.second.len() as u64);
@@ -72,12 +72,12 @@ impl Outlook {
         };
         let df = sizes.degrees_of_freedom();
         let log_standard_error = match evidence {
-            Evidence::T(t) => Some(t.log_standard_error * RANKS_FOR_T.sqrt()),
-            Evidence::Ranks(_) if df >= 1.0 && plain.confidence_attained > 0.0 => {
+            Some(Evidence::T(t)) => Some(t.log_standard_error * RANKS_FOR_T.sqrt()),
+            Some(Evidence::Ranks(_)) if df >= 1.0 && plain.confidence_attained > 0.0 => {
                 let reach = (plain.high.ln() - plain.low.ln()) / 2.0;
                 Some(reach / student::critical(1.0 - plain.confidence_attained, df))
             }
-            Evidence::Ranks(_) => None,
+            Some(Evidence::Ranks(_)) | None => None,
         };
         Self {
             sizes,
@@ -110,6 +110,7 @@ impl Outlook {
         };
         more.map(|more| more.max(1))
     }
+
     /// How many values a side a usable interval takes, if the one from `low` to `high` says nothing.
     pub(super) fn interval_needs(&self, low: f64, high: f64) -> Option<u64> {
         if !says_nothing(low, high) {

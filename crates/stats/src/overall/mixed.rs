@@ -80,7 +80,7 @@ pub(super) fn estimate(cells: &[OverallCell]) -> Result<Effect, OverallError> {
     let count = cells.len() as f64;
     let ratios: Vec<f64> = cells.iter().map(|cell| cell.ratio.ln()).collect();
     let by_cell: Vec<Vec<Logs>> = cells.iter().map(logs).collect();
-    // All cells of an effect are paired, or none is treated so: a mixture is two groups of arms.
+    // All cells of an effect are paired, or none is.
     let lists = by_cell.iter().map(Vec::len).max().unwrap_or(0);
     let mut trials = Trials::default();
     for list in 0..lists {

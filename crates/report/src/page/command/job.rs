@@ -5,7 +5,7 @@ use model::units::{exact_duration, exact_size};
 use model::{JobSpec, Measure, Script};
 
 use super::files::Files;
-use crate::shown::option;
+use super::option;
 
 /// What is measured; a script that does not ship becomes a file.
 pub(super) fn measure(measure: &Measure, files: &mut Files) -> Vec<String> {

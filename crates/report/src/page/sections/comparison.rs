@@ -5,8 +5,9 @@ use model::units::format_duration;
 
 use super::super::{Block, Cell, Section, Table};
 use super::charts_of;
-use crate::charts::{Data, cell_label, cell_verdict, overall_label, ratio_text};
+use crate::charts::{Data, cell_label, cell_verdict, overall_label};
 use crate::comparison_text::{comparison_text, interval_of, judged_by};
+use crate::ratio_text::ratio_text;
 
 /// The verdicts with their charts and all that `thrashlab compare` says.
 pub(super) fn section(data: &Data<'_>) -> Option<Section> {
@@ -81,7 +82,7 @@ fn over_all(comparison: &Comparison) -> Option<Table> {
         let effect = overall.effect.as_ref();
         table.rows.push(vec![
             Cell::from(overall_label(comparison, overall)),
-            Cell::from(format!("×{}", ratio_text(overall.ratio))),
+            Cell::from(format!("{}×{}", overall.ratio_mark, ratio_text(overall.ratio))),
             Cell::from(
                 effect.map_or("-".to_owned(), |found| interval_of(found.low, found.high, dots)),
             ),

@@ -9,9 +9,10 @@ mod verdicts;
 mod work;
 
 use super::{Block, Input, Material, Report, Section, command, environment};
+use model::shown::quoted;
+
 use crate::charts::{self, Data};
 use crate::responsiveness::warnings;
-use crate::shown::quoted;
 use crate::unavailable::unavailable;
 
 /// Most notes that are told.

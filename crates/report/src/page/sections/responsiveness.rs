@@ -4,9 +4,10 @@ use model::units::format_duration;
 
 use super::super::{Block, Cell, Measurement, Section, Table};
 use super::charts_of;
-use crate::charts::{Data, ratio_text, tile_verdict};
+use crate::charts::{Data, tile_verdict};
 use crate::claim::claims;
 use crate::matrix::{Row, STALL_FACTOR};
+use crate::ratio_text::ratio_text;
 use crate::why_slow::WorstSample;
 
 /// Most measurements that get a table of their own.
@@ -77,7 +78,7 @@ fn cells(row: &Row, reference_ns: Option<f64>) -> Vec<Cell> {
                 true => format!("– ({})", found.needs_text()),
                 false => format!("{} .. {}", ratio_text(found.low), ratio_text(found.high)),
             };
-            (format!("×{}", ratio_text(found.ratio)), interval)
+            (format!("{}×{}", found.mark(), ratio_text(found.ratio)), interval)
         },
     );
     let delivered = row.delivered.map_or_else(|| "-".to_owned(), percent);

@@ -11,10 +11,12 @@ const INSTEAD: char = '\u{fffd}';
 #[must_use]
 pub fn shown(text: &str) -> Cow<'_, str> {
     let acts = |letter: char| acts(letter) && letter != '\n' && letter != '\t';
-    match text.contains(acts) {
-        false => Cow::Borrowed(text),
-        true => text.chars().map(|it| if acts(it) { INSTEAD } else { it }).collect(),
+    if !text.contains(acts) {
+        return Cow::Borrowed(text);
     }
+    // A carriage return acts, but for the one before the end of a line.
+    let line = |line: &str| line.chars().map(|it| if acts(it) { INSTEAD } else { it }).collect();
+    Cow::Owned(text.split("\r\n").map(line).collect::<Vec<String>>().join("\r\n"))
 }
 
 /// JSON as a terminal only shows it, with the same content: such characters stand in strings alone,
@@ -35,21 +37,18 @@ pub fn shown_json(json: &str) -> Cow<'_, str> {
 }
 
 /// A cell of a table, which is one line.
-pub(crate) fn one_line(text: &str) -> Cow<'_, str> {
+#[must_use]
+pub fn one_line(text: &str) -> Cow<'_, str> {
     match text.contains(['\n', '\t']) {
         false => shown(text),
-        true => Cow::Owned(shown(text).replace(['\n', '\t'], " ")),
+        true => Cow::Owned(shown(text).replace("\r\n", " ").replace(['\n', '\t'], " ")),
     }
-}
-
-/// An option of a command and its value, which a shell takes for one word whatever is in it.
-pub(crate) fn option(name: &'static str, value: &str) -> String {
-    format!("--{name} {}", quoted(value))
 }
 
 /// A word as a shell takes it for one. Characters that act on a terminal are escaped, so that what
 /// is seen is what is pasted.
-pub(crate) fn quoted(word: &str) -> String {
+#[must_use]
+pub fn quoted(word: &str) -> String {
     let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_./:,=+@%".contains(letter);
     if !word.is_empty() && word.chars().all(is_plain) {
         return word.to_owned();
@@ -108,6 +107,8 @@ mod tests {
         for text in ["a\tb\n", "Größe ≤ 3 µs", "日本"] {
             assert!(matches!(shown(text), Cow::Borrowed(same) if same == text));
         }
+        assert_eq!(shown("a\r\nb\r"), "a\r\nb\u{fffd}");
+        assert_eq!(one_line("a\r\nb"), "a b");
     }
 
     #[test]
