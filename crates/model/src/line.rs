@@ -264,6 +264,23 @@ impl Line {
         }
     }
 
+    /// The counters of the line, and when they were read, in ns from the start of the run. A start
+    /// that never began has none, so no reading is empty.
+    pub fn readings(&self) -> impl Iterator<Item = (u64, &CounterSet)> {
+        let two = match self {
+            Self::Counters(record) => [Some((record.at_ns, &record.counters)), None],
+            Self::Sample(record) => [
+                Some((record.started_ns.unwrap_or(record.intended_ns), &record.before)),
+                Some((record.at_ns, &record.after)),
+            ],
+            Self::Histogram(record) => {
+                [Some((record.from_ns, &record.before)), Some((record.at_ns, &record.after))]
+            }
+            _ => [None, None],
+        };
+        two.into_iter().flatten().filter(|(_, set)| !set.is_empty())
+    }
+
     /// When the line was written, in ns from the start of the run; a header has no such moment.
     #[must_use]
     pub fn at_ns(&self) -> Option<u64> {
@@ -290,6 +307,18 @@ mod tests {
 
     fn spelled(value: impl Serialize) -> String {
         serde_json::to_value(value).unwrap().as_str().unwrap().to_owned()
+    }
+
+    #[test]
+    fn a_start_that_never_began_has_no_readings() {
+        let sample = |counters: &str| {
+            let fields = r#""kind":"sample","at_ns":9,"index":1,"intended_ns":2"#;
+            Line::parse(&format!("{{{fields},\"before\":{counters},\"after\":{counters}}}"))
+                .unwrap()
+        };
+        let moments = |line: &Line| line.readings().map(|(at_ns, _)| at_ns).collect::<Vec<u64>>();
+        assert_eq!(moments(&sample(r#"{"vmstat":{"pgfault":1}}"#)), [2, 9]);
+        assert_eq!(moments(&sample("{}")), [0; 0]);
     }
 
     #[test]

@@ -181,16 +181,9 @@ fn means(trial: &Trial) -> BTreeMap<String, f64> {
 
 /// What counters grew by from the first to the last look at them.
 fn sampled(run: &Run) -> BTreeMap<String, f64> {
-    let mut sets: Vec<&CounterSet> = Vec::new();
-    for line in &run.lines {
-        match line {
-            Line::Sample(sample) => sets.extend([&sample.before, &sample.after]),
-            Line::Histogram(record) => sets.extend([&record.before, &record.after]),
-            Line::Counters(record) => sets.push(&record.counters),
-            _ => {}
-        }
-    }
-    match (sets.first(), sets.last()) {
+    let mut sets = run.lines.iter().flat_map(Line::readings).map(|(_, set)| set);
+    let first = sets.next();
+    match (first, sets.last()) {
         (Some(first), Some(last)) => increases(first, last),
         _ => BTreeMap::new(),
     }

@@ -14,12 +14,7 @@ fn header(run: &Run) -> &Header {
 
 /// The counters after the last interaction.
 fn last_counters(run: &Run) -> &CounterSet {
-    let counters = run.lines.iter().rev().find_map(|line| match line {
-        Line::Sample(sample) => Some(&sample.after),
-        Line::Histogram(histogram) => Some(&histogram.after),
-        _ => None,
-    });
-    counters.unwrap()
+    run.lines.iter().flat_map(Line::readings).last().unwrap().1
 }
 
 /// What a run could not have.

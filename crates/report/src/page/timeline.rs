@@ -136,24 +136,9 @@ impl Series {
 
 /// All readings of counters with their moments, in ns from the start of the run.
 fn moments(run: &Run) -> Vec<(u64, &CounterSet)> {
-    let mut found: Vec<(u64, &CounterSet)> = run.lines.iter().flat_map(readings).collect();
+    let mut found: Vec<(u64, &CounterSet)> = run.lines.iter().flat_map(Line::readings).collect();
     found.sort_by_key(|(at_ns, _)| *at_ns);
     found
-}
-
-/// The readings of one line.
-fn readings(line: &Line) -> Vec<(u64, &CounterSet)> {
-    match line {
-        Line::Counters(record) => vec![(record.at_ns, &record.counters)],
-        Line::Sample(sample) => vec![
-            (sample.started_ns.unwrap_or(sample.intended_ns), &sample.before),
-            (sample.at_ns, &sample.after),
-        ],
-        Line::Histogram(record) => {
-            vec![(record.from_ns, &record.before), (record.at_ns, &record.after)]
-        }
-        _ => Vec::new(),
-    }
 }
 
 #[cfg(test)]
