@@ -184,3 +184,34 @@ fn deaths_are_judged_in_the_same_family() {
     let none = Proportions { first: (0, 0), second: (1, 1) };
     assert_eq!(compare(&[], &[none], &settings).proportions, [None]);
 }
+
+fn bounded(values: &[f64], bounds: &[f64]) -> Vec<Observation> {
+    let exact = values.iter().copied().map(Observation::exact);
+    exact.chain(bounds.iter().copied().map(Observation::at_least)).collect()
+}
+
+#[test]
+fn what_a_bound_leaves_open_is_open_whatever_the_method() {
+    let second = bounded(&[10.0, 10.2, 10.4], &[]);
+    let pairing = Pairing::Unpaired;
+    let few = alone(Arms { first: bounded(&[10.0, 10.5], &[10.0]), second, pairing });
+    assert_eq!(few.method, Method::WelchLog);
+    let allowed = few.allowed.unwrap();
+    assert_eq!((allowed.lowest, allowed.mark(), few.low), (0.0, "≤ ", 0.0));
+    assert_near(few.ratio, 1.0, 0.05);
+    assert_eq!((few.minimum_detectable, few.interval_needs), (None, None), "a matter of bounds");
+
+    // The middle two of sixteen ratios are of a bound and of a value.
+    let first = bounded(&[10.0, 10.1], &[10.2, 10.3]);
+    let second = bounded(&[13.0, 13.1, 13.2, 13.3], &[]);
+    let ranks = alone(Arms { first, second, pairing });
+    assert_eq!((ranks.method, ranks.allowed.unwrap().lowest), (Method::HodgesLehmann, 0.0));
+    assert_near(ranks.ratio, 1.3, 0.02);
+
+    // A Walsh average of the bound's pair and of another one is open as well.
+    let values = [1.0, 1.1, 1.2, 1.3, 1.4, 1.5, 1.6];
+    let first = bounded(&values, &[1.0]);
+    let second = bounded(&values.map(|value| 1.2 * value), &[1.3]);
+    let pairs = alone(Arms { first, second, pairing: Pairing::Paired });
+    assert_eq!((pairs.method, pairs.adjusted_high), (Method::SignedRank, f64::INFINITY));
+}

@@ -153,3 +153,16 @@ fn equal_arms_are_equivalent_and_what_cannot_be_judged_says_why() {
     let bad = vec![cell(0, &[1.0], &[2.0]), OverallCell { ratio: 0.0, ..cell(1, &[1.0], &[1.0]) }];
     assert_eq!(alone(bad), Err(OverallError::NotPositive(0.0)));
 }
+
+#[test]
+fn a_trial_of_pairs_and_of_single_values_counts_with_one_sign() {
+    // What slows a trial of the second arm slows both of its commands.
+    let slowed = [1.0, 1.3, 0.8, 1.1, 0.9];
+    let first = costs(0, &[1.0; 5]);
+    let second = costs(0, &slowed);
+    let command =
+        |pairing| OverallCell { ratio: 1.0, first: first.clone(), second: second.clone(), pairing };
+    let mixed = alone(vec![command(Pairing::Paired), command(Pairing::Unpaired)]).unwrap();
+    let neither = alone(vec![command(Pairing::Unpaired), command(Pairing::Unpaired)]).unwrap();
+    assert_eq!(mixed, neither);
+}
