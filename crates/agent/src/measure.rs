@@ -209,7 +209,9 @@ impl<W: Write> Measuring<'_, '_, '_, W> {
             Line::Histogram(record) => Some(record.after),
             _ => None,
         };
-        self.before.iter_mut().for_each(|set| drop(set.remove(OWN_USAGE)));
+        if let Some(set) = &mut self.before {
+            set.remove(OWN_USAGE);
+        }
     }
 
     fn histograms(&mut self, origin_ns: u64) -> io::Result<End> {

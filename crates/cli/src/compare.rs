@@ -9,7 +9,7 @@ use stats::Verdict;
 use store::import::Options;
 use store::observations::observations_as;
 
-use crate::{Failure, print, print_json_text};
+use crate::{Failure, print, print_json};
 
 /// The factor of those who time whole commands.
 const COMMAND: &str = "command";
@@ -100,8 +100,7 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<(), Failure> {
     let found =
         compare_sets(&sets, &request).context("nothing was compared").map_err(Failure::WrongUse)?;
     if args.json {
-        let json = serde_json::to_string_pretty(&found).context("write JSON")?;
-        print_json_text(&(json + "\n"))?;
+        print_json(&found)?;
     } else {
         print(&comparison_text(&found))?;
     }

@@ -11,7 +11,7 @@ use store::observations::observations_as;
 use store::resp1::{RatioCheck, RowPoints, check_ratios, parse, points_notes, recover_points};
 
 use crate::args::{ImportArgs, ImportFrom};
-use crate::{Failure, print, print_json, print_json_text};
+use crate::{Failure, print, print_json};
 
 /// Reads a foreign result, checks it, and prints it.
 pub(crate) fn import(args: &ImportArgs) -> Result<(), Failure> {
@@ -33,8 +33,7 @@ fn import_any(args: &ImportArgs) -> Result<(), Failure> {
         .context("import")
         .map_err(Failure::WrongUse)?;
     if args.json {
-        let text = serde_json::to_string_pretty(&set).context("write JSON")?;
-        return print_json_text(&(text + "\n"));
+        return print_json(&set);
     }
     print(&dataset_text(&set))
 }

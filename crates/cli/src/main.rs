@@ -41,6 +41,7 @@ use anyhow::Context;
 use clap::{CommandFactory, Parser};
 
 use args::{Cli, Command};
+use serde::Serialize;
 
 /// The user stopped it.
 const INTERRUPTED: u8 = 130;
@@ -198,13 +199,14 @@ fn complain(text: &str) {
 }
 
 /// Prints a result as JSON.
-fn print_json(value: &serde_json::Value) -> Result<(), Failure> {
-    print_json_text(&format!("{value:#}\n"))
+fn print_json(value: &impl Serialize) -> Result<(), Failure> {
+    print(&json_text(value)?)
 }
 
-/// Prints JSON that is text already.
-fn print_json_text(json: &str) -> Result<(), Failure> {
-    print_bytes(model::shown::shown_json(json).as_bytes())
+/// A result as JSON that a terminal only shows, with its newline.
+fn json_text(value: &impl Serialize) -> Result<String, Failure> {
+    let json = serde_json::to_string_pretty(value).context("write JSON")? + "\n";
+    Ok(model::shown::shown_json(&json).into_owned())
 }
 
 /// Prints a result; a reader that went away (`| head`) is no failure.

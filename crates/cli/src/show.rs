@@ -13,7 +13,7 @@ use store::observations::is_foreign;
 use store::results::read_runs;
 
 use crate::args::{Format, Shape, ShowArgs};
-use crate::{Failure, print, print_json_text, reference};
+use crate::{Failure, json_text, print, print_json, reference};
 
 /// Prints a results folder, a run file, or a published result.
 pub(crate) fn show(args: &ShowArgs) -> Result<(), Failure> {
@@ -45,7 +45,7 @@ fn show_foreign(file: &str, shape: &Shape) -> Result<(), Failure> {
     }
     let set = observations(file).context("read results").map_err(Failure::WrongUse)?;
     match shape.json {
-        true => print_json_text(&as_json(serde_json::to_string_pretty(&set))?),
+        true => print_json(&set),
         false => print(&report::dataset_text(&set)),
     }
 }
@@ -68,28 +68,22 @@ pub(crate) fn shaped(
     if report::is_of_memory_job(runs) {
         let result = report::analyse_memory_job(runs, skipped);
         return match shape.json {
-            true => as_json(serde_json::to_string_pretty(&result)),
+            true => json_text(&result),
             false => Ok(report::memory_job_text(&result, shape.verbose)),
         };
     }
     let session = report::analyse_session(runs, skipped);
     match shape.json {
-        true => as_json(serde_json::to_string_pretty(&session)),
+        true => json_text(&session),
         false => Ok(report::session_text(&session, shape.verbose)),
     }
-}
-
-/// JSON with its newline.
-fn as_json(json: serde_json::Result<String>) -> Result<String, Failure> {
-    let json = json.context("write JSON")? + "\n";
-    Ok(model::shown::shown_json(&json).into_owned())
 }
 
 /// A matrix in the form that was asked for.
 fn matrix_shaped(mut matrix: Matrix, shape: &Shape) -> Result<String, Failure> {
     if shape.json {
         matrix.keep_worst(shape.worst.unwrap_or(1));
-        return as_json(serde_json::to_string_pretty(&matrix));
+        return json_text(&matrix);
     }
     let matrix = &matrix;
     if let Some(most) = shape.worst {

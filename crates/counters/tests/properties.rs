@@ -129,7 +129,8 @@ proptest! {
         written in prop::collection::btree_map("[a-zA-Z_][a-z0-9_.()]{0,12}", any::<u64>(), 1..20),
     ) {
         let flat: String = written.iter().map(|(name, value)| format!("{name} {value}\n")).collect();
-        prop_assert_eq!(parse::flat_keyed(&flat), Ok(written.into_iter().map(|(name, value)| (name.into(), value)).collect()));
+        let named = |(name, value): (String, u64)| (name.into(), value);
+        prop_assert_eq!(parse::flat_keyed(&flat), Ok(written.into_iter().map(named).collect()));
     }
 
     #[test]

@@ -54,14 +54,11 @@ impl Finding {
     pub fn severity(&self) -> Severity {
         match self.lost() {
             None => Severity::Warning,
-            // It may be much more.
-            Some(lost) if matches!(self.price, Price::Unknown { .. }) => match lost.share() {
-                share if share >= SEVERE_SHARE => Severity::Severe,
-                _ => Severity::Warning,
-            },
             Some(lost) if lost.is_bound() => Severity::Note,
             Some(lost) if lost.share() >= SEVERE_SHARE => Severity::Severe,
             Some(lost) if lost.share() >= WARNING_SHARE => Severity::Warning,
+            // What was lost at least may be much more.
+            Some(_) if matches!(self.price, Price::Unknown { .. }) => Severity::Warning,
             Some(_) => Severity::Note,
         }
     }

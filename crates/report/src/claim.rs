@@ -9,14 +9,12 @@ use std::collections::BTreeMap;
 
 use model::{Line, Observation, Run};
 use serde::Serialize;
-use stats::{AllowedRatio, Arms, Method, Pairing, Settings, bounded_median, compare, run_ratio};
+use stats::{
+    AllowedRatio, Arms, Method, Pairing, Settings, bounded_median, bounded_run_ratio, compare,
+};
 
 use crate::matrix::{CONFIDENCE, Ratio};
-
-/// A delay in ns beyond every other: what a lower bound may be at most.
-const BEYOND_NS: f64 = 1e120;
-/// A ratio of delays that only such a bound can make.
-const UNLIMITED: f64 = 1e30;
+use crate::ratio_text::ratio_text;
 
 /// What a ratio is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -48,18 +46,9 @@ impl Units {
         Self { runs: runs.iter().filter_map(of_run).collect() }
     }
 
-    /// The delays, with lower bounds as they are or raised beyond everything.
-    fn batches(&self, raised: bool) -> Vec<Vec<f64>> {
-        let value = |it: &Observation| match raised && it.is_lower_bound {
-            true => BEYOND_NS,
-            false => it.value,
-        };
-        let batches = self.runs.iter().flat_map(|(_, _, batches)| batches);
-        batches.map(|batch| batch.iter().map(value).collect()).collect()
-    }
-
-    fn has_bounds(&self) -> bool {
-        self.runs.iter().flat_map(|(_, _, batches)| batches).flatten().any(|it| it.is_lower_bound)
+    /// The delays of all runs.
+    fn batches(&self) -> Vec<Vec<Observation>> {
+        self.runs.iter().flat_map(|(_, _, batches)| batches).cloned().collect()
     }
 
     /// What the unit is: the seed, or the block where there is one seed. Within one invocation
@@ -118,26 +107,16 @@ impl Units {
         })
     }
 
-    /// Of the samples of all units together. Lower bounds among them may be any larger value: the
-    /// interval reaches from the lower end of the smallest ratio that they allow to the upper end
-    /// of the largest.
+    /// Of the samples of all units together.
     fn of_samples(&self, baseline: &Self) -> Option<Ratio> {
-        let smallest = run_ratio(&baseline.batches(true), &self.batches(false), CONFIDENCE)?;
-        let largest = run_ratio(&baseline.batches(false), &self.batches(true), CONFIDENCE)?;
+        let (found, allowed) = bounded_run_ratio(&baseline.batches(), &self.batches(), CONFIDENCE)?;
         let units = self.runs.len();
-        let limited = |ratio: f64| match ratio {
-            ratio if ratio >= UNLIMITED => f64::INFINITY,
-            ratio if ratio <= UNLIMITED.recip() => 0.0,
-            ratio => ratio,
-        };
-        let [lowest, highest] = [smallest.ratio, largest.ratio].map(limited);
-        let is_bounded = [self, baseline].into_iter().any(Self::has_bounds);
         Some(Ratio {
-            ratio: if lowest == 0.0 { highest } else { lowest },
-            low: limited(smallest.low),
-            high: limited(largest.high),
-            allowed: is_bounded.then_some(AllowedRatio { lowest, highest }),
-            confidence: smallest.confidence_attained.min(largest.confidence_attained),
+            ratio: found.ratio,
+            low: found.low,
+            high: found.high,
+            allowed,
+            confidence: found.confidence_attained,
             claim: if units == 1 { Claim::ThisRun } else { Claim::TheseRuns },
             units,
             method: None,
@@ -164,6 +143,11 @@ impl Ratio {
     #[must_use]
     pub fn mark(&self) -> &'static str {
         self.allowed.map_or("", AllowedRatio::mark)
+    }
+
+    /// The ratio in a table or a chart: `≥ ×6.73`.
+    pub(crate) fn text(&self) -> String {
+        format!("{}×{}", self.mark(), ratio_text(self.ratio))
     }
 
     /// The ratio in a sentence, with one decimal.

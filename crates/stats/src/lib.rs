@@ -15,6 +15,7 @@
 //! [`fit`] and [`shapley`] say what each factor brought, and [`ExactBisect`] or [`NoisyBisect`]
 //! finds the step within a factor.
 
+mod beyond;
 mod binomial;
 mod bisect;
 mod bounded;
@@ -96,7 +97,7 @@ pub use power::{
     Goal, SampleSizes, minimum_detectable_ratio, more_values_for_equivalence,
     more_values_for_interval, more_values_to_detect,
 };
-pub use run_ratio::run_ratio;
+pub use run_ratio::{bounded_run_ratio, run_ratio};
 pub use shapley::{
     Attribution, Contribution, MOST_SHAPLEY_FACTORS, ShapleyError, shapley, shapley_intervals,
     shapley_of,

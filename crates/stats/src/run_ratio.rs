@@ -7,8 +7,11 @@
 //!
 //! The interval describes these two runs. It says nothing of how further runs would differ.
 
+use model::Observation;
 use statrs::function::erf::{erfc, erfc_inv};
 
+use crate::beyond::{beyond, has_bounds, joined, limited, raised};
+use crate::comparison::AllowedRatio;
 use crate::hodges_lehmann::pairwise_inversion;
 use crate::{RatioInterval, mean, standard_deviation};
 
@@ -56,6 +59,37 @@ pub fn run_ratio(
     let confidence_attained =
         if widening > 1.0 && attained.is_finite() { attained } else { found.confidence_attained };
     Some(RatioInterval { confidence_attained, ..found })
+}
+
+/// The same of observations: a lower bound may be any larger value, so the interval reaches from the
+/// lower end of the smallest ratio that they allow to the upper end of the largest. With bounds, the
+/// estimates that they leave possible come with it.
+///
+/// # Errors
+/// `None` as [`run_ratio`].
+#[must_use]
+pub fn bounded_run_ratio(
+    baseline: &[Vec<Observation>],
+    treated: &[Vec<Observation>],
+    confidence: f64,
+) -> Option<(RatioInterval, Option<AllowedRatio>)> {
+    let values = |batches: &[Vec<Observation>], to: Option<f64>| -> Vec<Vec<f64>> {
+        batches.iter().map(|batch| raised(batch, to)).collect()
+    };
+    let [is_first, is_second] =
+        [baseline, treated].map(|batches| batches.iter().any(|batch| has_bounds(batch)));
+    let beyond = beyond(baseline.iter().chain(treated).flatten());
+    let found = |first: Option<f64>, second: Option<f64>| {
+        run_ratio(&values(baseline, first), &values(treated, second), confidence)
+    };
+    if !is_first && !is_second {
+        return Some((found(None, None)?, None));
+    }
+    let (smallest, largest) = (found(Some(beyond), None)?, found(None, Some(beyond))?);
+    let smallest = if is_first { limited(smallest, 0.0, false) } else { smallest };
+    let largest = if is_second { limited(largest, f64::INFINITY, false) } else { largest };
+    let (found, allowed) = joined(smallest, largest);
+    Some((found, Some(allowed)))
 }
 
 /// The share of all values below each value, ties by half: what the rank statistic adds up.
@@ -125,6 +159,25 @@ mod tests {
         assert_eq!(run_ratio(&singles(&first), &[], 0.95), None);
         assert_eq!(run_ratio(&singles(&first), &singles(&[0.0]), 0.95), None);
         assert_eq!(run_ratio(&singles(&first), &singles(&second), 1.0), None);
+    }
+
+    #[test]
+    fn a_bound_opens_the_side_to_which_it_may_move_the_ratio() {
+        let exact = |value: f64| vec![Observation::exact(value)];
+        let baseline: Vec<_> = [10.0, 11.0, 12.0].map(exact).into();
+        let at_least = |value: f64| vec![Observation::at_least(value)];
+        // One of three cannot move the middle, but the end of the interval.
+        let once = vec![exact(20.0), at_least(30.0), exact(25.0)];
+        let (found, allowed) = bounded_run_ratio(&baseline, &once, 0.9).unwrap();
+        assert_eq!((found.high, allowed.unwrap().mark()), (f64::INFINITY, ""));
+        let hung = vec![exact(20.0), at_least(30.0), at_least(25.0)];
+        let (found, allowed) = bounded_run_ratio(&baseline, &hung, 0.9).unwrap();
+        assert_eq!((found.high, allowed.unwrap().mark()), (f64::INFINITY, "≥ "));
+        let (found, allowed) = bounded_run_ratio(&hung, &baseline, 0.9).unwrap();
+        assert_eq!((found.low, allowed.unwrap().mark()), (0.0, "≤ "));
+        let plain = run_ratio(&singles(&[10.0, 11.0, 12.0]), &singles(&[20.0, 25.0]), 0.9);
+        let known = [exact(20.0), exact(25.0)];
+        assert_eq!(bounded_run_ratio(&baseline, &known, 0.9), plain.map(|plain| (plain, None)));
     }
 
     #[test]

@@ -132,7 +132,7 @@ impl RunLines {
         }
         let end = self.encoder.end(at_ns, status);
         self.status = Some(status);
-        sink(end.as_bytes(), Line::parse_without_counters(end.trim_end()).ok().as_ref())
+        sink(end.as_bytes(), Line::parse(end.trim_end()).ok().as_ref())
     }
 }
 

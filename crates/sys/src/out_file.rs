@@ -50,12 +50,11 @@ impl OutFile {
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
             Err(error) => return Err(error),
         };
-        let target = path.to_owned();
         if former.as_ref().is_some_and(|facts| !facts.is_file() || facts.nlink() == 0) {
-            let file = OpenOptions::new().write(true).open(&target)?;
-            return Ok((Self { target, pending: Pending::InPlace }, file));
+            let file = OpenOptions::new().write(true).open(path)?;
+            return Ok((Self { target: path.to_owned(), pending: Pending::InPlace }, file));
         }
-        let target = follow(&target)?;
+        let target = follow(path)?;
         if target.file_name().is_none() {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "not the name of a file"));
         }

@@ -47,7 +47,7 @@ impl<'a> Named<'a> {
             Some(Line::End(end)) => {
                 let encoder = std::mem::take(&mut self.encoder);
                 let text = encoder.end(end.at_ns, end.status);
-                sink(text.as_bytes(), Line::parse_without_counters(text.trim_end()).ok().as_ref())
+                sink(text.as_bytes(), Line::parse(text.trim_end()).ok().as_ref())
             }
             other => {
                 self.encoder.foreign(bytes);

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use stats::bounded_median;
 
-use super::table::additive;
+use super::table::{additive, parts_of};
 use crate::{Dataset, Standing, Trial};
 
 /// A combination of the levels of all factors that were varied, in their order.
@@ -24,8 +24,12 @@ pub(super) fn trials<'a>(
 ) -> (Vec<&'a Trial>, Vec<String>) {
     let mut notes = Vec::new();
     let (mut usable, mut lost) = (Vec::new(), Vec::new());
+    let parts = match additive(dataset, response) {
+        true => parts_of(&dataset.trials.iter().collect::<Vec<_>>(), response),
+        false => Vec::new(),
+    };
     for trial in &dataset.trials {
-        match why_not(dataset, trial, response) {
+        match why_not(trial, response, &parts) {
             Some(reason) => {
                 notes.push(format!("{} is left out: {reason}", trial.name));
                 lost.push(trial);
@@ -64,33 +68,24 @@ pub(super) fn trials<'a>(
     (usable, notes)
 }
 
-fn why_not(dataset: &Dataset, trial: &Trial, response: &str) -> Option<String> {
+/// Why a trial does not count; `parts` are those that add up to the response, if any do.
+fn why_not(trial: &Trial, response: &str, parts: &[String]) -> Option<String> {
     if trial.standing() != Standing::Counts {
         return trial.remark();
     }
-    let whole = |trial: &Trial| trial.samples(None, response).and_then(bounded_median);
-    let Some(whole) = whole(trial) else {
+    let ending = trial.ending.as_ref().and_then(crate::Ending::text);
+    let Some(whole) = trial.samples(None, response).and_then(bounded_median) else {
         // A run that did not end well lacks what it had not done; of others it was not published,
         // and the parts say what they can.
-        let ending = trial.ending.as_ref().and_then(crate::Ending::text)?;
-        let is_lost = !has_all_parts(dataset, trial, response);
+        let ending = ending?;
+        let has = |part: &String| trial.samples(Some(part), response).is_some();
+        let is_lost = parts.is_empty() || !parts.iter().all(has);
         return is_lost.then(|| format!("it has no {response} ({ending})"));
     };
     whole.is_lower_bound.then(|| {
-        let ending = trial.ending.as_ref().and_then(crate::Ending::text);
         let ending = ending.map_or_else(String::new, |text| format!(" ({text})"));
         format!("its {response} is only known to be at least {}{ending}", whole.value)
     })
-}
-
-/// Whether a trial has every part of a response whose parts add up to it.
-fn has_all_parts(dataset: &Dataset, trial: &Trial, response: &str) -> bool {
-    let of = |trial: &'_ Trial| -> BTreeSet<String> {
-        let values = trial.values.iter().filter(|values| values.response == response);
-        values.filter_map(|values| values.part.clone()).collect()
-    };
-    let all: BTreeSet<String> = dataset.trials.iter().flat_map(of).collect();
-    additive(dataset, response) && of(trial) == all
 }
 
 fn combination<'a>(trial: &'a Trial, factors: &[&str]) -> Option<Combination<'a>> {

@@ -205,7 +205,7 @@ fn several_samples(trials: &[&Trial], response: &str, additive: bool) -> Vec<Str
     notes
 }
 
-fn parts_of(trials: &[&Trial], response: &str) -> Vec<String> {
+pub(super) fn parts_of(trials: &[&Trial], response: &str) -> Vec<String> {
     let mut parts: Vec<String> = Vec::new();
     for values in trials.iter().flat_map(|trial| &trial.values) {
         if let Some(part) = values.part.as_ref().filter(|_| values.response == response)

@@ -51,7 +51,7 @@ fn list(json: bool) -> Result<(), Failure> {
     }
     if json {
         let entries = machines.iter().map(|(name, machine)| entry(name, machine, None));
-        return print_json(&entries.collect());
+        return print_json(&entries.collect::<Vec<_>>());
     }
     let mut rows = vec![["name", "kind", "about", "key figures"].map(str::to_owned).to_vec()];
     for (name, machine) in &machines {

@@ -117,7 +117,8 @@ fn describe(args: &KernelsArgs) -> Result<(), Failure> {
         described.push((name, kernel));
     }
     if args.json {
-        return print_json(&described.iter().map(|(name, kernel)| as_json(name, kernel)).collect());
+        let entries = described.iter().map(|(name, kernel)| as_json(name, kernel));
+        return print_json(&entries.collect::<Vec<_>>());
     }
     let texts: Vec<String> =
         described.iter().map(|(name, kernel)| description(name, kernel)).collect();

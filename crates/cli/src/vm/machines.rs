@@ -29,7 +29,7 @@ pub(crate) fn machines(args: &MachinesArgs) -> Result<(), Failure> {
     let all =
         NAMED.iter().map(|(name, _)| described(name)).collect::<Result<Vec<Description>, _>>()?;
     if args.json {
-        return print_json(&all.iter().map(as_json).collect());
+        return print_json(&all.iter().map(as_json).collect::<Vec<_>>());
     }
     let mut rows = vec![HEADING.map(str::to_owned).to_vec()];
     rows.extend(all.iter().map(row));

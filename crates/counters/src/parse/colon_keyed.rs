@@ -1,8 +1,9 @@
 //! Colon keyed files: a name with a colon, a number, and perhaps a unit.
 
+use model::Name;
+
 use super::words::{Word, is_name, lines, words};
 use super::{ParseError, Values};
-use model::Name;
 
 /// Reads a colon keyed file: `/proc/meminfo`.
 ///

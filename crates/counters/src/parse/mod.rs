@@ -30,10 +30,9 @@ pub use flat_keyed::flat_keyed;
 pub use interrupts::interrupts;
 pub use limit::limit;
 pub use maps::{MapsLine, maps};
+pub use model::Values;
 pub use pressure::pressure;
 pub use smaps::{SmapsMapping, smaps};
 pub use space_separated::{schedstat, single_value};
 pub use task_stat::task_stat;
 pub use task_status::{TaskStatus, task_status, task_status_counters};
-
-pub use model::Values;

@@ -1,9 +1,10 @@
 //! `/proc/PID/smaps`: each mapping's line, and what it holds.
 
+use model::Name;
+
 use super::maps::maps_line;
 use super::words::{Word, is_name, lines, words};
 use super::{MapsLine, ParseError, Values};
-use model::Name;
 
 /// One mapping and what it holds.
 #[derive(Clone, Debug, PartialEq, Eq)]

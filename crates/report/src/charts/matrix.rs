@@ -5,7 +5,6 @@ use serde_json::{Value, json};
 use super::{Chart, Data, Kind, colours, duration};
 use crate::matrix::Row;
 use crate::page::{Cell, Measurement, Table, Tone};
-use crate::ratio_text::ratio_text;
 use crate::reading::Feeling;
 
 pub(super) const KIND: Kind = Kind { name: "matrix", title: "Responsiveness, load by load", make };
@@ -96,7 +95,7 @@ fn tile(one: &Measurement, row: &Row, column: &str) -> Value {
         .median_ns
         .map_or_else(|| "-".to_owned(), |median_ns| format!("{mark}{}", duration::text(median_ns)));
     let text = match row.ratio {
-        Some(ratio) => format!("{}×{}", ratio.mark(), ratio_text(ratio.ratio)),
+        Some(ratio) => ratio.text(),
         None => median.clone(),
     };
     let (word, _) = verdict(row, one.reference_ns());
@@ -119,9 +118,7 @@ fn table(data: &Data<'_>, columns: &[String], loads: &[&str]) -> Table {
                 || Cell::toned("not measured", Tone::Unknown),
                 |row| {
                     let (word, tone) = verdict(row, one.reference_ns());
-                    let ratio = row.ratio.map_or_else(String::new, |ratio| {
-                        format!("{}×{} ", ratio.mark(), ratio_text(ratio.ratio))
-                    });
+                    let ratio = row.ratio.map_or_else(String::new, |ratio| ratio.text() + " ");
                     Cell::toned(format!("{ratio}{word}"), tone)
                 },
             )

@@ -8,6 +8,7 @@ use super::{
     AllowedRatio, Arms, CellError, CellResult, Method, NotDecided, Pairing, Settings, Verdict,
 };
 use crate::RatioInterval;
+use crate::beyond::{BEYOND, beyond, has_bounds, joined, limited, raised};
 use crate::hodges_lehmann::pairwise_inversion;
 use crate::log_ratio::{LogRatio, paired_log_ratio, welch_log_ratio};
 use crate::multiple::ExclusiveFamily;
@@ -54,17 +55,6 @@ pub(super) fn check(arms: &Arms, settings: &Settings) -> Result<(), CellError> {
     if representable { Ok(()) } else { Err(CellError::RatioOutOfRange) }
 }
 
-/// A bound that says nothing is put this many times above the largest value. A ratio of ranks has
-/// the fourth root of it at least: the mean of a raised and another value in a Walsh average, and
-/// of two such averages in the middle of an even number.
-const BEYOND: f64 = 1e120;
-/// A ratio that only such a bound can make, in either direction.
-const UNLIMITED: f64 = 1e29;
-
-fn has_bounds(values: &[Observation]) -> bool {
-    values.iter().any(|observed| observed.is_lower_bound)
-}
-
 /// The values of both arms with all bounds of one taken as values and all of the other beyond
 /// everything.
 struct Extreme {
@@ -75,16 +65,11 @@ struct Extreme {
 impl Extreme {
     /// The smallest ratio that the observations allow, or the largest.
     fn new(arms: &Arms, is_largest: bool) -> Self {
-        let all = arms.first.iter().chain(&arms.second);
-        let beyond = BEYOND * all.map(|observed| observed.value).fold(0.0, f64::max);
-        let side = |values: &[Observation], is_raised: bool| {
-            let value = |observed: &Observation| match observed.is_lower_bound && is_raised {
-                true => beyond,
-                false => observed.value,
-            };
-            values.iter().map(value).collect()
-        };
-        Self { first: side(&arms.first, !is_largest), second: side(&arms.second, is_largest) }
+        let beyond = beyond(arms.first.iter().chain(&arms.second));
+        Self {
+            first: raised(&arms.first, (!is_largest).then_some(beyond)),
+            second: raised(&arms.second, is_largest.then_some(beyond)),
+        }
     }
 
     fn log_ratio(&self, pairing: Pairing, confidence: f64) -> Option<LogRatio> {
@@ -153,8 +138,7 @@ pub(super) fn weigh<'a>(
     let lowest = End { evidence: lowest, beyond: has_bounds(first).then_some(0.0) };
     let beyond = has_bounds(second).then_some(f64::INFINITY);
     let highest = highest.map(|evidence| End { evidence, beyond });
-    let plain = bracket(&lowest, highest.as_ref(), confidence)?;
-    let allowed = highest.as_ref().map(|highest| allowed(&lowest, highest, confidence));
+    let (plain, allowed) = bracket(&lowest, highest.as_ref(), confidence)?;
     let one_value = first.iter().chain(second).all(|observed| *observed == first[0]);
     let constant = !is_bounded && one_value && first.len() > 1 && second.len() > 1;
     let [at_most_one, at_least_one] =
@@ -172,7 +156,7 @@ pub(super) fn weigh<'a>(
         lowest,
         highest,
         plain,
-        allowed: allowed.transpose()?,
+        allowed,
         log_ratio: log_ratio.filter(|_| !is_bounded),
         smallest_p,
         rank_can_fire,
@@ -194,40 +178,24 @@ struct End {
 }
 
 impl End {
-    /// The estimate with an interval. A mean of logarithms is without limit as soon as one value
-    /// is, a rank statistic where its ratio is one that only such a value can make.
+    /// The estimate with an interval.
     fn interval(&self, confidence: f64) -> Result<RatioInterval, CellError> {
         let found = self.evidence.interval(confidence).ok_or(CellError::RatioOutOfRange)?;
-        let Some(beyond) = self.beyond else { return Ok(found) };
         let is_mean = matches!(self.evidence, Evidence::T(_));
-        let is_raised = |ratio: f64| ratio >= UNLIMITED || ratio * UNLIMITED <= 1.0;
-        let limited = |ratio: f64| if is_mean || is_raised(ratio) { beyond } else { ratio };
-        let [ratio, low, high] = [found.ratio, found.low, found.high].map(limited);
-        Ok(RatioInterval { ratio, low, high, ..found })
+        Ok(self.beyond.map_or(found, |limit| limited(found, limit, is_mean)))
     }
 }
 
-/// The interval from the lower end by the smallest ratio to the upper end by the largest, and the
-/// estimate: with bounds, that of the two which is not trivial.
+/// The interval that the observations allow, and with bounds among them both estimates.
 fn bracket(
     lowest: &End,
     highest: Option<&End>,
     confidence: f64,
-) -> Result<RatioInterval, CellError> {
+) -> Result<(RatioInterval, Option<AllowedRatio>), CellError> {
     let low = lowest.interval(confidence)?;
-    let Some(highest) = highest else { return Ok(low) };
-    let high = highest.interval(confidence)?;
-    Ok(RatioInterval {
-        ratio: if low.ratio == 0.0 { high.ratio } else { low.ratio },
-        low: low.low,
-        high: high.high,
-        confidence_attained: low.confidence_attained.min(high.confidence_attained),
-    })
-}
-
-fn allowed(lowest: &End, highest: &End, confidence: f64) -> Result<AllowedRatio, CellError> {
-    let ratio = |end: &End| end.interval(confidence).map(|found| found.ratio);
-    Ok(AllowedRatio { lowest: ratio(lowest)?, highest: ratio(highest)? })
+    let Some(highest) = highest else { return Ok((low, None)) };
+    let (found, allowed) = joined(low, highest.interval(confidence)?);
+    Ok((found, Some(allowed)))
 }
 
 impl Weighed<'_> {
@@ -253,7 +221,7 @@ impl Weighed<'_> {
             Verdict::Equivalent => 2.0 * settings.alpha / equivalence.divisor,
             _ => settings.alpha / difference.divisor,
         };
-        let adjusted = bracket(&self.lowest, self.highest.as_ref(), 1.0 - tail)?;
+        let (adjusted, _) = bracket(&self.lowest, self.highest.as_ref(), 1.0 - tail)?;
         // More values do not narrow what bounds leave open.
         let is_open = self.allowed.is_some_and(|allowed| allowed.lowest != allowed.highest);
         let evidence = (!is_open).then_some(&self.lowest.evidence);

@@ -56,8 +56,9 @@ pub(super) struct Outlook {
 impl Outlook {
     /// For t the spread is that of the standard error. For ranks it is the spread with which t
     /// would have given the rank method's own interval: the standard deviation itself would be
-    /// that of the stalls, which ranks do not mind. Without evidence there is none. Where t decides only because there are few
-    /// values, ranks will decide among more, and need a little more.
+    /// that of the stalls, which ranks do not mind. Where t decides only because there are few
+    /// values, ranks will decide among more, and need a little more. Without evidence there is no
+    /// spread.
     pub(super) fn new(
         arms: &Arms,
         settings: &Settings,

@@ -78,7 +78,7 @@ fn cells(row: &Row, reference_ns: Option<f64>) -> Vec<Cell> {
                 true => format!("– ({})", found.needs_text()),
                 false => format!("{} .. {}", ratio_text(found.low), ratio_text(found.high)),
             };
-            (format!("{}×{}", found.mark(), ratio_text(found.ratio)), interval)
+            (found.text(), interval)
         },
     );
     let delivered = row.delivered.map_or_else(|| "-".to_owned(), percent);
