@@ -125,7 +125,7 @@ impl<W: Write> Measuring<'_, '_, '_, W> {
             // A start that was missed while the sample before was under way begins where that
             // one ended.
             if self.before.is_none() || monotonic_ns() < intended_ns {
-                self.before = Some(self.observer.read_counters(self.load));
+                self.before = Some(self.observer.read_counters_before(self.load));
             }
             match self.await_record(intended_ns)? {
                 Ok(record) => self.write_sample(&record)?,

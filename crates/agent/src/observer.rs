@@ -40,9 +40,9 @@ impl Counters {
         Self { machine, task }
     }
 
-    /// Reads them all.
-    pub(crate) fn read(&mut self) -> CounterSet {
-        let mut set = self.machine.read();
+    /// Reads them as `machine` reads the machine's.
+    fn read(&mut self, machine: fn(&mut Reader) -> CounterSet) -> CounterSet {
+        let mut set = machine(&mut self.machine);
         set.extend(self.task.as_mut().map_or_else(CounterSet::new, TaskReader::read));
         set
     }
@@ -245,7 +245,21 @@ impl<'a, W: Write> Observer<'a, W> {
 
     /// All counters of this moment, the load's own among them.
     pub(crate) fn read_counters(&mut self, load: &mut LoadGroup<'_>) -> CounterSet {
-        let mut set = self.counters.read();
+        self.read_with(Reader::read, load)
+    }
+
+    /// The same for the moment before a sample: without `interrupts`, which no reading of a single
+    /// sample needs.
+    pub(crate) fn read_counters_before(&mut self, load: &mut LoadGroup<'_>) -> CounterSet {
+        self.read_with(Reader::read_short, load)
+    }
+
+    fn read_with(
+        &mut self,
+        machine: fn(&mut Reader) -> CounterSet,
+        load: &mut LoadGroup<'_>,
+    ) -> CounterSet {
+        let mut set = self.counters.read(machine);
         set.extend(load.task_counters());
         let own = load.counters();
         if !own.is_empty() {

@@ -74,36 +74,31 @@ impl Waiter {
 
     /// Waits until `fd` can be read, a signal comes, or the monotonic clock reads `until_ns`.
     pub fn wait(&self, fd: Option<BorrowedFd<'_>>, until_ns: u64) -> Woken {
+        let mut fds = vec![PollFd::new(&self.wakes, PollFlags::IN)];
+        fds.extend(fd.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)));
         loop {
-            if self.drain() {
-                return Woken::Signal;
-            }
             let left_ns = until_ns.saturating_sub(monotonic_ns());
             let timeout = Timespec {
                 tv_sec: (left_ns / 1_000_000_000) as i64,
                 tv_nsec: (left_ns % 1_000_000_000) as _,
             };
-            let mut fds = vec![PollFd::new(&self.wakes, PollFlags::IN)];
-            fds.extend(fd.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)));
-            // An interrupted poll is followed by the signal's byte on the pipe.
-            let _ = poll(&mut fds, Some(&timeout));
-            if fds.get(1).is_some_and(|fd| !fd.revents().is_empty()) {
-                return Woken::Readable;
-            }
-            if left_ns == 0 {
-                return if self.drain() { Woken::Signal } else { Woken::Time };
+            match poll(&mut fds, Some(&timeout)) {
+                Ok(0) => return Woken::Time,
+                Ok(_) if !fds[0].revents().is_empty() => {
+                    self.drain();
+                    return Woken::Signal;
+                }
+                Ok(_) => return Woken::Readable,
+                // An interrupted poll is followed by the signal's byte on the pipe.
+                Err(_) => {}
             }
         }
     }
 
-    /// Takes all pending wake-ups; whether there was any.
-    fn drain(&self) -> bool {
+    /// Takes all pending wake-ups.
+    fn drain(&self) {
         let mut bytes = [0; 64];
-        let mut any = false;
-        while matches!(io::Read::read(&mut &self.wakes, &mut bytes), Ok(count) if count > 0) {
-            any = true;
-        }
-        any
+        while matches!(io::Read::read(&mut &self.wakes, &mut bytes), Ok(count) if count > 0) {}
     }
 }
 

@@ -4,6 +4,7 @@
 use std::io::{self, PipeReader, PipeWriter, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};
 
+use model::whole_lines;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -50,12 +51,8 @@ impl Words {
                 Err(error) => return Err(error),
             }
         }
-        let whole = self.rest.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1);
-        let rest = self.rest.split_off(whole);
-        let lines = std::mem::replace(&mut self.rest, rest);
-        lines
-            .split(|byte| *byte == b'\n')
-            .filter(|line| !line.is_empty())
+        let whole = whole_lines::take(&mut self.rest);
+        whole_lines::lines(&whole)
             .map(|line| serde_json::from_slice(line).map_err(io::Error::other))
             .collect()
     }

@@ -81,7 +81,7 @@ impl TaskReader {
     #[must_use]
     pub fn read(&mut self) -> CounterSet {
         let mut set = CounterSet::new();
-        for file in &self.files {
+        for file in &mut self.files {
             file.read_into(&mut self.buffer, &mut set);
         }
         // The open files are bound to the task itself, but netlink only knows its number.

@@ -39,6 +39,10 @@ fn a_machine_with_both_versions_gives_every_source() {
         set.keys().collect::<Vec<_>>(),
         ["cpu_cgroup", "interrupts", "memcg", "memcg_psi", "meminfo", "psi", "stat", "vmstat"]
     );
+    let mut short = reader.read_short();
+    assert_eq!(short.get("interrupts"), None, "its text is long");
+    short.insert("interrupts".into(), set["interrupts"].clone());
+    assert_eq!(short, set, "all else is in both");
     assert_eq!(set["memcg"]["usage_in_bytes"], 144_674_816);
     assert_eq!(set["memcg"]["failcnt"], 0);
     assert_eq!(set["memcg"]["limit_bytes"], 268_435_456);
@@ -153,4 +157,23 @@ fn the_switch_is_on_off_or_not_there() {
     assert_eq!(delay_accounting_enabled(dir.path()), Some(true));
     write(&dir, "sys/kernel/task_delayacct", "0\n");
     assert_eq!(delay_accounting_enabled(dir.path()), Some(false));
+}
+
+#[test]
+fn counters_that_come_or_go_between_two_reads_are_where_they_belong() {
+    let dir = TempDir::new().unwrap();
+    let mut looks = [
+        "pgfault 1\nallocstall 2\n",
+        "pgfault 3\nallocstall 4\n",
+        "balloon 5\nallocstall 6\n",
+        "pgfault 7\nnr_free_pages 8\nallocstall 9\n",
+    ]
+    .into_iter();
+    write(&dir, "vmstat", looks.next().unwrap());
+    let (mut reader, _) = Reader::open(&Sources::machine(dir.path()));
+    for look in looks {
+        write(&dir, "vmstat", look);
+        let expected = counters::parse::flat_keyed(look).unwrap();
+        assert_eq!(reader.read()["vmstat"], expected, "{look}");
+    }
 }

@@ -17,6 +17,7 @@ mod script;
 pub mod shown;
 mod spec;
 pub mod units;
+pub mod whole_lines;
 
 pub use counters::{CounterSet, Missed, Name, Values};
 pub use line::{

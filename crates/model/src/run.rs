@@ -1,6 +1,6 @@
 //! A whole run as read from its file: complete, or valid up to where it was cut off.
 
-use crate::{End, EndStatus, Header, Line, LineError, SampleRecord};
+use crate::{End, EndStatus, Header, Line, LineError, SampleRecord, whole_lines};
 
 /// A run file as read.
 ///
@@ -60,10 +60,10 @@ impl Run {
     /// # Errors
     /// When a line that is whole (ends in a newline) is not a line of a run file, with its number.
     pub fn parse(bytes: &[u8]) -> Result<Self, RunError> {
-        let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1);
+        let whole = whole_lines::length(bytes);
         let mut run = Self { truncated_bytes: bytes.len() - whole, ..Self::default() };
         let mut decoder = RunDecoder::default();
-        for raw in bytes[..whole].split_inclusive(|byte| *byte == b'\n') {
+        for raw in whole_lines::lines(&bytes[..whole]) {
             match decoder.line(raw)? {
                 Line::Header(header) => run.header = Some(*header),
                 other => run.lines.push(other),

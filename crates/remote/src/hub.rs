@@ -378,8 +378,9 @@ fn whole_lines(spool: &Spool, key: &str, at: u64, size_bytes: u64) -> io::Result
             }
         }
         bytes.truncate(count);
-        if let Some(end) = bytes.iter().rposition(|byte| *byte == b'\n') {
-            bytes.truncate(end + 1);
+        let whole = model::whole_lines::length(&bytes);
+        if whole > 0 {
+            bytes.truncate(whole);
             return Ok(bytes);
         }
         if count < wanted {

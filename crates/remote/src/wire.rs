@@ -199,10 +199,8 @@ pub fn encode(word: &impl Serialize) -> Vec<u8> {
 /// # Errors
 /// As the writer's.
 pub fn write_run_lines(lines: &[u8], out: &mut impl Write) -> io::Result<()> {
-    let marked: Vec<u8> = lines
-        .split_inclusive(|byte| *byte == b'\n')
-        .flat_map(|line| [&[RUN_LINE], line].concat())
-        .collect();
+    let marked: Vec<u8> =
+        model::whole_lines::lines(lines).flat_map(|line| [&[RUN_LINE], line].concat()).collect();
     out.write_all(&marked)
 }
 

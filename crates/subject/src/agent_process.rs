@@ -75,6 +75,7 @@ impl AgentProcess {
         let mut origin_ns = u64::MAX;
         let mut asked = false;
         let mut output = self.child.stdout.take().ok_or_else(|| io::Error::other("no output"))?;
+        let mut bytes = [0; 65536];
         let stuck = loop {
             if waiter.stop_requested() && !asked {
                 asked = true;
@@ -84,19 +85,16 @@ impl AgentProcess {
             match waiter.wait(Some(output.as_fd()), deadline_ns) {
                 Woken::Signal => {}
                 Woken::Time => break true,
-                Woken::Readable => {
-                    let mut bytes = [0; 65536];
-                    match output.read(&mut bytes) {
-                        Ok(0) => break false,
-                        Ok(count) => {
-                            let now_ns = monotonic_ns();
-                            lines.push(&bytes[..count], sink)?;
-                            origin_ns = origin_ns.min(now_ns.saturating_sub(lines.last_ns()));
-                        }
-                        Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                        Err(error) => return Err(error),
+                Woken::Readable => match output.read(&mut bytes) {
+                    Ok(0) => break false,
+                    Ok(count) => {
+                        let now_ns = monotonic_ns();
+                        lines.push(&bytes[..count], sink)?;
+                        origin_ns = origin_ns.min(now_ns.saturating_sub(lines.last_ns()));
                     }
-                }
+                    Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                    Err(error) => return Err(error),
+                },
             }
         };
         let status = if asked { EndStatus::Interrupted } else { EndStatus::Killed };

@@ -3,7 +3,9 @@
 use std::io;
 
 use agent::Due;
-use model::{Censored, DeathRecord, EndStatus, Line, Phase, RunEncoder, Spec, Warning};
+use model::{
+    Censored, DeathRecord, EndStatus, Line, Phase, RunEncoder, Spec, Warning, whole_lines,
+};
 
 /// What takes the lines of a run as they come: each with its newline, and as it reads without its
 /// counters, of which nobody asks while a run is under way; `None` if it is not a line of a run
@@ -31,16 +33,15 @@ impl RunLines {
     /// When the sink does not take it.
     pub fn push(&mut self, bytes: &[u8], sink: &mut Sink<'_>) -> io::Result<()> {
         self.rest.extend_from_slice(bytes);
-        let Some(last) = self.rest.iter().rposition(|byte| *byte == b'\n') else { return Ok(()) };
-        let rest = self.rest.split_off(last + 1);
-        let whole = std::mem::replace(&mut self.rest, rest);
-        whole.split_inclusive(|byte| *byte == b'\n').try_for_each(|line| self.line(line, sink))
+        let whole = whole_lines::take(&mut self.rest);
+        whole_lines::lines(&whole).try_for_each(|line| self.line(line, sink))
     }
 
     fn line(&mut self, line: &[u8], sink: &mut Sink<'_>) -> io::Result<()> {
         self.encoder.foreign(line);
         self.written = true;
-        let read = Line::parse_without_counters(String::from_utf8_lossy(line).trim_end()).ok();
+        let text = str::from_utf8(line).ok();
+        let read = text.and_then(|text| Line::parse_without_counters(text.trim_end()).ok());
         match &read {
             Some(Line::End(end)) => self.status = Some(end.status),
             Some(other) => {

@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use guest::{NOTICE, Notice, Setup};
-use model::{DeathRecord, MachineSpec};
+use model::{DeathRecord, MachineSpec, whole_lines};
 use rustix::fs::{MemfdFlags, memfd_create};
 use serde_json::json;
 use sys::process::{signal, signals, spawn_bound};
@@ -157,13 +157,8 @@ impl GuestProcess {
             self.read_bytes += count as u64;
             self.rest.extend_from_slice(&bytes[..count]);
         }
-        let Some(last) = self.rest.iter().rposition(|byte| *byte == b'\n') else {
-            return Ok(Vec::new());
-        };
-        let rest = self.rest.split_off(last + 1);
-        let whole = std::mem::replace(&mut self.rest, rest);
-        let lines = whole.split_inclusive(|byte| *byte == b'\n');
-        Ok(lines
+        let whole = whole_lines::take(&mut self.rest);
+        Ok(whole_lines::lines(&whole)
             .filter_map(|line| match line.first() {
                 Some(&NOTICE) => Notice::decode(line).map(Said::Notice),
                 _ => Some(Said::Run(line.to_vec())),

@@ -3,7 +3,7 @@
 use model::Name;
 
 use super::words::{Word, is_name, lines, words};
-use super::{ParseError, Values};
+use super::{Pairs, ParseError, Values};
 
 /// Reads a colon keyed file: `/proc/meminfo`.
 ///
@@ -15,6 +15,11 @@ use super::{ParseError, Values};
 /// # Errors
 /// When the file is empty, or a line is anything but a name, a colon, a number and a unit.
 pub fn colon_keyed(text: &str) -> Result<Values, ParseError> {
+    colon_pairs(text).map(|pairs| pairs.into_iter().collect())
+}
+
+/// The same in the order of the file.
+pub(crate) fn colon_pairs(text: &str) -> Result<Pairs, ParseError> {
     let mut pairs = Vec::with_capacity(text.len() / 24);
     for (number, line) in lines(text) {
         if line.trim_ascii().is_empty() {
@@ -42,7 +47,7 @@ pub fn colon_keyed(text: &str) -> Result<Values, ParseError> {
     if pairs.is_empty() {
         return Err(ParseError::empty());
     }
-    Ok(pairs.into_iter().collect())
+    Ok(pairs)
 }
 
 /// `MemFree` and `kB` make `MemFree_kb`.

@@ -1,7 +1,7 @@
 //! Flat keyed files: one name and one number a line.
 
 use super::words::{is_name, lines, words};
-use super::{ParseError, Values};
+use super::{Pairs, ParseError, Values};
 
 /// Reads a flat keyed file: `/proc/vmstat`, and of a control group `memory.stat`, `memory.events`
 /// and `cpu.stat`.
@@ -16,6 +16,11 @@ use super::{ParseError, Values};
 /// # Errors
 /// When the file is empty, or a line is anything but a name and a number.
 pub fn flat_keyed(text: &str) -> Result<Values, ParseError> {
+    flat_pairs(text).map(|pairs| pairs.into_iter().collect())
+}
+
+/// The same in the order of the file.
+pub(crate) fn flat_pairs(text: &str) -> Result<Pairs, ParseError> {
     let mut pairs = Vec::with_capacity(text.len() / 24);
     for (number, line) in lines(text) {
         let mut words = words(line, number, 0);
@@ -32,5 +37,5 @@ pub fn flat_keyed(text: &str) -> Result<Values, ParseError> {
     if pairs.is_empty() {
         return Err(ParseError::empty());
     }
-    Ok(pairs.into_iter().collect())
+    Ok(pairs)
 }

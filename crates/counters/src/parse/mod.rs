@@ -24,9 +24,11 @@ mod task_status;
 mod words;
 
 pub use colon_keyed::colon_keyed;
+pub(crate) use colon_keyed::colon_pairs;
 pub use cpu_total::proc_stat;
 pub use error::{ParseError, Place, Reason};
 pub use flat_keyed::flat_keyed;
+pub(crate) use flat_keyed::flat_pairs;
 pub use interrupts::interrupts;
 pub use limit::limit;
 pub use maps::{MapsLine, maps};
@@ -36,3 +38,6 @@ pub use smaps::{SmapsMapping, smaps};
 pub use space_separated::{schedstat, single_value};
 pub use task_stat::task_stat;
 pub use task_status::{TaskStatus, task_status, task_status_counters};
+
+/// Names and numbers in the order of a file, which may name one twice.
+pub(crate) type Pairs = Vec<(model::Name, u64)>;

@@ -5,6 +5,9 @@ use super::{ParseError, Reason};
 /// Longest piece of a bad text that is repeated in an error, in characters.
 const QUOTED_CHARS_MAX: usize = 40;
 
+/// The kernel separates with spaces and tabs only.
+const BLANKS: [u8; 2] = *b" \t";
+
 /// A word and where it stands.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Word<'a> {
@@ -48,8 +51,8 @@ pub(super) fn words(text: &str, line: usize, start: usize) -> impl Iterator<Item
     let bytes = text.as_bytes();
     let mut rest = 0;
     std::iter::from_fn(move || {
-        let begin = rest + bytes[rest..].iter().position(|byte| !is_blank(*byte))?;
-        let length = bytes[begin..].iter().position(|byte| is_blank(*byte));
+        let begin = rest + bytes[rest..].iter().position(|byte| !BLANKS.contains(byte))?;
+        let length = memchr::memchr2(BLANKS[0], BLANKS[1], &bytes[begin..]);
         let end = length.map_or(text.len(), |length| begin + length);
         rest = end;
         Some(Word { text: &text[begin..end], line, column: start + begin + 1 })
@@ -58,18 +61,24 @@ pub(super) fn words(text: &str, line: usize, start: usize) -> impl Iterator<Item
 
 /// The numbered lines of a text, from 1, without their newlines.
 pub(super) fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
-    text.lines().enumerate().map(|(index, line)| (index + 1, line))
+    let mut rest = text;
+    let mut number = 0;
+    std::iter::from_fn(move || {
+        if rest.is_empty() {
+            return None;
+        }
+        let end = memchr::memchr(b'\n', rest.as_bytes());
+        let line = &rest[..end.unwrap_or(rest.len())];
+        rest = end.map_or("", |end| &rest[end + 1..]);
+        number += 1;
+        Some((number, line.strip_suffix('\r').unwrap_or(line)))
+    })
 }
 
 /// Whether the kernel could have written this as the name of a counter.
 pub(super) fn is_name(text: &str) -> bool {
     text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
         && text.bytes().all(|byte| byte.is_ascii_graphic())
-}
-
-/// The kernel separates with spaces and tabs only.
-fn is_blank(byte: u8) -> bool {
-    byte == b' ' || byte == b'\t'
 }
 
 /// Decimal digits and nothing else (`str::parse` would take a leading `+`, the kernel writes none).

@@ -21,7 +21,8 @@ const LONG: usize = 24;
 #[must_use]
 pub fn html(report: &Report) -> String {
     let title = escaped(&report.title);
-    let mut page = format!(
+    let mut page = String::with_capacity(VEGA.len() + (256 << 10));
+    page += &format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
@@ -42,7 +43,9 @@ pub fn html(report: &Report) -> String {
         "<script type=\"application/json\" id=\"charts\">{}</script>\n",
         specifications(report)
     );
-    page += &format!("<script>\n{VEGA}</script>\n<script>\n{SCRIPT}</script>\n</body>\n</html>\n");
+    let scripts =
+        ["<script>\n", VEGA, "</script>\n<script>\n", SCRIPT, "</script>\n</body>\n</html>\n"];
+    page.extend(scripts);
     page
 }
 

@@ -172,7 +172,9 @@ fn slim(run: &mut Run) {
 fn slim_set(set: &mut CounterSet) {
     for (source, counters) in set.iter_mut() {
         if !KEPT_SOURCES.contains(&source.as_str()) {
-            counters.retain(|name, _| KEPT_NAMES.iter().any(|kept| name.starts_with(kept)));
+            let is_kept = |name: &str| KEPT_NAMES.iter().any(|kept| name.starts_with(kept));
+            let all = std::mem::take(counters).into_iter();
+            *counters = all.filter(|(name, _)| is_kept(name)).collect();
         }
     }
     set.retain(|_, counters| !counters.is_empty());

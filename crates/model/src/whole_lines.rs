@@ -1,0 +1,43 @@
+//! Bytes that come in pieces, cut into whole lines.
+
+/// The lines of bytes, each with its newline; a last one may have none.
+pub fn lines(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let mut rest = bytes;
+    std::iter::from_fn(move || {
+        let length = memchr::memchr(b'\n', rest).map_or(rest.len(), |end| end + 1);
+        let (line, behind) = rest.split_at(length);
+        rest = behind;
+        (!line.is_empty()).then_some(line)
+    })
+}
+
+/// How many of the bytes are whole lines, their newlines included.
+#[must_use]
+pub fn length(bytes: &[u8]) -> usize {
+    memchr::memrchr(b'\n', bytes).map_or(0, |last| last + 1)
+}
+
+/// Takes the whole lines of what has come so far; the beginning of the next one stays.
+pub fn take(from: &mut Vec<u8>) -> Vec<u8> {
+    let rest = from.split_off(length(from));
+    std::mem::replace(from, rest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn whole_lines_and_the_rest_are_all_there_is(bytes in "[ab\n]{0,20}") {
+            let bytes = bytes.as_bytes();
+            let mut rest = bytes.to_vec();
+            let whole = take(&mut rest);
+            prop_assert_eq!([whole.clone(), rest.clone()].concat(), bytes);
+            prop_assert!(!rest.contains(&b'\n'));
+            let expected: Vec<&[u8]> = whole.split_inclusive(|byte| *byte == b'\n').collect();
+            prop_assert_eq!(lines(&whole).collect::<Vec<_>>(), expected);
+        }
+    }
+}
