@@ -59,8 +59,36 @@ pub fn encode(delays_ns: &[u64]) -> Result<String, HistogramError> {
 /// # Errors
 /// As [`counts`], and when they are more than one interval has.
 pub fn decode(text: &str) -> Result<Vec<u64>, HistogramError> {
+    repeated(counts(text)?)
+}
+
+/// As [`counts`], where the line of the histogram says how many delays it holds.
+///
+/// # Errors
+/// As [`counts`], and when they are not as many.
+pub(crate) fn claimed_counts(text: &str, claimed: u64) -> Result<Vec<(u64, u64)>, HistogramError> {
     let counts = counts(text)?;
-    let total = counts.iter().fold(0_u64, |sum, (_, count)| sum.saturating_add(*count));
+    match total(&counts) {
+        found if found == claimed => Ok(counts),
+        found => Err(HistogramError::Miscounted { claimed, found }),
+    }
+}
+
+/// As [`decode`], where the line of the histogram says how many delays it holds.
+///
+/// # Errors
+/// As [`decode`], and when they are not as many.
+pub(crate) fn claimed_delays(text: &str, claimed: u64) -> Result<Vec<u64>, HistogramError> {
+    repeated(claimed_counts(text, claimed)?)
+}
+
+fn total(counts: &[(u64, u64)]) -> u64 {
+    counts.iter().fold(0, |sum, (_, count)| sum.saturating_add(*count))
+}
+
+/// Each delay as often as it was counted.
+fn repeated(counts: Vec<(u64, u64)>) -> Result<Vec<u64>, HistogramError> {
+    let total = total(&counts);
     if total > MOST_DELAYS {
         return Err(HistogramError::TooMany(total));
     }
@@ -69,18 +97,6 @@ pub fn decode(text: &str) -> Result<Vec<u64>, HistogramError> {
         delays_ns.extend(std::iter::repeat_n(delay_ns, count as usize));
     }
     Ok(delays_ns)
-}
-
-/// As [`decode`], where the line of the histogram says how many delays it holds.
-///
-/// # Errors
-/// As [`decode`], and when they are not as many.
-pub(crate) fn counted(text: &str, claimed: u64) -> Result<Vec<u64>, HistogramError> {
-    let delays_ns = decode(text)?;
-    match delays_ns.len() as u64 {
-        found if found == claimed => Ok(delays_ns),
-        found => Err(HistogramError::Miscounted { claimed, found }),
-    }
 }
 
 /// The delays in ns of an encoded histogram, ascending, each to three significant digits and with
@@ -170,8 +186,8 @@ mod tests {
     #[test]
     fn a_line_that_claims_another_number_of_delays_is_refused() {
         let text = encode(&[1, 2]).unwrap();
-        assert_eq!(counted(&text, 2).unwrap(), [1, 2]);
-        let error = counted(&text, 3).unwrap_err().to_string();
+        assert_eq!(claimed_delays(&text, 2).unwrap(), [1, 2]);
+        let error = claimed_delays(&text, 3).unwrap_err().to_string();
         assert_eq!(error, "the histogram holds 2 delays, and its line says 3");
     }
 

@@ -116,12 +116,13 @@ impl HistogramRecord {
     /// # Errors
     /// When an encoded histogram cannot be read, or holds another number of delays than it claims.
     pub fn delays_ns(&self) -> Result<Vec<Observation>, HistogramError> {
-        let mut delays_ns: Vec<Observation> = histogram::counted(&self.hdr_v2_base64, self.count)?
-            .into_iter()
-            .map(|delay_ns| Observation::exact(delay_ns as f64))
-            .collect();
+        let mut delays_ns: Vec<Observation> =
+            histogram::claimed_delays(&self.hdr_v2_base64, self.count)?
+                .into_iter()
+                .map(|delay_ns| Observation::exact(delay_ns as f64))
+                .collect();
         if let Some(censored) = &self.censored {
-            let bounds_ns = histogram::counted(&censored.hdr_v2_base64, censored.count)?;
+            let bounds_ns = histogram::claimed_delays(&censored.hdr_v2_base64, censored.count)?;
             delays_ns.extend(
                 bounds_ns.into_iter().map(|bound_ns| Observation::at_least(bound_ns as f64)),
             );
@@ -133,13 +134,13 @@ impl HistogramRecord {
     /// no completion. However many there are, this takes no more memory than the histograms.
     ///
     /// # Errors
-    /// When an encoded histogram cannot be read.
+    /// As [`Self::delays_ns`].
     pub fn counts(&self) -> Result<Vec<(u64, u64, Option<Censored>)>, HistogramError> {
-        let completed = histogram::counts(&self.hdr_v2_base64)?;
+        let completed = histogram::claimed_counts(&self.hdr_v2_base64, self.count)?;
         let mut counts: Vec<_> =
             completed.into_iter().map(|(delay_ns, count)| (delay_ns, count, None)).collect();
         if let Some(censored) = &self.censored {
-            let bounds = histogram::counts(&censored.hdr_v2_base64)?;
+            let bounds = histogram::claimed_counts(&censored.hdr_v2_base64, censored.count)?;
             let reason = Some(censored.reason);
             counts.extend(bounds.into_iter().map(|(bound_ns, count)| (bound_ns, count, reason)));
         }

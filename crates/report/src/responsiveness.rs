@@ -182,7 +182,7 @@ fn add(totals: &mut BTreeMap<String, u64>, name: &str, amount: u64) {
 /// Each warning and each death once, with the loads that it belongs to.
 pub(crate) fn warnings(runs: &[Run]) -> Vec<String> {
     let mut found: Vec<(&str, Vec<&str>)> = Vec::new();
-    let mut changed = Vec::new();
+    let mut doubts = Vec::new();
     let mut all_loads = BTreeSet::new();
     for run in runs {
         let Some(header) = &run.header else { continue };
@@ -197,12 +197,17 @@ pub(crate) fn warnings(runs: &[Run]) -> Vec<String> {
             }
         }
         if run.checksum_ok == Some(false) {
-            changed.push(format!("{}: the run file was changed after the run", header.run_id));
+            doubts.push(format!("{}: the run file was changed after the run", header.run_id));
+        }
+        let is_lost = |line: &&Line| matches!(line, Line::Histogram(it) if it.counts().is_err());
+        match run.lines.iter().filter(is_lost).count() {
+            0 => {}
+            lost => doubts.push(format!("{}: {lost} histograms cannot be read", header.run_id)),
         }
     }
     let said = found.into_iter().map(|(text, loads)| match loads.len() {
         several if several > 1 && several == all_loads.len() => format!("all loads: {text}"),
         _ => format!("{}: {text}", loads.join(", ")),
     });
-    said.chain(changed).collect()
+    said.chain(doubts).collect()
 }

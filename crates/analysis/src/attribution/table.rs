@@ -194,13 +194,15 @@ fn several_samples(trials: &[&Trial], response: &str, additive: bool) -> Vec<Str
         trials.iter().flat_map(|trial| &trial.values).filter(|values| values.response == response)
     };
     let mut notes = Vec::new();
+    let by = if additive { "mean" } else { "median" };
     if values().any(|values| values.samples.len() > 1) {
-        let by = if additive { "mean" } else { "median" };
         notes.push(format!("each trial counts as the {by} of its values"));
     }
     let censored: usize = values().map(Values::censored).sum();
     if censored > 0 {
-        notes.push(format!("{censored} values are lower bounds only, and decide no median"));
+        notes.push(format!(
+            "{censored} values are lower bounds; a trial whose {by} they would decide is left out"
+        ));
     }
     notes
 }

@@ -36,6 +36,9 @@ pub struct Point {
     pub pass: u32,
     /// Cost of a unit of work in the steady state; `None` if there is none.
     pub cost: Option<f64>,
+    /// Whether the cost may be any larger one: too many responses had no completion.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub is_lower_bound: bool,
     /// Why there is no cost, or why it does not count in full.
     pub problem: Option<String>,
     /// What the work of this measurement used in all, by name: `elapsed_ns`, `user_ns`,
@@ -45,4 +48,33 @@ pub struct Point {
     /// What kernel counters increased by, over the same time, by source and name:
     /// `vmstat.pgmajfault`, `memory_stat.workingset_refault_file`.
     pub counters: BTreeMap<String, f64>,
+}
+
+impl Curve {
+    /// Takes away each cost that is a lower bound and below an exact cost: where it would stand on
+    /// the curve is not known. A bound above all of them is at least a step of that height, and
+    /// stays.
+    pub fn leave_out_small_bounds(&mut self) {
+        let exact = self.points.iter().filter(|point| !point.is_lower_bound);
+        let largest = exact.filter_map(|point| point.cost).fold(f64::NEG_INFINITY, f64::max);
+        for point in self.points.iter_mut().filter(|point| point.is_lower_bound) {
+            point.cost = point.cost.filter(|cost| *cost >= largest);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bound_counts_only_above_what_was_measured() {
+        let point = |cost, is_lower_bound| Point { cost, is_lower_bound, ..Point::default() };
+        let measured = [(1.0, false), (9.0, false), (5.0, true), (10.0, true)];
+        let points = measured.map(|(cost, is_bound)| point(Some(cost), is_bound)).to_vec();
+        let mut curve = Curve { points, ..Curve::default() };
+        curve.leave_out_small_bounds();
+        let costs: Vec<_> = curve.points.iter().map(|point| point.cost).collect();
+        assert_eq!(costs, [Some(1.0), Some(9.0), None, Some(10.0)]);
+    }
 }

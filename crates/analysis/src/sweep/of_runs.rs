@@ -152,6 +152,7 @@ fn of_response(run: &Run, response: Option<&str>) -> OfRun {
     let median = samples.and_then(bounded_median);
     let mut point = Point {
         cost: median.map(|median| median.value),
+        is_lower_bound: median.is_some_and(|median| median.is_lower_bound),
         figures: means(trial),
         counters: sampled(run),
         ..Point::default()
@@ -161,7 +162,7 @@ fn of_response(run: &Run, response: Option<&str>) -> OfRun {
         point.problem = Some(lacks(name, names));
     } else if point.cost.is_none() {
         point.problem = Some("nothing was measured".to_owned());
-    } else if median.is_some_and(|median| median.is_lower_bound) {
+    } else if point.is_lower_bound {
         point.problem = Some("its cost is a lower bound".to_owned());
     }
     let name = name.unwrap_or(USUAL[0]);

@@ -178,6 +178,7 @@ impl Read<'_> {
                 curve.points.push(Point { problem: Some(why.to_owned()), ..own });
             }
         }
+        curve.leave_out_small_bounds();
         curve.deterministic = !headers.is_empty() && headers.iter().all(Header::is_deterministic);
         curve.notes = told(warnings);
         Ok((curve, headers))
