@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use model::EndStatus;
 use model::units::format_duration;
+use model::{EndStatus, Observation};
 use serde::Serialize;
 
 pub use crate::claim::Claim;
@@ -98,9 +98,8 @@ pub struct Row {
     pub load: String,
     /// Version of the load.
     pub version: u32,
-    /// Delays in ns, from the intended start, in the order in which they were measured; a
-    /// censored sample counts with its lower bound.
-    pub delays_ns: Vec<f64>,
+    /// Delays in ns, from the intended start, in the order in which they were measured.
+    pub delays_ns: Vec<Observation>,
     /// How many of them are censored (timed out, failed, or the probe died).
     pub censored: usize,
     /// Median delay in ns.

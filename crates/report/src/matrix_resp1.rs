@@ -9,10 +9,15 @@ use crate::matrix::{Matrix, Row};
 
 /// The matrix as resp1 would have printed it. Loads that were not measured have no row.
 #[must_use]
-pub fn resp1_table(matrix: &Matrix, format: Resp1Format, extras: Vec<String>) -> Resp1Table {
-    let base = matrix.rows.iter().find(|row| row.load == BASELINE);
-    let base_mean = base.and_then(|row| mean(&row.delays_ns));
-    let base_one_sd = base.and_then(|row| one_sd_mean(&row.delays_ns));
+pub fn resp1_table(matrix: &Matrix, format: Resp1Format, mut extras: Vec<String>) -> Resp1Table {
+    let base = matrix.rows.iter().find(|row| row.load == BASELINE).map(at_bounds);
+    let base_mean = base.as_deref().and_then(mean);
+    let base_one_sd = base.as_deref().and_then(one_sd_mean);
+    let censored = matrix.rows.iter().filter(|row| row.censored > 0);
+    extras.extend(censored.map(|row| {
+        let (load, count) = (&row.load, row.censored);
+        format!("{load}: responses given up, counted with the time that they had taken: {count}")
+    }));
     Resp1Table {
         cpus: matrix
             .setup
@@ -31,13 +36,18 @@ pub fn resp1_table(matrix: &Matrix, format: Resp1Format, extras: Vec<String>) ->
     }
 }
 
+/// Delays in ns, with each lower bound at its value: resp1's columns have no room for bounds.
+fn at_bounds(row: &Row) -> Vec<f64> {
+    row.delays_ns.iter().map(|delay| delay.value).collect()
+}
+
 fn resp1_row(
     row: &Row,
     format: Resp1Format,
     base_mean: Option<f64>,
     base_one_sd: Option<f64>,
 ) -> Option<Resp1Row> {
-    let delays_ns = &row.delays_ns;
+    let delays_ns = &at_bounds(row);
     let average_ns = mean(delays_ns)?;
     let sd_s = standard_deviation(delays_ns).map(|sd_ns| sd_ns / 1e9);
     let ratio_sd = one_sd_mean(delays_ns).zip(base_one_sd).map(|(load, base)| load / base);
@@ -58,7 +68,7 @@ fn resp1_row(
 pub fn verbose_lines(matrix: &Matrix) -> Vec<String> {
     let mut lines = Vec::new();
     for row in &matrix.rows {
-        if let Some(sd_ns) = standard_deviation(&row.delays_ns) {
+        if let Some(sd_ns) = standard_deviation(&at_bounds(row)) {
             lines.push(format!("{}: S.D. {:.3} ms", row.load, sd_ns / 1e6));
         }
         let per_second = |name: &str| {

@@ -165,7 +165,7 @@ mod tests {
         Row {
             load: load.to_owned(),
             version: 1,
-            delays_ns: vec![1.0],
+            delays_ns: vec![model::Observation::exact(1.0)],
             censored: 0,
             median_ns: Some(1.0),
             p90_ns: None,

@@ -33,7 +33,7 @@ pub fn analyse(runs: &[Run], skipped: BTreeMap<String, String>) -> Matrix {
     for (row, (_, group)) in rows.iter_mut().zip(&groups) {
         if let Some(reference_ns) = baseline_median {
             let limit_ns = STALL_FACTOR * reference_ns;
-            row.stalled = row.delays_ns.iter().filter(|delay| **delay > limit_ns).count();
+            row.stalled = row.delays_ns.iter().filter(|delay| delay.value > limit_ns).count();
         }
         if row.load != BASELINE {
             row.ratio = Units::of(group).ratio(&baseline);
@@ -170,7 +170,7 @@ fn row(load: &str, runs: &[&Run]) -> Row {
             .find(|status| *status != EndStatus::Complete)
             .unwrap_or(EndStatus::Complete),
         reading: String::new(),
-        delays_ns: delays_ns.iter().map(|delay| delay.value).collect(),
+        delays_ns,
     }
 }
 

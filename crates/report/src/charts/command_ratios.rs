@@ -1,10 +1,10 @@
 //! The forest plot of a session: the time of each command under each load, to that without.
 
 use model::BASELINE;
-use stats::{RatioInterval, hodges_lehmann_ratio};
+use stats::{RatioInterval, bounded_run_ratio};
 
 use super::commands::{Invocations, invocations};
-use super::forest::{Line, body, table, usable, value};
+use super::forest::{Line, body, table, usable, values};
 use super::strips::panel;
 use super::{Chart, Data, Kind};
 
@@ -32,7 +32,9 @@ fn make(data: &Data<'_>) -> Vec<Chart> {
     // Bonferroni: all of them hold together.
     let confidence = 1.0 - ERROR / pairs.len().max(1) as f64;
     let found = pairs.iter().filter_map(|(quiet, one)| {
-        let ratio = hodges_lehmann_ratio(&quiet.times_ns(), &one.times_ns(), confidence)?;
+        let [quiet_ns, loaded_ns] = [quiet, one]
+            .map(|it| it.times_ns().into_iter().map(|time| vec![time]).collect::<Vec<_>>());
+        let (ratio, _) = bounded_run_ratio(&quiet_ns, &loaded_ns, confidence)?;
         Some(line(one, &ratio))
     });
     let lines: Vec<Line> = found.collect();
@@ -42,11 +44,11 @@ fn make(data: &Data<'_>) -> Vec<Chart> {
     let drawn = &lines[..lines.len().min(MOST)];
     let reading = format!(
         "Hodges–Lehmann ratio of the times from start to end under each load to those without, all \
-         invocations; the intervals are meant to hold together for all {}, the dashed line is no \
-         difference.",
+         invocations; the intervals describe these runs and hold together for all {}, the dashed \
+         line is no difference.",
         lines.len()
     );
-    let values = drawn.iter().map(value).collect();
+    let values = values(drawn);
     vec![KIND.chart(reading, values, body(drawn, &VERDICTS, None), table(&lines))]
 }
 

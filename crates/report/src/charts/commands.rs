@@ -1,8 +1,8 @@
 //! What each command of a session took under each load: every invocation, and the median.
 
-use model::{Line, Run, WorkRecord};
+use model::{Line, Observation, Run, WorkRecord};
 use serde_json::{Value, json};
-use stats::median;
+use stats::{bounded_median, bounded_quantile};
 
 use super::strips::{MOST_PANELS, panel};
 use super::{Chart, Data, Kind, colours, duration, merged, panels, rounded};
@@ -29,12 +29,12 @@ pub(super) struct Invocations<'a> {
 }
 
 impl Invocations<'_> {
-    /// Times from start to end in ns, in the order in which they were noted; of those that were
-    /// given up the lower bound.
-    pub(super) fn times_ns(&self) -> Vec<f64> {
+    /// Times from start to end in ns, in the order in which they were recorded.
+    pub(super) fn times_ns(&self) -> Vec<Observation> {
         let time_ns = |work: &&WorkRecord| {
             let end_ns = work.completed_ns.or(work.censored_at_ns).unwrap_or(work.at_ns);
-            end_ns.saturating_sub(work.started_ns).max(1) as f64
+            let value = end_ns.saturating_sub(work.started_ns).max(1) as f64;
+            Observation { value, is_lower_bound: work.completed_ns.is_none() }
         };
         self.works.iter().map(time_ns).collect()
     }
@@ -103,17 +103,19 @@ fn make(data: &Data<'_>) -> Vec<Chart> {
         if !loads.contains(&one.load) {
             loads.push(one.load);
         }
-        let given_up = (0..times_ns.len()).filter(|index| one.which(*index) == "not finished");
+        let text = |time: Observation| time.mark().to_owned() + &duration::text(time.value);
+        let shown = |part| bounded_quantile(&times_ns, part).map_or_else(|| "-".to_owned(), text);
         table.row([
             one.panel.clone(),
             one.load.to_owned(),
             times_ns.len().to_string(),
-            given_up.count().to_string(),
-            median(&times_ns).map_or_else(|| "-".to_owned(), duration::text),
-            duration::text(times_ns.iter().copied().fold(0.0, f64::max)),
+            times_ns.iter().filter(|time| time.is_lower_bound).count().to_string(),
+            shown(0.5),
+            shown(1.0),
         ]);
     }
-    let every_ns: Vec<f64> = all.iter().flat_map(Invocations::times_ns).collect();
+    let every_ns: Vec<f64> =
+        all.iter().flat_map(Invocations::times_ns).map(|time| time.value).collect();
     let axis = duration::log_axis("time from start to end", every_ns.into_iter());
     let columns = if order.len() < 3 { 2 } else { 3 };
     let body = merged(panels("panel", &order, columns), json!({ "spec": spec(&axis, &loads) }));
@@ -131,11 +133,11 @@ fn make(data: &Data<'_>) -> Vec<Chart> {
 }
 
 /// The points of one command under one load, and their median.
-fn drawn(one: &Invocations<'_>, times_ns: &[f64], most: usize) -> Vec<Value> {
-    let points = times_ns.iter().enumerate().map(|(index, time_ns)| SamplePoint {
+fn drawn(one: &Invocations<'_>, times_ns: &[Observation], most: usize) -> Vec<Value> {
+    let points = times_ns.iter().enumerate().map(|(index, time)| SamplePoint {
         number: index,
-        delay_ns: *time_ns,
-        censored: one.which(index) == "not finished",
+        delay_ns: time.value,
+        censored: time.is_lower_bound,
     });
     let all = LoadSamples { load: one.load.to_owned(), points: points.collect() };
     let point = |point: SamplePoint| {
@@ -144,8 +146,8 @@ fn drawn(one: &Invocations<'_>, times_ns: &[f64], most: usize) -> Vec<Value> {
                 "which": one.which(point.number), "who": format!("user {}", work.worker) })
     };
     let mut values: Vec<Value> = all.thinned(most).into_iter().map(point).collect();
-    values.extend(median(times_ns).map(
-        |median_ns| json!({ "panel": one.panel, "load": one.load, "median": rounded(median_ns) }),
+    values.extend(bounded_median(times_ns).map(
+        |median| json!({ "panel": one.panel, "load": one.load, "median": rounded(median.value) }),
     ));
     values
 }

@@ -1,5 +1,6 @@
 //! Empirical distribution functions: which part of the responses took at most how long.
 
+use model::Observation;
 use serde_json::{Value, json};
 
 use super::{Chart, Data, Kind, duration, merged, panels, rounded, strips};
@@ -27,14 +28,14 @@ const BASELINE: &str = "without load";
 struct Line {
     panel: String,
     name: String,
-    /// Delays in ns, in ascending order.
-    sorted: Vec<f64>,
+    /// Delays in ns: those that are known, in ascending order, then the lower bounds.
+    sorted: Vec<Observation>,
 }
 
-/// The function's steps: a value, and the part of all that is at most that.
-fn steps(sorted: &[f64], most: usize) -> Vec<(f64, f64)> {
-    let count = sorted.len();
-    let at = |rank: usize| (sorted[rank], (rank + 1) as f64 / count as f64);
+/// The function's steps: a value, and the part of all that is known to be at most that.
+fn steps(sorted: &[Observation], most: usize) -> Vec<(f64, f64)> {
+    let count = sorted.partition_point(|delay| !delay.is_lower_bound);
+    let at = |rank: usize| (sorted[rank].value, (rank + 1) as f64 / sorted.len() as f64);
     if count <= most {
         return (0..count).map(at).collect();
     }
@@ -42,19 +43,28 @@ fn steps(sorted: &[f64], most: usize) -> Vec<(f64, f64)> {
     (0..most).map(|step| at(step * (count - 1) / last)).collect()
 }
 
-/// The delays under a load, in ascending order.
-fn sorted(one: &Measurement, load: &str) -> Vec<f64> {
+/// The delays under a load, as a line has them.
+fn sorted(one: &Measurement, load: &str) -> Vec<Observation> {
     let row = one.matrix.rows.iter().find(|row| row.load == load);
     let delays = row.into_iter().flat_map(|row| &row.delays_ns);
-    let mut delays: Vec<f64> = delays.map(|delay_ns| delay_ns.max(1.0)).collect();
-    delays.sort_by(f64::total_cmp);
+    let positive = |it: &Observation| Observation { value: it.value.max(1.0), ..*it };
+    let mut delays: Vec<Observation> = delays.map(positive).collect();
+    delays.sort_by(|one, other| {
+        let by_kind = one.is_lower_bound.cmp(&other.is_lower_bound);
+        by_kind.then(one.value.total_cmp(&other.value))
+    });
     delays
 }
 
-/// The smallest value that has at least this part of all at or below it.
-fn quantile(sorted: &[f64], part: f64) -> Option<f64> {
+/// The smallest value that has at least this part of all at or below it; a lower bound if the true
+/// values behind the bounds may move it.
+fn quantile(sorted: &[Observation], part: f64) -> Option<Observation> {
     let rank = (part * sorted.len() as f64).ceil().max(1.0) as usize;
-    sorted.get(rank - 1).copied()
+    let mut values: Vec<f64> = sorted.iter().map(|delay| delay.value).collect();
+    values.sort_by(f64::total_cmp);
+    let (highest, value) = (sorted.get(rank - 1)?, *values.get(rank - 1)?);
+    let is_lower_bound = highest.is_lower_bound || highest.value > value;
+    Some(Observation { value, is_lower_bound })
 }
 
 fn make(data: &Data<'_>) -> Vec<Chart> {
@@ -79,18 +89,24 @@ fn make(data: &Data<'_>) -> Vec<Chart> {
             let label = if together { &line.name } else { "" };
             let mut cells = vec![strips::panel(&line.panel, label), line.sorted.len().to_string()];
             cells.extend(QUANTILES.iter().map(|part| {
-                quantile(&line.sorted, *part).map_or_else(|| "-".to_owned(), duration::text)
+                let found = quantile(&line.sorted, *part);
+                found.map_or_else(
+                    || "-".to_owned(),
+                    |it| it.mark().to_owned() + &duration::text(it.value),
+                )
             }));
             table.row(cells);
         }
     }
-    let ends = lines.iter().flat_map(|line| [line.sorted[0], line.sorted[line.sorted.len() - 1]]);
-    let axis = duration::log_axis("delay", ends.collect::<Vec<f64>>().into_iter());
+    let delays = lines.iter().flat_map(|line| &line.sorted).map(|delay| delay.value);
+    let axis = duration::log_axis("delay", delays.collect::<Vec<f64>>().into_iter());
+    let is_open = lines.iter().any(|line| line.sorted.iter().any(|delay| delay.is_lower_bound));
     let body = merged(panels("panel", &order, 3), json!({ "spec": spec(&axis, &names, together) }));
     let reading = format!(
         "How many percent of the responses took at most so long: the further to the right, the \
-         slower.{}",
-        if together { "" } else { " Grey and dashed: without load." }
+         slower.{}{}",
+        if together { "" } else { " Grey and dashed: without load." },
+        if is_open { " A line that ends below 100 %: the rest were given up." } else { "" }
     );
     vec![KIND.chart(reading, values, body, table)]
 }
@@ -111,7 +127,7 @@ fn beside_baseline(data: &Data<'_>) -> (Vec<Line>, Vec<String>) {
     let shown = strips::drawn(data);
     let mut lines = Vec::new();
     for (one, samples, panel) in &shown {
-        let line = |name: &str, sorted: Vec<f64>| {
+        let line = |name: &str, sorted: Vec<Observation>| {
             let (panel, name) = (panel.clone(), name.to_owned());
             (!sorted.is_empty()).then_some(Line { panel, name, sorted })
         };
@@ -164,20 +180,36 @@ fn spec(axis: &Value, names: &[String], together: bool) -> Value {
 mod tests {
     use super::*;
 
+    fn exact(values: impl IntoIterator<Item = f64>) -> Vec<Observation> {
+        values.into_iter().map(Observation::exact).collect()
+    }
+
     #[test]
     fn thinned_steps_are_exact_and_keep_both_ends() {
-        let sorted: Vec<f64> = (1..=10_000).map(f64::from).collect();
+        let sorted = exact((1..=10_000).map(f64::from));
         let found = steps(&sorted, MOST_STEPS);
         assert_eq!(found.len(), MOST_STEPS);
         assert!(found.iter().all(|(value, part)| (value / 10_000.0 - part).abs() < 1e-12));
         assert_eq!((found[0].0, found[MOST_STEPS - 1]), (1.0, (10_000.0, 1.0)));
-        assert_eq!(steps(&[3.0, 4.0], MOST_STEPS), [(3.0, 0.5), (4.0, 1.0)]);
+        assert_eq!(steps(&exact([3.0, 4.0]), MOST_STEPS), [(3.0, 0.5), (4.0, 1.0)]);
     }
 
     #[test]
     fn a_quantile_is_one_of_the_values() {
-        assert_eq!(quantile(&[1.0, 2.0, 3.0, 4.0], 0.5), Some(2.0));
-        assert_eq!(quantile(&[1.0, 2.0, 3.0, 4.0], 1.0), Some(4.0));
+        let values = exact([1.0, 2.0, 3.0, 4.0]);
+        assert_eq!(quantile(&values, 0.5), Some(Observation::exact(2.0)));
+        assert_eq!(quantile(&values, 1.0), Some(Observation::exact(4.0)));
         assert_eq!(quantile(&[], 0.5), None);
+    }
+
+    #[test]
+    fn what_was_given_up_is_no_step_and_makes_the_quantiles_behind_it_bounds() {
+        let known = exact([1.0, 4.0]);
+        let given_up = [2.0, 10.0].map(Observation::at_least);
+        let sorted = [&known[..], &given_up[..]].concat();
+        assert_eq!(steps(&sorted, MOST_STEPS), [(1.0, 0.25), (4.0, 0.5)]);
+        assert_eq!(quantile(&sorted, 0.25), Some(Observation::exact(1.0)));
+        assert_eq!(quantile(&sorted, 0.5), Some(Observation::at_least(2.0)), "or 4");
+        assert_eq!(quantile(&sorted, 1.0), Some(Observation::at_least(10.0)));
     }
 }

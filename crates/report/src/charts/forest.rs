@@ -35,16 +35,20 @@ impl Line {
     }
 }
 
+/// From the lowest to the highest end that is a ratio, with 1 among them.
+fn span(lines: &[Line]) -> (f64, f64) {
+    let ends = lines.iter().flat_map(|line| [line.ratio.0, line.ends().0, line.ends().1]);
+    let finite = ends.filter(|end| end.is_finite() && *end > 0.0);
+    finite.fold((0.9, 1.1), |(low, high): (f64, f64), end| (low.min(end), high.max(end)))
+}
+
 /// The specification of a forest plot but its data, with the colours of the verdicts that there
 /// are; `band` is where ratios do not matter.
 pub(super) fn body(lines: &[Line], verdicts: &[(&str, &str)], band: Option<f64>) -> Value {
     let is_present = |(word, _): &(&str, &str)| lines.iter().any(|line| line.verdict == *word);
     let verdicts: Vec<(&str, &str)> = verdicts.iter().copied().filter(is_present).collect();
     let order: Vec<&str> = lines.iter().map(|line| line.label.as_str()).collect();
-    let ends = lines.iter().flat_map(|line| [line.ends().0, line.ends().1, 1.0]);
-    let finite = ends.filter(|end| end.is_finite() && *end > 0.0);
-    let (low, high) =
-        finite.fold((0.9_f64, 1.1_f64), |(low, high), end| (low.min(end), high.max(end)));
+    let (low, high) = span(lines);
     let x = json!({
         "field": "ratio", "type": "quantitative", "title": "ratio (logarithmic)",
         "scale": { "type": "log", "nice": false, "domain": [rounded(low / 1.05), rounded(high * (high / low).powf(0.3))] },
@@ -103,9 +107,15 @@ fn ticks(low: f64, high: f64) -> Vec<f64> {
     candidates.into_iter().filter(|tick| (low / 1.05..=high * 1.25).contains(tick)).collect()
 }
 
-/// The data of a line.
-pub(super) fn value(line: &Line) -> Value {
-    let (ratio, (low, high)) = (line.ratio.0, line.ends());
+/// The data of the lines. An interval without an end is drawn as far as any.
+pub(super) fn values(lines: &[Line]) -> Vec<Value> {
+    let (least, most) = span(lines);
+    lines.iter().map(|line| value(line, least, most)).collect()
+}
+
+fn value(line: &Line, least: f64, most: f64) -> Value {
+    let ratio = line.ratio.0;
+    let drawn = |ratio: f64| rounded(ratio.clamp(least, most));
     let interval = line.ratio.1.map_or_else(
         || "–".to_owned(),
         |(low, high)| format!("[{}, {}]", ratio_text(low), ratio_text(high)),
@@ -114,7 +124,7 @@ pub(super) fn value(line: &Line) -> Value {
     json!({
         "label": line.label,
         "verdict": line.verdict,
-        "ratio": rounded(ratio), "low": rounded(low), "high": rounded(high),
+        "ratio": drawn(ratio), "low": drawn(line.ends().0), "high": drawn(line.ends().1),
         "text": text,
         "tip": format!("{}: {text}, {}{}", line.label, line.verdict, line.more),
     })
@@ -152,7 +162,7 @@ fn make(data: &Data<'_>) -> Vec<Chart> {
          dashed line is no difference.",
         over.into_iter().collect::<Vec<_>>().join(" or ")
     );
-    let values = lines.iter().map(value).collect();
+    let values = values(&lines);
     vec![KIND.chart(reading, values, body(&lines, &matrix::VERDICTS, None), table(&lines))]
 }
 

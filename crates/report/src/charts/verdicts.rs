@@ -3,7 +3,7 @@
 use analysis::comparison::{Cell, Comparison, Overall};
 use stats::Verdict;
 
-use super::forest::{Line, body, table, usable, value};
+use super::forest::{Line, body, table, usable, values};
 use super::{Chart, Data, Kind};
 use crate::page::Tone;
 
@@ -83,7 +83,7 @@ fn make(data: &Data<'_>) -> Vec<Chart> {
         comparison.arms[0].name,
         count
     );
-    let values = drawn.iter().map(value).collect();
+    let values = values(drawn);
     let body = body(drawn, &VERDICTS, Some(comparison.margin));
     vec![KIND.chart(reading, values, body, table(&lines))]
 }
