@@ -5,6 +5,7 @@
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program of the command line")]
 
 mod catalogue;
+mod circles;
 mod layers;
 mod pattern;
 mod rules;
@@ -14,17 +15,19 @@ mod tree;
 
 use std::process::{Command, ExitCode};
 
-const USAGE: &str = "usage: cargo xtask check | layers | tidy | skips <file>";
+const USAGE: &str = "usage: cargo xtask check | layers | circles | tidy | skips <file>";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let findings = match arguments[..] {
         ["check"] => layer_findings().and_then(|mut all| {
+            all.extend(circle_findings()?);
             all.extend(tidy_findings()?);
             Ok(all)
         }),
         ["layers"] => layer_findings(),
+        ["circles"] => circle_findings(),
         ["tidy"] => tidy_findings(),
         ["skips", path] => skip_findings(path),
         _ => Err(USAGE.to_owned()),
@@ -57,6 +60,10 @@ fn layer_findings() -> Result<Vec<String>, String> {
     Ok(layers::findings(&crates))
 }
 
+fn circle_findings() -> Result<Vec<String>, String> {
+    Ok(circles::findings(&tree::files(&tree::root())?))
+}
+
 fn tidy_findings() -> Result<Vec<String>, String> {
     Ok(tidy::findings(&tree::files(&tree::root())?))
 }
@@ -76,6 +83,11 @@ mod tests {
     #[test]
     fn this_workspace_is_layered() {
         assert_eq!(layer_findings().unwrap(), [""; 0]);
+    }
+
+    #[test]
+    fn no_files_of_this_tree_import_each_other() {
+        assert_eq!(circle_findings().unwrap(), [""; 0]);
     }
 
     #[test]

@@ -6,7 +6,7 @@ use jobs::MemoryJob;
 use model::{EndStatus, JobSpec};
 
 use crate::assignment::Assignment;
-use crate::run::AgentError;
+use crate::error::AgentError;
 use crate::{job_session, memory_job};
 
 /// Makes the run.

@@ -6,11 +6,13 @@ use jobs::{CORPUS_BYTES, Desc, Resolved, resolve, search_path};
 use model::{EndStatus, JobSpec, Line, Measure};
 
 use crate::assignment::Assignment;
+use crate::error::AgentError;
 use crate::job_measure::Working;
 use crate::job_users::Users;
+use crate::load_plan::LoadPlan;
 use crate::observer::{Counters, Observer};
 use crate::output::Output;
-use crate::run::{AgentError, LoadPlan, become_observer, header, under_load};
+use crate::under_load::{become_observer, header, under_load};
 use crate::waiter::Waiter;
 
 /// Makes the run.

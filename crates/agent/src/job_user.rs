@@ -10,6 +10,7 @@ use std::process::{Command, Stdio};
 use jobs::{Order, Place, Resolved, TOOL_COMMAND, fill};
 use model::{PassRecord, WorkRecord};
 use rustix::fs::{MemfdFlags, SealFlags};
+use serde::{Deserialize, Serialize};
 use sys::board::Board;
 use sys::clock::{monotonic_ns, set_timer_slack_ns, sleep_until_ns};
 use sys::marked;
@@ -17,9 +18,21 @@ use sys::process::{Exit, Usage, signal_group, signals, spawn_bound, wait_usage};
 
 use crate::assignment::Assignment;
 use crate::enter::Enter;
-use crate::job_users::Word;
 use crate::record::{all_usage, difference, named_usage};
 use crate::words::say;
+
+/// A message of a user to the observer: one line of JSON, shorter than a pipe's atomic write.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) enum Word {
+    /// The user waits for the start.
+    Ready,
+    /// The user cannot start, with the reason.
+    NotReady(String),
+    /// A command is over; moments are those of the monotonic clock.
+    Work(WorkRecord),
+    /// A pass is over; moments are those of the monotonic clock.
+    Pass(PassRecord),
+}
 
 /// Slots of the board: the number of the command under way from 1 (0 is none), its start, its pass.
 pub(crate) const COMMAND: usize = 0;

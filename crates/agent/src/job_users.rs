@@ -5,34 +5,19 @@ use std::io::{self, PipeWriter, Write};
 use std::os::fd::AsFd;
 
 use jobs::Resolved;
-use model::{PassRecord, WorkRecord};
-use serde::{Deserialize, Serialize};
 use sys::board::Board;
 use sys::clock::monotonic_ns;
 use sys::marked::end_marked;
 use sys::process::{fork_child, signal, signals, wait};
 
 use crate::assignment::Assignment;
-use crate::job_user::UserSide;
+use crate::job_user::{UserSide, Word};
 use crate::observer::{Death, NotReady};
 use crate::waiter::{Waiter, Woken};
 use crate::words::Words;
 
 /// How long the users may take to fill their directories, in ns.
 const READY_NS: u64 = 60_000_000_000;
-
-/// What a user tells: one line of JSON, shorter than a pipe's atomic write.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) enum Word {
-    /// The user waits for the start.
-    Ready,
-    /// The user cannot start, with the reason.
-    NotReady(String),
-    /// A command is over; moments are those of the monotonic clock.
-    Work(WorkRecord),
-    /// A pass is over; moments are those of the monotonic clock.
-    Pass(PassRecord),
-}
 
 /// The observer's end of all users. Dropping it ends them and whatever they started.
 pub(crate) struct Users {

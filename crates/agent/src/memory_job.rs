@@ -8,12 +8,14 @@ use model::{EndStatus, JobSpec, Line, Measure, SubjectSpec};
 use sys::clock::monotonic_ns;
 
 use crate::assignment::Assignment;
+use crate::error::AgentError;
+use crate::load_plan::LoadPlan;
 use crate::memory_group::MemoryGroup;
 use crate::memory_measure::MemoryMeasuring;
 use crate::observer::{Counters, NotReady, Observer};
 use crate::output::Output;
 use crate::page_policy;
-use crate::run::{AgentError, LoadPlan, become_observer, header, under_load};
+use crate::under_load::{become_observer, header, under_load};
 use crate::waiter::Waiter;
 
 /// Makes the run.

@@ -5,13 +5,15 @@ use std::io::Write;
 use crate::assignment::Assignment;
 use crate::due::Due;
 use crate::enter::Enter;
+use crate::error::AgentError;
 use crate::freezer::Freezer;
+use crate::load_plan::LoadPlan;
 use crate::measure::Measuring;
 use crate::observer::{Counters, Observer};
 use crate::output::Output;
 use crate::prober::Prober;
-use crate::run::{AgentError, LoadPlan, become_observer, header, under_load};
 use crate::schedule::Schedule;
+use crate::under_load::{become_observer, header, under_load};
 use crate::waiter::Waiter;
 use model::{EndStatus, Line, Measure, ProbeSpec};
 

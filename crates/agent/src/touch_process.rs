@@ -11,7 +11,7 @@ use sys::memory::Mapping;
 use sys::process::{fork_child, usage, wait_any};
 
 use crate::memory_board::{Noted, Side, Word};
-use crate::touched_memory::{private, shared};
+use crate::touched_memory::{chain_of, private, shared};
 
 /// The parent: makes what all share, forks all, and looks after them.
 ///
@@ -175,9 +175,4 @@ impl Process<'_> {
             }
         }
     }
-}
-
-/// Which chain a process follows: its own, if its memory is.
-pub(crate) fn chain_of(plan: &TouchPlan, row: u64) -> u64 {
-    if plan.backing == Backing::Private { row } else { 0 }
 }

@@ -13,7 +13,6 @@ use sys::shared_segment::SharedSegment;
 
 use crate::memory_board::Side;
 use crate::page_policy::huge_bytes;
-use crate::touch_process::chain_of;
 
 /// Pages that are written to a file at once.
 const PAGES_AT_ONCE: u64 = 256;
@@ -153,4 +152,9 @@ fn addressable(size_bytes: u64) -> io::Result<usize> {
 fn whole_huge_pages(size_bytes: usize) -> io::Result<usize> {
     let huge_bytes = huge_bytes().ok_or_else(|| io::Error::other("no huge pages here"))? as usize;
     Ok(size_bytes.next_multiple_of(huge_bytes.max(1)))
+}
+
+/// Which chain a process follows: its own, if its memory is.
+pub(crate) fn chain_of(plan: &TouchPlan, row: u64) -> u64 {
+    if plan.backing == Backing::Private { row } else { 0 }
 }

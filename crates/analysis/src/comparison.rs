@@ -249,7 +249,7 @@ pub fn compare(sets: &[Dataset], request: &Request) -> Result<Comparison, Compar
         return Err(ComparisonError::NothingInCommon { left_out });
     }
     if cells.iter().any(|cell| cell.response == OUTCOME) {
-        responses.insert(OUTCOME.to_owned(), outcomes::response());
+        responses.insert(OUTCOME.to_owned(), request::outcome_response());
     }
     let exact: Vec<bool> =
         arms.all.iter().map(|arm| arm.deterministic && arms.all[0].deterministic).collect();

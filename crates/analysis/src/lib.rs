@@ -14,10 +14,12 @@ pub mod explained;
 mod memory_work;
 pub mod published;
 mod runs;
+mod standing;
 pub mod sweep;
 
 pub use against_itself::{AgainstItself, Floor, against_itself};
 pub use dataset::{Dataset, Factor, Response, Trial, Values};
-pub use ending::{Ending, OUTCOME, Standing};
+pub use ending::{Ending, OUTCOME};
 pub use memory_work::MemoryWork;
 pub use runs::from_runs;
+pub use standing::Standing;

@@ -8,8 +8,12 @@ use model::units::{parse_duration_ns, parse_size_bytes};
 use crate::attribute::AttributeArgs;
 use crate::compare::CompareArgs;
 use crate::footprint::FootprintArgs;
+use crate::guests::GuestArgs;
 use crate::job_args::JobArgs;
+use crate::names::{load_name, probe_name};
 use crate::remote_args::RemoteArgs;
+use crate::seeds::{Seeds, seeds};
+use crate::timing::TimingArgs;
 use crate::vm_args::{CacheArgs, VmArgs};
 use experiment::SubjectArg;
 
@@ -199,55 +203,6 @@ pub(crate) struct RunArgs {
     pub(crate) test_freeze: Option<u64>,
 }
 
-/// When interactions start and how long anything may take.
-#[derive(Args)]
-pub(crate) struct TimingArgs {
-    /// The times of resp1: 20 s intervals, five points
-    #[arg(long, conflicts_with = "quick")]
-    pub(crate) classic: bool,
-
-    /// Less than a minute for all loads
-    #[arg(long)]
-    pub(crate) quick: bool,
-
-    /// Time between two interactions, such as 2s
-    #[arg(long, value_name = "TIME", value_parser = parse_duration_ns)]
-    pub(crate) interval: Option<u64>,
-
-    /// Interactions under each load
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
-    pub(crate) points: Option<u32>,
-
-    /// Longest wait for a load to become warm
-    #[arg(long, value_name = "TIME", value_parser = parse_duration_ns)]
-    pub(crate) warmup: Option<u64>,
-
-    /// Longest time of one interaction; a longer one is kept as unfinished and ends its load
-    #[arg(long, value_name = "TIME", value_parser = parse_duration_ns)]
-    pub(crate) timeout: Option<u64>,
-}
-
-/// How guests are run.
-#[derive(Args)]
-pub(crate) struct GuestArgs {
-    /// With vm: run every cell anew and keep none
-    #[arg(long)]
-    pub(crate) no_cache: bool,
-
-    /// With vm and mmu: guests or simulations at a time, on all nodes of a fleet together [default:
-    /// one a CPU]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
-    pub(crate) jobs: Option<u16>,
-
-    /// With vm: a guest that writes nothing for this long, on the wall clock, is taken for stuck
-    #[arg(long, value_name = "TIME", default_value = "15m", value_parser = parse_duration_ns)]
-    pub(crate) wall_limit: u64,
-}
-
-/// Seeds of an ensemble, in order.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Seeds(pub(crate) Vec<u64>);
-
 /// How a responsiveness matrix is printed.
 #[derive(Args)]
 pub(crate) struct Shape {
@@ -347,51 +302,11 @@ pub(crate) enum ImportFrom {
     },
 }
 
-/// Most seeds of an ensemble.
-const MOST_SEEDS: u64 = 100_000;
-
-/// Reads `1..5` (both ends belong to it), `3`, and lists of these.
-pub(crate) fn seeds(text: &str) -> Result<Seeds, String> {
-    let number = |text: &str| {
-        text.trim().parse::<u64>().map_err(|_| format!("{text:?} is not a seed; write 1..20"))
-    };
-    let mut all = Vec::new();
-    for part in text.split(',') {
-        let (first, last) = part.split_once("..").unwrap_or((part, part));
-        let (first, last) = (number(first)?, number(last)?);
-        if last < first || last - first >= MOST_SEEDS {
-            return Err(format!("{part:?} is not a range of at most {MOST_SEEDS} seeds"));
-        }
-        all.extend((first..=last).filter(|seed| !all.contains(seed)).collect::<Vec<_>>());
-    }
-    Ok(Seeds(all))
-}
-
 fn import_format(text: &str) -> Result<store::import::Format, String> {
     let all = store::import::Format::ALL;
     let found = all.into_iter().find(|format| format.name() == text);
     let names: Vec<&str> = all.iter().map(|format| format.name()).collect();
     found.ok_or_else(|| format!("no format is named {text:?}; there are {}", names.join(", ")))
-}
-
-pub(crate) fn load_name(text: &str) -> Result<String, String> {
-    known(text, "load", loads::every().map(|load| load.name))
-}
-
-pub(crate) fn probe_name(text: &str) -> Result<String, String> {
-    known(text, "probe", probes::ALL.iter().map(|probe| probe.name))
-}
-
-pub(crate) fn known<'a>(
-    text: &str,
-    what: &str,
-    names: impl Iterator<Item = &'a str>,
-) -> Result<String, String> {
-    let names: Vec<&str> = names.collect();
-    if names.contains(&text) {
-        return Ok(text.to_owned());
-    }
-    Err(format!("no {what} is named {text:?}; there are {}", names.join(", ")))
 }
 
 fn intensity(text: &str) -> Result<f64, String> {

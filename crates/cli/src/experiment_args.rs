@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::args::{Seeds, seeds};
 use crate::laboratory::LabArgs;
+use crate::seeds::{Seeds, seeds};
 
 const EXAMPLES: &str = "\
 Examples:

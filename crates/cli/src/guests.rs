@@ -1,5 +1,7 @@
 //! Guests as the commands need them: the kernel that is meant, the options, the boot.
 
+use clap::Args;
+use model::units::parse_duration_ns;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
@@ -13,8 +15,24 @@ use subject::Machine;
 use vm::{Cache, Stop, Vm, VmError, VmOptions, VmRequest};
 
 use crate::Failure;
-use crate::args::GuestArgs;
 use crate::progress::Progress;
+
+/// How guests are run.
+#[derive(Args)]
+pub(crate) struct GuestArgs {
+    /// With vm: run every cell anew and keep none
+    #[arg(long)]
+    pub(crate) no_cache: bool,
+
+    /// With vm and mmu: guests or simulations at a time, on all nodes of a fleet together [default:
+    /// one a CPU]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub(crate) jobs: Option<u16>,
+
+    /// With vm: a guest that writes nothing for this long, on the wall clock, is taken for stuck
+    #[arg(long, value_name = "TIME", default_value = "15m", value_parser = parse_duration_ns)]
+    pub(crate) wall_limit: u64,
+}
 
 /// A guest that writes nothing for this long is taken for stuck, if nothing else is said.
 pub(crate) const SILENCE: Duration = Duration::from_secs(900);

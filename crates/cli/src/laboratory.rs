@@ -9,7 +9,7 @@ use experiment::{Carried, ExperimentError, LabOptions, Laboratory, Plan, PlanErr
 use model::units::exact_duration;
 use vm::{Cells, VmError};
 
-use crate::args::GuestArgs;
+use crate::guests::GuestArgs;
 use crate::progress::Progress;
 use crate::remote_args::RemoteArgs;
 use crate::{Failure, guests};

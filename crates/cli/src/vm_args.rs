@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 use vm::VmRequest;
 
-use crate::args::{TimingArgs, load_name, probe_name};
+use crate::names::{load_name, probe_name};
+use crate::timing::TimingArgs;
 
 /// A load that uses processor, memory and disk.
 const VERIFIED_LOAD: &str = "2ctx-mem";

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::cpu_time::TICK_NS;
-use crate::finding::NOTE_SHARE;
+use crate::evidence::NOTE_SHARE;
 use crate::interval::Change;
 use crate::threads::Threads;
 use crate::{Finding, Interval, LostTime, Price, Scope, TaskSnapshot, Verdict};

@@ -2,14 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Family, Interval, LostTime, Price, Verdict};
+use crate::{Evidence, Family, LostTime, Price};
 
-/// From this share of time lost on, a finding is a note.
-pub(crate) const NOTE_SHARE: f64 = 0.01;
-/// From so many events a second on (pages that are read again, allocations that stall) a condition
-/// is found even if its price is unknown: at a disk's slowest, 10 ms each, they take a tenth of a
-/// thread's time.
-const UNPRICED_PER_S: f64 = 10.0;
 /// From this share on it is a warning.
 const WARNING_SHARE: f64 = 0.05;
 /// From this share on it is severe.
@@ -111,47 +105,6 @@ pub struct Confidence {
     pub agreeing: usize,
     /// Counters that could be asked.
     pub asked: usize,
-}
-
-/// One counter that speaks for or against a finding.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Evidence {
-    /// The counter or figure, with its source and unit (`memcg/workingset_refault_file per s`).
-    pub counter: String,
-    /// Its value.
-    pub value: f64,
-    /// From this value on it speaks for the finding; `None`: it is told for the reader alone.
-    pub threshold: Option<f64>,
-}
-
-impl Evidence {
-    /// A counter that speaks for the finding from a threshold on.
-    #[must_use]
-    pub fn of(counter: impl Into<String>, value: f64, threshold: f64) -> Self {
-        Self { counter: counter.into(), value, threshold: Some(threshold) }
-    }
-
-    /// A counter for the reader alone.
-    #[must_use]
-    pub fn told(counter: impl Into<String>, value: f64) -> Self {
-        Self { counter: counter.into(), value, threshold: None }
-    }
-}
-
-impl Finding {
-    /// Found; but without any price only if every counter speaks for it and it comes often enough,
-    /// else it cannot be told.
-    pub(crate) fn verdict(self, interval: &Interval<'_>, events: f64) -> Verdict {
-        let per_s = events * 1e9 / interval.elapsed_ns().max(1) as f64;
-        match &self.price {
-            Price::Unknown { price_unknown, at_least: None }
-                if per_s < UNPRICED_PER_S || !self.confidence.is_unanimous() =>
-            {
-                Verdict::Unable(price_unknown.clone())
-            }
-            _ => Verdict::Found(vec![self]),
-        }
-    }
 }
 
 impl Confidence {

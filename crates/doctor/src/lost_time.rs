@@ -2,8 +2,7 @@
 
 use serde::{Serialize, Serializer};
 
-use crate::Evidence;
-use crate::finding::NOTE_SHARE;
+use crate::evidence::{Evidence, NOTE_SHARE};
 
 /// Whose time it is that was lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -128,6 +127,8 @@ pub enum Price {
 impl Price {
     /// A price that is not known, but for what pressure says.
     pub(crate) fn unknown(what_is_missing: &str, at_least: Option<LostTime>) -> Self {
+        // At least nothing is no bound.
+        let at_least = at_least.filter(|lost| lost.lost_ns() > 0);
         Self::Unknown { price_unknown: what_is_missing.to_owned(), at_least }
     }
 
@@ -180,5 +181,7 @@ mod tests {
         let unknown = json(&Price::unknown("no cost", Some(LostTime::of_wall(1.0, 4))));
         assert!(unknown.get("lost_ns").is_none(), "{unknown}");
         assert_eq!(unknown["at_least"]["lost_of"], "wall");
+        let nothing = json(&Price::unknown("no cost", Some(LostTime::of_wall(0.0, 4))));
+        assert!(nothing.get("at_least").is_none(), "{nothing}");
     }
 }

@@ -1,8 +1,11 @@
 //! What a rule is: the row of the table.
 
-use serde::{Deserialize, Serialize};
+use crate::{Family, Finding, Interval, Price, UnitCosts};
 
-use crate::{Finding, Interval, UnitCosts};
+/// From so many events a second on (pages that are read again, allocations that stall) a condition
+/// is found even if its price is unknown: at a disk's slowest, 10 ms each, they take a tenth of a
+/// thread's time.
+const UNPRICED_PER_S: f64 = 10.0;
 
 /// One condition: what triggers it, what it costs, what to do.
 pub struct Rule {
@@ -18,24 +21,6 @@ pub struct Rule {
     pub provocation: Provocation,
     /// Looks for the condition.
     pub look: fn(&Interval<'_>, &UnitCosts) -> Verdict,
-}
-
-/// Kinds of trouble. A machine with one of them may show others of the same kind.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Family {
-    /// Pages are evicted and come back.
-    Reclaim,
-    /// Pages are written back faster than the device takes them.
-    Writeback,
-    /// Faults that need no device: first touches, copies, maps.
-    Faults,
-    /// Page tables and their copies in hardware.
-    Translation,
-    /// Physical memory is moved about.
-    Compaction,
-    /// The CPU is given to somebody else.
-    Cpu,
 }
 
 /// How a condition is provoked.
@@ -56,4 +41,20 @@ pub enum Verdict {
     RuledOut(String),
     /// It cannot be told: what is missing, and how to get it.
     Unable(String),
+}
+
+impl Finding {
+    /// Found; but without any price only if every counter speaks for it and it comes often enough,
+    /// else it cannot be told.
+    pub(crate) fn verdict(self, interval: &Interval<'_>, events: f64) -> Verdict {
+        let per_s = events * 1e9 / interval.elapsed_ns().max(1) as f64;
+        match &self.price {
+            Price::Unknown { price_unknown, at_least: None }
+                if per_s < UNPRICED_PER_S || !self.confidence.is_unanimous() =>
+            {
+                Verdict::Unable(price_unknown.clone())
+            }
+            _ => Verdict::Found(vec![self]),
+        }
+    }
 }

@@ -10,7 +10,7 @@
 use std::cell::Cell;
 
 use crate::cpu_time::TICK_NS;
-use crate::finding::NOTE_SHARE;
+use crate::evidence::NOTE_SHARE;
 use crate::threads::{Threads, all_threads};
 use crate::{Change, Interval, LostTime, Operation, Price, TaskSnapshot, UnitCosts};
 

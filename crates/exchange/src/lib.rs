@@ -16,5 +16,6 @@ mod tables;
 pub use csv_file::CsvFile;
 pub use observed::observed;
 pub use parquet_file::ParquetFile;
+pub use run_table::RunOf;
 pub use table::{Cell, Column, ExportError, Kind, RowSink};
-pub use tables::{Names, Rows, RunOf, Table};
+pub use tables::{Names, Rows, Table};

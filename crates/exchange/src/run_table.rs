@@ -1,9 +1,21 @@
 //! The table of runs: its columns, and the row of a run that has ended.
 
+use std::collections::BTreeMap;
+
 use model::{Delivered, End, EndStatus, Header, Measure};
 
-use crate::table::{Cell, Column, ExportError, Kind, RowSink};
-use crate::tables::{Fixed, RunOf, columns as fixed_columns};
+use crate::table::{Cell, Column, ExportError, Fixed, Kind, RowSink, columns as fixed_columns};
+
+/// What is known of a run besides its lines.
+#[derive(Clone, Debug, Default)]
+pub struct RunOf {
+    /// Its number, from 0.
+    pub number: u32,
+    /// Its file.
+    pub path: String,
+    /// Its level of each factor of an experiment.
+    pub levels: BTreeMap<String, String>,
+}
 
 const BEFORE_LEVELS: [Fixed; 28] = [
     ("run", Kind::Small),

@@ -38,6 +38,13 @@ impl Column {
     }
 }
 
+/// Names and kinds of columns.
+pub(crate) type Fixed = (&'static str, Kind);
+
+pub(crate) fn columns(fixed: &[Fixed]) -> Vec<Column> {
+    fixed.iter().map(|(name, kind)| Column::new(*name, *kind)).collect()
+}
+
 /// A cell of a row.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Cell<'a> {

@@ -1,14 +1,14 @@
 //! Run files as tables: which there are, which columns they have, and the rows that a line is.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use model::{
     Censored, CounterSet, Delivered, End, Header, HistogramRecord, Line, Name, PassRecord,
     SampleRecord, Values, WorkRecord,
 };
 
-use crate::run_table;
-use crate::table::{Cell, Column, ExportError, Kind, RowSink};
+use crate::run_table::{self, RunOf};
+use crate::table::{Cell, Column, ExportError, Fixed, Kind, RowSink, columns};
 
 /// A table of run files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,9 +86,6 @@ impl Table {
     }
 }
 
-/// Names and kinds of columns.
-pub(crate) type Fixed = (&'static str, Kind);
-
 /// What rows of samples and work say of their run, so that they can be grouped as they are.
 const OF_RUN: [Fixed; 6] = [
     ("run", Kind::Small),
@@ -142,10 +139,6 @@ const PASSES: [Fixed; 4] = [
 const EVENTS: [Fixed; 4] =
     [("run", Kind::Small), ("at_ns", Kind::Count), ("event", Kind::Text), ("text", Kind::Text)];
 
-pub(crate) fn columns(fixed: &[Fixed]) -> Vec<Column> {
-    fixed.iter().map(|(name, kind)| Column::new(*name, *kind)).collect()
-}
-
 /// The names in run files that are columns of tables, found by a first reading.
 #[derive(Clone, Debug, Default)]
 pub struct Names {
@@ -173,17 +166,6 @@ impl Names {
             self.levels.push(name.to_owned());
         }
     }
-}
-
-/// What is known of a run besides its lines.
-#[derive(Clone, Debug, Default)]
-pub struct RunOf {
-    /// Its number, from 0.
-    pub number: u32,
-    /// Its file.
-    pub path: String,
-    /// Its level of each factor of an experiment.
-    pub levels: BTreeMap<String, String>,
 }
 
 /// The rows of one table, made from the lines of run files.

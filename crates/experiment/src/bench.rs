@@ -8,9 +8,9 @@ use model::{EndStatus, Environment, REMOTE_FACT, Run, Spec};
 use remote::{Heard, Session};
 use subject::Stage;
 
+use crate::error::ExperimentError;
 use crate::event::Event;
 use crate::made::{Made, Output};
-use crate::matrix::ExperimentError;
 
 /// A machine that is measured.
 pub enum Bench<'a> {

@@ -1,21 +1,20 @@
 //! Carrying out a plan: the runs that are not there yet, in the order of the plan.
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 
 use agent::Waiter;
 use model::{MANIFEST_SCHEMA, Manifest, ManifestFactor, ManifestRun, Spec, SubjectSpec};
-use store::results::{ResultsError, SUFFIX, read_run};
+use store::results::{SUFFIX, read_run};
 
 use crate::bench::{Bench, has_ended, is_of_machine};
+use crate::error::ExperimentError;
 use crate::event::Event;
 use crate::laboratory::{Laboratory, Place};
-use crate::made::Made;
-use crate::matrix::{ExperimentError, Segment, longest_ns, pieces};
+use crate::made::{Made, set_aside};
 use crate::plan::{CellPlan, Design, Plan, PlannedRun};
 use crate::pool::{Engine, EngineCell, Told, run_cells};
+use crate::segment::{Segment, longest_ns, pieces};
 use crate::simulated::{SIMULATOR, simulator};
 use crate::subject_arg::SubjectArg;
 
@@ -236,21 +235,6 @@ impl Laboratory {
 
 fn file(folder: &Path, run_id: &str) -> PathBuf {
     folder.join(format!("{run_id}{SUFFIX}"))
-}
-
-/// Gives a run file that does not count another name: its own is needed, and nothing that was
-/// measured is thrown away.
-pub(crate) fn set_aside(folder: &Path, run_id: &str) -> Result<(), ExperimentError> {
-    let path = file(folder, run_id);
-    if !path.exists() {
-        return Ok(());
-    }
-    let mut names = (1..=u16::MAX).map(|n| folder.join(format!("{run_id}.stopped-{n}.jsonl")));
-    let moved = match names.find(|name| !name.exists()) {
-        Some(aside) => fs::rename(&path, aside),
-        None => Err(io::Error::other("too many stopped runs of this name")),
-    };
-    moved.map_err(|source| ResultsError::Io { path, source }.into())
 }
 
 /// A run as progress shows it.

@@ -14,8 +14,8 @@ use serde::{Deserialize, Serialize};
 use vm::{Cells, IN_GUEST, PackedMachine, Stop, Vm, VmError, VmOptions};
 
 use crate::carry_out::At;
+use crate::error::ExperimentError;
 use crate::laboratory::Laboratory;
-use crate::matrix::ExperimentError;
 use crate::plan::CellPlan;
 use crate::simulated::{simulated_cell, simulated_key};
 

@@ -5,10 +5,12 @@ use std::path::Path;
 use agent::Waiter;
 use model::{BASELINE, EndStatus};
 
+use crate::error::ExperimentError;
 use crate::event::Event;
 use crate::made::Made;
-use crate::matrix::{ExperimentError, MatrixPlan, MatrixResult, Segment, why_not};
+use crate::matrix::{MatrixPlan, MatrixResult, why_not};
 use crate::pool::{Engine, EngineCell, Told, run_cells};
+use crate::segment::Segment;
 
 /// Makes all cells of a matrix, `jobs` at a time, and writes them into a folder.
 ///

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use model::{EndStatus, Line};
 
-use crate::matrix::Segment;
+use crate::segment::Segment;
 
 /// Something that happened. A closed set: whoever shows progress handles each.
 #[derive(Debug)]

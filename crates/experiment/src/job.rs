@@ -1,9 +1,10 @@
 //! A job as it is asked for: its parameters, or a script and what is changed of it.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use model::{JobSpec, Measure, Script, Tools};
+use model::{JobSpec, Measure, ProbeSpec, Script, Tools};
 
 /// Makes a job from settings such as `size` = `16M`. Of a session `script` is the path of a script
 /// in `folder`, and all others are settings and variables of the script ([`jobs::set`]).
@@ -68,4 +69,11 @@ fn read(path: &Path) -> Result<Script, String> {
     let failed = |why: &dyn std::fmt::Display| format!("script {}: {why}", path.display());
     let text = fs::read_to_string(path).map_err(|error| failed(&error))?;
     jobs::parse_script(&text).map_err(|error| failed(&error))
+}
+
+/// The probe of this name as a measure.
+#[must_use]
+pub fn probe_measure(name: &str) -> Measure {
+    let version = probes::find(name).map_or(0, |probe| probe.version);
+    Measure::Probe(ProbeSpec { name: name.to_owned(), version, params: BTreeMap::new() })
 }

@@ -11,7 +11,7 @@ use remote::{RemoteError, RemoteOptions, Session};
 use subject::{Asked, Stage, StageError, StageOptions};
 use vm::{Cells, Stop, Vm, VmError, VmOptions};
 
-use crate::matrix::ExperimentError;
+use crate::error::ExperimentError;
 use crate::plan::{CellPlan, Plan, PlanError};
 use crate::simulated::simulated_key;
 use crate::subject_arg::{self, RemoteArg, SubjectArg};

@@ -7,6 +7,7 @@ mod bench;
 mod carry_out;
 mod cell_list;
 mod ensemble;
+mod error;
 mod event;
 mod job;
 mod laboratory;
@@ -16,6 +17,7 @@ mod parallel;
 mod plan;
 mod pool;
 mod profile;
+mod segment;
 mod simulated;
 pub mod subject_arg;
 mod sweep;
@@ -24,10 +26,11 @@ pub use bench::Bench;
 pub use carry_out::{Carried, Outlook, aliases, carry_out, manifest, outlook};
 pub use cell_list::{CellMaker, Listed, ListedCell, MadeCell, bound_to_host};
 pub use ensemble::run_ensemble;
+pub use error::ExperimentError;
 pub use event::Event;
-pub use job::job;
+pub use job::{job, probe_measure};
 pub use laboratory::{LabOptions, Laboratory};
-pub use matrix::{ExperimentError, MatrixPlan, MatrixResult, Segment, probe_measure, run_matrix};
+pub use matrix::{MatrixPlan, MatrixResult, run_matrix};
 pub use parallel::in_parallel;
 pub use plan::{
     AA_FACTOR, CellPlan, Design, Order, PARAMETERS, Plan, PlanError, PlanFactor, PlanLevel,
@@ -35,6 +38,7 @@ pub use plan::{
 };
 pub use pool::Engine;
 pub use profile::{CLASSIC, Changes, DEFAULT, Profile, QUICK, SLOW};
+pub use segment::Segment;
 pub use simulated::{machine_text, mmu_setup, mmu_spec, simulated_run};
 pub use subject_arg::{RemoteArg, SubjectArg};
 pub use sweep::{Form, Quantity, SweepDraft, SweepPlan, parse_sweep, part};

@@ -1,10 +1,11 @@
 //! The file of one run under way, and what came of the run.
 
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use model::Run;
-use store::results::{ResultsError, RunFile, read_run};
+use store::results::{ResultsError, RunFile, SUFFIX, read_run};
 
 /// What came of one segment.
 pub(crate) enum Made {
@@ -45,4 +46,19 @@ impl<'a> Output<'a> {
         let run = Box::new(read_run(&path)?);
         Ok(Made::Run { path, run, death })
     }
+}
+
+/// Gives a run file that does not count another name: its own is needed, and nothing that was
+/// measured is thrown away.
+pub(crate) fn set_aside(folder: &Path, run_id: &str) -> Result<(), ResultsError> {
+    let path = folder.join(format!("{run_id}{SUFFIX}"));
+    if !path.exists() {
+        return Ok(());
+    }
+    let mut names = (1..=u16::MAX).map(|n| folder.join(format!("{run_id}.stopped-{n}.jsonl")));
+    let moved = match names.find(|name| !name.exists()) {
+        Some(aside) => fs::rename(&path, aside),
+        None => Err(io::Error::other("too many stopped runs of this name")),
+    };
+    moved.map_err(|source| ResultsError::Io { path, source })
 }

@@ -5,21 +5,16 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use agent::Waiter;
-use model::{BASELINE, EndStatus, LoadSpec, Measure, ProbeSpec, Run, Spec, SubjectSpec, Timing};
-use remote::RemoteError;
-use store::results::{ResultsError, SUFFIX, read_run};
-use subject::StageError;
-use vm::VmError;
+use model::{BASELINE, EndStatus, LoadSpec, Measure, Run, Spec, SubjectSpec, Timing};
+use store::results::{SUFFIX, read_run};
 
 use crate::bench::{Bench, has_ended, is_of_machine};
-use crate::carry_out::set_aside;
+use crate::error::ExperimentError;
 use crate::event::Event;
 use crate::job::is_measure;
-use crate::made::Made;
-use crate::plan::PlanError;
+use crate::made::{Made, set_aside};
+use crate::segment::{Segment, longest_ns, pieces};
 
-/// Time that starting and stopping a run takes, for the estimate, in ns.
-const OVERHEAD_NS: u64 = 500_000_000;
 /// The baseline gets this many times the points of a load, shared among its pieces: it is cheap,
 /// and every ratio depends on it.
 const BASELINE_SHARE: u32 = 2;
@@ -39,26 +34,6 @@ pub struct MatrixPlan {
     pub intensity: f64,
     /// Seeds of everything random; the whole matrix is made once with each.
     pub seeds: Vec<u64>,
-}
-
-/// One run of a matrix.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Segment {
-    /// What progress calls it: the load, or the levels of its cell.
-    pub label: String,
-    /// The load.
-    pub load: String,
-    /// Its seed.
-    pub seed: u64,
-    /// How many interactions, or commands of a job's first passes; 0 = not known, since a memory job
-    /// goes on until it is steady.
-    pub points: u32,
-    /// Which of them, in words.
-    pub unit: &'static str,
-    /// Which piece of this load it is, from 0.
-    pub block: u32,
-    /// Longest time that it is meant to take, in ns.
-    pub longest_ns: u64,
 }
 
 impl MatrixPlan {
@@ -139,50 +114,6 @@ impl MatrixPlan {
     }
 }
 
-/// What progress counts, and how many of them there are: the interactions of a probe, the commands
-/// of a session's first passes, the passes of a memory job, whose number nobody knows before.
-pub(crate) fn pieces(measure: &Measure, timing: &Timing) -> (u32, &'static str) {
-    match measure {
-        Measure::Probe(_) => (timing.points, "points"),
-        Measure::Job(job) => match &job.script {
-            Some(script) => (script.first_passes() as u32, "commands"),
-            None => (0, "passes"),
-        },
-    }
-}
-
-/// How many times the measured time work on memory may take until it is steady.
-const TO_STEADY: u64 = 8;
-
-/// Longest time that a run is meant to take, in ns. A session takes as long as it takes: the time
-/// that its users think, half as much again for what they wait.
-pub(crate) fn longest_ns(measure: &Measure, timing: &Timing, load: &str) -> u64 {
-    let warmup_ns = if load == BASELINE { 0 } else { timing.warmup_ns };
-    let work_ns = match measure {
-        Measure::Probe(_) => timing.interval_ns.saturating_mul(u64::from(timing.points)),
-        Measure::Job(job) => match &job.script {
-            Some(script) => {
-                let thinking_ns = script.think_ns.saturating_mul(script.commands.len() as u64);
-                thinking_ns.saturating_add(thinking_ns / 2)
-            }
-            // Work on memory: the time that it measures, and several times that to become steady.
-            None => {
-                let of = |name: &str| job.params.get(name).copied();
-                let meant_ns = of("time").unwrap_or(0).saturating_mul(TO_STEADY);
-                of("limit").map_or(meant_ns, |limit_ns| limit_ns.min(meant_ns))
-            }
-        },
-    };
-    work_ns.saturating_add(warmup_ns).saturating_add(OVERHEAD_NS)
-}
-
-/// The probe of this name as a measure.
-#[must_use]
-pub fn probe_measure(name: &str) -> Measure {
-    let version = probes::find(name).map_or(0, |probe| probe.version);
-    Measure::Probe(ProbeSpec { name: name.to_owned(), version, params: BTreeMap::new() })
-}
-
 /// What came of a matrix.
 #[derive(Debug, Default)]
 pub struct MatrixResult {
@@ -192,32 +123,6 @@ pub struct MatrixResult {
     pub skipped: BTreeMap<String, String>,
     /// Whether the user stopped it.
     pub interrupted: bool,
-}
-
-/// A matrix that cannot go on.
-#[derive(Debug, thiserror::Error)]
-pub enum ExperimentError {
-    /// The stage.
-    #[error(transparent)]
-    Stage(#[from] StageError),
-    /// Another machine.
-    #[error(transparent)]
-    Remote(#[from] RemoteError),
-    /// The deterministic machine.
-    #[error(transparent)]
-    Vm(#[from] VmError),
-    /// The results.
-    #[error(transparent)]
-    Results(#[from] ResultsError),
-    /// The baseline cannot be run, so nothing can be compared.
-    #[error("noload cannot be measured: {0}")]
-    Baseline(String),
-    /// The plan cannot be carried out.
-    #[error(transparent)]
-    Plan(#[from] PlanError),
-    /// A cell has no place to run.
-    #[error("{0}")]
-    Place(String),
 }
 
 /// Makes all runs of a matrix, one after the other, and writes them into a folder.
@@ -331,7 +236,7 @@ mod tests {
         MatrixPlan {
             subject: SubjectSpec::Host { memory_bytes: 1 << 30 },
             loads: loads.iter().map(|load| (*load).to_owned()).collect(),
-            measure: probe_measure("response"),
+            measure: crate::probe_measure("response"),
             timing: Timing { points, ..crate::QUICK.timing() },
             intensity: 1.0,
             seeds: vec![1],

@@ -13,8 +13,8 @@ use model::{Line, Spec};
 use subject::RunLines;
 use vm::{Cells, Vm, VmError};
 
+use crate::error::ExperimentError;
 use crate::made::{Made, Output};
-use crate::matrix::ExperimentError;
 use crate::simulated::simulated_cell;
 
 /// How often the user's wish to stop is looked for.

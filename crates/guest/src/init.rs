@@ -8,11 +8,11 @@ use std::path::Path;
 use rustix::mount::{MountFlags, mount};
 use rustix::system::{RebootCommand, init_module, reboot, sethostname};
 
+use crate::failed::{Failed, at};
+use crate::machine_disk::WORK_DIR;
 use crate::protocol::{CELL_FILE, Cell, MODULES_DIR, Notice, SETUP_FILE, Setup, Then};
 use crate::{cell, channel, fw_cfg, kernel_log, machine_disk, settings, shell};
 
-/// Where the guest's files of loads and probes go.
-pub(crate) const WORK_DIR: &str = "/work";
 /// What the guest cannot live without, in the order of mounting: source, target, type.
 const MOUNTS: [(&str, &str, &str); 4] = [
     ("proc", "/proc", "proc"),
@@ -20,9 +20,6 @@ const MOUNTS: [(&str, &str, &str); 4] = [
     ("devtmpfs", "/dev", "devtmpfs"),
     ("cgroup2", "/sys/fs/cgroup", "cgroup2"),
 ];
-
-/// A guest that cannot go on; the text says at what.
-pub(crate) type Failed = String;
 
 /// Runs as the first process (`rdinit=/thrashlab -- __guest`); never returns.
 pub fn main(argument: Option<&str>) -> ! {
@@ -37,11 +34,6 @@ pub fn main(argument: Option<&str>) -> ! {
     // Only where the machine has no device to end at once.
     let _ = reboot(RebootCommand::PowerOff);
     sys::process::exit_now(1)
-}
-
-/// A closure for `map_err` that names the step.
-pub(crate) fn at<E: std::fmt::Display>(step: impl std::fmt::Display) -> impl FnOnce(E) -> Failed {
-    move |error| format!("{step}: {error}")
 }
 
 fn boot() -> Result<(), Failed> {

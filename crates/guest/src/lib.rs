@@ -12,6 +12,7 @@ mod applet;
 mod cell;
 mod channel;
 pub mod disk;
+mod failed;
 mod fw_cfg;
 mod init;
 mod kernel_log;

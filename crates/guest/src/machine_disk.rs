@@ -14,6 +14,9 @@ use sys::device_mapper::Delay;
 
 use crate::disk::{Layout, Mount, delayed, ext4, partition, prepare};
 
+/// Where the guest's files of loads and probes go.
+pub(crate) const WORK_DIR: &str = "/work";
+
 /// Requests at a time that a disk without a spindle takes (as many as the driver can).
 const QUEUE: u32 = 64;
 /// Smallest limit of a request that the block layer takes, in KiB.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use model::MachineSpec;
 
-use crate::init::{Failed, at};
+use crate::failed::{Failed, at};
 
 /// A task that waits for so long without a break is taken for lost, in virtual s: the kernel dies
 /// of it, so that a run does not wait for ever. Far more than any response takes.

@@ -3,7 +3,7 @@
 use model::JobSpec;
 use model::units::{parse_duration_ns, parse_size_bytes};
 
-use crate::{Desc, MemoryJob};
+use crate::Desc;
 
 /// How the value of a parameter is written and kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,14 +93,6 @@ impl Desc {
                 .collect(),
             script: None,
         }
-    }
-
-    /// Whether parameters and choices go together.
-    ///
-    /// # Errors
-    /// What contradicts itself, with what to change.
-    pub fn check(&self, job: &JobSpec) -> Result<(), String> {
-        MemoryJob::new(job).map(|_| ())
     }
 
     /// Sets a parameter or choice of a job of this kind.

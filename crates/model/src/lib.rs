@@ -13,6 +13,7 @@ mod observation;
 pub mod resp1;
 mod run;
 mod sample;
+mod sandbox;
 mod script;
 pub mod shown;
 mod spec;
@@ -30,10 +31,9 @@ pub use manifest::{MANIFEST_SCHEMA, Manifest, ManifestFactor, ManifestRun, Manif
 pub use observation::Observation;
 pub use run::{Run, RunDecoder, RunEncoder, RunError};
 pub use sample::{Censored, CensoredDelays, HistogramRecord, SampleRecord};
+pub use sandbox::SandboxSpec;
 pub use script::{Command, Script, Tools};
-pub use spec::{
-    BASELINE, JobSpec, LoadSpec, Measure, ProbeSpec, SandboxSpec, Spec, SubjectSpec, Timing,
-};
+pub use spec::{BASELINE, JobSpec, LoadSpec, Measure, ProbeSpec, Spec, SubjectSpec, Timing};
 
 /// Version of the run-file format that this build knows (see `docs/run-format.md`); a run is
 /// written in the lowest that has its subject ([`SubjectSpec::schema`]).

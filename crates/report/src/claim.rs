@@ -13,8 +13,10 @@ use stats::{
     AllowedRatio, Arms, Method, Pairing, Settings, bounded_median, bounded_run_ratio, compare,
 };
 
-use crate::matrix::{CONFIDENCE, Ratio};
 use crate::ratio_text::ratio_text;
+
+/// Confidence of all intervals.
+pub const CONFIDENCE: f64 = 0.95;
 
 /// What a ratio is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -28,6 +30,32 @@ pub enum Claim {
     Seeds,
     /// All blocks that there might be.
     Blocks,
+}
+
+/// A ratio of delays with its interval, and what it is a claim about.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Ratio {
+    /// Of one run the Hodges–Lehmann estimate: the median of all ratios of a delay under load to
+    /// one without. Over seeds or blocks that of their medians, by `method`.
+    pub ratio: f64,
+    /// Lower end.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
+    /// The estimates that lower bounds among the delays leave possible; `None` without any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub allowed: Option<AllowedRatio>,
+    /// Confidence that the interval has, which is less than asked for where there are too few
+    /// samples.
+    pub confidence: f64,
+    /// What it is a claim about.
+    pub claim: Claim,
+    /// How many seeds or blocks it is from.
+    pub units: usize,
+    /// The method of a claim about seeds or blocks.
+    pub method: Option<Method>,
+    /// Seeds or blocks with which the interval would be usable, if it is too wide.
+    pub needs: Option<u64>,
 }
 
 /// The delays of one load, run by run.

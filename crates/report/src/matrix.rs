@@ -6,13 +6,11 @@ use model::units::format_duration;
 use model::{EndStatus, Observation};
 use serde::Serialize;
 
-pub use crate::claim::Claim;
+pub use crate::claim::{CONFIDENCE, Claim, Ratio};
 use crate::why_slow::WhySlow;
 
 /// A response is stalled if it takes more than this many times the median without load.
 pub const STALL_FACTOR: f64 = 3.0;
-/// Confidence of all intervals.
-pub const CONFIDENCE: f64 = 0.95;
 /// A load that delivered less than this part of its dose was not delivered.
 pub const DELIVERED_AT_LEAST: f64 = 0.8;
 
@@ -163,30 +161,4 @@ impl Row {
             text(self.max_ns, bounds.max),
         ]
     }
-}
-
-/// A ratio of delays with its interval, and what it is a claim about.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Ratio {
-    /// Of one run the Hodges–Lehmann estimate: the median of all ratios of a delay under load to
-    /// one without. Over seeds or blocks that of their medians, by `method`.
-    pub ratio: f64,
-    /// Lower end.
-    pub low: f64,
-    /// Upper end.
-    pub high: f64,
-    /// The estimates that lower bounds among the delays leave possible; `None` without any.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub allowed: Option<stats::AllowedRatio>,
-    /// Confidence that the interval has, which is less than asked for where there are too few
-    /// samples.
-    pub confidence: f64,
-    /// What it is a claim about.
-    pub claim: Claim,
-    /// How many seeds or blocks it is from.
-    pub units: usize,
-    /// The method of a claim about seeds or blocks.
-    pub method: Option<stats::Method>,
-    /// Seeds or blocks with which the interval would be usable, if it is too wide.
-    pub needs: Option<u64>,
 }

@@ -32,6 +32,7 @@
 
 mod cell;
 mod evidence;
+mod level;
 mod outlook;
 #[cfg(test)]
 mod tests;
@@ -43,7 +44,7 @@ use serde::Serialize;
 
 use crate::log_ratio::LogRatio;
 use crate::multiple::ExclusiveFamily;
-pub(crate) use cell::reaches;
+pub(crate) use level::reaches;
 pub use outlook::says_nothing;
 
 /// Two samples of a cost: positive values, lower is better. The ratio is second / first.
@@ -331,7 +332,7 @@ fn judge_proportions(
 ) -> ProportionResult {
     let p_adjusted = family.adjusted(p).p;
     let share = |(count, all): (u64, u64)| count as f64 / all as f64;
-    let verdict = match cell::reaches(p_adjusted, settings.alpha) {
+    let verdict = match reaches(p_adjusted, settings.alpha) {
         true if share(of.second) > share(of.first) => Verdict::Regression,
         true => Verdict::Improvement,
         false => Verdict::CannotTell,

@@ -3,21 +3,7 @@
 use crate::null_distribution::NullDistribution;
 use crate::pairwise::PairwiseRatios;
 use crate::rank_inversion::RankInversion;
-use crate::{minimum_two_sided_p, sorted_finite};
-
-/// How many times larger one sample is than another, with its interval.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct RatioInterval {
-    /// Median of all pairwise ratios treated / baseline; 1.0 is "the same".
-    pub ratio: f64,
-    /// Lower end of the interval, included.
-    pub low: f64,
-    /// Upper end of the interval, included.
-    pub high: f64,
-    /// Coverage of the interval, 0 to 1: at least what was asked for, or, when these sample sizes
-    /// cannot give that, the coverage of the full range of ratios. Compare it with the request.
-    pub confidence_attained: f64,
-}
+use crate::{RatioInterval, minimum_two_sided_p, sorted_finite};
 
 /// Ratio of `treated` to `baseline` by Hodges and Lehmann (1963), with the interval that inverts
 /// Mann and Whitney's test. Any positive unit, the same in both samples.

@@ -33,7 +33,6 @@ mod hodges_lehmann;
 mod knee;
 mod least_squares;
 mod line;
-mod lmdi;
 mod log_ratio;
 mod mann_whitney;
 mod mean_difference;
@@ -46,6 +45,7 @@ mod permutation;
 mod power;
 mod rank_inversion;
 mod ranks;
+mod ratio_interval;
 mod run_ratio;
 mod shapley;
 mod signed_rank;
@@ -78,17 +78,16 @@ pub use factorial::{
 pub use fisher::fisher_exact_p;
 pub use five_points::{Bounds, FivePoints, Recovered, Spread};
 pub use geometric::{GeometricMean, LeftOut, geometric_mean};
-pub use hodges_lehmann::{RatioInterval, hodges_lehmann_ratio};
+pub use hodges_lehmann::hodges_lehmann_ratio;
 pub use knee::{
     Knee, KneeKind, KneeSettings, LEAST_LEVELS, Level, NoKnee, OtherKnee, Shape, WhyNoKnee, knee,
 };
 pub use line::{Line, line};
-pub use lmdi::lmdi;
 pub use log_ratio::{LogRatio, paired_log_ratio, welch_log_ratio};
 pub use mann_whitney::{mann_whitney_exact_p, minimum_two_sided_p};
 pub use mean_difference::{MeanDifference, paired_mean_difference, welch_mean_difference};
 pub use mediation::{Mediation, UnitCost, mediation, unit_cost};
-pub use multiple::{benjamini_hochberg, holm};
+pub use multiple::holm;
 pub use overall::{
     OverallCell, OverallEffect, OverallError, PermutationInterval, TrialCost, overall,
 };
@@ -97,6 +96,7 @@ pub use power::{
     Goal, SampleSizes, minimum_detectable_ratio, more_values_for_equivalence,
     more_values_for_interval, more_values_to_detect,
 };
+pub use ratio_interval::RatioInterval;
 pub use run_ratio::{bounded_run_ratio, run_ratio};
 pub use shapley::{
     Attribution, Contribution, MOST_SHAPLEY_FACTORS, ShapleyError, shapley, shapley_intervals,

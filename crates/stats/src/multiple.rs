@@ -18,23 +18,6 @@ pub fn holm(p_values: &[f64]) -> Vec<f64> {
     adjusted
 }
 
-/// Benjamini and Hochberg's (1995) adjustment: of what is at most α, the expected *share* of false
-/// rejections is at most α, for independent (or positively dependent) tests. For tables that are
-/// looked through, not for verdicts.
-///
-/// In descending order, the smallest so far of p₍ⱼ₎ m / j. The result is in the order of the
-/// input; p-values must be 0 to 1.
-#[must_use]
-pub fn benjamini_hochberg(p_values: &[f64]) -> Vec<f64> {
-    let mut adjusted = vec![0.0; p_values.len()];
-    let mut smallest = 1.0_f64;
-    for (rank, index) in ascending(p_values).into_iter().enumerate().rev() {
-        smallest = smallest.min(p_values[index] * p_values.len() as f64 / (rank + 1) as f64);
-        adjusted[index] = smallest;
-    }
-    adjusted
-}
-
 /// What a step-down did to one p-value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct StepDown {
@@ -104,12 +87,6 @@ mod tests {
         assert!(near(&holm(&[0.01, 0.04, 0.03, 0.005]), &[0.03, 0.06, 0.06, 0.02]));
         assert!(near(&holm(&[0.9, 0.8]), &[1.0, 1.0]));
         assert!(holm(&[]).is_empty());
-    }
-
-    #[test]
-    fn benjamini_and_hochberg_are_kinder() {
-        let p = [0.01, 0.04, 0.03, 0.005];
-        assert!(near(&benjamini_hochberg(&p), &[0.02, 0.04, 0.04, 0.02]));
     }
 
     #[test]

@@ -13,6 +13,7 @@ pub mod interbench;
 pub mod perf;
 mod repeats;
 pub mod resp1;
+mod row;
 pub mod schbench;
 
 use std::fmt;

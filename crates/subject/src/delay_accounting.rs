@@ -14,7 +14,7 @@ use std::fs::{self, File, TryLockError};
 use std::io;
 use std::path::Path;
 
-use crate::sweep::patiently;
+use crate::patience::patiently;
 
 /// The folder of the switch.
 const FOLDER: &str = "/proc/sys/kernel";

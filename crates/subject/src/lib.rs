@@ -15,6 +15,7 @@ mod delay_accounting;
 mod identity;
 mod journal;
 mod machine;
+mod patience;
 mod proc_stat;
 mod room;
 mod run_lines;

@@ -4,7 +4,6 @@ use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
-use std::time::{Duration, Instant};
 
 use sys::message_queue::MessageQueue;
 use sys::process::{signal, signals};
@@ -14,12 +13,8 @@ use sys::swap::swap_off;
 use crate::delay_accounting;
 use crate::identity::Identity;
 use crate::journal::{Host, Made, outstanding, user_id};
+use crate::patience::patiently;
 use crate::proc_stat::start_ticks;
-
-/// How long a removal may take that waits for dying processes.
-const PATIENCE: Duration = Duration::from_secs(10);
-/// Pause between two tries.
-const PAUSE: Duration = Duration::from_millis(10);
 
 /// What a sweep did, a phrase each.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -243,32 +238,13 @@ fn unless_gone(result: io::Result<()>) -> io::Result<()> {
     }
 }
 
-/// Tries until it works, as long as what stands in the way may go away by itself: dying processes
-/// hold a thing for a moment.
-pub(crate) fn patiently(mut work: impl FnMut() -> io::Result<()>) -> io::Result<()> {
-    let deadline = Instant::now() + PATIENCE;
-    loop {
-        match work() {
-            Err(error)
-                if Instant::now() < deadline
-                    && matches!(
-                        error.kind(),
-                        io::ErrorKind::ResourceBusy
-                            | io::ErrorKind::DirectoryNotEmpty
-                            | io::ErrorKind::WouldBlock
-                    ) =>
-            {
-                std::thread::sleep(PAUSE);
-            }
-            other => return other,
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use std::time::Instant;
+
     use super::*;
     use crate::journal::Journal;
+    use crate::patience::PATIENCE;
 
     #[test]
     fn a_dead_invocation_is_swept_and_a_living_one_is_not() {

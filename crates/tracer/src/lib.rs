@@ -16,6 +16,7 @@ mod launch;
 mod processes;
 mod program;
 mod recording;
+mod request;
 mod shared;
 mod signals;
 mod slots;
@@ -30,6 +31,7 @@ mod wire;
 mod write;
 
 pub use error::TracerError;
-pub use recording::{Ended, Recording, Request, Tool};
+pub use recording::Recording;
+pub use request::{Ended, Request, Tool};
 pub use warden::{WARDEN_COMMAND, watch};
 pub use write::Written;

@@ -1,53 +1,13 @@
 //! A recording: a program that runs, whatever records it.
 
-use std::ffi::OsString;
-
-use sys::process::Exit;
 use trace::{Block, Source, TraceError};
 
-use crate::TracerError;
 use crate::emulated::Emulated;
 use crate::emulator::in_path;
 use crate::stream::Taker;
 use crate::takers::BlockTaker;
 use crate::valgrind::Watched;
-
-/// What is to be recorded.
-#[derive(Clone, Copy, Debug)]
-pub struct Request<'a> {
-    /// The command and its arguments.
-    pub command: &'a [OsString],
-    /// Whether instruction fetches are recorded too.
-    pub fetches: bool,
-    /// Whether pages are enough: no single references, and fetches block by block.
-    pub pages: bool,
-    /// What records it; `None` for QEMU, or valgrind where there is no QEMU.
-    pub tool: Option<Tool>,
-}
-
-/// What records a program.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Tool {
-    /// QEMU user mode with our plugin.
-    Qemu,
-    /// Valgrind's tool lackey: a hundred times slower, and of the first process only.
-    Valgrind,
-}
-
-/// How a recording ended.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Ended {
-    /// How the command ended.
-    pub exit: Exit,
-    /// How many processes were recorded.
-    pub processes: u32,
-    /// How many threads, those of all processes together.
-    pub threads: u32,
-    /// What could not be recorded, with the reason, the first of it.
-    pub missed: Vec<String>,
-    /// Whether a signal to this process ended the recording before the command ended.
-    pub interrupted: bool,
-}
+use crate::{Ended, Request, Tool, TracerError};
 
 /// A program that runs and is recorded.
 #[derive(Debug)]

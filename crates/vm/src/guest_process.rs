@@ -13,7 +13,7 @@ use rustix::fs::{MemfdFlags, memfd_create};
 use serde_json::json;
 use sys::process::{signal, signals, spawn_bound};
 
-use crate::qemu::{Console, Files, Qemu, file_arguments, machine_arguments, path_of};
+use crate::qemu::{Console, Files, Qemu, Start, file_arguments, machine_arguments, path_of};
 use crate::qmp::{Event, Qmp};
 
 /// Longest time that saving or restoring may take.
@@ -24,15 +24,6 @@ const CONSOLE_TAIL_BYTES: usize = 4096;
 /// How many of the kernel's last lines are kept when it died: an oops with registers and call
 /// trace has about 60.
 const LOG_LINES: usize = 100;
-
-/// How a guest begins.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Start {
-    /// It boots; its memory is the file.
-    Boot,
-    /// It waits to be restored; its memory is a private copy of the file.
-    Restore,
-}
 
 /// What is started.
 pub(crate) struct Launch<'a> {

@@ -50,8 +50,8 @@ pub use scratch::Scratch;
 pub use shell::{Shell, ShellState};
 pub use verify::{Difference, Verdict, compare};
 
-use guest_process::{Autopsy, GuestProcess, Said, Start};
-use qemu::{Console, machine_arguments};
+use guest_process::{Autopsy, GuestProcess, Said};
+use qemu::{Console, Start, machine_arguments};
 use qmp::Event;
 use snapshot::Snapshot;
 

@@ -9,7 +9,14 @@ use std::process::{Command, Stdio};
 use guest::{CELL_FILE, CHANNEL_PORT, COMMAND, EXIT_PORT, PAUSE_PORT, PROGRAM, SETUP_FILE};
 use model::{Accel, MachineSpec};
 
-use crate::guest_process::Start;
+/// How a guest begins.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Start {
+    /// It boots; its memory is the file.
+    Boot,
+    /// It waits to be restored; its memory is a private copy of the file.
+    Restore,
+}
 
 /// The emulator of this architecture.
 pub(crate) const EMULATOR: &str = "qemu-system-x86_64";

@@ -13,8 +13,8 @@ use guest::{Notice, Setup};
 use rustix::fs::{FallocateFlags, fallocate};
 use serde::{Deserialize, Serialize};
 
-use crate::guest_process::{GuestProcess, Launch, Said, Start};
-use crate::qemu::{Console, Qemu, ram_bytes};
+use crate::guest_process::{GuestProcess, Launch, Said};
+use crate::qemu::{Console, Qemu, Start, ram_bytes};
 use crate::qmp::Event;
 use crate::scratch::Scratch;
 use crate::{Stop, TICK, VmError};

@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use stats::bounded_median;
 
-use super::table::{additive, parts_of};
 use crate::{Dataset, Standing, Trial};
 
 /// A combination of the levels of all factors that were varied, in their order.
@@ -17,7 +16,7 @@ type Combination<'a> = Vec<&'a str>;
 /// combinations with it, of equal ones a level of the factor with the most.
 ///
 /// `asked` are the factors that are looked at, of those that were varied; without any, all of them.
-pub(super) fn trials<'a>(
+pub(super) fn eligible_trials<'a>(
     dataset: &'a Dataset,
     response: &str,
     asked: &[String],
@@ -111,4 +110,22 @@ fn most_missing<'a>(
     let is_left = |factor: usize, level: &str| measured.iter().any(|it| it[factor] != level);
     let most = counts.into_iter().filter(|((factor, level), _)| is_left(*factor, level));
     most.max_by_key(|((factor, _), count)| (*count, levels(*factor))).map(|(key, _)| key)
+}
+
+/// Whether values of a response add up over its parts.
+pub(super) fn additive(dataset: &Dataset, response: &str) -> bool {
+    dataset.responses.get(response).is_some_and(|found| found.additive)
+}
+
+/// The parts that values of a response have, in the order in which they first occur.
+pub(super) fn parts_of(trials: &[&Trial], response: &str) -> Vec<String> {
+    let mut parts: Vec<String> = Vec::new();
+    for values in trials.iter().flat_map(|trial| &trial.values) {
+        if let Some(part) = values.part.as_ref().filter(|_| values.response == response)
+            && !parts.contains(part)
+        {
+            parts.push(part.clone());
+        }
+    }
+    parts
 }

@@ -2,8 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde::Serialize;
-
+use super::outcome::{CostOrigin, Mediated, MediationOutcome};
 use super::table::{Row, Table};
 use super::{AttributionError, Options};
 use crate::Dataset;
@@ -12,54 +11,6 @@ use crate::Dataset;
 pub const FAULT_COST_FACT: &str = "page_fault_ns";
 /// Fact of a trial: how many users share what was counted, where the response is per user.
 pub const USERS_FACT: &str = "users_per_count";
-
-/// What a counter explains of a time.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct MediationOutcome {
-    /// The response that counts.
-    pub mediator: String,
-    /// What one of it costs, in the unit of the explained response.
-    pub unit_cost: f64,
-    /// Interval of the cost, where it was estimated.
-    pub unit_cost_interval: Option<(f64, f64)>,
-    /// Where the cost comes from.
-    pub cost_origin: CostOrigin,
-    /// How many users share the count.
-    pub per: f64,
-    /// One for each step.
-    pub steps: Vec<Mediated>,
-}
-
-/// Where a unit cost comes from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum CostOrigin {
-    /// The user gave it.
-    Given,
-    /// The dataset tells it as a fact of its systems.
-    Fact,
-    /// The slope of the response over the counter, levels held.
-    Estimated,
-}
-
-/// What the counter explains of one step.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Mediated {
-    /// Levels of all factors before and after.
-    pub from: Vec<String>,
-    /// As `from`.
-    pub to: Vec<String>,
-    /// How much more was counted.
-    pub counted: f64,
-    /// What that costs each user, in the unit of the response.
-    pub explained: f64,
-    /// By how much the response changed.
-    pub of: f64,
-    /// The percentage that is explained; absent when the response did not change.
-    pub percent: Option<f64>,
-    /// The unit cost at which the counter would explain all.
-    pub cost_of_all: Option<f64>,
-}
 
 /// Tries the mediator that was asked for, or page faults where a time was measured beside them.
 pub(super) fn mediation(

@@ -20,10 +20,10 @@ use std::collections::BTreeMap;
 
 pub use error::AttributionError;
 pub use ledger::{Condition, Distance, Ledger, ledger};
-pub use mediation::{CostOrigin, FAULT_COST_FACT, Mediated, MediationOutcome, USERS_FACT};
+pub use mediation::{FAULT_COST_FACT, USERS_FACT};
 pub use outcome::{
-    Attribution, Cell, Effect, Effects, Figure, Interaction, Neighbour, Noise, Revert, Scale,
-    Share, SimpleEffect, Step, Term, TwoScales,
+    Attribution, Cell, CostOrigin, Effect, Effects, Figure, Interaction, Mediated,
+    MediationOutcome, Neighbour, Noise, Revert, Scale, Share, SimpleEffect, Step, Term, TwoScales,
 };
 pub use parts::{FactorPart, PartShare};
 use stats::Factorial;

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use stats::bounded_median;
 
+use super::eligible::{additive, eligible_trials, parts_of};
 use super::{AttributionError, Options};
 use crate::{Dataset, Factor, Trial, Values};
 
@@ -38,7 +39,7 @@ const PREFERRED: [&str; 3] = ["cpu", "faults", "delay"];
 impl Table {
     pub(super) fn new(dataset: &Dataset, options: &Options) -> Result<Table, AttributionError> {
         let response = choose_response(dataset, options.response.as_deref())?;
-        let (usable, mut notes) = super::eligible::trials(dataset, &response, &options.factors);
+        let (usable, mut notes) = eligible_trials(dataset, &response, &options.factors);
         let observed = observed_levels(dataset, &usable);
         let factors = choose_factors(dataset, &observed, options).map_err(|error| match error {
             AttributionError::NothingVaried { source_name, .. } if !notes.is_empty() => {
@@ -184,10 +185,6 @@ fn told_aside(factor: &Factor) -> String {
     }
 }
 
-pub(super) fn additive(dataset: &Dataset, response: &str) -> bool {
-    dataset.responses.get(response).is_some_and(|found| found.additive)
-}
-
 /// What became of trials with more than one value, and of values that are lower bounds.
 fn several_samples(trials: &[&Trial], response: &str, additive: bool) -> Vec<String> {
     let values = || {
@@ -205,18 +202,6 @@ fn several_samples(trials: &[&Trial], response: &str, additive: bool) -> Vec<Str
         ));
     }
     notes
-}
-
-pub(super) fn parts_of(trials: &[&Trial], response: &str) -> Vec<String> {
-    let mut parts: Vec<String> = Vec::new();
-    for values in trials.iter().flat_map(|trial| &trial.values) {
-        if let Some(part) = values.part.as_ref().filter(|_| values.response == response)
-            && !parts.contains(part)
-        {
-            parts.push(part.clone());
-        }
-    }
-    parts
 }
 
 fn rows(

@@ -54,11 +54,6 @@ impl Ends {
     }
 }
 
-/// What is compared of this name: nothing is better than less of it.
-pub(super) fn response() -> Response {
-    Response { unit: String::new(), more_is_better: false, additive: false }
-}
-
 /// The cells in which a trial of either arm failed; all of them if outcomes were asked for.
 pub(super) fn cells(arms: &Arms, responses: &BTreeMap<String, Response>) -> Vec<Cell> {
     let mut places: Vec<BTreeMap<String, String>> = Vec::new();

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use super::outcomes;
 use crate::{Dataset, OUTCOME, Response};
 
 /// Responses that are compared if none is asked for: the first group of which one is there. If
@@ -136,7 +135,7 @@ impl Request {
             .into_iter()
             .map(|name| match known.get(&name) {
                 Some(response) => Ok((name, (*response).clone())),
-                None if name == OUTCOME => Ok((name, outcomes::response())),
+                None if name == OUTCOME => Ok((name, outcome_response())),
                 None => {
                     let known: Vec<&str> = known.keys().map(|name| name.as_str()).collect();
                     Err(ComparisonError::Response { response: name, known: known.join(", ") })
@@ -162,6 +161,11 @@ impl Request {
         let others = others.join(", ");
         (!others.is_empty()).then(|| format!("also measured, see --response: {others}"))
     }
+}
+
+/// How outcomes are compared: nothing is better than less of them.
+pub(super) fn outcome_response() -> Response {
+    Response { unit: String::new(), more_is_better: false, additive: false }
 }
 
 /// Factors with their levels, for a message.

@@ -1,57 +1,16 @@
 //! What the measurements of a sweep say.
 
 use serde::Serialize;
-use stats::{Knee, KneeKind, Shape};
+use stats::{Knee, Shape};
 
+use super::verification::verification;
 use super::{
-    Curve, FaultCost, Headroom, Hysteresis, Moved, Row, fault_cost, hysteresis, moved, orient, rows,
+    Boundary, Curve, End, FaultCost, Headroom, Hysteresis, Moved, Row, Settings, Verification,
+    fault_cost, hysteresis, moved, orient,
 };
 
 /// Irlam's capacity is the last level with at least this part of the first level's speed.
 const CAPACITY_SPEED: f64 = 0.9;
-
-/// How a curve is read.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Settings {
-    /// Coverage of intervals, from 0 to 1, both excluded.
-    pub confidence: f64,
-    /// Factor of the cost that counts as leaving the plateau, above 1.
-    pub least_rise: f64,
-    /// The level in use now, from which headroom is reckoned.
-    pub present: Option<f64>,
-    /// Bootstrap samples behind an interval.
-    pub resamples: usize,
-    /// Seed of these samples.
-    pub seed: u64,
-    /// At which end the plateau lies; `None` = where the cost is lower.
-    pub plateau: Option<End>,
-    /// How many counters are told at most.
-    pub most_movers: usize,
-}
-
-impl Default for Settings {
-    fn default() -> Self {
-        Self {
-            confidence: 0.95,
-            least_rise: 1.5,
-            present: None,
-            resamples: 1000,
-            seed: 0,
-            plateau: None,
-            most_movers: 12,
-        }
-    }
-}
-
-/// An end of the levels.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum End {
-    /// Low levels, as for a footprint that grows.
-    Low,
-    /// High levels, as for a limit that shrinks.
-    High,
-}
 
 /// What the measurements of a sweep say.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -106,30 +65,6 @@ fn knee_of(shape: &Shape) -> Option<&Knee> {
     }
 }
 
-/// Between the last level that can be measured and the first that cannot.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Boundary {
-    /// The last level that has a cost.
-    pub last: f64,
-    /// The first that has none, nor has any beyond it.
-    pub first: f64,
-    /// Why it has none.
-    pub reason: String,
-}
-
-/// How the two sides of a knee were told apart.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Verification {
-    /// Costs of the last level on the plateau, in the order of the measurements.
-    pub capacity: Vec<f64>,
-    /// Costs of the first level beyond it.
-    pub beyond: Vec<f64>,
-    /// Whether the sides stay what they are. Of a step every cost beyond must be above every cost
-    /// on the plateau's side; if not, a side flipped: the knee moves from pass to pass, or depends
-    /// on the direction. Of a hinge, whose sides are close, the medians must be in order.
-    pub holds: bool,
-}
-
 /// Says what a curve's measurements tell.
 #[must_use]
 pub fn find(curve: &Curve, settings: &Settings) -> Found {
@@ -162,21 +97,4 @@ fn capacity(rows: &[Row], plateau: End) -> Option<f64> {
         End::High => rows.iter().find(is_fast),
     };
     fast.map(|row| row.level)
-}
-
-/// The costs of both sides of a knee.
-pub(super) fn verification(curve: &Curve, knee: &Knee) -> Verification {
-    let costs = |level: f64| -> Vec<f64> {
-        let points: Vec<_> = curve.points.iter().filter(|point| point.level == level).collect();
-        rows::costs(&points)
-    };
-    let (capacity, beyond) = (costs(knee.capacity), costs(knee.beyond));
-    let holds = match knee.kind {
-        KneeKind::Step => {
-            let highest = capacity.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-            beyond.iter().all(|cost| *cost > highest)
-        }
-        KneeKind::Hinge => stats::median(&beyond) > stats::median(&capacity),
-    };
-    Verification { capacity, beyond, holds }
 }

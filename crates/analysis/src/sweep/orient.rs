@@ -1,8 +1,10 @@
 //! The levels in the order from the plateau outwards, and the knee along it.
 
+use serde::Serialize;
 use stats::{Knee, Shape};
 
-use super::{Boundary, Curve, End, Row, Settings, find, fit, hysteresis, rows};
+use super::verification::verification;
+use super::{Curve, End, Row, Settings, fit, hysteresis, rows};
 
 /// A curve of which it is known where the plateau lies.
 pub(super) struct Oriented {
@@ -47,7 +49,7 @@ pub(super) fn orient(curve: &Curve, settings: &Settings) -> Oriented {
 fn shape(curve: &Curve, plateau: End, settings: &Settings) -> (Shape, Option<[Knee; 2]>) {
     let shape = fit::shape(curve, plateau, settings);
     let is_certain = match &shape {
-        Shape::Knee(knee) => find::verification(curve, knee).holds,
+        Shape::Knee(knee) => verification(curve, knee).holds,
         Shape::NoKnee(_) => false,
         Shape::TooFew(_) => true,
     };
@@ -106,4 +108,15 @@ fn reason(row: &Row) -> String {
         return "no reason was given".to_owned();
     }
     row.problems.join("; ")
+}
+
+/// Between the last level that can be measured and the first that cannot.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Boundary {
+    /// The last level that has a cost.
+    pub last: f64,
+    /// The first that has none, nor has any beyond it.
+    pub first: f64,
+    /// Why it has none.
+    pub reason: String,
 }

@@ -3,7 +3,8 @@
 use serde::Serialize;
 use stats::Shape;
 
-use super::{Boundary, Curve, Range, Settings, find, orient, rows};
+use super::verification::verification;
+use super::{Boundary, Curve, Range, Settings, orient, rows};
 
 /// Levels that a refinement puts inside an interval. With both ends measured again three cost the
 /// fewest measurements for a factor in width: (k + 2) / ln(k + 1) is least for k of 2 to 3.
@@ -264,7 +265,7 @@ impl State<'_> {
         }
         let mut levels = vec![knee.capacity, knee.beyond];
         let fewest = levels.iter().map(|level| self.count(*level)).min()?;
-        let holds = find::verification(self.curve, knee).holds;
+        let holds = verification(self.curve, knee).holds;
         if fewest >= 2 * self.passes() {
             if holds || fewest >= MOST_REPEATS * self.passes() {
                 return None;

@@ -16,7 +16,7 @@ use model::units::parse_size_bytes;
 use super::program::ProgramText;
 use super::work::Work;
 use crate::Failure;
-use crate::args::Seeds;
+use crate::seeds::{Seeds, seeds};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -158,7 +158,7 @@ fn range(text: &str) -> Result<(u64, u64), String> {
 pub(super) fn count_or_range(text: &str) -> Result<Seeds, String> {
     match text.parse::<u64>() {
         Ok(0) => Err("at least one seed".to_owned()),
-        Ok(count) => crate::args::seeds(&format!("1..{count}")),
-        Err(_) => crate::args::seeds(text),
+        Ok(count) => seeds(&format!("1..{count}")),
+        Err(_) => seeds(text),
     }
 }

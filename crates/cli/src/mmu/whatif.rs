@@ -12,7 +12,7 @@ use super::place;
 use super::program::ProgramText;
 use super::run::{count_or_range, setting};
 use super::work::Work;
-use crate::args::Seeds;
+use crate::seeds::Seeds;
 use crate::{Failure, guests, print, print_json};
 
 /// Remedies are bought as long as one makes this much of a difference; two that differ by less are

@@ -1,6 +1,6 @@
 //! Processes wait until pages have been moved about, so that a huge page can be had.
 
-use crate::finding::NOTE_SHARE;
+use crate::evidence::NOTE_SHARE;
 use crate::waits::{NO_DELAYS, lost_of_pressure, lost_of_tasks};
 use crate::{
     Confidence, Evidence, Family, Finding, Interval, Price, Provocation, Rule, Scope, UnitCosts,

@@ -2,7 +2,7 @@
 //! no CPU from its hypervisor.
 
 use crate::cpu_time::{CpuTime, TICK_NS, cpu_ticks};
-use crate::finding::NOTE_SHARE;
+use crate::evidence::NOTE_SHARE;
 use crate::interval::Change;
 use crate::{
     Confidence, Evidence, Family, Finding, Interval, LostTime, Price, Provocation, Rule, Scope,

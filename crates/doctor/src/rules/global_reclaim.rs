@@ -1,6 +1,6 @@
 //! The machine evicts file pages for want of memory and reads them again.
 
-use crate::finding::NOTE_SHARE;
+use crate::evidence::NOTE_SHARE;
 use crate::waits::{
     Traffic, by_major_faults, lost_of_pressure, lost_of_tasks, part_of_wall, price_of_waits,
 };

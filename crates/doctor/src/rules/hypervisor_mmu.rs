@@ -2,7 +2,7 @@
 //! were to the Sun-4.
 
 use crate::cpu_time::CpuTime;
-use crate::finding::NOTE_SHARE;
+use crate::evidence::NOTE_SHARE;
 use crate::{
     Confidence, Evidence, Family, Finding, Interval, Operation, Price, Provocation, Rule, Scope,
     UnitCosts, Verdict,

@@ -1,6 +1,6 @@
 //! A control group is beyond its `memory.high`, cannot get below it, and is put to sleep for it.
 
-use crate::finding::NOTE_SHARE;
+use crate::evidence::NOTE_SHARE;
 use crate::{
     Change, Confidence, Evidence, Family, Finding, Interval, LostTime, Price, Provocation, Rule,
     Scope, UnitCosts, Verdict,

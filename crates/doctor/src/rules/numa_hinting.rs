@@ -2,7 +2,7 @@
 //! touch of them is a fault.
 
 use crate::cpu_time::{CpuTime, TICK_NS};
-use crate::finding::NOTE_SHARE;
+use crate::evidence::NOTE_SHARE;
 use crate::{
     Change, Confidence, Evidence, Family, Finding, Interval, Operation, Price, Provocation, Rule,
     Scope, UnitCosts, Verdict,

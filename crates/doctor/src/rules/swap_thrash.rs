@@ -1,6 +1,6 @@
 //! Anonymous pages are swapped out and come back: there is less memory than processes use.
 
-use crate::finding::NOTE_SHARE;
+use crate::evidence::NOTE_SHARE;
 use crate::waits::{Traffic, by_major_faults, lost_of_pressure, lost_of_tasks, price_of_waits};
 use crate::{
     Confidence, Evidence, Family, Finding, Interval, Operation, Price, Provocation, Rule, Scope,

@@ -1,6 +1,6 @@
 //! More is written than the disk takes, and writers are made to wait.
 
-use crate::finding::NOTE_SHARE;
+use crate::evidence::NOTE_SHARE;
 use crate::waits::{Traffic, lost_of_pressure, lost_of_tasks, part_of_wall, price_of_waits};
 use crate::{
     Change, Confidence, Evidence, Family, Finding, Interval, Price, Provocation, Rule, Scope,

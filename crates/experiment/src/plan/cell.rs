@@ -6,11 +6,11 @@ use std::path::Path;
 use model::{BASELINE, LoadSpec, Measure, Spec, SubjectSpec, Timing};
 
 use super::parameter::{Draft, Of, SubjectSetting};
-use crate::job::{is_measure, job};
+use crate::SubjectArg;
+use crate::job::{is_measure, job, probe_measure};
 use crate::profile::{DEFAULT, Profile};
 use crate::simulated;
 use crate::subject_arg::split_address;
-use crate::{SubjectArg, probe_measure};
 
 /// The probe of a plan that names neither probe nor job.
 const DEFAULT_PROBE: &str = "response";

@@ -4,6 +4,7 @@ mod cell;
 mod parameter;
 mod read;
 mod runs;
+mod setting;
 
 use crate::plan::parameter::Draft;
 
@@ -15,6 +16,7 @@ pub(crate) use read::{FactorFile, factor, scalar, settings};
 pub use read::{PlanError, parse_plan, parse_plan_with};
 pub(crate) use runs::run_id;
 pub use runs::{PlannedRun, RunList};
+pub use setting::Setting;
 
 /// Blocks of a plan that names none: the fewest with which a signed rank test can reach 5 %.
 const DEFAULT_BLOCKS: u32 = 6;
@@ -80,15 +82,6 @@ pub struct PlanLevel {
     pub settings: Vec<Setting>,
     /// A command that makes what it needs, run by `sh -c` in the folder of the plan.
     pub build: Option<String>,
-}
-
-/// A parameter and its value, as written.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Setting {
-    /// The parameter.
-    pub parameter: String,
-    /// The value.
-    pub value: String,
 }
 
 impl Plan {

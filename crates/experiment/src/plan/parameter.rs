@@ -2,7 +2,7 @@
 
 use model::units::{parse_duration_ns, parse_size_bytes};
 
-use super::Setting;
+use super::setting::Setting;
 use crate::profile::Changes;
 
 /// Everything that a plan can set: name and meaning.

@@ -4,7 +4,7 @@ use model::JobSpec;
 use model::units::format_size;
 
 use super::{Layout, PAGE_BYTES};
-use crate::{TOUCH, VMTEST};
+use crate::{Desc, TOUCH, VMTEST};
 
 /// Most processes of one job.
 const MOST_PROCESSES: u64 = 1 << 16;
@@ -390,6 +390,16 @@ impl TouchPlan {
 
 fn number(job: &JobSpec, name: &str) -> Result<u64, String> {
     job.params.get(name).copied().ok_or_else(|| format!("{} needs a {name}", job.name))
+}
+
+impl Desc {
+    /// Whether parameters and choices go together.
+    ///
+    /// # Errors
+    /// What contradicts itself, with what to change.
+    pub fn check(&self, job: &JobSpec) -> Result<(), String> {
+        MemoryJob::new(job).map(|_| ())
+    }
 }
 
 #[cfg(test)]

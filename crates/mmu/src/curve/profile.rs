@@ -3,7 +3,6 @@
 use thiserror::Error;
 use trace::Block;
 
-use super::profiled::{self, Profiled};
 use super::{SampledDistances, Sampling, SetStacks, StackDistances, Unit, UnitError, WorkingSet};
 
 /// Size of the regions of a working set, as a logarithm: 2 MiB.
@@ -56,10 +55,10 @@ pub enum CurveError {
 /// The curves of a trace in the making.
 #[derive(Clone, Debug)]
 pub struct Profile {
-    views: Vec<View>,
-    process: Option<u32>,
-    references: u64,
-    left_out: u64,
+    pub(super) views: Vec<View>,
+    pub(super) process: Option<u32>,
+    pub(super) references: u64,
+    pub(super) left_out: u64,
 }
 
 /// All that is counted for one unit.
@@ -114,17 +113,6 @@ impl Profile {
     #[must_use]
     pub fn references(&self) -> u64 {
         self.references
-    }
-
-    /// What was counted.
-    #[must_use]
-    pub fn finish(self) -> Profiled {
-        Profiled {
-            references: self.references,
-            left_out: self.left_out,
-            process: self.process,
-            units: self.views.into_iter().map(profiled::of_view).collect(),
-        }
     }
 }
 

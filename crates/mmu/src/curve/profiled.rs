@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::log_linear::lowest;
-use super::profile::{Distances, View};
+use super::profile::{Distances, Profile, View};
 use super::{MeanSize, SampledDistances, StackDistances, Window};
 
 /// Steps in a doubling of the sizes of a curve, as a logarithm.
@@ -108,7 +108,20 @@ impl MissRatioCurve {
     }
 }
 
-pub(super) fn of_view(view: View) -> UnitCurves {
+impl Profile {
+    /// What was counted.
+    #[must_use]
+    pub fn finish(self) -> Profiled {
+        Profiled {
+            references: self.references,
+            left_out: self.left_out,
+            process: self.process,
+            units: self.views.into_iter().map(of_view).collect(),
+        }
+    }
+}
+
+fn of_view(view: View) -> UnitCurves {
     UnitCurves {
         unit_bytes: view.unit.bytes(),
         curve: match &view.distances {

@@ -3,7 +3,6 @@
 use rand::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
-use super::machine::MOST_WAYS;
 use super::page_size::{NOTHING, PAGE_MASK};
 use super::policy::{self, Policy};
 
@@ -13,6 +12,8 @@ const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 /// How many hints an array has. They are so many, and the same number in all arrays, that entries of
 /// a first level seldom share one and finding it is quick.
 const HINTS: usize = 1 << 12;
+/// The most ways of a set; looking through more would take for ever.
+pub(crate) const MOST_WAYS: usize = 4096;
 /// Bits that the number of a way has.
 const WAY_BITS: u32 = MOST_WAYS.trailing_zeros();
 /// A place without an entry. It comes before all others when room is made.

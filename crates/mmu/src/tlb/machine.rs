@@ -5,15 +5,13 @@ use std::ops::Range;
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::array::{Index, Shape};
+use super::array::{Index, MOST_WAYS, Shape};
 use super::page_size::PageSize;
 use super::policy::Policy;
 use crate::machine::{MachineError, read};
 
 /// The most entries of one array.
 const MOST_ENTRIES: usize = 1 << 20;
-/// The most ways of a set; looking through more would take for ever.
-pub(crate) const MOST_WAYS: usize = 4096;
 /// The most address-space numbers that fit beside a page's number.
 pub(crate) const MOST_ASIDS: u32 = 1 << 15;
 /// The most levels of TLBs.

@@ -113,13 +113,6 @@ impl WalkOutcome {
 }
 
 impl Outcome {
-    /// Cycles of translation that a reference waits for on average.
-    #[must_use]
-    #[expect(clippy::cast_precision_loss, reason = "a ratio of counts")]
-    pub fn cycles_per_reference(&self) -> f64 {
-        (self.lookup_cycles + self.walks.cycles) as f64 / self.references.max(1) as f64
-    }
-
     /// All counts by name, for tables, sweeps and tests.
     #[must_use]
     pub fn counts(&self) -> BTreeMap<String, u64> {

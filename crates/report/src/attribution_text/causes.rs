@@ -1,12 +1,18 @@
 //! Where a change comes from: parts of the work, a counter at its price, and what stays open.
 
-use analysis::attribution::{Attribution, CostOrigin, Mediated, MediationOutcome, Noise, Step};
+use analysis::attribution::{
+    Attribution, CostOrigin, Figure, Mediated, MediationOutcome, Noise, Step,
+};
 
-use super::sentences::counts;
 use super::words::{Words, and, noun, number, percent, ratio};
 
 /// Parts are named until they make up this percentage.
 pub(super) const MOST: f64 = 90.0;
+
+/// Whether an effect is told apart from none.
+pub(super) fn counts(figure: &Figure, none: f64) -> bool {
+    figure.interval.is_none_or(|(low, high)| none < low || none > high)
+}
 
 /// "95.9 % of the loss came with pl1 list (58.7 %, 2.76 times) and …".
 pub(super) fn parts(step: &Step, words: &Words) -> Vec<String> {

@@ -8,10 +8,10 @@
 //! - the parts named are the fewest that make up [`causes::MOST`] % of the change.
 
 use analysis::attribution::{
-    Attribution, Effects, Figure, Neighbour, Revert, Scale, Share, SimpleEffect, Step, TwoScales,
+    Attribution, Effects, Neighbour, Revert, Scale, Share, SimpleEffect, Step, TwoScales,
 };
 
-use super::causes;
+use super::causes::{self, counts};
 use super::words::{Words, and, interval_of_ratio, percent, ratio, times};
 
 /// A change by less than this part is slight.
@@ -44,11 +44,6 @@ pub(super) fn sentences(attribution: &Attribution, words: &Words) -> Vec<String>
     told.extend(causes::mediation(attribution, words));
     told.extend(causes::still_open(attribution, words));
     told
-}
-
-/// Whether an effect is told apart from none.
-pub(super) fn counts(figure: &Figure, none: f64) -> bool {
-    figure.interval.is_none_or(|(low, high)| none < low || none > high)
 }
 
 /// "From one on 17.11 to two on 18.9 …".

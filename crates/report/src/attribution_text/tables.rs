@@ -2,7 +2,7 @@
 
 use analysis::attribution::{Attribution, Cell, Effects, Figure, Step, Term, TwoScales};
 
-use super::sentences::counts;
+use super::causes::counts;
 use super::words::{Words, percent, probability, ratio, ratio_with_interval};
 use crate::columns::aligned;
 

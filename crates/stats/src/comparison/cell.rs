@@ -3,6 +3,7 @@
 use model::Observation;
 
 use super::evidence::Evidence;
+use super::level::reaches;
 use super::outlook::{self, Outlook};
 use super::{
     AllowedRatio, Arms, CellError, CellResult, Method, NotDecided, Pairing, Settings, Verdict,
@@ -17,11 +18,6 @@ use crate::signed_rank::walsh_inversion;
 
 /// Most values a side for which the permutation test is given.
 const FEW_VALUES: usize = 4;
-
-/// Whether a p-value is at most this level; an excess of rounding size is forgiven.
-pub(crate) fn reaches(p: f64, level: f64) -> bool {
-    p <= level * (1.0 + 1e-12)
-}
 
 /// Whether these samples can be compared at all.
 pub(super) fn check(arms: &Arms, settings: &Settings) -> Result<(), CellError> {

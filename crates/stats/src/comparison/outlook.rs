@@ -1,7 +1,7 @@
 //! What a cell could have seen, and what it would take to tell.
 
-use super::cell::reaches;
 use super::evidence::Evidence;
+use super::level::reaches;
 use super::{Arms, NotDecided, Pairing, Settings};
 use crate::power::{
     Goal, SampleSizes, minimum_detectable_ratio, more_values_for_equivalence,

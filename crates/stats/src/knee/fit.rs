@@ -1,5 +1,6 @@
 //! Curves of one to three pieces, fitted to log cost over log level by least squares.
 
+use super::point::Point;
 use super::sums::{Line, Sums, hinge_at};
 
 /// Residuals below this (half a per cent) are exact: a curve cannot fit better.
@@ -10,19 +11,6 @@ pub(super) const STEP: usize = 3;
 
 /// Fewest points that may determine a slope of their own.
 const SLOPE: usize = 4;
-
-/// One point of the curve: the middle of a level's costs.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Point {
-    /// The level itself.
-    pub level: f64,
-    /// Logarithm of the level.
-    pub x: f64,
-    /// Logarithm of the cost.
-    pub y: f64,
-    /// Replicates behind it.
-    pub weight: f64,
-}
 
 /// A plateau, and what follows it.
 #[derive(Clone, Copy, Debug, PartialEq)]

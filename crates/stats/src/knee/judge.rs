@@ -1,6 +1,7 @@
 //! Is a fitted curve a knee?
 
-use super::fit::{Bend, Point, curves};
+use super::fit::{Bend, curves};
+use super::point::Point;
 use super::{KneeKind, WhyNoKnee};
 
 /// By how much Schwarz's criterion must prefer a bent curve.

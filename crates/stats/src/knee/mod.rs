@@ -27,13 +27,14 @@
 
 mod fit;
 mod judge;
+mod point;
 mod resample;
 mod shape;
 mod sums;
 
 use crate::{median, quantile};
-use fit::Point;
 use judge::{Ends, Found, judge, largest_rise};
+use point::Point;
 use resample::{Deviations, resampled_ends};
 
 pub use shape::{Knee, KneeKind, KneeSettings, Level, NoKnee, OtherKnee, Shape, WhyNoKnee};

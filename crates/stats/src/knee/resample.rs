@@ -4,8 +4,8 @@ use rand::SeedableRng;
 use rand_pcg::Pcg64Mcg;
 
 use super::KneeSettings;
-use super::fit::Point;
 use super::judge::{Ends, Found, judge};
+use super::point::Point;
 use crate::design::below;
 use crate::median;
 

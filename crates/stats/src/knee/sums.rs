@@ -1,6 +1,6 @@
 //! Lines from sums, so that any piece of a curve is fitted in constant time.
 
-use super::fit::Point;
+use super::point::Point;
 
 /// value + slope × x.
 #[derive(Clone, Copy, Debug, PartialEq)]

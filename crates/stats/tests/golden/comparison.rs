@@ -2,9 +2,9 @@
 
 use serde_json::Value;
 use stats::{
-    Goal, LogRatio, SampleSizes, benjamini_hochberg, fisher_exact_p, holm,
-    minimum_detectable_ratio, paired_hodges_lehmann_ratio, paired_log_ratio, permutation_p,
-    sign_flip_p, signed_rank_p, welch_log_ratio,
+    Goal, LogRatio, SampleSizes, fisher_exact_p, holm, minimum_detectable_ratio,
+    paired_hodges_lehmann_ratio, paired_log_ratio, permutation_p, sign_flip_p, signed_rank_p,
+    welch_log_ratio,
 };
 
 use crate::support::{assert_close, number, numbers};
@@ -77,15 +77,13 @@ fn tables_of_two_by_two_agree_with_scipy() {
 }
 
 #[test]
-fn adjusted_p_values_agree_with_numpy_and_scipy() {
+fn adjusted_p_values_agree_with_numpy() {
     for case in cases("multiple") {
         let p = numbers(&case, "p");
-        for (name, found) in [("holm", holm(&p)), ("benjamini_hochberg", benjamini_hochberg(&p))] {
-            let expected = numbers(&case, name);
-            assert_eq!(found.len(), expected.len());
-            for (found, expected) in found.iter().zip(expected) {
-                assert_close(*found, expected, 1e-12, &case);
-            }
+        let (found, expected) = (holm(&p), numbers(&case, "holm"));
+        assert_eq!(found.len(), expected.len());
+        for (found, expected) in found.iter().zip(expected) {
+            assert_close(*found, expected, 1e-12, &case);
         }
     }
 }

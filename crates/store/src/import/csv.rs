@@ -15,6 +15,7 @@ use std::collections::BTreeMap;
 use ::csv::{ReaderBuilder, StringRecord, Trim};
 use analysis::{Dataset, Factor, Response, Trial, Values};
 
+use super::row::{Key, Row};
 use super::{Options, Refusal, repeats};
 
 /// Endings of the names of columns that were measured; a name may also be the ending alone.
@@ -38,24 +39,6 @@ enum Meaning {
 struct Column {
     name: String,
     meaning: Meaning,
-}
-
-/// One row as it was read.
-#[derive(Clone, Debug)]
-pub(super) struct Row {
-    /// Number of its line, from 1.
-    pub(super) line: usize,
-    /// The level of each factor.
-    pub(super) levels: BTreeMap<String, String>,
-    /// What the trial column says, or the how manieth row of equal levels and part it is.
-    pub(super) trial: String,
-    /// The part.
-    pub(super) part: Option<String>,
-    /// The text of every response, empty where nothing was published.
-    pub(super) texts: BTreeMap<String, String>,
-    block: Option<u64>,
-    seed: Option<u64>,
-    values: Vec<(String, f64)>,
 }
 
 /// Reads a CSV as observations; `name` is where it comes from.
@@ -227,15 +210,6 @@ fn row(columns: &[Column], record: &StringRecord) -> Result<Row, Refusal> {
         }
     }
     Ok(row)
-}
-
-/// What makes the rows of one trial.
-pub(super) type Key = (BTreeMap<String, String>, String, Option<u64>, Option<u64>);
-
-impl Row {
-    pub(super) fn key(&self) -> Key {
-        (self.levels.clone(), self.trial.clone(), self.block, self.seed)
-    }
 }
 
 /// Refuses two rows of one trial and one part.

@@ -6,8 +6,10 @@
 
 use std::io;
 
-use super::{BLOCK_BYTES, GROUP_BLOCKS, INODE_BYTES, LOST_FOUND_BLOCKS, LOST_FOUND_INODE, records};
+use super::{BLOCK_BYTES, GROUP_BLOCKS, INODE_BYTES, LOST_FOUND_BLOCKS, LOST_FOUND_INODE};
 
+/// Bytes of a group's descriptor.
+pub(super) const DESCRIPTOR_BYTES: usize = 32;
 /// Inodes of a block.
 const BLOCK_INODES: u32 = (BLOCK_BYTES / INODE_BYTES) as u32;
 /// The smallest file system, in blocks: 8 MiB, half of it journal.
@@ -65,7 +67,7 @@ impl Geometry {
     fn without_journal(blocks: u32) -> Self {
         let group_count = blocks.div_ceil(GROUP_BLOCKS);
         let inodes_per_group = inodes(blocks).div_ceil(group_count).next_multiple_of(BLOCK_INODES);
-        let descriptor_bytes = group_count * records::DESCRIPTOR_BYTES as u32;
+        let descriptor_bytes = group_count * DESCRIPTOR_BYTES as u32;
         let mut geometry = Self {
             blocks,
             inodes_per_group,

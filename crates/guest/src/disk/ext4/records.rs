@@ -1,14 +1,11 @@
 //! The records of the file system as bytes: superblock, descriptors, inodes, directories and the
 //! journal's superblock. Little-endian, but for the journal.
 
-use super::geometry::{Geometry, Run};
+use super::geometry::{DESCRIPTOR_BYTES, Geometry, Run};
 use super::{
     BLOCK_BYTES, GROUP_BLOCKS, INODE_BYTES, JOURNAL_INODE, LOST_FOUND_BLOCKS, LOST_FOUND_INODE,
     Options, ROOT_INODE,
 };
-
-/// Bytes of a group's descriptor.
-pub(super) const DESCRIPTOR_BYTES: usize = 32;
 
 const SUPERBLOCK_BYTES: usize = 1024;
 /// `has_journal`, `ext_attr`, `dir_index`.

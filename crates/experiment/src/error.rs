@@ -1,0 +1,34 @@
+//! Why an experiment cannot go on.
+
+use remote::RemoteError;
+use store::results::ResultsError;
+use subject::StageError;
+use vm::VmError;
+
+use crate::plan::PlanError;
+
+/// An experiment that cannot go on.
+#[derive(Debug, thiserror::Error)]
+pub enum ExperimentError {
+    /// The stage.
+    #[error(transparent)]
+    Stage(#[from] StageError),
+    /// Another machine.
+    #[error(transparent)]
+    Remote(#[from] RemoteError),
+    /// The deterministic machine.
+    #[error(transparent)]
+    Vm(#[from] VmError),
+    /// The results.
+    #[error(transparent)]
+    Results(#[from] ResultsError),
+    /// The baseline cannot be run, so nothing can be compared.
+    #[error("noload cannot be measured: {0}")]
+    Baseline(String),
+    /// The plan cannot be carried out.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    /// A cell has no place to run.
+    #[error("{0}")]
+    Place(String),
+}

@@ -1,0 +1,31 @@
+//! Waiting for what stands in the way to go away by itself.
+
+use std::io;
+use std::time::{Duration, Instant};
+
+/// How long a removal may take that waits for dying processes.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
+/// Pause between two tries.
+const PAUSE: Duration = Duration::from_millis(10);
+
+/// Tries until it works, as long as what stands in the way may go away by itself: dying processes
+/// hold a thing for a moment.
+pub(crate) fn patiently(mut work: impl FnMut() -> io::Result<()>) -> io::Result<()> {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        match work() {
+            Err(error)
+                if Instant::now() < deadline
+                    && matches!(
+                        error.kind(),
+                        io::ErrorKind::ResourceBusy
+                            | io::ErrorKind::DirectoryNotEmpty
+                            | io::ErrorKind::WouldBlock
+                    ) =>
+            {
+                std::thread::sleep(PAUSE);
+            }
+            other => return other,
+        }
+    }
+}
