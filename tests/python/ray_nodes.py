@@ -81,7 +81,7 @@ def parent(pid):
     """The parent of a process; 0 if it is gone."""
     try:
         return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
-    except FileNotFoundError:
+    except (FileNotFoundError, ProcessLookupError):  # it ends while it is read
         return 0
 
 
