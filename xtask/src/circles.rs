@@ -8,9 +8,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use syn::visit::{self, Visit};
-use syn::{Attribute, Item, ItemMod, ItemUse, UseTree};
+use syn::{ItemUse, UseTree};
 
-use crate::tree::SourceFile;
+use crate::product::Product;
 
 /// A path in Rust code, segment by segment.
 type Segments = Vec<String>;
@@ -26,40 +26,20 @@ struct Module {
     paths: BTreeSet<Segments>,
     /// What its `use` items bring in: name and path.
     brought: BTreeMap<String, Segments>,
-    /// Modules that are compiled for tests only.
-    tests: BTreeSet<String>,
 }
 
 /// The circles in all crates, a line each.
-pub(crate) fn findings(files: &[SourceFile]) -> Vec<String> {
-    let mut crates: BTreeMap<&str, Vec<(&str, &str)>> = BTreeMap::new();
-    for file in files {
-        let Some((root, name)) = file.path.split_once("/src/") else { continue };
-        if let (Some(text), true) = (&file.text, name.ends_with(".rs") && !root.contains("fuzz")) {
-            crates.entry(root).or_default().push((name, text));
-        }
-    }
-    crates.iter().flat_map(|(root, files)| circles(root, &modules(files))).collect()
-}
-
-/// Reads the files of a crate. What is no Rust has no imports: the compiler has more to say of it.
-fn modules(files: &[(&str, &str)]) -> Modules {
-    let mut modules = Modules::new();
-    for (name, text) in files {
-        let mut module = Module { file: (*name).to_owned(), ..Module::default() };
-        if let Ok(parsed) = syn::parse_file(text) {
+pub(crate) fn findings(product: &Product) -> Vec<String> {
+    let mut crates: BTreeMap<&str, Modules> = BTreeMap::new();
+    for file in &product.files {
+        let mut module = Module { file: file.name.clone(), ..Module::default() };
+        // What is not Rust has no imports: the compiler has more to say about it.
+        if let Ok(parsed) = syn::parse_file(&file.text) {
             module.visit_file(&parsed);
         }
-        modules.insert(module_path(name), module);
+        crates.entry(&file.crate_name).or_default().insert(module_path(&file.name), module);
     }
-    let tests: Vec<Segments> = modules
-        .iter()
-        .flat_map(|(path, module)| {
-            module.tests.iter().map(|name| [path.clone(), vec![name.clone()]].concat())
-        })
-        .collect();
-    modules.retain(|path, _| !tests.iter().any(|test| path.starts_with(test)));
-    modules
+    crates.iter().flat_map(|(name, modules)| circles(name, modules)).collect()
 }
 
 /// `knee/fit.rs` is the module `knee::fit`, `knee/mod.rs` is `knee`.
@@ -92,7 +72,7 @@ fn circles(root: &str, modules: &Modules) -> Vec<String> {
             })
         });
         let ties: Vec<String> = ties.collect();
-        findings.push(format!("{root}/src: files import each other: {}", ties.join("; ")));
+        findings.push(format!("crates/{root}/src: files import each other: {}", ties.join("; ")));
     }
     findings
 }
@@ -167,25 +147,7 @@ fn defined<'a>(
     passed.and_then(|path| defined(modules, at, path, passes + 1)).or(Some(at))
 }
 
-fn is_for_tests(attributes: &[Attribute]) -> bool {
-    attributes.iter().any(|attribute| {
-        attribute.path().is_ident("cfg")
-            && attribute.parse_args::<syn::Path>().is_ok_and(|path| path.is_ident("test"))
-    })
-}
-
 impl<'ast> Visit<'ast> for Module {
-    fn visit_item(&mut self, item: &'ast Item) {
-        match item {
-            Item::Mod(ItemMod { attrs, ident, .. }) if is_for_tests(attrs) => {
-                self.tests.insert(ident.to_string());
-            }
-            Item::Fn(function) if is_for_tests(&function.attrs) => {}
-            Item::Use(item) if is_for_tests(&item.attrs) => {}
-            other => visit::visit_item(self, other),
-        }
-    }
-
     fn visit_item_use(&mut self, item: &'ast ItemUse) {
         self.bring(&item.tree, &mut Segments::new());
     }
@@ -234,13 +196,14 @@ impl Module {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tree::SourceFile;
 
     fn found(files: &[(&str, &str)]) -> Vec<String> {
         let file = |(name, text): &(&str, &str)| SourceFile {
             path: format!("crates/one/src/{name}"),
             text: Some((*text).to_owned()),
         };
-        findings(&files.iter().map(file).collect::<Vec<_>>())
+        findings(&Product::of(&files.iter().map(file).collect::<Vec<_>>()))
     }
 
     #[test]

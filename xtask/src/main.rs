@@ -8,14 +8,20 @@ mod catalogue;
 mod circles;
 mod layers;
 mod pattern;
+mod product;
+mod public;
 mod rules;
+mod size;
 mod skips;
 mod tidy;
 mod tree;
 
 use std::process::{Command, ExitCode};
 
-const USAGE: &str = "usage: cargo xtask check | layers | circles | tidy | skips <file>";
+use product::Product;
+
+const USAGE: &str =
+    "usage: cargo xtask check | layers | circles | public | tidy | size | skips <file>";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -28,6 +34,11 @@ fn main() -> ExitCode {
         }),
         ["layers"] => layer_findings(),
         ["circles"] => circle_findings(),
+        ["public"] => public_findings(),
+        ["size"] => tree::files(&tree::root()).map(|files| {
+            print!("{}", size::table(&Product::of(&files)));
+            Vec::new()
+        }),
         ["tidy"] => tidy_findings(),
         ["skips", path] => skip_findings(path),
         _ => Err(USAGE.to_owned()),
@@ -61,7 +72,11 @@ fn layer_findings() -> Result<Vec<String>, String> {
 }
 
 fn circle_findings() -> Result<Vec<String>, String> {
-    Ok(circles::findings(&tree::files(&tree::root())?))
+    Ok(circles::findings(&Product::of(&tree::files(&tree::root())?)))
+}
+
+fn public_findings() -> Result<Vec<String>, String> {
+    Ok(public::findings(&Product::of(&tree::files(&tree::root())?)))
 }
 
 fn tidy_findings() -> Result<Vec<String>, String> {
