@@ -189,7 +189,7 @@ pub(crate) fn problems(run: &Run) -> Vec<String> {
                     problems.push(format!("the load delivered less than {least:.0} % of its dose"));
                 }
             }
-            Line::Histogram(record) if record.delays_ns().is_err() => {
+            Line::Histogram(record) if record.is_unreadable() => {
                 problems.push("a histogram cannot be read".to_owned());
             }
             _ => {}

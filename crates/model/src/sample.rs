@@ -130,6 +130,12 @@ impl HistogramRecord {
         Ok(delays_ns)
     }
 
+    /// Whether [`Self::delays_ns`] fails: nothing is known of the delays of this interval.
+    #[must_use]
+    pub fn is_unreadable(&self) -> bool {
+        self.delays_ns().is_err()
+    }
+
     /// The same as counts: each delay or lower bound in ns, how often, and of a bound why there is
     /// no completion. However many there are, this takes no more memory than the histograms.
     ///

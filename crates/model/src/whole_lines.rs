@@ -19,8 +19,13 @@ pub fn length(bytes: &[u8]) -> usize {
 
 /// Takes the whole lines of what has come so far; the beginning of the next one stays.
 pub fn take(from: &mut Vec<u8>) -> Vec<u8> {
-    let rest = from.split_off(length(from));
-    std::mem::replace(from, rest)
+    match length(from) {
+        0 => Vec::new(),
+        whole => {
+            let rest = from.split_off(whole);
+            std::mem::replace(from, rest)
+        }
+    }
 }
 
 #[cfg(test)]

@@ -199,7 +199,7 @@ pub(crate) fn warnings(runs: &[Run]) -> Vec<String> {
         if run.checksum_ok == Some(false) {
             doubts.push(format!("{}: the run file was changed after the run", header.run_id));
         }
-        let is_lost = |line: &&Line| matches!(line, Line::Histogram(it) if it.counts().is_err());
+        let is_lost = |line: &&Line| matches!(line, Line::Histogram(it) if it.is_unreadable());
         match run.lines.iter().filter(is_lost).count() {
             0 => {}
             lost => doubts.push(format!("{}: {lost} histograms cannot be read", header.run_id)),

@@ -9,7 +9,7 @@ pub(super) struct Row {
     pub(super) line: usize,
     /// The level of each factor.
     pub(super) levels: BTreeMap<String, String>,
-    /// What the trial column says, or the how manieth row of equal levels and part it is.
+    /// The trial column, or else the row's number among those of equal levels and part.
     pub(super) trial: String,
     /// The part.
     pub(super) part: Option<String>,
