@@ -9,7 +9,7 @@ const RANKS: &[&[&str]] = &[
     &["model", "sys"],
     &["stats", "counters", "jobs", "loads", "probes", "kernels", "trace"],
     &["agent", "analysis", "doctor", "footprint", "mmu"],
-    &["report", "trace-plugin", "tracer"],
+    &["report", "survey", "trace-plugin", "tracer"],
     &["exchange", "store", "subject"],
     &["frames", "guest"],
     &["remote", "vm"],

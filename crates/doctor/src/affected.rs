@@ -1,32 +1,19 @@
-//! Who is affected by a condition: what single processes lost, told of them or of their group.
+//! Who is affected by a condition: what single processes lost, for each or for their group.
 
 use std::collections::BTreeMap;
 
-use crate::cpu_time::TICK_NS;
-use crate::evidence::NOTE_SHARE;
-use crate::interval::Change;
+use crate::finding::NOTE_SHARE;
+use crate::interval::{Change, Interval, Task};
+use crate::rule::{Verdict, ruled_out, unable};
 use crate::threads::Threads;
-use crate::{Finding, Interval, LostTime, Price, Scope, TaskSnapshot, Verdict};
+use crate::{Finding, LostTime, Price, Rule, Scope};
 
 /// What one process lost to a condition.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Loss<'a> {
-    pid: u32,
-    task: &'a TaskSnapshot,
+struct Loss<'a> {
+    task: Task<'a>,
     lost_ns: f64,
     threads: Threads,
-}
-
-impl<'a> Loss<'a> {
-    /// A process that lost so many ns: at most all that its threads had.
-    pub(crate) fn new(
-        interval: &Interval<'_>,
-        (pid, task, change): (u32, &'a TaskSnapshot, &Change<'_>),
-        lost_ns: f64,
-    ) -> Self {
-        let threads = Threads::awake(interval, change);
-        Self { pid, task, lost_ns: lost_ns.min(threads.had_ns), threads }
-    }
 }
 
 /// A process, or the processes of one group, that lost time to the same condition.
@@ -38,8 +25,6 @@ pub(crate) struct Affected {
     pub(crate) group: Option<String>,
     /// The numbers of the processes, those that lost most first.
     pids: Vec<u32>,
-    /// How many processes there are.
-    pub(crate) processes: usize,
     /// What all of them lost, of the time of their threads.
     pub(crate) lost: LostTime,
 }
@@ -49,96 +34,125 @@ impl Affected {
     pub(crate) fn who(&self) -> String {
         match &self.scope {
             Scope::Machine => "the machine".to_owned(),
-            Scope::Group(path) => format!("{} processes of {path}", self.processes),
+            Scope::Group(path) => format!("{} processes of {path}", self.pids.len()),
             Scope::Process { pid, name } => format!("{name} ({pid})"),
         }
     }
 
-    /// A figure of all of them together; of those that do not tell it nothing is added.
-    pub(crate) fn sum(
-        &self,
-        interval: &Interval<'_>,
-        figure: impl Fn(&Change<'_>) -> Option<u64>,
-    ) -> f64 {
-        let affected = interval.tasks().filter(|(pid, _, _)| self.pids.contains(pid));
-        affected.filter_map(|(_, _, change)| figure(&change)).sum::<u64>() as f64
+    /// The process that lost most.
+    pub(crate) fn worst_pid(&self) -> u32 {
+        self.pids.first().copied().unwrap_or_default()
     }
 
-    /// The CPU time that they spent in the kernel, in ns.
-    pub(crate) fn system_ns(&self, interval: &Interval<'_>) -> f64 {
-        self.sum(interval, |change| change.grown("task_stat", "stime_ticks")) * TICK_NS
+    /// The price, if the cost of the kernel's work was measured; else those affected were taken to
+    /// lose all their time in the kernel, at most.
+    pub(crate) fn price(&self, is_measured: bool) -> Price {
+        Price::Known(if is_measured { self.lost } else { self.lost.at_most() })
+    }
+
+    /// A figure of all of them together; processes that do not have it add nothing.
+    fn sum(&self, interval: &Interval<'_>, figure: impl Fn(&Change<'_>) -> f64) -> f64 {
+        let affected = interval.tasks().filter(|task| self.pids.contains(&task.pid));
+        affected.map(|task| figure(&task.counters)).sum()
+    }
+
+    /// How much a counter of all of them has grown.
+    pub(crate) fn grown(&self, interval: &Interval<'_>, source: &str, name: &str) -> f64 {
+        self.sum(interval, |counters| counters.grown(source, name).unwrap_or(0) as f64)
+    }
+
+    /// The sum of a counter of all of them at the end.
+    pub(crate) fn level(&self, interval: &Interval<'_>, source: &str, name: &str) -> f64 {
+        self.sum(interval, |counters| counters.level(source, name).unwrap_or(0) as f64)
+    }
+
+    /// Their minor faults a second.
+    pub(crate) fn minor_faults_per_s(&self, interval: &Interval<'_>) -> f64 {
+        self.grown(interval, "task_stat", "minflt") / interval.seconds()
     }
 
     /// How many CPUs each process kept busy in the kernel, on average.
     pub(crate) fn system_cpus(&self, interval: &Interval<'_>) -> f64 {
-        let each_ns = interval.elapsed_ns().max(1) as f64 * self.processes as f64;
-        self.system_ns(interval) / each_ns
+        let each_ns = interval.elapsed_ns().max(1) as f64 * self.pids.len() as f64;
+        self.cpu_ns(interval, "stime_ticks") / each_ns
     }
 
-    /// The share of the time of their threads that they spent in the kernel.
-    pub(crate) fn share_of_system_time(&self, interval: &Interval<'_>) -> f64 {
-        self.system_ns(interval) / (self.lost.of_ns() as f64).max(1.0)
+    /// The share of the time of their threads that they spent in user mode (`utime_ticks`) or in the
+    /// kernel (`stime_ticks`).
+    pub(crate) fn share_of_time(&self, interval: &Interval<'_>, ticks: &str) -> f64 {
+        self.cpu_ns(interval, ticks) / (self.lost.of_ns() as f64).max(1.0)
     }
 
-    /// A command for the process that lost most.
-    pub(crate) fn command(&self, of: impl Fn(u32) -> String) -> String {
-        self.pids.first().map(|pid| of(*pid)).unwrap_or_default()
+    fn cpu_ns(&self, interval: &Interval<'_>, ticks: &str) -> f64 {
+        self.sum(interval, |counters| counters.cpu_ns(ticks))
     }
 }
 
-/// Those who are affected: processes of one group together, the others by themselves. Who lost less
-/// than 1 % of its time is left out.
-pub(crate) fn by_scope(losses: &[Loss<'_>]) -> Vec<Affected> {
+/// Who is affected, by what each process lost in ns: processes of one group together, the others by
+/// themselves; who lost less than 1 % of its time is left out. `None` if no process knows its loss.
+pub(crate) fn affected<'a>(
+    interval: &Interval<'a>,
+    mut lost_ns: impl FnMut(&Task<'a>) -> Option<f64>,
+) -> Option<Vec<Affected>> {
+    let losses: Vec<Loss<'a>> = interval
+        .tasks()
+        .filter_map(|task| {
+            let threads = Threads::awake(interval, &task.counters);
+            // At most all that its threads had.
+            Some(Loss { task, lost_ns: lost_ns(&task)?.min(threads.had_ns), threads })
+        })
+        .collect();
+    (!losses.is_empty()).then(|| by_scope(&losses))
+}
+
+fn by_scope(losses: &[Loss<'_>]) -> Vec<Affected> {
     let mut groups: BTreeMap<(Option<&str>, u32), Vec<&Loss<'_>>> = BTreeMap::new();
     for loss in losses.iter().filter(|loss| loss.lost_ns >= NOTE_SHARE * loss.threads.had_ns) {
-        let group = loss.task.group.as_deref();
-        let alone = if group.is_some() { 0 } else { loss.pid };
-        groups.entry((group, alone)).or_default().push(loss);
+        let alone = if loss.task.group.is_some() { 0 } else { loss.task.pid };
+        groups.entry((loss.task.group, alone)).or_default().push(loss);
     }
-    let affected = groups.into_iter().filter_map(|((group, _), losses)| {
-        let first = losses.first()?;
-        let scope = match (losses.len(), group) {
-            (2.., Some(path)) => Scope::Group(path.to_owned()),
-            _ => Scope::Process { pid: first.pid, name: first.task.name.clone() },
-        };
-        let mut ranked = losses.clone();
-        ranked.sort_by(|a, b| b.lost_ns.total_cmp(&a.lost_ns));
+    let affected = groups.into_iter().filter_map(|((group, _), mut losses)| {
         let lost_ns: f64 = losses.iter().map(|loss| loss.lost_ns).sum();
         let threads = losses.iter().map(|loss| loss.threads.count).sum();
         let had_ns: f64 = losses.iter().map(|loss| loss.threads.had_ns).sum();
+        let first = losses.first()?.task;
+        let scope = match (losses.len(), group) {
+            (2.., Some(path)) => Scope::Group(path.to_owned()),
+            _ => Scope::Process { pid: first.pid, name: first.name.to_owned() },
+        };
+        losses.sort_by(|a, b| b.lost_ns.total_cmp(&a.lost_ns));
         Some(Affected {
             scope,
             group: group.map(str::to_owned),
-            pids: ranked.iter().map(|loss| loss.pid).collect(),
-            processes: losses.len(),
+            pids: losses.iter().map(|loss| loss.task.pid).collect(),
             lost: LostTime::of_threads(lost_ns, threads, had_ns),
         })
     });
     affected.collect()
 }
 
-/// The price of a condition that makes the kernel work, out of those who are affected; if the cost
-/// of that work was not measured, they were taken to lose all their time in the kernel, at most.
-pub(crate) fn price(affected: &Affected, is_measured: bool) -> Price {
-    Price::Known(if is_measured { affected.lost } else { affected.lost.at_most() })
-}
-
-/// The CPU time that a process spent in the kernel, in ns.
-pub(crate) fn system_ns(change: &Change<'_>) -> f64 {
-    change.grown("task_stat", "stime_ticks").unwrap_or(0) as f64 * TICK_NS
-}
-
-/// The verdict of a rule whose findings are priced with upper bounds, for want of a cost. They are
-/// found only where every counter agrees.
-pub(crate) fn without_cost(findings: Vec<Finding>, missing: &str) -> Verdict {
-    if findings.is_empty() {
-        return Verdict::RuledOut(
-            "nobody who could be affected spends 1 % of its time in the kernel".to_owned(),
-        );
+impl Rule {
+    /// A finding about processes; `PID` in the command that confirms it is the process that lost
+    /// most.
+    pub(crate) fn finding_of(&self, who: &Affected, price: Price, condition: String) -> Finding {
+        let confirm = self.confirm.replace("PID", &who.worst_pid().to_string());
+        Finding { confirm, ..self.finding(who.scope.clone(), price, condition) }
     }
-    let agreed: Vec<Finding> =
-        findings.into_iter().filter(|found| found.confidence.is_unanimous()).collect();
-    if agreed.is_empty() { Verdict::Unable(missing.to_owned()) } else { Verdict::Found(agreed) }
+}
+
+/// The verdict of a rule that prices the kernel's work for processes. Where the cost of that work
+/// was not measured, prices are upper bounds, and only those count for which every counter speaks.
+pub(crate) fn verdict_of_work(
+    findings: Vec<Finding>,
+    (is_measured, missing): (bool, &str),
+    nobody: impl FnOnce() -> String,
+) -> Verdict {
+    if findings.is_empty() {
+        return ruled_out(nobody());
+    }
+    let counts = |found: &Finding| is_measured || found.confidence.is_unanimous();
+    let counted: Vec<Finding> = findings.into_iter().filter(counts).collect();
+    if counted.is_empty() { Err(unable(missing)) } else { Ok(counted) }
 }
 
 #[cfg(test)]
@@ -147,7 +161,7 @@ mod tests {
     use crate::sample::{Second, snapshot, task};
 
     #[test]
-    fn processes_of_a_group_are_told_together_and_others_alone() {
+    fn processes_of_a_group_count_together_and_others_alone() {
         let mut before = snapshot(0);
         let mut after = snapshot(1_000_000_000);
         for (pid, group) in
@@ -157,13 +171,7 @@ mod tests {
             after.tasks.insert(pid, task("job", group, &[("schedstat", "wait_ns", 500_000_000)]));
         }
         let interval = Interval::new(&before, &after);
-        let losses = |lost_ns: f64| -> Vec<Affected> {
-            let losses: Vec<Loss<'_>> = interval
-                .tasks()
-                .map(|(pid, task, change)| Loss::new(&interval, (pid, task, &change), lost_ns))
-                .collect();
-            by_scope(&losses)
-        };
+        let losses = |lost_ns: f64| affected(&interval, |_| Some(lost_ns)).unwrap();
         let found = losses(250e6);
         let scopes: Vec<String> = found.iter().map(Affected::who).collect();
         assert_eq!(scopes, ["job (3)", "job (4)", "2 processes of /a", "job (5)"]);
@@ -179,10 +187,7 @@ mod tests {
         values.extend(["1", "2", "3", "4"].map(|thread| ("thread_run_ns", thread, 7)));
         let second = Second::of_machine(&[]).with_task(1, Some("/a"), &values);
         let interval = second.interval();
-        let losses: Vec<Loss<'_>> = interval
-            .tasks()
-            .map(|(pid, task, change)| Loss::new(&interval, (pid, task, &change), 1e9))
-            .collect();
-        assert_eq!(by_scope(&losses)[0].lost, LostTime::of_threads(1e9, 4, 4e9));
+        let affected = affected(&interval, |_| Some(1e9)).unwrap();
+        assert_eq!(affected[0].lost, LostTime::of_threads(1e9, 4, 4e9));
     }
 }

@@ -1,9 +1,8 @@
 //! The CPU time of the machine: the denominator of what is lost on its CPUs.
 
-use crate::{Interval, LostTime};
+use crate::LostTime;
+use crate::interval::{Interval, TICK_NS};
 
-/// Length of a tick of `/proc/PID/stat` and `/proc/stat` in ns: `USER_HZ` is 100 everywhere.
-pub(crate) const TICK_NS: f64 = 1e7;
 /// States of `/proc/stat` in which a CPU was wanted; `guest` is in `user` already.
 const WANTED: [&str; 6] = ["user", "nice", "system", "irq", "softirq", "steal"];
 /// Those in which it was not.

@@ -1,9 +1,11 @@
-//! What the doctor says of one condition.
+//! What the doctor reports of one condition, and the counters that speak for it.
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Evidence, Family, LostTime, Price};
+use crate::{LostTime, Price};
 
+/// From this share of time lost on, a finding is a note.
+pub(crate) const NOTE_SHARE: f64 = 0.01;
 /// From this share on it is a warning.
 const WARNING_SHARE: f64 = 0.05;
 /// From this share on it is severe.
@@ -36,6 +38,45 @@ pub struct Finding {
 }
 
 impl Finding {
+    /// With a counter that speaks for it from a threshold on, if the counter is there.
+    pub(crate) fn speaks(
+        mut self,
+        counter: impl Into<String>,
+        value: impl Into<Option<f64>>,
+        threshold: f64,
+    ) -> Self {
+        if let Some(value) = value.into() {
+            self.confidence.asked += 1;
+            self.confidence.agreeing += usize::from(value >= threshold);
+            self.evidence.push(Evidence::of(counter, value, threshold));
+        }
+        self
+    }
+
+    /// With a counter for the reader alone, if it is there.
+    pub(crate) fn notes(
+        mut self,
+        counter: impl Into<String>,
+        value: impl Into<Option<f64>>,
+    ) -> Self {
+        self.evidence.extend(value.into().map(|value| Evidence::told(counter, value)));
+        self
+    }
+
+    /// With the time lost as evidence, from a share on. What was lost at least says nothing against
+    /// it where it is less.
+    pub(crate) fn lost_from(self, least_share: f64) -> Self {
+        let share = self.lost().map(|lost| lost.share());
+        match self.price {
+            Price::Known(_) => self.speaks("share of time lost", share, least_share),
+            Price::Unknown { .. } => self.speaks(
+                "share of time with at least one thread waiting (PSI some)",
+                share.filter(|share| *share >= least_share),
+                least_share,
+            ),
+        }
+    }
+
     /// The time lost to it, or what was lost at least; `None` if neither is known.
     #[must_use]
     pub fn lost(&self) -> Option<LostTime> {
@@ -67,6 +108,24 @@ impl Finding {
         };
         (class, std::cmp::Reverse(self.lost().map_or(0, |lost| lost.lost_ns())))
     }
+}
+
+/// Kinds of trouble. A machine with one of them may show others of the same kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Family {
+    /// Pages are evicted and come back.
+    Reclaim,
+    /// Pages are written back faster than the device takes them.
+    Writeback,
+    /// Faults that need no device: first touches, copies, maps.
+    Faults,
+    /// Page tables and their copies in hardware.
+    Translation,
+    /// Physical memory is moved about.
+    Compaction,
+    /// The CPU is given to somebody else.
+    Cpu,
 }
 
 /// How much a finding matters.
@@ -114,11 +173,27 @@ impl Confidence {
     }
 }
 
-/// How many of the counters with a threshold are beyond it.
-impl From<&[Evidence]> for Confidence {
-    fn from(evidence: &[Evidence]) -> Self {
-        let asked = evidence.iter().filter(|line| line.threshold.is_some()).count();
-        let agrees = |line: &&Evidence| line.threshold.is_some_and(|least| line.value >= least);
-        Self { agreeing: evidence.iter().filter(agrees).count(), asked }
+/// One counter that speaks for or against a finding.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Evidence {
+    /// The counter or figure, with its source and unit (`memcg/workingset_refault_file per s`).
+    pub counter: String,
+    /// Its value.
+    pub value: f64,
+    /// From this value on it speaks for the finding; `None`: it is for the reader alone.
+    pub threshold: Option<f64>,
+}
+
+impl Evidence {
+    /// A counter that speaks for the finding from a threshold on.
+    #[must_use]
+    pub fn of(counter: impl Into<String>, value: f64, threshold: f64) -> Self {
+        Self { counter: counter.into(), value, threshold: Some(threshold) }
+    }
+
+    /// A counter for the reader alone.
+    #[must_use]
+    pub fn told(counter: impl Into<String>, value: f64) -> Self {
+        Self { counter: counter.into(), value, threshold: None }
     }
 }

@@ -2,13 +2,26 @@
 
 use model::CounterSet;
 
-use crate::{Snapshot, TaskSnapshot};
+use crate::{LostTime, Snapshot, TaskSnapshot};
+
+/// Length of a tick of `/proc/PID/stat` and `/proc/stat` in ns: `USER_HZ` is 100 everywhere.
+pub(crate) const TICK_NS: f64 = 1e7;
 
 /// Two snapshots of one machine.
 #[derive(Clone, Copy, Debug)]
 pub struct Interval<'a> {
     before: &'a Snapshot,
     after: &'a Snapshot,
+}
+
+/// A process of an interval.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Task<'a> {
+    pub(crate) pid: u32,
+    pub(crate) name: &'a str,
+    /// The control group that it is in.
+    pub(crate) group: Option<&'a str>,
+    pub(crate) counters: Change<'a>,
 }
 
 impl<'a> Interval<'a> {
@@ -19,27 +32,34 @@ impl<'a> Interval<'a> {
     }
 
     /// Its length in ns.
-    #[must_use]
-    pub fn elapsed_ns(&self) -> u64 {
+    pub(crate) fn elapsed_ns(&self) -> u64 {
         self.after.at_ns.saturating_sub(self.before.at_ns)
     }
 
+    /// Its length in seconds; never 0, so that it may divide.
+    pub(crate) fn seconds(&self) -> f64 {
+        self.elapsed_ns().max(1) as f64 / 1e9
+    }
+
     /// Bytes of a page of the machine; 4096 if that is not known.
-    #[must_use]
-    pub fn page_bytes(&self) -> u64 {
+    pub(crate) fn page_bytes(&self) -> u64 {
         let is_page = |bytes: &u64| bytes.is_power_of_two() && (1 << 10..=1 << 30).contains(bytes);
         self.after.page_bytes.filter(is_page).unwrap_or(4096)
     }
 
     /// What has changed of the machine as a whole.
-    #[must_use]
-    pub fn machine(&self) -> Change<'a> {
+    pub(crate) fn machine(&self) -> Change<'a> {
         self.change(Some(&self.before.machine), &self.after.machine)
     }
 
-    /// What has changed of each control group, by path. One that was not there before has been made
-    /// since, and its counters began at 0; a snapshot without any group does not know them.
-    pub fn groups(&self) -> impl Iterator<Item = (&'a str, Change<'a>)> {
+    /// How much a counter of `/proc/vmstat` has grown.
+    pub(crate) fn vmstat(&self, name: &str) -> Option<f64> {
+        self.machine().grown("vmstat", name).map(|value| value as f64)
+    }
+
+    /// What has changed of each control group, by path. A group that was not there before was
+    /// created since, and its counters began at 0; a snapshot without any group does not know them.
+    pub(crate) fn groups(&self) -> impl Iterator<Item = (&'a str, Change<'a>)> {
         let interval = *self;
         let knows_groups = !interval.before.groups.is_empty();
         self.after.groups.iter().filter(move |_| knows_groups).map(move |(path, after)| {
@@ -47,17 +67,28 @@ impl<'a> Interval<'a> {
         })
     }
 
-    /// What has changed of each process, by number. One that was not there before (its number was
-    /// nobody's, or that of a process which started at another time) has begun since, and its
-    /// counters with it, at 0; a snapshot without any process does not know who was there.
-    pub fn tasks(&self) -> impl Iterator<Item = (u32, &'a TaskSnapshot, Change<'a>)> {
+    /// What has changed of one control group.
+    pub(crate) fn group(&self, path: Option<&str>) -> Option<Change<'a>> {
+        self.groups().find(|(other, _)| Some(*other) == path).map(|(_, change)| change)
+    }
+
+    /// What has changed of each process. One that was not there before (its number was nobody's, or
+    /// that of a process which started at another time) has begun since, and its counters with it,
+    /// at 0; a snapshot without any process does not know who was there.
+    pub(crate) fn tasks(&self) -> impl Iterator<Item = Task<'a>> {
         let interval = *self;
         let knows_tasks = !interval.before.tasks.is_empty();
         self.after.tasks.iter().filter(move |_| knows_tasks).map(move |(pid, after)| {
             let before = interval.before.tasks.get(pid).filter(|before| is_same(before, after));
             let before = before.map(|before| &before.counters);
-            (*pid, after, interval.change(before, &after.counters))
+            let counters = interval.change(before, &after.counters);
+            Task { pid: *pid, name: &after.name, group: after.group.as_deref(), counters }
         })
+    }
+
+    /// The processes of one control group, or those of none.
+    pub(crate) fn tasks_of(&self, group: Option<&str>) -> impl Iterator<Item = Task<'a>> {
+        self.tasks().filter(move |task| task.group == group)
     }
 
     fn change(&self, before: Option<&'a CounterSet>, after: &'a CounterSet) -> Change<'a> {
@@ -80,9 +111,9 @@ fn plausible(name: &str, value: u64) -> Option<u64> {
     (value >> bits == 0).then_some(value)
 }
 
-/// The counters of one thing at both ends of an interval.
+/// The counters of the machine, of a control group or of a process at both ends of an interval.
 #[derive(Clone, Copy, Debug)]
-pub struct Change<'a> {
+pub(crate) struct Change<'a> {
     /// `None`: it was not there, and all that it counts began at 0 since.
     before: Option<&'a CounterSet>,
     after: &'a CounterSet,
@@ -91,17 +122,14 @@ pub struct Change<'a> {
 
 impl Change<'_> {
     /// How much a counter has grown; `None` if it is absent or has shrunk.
-    #[must_use]
-    pub fn grown(&self, source: &str, name: &str) -> Option<u64> {
+    pub(crate) fn grown(&self, source: &str, name: &str) -> Option<u64> {
         let at = |set: &CounterSet| set.get(source)?.get(name).copied();
         let before = self.before.map_or(Some(0), at)?;
         plausible(name, at(self.after)?.checked_sub(before)?)
     }
 
-    /// How much the first of several counters has grown that is there: kernels spell some
-    /// differently.
-    #[must_use]
-    pub fn grown_any(&self, source: &str, names: &[&str]) -> Option<u64> {
+    /// How much the first counter has grown that is there: kernels spell some differently.
+    pub(crate) fn grown_any(&self, source: &str, names: &[&str]) -> Option<u64> {
         names.iter().find_map(|name| self.grown(source, name))
     }
 
@@ -116,27 +144,40 @@ impl Change<'_> {
     }
 
     /// Whether it was not there at the start.
-    #[must_use]
-    pub fn has_begun(&self) -> bool {
+    pub(crate) fn has_begun(&self) -> bool {
         self.before.is_none()
     }
 
     /// A counter at the end.
-    #[must_use]
-    pub fn level(&self, source: &str, name: &str) -> Option<u64> {
+    pub(crate) fn level(&self, source: &str, name: &str) -> Option<u64> {
         plausible(name, self.after.get(source)?.get(name).copied()?)
     }
 
+    /// The first counter at the end that is there.
+    pub(crate) fn level_any(&self, source: &str, names: &[&str]) -> Option<u64> {
+        names.iter().find_map(|name| self.level(source, name))
+    }
+
     /// How much a counter has grown, a second.
-    #[must_use]
-    pub fn per_s(&self, source: &str, name: &str) -> Option<f64> {
+    pub(crate) fn per_s(&self, source: &str, name: &str) -> Option<f64> {
         let grown = self.grown(source, name)?;
         (self.elapsed_ns > 0).then(|| grown as f64 * 1e9 / self.elapsed_ns as f64)
     }
 
+    /// CPU time of a process in ns: `utime_ticks` in user mode, `stime_ticks` in the kernel.
+    pub(crate) fn cpu_ns(&self, name: &str) -> f64 {
+        self.grown("task_stat", name).unwrap_or(0) as f64 * TICK_NS
+    }
+
+    /// A pressure stall total (`psi/memory_some_us`, `memcg_psi/memory_full_us`, …) as a part of the
+    /// time by the clock.
+    pub(crate) fn pressure(&self, source: &str, name: &str) -> Option<LostTime> {
+        let us = self.grown(source, name)?;
+        Some(LostTime::of_wall(us as f64 * 1e3, self.elapsed_ns))
+    }
+
     /// Whether a source is there at both ends, or at the later one of what has begun since.
-    #[must_use]
-    pub fn has(&self, source: &str) -> bool {
+    pub(crate) fn has(&self, source: &str) -> bool {
         let has = |set: &CounterSet| set.contains_key(source);
         self.before.is_none_or(has) && has(self.after)
     }
@@ -163,7 +204,7 @@ mod tests {
     fn switches(before: &Snapshot, after: &Snapshot) -> Vec<(u32, Option<u64>)> {
         let interval = Interval::new(before, after);
         let grown = |change: Change<'_>| change.grown("task_status", "voluntary_ctxt_switches");
-        interval.tasks().map(|(pid, _, change)| (pid, grown(change))).collect()
+        interval.tasks().map(|task| (task.pid, grown(task.counters))).collect()
     }
 
     #[test]

@@ -2,8 +2,6 @@
 
 use serde::{Serialize, Serializer};
 
-use crate::evidence::{Evidence, NOTE_SHARE};
-
 /// Whose time it is that was lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -139,23 +137,6 @@ impl Price {
             Self::Known(lost) => Some(*lost),
             Self::Unknown { at_least, .. } => *at_least,
         }
-    }
-
-    /// The evidence that time is lost at all: from a share on. None if there is none, as where what
-    /// was lost at least is less: it says nothing against.
-    pub(crate) fn evidence(&self, least_share: f64) -> Option<Evidence> {
-        let share = self.lost()?.share();
-        let counter = match self {
-            Self::Known(_) => "share of time lost",
-            Self::Unknown { .. } if share < least_share => return None,
-            Self::Unknown { .. } => "share of time with at least one thread waiting (PSI some)",
-        };
-        Some(Evidence::of(counter, share, least_share))
-    }
-
-    /// Whether it is known to be too little to matter. What was lost at least says nothing of it.
-    pub(crate) fn is_negligible(&self) -> bool {
-        matches!(self, Self::Known(lost) if lost.share() < NOTE_SHARE)
     }
 }
 

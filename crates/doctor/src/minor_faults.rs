@@ -1,16 +1,12 @@
 //! What minor faults were for: the kernel counts them together, but they cost differently and have
 //! different remedies.
 
-use crate::interval::Change;
-use crate::{Interval, TaskSnapshot};
+use crate::interval::{Change, Interval, Task};
 
 /// A process whose faults are fewer than this share of its memory is not copying it.
 const COPYING_SHARE: f64 = 0.5;
 /// The zones whose allocations the kernel counts, one by one.
 const ZONES: [&str; 4] = ["dma", "dma32", "normal", "movable"];
-
-/// A process of an interval, as [`Interval::tasks`] gives it.
-pub(crate) type Task<'a, 'b> = (u32, &'a TaskSnapshot, &'b Change<'a>);
 
 /// The minor faults of a process in an interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -28,15 +24,14 @@ pub(crate) struct MinorFaults {
 /// allocated). Faults of a process that forks are copies, as far as its forks account for them.
 ///
 /// `None` without the counters.
-pub(crate) fn split(interval: &Interval<'_>, task: Task<'_, '_>) -> Option<MinorFaults> {
-    let (_, _, change) = task;
-    let faults = change.grown("task_stat", "minflt")? as f64;
-    let taken = faults * taking_share(interval, task.1.group.as_deref())?;
-    let copies = copies_at_most(interval, change, taken);
+pub(crate) fn split(interval: &Interval<'_>, task: &Task<'_>) -> Option<MinorFaults> {
+    let faults = task.counters.grown("task_stat", "minflt")? as f64;
+    let taken = faults * taking_share(interval, task.group)?;
+    let copies = copies_at_most(interval, &task.counters, taken);
     Some(MinorFaults { first_touches: taken - copies, copies, maps: faults - taken })
 }
 
-/// Pages of anonymous memory that a process holds at the end; `None` if it is not told.
+/// Pages of anonymous memory that a process holds at the end; `None` if it is not known.
 pub(crate) fn anonymous_pages(interval: &Interval<'_>, change: &Change<'_>) -> Option<f64> {
     let held_kb = change.level("task_status", "RssAnon_kb")?;
     Some(held_kb as f64 * 1024.0 / interval.page_bytes() as f64)
@@ -46,10 +41,9 @@ pub(crate) fn anonymous_pages(interval: &Interval<'_>, change: &Change<'_>) -> O
 fn taking_share(interval: &Interval<'_>, group: Option<&str>) -> Option<f64> {
     let share =
         |taken: u64, faults: u64| (faults > 0).then(|| (taken as f64 / faults as f64).min(1.0));
-    let of_group =
-        interval.groups().find(|(path, _)| Some(*path) == group).and_then(|(_, change)| {
-            share(change.grown("memcg", "pgpgin")?, change.grown("memcg", "pgfault")?)
-        });
+    let of_group = interval.group(group).and_then(|change| {
+        share(change.grown("memcg", "pgpgin")?, change.grown("memcg", "pgfault")?)
+    });
     of_group.or_else(|| {
         let machine = interval.machine();
         let zones = ZONES.iter();
@@ -80,7 +74,7 @@ mod tests {
 
     fn of(second: &Second) -> Option<MinorFaults> {
         let interval = second.interval();
-        interval.tasks().map(|(pid, task, change)| split(&interval, (pid, task, &change))).next()?
+        split(&interval, &interval.tasks().next()?)
     }
 
     #[test]

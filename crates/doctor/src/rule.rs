@@ -1,11 +1,14 @@
 //! What a rule is: the row of the table.
 
-use crate::{Family, Finding, Interval, Price, UnitCosts};
+use crate::finding::NOTE_SHARE;
+use crate::{Confidence, Family, Finding, Interval, Price, Scope, UnitCosts};
 
 /// From so many events a second on (pages that are read again, allocations that stall) a condition
 /// is found even if its price is unknown: at a disk's slowest, 10 ms each, they take a tenth of a
 /// thread's time.
 const UNPRICED_PER_S: f64 = 10.0;
+/// From this share of a group's loss on, a group below it is the one that loses.
+const BELOW_SHARE: f64 = 0.5;
 
 /// One condition: what triggers it, what it costs, what to do.
 pub struct Rule {
@@ -19,8 +22,12 @@ pub struct Rule {
     pub cost: &'static str,
     /// How it is provoked.
     pub provocation: Provocation,
+    /// What to do.
+    pub(crate) remedy: &'static str,
+    /// The command that confirms it; `PID` is the process that lost most.
+    pub(crate) confirm: &'static str,
     /// Looks for the condition.
-    pub look: fn(&Interval<'_>, &UnitCosts) -> Verdict,
+    pub(crate) look: fn(&Interval<'_>, &UnitCosts) -> Verdict,
 }
 
 /// How a condition is provoked.
@@ -32,29 +39,159 @@ pub enum Provocation {
     None(&'static str),
 }
 
-/// What a rule says of an interval.
+/// What a rule says of an interval: the condition, once or for several control groups or processes,
+/// or why there is none.
+pub(crate) type Verdict = Result<Vec<Finding>, NoFinding>;
+
+/// Why a rule finds nothing.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Verdict {
-    /// The condition is there, once or for several control groups or processes.
-    Found(Vec<Finding>),
-    /// It is not there: what rules it out, with the figure.
+pub(crate) enum NoFinding {
+    /// The condition is not there: what rules it out, with the figure.
     RuledOut(String),
     /// It cannot be told: what is missing, and how to get it.
     Unable(String),
 }
 
+/// The condition is not there, for this reason.
+pub(crate) fn ruled_out<T>(reason: impl Into<String>) -> Result<T, NoFinding> {
+    Err(NoFinding::RuledOut(reason.into()))
+}
+
+/// Whether the condition is there cannot be told, because this is missing.
+pub(crate) fn unable(missing: &str) -> NoFinding {
+    NoFinding::Unable(missing.to_owned())
+}
+
+impl Rule {
+    /// A finding of this rule, with the rule's words; the counters are added to it one by one.
+    pub(crate) fn finding(&self, scope: Scope, price: Price, condition: String) -> Finding {
+        Finding {
+            rule: self.name,
+            family: self.family,
+            scope,
+            condition,
+            price,
+            confidence: Confidence { agreeing: 0, asked: 0 },
+            evidence: Vec::new(),
+            counterfactual: None,
+            remedy: self.remedy.to_owned(),
+            confirm: self.confirm.to_owned(),
+        }
+    }
+
+    /// The findings that cost enough to matter, each of the group that loses.
+    pub(crate) fn verdict(&self, interval: &Interval<'_>, costs: &UnitCosts) -> Verdict {
+        let found = (self.look)(interval, costs)?;
+        let (little, matter): (Vec<_>, Vec<_>) =
+            found.into_iter().partition(|found| found.price.is_negligible());
+        match little.first().filter(|_| matter.is_empty()) {
+            Some(little) => {
+                ruled_out(format!("{}; that is less than 1 % of anybody's time", little.condition))
+            }
+            None => Ok(without_ancestors(matter)),
+        }
+    }
+}
+
+impl Price {
+    /// Whether it is known to be too little to matter. What was lost at least says nothing of it.
+    pub(crate) fn is_negligible(&self) -> bool {
+        matches!(self, Self::Known(lost) if lost.share() < NOTE_SHARE)
+    }
+}
+
 impl Finding {
     /// Found; but without any price only if every counter speaks for it and it comes often enough,
     /// else it cannot be told.
-    pub(crate) fn verdict(self, interval: &Interval<'_>, events: f64) -> Verdict {
-        let per_s = events * 1e9 / interval.elapsed_ns().max(1) as f64;
+    pub(crate) fn if_frequent(self, interval: &Interval<'_>, events: f64) -> Verdict {
         match &self.price {
             Price::Unknown { price_unknown, at_least: None }
-                if per_s < UNPRICED_PER_S || !self.confidence.is_unanimous() =>
+                if events / interval.seconds() < UNPRICED_PER_S
+                    || !self.confidence.is_unanimous() =>
             {
-                Verdict::Unable(price_unknown.clone())
+                Err(unable(price_unknown))
             }
-            _ => Verdict::Found(vec![self]),
+            _ => Ok(vec![self]),
         }
+    }
+}
+
+/// Findings of one rule without those of groups that only repeat what a group below them loses:
+/// most counters of a group are those of all groups below it too
+/// (`Documentation/admin-guide/cgroup-v2.rst`).
+fn without_ancestors(findings: Vec<Finding>) -> Vec<Finding> {
+    let is_below = |path: &str, above: &str| {
+        path.strip_prefix(above).is_some_and(|rest| rest.starts_with('/'))
+    };
+    // What has no price may be all of a group's loss, or none of it.
+    let is_most_of = |below: &Finding, above: &Finding| match (below.lost(), above.lost()) {
+        (Some(below), Some(above)) => {
+            below.lost_ns() as f64 >= BELOW_SHARE * above.lost_ns() as f64
+        }
+        (below, above) => below.is_none() && above.is_none(),
+    };
+    let repeats = |found: &Finding| {
+        let Scope::Group(above) = &found.scope else { return false };
+        findings.iter().any(|other| match &other.scope {
+            Scope::Group(path) => is_below(path, above) && is_most_of(other, found),
+            _ => false,
+        })
+    };
+    let kept: Vec<bool> = findings.iter().map(|found| !repeats(found)).collect();
+    findings.into_iter().zip(kept).filter_map(|(found, keep)| keep.then_some(found)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{LostTime, Severity};
+
+    fn found(path: &str, lost_ns: u64) -> Finding {
+        Finding {
+            rule: "a",
+            family: Family::Reclaim,
+            scope: Scope::Group(path.to_owned()),
+            condition: String::new(),
+            price: Price::Known(LostTime::of_wall(lost_ns as f64, lost_ns)),
+            confidence: Confidence { agreeing: 1, asked: 1 },
+            evidence: Vec::new(),
+            counterfactual: None,
+            remedy: String::new(),
+            confirm: String::new(),
+        }
+    }
+
+    #[test]
+    fn a_group_is_not_named_for_what_a_group_below_it_loses() {
+        let findings = vec![found("/a", 10), found("/a/b", 9), found("/a/c", 1), found("/ab", 1)];
+        let paths: Vec<_> = without_ancestors(findings).into_iter().map(|it| it.scope).collect();
+        let expected = ["/a/b", "/a/c", "/ab"].map(|path| Scope::Group(path.to_owned()));
+        assert_eq!(paths, expected);
+        assert_eq!(without_ancestors(vec![found("/a", 10), found("/a/b", 4)]).len(), 2);
+        // What has no price may be larger than all that has one.
+        let unknown = Finding { price: Price::unknown("no cost", None), ..found("/a", 0) };
+        assert_eq!(without_ancestors(vec![unknown, found("/a/b", 9)]).len(), 2);
+    }
+
+    #[test]
+    fn what_has_no_price_stands_first_and_upper_bounds_last() {
+        let priced = |path, price| Finding { price, ..found(path, 0) };
+        let known = |ns| LostTime::of_wall(ns, 100);
+        let mut findings = [
+            priced("/bound", Price::Known(known(90.0).at_most())),
+            priced("/little", Price::Known(known(5.0))),
+            priced("/much", Price::Known(known(50.0))),
+            priced("/none", Price::unknown("no cost", None)),
+            priced("/least", Price::unknown("no cost", Some(known(2.0)))),
+        ];
+        findings.sort_by_key(Finding::rank);
+        let ranked = ["/least", "/none", "/much", "/little", "/bound"];
+        assert_eq!(
+            findings.iter().map(|found| found.scope.clone()).collect::<Vec<_>>(),
+            ranked.map(|path| Scope::Group(path.to_owned()))
+        );
+        let severities: Vec<Severity> = findings.iter().map(Finding::severity).collect();
+        let [note, warning, severe] = [Severity::Note, Severity::Warning, Severity::Severe];
+        assert_eq!(severities, [warning, warning, severe, warning, note]);
     }
 }

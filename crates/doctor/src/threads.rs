@@ -1,8 +1,7 @@
 //! The threads of a process that had anything to do, and the time that they had: the denominator of
 //! what the process lost. A pool of threads that sleep of their own accord loses nothing.
 
-use crate::Interval;
-use crate::interval::Change;
+use crate::interval::{Change, Interval};
 
 /// Sources by thread: the time that each ran, and that it waited for a CPU, in ns.
 const RUN: &str = "thread_run_ns";
@@ -48,13 +47,11 @@ impl Threads {
 
 /// All threads of a process; the processes, if several are told as one.
 pub(crate) fn all_threads(change: &Change<'_>) -> u64 {
-    let level = |(source, name)| change.level(source, name);
-    let told = [("taskstats", "tasks"), ("task_stat", "tasks"), ("task_stat", "threads")];
-    told.into_iter()
-        .find_map(level)
-        .or_else(|| level(("task_status", "Threads")))
-        .unwrap_or(1)
-        .max(1)
+    let processes =
+        change.level("taskstats", "tasks").or_else(|| change.level("task_stat", "tasks"));
+    let threads =
+        || change.level("task_stat", "threads").or_else(|| change.level("task_status", "Threads"));
+    processes.or_else(threads).unwrap_or(1).max(1)
 }
 
 /// The time that a thread had, in ns.
@@ -73,8 +70,7 @@ mod tests {
 
     fn of(second: &Second) -> Threads {
         let interval = second.interval();
-        let (_, _, change) = interval.tasks().next().unwrap();
-        Threads::awake(&interval, &change)
+        Threads::awake(&interval, &interval.tasks().next().unwrap().counters)
     }
 
     #[test]

@@ -9,10 +9,10 @@
 
 use std::cell::Cell;
 
-use crate::cpu_time::TICK_NS;
-use crate::evidence::NOTE_SHARE;
+use crate::finding::NOTE_SHARE;
+use crate::interval::{Change, Interval, TICK_NS};
 use crate::threads::{Threads, all_threads};
-use crate::{Change, Interval, LostTime, Operation, Price, TaskSnapshot, UnitCosts};
+use crate::{LostTime, Price};
 
 /// What the kernel reads ahead for one fault, at most, in bytes (`VM_READAHEAD_PAGES`).
 const READAHEAD_BYTES: f64 = 131_072.0;
@@ -28,7 +28,7 @@ pub(crate) struct Delays<'a> {
 }
 
 impl<'a> Delays<'a> {
-    /// Those of a task; `None` if none are told.
+    /// Those of a task; `None` if there are none.
     pub(crate) fn from_change(interval: &Interval<'_>, change: Change<'a>) -> Option<Self> {
         let delays = Self { change, elapsed_ns: interval.elapsed_ns() as f64 };
         (change.has("taskstats") || delays.block_ticks().is_some()).then_some(delays)
@@ -67,7 +67,7 @@ impl<'a> Delays<'a> {
 }
 
 /// What all tasks (of a group, if one is named) have lost, each by a formula over its delays; `None`
-/// if no task tells its delays.
+/// if no task has its delays.
 pub(crate) fn lost_of_tasks(
     interval: &Interval<'_>,
     group: Option<&str>,
@@ -86,20 +86,6 @@ pub(crate) fn lost_of_tasks(
     lost.filter(|lost| !is_damaged.get() || lost.share() >= NOTE_SHARE)
 }
 
-/// What all tasks (of a group, if one is named) have lost by major faults, of which a share costs so
-/// much each: of all pages that come in with a fault, it waits for one read. `None` if no task reports
-/// its faults.
-pub(crate) fn lost_by_major_faults(
-    interval: &Interval<'_>,
-    group: Option<&str>,
-    share: f64,
-    fault_ns: f64,
-) -> Option<LostTime> {
-    lost_of_each(interval, group, |change| {
-        Some(change.grown("task_stat", "majflt")? as f64 * share * fault_ns)
-    })
-}
-
 /// What tasks lost, each by a figure in ns, out of the time of those threads that are affected;
 /// `None` if no task has the figure.
 fn lost_of_each<'a>(
@@ -107,18 +93,16 @@ fn lost_of_each<'a>(
     group: Option<&str>,
     figure: impl Fn(Change<'a>) -> Option<f64>,
 ) -> Option<LostTime> {
-    let is_inside =
-        |task: &TaskSnapshot| group.is_none_or(|group| task.group.as_deref() == Some(group));
-    let (mut is_told, mut lost_ns) = (false, 0.0);
+    let (mut is_known, mut lost_ns) = (false, 0.0);
     let mut affected = Threads::default();
-    for (_, _, change) in interval.tasks().filter(|(_, task, _)| is_inside(task)) {
+    for task in interval.tasks().filter(|task| group.is_none() || task.group == group) {
         // Threads of the kernel wait for the disk on behalf of others, who wait for them.
-        if is_kernel_thread(&change) {
+        if is_kernel_thread(&task.counters) {
             continue;
         }
-        let Some(own_ns) = figure(change) else { continue };
-        is_told = true;
-        let threads = Threads::awake(interval, &change);
+        let Some(own_ns) = figure(task.counters) else { continue };
+        is_known = true;
+        let threads = Threads::awake(interval, &task.counters);
         let own_ns = own_ns.clamp(0.0, threads.had_ns);
         if own_ns >= NOTE_SHARE * threads.had_ns {
             lost_ns += own_ns;
@@ -126,7 +110,7 @@ fn lost_of_each<'a>(
             affected.had_ns += threads.had_ns;
         }
     }
-    is_told.then(|| LostTime::of_threads(lost_ns, affected.count, affected.had_ns))
+    is_known.then(|| LostTime::of_threads(lost_ns, affected.count, affected.had_ns))
 }
 
 /// Whether a task has no memory of its own.
@@ -134,53 +118,57 @@ fn is_kernel_thread(change: &Change<'_>) -> bool {
     change.has("task_status") && change.level("task_status", "VmSize_kb").is_none()
 }
 
-/// The machine's pressure stall total `name` (`memory_some_us`, …) as time in which somebody waited.
-pub(crate) fn lost_of_pressure(interval: &Interval<'_>, name: &str) -> Option<LostTime> {
-    let us = interval.machine().grown("psi", name)?;
-    Some(LostTime::of_wall(us as f64 * 1e3, interval.elapsed_ns()))
+/// What reading pages again, or waiting for their writing, costs, and whom.
+pub(crate) struct Waits<'a> {
+    /// The group whose tasks waited; `None`: all tasks.
+    pub(crate) group: Option<&'a str>,
+    /// Pages that were read again, and the cost of a major fault that reads them, in ns, if it was
+    /// measured. `None`: no fault waits.
+    pub(crate) reads: Option<(f64, Option<f64>)>,
+    /// The machine's pressure stall total that counts these waits, and how much of it is due to them
+    /// (0 to 1).
+    pub(crate) pressure: (&'a str, f64),
 }
 
-/// The share `share` of a time by the clock.
-pub(crate) fn part_of_wall(lost: LostTime, share: f64) -> LostTime {
-    LostTime::of_wall(lost.lost_ns() as f64 * share, lost.of_ns())
-}
+impl Waits<'_> {
+    /// The price: the delays of tasks, by a formula; without them the major faults that waited;
+    /// without a cost of those, unknown, but at least what pressure shows.
+    pub(crate) fn price(
+        &self,
+        interval: &Interval<'_>,
+        traffic: &Traffic,
+        formula: impl Fn(&Delays<'_>) -> f64,
+    ) -> Price {
+        if let Some(lost) = lost_of_tasks(interval, self.group, formula) {
+            return Price::Known(lost);
+        }
+        let (total, share) = self.pressure;
+        let all = interval.machine().pressure("psi", total);
+        let pressure =
+            all.map(|lost| LostTime::of_wall(lost.lost_ns() as f64 * share, lost.of_ns()));
+        // What waits for `read` makes no fault: somebody waited for longer than faults explain.
+        let is_too_little =
+            |lost: &LostTime| pressure.is_some_and(|least| least.lost_ns() > lost.lost_ns());
+        match self.by_major_faults(interval, traffic).filter(|lost| !is_too_little(lost)) {
+            Some(lost) => Price::Known(lost),
+            None => Price::unknown(NO_DELAYS, pressure),
+        }
+    }
 
-/// The price of reading pages again: the delays of tasks; without them the major faults that read
-/// them; without a cost of those, unknown, but at least what pressure shows.
-pub(crate) fn price_of_waits(
-    measured: Option<LostTime>,
-    by_faults: impl FnOnce() -> Option<LostTime>,
-    pressure: impl FnOnce() -> Option<LostTime>,
-) -> Price {
-    if let Some(lost) = measured {
-        return Price::Known(lost);
+    /// The price by the major faults of tasks: of all pages that come in with a fault, it waits for
+    /// one read. `None` where faults do not explain the pages.
+    fn by_major_faults(&self, interval: &Interval<'_>, traffic: &Traffic) -> Option<LostTime> {
+        let (pages, fault_ns) = self.reads?;
+        let fault_ns = fault_ns?;
+        let pages_of_one = (READAHEAD_BYTES / interval.page_bytes() as f64).max(1.0);
+        if pages > interval.vmstat("pgmajfault")? * pages_of_one {
+            return None;
+        }
+        let share = traffic.share_of_reads(pages);
+        lost_of_each(interval, self.group, |counters| {
+            Some(counters.grown("task_stat", "majflt")? as f64 * share * fault_ns)
+        })
     }
-    let pressure = pressure();
-    // What waits for `read` makes no fault: somebody waited for longer than faults explain.
-    let is_too_little =
-        |lost: &LostTime| pressure.is_some_and(|least| least.lost_ns() > lost.lost_ns());
-    match by_faults().filter(|lost| !is_too_little(lost)) {
-        Some(lost) => Price::Known(lost),
-        None => Price::unknown(NO_DELAYS, pressure),
-    }
-}
-
-/// The price of so many pages that were read again, of all that the disks read, by the major faults
-/// of tasks. `None` where faults do not explain them: what waits for `read` makes none.
-pub(crate) fn by_major_faults(
-    interval: &Interval<'_>,
-    (group, pages): (Option<&str>, f64),
-    traffic: &Traffic,
-    cost: (&UnitCosts, Operation),
-) -> Option<LostTime> {
-    let fault_ns = cost.0.ns(cost.1)?;
-    let machine = interval.machine();
-    let faults = machine.grown("vmstat", "pgmajfault")? as f64;
-    let pages_of_one = (READAHEAD_BYTES / interval.page_bytes() as f64).max(1.0);
-    if pages > faults * pages_of_one {
-        return None;
-    }
-    lost_by_major_faults(interval, group, traffic.share_of_reads(pages), fault_ns)
 }
 
 /// What the machine's disks were asked for, in pages, and which of it came back because it had been

@@ -180,7 +180,7 @@ pub(crate) mod tests {
             scope: Scope::Group("/a".to_owned()),
             condition: "38649 file pages were evicted and read again".to_owned(),
             price: Price::Known(LostTime::of_threads(9.62e9, 1, 10e9)),
-            confidence: Confidence::from(evidence.as_slice()),
+            confidence: Confidence { agreeing: 1, asked: 2 },
             evidence,
             counterfactual: Some("with 6 MB more: -99 %".to_owned()),
             remedy: "raise the limit".to_owned(),

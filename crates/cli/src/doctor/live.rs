@@ -7,11 +7,9 @@ use std::path::{Path, PathBuf};
 use agent::Waiter;
 use anyhow::{Context, anyhow};
 use counters::Roots;
-use doctor::{
-    CostSource, RECORDING_SCHEMA, RecordingHeader, Snapshot, Survey, UnitCosts, cached_or_measured,
-    calibrate, measured_anew, recording_line,
-};
+use doctor::{RECORDING_SCHEMA, RecordingHeader, Snapshot, UnitCosts, recording_line};
 use model::units::format_duration;
+use survey::{Survey, unit_costs};
 use sys::clock::{monotonic_ns, process_cpu_ns, realtime_ns};
 
 use super::sources::Growing;
@@ -29,7 +27,7 @@ const LOOK_SHARE: u64 = 300;
 /// Watches for a while, or looks back to boot, and tells what cost time.
 pub(super) fn doctor(args: &DoctorArgs) -> Result<(), Failure> {
     let waiter = Waiter::new().context("catch signals")?;
-    let costs = known_costs(args, &waiter)?;
+    let costs = costs(args, &waiter, true)?;
     let mut survey = Survey::open();
     for missed in survey.missed() {
         complain(&format!("thrashlab: not read: {}: {}", missed.capability, missed.reason));
@@ -129,35 +127,22 @@ fn header(survey: &Survey, costs: &UnitCosts) -> RecordingHeader {
     }
 }
 
-/// How costs come about, from where they are kept and a folder to measure in.
-type Costs = fn(&Path, &[PathBuf], &dyn Fn() -> bool) -> (UnitCosts, CostSource);
-
-/// What operations cost here: as measured before under this boot and kernel, or measured now.
-fn known_costs(args: &DoctorArgs, waiter: &Waiter) -> Result<UnitCosts, Failure> {
-    costs(args, waiter, cached_or_measured)
-}
-
 /// What operations cost here, measured now.
 pub(super) fn measured_costs(args: &DoctorArgs) -> Result<UnitCosts, Failure> {
     let waiter = Waiter::new().context("catch signals")?;
-    let costs = costs(args, &waiter, measured_anew)?;
+    let costs = costs(args, &waiter, false)?;
     match costs.costs.is_empty() {
         true => Err(anyhow!("nothing could be measured: {:?}", costs.missed).into()),
         false => Ok(costs),
     }
 }
 
-fn costs(args: &DoctorArgs, waiter: &Waiter, costs: Costs) -> Result<UnitCosts, Failure> {
+/// What operations cost here: as measured before under this boot and kernel, if `reuse` allows it,
+/// or measured now.
+fn costs(args: &DoctorArgs, waiter: &Waiter, reuse: bool) -> Result<UnitCosts, Failure> {
     let stop = || waiter.stop_requested();
-    let dirs = work_dirs(args);
-    let (costs, source) = match cache_dir() {
-        Some(dir) => costs(&dir, &dirs, &stop),
-        None => {
-            let costs = calibrate(UnitCosts::default(), &dirs, &stop);
-            (costs, CostSource::Measured { not_kept: None })
-        }
-    };
-    if let CostSource::Measured { not_kept: Some(why) } = source {
+    let (costs, not_kept) = unit_costs(cache_dir().as_deref(), &work_dirs(args), reuse, &stop);
+    if let Some(why) = not_kept {
         complain(&format!("thrashlab: costs are not kept: {why}"));
     }
     if waiter.stop_requested() { Err(Failure::Interrupted) } else { Ok(costs) }

@@ -1,11 +1,10 @@
-//! Processes wait until pages have been moved about, so that a huge page can be had.
+//! Processes wait until pages have been moved, so that a huge page is available.
 
-use crate::evidence::NOTE_SHARE;
-use crate::waits::{NO_DELAYS, lost_of_pressure, lost_of_tasks};
-use crate::{
-    Confidence, Evidence, Family, Finding, Interval, Price, Provocation, Rule, Scope, UnitCosts,
-    Verdict,
-};
+use crate::finding::NOTE_SHARE;
+use crate::interval::Interval;
+use crate::rule::{Verdict, ruled_out, unable};
+use crate::waits::{NO_DELAYS, lost_of_tasks};
+use crate::{Family, Price, Provocation, Rule, Scope, UnitCosts};
 
 /// From this share of compactions that came to nothing on, they are wasted (methods.md, rule 7).
 const FAIL_SHARE: f64 = 0.5;
@@ -22,68 +21,53 @@ pub(crate) const RULE: Rule = Rule {
          40 ms), but after a second or two it defers compaction and hands out small pages, so \
          that no loss lasts long enough to be measured",
     ),
+    remedy: "echo defer+madvise > /sys/kernel/mm/transparent_hugepage/defrag, or no \
+             MADV_HUGEPAGE; vm.compaction_proactiveness lets the kernel compact beforehand",
+    confirm: "grep -E 'compact_|thp_fault' /proc/vmstat; cat /proc/buddyinfo",
     look,
 };
 
 fn look(interval: &Interval<'_>, _: &UnitCosts) -> Verdict {
-    let machine = interval.machine();
-    let grown = |name: &str| machine.grown("vmstat", name).map(|value| value as f64);
-    let Some(stalls) = grown("compact_stall") else {
-        return Verdict::Unable("this kernel does not compact memory".to_owned());
-    };
+    let stalls = interval
+        .vmstat("compact_stall")
+        .ok_or_else(|| unable("this kernel does not compact memory"))?;
     if stalls == 0.0 {
-        return Verdict::RuledOut("no allocation waited for compaction".to_owned());
+        return ruled_out("no allocation waited for compaction");
     }
-    let price = price(interval);
-    if price.is_negligible() {
-        return Verdict::RuledOut(format!(
-            "{stalls} allocations waited for compaction, less than 1 % of anybody's time"
-        ));
-    }
-    let fails = grown("compact_fail").unwrap_or(0.0);
-    let mut evidence = Vec::from_iter(price.evidence(NOTE_SHARE));
-    evidence.push(Evidence::of("vmstat/compact_stall", stalls, 1.0));
-    evidence.push(Evidence::of("vmstat/compact_fail per stall", fails / stalls, FAIL_SHARE));
+    let fails = interval.vmstat("compact_fail").unwrap_or(0.0);
+    let condition =
+        format!("{stalls} allocations waited for compaction, {fails} of them for nothing");
+    let mut found = RULE
+        .finding(Scope::Machine, price(interval), condition)
+        .lost_from(NOTE_SHARE)
+        .speaks("vmstat/compact_stall", stalls, 1.0)
+        .speaks("vmstat/compact_fail per stall", fails / stalls, FAIL_SHARE);
     for name in ["compact_migrate_scanned", "thp_fault_alloc", "thp_fault_fallback"] {
-        evidence.extend(grown(name).map(|value| Evidence::told(format!("vmstat/{name}"), value)));
+        found = found.notes(format!("vmstat/{name}"), interval.vmstat(name));
     }
-    let found = Finding {
-        rule: RULE.name,
-        family: RULE.family,
-        scope: Scope::Machine,
-        condition: format!(
-            "{stalls} allocations waited for compaction, {fails} of them for nothing"
-        ),
-        price,
-        confidence: Confidence::from(evidence.as_slice()),
-        evidence,
-        counterfactual: None,
-        remedy: "echo defer+madvise > /sys/kernel/mm/transparent_hugepage/defrag, or no \
-                 MADV_HUGEPAGE; vm.compaction_proactiveness lets the kernel compact beforehand"
-            .to_owned(),
-        confirm: "grep -E 'compact_|thp_fault' /proc/vmstat; cat /proc/buddyinfo".to_owned(),
-    };
-    found.verdict(interval, stalls)
+    found.if_frequent(interval, stalls)
 }
 
 fn price(interval: &Interval<'_>) -> Price {
-    let is_told = interval
+    let is_counted = interval
         .tasks()
-        .any(|(_, _, change)| change.grown("taskstats", "compact_delay_total_ns").is_some());
+        .any(|task| task.counters.grown("taskstats", "compact_delay_total_ns").is_some());
     let measured = || lost_of_tasks(interval, None, |task| task.ns("compact"));
-    if let Some(lost) = is_told.then(measured).flatten() {
+    if let Some(lost) = is_counted.then(measured).flatten() {
         return Price::Known(lost);
     }
     // Both are counted as pressure of memory.
-    let is_alone = interval.machine().grown("vmstat", "pgsteal_direct") == Some(0);
-    let pressure = || lost_of_pressure(interval, "memory_some_us");
+    let is_alone = interval.vmstat("pgsteal_direct") == Some(0.0);
+    let pressure = || interval.machine().pressure("psi", "memory_some_us");
     Price::unknown(NO_DELAYS, is_alone.then(pressure).flatten())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Confidence;
     use crate::LostTime;
+    use crate::rule::NoFinding;
     use crate::sample::Second;
 
     fn stalls() -> Second {
@@ -107,10 +91,10 @@ mod tests {
     #[test]
     fn compaction_that_nobody_waits_for_is_none() {
         let none = stalls().machine("vmstat", "compact_stall", 0);
-        assert!(matches!(none.verdict(&RULE), Verdict::RuledOut(_)));
+        assert!(matches!(none.verdict(&RULE), Err(NoFinding::RuledOut(_))));
         let short = stalls().task("taskstats", "compact_delay_total_ns", 9_000_000);
         assert!(
-            matches!(short.verdict(&RULE), Verdict::RuledOut(why) if why.contains("less than 1 %"))
+            matches!(short.verdict(&RULE), Err(NoFinding::RuledOut(why)) if why.contains("less than 1 %"))
         );
     }
 
@@ -123,6 +107,6 @@ mod tests {
         let few =
             reclaimed.machine("vmstat", "compact_stall", 4).machine("vmstat", "compact_fail", 4);
         assert!(few.unable(&RULE).contains("kernel.task_delayacct"));
-        assert!(matches!(Second::bare().verdict(&RULE), Verdict::Unable(_)));
+        assert!(matches!(Second::bare().verdict(&RULE), Err(NoFinding::Unable(_))));
     }
 }

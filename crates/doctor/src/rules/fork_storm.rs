@@ -1,11 +1,10 @@
 //! A process with much memory forks, and both it and its children pay for the copies.
 
-use crate::affected::{Affected, Loss, by_scope, price, system_ns, without_cost};
+use crate::affected::{affected, verdict_of_work};
+use crate::interval::Interval;
 use crate::minor_faults::{anonymous_pages, split};
-use crate::{
-    Confidence, Evidence, Family, Finding, Interval, Operation, Price, Provocation, Rule,
-    UnitCosts, Verdict,
-};
+use crate::rule::{Verdict, unable};
+use crate::{Family, Operation, Provocation, Rule, UnitCosts};
 
 /// From this share of the time lost on it is evidence.
 const LOST_SHARE: f64 = 0.05;
@@ -20,84 +19,52 @@ pub(crate) const RULE: Rule = Rule {
     cost: "forks x pages x cost of a fork for each page + copies x cost of one (calibrated); \
            without costs at most the time in the kernel",
     provocation: Provocation::Load("provoke-fork-storm"),
+    remedy: "start programs with posix_spawn or vfork, fork from a small process, save less \
+             often; no huge pages for what is saved by forking",
+    confirm: "strace -f -c -e trace=fork,vfork,clone,clone3 -p PID",
     look,
 };
 
 fn look(interval: &Interval<'_>, costs: &UnitCosts) -> Verdict {
     let unit_ns = costs.ns(Operation::ForkPage).zip(costs.ns(Operation::CopyOnWrite));
-    let Some(forks) = interval.machine().grown("stat", "processes") else {
-        return Verdict::Unable("forks are not counted (/proc/stat processes)".to_owned());
-    };
-    let (mut losses, mut asked) = (Vec::new(), 0);
-    for (pid, task, change) in interval.tasks() {
-        let Some(pages) = anonymous_pages(interval, &change) else { continue };
-        let Some(faults) = split(interval, (pid, task, &change)) else { continue };
-        asked += 1;
+    let forks = interval
+        .machine()
+        .grown("stat", "processes")
+        .ok_or_else(|| unable("forks are not counted (/proc/stat processes)"))?;
+    let affected = affected(interval, |task| {
+        let pages = anonymous_pages(interval, &task.counters)?;
+        let copies = split(interval, task)?.copies;
         // As many of the machine's forks are its own as it takes to make so many copies.
-        let own = if pages > 0.0 { (faults.copies / pages).ceil().min(forks as f64) } else { 0.0 };
-        let lost_ns = match unit_ns {
-            Some((fork_ns, copy_ns)) => own * pages * fork_ns + faults.copies * copy_ns,
-            None if faults.copies > 0.0 => system_ns(&change),
+        let own = if pages > 0.0 { (copies / pages).ceil().min(forks as f64) } else { 0.0 };
+        Some(match unit_ns {
+            Some((fork_ns, copy_ns)) => own * pages * fork_ns + copies * copy_ns,
+            None if copies > 0.0 => task.counters.cpu_ns("stime_ticks"),
             None => 0.0,
-        };
-        losses.push(Loss::new(interval, (pid, task, &change), lost_ns));
-    }
-    if asked == 0 {
-        return Verdict::Unable("no process tells its memory (/proc/PID/status)".to_owned());
-    }
-    let findings: Vec<Finding> = by_scope(&losses)
-        .iter()
-        .map(|affected| finding(interval, affected, forks, price(affected, unit_ns.is_some())))
-        .collect();
-    if unit_ns.is_none() && !findings.is_empty() {
-        return without_cost(findings, "the costs of fork and copy were not measured");
-    }
-    if findings.is_empty() {
-        return Verdict::RuledOut(format!("{forks} forks, and nobody copied its memory for them"));
-    }
-    Verdict::Found(findings)
-}
-
-fn finding(interval: &Interval<'_>, affected: &Affected, forks: u64, price: Price) -> Finding {
-    let seconds = interval.elapsed_ns().max(1) as f64 / 1e9;
-    let faults = affected.sum(interval, |change| change.grown("task_stat", "minflt"));
-    let held_kb = affected.sum(interval, |change| change.level("task_status", "RssAnon_kb"));
-    let held_pages = held_kb * 1024.0 / interval.page_bytes() as f64;
-    let mut evidence = Vec::from_iter(price.evidence(LOST_SHARE));
-    evidence.extend([
-        Evidence::of(
-            "minor faults for each anonymous page held, per s",
-            faults / seconds / held_pages.max(1.0),
-            COPIED_PER_S,
-        ),
-        Evidence::of(
-            "share of time in the kernel",
-            affected.share_of_system_time(interval),
-            LOST_SHARE,
-        ),
-        Evidence::told("stat/processes per s", forks as f64 / seconds),
-        Evidence::told("task_status/RssAnon_kb", held_kb),
-    ]);
-    Finding {
-        rule: RULE.name,
-        family: RULE.family,
-        scope: affected.scope.clone(),
-        condition: format!(
-            "{} holds {:.0} MB and forks; {:.0} pages a second were copied or taken",
-            affected.who(),
-            held_kb / 1024.0,
-            faults / seconds
-        ),
-        price,
-        confidence: Confidence::from(evidence.as_slice()),
-        evidence,
-        counterfactual: None,
-        remedy: "start programs with posix_spawn or vfork, fork from a small process, save less \
-                 often; no huge pages for what is saved by forking"
-            .to_owned(),
-        confirm: affected
-            .command(|pid| format!("strace -f -c -e trace=fork,vfork,clone,clone3 -p {pid}")),
-    }
+        })
+    })
+    .ok_or_else(|| unable("the memory of no process is known (/proc/PID/status)"))?;
+    let findings = affected.iter().map(|who| {
+        let faults_per_s = who.minor_faults_per_s(interval);
+        let held_kb = who.level(interval, "task_status", "RssAnon_kb");
+        let held_pages = held_kb * 1024.0 / interval.page_bytes() as f64;
+        let condition = format!(
+            "{} holds {:.0} MB and forks; {faults_per_s:.0} pages a second were copied or taken",
+            who.who(),
+            held_kb / 1024.0
+        );
+        let copied_per_s = faults_per_s / held_pages.max(1.0);
+        let system = who.share_of_time(interval, "stime_ticks");
+        RULE.finding_of(who, who.price(unit_ns.is_some()), condition)
+            .lost_from(LOST_SHARE)
+            .speaks("minor faults for each anonymous page held, per s", copied_per_s, COPIED_PER_S)
+            .speaks("share of time in the kernel", system, LOST_SHARE)
+            .notes("stat/processes per s", forks as f64 / interval.seconds())
+            .notes("task_status/RssAnon_kb", held_kb)
+    });
+    let missing = "the costs of fork and copy were not measured";
+    verdict_of_work(findings.collect(), (unit_ns.is_some(), missing), || {
+        format!("{forks} forks, and nobody copied its memory for them")
+    })
 }
 
 #[cfg(test)]

@@ -1,13 +1,10 @@
 //! The machine evicts file pages for want of memory and reads them again.
 
-use crate::evidence::NOTE_SHARE;
-use crate::waits::{
-    Traffic, by_major_faults, lost_of_pressure, lost_of_tasks, part_of_wall, price_of_waits,
-};
-use crate::{
-    Change, Confidence, Evidence, Family, Finding, Interval, Operation, Price, Provocation, Rule,
-    Scope, UnitCosts, Verdict,
-};
+use crate::finding::NOTE_SHARE;
+use crate::interval::Interval;
+use crate::rule::{Verdict, ruled_out, unable};
+use crate::waits::{Traffic, Waits};
+use crate::{Family, Operation, Provocation, Rule, Scope, UnitCosts};
 
 /// From this many pages reclaimed by the machine for each file page that comes back on, the machine
 /// has evicted it, and not a control group or somebody who asked for it: those do not count in
@@ -16,6 +13,9 @@ const STEALS_PER_REFAULT: f64 = 0.5;
 /// Below this share of pages scanned that could be reclaimed, reclaim works in vain (methods.md,
 /// rule 9).
 const IN_VAIN: f64 = 0.3;
+/// Allocations that had to reclaim, by zone.
+const STALLS: [&str; 4] =
+    ["allocstall_dma", "allocstall_dma32", "allocstall_normal", "allocstall_movable"];
 
 /// Reclaim of the whole machine.
 pub(crate) const RULE: Rule = Rule {
@@ -27,114 +27,68 @@ pub(crate) const RULE: Rule = Rule {
            pages read x cost of one (calibrated), or at least the pressure of I/O (some) x the same \
            share",
     provocation: Provocation::Load("provoke-global-reclaim"),
+    remedy: "add memory, or confine what streams through the page cache (memory.high, \
+             posix_fadvise DONTNEED); memory.low keeps what matters; a larger \
+             vm.watermark_scale_factor lets kswapd begin earlier",
+    confirm: "grep -E 'pgsteal|workingset_refault_file|allocstall' /proc/vmstat",
     look,
 };
 
-/// Pages that the machine looked at and reclaimed, whoever did it.
-struct Reclaimed {
-    scanned: f64,
-    stolen: f64,
-    stalls: f64,
-}
-
-impl Reclaimed {
-    fn of(machine: &Change<'_>) -> Option<Self> {
-        let grown = |name: &str| machine.grown("vmstat", name).map(|value| value as f64);
-        let direct = |name: &str| grown(name).unwrap_or(0.0);
-        Some(Self {
-            scanned: grown("pgscan_kswapd")? + direct("pgscan_direct"),
-            stolen: grown("pgsteal_kswapd")? + direct("pgsteal_direct"),
-            stalls: [
-                "allocstall_dma",
-                "allocstall_dma32",
-                "allocstall_normal",
-                "allocstall_movable",
-            ]
-            .map(direct)
-            .iter()
-            .sum(),
-        })
-    }
-}
-
 fn look(interval: &Interval<'_>, costs: &UnitCosts) -> Verdict {
-    let machine = interval.machine();
-    let (Some(traffic), Some(reclaimed)) =
-        (Traffic::in_interval(interval), Reclaimed::of(&machine))
-    else {
-        return Verdict::Unable("vmstat does not tell what was reclaimed and came back".to_owned());
+    let missing = || unable("vmstat does not count what was reclaimed and came back");
+    let traffic = Traffic::in_interval(interval).ok_or_else(missing)?;
+    // By whoever: kswapd, and processes themselves.
+    let both = |name: &str| {
+        let direct = interval.vmstat(&format!("{name}_direct")).unwrap_or(0.0);
+        Some(interval.vmstat(&format!("{name}_kswapd"))? + direct)
     };
-    if reclaimed.stolen == 0.0 {
-        return Verdict::RuledOut("the machine reclaimed nothing for want of memory".to_owned());
+    let (scanned, stolen) = both("pgscan").zip(both("pgsteal")).ok_or_else(missing)?;
+    let refaults = traffic.file_refaults;
+    if stolen == 0.0 {
+        return ruled_out("the machine reclaimed nothing for want of memory");
     }
-    if reclaimed.stolen < STEALS_PER_REFAULT * traffic.file_refaults {
-        return Verdict::RuledOut(format!(
-            "{} file pages came back, but the machine reclaimed only {} for want of memory: a \
-             control group or somebody else evicts them",
-            traffic.file_refaults, reclaimed.stolen
+    if stolen < STEALS_PER_REFAULT * refaults {
+        return ruled_out(format!(
+            "{refaults} file pages came back, but the machine reclaimed only {stolen} for want of \
+             memory: a control group or somebody else evicts them"
         ));
     }
-    let price = price(interval, costs, &traffic);
-    if price.is_negligible() {
-        return Verdict::RuledOut(format!(
-            "{} pages were reclaimed and {} file pages came back, which took less than 1 % of \
-             anybody's time",
-            reclaimed.stolen, traffic.file_refaults
-        ));
+    let of_reads = traffic.share_of_reads(refaults);
+    let price = Waits {
+        group: None,
+        reads: Some((refaults, costs.ns(Operation::FileRefault))),
+        pressure: ("io_some_us", of_reads),
     }
-    let refault_share = traffic.share_of_reads(traffic.file_refaults);
-    let mut evidence = Vec::from_iter(price.evidence(NOTE_SHARE));
-    evidence.extend([
-        Evidence::of("vmstat/workingset_refault_file per page read", refault_share, 0.5),
-        Evidence::of(
-            "vmstat/pgsteal (kswapd and direct) per file refault",
-            reclaimed.stolen / traffic.file_refaults.max(1.0),
-            STEALS_PER_REFAULT,
-        ),
-        Evidence::told("vmstat/allocstall", reclaimed.stalls),
-    ]);
-    let yield_share = reclaimed.stolen / reclaimed.scanned.max(1.0);
-    evidence.push(Evidence::told("vmstat/pgsteal per page scanned", yield_share));
-    let in_vain = if yield_share < IN_VAIN { ", most of it in vain" } else { "" };
-    let found = Finding {
-        rule: RULE.name,
-        family: RULE.family,
-        scope: Scope::Machine,
-        condition: format!(
-            "{} pages were reclaimed{in_vain}, and {} file pages were read again",
-            reclaimed.stolen, traffic.file_refaults
-        ),
-        price,
-        confidence: Confidence::from(evidence.as_slice()),
-        evidence,
-        counterfactual: None,
-        remedy: "add memory, or confine what streams through the page cache (memory.high, \
-                 posix_fadvise DONTNEED); memory.low keeps what matters; a larger \
-                 vm.watermark_scale_factor lets kswapd begin earlier"
-            .to_owned(),
-        confirm: "grep -E 'pgsteal|workingset_refault_file|allocstall' /proc/vmstat".to_owned(),
-    };
-    found.verdict(interval, traffic.file_refaults)
-}
-
-fn price(interval: &Interval<'_>, costs: &UnitCosts, traffic: &Traffic) -> Price {
-    let of_reads = traffic.share_of_reads(traffic.file_refaults);
-    let measured = lost_of_tasks(interval, None, |task| {
+    .price(interval, &traffic, |task| {
         task.ns("blkio") * of_reads + task.ns("freepages") * (1.0 - traffic.anon_share())
     });
-    let by_faults = || {
-        let cost = (costs, Operation::FileRefault);
-        by_major_faults(interval, (None, traffic.file_refaults), traffic, cost)
-    };
-    let pressure = || Some(part_of_wall(lost_of_pressure(interval, "io_some_us")?, of_reads));
-    price_of_waits(measured, by_faults, pressure)
+    let yield_share = stolen / scanned.max(1.0);
+    let in_vain = if yield_share < IN_VAIN { ", most of it in vain" } else { "" };
+    let condition = format!(
+        "{stolen} pages were reclaimed{in_vain}, and {refaults} file pages were read again"
+    );
+    let steals_per_refault = stolen / refaults.max(1.0);
+    let stalls: f64 = STALLS.iter().filter_map(|name| interval.vmstat(name)).sum();
+    RULE.finding(Scope::Machine, price, condition)
+        .lost_from(NOTE_SHARE)
+        .speaks("vmstat/workingset_refault_file per page read", of_reads, 0.5)
+        .speaks(
+            "vmstat/pgsteal (kswapd and direct) per file refault",
+            steals_per_refault,
+            STEALS_PER_REFAULT,
+        )
+        .notes("vmstat/allocstall", stalls)
+        .notes("vmstat/pgsteal per page scanned", yield_share)
+        .if_frequent(interval, refaults)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::LostTime;
+    use crate::rule::NoFinding;
     use crate::sample::Second;
+    use crate::{Confidence, Price};
 
     /// A second in which one process waits for 900 ms of reads, of which nearly all come back.
     fn reclaim() -> Second {
@@ -167,7 +121,7 @@ mod tests {
             5_000_000,
         );
         assert!(
-            matches!(cold.verdict(&RULE), Verdict::RuledOut(why) if why.contains("less than 1 %"))
+            matches!(cold.verdict(&RULE), Err(NoFinding::RuledOut(why)) if why.contains("less than 1 %"))
         );
     }
 
@@ -175,9 +129,9 @@ mod tests {
     fn what_a_control_group_evicts_is_not_the_machines() {
         let confined = reclaim().machine("vmstat", "pgsteal_kswapd", 20);
         assert!(matches!(confined.verdict(&RULE),
-            Verdict::RuledOut(why) if why.contains("a control group or somebody else")));
+            Err(NoFinding::RuledOut(why)) if why.contains("a control group or somebody else")));
         let none = reclaim().machine("vmstat", "pgsteal_kswapd", 0);
-        assert!(matches!(none.verdict(&RULE), Verdict::RuledOut(_)));
+        assert!(matches!(none.verdict(&RULE), Err(NoFinding::RuledOut(_))));
     }
 
     #[test]
@@ -210,6 +164,6 @@ mod tests {
         assert_eq!(pressed.unpriced(&RULE), Some(at_least), "a lower bound rules nothing out");
         let few = bare.machine("vmstat", "workingset_refault_file", 9);
         assert!(few.unable(&RULE).contains("kernel.task_delayacct"));
-        assert!(matches!(Second::bare().verdict(&RULE), Verdict::Unable(_)));
+        assert!(matches!(Second::bare().verdict(&RULE), Err(NoFinding::Unable(_))));
     }
 }

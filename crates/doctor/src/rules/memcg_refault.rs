@@ -1,12 +1,10 @@
 //! A control group evicts file pages and reads them again, while the machine has memory free.
 
-use crate::affected::{Affected, Loss, by_scope};
-use crate::interval::Change;
+use crate::affected::{Affected, affected};
+use crate::interval::{Change, Interval, Task};
+use crate::rule::{Verdict, ruled_out, unable};
 use crate::waits::Delays;
-use crate::{
-    Confidence, Evidence, Family, Finding, Interval, LostTime, Operation, Price, Provocation, Rule,
-    Scope, UnitCosts, Verdict,
-};
+use crate::{Family, Finding, LostTime, Operation, Price, Provocation, Rule, Scope, UnitCosts};
 
 /// From this share of major faults on, file pages that come back are what the group waits for, and
 /// not pages that it reads for the first time.
@@ -18,7 +16,7 @@ const LOST_SHARE: f64 = 0.05;
 /// Up to so many voluntary context switches for each major fault, faults are all that a process
 /// sleeps for.
 const MOST_SWITCHES: f64 = 1.1;
-/// Limits from here on are no limits: version 1 tells the largest number of pages.
+/// Limits from here on are no limits: version 1 has the largest number of pages.
 const UNLIMITED_BYTES: u64 = 1 << 60;
 
 /// What is missing where the price is not known.
@@ -34,6 +32,10 @@ pub(crate) const RULE: Rule = Rule {
            for nothing else; without a cost its waits for block I/O), at most the time that the \
            threads of each process have",
     provocation: Provocation::Load("provoke-memcg-refault"),
+    remedy: "raise the group's limit by what is missing of its working set, or protect it \
+             (memory.low); map less, or use less anonymous memory",
+    confirm: "grep -E 'workingset_refault_file|pgmajfault' in the group's memory.stat, twice; \
+              then raise its limit and look again",
     look,
 };
 
@@ -45,76 +47,69 @@ struct Refaults {
     /// time.
     of_faults: f64,
     limit_bytes: Option<u64>,
-    used_bytes: Option<u64>,
+    used_share: Option<f64>,
     /// How often the limit was met.
     limit_met: Option<u64>,
+}
+
+impl Refaults {
+    fn of(group: &Change<'_>) -> Option<Self> {
+        let names = ["workingset_refault_file", "total_workingset_refault_file"];
+        let refaults = group.grown_any("memcg", &names)?;
+        let faults = group.grown_any("memcg", &["pgmajfault", "total_pgmajfault"])?;
+        let limit = group.level_any("memcg", &["limit_bytes", "limit_in_bytes"]);
+        let limit_bytes = limit.filter(|bytes| *bytes < UNLIMITED_BYTES);
+        let used_bytes = group.level_any("memcg", &["current_bytes", "usage_in_bytes"]);
+        Some(Self {
+            refaults,
+            faults,
+            of_faults: refaults as f64 / faults.max(1) as f64,
+            limit_bytes,
+            used_share: used_bytes
+                .zip(limit_bytes)
+                .map(|(used, limit)| used as f64 / limit.max(1) as f64),
+            limit_met: group.grown_any("memcg", &["events_max", "failcnt"]),
+        })
+    }
+
+    /// Whether the group uses what it may; where its limit is not known, whether it met it.
+    fn is_near_limit(&self) -> bool {
+        let met = self.limit_met.is_some_and(|met| met > 0);
+        self.used_share.map_or(met, |share| share >= NEAR_LIMIT)
+    }
 }
 
 fn look(interval: &Interval<'_>, costs: &UnitCosts) -> Verdict {
     let refault_ns = costs.ns(Operation::FileRefault);
     let mut findings = Vec::new();
-    let (mut asked, mut most, mut cold, mut unpriced) = (0, 0, false, None);
+    let (mut most, mut cold, mut unpriced) = (None, false, None);
     for (path, change) in interval.groups() {
-        let Some(group) = refaults(&change) else { continue };
-        asked += 1;
-        most = most.max(group.refaults);
+        let Some(group) = Refaults::of(&change) else { continue };
+        most = most.max(Some(group.refaults));
         let (price, affected) = price(interval, (path, &change), &group, refault_ns);
         if group.of_faults < REFAULT_SHARE {
             cold |= price.lost().is_some_and(|lost| lost.share() >= LOST_SHARE);
             continue;
         }
         // Without a limit it is not the group that lacks memory, and another rule's business.
-        if !group.is_near_limit() {
-            continue;
-        }
         // Pressure of memory is no upper bound: it leaves out most of the waits for reading.
-        if price.is_negligible() {
+        if !group.is_near_limit() || price.is_negligible() {
             continue;
         }
         let found = finding(interval, path, &group, price, affected.as_ref());
-        match found.verdict(interval, group.refaults as f64) {
-            Verdict::Found(found) => findings.extend(found),
-            Verdict::Unable(why) => unpriced = Some(why),
-            Verdict::RuledOut(_) => {}
+        match found.if_frequent(interval, group.refaults as f64) {
+            Ok(found) => findings.extend(found),
+            Err(why) => unpriced = Some(why),
         }
     }
-    if let Some(why) = unpriced.filter(|_| findings.is_empty()) {
-        return Verdict::Unable(why);
-    }
-    match (findings.is_empty(), asked) {
-        (false, _) => Verdict::Found(findings),
-        (true, 0) => Verdict::Unable("no control group tells its refaults".to_owned()),
-        (true, _) if cold => Verdict::RuledOut("pages are read for the first time".to_owned()),
-        (true, _) => Verdict::RuledOut(format!(
+    match (findings.is_empty(), unpriced, most) {
+        (false, _, _) => Ok(findings),
+        (true, Some(why), _) => Err(why),
+        (true, None, None) => Err(unable("no control group counts its refaults")),
+        (true, None, _) if cold => ruled_out("pages are read for the first time"),
+        (true, None, Some(most)) => ruled_out(format!(
             "at most {most} file pages came back in a group that has reached its limit, or none has"
         )),
-    }
-}
-
-fn refaults(change: &Change<'_>) -> Option<Refaults> {
-    let refaults =
-        change.grown_any("memcg", &["workingset_refault_file", "total_workingset_refault_file"])?;
-    let faults = change.grown_any("memcg", &["pgmajfault", "total_pgmajfault"])?;
-    let level = |names: [&str; 2]| names.iter().find_map(|name| change.level("memcg", name));
-    Some(Refaults {
-        refaults,
-        faults,
-        of_faults: refaults as f64 / faults.max(1) as f64,
-        limit_bytes: level(["limit_bytes", "limit_in_bytes"]).filter(|it| *it < UNLIMITED_BYTES),
-        used_bytes: level(["current_bytes", "usage_in_bytes"]),
-        limit_met: change.grown_any("memcg", &["events_max", "failcnt"]),
-    })
-}
-
-impl Refaults {
-    fn used_share(&self) -> Option<f64> {
-        Some(self.used_bytes? as f64 / self.limit_bytes?.max(1) as f64)
-    }
-
-    /// Whether the group uses what it may; where its limit is not told, whether it met it.
-    fn is_near_limit(&self) -> bool {
-        let met = self.limit_met.is_some_and(|met| met > 0);
-        self.used_share().map_or(met, |share| share >= NEAR_LIMIT)
     }
 }
 
@@ -127,36 +122,31 @@ fn price(
     refault_ns: Option<f64>,
 ) -> (Price, Option<Affected>) {
     let share = group.of_faults.min(1.0);
-    let (mut losses, mut is_whole) = (Vec::new(), true);
-    for (pid, task, change) in interval.tasks() {
-        let faults = change.grown("task_stat", "majflt").unwrap_or(0) as f64;
-        if faults == 0.0 || task.group.as_deref() != Some(path) {
-            continue;
+    let mut is_whole = true;
+    let affected = affected(interval, |task| {
+        let faults = task.counters.grown("task_stat", "majflt").unwrap_or(0) as f64;
+        if faults == 0.0 || task.group != Some(path) {
+            return None;
         }
-        match waited_ns(interval, &change, faults, refault_ns) {
-            Some(ns) => losses.push(Loss::new(interval, (pid, task, &change), share * ns)),
-            None => is_whole = false,
-        }
-    }
-    // All are in one group, so they are told together.
-    let affected = by_scope(&losses).into_iter().next();
-    let pressure = || {
-        let us = change.grown("memcg_psi", "memory_some_us")?;
-        Some(LostTime::of_wall(us as f64 * 1e3, interval.elapsed_ns()))
-    };
+        let waited_ns = waited_ns(interval, task, faults, refault_ns);
+        is_whole &= waited_ns.is_some();
+        Some(share * waited_ns?)
+    });
     let price = match (&affected, refault_ns) {
-        _ if !is_whole => Price::unknown(NO_COST, pressure()),
-        (Some(affected), _) => Price::Known(affected.lost),
-        (None, _) if !losses.is_empty() => Price::Known(LostTime::of_threads(0.0, 0, 0.0)),
+        // All are in one group, so they count together.
+        (Some(affected), _) if is_whole => {
+            let nothing = || LostTime::of_threads(0.0, 0, 0.0);
+            Price::Known(affected.first().map_or_else(nothing, |affected| affected.lost))
+        }
         // Whose faults they were is not known. By the clock they took at most as long as one after
         // the other.
-        (None, Some(refault_ns)) => {
+        (None, Some(refault_ns)) if is_whole => {
             let one_by_one_ns = group.faults as f64 * share * refault_ns;
             Price::Known(LostTime::of_wall(one_by_one_ns, interval.elapsed_ns()).at_most())
         }
-        (None, None) => Price::unknown(NO_COST, pressure()),
+        _ => Price::unknown(NO_COST, change.pressure("memcg_psi", "memory_some_us")),
     };
-    (price, affected)
+    (price, affected.and_then(|affected| affected.into_iter().next()))
 }
 
 /// How long a process waited for its major faults, in ns: a disk that is busier than it was when
@@ -164,24 +154,24 @@ fn price(
 /// if that is unknown.
 fn waited_ns(
     interval: &Interval<'_>,
-    change: &Change<'_>,
+    task: &Task<'_>,
     faults: f64,
     refault_ns: Option<f64>,
 ) -> Option<f64> {
-    let slept_ns = slept_ns(interval, change, faults);
-    let Some(refault_ns) = refault_ns else {
-        return slept_ns.or_else(|| {
-            Delays::from_change(interval, *change)
-                .filter(|it| !it.are_impossible())
-                .map(|it| it.ns("blkio"))
-        });
+    let slept_ns = slept_ns(interval, &task.counters, faults);
+    let of_block_io = || {
+        let delays = Delays::from_change(interval, task.counters)?;
+        (!delays.are_impossible()).then(|| delays.ns("blkio"))
     };
-    Some(slept_ns.unwrap_or(0.0).max(faults * refault_ns))
+    match refault_ns {
+        Some(refault_ns) => Some(slept_ns.unwrap_or(0.0).max(faults * refault_ns)),
+        None => slept_ns.or_else(of_block_io),
+    }
 }
 
-/// How long a process slept for its major faults, in ns: a disk that is busier than it was when
-/// costs were measured takes longer. `None` unless it is seen to sleep for nothing else: it has one
-/// thread, of which `/proc/PID/status` tells that it gave its CPU up about once for each fault.
+/// How long a process slept for its major faults, in ns. `None` unless it is seen to sleep for
+/// nothing else: it has one thread, which gave its CPU up about once for each fault
+/// (`/proc/PID/status`).
 fn slept_ns(interval: &Interval<'_>, change: &Change<'_>, faults: f64) -> Option<f64> {
     let is_single = change.level("task_status", "Threads") == Some(1);
     let switches = change.grown("task_status", "voluntary_ctxt_switches");
@@ -199,78 +189,49 @@ fn finding(
     price: Price,
     affected: Option<&Affected>,
 ) -> Finding {
-    let seconds = interval.elapsed_ns().max(1) as f64 / 1e9;
-    let per_s = group.refaults as f64 / seconds;
-    let mut evidence = match price {
-        // Pressure leaves out most of the waits, so little of it speaks against nothing.
-        Price::Unknown { .. } => Vec::new(),
-        Price::Known(_) => Vec::from_iter(price.evidence(LOST_SHARE)),
-    };
-    evidence.extend([
-        Evidence::told("memcg/workingset_refault_file per s", per_s),
-        Evidence::of(
-            "memcg/workingset_refault_file per major fault",
-            group.of_faults,
-            REFAULT_SHARE,
-        ),
-    ]);
-    let used = group.used_share();
-    evidence.extend(used.map(|share| Evidence::of("memcg used of its limit", share, NEAR_LIMIT)));
-    let met = group.limit_met.map(|met| met as f64 / seconds);
-    evidence.extend(met.map(|met| Evidence::of("memcg limit met, per s", met, 1.0)));
-    let lost = match &price {
-        Price::Known(lost) => Some(*lost),
+    let per_s = group.refaults as f64 / interval.seconds();
+    let who = affected.map_or_else(|| path.to_owned(), Affected::who);
+    let condition =
+        format!("{path} evicts file pages and reads them again: {per_s:.0} a second, for {who}");
+    let known = match price {
+        Price::Known(lost) => Some(lost.share()),
         Price::Unknown { .. } => None,
     };
-    let who = affected.map_or_else(|| path.to_owned(), Affected::who);
-    Finding {
-        rule: RULE.name,
-        family: RULE.family,
-        scope: Scope::Group(path.to_owned()),
-        condition: format!(
-            "{path} evicts file pages and reads them again: {per_s:.0} a second, for {who}"
-        ),
-        price,
-        confidence: Confidence::from(evidence.as_slice()),
-        evidence,
-        counterfactual: missing_bytes(interval, path, group).map(|missing| {
-            let megabytes = (missing as f64 / f64::from(1 << 20)).ceil();
-            let text = format!("with at most {megabytes:.0} MB more: nothing would come back");
-            match lost {
-                Some(lost) => format!("{text}, {:.0} % less time", lost.share() * 100.0),
-                None => text,
-            }
-        }),
-        remedy: "raise the group's limit by what is missing of its working set, or protect it \
-                 (memory.low); map less, or use less anonymous memory"
-            .to_owned(),
-        confirm: "grep -E 'workingset_refault_file|pgmajfault' in the group's memory.stat, twice; \
-                  then raise its limit and look again"
-            .to_owned(),
-    }
+    let counterfactual = missing_bytes(interval, path, group).map(|missing| {
+        let megabytes = (missing as f64 / f64::from(1 << 20)).ceil();
+        let less =
+            known.map_or(String::new(), |share| format!(", {:.0} % less time", share * 100.0));
+        format!("with at most {megabytes:.0} MB more: nothing would come back{less}")
+    });
+    let met_per_s = group.limit_met.map(|met| met as f64 / interval.seconds());
+    let found = RULE
+        .finding(Scope::Group(path.to_owned()), price, condition)
+        // Pressure leaves out most of the waits, so little of it speaks against nothing.
+        .speaks("share of time lost", known, LOST_SHARE)
+        .notes("memcg/workingset_refault_file per s", per_s)
+        .speaks("memcg/workingset_refault_file per major fault", group.of_faults, REFAULT_SHARE)
+        .speaks("memcg used of its limit", group.used_share, NEAR_LIMIT)
+        .speaks("memcg limit met, per s", met_per_s, 1.0);
+    Finding { counterfactual, ..found }
 }
 
 /// What would be enough: all anonymous memory and all file mappings of its processes, less the
-/// limit. `None` if it is not told, or no more than the limit.
+/// limit. `None` if it is not known, or no more than the limit.
 fn missing_bytes(interval: &Interval<'_>, path: &str, group: &Refaults) -> Option<u64> {
-    let mut needed_kb = 0;
-    for (_, task, change) in interval.tasks() {
-        if task.group.as_deref() != Some(path) {
-            continue;
-        }
-        let kb = |name: &str| change.level("task_status", name);
-        let others: u64 = ["VmData_kb", "VmStk_kb", "VmExe_kb", "VmLib_kb"]
-            .into_iter()
-            .map(kb)
-            .sum::<Option<u64>>()?;
-        needed_kb += kb("RssAnon_kb")? + kb("VmSize_kb")?.saturating_sub(others);
-    }
-    (needed_kb * 1024).checked_sub(group.limit_bytes?).filter(|missing| *missing > 0)
+    let needed_kb = interval.tasks_of(Some(path)).map(|task| {
+        let kb = |name: &str| task.counters.level("task_status", name);
+        let others = ["VmData_kb", "VmStk_kb", "VmExe_kb", "VmLib_kb"];
+        let others = others.into_iter().map(kb).sum::<Option<u64>>()?;
+        Some(kb("RssAnon_kb")? + kb("VmSize_kb")?.saturating_sub(others))
+    });
+    let needed_bytes = needed_kb.sum::<Option<u64>>()? * 1024;
+    needed_bytes.checked_sub(group.limit_bytes?).filter(|missing| *missing > 0)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rule::NoFinding;
     use crate::sample::Second;
 
     const MIB: u64 = 1 << 20;
@@ -338,7 +299,7 @@ mod tests {
     fn without_a_cost_it_is_found_with_what_pressure_says() {
         let found = |job: &Second| {
             let found = job.verdict_with(&RULE, &UnitCosts::default());
-            let Verdict::Found(found) = found else { panic!("{found:?}") };
+            let Ok(found) = found else { panic!("{found:?}") };
             found.into_iter().next().unwrap()
         };
         let group = group(3000, 3000, 46 * MIB);
@@ -356,7 +317,10 @@ mod tests {
         assert_eq!(told.price, Price::Known(LostTime::of_threads(9e8, 1, 1e9)));
         let few =
             self::group(5, 5, 46 * MIB).with_task(1, Some("/a"), &[("task_stat", "majflt", 5)]);
-        assert!(matches!(few.verdict_with(&RULE, &UnitCosts::default()), Verdict::Unable(_)));
+        assert!(matches!(
+            few.verdict_with(&RULE, &UnitCosts::default()),
+            Err(NoFinding::Unable(_))
+        ));
     }
 
     #[test]

@@ -1,10 +1,8 @@
 //! A control group is beyond its `memory.high`, cannot get below it, and is put to sleep for it.
 
-use crate::evidence::NOTE_SHARE;
-use crate::{
-    Change, Confidence, Evidence, Family, Finding, Interval, LostTime, Price, Provocation, Rule,
-    Scope, UnitCosts, Verdict,
-};
+use crate::interval::{Change, Interval};
+use crate::rule::{Verdict, ruled_out, unable};
+use crate::{Family, Finding, Price, Provocation, Rule, Scope, UnitCosts};
 
 /// From this share of the time with every process of the group waiting for memory on, the group is
 /// stalled (methods.md, rule 3).
@@ -23,85 +21,74 @@ pub(crate) const RULE: Rule = Rule {
     about: "a control group beyond memory.high has nothing to evict and is put to sleep",
     cost: "pressure of memory of the group (full): the time in which all of its processes waited",
     provocation: Provocation::Load("provoke-memory-high"),
+    remedy: "raise memory.high, or use memory.max and let the group be restarted, or give it \
+             swap space",
+    confirm: "cat memory.events memory.pressure of the group; \
+              /proc/PID/wchan is mem_cgroup_handle_over_high",
     look,
 };
 
 fn look(interval: &Interval<'_>, _: &UnitCosts) -> Verdict {
-    let (mut told, mut most) = (0, 0);
-    let mut findings = Vec::new();
-    let no_swap = interval.machine().level("meminfo", "SwapFree_kb") == Some(0);
-    for (path, change) in interval.groups() {
-        let Some(events) = change.grown("memcg", "events_high") else { continue };
-        told += 1;
-        most = most.max(events);
-        if events > 0 {
-            findings.extend(stalled(interval, path, &change, no_swap));
-        }
+    let counted: Vec<(&str, Change<'_>, u64)> = interval
+        .groups()
+        .filter_map(|(path, group)| Some((path, group, group.grown("memcg", "events_high")?)))
+        .collect();
+    let most = counted.iter().map(|(_, _, events)| *events).max();
+    let most = most.ok_or_else(|| unable("no control group (version 2) has memory.events"))?;
+    if most == 0 {
+        return ruled_out(format!(
+            "none of {} control groups went beyond memory.high",
+            counted.len()
+        ));
     }
-    match (findings.is_empty(), told) {
-        (false, _) => Verdict::Found(findings),
-        (true, 0) => Verdict::Unable("no control group (version 2) tells memory.events".to_owned()),
-        (true, _) if most == 0 => {
-            Verdict::RuledOut(format!("none of {told} control groups went beyond memory.high"))
-        }
-        (true, _) => Verdict::RuledOut(format!(
+    let stalled = |(path, group, events): &(&str, _, _)| stalled(interval, path, group, *events);
+    let findings: Vec<Finding> = counted.iter().filter_map(stalled).collect();
+    if findings.is_empty() {
+        return ruled_out(format!(
             "{most} times a control group went beyond memory.high, and got below it again"
-        )),
+        ));
     }
+    Ok(findings)
 }
 
-/// The finding, if a group that went beyond `high` cannot get below it.
+/// The finding, if a group went beyond `high` and cannot get below it.
 fn stalled(
     interval: &Interval<'_>,
     path: &str,
-    change: &Change<'_>,
-    no_swap: bool,
+    group: &Change<'_>,
+    events: u64,
 ) -> Option<Finding> {
-    let elapsed_s = interval.elapsed_ns() as f64 / 1e9;
-    let full_us = change.grown("memcg_psi", "memory_full_us")?;
-    let lost = LostTime::of_wall(full_us as f64 * 1e3, interval.elapsed_ns());
-    let full_share = lost.share();
-    let anon_share = change.level("memcg", "anon")? as f64
-        / change.level("memcg", "current_bytes")?.max(1) as f64;
-    if !no_swap || full_share < FULL_SHARE.max(NOTE_SHARE) || anon_share < ANON_SHARE {
+    let lost = group.pressure("memcg_psi", "memory_full_us")?;
+    let used_bytes = group.level("memcg", "current_bytes")?;
+    let anon_share = group.level("memcg", "anon")? as f64 / used_bytes.max(1) as f64;
+    let no_swap = interval.machine().level("meminfo", "SwapFree_kb") == Some(0);
+    if events == 0 || !no_swap || lost.share() < FULL_SHARE || anon_share < ANON_SHARE {
         return None;
     }
-    let events = change.grown("memcg", "events_high")?;
-    let evidence = vec![
-        Evidence::of("memcg_psi/memory_full share of the time", full_share, FULL_SHARE),
-        Evidence::of("memcg/anon share of the group's memory", anon_share, ANON_SHARE),
-        Evidence::of("memcg/events_high per s", events as f64 / elapsed_s, HIGH_PER_S),
-        Evidence::told("meminfo/SwapFree_kb", 0.0),
-    ];
-    let over = change.level("memcg", "high_bytes").and_then(|high| {
-        let over_bytes = change.level("memcg", "current_bytes")?.checked_sub(high)?;
-        Some(model::units::format_size(over_bytes))
+    let over = group.level("memcg", "high_bytes").and_then(|high| used_bytes.checked_sub(high));
+    let counterfactual = over.map(|over| {
+        format!("with memory.high {} higher: no sleep", model::units::format_size(over))
     });
-    Some(Finding {
-        rule: RULE.name,
-        family: RULE.family,
-        scope: Scope::Group(path.to_owned()),
-        condition: format!(
-            "beyond memory.high with {:.0} % anonymous memory and no swap space: its processes are \
-             put to sleep at each charge, and nothing ever ends it",
-            100.0 * anon_share
-        ),
-        price: Price::Known(lost),
-        confidence: Confidence::from(evidence.as_slice()),
-        evidence,
-        counterfactual: over.map(|over| format!("with memory.high {over} higher: no sleep")),
-        remedy: "raise memory.high, or use memory.max and let the group be restarted, or give it \
-                 swap space"
-            .to_owned(),
-        confirm: "cat memory.events memory.pressure of the group; \
-                  /proc/PID/wchan is mem_cgroup_handle_over_high"
-            .to_owned(),
-    })
+    let condition = format!(
+        "beyond memory.high with {:.0} % anonymous memory and no swap space: its processes are put \
+         to sleep at each charge, and nothing ever ends it",
+        100.0 * anon_share
+    );
+    let per_s = events as f64 / interval.seconds();
+    let found = RULE
+        .finding(Scope::Group(path.to_owned()), Price::Known(lost), condition)
+        .speaks("memcg_psi/memory_full share of the time", lost.share(), FULL_SHARE)
+        .speaks("memcg/anon share of the group's memory", anon_share, ANON_SHARE)
+        .speaks("memcg/events_high per s", per_s, HIGH_PER_S)
+        .notes("meminfo/SwapFree_kb", 0.0);
+    Some(Finding { counterfactual, ..found })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Confidence;
+    use crate::rule::NoFinding;
     use crate::sample::{GROUP, Second};
 
     /// A group that is asleep for 950 ms of a second.
@@ -138,12 +125,12 @@ mod tests {
             livelock().group_level("memcg", "anon", 12 << 20),
             livelock().level("meminfo", "SwapFree_kb", 4096),
         ] {
-            assert!(matches!(healthy.verdict(&RULE), Verdict::RuledOut(_)), "{healthy:?}");
+            assert!(matches!(healthy.verdict(&RULE), Err(NoFinding::RuledOut(_))), "{healthy:?}");
         }
     }
 
     #[test]
     fn without_version_2_it_cannot_be_told() {
-        assert!(matches!(Second::bare().verdict(&RULE), Verdict::Unable(_)));
+        assert!(matches!(Second::bare().verdict(&RULE), Err(NoFinding::Unable(_))));
     }
 }

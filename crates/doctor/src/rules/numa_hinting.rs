@@ -1,12 +1,11 @@
 //! The kernel takes pages away from processes to see from which node they are used, and each
 //! touch of them is a fault.
 
-use crate::cpu_time::{CpuTime, TICK_NS};
-use crate::evidence::NOTE_SHARE;
-use crate::{
-    Change, Confidence, Evidence, Family, Finding, Interval, Operation, Price, Provocation, Rule,
-    Scope, UnitCosts, Verdict,
-};
+use crate::cpu_time::{CpuTime, cpu_ticks};
+use crate::finding::NOTE_SHARE;
+use crate::interval::{Interval, TICK_NS};
+use crate::rule::{Verdict, ruled_out, unable};
+use crate::{Family, Operation, Price, Provocation, Rule, Scope, UnitCosts};
 
 /// Taking away one page, in ns (methods.md, rule 8: 0.1 µs).
 const UPDATE_NS: f64 = 100.0;
@@ -23,70 +22,46 @@ pub(crate) const RULE: Rule = Rule {
            (calibrated) + page-table updates x 0.1 us; without costs: system time x hinting faults \
            / all faults; out of the CPU time that was wanted",
     provocation: Provocation::Load("provoke-numa-hinting"),
+    remedy: "sysctl kernel.numa_balancing=0, or bind the process and its memory to a node \
+             (numactl --cpunodebind --membind)",
+    confirm: "grep numa_ /proc/vmstat; numastat -p PID",
     look,
 };
 
 fn look(interval: &Interval<'_>, costs: &UnitCosts) -> Verdict {
-    let machine = interval.machine();
-    let grown = |name: &str| machine.grown("vmstat", name).map(|value| value as f64);
-    let Some(faults) = grown("numa_hint_faults") else {
-        return Verdict::Unable("this kernel does not balance NUMA nodes".to_owned());
-    };
+    let faults = interval
+        .vmstat("numa_hint_faults")
+        .ok_or_else(|| unable("this kernel does not balance NUMA nodes"))?;
     if faults == 0.0 {
-        return Verdict::RuledOut("there was no NUMA hinting fault".to_owned());
+        return ruled_out("there was no NUMA hinting fault");
     }
-    let Some(price) = price(interval, &machine, costs, faults) else {
-        return Verdict::Unable(
-            "neither the cost of mapping a page is known nor the CPU time of the machine (/proc/stat)"
-                .to_owned(),
-        );
-    };
-    if price.is_negligible() {
-        return Verdict::RuledOut(format!(
-            "{faults} NUMA hinting faults took less than 1 % of the CPU time that was wanted"
-        ));
-    }
-    let local_share = grown("numa_hint_faults_local").unwrap_or(0.0) / faults;
-    let migrated = grown("numa_pages_migrated").unwrap_or(0.0);
-    let mut evidence = Vec::from_iter(price.evidence(NOTE_SHARE));
-    evidence.extend([
-        Evidence::of("vmstat/numa_hint_faults", faults, 1.0),
-        Evidence::told("vmstat/numa_hint_faults_local per fault", local_share),
-        Evidence::told("vmstat/numa_pages_migrated", migrated),
-    ]);
-    if let Some(updates) = grown("numa_pte_updates") {
-        evidence.push(Evidence::of("vmstat/numa_pte_updates", updates, 1.0));
-    }
+    let price = price(interval, costs, faults).ok_or_else(|| {
+        unable(
+            "neither the cost of mapping a page is known nor the CPU time of the machine (/proc/stat)",
+        )
+    })?;
+    let local_share = interval.vmstat("numa_hint_faults_local").unwrap_or(0.0) / faults;
+    let migrated = interval.vmstat("numa_pages_migrated").unwrap_or(0.0);
     let gain = if local_share >= LOCAL_SHARE {
         "nearly all from the node that the page is on already"
     } else {
         "many of them from another node than the page's"
     };
-    Verdict::Found(vec![Finding {
-        rule: RULE.name,
-        family: RULE.family,
-        scope: Scope::Machine,
-        condition: format!("{faults} NUMA hinting faults, {gain}; {migrated} pages were moved"),
-        price,
-        confidence: Confidence::from(evidence.as_slice()),
-        evidence,
-        counterfactual: None,
-        remedy: "sysctl kernel.numa_balancing=0, or bind the process and its memory to a node \
-                 (numactl --cpunodebind --membind)"
-            .to_owned(),
-        confirm: "grep numa_ /proc/vmstat; numastat -p PID".to_owned(),
-    }])
+    let condition = format!("{faults} NUMA hinting faults, {gain}; {migrated} pages were moved");
+    let found = RULE
+        .finding(Scope::Machine, price, condition)
+        .lost_from(NOTE_SHARE)
+        .speaks("vmstat/numa_hint_faults", faults, 1.0)
+        .notes("vmstat/numa_hint_faults_local per fault", local_share)
+        .notes("vmstat/numa_pages_migrated", migrated)
+        .speaks("vmstat/numa_pte_updates", interval.vmstat("numa_pte_updates"), 1.0);
+    Ok(vec![found])
 }
 
 /// The CPU time that it took, of all that the machine's CPUs were wanted for; `None` if that is not
 /// known.
-fn price(
-    interval: &Interval<'_>,
-    machine: &Change<'_>,
-    costs: &UnitCosts,
-    faults: f64,
-) -> Option<Price> {
-    let grown = |name: &str| machine.grown("vmstat", name).unwrap_or(0) as f64;
+fn price(interval: &Interval<'_>, costs: &UnitCosts, faults: f64) -> Option<Price> {
+    let grown = |name: &str| interval.vmstat(name).unwrap_or(0.0);
     let calibrated = || {
         let moved_ns = costs.ns(Operation::CopyOnWrite).unwrap_or(0.0);
         Some(
@@ -96,8 +71,8 @@ fn price(
         )
     };
     let of_system_time = || {
-        let ticks = machine.grown("stat", "cpu_system_ticks")?;
-        let all = machine.grown("vmstat", "pgfault")?.max(1) as f64;
+        let ticks = cpu_ticks(interval, "system")?;
+        let all = interval.vmstat("pgfault")?.max(1.0);
         Some(ticks as f64 * TICK_NS * (faults / all).min(1.0))
     };
     let lost_ns = calibrated().or_else(of_system_time)?;
@@ -107,7 +82,9 @@ fn price(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Confidence;
     use crate::LostTime;
+    use crate::rule::NoFinding;
     use crate::sample::Second;
 
     fn storm() -> Second {
@@ -140,9 +117,9 @@ mod tests {
     #[test]
     fn few_hinting_faults_among_many_faults_are_none() {
         let few = storm().machine("vmstat", "numa_hint_faults", 900);
-        assert!(matches!(few.verdict(&RULE), Verdict::RuledOut(_)));
+        assert!(matches!(few.verdict(&RULE), Err(NoFinding::RuledOut(_))));
         let none = storm().machine("vmstat", "numa_hint_faults", 0);
-        assert!(matches!(none.verdict(&RULE), Verdict::RuledOut(_)));
-        assert!(matches!(Second::bare().verdict(&RULE), Verdict::Unable(_)));
+        assert!(matches!(none.verdict(&RULE), Err(NoFinding::RuledOut(_))));
+        assert!(matches!(Second::bare().verdict(&RULE), Err(NoFinding::Unable(_))));
     }
 }

@@ -1,11 +1,10 @@
 //! Many processes map the same memory page by page, each with page tables of its own.
 
-use crate::affected::{Affected, Loss, by_scope, price, system_ns, without_cost};
+use crate::affected::{Affected, affected, verdict_of_work};
+use crate::interval::Interval;
 use crate::minor_faults::split;
-use crate::{
-    Confidence, Evidence, Family, Finding, Interval, Operation, Price, Provocation, Rule,
-    UnitCosts, Verdict,
-};
+use crate::rule::{Verdict, unable};
+use crate::{Family, Finding, Operation, Provocation, Rule, UnitCosts};
 
 /// From this share of the time lost on it is evidence.
 const LOST_SHARE: f64 = 0.05;
@@ -23,10 +22,14 @@ pub(crate) const RULE: Rule = Rule {
     cost: "faults that map a page which is there x cost of one (calibrated); without a cost at most \
            the time in the kernel",
     provocation: Provocation::Load("provoke-page-tables"),
+    remedy: "map the shared memory with huge pages (hugetlb, or shmem_enabled=advise), or share \
+             processes among clients (a pool of connections)",
+    confirm: "grep -E 'PageTables|Mapped|Shmem' /proc/meminfo; \
+              thrashlab footprint --all --no-clear --top 20",
     look,
 };
 
-/// What a blow-up of page tables is told by.
+/// What shows a blow-up of page tables.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BlowUp {
     /// Page tables of the processes, in kB.
@@ -40,9 +43,8 @@ pub(crate) struct BlowUp {
 /// The blow-up of page tables among the processes of a group, if there is one.
 pub(crate) fn blow_up(interval: &Interval<'_>, group: Option<&str>) -> Option<BlowUp> {
     let tables_kb: u64 = interval
-        .tasks()
-        .filter(|(_, task, _)| task.group.as_deref() == group)
-        .filter_map(|(_, _, change)| change.level("task_status", "VmPTE_kb"))
+        .tasks_of(group)
+        .filter_map(|task| task.counters.level("task_status", "VmPTE_kb"))
         .sum();
     let machine = interval.machine();
     let ratio = |part: u64, whole: u64| (whole > 0).then(|| part as f64 / whole as f64);
@@ -61,81 +63,54 @@ pub(crate) fn blow_up(interval: &Interval<'_>, group: Option<&str>) -> Option<Bl
 
 /// File and shared memory that somebody maps, each page once, in kB.
 fn mapped_kb(interval: &Interval<'_>, group: Option<&str>) -> Option<u64> {
-    let of_group =
-        interval.groups().find(|(path, _)| Some(*path) == group).and_then(|(_, change)| {
-            // As versions 1 and 2 spell it.
-            change.level("memcg", "mapped_file").or_else(|| change.level("memcg", "file_mapped"))
-        });
+    // As versions 1 and 2 spell it.
+    let names = ["mapped_file", "file_mapped"];
+    let of_group = interval.group(group).and_then(|group| group.level_any("memcg", &names));
     of_group.map(|bytes| bytes / 1024).or_else(|| interval.machine().level("meminfo", "Mapped_kb"))
 }
 
 fn look(interval: &Interval<'_>, costs: &UnitCosts) -> Verdict {
     let map_ns = costs.ns(Operation::MapPage);
-    let (mut losses, mut asked) = (Vec::new(), 0);
-    for (pid, task, change) in interval.tasks() {
-        let Some(faults) = split(interval, (pid, task, &change)) else { continue };
-        asked += 1;
-        if blow_up(interval, task.group.as_deref()).is_some() {
-            let lost_ns = map_ns.map_or_else(|| system_ns(&change), |ns| faults.maps * ns);
-            losses.push(Loss::new(interval, (pid, task, &change), lost_ns));
-        }
-    }
-    if asked == 0 {
-        return Verdict::Unable("no process tells its faults (/proc/PID/stat, vmstat)".to_owned());
-    }
-    let findings: Vec<Finding> = by_scope(&losses)
-        .iter()
-        .filter_map(|affected| {
-            let blow_up = blow_up(interval, affected.group.as_deref())?;
-            Some(finding(interval, affected, blow_up, price(affected, map_ns.is_some())))
-        })
-        .collect();
-    if map_ns.is_none() && !findings.is_empty() {
-        return without_cost(findings, "the cost of mapping a page was not measured");
-    }
-    if findings.is_empty() {
+    let affected = affected(interval, |task| {
+        let faults = split(interval, task)?;
+        let lost_ns =
+            || map_ns.map_or_else(|| task.counters.cpu_ns("stime_ticks"), |ns| faults.maps * ns);
+        Some(blow_up(interval, task.group).map_or(0.0, |_| lost_ns()))
+    })
+    .ok_or_else(|| unable("the faults of no process are known (/proc/PID/stat, vmstat)"))?;
+    let findings =
+        affected.iter().filter_map(|who| finding(interval, who, map_ns.is_some())).collect();
+    let missing = "the cost of mapping a page was not measured";
+    verdict_of_work(findings, (map_ns.is_some(), missing), || {
         let tables = interval.machine().level("meminfo", "PageTables_kb");
-        let tables = tables.map_or("not told".to_owned(), |kb| format!("{kb} kB"));
-        return Verdict::RuledOut(format!("page tables are {tables}, and nobody maps much anew"));
-    }
-    Verdict::Found(findings)
+        let tables = tables.map_or("of unknown size".to_owned(), |kb| format!("{kb} kB"));
+        format!("page tables are {tables}, and nobody maps much anew")
+    })
 }
 
-fn finding(interval: &Interval<'_>, affected: &Affected, blow_up: BlowUp, price: Price) -> Finding {
-    let seconds = interval.elapsed_ns().max(1) as f64 / 1e9;
-    let faults = affected.sum(interval, |change| change.grown("task_stat", "minflt"));
-    let mut evidence = Vec::from_iter(price.evidence(LOST_SHARE));
-    evidence.push(Evidence::told("task_stat/minflt per s", faults / seconds));
-    evidence.push(Evidence::told("task_status/VmPTE_kb", blow_up.tables_kb));
-    let mapped = "page tables as a share of what is mapped";
-    evidence.extend(blow_up.of_mapped.map(|share| Evidence::of(mapped, share, TABLE_SHARE)));
+fn finding(interval: &Interval<'_>, who: &Affected, is_measured: bool) -> Option<Finding> {
+    let blow_up = blow_up(interval, who.group.as_deref())?;
+    let faults_per_s = who.minor_faults_per_s(interval);
+    let tables_mb = blow_up.tables_kb / 1024.0;
+    let condition = format!(
+        "{} have page tables of {tables_mb:.1} MB for the same memory, and mapped \
+         {faults_per_s:.0} pages a second",
+        who.who()
+    );
     // Each has 8 bytes, and a huge page stands for as many pages as one page of tables maps.
     let entries = interval.page_bytes() / 8;
-    let memory = "page tables as a share of all memory";
-    evidence.extend(blow_up.of_memory.map(|share| Evidence::told(memory, share)));
-    Finding {
-        rule: RULE.name,
-        family: RULE.family,
-        scope: affected.scope.clone(),
-        condition: format!(
-            "{} have page tables of {:.1} MB for the same memory, and mapped {:.0} pages a second",
-            affected.who(),
-            blow_up.tables_kb / 1024.0,
-            faults / seconds
-        ),
-        price,
-        confidence: Confidence::from(evidence.as_slice()),
-        evidence,
-        counterfactual: Some(format!(
-            "with huge pages the page tables would be {:.2} MB: 1/{entries}",
-            blow_up.tables_kb / 1024.0 / entries as f64
-        )),
-        remedy:
-            "map the shared memory with huge pages (hugetlb, or shmem_enabled=advise), or share \
-                 processes among clients (a pool of connections)"
-                .to_owned(),
-        confirm: "grep -E 'PageTables|Mapped|Shmem' /proc/meminfo; thrashlab footprint --all --no-clear --top 20".to_owned(),
-    }
+    let counterfactual = format!(
+        "with huge pages the page tables would be {:.2} MB: 1/{entries}",
+        tables_mb / entries as f64
+    );
+    let found = RULE
+        .finding_of(who, who.price(is_measured), condition)
+        .lost_from(LOST_SHARE)
+        .notes("task_stat/minflt per s", faults_per_s)
+        .notes("task_status/VmPTE_kb", blow_up.tables_kb)
+        .speaks("page tables as a share of what is mapped", blow_up.of_mapped, TABLE_SHARE)
+        .notes("page tables as a share of all memory", blow_up.of_memory);
+    Some(Finding { counterfactual: Some(counterfactual), ..found })
 }
 
 #[cfg(test)]

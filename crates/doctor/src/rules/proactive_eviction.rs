@@ -1,13 +1,10 @@
 //! Somebody has pages evicted that there is room for, and they are read again.
 
-use crate::evidence::NOTE_SHARE;
-use crate::waits::{
-    Traffic, by_major_faults, lost_of_pressure, lost_of_tasks, part_of_wall, price_of_waits,
-};
-use crate::{
-    Change, Confidence, Evidence, Family, Finding, Interval, Operation, Price, Provocation, Rule,
-    Scope, UnitCosts, Verdict,
-};
+use crate::finding::NOTE_SHARE;
+use crate::interval::{Change, Interval};
+use crate::rule::{Verdict, ruled_out, unable};
+use crate::waits::{Traffic, Waits};
+use crate::{Family, Operation, Provocation, Rule, Scope, UnitCosts};
 
 /// From this share of its limit on, a group evicts for its limit's sake (methods.md, rule 1).
 const NEAR_LIMIT: f64 = 0.95;
@@ -23,25 +20,30 @@ pub(crate) const RULE: Rule = Rule {
            pages read; without delays: major faults of each task x the same share x cost of one \
            (calibrated), or at least the pressure of I/O (some) x the same share",
     provocation: Provocation::Load("provoke-proactive-eviction"),
+    remedy: "find who asks: a daemon that writes memory.reclaim, a DAMON scheme \
+             (/sys/kernel/mm/damon/admin), a balloon of the host; exempt this from it, or note it \
+             beside what is measured",
+    confirm: "grep -r . /sys/kernel/mm/damon/admin/kdamonds/*/contexts/*/schemes/*/action; \
+              grep -E 'balloon|proactive' /proc/vmstat",
     look,
 };
 
 fn look(interval: &Interval<'_>, costs: &UnitCosts) -> Verdict {
-    let machine = interval.machine();
-    let (Some(traffic), Some(stolen)) = (Traffic::in_interval(interval), stolen(&machine)) else {
-        return Verdict::Unable("vmstat does not tell what was reclaimed and came back".to_owned());
-    };
+    let missing = || unable("vmstat does not count what was reclaimed and came back");
+    let traffic = Traffic::in_interval(interval).ok_or_else(missing)?;
+    let direct = interval.vmstat("pgsteal_direct").unwrap_or(0.0);
+    let stolen = interval.vmstat("pgsteal_kswapd").ok_or_else(missing)? + direct;
     let refaults = traffic.file_refaults;
     if refaults == 0.0 {
-        return Verdict::RuledOut("no file page came back".to_owned());
+        return ruled_out("no file page came back");
     }
     // A balloon takes its pages by reclaiming them.
-    let ballooned = machine.grown("vmstat", "balloon_inflate").unwrap_or(0) as f64;
+    let ballooned = interval.vmstat("balloon_inflate").unwrap_or(0.0);
     let limited: f64 =
         interval.groups().fold(0.0, |sum, (_, group)| sum + refaults_at_limit(&group));
     let unexplained = refaults - limited - (stolen - ballooned).max(0.0);
     if unexplained < UNEXPLAINED_SHARE * refaults {
-        return Verdict::RuledOut(format!(
+        return ruled_out(format!(
             "{refaults} file pages came back; the machine reclaimed {stolen} for want of memory, \
              and {limited} were of control groups at their limit"
         ));
@@ -49,65 +51,43 @@ fn look(interval: &Interval<'_>, costs: &UnitCosts) -> Verdict {
     let group = interval.groups().find(|(_, group)| {
         group_refaults(group) >= UNEXPLAINED_SHARE * unexplained && refaults_at_limit(group) == 0.0
     });
-    let path = group.as_ref().map(|(path, _)| *path);
-    let price = price(interval, costs, path, &traffic, unexplained);
-    if price.is_negligible() {
-        return Verdict::RuledOut(format!(
-            "{unexplained} file pages came back that there was room for, which took less than 1 % of \
-             anybody's time"
-        ));
+    let (path, group) = group.unzip();
+    let of_reads = traffic.share_of_reads(unexplained);
+    let price = Waits {
+        group: path,
+        reads: Some((unexplained, costs.ns(Operation::FileRefault))),
+        pressure: ("io_some_us", of_reads),
     }
-    let mut evidence = Vec::from_iter(price.evidence(NOTE_SHARE));
-    evidence.extend([
-        Evidence::of("unexplained share of refaults", unexplained / refaults, UNEXPLAINED_SHARE),
-        Evidence::told("vmstat/workingset_refault_file", refaults),
-        Evidence::told("vmstat/pgsteal (kswapd and direct)", stolen),
-    ]);
-    evidence.extend(orders(&machine, group.map(|(_, group)| group)));
-    let found = Finding {
-        rule: RULE.name,
-        family: RULE.family,
-        scope: path.map_or(Scope::Machine, |path| Scope::Group(path.to_owned())),
-        condition: format!(
-            "{unexplained} file pages came back that there was room for: somebody has them evicted"
-        ),
-        price,
-        confidence: Confidence::from(evidence.as_slice()),
-        evidence,
-        counterfactual: None,
-        remedy: "find who asks: a daemon that writes memory.reclaim, a DAMON scheme \
-                 (/sys/kernel/mm/damon/admin), a balloon of the host; tell it to spare this, or \
-                 note it beside what is measured"
-            .to_owned(),
-        confirm: "grep -r . /sys/kernel/mm/damon/admin/kdamonds/*/contexts/*/schemes/*/action; \
-                  grep -E 'balloon|proactive' /proc/vmstat"
-            .to_owned(),
-    };
-    found.verdict(interval, unexplained)
+    .price(interval, &traffic, |task| task.ns("blkio") * of_reads);
+    let scope = path.map_or(Scope::Machine, |path| Scope::Group(path.to_owned()));
+    let condition = format!(
+        "{unexplained} file pages came back that there was room for: somebody has them evicted"
+    );
+    let mut found = RULE
+        .finding(scope, price, condition)
+        .lost_from(NOTE_SHARE)
+        .speaks("unexplained share of refaults", unexplained / refaults, UNEXPLAINED_SHARE)
+        .notes("vmstat/workingset_refault_file", refaults)
+        .notes("vmstat/pgsteal (kswapd and direct)", stolen);
+    for (counter, events) in orders(&interval.machine(), group) {
+        found = found.speaks(counter, events as f64, 1.0);
+    }
+    found.if_frequent(interval, unexplained)
 }
 
-/// Counters that tell who asked, where they have grown.
-fn orders(machine: &Change<'_>, group: Option<Change<'_>>) -> Vec<Evidence> {
-    let told = |change: &Change<'_>, source: &str, name: &str| {
+/// Counters that show who asked, where they have grown.
+fn orders(machine: &Change<'_>, group: Option<Change<'_>>) -> Vec<(String, u64)> {
+    let grown = |change: &Change<'_>, source: &str, name: &str| {
         let grown = change.grown(source, name).filter(|grown| *grown > 0)?;
-        Some(Evidence::of(format!("{source}/{name}"), grown as f64, 1.0))
+        Some((format!("{source}/{name}"), grown))
     };
-    let mut lines = Vec::new();
-    for name in ["pgsteal_proactive", "balloon_inflate"] {
-        lines.extend(told(machine, "vmstat", name));
-    }
-    if let Some(group) = group {
-        // Kernels before 2025 count what is asked for as direct reclaim of the group.
-        let names = ["pgsteal_proactive", "pgsteal_direct"];
-        lines.extend(names.iter().find_map(|name| told(&group, "memcg", name)));
-    }
-    lines
-}
-
-/// Pages that the machine reclaimed for want of memory.
-fn stolen(machine: &Change<'_>) -> Option<f64> {
-    let kswapd = machine.grown("vmstat", "pgsteal_kswapd")?;
-    Some((kswapd + machine.grown("vmstat", "pgsteal_direct").unwrap_or(0)) as f64)
+    let of_machine = ["pgsteal_proactive", "balloon_inflate"];
+    let of_machine = of_machine.iter().filter_map(|name| grown(machine, "vmstat", name));
+    // Kernels before 2025 count what is asked for as direct reclaim of the group.
+    let of_group = ["pgsteal_proactive", "pgsteal_direct"];
+    let of_group =
+        group.and_then(|group| of_group.iter().find_map(|name| grown(&group, "memcg", name)));
+    of_machine.chain(of_group).collect()
 }
 
 fn group_refaults(group: &Change<'_>) -> f64 {
@@ -117,9 +97,9 @@ fn group_refaults(group: &Change<'_>) -> f64 {
 
 /// File pages of a group that came back because it is at its limit or beyond `high`.
 fn refaults_at_limit(group: &Change<'_>) -> f64 {
-    let level = |name: &str| group.level("memcg", name);
-    let used = level("current_bytes").or(level("usage_in_bytes")).unwrap_or(0) as f64;
-    let limit = [level("limit_bytes"), level("high_bytes")].into_iter().flatten().min();
+    let used = group.level_any("memcg", &["current_bytes", "usage_in_bytes"]).unwrap_or(0) as f64;
+    let limits = ["limit_bytes", "high_bytes"].map(|name| group.level("memcg", name));
+    let limit = limits.into_iter().flatten().min();
     let pushed = ["events_max", "events_high", "failcnt"]
         .iter()
         .any(|name| group.grown("memcg", name).is_some_and(|events| events > 0));
@@ -127,26 +107,11 @@ fn refaults_at_limit(group: &Change<'_>) -> f64 {
     if pushed || is_near { group_refaults(group) } else { 0.0 }
 }
 
-fn price(
-    interval: &Interval<'_>,
-    costs: &UnitCosts,
-    group: Option<&str>,
-    traffic: &Traffic,
-    unexplained: f64,
-) -> Price {
-    let of_reads = traffic.share_of_reads(unexplained);
-    let measured = lost_of_tasks(interval, group, |task| task.ns("blkio") * of_reads);
-    let by_faults = || {
-        let cost = (costs, Operation::FileRefault);
-        by_major_faults(interval, (group, unexplained), traffic, cost)
-    };
-    let pressure = || Some(part_of_wall(lost_of_pressure(interval, "io_some_us")?, of_reads));
-    price_of_waits(measured, by_faults, pressure)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Confidence;
+    use crate::rule::NoFinding;
     use crate::sample::{GROUP, Second};
 
     /// A second in which a group with room reads 500 pages again, which it waits 600 ms for.
@@ -184,7 +149,7 @@ mod tests {
     #[test]
     fn what_a_balloon_takes_was_asked_for_too() {
         let reclaimed = evicted().machine("vmstat", "pgsteal_kswapd", 480);
-        assert!(matches!(reclaimed.verdict(&RULE), Verdict::RuledOut(_)));
+        assert!(matches!(reclaimed.verdict(&RULE), Err(NoFinding::RuledOut(_))));
         let ballooned = reclaimed.machine("vmstat", "balloon_inflate", 480);
         assert_eq!(ballooned.found(&RULE).lost().unwrap().lost_ns(), 600_000_000);
     }
@@ -196,11 +161,11 @@ mod tests {
             evicted().group("memcg", "events_max", 30),
             evicted().group_level("memcg", "high_bytes", 16 << 20),
         ] {
-            assert!(matches!(limited.verdict(&RULE), Verdict::RuledOut(_)), "{limited:?}");
+            assert!(matches!(limited.verdict(&RULE), Err(NoFinding::RuledOut(_))), "{limited:?}");
         }
         let cold = evicted().machine("vmstat", "workingset_refault_file", 0);
-        assert!(matches!(cold.verdict(&RULE), Verdict::RuledOut(_)));
+        assert!(matches!(cold.verdict(&RULE), Err(NoFinding::RuledOut(_))));
         assert_eq!(evicted().without_task("taskstats").unpriced(&RULE), None);
-        assert!(matches!(Second::bare().verdict(&RULE), Verdict::Unable(_)));
+        assert!(matches!(Second::bare().verdict(&RULE), Err(NoFinding::Unable(_))));
     }
 }

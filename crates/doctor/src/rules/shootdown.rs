@@ -1,10 +1,9 @@
 //! Threads of a process change its address space, and every change interrupts the other CPUs.
 
-use crate::affected::{Affected, Loss, by_scope, price, system_ns, without_cost};
-use crate::{
-    Confidence, Evidence, Family, Finding, Interval, Operation, Price, Provocation, Rule,
-    UnitCosts, Verdict,
-};
+use crate::affected::{affected, verdict_of_work};
+use crate::interval::{Interval, Task};
+use crate::rule::{Verdict, unable};
+use crate::{Family, Operation, Provocation, Rule, UnitCosts};
 
 /// From this share of the time lost on it is evidence.
 const LOST_SHARE: f64 = 0.05;
@@ -28,89 +27,60 @@ pub(crate) const RULE: Rule = Rule {
            in the kernel; \
            without a cost at most that time",
     provocation: Provocation::Load("provoke-shootdown"),
+    remedy: "change many pages with one call, use MADV_FREE and slower decay in the allocator, \
+             no mprotect for single pages; or keep the process on fewer CPUs",
+    confirm: "strace -f -c -e trace=madvise,mprotect,munmap -p PID",
     look,
 };
 
 fn look(interval: &Interval<'_>, costs: &UnitCosts) -> Verdict {
-    let Some(interrupts) = interval.machine().grown("interrupts", "TLB") else {
-        return Verdict::Unable("there is no line TLB in /proc/interrupts".to_owned());
-    };
+    let machine = interval.machine();
+    let interrupts = machine
+        .grown("interrupts", "TLB")
+        .ok_or_else(|| unable("there is no line TLB in /proc/interrupts"))?;
+    let per_s = interrupts as f64 / interval.seconds();
     let cost_ns = costs.ns(Operation::TlbShootdown);
     // Only a process with several threads has others to interrupt.
-    let suspects: Vec<_> = interval
-        .tasks()
-        .filter(|(_, _, change)| change.level("task_stat", "threads").is_some_and(|it| it > 1))
-        .filter_map(|(pid, task, change)| {
-            let ticks = change.grown("task_stat", "stime_ticks")?;
-            Some((pid, task, change, ticks))
-        })
-        .collect();
-    let all_ticks: u64 = suspects.iter().map(|(_, _, _, ticks)| ticks).sum();
-    let losses: Vec<Loss<'_>> = suspects
-        .iter()
-        .map(|(pid, task, change, ticks)| {
-            let share = *ticks as f64 / all_ticks.max(1) as f64;
-            let lost_ns = cost_ns
-                .map_or_else(|| system_ns(change), |ns| STOPPED * interrupts as f64 * share * ns);
-            Loss::new(interval, (*pid, task, change), lost_ns)
-        })
-        .collect();
-    let findings: Vec<Finding> = by_scope(&losses)
-        .iter()
-        .filter(|affected| affected.system_cpus(interval) >= SYSTEM_CPUS)
-        .map(|affected| finding(interval, affected, interrupts, price(affected, cost_ns.is_some())))
-        .collect();
-    if cost_ns.is_none() && !findings.is_empty() {
-        return without_cost(findings, "the cost of a TLB shootdown was not measured");
-    }
-    if findings.is_empty() {
-        let seconds = interval.elapsed_ns().max(1) as f64 / 1e9;
-        return Verdict::RuledOut(format!(
-            "{:.0} TLB interrupts a second, by nobody who loses 1 % of its time",
-            interrupts as f64 / seconds
-        ));
-    }
-    Verdict::Found(findings)
-}
-
-fn finding(interval: &Interval<'_>, affected: &Affected, interrupts: u64, price: Price) -> Finding {
-    let per_s = interrupts as f64 * 1e9 / interval.elapsed_ns().max(1) as f64;
-    let system = affected.system_cpus(interval);
-    let mut evidence = Vec::from_iter(price.evidence(LOST_SHARE));
-    evidence.push(match price {
-        Price::Known(lost) if lost.is_bound() => {
-            Evidence::of("interrupts/TLB per s", per_s, STORM_PER_S)
-        }
-        _ => Evidence::told("interrupts/TLB per s", per_s),
+    let system_ns = |task: &Task<'_>| {
+        let has_threads = task.counters.level("task_stat", "threads").is_some_and(|it| it > 1);
+        has_threads.then(|| task.counters.cpu_ns("stime_ticks"))
+    };
+    let all_ns: f64 = interval.tasks().filter_map(|task| system_ns(&task)).sum();
+    let affected = affected(interval, |task| {
+        let own_ns = system_ns(task)?;
+        let share = own_ns / all_ns.max(1.0);
+        Some(cost_ns.map_or(own_ns, |ns| STOPPED * interrupts as f64 * share * ns))
     });
-    evidence.push(Evidence::of("CPUs busy in the kernel, a process", system, SYSTEM_CPUS));
-    let calls = interval.machine().per_s("interrupts", "CAL");
-    evidence.extend(calls.map(|calls| Evidence::told("interrupts/CAL per s", calls)));
-    Finding {
-        rule: RULE.name,
-        family: RULE.family,
-        scope: affected.scope.clone(),
-        condition: format!(
+    let affected = affected.unwrap_or_default();
+    let storms = affected.iter().filter(|who| who.system_cpus(interval) >= SYSTEM_CPUS);
+    let findings = storms.map(|who| {
+        let condition = format!(
             "{} changes its address space beside its other threads: {per_s:.0} TLB interrupts a \
              second",
-            affected.who()
-        ),
-        price,
-        confidence: Confidence::from(evidence.as_slice()),
-        evidence,
-        counterfactual: None,
-        remedy:
-            "change many pages with one call, use MADV_FREE and slower decay in the allocator, \
-                 no mprotect for single pages; or keep the process on fewer CPUs"
-                .to_owned(),
-        confirm: affected
-            .command(|pid| format!("strace -f -c -e trace=madvise,mprotect,munmap -p {pid}")),
-    }
+            who.who()
+        );
+        let found =
+            RULE.finding_of(who, who.price(cost_ns.is_some()), condition).lost_from(LOST_SHARE);
+        let counter = "interrupts/TLB per s";
+        let found = match cost_ns {
+            Some(_) => found.notes(counter, per_s),
+            None => found.speaks(counter, per_s, STORM_PER_S),
+        };
+        found
+            .speaks("CPUs busy in the kernel, a process", who.system_cpus(interval), SYSTEM_CPUS)
+            .notes("interrupts/CAL per s", machine.per_s("interrupts", "CAL"))
+    });
+    let missing = "the cost of a TLB shootdown was not measured";
+    verdict_of_work(findings.collect(), (cost_ns.is_some(), missing), || {
+        format!("{per_s:.0} TLB interrupts a second, by nobody who loses 1 % of its time")
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Price;
+    use crate::rule::NoFinding;
     use crate::sample::{Second, job};
     use crate::{LostTime, UnitCosts};
 
@@ -133,7 +103,7 @@ mod tests {
     fn they_are_shared_out_by_time_in_the_kernel() {
         let other = [("task_stat", "threads", 4), ("task_stat", "stime_ticks", 80)];
         let found = storm(200_000, 2).with_task(10, Some("/b"), &other).verdict(&RULE);
-        let Verdict::Found(found) = found else { panic!("{found:?}") };
+        let Ok(found) = found else { panic!("{found:?}") };
         let lost: Vec<u64> = found.iter().map(|one| one.lost().unwrap().lost_ns()).collect();
         let shares: Vec<f64> = found.iter().map(|one| one.lost().unwrap().share()).collect();
         assert_eq!(shares, [0.1, 0.05], "of two threads, and of four");
@@ -150,10 +120,10 @@ mod tests {
     fn without_counter_or_cost_it_cannot_tell() {
         assert!(Second::of_machine(&[]).unable(&RULE).contains("/proc/interrupts"));
         let verdict = storm(1, 2).verdict_with(&RULE, &UnitCosts::default());
-        assert!(matches!(verdict, Verdict::Unable(reason) if reason.contains("cost")));
+        assert!(matches!(verdict, Err(NoFinding::Unable(reason)) if reason.contains("cost")));
         // A storm by its number costs at most all the time in the kernel.
         let found = storm(300_000, 2).verdict_with(&RULE, &UnitCosts::default());
-        let Verdict::Found(found) = found else { panic!("{found:?}") };
+        let Ok(found) = found else { panic!("{found:?}") };
         assert_eq!(found[0].price, Price::Known(LostTime::of_threads(8e8, 2, 2e9).at_most()));
     }
 }

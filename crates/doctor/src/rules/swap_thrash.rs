@@ -1,11 +1,10 @@
 //! Anonymous pages are swapped out and come back: there is less memory than processes use.
 
-use crate::evidence::NOTE_SHARE;
-use crate::waits::{Traffic, by_major_faults, lost_of_pressure, lost_of_tasks, price_of_waits};
-use crate::{
-    Confidence, Evidence, Family, Finding, Interval, Operation, Price, Provocation, Rule, Scope,
-    UnitCosts, Verdict,
-};
+use crate::finding::NOTE_SHARE;
+use crate::interval::Interval;
+use crate::rule::{Verdict, ruled_out, unable};
+use crate::waits::{Traffic, Waits};
+use crate::{Family, Operation, Provocation, Rule, Scope, UnitCosts};
 
 /// From this share of pages swapped in on, they are pages that were evicted just before, and not
 /// those of a program that has slept for long (methods.md, rule 2).
@@ -24,87 +23,61 @@ pub(crate) const RULE: Rule = Rule {
            each task x swapped in / read x cost of one (calibrated), or at least the pressure of \
            memory (some)",
     provocation: Provocation::Load("provoke-swap-thrash"),
+    remedy: "run less at a time or add memory; zswap makes each swap-in cheaper; \
+             /sys/kernel/mm/lru_gen/min_ttl_ms or a daemon such as systemd-oomd ends it",
+    confirm: "vmstat 1 (si and so); thrashlab footprint --all --no-clear --top 20",
     look,
 };
 
 fn look(interval: &Interval<'_>, costs: &UnitCosts) -> Verdict {
-    let machine = interval.machine();
-    let Some(traffic) = Traffic::in_interval(interval) else {
-        return Verdict::Unable("vmstat does not tell what was read and what came back".to_owned());
-    };
+    let traffic = Traffic::in_interval(interval)
+        .ok_or_else(|| unable("vmstat does not count what was read and what came back"))?;
     let pages = traffic.swapped_in;
     // A page that was not written since it was swapped in goes out again without I/O.
-    let stolen = machine.grown("vmstat", "pgsteal_anon").unwrap_or(0) as f64;
-    let evicted = stolen.max(traffic.swapped_out);
+    let evicted = interval.vmstat("pgsteal_anon").unwrap_or(0.0).max(traffic.swapped_out);
     if pages == 0.0 || evicted == 0.0 {
-        return Verdict::RuledOut(format!(
+        return ruled_out(format!(
             "{pages} pages were swapped in and {evicted} anonymous ones evicted; thrash is both"
         ));
     }
     let refault_share = traffic.anon_refaults / pages;
     if refault_share < REFAULT_SHARE {
-        return Verdict::RuledOut(format!(
+        return ruled_out(format!(
             "of {pages} pages swapped in, {} had been evicted lately: a program wakes up",
             traffic.anon_refaults
         ));
     }
-    let price = price(interval, costs, &traffic);
-    if price.is_negligible() {
-        return Verdict::RuledOut(format!(
-            "{pages} pages were swapped in, which took less than 1 % of anybody's time"
-        ));
+    let of_reads = traffic.share_of_reads(pages);
+    let price = Waits {
+        group: None,
+        reads: Some((pages, costs.ns(Operation::SwapIn))),
+        pressure: ("memory_some_us", 1.0),
     }
-    let mut evidence = Vec::from_iter(price.evidence(NOTE_SHARE));
-    evidence.extend([
-        Evidence::of(
-            "vmstat/workingset_refault_anon per page swapped in",
-            refault_share,
-            REFAULT_SHARE,
-        ),
-        Evidence::of("anonymous pages evicted per page swapped in", evicted / pages, EVICTED_SHARE),
-        Evidence::told("vmstat/pswpin", pages),
-    ]);
-    if let Some(full) = lost_of_pressure(interval, "memory_full_us") {
-        evidence.push(Evidence::told("psi/memory_full share of the time", full.share()));
-    }
-    let found = Finding {
-        rule: RULE.name,
-        family: RULE.family,
-        scope: Scope::Machine,
-        condition: format!(
-            "{pages} pages were swapped in and {evicted} anonymous ones evicted: processes use more \
-             memory than there is"
-        ),
-        price,
-        confidence: Confidence::from(evidence.as_slice()),
-        evidence,
-        counterfactual: None,
-        remedy: "run less at a time or add memory; zswap makes each swap-in cheaper; \
-                 /sys/kernel/mm/lru_gen/min_ttl_ms or a daemon such as systemd-oomd ends it"
-            .to_owned(),
-        confirm: "vmstat 1 (si and so); thrashlab footprint --all --no-clear --top 20".to_owned(),
-    };
-    found.verdict(interval, pages)
-}
-
-fn price(interval: &Interval<'_>, costs: &UnitCosts, traffic: &Traffic) -> Price {
-    let of_reads = traffic.share_of_reads(traffic.swapped_in);
-    let measured = lost_of_tasks(interval, None, |task| {
-        task.ns("swapin").max(task.ns("blkio") * of_reads)
-            + task.ns("freepages") * traffic.anon_share()
+    .price(interval, &traffic, |task| {
+        let read_ns = task.ns("swapin").max(task.ns("blkio") * of_reads);
+        read_ns + task.ns("freepages") * traffic.anon_share()
     });
-    let by_faults = || {
-        let cost = (costs, Operation::SwapIn);
-        by_major_faults(interval, (None, traffic.swapped_in), traffic, cost)
-    };
-    price_of_waits(measured, by_faults, || lost_of_pressure(interval, "memory_some_us"))
+    let condition = format!(
+        "{pages} pages were swapped in and {evicted} anonymous ones evicted: processes use more \
+         memory than there is"
+    );
+    let full = interval.machine().pressure("psi", "memory_full_us").map(|lost| lost.share());
+    RULE.finding(Scope::Machine, price, condition)
+        .lost_from(NOTE_SHARE)
+        .speaks("vmstat/workingset_refault_anon per page swapped in", refault_share, REFAULT_SHARE)
+        .speaks("anonymous pages evicted per page swapped in", evicted / pages, EVICTED_SHARE)
+        .notes("vmstat/pswpin", pages)
+        .notes("psi/memory_full share of the time", full)
+        .if_frequent(interval, pages)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::LostTime;
+    use crate::rule::NoFinding;
     use crate::sample::Second;
+    use crate::{Confidence, Price};
 
     /// A second in which one process waits for 800 ms of swap-ins.
     fn thrash() -> Second {
@@ -132,7 +105,9 @@ mod tests {
     #[test]
     fn a_program_that_wakes_up_is_none() {
         let woken = thrash().machine("vmstat", "workingset_refault_anon", 3);
-        assert!(matches!(woken.verdict(&RULE), Verdict::RuledOut(why) if why.contains("wakes up")));
+        assert!(
+            matches!(woken.verdict(&RULE), Err(NoFinding::RuledOut(why)) if why.contains("wakes up"))
+        );
         let clean = thrash().machine("vmstat", "pswpout", 0).machine("vmstat", "pgsteal_anon", 399);
         assert_eq!(
             clean.found(&RULE).lost().unwrap().share(),
@@ -140,7 +115,9 @@ mod tests {
             "clean pages are not written again"
         );
         let cold = thrash().machine("vmstat", "pswpout", 0);
-        assert!(matches!(cold.verdict(&RULE), Verdict::RuledOut(why) if why.contains("is both")));
+        assert!(
+            matches!(cold.verdict(&RULE), Err(NoFinding::RuledOut(why)) if why.contains("is both"))
+        );
     }
 
     #[test]
@@ -154,6 +131,6 @@ mod tests {
         assert_eq!(priced.found(&RULE).price, Price::Known(expected));
         let pressed = bare.machine("psi", "memory_some_us", 300_000);
         assert_eq!(pressed.unpriced(&RULE), Some(LostTime::of_wall(3e8, 1_000_000_000)));
-        assert!(matches!(Second::bare().verdict(&RULE), Verdict::Unable(_)));
+        assert!(matches!(Second::bare().verdict(&RULE), Err(NoFinding::Unable(_))));
     }
 }

@@ -1,14 +1,11 @@
 //! A process works on much memory through small pages, and pays for the page walks.
 
-use crate::affected::{Affected, Loss, by_scope};
-use crate::cpu_time::TICK_NS;
-use crate::interval::Change;
+use crate::affected::{Affected, affected};
+use crate::interval::{Change, Interval};
 use crate::minor_faults::anonymous_pages;
+use crate::rule::{Verdict, ruled_out, unable};
 use crate::threads::Threads;
-use crate::{
-    Confidence, Evidence, Family, Finding, Interval, Operation, Price, Provocation, Rule,
-    UnitCosts, Verdict,
-};
+use crate::{Family, Finding, Operation, Price, Provocation, Rule, UnitCosts};
 
 /// From this share of the time lost on it is evidence.
 const LOST_SHARE: f64 = 0.05;
@@ -30,58 +27,62 @@ pub(crate) const RULE: Rule = Rule {
     cost: "at most user time x share of a reference that small pages cost (calibrated) x share of \
            small pages",
     provocation: Provocation::Load("provoke-translation"),
+    remedy: "ask for huge pages (madvise MADV_HUGEPAGE, or transparent_hugepage/enabled=always; \
+             glibc: GLIBC_TUNABLES=glibc.malloc.hugetlb=1)",
+    confirm: "perf stat -e dTLB-load-misses,dtlb_load_misses.walk_active -p PID sleep 5",
     look,
 };
 
 fn look(interval: &Interval<'_>, costs: &UnitCosts) -> Verdict {
-    let (Some(extra_ns), Some(huge_ns)) =
-        (costs.ns(Operation::SmallPageReference), costs.ns(Operation::HugePageReference))
-    else {
-        return Verdict::Unable(
-            "the cost of small pages against huge ones was not measured".to_owned(),
-        );
-    };
+    let (extra_ns, huge_ns) = costs
+        .ns(Operation::SmallPageReference)
+        .zip(costs.ns(Operation::HugePageReference))
+        .ok_or_else(|| unable("the cost of small pages against huge ones was not measured"))?;
     let tax = extra_ns / (extra_ns + huge_ns).max(f64::MIN_POSITIVE);
-    let (mut losses, mut asked) = (Vec::new(), 0);
-    for (pid, task, change) in interval.tasks() {
-        let Some(pages) = anonymous_pages(interval, &change) else { continue };
-        let Some(small) = small_share(interval, task.group.as_deref()) else { continue };
-        asked += 1;
-        if small < SMALL_SHARE || !is_steady(&change, pages) {
-            continue;
-        }
-        let user_ns = user_ns(&change);
-        if user_ns < USER_CPUS * one_thread_ns(interval, &change) {
-            continue;
-        }
-        losses.push(Loss::new(interval, (pid, task, &change), user_ns * tax * small));
-    }
-    if asked == 0 {
-        return Verdict::Unable(
-            "no process tells its anonymous memory (/proc/PID/status, meminfo)".to_owned(),
-        );
-    }
-    let findings: Vec<Finding> =
-        by_scope(&losses).iter().map(|affected| finding(interval, affected, tax)).collect();
-    if findings.is_empty() {
-        return Verdict::RuledOut(format!(
+    let affected = affected(interval, |task| {
+        let pages = anonymous_pages(interval, &task.counters)?;
+        let small = small_share(interval, task.group)?;
+        let user_ns = task.counters.cpu_ns("utime_ticks");
+        let threads = Threads::awake(interval, &task.counters);
+        // What one of its threads had on average: where it waits for a CPU, less than the interval.
+        let is_busy = user_ns >= USER_CPUS * threads.had_ns / threads.count as f64;
+        let pays = small >= SMALL_SHARE && is_steady(&task.counters, pages) && is_busy;
+        Some(if pays { user_ns * tax * small } else { 0.0 })
+    })
+    .ok_or_else(|| {
+        unable("the anonymous memory of no process is known (/proc/PID/status, meminfo)")
+    })?;
+    if affected.is_empty() {
+        return ruled_out(format!(
             "no process computes on {} or more of small pages that it keeps (they cost {:.0} %)",
             model::units::format_size(REACH_PAGES as u64 * interval.page_bytes()),
             tax * 100.0
         ));
     }
-    Verdict::Found(findings)
-}
-
-/// The time that a thread of a process had on average, in ns: where it waits for a CPU, less than
-/// the interval.
-fn one_thread_ns(interval: &Interval<'_>, change: &Change<'_>) -> f64 {
-    let threads = Threads::awake(interval, change);
-    threads.had_ns / threads.count as f64
-}
-
-fn user_ns(change: &Change<'_>) -> f64 {
-    change.grown("task_stat", "utime_ticks").unwrap_or(0) as f64 * TICK_NS
+    let finding = |who: &Affected| {
+        let held_kb = who.level(interval, "task_status", "RssAnon_kb");
+        let condition = format!(
+            "{} works on {:.0} MB of small pages: of references without locality {:.0} % is \
+             translation",
+            who.who(),
+            held_kb / 1024.0,
+            tax * 100.0
+        );
+        let small = small_share(interval, who.group.as_deref()).unwrap_or(1.0);
+        let found = RULE
+            .finding_of(who, Price::Known(who.lost.at_most()), condition)
+            .lost_from(LOST_SHARE)
+            .notes("share of a reference that small pages cost", tax)
+            .notes("share of time in user mode", who.share_of_time(interval, "utime_ticks"))
+            .notes("share of small pages", small)
+            .notes("task_status/RssAnon_kb", held_kb);
+        let counterfactual = format!(
+            "with huge pages at most {:.0} % less time; less if its references are local",
+            who.lost.share() * 100.0
+        );
+        Finding { counterfactual: Some(counterfactual), ..found }
+    };
+    Ok(affected.iter().map(finding).collect())
 }
 
 /// Whether a process has much memory and keeps it: one that still takes memory does not yet work on
@@ -94,15 +95,15 @@ fn is_steady(change: &Change<'_>, pages: f64) -> bool {
 /// The share of small pages of the anonymous memory of a group, or of the machine.
 fn small_share(interval: &Interval<'_>, group: Option<&str>) -> Option<f64> {
     let share = |huge: u64, all: u64| (all > 0).then(|| 1.0 - (huge as f64 / all as f64).min(1.0));
-    let of_group =
-        interval.groups().find(|(path, _)| Some(*path) == group).and_then(|(_, change)| {
-            // As versions 1 and 2 spell it.
-            let either =
-                |names: [&str; 2]| names.iter().find_map(|name| change.level("memcg", name));
-            share(either(["rss_huge", "anon_thp"])?, either(["rss", "anon"])?)
-        });
+    // As versions 1 and 2 spell it.
+    let of_group = interval.group(group).and_then(|group| {
+        share(
+            group.level_any("memcg", &["rss_huge", "anon_thp"])?,
+            group.level_any("memcg", &["rss", "anon"])?,
+        )
+    });
+    let machine = interval.machine();
     of_group.or_else(|| {
-        let machine = interval.machine();
         share(
             machine.level("meminfo", "AnonHugePages_kb")?,
             machine.level("meminfo", "AnonPages_kb")?,
@@ -110,50 +111,10 @@ fn small_share(interval: &Interval<'_>, group: Option<&str>) -> Option<f64> {
     })
 }
 
-fn finding(interval: &Interval<'_>, affected: &Affected, tax: f64) -> Finding {
-    let held_kb = affected.sum(interval, |change| change.level("task_status", "RssAnon_kb"));
-    let user = affected.sum(interval, |change| change.grown("task_stat", "utime_ticks"));
-    let had_ns = affected.lost.of_ns() as f64;
-    let price = Price::Known(affected.lost.at_most());
-    let small = small_share(interval, affected.group.as_deref()).unwrap_or(1.0);
-    let mut evidence = Vec::from_iter(price.evidence(LOST_SHARE));
-    evidence.extend([
-        Evidence::told("share of a reference that small pages cost", tax),
-        Evidence::told("share of time in user mode", user * TICK_NS / had_ns.max(1.0)),
-        Evidence::told("share of small pages", small),
-        Evidence::told("task_status/RssAnon_kb", held_kb),
-    ]);
-    Finding {
-        rule: RULE.name,
-        family: RULE.family,
-        scope: affected.scope.clone(),
-        condition: format!(
-            "{} works on {:.0} MB of small pages: of references without locality {:.0} % is \
-             translation",
-            affected.who(),
-            held_kb / 1024.0,
-            tax * 100.0
-        ),
-        price,
-        confidence: Confidence::from(evidence.as_slice()),
-        evidence,
-        counterfactual: Some(format!(
-            "with huge pages at most {:.0} % less time; less if its references are local",
-            affected.lost.share() * 100.0
-        )),
-        remedy:
-            "ask for huge pages (madvise MADV_HUGEPAGE, or transparent_hugepage/enabled=always; \
-                 glibc: GLIBC_TUNABLES=glibc.malloc.hugetlb=1)"
-                .to_owned(),
-        confirm: affected.command(|pid| {
-            format!("perf stat -e dTLB-load-misses,dtlb_load_misses.walk_active -p {pid} sleep 5")
-        }),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rule::NoFinding;
     use crate::sample::{Second, job};
 
     fn working(held_kb: u64, faults: u64, huge_kb: u64) -> Second {
@@ -200,6 +161,8 @@ mod tests {
     fn without_counters_it_cannot_tell() {
         assert!(Second::of_machine(&[]).unable(&RULE).contains("meminfo"));
         let verdict = working(1, 1, 1).verdict_with(&RULE, &UnitCosts::default());
-        assert!(matches!(verdict, Verdict::Unable(reason) if reason.contains("not measured")));
+        assert!(
+            matches!(verdict, Err(NoFinding::Unable(reason)) if reason.contains("not measured"))
+        );
     }
 }

@@ -95,7 +95,7 @@ fn swapping() -> Diagnosed {
         scope: Scope::Machine,
         condition: "6396 pages were swapped in".to_owned(),
         price: Price::Known(LostTime::of_threads(2.5e9, 1, 3e9)),
-        confidence: Confidence::from(evidence.as_slice()),
+        confidence: Confidence { agreeing: 1, asked: 1 },
         evidence,
         counterfactual: None,
         remedy: "add memory".to_owned(),

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use counters::{Hierarchies, Reader, Sources, Tasks, group_of};
 use model::{CounterSet, Missed};
 
-use crate::{Snapshot, TaskSnapshot};
+use doctor::{Snapshot, TaskSnapshot};
 
 /// The controllers of version 1 that snapshots read.
 const V1_CONTROLLERS: [&str; 3] = ["memory", "cpu", "cpuacct"];

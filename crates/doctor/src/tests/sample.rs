@@ -2,9 +2,10 @@
 
 use model::CounterSet;
 
+use crate::rule::{NoFinding, Verdict};
 use crate::{
     Finding, Interval, LostTime, Operation, Price, Rule, Scope, Snapshot, TaskSnapshot, UnitCost,
-    UnitCosts, Verdict,
+    UnitCosts,
 };
 
 /// A counter: its source, name and value.
@@ -178,13 +179,13 @@ impl Second {
 
     /// The same with other costs.
     pub(crate) fn verdict_with(&self, rule: &Rule, costs: &UnitCosts) -> Verdict {
-        (rule.look)(&self.interval(), costs)
+        rule.verdict(&self.interval(), costs)
     }
 
     /// The only finding of a rule.
     pub(crate) fn found(&self, rule: &Rule) -> Finding {
         match self.verdict(rule) {
-            Verdict::Found(findings) => {
+            Ok(findings) => {
                 let [finding] = <[Finding; 1]>::try_from(findings).unwrap();
                 assert_eq!((finding.rule, finding.family), (rule.name, rule.family));
                 finding
@@ -204,7 +205,7 @@ impl Second {
     /// The reason for which a rule finds nothing.
     pub(crate) fn ruled_out(&self, rule: &Rule) -> String {
         match self.verdict(rule) {
-            Verdict::RuledOut(reason) => reason,
+            Err(NoFinding::RuledOut(reason)) => reason,
             other => panic!("{other:?}"),
         }
     }
@@ -212,7 +213,7 @@ impl Second {
     /// The reason for which a rule cannot tell.
     pub(crate) fn unable(&self, rule: &Rule) -> String {
         match self.verdict(rule) {
-            Verdict::Unable(reason) => reason,
+            Err(NoFinding::Unable(reason)) => reason,
             other => panic!("{other:?}"),
         }
     }

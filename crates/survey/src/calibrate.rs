@@ -17,7 +17,7 @@ use std::path::PathBuf;
 use rustix::time::{ClockId, clock_gettime};
 use sys::clock::monotonic_ns;
 
-use crate::{Operation, UnitCost, UnitCosts};
+use doctor::{Operation, UnitCost, UnitCosts};
 
 /// Pages of one piece.
 const PIECE_PAGES: usize = 64;
@@ -31,8 +31,11 @@ type Measured = Result<UnitCost, String>;
 ///
 /// The costs of forking, copying and switching need a process with a single thread; in others
 /// these are missed, as is what the machine cannot do, each with its reason.
-#[must_use]
-pub fn calibrate(known: UnitCosts, work_dirs: &[PathBuf], stop: &dyn Fn() -> bool) -> UnitCosts {
+pub(crate) fn calibrate(
+    known: UnitCosts,
+    work_dirs: &[PathBuf],
+    stop: &dyn Fn() -> bool,
+) -> UnitCosts {
     let mut costs = UnitCosts { missed: BTreeMap::new(), ..known };
     for operation in Operation::ALL {
         if costs.costs.contains_key(&operation) || costs.missed.contains_key(&operation) {
@@ -150,7 +153,9 @@ mod tests {
 
     #[test]
     fn what_is_known_is_not_measured_again_and_what_was_missed_is() {
-        let known = crate::sample::microseconds();
+        let cost = UnitCost { ns: 1000.0, least_ns: 1000.0, repetitions: 1 };
+        let costs = Operation::ALL.into_iter().map(|operation| (operation, cost)).collect();
+        let known = UnitCosts { costs, ..UnitCosts::default() };
         assert_eq!(calibrate(known.clone(), &[], &|| false), known);
         let mut gap = known.clone();
         gap.costs.remove(&Operation::FirstTouch);

@@ -4,7 +4,7 @@ use sys::memory::Mapping;
 use sys::pages::Advice;
 
 use super::{Measured, cost, each_cpu_ns, refused};
-use crate::UnitCost;
+use doctor::UnitCost;
 
 /// Memory of a chain in bytes: much more than any TLB reaches with small pages.
 const CHAIN_BYTES: usize = 64 << 20;

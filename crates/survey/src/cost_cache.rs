@@ -4,9 +4,10 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use doctor::UnitCosts;
 use serde::{Deserialize, Serialize};
 
-use crate::{UnitCosts, calibrate};
+use crate::calibrate::calibrate;
 
 /// Version of the measurements: costs that were measured otherwise are measured again.
 const VERSION: u32 = 2;
@@ -20,108 +21,50 @@ struct Kept {
     costs: UnitCosts,
 }
 
-/// Where unit costs come from.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum CostSource {
-    /// They were measured since this boot.
-    Cached,
-    /// They were measured now; if they could not be kept, why.
-    Measured {
-        /// Why they are not kept; `None`: they are.
-        not_kept: Option<String>,
-    },
-}
-
-/// A way to costs of a boot and its kernel, from where they are kept, given how to measure them.
-type Way = fn(&Path, (&str, &str), &dyn Fn() -> bool, &Measure<'_>) -> (UnitCosts, CostSource);
-
-/// Measures what is not known already.
-type Measure<'a> = dyn Fn(UnitCosts) -> UnitCosts + 'a;
-
-/// Measures the unit costs of this machine now, and keeps them as [`cached_or_measured`] does.
-pub fn measured_anew(
-    cache_dir: &Path,
+/// The unit costs of this machine: those kept in `cache_dir` since this boot, if `reuse` allows it,
+/// or measured now (with a file in one of `work_dirs`; see [`calibrate()`]) and kept as
+/// `cache_dir/BOOTID.json`; and why they could not be kept. A file that is damaged, or of another
+/// kernel or version, is replaced; what could not be measured is tried again, as the next user of a
+/// directory or of swap may get it. What was stopped is not kept.
+pub fn unit_costs(
+    cache_dir: Option<&Path>,
     work_dirs: &[PathBuf],
+    reuse: bool,
     stop: &dyn Fn() -> bool,
-) -> (UnitCosts, CostSource) {
-    of_this_boot(cache_dir, work_dirs, stop, |cache_dir, boot, stop, measure| {
-        measured(cache_dir, boot, stop, || measure(UnitCosts::default()))
-    })
-}
-
-/// The unit costs of this machine: those kept in `cache_dir` since this boot, or measured now (with
-/// a file in one of `work_dirs`; see [`calibrate()`]) and kept as `cache_dir/BOOTID.json`. A file
-/// that is damaged, or of another kernel or version, is measured again and replaced; what was missed
-/// is tried again, as the next user of a directory or of swap may get it. What was stopped is not
-/// kept.
-pub fn cached_or_measured(
-    cache_dir: &Path,
-    work_dirs: &[PathBuf],
-    stop: &dyn Fn() -> bool,
-) -> (UnitCosts, CostSource) {
-    of_this_boot(cache_dir, work_dirs, stop, of_boot)
-}
-
-fn of_this_boot(
-    cache_dir: &Path,
-    work_dirs: &[PathBuf],
-    stop: &dyn Fn() -> bool,
-    way: Way,
-) -> (UnitCosts, CostSource) {
+) -> (UnitCosts, Option<String>) {
     let measure = |known| calibrate(known, work_dirs, stop);
-    match boot() {
-        Ok((boot_id, kernel)) => way(cache_dir, (&boot_id, &kernel), stop, &measure),
-        Err(why) => (measure(UnitCosts::default()), CostSource::Measured { not_kept: Some(why) }),
+    let kernel = rustix::system::uname().release().to_string_lossy().into_owned();
+    match (cache_dir, sys::host::boot_id()) {
+        (None, _) => (measure(UnitCosts::default()), None),
+        (_, Err(why)) => (measure(UnitCosts::default()), Some(why)),
+        (Some(dir), Ok(boot_id)) => of_boot(dir, (&boot_id, &kernel), reuse, stop, &measure),
     }
 }
 
-/// This boot and its kernel.
-fn boot() -> Result<(String, String), String> {
-    let kernel = rustix::system::uname().release().to_string_lossy().into_owned();
-    Ok((sys::host::boot_id()?, kernel))
-}
-
-/// The costs of a given boot: kept, or measured in a given way.
+/// The costs of a given boot and its kernel: kept, or measured in a given way.
 fn of_boot(
     cache_dir: &Path,
     (boot_id, kernel): (&str, &str),
+    reuse: bool,
     stop: &dyn Fn() -> bool,
-    measure: &Measure<'_>,
-) -> (UnitCosts, CostSource) {
-    let known = read(&kept_at(cache_dir, boot_id), boot_id, kernel);
+    measure: &dyn Fn(UnitCosts) -> UnitCosts,
+) -> (UnitCosts, Option<String>) {
+    let path = cache_dir.join(format!("{boot_id}.json"));
+    let known = reuse.then(|| read(&path, boot_id, kernel)).flatten();
     let costs = match &known {
         Some(known) if known.missed.is_empty() => known.clone(),
         _ => measure(known.clone().unwrap_or_default()),
     };
-    let has_more = known.is_none_or(|known| known.costs.len() < costs.costs.len());
-    match has_more {
-        false => (costs, CostSource::Cached),
-        true => measured(cache_dir, (boot_id, kernel), stop, || costs),
+    if known.is_some_and(|known| known.costs.len() >= costs.costs.len()) {
+        return (costs, None);
     }
-}
-
-/// The file of a boot's costs.
-fn kept_at(cache_dir: &Path, boot_id: &str) -> PathBuf {
-    cache_dir.join(format!("{boot_id}.json"))
-}
-
-/// Costs of a given boot, measured now and kept.
-fn measured(
-    cache_dir: &Path,
-    (boot_id, kernel): (&str, &str),
-    stop: &dyn Fn() -> bool,
-    measure: impl FnOnce() -> UnitCosts,
-) -> (UnitCosts, CostSource) {
-    let path = kept_at(cache_dir, boot_id);
-    let costs = measure();
     if stop() {
-        let not_kept = Some("it was stopped".to_owned());
-        return (costs, CostSource::Measured { not_kept });
+        return (costs, Some("it was stopped".to_owned()));
     }
     let (boot_id, kernel) = (boot_id.to_owned(), kernel.to_owned());
     let kept = Kept { version: VERSION, boot_id, kernel, costs };
     let not_kept = write(&path, &kept).err().map(|error| format!("{}: {error}", path.display()));
-    (kept.costs, CostSource::Measured { not_kept })
+    (kept.costs, not_kept)
 }
 
 /// What is kept, if it is whole and of this boot, kernel and version, and its figures are costs.
@@ -145,10 +88,10 @@ fn write(path: &Path, kept: &Kept) -> io::Result<()> {
 mod tests {
     use std::cell::Cell;
 
+    use doctor::{Operation, UnitCost};
     use proptest::prelude::*;
 
     use super::*;
-    use crate::{Operation, UnitCost};
 
     /// A way to measure that counts how often it is used.
     fn measure(count: &Cell<u32>) -> UnitCosts {
@@ -163,8 +106,8 @@ mod tests {
         if known.costs.is_empty() { measure(count) } else { known }
     }
 
-    fn of(dir: &Path, boot: (&str, &str), count: &Cell<u32>) -> (UnitCosts, CostSource) {
-        of_boot(dir, boot, &|| false, &|known| measure_rest(known, count))
+    fn of(dir: &Path, boot: (&str, &str), count: &Cell<u32>) -> (UnitCosts, Option<String>) {
+        of_boot(dir, boot, true, &|| false, &|known| measure_rest(known, count))
     }
 
     #[test]
@@ -173,27 +116,27 @@ mod tests {
         let cache = dir.path().join("unit-costs");
         let count = Cell::new(0);
         let first = of(&cache, ("boot", "6.1"), &count);
-        assert_eq!(first.1, CostSource::Measured { not_kept: None });
-        assert_eq!(of(&cache, ("boot", "6.1"), &count), (first.0, CostSource::Cached));
+        assert_eq!((&first.1, count.get()), (&None, 1));
+        assert_eq!((of(&cache, ("boot", "6.1"), &count), count.get()), (first, 1));
         for boot in [("other", "6.1"), ("boot", "6.2")] {
-            assert_eq!(of(&cache, boot, &count).1, CostSource::Measured { not_kept: None });
+            assert_eq!(of(&cache, boot, &count).1, None);
         }
         assert_eq!(count.get(), 3);
         assert_eq!(fs::read_dir(&cache).unwrap().count(), 2, "nothing else is left there");
     }
 
     #[test]
-    fn what_cannot_be_kept_or_was_stopped_is_told() {
+    fn what_cannot_be_kept_or_was_stopped_has_a_reason() {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("file");
         fs::write(&file, "").unwrap();
         let count = Cell::new(0);
-        let (costs, source) = of(&file, ("boot", "6.1"), &count);
+        let (costs, why) = of(&file, ("boot", "6.1"), &count);
         assert!(costs.costs.contains_key(&Operation::FirstTouch));
-        let CostSource::Measured { not_kept: Some(why) } = source else { panic!("{source:?}") };
+        let why = why.unwrap();
         assert!(why.contains("file/boot.json"), "{why}");
-        let stopped = of_boot(dir.path(), ("boot", "6.1"), &|| true, &|_| measure(&count));
-        assert!(matches!(stopped.1, CostSource::Measured { not_kept: Some(_) }));
+        let stopped = of_boot(dir.path(), ("boot", "6.1"), true, &|| true, &|_| measure(&count));
+        assert!(stopped.1.is_some());
         assert!(!dir.path().join("boot.json").exists());
     }
 
@@ -210,9 +153,9 @@ mod tests {
             known
         };
         let boot = ("boot", "6.1");
-        let (costs, source) = of_boot(dir.path(), boot, &|| false, &with_swap);
-        assert_eq!(source, CostSource::Measured { not_kept: None });
-        assert_eq!(of(dir.path(), boot, &count), (costs, CostSource::Cached));
+        let with_swap = of_boot(dir.path(), boot, true, &|| false, &with_swap);
+        assert_eq!(with_swap.1, None);
+        assert_eq!(of(dir.path(), boot, &count), with_swap);
         assert_eq!(count.get(), 1);
     }
 
@@ -227,13 +170,11 @@ mod tests {
             let at = at % bytes.len();
             if cut { bytes.truncate(at) } else { bytes[at] = byte }
             fs::write(&path, &bytes).unwrap();
-            let (costs, source) = of(dir.path(), ("boot", "6.1"), &count);
-            match source {
-                CostSource::Cached => prop_assert!(costs.costs.values().all(|cost| cost.ns >= 0.0)),
-                CostSource::Measured { not_kept } => {
-                    prop_assert_eq!(not_kept, None);
-                    prop_assert_eq!(costs, whole);
-                }
+            let (costs, not_kept) = of(dir.path(), ("boot", "6.1"), &count);
+            prop_assert_eq!(not_kept, None);
+            match count.get() {
+                1 => prop_assert!(costs.costs.values().all(|cost| cost.ns >= 0.0)),
+                _ => prop_assert_eq!(costs, whole),
             }
         }
     }

@@ -7,9 +7,10 @@ use std::io::Write;
 use std::path::Path;
 use std::sync::Barrier;
 
-use doctor::{Snapshot, Survey};
+use doctor::Snapshot;
 use rustix::fs::{Advice as FileAdvice, fadvise};
 use rustix::time::{ClockId, clock_gettime};
+use survey::Survey;
 use sys::clock::monotonic_ns;
 use sys::memory::Mapping;
 use sys::pagemap::page_bytes;
