@@ -8,12 +8,12 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use jobs::{Order, Place, Resolved, TOOL_COMMAND, fill};
+use keep::marked;
 use model::{PassRecord, WorkRecord};
 use rustix::fs::{MemfdFlags, SealFlags};
 use serde::{Deserialize, Serialize};
 use sys::board::Board;
 use sys::clock::{monotonic_ns, set_timer_slack_ns, sleep_until_ns};
-use sys::marked;
 use sys::process::{Exit, Usage, signal_group, signals, spawn_bound, wait_usage};
 
 use crate::assignment::Assignment;

@@ -5,9 +5,9 @@ use std::io::{self, PipeWriter, Write};
 use std::os::fd::AsFd;
 
 use jobs::Resolved;
+use keep::marked::end_marked;
 use sys::board::Board;
 use sys::clock::monotonic_ns;
-use sys::marked::end_marked;
 use sys::process::{fork_child, signal, signals, wait};
 
 use crate::assignment::Assignment;

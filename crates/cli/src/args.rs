@@ -1,5 +1,6 @@
 //! The command line as it is typed.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -93,17 +94,11 @@ pub(crate) enum Command {
         /// Which life of it.
         argument: Option<String>,
     },
-    /// Tidy up when the controller dies (used by thrashlab itself)
-    #[command(name = "__warden", hide = true)]
-    Warden {
-        /// The journal of the controller.
-        journal: PathBuf,
-    },
-    /// End what was traced when the recorder dies (used by thrashlab itself)
-    #[command(name = tracer::WARDEN_COMMAND, hide = true)]
-    TraceWarden {
-        /// The mark of the traced processes.
-        mark: String,
+    /// Clean up when another process has ended (used by thrashlab itself)
+    #[command(name = keep::COMMAND, hide = true)]
+    Cleanup {
+        /// What to do.
+        arguments: Vec<OsString>,
     },
 }
 

@@ -1,10 +1,10 @@
 //! `thrashlab cache`: what is kept of guests and fleets, and removing it.
 
 use anyhow::Context;
+use keep::{Cache, Contents, Usage};
 use model::units::format_size;
 use report::columns::aligned;
 use serde_json::json;
-use vm::{Cache, Contents, Usage};
 
 use crate::vm_args::{CacheArgs, CacheCommand};
 use crate::{Failure, print, print_json};
@@ -22,15 +22,11 @@ fn stat(json: bool) -> Result<(), Failure> {
     let root = cache.root().display().to_string();
     let contents = cache.contents().with_context(|| format!("read {root}"))?;
     if json {
-        let usage = |usage: Usage| json!({ "count": usage.count, "size_bytes": usage.size_bytes });
-        return print_json(&json!({
-            "folder": root,
-            "kernels": usage(contents.kernels),
-            "snapshots": usage(contents.snapshots),
-            "cells": usage(contents.cells),
-            "programs": usage(contents.programs),
-            "fleet": usage(contents.fleet),
-        }));
+        let mut object = json!({ "folder": root });
+        for (name, usage) in contents {
+            object[name] = json!({ "count": usage.count, "size_bytes": usage.size_bytes });
+        }
+        return print_json(&object);
     }
     print(&format!("{root}\n{}", table(&contents)))
 }
@@ -46,21 +42,14 @@ fn table(contents: &Contents) -> String {
     let row = |name: &str, usage: Usage| {
         vec![name.to_owned(), usage.count.to_string(), format_size(usage.size_bytes)]
     };
-    let Contents { kernels, snapshots, cells, programs, fleet } = *contents;
-    let all = [kernels, snapshots, cells, programs, fleet];
     let sum = Usage {
-        count: all.iter().map(|usage| usage.count).sum(),
-        size_bytes: all.iter().map(|usage| usage.size_bytes).sum(),
+        count: contents.iter().map(|(_, usage)| usage.count).sum(),
+        size_bytes: contents.iter().map(|(_, usage)| usage.size_bytes).sum(),
     };
-    aligned(&[
-        ["what", "count", "size"].map(str::to_owned).to_vec(),
-        row("kernels", kernels),
-        row("snapshots", snapshots),
-        row("cells", cells),
-        row("programs", programs),
-        row("fleet", fleet),
-        row("together", sum),
-    ])
+    let mut rows = vec![["what", "count", "size"].map(str::to_owned).to_vec()];
+    rows.extend(contents.iter().map(|(name, usage)| row(name, *usage)));
+    rows.push(row("together", sum));
+    aligned(&rows)
 }
 
 #[cfg(test)]
@@ -70,13 +59,7 @@ mod tests {
     #[test]
     fn the_table_has_a_sum() {
         let usage = |count, size_bytes| Usage { count, size_bytes };
-        let contents = Contents {
-            kernels: usage(1, 1 << 20),
-            snapshots: usage(2, 1 << 21),
-            cells: usage(3, 1 << 20),
-            programs: usage(1, 1 << 20),
-            fleet: usage(2, 1 << 20),
-        };
+        let contents = vec![("kernels", usage(1, 1 << 20)), ("cells", usage(8, 5 << 20))];
         assert!(table(&contents).ends_with("together       9  6M\n"), "{}", table(&contents));
     }
 }

@@ -8,8 +8,9 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, anyhow};
 use clap::Args;
 use experiment::{CellMaker, ExperimentError};
+use keep::{Cache, Cells};
 use model::units::parse_duration_ns;
-use vm::{Cache, Cells, VmOptions};
+use vm::VmOptions;
 
 use crate::Failure;
 

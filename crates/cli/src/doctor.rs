@@ -8,9 +8,9 @@ use std::path::PathBuf;
 use anyhow::Context;
 use clap::Args;
 use doctor::{Diagnosis, Interval, Snapshot, UnitCosts, diagnose};
+use keep::out_file::write_whole;
 use model::units::parse_duration_ns;
 use report::{DoctorView, doctor_json, doctor_metrics, doctor_text, rules_text, unit_costs_text};
-use sys::out_file::write_whole;
 
 use crate::{Failure, print, print_json};
 

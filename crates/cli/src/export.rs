@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, anyhow};
 use clap::{Args, ValueEnum};
 use exchange::{Column, CsvFile, ExportError, Names, ParquetFile, RowSink, Rows, RunOf, Table};
+use keep::out_file::OutFile;
 use store::import::Options;
 use store::observations::{is_foreign, observations_as};
 use store::results::{RunLines, run_files};
 use store::{manifest, observations};
-use sys::out_file::OutFile;
 
 use crate::{Failure, print};
 

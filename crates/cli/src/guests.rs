@@ -9,10 +9,11 @@ use std::time::Duration;
 use agent::Waiter;
 use anyhow::Context;
 use experiment::subject_arg;
+use keep::Cache;
 use kernels::{KernelArg, KernelError};
 use model::VmSpec;
 use subject::Machine;
-use vm::{Cache, Stop, Vm, VmError, VmOptions, VmRequest};
+use vm::{Stop, Vm, VmError, VmOptions, VmRequest};
 
 use crate::Failure;
 use crate::progress::Progress;

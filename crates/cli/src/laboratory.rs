@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 use agent::Waiter;
 use clap::Args;
 use experiment::{Carried, ExperimentError, LabOptions, Laboratory, Plan, PlanError, carry_out};
+use keep::Cells;
 use model::units::exact_duration;
-use vm::{Cells, VmError};
+use vm::VmError;
 
 use crate::guests::GuestArgs;
 use crate::progress::Progress;

@@ -112,13 +112,8 @@ fn main() -> ExitCode {
         Command::Remote { arguments } => {
             remote::serve(&arguments).map_err(|why| Failure::NotMeasured(anyhow::Error::msg(why)))
         }
-        Command::Warden { journal } => {
-            subject::watch(&journal);
-            Ok(())
-        }
-        Command::TraceWarden { mark } => {
-            tracer::watch(&mark);
-            Ok(())
+        Command::Cleanup { arguments } => {
+            keep::serve(&arguments).map_err(|why| Failure::NotMeasured(anyhow::Error::msg(why)))
         }
     };
     let (error, code) = match outcome {

@@ -121,7 +121,7 @@ fn on_stage(
     let plan = plan(args, measure, subject, timing);
     let mut bench = Bench::Stage(&mut stage);
     let result = run_matrix(&mut bench, &plan, folder, waiter, &mut |event| progress.on(event));
-    for left in stage.strike() {
+    for left in stage.remove_all() {
         progress.say(&format!("cannot be removed, the next start tries again: {left}"));
     }
     result.context("measure").map_err(Failure::NotMeasured)

@@ -9,9 +9,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
 
+use keep::Cells;
 use model::{EndStatus, Line, Spec, SubjectSpec};
 use serde::{Deserialize, Serialize};
-use vm::{Cells, IN_GUEST, PackedMachine, Stop, Vm, VmError, VmOptions};
+use vm::{IN_GUEST, PackedMachine, Stop, Vm, VmError, VmOptions};
 
 use crate::carry_out::At;
 use crate::error::ExperimentError;
@@ -232,8 +233,8 @@ fn is_key(text: &str) -> bool {
 mod tests {
     use std::time::Duration;
 
+    use keep::Cache;
     use proptest::prelude::*;
-    use vm::Cache;
 
     use super::*;
     use crate::plan::parse_plan;

@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use agent::Waiter;
+use keep::Cells;
 use model::{MmuSpec, Spec, SubjectSpec, VmSpec};
 use remote::{RemoteError, RemoteOptions, Session};
 use subject::{Asked, Stage, StageError, StageOptions};
-use vm::{Cells, Stop, Vm, VmError, VmOptions};
+use vm::{Stop, Vm, VmError, VmOptions};
 
 use crate::error::ExperimentError;
 use crate::plan::{CellPlan, Plan, PlanError};
@@ -148,7 +149,7 @@ impl Laboratory {
     /// Removes what was made on this host and others; what cannot be removed is named with the
     /// reason.
     pub fn strike(&mut self, waiter: &Waiter) -> Vec<String> {
-        let mut left = self.stage.as_mut().map_or_else(Vec::new, Stage::strike);
+        let mut left = self.stage.as_mut().map_or_else(Vec::new, Stage::remove_all);
         left.extend(self.sessions.iter_mut().flat_map(|(_, session)| session.close(waiter)));
         left
     }

@@ -9,9 +9,10 @@ use std::thread;
 use std::time::Duration;
 
 use agent::Waiter;
+use keep::Cells;
 use model::{Line, Spec};
 use subject::RunLines;
-use vm::{Cells, Vm, VmError};
+use vm::{Vm, VmError};
 
 use crate::error::ExperimentError;
 use crate::made::{Made, Output};

@@ -6,6 +6,7 @@ use std::fs;
 use std::io;
 
 use jobs::MemoryJob;
+use keep::{Cells, key_of};
 use mmu::Machine;
 use mmu::sun4::{Outcome, Setup, System, Workload, simulate};
 use model::units::parse_size_bytes;
@@ -14,7 +15,7 @@ use model::{
     Measure, MmuSpec, Name, PassRecord, Phase, PhaseRecord, RunEncoder, Spec, SubjectSpec, Values,
 };
 use subject::RunLines;
-use vm::{Cells, IN_GUEST, Named, key_of};
+use vm::{IN_GUEST, Named};
 
 /// The machine that is simulated if none is named: that of the tables of 1990.
 const DEFAULT_MACHINE: &str = "sparcstation1";

@@ -2,10 +2,11 @@
 
 use std::str::FromStr;
 
+use keep::Cache;
 use model::{MmuSpec, VmSpec};
 use remote::Address;
 use subject::Asked;
-use vm::{Cache, VmRequest};
+use vm::VmRequest;
 
 use crate::simulated::mmu_spec;
 

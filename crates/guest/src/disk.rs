@@ -5,7 +5,6 @@ pub mod ext4;
 mod layout;
 mod mount_options;
 mod prepare;
-pub mod swap;
 
 pub use layout::{DoesNotFit, Layout};
 pub use prepare::{Mount, Prepared, delayed, partition, prepare};

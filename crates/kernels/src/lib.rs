@@ -26,7 +26,6 @@
 
 mod apt;
 mod arg;
-mod cache;
 mod compression;
 mod config;
 mod error;

@@ -1,14 +1,19 @@
 //! From the name of a kernel to its files.
 
 use std::ffi::OsStr;
-use std::fs;
+use std::fs::{self, File};
+use std::io;
 use std::path::{Path, PathBuf};
 
+use keep::Shelf;
+
 use crate::apt::{self, AptPackage};
-use crate::cache::Cache;
-use crate::package::{deb, is_image_name};
+use crate::package::{deb, is_image_name, visit_package};
 use crate::version::compare;
 use crate::{Kernel, KernelArg, KernelError, KernelSource};
+
+/// How lists of unpacked packages begin; another layout gets another line.
+const SHELF_HEAD: &str = "thrashlab kernel 2";
 
 /// Finds a kernel. Packages are fetched and unpacked into `cache_dir`, once for each version;
 /// unpacked folders are checked against size and time of their files, and redone when they differ.
@@ -19,8 +24,13 @@ pub fn locate(arg: &KernelArg, cache_dir: &Path) -> Result<Kernel, KernelError> 
     match arg.sources() {
         [KernelSource::Host] => host(),
         [KernelSource::Path(path)] if !is_package(path) => at(path, cache_dir),
-        sources => from_packages(&arg.to_string(), sources, &Cache::open(cache_dir)?),
+        sources => from_packages(&arg.to_string(), sources, &shelf(cache_dir)),
     }
+}
+
+/// The unpacked packages in a folder.
+pub(crate) fn shelf(cache_dir: &Path) -> Shelf {
+    Shelf::at(cache_dir.to_owned(), SHELF_HEAD)
 }
 
 /// The kernel that is running.
@@ -68,14 +78,14 @@ fn at(path: &Path, cache_dir: &Path) -> Result<Kernel, KernelError> {
         });
     }
     let sources: Vec<_> = packages.into_iter().map(KernelSource::Path).collect();
-    from_packages(&path.display().to_string(), &sources, &Cache::open(cache_dir)?)
+    from_packages(&path.display().to_string(), &sources, &shelf(cache_dir))
 }
 
 /// The kernel that packages make together.
 fn from_packages(
     place: &str,
     sources: &[KernelSource],
-    cache: &Cache,
+    cache: &Shelf,
 ) -> Result<Kernel, KernelError> {
     let origins: Vec<Origin> =
         sources.iter().map(|source| Origin::of(source, cache)).collect::<Result<_, _>>()?;
@@ -88,24 +98,42 @@ fn from_packages(
     };
     let dir = match cache.find(&key) {
         Some(dir) => dir,
-        None => {
-            let downloads = cache.scratch()?;
-            let mut files = Vec::new();
-            for (index, origin) in origins.iter().enumerate() {
-                let dir = downloads.path().join(index.to_string());
-                files.extend(origin.files(&dir)?);
-            }
-            let has_image = |dir: &Path| {
-                let no_image =
-                    || KernelError::NoImage { place: place.to_owned(), hint: hint(&files) };
-                image_in(dir).map(|_| ()).ok_or_else(no_image)
-            };
-            cache.unpack(&key, &files, has_image)?
-        }
+        None => unpack(place, &origins, cache, &key)?,
     };
     let image_path = image_in(&dir)
         .ok_or_else(|| KernelError::NoImage { place: place.to_owned(), hint: String::new() })?;
     Kernel::read(&image_path)
+}
+
+/// Fetches packages and unpacks them into one folder of the cache, if there is an image in them.
+fn unpack(
+    place: &str,
+    origins: &[Origin],
+    cache: &Shelf,
+    key: &str,
+) -> Result<PathBuf, KernelError> {
+    let scratch = || cache.scratch("").map_err(KernelError::io(cache.folder()));
+    let (downloads, made) = (scratch()?, scratch()?);
+    let mut packages = Vec::new();
+    for (index, origin) in origins.iter().enumerate() {
+        packages.extend(origin.files(&downloads.path().join(index.to_string()))?);
+    }
+    let mut files = Vec::new();
+    for package in &packages {
+        let bytes = fs::read(package).map_err(KernelError::io(package))?;
+        visit_package(&bytes, &mut |path, content| {
+            let target = made.path().join(path);
+            fs::create_dir_all(target.parent().unwrap_or(made.path()))?;
+            io::copy(content, &mut File::create(&target)?)?;
+            files.push(path.to_owned());
+            Ok(())
+        })
+        .map_err(|source| KernelError::Package { path: package.clone(), source })?;
+    }
+    if image_in(made.path()).is_none() {
+        return Err(KernelError::NoImage { place: place.to_owned(), hint: hint(&packages) });
+    }
+    cache.put(&made, files, key).map_err(KernelError::io(cache.folder()))
 }
 
 /// Where one source's package files come from.
@@ -123,7 +151,7 @@ enum Packages {
 }
 
 impl Origin {
-    fn of(source: &KernelSource, cache: &Cache) -> Result<Self, KernelError> {
+    fn of(source: &KernelSource, cache: &Shelf) -> Result<Self, KernelError> {
         match source {
             KernelSource::Path(path) if is_package(path) => {
                 let bytes = fs::read(path).map_err(KernelError::io(path))?;
@@ -139,7 +167,7 @@ impl Origin {
         }
     }
 
-    fn of_debian(name: &str, version: Option<&str>, cache: &Cache) -> Result<Self, KernelError> {
+    fn of_debian(name: &str, version: Option<&str>, cache: &Shelf) -> Result<Self, KernelError> {
         // A package that is here need not be asked for: the same name is the same kernel until the
         // cache is emptied, whatever the index has lost or gained.
         let start = match version {
@@ -169,7 +197,7 @@ impl Origin {
 }
 
 /// The newest complete folder of the cache whose name begins like that.
-fn newest(cache: &Cache, start: &str) -> Option<String> {
+fn newest(cache: &Shelf, start: &str) -> Option<String> {
     let mut keys = cache.keys();
     keys.retain(|key| key.starts_with(start) && cache.find(key).is_some());
     keys.into_iter().max_by(|left, right| compare(left, right))

@@ -3,8 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::cache::Cache;
-use crate::locate::image_in;
+use crate::locate::{image_in, shelf};
 use crate::version::compare;
 use crate::{KernelArg, KernelSource, apt};
 
@@ -86,14 +85,9 @@ fn release_of(image_path: &Path) -> Option<String> {
 }
 
 fn cached(cache_dir: &Path) -> Vec<Found> {
-    // A survey makes nothing.
-    if !cache_dir.is_dir() {
-        return Vec::new();
-    }
-    let Ok(cache) = Cache::open(cache_dir) else { return Vec::new() };
-    let keys = cache.keys().into_iter();
+    let keys = shelf(cache_dir).keys().into_iter();
     keys.filter_map(|key| {
-        let dir = cache.path(&key);
+        let dir = cache_dir.join(&key);
         let release = release_of(&image_in(&dir)?).unwrap_or_else(|| key.clone());
         let arg = debian_arg(&key).unwrap_or_else(|| KernelArg::path(dir));
         Some(Found { arg, release, place: Place::Cache })

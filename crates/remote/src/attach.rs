@@ -7,9 +7,10 @@ use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
 use std::thread;
 
+use keep::Spool;
+
 use crate::keeper;
 use crate::names::is_name;
-use crate::spool::Spool;
 use crate::wire::{Answer, Ask, LANGUAGE, MOST_LINE_BYTES, Reader, Said, encode};
 
 /// Word of the hidden command that runs it.

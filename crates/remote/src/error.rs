@@ -3,7 +3,7 @@
 use std::io;
 
 use crate::address::Address;
-use crate::lease::Holder;
+use crate::wire::Holder;
 
 /// A run that cannot be made on another machine.
 #[derive(Debug, thiserror::Error)]

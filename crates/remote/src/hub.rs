@@ -9,14 +9,15 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use keep::Spool;
 use model::Spec;
 use subject::Asked;
 use sys::process::{signal, signals};
 
-use crate::lease::Holder;
 use crate::names::is_name;
-use crate::spool::Spool;
-use crate::wire::{Answer, Ask, Ended, LANGUAGE, Opening, Reader, Said, encode, write_run_lines};
+use crate::wire::{
+    Answer, Ask, Ended, Holder, LANGUAGE, Opening, Reader, Said, encode, write_run_lines,
+};
 
 /// A connection on which nothing was heard for this long is taken for broken: the other side asks
 /// whether somebody is there several times in it.

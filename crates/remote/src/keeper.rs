@@ -11,14 +11,14 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use agent::Waiter;
+use keep::{Attempt, Lock, Spool};
 use model::{Environment, REMOTE_FACT, Spec};
 use subject::{Asked, Stage, StageOptions, resolve};
+use sys::clock::realtime_ns;
 use sys::process::spawn_detached;
 
 use crate::hub::{Hub, Task};
-use crate::lease::{self, Lease};
-use crate::spool::Spool;
-use crate::wire::{Answer, Ask, Ended, LANGUAGE, Opening, Reader, Said};
+use crate::wire::{Answer, Ask, Ended, Holder, LANGUAGE, Opening, Reader, Said};
 
 /// Word of the hidden command that runs it.
 pub(crate) const KEEP: &str = "keep";
@@ -96,7 +96,7 @@ impl Session<'_> {
         }
         let Some(lease) = take_lease(hub, spool, opening)? else { return Ok(()) };
         let (folder, socket) = spool.socket(&opening.session);
-        spool.sweep("");
+        spool.sweep();
         let listener = bind(folder, &socket).map_err(|error| format!("socket: {error}"))?;
         hub.listen(listener);
         let socket = folder.join(socket);
@@ -119,7 +119,7 @@ impl Session<'_> {
         let mut session = Session { hub, spool, opening, waiter, stage, has_run: false };
         hub.ready(session.notes());
         let closed = session.work();
-        let left = session.stage.strike();
+        let left = session.stage.remove_all();
         // Whoever comes from now on begins a session of their own, and finds nothing of this one.
         let _ = std::fs::remove_file(socket);
         drop(session);
@@ -204,7 +204,7 @@ impl Session<'_> {
             size_bytes: writing.size_bytes,
             blake3: writing.blake3(),
         };
-        self.spool.finish(&ended, self.opening.keep_ns)?;
+        self.spool.finish(&ended.key, &ended, self.opening.keep_ns)?;
         self.hub.over(ended);
         Ok(())
     }
@@ -215,7 +215,7 @@ fn keep_finished(hub: &Hub, spool: &Spool, opening: &Opening) {
     let deadline = Instant::now() + Duration::from_nanos(opening.keep_ns);
     let mut kept = hub.unfetched();
     loop {
-        kept.retain(|key| spool.finished(key).is_some());
+        kept.retain(|key| spool.finished::<Ended>(key).is_some());
         let left = deadline.saturating_duration_since(Instant::now());
         if kept.is_empty() || left.is_zero() {
             break;
@@ -225,21 +225,25 @@ fn keep_finished(hub: &Hub, spool: &Spool, opening: &Opening) {
     kept.iter().for_each(|key| spool.remove(key));
 }
 
-/// Takes the lease; `None` if somebody else has it, or nobody waits for it any more.
-fn take_lease(hub: &Hub, spool: &Spool, opening: &Opening) -> Result<Option<Lease>, String> {
-    let path = spool.lease();
+/// Takes the lease, the lock on this host; `None` if somebody else has it, or nobody waits for it
+/// any more.
+fn take_lease(hub: &Hub, spool: &Spool, opening: &Opening) -> Result<Option<Lock>, String> {
+    let path = spool.lock();
     let failed = |error: io::Error| format!("the lease {}: {error}", path.display());
-    let holder = match Lease::take(&path, &opening.who).map_err(failed)? {
-        lease::Asked::Held(lease) => return Ok(Some(lease)),
-        lease::Asked::Busy(holder) => holder,
+    let holder = Holder { who: opening.who.clone(), since_unix_ns: realtime_ns() };
+    let note = serde_json::to_string(&holder).map_err(|error| error.to_string())?;
+    let holder = match Lock::take(&path, "", &note).map_err(failed)? {
+        Attempt::Held(lease) => return Ok(Some(lease)),
+        // A note that was cut off says nothing.
+        Attempt::Busy(note) => serde_json::from_str(&note).unwrap_or_default(),
     };
     hub.say(&Answer::Busy { holder, waits: opening.wait });
     if !opening.wait {
         return Ok(None);
     }
     let (sender, receiver) = mpsc::channel();
-    let (waiting, who) = (path.clone(), opening.who.clone());
-    thread::spawn(move || sender.send(Lease::wait(&waiting, &who)));
+    let waiting = path.clone();
+    thread::spawn(move || sender.send(Lock::wait(&waiting, "", &note)));
     loop {
         match receiver.recv_timeout(LOOK) {
             Ok(lease) => return lease.map(Some).map_err(failed),

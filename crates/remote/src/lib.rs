@@ -2,7 +2,7 @@
 //! install but one copy of this program.
 //!
 //! ```text
-//! controller ── ssh ── attach ── keeper ── stage, warden, agent, prober, workers: as everywhere
+//! controller ── ssh ── attach ── keeper ── stage, agent, prober, workers: as everywhere
 //!   Session            passes on   holds the lease, spools the lines of the run;
 //!                                  lives in a session of its own, whoever is connected
 //! ```
@@ -16,23 +16,20 @@ mod connect;
 mod error;
 mod hub;
 mod keeper;
-mod lease;
 mod link;
 mod names;
 mod program;
 mod receipt;
 mod session;
-mod spool;
 mod wire;
 
 pub use address::Address;
 pub use error::RemoteError;
-pub use lease::Holder;
 pub use receipt::{Receipt, ReceiptError, Received};
 pub use session::{Hear, Heard, RemoteOptions, Session};
 pub use wire::{
-    Answer, Ask, Ended, LANGUAGE, MOST_LINE_BYTES, Opening, Reader, Said, WireError, encode,
-    write_run_lines,
+    Answer, Ask, Ended, Holder, LANGUAGE, MOST_LINE_BYTES, Opening, Reader, Said, WireError,
+    encode, write_run_lines,
 };
 
 /// Name of the hidden command that is the other side.

@@ -18,12 +18,8 @@ pub(crate) fn is_name(text: &str) -> bool {
 
 /// A name made of everything that tells two things apart.
 pub(crate) fn name_of(parts: &[&str]) -> String {
-    let mut hasher = blake3::Hasher::new();
-    for part in parts {
-        hasher.update(&(part.len() as u64).to_le_bytes());
-        hasher.update(part.as_bytes());
-    }
-    hasher.finalize().to_hex()[..32].to_owned()
+    let parts: Vec<&[u8]> = parts.iter().map(|part| part.as_bytes()).collect();
+    keep::key_of(&parts)[..32].to_owned()
 }
 
 /// The name of a run: the same run of the same results on the same host has it again, whoever asks

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use agent::{Freeze, Waiter};
 use model::{DeathRecord, EndStatus, Line, Spec, SubjectSpec};
 use subject::{Asked, Outcome, RunLines};
-use sys::clock::{monotonic_ns, realtime_ns};
+use sys::clock::monotonic_ns;
 
 use crate::address::Address;
 use crate::connect::{Connected, LAST_WORDS_NS, connect};
@@ -408,11 +408,10 @@ fn opening(address: &Address, options: &RemoteOptions) -> Opening {
     let user = user();
     let settings = format!("{:?} {:?} {:?}", options.work_dir, options.swap_bytes, options.freeze);
     let purpose = absolute(&options.purpose);
-    let (process, now_ns) = (std::process::id().to_string(), realtime_ns().to_string());
     Opening {
         language: LANGUAGE,
         session: name_of(&[&user, &address.to_string(), &purpose, &settings]),
-        instance: name_of(&[&user, &process, &now_ns]),
+        instance: name_of(&[&user, &keep::unique::token()]),
         who: user,
         address: address.to_string(),
         wait: options.wait,

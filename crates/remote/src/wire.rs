@@ -2,16 +2,16 @@
 //! measured host, answers and the lines of runs come back.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::io::{self, Write};
 use std::path::PathBuf;
 
 use agent::Freeze;
+use jiff::Timestamp;
 use model::{EndStatus, Spec, SubjectSpec};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use subject::Asked;
-
-use crate::lease::Holder;
 
 /// Number of this language; two sides that do not agree on it do not talk.
 pub const LANGUAGE: u32 = 1;
@@ -142,6 +142,27 @@ pub enum Answer {
         /// What could not be removed, with the reasons.
         left: Vec<String>,
     },
+}
+
+/// Who holds the lease of a host, as its note says in JSON.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Holder {
+    /// Who; empty = the note does not say.
+    pub who: String,
+    /// Since when, in ns since 1970.
+    pub since_unix_ns: u64,
+}
+
+impl fmt::Display for Holder {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let since = Timestamp::from_nanosecond(i128::from(self.since_unix_ns))
+            .map(|since| since.strftime("%Y-%m-%d %H:%M:%SZ").to_string());
+        match (self.who.as_str(), since) {
+            ("", _) => write!(out, "somebody who left no name"),
+            (who, Ok(since)) => write!(out, "{who} since {since}"),
+            (who, Err(_)) => write!(out, "{who}"),
+        }
+    }
 }
 
 /// How a run came to its end.

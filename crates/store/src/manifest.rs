@@ -85,7 +85,7 @@ pub fn write(manifest: &Manifest, folder: &Path) -> Result<(), ManifestError> {
         fs::create_dir_all(folder)?;
         let mut text = serde_json::to_vec_pretty(manifest)?;
         text.push(b'\n');
-        sys::out_file::write_whole(&path, &text)
+        keep::out_file::write_whole(&path, &text)
     };
     write().map_err(|source| ManifestError::Io { path: path.clone(), source })
 }

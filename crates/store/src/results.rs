@@ -4,8 +4,8 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 
+use keep::folders::user_folder;
 use model::{Line, Run, RunDecoder, RunError};
-use sys::user_folder::user_folder;
 
 /// How the name of a run file ends.
 pub const SUFFIX: &str = ".run.jsonl";

@@ -9,10 +9,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use counters::{Hierarchies, Sources};
+use keep::{Journal, Made};
 use model::{Missed, SandboxSpec};
-
-use crate::journal::{Journal, Made};
-use crate::sweep::remove;
 
 /// Period over which CPU time is limited, in µs (the kernel's default).
 const PERIOD_US: u64 = 100_000;
@@ -43,10 +41,10 @@ pub(crate) fn wanted_controllers(spec: &SandboxSpec) -> Vec<&'static str> {
     wanted
 }
 
-/// A sandbox; the groups are removed when [`Sandbox::remove`] is called.
+/// A sandbox; who made it removes its groups.
 #[derive(Debug)]
 pub(crate) struct Sandbox {
-    groups: Vec<Made>,
+    pub(crate) groups: Vec<Made>,
     /// Files into which a process writes `0` to enter.
     pub(crate) enter: Vec<PathBuf>,
     /// Where its counters are read.
@@ -89,15 +87,6 @@ impl Sandbox {
         }
         Err(SandboxError { tried })
     }
-
-    /// Kills what is still inside and removes the groups.
-    pub(crate) fn remove(&mut self, journal: &mut Journal) -> io::Result<()> {
-        while let Some(made) = self.groups.pop() {
-            remove(&made)?;
-            journal.gone(made)?;
-        }
-        Ok(())
-    }
 }
 
 /// A sandbox under way.
@@ -110,7 +99,9 @@ struct Maker<'a> {
 impl Maker<'_> {
     fn undo(&mut self) {
         // What cannot be removed stays in the journal for the next start.
-        let _ = self.made.remove(self.journal);
+        for group in self.made.groups.drain(..).rev() {
+            let _ = self.journal.remove(group);
+        }
         self.made.enter.clear();
         self.made.missed.clear();
         self.made.sources = Sources::machine("/proc");
@@ -190,8 +181,8 @@ impl Maker<'_> {
     fn make_group(&mut self, parent: &Path) -> Result<PathBuf, String> {
         let dir = parent.join(self.name);
         let failed = |error: io::Error| format!("make {}: {error}", dir.display());
-        let made = Made::Cgroup { path: dir.clone(), identity: None };
-        let (made, ()) = self.journal.make(made, || fs::create_dir(&dir)).map_err(failed)?;
+        let planned = Made::cgroup(dir.clone());
+        let (made, ()) = self.journal.make(planned, || fs::create_dir(&dir)).map_err(failed)?;
         self.made.groups.push(made);
         self.made.enter.push(dir.join("cgroup.procs"));
         Ok(dir)

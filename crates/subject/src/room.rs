@@ -10,11 +10,11 @@ use std::fs;
 use std::path::Path;
 
 use counters::Hierarchies;
+use keep::host::user_id;
+use keep::proc_stat::parent;
 use rustix::fs::getxattr;
 
 use crate::cgroup::{has_controllers, v2_parent};
-use crate::journal::user_id;
-use crate::proc_stat::parent;
 use crate::user_scope;
 
 /// The group of thrashlab's own processes within the unit.

@@ -3,27 +3,21 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use agent::{Assignment, Freeze, Waiter};
 use counters::Sources;
+use keep::folders::state_dir;
+use keep::proc_stat::start_ticks;
+use keep::{CleanupProcess, Duty, Journal, Made, Swept, sweep_leftovers, unique};
 use model::{Environment, Missed, SandboxSpec, Spec};
 use sys::clock::monotonic_ns;
-use sys::message_queue::MessageQueue;
-use sys::shared_segment::SharedSegment;
 
 use crate::agent_process::{AgentProcess, Outcome};
 use crate::cgroup::{Sandbox, SandboxError, wanted_controllers};
-use crate::delay_accounting::{self, Held};
-use crate::journal::{Journal, Made, state_dir, state_root};
 use crate::machine::{Machine, unwritten_kb};
-use crate::proc_stat::start_ticks;
 use crate::room::Room;
 use crate::run_lines::Sink;
-use crate::swap_file;
-use crate::sweep::{Swept, remove, sweep, sweep_leftovers};
-use crate::sysctl::{self, Change};
-use crate::warden::Warden;
 use crate::work_dir::{WorkDir, WorkDirError};
 
 /// Longest wait between two runs, in ns.
@@ -101,13 +95,10 @@ fn at(step: &'static str) -> impl Fn(io::Error) -> StageError {
     move |source| StageError::System { step, source }
 }
 
-/// The stage of one invocation; all it made is removed when it is dropped.
+/// The stage of one invocation; all it made is removed when it is dropped, by its journal.
 pub struct Stage {
     program: PathBuf,
     journal: Journal,
-    warden: Warden,
-    /// Delays are counted as long as this is held.
-    delay_accounting: Option<Held>,
     work_dir: WorkDir,
     facts: Environment,
     missed: Vec<Missed>,
@@ -121,67 +112,48 @@ pub struct Stage {
 }
 
 impl Stage {
-    /// Removes what dead invocations left, locks the work directory, starts the warden, and
+    /// Removes what dead invocations left, locks the work directory, starts the cleanup process, and
     /// switches on delay accounting where that is permitted, and the swap file if one is wanted.
     ///
     /// # Errors
     /// When the work directory is in use or unusable, the swap file cannot be had, or the user
     /// stops it.
     pub fn set(options: &StageOptions, waiter: &Waiter) -> Result<Self, StageError> {
-        let state_dir = state_dir();
-        let mut swept = sweep_leftovers(&state_dir);
-        // Former versions kept the journals of all machines there.
-        swept.extend(sweep_leftovers(&state_root()));
+        let swept = sweep_leftovers();
         let work_dir = match &options.work_dir {
             Some(path) => WorkDir::open(path)?,
             None => WorkDir::open_default()?,
         };
         let program = std::env::current_exe().map_err(at("find this program"))?;
-        let path = Journal::new_path(&state_dir);
-        // The warden comes first, so that not even the journal is ever without one.
-        let warden = Warden::start(&program, &path).map_err(at("start the warden"))?;
-        let journal = Journal::create(path)
-            .map_err(|source| StageError::Journal { path: state_dir, source })?;
-        let mut stage = Self {
+        let path = Journal::new_path(&state_dir());
+        let cleanup = CleanupProcess::start(&program, &Duty::Journal(path.clone()))
+            .map_err(at("start the cleanup process"))?;
+        let mut journal = Journal::create(path, Some(cleanup))
+            .map_err(|source| StageError::Journal { path: state_dir(), source })?;
+        let mut missed = options.missed.clone();
+        // Before any prober is started.
+        if let Err(error) = journal.count_delays() {
+            let capability = "delay accounting".to_owned();
+            missed.push(Missed { capability, reason: error.to_string() });
+        }
+        if let Some(size_bytes) = options.swap_bytes {
+            let path = work_dir.path().join(format!("swap-{}", std::process::id()));
+            journal
+                .add_swap(&path, size_bytes, &|| waiter.stop_requested())
+                .map_err(|source| StageError::Swap { size_bytes, source })?;
+        }
+        Ok(Self {
             program,
             journal,
-            warden,
-            delay_accounting: None,
             work_dir,
             facts: options.facts.clone(),
-            missed: options.missed.clone(),
+            missed,
             freeze: options.freeze,
             runs: 0,
             outlives_login: options.outlives_login,
             room: Room::Present,
             swept,
-        };
-        stage.count_delays();
-        if let Some(size_bytes) = options.swap_bytes {
-            stage.add_swap(size_bytes, waiter)?;
-        }
-        Ok(stage)
-    }
-
-    /// Switches delay accounting on, where that is permitted, before any prober is started.
-    fn count_delays(&mut self) {
-        let journal = &mut self.journal;
-        match delay_accounting::switch_on(|| journal.made(Made::DelayAccounting)) {
-            Ok(held) => self.delay_accounting = held,
-            Err(error) => {
-                let capability = "delay accounting".to_owned();
-                self.missed.push(Missed { capability, reason: error.to_string() });
-            }
-        }
-    }
-
-    fn add_swap(&mut self, size_bytes: u64, waiter: &Waiter) -> Result<(), StageError> {
-        let path = self.work_dir.path().join(format!("swap-{}", std::process::id()));
-        let refused = |source| StageError::Swap { size_bytes, source };
-        swap_file::may_swap(&path).map_err(refused)?;
-        let made = Made::Swap { path: path.clone(), identity: None };
-        let (_, file) = self.journal.make(made, || swap_file::create(&path)).map_err(refused)?;
-        swap_file::fill(file, &path, size_bytes, waiter).map_err(refused)
+        })
     }
 
     /// Whether a sandbox can be made here, by making one and removing it again. An ordinary user's
@@ -201,25 +173,21 @@ impl Stage {
     fn make_and_remove(&mut self, spec: &SandboxSpec) -> Result<(), StageError> {
         let name = format!("thrashlab-{}-try", std::process::id());
         let made = Sandbox::make(spec, &name, &mut self.journal);
-        let mut sandbox = made.map_err(|error| match &self.room {
+        let sandbox = made.map_err(|error| match &self.room {
             Room::Unavailable(why) => error.and_tried(why),
             _ => error,
         })?;
-        sandbox.remove(&mut self.journal).map_err(at("remove the sandbox"))
+        self.remove(sandbox.groups)
     }
 
     /// Tries kernel parameters, one after the other, by setting each and putting it back; the
     /// problems, of which there are none if all can be set.
     pub fn try_parameters(&mut self, wanted: &BTreeMap<String, String>) -> Vec<StageError> {
-        let mut problems = Vec::new();
-        for (name, value) in wanted {
-            let mut changed = Vec::new();
-            let one = BTreeMap::from([(name.clone(), value.clone())]);
-            let set = self.set_parameters(&one, &mut changed);
-            let undone = self.tidy_up(changed.into_iter());
-            problems.extend(set.err().into_iter().chain(undone.err()));
-        }
-        problems
+        let set_back = |(name, value): (&String, &String)| {
+            let made = self.journal.set_parameter(name, value).map_err(StageError::Parameter)?;
+            self.journal.remove(made).map_err(at("put a kernel parameter back"))
+        };
+        wanted.iter().map(set_back).filter_map(Result::err).collect()
     }
 
     /// Whether the work directory lives in memory, where writing cannot reach a disk.
@@ -241,30 +209,10 @@ impl Stage {
         sink: &mut Sink<'_>,
     ) -> Result<Outcome, StageError> {
         self.runs += 1;
-        if !self.warden.alive() {
-            let journal = self.journal.path().to_owned();
-            self.warden = Warden::start(&self.program, &journal).map_err(at("start the warden"))?;
-        }
-        let name = format!("thrashlab-{}-{}", std::process::id(), self.runs);
-        let mut sandbox = match spec.subject.sandbox() {
-            None => None,
-            Some(limits) => Some(Sandbox::make(limits, &name, &mut self.journal)?),
-        };
-        let path = free_path(self.work_dir.path(), &name);
-        let key = free_queue_key();
-        let mut made = vec![Made::Queue { key }, Made::Segment { key }];
-        for made in &made {
-            self.journal.made(made.clone()).map_err(at("write the journal"))?;
-        }
-        let outcome = self
-            .make_run_dir(&path, &mut made)
-            .and_then(|()| self.set_parameters(&spec.sysctls, &mut made))
-            .and_then(|()| self.assignment(spec, run_id, sandbox.as_ref(), path, key))
-            .and_then(|assignment| self.run_agent(&assignment, waiter, sink));
-        self.tidy_up(made.into_iter().rev())?;
-        if let Some(sandbox) = &mut sandbox {
-            sandbox.remove(&mut self.journal).map_err(at("remove the sandbox"))?;
-        }
+        self.journal.see_to_cleanup(&self.program).map_err(at("start the cleanup process"))?;
+        let mut made = Vec::new();
+        let outcome = self.make_run(spec, run_id, &mut made, waiter, sink);
+        self.remove(made)?;
         outcome
     }
 
@@ -282,48 +230,47 @@ impl Stage {
 
     /// Removes everything; no run can be made afterwards. What cannot be removed is named with the
     /// reason and stays in the journal, for the next start.
-    pub fn strike(&mut self) -> Vec<String> {
-        self.delay_accounting = None;
-        sweep(self.journal.path()).failed
+    pub fn remove_all(&mut self) -> Vec<String> {
+        self.journal.remove_all()
     }
 
-    /// Removes what was made, and takes it off the journal.
-    fn tidy_up(&mut self, made: impl Iterator<Item = Made>) -> Result<(), StageError> {
-        for made in made {
-            remove(&made).map_err(at("tidy up after the run"))?;
-            self.journal.gone(made).map_err(at("write the journal"))?;
-        }
-        Ok(())
+    /// Removes what was made, the last first.
+    fn remove(&mut self, made: Vec<Made>) -> Result<(), StageError> {
+        let mut made = made.into_iter().rev();
+        made.try_for_each(|made| self.journal.remove(made)).map_err(at("tidy up after the run"))
     }
 
-    /// Sets kernel parameters; what they were is in the journal before they change.
-    fn set_parameters(
+    /// Makes one run, and notes in `made` what is to be removed after it.
+    fn make_run(
         &mut self,
-        wanted: &BTreeMap<String, String>,
-        changed: &mut Vec<Made>,
-    ) -> Result<(), StageError> {
-        for (name, value) in wanted {
-            let change = Change::of(name, value).map_err(StageError::Parameter)?;
-            let made = Made::Sysctl(change.clone());
-            self.journal.made(made.clone()).map_err(at("write the journal"))?;
-            changed.push(made);
-            sysctl::set(name, value).map_err(StageError::Parameter)?;
-            let made = Made::Sysctl(change.as_made().map_err(StageError::Parameter)?);
-            self.journal.made(made.clone()).map_err(at("write the journal"))?;
-            changed.push(made);
+        spec: &Spec,
+        run_id: &str,
+        made: &mut Vec<Made>,
+        waiter: &Waiter,
+        sink: &mut Sink<'_>,
+    ) -> Result<Outcome, StageError> {
+        let name = format!("thrashlab-{}-{}", std::process::id(), self.runs);
+        let limits = spec.subject.sandbox();
+        let sandbox =
+            limits.map(|limits| Sandbox::make(limits, &name, &mut self.journal)).transpose()?;
+        made.extend(sandbox.iter().flat_map(|sandbox| sandbox.groups.clone()));
+        let key = unique::free_key();
+        for queue in [Made::Queue { key }, Made::Segment { key }] {
+            self.journal.note(&queue).map_err(at("write the journal"))?;
+            made.push(queue);
         }
-        Ok(())
-    }
-
-    /// Makes the directory of a run.
-    fn make_run_dir(&mut self, path: &Path, made: &mut Vec<Made>) -> Result<(), StageError> {
-        let directory = Made::directory(path.to_owned());
+        let path = unique::free_path(self.work_dir.path(), &name);
         let (directory, ()) = self
             .journal
-            .make(directory, || fs::create_dir(path))
+            .make(Made::directory(path.clone()), || fs::create_dir(&path))
             .map_err(|source| self.work_dir.unusable(source))?;
         made.push(directory);
-        Ok(())
+        for (name, value) in &spec.sysctls {
+            let set = self.journal.set_parameter(name, value);
+            made.push(set.map_err(StageError::Parameter)?);
+        }
+        let assignment = self.assignment(spec, run_id, sandbox.as_ref(), path, key)?;
+        self.run_agent(&assignment, waiter, sink)
     }
 
     /// What the agent needs to know; the run's directory is there.
@@ -375,7 +322,7 @@ impl Stage {
         let process = start_ticks(agent.pid())
             .map(|start_ticks| Made::Process { pid: agent.pid(), start_ticks });
         if let Some(process) = &process {
-            self.journal.made(process.clone()).map_err(at("write the journal"))?;
+            self.journal.note(process).map_err(at("write the journal"))?;
         }
         let outcome = agent.listen(assignment, waiter, sink).map_err(StageError::Results)?;
         drop(agent);
@@ -383,37 +330,5 @@ impl Stage {
             self.journal.gone(process).map_err(at("write the journal"))?;
         }
         Ok(outcome)
-    }
-}
-
-impl Drop for Stage {
-    fn drop(&mut self) {
-        // Nothing is left to do if the owner has said `strike` before.
-        self.strike();
-    }
-}
-
-/// A path in a folder that nothing has yet: the process numbers of containers and machines that
-/// share the folder are the same again and again.
-fn free_path(folder: &Path, name: &str) -> PathBuf {
-    let mut path = folder.join(name);
-    let mut number = 1;
-    while path.symlink_metadata().is_ok() {
-        path = folder.join(format!("{name}.{number}"));
-        number += 1;
-    }
-    path
-}
-
-/// A key under which neither a message queue nor a shared memory segment exists.
-fn free_queue_key() -> i32 {
-    let mut key = (sys::clock::realtime_ns() ^ u64::from(std::process::id()) << 20) as u32;
-    loop {
-        // 0 would mean a queue without a key; negative keys are only harder to read.
-        key = key.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-        let candidate = (key & 0x7fff_ffff).max(1) as i32;
-        if MessageQueue::open(candidate).is_err() && SharedSegment::open(candidate).is_err() {
-            return candidate;
-        }
     }
 }

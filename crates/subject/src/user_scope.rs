@@ -35,7 +35,7 @@ pub(crate) fn outlives_logins() -> bool {
 
 /// The name of this user, if it is a local one.
 fn user_name() -> Option<String> {
-    let user = crate::journal::user_id().to_string();
+    let user = keep::host::user_id().to_string();
     let table = std::fs::read_to_string("/etc/passwd").ok()?;
     table.lines().find_map(|line| {
         let mut fields = line.split(':');

@@ -1,18 +1,18 @@
 //! The work directory: where the files of loads and probes go, for one invocation at a time.
 
-use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
-use std::io::{self, Read, Seek, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::fs::{self, DirBuilder};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-use crate::journal::user_id;
+use keep::folders::make_private;
+use keep::host::{machine, user_id};
+use keep::{Attempt, Lock};
 
 /// Name of the file on which the lock is taken.
 const LOCK: &str = "thrashlab.lock";
 /// How its text begins; who holds it follows.
 const LOCK_BEGIN: &str = "thrashlab lock: ";
-/// Longest text that is read, in bytes.
-const MOST_LOCK_BYTES: u64 = 4096;
 
 /// A work directory that cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -45,7 +45,7 @@ pub enum WorkDirError {
 #[derive(Debug)]
 pub(crate) struct WorkDir {
     path: PathBuf,
-    _lock: File,
+    _lock: Lock,
 }
 
 impl WorkDir {
@@ -71,12 +71,16 @@ impl WorkDir {
     /// Makes the directory if it is missing, and locks it.
     pub(crate) fn open(path: &Path) -> Result<Self, WorkDirError> {
         let unusable = |source| WorkDirError::Unusable { path: path.to_owned(), source };
-        DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(unusable)?;
+        make_private(path).map_err(unusable)?;
         // The journal is read by processes of other working directories.
         let path = &fs::canonicalize(path).map_err(unusable)?;
-        match lock(&path.join(LOCK)).map_err(unusable)? {
-            Lock::Taken(lock) => Ok(Self { path: path.to_owned(), _lock: lock }),
-            Lock::HeldBy(holder) => Err(WorkDirError::InUse { path: path.to_owned(), holder }),
+        let note = format!("process {} on {}", std::process::id(), machine());
+        match Lock::take(&path.join(LOCK), LOCK_BEGIN, &note).map_err(unusable)? {
+            Attempt::Held(lock) => Ok(Self { path: path.to_owned(), _lock: lock }),
+            Attempt::Busy(holder) => {
+                let holder = if holder.is_empty() { "another run".to_owned() } else { holder };
+                Err(WorkDirError::InUse { path: path.to_owned(), holder })
+            }
         }
     }
 
@@ -105,44 +109,6 @@ impl WorkDir {
     }
 }
 
-/// What came of asking for the lock.
-enum Lock {
-    Taken(File),
-    HeldBy(String),
-}
-
-/// Takes the lock of a work directory, and writes down who has it. A file of its name that
-/// thrashlab did not write stays as it is.
-fn lock(path: &Path) -> io::Result<Lock> {
-    let mut file = OpenOptions::new()
-        .read(true)
-        .write(true)
-        .create(true)
-        .truncate(false)
-        .custom_flags(rustix::fs::OFlags::NOFOLLOW.bits().cast_signed())
-        .open(path)?;
-    let mut text = Vec::new();
-    io::Read::by_ref(&mut file).take(MOST_LOCK_BYTES).read_to_end(&mut text)?;
-    let text = String::from_utf8_lossy(&text).into_owned();
-    let holder = match text.strip_prefix(LOCK_BEGIN) {
-        Some(holder) => holder.trim(),
-        None if text.is_empty() => "another run",
-        None => {
-            let text = format!("{} is no lock of thrashlab's, and stays as it is", path.display());
-            return Err(io::Error::other(text));
-        }
-    };
-    match file.try_lock() {
-        Err(TryLockError::WouldBlock) => return Ok(Lock::HeldBy(holder.to_owned())),
-        Err(TryLockError::Error(error)) => return Err(error),
-        Ok(()) => {}
-    }
-    file.set_len(0)?;
-    file.rewind()?;
-    writeln!(file, "{LOCK_BEGIN}process {} on {}", std::process::id(), sys::host::machine())?;
-    Ok(Lock::Taken(file))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -155,19 +121,6 @@ mod tests {
         assert!(error.contains(&format!("in use by process {}", std::process::id())), "{error}");
         drop(first);
         WorkDir::open(dir.path()).unwrap();
-    }
-
-    #[test]
-    fn a_file_that_thrashlab_did_not_write_stays_as_it_is() {
-        let dir = tempfile::tempdir().unwrap();
-        for name in ["lock", LOCK] {
-            fs::write(dir.path().join(name), "4711\n").unwrap();
-            match WorkDir::open(dir.path()) {
-                Ok(_) => assert_eq!(name, "lock"),
-                Err(error) => assert!(error.to_string().contains("thrashlab.lock is no lock")),
-            }
-            assert_eq!(fs::read(dir.path().join(name)).unwrap(), b"4711\n");
-        }
     }
 
     #[test]

@@ -34,7 +34,7 @@ pub fn unit_costs(
 ) -> (UnitCosts, Option<String>) {
     let measure = |known| calibrate(known, work_dirs, stop);
     let kernel = rustix::system::uname().release().to_string_lossy().into_owned();
-    match (cache_dir, sys::host::boot_id()) {
+    match (cache_dir, keep::host::boot_id()) {
         (None, _) => (measure(UnitCosts::default()), None),
         (_, Err(why)) => (measure(UnitCosts::default()), Some(why)),
         (Some(dir), Ok(boot_id)) => of_boot(dir, (&boot_id, &kernel), reuse, stop, &measure),
@@ -81,7 +81,7 @@ fn write(path: &Path, kept: &Kept) -> io::Result<()> {
     if let Some(dir) = path.parent() {
         fs::create_dir_all(dir)?;
     }
-    sys::out_file::write_whole(path, &serde_json::to_vec_pretty(kept)?)
+    keep::out_file::write_whole(path, &serde_json::to_vec_pretty(kept)?)
 }
 
 #[cfg(test)]

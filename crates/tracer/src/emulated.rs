@@ -4,9 +4,9 @@ use std::ffi::OsStr;
 use std::io;
 use std::process::{Child, Command};
 use std::sync::atomic::Ordering;
-use std::time::{SystemTime, UNIX_EPOCH};
 
-use sys::marked::{VARIABLE, end_marked};
+use keep::marked::{VARIABLE, end_marked};
+use keep::{CleanupProcess, Duty, unique};
 use sys::process::{Exit, spawn_bound_in_group, wait};
 use trace::{Event, ReferenceWords};
 
@@ -17,7 +17,6 @@ use crate::shared::Shared;
 use crate::signals::Signals;
 use crate::slots::{Slots, Turn};
 use crate::stream::Taker;
-use crate::warden::Warden;
 use crate::{Ended, Request, TracerError, program, wire};
 
 /// A program that runs under QEMU.
@@ -32,7 +31,7 @@ pub(crate) struct Emulated {
     signals: Signals,
     interrupted: bool,
     // The last to be dropped: it is told to end what is left.
-    _warden: Warden,
+    _cleanup: CleanupProcess,
 }
 
 impl Emulated {
@@ -57,9 +56,12 @@ impl Emulated {
         let settings = Settings { plugin, channel, process: 0, image: 0, fetches };
         let name = if program.is_interpreter { program.path.as_os_str() } else { name.as_os_str() };
         let words = settings.emulator_words(emulator.path.as_os_str(), name, &program);
-        let mark = new_mark();
+        let mark = format!("trace/{}", unique::token());
         let signals = Signals::catch().map_err(at("catch signals"))?;
-        let warden = Warden::start(&mark).map_err(at("start the warden"))?;
+        // The kernel ends the first process by itself (PR_SET_PDEATHSIG), but not those that it forked.
+        let cleanup = std::env::current_exe()
+            .and_then(|program| CleanupProcess::start(&program, &Duty::Marked(mark.clone())))
+            .map_err(at("start the cleanup process"))?;
         let mut command = Command::new(&words[0]);
         command.args(&words[1..]).args(arguments).env(VARIABLE, OsStr::new(&mark));
         let child = spawn_bound_in_group(&mut command).map_err(at("start QEMU"))?;
@@ -72,7 +74,7 @@ impl Emulated {
             emulator,
             signals,
             interrupted: false,
-            _warden: warden,
+            _cleanup: cleanup,
         })
     }
 
@@ -179,10 +181,4 @@ impl Taker for Nothing {
     fn is_full(&self) -> bool {
         false
     }
-}
-
-/// A text that no other recording's processes have in their environment.
-fn new_mark() -> String {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    format!("trace/{}/{}", std::process::id(), now.as_nanos())
 }

@@ -5,7 +5,7 @@
 //! [`trace::Source`] like a trace file: it can be written to one, or simulated at once.
 //!
 //! **Invariant:** nothing is left behind, whoever is killed: plugin and shared memory have no
-//! names, and a warden ends the traced processes.
+//! names, and a cleanup process ends the traced processes.
 
 mod emulated;
 mod emulator;
@@ -24,7 +24,6 @@ mod stream;
 mod takers;
 mod uncached;
 mod valgrind;
-mod warden;
 #[expect(dead_code, reason = "the rest is for the plugin")]
 #[path = "../../trace-plugin/src/wire.rs"]
 mod wire;
@@ -33,5 +32,4 @@ mod write;
 pub use error::TracerError;
 pub use recording::Recording;
 pub use request::{Ended, Request, Tool};
-pub use warden::{WARDEN_COMMAND, watch};
 pub use write::Written;

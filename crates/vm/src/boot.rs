@@ -5,6 +5,7 @@ use std::io::Read;
 use std::time::{Duration, Instant};
 
 use guest::{Notice, Setup, Then};
+use keep::Cache;
 use kernels::{Kernel, KernelArg, KernelError, locate};
 use model::{MachineSpec, Missed};
 
@@ -13,7 +14,7 @@ use crate::initramfs::{RootFile, archive};
 use crate::qemu::{Console, Qemu, THIS_PROGRAM};
 use crate::qmp::Event;
 use crate::snapshot::{self, BOOT_LIMIT, Ingredients};
-use crate::{Cache, MODULES, Stop, TICK, VmError};
+use crate::{MODULES, Stop, TICK, VmError};
 
 /// Program header of the dynamic loader (`PT_INTERP`, elf(5)).
 const PT_INTERP: u32 = 3;

@@ -10,8 +10,6 @@
 //! result is kept. Nothing of a guest outlives the process that started it but the cache.
 
 mod boot;
-mod cache;
-mod cells;
 mod guest_process;
 mod initramfs;
 mod machine;
@@ -20,7 +18,6 @@ mod overlay;
 mod packed;
 mod qemu;
 mod qmp;
-mod scratch;
 mod shell;
 mod snapshot;
 mod verify;
@@ -31,13 +28,12 @@ use std::time::{Duration, Instant};
 
 use agent::Freeze;
 use guest::{Cell, Notice, Setup, Then};
+use keep::{Cache, Cells, key_of};
 use kernels::KernelError;
 use model::{DeathRecord, EndStatus, Environment, Line, Missed, Spec, VmSpec};
 use subject::{Outcome, RunLines, Sink};
 
 pub use boot::{Booted, boot};
-pub use cache::{Cache, Contents, Usage};
-pub use cells::{Cells, key_of};
 pub use machine::{
     DEFAULT, Description, NAMED, VmRequest, load, parse_description, parse_request, parse_settings,
     request,
@@ -46,7 +42,6 @@ pub use named::{IN_GUEST, Named};
 pub use overlay::OverlayError;
 pub use packed::PackedMachine;
 pub use qemu::{Qemu, QemuError};
-pub use scratch::Scratch;
 pub use shell::{Shell, ShellState};
 pub use verify::{Difference, Verdict, compare};
 
@@ -260,7 +255,7 @@ impl Vm {
             named(bytes, line)
         };
         let outcome = listen(&mut guest, self.options.silence, stop, &mut keep)?;
-        if reuse && cells::is_certain(outcome.status) {
+        if reuse && Cells::is_certain(outcome.status) {
             let path = cache.cells().folder().to_owned();
             cache.cells().keep(&key, &kept).map_err(|source| VmError::Cache { path, source })?;
         }

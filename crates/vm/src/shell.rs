@@ -8,17 +8,17 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use guest::{BUSYBOX, Notice, Setup, Then};
+use keep::{Cache, Scratch};
 use model::MachineSpec;
 use rustix::io::{FdFlags, fcntl_setfd};
 
+use crate::VmError;
 use crate::boot::{Parts, needs_loader};
 use crate::guest_process::{GuestProcess, Said};
 use crate::initramfs::{Content, RootFile};
 use crate::qemu::{Console, Qemu};
 use crate::qmp::Event;
-use crate::scratch::Scratch;
 use crate::snapshot;
-use crate::{Cache, VmError};
 
 /// Where busybox may be beside `$PATH`.
 const BUSYBOX_DIRS: [&str; 3] = ["/bin", "/usr/lib/busybox", "/usr/lib/initramfs-tools/bin"];

@@ -4,26 +4,26 @@
 use std::fs::{self, File};
 use std::io;
 use std::os::fd::AsFd;
-use std::os::unix::fs::{FileExt, MetadataExt};
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
 use guest::{Notice, Setup};
+use keep::{Scratch, Shelf};
 use rustix::fs::{FallocateFlags, fallocate};
-use serde::{Deserialize, Serialize};
 
 use crate::guest_process::{GuestProcess, Launch, Said};
 use crate::qemu::{Console, Qemu, Start, ram_bytes};
 use crate::qmp::Event;
-use crate::scratch::Scratch;
 use crate::{Stop, TICK, VmError};
 
 const KERNEL: &str = "kernel";
 const INITRAMFS: &str = "initramfs";
 const MEMORY: &str = "memory";
 const DEVICES: &str = "devices";
-const MANIFEST: &str = "manifest.json";
+/// How the lists of its files begin; another layout gets another line.
+const SHELF_HEAD: &str = "thrashlab machine 1";
 /// When it was last used: the time of this file.
 const USED: &str = "used";
 /// So many snapshots are kept however old they are; of the others, those used within this time.
@@ -46,20 +46,6 @@ pub(crate) struct Snapshot {
     folder: PathBuf,
 }
 
-/// What the files of a snapshot were when it was made; whoever finds them different makes it anew.
-#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct Manifest {
-    files: Vec<(String, FileFacts)>,
-}
-
-#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct FileFacts {
-    size_bytes: u64,
-    modified_s: i64,
-    modified_ns: i64,
-    inode: u64,
-}
-
 /// What a guest is booted from.
 pub(crate) struct Ingredients<'a> {
     pub(crate) qemu: &'a Qemu,
@@ -73,15 +59,10 @@ pub(crate) struct Ingredients<'a> {
 impl Snapshot {
     /// The snapshot of this key, if it is whole.
     pub(crate) fn find(snapshots: &Path, key: &str) -> Option<Self> {
-        let found = Self { folder: snapshots.join(key) };
-        let kept = fs::read(found.folder.join(MANIFEST)).ok()?;
-        let kept: Manifest = serde_json::from_slice(&kept).ok()?;
-        if Manifest::of(&found.folder).ok()? != kept {
-            return None;
-        }
+        let folder = shelf(snapshots).find(key)?;
         // Only what `tidy` goes by; a cache that cannot be written is still good to read.
-        let _ = fs::write(found.folder.join(USED), []);
-        Some(found)
+        let _ = fs::write(folder.join(USED), []);
+        Some(Self { folder })
     }
 
     /// A snapshot in a folder whose files somebody else answers for.
@@ -122,8 +103,9 @@ impl Snapshot {
                 made.push(boot.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?);
             }
             if let Some(boot) = agreed(&made, at_a_time) {
-                publish(boot.folder.path(), snapshots, key).map_err(failed)?;
-                return Ok(Self { folder: snapshots.join(key) });
+                fs::write(boot.folder.path().join(USED), []).map_err(failed)?;
+                let put = shelf(snapshots).put(&boot.folder, FILES, key);
+                return put.map(|folder| Self { folder }).map_err(failed);
             }
         }
         Err(VmError::Boot(format!("of {} boots no two are the same", made.len())))
@@ -198,10 +180,6 @@ impl Boot {
         drop(guest);
         let mut hasher = blake3::Hasher::new();
         compact(&folder.path().join(MEMORY), &mut hasher).map_err(failed)?;
-        let manifest = Manifest::of(folder.path()).map_err(failed)?;
-        let text = serde_json::to_vec(&manifest).map_err(|error| failed(error.into()))?;
-        fs::write(folder.path().join(MANIFEST), text).map_err(failed)?;
-        fs::write(folder.path().join(USED), []).map_err(failed)?;
         let gap_ns = Snapshot { folder: folder.path().to_owned() }.gap_ns(from, stop)?;
         hasher.update(&gap_ns.to_le_bytes());
         // Far more than the few instructions between the two readings of the clock.
@@ -217,19 +195,9 @@ fn agreed(made: &[Boot], wanted: usize) -> Option<&Boot> {
     made.iter().find(|boot| wanted == 1 || boot.is_exact && agree(boot) >= wanted)
 }
 
-/// Gives a finished folder its name, unless somebody else was faster.
-fn publish(made: &Path, snapshots: &Path, key: &str) -> io::Result<()> {
-    // One at a time: what another process has just put there is in use, and not damaged.
-    let lock = File::open(snapshots)?;
-    lock.lock()?;
-    if Snapshot::find(snapshots, key).is_some() {
-        return Ok(());
-    }
-    let folder = snapshots.join(key);
-    match fs::remove_dir_all(&folder) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-        _ => fs::rename(made, &folder),
-    }
+/// The booted machines in a folder.
+fn shelf(snapshots: &Path) -> Shelf {
+    Shelf::at(snapshots.to_owned(), SHELF_HEAD)
 }
 
 /// Writes what QEMU boots from.
@@ -309,22 +277,6 @@ fn tidy(snapshots: &Path) {
     }
 }
 
-impl Manifest {
-    fn of(folder: &Path) -> io::Result<Self> {
-        let facts = |name: &&str| {
-            let found = fs::metadata(folder.join(name))?;
-            let facts = FileFacts {
-                size_bytes: found.len(),
-                modified_s: found.mtime(),
-                modified_ns: found.mtime_nsec(),
-                inode: found.ino(),
-            };
-            Ok(((*name).to_owned(), facts))
-        };
-        FILES.iter().map(facts).collect::<io::Result<_>>().map(|files| Self { files })
-    }
-}
-
 /// Reads the guest's memory once: hashes it, and gives back what zeros in it take on the disk (the
 /// file reads as the same).
 fn compact(path: &Path, hasher: &mut blake3::Hasher) -> io::Result<()> {
@@ -353,6 +305,8 @@ fn compact(path: &Path, hasher: &mut blake3::Hasher) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::MetadataExt;
+
     use super::*;
 
     #[test]
@@ -379,21 +333,5 @@ mod tests {
         tidy(folder.path());
         let left = |index: usize| folder.path().join(index.to_string()).exists();
         assert!((0..KEPT).all(left) && !left(KEPT));
-    }
-
-    #[test]
-    fn a_snapshot_whose_files_changed_is_none() {
-        let folder = tempfile::tempdir().unwrap();
-        let snapshot = folder.path().join("k");
-        fs::create_dir(&snapshot).unwrap();
-        for name in FILES {
-            fs::write(snapshot.join(name), name).unwrap();
-        }
-        assert!(Snapshot::find(folder.path(), "k").is_none());
-        let manifest = serde_json::to_vec(&Manifest::of(&snapshot).unwrap()).unwrap();
-        fs::write(snapshot.join(MANIFEST), manifest).unwrap();
-        assert!(Snapshot::find(folder.path(), "k").is_some());
-        fs::write(snapshot.join(DEVICES), "other").unwrap();
-        assert!(Snapshot::find(folder.path(), "k").is_none());
     }
 }

@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use clap::{Args, ValueEnum};
+use keep::out_file::write_whole;
 use model::Run;
 use report::page::{Material, Report};
-use sys::out_file::write_whole;
 
 use crate::compare::margin;
 use crate::progress::Progress;

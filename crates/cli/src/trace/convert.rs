@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow};
 use clap::Args;
+use keep::out_file::OutFile;
 use model::units::format_size;
 use report::trace_notes_text;
-use sys::out_file::OutFile;
 use trace::{Columns, Format, Granularity, Header, Left, create};
 
 use super::input::{Input, InputArgs, format};

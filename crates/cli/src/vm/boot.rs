@@ -2,10 +2,11 @@
 
 use agent::Waiter;
 use anyhow::{Context, anyhow};
+use keep::Cache;
 use model::units::format_duration;
 use report::columns::aligned;
 use serde_json::json;
-use vm::{Booted, Cache};
+use vm::Booted;
 
 use crate::progress::Progress;
 use crate::vm_args::BootArgs;

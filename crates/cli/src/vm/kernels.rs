@@ -2,10 +2,11 @@
 
 use agent::Waiter;
 use anyhow::Context;
+use keep::Cache;
 use kernels::{Found, Kernel, KernelArg, KernelError, Place, locate, survey};
 use report::columns::aligned;
 use serde_json::{Map, Value, json};
-use vm::{Cache, MODULES};
+use vm::MODULES;
 
 use super::kernel_facts::{main_facts, other_facts};
 use crate::vm_args::KernelsArgs;

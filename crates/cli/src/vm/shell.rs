@@ -6,9 +6,10 @@ use std::time::{Duration, Instant};
 
 use agent::Waiter;
 use anyhow::{Context, anyhow};
+use keep::Cache;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::termios::{OptionalActions, Termios, tcgetattr, tcsetattr};
-use vm::{Cache, Shell, ShellState};
+use vm::{Shell, ShellState};
 
 use crate::progress::Progress;
 use crate::vm_args::ShellArgs;

@@ -5,11 +5,12 @@ use std::time::{Duration, Instant};
 use agent::Waiter;
 use anyhow::{Context, anyhow};
 use experiment::MatrixPlan;
+use keep::Cache;
 use model::units::format_duration;
 use model::{EndStatus, Line, Spec, SubjectSpec, VmSpec};
 use report::columns::aligned;
 use serde_json::{Value, json};
-use vm::{Cache, Difference, Verdict, Vm, VmOptions, compare};
+use vm::{Difference, Verdict, Vm, VmOptions, compare};
 
 use super::host_load::HostLoad;
 use crate::guests::{self, SILENCE};

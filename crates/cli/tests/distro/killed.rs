@@ -53,7 +53,7 @@ fn a_killed_controller_in_a_scope_leaves_nothing() {
         return;
     };
     killed(&mut guest, "cpuload", &format!("kill -KILL {CONTROLLER}"));
-    // systemd ends the whole scope, warden or not.
+    // systemd ends the whole scope, cleanup process or not.
     killed(&mut guest, "noload", "systemctl --user -M alice@ stop 'thrashlab-*.scope'");
 }
 
@@ -88,7 +88,7 @@ fn after_a_power_cut_in_a_scope_the_next_start_removes_the_rest() {
     let Some(mut guest) = Guest::for_long(test) else { return };
     let run = guest.start("alice", &lasting("2ctx-mem"));
     await_phase(&mut guest, "2ctx-mem");
-    guest.root("kill -KILL $(pgrep -f __warden); kill -KILL $(pgrep -u alice thrashlab)");
+    guest.root("kill -KILL $(pgrep -f __cleanup); kill -KILL $(pgrep -u alice thrashlab)");
     guest.answer(run);
     let next = guest.login(
         "alice",

@@ -63,7 +63,7 @@ impl Far {
 
     /// The folder of that machine's state.
     fn state(&self) -> PathBuf {
-        self.fixture.path().join("far/state/thrashlab").join(sys::host::machine())
+        self.fixture.path().join("far/state/thrashlab").join(keep::host::machine())
     }
 
     /// The folder of sessions there.

@@ -328,7 +328,7 @@ fn a_kernel_parameter_is_set_for_its_runs_and_put_back_whatever_happens() {
     running.signal(Signal::KILL);
     running.wait();
     assert_nothing_left(&fixture, pid, &queues);
-    assert_eq!(value(), before, "the warden puts it back");
+    assert_eq!(value(), before, "the cleanup process puts it back");
 
     let _ = fs::remove_dir_all(fixture.output());
     let wrong = plan.replace("value = 9", "value = \"many\"");

@@ -62,9 +62,9 @@ fn what_one_machine_left_is_removed_by_it_and_by_no_other() {
     let long = "--load noload --interval 100ms --points 600";
     let mut first = fixture.start_as("first-", run_on(&fixture, "anna", long));
     fixture.await_text(&mut first, "001-noload", "\"kind\":\"sample\"");
-    // The whole machine ends, its warden before it can do anything.
+    // The whole machine ends, its cleanup process before it can do anything.
     for process in processes(&fixture) {
-        if process.command.contains("__warden") {
+        if process.command.contains("__cleanup") {
             send(process.pid, Signal::KILL);
         }
     }

@@ -80,8 +80,10 @@ fn after_a_power_cut_the_next_start_removes_everything_and_says_so() {
         let running = under_way(&fixture, load, phase);
         let (pid, queues) = (running.pid(), queue_keys(&fixture));
         let sandboxed = !groups(pid).is_empty();
-        let Some(warden) = child_of(&fixture, pid, "__warden") else { panic!("no warden") };
-        send(warden, Signal::KILL);
+        let Some(cleanup) = child_of(&fixture, pid, "__cleanup") else {
+            panic!("no cleanup process")
+        };
+        send(cleanup, Signal::KILL);
         running.signal(Signal::KILL);
         drop(running);
         let directory = fixture.work().join(format!("thrashlab-{pid}-1"));
@@ -119,8 +121,8 @@ fn a_power_cut_is_swept_from_another_directory_too() {
     });
     fixture.await_text(&mut running, "001-noload", MEASURING);
     let pid = running.pid();
-    if let Some(warden) = child_of(&fixture, pid, "__warden") {
-        send(warden, Signal::KILL);
+    if let Some(cleanup) = child_of(&fixture, pid, "__cleanup") {
+        send(cleanup, Signal::KILL);
     }
     drop(running);
     let elsewhere = fixture.path().join("elsewhere");
@@ -189,15 +191,15 @@ fn a_stopped_agent_does_not_outlive_its_controller() {
 }
 
 #[test]
-fn a_killed_warden_is_replaced_for_the_next_run() {
+fn a_killed_cleanup_process_is_replaced_for_the_next_run() {
     let fixture = Fixture::new();
     let mut running = fixture.start(fixture.run("--load cpuload,spawnload"));
     let pid = running.pid();
     fixture.await_text(&mut running, "002-cpuload", WARMING);
-    let first = child_of(&fixture, pid, "__warden").unwrap();
+    let first = child_of(&fixture, pid, "__cleanup").unwrap();
     send(first, Signal::KILL);
     fixture.await_text(&mut running, "004-spawnload", MEASURING);
-    let second = child_of(&fixture, pid, "__warden").unwrap();
+    let second = child_of(&fixture, pid, "__cleanup").unwrap();
     assert_ne!(first, second);
     let queues = queue_keys(&fixture);
     drop(running);

@@ -34,7 +34,7 @@ pub(crate) fn processes(fixture: &Fixture) -> Vec<Process> {
     .collect()
 }
 
-/// The agent or the warden of an invocation: its child with this hidden command.
+/// The agent or the cleanup process of an invocation: its child with this hidden command.
 pub(crate) fn child_of(fixture: &Fixture, parent: u32, command: &str) -> Option<u32> {
     processes(fixture)
         .into_iter()

@@ -315,7 +315,7 @@ fn endless(fixture: &Fixture) -> Running {
     let mut running = fixture.start(record(fixture, &["--", "sh", "-c", script]));
     let path = fixture.path().join("t.tlt");
     running.await_that("the trace grows", || length(&path) > 1 << 16);
-    // The recorder, its warden, and what it records.
+    // The recorder, its cleanup process, and what it records.
     running.await_that("all of them run", || processes(fixture).len() == 5);
     running
 }

@@ -239,7 +239,7 @@ fn a_limit_of_processes_is_named_wherever_it_strikes() {
         return skip(NAME, "prlimit is not installed");
     }
     let mut codes = Vec::new();
-    // Controller, warden, agent, prober and the load's processes, one after the other.
+    // Controller, cleanup process, agent, prober and the load's processes, one after the other.
     for processes in 1..8 {
         let fixture = Fixture::of_user(NOBODY);
         let run = fixture.run("--load cpuload --interval 50ms");
@@ -260,7 +260,7 @@ fn a_limit_of_processes_is_named_wherever_it_strikes() {
         codes.push(finished.code());
         assert_nothing_left(&fixture, pid, &queue_keys(&fixture));
     }
-    assert_eq!(codes[..3], [Some(3); 3], "warden, agent and prober are needed: {codes:?}");
+    assert_eq!(codes[..3], [Some(3); 3], "cleanup process, agent and prober are needed: {codes:?}");
     assert_eq!(codes[3], Some(0), "without a process of the load the baseline is measured");
 }
 

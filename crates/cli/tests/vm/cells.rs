@@ -56,7 +56,7 @@ fn a_damaged_machine_is_booted_again() {
     let [machine] = lab.entries("snapshots").try_into().unwrap();
     let inode = || fs::metadata(machine.join("memory")).unwrap().ino();
     // As long as it was, shorter, and not there.
-    for damage in ["memory", "devices", "manifest.json"] {
+    for damage in ["memory", "devices", "contents"] {
         let damaged = machine.join(damage);
         match damage {
             "memory" => {
@@ -96,7 +96,7 @@ fn what_a_killed_boot_left_is_removed_when_nobody_can_want_it() {
     const NAME: &str = "what_a_killed_boot_left_is_removed_when_nobody_can_want_it";
     let Some(lab) = Lab::with_empty_cache(NAME) else { return };
     // Nobody holds the first one; the second is being made, the third on another machine.
-    let machine = sys::host::machine();
+    let machine = keep::host::machine();
     let left = [format!("{machine}.x1"), format!("{machine}.x2"), "another-machine.x3".to_owned()]
         .map(|maker| lab.kept("snapshots").join(format!("a.{maker}.part")));
     for path in &left {

@@ -8,12 +8,13 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
+use keep::swap_file;
 use rustix::mount::mount;
 use sys::block_device::add_partition;
 use sys::device_mapper::{Delay, DeviceNumber, Segment, create};
 use sys::swap::swap_on;
 
-use super::{Layout, ext4, mount_options, swap};
+use super::{Layout, ext4, mount_options};
 
 /// How often a new partition's node is looked for, and how long to wait between two looks. The
 /// kernel makes it before it answers, so the first look should find it.
@@ -67,7 +68,7 @@ pub fn prepare(
 }
 
 fn prepare_swap(node: PathBuf, range: &Range<u64>) -> io::Result<PathBuf> {
-    format(&node, |file| swap::format(file, range.end - range.start))
+    format(&node, |file| swap_file::format(file, range.end - range.start))
         .map_err(failed("write a swap header to", &node))?;
     swap_on(&node).map_err(failed("swap to", &node))?;
     Ok(node)

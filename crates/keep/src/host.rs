@@ -1,9 +1,43 @@
-//! Which machine this is, for state in folders that several machines see.
+//! Which machine, boot and namespaces this process lives in: names of things mean nothing elsewhere.
 
 use std::fs;
 
+use serde::{Deserialize, Serialize};
+
 /// The identity of an installation (machine-id(5)).
 const MACHINE_ID: &str = "/etc/machine-id";
+
+/// Where something was made.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Host {
+    /// As [`machine`] names it.
+    pub(crate) machine: String,
+    pub(crate) boot: String,
+    pub(crate) pid_namespace: String,
+    pub(crate) ipc_namespace: String,
+}
+
+impl Host {
+    /// Where this process lives; what cannot be read is empty.
+    pub(crate) fn this() -> Self {
+        let namespace = |name: &str| {
+            fs::read_link(format!("/proc/self/ns/{name}"))
+                .map_or(String::new(), |link| link.to_string_lossy().into_owned())
+        };
+        Self {
+            machine: machine(),
+            boot: boot_id().unwrap_or_default(),
+            pid_namespace: namespace("pid"),
+            ipc_namespace: namespace("ipc"),
+        }
+    }
+}
+
+/// The number of this user.
+#[must_use]
+pub fn user_id() -> u32 {
+    rustix::process::geteuid().as_raw()
+}
 
 /// A name of this machine that no other machine with the same home directory has, fit for a file
 /// name: its host name and its machine id. Copies of an image share the one, and a cluster that

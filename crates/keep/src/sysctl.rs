@@ -33,10 +33,7 @@ fn file(root: &Path, name: &str) -> Option<PathBuf> {
 }
 
 /// The present value of a parameter, in a form that can be written.
-///
-/// # Errors
-/// When there is no such parameter, or it cannot be read.
-pub fn read(name: &str) -> io::Result<String> {
+fn read(name: &str) -> io::Result<String> {
     read_below(Path::new(ROOT), name)
 }
 
@@ -51,7 +48,7 @@ fn read_below(root: &Path, name: &str) -> io::Result<String> {
 
 /// A parameter that was changed, and what undoes that.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Change {
+pub struct Change {
     /// Which parameter undoes it, such as `vm.swappiness`.
     name: String,
     /// With which value.
@@ -63,31 +60,25 @@ pub(crate) struct Change {
 
 impl Change {
     /// A change that is about to be made.
-    ///
-    /// # Errors
-    /// As [`read`].
-    pub(crate) fn of(name: &str, value: &str) -> io::Result<Self> {
+    pub(crate) fn planned(name: &str, value: &str) -> io::Result<Self> {
         let (undone_by, before) = undo(name)?;
         Ok(Self { name: undone_by, before, set: Some((name.to_owned(), value.to_owned())) })
     }
 
+    /// Makes the change.
+    pub(crate) fn set(&self) -> io::Result<()> {
+        let Some((name, value)) = &self.set else { return Ok(()) };
+        set_below(Path::new(ROOT), name, value)
+    }
+
     /// The change as it was made: the kernel shows many a value in another form.
-    ///
-    /// # Errors
-    /// As [`read`].
     pub(crate) fn as_made(&self) -> io::Result<Self> {
-        let set = match &self.set {
-            Some((name, _)) => Some((name.clone(), read(name)?)),
-            None => None,
-        };
-        Ok(Self { set, ..self.clone() })
+        let shown = |(name, _): &(String, String)| Ok::<_, io::Error>((name.clone(), read(name)?));
+        Ok(Self { set: self.set.as_ref().map(shown).transpose()?, ..self.clone() })
     }
 
     /// Gives the parameter its old value back, unless somebody has changed it since; whether it
     /// did.
-    ///
-    /// # Errors
-    /// When it cannot be set.
     pub(crate) fn put_back(&self) -> io::Result<bool> {
         self.put_back_below(Path::new(ROOT))
     }
@@ -126,11 +117,6 @@ fn undo(name: &str) -> io::Result<(String, String)> {
     }
 }
 
-/// Sets a parameter.
-pub(crate) fn set(name: &str, value: &str) -> io::Result<()> {
-    set_below(Path::new(ROOT), name, value)
-}
-
 fn set_below(root: &Path, name: &str, value: &str) -> io::Result<()> {
     let path = file(root, name).ok_or_else(|| no_parameter(name))?;
     fs::write(path, value).map_err(|error| named(name, &error))
@@ -140,7 +126,8 @@ fn no_parameter(name: &str) -> io::Error {
     io::Error::new(io::ErrorKind::NotFound, format!("{name}: no such kernel parameter here"))
 }
 
-fn named(name: &str, error: &io::Error) -> io::Error {
+/// An error with the parameter, and the next step.
+pub(crate) fn named(name: &str, error: &io::Error) -> io::Error {
     let hint = match error.kind() {
         io::ErrorKind::PermissionDenied => "; it needs root",
         _ => "",

@@ -5,7 +5,7 @@ use std::fs;
 use std::io;
 use std::time::{Duration, Instant};
 
-use crate::process::{signal, signals};
+use sys::process::{signal, signals};
 
 /// The variable of the environment that holds the mark.
 pub const VARIABLE: &str = "THRASHLAB_RUN";

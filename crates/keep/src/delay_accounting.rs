@@ -15,11 +15,14 @@ use std::io;
 use std::path::Path;
 
 use crate::patience::patiently;
+use crate::sysctl::named;
 
 /// The folder of the switch.
 const FOLDER: &str = "/proc/sys/kernel";
 /// The switch in it (Linux 5.14; before that the kernel was told at boot).
 const SWITCH: &str = "task_delayacct";
+/// The name of the switch as a parameter.
+const NAME: &str = "kernel.task_delayacct";
 const ON: &str = "1";
 const OFF: &str = "0";
 
@@ -52,10 +55,10 @@ fn switch_on_below(
         return Ok(None);
     }
     // It stays allowed or forbidden while it is written down.
-    fs::OpenOptions::new().write(true).open(&path).map_err(|error| named(&error))?;
+    fs::OpenOptions::new().write(true).open(&path).map_err(|error| named(NAME, &error))?;
     switch.try_lock_shared()?;
     written_down()?;
-    fs::write(&path, ON).map_err(|error| named(&error))?;
+    fs::write(&path, ON).map_err(|error| named(NAME, &error))?;
     Ok(Some(Held { _lock: switch }))
 }
 
@@ -74,7 +77,7 @@ fn put_back_below(folder: &Path) -> io::Result<bool> {
     if !alone || fs::read_to_string(&path)?.trim() == OFF {
         return Ok(false);
     }
-    fs::write(&path, OFF).map_err(|error| named(&error))?;
+    fs::write(&path, OFF).map_err(|error| named(NAME, &error))?;
     Ok(true)
 }
 
@@ -98,14 +101,6 @@ fn try_alone(file: &File) -> io::Result<bool> {
         Err(TryLockError::WouldBlock) => Ok(false),
         Err(TryLockError::Error(error)) => Err(error),
     }
-}
-
-fn named(error: &io::Error) -> io::Error {
-    let hint = match error.kind() {
-        io::ErrorKind::PermissionDenied => "; it needs root",
-        _ => "",
-    };
-    io::Error::new(error.kind(), format!("kernel.{SWITCH} cannot be switched: {error}{hint}"))
 }
 
 #[cfg(test)]

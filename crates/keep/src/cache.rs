@@ -5,9 +5,8 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use sys::user_folder::user_folder;
-
 use crate::cells::Cells;
+use crate::folders::user_folder;
 use crate::scratch::{Scratch, sweep};
 
 /// Folders of the cache.
@@ -30,19 +29,18 @@ pub struct Cache {
     cells: Cells,
 }
 
-/// What lies in the cache.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Contents {
-    /// Kernels unpacked from packages.
-    pub kernels: Usage,
-    /// Booted machines.
-    pub snapshots: Usage,
-    /// Finished cells.
-    pub cells: Usage,
-    /// Copies of this program that other machines measure this one with.
-    pub programs: Usage,
-    /// What fleets keep here: finished cells, and machines and programs for their nodes.
-    pub fleet: Usage,
+/// What lies in the cache: name and usage of each part.
+pub type Contents = Vec<(&'static str, Usage)>;
+
+/// One kind of things in the cache.
+struct Part {
+    name: &'static str,
+    /// Whose entries are counted.
+    counted: Vec<PathBuf>,
+    /// What is removed.
+    folder: PathBuf,
+    /// Whether it is removed with the others; what is costly to get again is not.
+    is_cheap: bool,
 }
 
 /// Count and size of entries.
@@ -103,13 +101,35 @@ impl Cache {
     }
 
     /// Where booted machines lie.
-    pub(crate) fn snapshots(&self) -> &Path {
+    #[must_use]
+    pub fn snapshots(&self) -> &Path {
         &self.snapshots
     }
 
     /// The finished cells.
-    pub(crate) fn cells(&self) -> &Cells {
+    #[must_use]
+    pub fn cells(&self) -> &Cells {
         &self.cells
+    }
+
+    fn parts(&self) -> [Part; 5] {
+        let simple = |name, folder: &Path, is_cheap| {
+            let folder = folder.to_owned();
+            Part { name, counted: vec![folder.clone()], folder, is_cheap }
+        };
+        let fleet = self.root.join(FLEET);
+        [
+            simple("kernels", &self.kernels(), false),
+            simple("snapshots", &self.snapshots, true),
+            simple("cells", self.cells.folder(), true),
+            simple("programs", &self.root.join(PROGRAMS), false),
+            Part {
+                name: "fleet",
+                counted: FLEET_PARTS.map(|part| fleet.join(part)).into(),
+                folder: fleet,
+                is_cheap: true,
+            },
+        ]
     }
 
     /// What lies in it.
@@ -117,63 +137,45 @@ impl Cache {
     /// # Errors
     /// When it cannot be read.
     pub fn contents(&self) -> io::Result<Contents> {
-        Ok(Contents {
-            kernels: usage(&self.kernels())?,
-            snapshots: usage(self.snapshots())?,
-            cells: usage(self.cells.folder())?,
-            programs: usage(&self.root.join(PROGRAMS))?,
-            fleet: self.fleet()?,
-        })
+        self.parts().iter().map(|part| Ok((part.name, usage(&part.counted)?))).collect()
     }
 
-    fn fleet(&self) -> io::Result<Usage> {
-        let mut sum = Usage::default();
-        for part in FLEET_PARTS {
-            let found = usage(&self.root.join(FLEET).join(part))?;
-            sum.count += found.count;
-            sum.size_bytes += found.size_bytes;
-        }
-        Ok(sum)
-    }
-
-    /// Removes snapshots, cells and the store of fleets, and kernels and copied programs too if `all`; all of it is made
-    /// again when it is needed. Returns what was removed.
+    /// Removes snapshots, cells and the store of fleets, and kernels and copied programs too if
+    /// `all`; all of it is made again when it is needed. Returns what was removed.
     ///
     /// # Errors
     /// When something cannot be removed.
     pub fn prune(&self, all: bool) -> io::Result<Contents> {
         sweep(&self.root);
-        let mut removed = self.contents()?;
-        let fleet = self.root.join(FLEET);
-        let mut folders = vec![self.snapshots.clone(), self.cells.folder().to_owned(), fleet];
-        if all {
-            folders.extend([self.kernels(), self.root.join(PROGRAMS)]);
-        } else {
-            (removed.kernels, removed.programs) = (Usage::default(), Usage::default());
-        }
-        for folder in folders {
-            match fs::remove_dir_all(&folder) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                    let text = format!("remove {}: {error}", folder.display());
-                    return Err(io::Error::new(error.kind(), text));
-                }
-                _ => {}
+        let prune = |part: &Part| {
+            if !(all || part.is_cheap) {
+                return Ok((part.name, Usage::default()));
             }
-        }
-        Ok(removed)
+            let removed = usage(&part.counted)?;
+            match fs::remove_dir_all(&part.folder) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                    let text = format!("remove {}: {error}", part.folder.display());
+                    Err(io::Error::new(error.kind(), text))
+                }
+                _ => Ok((part.name, removed)),
+            }
+        };
+        self.parts().iter().map(prune).collect()
     }
 }
 
-/// Count of a folder's entries, and all that lies below them.
-fn usage(folder: &Path) -> io::Result<Usage> {
+/// Count of the folders' entries, and all that lies below them.
+fn usage(folders: &[PathBuf]) -> io::Result<Usage> {
     let mut found = Usage::default();
-    let entries = match fs::read_dir(folder) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(found),
-        other => other?,
-    };
-    for entry in entries {
-        found.count += 1;
-        found.size_bytes += size_bytes(&entry?.path())?;
+    for folder in folders {
+        let entries = match fs::read_dir(folder) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            other => other?,
+        };
+        for entry in entries {
+            found.count += 1;
+            found.size_bytes += size_bytes(&entry?.path())?;
+        }
     }
     Ok(found)
 }
@@ -204,11 +206,13 @@ mod tests {
             fs::create_dir_all(file.parent().unwrap()).unwrap();
             fs::write(file, [1; 4096]).unwrap();
         }
+        let count = |contents: &Contents, name: &str| {
+            contents.iter().find(|(part, _)| *part == name).unwrap().1.count
+        };
         let contents = cache.contents().unwrap();
-        assert_eq!((contents.cells.count, contents.fleet.count), (1, 3));
-        let removed = cache.prune(false).unwrap();
-        assert_eq!((removed.cells.count, removed.fleet.count), (1, 3));
+        assert_eq!((count(&contents, "cells"), count(&contents, "fleet")), (1, 3));
+        assert_eq!(cache.prune(false).unwrap(), contents);
         assert!(!folder.path().join("fleet").exists());
-        assert_eq!(cache.contents().unwrap(), Contents::default());
+        assert!(cache.contents().unwrap().iter().all(|(_, usage)| *usage == Usage::default()));
     }
 }

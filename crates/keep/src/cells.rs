@@ -5,16 +5,11 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use model::{EndStatus, Run};
-use sys::out_file::OutFile;
+
+use crate::out_file::OutFile;
 
 /// How the name of a finished cell ends.
 const SUFFIX: &str = ".run.jsonl";
-
-/// Whether a run that ended so ends so again: what the host's clock or its user ended does not.
-#[must_use]
-pub(crate) fn is_certain(status: EndStatus) -> bool {
-    matches!(status, EndStatus::Complete | EndStatus::KernelDied)
-}
 
 /// The hash under which something is kept that depends on these parts: BLAKE3 of them and of where
 /// one ends and the next begins.
@@ -47,13 +42,20 @@ impl Cells {
         &self.folder
     }
 
+    /// Whether a run that ended so ends so again, and is kept: what the host's clock or its user
+    /// ended does not.
+    #[must_use]
+    pub fn is_certain(status: EndStatus) -> bool {
+        matches!(status, EndStatus::Complete | EndStatus::KernelDied)
+    }
+
     /// The bytes of a finished cell; a file that is not whole is removed and counts as none.
     #[must_use]
     pub fn get(&self, key: &str) -> Option<Vec<u8>> {
         let path = self.path(key);
         let bytes = fs::read(&path).ok()?;
         let whole = Run::parse(&bytes)
-            .is_ok_and(|run| is_certain(run.status()) && run.checksum_ok == Some(true));
+            .is_ok_and(|run| Self::is_certain(run.status()) && run.checksum_ok == Some(true));
         if !whole {
             // It is made again, and then this file would be replaced anyway.
             let _ = fs::remove_file(&path);

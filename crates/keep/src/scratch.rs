@@ -1,12 +1,18 @@
 //! Folders of the cache that are not finished: removed by their maker, or by the next one if the
 //! maker was killed.
 
-use std::fs::{self, File};
+use std::fs::{self, DirEntry, File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::host;
 
 /// How the name of an unfinished folder ends, after the machine that makes it and a free word.
 const SUFFIX: &str = ".part";
+/// How names of unfinished folders began in former versions, which did not lock them: they belong
+/// to nobody any more when they are old.
+const FORMER: (&str, Duration) = (".unfinished-", Duration::from_secs(3600));
 
 /// A folder that is removed unless it has been renamed.
 ///
@@ -21,12 +27,15 @@ pub struct Scratch {
 
 impl Scratch {
     /// Makes an empty folder in `dir`, and removes what dead processes left there.
-    pub(crate) fn make(dir: &Path, name: &str) -> io::Result<Self> {
+    ///
+    /// # Errors
+    /// When it cannot be made.
+    pub fn make(dir: &Path, name: &str) -> io::Result<Self> {
         sweep(dir);
         fs::create_dir_all(dir)?;
         loop {
             let folder = tempfile::Builder::new()
-                .prefix(&format!("{name}.{}.", sys::host::machine()))
+                .prefix(&format!("{name}.{}.", host::machine()))
                 .suffix(SUFFIX)
                 .tempdir_in(dir)?;
             // Before it is locked, a sweeper may take it for that of a dead process.
@@ -35,7 +44,9 @@ impl Scratch {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
                 Err(error) => return Err(error),
             };
-            if lock.try_lock().is_ok() && folder.path().exists() {
+            // Where a file system has no such locks, nobody can take it for that of a dead one.
+            let is_free = !matches!(lock.try_lock(), Err(TryLockError::WouldBlock));
+            if is_free && folder.path().exists() {
                 return Ok(Self { path: folder.keep(), _lock: lock });
             }
         }
@@ -56,19 +67,25 @@ impl Drop for Scratch {
 
 /// Removes what dead processes of this machine left in a folder.
 pub(crate) fn sweep(dir: &Path) {
-    let machine = format!(".{}.", sys::host::machine());
+    let machine = format!(".{}.", host::machine());
     for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
-        if !(name.ends_with(SUFFIX) && name.contains(&machine)) {
-            continue;
-        }
-        if let Ok(folder) = File::open(entry.path())
-            && folder.try_lock().is_ok()
-        {
+        // Held until it is removed, so that its maker does not take it.
+        let lock = File::open(entry.path());
+        let is_dead = if name.ends_with(SUFFIX) && name.contains(&machine) {
+            lock.as_ref().is_ok_and(|folder| folder.try_lock().is_ok())
+        } else {
+            name.starts_with(FORMER.0) && age(&entry).is_some_and(|age| age > FORMER.1)
+        };
+        if is_dead {
             // What cannot be removed now is tried again next time.
             let _ = fs::remove_dir_all(entry.path());
         }
     }
+}
+
+fn age(entry: &DirEntry) -> Option<Duration> {
+    entry.metadata().ok()?.modified().ok()?.elapsed().ok()
 }
 
 #[cfg(test)]
@@ -97,7 +114,7 @@ mod tests {
         let living = Scratch::make(dir.path(), "a").unwrap();
         let again = Scratch::make(dir.path(), "a").unwrap();
         assert_ne!(living.path(), again.path(), "two threads do not share one");
-        let dead = dir.path().join(format!("b.{}.x1.part", sys::host::machine()));
+        let dead = dir.path().join(format!("b.{}.x1.part", host::machine()));
         // Its number is of no process here, but it may well live on another machine.
         let elsewhere = dir.path().join("b.another-machine.4294967295.part");
         for folder in [&dead, &elsewhere] {

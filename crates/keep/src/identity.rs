@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 /// An inode, and when it was made: inode numbers are used again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Identity {
+pub struct Identity {
     inode: u64,
     /// In ns since 1970; `None` where the file system does not keep it.
     #[serde(default, skip_serializing_if = "Option::is_none")]

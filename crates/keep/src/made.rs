@@ -1,21 +1,19 @@
-//! The journal: what this invocation has made and not yet removed, on disk, so that somebody else
-//! can remove it.
+//! What an invocation makes that outlives it, and the lines of a journal that say so.
 
-use std::fs::{self, DirBuilder, File, OpenOptions};
-use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt};
-use std::path::{Path, PathBuf};
+use std::fmt;
+use std::io;
+use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
-use sys::user_folder::user_folder;
 
+use crate::host::Host;
 use crate::identity::Identity;
 use crate::sysctl::Change;
 
 /// Something that outlives a process unless it is removed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
-pub(crate) enum Made {
+pub enum Made {
     /// A process, known by its number and its start time (so that a number used again is safe).
     Process {
         /// Process number.
@@ -65,12 +63,25 @@ pub(crate) enum Made {
 
 impl Made {
     /// A directory that is about to be made.
-    pub(crate) fn directory(path: PathBuf) -> Self {
+    #[must_use]
+    pub fn directory(path: PathBuf) -> Self {
         Self::Directory { path, identity: None }
     }
 
+    /// A control group that is about to be made.
+    #[must_use]
+    pub fn cgroup(path: PathBuf) -> Self {
+        Self::Cgroup { path, identity: None }
+    }
+
+    /// A swap file that is about to be made.
+    #[must_use]
+    pub fn swap(path: PathBuf) -> Self {
+        Self::Swap { path, identity: None }
+    }
+
     /// Whether it is still there after a power cut.
-    fn outlives_boot(&self) -> bool {
+    pub(crate) fn outlives_boot(&self) -> bool {
         matches!(self, Self::Directory { .. } | Self::Swap { .. })
     }
 
@@ -84,7 +95,7 @@ impl Made {
     }
 
     /// The same with the identity of what was made; what has no path stays as it is.
-    fn identified(&self) -> io::Result<Self> {
+    pub(crate) fn identified(&self) -> io::Result<Self> {
         let mut made = self.clone();
         if let Self::Cgroup { path, identity }
         | Self::Swap { path, identity }
@@ -96,28 +107,17 @@ impl Made {
     }
 }
 
-/// Where something was made.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Host {
-    /// The machine, as [`sys::host::machine`] names it.
-    machine: String,
-    boot: String,
-    pid_namespace: String,
-    ipc_namespace: String,
-}
-
-impl Host {
-    /// Where this process lives; what cannot be read is empty.
-    pub(crate) fn this() -> Self {
-        let namespace = |name: &str| {
-            fs::read_link(format!("/proc/self/ns/{name}"))
-                .map_or(String::new(), |link| link.to_string_lossy().into_owned())
-        };
-        Self {
-            machine: sys::host::machine(),
-            boot: sys::host::boot_id().unwrap_or_default(),
-            pid_namespace: namespace("pid"),
-            ipc_namespace: namespace("ipc"),
+impl fmt::Display for Made {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Process { pid, .. } => write!(out, "process {pid}"),
+            Self::Cgroup { path, .. } => write!(out, "control group {}", path.display()),
+            Self::Queue { key } => write!(out, "SysV message queue {key:#x}"),
+            Self::Segment { key } => write!(out, "SysV shared memory segment {key:#x}"),
+            Self::Swap { path, .. } => write!(out, "swap file {}", path.display()),
+            Self::Sysctl(change) => write!(out, "kernel parameter {change}"),
+            Self::DelayAccounting => write!(out, "delay accounting, switched on"),
+            Self::Directory { path, .. } => write!(out, "directory {}", path.display()),
         }
     }
 }
@@ -125,7 +125,7 @@ impl Host {
 /// One line of a journal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-enum Entry {
+pub(crate) enum Entry {
     /// The first line: where everything else was made.
     Host(Host),
     /// The first line that former versions wrote: the boot.
@@ -134,86 +134,6 @@ enum Entry {
     Made(Made),
     /// Removed.
     Gone(Made),
-}
-
-/// The journal of a living invocation; its file is locked as long as the invocation lives.
-#[derive(Debug)]
-pub(crate) struct Journal {
-    path: PathBuf,
-    file: File,
-}
-
-impl Journal {
-    /// Where a new journal goes: under a name that no other has.
-    pub(crate) fn new_path(dir: &Path) -> PathBuf {
-        dir.join(format!("{}-{}.journal", sys::clock::realtime_ns(), std::process::id()))
-    }
-
-    /// A new, locked journal.
-    pub(crate) fn create(path: PathBuf) -> io::Result<Self> {
-        let dir = path.parent().unwrap_or(Path::new("/"));
-        DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
-        loop {
-            let file = OpenOptions::new().append(true).create_new(true).open(&path)?;
-            file.lock()?;
-            // Before it was locked, a sweeper may have taken it for that of a dead invocation.
-            if file.metadata()?.nlink() > 0 {
-                File::open(dir)?.sync_all()?;
-                let mut journal = Self { path, file };
-                journal.append(&Entry::Host(Host::this()))?;
-                return Ok(journal);
-            }
-        }
-    }
-
-    /// The journal's file.
-    pub(crate) fn path(&self) -> &Path {
-        &self.path
-    }
-
-    /// Writes down that something is about to be made.
-    pub(crate) fn made(&mut self, made: Made) -> io::Result<()> {
-        let outlives_boot = made.outlives_boot();
-        self.append(&Entry::Made(made))?;
-        // What a power cut leaves is written down where a power cut leaves it.
-        if outlives_boot { self.file.sync_data() } else { Ok(()) }
-    }
-
-    /// Makes something that has a path: it is written down before it is made, and which one it is
-    /// afterwards. If it cannot be made, what has its path is somebody else's and is forgotten.
-    ///
-    /// # Errors
-    /// When it cannot be made or written down.
-    pub(crate) fn make<T>(
-        &mut self,
-        made: Made,
-        make: impl FnOnce() -> io::Result<T>,
-    ) -> io::Result<(Made, T)> {
-        self.made(made.clone())?;
-        let what = match make() {
-            Ok(what) => what,
-            Err(error) => {
-                self.gone(made)?;
-                return Err(error);
-            }
-        };
-        let identified = made.identified()?;
-        self.made(identified.clone())?;
-        self.gone(made)?;
-        Ok((identified, what))
-    }
-
-    /// Writes down that something has been removed.
-    pub(crate) fn gone(&mut self, made: Made) -> io::Result<()> {
-        self.append(&Entry::Gone(made))
-    }
-
-    fn append(&mut self, entry: &Entry) -> io::Result<()> {
-        let mut line = serde_json::to_string(entry).map_err(io::Error::other)?;
-        line.push('\n');
-        // One write: a line is there whole or cut off at the end, never mixed.
-        self.file.write_all(line.as_bytes())
-    }
 }
 
 /// What a journal says still exists as far as `now` can remove it, in the order in which it was
@@ -246,26 +166,6 @@ pub(crate) fn outstanding(text: &str, now: &Host) -> Option<Vec<Made>> {
     Some(left)
 }
 
-/// Where the journals and leases of all machines of this user are kept, a folder a machine:
-/// `$XDG_STATE_HOME/thrashlab`, `~/.local/state/thrashlab`, or without a home directory a folder
-/// of this user in `/var/tmp`.
-pub(crate) fn state_root() -> PathBuf {
-    user_folder("XDG_STATE_HOME", ".local/state")
-        .unwrap_or_else(|| PathBuf::from(format!("/var/tmp/thrashlab-state-{}", user_id())))
-}
-
-/// Where what concerns this machine is kept. A home directory may be common to several machines,
-/// which must not remove what the others have made.
-#[must_use]
-pub fn state_dir() -> PathBuf {
-    state_root().join(sys::host::machine())
-}
-
-/// The number of this user.
-pub(crate) fn user_id() -> u32 {
-    rustix::process::geteuid().as_raw()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -279,26 +179,6 @@ mod tests {
         let entries = made.iter().map(|made| serde_json::to_string(&Entry::Made(made.clone())));
         let lines: Vec<String> = entries.map(Result::unwrap).collect();
         [serde_json::to_string(first).unwrap(), lines.join("\n")].join("\n")
-    }
-
-    #[test]
-    fn what_was_removed_is_not_outstanding_and_a_cut_line_is_ignored() {
-        let dir = tempfile::tempdir().unwrap();
-        let mut journal = Journal::create(Journal::new_path(dir.path())).unwrap();
-        let first = Made::directory("/tmp/a".into());
-        let second = Made::Queue { key: 7 };
-        let third = Made::Swap { path: "/tmp/s".into(), identity: None };
-        journal.made(first.clone()).unwrap();
-        journal.made(second.clone()).unwrap();
-        journal.gone(first).unwrap();
-        journal.made(third.clone()).unwrap();
-        let text = fs::read_to_string(journal.path()).unwrap() + "{\"made\":{\"kind\":\"dir";
-        let now = Host::this();
-        assert_eq!(outstanding(&text, &now), Some(vec![second, third.clone()]));
-        let later = Host { boot: "later".to_owned(), ..now.clone() };
-        assert_eq!(outstanding(&text, &later), Some(vec![third]), "only files outlive a boot");
-        let elsewhere = Host { machine: "another".to_owned(), ..now };
-        assert_eq!(outstanding(&text, &elsewhere), None);
     }
 
     #[test]
@@ -334,23 +214,6 @@ mod tests {
             assert_eq!(outstanding(cut, &Host::this()), Some(Vec::new()), "{cut}");
         }
         assert_eq!(outstanding(&format!("{first}\n"), &Host::this()), None);
-    }
-
-    #[test]
-    fn what_cannot_be_made_is_somebody_elses_and_forgotten() {
-        let dir = tempfile::tempdir().unwrap();
-        let mut journal = Journal::create(Journal::new_path(dir.path())).unwrap();
-        let path = dir.path().join("run");
-        fs::create_dir(&path).unwrap();
-        let made = Made::directory(path.clone());
-        assert!(journal.make(made.clone(), || fs::create_dir(&path)).is_err());
-        let left = |journal: &Journal| {
-            outstanding(&fs::read_to_string(journal.path()).unwrap(), &Host::this()).unwrap()
-        };
-        assert_eq!(left(&journal), []);
-        fs::remove_dir(&path).unwrap();
-        let (identified, ()) = journal.make(made, || fs::create_dir(&path)).unwrap();
-        assert_eq!(left(&journal), [identified]);
     }
 
     proptest::proptest! {

@@ -11,8 +11,11 @@ use sys::shared_segment::SharedSegment;
 use sys::swap::swap_off;
 
 use crate::delay_accounting;
+use crate::folders::{state_dir, state_root};
+use crate::host::{Host, user_id};
 use crate::identity::Identity;
-use crate::journal::{Host, Made, outstanding, user_id};
+use crate::made::{Made, outstanding};
+use crate::marked::end_marked;
 use crate::patience::patiently;
 use crate::proc_stat::start_ticks;
 
@@ -26,19 +29,25 @@ pub struct Swept {
 }
 
 impl Swept {
-    /// Adds what another sweep did.
-    pub(crate) fn extend(&mut self, more: Self) {
+    fn extend(&mut self, more: Self) {
         self.removed.extend(more.removed);
         self.failed.extend(more.failed);
     }
 }
 
-/// Removes what invocations left that no longer live: after a power cut, or when a user killed
-/// everything.
-pub(crate) fn sweep_leftovers(state_dir: &Path) -> Swept {
+/// Removes what invocations of this user on this machine left that no longer live: after a power cut,
+/// or when a user killed everything.
+#[must_use]
+pub fn sweep_leftovers() -> Swept {
+    let mut swept = sweep_folder(&state_dir());
+    // Former versions kept the journals of all machines there.
+    swept.extend(sweep_folder(&state_root()));
+    swept
+}
+
+fn sweep_folder(folder: &Path) -> Swept {
     let mut swept = Swept::default();
-    let Ok(entries) = fs::read_dir(state_dir) else { return swept };
-    for path in entries.filter_map(|entry| entry.ok().map(|entry| entry.path())) {
+    for path in fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()) {
         if path.extension().is_none_or(|extension| extension != "journal") {
             continue;
         }
@@ -63,9 +72,9 @@ pub(crate) fn sweep(journal: &Path) -> Swept {
     left.sort_by_key(|made| matches!(made, Made::Process { .. }));
     for made in left.iter().rev() {
         match remove(made) {
-            Ok(true) => swept.removed.push(describe(made)),
+            Ok(true) => swept.removed.push(made.to_string()),
             Ok(false) => {}
-            Err(error) => swept.failed.push(format!("{}: {error}", describe(made))),
+            Err(error) => swept.failed.push(format!("{made}: {error}")),
         }
     }
     if swept.failed.is_empty() {
@@ -95,19 +104,6 @@ pub(crate) fn remove(made: &Made) -> io::Result<bool> {
         Made::Sysctl(change) => change.put_back(),
         Made::DelayAccounting => delay_accounting::put_back(),
         Made::Directory { path, identity } => remove_directory(path, *identity),
-    }
-}
-
-fn describe(made: &Made) -> String {
-    match made {
-        Made::Process { pid, .. } => format!("process {pid}"),
-        Made::Cgroup { path, .. } => format!("control group {}", path.display()),
-        Made::Queue { key } => format!("SysV message queue {key:#x}"),
-        Made::Segment { key } => format!("SysV shared memory segment {key:#x}"),
-        Made::Swap { path, .. } => format!("swap file {}", path.display()),
-        Made::Sysctl(change) => format!("kernel parameter {change}"),
-        Made::DelayAccounting => "delay accounting, switched on".to_owned(),
-        Made::Directory { path, .. } => format!("directory {}", path.display()),
     }
 }
 
@@ -224,12 +220,12 @@ fn remove_directory(path: &Path, identity: Option<Identity>) -> io::Result<bool>
         Found::Ours => {}
     }
     // What the commands of a session had started may outlive them, and write on.
-    sys::marked::end_marked(&path.display().to_string())?;
+    end_marked(&path.display().to_string())?;
     patiently(|| unless_gone(fs::remove_dir_all(path)))?;
     Ok(true)
 }
 
-/// A thing that somebody else has removed meanwhile is removed: warden and next start may work at
+/// A thing that somebody else has removed meanwhile is removed: cleanup process and next start may work at
 /// the same time.
 fn unless_gone(result: io::Result<()>) -> io::Result<()> {
     match result {
@@ -246,19 +242,23 @@ mod tests {
     use crate::journal::Journal;
     use crate::patience::PATIENCE;
 
+    fn journal(folder: &Path) -> Journal {
+        Journal::create(Journal::new_path(folder), None).unwrap()
+    }
+
     #[test]
     fn a_dead_invocation_is_swept_and_a_living_one_is_not() {
         let state = tempfile::tempdir().unwrap();
         let work = tempfile::tempdir().unwrap();
         let left = work.path().join("run");
-        let mut journal = Journal::create(Journal::new_path(state.path())).unwrap();
+        let mut journal = journal(state.path());
         journal.make(Made::directory(left.clone()), || fs::create_dir(&left)).unwrap();
         fs::write(left.join("written.dat"), "x").unwrap();
 
-        assert_eq!(sweep_leftovers(state.path()), Swept::default(), "the lock is held: it lives");
+        assert_eq!(sweep_folder(state.path()), Swept::default(), "the lock is held: it lives");
         assert!(left.exists());
-        drop(journal);
-        let swept = sweep_leftovers(state.path());
+        journal.killed();
+        let swept = sweep_folder(state.path());
         assert_eq!(swept.removed, [format!("directory {}", left.display())]);
         assert!(swept.failed.is_empty());
         assert!(!left.exists());
@@ -269,12 +269,12 @@ mod tests {
     fn a_segment_that_nobody_removed_is_swept_by_its_key() {
         let state = tempfile::tempdir().unwrap();
         let key = 0x7419_0000 | (std::process::id() as i32 & 0xffff);
-        let mut journal = Journal::create(Journal::new_path(state.path())).unwrap();
-        journal.made(Made::Queue { key }).unwrap();
-        journal.made(Made::Segment { key }).unwrap();
+        let mut journal = journal(state.path());
+        journal.note(&Made::Queue { key }).unwrap();
+        journal.note(&Made::Segment { key }).unwrap();
         SharedSegment::create(key, 4096, false).unwrap();
-        drop(journal);
-        let swept = sweep_leftovers(state.path());
+        journal.killed();
+        let swept = sweep_folder(state.path());
         assert_eq!(swept.removed, [format!("SysV shared memory segment {key:#x}")]);
         assert!(SharedSegment::open(key).is_err());
     }
@@ -284,14 +284,14 @@ mod tests {
         let state = tempfile::tempdir().unwrap();
         let file = state.path().join("not-a-directory");
         fs::write(&file, "x").unwrap();
-        let mut journal = Journal::create(Journal::new_path(state.path())).unwrap();
-        journal.make(Made::Cgroup { path: file.clone(), identity: None }, || Ok(())).unwrap();
-        drop(journal);
+        let mut journal = journal(state.path());
+        journal.make(Made::cgroup(file.clone()), || Ok(())).unwrap();
+        journal.killed();
         let begun = Instant::now();
-        let swept = sweep_leftovers(state.path());
+        let swept = sweep_folder(state.path());
         assert!(begun.elapsed() < PATIENCE, "what does not go away by itself is not waited for");
         assert!(swept.failed[0].contains("not-a-directory: "), "{swept:?}");
-        assert_eq!(sweep_leftovers(state.path()), swept);
+        assert_eq!(sweep_folder(state.path()), swept);
     }
 
     #[test]
@@ -299,8 +299,8 @@ mod tests {
         let work = tempfile::tempdir().unwrap();
         let (folder, file) = (work.path().join("run"), work.path().join("swap"));
         let state = tempfile::tempdir().unwrap();
-        let mut journal = Journal::create(Journal::new_path(state.path())).unwrap();
-        let swap = |path: &Path| Made::Swap { path: path.to_owned(), identity: None };
+        let mut journal = journal(state.path());
+        let swap = |path: &Path| Made::swap(path.to_owned());
         // Made and removed by somebody; then somebody else made another one of the name.
         journal.make(Made::directory(folder.clone()), || fs::create_dir(&folder)).unwrap();
         journal.make(swap(&file), || fs::write(&file, "")).unwrap();
@@ -308,15 +308,15 @@ mod tests {
         fs::rename(&file, work.path().join("moved-too")).unwrap();
         // About to be made, and there was something already.
         let other = work.path().join("other");
-        journal.made(Made::directory(other.clone())).unwrap();
-        journal.made(swap(&other.join("precious"))).unwrap();
+        journal.note(&Made::directory(other.clone())).unwrap();
+        journal.note(&swap(&other.join("precious"))).unwrap();
         for folder in [&folder, &other] {
             fs::create_dir(folder).unwrap();
             fs::write(folder.join("precious"), "x").unwrap();
         }
         fs::write(&file, "precious").unwrap();
-        drop(journal);
-        assert_eq!(sweep_leftovers(state.path()), Swept::default());
+        journal.killed();
+        assert_eq!(sweep_folder(state.path()), Swept::default());
         for precious in [folder.join("precious"), other.join("precious"), file] {
             assert!(precious.exists(), "{}", precious.display());
         }
@@ -328,14 +328,14 @@ mod tests {
         let state = tempfile::tempdir().unwrap();
         let work = tempfile::tempdir().unwrap();
         let left = work.path().join("run");
-        let mut journal = Journal::create(Journal::new_path(state.path())).unwrap();
+        let mut journal = journal(state.path());
         journal.make(Made::directory(left.clone()), || fs::create_dir(&left)).unwrap();
-        let text = fs::read_to_string(journal.path()).unwrap();
-        let theirs = text.replace(&sys::host::machine(), "another-machine");
+        let text = fs::read_to_string(&journal.path).unwrap();
+        let theirs = text.replace(&crate::host::machine(), "another-machine");
         assert_ne!(theirs, text);
-        fs::write(journal.path(), theirs).unwrap();
-        drop(journal);
-        assert_eq!(sweep_leftovers(state.path()), Swept::default());
+        fs::write(&journal.path, theirs).unwrap();
+        journal.killed();
+        assert_eq!(sweep_folder(state.path()), Swept::default());
         assert!(left.exists());
         assert_eq!(fs::read_dir(state.path()).unwrap().count(), 1);
     }

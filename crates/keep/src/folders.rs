@@ -1,0 +1,44 @@
+//! Where a user's files of one kind belong (XDG Base Directory Specification).
+
+use std::env;
+use std::fs::DirBuilder;
+use std::io;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+
+use crate::host;
+
+/// The folder of the project's name.
+const NAME: &str = "thrashlab";
+
+/// `$VARIABLE/thrashlab`, else `~/UNDER_HOME/thrashlab`; `None` without either. A relative path
+/// counts as none, as the specification wants it.
+#[must_use]
+pub fn user_folder(variable: &str, under_home: &str) -> Option<PathBuf> {
+    let absolute =
+        |name: &str| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let folder = absolute(variable).or_else(|| Some(absolute("HOME")?.join(under_home)))?;
+    Some(folder.join(NAME))
+}
+
+/// The state of all machines of this user, a folder a machine: `$XDG_STATE_HOME/thrashlab`,
+/// `~/.local/state/thrashlab`, or without a home directory a folder of this user in `/var/tmp`.
+pub(crate) fn state_root() -> PathBuf {
+    user_folder("XDG_STATE_HOME", ".local/state")
+        .unwrap_or_else(|| PathBuf::from(format!("/var/tmp/thrashlab-state-{}", host::user_id())))
+}
+
+/// The state of this machine: journals and the spool. A home directory may be common to several
+/// machines, which must not remove what the others have made.
+#[must_use]
+pub fn state_dir() -> PathBuf {
+    state_root().join(host::machine())
+}
+
+/// Makes a folder that only this user may enter, and those above it; one that is there stays.
+///
+/// # Errors
+/// When it cannot be made.
+pub fn make_private(folder: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(folder)
+}

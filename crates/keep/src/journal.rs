@@ -1,0 +1,241 @@
+//! The journal: what this invocation has made and not yet removed, on disk, so that another process
+//! can remove it.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use crate::cleanup::{CleanupProcess, Duty};
+use crate::delay_accounting::{self, Held};
+use crate::folders::make_private;
+use crate::host::Host;
+use crate::made::{Entry, Made};
+use crate::removal::{remove, sweep};
+use crate::sysctl::Change;
+use crate::{swap_file, unique};
+
+/// The journal of a living invocation, and the process that obeys it should this one be killed. Its
+/// file is locked as long as the invocation lives; all that it names is removed when it is dropped.
+#[derive(Debug)]
+pub struct Journal {
+    pub(crate) path: PathBuf,
+    file: File,
+    cleanup: Option<CleanupProcess>,
+    /// Delays are counted as long as this is held.
+    delay_accounting: Option<Held>,
+}
+
+impl Journal {
+    /// Where a new journal of a folder goes: under a name that no other has.
+    #[must_use]
+    pub fn new_path(folder: &Path) -> PathBuf {
+        folder.join(format!("{}.journal", unique::token()))
+    }
+
+    /// A new, locked journal. Its cleanup process comes before it, so that it is never without one.
+    ///
+    /// # Errors
+    /// When its folder cannot be made or written.
+    pub fn create(path: PathBuf, cleanup: Option<CleanupProcess>) -> io::Result<Self> {
+        let folder = path.parent().unwrap_or(Path::new("/"));
+        make_private(folder)?;
+        loop {
+            let file = OpenOptions::new().append(true).create_new(true).open(&path)?;
+            file.lock()?;
+            // Before it was locked, a sweeper may have taken it for that of a dead invocation.
+            if file.metadata()?.nlink() > 0 {
+                File::open(folder)?.sync_all()?;
+                let mut journal = Self { path, file, cleanup, delay_accounting: None };
+                journal.append(&Entry::Host(Host::this()))?;
+                return Ok(journal);
+            }
+        }
+    }
+
+    /// Starts the cleanup process again if it was killed.
+    ///
+    /// # Errors
+    /// When this program cannot be started again.
+    pub fn see_to_cleanup(&mut self, program: &Path) -> io::Result<()> {
+        if self.cleanup.as_mut().is_none_or(|cleanup| !cleanup.is_alive()) {
+            let duty = Duty::Journal(self.path.clone());
+            self.cleanup = Some(CleanupProcess::start(program, &duty)?);
+        }
+        Ok(())
+    }
+
+    /// Writes down that something is about to be made.
+    ///
+    /// # Errors
+    /// When the journal cannot be written.
+    pub fn note(&mut self, made: &Made) -> io::Result<()> {
+        self.append(&Entry::Made(made.clone()))?;
+        // What a power cut leaves is written down where a power cut leaves it.
+        if made.outlives_boot() { self.file.sync_data() } else { Ok(()) }
+    }
+
+    /// Makes something that has a path: it is written down before it is made, and which one it is
+    /// afterwards. If it cannot be made, what has its path is somebody else's and is forgotten.
+    ///
+    /// # Errors
+    /// When it cannot be made or written down.
+    pub fn make<T>(
+        &mut self,
+        planned: Made,
+        make: impl FnOnce() -> io::Result<T>,
+    ) -> io::Result<(Made, T)> {
+        self.note(&planned)?;
+        let what = match make() {
+            Ok(what) => what,
+            Err(error) => {
+                self.gone(planned)?;
+                return Err(error);
+            }
+        };
+        let made = planned.identified()?;
+        self.note(&made)?;
+        self.gone(planned)?;
+        Ok((made, what))
+    }
+
+    /// Sets a kernel parameter: what it was is written down before, and what the kernel made of the
+    /// value afterwards.
+    ///
+    /// # Errors
+    /// When there is no such parameter, it cannot be set, or the journal cannot be written.
+    pub fn set_parameter(&mut self, name: &str, value: &str) -> io::Result<Made> {
+        let change = Change::planned(name, value)?;
+        let planned = Made::Sysctl(change.clone());
+        self.note(&planned)?;
+        if let Err(error) = change.set() {
+            self.gone(planned)?;
+            return Err(error);
+        }
+        let made = Made::Sysctl(change.as_made()?);
+        self.note(&made)?;
+        if made != planned {
+            self.gone(planned)?;
+        }
+        Ok(made)
+    }
+
+    /// Makes a swap file and switches it on.
+    ///
+    /// # Errors
+    /// Without the privilege or the room, or when `stop` says so.
+    pub fn add_swap(
+        &mut self,
+        path: &Path,
+        size_bytes: u64,
+        stop: &dyn Fn() -> bool,
+    ) -> io::Result<()> {
+        swap_file::may_swap(path)?;
+        let (_, file) = self.make(Made::swap(path.to_owned()), || swap_file::create(path))?;
+        swap_file::fill(file, path, size_bytes, stop)
+    }
+
+    /// Switches delay accounting on for as long as this invocation lives, where it is not on anyway.
+    ///
+    /// # Errors
+    /// When it is off and may not be switched on, with the reason.
+    pub fn count_delays(&mut self) -> io::Result<()> {
+        self.delay_accounting = delay_accounting::switch_on(|| self.note(&Made::DelayAccounting))?;
+        Ok(())
+    }
+
+    /// Removes something, and writes down that it is gone.
+    ///
+    /// # Errors
+    /// When it cannot be removed, or the journal not be written.
+    pub fn remove(&mut self, made: Made) -> io::Result<()> {
+        remove(&made)?;
+        self.gone(made)
+    }
+
+    /// Writes down that something is gone.
+    ///
+    /// # Errors
+    /// When the journal cannot be written.
+    pub fn gone(&mut self, made: Made) -> io::Result<()> {
+        self.append(&Entry::Gone(made))
+    }
+
+    /// Removes all that is left. What cannot be removed is returned with the reason, and stays in
+    /// the journal for the next start.
+    pub fn remove_all(&mut self) -> Vec<String> {
+        self.delay_accounting = None;
+        sweep(&self.path).failed
+    }
+
+    /// Ends as SIGKILL would: the file is closed, and nothing is removed.
+    #[cfg(test)]
+    pub(crate) fn killed(mut self) {
+        self.path = PathBuf::new();
+    }
+
+    fn append(&mut self, entry: &Entry) -> io::Result<()> {
+        let mut line = serde_json::to_string(entry).map_err(io::Error::other)?;
+        line.push('\n');
+        // One write: a line is there whole or cut off at the end, never mixed.
+        self.file.write_all(line.as_bytes()).map_err(|error| {
+            io::Error::new(error.kind(), format!("write {}: {error}", self.path.display()))
+        })
+    }
+}
+
+impl Drop for Journal {
+    fn drop(&mut self) {
+        // Nothing is left to do if the owner has removed all before.
+        self.remove_all();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::made::outstanding;
+
+    #[test]
+    fn what_was_removed_is_not_outstanding_and_a_cut_line_is_ignored() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut journal = Journal::create(Journal::new_path(dir.path()), None).unwrap();
+        let first = Made::directory("/tmp/a".into());
+        let second = Made::Queue { key: 7 };
+        let third = Made::swap("/tmp/s".into());
+        journal.note(&first).unwrap();
+        journal.note(&second).unwrap();
+        journal.gone(first).unwrap();
+        journal.note(&third).unwrap();
+        let text = fs::read_to_string(&journal.path).unwrap() + "{\"made\":{\"kind\":\"dir";
+        let now = Host::this();
+        assert_eq!(outstanding(&text, &now), Some(vec![second, third.clone()]));
+        let later = Host { boot: "later".to_owned(), ..now.clone() };
+        assert_eq!(outstanding(&text, &later), Some(vec![third]), "only files outlive a boot");
+        let elsewhere = Host { machine: "another".to_owned(), ..now };
+        assert_eq!(outstanding(&text, &elsewhere), None);
+        journal.killed();
+    }
+
+    #[test]
+    fn what_cannot_be_made_is_somebody_elses_and_forgotten() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut journal = Journal::create(Journal::new_path(dir.path()), None).unwrap();
+        let path = dir.path().join("run");
+        fs::create_dir(&path).unwrap();
+        let planned = Made::directory(path.clone());
+        assert!(journal.make(planned.clone(), || fs::create_dir(&path)).is_err());
+        let left = |journal: &Journal| {
+            outstanding(&fs::read_to_string(&journal.path).unwrap(), &Host::this()).unwrap()
+        };
+        assert_eq!(left(&journal), []);
+        fs::remove_dir(&path).unwrap();
+        let (made, ()) = journal.make(planned, || fs::create_dir(&path)).unwrap();
+        assert_eq!(left(&journal), [made]);
+        drop(journal);
+        assert!(!path.exists(), "an invocation that ends removes what it made");
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
+    }
+}

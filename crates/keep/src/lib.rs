@@ -1,0 +1,49 @@
+//! The owner of everything that outlives a process: what it leaves on the disk, what it makes in
+//! the kernel, and what it sets there.
+//!
+//! All of it follows one rule:
+//!
+//! - **Who is alive is decided by a lock**, which the kernel frees when its holder ends, SIGKILL
+//!   included. A process number alone proves nothing.
+//! - **A name counts only where it was given**: entries name their machine, boot and namespaces
+//!   ([`host`]), and the inode and birth time of what was made.
+//! - **It is written down before it is made** ([`Journal`]), and removed by its maker, by the
+//!   cleanup process if the maker is killed, or by the next start if both are.
+//! - **A setting is restored only if it still has the value that we gave it.**
+//! - **A file or folder is there complete or not at all**: it is made under a unique name, locked,
+//!   and renamed ([`out_file`], [`Shelf`], [`Cells`]).
+
+mod cache;
+mod cells;
+mod cleanup;
+mod delay_accounting;
+pub mod folders;
+pub mod host;
+mod identity;
+mod journal;
+mod lock;
+mod made;
+pub mod marked;
+pub mod out_file;
+mod patience;
+pub mod proc_stat;
+mod removal;
+mod scratch;
+mod shelf;
+mod spool;
+pub mod swap_file;
+mod sysctl;
+pub mod unique;
+
+pub use cache::{Cache, Contents, Usage};
+pub use cells::{Cells, key_of};
+pub use cleanup::{COMMAND, CleanupProcess, Duty, serve};
+pub use identity::Identity;
+pub use journal::Journal;
+pub use lock::{Attempt, Lock};
+pub use made::Made;
+pub use removal::{Swept, sweep_leftovers};
+pub use scratch::Scratch;
+pub use shelf::Shelf;
+pub use spool::{Spool, SpooledRun};
+pub use sysctl::Change;

@@ -1,0 +1,152 @@
+//! Folders that are kept under a key: each is complete or not there.
+//!
+//! A list of a folder's files, with their sizes and times, is the last that is written into it. Who
+//! changes a file changes these; hashes would cost every start a tenth of a second.
+
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use crate::scratch::Scratch;
+
+/// The list.
+const LIST: &str = "contents";
+/// Its last line.
+const LIST_TAIL: &str = "end";
+
+/// A folder of such folders; several processes may use it at a time.
+#[derive(Clone, Debug)]
+pub struct Shelf {
+    folder: PathBuf,
+    head: &'static str,
+}
+
+impl Shelf {
+    /// The shelf in a folder, which is made when something is put there. Lists begin with `head`:
+    /// what has another layout has another head, and is made again.
+    #[must_use]
+    pub fn at(folder: PathBuf, head: &'static str) -> Self {
+        Self { folder, head }
+    }
+
+    /// Where it lies.
+    #[must_use]
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// The folder of that key, if it is there and complete.
+    #[must_use]
+    pub fn find(&self, key: &str) -> Option<PathBuf> {
+        let folder = self.folder.join(key);
+        self.is_complete(&folder).then_some(folder)
+    }
+
+    /// The keys of all folders, complete or damaged.
+    #[must_use]
+    pub fn keys(&self) -> Vec<String> {
+        fs::read_dir(&self.folder)
+            .into_iter()
+            .flatten()
+            .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
+            .filter(|name| !name.starts_with('.') && self.folder.join(name).join(LIST).is_file())
+            .collect()
+    }
+
+    /// A new folder beside the others, to be filled and put there.
+    ///
+    /// # Errors
+    /// When it cannot be made.
+    pub fn scratch(&self, name: &str) -> io::Result<Scratch> {
+        Scratch::make(&self.folder, name)
+    }
+
+    /// Gives a folder with these files its key, unless another process was faster. Others see all of
+    /// it or nothing.
+    ///
+    /// # Errors
+    /// When a file is missing, or the folder cannot be renamed.
+    pub fn put<P: AsRef<Path>>(
+        &self,
+        made: &Scratch,
+        files: impl IntoIterator<Item = P>,
+        key: &str,
+    ) -> io::Result<PathBuf> {
+        let mut list = vec![self.head.to_owned()];
+        for file in files {
+            let file = file.as_ref();
+            list.push(format!("{} {}", facts(&made.path().join(file))?, file.display()));
+        }
+        list.push(LIST_TAIL.to_owned());
+        fs::write(made.path().join(LIST), list.join("\n"))?;
+        let folder = self.folder.join(key);
+        // One at a time, where the file system has locks: what another process has just put there
+        // is in use, and not damaged.
+        let lock = File::open(&self.folder)?;
+        let _ = lock.lock();
+        if self.is_complete(&folder) {
+            return Ok(folder);
+        }
+        match fs::remove_dir_all(&folder) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => fs::rename(made.path(), &folder).map(|()| folder),
+        }
+    }
+
+    /// Whether every listed file is there and unchanged, and the list whole.
+    fn is_complete(&self, folder: &Path) -> bool {
+        let Ok(list) = fs::read_to_string(folder.join(LIST)) else { return false };
+        let files = list.strip_prefix(self.head).and_then(|list| list.strip_suffix(LIST_TAIL));
+        files.is_some_and(|files| {
+            files.lines().filter(|line| !line.is_empty()).all(|line| {
+                line.split_once(' ').is_some_and(|(kept, path)| {
+                    facts(&folder.join(path)).is_ok_and(|found| found == kept)
+                })
+            })
+        })
+    }
+}
+
+/// Size and time of a file, as one word.
+fn facts(path: &Path) -> io::Result<String> {
+    let found = fs::metadata(path)?;
+    Ok(format!("{}-{}.{:09}", found.len(), found.mtime(), found.mtime_nsec()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_is_there_complete_or_not_at_all() {
+        let dir = tempfile::tempdir().unwrap();
+        let shelf = Shelf::at(dir.path().join("shelf"), "test 1");
+        let put = |text: &str| {
+            let made = shelf.scratch("k").unwrap();
+            fs::write(made.path().join("file"), text).unwrap();
+            shelf.put(&made, ["file"], "k").unwrap()
+        };
+        assert_eq!((shelf.find("k"), shelf.keys().len()), (None, 0));
+        let folder = put("first");
+        assert_eq!(shelf.find("k"), Some(folder.clone()));
+        put("second");
+        assert_eq!(fs::read(folder.join("file")).unwrap(), b"first", "it was complete");
+        let list = folder.join(LIST);
+        let damages: [&dyn Fn(); 4] = [
+            &|| fs::write(folder.join("file"), "other").unwrap(),
+            &|| fs::remove_file(folder.join("file")).unwrap(),
+            &|| fs::write(&list, &fs::read(&list).unwrap()[..9]).unwrap(),
+            &|| fs::remove_file(&list).unwrap(),
+        ];
+        for damage in damages {
+            damage();
+            assert_eq!(shelf.find("k"), None);
+            put("again");
+            assert_eq!(fs::read(folder.join("file")).unwrap(), b"again");
+        }
+        assert_eq!(Shelf::at(dir.path().join("shelf"), "test 2").find("k"), None);
+        let left = fs::read_dir(shelf.folder()).unwrap().count();
+        assert_eq!(left, 1, "nothing else is left");
+    }
+}

@@ -1,0 +1,201 @@
+//! Runs on a measured host that nobody has fetched yet, in a folder of this user with the lock on
+//! the host and the sockets of those who use it.
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use sys::clock::realtime_ns;
+
+use crate::folders::{make_private, state_dir};
+use crate::out_file::write_whole;
+
+/// The file of the lock on the host.
+const LOCK: &str = "lease";
+/// How the name of a run under way ends.
+const PART: &str = "part";
+/// How the name of a finished run ends; beside it lies its end.
+const RUN: &str = "run";
+/// How the name of a run's end ends.
+const END: &str = "end";
+/// How the name of a socket ends.
+const SOCKET: &str = "socket";
+
+/// The folder.
+#[derive(Clone, Debug)]
+pub struct Spool {
+    folder: PathBuf,
+}
+
+/// What is written beside a finished run.
+#[derive(Serialize, Deserialize)]
+struct Kept<E> {
+    ended: E,
+    /// When it is thrown away, in ns since 1970.
+    until_unix_ns: u64,
+}
+
+impl Spool {
+    /// The spool of this user on this machine, made if it is missing.
+    ///
+    /// # Errors
+    /// When it cannot be made, with its path.
+    pub fn of_user() -> io::Result<Self> {
+        Self::at(state_dir().join("remote"))
+    }
+
+    fn at(folder: PathBuf) -> io::Result<Self> {
+        make_private(&folder).map_err(|error| {
+            let text =
+                format!("make {}: {error}; name another in XDG_STATE_HOME", folder.display());
+            io::Error::new(error.kind(), text)
+        })?;
+        Ok(Self { folder })
+    }
+
+    /// The file of the lock on the host.
+    #[must_use]
+    pub fn lock(&self) -> PathBuf {
+        self.folder.join(LOCK)
+    }
+
+    /// The folder, and the name in it of a session's socket.
+    #[must_use]
+    pub fn socket(&self, session: &str) -> (&Path, String) {
+        (&self.folder, format!("{session}.{SOCKET}"))
+    }
+
+    /// Begins a run; its file is empty.
+    ///
+    /// # Errors
+    /// When it cannot be made.
+    pub fn begin(&self, key: &str) -> io::Result<SpooledRun> {
+        let file = File::create(self.path(key, PART))?;
+        Ok(SpooledRun { file, hasher: blake3::Hasher::new(), size_bytes: 0 })
+    }
+
+    /// Keeps a run that is over for a time, with what its end says.
+    ///
+    /// # Errors
+    /// When the disk does not take it.
+    pub fn finish(&self, key: &str, ended: &impl Serialize, keep_ns: u64) -> io::Result<()> {
+        let until_unix_ns = realtime_ns().saturating_add(keep_ns);
+        let end = serde_json::to_vec(&Kept { ended, until_unix_ns }).map_err(io::Error::other)?;
+        fs::rename(self.path(key, PART), self.path(key, RUN))?;
+        // The end is there whole or not at all: without it, the run is none.
+        write_whole(&self.path(key, END), &end)
+    }
+
+    /// How a finished run ended; `None` if there is none of this key.
+    #[must_use]
+    pub fn finished<E: DeserializeOwned>(&self, key: &str) -> Option<E> {
+        self.kept(key).map(|kept| kept.ended)
+    }
+
+    fn kept<E: DeserializeOwned>(&self, key: &str) -> Option<Kept<E>> {
+        serde_json::from_slice(&fs::read(self.path(key, END)).ok()?).ok()
+    }
+
+    /// Reads a part of a run, from a byte on, at most as much as the buffer takes.
+    ///
+    /// # Errors
+    /// When the run is not there.
+    pub fn read(&self, key: &str, from: u64, into: &mut [u8]) -> io::Result<usize> {
+        // It has its last name as soon as it is over.
+        let file = File::open(self.path(key, PART)).or_else(|_| File::open(self.path(key, RUN)))?;
+        file.read_at(into, from)
+    }
+
+    /// Removes a run.
+    pub fn remove(&self, key: &str) {
+        for ending in [END, RUN, PART] {
+            let _ = fs::remove_file(self.path(key, ending));
+        }
+    }
+
+    /// Removes what dead sessions left, except finished runs that may still be fetched. Only the
+    /// holder of the lock may do it: all others are dead, or only keep finished runs.
+    pub fn sweep(&self) {
+        for path in fs::read_dir(&self.folder).into_iter().flatten().flatten().map(|e| e.path()) {
+            let part = |part: Option<&std::ffi::OsStr>| {
+                part.map(|part| part.to_string_lossy().into_owned()).unwrap_or_default()
+            };
+            let stays = match part(path.extension()).as_str() {
+                RUN | END => self
+                    .kept::<serde::de::IgnoredAny>(&part(path.file_stem()))
+                    .is_some_and(|kept| kept.until_unix_ns > realtime_ns()),
+                _ => path == self.lock(),
+            };
+            if !stays {
+                let _ = fs::remove_file(&path);
+            }
+        }
+    }
+
+    fn path(&self, key: &str, ending: &str) -> PathBuf {
+        self.folder.join(format!("{key}.{ending}"))
+    }
+}
+
+/// A run that is being written.
+#[derive(Debug)]
+pub struct SpooledRun {
+    file: File,
+    hasher: blake3::Hasher,
+    /// What is written, in bytes.
+    pub size_bytes: u64,
+}
+
+impl SpooledRun {
+    /// Adds a line.
+    ///
+    /// # Errors
+    /// When the disk does not take it.
+    pub fn line(&mut self, line: &[u8]) -> io::Result<()> {
+        self.file.write_all(line)?;
+        self.hasher.update(line);
+        self.size_bytes += line.len() as u64;
+        Ok(())
+    }
+
+    /// BLAKE3 of what is written, in hexadecimal.
+    #[must_use]
+    pub fn blake3(&self) -> String {
+        self.hasher.finalize().to_hex().to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_finished_run_stays_until_its_time_and_an_unfinished_one_does_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let spool = Spool::at(folder.path().join("remote")).unwrap();
+        for (key, keep_ns) in [("late", u64::MAX / 2), ("old", 0)] {
+            let mut run = spool.begin(key).unwrap();
+            run.line(b"{}\n").unwrap();
+            assert_eq!(spool.finished::<u64>(key), None);
+            spool.finish(key, &run.size_bytes, keep_ns).unwrap();
+        }
+        spool.begin("cut").unwrap().line(b"{}\n").unwrap();
+        fs::write(spool.folder.join("dead.socket"), "").unwrap();
+        fs::write(spool.lock(), "").unwrap();
+        spool.sweep();
+        let mut names: Vec<String> = fs::read_dir(&spool.folder)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        assert_eq!(names, ["late.end", "late.run", "lease"]);
+        let mut bytes = [0; 8];
+        assert_eq!(spool.read("late", 1, &mut bytes).unwrap(), 2);
+        assert_eq!(spool.finished("late"), Some(3_u64));
+        spool.remove("late");
+        assert_eq!(spool.finished::<u64>("late"), None);
+    }
+}
