@@ -2,32 +2,33 @@
 //! whole, and metrics end as they should.
 #![no_main]
 
+use std::fs;
+use std::sync::LazyLock;
+
 use analysis::from_runs;
-use exchange::{CsvFile, Names, RunOf, Rows, Table, go, openmetrics};
+use exchange::{CsvFile, RunTables, go, openmetrics};
+use frames::Table;
 use libfuzzer_sys::fuzz_target;
-use model::{Line, Run};
+use model::Run;
+use tempfile::TempDir;
+
+static FOLDER: LazyLock<TempDir> = LazyLock::new(|| tempfile::tempdir().expect("a folder"));
 
 fuzz_target!(|bytes: &[u8]| {
     let Ok(run) = Run::parse(bytes) else {
         return;
     };
-    let mut names = Names::default();
-    run.lines.iter().for_each(|line| names.line(line));
+    let path = FOLDER.path().join("r.run.jsonl");
+    fs::write(&path, bytes).expect("a file in it");
+    let runs = RunTables::find(path).expect("lines are read");
     for table in Table::ALL {
-        let Ok(columns) = table.columns(&names) else { continue };
+        let Ok(columns) = runs.columns(table) else { continue };
         let mut out = Vec::new();
         let file = CsvFile::new(&columns, &mut out).expect("memory takes everything");
-        let mut rows = Rows::new(table, &names, Box::new(file));
-        rows.begin(RunOf::default());
-        let header = run.header.clone().map(|header| Line::Header(Box::new(header)));
-        for line in header.iter().chain(&run.lines) {
-            // A histogram may be none; rows of another length than the heading are refused by CSV.
-            if let Err(error) = rows.line(line) {
-                assert!(error.to_string().starts_with("run "), "{error}");
-            }
+        // A histogram may be none; rows of another length than the heading are refused by CSV.
+        if let Err(error) = runs.write(vec![(table, Box::new(file))]) {
+            assert!(error.to_string().starts_with("run "), "{error}");
         }
-        rows.end(run.checksum_ok, run.truncated_bytes as u64).expect("memory takes everything");
-        rows.finish().expect("memory takes everything");
     }
     let set = from_runs("fuzz", &[("run".to_owned(), run)]);
     let mut out = Vec::new();

@@ -6,8 +6,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::sync::LazyLock;
 
-use arrow_array::cast::AsArray;
-use arrow_array::types::UInt64Type;
+use frames::Cells;
 use libfuzzer_sys::fuzz_target;
 use model::{Line, Run};
 use tempfile::TempDir;
@@ -26,13 +25,14 @@ fuzz_target!(|bytes: &[u8]| {
             return;
         }
     };
-    let samples = read.expect("lines are read").samples;
+    let [_, samples, ..] = read.expect("lines are read");
     let column = |name: &str| -> Vec<u64> {
-        let at = samples.schema().index_of(name).expect("a column of samples");
-        let values = |batch: &arrow_array::RecordBatch| {
-            batch.column(at).as_primitive::<UInt64Type>().values().to_vec()
+        let columns = samples.batches.iter().flatten().filter(|column| column.name == name);
+        let values = |column: &frames::Column| match &column.cells {
+            Cells::Count(values) => values.clone(),
+            other => panic!("{name} is of {other:?}"),
         };
-        samples.batches().iter().flat_map(values).collect()
+        columns.flat_map(values).collect()
     };
     let of_lines = |value: fn(&model::SampleRecord) -> u64| -> Vec<u64> {
         let samples = run.lines.iter().filter_map(|line| match line {

@@ -11,9 +11,9 @@ const RANKS: &[&[&str]] = &[
     &["stats", "counters", "jobs", "loads", "probes", "kernels", "trace"],
     &["agent", "analysis", "doctor", "footprint", "mmu"],
     &["report", "survey", "trace-plugin", "tracer"],
-    &["exchange", "store", "subject"],
+    &["store", "subject"],
     &["frames", "guest"],
-    &["remote", "vm"],
+    &["exchange", "remote", "vm"],
     &["experiment"],
     &["cli", "python", "xtask"],
 ];

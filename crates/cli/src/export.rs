@@ -6,12 +6,11 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow};
 use clap::{Args, ValueEnum};
-use exchange::{Column, CsvFile, ExportError, Names, ParquetFile, RowSink, Rows, RunOf, Table};
+use exchange::{CsvFile, ExportError, ParquetFile, RunTables, Sink};
+use frames::{Column, Table};
 use keep::out_file::OutFile;
 use store::import::Options;
 use store::observations::{is_foreign, observations_as};
-use store::results::{RunLines, run_files};
-use store::{manifest, observations};
 
 use crate::{Failure, print};
 
@@ -153,25 +152,24 @@ fn export_tables(args: &ExportArgs) -> Result<(), Failure> {
             });
         }
         TableArg::All => Table::ALL.to_vec(),
-        TableArg::Runs => vec![Table::Runs],
-        TableArg::Samples => vec![Table::Samples],
-        TableArg::Histograms => vec![Table::Histograms],
-        TableArg::Counters => vec![Table::Counters],
-        TableArg::Work => vec![Table::Work],
-        TableArg::Passes => vec![Table::Passes],
-        TableArg::Events => vec![Table::Events],
+        one => {
+            let name = one.to_possible_value();
+            let is_it =
+                |table: &Table| name.as_ref().is_some_and(|it| it.get_name() == table.name());
+            Table::ALL.into_iter().filter(is_it).collect()
+        }
     };
-    let runs = RunFiles::find(&args.input)?;
+    let runs = RunTables::find(args.input.clone().into())
+        .context("read what is to be exported")
+        .map_err(Failure::WrongUse)?;
     let [table] = tables[..] else { return export_all(args, &runs) };
     write_to(args.output.as_deref(), |out| {
-        let columns = table.columns(&runs.names)?;
-        let rows = Rows::new(table, &runs.names, sink(args.format, &columns, out)?);
-        runs.write(vec![rows])
+        runs.write(vec![(table, sink(args.format, &runs.columns(table)?, out)?)])
     })
 }
 
 /// Every table into a file of its own, in one reading.
-fn export_all(args: &ExportArgs, runs: &RunFiles) -> Result<(), Failure> {
+fn export_all(args: &ExportArgs, runs: &RunTables) -> Result<(), Failure> {
     let folder = args
         .output
         .as_deref()
@@ -180,16 +178,15 @@ fn export_all(args: &ExportArgs, runs: &RunFiles) -> Result<(), Failure> {
     let ending = if args.format == ExportFormat::Csv { "csv" } else { "parquet" };
     let all = || {
         fs::create_dir_all(folder)?;
-        let (mut rows, mut files) = (Vec::new(), Vec::new());
+        let (mut sinks, mut files) = (Vec::new(), Vec::new());
         for table in Table::ALL {
             let path = folder.join(format!("{}.{ending}", table.name()));
-            let columns = table.columns(&runs.names)?;
             let (out, file) = OutFile::create(&path)?;
             files.push(out);
             let file = BufWriter::new(file);
-            rows.push(Rows::new(table, &runs.names, sink(args.format, &columns, file)?));
+            sinks.push((table, sink(args.format, &runs.columns(table)?, file)?));
         }
-        runs.write(rows)?;
+        runs.write(sinks)?;
         Ok(files.into_iter().try_for_each(OutFile::finish)?)
     };
     all().map_err(|error| Failure::NotMeasured(failed(error, Some(folder))))
@@ -200,71 +197,11 @@ fn sink<'a>(
     format: ExportFormat,
     columns: &[Column],
     out: impl Write + Send + 'a,
-) -> Result<Box<dyn RowSink + 'a>, ExportError> {
+) -> Result<Box<dyn Sink + 'a>, ExportError> {
     Ok(match format {
         ExportFormat::Parquet => Box::new(ParquetFile::new(columns, out)?),
         _ => Box::new(CsvFile::new(columns, out)?),
     })
-}
-
-/// Run files, and the names in them that become columns.
-struct RunFiles {
-    runs: Vec<RunOf>,
-    names: Names,
-}
-
-impl RunFiles {
-    /// Finds them, and reads them a first time for the names.
-    fn find(input: &str) -> Result<Self, Failure> {
-        let found = || -> anyhow::Result<Self> {
-            let folder = Path::new(input);
-            let files = run_files(folder)?;
-            let mut names = Names::default();
-            let manifest = match folder.is_dir() {
-                true => manifest::read(folder)?,
-                false => None,
-            };
-            for factor in manifest.iter().flat_map(|manifest| &manifest.factors) {
-                names.factor(&factor.name);
-            }
-            let mut runs = Vec::new();
-            for (number, path) in files.into_iter().enumerate() {
-                let of_plan = manifest.iter().flat_map(|manifest| &manifest.runs);
-                let path = path.to_string_lossy().into_owned();
-                let id = observations::run_name(folder, Path::new(&path));
-                let levels = of_plan.clone().find(|run| run.run_id == id);
-                let levels = levels.map(|run| run.levels.clone()).unwrap_or_default();
-                runs.push(RunOf { number: number as u32, path, levels });
-            }
-            for run in &runs {
-                for line in RunLines::open(Path::new(&run.path))? {
-                    names.line(&line?);
-                }
-            }
-            Ok(Self { runs, names })
-        };
-        found().context("read what is to be exported").map_err(Failure::WrongUse)
-    }
-
-    /// Reads them again, line by line, into tables.
-    fn write(&self, mut tables: Vec<Rows>) -> Result<(), ExportError> {
-        for run in &self.runs {
-            for rows in &mut tables {
-                rows.begin(run.clone());
-            }
-            let mut lines = RunLines::open(Path::new(&run.path)).map_err(io::Error::other)?;
-            for line in lines.by_ref() {
-                let line = line.map_err(io::Error::other)?;
-                for rows in &mut tables {
-                    rows.line(&line)?;
-                }
-            }
-            for rows in &mut tables {
-                rows.end(lines.checksum_ok(), lines.truncated_bytes())?;
-            }
-        }
-        tables.into_iter().try_for_each(Rows::finish)
-    }
 }
 
 /// Writes to a file, or to standard output; a reader that went away is no failure.

@@ -1,21 +1,19 @@
 //! Results in the formats of others: tables as CSV and Parquet, Go benchmark lines, OpenMetrics.
 //!
 //! **Invariant:** writers are functions of what they get: the same results give the same bytes.
-//! Tables are written row by row and held in pieces of bounded size, whatever the size of a run.
-//! Nothing here opens a file.
+//! Tables are written batch by batch and held in pieces of bounded size, whatever the size of a
+//! run. Which tables run files have, and what stands in them, is declared by [`frames::Table`].
 
 mod csv_file;
 pub mod go;
 mod observed;
 pub mod openmetrics;
 mod parquet_file;
-mod run_table;
-mod table;
-mod tables;
+mod run_tables;
+mod sink;
 
 pub use csv_file::CsvFile;
 pub use observed::observed;
 pub use parquet_file::ParquetFile;
-pub use run_table::RunOf;
-pub use table::{Cell, Column, ExportError, Kind, RowSink};
-pub use tables::{Names, Rows, Table};
+pub use run_tables::RunTables;
+pub use sink::{ExportError, Sink};

@@ -2,8 +2,10 @@
 
 use std::collections::HashMap;
 use std::io::Write;
+use std::ops::Range;
 use std::sync::Arc;
 
+use frames::{Cells, Column};
 use parquet::basic::{Compression, LogicalType, Repetition, TimeUnit, Type as Physical};
 use parquet::data_type::{
     BoolType, ByteArray, ByteArrayType, DataType, DoubleType, Int32Type, Int64Type,
@@ -12,7 +14,7 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::types::Type;
 
-use crate::table::{Cell, Column, ExportError, Kind, RowSink};
+use crate::sink::{ExportError, Sink};
 
 /// Rows that are held before they are written.
 const GROUP: usize = 1 << 18;
@@ -53,7 +55,7 @@ impl<W: Write + Send> ParquetFile<W> {
             .set_created_by(format!("thrashlab version {}", env!("CARGO_PKG_VERSION")))
             .build();
         let writer = SerializedFileWriter::new(out, Arc::new(schema), Arc::new(properties))?;
-        let columns = columns.iter().map(|column| Held::new(column.kind)).collect();
+        let columns = columns.iter().map(Held::new).collect();
         Ok(Self { writer, columns, rows: 0 })
     }
 
@@ -69,14 +71,20 @@ impl<W: Write + Send> ParquetFile<W> {
     }
 }
 
-impl<W: Write + Send> RowSink for ParquetFile<W> {
-    fn row(&mut self, cells: &[Cell]) -> Result<(), ExportError> {
-        for (column, cell) in self.columns.iter_mut().zip(cells) {
-            column.push(cell);
-        }
-        self.rows += 1;
-        if self.rows == GROUP {
-            self.write_group()?;
+impl<W: Write + Send> Sink for ParquetFile<W> {
+    fn rows(&mut self, columns: &[Column]) -> Result<(), ExportError> {
+        let all = columns.first().map_or(0, Column::len);
+        let mut from = 0;
+        while from < all {
+            let to = all.min(from + GROUP - self.rows);
+            for (held, column) in self.columns.iter_mut().zip(columns) {
+                held.push(column, from..to);
+            }
+            self.rows += to - from;
+            from = to;
+            if self.rows == GROUP {
+                self.write_group()?;
+            }
         }
         Ok(())
     }
@@ -94,13 +102,13 @@ impl<W: Write + Send> RowSink for ParquetFile<W> {
 fn field(column: &Column) -> Result<Arc<Type>, ExportError> {
     let whole = |bit_width| LogicalType::integer(bit_width, false);
     let time = LogicalType::timestamp(true, TimeUnit::NANOS);
-    let (physical, logical) = match column.kind {
-        Kind::Text => (Physical::BYTE_ARRAY, Some(LogicalType::String)),
-        Kind::Small => (Physical::INT32, Some(whole(32))),
-        Kind::Count => (Physical::INT64, Some(whole(64))),
-        Kind::Number => (Physical::DOUBLE, None),
-        Kind::Flag => (Physical::BOOLEAN, None),
-        Kind::Time => (Physical::INT64, Some(time)),
+    let (physical, logical) = match column.cells {
+        Cells::Text(_) | Cells::Word(..) => (Physical::BYTE_ARRAY, Some(LogicalType::String)),
+        Cells::Small(_) => (Physical::INT32, Some(whole(32))),
+        Cells::Count(_) => (Physical::INT64, Some(whole(64))),
+        Cells::Number(_) => (Physical::DOUBLE, None),
+        Cells::Flag(_) => (Physical::BOOLEAN, None),
+        Cells::Time(_) => (Physical::INT64, Some(time)),
     };
     let field = Type::primitive_type_builder(&column.name, physical)
         .with_repetition(Repetition::OPTIONAL)
@@ -110,48 +118,47 @@ fn field(column: &Column) -> Result<Arc<Type>, ExportError> {
 }
 
 impl Held {
-    fn new(kind: Kind) -> Self {
-        let values = match kind {
-            Kind::Text => Values::Text(Vec::new()),
-            Kind::Small => Values::Small(Vec::new()),
-            Kind::Count | Kind::Time => Values::Count(Vec::new()),
-            Kind::Number => Values::Number(Vec::new()),
-            Kind::Flag => Values::Flag(Vec::new()),
+    fn new(column: &Column) -> Self {
+        let values = match column.cells {
+            Cells::Text(_) | Cells::Word(..) => Values::Text(Vec::new()),
+            Cells::Small(_) => Values::Small(Vec::new()),
+            Cells::Count(_) | Cells::Time(_) => Values::Count(Vec::new()),
+            Cells::Number(_) => Values::Number(Vec::new()),
+            Cells::Flag(_) => Values::Flag(Vec::new()),
         };
         Self { present: Vec::new(), values, texts: HashMap::new() }
     }
 
-    /// Adds a cell; one of another kind than the column's is absent.
-    fn push(&mut self, cell: &Cell) {
-        let fits = match (&mut self.values, cell) {
-            (Values::Text(values), Cell::Text(text)) => {
-                let known = self.texts.get(*text).cloned();
-                values.push(known.unwrap_or_else(|| {
-                    let bytes = ByteArray::from(*text);
-                    self.texts.insert((*text).to_owned(), bytes.clone());
-                    bytes
-                }));
-                true
+    /// Adds the cells of these rows.
+    fn push(&mut self, column: &Column, rows: Range<usize>) {
+        let is_present = |row: usize| column.present.get(row) != Some(&false);
+        self.present.extend(rows.clone().map(|row| i16::from(is_present(row))));
+        let there = rows.filter(|row| is_present(*row));
+        match (&mut self.values, &column.cells) {
+            (Values::Text(held), Cells::Text(texts)) => {
+                held.extend(there.map(|row| bytes(&mut self.texts, &texts[row])));
             }
-            (Values::Small(values), Cell::Small(value)) => {
-                values.push(value.cast_signed());
-                true
+            (Values::Text(held), Cells::Word(numbers, words)) => {
+                let words: Vec<ByteArray> =
+                    words.all().iter().map(|word| bytes(&mut self.texts, word)).collect();
+                held.extend(there.map(|row| words[numbers[row] as usize].clone()));
             }
-            (Values::Count(values), Cell::Count(value) | Cell::Time(value)) => {
-                values.push(value.cast_signed());
-                true
+            (Values::Small(held), Cells::Small(values)) => {
+                held.extend(there.map(|row| values[row].cast_signed()));
             }
-            (Values::Number(values), Cell::Number(value)) => {
-                values.push(*value);
-                true
+            (Values::Count(held), Cells::Count(values)) => {
+                held.extend(there.map(|row| values[row].cast_signed()));
             }
-            (Values::Flag(values), Cell::Flag(value)) => {
-                values.push(*value);
-                true
+            (Values::Count(held), Cells::Time(values)) => {
+                held.extend(there.map(|row| values[row]));
             }
-            _ => false,
-        };
-        self.present.push(i16::from(fits));
+            (Values::Number(held), Cells::Number(values)) => {
+                held.extend(there.map(|row| values[row]));
+            }
+            (Values::Flag(held), Cells::Flag(values)) => held.extend(there.map(|row| values[row])),
+            // All batches of a table have the same types.
+            _ => {}
+        }
     }
 
     /// Writes the cells as the next column of a row group, and holds none.
@@ -185,4 +192,14 @@ fn put<T: DataType, W: Write + Send>(
         column.close()?;
     }
     Ok(())
+}
+
+/// A text that is held once, however often it occurs.
+fn bytes(texts: &mut HashMap<String, ByteArray>, text: &str) -> ByteArray {
+    if let Some(known) = texts.get(text) {
+        return known.clone();
+    }
+    let bytes = ByteArray::from(text);
+    texts.insert(text.to_owned(), bytes.clone());
+    bytes
 }

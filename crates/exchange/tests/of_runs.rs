@@ -3,13 +3,16 @@
 
 use std::collections::BTreeMap;
 
-use exchange::{
-    Cell, Column, CsvFile, ExportError, Kind, Names, ParquetFile, RowSink, Rows, RunOf, Table,
-};
-use model::{Censored, CensoredDelays, Line, Run, histogram};
+use std::fs;
+use std::sync::Mutex;
+
+use exchange::{CsvFile, ExportError, ParquetFile, RunTables, Sink};
+use frames::{Cells, Column, Table};
+use model::{Censored, CensoredDelays, HistogramRecord, Line, Run, RunEncoder, histogram};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::Field;
 use proptest::prelude::*;
+use tempfile::TempDir;
 
 const DOCUMENT: &str = include_str!("../../../docs/run-format.md");
 
@@ -18,36 +21,29 @@ fn documented() -> &'static str {
     DOCUMENT.split("```json\n").nth(1).unwrap().split("```").next().unwrap()
 }
 
-fn names(run: &Run) -> Names {
-    let mut names = Names::default();
-    names.factor("kernel");
-    run.lines.iter().for_each(|line| names.line(line));
-    names
-}
+const MANIFEST: &str = r#"{"schema":1,"thrashlab":"0.1.0","name":"x","factors":[{"name":"kernel","levels":[]}],"responses":[],"runs":[{"run_id":"a","levels":{"kernel":"6.1, \"old\""},"block":0,"seed":7}],"plan":""}"#;
 
 /// Writes a table of the documented run, cut off after so many bytes, as CSV or Parquet.
 fn written(table: Table, bytes: usize, csv: bool) -> Vec<u8> {
-    written_of(&Run::parse(&documented().as_bytes()[..bytes]).unwrap(), table, csv)
+    written_of(&documented().as_bytes()[..bytes], table, csv).unwrap()
 }
 
-fn written_of(run: &Run, table: Table, csv: bool) -> Vec<u8> {
-    let names = names(run);
-    let columns = table.columns(&names).unwrap();
+fn written_of(run: &[u8], table: Table, csv: bool) -> Result<Vec<u8>, ExportError> {
+    // Always the same path, as rows of runs have it.
+    static FOLDER: Mutex<Option<TempDir>> = Mutex::new(None);
+    let mut folder = FOLDER.lock().unwrap();
+    let folder = folder.get_or_insert_with(|| tempfile::tempdir().unwrap());
+    fs::write(folder.path().join("a.run.jsonl"), run).unwrap();
+    fs::write(folder.path().join("experiment.json"), MANIFEST).unwrap();
+    let runs = RunTables::find(folder.path().to_owned())?;
+    let columns = runs.columns(table)?;
     let mut out = Vec::new();
-    let sink: Box<dyn RowSink> = match csv {
-        true => Box::new(CsvFile::new(&columns, &mut out).unwrap()),
-        false => Box::new(ParquetFile::new(&columns, &mut out).unwrap()),
+    let sink: Box<dyn Sink> = match csv {
+        true => Box::new(CsvFile::new(&columns, &mut out)?),
+        false => Box::new(ParquetFile::new(&columns, &mut out)?),
     };
-    let mut rows = Rows::new(table, &names, sink);
-    let levels = BTreeMap::from([("kernel".to_owned(), "6.1, \"old\"".to_owned())]);
-    rows.begin(RunOf { number: 0, path: "a.run.jsonl".to_owned(), levels });
-    if let Some(header) = &run.header {
-        rows.line(&model::Line::Header(Box::new(header.clone()))).unwrap();
-    }
-    run.lines.iter().for_each(|line| rows.line(line).unwrap());
-    rows.end(run.checksum_ok, run.truncated_bytes as u64).unwrap();
-    rows.finish().unwrap();
-    out
+    runs.write(vec![(table, sink)])?;
+    Ok(out)
 }
 
 fn csv(table: Table) -> String {
@@ -74,22 +70,44 @@ fn delays_of_a_histogram_are_counted() {
 
 #[test]
 fn starts_of_a_histogram_that_never_completed_are_counted_with_their_bounds() {
-    let mut run = Run::parse(documented().as_bytes()).unwrap();
-    for line in &mut run.lines {
-        if let Line::Histogram(record) = line {
-            record.censored = Some(CensoredDelays {
-                reason: Censored::Timeout,
-                count: 2,
-                hdr_v2_base64: histogram::encode(&[1500, 1500]).unwrap(),
-            });
-        }
-    }
-    insta::assert_snapshot!(String::from_utf8(written_of(&run, Table::Histograms, true)).unwrap(), @r"
+    let text = changed(|record| {
+        record.censored = Some(CensoredDelays {
+            reason: Censored::Timeout,
+            count: 2,
+            hdr_v2_base64: histogram::encode(&[1500, 1500]).unwrap(),
+        });
+    });
+    let written = written_of(text.as_bytes(), Table::Histograms, true).unwrap();
+    insta::assert_snapshot!(String::from_utf8(written).unwrap(), @r"
     run,run_id,load,measure,block,seed,from_ns,to_ns,delay_ns,count,censored
     0,b0-cpuload,cpuload,response,0,7,2000000000,34000000000,1500,2,
     0,b0-cpuload,cpuload,response,0,7,2000000000,34000000000,1900,1,
     0,b0-cpuload,cpuload,response,0,7,2000000000,34000000000,1500,2,timeout
     ");
+}
+
+/// The documented run with another histogram.
+fn changed(change: impl Fn(&mut HistogramRecord)) -> String {
+    let mut run = Run::parse(documented().as_bytes()).unwrap();
+    let mut encoder = RunEncoder::default();
+    let mut text = encoder.line(&Line::Header(Box::new(run.header.unwrap())));
+    for line in &mut run.lines {
+        if let Line::Histogram(record) = line {
+            change(record);
+        }
+        text += &encoder.line(line);
+    }
+    text
+}
+
+#[test]
+fn a_histogram_that_cannot_be_read_is_refused_where_its_delays_are_asked_for() {
+    let text = changed(|record| record.count += 1);
+    let error = written_of(text.as_bytes(), Table::Histograms, true).unwrap_err().to_string();
+    assert_eq!(error, "run b0-cpuload: the histogram holds 3 delays, and its line says 4");
+    let events = written_of(text.as_bytes(), Table::Events, true).unwrap();
+    assert!(String::from_utf8(events).unwrap().contains(",unreadable,\"the histogram holds"));
+    assert!(written_of(text.as_bytes(), Table::Samples, true).is_ok());
 }
 
 #[test]
@@ -140,7 +158,7 @@ fn runs_have_their_levels_and_how_they_ended() {
         assert_eq!(row[column], value, "{column}");
     }
     let cut = String::from_utf8(written(Table::Runs, 20, true)).unwrap();
-    assert!(cut.lines().nth(1).unwrap().starts_with("0,a.run.jsonl,,,"), "{cut}");
+    assert!(cut.lines().nth(1).unwrap().contains("a.run.jsonl,,,"), "{cut}");
     assert!(cut.contains("killed") && cut.contains(",20,"), "{cut}");
 }
 
@@ -176,7 +194,7 @@ fn parquet_rows(bytes: Vec<u8>) -> Vec<Vec<String>> {
 fn parquet_has_the_cells_of_csv_and_the_same_bytes_every_time() {
     for table in Table::ALL {
         let bytes = written(table, documented().len(), false);
-        assert_eq!(bytes, written(table, documented().len(), false), "{}", table.name());
+        assert!(bytes == written(table, documented().len(), false), "{}", table.name());
         let mut expected: Vec<Vec<String>> = csv::Reader::from_reader(csv(table).as_bytes())
             .into_records()
             .map(|row| row.unwrap().iter().map(str::to_owned).collect())
@@ -191,14 +209,20 @@ fn parquet_has_the_cells_of_csv_and_the_same_bytes_every_time() {
 
 #[test]
 fn row_groups_join_to_one_table() {
-    let columns = [Column::new("number", Kind::Count), Column::new("word", Kind::Text)];
+    let rows = (1_usize << 18) + 3;
+    let word = |row: usize| if row.is_multiple_of(3) { String::new() } else { "word".to_owned() };
+    let columns = [
+        Column::whole("number", Cells::Count((0..rows as u64).map(|it| u64::MAX - it).collect())),
+        Column {
+            name: "word".into(),
+            cells: Cells::Text((0..rows).map(word).collect()),
+            is_optional: true,
+            present: (0..rows).map(|row| row % 3 > 0).collect(),
+        },
+    ];
     let mut out = Vec::new();
     let mut file = Box::new(ParquetFile::new(&columns, &mut out).unwrap());
-    let rows = (1_u64 << 18) + 3;
-    for number in 0..rows {
-        let word = if number % 3 == 0 { Cell::Absent } else { Cell::Text("word") };
-        file.row(&[Cell::Count(u64::MAX - number), word]).unwrap();
-    }
+    file.rows(&columns).unwrap();
     file.finish().unwrap();
     let reader = SerializedFileReader::new(bytes::Bytes::from(out.clone())).unwrap();
     assert_eq!(reader.metadata().num_row_groups(), 2);
@@ -211,10 +235,10 @@ fn row_groups_join_to_one_table() {
 
 #[test]
 fn two_columns_of_one_name_are_refused() {
-    let mut names = Names::default();
+    let header = documented().lines().next().unwrap();
     let line = r#"{"kind":"pass","at_ns":1,"worker":0,"pass":0,"started_ns":0,"completed_ns":1,"usage":{"worker":1}}"#;
-    names.line(&model::Line::parse(line).unwrap());
-    assert!(matches!(Table::Passes.columns(&names), Err(ExportError::SameName(_))));
+    let written = written_of(format!("{header}\n{line}\n").as_bytes(), Table::Passes, true);
+    assert!(matches!(written, Err(ExportError::SameName(_))));
 }
 
 proptest! {

@@ -1,39 +1,51 @@
-//! One piece of a run file: the lines that begin in it.
+//! One piece of a run file: the lines that begin in it, as rows.
 
 use std::fs::File;
 use std::io;
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
+use std::sync::Arc;
 
 use blake3::Hasher;
-use model::{Delivered, End, Header, Line, RunError};
+use model::histogram::HistogramError;
+use model::{CounterSet, Delivered, End, Header, HistogramRecord, Line, RunError, Values};
 
+use crate::batch::{Batch, Declared};
 use crate::checksum::hashed;
-use crate::sample_line::SampleLine;
-use crate::tables::Collected;
+use crate::sample_line::{Counter, SampleLine, Vocabulary};
+use crate::tables::{COUNTER, COUNTERS, EVENTS, Event, HISTOGRAMS, HistogramRow, PASSES, Readings};
+use crate::tables::{SAMPLES, SOURCE, Table, WORK};
 
 /// How much is read at once where a line goes on beyond its piece.
 const BEYOND_BYTES: usize = 1 << 12;
+/// The source of counters that are totals of what was delivered.
+const TOTALS: &str = "totals";
 
 /// What a thread keeps from piece to piece.
 #[derive(Default)]
 pub(crate) struct Scratch {
     bytes: Vec<u8>,
     line: SampleLine,
-    /// How much there was in the last piece: there is about as much in the next.
+    /// How many samples and counters the last piece had: the next has about as many.
     last: [usize; 2],
 }
 
 /// A piece as read.
-#[derive(Debug, Default)]
-pub(crate) struct Chunk {
-    pub(crate) collected: Collected,
+#[derive(Default)]
+pub(crate) struct Chunk<'a> {
+    run: u32,
+    wanted: &'a [Table],
+    words: Vocabulary,
+    /// Rows of each table, in the order of [`Table::ALL`].
+    batches: [Batch; Table::ALL.len()],
     /// How many whole lines begin in it.
     pub(crate) lines: usize,
     pub(crate) header: Option<Header>,
     pub(crate) delivered: Option<Delivered>,
     /// The last line, if it is an `end`, and where it begins in the file.
     pub(crate) end: Option<(End, u64)>,
+    /// Why the delays of a histogram are not among the rows.
+    pub(crate) unreadable: Option<HistogramError>,
     /// Bytes of a line without its newline.
     pub(crate) truncated_bytes: u64,
     /// All of the piece that stands before an `end` line, for the checksum of the file.
@@ -46,29 +58,45 @@ pub(crate) enum Fault {
     Line(RunError),
 }
 
-impl Chunk {
-    /// Reads the lines that begin in `range` of a file that is `len` long.
+impl<'a> Chunk<'a> {
+    /// Reads the lines that begin in `range` of a file that is `len` long, into rows of the wanted
+    /// tables.
     pub(crate) fn read(
         file: &File,
         range: Range<u64>,
         len: u64,
         run: u32,
+        wanted: &'a [Table],
         scratch: &mut Scratch,
     ) -> Result<Self, Fault> {
-        let mut chunk = Self { collected: Collected::like(scratch.last), ..Self::default() };
-        chunk.collected.run = run;
-        // What it expects are numbers of names, and each piece numbers its names itself.
+        let batches = Table::ALL.map(Table::batch);
+        let mut chunk = Self { run, wanted, batches, ..Self::default() };
+        let reserved = [Table::Samples, Table::Counters];
+        for (table, rows) in reserved.into_iter().zip(scratch.last) {
+            chunk.batches[table as usize].reserve(rows + rows / 16);
+        }
+        // What it expects are numbers of words, and each piece numbers its words itself.
         scratch.line = SampleLine::default();
         let bytes = &mut scratch.bytes;
         if let Some(first) = fill(file, &range, len, bytes).map_err(Fault::Io)? {
             chunk.lines(bytes, first, &range, &mut scratch.line).map_err(Fault::Line)?;
         }
-        scratch.last = chunk.collected.sizes();
+        scratch.last = reserved.map(|table| chunk.batches[table as usize].rows());
         let end = chunk.end.as_ref().map_or(range.end, |(_, begins)| *begins);
         // The byte before the range was read too.
         let first = usize::from(range.start > 0);
         chunk.hashed = hashed(&bytes[first..first + (end - range.start) as usize], range.start);
         Ok(chunk)
+    }
+
+    /// Its rows by the tables that are wanted.
+    pub(crate) fn into_batches(mut self) -> impl Iterator<Item = (Table, Batch)> + use<'a> {
+        let counters = self.batches[Table::Counters as usize].declared();
+        for (column, words) in [(SOURCE, self.words.sources), (COUNTER, self.words.counters)] {
+            counters[column].set_words(Arc::new(words));
+        }
+        let of_lines = |table: Table| table != Table::Runs && self.wanted.contains(&table);
+        Table::ALL.into_iter().zip(self.batches).filter(move |(table, _)| of_lines(*table))
     }
 
     fn lines(
@@ -100,8 +128,8 @@ impl Chunk {
         line: &mut SampleLine,
     ) -> Result<(), RunError> {
         self.lines += 1;
-        if !is_first && self.end.is_none() && line.read(raw, &mut self.collected.words).is_some() {
-            self.collected.sample_line(line);
+        if !is_first && self.end.is_none() && line.read(raw, &mut self.words).is_some() {
+            self.sample_line(line);
             return Ok(());
         }
         let number = self.lines;
@@ -120,25 +148,106 @@ impl Chunk {
         Ok(())
     }
 
+    /// Adds the rows of a line that is no header.
     fn other(&mut self, line: Line, offset: u64) {
-        let collected = &mut self.collected;
         match line {
-            Line::Sample(record) => collected.sample(&record),
-            Line::Histogram(record) => collected.histogram(&record),
-            Line::Work(record) => collected.work(*record),
-            Line::Pass(record) => collected.pass(&record),
-            Line::Counters(record) => collected.readings(record.at_ns, &record.counters),
-            Line::Phase(record) => collected.phase(&record),
-            Line::Warning(record) => collected.warning(record),
-            Line::Death(record) => collected.death(*record),
-            Line::Unknown(value) => collected.unknown(value.to_string()),
+            Line::Sample(record) => {
+                self.row(Table::Samples, SAMPLES, &*record, &record.parts);
+                let index = Some(record.index);
+                self.counters(index, record.at_ns, "before", &record.before);
+                self.counters(index, record.at_ns, "after", &record.after);
+            }
+            Line::Histogram(record) => {
+                self.counters(None, record.at_ns, "before", &record.before);
+                self.counters(None, record.at_ns, "after", &record.after);
+                self.histogram(&record);
+            }
+            Line::Work(record) => self.row(Table::Work, WORK, &*record, &record.usage),
+            Line::Pass(record) => self.row(Table::Passes, PASSES, &*record, &record.usage),
+            Line::Counters(record) => {
+                self.counters(None, record.at_ns, "between", &record.counters);
+            }
             Line::Delivered(record) => {
-                collected.totals(&record);
+                let totals = CounterSet::from([(TOTALS.into(), record.totals.clone())]);
+                self.counters(None, record.at_ns, "delivered", &totals);
                 self.delivered = Some(record);
             }
+            Line::Phase(record) => self.event(Some(record.at_ns), "phase", record.phase.name()),
+            Line::Warning(record) => self.event(Some(record.at_ns), "warning", record.text),
+            // The log stays in the run file.
+            Line::Death(record) => self.event(Some(record.at_ns), "death", record.cause),
+            Line::Unknown(line) => self.event(None, "unknown", line.to_string()),
             Line::End(record) => self.end = Some((record, offset)),
             Line::Header(_) => {}
         }
+    }
+
+    /// Adds the sample that was just read from its line.
+    fn sample_line(&mut self, line: &mut SampleLine) {
+        if self.wanted.contains(&Table::Samples) {
+            let samples = &mut self.batches[Table::Samples as usize];
+            samples.push(self.run, SAMPLES, &line.record, 1);
+            let parts = &self.words.parts;
+            samples.set(line.parts.iter().map(|(name, value)| (parts.word(*name), *value)));
+        }
+        let (index, at_ns) = (Some(line.record.index), line.record.at_ns);
+        for (when, found) in [("before", &mut line.before), ("after", &mut line.after)] {
+            let readings = Readings { sample: index, at_ns, when, found: std::mem::take(found) };
+            self.readings(&readings);
+            *found = readings.found;
+        }
+    }
+
+    /// Adds a row with the numbers of a map.
+    fn row<R>(&mut self, table: Table, declared: &Declared<R>, row: &R, map: &Values) {
+        if self.wanted.contains(&table) {
+            let batch = &mut self.batches[table as usize];
+            batch.push(self.run, declared, row, 1);
+            batch.set(map.iter().map(|(name, value)| (name.as_str(), *value)));
+        }
+    }
+
+    fn counters(&mut self, sample: Option<u32>, at_ns: u64, when: &'static str, set: &CounterSet) {
+        let mut found = Vec::new();
+        for (source, counters) in set {
+            let source = self.words.sources.number(source);
+            found.extend(counters.iter().map(|(name, value)| Counter {
+                source,
+                name: self.words.counters.number(name),
+                value: *value,
+            }));
+        }
+        self.readings(&Readings { sample, at_ns, when, found });
+    }
+
+    fn readings(&mut self, readings: &Readings) {
+        if self.wanted.contains(&Table::Counters) {
+            let rows = readings.found.len();
+            self.batches[Table::Counters as usize].push(self.run, COUNTERS, readings, rows);
+        }
+    }
+
+    fn histogram(&mut self, record: &HistogramRecord) {
+        if !self.wanted.iter().any(|it| matches!(it, Table::Histograms | Table::Events)) {
+            return;
+        }
+        match record.counts() {
+            Ok(counts) => {
+                for count in counts {
+                    let row = HistogramRow::new(record, count);
+                    self.row(Table::Histograms, HISTOGRAMS, &row, &Values::new());
+                }
+            }
+            Err(error) => {
+                self.event(Some(record.at_ns), "unreadable", error.to_string());
+                self.unreadable.get_or_insert(error);
+            }
+        }
+    }
+
+    fn event(&mut self, at_ns: Option<u64>, event: &'static str, text: impl Into<String>) {
+        let row = Event { at_ns, event, text: text.into() };
+        self.row(Table::Events, EVENTS, &row, &Values::new());
     }
 }
 

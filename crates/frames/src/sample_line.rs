@@ -5,52 +5,45 @@
 //! not write: escapes, other characters than ASCII, numbers of 20 digits, fields or counters twice
 //! or of other names, counters out of order.
 
-use crate::names::{CENSORS, Names, Vocabulary};
+use model::{Censored, SampleRecord};
+
+use crate::words::Words;
 
 /// How many decimal digits fit whatever they are.
 const DIGITS: usize = 19;
 
-/// The fields of a sample but its maps.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Fields {
-    pub(crate) at_ns: u64,
-    pub(crate) index: u32,
-    pub(crate) intended_ns: u64,
-    pub(crate) started_ns: Option<u64>,
-    pub(crate) completed_ns: Option<u64>,
-    /// Why there is no completion, by its position in [`CENSORS`].
-    pub(crate) censored: Option<u8>,
-    pub(crate) censored_at_ns: Option<u64>,
-}
-
-impl Fields {
-    /// As [`model::SampleRecord::delay_ns`].
-    pub(crate) fn delay_ns(&self) -> u64 {
-        let end_ns = self.completed_ns.or(self.censored_at_ns).unwrap_or(self.at_ns);
-        end_ns.saturating_sub(self.intended_ns)
-    }
-}
-
 /// A counter: numbers of its source and its name, and its value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Counter {
-    pub(crate) source: u32,
-    pub(crate) name: u32,
+    pub(crate) source: i32,
+    pub(crate) name: i32,
     pub(crate) value: u64,
+}
+
+/// The words in the maps of samples.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Vocabulary {
+    /// Where counters were read from.
+    pub(crate) sources: Words,
+    /// Names of counters, of whatever source.
+    pub(crate) counters: Words,
+    /// Names of the parts of a sample; they become columns.
+    pub(crate) parts: Words,
 }
 
 /// What was read of one line, and what is expected of the next.
 #[derive(Debug, Default)]
 pub(crate) struct SampleLine {
-    pub(crate) fields: Fields,
+    /// The sample without its maps.
+    pub(crate) record: SampleRecord,
     /// Names of the parts and their values.
-    pub(crate) parts: Vec<(u32, u64)>,
+    pub(crate) parts: Vec<(i32, u64)>,
     pub(crate) before: Vec<Counter>,
     pub(crate) after: Vec<Counter>,
     /// Sources and names of the last line's counters: those of the next are most likely the same.
-    expected: Vec<(u32, u32)>,
+    expected: Vec<(i32, i32)>,
     /// Names of the last line's parts.
-    expected_parts: Vec<u32>,
+    expected_parts: Vec<i32>,
 }
 
 impl SampleLine {
@@ -64,7 +57,7 @@ impl SampleLine {
         at.space();
         (at.key()? == b"kind" && at.string()? == b"sample").then_some(())?;
         at.space();
-        let mut fields = Fields::default();
+        let mut record = SampleRecord::default();
         let mut seen = 0_u32;
         while at.byte_if(b',') {
             at.space();
@@ -73,11 +66,11 @@ impl SampleLine {
             let bit = 1 << field;
             (seen & bit == 0).then_some(())?;
             seen |= bit;
-            self.field(field, &mut at, &mut fields, words)?;
+            self.field(field, &mut at, &mut record, words)?;
             at.space();
         }
         at.byte(b'}')?;
-        self.fields = fields;
+        self.record = record;
         (seen & REQUIRED == REQUIRED && at.rest.is_empty()).then_some(())
     }
 
@@ -85,21 +78,21 @@ impl SampleLine {
         &mut self,
         field: usize,
         at: &mut Cursor<'_>,
-        fields: &mut Fields,
+        record: &mut SampleRecord,
         words: &mut Vocabulary,
     ) -> Option<()> {
         match field {
-            0 => fields.at_ns = at.number()?,
-            1 => fields.index = u32::try_from(at.number()?).ok()?,
-            2 => fields.intended_ns = at.number()?,
-            3 => fields.started_ns = Some(at.number()?),
-            4 => fields.completed_ns = Some(at.number()?),
+            0 => record.at_ns = at.number()?,
+            1 => record.index = u32::try_from(at.number()?).ok()?,
+            2 => record.intended_ns = at.number()?,
+            3 => record.started_ns = Some(at.number()?),
+            4 => record.completed_ns = Some(at.number()?),
             5 => {
                 let word = at.string()?;
-                let known = CENSORS.iter().position(|known| known.as_bytes() == word)?;
-                fields.censored = Some(known as u8);
+                let known = Censored::ALL.iter().find(|known| known.name().as_bytes() == word)?;
+                record.censored = Some(*known);
             }
-            6 => fields.censored_at_ns = Some(at.number()?),
+            6 => record.censored_at_ns = Some(at.number()?),
             7 => {
                 let expected = |index: usize| self.expected_parts.get(index).copied();
                 at.map(expected, &mut words.parts, |name, value| self.parts.push((name, value)))?;
@@ -213,9 +206,9 @@ impl<'a> Cursor<'a> {
     /// A key with its colon, and its number among the names: the one that is expected, or whatever
     /// it is.
     #[inline]
-    fn name(&mut self, expected: Option<u32>, names: &mut Names) -> Option<u32> {
+    fn name(&mut self, expected: Option<i32>, names: &mut Words) -> Option<i32> {
         if let Some(number) = expected
-            && let name = names.name(number).as_bytes()
+            && let name = names.word(number).as_bytes()
             && let [b'"', rest @ ..] = self.rest
             && let Some(rest) = rest.strip_prefix(name)
             && let [b'"', rest @ ..] = rest
@@ -233,9 +226,9 @@ impl<'a> Cursor<'a> {
     #[inline]
     fn map(
         &mut self,
-        expected: impl Fn(usize) -> Option<u32>,
-        names: &mut Names,
-        mut found: impl FnMut(u32, u64),
+        expected: impl Fn(usize) -> Option<i32>,
+        names: &mut Words,
+        mut found: impl FnMut(i32, u64),
     ) -> Option<()> {
         self.byte(b'{')?;
         self.space();
@@ -263,7 +256,7 @@ impl<'a> Cursor<'a> {
     fn counters(
         &mut self,
         found: &mut Vec<Counter>,
-        expected: &mut Vec<(u32, u32)>,
+        expected: &mut Vec<(i32, i32)>,
         words: &mut Vocabulary,
     ) -> Option<()> {
         self.byte(b'{')?;
@@ -312,9 +305,9 @@ impl<'a> Cursor<'a> {
 
 /// [`None`] unless a name stands after the one before it, in the order in which maps are kept.
 #[inline]
-fn ascends(last: Option<u32>, name: u32, names: &Names) -> Option<()> {
+fn ascends(last: Option<i32>, name: i32, names: &Words) -> Option<()> {
     match last {
-        Some(last) if names.name(last) >= names.name(name) => None,
+        Some(last) if names.word(last) >= names.word(name) => None,
         _ => Some(()),
     }
 }

@@ -3,6 +3,9 @@
 //! **Invariant:** no I/O, no clock, no randomness. Absent values are `None` or a missing key,
 //! never 0. Units stand last in names (`delay_ns`, `size_bytes`).
 
+#[macro_use]
+mod named;
+
 mod counters;
 pub mod histogram;
 mod line;

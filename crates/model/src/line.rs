@@ -73,33 +73,19 @@ pub type Environment = BTreeMap<String, String>;
 /// The fact that a run was made on another machine: its address (`ssh://HOST`).
 pub const REMOTE_FACT: &str = "remote";
 
-/// The phases of a run, in order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Phase {
-    /// The load was started and is on its way to its warm state.
-    Warming,
-    /// The load reached its warm state.
-    Warm,
-    /// The load did not reach its warm state in time; measuring went on all the same.
-    NotWarm,
-    /// The probe's schedule begins.
-    Measuring,
-    /// The load was stopped.
-    Stopped,
-}
-
-impl Phase {
-    /// Its name, as run files spell it.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Warming => "warming",
-            Self::Warm => "warm",
-            Self::NotWarm => "not-warm",
-            Self::Measuring => "measuring",
-            Self::Stopped => "stopped",
-        }
+named! {
+    /// The phases of a run, in order.
+    pub enum Phase {
+        /// The load was started and is on its way to its warm state.
+        Warming = "warming",
+        /// The load reached its warm state.
+        Warm = "warm",
+        /// The load did not reach its warm state in time; measuring went on all the same.
+        NotWarm = "not-warm",
+        /// The probe's schedule begins.
+        Measuring = "measuring",
+        /// The load was stopped.
+        Stopped = "stopped",
     }
 }
 
@@ -206,39 +192,24 @@ pub struct DeathRecord {
     pub log: Vec<String>,
 }
 
-/// How a run ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum EndStatus {
-    /// All intended interactions were made.
-    Complete,
-    /// The user stopped it.
-    Interrupted,
-    /// An interaction took longer than allowed.
-    Timeout,
-    /// The load died before the end.
-    LoadDied,
-    /// The agent died, or the file has no `end` line.
-    Killed,
-    /// The kernel under test died.
-    KernelDied,
-    /// The kernel killed the probe or the job for want of memory.
-    OutOfMemory,
-}
-
-impl EndStatus {
-    /// Its name, as run files spell it.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Complete => "complete",
-            Self::Interrupted => "interrupted",
-            Self::Timeout => "timeout",
-            Self::LoadDied => "load-died",
-            Self::Killed => "killed",
-            Self::KernelDied => "kernel-died",
-            Self::OutOfMemory => "out-of-memory",
-        }
+named! {
+    /// How a run ended.
+    #[derive(PartialOrd, Ord)]
+    pub enum EndStatus {
+        /// All intended interactions were made.
+        Complete = "complete",
+        /// The user stopped it.
+        Interrupted = "interrupted",
+        /// An interaction took longer than allowed.
+        Timeout = "timeout",
+        /// The load died before the end.
+        LoadDied = "load-died",
+        /// The agent died, or the file has no `end` line.
+        Killed = "killed",
+        /// The kernel under test died.
+        KernelDied = "kernel-died",
+        /// The kernel killed the probe or the job for want of memory.
+        OutOfMemory = "out-of-memory",
     }
 }
 
@@ -303,11 +274,6 @@ impl Line {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Censored;
-
-    fn spelled(value: impl Serialize) -> String {
-        serde_json::to_value(value).unwrap().as_str().unwrap().to_owned()
-    }
 
     #[test]
     fn a_start_that_never_began_has_no_readings() {
@@ -319,29 +285,5 @@ mod tests {
         let moments = |line: &Line| line.readings().map(|(at_ns, _)| at_ns).collect::<Vec<u64>>();
         assert_eq!(moments(&sample(r#"{"vmstat":{"pgfault":1}}"#)), [2, 9]);
         assert_eq!(moments(&sample("{}")), [0; 0]);
-    }
-
-    #[test]
-    fn names_are_what_run_files_spell() {
-        for phase in [Phase::Warming, Phase::Warm, Phase::NotWarm, Phase::Measuring, Phase::Stopped]
-        {
-            assert_eq!(phase.name(), spelled(phase));
-        }
-        for censored in
-            [Censored::Timeout, Censored::ProbeDied, Censored::Failed, Censored::RunEnded]
-        {
-            assert_eq!(censored.name(), spelled(censored));
-        }
-        for status in [
-            EndStatus::Complete,
-            EndStatus::Interrupted,
-            EndStatus::Timeout,
-            EndStatus::LoadDied,
-            EndStatus::Killed,
-            EndStatus::KernelDied,
-            EndStatus::OutOfMemory,
-        ] {
-            assert_eq!(status.name(), spelled(status));
-        }
     }
 }

@@ -7,30 +7,17 @@ use serde::{Deserialize, Serialize};
 use crate::histogram::{self, HistogramError};
 use crate::{CounterSet, Observation, Values};
 
-/// Why a sample has no completion.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Censored {
-    /// It took longer than the run allows.
-    Timeout,
-    /// The probe's process died.
-    ProbeDied,
-    /// The interaction itself failed (for example no space left); the reason is a warning.
-    Failed,
-    /// The run ended first: the user stopped it, or its load died.
-    RunEnded,
-}
-
-impl Censored {
-    /// Its name, as run files spell it.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Timeout => "timeout",
-            Self::ProbeDied => "probe-died",
-            Self::Failed => "failed",
-            Self::RunEnded => "run-ended",
-        }
+named! {
+    /// Why a sample has no completion.
+    pub enum Censored {
+        /// It took longer than the run allows.
+        Timeout = "timeout",
+        /// The probe's process died.
+        ProbeDied = "probe-died",
+        /// The interaction itself failed (for example no space left); the reason is a warning.
+        Failed = "failed",
+        /// The run ended first: the user stopped it, or its load died.
+        RunEnded = "run-ended",
     }
 }
 
@@ -38,7 +25,7 @@ impl Censored {
 ///
 /// The delay is `completed_ns − intended_ns`; a censored sample is only known to have taken at
 /// least `censored_at_ns − intended_ns`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SampleRecord {
     /// When the line was written, in ns from the start of the run.
     pub at_ns: u64,

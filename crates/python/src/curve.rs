@@ -1,10 +1,6 @@
 //! Miss-ratio curves of references in an array, which is neither copied nor locked up.
 
-use std::sync::Arc;
-
-use arrow_array::{ArrayRef, Float64Array, UInt64Array};
-use arrow_schema::{ArrowError, Field};
-use frames::Table;
+use frames::{Cells, Column};
 use mmu::curve::{Profile, Profiled, Request, Sampling, Unit};
 use numpy::PyReadonlyArray1;
 use pyo3::exceptions::PyValueError;
@@ -58,8 +54,8 @@ pub(crate) fn curve<'py>(
     let numbers = references.as_slice()?;
     let profiled = py.detach(|| count(profile, numbers, kind, needs_lines))?;
     let tables = PyDict::new(py);
-    for (name, table) in tables_of(&profiled).map_err(wrong)? {
-        tables.set_item(name, Frame::new(table))?;
+    for (name, columns) in tables_of(&profiled) {
+        tables.set_item(name, Frame::new(vec![columns]).map_err(wrong)?)?;
     }
     Ok((serde_json::to_string(&profiled).map_err(wrong)?, tables))
 }
@@ -100,7 +96,7 @@ fn count(
 }
 
 /// The curves as tables: by entries, by ways, and the working set over time.
-fn tables_of(profiled: &Profiled) -> Result<[(&'static str, Table); 3], ArrowError> {
+fn tables_of(profiled: &Profiled) -> [(&'static str, Vec<Column>); 3] {
     let (mut points, mut sets, mut windows) = (Vec::new(), Vec::new(), Vec::new());
     for unit in &profiled.units {
         let unit_bytes = unit.unit_bytes;
@@ -115,34 +111,33 @@ fn tables_of(profiled: &Profiled) -> Result<[(&'static str, Table); 3], ArrowErr
             [unit_bytes, window.first, window.references, window.units, window.new_units, regions]
         }));
     }
-    let curve = Table::of_columns(vec![
+    let curve = vec![
         whole("unit_bytes", points.iter().map(|(unit_bytes, _)| *unit_bytes)),
         whole("entries", points.iter().map(|(_, point)| point.entries)),
         whole("misses", points.iter().map(|(_, point)| point.misses)),
         real("miss_ratio", points.iter().map(|(_, point)| Some(point.miss_ratio))),
         real("low", points.iter().map(|(_, point)| point.low)),
         real("high", points.iter().map(|(_, point)| point.high)),
-    ])?;
+    ];
     let named = ["unit_bytes", "first", "references", "units", "new_units", "regions"];
-    Ok([
+    [
         ("points", curve),
-        ("sets", of_rows(&["unit_bytes", "sets", "ways", "misses"], &sets)?),
-        ("windows", of_rows(&named, &windows)?),
-    ])
+        ("sets", of_rows(["unit_bytes", "sets", "ways", "misses"], &sets)),
+        ("windows", of_rows(named, &windows)),
+    ]
 }
 
-fn of_rows<const N: usize>(names: &[&str; N], rows: &[[u64; N]]) -> Result<Table, ArrowError> {
-    let column =
-        |(index, name): (usize, &&str)| whole(name, rows.iter().map(move |row| row[index]));
-    Table::of_columns(names.iter().enumerate().map(column).collect())
+fn of_rows<const N: usize>(names: [&'static str; N], rows: &[[u64; N]]) -> Vec<Column> {
+    let column = |(index, name)| whole(name, rows.iter().map(move |row| row[index]));
+    names.into_iter().enumerate().map(column).collect()
 }
 
-fn whole(name: &str, values: impl Iterator<Item = u64>) -> (Field, ArrayRef) {
-    let array: ArrayRef = Arc::new(UInt64Array::from_iter_values(values));
-    (Field::new(name, array.data_type().clone(), false), array)
+fn whole(name: &'static str, values: impl Iterator<Item = u64>) -> Column {
+    Column::whole(name, Cells::Count(values.collect()))
 }
 
-fn real(name: &str, values: impl Iterator<Item = Option<f64>>) -> (Field, ArrayRef) {
-    let array: ArrayRef = Arc::new(values.collect::<Float64Array>());
-    (Field::new(name, array.data_type().clone(), true), array)
+fn real(name: &'static str, values: impl Iterator<Item = Option<f64>> + Clone) -> Column {
+    let present = values.clone().map(|value| value.is_some()).collect();
+    let cells = Cells::Number(values.map(Option::unwrap_or_default).collect());
+    Column { name: name.into(), cells, is_optional: true, present }
 }

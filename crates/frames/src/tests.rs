@@ -1,56 +1,52 @@
 //! The reader of columns against the reader of lines, on whatever may stand in a file.
 
+use std::collections::BTreeMap;
 use std::fs;
 
-use arrow_array::cast::AsArray;
-use arrow_array::types::{Int32Type, UInt32Type, UInt64Type};
-use arrow_array::{Array, ArrayRef, RecordBatch};
-use arrow_schema::DataType;
 use model::{CounterSet, EndStatus, Line, Run, RunEncoder, RunError};
 use proptest::prelude::*;
+use store::manifest;
 use store::results::SUFFIX;
 
-use super::*;
-use crate::Table;
+use crate::frame::load_all;
+use crate::{Cell, Column, Frame, LoadError, RunFiles, Table, load};
 
 /// What is kept absent.
 const ABSENT: &str = "-";
 
 const HEADER: &str = r#"{"kind":"header","schema":1,"run_id":"r","thrashlab":"0.1.0","started_unix_ns":5,"spec":{"subject":{"kind":"host","memory_bytes":64},"load":{"name":"cpuload","version":1,"intensity":1.0},"probe":{"name":"response","version":1},"timing":{"profile":"quick","interval_ns":2,"points":2,"warmup_ns":1,"timeout_ns":3},"seed":7,"block":0,"order":0},"environment":{"kernel":"6.1"},"missed":[]}"#;
 
-fn cell(array: &ArrayRef, row: usize) -> String {
-    if array.is_null(row) {
-        return ABSENT.to_owned();
-    }
-    match array.data_type() {
-        DataType::UInt32 => array.as_primitive::<UInt32Type>().value(row).to_string(),
-        DataType::UInt64 => array.as_primitive::<UInt64Type>().value(row).to_string(),
-        DataType::Boolean => array.as_boolean().value(row).to_string(),
-        DataType::Utf8 => array.as_string::<i32>().value(row).to_owned(),
-        DataType::Dictionary(..) => {
-            let words = array.as_dictionary::<Int32Type>();
-            let key = words.keys().value(row) as usize;
-            words.values().as_string::<i32>().value(key).to_owned()
-        }
-        other => other.to_string(),
+fn cell(column: &Column, row: usize) -> String {
+    match column.cell(row) {
+        Cell::Absent => ABSENT.to_owned(),
+        Cell::Small(value) => value.to_string(),
+        Cell::Count(value) => value.to_string(),
+        Cell::Number(value) => value.to_string(),
+        Cell::Flag(value) => value.to_string(),
+        Cell::Time(value) => value.to_string(),
+        Cell::Text(value) => value.to_owned(),
     }
 }
 
+fn frame(frames: &[Frame], table: Table) -> &Frame {
+    frames.iter().find(|frame| frame.table == table).unwrap()
+}
+
 /// All cells but those of maps, a line a row; those of maps by name, if they are there.
-fn rows(table: &Table, plain: usize) -> Vec<String> {
-    let row = |batch: &RecordBatch, row: usize| {
-        let names = batch.schema();
-        let plain_cells = batch.columns()[..plain].iter().map(|column| cell(column, row));
-        let maps = (plain..batch.num_columns()).filter_map(|index| {
-            let found = cell(batch.column(index), row);
-            (found != ABSENT).then(|| format!("{}={found}", names.field(index).name()))
+fn rows(frames: &[Frame], table: Table, plain: usize) -> Vec<String> {
+    let row = |columns: &[Column], row: usize| {
+        let plain_cells = columns[..plain].iter().map(|column| cell(column, row));
+        let maps = columns[plain..].iter().filter_map(|column| {
+            let found = cell(column, row);
+            (found != ABSENT).then(|| format!("{}={found}", column.name))
         });
         let mut maps: Vec<String> = maps.collect();
         maps.sort();
         plain_cells.chain(maps).collect::<Vec<_>>().join(" ")
     };
-    let of_batch = |batch: &RecordBatch| (0..batch.num_rows()).map(|at| row(batch, at)).collect();
-    table.batches().iter().flat_map(|batch| -> Vec<String> { of_batch(batch) }).collect()
+    let of_batch =
+        |columns: &Vec<Column>| (0..columns[0].len()).map(|at| row(columns, at)).collect();
+    frame(frames, table).batches.iter().flat_map(|it| -> Vec<String> { of_batch(it) }).collect()
 }
 
 /// The same rows, from what the reader of lines made.
@@ -128,17 +124,19 @@ fn expected(run: &Run) -> Expected {
     rows
 }
 
-/// A column of the only run.
-fn of_run(frames: &Frames, name: &str) -> String {
-    let index = frames.runs.schema().index_of(name).unwrap();
-    cell(frames.runs.batches()[0].column(index), 0)
+/// A column of a run.
+fn of_run(frames: &[Frame], name: &str, run: usize) -> String {
+    let columns = &frame(frames, Table::Runs).batches[0];
+    cell(columns.iter().find(|column| column.name == name).unwrap(), run)
 }
 
 fn agrees(bytes: &[u8], piece_bytes: u64, threads: usize) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("r.run.jsonl");
     fs::write(&path, bytes).unwrap();
-    let found = load_in_pieces(std::slice::from_ref(&path), threads, piece_bytes, || true);
+    let mut files = RunFiles::find(std::slice::from_ref(&path)).unwrap();
+    (files.piece_bytes, files.threads) = (piece_bytes, threads);
+    let found = load_all(&files, || true);
     let run = match Run::parse(bytes) {
         Ok(run) => run,
         Err(error) => {
@@ -148,17 +146,17 @@ fn agrees(bytes: &[u8], piece_bytes: u64, threads: usize) {
         }
     };
     let (found, expected) = (found.unwrap(), expected(&run));
-    assert_eq!(rows(&found.samples, 9), expected.samples);
-    assert_eq!(rows(&found.counters, 7), expected.counters);
-    assert_eq!(rows(&found.passes, 5), expected.passes);
-    assert_eq!(rows(&found.events, 4), expected.events);
+    assert_eq!(rows(&found, Table::Samples, 9), expected.samples);
+    assert_eq!(rows(&found, Table::Counters, 7), expected.counters);
+    assert_eq!(rows(&found, Table::Passes, 5), expected.passes);
+    assert_eq!(rows(&found, Table::Events, 4), expected.events);
     let whether = run.checksum_ok.map_or(ABSENT.to_owned(), |ok| ok.to_string());
-    assert_eq!(of_run(&found, "checksum_ok"), whether);
-    assert_eq!(of_run(&found, "truncated_bytes"), run.truncated_bytes.to_string());
+    assert_eq!(of_run(&found, "checksum_ok", 0), whether);
+    assert_eq!(of_run(&found, "truncated_bytes", 0), run.truncated_bytes.to_string());
     let status = serde_json::to_value(run.status()).unwrap();
-    assert_eq!(of_run(&found, "status"), status.as_str().unwrap());
+    assert_eq!(of_run(&found, "status", 0), status.as_str().unwrap());
     let load = run.header.map_or(ABSENT.to_owned(), |header| header.spec.load.name);
-    assert_eq!(of_run(&found, "load"), load);
+    assert_eq!(of_run(&found, "load", 0), load);
 }
 
 fn map() -> impl Strategy<Value = String> {
@@ -292,7 +290,7 @@ proptest! {
         }
         text.extend(late.map(|late| format!("{late}\n")));
         let bytes = &text.as_bytes()[..text.len() - cut.min(text.len())];
-        for (piece_bytes, threads) in [(1024, 3), (4096, 1), (PIECE_BYTES, 2)] {
+        for (piece_bytes, threads) in [(1024, 3), (4096, 1), (1 << 22, 2)] {
             agrees(bytes, piece_bytes, threads);
         }
     }
@@ -301,7 +299,7 @@ proptest! {
 #[test]
 fn a_usual_line_is_read_without_a_detour() {
     let line = r#"{"kind":"sample","at_ns":9,"index":0,"intended_ns":2,"started_ns":3,"completed_ns":8,"parts":{"scan_ns":3},"before":{"vmstat":{"pgfault":1}},"after":{"vmstat":{"pgfault":4}}}"#;
-    let mut words = crate::names::Vocabulary::default();
+    let mut words = crate::sample_line::Vocabulary::default();
     let mut read = crate::sample_line::SampleLine::default();
     for _ in 0..2 {
         read.read(line.as_bytes(), &mut words).expect("this is how writers write");
@@ -350,11 +348,11 @@ fn a_folder_has_its_levels_and_whoever_asks_can_stop() {
     }
     let paths = [folder.path().to_owned()];
     let found = load(&paths, 2, || true).unwrap();
-    let index = found.runs.schema().index_of("level_kernel").unwrap();
-    let levels = found.runs.batches()[0].column(index);
-    assert_eq!([0, 1, 2].map(|row| cell(levels, row)), ["of a", "of b", ABSENT]);
+    assert_eq!([0, 1, 2].map(|run| of_run(&found, "level_kernel", run)), ["of a", "of b", ABSENT]);
     // In the order of the plan, and a factor without levels too.
-    assert_eq!(found.runs.schema().field(index + 1).name(), "level_alone");
+    let columns = &frame(&found, Table::Runs).batches[0];
+    let at = columns.iter().position(|column| column.name == "level_kernel").unwrap();
+    assert_eq!(columns[at + 1].name, "level_alone");
     assert!(matches!(load(&paths, 1, || false), Err(LoadError::Stopped)));
     assert!(matches!(load(&[paths[0].join("none")], 1, || true), Err(LoadError::Results(_))));
 }

@@ -1,0 +1,89 @@
+//! The tables of run files, written in two readings: the first finds the names that are columns.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use frames::{Batch, Column, LoadError, RunFiles, RunRow, Table};
+
+use crate::sink::{ExportError, Sink};
+
+/// How much of a run file is read at a time: with more, more is held.
+const PIECE_BYTES: u64 = 1 << 20;
+
+/// Run files that are to be written as tables.
+pub struct RunTables {
+    files: RunFiles,
+    /// The names that are columns, by table.
+    names: [BTreeSet<String>; Table::ALL.len()],
+}
+
+impl RunTables {
+    /// Finds the run files at a path, and reads them a first time.
+    ///
+    /// # Errors
+    /// When there is none, or one of them cannot be read.
+    pub fn find(path: PathBuf) -> Result<Self, LoadError> {
+        let mut files = RunFiles::find(&[path])?;
+        files.piece_bytes = PIECE_BYTES;
+        let mut names = [const { BTreeSet::new() }; Table::ALL.len()];
+        let wide = [Table::Samples, Table::Work, Table::Passes];
+        files.read(
+            &wide,
+            || true,
+            |_, table, batch| -> Result<(), LoadError> {
+                let known = &mut names[table as usize];
+                let new: Vec<&str> = batch.names().filter(|name| !known.contains(*name)).collect();
+                known.extend(new.into_iter().map(str::to_owned));
+                Ok(())
+            },
+        )?;
+        Ok(Self { files, names })
+    }
+
+    /// The columns of a table, without rows.
+    ///
+    /// # Errors
+    /// When two of them would have one name.
+    pub fn columns(&self, table: Table) -> Result<Vec<Column>, ExportError> {
+        let columns = self.whole(&RunRow::default(), table, self.files.empty(table));
+        let mut seen = BTreeSet::new();
+        match columns.iter().find(|column| !seen.insert(&column.name)) {
+            Some(twice) => Err(ExportError::SameName(twice.name.clone().into_owned())),
+            None => Ok(columns),
+        }
+    }
+
+    /// Reads the files again, and writes their rows into the sinks of these tables.
+    ///
+    /// # Errors
+    /// When they cannot be written, or something cannot be read: a histogram, too.
+    pub fn write(&self, sinks: Vec<(Table, Box<dyn Sink + '_>)>) -> Result<(), ExportError> {
+        let (wanted, mut sinks): (Vec<Table>, Vec<Box<dyn Sink>>) = sinks.into_iter().unzip();
+        self.files.read(
+            &wanted,
+            || true,
+            |run, table, batch| {
+                let unreadable =
+                    run.take_unreadable().filter(|_| wanted.contains(&Table::Histograms));
+                if let Some(source) = unreadable {
+                    return Err(ExportError::Histogram { run_id: run.run_id().to_owned(), source });
+                }
+                match wanted.iter().position(|wanted| *wanted == table) {
+                    Some(sink) => sinks[sink].rows(&self.whole(run, table, batch)),
+                    None => Ok(()),
+                }
+            },
+        )?;
+        sinks.into_iter().try_for_each(Sink::finish)
+    }
+
+    /// All columns of a batch, and in tables that are grouped as they are those of the run.
+    fn whole(&self, run: &RunRow, table: Table, batch: Batch) -> Vec<Column> {
+        let rows = batch.rows();
+        let mut columns = batch.columns(&self.names[table as usize], table.prefix());
+        if matches!(table, Table::Samples | Table::Histograms | Table::Work | Table::Passes) {
+            columns.splice(1..1, run.of_run(rows));
+        }
+        columns
+    }
+}

@@ -1,0 +1,141 @@
+//! Rows of one table in the making.
+
+use std::collections::BTreeSet;
+
+use crate::column::{Cells, Column, Source};
+
+/// The columns of a table as they are declared: their names, and where their cells come from.
+pub(crate) type Declared<R> = [(&'static str, Source<R>)];
+
+/// Rows of one table: the number of the run, the columns that are declared, and a column for each
+/// name that occurs in a map of numbers.
+#[derive(Clone, Debug, Default)]
+pub struct Batch {
+    columns: Vec<Column>,
+    /// Columns that come from maps; cells at their ends may be missing.
+    wide: Vec<Column>,
+}
+
+impl Batch {
+    pub(crate) fn new<R>(declared: &Declared<R>) -> Self {
+        let declared = declared.iter().map(|(name, source)| Column::of(name, source));
+        let run = Column::whole("run", Cells::Small(Vec::new()));
+        Self { columns: std::iter::once(run).chain(declared).collect(), wide: Vec::new() }
+    }
+
+    pub(crate) fn of(columns: Vec<Column>) -> Self {
+        Self { columns, wide: Vec::new() }
+    }
+
+    /// How many rows there are.
+    #[must_use]
+    pub fn rows(&self) -> usize {
+        self.columns.first().map_or(0, Column::len)
+    }
+
+    /// The names that occur in the maps.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.wide.iter().map(|column| &*column.name)
+    }
+
+    /// Its columns, those of maps for all these names, which have a prefix.
+    #[must_use]
+    pub fn columns(mut self, names: &BTreeSet<String>, prefix: &str) -> Vec<Column> {
+        let rows = self.rows();
+        for (guess, name) in names.iter().enumerate() {
+            let none = Column::count("", None, 0);
+            let mut column = std::mem::replace(self.wide_column(guess, name), none);
+            column.pad(rows);
+            column.name = format!("{prefix}{name}").into();
+            self.columns.push(column);
+        }
+        self.columns
+    }
+
+    /// Makes room for so many rows.
+    pub(crate) fn reserve(&mut self, rows: usize) {
+        self.columns.iter_mut().for_each(|column| column.reserve(rows));
+    }
+
+    /// Adds a group of rows.
+    pub(crate) fn push<R>(&mut self, run: u32, declared: &Declared<R>, group: &R, rows: usize) {
+        let [number, columns @ ..] = &mut self.columns[..] else { return };
+        number.take(&Source::Small(|run| *run), &run, rows);
+        for (column, (_, source)) in columns.iter_mut().zip(declared) {
+            column.take(source, group, rows);
+        }
+    }
+
+    /// Sets the numbers of a map in the last row.
+    pub(crate) fn set<'a>(&mut self, map: impl Iterator<Item = (&'a str, u64)>) {
+        let row = self.rows().saturating_sub(1);
+        // Maps of one kind have their names in one order.
+        for (guess, (name, value)) in map.enumerate() {
+            self.wide_column(guess, name).set_count(row, value);
+        }
+    }
+
+    fn wide_column(&mut self, guess: usize, name: &str) -> &mut Column {
+        let found = match self.wide.get(guess) {
+            Some(guessed) if guessed.name == name => Some(guess),
+            _ => self.wide.iter().position(|known| known.name == name),
+        };
+        let index = found.unwrap_or_else(|| {
+            self.wide.push(Column::count(name.to_owned(), None, 0));
+            self.wide.len() - 1
+        });
+        &mut self.wide[index]
+    }
+
+    /// Adds all rows of another batch of the same table.
+    pub(crate) fn append(&mut self, other: Self) {
+        let rows = self.rows();
+        for (column, others) in self.columns.iter_mut().zip(other.columns) {
+            column.append(others);
+        }
+        for (guess, others) in other.wide.into_iter().enumerate() {
+            let column = self.wide_column(guess, &others.name);
+            column.pad(rows);
+            column.append(others);
+        }
+    }
+
+    /// The columns that are declared, and the number of the run.
+    pub(crate) fn declared(&mut self) -> &mut [Column] {
+        &mut self.columns
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::column::Cell;
+
+    #[test]
+    fn what_a_row_lacks_is_absent() {
+        let batch = |rows: &[&[(&str, u64)]]| {
+            let mut batch = Batch::new::<()>(&[]);
+            for row in rows {
+                batch.push(0, &[], &(), 1);
+                batch.set(row.iter().copied());
+            }
+            batch
+        };
+        let mut first = batch(&[&[], &[("a", 1)], &[("a", 0), ("b", 2)], &[]]);
+        first.append(batch(&[&[("c", 3), ("a", 4)], &[]]));
+        let names: BTreeSet<String> = first.names().map(str::to_owned).collect();
+        let columns = first.columns(&names, "of_");
+        let read = |column: &Column| -> Vec<Option<u64>> {
+            let count = |row| match column.cell(row) {
+                Cell::Count(count) => Some(count),
+                _ => None,
+            };
+            (0..column.len()).map(count).collect()
+        };
+        let names: Vec<&str> = columns.iter().map(|column| &*column.name).collect();
+        assert_eq!(names, ["run", "of_a", "of_b", "of_c"]);
+        assert_eq!(read(&columns[1]), [None, Some(1), Some(0), None, Some(4), None]);
+        assert_eq!(read(&columns[2]), [None, None, Some(2), None, None, None]);
+        assert_eq!(read(&columns[3]), [None, None, None, None, Some(3), None]);
+    }
+}

@@ -1,0 +1,279 @@
+//! A column of a table: plain vectors, which become those of Arrow and Parquet without a copy.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use crate::words::Words;
+
+/// The cells of a column by their type. An absent cell has some value too.
+#[derive(Clone, Debug)]
+pub enum Cells {
+    /// Whole numbers below 2^32.
+    Small(Vec<u32>),
+    /// Whole numbers below 2^64.
+    Count(Vec<u64>),
+    /// Any numbers.
+    Number(Vec<f64>),
+    /// Yes or no.
+    Flag(Vec<bool>),
+    /// Times of day, in ns since 1970 UTC.
+    Time(Vec<i64>),
+    /// Texts.
+    Text(Vec<String>),
+    /// Texts that occur again and again, as their numbers.
+    Word(Vec<i32>, Arc<Words>),
+}
+
+/// The same for cells of every type.
+macro_rules! of_any_type {
+    ($cells:expr, $values:ident => $result:expr) => {
+        match $cells {
+            Cells::Small($values) => $result,
+            Cells::Count($values) => $result,
+            Cells::Number($values) => $result,
+            Cells::Flag($values) => $result,
+            Cells::Time($values) => $result,
+            Cells::Text($values) => $result,
+            Cells::Word($values, _) => $result,
+        }
+    };
+}
+
+/// One cell.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Cell<'a> {
+    /// Not measured.
+    Absent,
+    /// A whole number below 2^32.
+    Small(u32),
+    /// A whole number below 2^64.
+    Count(u64),
+    /// Any number.
+    Number(f64),
+    /// Yes or no.
+    Flag(bool),
+    /// A time of day, in ns since 1970 UTC.
+    Time(i64),
+    /// A text.
+    Text(&'a str),
+}
+
+/// Where the cells of a column come from; the variant is the column's type, and whether any cell
+/// may be absent. A source is asked once for a group of rows.
+pub(crate) enum Source<R> {
+    Small(fn(&R) -> u32),
+    OptionalSmall(fn(&R) -> Option<u32>),
+    Count(fn(&R) -> u64),
+    OptionalCount(fn(&R) -> Option<u64>),
+    Number(fn(&R) -> Option<f64>),
+    Flag(fn(&R) -> Option<bool>),
+    Time(fn(&R) -> Option<i64>),
+    Text(fn(&R) -> Option<String>),
+    /// Words, of which these have the first numbers.
+    Word(&'static [&'static str], fn(&R) -> Option<&str>),
+    /// A count for each row of the group.
+    EachCount(fn(&R, &mut Vec<u64>)),
+    /// A word for each row of the group, by its number in [`Words`] that are set at the end.
+    EachWord(fn(&R, &mut Vec<i32>)),
+}
+
+/// A column of a table.
+#[derive(Clone, Debug)]
+pub struct Column {
+    /// Its name, with its unit last.
+    pub name: Cow<'static, str>,
+    /// Its cells.
+    pub cells: Cells,
+    /// Whether any cell may be absent, in this batch or in another one.
+    pub is_optional: bool,
+    /// Which cells are there; empty if all are.
+    pub present: Vec<bool>,
+}
+
+impl Column {
+    fn new(name: impl Into<Cow<'static, str>>, cells: Cells, is_optional: bool) -> Self {
+        Self { name: name.into(), cells, is_optional, present: Vec::new() }
+    }
+
+    /// A column whose cells are all there.
+    #[must_use]
+    pub fn whole(name: impl Into<Cow<'static, str>>, cells: Cells) -> Self {
+        Self::new(name, cells, false)
+    }
+
+    /// The same text in all rows, or none.
+    #[must_use]
+    pub fn text(name: impl Into<Cow<'static, str>>, text: Option<&str>, rows: usize) -> Self {
+        let mut column = Self::new(name, Cells::Text(Vec::new()), true);
+        column.take(&Source::Text(|text: &Option<&str>| text.map(str::to_owned)), &text, rows);
+        column
+    }
+
+    /// The same count in all rows, or none.
+    #[must_use]
+    pub fn count(name: impl Into<Cow<'static, str>>, count: Option<u64>, rows: usize) -> Self {
+        let mut column = Self::new(name, Cells::Count(Vec::new()), true);
+        column.take(&Source::OptionalCount(|count| *count), &count, rows);
+        column
+    }
+
+    /// A column without rows.
+    pub(crate) fn of<R>(name: &'static str, source: &Source<R>) -> Self {
+        let (cells, is_optional) = match source {
+            Source::Small(_) => (Cells::Small(Vec::new()), false),
+            Source::OptionalSmall(_) => (Cells::Small(Vec::new()), true),
+            Source::Count(_) | Source::EachCount(_) => (Cells::Count(Vec::new()), false),
+            Source::OptionalCount(_) => (Cells::Count(Vec::new()), true),
+            Source::Number(_) => (Cells::Number(Vec::new()), true),
+            Source::Flag(_) => (Cells::Flag(Vec::new()), true),
+            Source::Time(_) => (Cells::Time(Vec::new()), true),
+            Source::Text(_) => (Cells::Text(Vec::new()), true),
+            Source::EachWord(_) => (Cells::Word(Vec::new(), Arc::default()), true),
+            Source::Word(known, _) => {
+                let mut words = Words::default();
+                for word in *known {
+                    words.number(word);
+                }
+                (Cells::Word(Vec::new(), Arc::new(words)), true)
+            }
+        };
+        Self::new(name, cells, is_optional)
+    }
+
+    /// Adds a group of rows.
+    pub(crate) fn take<R>(&mut self, source: &Source<R>, group: &R, rows: usize) {
+        let old = self.len();
+        let len = old + rows;
+        let is_present = match (&mut self.cells, source) {
+            (Cells::Small(values), Source::Small(read)) => fill(values, len, Some(read(group))),
+            (Cells::Small(values), Source::OptionalSmall(read)) => fill(values, len, read(group)),
+            (Cells::Count(values), Source::Count(read)) => fill(values, len, Some(read(group))),
+            (Cells::Count(values), Source::OptionalCount(read)) => fill(values, len, read(group)),
+            (Cells::Number(values), Source::Number(read)) => fill(values, len, read(group)),
+            (Cells::Flag(values), Source::Flag(read)) => fill(values, len, read(group)),
+            (Cells::Time(values), Source::Time(read)) => fill(values, len, read(group)),
+            (Cells::Text(values), Source::Text(read)) => fill(values, len, read(group)),
+            (Cells::Word(values, words), Source::Word(_, read)) => {
+                let number = read(group).map(|word| Arc::make_mut(words).number(word));
+                fill(values, len, number)
+            }
+            (Cells::Count(values), Source::EachCount(read)) => {
+                read(group, values);
+                true
+            }
+            (Cells::Word(values, _), Source::EachWord(read)) => {
+                read(group, values);
+                true
+            }
+            // A column is made for its source.
+            _ => false,
+        };
+        self.mark(old, len, is_present);
+    }
+
+    /// How many rows it has.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        of_any_type!(&self.cells, values => values.len())
+    }
+
+    /// Whether it has no row.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The cell of a row.
+    #[must_use]
+    pub fn cell(&self, row: usize) -> Cell<'_> {
+        if self.present.get(row) == Some(&false) {
+            return Cell::Absent;
+        }
+        match &self.cells {
+            Cells::Small(values) => Cell::Small(values[row]),
+            Cells::Count(values) => Cell::Count(values[row]),
+            Cells::Number(values) => Cell::Number(values[row]),
+            Cells::Flag(values) => Cell::Flag(values[row]),
+            Cells::Time(values) => Cell::Time(values[row]),
+            Cells::Text(values) => Cell::Text(&values[row]),
+            Cells::Word(values, words) => Cell::Text(words.word(values[row])),
+        }
+    }
+
+    /// Adds a count, after absent cells up to a row.
+    pub(crate) fn set_count(&mut self, row: usize, count: u64) {
+        self.pad(row);
+        self.take(&Source::Count(|count| *count), &count, 1);
+    }
+
+    /// Makes room for so many rows.
+    pub(crate) fn reserve(&mut self, rows: usize) {
+        of_any_type!(&mut self.cells, values => values.reserve(rows));
+    }
+
+    /// Adds absent cells up to a length.
+    pub(crate) fn pad(&mut self, len: usize) {
+        let old = self.len();
+        if old < len {
+            of_any_type!(&mut self.cells, values => values.resize(len, Default::default()));
+            self.mark(old, len, false);
+        }
+    }
+
+    /// Adds all rows of another one of the same type, whose words have the same numbers.
+    pub(crate) fn append(&mut self, other: Self) {
+        let old = self.len();
+        let all = old + other.len();
+        match (&mut self.cells, other.cells) {
+            (Cells::Small(values), Cells::Small(others)) => values.extend(others),
+            (Cells::Count(values), Cells::Count(others)) => values.extend(others),
+            (Cells::Number(values), Cells::Number(others)) => values.extend(others),
+            (Cells::Flag(values), Cells::Flag(others)) => values.extend(others),
+            (Cells::Time(values), Cells::Time(others)) => values.extend(others),
+            (Cells::Text(values), Cells::Text(others)) => values.extend(others),
+            (Cells::Word(values, _), Cells::Word(others, _)) => values.extend(others),
+            // Batches of one table have the same types.
+            _ => {}
+        }
+        match other.present.is_empty() {
+            true => self.mark(old, all, true),
+            false => {
+                self.present.resize(old, true);
+                self.present.extend(other.present);
+            }
+        }
+    }
+
+    /// The words whose numbers its cells are.
+    pub(crate) fn set_words(&mut self, found: Arc<Words>) {
+        if let Cells::Word(_, words) = &mut self.cells {
+            *words = found;
+        }
+    }
+
+    /// Takes the numbers that its words have elsewhere, where new ones are added.
+    pub(crate) fn renumber(&mut self, elsewhere: &mut Words) {
+        if let Cells::Word(values, words) = &mut self.cells {
+            let numbers: Vec<i32> = words.all().iter().map(|it| elsewhere.number(it)).collect();
+            for value in values {
+                // Absent ones have a number too, of which there need not be a word.
+                *value = numbers.get(*value as usize).map_or(0, |number| *number);
+            }
+        }
+    }
+
+    /// Notes whether the rows of a range are there.
+    fn mark(&mut self, from: usize, to: usize, is_present: bool) {
+        if !is_present || !self.present.is_empty() {
+            self.present.resize(from, true);
+            self.present.resize(to, is_present);
+        }
+    }
+}
+
+/// The same value up to a length; whether there is one.
+fn fill<T: Clone + Default>(values: &mut Vec<T>, len: usize, value: Option<T>) -> bool {
+    let is_present = value.is_some();
+    values.resize(len, value.unwrap_or_default());
+    is_present
+}

@@ -1,0 +1,99 @@
+//! Whole tables in memory.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::batch::Batch;
+use crate::column::Column;
+use crate::reading::{LoadError, RunFiles};
+use crate::tables::Table;
+use crate::words::Words;
+
+/// Fewer rows than this are copied together into one batch.
+const FEW_ROWS: usize = 1 << 14;
+
+/// A table in memory.
+#[derive(Clone, Debug)]
+pub struct Frame {
+    /// Which it is.
+    pub table: Table,
+    /// Its columns, batch by batch: there is one at least, and all have the same names and types.
+    /// The words of a column have the same numbers in all of them.
+    pub batches: Vec<Vec<Column>>,
+}
+
+/// Reads run files, and all run files in folders and below, into all tables, as
+/// [`RunFiles::read`] does.
+///
+/// # Errors
+/// As [`RunFiles::find`] and [`RunFiles::read`].
+pub fn load(
+    paths: &[PathBuf],
+    threads: usize,
+    go_on: impl FnMut() -> bool,
+) -> Result<[Frame; 7], LoadError> {
+    let mut files = RunFiles::find(paths)?;
+    files.threads = threads;
+    load_all(&files, go_on)
+}
+
+pub(crate) fn load_all(
+    files: &RunFiles,
+    go_on: impl FnMut() -> bool,
+) -> Result<[Frame; 7], LoadError> {
+    let mut gathered = Table::ALL.map(|table| Gathered::new(files.empty(table)));
+    files.read(&Table::ALL, go_on, |_, table, batch| -> Result<(), LoadError> {
+        gathered[table as usize].push(batch);
+        Ok(())
+    })?;
+    let mut gathered = gathered.into_iter();
+    Ok(Table::ALL.map(|table| {
+        let batches = gathered.next().map(|it| it.finish(table.prefix())).unwrap_or_default();
+        Frame { table, batches }
+    }))
+}
+
+/// Rows of a table that come batch by batch.
+struct Gathered {
+    batches: Vec<Batch>,
+    /// Of each column the words of all batches.
+    words: Vec<Words>,
+}
+
+impl Gathered {
+    fn new(mut empty: Batch) -> Self {
+        let words = empty.declared().iter_mut().map(|column| {
+            let mut words = Words::default();
+            column.renumber(&mut words);
+            words
+        });
+        Self { words: words.collect(), batches: vec![empty] }
+    }
+
+    /// Adds a batch; small ones are put together, for a folder may have many small runs.
+    fn push(&mut self, mut batch: Batch) {
+        for (column, words) in batch.declared().iter_mut().zip(&mut self.words) {
+            column.renumber(words);
+        }
+        match self.batches.last_mut() {
+            Some(last) if last.rows() == 0 => *last = batch,
+            Some(last) if last.rows() < FEW_ROWS || batch.rows() < FEW_ROWS / 16 => {
+                last.append(batch);
+            }
+            _ => self.batches.push(batch),
+        }
+    }
+
+    fn finish(mut self, prefix: &str) -> Vec<Vec<Column>> {
+        let names = self.batches.iter().flat_map(Batch::names).map(str::to_owned);
+        let names: BTreeSet<String> = names.collect();
+        let words: Vec<Arc<Words>> = self.words.into_iter().map(Arc::new).collect();
+        for batch in &mut self.batches {
+            for (column, words) in batch.declared().iter_mut().zip(&words) {
+                column.set_words(Arc::clone(words));
+            }
+        }
+        self.batches.into_iter().map(|batch| batch.columns(&names, prefix)).collect()
+    }
+}

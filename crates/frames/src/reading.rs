@@ -1,0 +1,246 @@
+//! Run files to rows: which pieces are read by which thread, and handed on in their order.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use store::manifest::{self, ManifestError};
+use store::observations::run_name;
+use store::results::{ResultsError, run_files};
+
+use crate::batch::Batch;
+use crate::chunk::{Chunk, Fault, Scratch};
+use crate::run_row::RunRow;
+use crate::tables::Table;
+
+/// How often the caller is asked whether to go on.
+const ASK_EVERY: Duration = Duration::from_millis(50);
+/// So many pieces for each thread are read before the first of them is taken.
+const AHEAD: usize = 4;
+
+/// Run files that cannot be read into tables.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError {
+    /// A file that cannot be read, is not a run file, or is not there.
+    #[error(transparent)]
+    Results(#[from] ResultsError),
+    /// The manifest of an experiment.
+    #[error(transparent)]
+    Manifest(#[from] ManifestError),
+    /// The caller did not want to go on.
+    #[error("stopped")]
+    Stopped,
+}
+
+/// Run files in the order in which they are read.
+pub struct RunFiles {
+    /// How many threads read.
+    pub threads: usize,
+    /// How much of a file is read at a time: a power of two, for the checksum.
+    pub piece_bytes: u64,
+    files: Vec<RunFile>,
+    factors: Vec<String>,
+}
+
+/// A run file, and what its experiment planned for it.
+struct RunFile {
+    path: PathBuf,
+    levels: BTreeMap<String, String>,
+    len: u64,
+}
+
+/// A piece of work: the lines of a file that begin in this piece of it.
+struct Piece {
+    file: usize,
+    range: Range<u64>,
+}
+
+impl RunFiles {
+    /// Finds run files, and all run files in folders and below, in the order given and, within a
+    /// folder, of their names.
+    ///
+    /// # Errors
+    /// When there is none, or when the manifest of a folder cannot be read.
+    pub fn find(paths: &[PathBuf]) -> Result<Self, LoadError> {
+        let mut found =
+            Self { threads: 1, piece_bytes: 1 << 22, files: Vec::new(), factors: Vec::new() };
+        paths.iter().try_for_each(|path| found.add(path))?;
+        Ok(found)
+    }
+
+    /// Adds the run files at a path, and the factors of their experiment in the order of its plan.
+    fn add(&mut self, path: &Path) -> Result<(), LoadError> {
+        let manifest = if path.is_dir() { manifest::read(path)? } else { None };
+        let mut planned = BTreeMap::new();
+        if let Some(manifest) = manifest {
+            for factor in manifest.factors {
+                if !self.factors.contains(&factor.name) {
+                    self.factors.push(factor.name);
+                }
+            }
+            planned.extend(manifest.runs.into_iter().map(|run| (run.run_id, run.levels)));
+        }
+        for found in run_files(path)? {
+            let levels = planned.remove(&run_name(path, &found)).unwrap_or_default();
+            let failed = |source| ResultsError::Io { path: found.clone(), source };
+            let len = fs::metadata(&found).map_err(failed)?.len();
+            self.files.push(RunFile { path: found, levels, len });
+        }
+        Ok(())
+    }
+
+    /// A batch of a table without rows, which has its columns.
+    #[must_use]
+    pub fn empty(&self, table: Table) -> Batch {
+        match table {
+            Table::Runs => Batch::of(RunRow::default().row(&self.factors, 0)),
+            table => table.batch(),
+        }
+    }
+
+    /// Reads all lines, and hands on the rows of the tables that are wanted: batches in the order
+    /// of their lines, each with what is known of its run; that of the run itself is its last.
+    /// A file that was cut off is read up to there.
+    ///
+    /// `go_on` is asked every now and then, and `take` gets the rows, both on the caller's thread.
+    ///
+    /// # Errors
+    /// When a file is not a run file, with the line; when `go_on` says no; those of `take`.
+    pub fn read<E: From<LoadError>>(
+        &self,
+        wanted: &[Table],
+        mut go_on: impl FnMut() -> bool,
+        mut take: impl FnMut(&mut RunRow, Table, Batch) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let reading = Reading::new(self, wanted);
+        std::thread::scope(|scope| {
+            for _ in 0..self.threads.max(1) {
+                scope.spawn(|| reading.work());
+            }
+            let taken = reading.hand_on(&mut go_on, &mut take);
+            reading.stop();
+            taken
+        })
+    }
+
+    fn pieces(&self) -> Vec<Piece> {
+        let of_file = |(file, RunFile { len, .. }): (usize, &RunFile)| {
+            // An empty file has a piece, too.
+            let starts = (0..len.div_ceil(self.piece_bytes).max(1)).map(|at| at * self.piece_bytes);
+            let range = |start: u64| start..(start + self.piece_bytes).min(*len);
+            starts.map(|start| Piece { file, range: range(start) }).collect::<Vec<Piece>>()
+        };
+        self.files.iter().enumerate().flat_map(of_file).collect()
+    }
+}
+
+/// All work, in the order in which it is begun.
+struct Reading<'a> {
+    files: &'a RunFiles,
+    wanted: &'a [Table],
+    pieces: Vec<Piece>,
+    progress: Mutex<Progress<'a>>,
+    changed: Condvar,
+}
+
+/// How far the work is.
+#[derive(Default)]
+struct Progress<'a> {
+    begun: usize,
+    done: BTreeMap<usize, Result<Chunk<'a>, Fault>>,
+    taken: usize,
+    is_stopped: bool,
+}
+
+impl<'a> Reading<'a> {
+    fn new(files: &'a RunFiles, wanted: &'a [Table]) -> Self {
+        let (progress, changed) = (Mutex::default(), Condvar::new());
+        Self { files, wanted, pieces: files.pieces(), progress, changed }
+    }
+
+    fn progress(&self) -> MutexGuard<'_, Progress<'a>> {
+        self.progress.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Reads piece after piece until there is none, but not too far ahead.
+    fn work(&self) {
+        let mut scratch = Scratch::default();
+        let most = AHEAD * self.files.threads.max(1);
+        loop {
+            let index = {
+                let is_far = |it: &mut Progress| !it.is_stopped && it.begun >= it.taken + most;
+                let waited = self.changed.wait_while(self.progress(), is_far);
+                let mut progress = waited.unwrap_or_else(PoisonError::into_inner);
+                if progress.is_stopped || progress.begun == self.pieces.len() {
+                    return;
+                }
+                progress.begun += 1;
+                progress.begun - 1
+            };
+            let read = self.piece(&self.pieces[index], &mut scratch);
+            self.progress().done.insert(index, read);
+            self.changed.notify_all();
+        }
+    }
+
+    fn piece(&self, piece: &Piece, scratch: &mut Scratch) -> Result<Chunk<'a>, Fault> {
+        let RunFile { path, len, .. } = &self.files.files[piece.file];
+        let file = File::open(path).map_err(Fault::Io)?;
+        Chunk::read(&file, piece.range.clone(), *len, piece.file as u32, self.wanted, scratch)
+    }
+
+    /// Hands on the pieces in their order.
+    fn hand_on<E: From<LoadError>>(
+        &self,
+        go_on: &mut dyn FnMut() -> bool,
+        take: &mut dyn FnMut(&mut RunRow, Table, Batch) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let mut run = RunRow::default();
+        for (index, Piece { file, range }) in self.pieces.iter().enumerate() {
+            let RunFile { path, levels, len } = &self.files.files[*file];
+            if range.start == 0 {
+                run = RunRow::new(*file as u32, path.clone(), levels.clone());
+            }
+            let read = self.wait_for(index, go_on)?;
+            let mut chunk = read.map_err(|fault| LoadError::from(run.wrong(fault)))?;
+            run.add(&mut chunk).map_err(LoadError::from)?;
+            for (table, batch) in chunk.into_batches() {
+                take(&mut run, table, batch)?;
+            }
+            if range.end == *len && self.wanted.contains(&Table::Runs) {
+                let row = Batch::of(run.row(&self.files.factors, 1));
+                take(&mut run, Table::Runs, row)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The next piece, once it was read.
+    fn wait_for(
+        &self,
+        index: usize,
+        go_on: &mut dyn FnMut() -> bool,
+    ) -> Result<Result<Chunk<'a>, Fault>, LoadError> {
+        loop {
+            if !go_on() {
+                return Err(LoadError::Stopped);
+            }
+            let mut progress = self.progress();
+            if let Some(read) = progress.done.remove(&index) {
+                progress.taken = index + 1;
+                self.changed.notify_all();
+                return Ok(read);
+            }
+            // Whether it was in vain is found above.
+            let _ = self.changed.wait_timeout(progress, ASK_EVERY);
+        }
+    }
+
+    fn stop(&self) {
+        self.progress().is_stopped = true;
+        self.changed.notify_all();
+    }
+}

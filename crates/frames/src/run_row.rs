@@ -1,0 +1,202 @@
+//! The table of runs: one row a file.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use blake3::Hasher;
+use model::histogram::HistogramError;
+use model::{Delivered, End, EndStatus, Header, Measure, RunError, Spec};
+use serde::Serialize;
+use store::results::ResultsError;
+
+use crate::batch::Declared;
+use crate::checksum::whole;
+use crate::chunk::{Chunk, Fault};
+use crate::column::Source::{Flag, Number, OptionalCount, OptionalSmall, Text, Time};
+use crate::column::{Cells, Column, Source};
+
+/// The columns of [`crate::Table::Runs`] before the levels of an experiment.
+const BEFORE_LEVELS: &Declared<RunRow> = &[
+    ("path", Text(|run| Some(run.path.to_string_lossy().into_owned()))),
+    ("run_id", Text(|run| run.word(|it| &it.run_id))),
+    ("started", Time(|run| i64::try_from(run.header.as_ref()?.started_unix_ns).ok())),
+    ("subject", Text(|run| run.word(|it| it.spec.subject.kind()))),
+    ("memory_bytes", OptionalCount(|run| Some(run.spec()?.subject.memory_bytes()))),
+    ("kernel", Text(|run| run.header.as_ref()?.environment.get("kernel").cloned())),
+    ("load", Text(|run| run.word(|it| &it.spec.load.name))),
+    ("load_version", OptionalSmall(|run| Some(run.spec()?.load.version))),
+    ("intensity", Number(|run| Some(run.spec()?.load.intensity))),
+    ("measure", Text(|run| run.word(|it| it.spec.measure.name()))),
+    ("measure_kind", Text(|run| run.word(|it| measure_kind(&it.spec.measure)))),
+    ("measure_version", OptionalSmall(|run| Some(run.spec()?.measure.version()))),
+    ("profile", Text(|run| run.word(|it| &it.spec.timing.profile))),
+    ("interval_ns", OptionalCount(|run| Some(run.spec()?.timing.interval_ns))),
+    ("points", OptionalSmall(|run| Some(run.spec()?.timing.points))),
+    ("seed", OptionalCount(|run| Some(run.spec()?.seed))),
+    ("block", OptionalSmall(|run| Some(run.spec()?.block))),
+    ("order", OptionalSmall(|run| Some(run.spec()?.order))),
+    ("deterministic", Flag(|run| run.header.as_ref().map(Header::is_deterministic))),
+    ("status", Text(|run| Some(run.status().name().to_owned()))),
+    ("ended_ns", OptionalCount(|run| run.end.as_ref().map(|end| end.at_ns))),
+    ("checksum_ok", Flag(RunRow::checksum_ok)),
+    ("truncated_bytes", OptionalCount(|run| Some(run.truncated_bytes))),
+    ("delivered_unit", Text(|run| Some(run.delivered.as_ref()?.unit.clone()))),
+    ("delivered_intended", OptionalCount(|run| Some(run.delivered.as_ref()?.intended))),
+    ("delivered", OptionalCount(|run| Some(run.delivered.as_ref()?.delivered))),
+    ("delivered_elapsed_ns", OptionalCount(|run| Some(run.delivered.as_ref()?.elapsed_ns))),
+];
+/// Those after the levels; the last three are JSON.
+const AFTER_LEVELS: &Declared<RunRow> = &[
+    ("thrashlab", Text(|run| run.word(|it| &it.thrashlab))),
+    ("spec", Text(|run| run.json(|it| &it.spec))),
+    ("environment", Text(|run| run.json(|it| &it.environment))),
+    ("missed", Text(|run| run.json(|it| &it.missed))),
+];
+/// Those that rows of samples and work have too where each table stands by itself.
+const OF_RUN: [&str; 5] = ["run_id", "load", "measure", "block", "seed"];
+
+const fn measure_kind(measure: &Measure) -> &'static str {
+    match measure {
+        Measure::Probe(_) => "probe",
+        Measure::Job(_) => "job",
+    }
+}
+
+/// A run file as far as it was read: its pieces come in order.
+#[derive(Default)]
+pub struct RunRow {
+    number: u32,
+    path: PathBuf,
+    /// Its level of each factor of an experiment.
+    levels: BTreeMap<String, String>,
+    /// All before the `end` line, piece by piece.
+    hashed: Vec<Hasher>,
+    /// Whole lines so far.
+    lines: usize,
+    header: Option<Header>,
+    delivered: Option<Delivered>,
+    end: Option<End>,
+    unreadable: Option<HistogramError>,
+    truncated_bytes: u64,
+}
+
+impl RunRow {
+    pub(crate) fn new(number: u32, path: PathBuf, levels: BTreeMap<String, String>) -> Self {
+        Self { number, path, levels, ..Self::default() }
+    }
+
+    /// Adds the next piece of this file, or answers what is wrong with it.
+    pub(crate) fn add(&mut self, chunk: &mut Chunk) -> Result<(), ResultsError> {
+        if self.end.is_some() && chunk.lines > 0 {
+            return Err(self.wrong(Fault::Line(RunError::AfterEnd { line: 1 })));
+        }
+        if self.end.is_none() {
+            self.hashed.extend(chunk.hashed.take().map(|hashed| *hashed));
+        }
+        self.lines += chunk.lines;
+        self.header = self.header.take().or(chunk.header.take());
+        self.delivered = chunk.delivered.take().or(self.delivered.take());
+        self.end = self.end.take().or(chunk.end.take().map(|(end, _)| end));
+        self.unreadable = self.unreadable.take().or(chunk.unreadable.take());
+        self.truncated_bytes += chunk.truncated_bytes;
+        Ok(())
+    }
+
+    /// What is wrong with the next piece, in lines of the file.
+    pub(crate) fn wrong(&self, fault: Fault) -> ResultsError {
+        let path = self.path.clone();
+        let error = match fault {
+            Fault::Io(source) => return ResultsError::Io { path, source },
+            Fault::Line(error) => error,
+        };
+        let source = match later(error, self.lines) {
+            // Of what comes after the end only the first line matters, and whether it is one.
+            error if self.end.is_none() => error,
+            RunError::Line { line, source } if line == self.lines + 1 => {
+                RunError::Line { line, source }
+            }
+            RunError::NotUtf8 { line, byte } if line == self.lines + 1 => {
+                RunError::NotUtf8 { line, byte }
+            }
+            _ => RunError::AfterEnd { line: self.lines + 1 },
+        };
+        ResultsError::Run { path, source }
+    }
+
+    /// The run's name; empty if the file was cut off before it.
+    #[must_use]
+    pub fn run_id(&self) -> &str {
+        self.header.as_ref().map_or("", |header| &header.run_id)
+    }
+
+    /// Why the delays of a histogram are missing.
+    pub fn take_unreadable(&mut self) -> Option<HistogramError> {
+        self.unreadable.take()
+    }
+
+    /// What rows of samples and work say of their run, so that they can be grouped as they are.
+    #[must_use]
+    pub fn of_run(&self, rows: usize) -> Vec<Column> {
+        let declared = |name: &&str| BEFORE_LEVELS.iter().find(|(known, _)| known == name);
+        OF_RUN.iter().filter_map(declared).map(|column| self.column(column, rows)).collect()
+    }
+
+    /// The run's row, with its level of each factor; or none, which has the columns alone.
+    pub(crate) fn row(&self, factors: &[String], rows: usize) -> Vec<Column> {
+        let mut columns = vec![Column::whole(
+            "run",
+            Cells::Small(std::iter::repeat_n(self.number, rows).collect()),
+        )];
+        columns.extend(BEFORE_LEVELS.iter().map(|column| self.column(column, rows)));
+        columns.extend(factors.iter().map(|factor| {
+            let level = self.levels.get(factor).map(String::as_str);
+            Column::text(Cow::Owned(format!("level_{factor}")), level, rows)
+        }));
+        columns.extend(AFTER_LEVELS.iter().map(|column| self.column(column, rows)));
+        columns
+    }
+
+    fn column(&self, (name, source): &(&'static str, Source<Self>), rows: usize) -> Column {
+        let mut column = Column::of(name, source);
+        column.take(source, self, rows);
+        column
+    }
+
+    /// As [`model::Run::checksum_ok`].
+    fn checksum_ok(&self) -> Option<bool> {
+        let end = self.end.as_ref()?;
+        Some(whole(&self.hashed).to_hex().as_str() == end.blake3)
+    }
+
+    fn status(&self) -> EndStatus {
+        self.end.as_ref().map_or(EndStatus::Killed, |end| end.status)
+    }
+
+    fn spec(&self) -> Option<&Spec> {
+        self.header.as_ref().map(|header| &header.spec)
+    }
+
+    /// A text of the header.
+    fn word(&self, read: fn(&Header) -> &str) -> Option<String> {
+        self.header.as_ref().map(|header| read(header).to_owned())
+    }
+
+    /// Something of the header that has a form of its own.
+    fn json<T: Serialize>(&self, read: fn(&Header) -> &T) -> Option<String> {
+        // Plain structs of numbers, strings and maps with string keys cannot fail to serialise.
+        let json = |header| serde_json::to_string(read(header)).unwrap_or_default();
+        self.header.as_ref().map(json)
+    }
+}
+
+/// An error of a piece, with so many lines before it.
+fn later(error: RunError, lines: usize) -> RunError {
+    match error {
+        RunError::Line { line, source } => RunError::Line { line: line + lines, source },
+        RunError::NotUtf8 { line, byte } => RunError::NotUtf8 { line: line + lines, byte },
+        RunError::SecondHeader { line } => RunError::SecondHeader { line: line + lines },
+        RunError::AfterEnd { line } => RunError::AfterEnd { line: line + lines },
+        RunError::NoHeader => RunError::NoHeader,
+    }
+}
