@@ -36,7 +36,8 @@ pub fn clopper_pearson(successes: u64, trials: u64, confidence: f64) -> Option<P
     Some(ProportionInterval { proportion: successes as f64 / trials as f64, low, high })
 }
 
-/// The quantile `tail` of Beta(hits, misses + 1), bisected until neighbouring floats.
+/// The quantile `tail` of Beta(hits, misses + 1), bisected until neighbouring floats: the inverse of
+/// `statrs` has six digits where hits are rare.
 fn lower_end(hits: u64, misses: u64, tail: f64) -> Option<f64> {
     let (a, b) = (hits as f64, misses as f64 + 1.0);
     let (mut low, mut high) = (0.0_f64, 1.0_f64);

@@ -2,6 +2,7 @@
 
 use model::Observation;
 
+use crate::beyond::raised;
 use crate::quantile;
 
 /// Quantile at `probability` (0 to 1) as by [`quantile`], with each bound at its value.
@@ -18,9 +19,8 @@ pub fn bounded_quantile(sample: &[Observation], probability: f64) -> Option<Obse
     let largest = values.iter().copied().fold(f64::MIN, f64::max);
     // Beyond all values, whatever their sign.
     let beyond = largest + largest.abs().max(1.0);
-    let raised: Vec<f64> =
-        sample.iter().map(|one| if one.is_lower_bound { beyond } else { one.value }).collect();
-    let is_lower_bound = quantile(&raised, probability).is_none_or(|raised| raised > value);
+    let raised = quantile(&raised(sample, Some(beyond)), probability);
+    let is_lower_bound = raised.is_none_or(|raised| raised > value);
     Some(Observation { value, is_lower_bound })
 }
 

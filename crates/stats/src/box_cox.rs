@@ -1,8 +1,8 @@
 //! On which scale effects add: Box and Cox's (1964) family of powers.
 
+use crate::distributions;
 use crate::factorial::response;
 use crate::factorial::{DefaultModel, Factorial, FactorialError, Scale};
-use crate::student;
 
 /// Powers that are looked at: from the reciprocal to the square.
 const POWERS: (f64, f64) = (-1.0, 2.0);
@@ -91,7 +91,7 @@ pub fn box_cox(data: &Factorial, confidence: f64) -> Result<Option<BoxCox>, Fact
     let likely_lambda = minimum(|lambda| -log_likelihood(lambda));
     let has_interactions = f_at(likely_lambda).is_finite();
     // The square of the normal quantile is that of χ² with one degree of freedom.
-    let normal = student::critical(1.0 - confidence, 1e9);
+    let normal = distributions::t_critical(1.0 - confidence, 1e9);
     let lowest = log_likelihood(likely_lambda) - normal * normal / 2.0;
     let end = |limit: f64| {
         (log_likelihood(limit) < lowest)

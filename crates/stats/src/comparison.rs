@@ -32,19 +32,15 @@
 
 mod cell;
 mod evidence;
-mod level;
 mod outlook;
 #[cfg(test)]
 mod tests;
-
-use std::fmt;
 
 use model::Observation;
 use serde::Serialize;
 
 use crate::log_ratio::LogRatio;
-use crate::multiple::ExclusiveFamily;
-pub(crate) use level::reaches;
+use crate::multiple::{ExclusiveFamily, reaches};
 pub use outlook::says_nothing;
 
 /// Two samples of a cost: positive values, lower is better. The ratio is second / first.
@@ -217,13 +213,19 @@ impl AllowedRatio {
 }
 
 /// Why two samples cannot be compared.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 pub enum CellError {
     /// A sample has no values.
+    #[error("a sample has no values: nothing to compare")]
     Empty,
     /// A value is not positive and finite: this one.
+    #[error("the value {0} has no ratio: costs must be above 0")]
     NotPositive(f64),
     /// Paired samples have different lengths.
+    #[error(
+        "{first} values cannot be paired with {second}: leave out incomplete pairs, or compare \
+         them unpaired"
+    )]
     UnequalLengths {
         /// Values in the first sample.
         first: usize,
@@ -231,35 +233,12 @@ pub enum CellError {
         second: usize,
     },
     /// The ratio of two values is too large or too small for a float.
+    #[error("the values differ by more than a float can hold: check the unit")]
     RatioOutOfRange,
     /// The margin is negative or not finite, or alpha is not above 0 and below 0.5.
+    #[error("margin {} must be 0 or more, alpha {} above 0 and below 0.5", .0.margin, .0.alpha)]
     Settings(Settings),
 }
-
-impl fmt::Display for CellError {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Empty => write!(formatter, "a sample has no values: nothing to compare"),
-            Self::NotPositive(value) => {
-                write!(formatter, "the value {value} has no ratio: costs must be above 0")
-            }
-            Self::UnequalLengths { first, second } => write!(
-                formatter,
-                "{first} values cannot be paired with {second}: leave out incomplete pairs, or \
-                 compare them unpaired"
-            ),
-            Self::RatioOutOfRange => {
-                write!(formatter, "the values differ by more than a float can hold: check the unit")
-            }
-            Self::Settings(Settings { margin, alpha }) => write!(
-                formatter,
-                "margin {margin} must be 0 or more, alpha {alpha} above 0 and below 0.5"
-            ),
-        }
-    }
-}
-
-impl std::error::Error for CellError {}
 
 /// How often something happened in two arms, such as the death of a run: times, and of how many.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,9 +1,8 @@
 //! Hodges and Lehmann's shift between two samples, as a ratio.
 
-use crate::null_distribution::NullDistribution;
-use crate::pairwise::PairwiseRatios;
-use crate::rank_inversion::RankInversion;
-use crate::{RatioInterval, minimum_two_sided_p, sorted_finite};
+use crate::null_distribution::{NullDistribution, minimum_two_sided_p};
+use crate::rank_inversion::{OrderedRatios, RankInversion, RatioInterval};
+use crate::sorted_finite;
 
 /// Ratio of `treated` to `baseline` by Hodges and Lehmann (1963), with the interval that inverts
 /// Mann and Whitney's test. Any positive unit, the same in both samples.
@@ -53,6 +52,39 @@ pub(crate) fn pairwise_inversion(baseline: &[f64], treated: &[f64]) -> Option<Ra
 /// A copy sorted from low to high, or `None` when it is empty or a value is not positive and finite.
 pub(crate) fn sorted_positive(values: &[f64]) -> Option<Vec<f64>> {
     sorted_finite(values).filter(|sorted| sorted.first().is_some_and(|lowest| *lowest > 0.0))
+}
+
+/// All ratios treated / baseline of two ascending, positive, finite samples.
+pub(crate) struct PairwiseRatios {
+    baseline: Vec<f64>,
+    treated: Vec<f64>,
+}
+
+impl PairwiseRatios {
+    /// Both samples must be ascending, positive and finite.
+    pub(crate) fn new(baseline: Vec<f64>, treated: Vec<f64>) -> Self {
+        Self { baseline, treated }
+    }
+}
+
+impl OrderedRatios for PairwiseRatios {
+    fn len(&self) -> u64 {
+        self.baseline.len() as u64 * self.treated.len() as u64
+    }
+
+    /// Rounded division is monotone in both operands, so the border between "at or below" and
+    /// "above" is a staircase, walked once.
+    fn count_at_most(&self, limit: f64) -> u64 {
+        let mut count = 0;
+        let mut within = 0;
+        for divisor in &self.baseline {
+            while within < self.treated.len() && self.treated[within] / divisor <= limit {
+                within += 1;
+            }
+            count += within as u64;
+        }
+        count
+    }
 }
 
 #[cfg(test)]
@@ -113,5 +145,27 @@ mod tests {
         for confidence in [0.0, 1.0, -1.0, 2.0, f64::NAN] {
             assert_eq!(hodges_lehmann_ratio(&good, &good, confidence), None);
         }
+    }
+
+    #[test]
+    fn every_rank_agrees_with_sorting_all_ratios() {
+        let baseline = vec![0.3, 1.0, 1.0, 2.5, 7.0];
+        let treated = vec![0.1, 1.0, 3.0, 3.0, 900.0, 1e6];
+        let mut all: Vec<f64> =
+            baseline.iter().flat_map(|x| treated.iter().map(move |y| y / x)).collect();
+        all.sort_unstable_by(f64::total_cmp);
+        let ratios = PairwiseRatios::new(baseline, treated);
+        assert_eq!(ratios.len(), 30);
+        for (rank, expected) in (1..).zip(&all) {
+            assert_eq!(ratios.smallest(rank), Some(*expected));
+        }
+    }
+
+    #[test]
+    fn a_ratio_outside_the_floats_is_none() {
+        let ratios = PairwiseRatios::new(vec![1e-300], vec![1e300]);
+        assert_eq!(ratios.smallest(1), None);
+        let ratios = PairwiseRatios::new(vec![1e300], vec![1e-300]);
+        assert_eq!(ratios.smallest(1), None);
     }
 }

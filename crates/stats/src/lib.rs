@@ -24,7 +24,7 @@ mod breakdown;
 mod comparison;
 mod describe;
 mod design;
-mod f_distribution;
+mod distributions;
 mod factorial;
 mod fisher;
 mod five_points;
@@ -34,25 +34,18 @@ mod knee;
 mod least_squares;
 mod line;
 mod log_ratio;
-mod mann_whitney;
 mod mean_difference;
 mod mediation;
 mod multiple;
 mod null_distribution;
 mod overall;
-mod pairwise;
 mod permutation;
 mod power;
 mod rank_inversion;
-mod ranks;
-mod ratio_interval;
 mod run_ratio;
 mod shapley;
 mod signed_rank;
 mod steady;
-mod student;
-
-mod walsh;
 
 pub use binomial::{ProportionInterval, clopper_pearson};
 pub use bisect::{
@@ -84,10 +77,10 @@ pub use knee::{
 };
 pub use line::{Line, line};
 pub use log_ratio::{LogRatio, paired_log_ratio, welch_log_ratio};
-pub use mann_whitney::{mann_whitney_exact_p, minimum_two_sided_p};
 pub use mean_difference::{MeanDifference, paired_mean_difference, welch_mean_difference};
 pub use mediation::{Mediation, UnitCost, mediation, unit_cost};
 pub use multiple::holm;
+pub use null_distribution::{minimum_signed_rank_p, minimum_two_sided_p};
 pub use overall::{
     OverallCell, OverallEffect, OverallError, PermutationInterval, TrialCost, overall,
 };
@@ -96,13 +89,12 @@ pub use power::{
     Goal, SampleSizes, minimum_detectable_ratio, more_values_for_equivalence,
     more_values_for_interval, more_values_to_detect,
 };
-pub use ratio_interval::RatioInterval;
+pub use rank_inversion::RatioInterval;
 pub use run_ratio::{bounded_run_ratio, run_ratio};
 pub use shapley::{
     Attribution, Contribution, MOST_SHAPLEY_FACTORS, ShapleyError, shapley, shapley_intervals,
     shapley_of,
 };
-pub use signed_rank::{minimum_signed_rank_p, paired_hodges_lehmann_ratio, signed_rank_p};
 pub use steady::{SteadySettings, steady_from};
 
 /// A copy sorted from low to high, or `None` when it is empty or a value is not finite.

@@ -1,6 +1,6 @@
 //! A straight line through points: what one more of this costs of that.
 
-use crate::student;
+use crate::distributions;
 
 /// A straight line by least squares, with its intervals.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
@@ -49,7 +49,7 @@ pub fn line(points: &[(f64, f64)], confidence: f64) -> Option<Line> {
     let intercept = mean_y - slope * mean_x;
     let residual_ss = sum(&|x, y| (y - slope * x).powi(2));
     let residual_df = points.len() - 2;
-    let t = student::critical(1.0 - confidence, residual_df as f64);
+    let t = distributions::t_critical(1.0 - confidence, residual_df as f64);
     let variance = residual_ss / residual_df as f64;
     let slope_half = t * (variance / sxx).sqrt();
     let intercept_half = t * (variance * (1.0 / n + mean_x * mean_x / sxx)).sqrt();

@@ -1,6 +1,7 @@
 //! Student's and Welch's t on logarithms: the ratio of two geometric means.
 
-use crate::student;
+use crate::distributions;
+use crate::mean_difference::Shift;
 
 /// Logarithms that spread less than this differ by rounding only: there is no spread to judge by.
 pub(crate) const NO_SPREAD: f64 = 1e-12;
@@ -25,8 +26,8 @@ pub struct LogRatio {
 impl LogRatio {
     /// The interval with this confidence, 0 to 1.
     pub(crate) fn interval(&self, confidence: f64) -> (f64, f64) {
-        let reach =
-            student::critical(1.0 - confidence, self.degrees_of_freedom) * self.log_standard_error;
+        let reach = distributions::t_critical(1.0 - confidence, self.degrees_of_freedom)
+            * self.log_standard_error;
         let end = |log: f64| log.exp().clamp(f64::MIN_POSITIVE, f64::MAX);
         (end(self.ratio.ln() - reach), end(self.ratio.ln() + reach))
     }
@@ -34,18 +35,24 @@ impl LogRatio {
     /// One-sided p-value of "the true ratio is at most `ratio`".
     pub(crate) fn p_at_most(&self, ratio: f64) -> f64 {
         let t = (self.ratio.ln() - ratio.ln()) / self.log_standard_error;
-        student::upper_tail(t, self.degrees_of_freedom)
+        distributions::t_upper_tail(t, self.degrees_of_freedom)
     }
 
     /// One-sided p-value of "the true ratio is at least `ratio`".
     pub(crate) fn p_at_least(&self, ratio: f64) -> f64 {
         let t = (ratio.ln() - self.ratio.ln()) / self.log_standard_error;
-        student::upper_tail(t, self.degrees_of_freedom)
+        distributions::t_upper_tail(t, self.degrees_of_freedom)
+    }
+
+    fn of(shift: &Shift, confidence: f64) -> Option<Self> {
+        let usable = confidence > 0.0 && confidence < 1.0 && shift.spread > NO_SPREAD;
+        let Shift { difference, standard_error, degrees_of_freedom, .. } = *shift;
+        usable.then(|| Self::new(difference, standard_error, degrees_of_freedom, confidence))?
     }
 
     /// The ratio whose logarithm is `log`, with this standard error and degrees of freedom.
     pub(crate) fn new(log: f64, log_standard_error: f64, df: f64, confidence: f64) -> Option<Self> {
-        let (ratio, p) = (log.exp(), student::two_sided_p(log / log_standard_error, df));
+        let (ratio, p) = (log.exp(), distributions::t_two_sided_p(log / log_standard_error, df));
         let mut found =
             Self { ratio, low: ratio, high: ratio, degrees_of_freedom: df, p, log_standard_error };
         (found.low, found.high) = found.interval(confidence);
@@ -56,8 +63,6 @@ impl LogRatio {
 /// Ratio of the geometric means of `second` and `first` by Welch's (1947) t on logarithms: the
 /// variances may differ. Any positive unit, the same in both.
 ///
-/// With v = s² / n of each sample's logarithms, t = (mean₂ - mean₁) / √(v₁ + v₂) has
-/// (v₁ + v₂)² / (v₁² / (n₁ - 1) + v₂² / (n₂ - 1)) degrees of freedom (Welch, Satterthwaite).
 /// It supposes logarithms that are about normal; a sample with stalls makes it cautious.
 ///
 /// # Errors
@@ -66,57 +71,27 @@ impl LogRatio {
 /// too small for a float, or `confidence` is not strictly between 0 and 1.
 #[must_use]
 pub fn welch_log_ratio(first: &[f64], second: &[f64], confidence: f64) -> Option<LogRatio> {
-    let (first, second) = (LogMean::new(first)?, LogMean::new(second)?);
-    let usable = confidence > 0.0 && confidence < 1.0;
-    if !usable || first.spread.max(second.spread) <= NO_SPREAD {
-        return None;
-    }
-    let (v1, v2) = (first.variance_of_mean(), second.variance_of_mean());
-    let error = |v: f64, of: &LogMean| v * v / (of.count - 1.0);
-    let df = (v1 + v2).powi(2) / (error(v1, &first) + error(v2, &second));
-    LogRatio::new(second.mean - first.mean, (v1 + v2).sqrt(), df, confidence)
+    LogRatio::of(&Shift::welch(&logs(first)?, &logs(second)?)?, confidence)
 }
 
 /// Geometric mean of the ratios second / first of pairs, by Student's t on their logarithms, with
-/// one degree of freedom less than pairs. The pairs are told by position.
+/// one degree of freedom less than pairs. Values at the same position are a pair.
 ///
 /// # Errors
 /// `None` as [`welch_log_ratio`], and when the samples differ in length.
 #[must_use]
 pub fn paired_log_ratio(first: &[f64], second: &[f64], confidence: f64) -> Option<LogRatio> {
-    let usable = confidence > 0.0 && confidence < 1.0 && first.len() == second.len();
-    let positive = |values: &[f64]| values.iter().all(|value| *value > 0.0);
-    if !usable || !positive(first) || !positive(second) {
+    if first.len() != second.len() || !first.iter().all(|value| *value > 0.0) {
         return None;
     }
     let ratios: Vec<f64> = first.iter().zip(second).map(|(first, second)| second / first).collect();
-    let logs = LogMean::new(&ratios)?;
-    if logs.spread <= NO_SPREAD {
-        return None;
-    }
-    LogRatio::new(logs.mean, logs.variance_of_mean().sqrt(), logs.count - 1.0, confidence)
+    LogRatio::of(&Shift::paired(&logs(&ratios)?)?, confidence)
 }
 
-/// Mean and standard deviation of the natural logarithms of a sample.
-struct LogMean {
-    mean: f64,
-    spread: f64,
-    count: f64,
-}
-
-impl LogMean {
-    fn new(values: &[f64]) -> Option<Self> {
-        if !values.iter().all(|value| value.is_finite() && *value > 0.0) {
-            return None;
-        }
-        let logs: Vec<f64> = values.iter().map(|value| value.ln()).collect();
-        let (mean, spread) = (crate::mean(&logs)?, crate::standard_deviation(&logs)?);
-        Some(Self { mean, spread, count: logs.len() as f64 })
-    }
-
-    fn variance_of_mean(&self) -> f64 {
-        self.spread * self.spread / self.count
-    }
+/// The natural logarithms of values that have one.
+fn logs(values: &[f64]) -> Option<Vec<f64>> {
+    let log = |value: &f64| (value.is_finite() && *value > 0.0).then(|| value.ln());
+    values.iter().map(log).collect()
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
-//! Student's and Welch's t on the values themselves: the difference of two means.
+//! Student's and Welch's t: the difference of two means, of values or of their logarithms.
 
 use crate::describe::{mean, standard_deviation};
-use crate::student;
+use crate::distributions;
 
 /// A difference of means with its interval.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
@@ -14,23 +14,10 @@ pub struct MeanDifference {
     pub high: f64,
 }
 
-impl MeanDifference {
-    fn new(difference: f64, standard_error: f64, df: f64, confidence: f64) -> Option<Self> {
-        let reach = match standard_error > 0.0 {
-            true => student::critical(1.0 - confidence, df) * standard_error,
-            // Nothing spreads: what was measured is all there is.
-            false => 0.0,
-        };
-        let found = Self { difference, low: difference - reach, high: difference + reach };
-        (found.low.is_finite() && found.high.is_finite()).then_some(found)
-    }
-}
-
 /// Difference of the means of `second` and `first` by Welch's (1947) t: the variances may differ.
 ///
-/// With v = s² / n, t has (v₁ + v₂)² / (v₁² / (n₁ - 1) + v₂² / (n₂ - 1)) degrees of freedom
-/// (Satterthwaite). It supposes means that are about normal; values with a heavy tail make the
-/// interval wide. Differences of parts that sum to a whole sum to the difference of the whole.
+/// It supposes means that are about normal; values with a heavy tail make the interval wide.
+/// Differences of parts that sum to a whole sum to the difference of the whole.
 ///
 /// # Errors
 /// `None` when a sample has fewer than two values, a value is not finite, or `confidence` is not
@@ -41,16 +28,7 @@ pub fn welch_mean_difference(
     second: &[f64],
     confidence: f64,
 ) -> Option<MeanDifference> {
-    let usable = first.len() >= 2 && second.len() >= 2 && confidence > 0.0 && confidence < 1.0;
-    if !usable {
-        return None;
-    }
-    let difference = mean(second)? - mean(first)?;
-    let variance = |sample: &[f64]| Some(standard_deviation(sample)?.powi(2) / sample.len() as f64);
-    let (v1, v2) = (variance(first)?, variance(second)?);
-    let freedom = |sample: &[f64]| (sample.len() - 1) as f64;
-    let df = (v1 + v2).powi(2) / (v1 * v1 / freedom(first) + v2 * v2 / freedom(second));
-    MeanDifference::new(difference, (v1 + v2).sqrt(), df, confidence)
+    Shift::welch(first, second)?.interval(confidence)
 }
 
 /// Mean of the differences `second` - `first` of pairs, by Student's t on them.
@@ -64,15 +42,67 @@ pub fn paired_mean_difference(
     second: &[f64],
     confidence: f64,
 ) -> Option<MeanDifference> {
-    let usable = first.len() == second.len() && first.len() >= 2;
-    if !usable || confidence <= 0.0 || confidence >= 1.0 {
+    if first.len() != second.len() {
         return None;
     }
     let differences: Vec<f64> =
         first.iter().zip(second).map(|(first, second)| second - first).collect();
-    let count = differences.len() as f64;
-    let error = standard_deviation(&differences)? / count.sqrt();
-    MeanDifference::new(mean(&differences)?, error, count - 1.0, confidence)
+    Shift::paired(&differences)?.interval(confidence)
+}
+
+/// A difference of means with what t makes of it.
+pub(crate) struct Shift {
+    pub(crate) difference: f64,
+    pub(crate) standard_error: f64,
+    pub(crate) degrees_of_freedom: f64,
+    /// The standard deviation, of the sample that spreads more.
+    pub(crate) spread: f64,
+}
+
+impl Shift {
+    /// With v = s² / n of each sample, t = (mean₂ - mean₁) / √(v₁ + v₂) has
+    /// (v₁ + v₂)² / (v₁² / (n₁ - 1) + v₂² / (n₂ - 1)) degrees of freedom (Welch, Satterthwaite).
+    pub(crate) fn welch(first: &[f64], second: &[f64]) -> Option<Self> {
+        let (first, second) = (Self::paired(first)?, Self::paired(second)?);
+        let [v1, v2] = [&first, &second].map(|of| of.standard_error * of.standard_error);
+        let part = |v: f64, of: &Self| v * v / of.degrees_of_freedom;
+        Some(Self {
+            difference: second.difference - first.difference,
+            standard_error: (v1 + v2).sqrt(),
+            degrees_of_freedom: (v1 + v2).powi(2) / (part(v1, &first) + part(v2, &second)),
+            spread: first.spread.max(second.spread),
+        })
+    }
+
+    /// The mean of one sample, such as the differences of pairs.
+    pub(crate) fn paired(differences: &[f64]) -> Option<Self> {
+        let count = differences.len() as f64;
+        let spread = standard_deviation(differences)?;
+        Some(Self {
+            difference: mean(differences)?,
+            standard_error: (spread * spread / count).sqrt(),
+            degrees_of_freedom: count - 1.0,
+            spread,
+        })
+    }
+
+    fn interval(&self, confidence: f64) -> Option<MeanDifference> {
+        if !(confidence > 0.0 && confidence < 1.0) {
+            return None;
+        }
+        let reach = match self.standard_error > 0.0 {
+            true => {
+                distributions::t_critical(1.0 - confidence, self.degrees_of_freedom)
+                    * self.standard_error
+            }
+            // Nothing spreads: what was measured is all there is.
+            false => 0.0,
+        };
+        let difference = self.difference;
+        let (low, high) = (difference - reach, difference + reach);
+        let found = MeanDifference { difference, low, high };
+        (low.is_finite() && high.is_finite()).then_some(found)
+    }
 }
 
 #[cfg(test)]
@@ -87,7 +117,7 @@ mod tests {
         let found = found.unwrap();
         assert!((found.difference - 7.0).abs() < 1e-12);
         // s² = 14/3 and 16.5, v = 7/6 and 3.3, df = 19.951 / (0.4537 + 2.7225) = 6.2814.
-        let t = student::critical(0.05, 6.281_390_8);
+        let t = distributions::t_critical(0.05, 6.281_390_8);
         let reach = t * (7.0_f64 / 6.0 + 3.3).sqrt();
         assert!((found.high - 7.0 - reach).abs() < 1e-5, "{found:?} {reach}");
         assert!((found.low + found.high - 14.0).abs() < 1e-9);

@@ -1,6 +1,6 @@
 //! Does a counter explain a slowdown? Its change times a unit cost, against the change of time.
 
-use crate::student;
+use crate::distributions;
 
 /// How much of a response's change a counter explains.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -73,7 +73,7 @@ pub fn unit_cost(cells: &[Vec<(f64, f64)>], confidence: f64) -> Option<UnitCost>
     let cost = sxy / sxx;
     let residual_ss = (syy - cost * sxy).max(0.0);
     let residual_df = cells.iter().map(Vec::len).sum::<usize>() - cells.len() - 1;
-    let t = student::critical(1.0 - confidence, residual_df as f64);
+    let t = distributions::t_critical(1.0 - confidence, residual_df as f64);
     let half = t * (residual_ss / residual_df as f64 / sxx).sqrt();
     let r_squared = if syy > 0.0 { 1.0 - residual_ss / syy } else { 1.0 };
     Some(UnitCost { cost, low: cost - half, high: cost + half, residual_df, r_squared })

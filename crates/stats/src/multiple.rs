@@ -66,6 +66,11 @@ impl ExclusiveFamily {
     }
 }
 
+/// Whether a p-value is at most this level; an excess of rounding size is forgiven.
+pub(crate) fn reaches(p: f64, level: f64) -> bool {
+    p <= level * (1.0 + 1e-12)
+}
+
 /// Positions from the smallest value to the largest.
 fn ascending(values: &[f64]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..values.len()).collect();

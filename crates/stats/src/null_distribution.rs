@@ -1,6 +1,8 @@
 //! How often each value of a rank statistic occurs when there is no difference: Mann and Whitney's U
 //! of two samples, Wilcoxon's signed rank sum of pairs.
 
+use crate::distributions::normal_cdf;
+
 /// Most pairs (n × m) for which the distribution is counted exactly: a few trials against the
 /// thousands of a histogram, where the normal approximation is poor, are still counted.
 pub(crate) const EXACT_PAIRS_LIMIT: usize = 100_000;
@@ -72,6 +74,23 @@ impl NullDistribution {
     }
 }
 
+/// The smallest two-sided p-value that samples of `n` and `m` values can give:
+/// 2 / C(n + m, n), at most 1.
+///
+/// When it is above the level asked for, the test could not have fired whatever the data; say so
+/// instead of "no difference". It is 0 only when the true value is below the smallest float.
+#[must_use]
+pub fn minimum_two_sided_p(n: usize, m: usize) -> f64 {
+    (2.0 / arrangements(n, m)).min(1.0)
+}
+
+/// The smallest two-sided p-value of the signed rank test that `pairs` pairs can give: 2 / 2^pairs,
+/// at most 1.
+#[must_use]
+pub fn minimum_signed_rank_p(pairs: usize) -> f64 {
+    (2.0 * 0.5_f64.powf(pairs as f64)).min(1.0)
+}
+
 /// (n + m) over n as a float; infinite when it is too large for one.
 pub(crate) fn arrangements(n: usize, m: usize) -> f64 {
     let (few, many) = (n.min(m), n.max(m));
@@ -83,11 +102,6 @@ pub(crate) fn arrangements(n: usize, m: usize) -> f64 {
         }
     }
     product
-}
-
-/// Standard normal distribution function.
-pub(crate) fn normal_cdf(z: f64) -> f64 {
-    statrs::function::erf::erfc(-z / std::f64::consts::SQRT_2) / 2.0
 }
 
 /// Number of arrangements with U = 0, 1, … n × m: the coefficients of the Gaussian binomial
@@ -137,6 +151,16 @@ fn cumulative(counts: &[u128]) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_smallest_p_values_are_those_of_the_tables() {
+        for (n, expected) in [(3, 0.1), (4, 0.0286), (5, 0.0079), (6, 0.0022), (7, 0.00058)] {
+            assert!((minimum_two_sided_p(n, n) - expected).abs() < 5e-5);
+        }
+        assert!((minimum_two_sided_p(3, 4) - 2.0 / 35.0).abs() < 1e-15);
+        assert_eq!(minimum_two_sided_p(0, 5), 1.0);
+        assert_eq!(minimum_two_sided_p(100_000, 100_000), 0.0);
+    }
 
     #[test]
     fn counts_are_those_of_the_published_tables() {

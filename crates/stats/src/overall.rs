@@ -28,9 +28,9 @@ mod tests;
 
 use serde::Serialize;
 
-use crate::comparison::{NotDecided, Pairing, Settings, Verdict, reaches};
+use crate::comparison::{NotDecided, Pairing, Settings, Verdict};
 use crate::log_ratio::LogRatio;
-use crate::multiple::ExclusiveFamily;
+use crate::multiple::{ExclusiveFamily, reaches};
 use mixed::Effect;
 use permuted::PermutationInversion;
 
@@ -243,7 +243,7 @@ impl Weighed {
             p_adjusted: difference.p,
             equivalence_p_adjusted: equivalence.p,
             mixed: self.mixed,
-            permutation: self.permuted.as_ref().map(|permuted| permuted.told(1.0 - alpha)),
+            permutation: self.permuted.as_ref().map(|permuted| permuted.summary(1.0 - alpha)),
             cells: self.effect.cells,
             trials: self.effect.trials,
         }

@@ -9,8 +9,7 @@
 //! whatever the distribution, 0.955 for the normal one, and unbounded for heavy tails (Hodges and
 //! Lehmann 1956).
 
-use crate::null_distribution::normal_cdf;
-use crate::student;
+use crate::distributions::{self, normal_cdf};
 
 /// Most values a side that are ever asked for.
 const MOST_VALUES: u64 = 1_000_000;
@@ -91,7 +90,7 @@ pub fn minimum_detectable_ratio(log_spread: f64, sizes: SampleSizes, goal: Goal)
         // Without spread every ratio beyond the margin is seen.
         return Some(1.0 + goal.margin);
     }
-    let test = NoncentralT::new(student::critical(goal.alpha, df), df);
+    let test = NoncentralT::new(distributions::t_critical(goal.alpha, df), df);
     let room = goal.margin.ln_1p() / unit;
     let lacking = |distance: f64| goal.power - test.rejection_beyond(distance, room);
     // False position (Illinois): an end that stays has its weight halved.
@@ -136,7 +135,7 @@ pub fn more_values_to_detect(
     fewest(usable, sizes, |sizes| {
         let df = sizes.degrees_of_freedom();
         let unit = log_spread * sizes.standard_error();
-        let test = NoncentralT::new(student::critical(goal.alpha, df), df);
+        let test = NoncentralT::new(distributions::t_critical(goal.alpha, df), df);
         unit == 0.0 || test.rejection_beyond(effect / unit, room / unit) >= goal.power
     })
 }
@@ -159,7 +158,7 @@ pub fn more_values_for_equivalence(
     let usable = effect < room && room.is_finite() && log_spread >= 0.0 && goal.is_possible();
     fewest(usable, sizes, |sizes| {
         let df = sizes.degrees_of_freedom();
-        let test = NoncentralT::new(student::critical(2.0 * goal.alpha.min(0.49), df), df);
+        let test = NoncentralT::new(distributions::t_critical(2.0 * goal.alpha.min(0.49), df), df);
         let unit = log_spread * sizes.standard_error();
         let one = |distance: f64| test.rejection_beyond(distance / unit, 0.0);
         one(room - effect) + one(room + effect) - 1.0 >= goal.power
@@ -182,7 +181,7 @@ pub fn more_values_for_interval(
 ) -> Option<u64> {
     let usable = widest > 1.0 && log_spread >= 0.0 && alpha > 0.0 && alpha < 1.0;
     fewest(usable, sizes, |sizes| {
-        let critical = student::critical(alpha, sizes.degrees_of_freedom());
+        let critical = distributions::t_critical(alpha, sizes.degrees_of_freedom());
         2.0 * critical * log_spread * sizes.standard_error() <= widest.ln()
     })
 }
@@ -296,7 +295,7 @@ mod tests {
         let more = more_values_for_interval(2.0, 0.3, two, 0.05).unwrap();
         let factor = |pairs: u64| {
             let sizes = SampleSizes::Paired(pairs);
-            let critical = student::critical(0.05, sizes.degrees_of_freedom());
+            let critical = distributions::t_critical(0.05, sizes.degrees_of_freedom());
             (2.0 * critical * 0.3 * sizes.standard_error()).exp()
         };
         assert!(factor(2 + more) <= 2.0 && factor(1 + more) > 2.0);

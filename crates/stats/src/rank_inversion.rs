@@ -5,7 +5,6 @@
 //! of a count with a null distribution, and the ratios that are not rejected lie between two order
 //! statistics (Hollander and Wolfe, *Nonparametric Statistical Methods*, 3.4 and 4.3).
 
-use crate::RatioInterval;
 use crate::null_distribution::NullDistribution;
 
 /// Largest bit pattern of a finite float.
@@ -43,6 +42,20 @@ pub(crate) trait OrderedRatios {
         }
         Some(f64::from_bits(low)).filter(|ratio| *ratio > 0.0)
     }
+}
+
+/// How many times larger one sample is than another, with its interval.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RatioInterval {
+    /// Median of all pairwise ratios treated / baseline; 1.0 is "the same".
+    pub ratio: f64,
+    /// Lower end of the interval, included.
+    pub low: f64,
+    /// Upper end of the interval, included.
+    pub high: f64,
+    /// Coverage of the interval, 0 to 1: at least what was asked for, or, when these sample sizes
+    /// cannot give that, the coverage of the full range of ratios. Compare it with the request.
+    pub confidence_attained: f64,
 }
 
 /// Ratios, and how the number of them above the true one is distributed.

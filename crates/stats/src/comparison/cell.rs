@@ -3,7 +3,6 @@
 use model::Observation;
 
 use super::evidence::Evidence;
-use super::level::reaches;
 use super::outlook::{self, Outlook};
 use super::{
     AllowedRatio, Arms, CellError, CellResult, Method, NotDecided, Pairing, Settings, Verdict,
@@ -12,7 +11,7 @@ use crate::RatioInterval;
 use crate::beyond::{BEYOND, beyond, has_bounds, joined, limited, raised};
 use crate::hodges_lehmann::pairwise_inversion;
 use crate::log_ratio::{LogRatio, paired_log_ratio, welch_log_ratio};
-use crate::multiple::ExclusiveFamily;
+use crate::multiple::{ExclusiveFamily, reaches};
 use crate::permutation::{permutation_p, sign_flip_p};
 use crate::signed_rank::walsh_inversion;
 

@@ -1,13 +1,13 @@
 //! What a cell could have seen, and what it would take to tell.
 
 use super::evidence::Evidence;
-use super::level::reaches;
 use super::{Arms, NotDecided, Pairing, Settings};
+use crate::multiple::reaches;
 use crate::power::{
     Goal, SampleSizes, minimum_detectable_ratio, more_values_for_equivalence,
     more_values_for_interval, more_values_to_detect,
 };
-use crate::{RatioInterval, minimum_signed_rank_p, minimum_two_sided_p, student};
+use crate::{RatioInterval, distributions, minimum_signed_rank_p, minimum_two_sided_p};
 
 /// Chance that a detectable ratio is detected.
 const POWER: f64 = 0.8;
@@ -76,7 +76,7 @@ impl Outlook {
             Some(Evidence::T(t)) => Some(t.log_standard_error * RANKS_FOR_T.sqrt()),
             Some(Evidence::Ranks(_)) if df >= 1.0 && plain.confidence_attained > 0.0 => {
                 let reach = (plain.high.ln() - plain.low.ln()) / 2.0;
-                Some(reach / student::critical(1.0 - plain.confidence_attained, df))
+                Some(reach / distributions::t_critical(1.0 - plain.confidence_attained, df))
             }
             Some(Evidence::Ranks(_)) | None => None,
         };

@@ -3,8 +3,8 @@
 use super::model::Model;
 use super::{Factorial, Noise, Scale};
 use crate::design::full_factorial;
+use crate::distributions;
 use crate::least_squares::{Design, LeastSquares, dot, quadratic_form};
-use crate::student;
 
 /// An estimate: of a ratio on the log scale, of a difference on the additive one.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -88,7 +88,7 @@ impl<'a> Estimator<'a> {
         confidence: f64,
     ) -> Estimator<'a> {
         let df = design.residual_df as f64;
-        let t = (df > 0.0).then(|| student::critical(1.0 - confidence, df));
+        let t = (df > 0.0).then(|| distributions::t_critical(1.0 - confidence, df));
         Estimator {
             model,
             design,

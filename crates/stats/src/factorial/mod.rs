@@ -176,7 +176,7 @@ impl Noise {
     fn test(self, sum_of_squares: f64, df: usize) -> (Option<f64>, Option<f64>) {
         let variance = self.variance.filter(|variance| *variance > 0.0);
         let f = variance.map(|variance| sum_of_squares / df as f64 / variance);
-        let p = f.and_then(|f| crate::f_distribution::f_tail(f, df as f64, self.df as f64));
+        let p = f.and_then(|f| crate::distributions::f_tail(f, df as f64, self.df as f64));
         (f, p)
     }
 }

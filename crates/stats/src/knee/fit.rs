@@ -1,7 +1,6 @@
 //! Curves of one to three pieces, fitted to log cost over log level by least squares.
 
-use super::point::Point;
-use super::sums::{Line, Sums, hinge_at};
+use super::sums::{Line, Point, Sums, hinge_at};
 
 /// Residuals below this (half a per cent) are exact: a curve cannot fit better.
 const EXACT: f64 = 0.005;

@@ -1,7 +1,7 @@
 //! Is a fitted curve a knee?
 
 use super::fit::{Bend, curves};
-use super::point::Point;
+use super::sums::Point;
 use super::{KneeKind, WhyNoKnee};
 
 /// By how much Schwarz's criterion must prefer a bent curve.

@@ -27,15 +27,14 @@
 
 mod fit;
 mod judge;
-mod point;
 mod resample;
 mod shape;
 mod sums;
 
 use crate::{median, quantile};
 use judge::{Ends, Found, judge, largest_rise};
-use point::Point;
 use resample::{Deviations, resampled_ends};
+use sums::Point;
 
 pub use shape::{Knee, KneeKind, KneeSettings, Level, NoKnee, OtherKnee, Shape, WhyNoKnee};
 

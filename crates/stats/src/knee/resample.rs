@@ -5,7 +5,7 @@ use rand_pcg::Pcg64Mcg;
 
 use super::KneeSettings;
 use super::judge::{Ends, Found, judge};
-use super::point::Point;
+use super::sums::Point;
 use crate::design::below;
 use crate::median;
 

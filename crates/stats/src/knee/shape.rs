@@ -1,7 +1,5 @@
 //! What a curve of cost over level looks like.
 
-use std::fmt;
-
 /// The costs measured at one level.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Level {
@@ -107,60 +105,42 @@ pub struct NoKnee {
 }
 
 /// Why a curve has no knee.
-#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, thiserror::Error)]
 #[serde(rename_all = "kebab-case")]
 pub enum WhyNoKnee {
     /// No level costs enough more than the levels below it.
+    #[error("the cost never leaves its plateau")]
     NeverRises,
     /// The cost grows with the level, everywhere alike.
+    #[error("the cost grows steadily, without a bend")]
     GrowsSteadily,
     /// Only this level is expensive, and the levels above it are not.
+    #[error("only level {level} is expensive and higher ones are not: an outlier")]
     OneLevel {
         /// The level.
         level: f64,
     },
     /// Only the highest level is expensive, and it was measured once.
+    #[error(
+        "only the highest level {level} is expensive and was measured once: repeat it or go higher"
+    )]
     LastLevelOnce {
         /// The level.
         level: f64,
     },
     /// Only the lowest level is cheap, and it was measured once.
+    #[error("only the lowest level {level} is cheap and was measured once: repeat it or go lower")]
     FirstLevelOnce {
         /// The level.
         level: f64,
     },
     /// The cost rises and comes back.
+    #[error("the cost rises, but by level {level} it grows as before")]
     Returns {
         /// The level at which it is back near the plateau, or where the plateau's slope leads.
         level: f64,
     },
     /// The rise is no more than the noise makes up now and then.
+    #[error("the rise is within the noise: replicate the levels")]
     Noise,
-}
-
-impl fmt::Display for WhyNoKnee {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NeverRises => write!(formatter, "the cost never leaves its plateau"),
-            Self::GrowsSteadily => write!(formatter, "the cost grows steadily, without a bend"),
-            Self::OneLevel { level } => write!(
-                formatter,
-                "only level {level} is expensive and higher ones are not: an outlier"
-            ),
-            Self::LastLevelOnce { level } => write!(
-                formatter,
-                "only the highest level {level} is expensive and was measured once: repeat it or \
-                 go higher"
-            ),
-            Self::FirstLevelOnce { level } => write!(
-                formatter,
-                "only the lowest level {level} is cheap and was measured once: repeat it or go \
-                 lower"
-            ),
-            Self::Returns { level } => {
-                write!(formatter, "the cost rises, but by level {level} it grows as before")
-            }
-            Self::Noise => write!(formatter, "the rise is within the noise: replicate the levels"),
-        }
-    }
 }

@@ -1,6 +1,17 @@
-//! Lines from sums, so that any piece of a curve is fitted in constant time.
+//! The points of a curve, and lines from their sums, so that any piece of a curve is fitted in constant time.
 
-use super::point::Point;
+/// One point of the curve: the middle of a level's costs.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Point {
+    /// The level itself.
+    pub level: f64,
+    /// Logarithm of the level.
+    pub x: f64,
+    /// Logarithm of the cost.
+    pub y: f64,
+    /// Replicates behind it.
+    pub weight: f64,
+}
 
 /// value + slope × x.
 #[derive(Clone, Copy, Debug, PartialEq)]

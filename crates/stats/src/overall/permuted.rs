@@ -109,7 +109,7 @@ impl PermutationInversion {
         ends.unwrap_or((f64::MIN_POSITIVE, f64::MAX))
     }
 
-    pub(super) fn told(&self, confidence: f64) -> PermutationInterval {
+    pub(super) fn summary(&self, confidence: f64) -> PermutationInterval {
         let (low, high) = self.interval(confidence);
         PermutationInterval {
             low,

@@ -5,9 +5,9 @@ use rand_pcg::Pcg64Mcg;
 
 use super::{Attribution, Contribution, ShapleyError, shapley};
 use crate::design::below;
+use crate::distributions;
 use crate::factorial::{Factorial, Scale};
 use crate::standard_deviation;
-use crate::student;
 
 /// Shares of the change from the levels `before` to the levels `after` (one index a factor), from
 /// the means of the 2^k cells between them: geometric means on the log scale. Observations at
@@ -65,7 +65,7 @@ pub fn shapley_intervals(
         }
     }
     let df = corners.residual_df() as f64;
-    let t = (df > 0.0).then(|| student::critical(1.0 - confidence, df));
+    let t = (df > 0.0).then(|| distributions::t_critical(1.0 - confidence, df));
     let point = shapley(&corners.means(|clusters| (0..clusters).collect()), scale)?;
     let interval = |(found, shares): (&Contribution, &Vec<f64>)| {
         let half = t? * standard_deviation(shares)?;

@@ -43,27 +43,6 @@ def signs(n):
     return itertools.product([False, True], repeat=n)
 
 
-def signed_rank(differences):
-    ranks = stats.rankdata(np.abs(differences))
-    nonzero = [(r, d) for r, d in zip(ranks, differences) if d != 0]
-    if len(nonzero) <= 15:
-        method = "enumeration of signs"
-        observed = sum(r for r, d in nonzero if d > 0)
-        sums = [sum(r for (r, _), s in zip(nonzero, chosen) if s) for chosen in signs(len(nonzero))]
-        below = sum(s <= observed + 1e-9 for s in sums)
-        above = sum(s >= observed - 1e-9 for s in sums)
-        p = min(1.0, 2 * min(below, above) / len(sums))
-    elif len(differences) <= 126:
-        method = "wilcoxon, exact"
-        p = stats.wilcoxon(differences, method="exact").pvalue
-    else:
-        method = "wilcoxon, Pratt, asymptotic"
-        p = stats.wilcoxon(
-            differences, zero_method="pratt", correction=True, method="asymptotic"
-        ).pvalue
-    return {"differences": differences, "p": float(p), "method": method}
-
-
 def paired_hodges_lehmann(first, second, confidence):
     logs = np.log(np.array(second) / np.array(first))
     n = len(logs)
@@ -130,6 +109,11 @@ def detectable(spread, sizes, alpha, power):
             "ratio": math.exp(distance * spread * error)}
 
 
+def dropped(draws):
+    list(draws)
+    return {}
+
+
 def main():
     generator = np.random.default_rng(1973)
 
@@ -145,11 +129,12 @@ def main():
             log_ratio(draw(kind, n), draw(kind, n), confidence, True)
             for kind in KINDS[:2] for n in [2, 3, 6, 20] for confidence in CONFIDENCES
         ],
-        "signed_rank": [
-            signed_rank([round(y - x, 3) for x, y in zip(draw(kind, n), draw(kind, n))])
+        # Cases of a test that is gone; those below depend on their draws.
+        **dropped(
+            (draw(kind, n), draw(kind, n))
             for kind in KINDS for n in [1, 4, 7, 12, 15, 30, 60, 125, 300]
-            if kind != "coarse" or n not in (30, 60, 125)  # too many to enumerate
-        ],
+            if kind != "coarse" or n not in (30, 60, 125)
+        ),
         "paired_hodges_lehmann": [
             paired_hodges_lehmann(draw(kind, n), draw(kind, n), confidence)
             for kind in KINDS for n in [1, 2, 5, 8, 13] for confidence in CONFIDENCES

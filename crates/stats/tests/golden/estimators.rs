@@ -1,11 +1,11 @@
 //! Summaries, intervals and rank tests against SciPy, brute force and R (`make.py`, `wilcox.R`).
 
 use stats::{
-    clopper_pearson, hodges_lehmann_ratio, mann_whitney_exact_p, mean, median, one_sd_mean,
-    quantile, standard_deviation,
+    Pairing, clopper_pearson, hodges_lehmann_ratio, mean, median, one_sd_mean, quantile,
+    standard_deviation,
 };
 
-use crate::support::{assert_close, cases, number, numbers};
+use crate::support::{assert_close, by_ranks, cases, number, numbers};
 
 const SCIPY: &str = include_str!("golden.json");
 const R: &str = include_str!("wilcox.json");
@@ -52,17 +52,24 @@ fn ratios_and_intervals_agree_with_r() {
         assert_close(found.ratio, number(&case, "ratio"), 1e-13, &case);
         assert_close(found.low, number(&case, "low"), 1e-13, &case);
         assert_close(found.high, number(&case, "high"), 1e-13, &case);
-        let p = mann_whitney_exact_p(&baseline, &treated).unwrap();
-        assert_close(p, number(&case, "p"), 1e-13, &case);
     }
 }
 
+/// `compare` decides by ranks where these can reach the level.
 #[test]
 fn rank_tests_agree_with_scipy() {
+    let mut decided = 0;
     for case in cases(SCIPY, Some("mann_whitney")) {
-        let p = mann_whitney_exact_p(&numbers(&case, "a"), &numbers(&case, "b")).unwrap();
-        assert_close(p, number(&case, "p"), 1e-9, &case);
+        let (a, b) = (numbers(&case, "a"), numbers(&case, "b"));
+        let found = by_ranks(&a, &b, Pairing::Unpaired, 0.2);
+        // Midranks are not what the interval inverts: with ties its p-values are larger.
+        let Some(found) = found.filter(|_| case["method"] == "mannwhitneyu, exact") else {
+            continue;
+        };
+        assert_close(found.p, number(&case, "p"), 1e-9, &case);
+        decided += 1;
     }
+    assert!(decided >= 12, "{decided} cases");
 }
 
 #[test]

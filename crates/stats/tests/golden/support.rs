@@ -1,6 +1,7 @@
 //! Cases as the programs wrote them.
 
 use serde_json::Value;
+use stats::{Arms, CellResult, Method, Pairing, Settings, compare};
 
 /// The cases of a file, or of the part of it that has this name.
 pub(crate) fn cases(text: &str, name: Option<&str>) -> Vec<Value> {
@@ -24,4 +25,17 @@ pub(crate) fn numbers(case: &Value, key: &str) -> Vec<f64> {
 pub(crate) fn assert_close(actual: f64, expected: f64, tolerance: f64, case: &Value) {
     let scale = actual.abs().max(expected.abs());
     assert!((actual - expected).abs() <= tolerance * scale, "{actual}, not {expected}: {case}");
+}
+
+/// The only comparison of a family, if ranks decide it.
+pub(crate) fn by_ranks(
+    first: &[f64],
+    second: &[f64],
+    pairing: Pairing,
+    alpha: f64,
+) -> Option<CellResult> {
+    let settings = Settings { alpha, ..Settings::default() };
+    let arms = Arms::exact(first, second, pairing);
+    let found = compare(&[arms], &[], &settings).cells.remove(0).expect("a comparison");
+    matches!(found.method, Method::HodgesLehmann | Method::SignedRank).then_some(found)
 }
