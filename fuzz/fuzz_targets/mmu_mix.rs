@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use mmu::sun4::Mix;
+use sun4::Mix;
 
 fuzz_target!(|text: &str| {
     match Mix::parse(text) {

@@ -9,7 +9,7 @@ const RANKS: &[&[&str]] = &[
     &["model", "sys"],
     &["keep"],
     &["stats", "counters", "jobs", "loads", "probes", "kernels", "trace"],
-    &["agent", "analysis", "doctor", "footprint", "mmu"],
+    &["agent", "analysis", "doctor", "footprint", "mmu", "sun4"],
     &["report", "survey", "trace-plugin", "tracer"],
     &["store", "subject"],
     &["frames", "guest"],

@@ -39,6 +39,6 @@ pub use plan::{
 pub use pool::Engine;
 pub use profile::{CLASSIC, Changes, DEFAULT, Profile, QUICK, SLOW};
 pub use segment::Segment;
-pub use simulated::{machine_text, mmu_setup, mmu_spec, simulated_run};
+pub use simulated::{Machine, machine_text, mmu_setup, mmu_spec, simulated_run};
 pub use subject_arg::{RemoteArg, SubjectArg};
 pub use sweep::{Form, Quantity, SweepDraft, SweepPlan, parse_sweep, part};

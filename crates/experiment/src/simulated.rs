@@ -7,14 +7,15 @@ use std::io;
 
 use jobs::MemoryJob;
 use keep::{Cells, key_of};
-use mmu::Machine;
-use mmu::sun4::{Outcome, Setup, System, Workload, simulate};
+use model::description::{Description, DescriptionError};
 use model::units::parse_size_bytes;
 use model::{
     BASELINE, CounterRecord, CounterSet, EndStatus, Environment, Header, JobSpec, Line, LoadSpec,
     Measure, MmuSpec, Name, PassRecord, Phase, PhaseRecord, RunEncoder, Spec, SubjectSpec, Values,
 };
+use serde::Deserialize;
 use subject::RunLines;
+use sun4::{Outcome, Setup, System, Workload, simulate};
 use vm::{IN_GUEST, Named};
 
 /// The machine that is simulated if none is named: that of the tables of 1990.
@@ -31,7 +32,43 @@ pub(crate) const SIMULATOR: &str = "mmu_simulator";
 
 /// What simulates, with the version of what it simulates: other numbers, other results.
 pub(crate) fn simulator() -> String {
-    format!("sun4 {}", mmu::sun4::VERSION)
+    format!("sun4 {}", sun4::VERSION)
+}
+
+/// A machine that can be simulated.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Machine {
+    /// Page tables in a fixed store of groups.
+    Sun4(Box<sun4::Machine>),
+    /// Translation look-aside buffers and page walks.
+    Tlb(Box<mmu::tlb::Machine>),
+}
+
+impl Machine {
+    /// Reads a description; its `kind` says which kind of machine it is.
+    ///
+    /// # Errors
+    /// What is wrong in it, and where.
+    pub fn parse(text: &str) -> Result<Self, DescriptionError> {
+        #[derive(Deserialize)]
+        struct Kind {
+            kind: String,
+        }
+        let description = Description(text);
+        match description.read::<Kind>()?.kind.as_str() {
+            "sun4" => sun4::Machine::parse(text).map(Box::new).map(Self::Sun4),
+            "tlb" => mmu::tlb::Machine::parse(text).map(Box::new).map(Self::Tlb),
+            other => {
+                let reason = format!("no kind of machine is named {other:?}; there are sun4, tlb");
+                description.refuse("kind", reason)
+            }
+        }
+    }
+
+    /// The machines that come with thrashlab: names and descriptions.
+    pub fn shipped() -> impl Iterator<Item = (&'static str, &'static str)> {
+        sun4::MACHINES.iter().chain(mmu::tlb::MACHINES).copied()
+    }
 }
 
 /// The description of a machine: of one that comes with thrashlab, or of a file (`*.toml`, or
@@ -72,7 +109,7 @@ pub fn mmu_spec(settings: &[(String, String)]) -> Result<MmuSpec, String> {
     let made = setup_of(&machine, &description, &asked)?;
     let mut settings = made.resolved();
     settings.extend(asked.get("hat").map(|hat| ("hat".to_owned(), hat.clone())));
-    let memory_bytes = made.machine.memory_bytes;
+    let memory_bytes = made.machine.memory.bytes;
     Ok(MmuSpec { machine, memory_bytes, description, asked, settings })
 }
 

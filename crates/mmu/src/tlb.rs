@@ -39,7 +39,7 @@ pub use policy::Policy;
 pub use simulator::Simulator;
 
 /// The machines that come with thrashlab: names and descriptions.
-pub(crate) const MACHINES: &[(&str, &str)] = &[
+pub const MACHINES: &[(&str, &str)] = &[
     ("golden-cove", include_str!("../machines/golden-cove.toml")),
     ("neoverse-n1", include_str!("../machines/neoverse-n1.toml")),
     ("skylake-sp", include_str!("../machines/skylake-sp.toml")),

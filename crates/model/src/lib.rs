@@ -7,6 +7,7 @@
 mod named;
 
 mod counters;
+pub mod description;
 pub mod histogram;
 mod line;
 mod line_text;

@@ -1,6 +1,7 @@
-//! Kinds that have a name in run files.
+//! Kinds, policies and settings whose values have names in files and on the command line.
 
-/// An enum whose variants are written by their names.
+/// An enum whose values are read and written by their names. Its users need `serde`.
+#[macro_export]
 macro_rules! named {
     (
         $(#[$about:meta])*
@@ -14,10 +15,22 @@ macro_rules! named {
             /// All of them, in their order.
             pub const ALL: &[Self] = &[$(Self::$variant),*];
 
-            /// Its name, as run files spell it.
+            /// Its name, as files spell it.
             #[must_use]
             pub const fn name(self) -> &'static str {
                 match self { $(Self::$variant => $word,)* }
+            }
+
+            /// The one of a name.
+            ///
+            /// # Errors
+            /// When none has this name; lists the names that there are.
+            pub fn named(name: &str) -> Result<Self, String> {
+                let found = Self::ALL.iter().find(|value| value.name() == name);
+                found.copied().ok_or_else(|| {
+                    let names: Vec<&str> = Self::ALL.iter().map(|value| value.name()).collect();
+                    format!("{name:?} is none of {}", names.join(", "))
+                })
             }
         }
     };

@@ -7,7 +7,7 @@ use trace::{Event, PageRun};
 /// Two processes of a virtual machine by turns: code, data, a page that is unmapped.
 fn text(set: &[(&str, &str)]) -> String {
     let (_, description) =
-        mmu::Machine::shipped().find(|(name, _)| *name == "tiny").expect("it is shipped");
+        mmu::tlb::MACHINES.iter().find(|(name, _)| *name == "tiny").expect("it is shipped");
     let machine = Machine::parse(description).expect("it reads");
     let mut options = Options::default();
     let mut told = Vec::new();

@@ -2,7 +2,7 @@
 
 use anyhow::{Context, anyhow};
 use clap::Args;
-use mmu::Machine;
+use experiment::Machine;
 use mmu::tlb::Tlb;
 use model::units::format_size;
 use report::columns::aligned;
@@ -100,14 +100,14 @@ fn figures(machine: &Machine) -> String {
     match machine {
         Machine::Sun4(machine) => format!(
             "{} contexts, {} pmegs, pages of {}, {} MHz",
-            machine.contexts,
-            machine.pmegs,
-            format_size(machine.page_bytes),
+            machine.mmu.contexts,
+            machine.mmu.pmegs,
+            format_size(machine.mmu.page_bytes),
             machine.clock_hz / 1_000_000
         ),
         Machine::Tlb(machine) => {
-            let tlb = |tlb: &Tlb| format!("{} {}", tlb.name.get_ref(), tlb.entries.get_ref());
-            let tlbs: Vec<String> = machine.tlbs.get_ref().iter().map(tlb).collect();
+            let tlb = |tlb: &Tlb| format!("{} {}", tlb.name, tlb.entries);
+            let tlbs: Vec<String> = machine.tlbs.iter().map(tlb).collect();
             tlbs.join(", ")
         }
     }

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, anyhow};
 use clap::Args;
-use mmu::Machine;
+use experiment::Machine;
 use model::units::parse_size_bytes;
 
 use super::program::ProgramText;

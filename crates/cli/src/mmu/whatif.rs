@@ -4,9 +4,9 @@ use anyhow::anyhow;
 use clap::Args;
 use experiment::in_parallel;
 use jobs::MemoryJob;
-use mmu::sun4::{REMEDIES, Remedy, Setup, Workload, simulate};
 use model::units::format_size;
 use report::{Gain, Tried, WhatIf, whatif_text};
+use sun4::{REMEDIES, Remedy, Setup, Workload, simulate};
 
 use super::place;
 use super::program::ProgramText;

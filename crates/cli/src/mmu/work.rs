@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use anyhow::{Context, anyhow};
-use mmu::sun4::{MIXES, Workload};
+use sun4::{MIXES, Workload};
 use trace::{Columns, open};
 
 use super::program::ProgramText;

@@ -1,5 +1,6 @@
 //! A set-associative array of entries: TLBs, page-walk caches, lines of page tables.
 
+use model::named;
 use rand::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
@@ -19,15 +20,16 @@ const WAY_BITS: u32 = MOST_WAYS.trailing_zeros();
 /// A place without an entry. It comes before all others when room is made.
 const FREE: Place = Place { entry: NOTHING, since: 0 };
 
-/// How the set of an entry is found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, serde::Deserialize, serde::Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Index {
-    /// By the lowest bits of the page's number.
-    #[default]
-    Low,
-    /// By those, XORed with as many bits above them.
-    Xor,
+named! {
+    /// How the set of an entry is found.
+    #[derive(Default)]
+    pub enum Index {
+        /// By the lowest bits of the page's number.
+        #[default]
+        Low = "low",
+        /// By those, XORed with as many bits above them.
+        Xor = "xor",
+    }
 }
 
 /// Measures of an array.

@@ -90,18 +90,18 @@ impl Core {
         mut seed: impl FnMut() -> u64,
     ) -> Result<Self, String> {
         let mut tlbs = Vec::new();
-        for tlb in machine.tlbs.get_ref() {
-            let mut shape = tlb.shape().map_err(|(_, reason)| reason)?;
+        for tlb in &machine.tlbs {
+            let mut shape = tlb.shape();
             shape.policy = options.policy.unwrap_or(shape.policy);
             if let Some(reason) = shape.policy.refuses(shape.ways) {
-                return Err(format!("{}: {reason}", tlb.name.get_ref()));
+                return Err(format!("{}: {reason}", tlb.name));
             }
             tlbs.push(Array::new(shape, seed()));
         }
         let routes =
-            [false, true].map(|fetch| PageSize::ALL.map(|size| route(machine, fetch, size)));
+            [false, true].map(|fetch| PageSize::EACH.map(|size| route(machine, fetch, size)));
         let unified = (0..SIZES).any(|size| routes[0][size][0].tlb == routes[1][size][0].tlb);
-        let asids = options.asids.unwrap_or(*machine.asids.get_ref());
+        let asids = options.asids.unwrap_or(machine.asids);
         Ok(Self {
             last: [NOTHING; 2],
             last_size: [PageSize::Small; 2],
@@ -111,7 +111,7 @@ impl Core {
             counts: vec![Counts::default(); tlbs.len()],
             tlbs,
             routes,
-            walker: Walker::new(machine, options, seed)?,
+            walker: Walker::new(machine, options, seed),
             prefetches: options.prefetch.unwrap_or(machine.prefetch == Prefetch::NextPage),
             unused: HashSet::new(),
             prefetches_used: 0,
@@ -337,15 +337,6 @@ impl Core {
         self.walker.forget(|tag| Some(tag) == own);
     }
 
-    /// Flushes everything.
-    pub(crate) fn flush_all(&mut self) {
-        self.forget_last();
-        self.flushes += 1;
-        self.flush(|_| true);
-        self.walker.forget(|_| true);
-        self.walker.forget_nested();
-    }
-
     /// Forgets the page referred to last: something about it may be different.
     pub(crate) fn forget_last(&mut self) {
         self.last = [NOTHING; 2];
@@ -422,7 +413,7 @@ fn route(machine: &Machine, fetch: bool, size: PageSize) -> Vec<Stop> {
     (1..=machine.levels())
         .filter_map(|level| match stop(level, size) {
             // The first level must hold every page: if not as one, then in pieces.
-            None if level == 1 => PageSize::ALL
+            None if level == 1 => PageSize::EACH
                 .into_iter()
                 .rev()
                 .filter(|piece| *piece < size)

@@ -1,33 +1,35 @@
 //! What a run can choose beside its machine.
 
-use super::machine::MOST_ASIDS;
+use model::named;
+
+use super::machine::{MOST_ASIDS, Prefetch};
 use super::page_size::PageSize;
 use super::policy::Policy;
 
-/// Which pages a program gets.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum PagePolicy {
-    /// All of 4 KiB.
-    #[default]
-    Small,
-    /// Of 2 MiB where one private anonymous mapping covers all of them, else of 4 KiB.
-    Thp,
-    /// All of 2 MiB.
-    Huge,
-    /// All of 1 GiB.
-    Giant,
+named! {
+    /// Which pages a program gets.
+    pub enum PagePolicy {
+        /// All of 4 KiB.
+        Small = "small",
+        /// Of 2 MiB where one private anonymous mapping covers all of them, else of 4 KiB.
+        Thp = "thp",
+        /// All of 2 MiB.
+        Huge = "all",
+        /// All of 1 GiB.
+        Giant = "1g",
+    }
 }
 
-/// What processes share of the mappings that they inherited.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum Share {
-    /// Nothing: every process has its own tables.
-    #[default]
-    None,
-    /// Page tables that lie wholly inside a mapping of a file or a shared one.
-    Tables,
-    /// Those, and the translations themselves.
-    Translations,
+named! {
+    /// What processes share of the mappings that they inherited.
+    pub enum Share {
+        /// Nothing: every process has its own tables.
+        None = "none",
+        /// Page tables that lie wholly inside a mapping of a file or a shared one.
+        Tables = "tables",
+        /// Those, and the translations themselves.
+        Translations = "translations",
+    }
 }
 
 /// Choices of a run.
@@ -106,25 +108,10 @@ impl Options {
 
     fn take(&mut self, name: &str, value: &str) -> Option<()> {
         match name {
-            "pages" => {
-                self.page_size = one_of(
-                    value,
-                    &[
-                        ("small", PagePolicy::Small),
-                        ("thp", PagePolicy::Thp),
-                        ("all", PagePolicy::Huge),
-                        ("1g", PagePolicy::Giant),
-                    ],
-                )?;
-            }
+            "pages" => self.page_size = PagePolicy::named(value).ok()?,
             "seed" => self.seed = value.parse().ok()?,
-            "virtualized" => {
-                self.virtualized = one_of(value, &[("yes", true), ("no", false)])?;
-            }
-            "host-pages" => {
-                self.host_page_size =
-                    one_of(value, &PageSize::ALL.map(|size| (size.name(), size)))?;
-            }
+            "virtualized" => self.virtualized = one_of(value, ["no", "yes"])? == 1,
+            "host-pages" => self.host_page_size = PageSize::named(value).ok()?,
             "cores" => {
                 self.cores = value.parse().ok().filter(|cores| (1..=1024).contains(cores))?
             }
@@ -132,27 +119,19 @@ impl Options {
                 let asids = value.parse().ok().filter(|asids| *asids <= MOST_ASIDS)?;
                 self.asids = Some(asids);
             }
-            "policy" => self.policy = Some(one_of(value, &Policy::ALL)?),
+            "policy" => self.policy = Some(Policy::named(value).ok()?),
             "prefetch" => {
-                self.prefetch = Some(one_of(value, &[("none", false), ("next-page", true)])?);
+                self.prefetch = Some(Prefetch::named(value).ok()? == Prefetch::NextPage);
             }
-            "levels" => self.levels = Some(one_of(value, &[("4", 4), ("5", 5)])?),
-            "share" => {
-                self.share = one_of(
-                    value,
-                    &[
-                        ("none", Share::None),
-                        ("tables", Share::Tables),
-                        ("translations", Share::Translations),
-                    ],
-                )?;
-            }
+            "levels" => self.levels = Some(4 + one_of(value, ["4", "5"])?),
+            "share" => self.share = Share::named(value).ok()?,
             _ => self.flush_ceiling = value.parse().ok()?,
         }
         Some(())
     }
 }
 
-fn one_of<T: Copy>(value: &str, known: &[(&str, T)]) -> Option<T> {
-    known.iter().find(|(name, _)| *name == value).map(|(_, meaning)| *meaning)
+/// Which of two words this is.
+fn one_of(value: &str, words: [&str; 2]) -> Option<u32> {
+    words.iter().position(|word| *word == value).map(|index| index as u32)
 }

@@ -1,13 +1,9 @@
 //! What a run came to.
 
-use std::collections::BTreeMap;
-
 use serde::Serialize;
 
-use super::machine::Serves;
-
 /// Counts of a run, summed over cores.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Outcome {
     /// References, fetches among them.
     pub references: u64,
@@ -38,7 +34,7 @@ pub struct Outcome {
 }
 
 /// Counts of one TLB.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct TlbOutcome {
     /// Its name.
     pub name: String,
@@ -109,57 +105,5 @@ impl WalkOutcome {
         }
         self.steps_from_memory += other.steps_from_memory;
         self.cycles += other.cycles;
-    }
-}
-
-impl Outcome {
-    /// All counts by name, for tables, sweeps and tests.
-    #[must_use]
-    pub fn counts(&self) -> BTreeMap<String, u64> {
-        let mut counts = BTreeMap::new();
-        let mut put = |name: String, count: u64| counts.insert(name, count);
-        put("references".to_owned(), self.references);
-        put("fetches".to_owned(), self.fetches);
-        for tlb in &self.tlbs {
-            let name = &tlb.name;
-            put(format!("tlb.{name}.accesses"), tlb.accesses);
-            put(format!("tlb.{name}.hits"), tlb.hits);
-            put(format!("tlb.{name}.misses"), tlb.misses);
-            put(format!("tlb.{name}.fills"), tlb.fills);
-            put(format!("tlb.{name}.evictions"), tlb.evictions);
-            put(format!("tlb.{name}.flushed"), tlb.flushed);
-        }
-        for cache in self.walk_caches.iter().chain(&self.nested) {
-            put(format!("walk_cache.{}.accesses", cache.name), cache.accesses);
-            put(format!("walk_cache.{}.hits", cache.name), cache.hits);
-        }
-        for (kind, walks) in [("walk", &self.walks), ("prefetch", &self.prefetch_walks)] {
-            put(format!("{kind}.walks"), walks.walks);
-            for level in 0..5 {
-                put(format!("{kind}.steps.{}", level + 1), walks.steps[level]);
-                put(format!("{kind}.host_steps.{}", level + 1), walks.host_steps[level]);
-            }
-            put(format!("{kind}.steps_from_memory"), walks.steps_from_memory);
-            put(format!("{kind}.cycles"), walks.cycles);
-        }
-        put("prefetch.used".to_owned(), self.prefetches_used);
-        put("lookup_cycles".to_owned(), self.lookup_cycles);
-        put("switches".to_owned(), self.switches);
-        put("asids_taken".to_owned(), self.asids_taken);
-        put("flushes".to_owned(), self.flushes);
-        put("page_flushes".to_owned(), self.page_flushes);
-        counts
-    }
-}
-
-impl Serves {
-    /// As descriptions write it.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Fetch => "fetch",
-            Self::Data => "data",
-            Self::Both => "both",
-        }
     }
 }

@@ -1,6 +1,6 @@
 //! Sizes of pages, and numbers of pages in 64 bits with a size and an address space's tag.
 
-use serde::{Deserialize, Serialize};
+use model::named;
 
 /// How many sizes there are.
 pub(crate) const SIZES: usize = 3;
@@ -14,36 +14,22 @@ pub(crate) const FIRST_SHARED_TAG: u64 = 1 << 15;
 const SIZE_SHIFT: u32 = 45;
 const TAG_SHIFT: u32 = 47;
 
-/// The size of a page.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Deserialize, Serialize,
-)]
-pub enum PageSize {
-    /// 4 KiB.
-    #[default]
-    #[serde(rename = "4K")]
-    Small,
-    /// 2 MiB.
-    #[serde(rename = "2M")]
-    Huge,
-    /// 1 GiB.
-    #[serde(rename = "1G")]
-    Giant,
+named! {
+    /// The size of a page.
+    #[derive(PartialOrd, Ord)]
+    pub enum PageSize {
+        /// 4 KiB.
+        Small = "4K",
+        /// 2 MiB.
+        Huge = "2M",
+        /// 1 GiB.
+        Giant = "1G",
+    }
 }
 
 impl PageSize {
     /// All, smallest first.
-    pub const ALL: [Self; SIZES] = [Self::Small, Self::Huge, Self::Giant];
-
-    /// As descriptions write it.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Small => "4K",
-            Self::Huge => "2M",
-            Self::Giant => "1G",
-        }
-    }
+    pub(crate) const EACH: [Self; SIZES] = [Self::Small, Self::Huge, Self::Giant];
 
     /// The logarithm of its number of small pages.
     pub(crate) fn shift(self) -> u32 {

@@ -1,40 +1,26 @@
 //! Which entry of a set makes room for a new one.
 
-use serde::{Deserialize, Serialize};
+use model::named;
 
-/// A replacement policy.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Deserialize, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Policy {
-    /// The entry that was used longest ago.
-    #[default]
-    Lru,
-    /// The entry that came first.
-    Fifo,
-    /// A binary tree over the ways, whose bits point away from what was used last.
-    Plru,
-    /// The first entry that was not used since every entry of its set had been.
-    Nru,
-    /// Any entry, by a seeded generator.
-    Random,
+named! {
+    /// A replacement policy.
+    #[derive(Default)]
+    pub enum Policy {
+        /// The entry that was used longest ago.
+        #[default]
+        Lru = "lru",
+        /// The entry that came first.
+        Fifo = "fifo",
+        /// A binary tree over the ways, whose bits point away from what was used last.
+        Plru = "plru",
+        /// The first entry that was not used since every entry of its set had been.
+        Nru = "nru",
+        /// Any entry, by a seeded generator.
+        Random = "random",
+    }
 }
 
 impl Policy {
-    /// All, with the names that descriptions and options use.
-    pub const ALL: [(&'static str, Self); 5] = [
-        ("lru", Self::Lru),
-        ("fifo", Self::Fifo),
-        ("plru", Self::Plru),
-        ("nru", Self::Nru),
-        ("random", Self::Random),
-    ];
-
-    /// Its name.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        Self::ALL[self as usize].0
-    }
-
     /// Why a set cannot have so many ways under this policy, if it cannot.
     pub(crate) fn refuses(self, ways: usize) -> Option<&'static str> {
         match self {

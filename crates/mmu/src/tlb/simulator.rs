@@ -7,7 +7,7 @@ use trace::{Block, Event, PageRun};
 use super::core::Core;
 use super::machine::{Machine, NESTED};
 use super::options::Options;
-use super::outcome::{CacheOutcome, Outcome, TlbOutcome, WalkOutcome};
+use super::outcome::{CacheOutcome, Outcome, TlbOutcome};
 use super::page_size::PageSize;
 use super::space::{Space, page_range};
 use super::world::World;
@@ -55,7 +55,7 @@ impl Simulator {
             flush_ceiling: options.flush_ceiling,
             switches: 0,
             nothing: nothing(machine, options),
-            lookup_cycles: machine.tlbs.get_ref().iter().map(|tlb| tlb.lookup_cycles).collect(),
+            lookup_cycles: machine.tlbs.iter().map(|tlb| tlb.lookup_cycles).collect(),
         };
         simulator.switch(0, 0);
         Ok(simulator)
@@ -154,11 +154,6 @@ impl Simulator {
         self.cores.iter_mut().for_each(Core::forget_last);
     }
 
-    /// Flushes everything on all cores, shared translations and nested TLBs included.
-    pub fn flush_all(&mut self) {
-        self.cores.iter_mut().for_each(Core::flush_all);
-    }
-
     /// How many references there were so far; cheap, for progress.
     #[must_use]
     pub fn references(&self) -> u64 {
@@ -198,35 +193,20 @@ impl Simulator {
 
 /// The outcome of nothing.
 fn nothing(machine: &Machine, options: &Options) -> Outcome {
-    let tlbs = machine.tlbs.get_ref().iter().map(|tlb| TlbOutcome {
-        name: tlb.name.get_ref().clone(),
-        level: *tlb.level.get_ref(),
-        entries: *tlb.entries.get_ref(),
-        ways: *tlb.ways.as_ref().unwrap_or(&tlb.entries).get_ref(),
-        pages: tlb.pages.get_ref().iter().copied().map(PageSize::name).collect(),
+    let tlbs = machine.tlbs.iter().map(|tlb| TlbOutcome {
+        name: tlb.name.clone(),
+        level: tlb.level,
+        entries: tlb.entries,
+        ways: tlb.shape().ways,
+        pages: tlb.pages.iter().copied().map(PageSize::name).collect(),
         serves: tlb.serves.name(),
-        accesses: 0,
-        hits: 0,
-        misses: 0,
-        fills: 0,
-        evictions: 0,
-        flushed: 0,
+        ..TlbOutcome::default()
     });
     let cache = |name: &str| CacheOutcome { name: name.to_owned(), accesses: 0, hits: 0 };
-    let walk_caches = machine.walk_caches.iter().map(|described| cache(described.name.get_ref()));
     Outcome {
-        references: 0,
-        fetches: 0,
         tlbs: tlbs.collect(),
-        walk_caches: walk_caches.collect(),
+        walk_caches: machine.walk_caches.iter().map(|described| cache(&described.name)).collect(),
         nested: machine.nested.as_ref().filter(|_| options.virtualized).map(|_| cache(NESTED)),
-        walks: WalkOutcome::default(),
-        prefetch_walks: WalkOutcome::default(),
-        prefetches_used: 0,
-        lookup_cycles: 0,
-        switches: 0,
-        asids_taken: 0,
-        flushes: 0,
-        page_flushes: 0,
+        ..Outcome::default()
     }
 }

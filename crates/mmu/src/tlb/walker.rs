@@ -56,41 +56,32 @@ pub(crate) struct Wanted<'space> {
 
 impl Walker {
     /// The walker of a core; `seed` gives each array's generator its seed.
-    pub(crate) fn new(
-        machine: &Machine,
-        options: &Options,
-        mut seed: impl FnMut() -> u64,
-    ) -> Result<Self, String> {
+    pub(crate) fn new(machine: &Machine, options: &Options, mut seed: impl FnMut() -> u64) -> Self {
         let walk = &machine.walk;
         let host = options.virtualized.then_some(options.host_page_size);
-        let mut caches = Vec::new();
-        for (place, cache) in machine.walk_caches.iter().enumerate() {
-            let array = Array::new(cache.shape().map_err(|(_, reason)| reason)?, seed());
-            caches.push(Cache {
-                place,
-                table: *cache.table.get_ref(),
-                array,
-                accesses: 0,
-                hits: 0,
-            });
-        }
+        let mut cache = |place, table, shape| Cache {
+            place,
+            table,
+            array: Array::new(shape, seed()),
+            accesses: 0,
+            hits: 0,
+        };
+        let described = machine.walk_caches.iter().enumerate();
+        let mut caches: Vec<Cache> =
+            described.map(|(place, of)| cache(place, of.table, of.shape())).collect();
         caches.sort_by_key(|cache| cache.table);
-        let mut nested = None;
-        if let (Some(described), Some(_)) = (&machine.nested, host) {
-            let array = Array::new(described.shape().map_err(|(_, reason)| reason)?, seed());
-            nested = Some(Cache { place: 0, table: 0, array, accesses: 0, hits: 0 });
-        }
-        Ok(Self {
-            levels: options.levels.unwrap_or(*walk.levels.get_ref()),
+        let nested = machine.nested.as_ref().filter(|_| host.is_some());
+        Self {
+            levels: options.levels.unwrap_or(walk.levels),
             start_cycles: walk.start_cycles,
             cached_cycles: walk.cached_cycles,
             memory_cycles: walk.memory_cycles,
             caches,
-            nested,
-            lines: Array::new(walk.shape().map_err(|(_, reason)| reason)?, seed()),
+            nested: nested.map(|nested| cache(0, 0, nested.shape())),
+            lines: Array::new(walk.shape(), seed()),
             host,
             counts: [WalkOutcome::default(); 2],
-        })
+        }
     }
 
     /// Walks for a page.
@@ -128,13 +119,6 @@ impl Walker {
     pub(crate) fn forget(&mut self, gone: impl Fn(u64) -> bool) {
         for cache in &mut self.caches {
             cache.array.remove(|entry| gone(tag(entry)));
-        }
-    }
-
-    /// Forgets guest-physical pages.
-    pub(crate) fn forget_nested(&mut self) {
-        if let Some(nested) = &mut self.nested {
-            nested.array.remove(|_| true);
         }
     }
 

@@ -4,7 +4,7 @@
 use std::ffi::OsString;
 
 use anyhow::anyhow;
-use mmu::Machine;
+use experiment::Machine;
 use trace::Source;
 use tracer::Request;
 

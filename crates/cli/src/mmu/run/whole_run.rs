@@ -2,9 +2,9 @@
 
 use anyhow::anyhow;
 use experiment::in_parallel;
-use mmu::sun4::{Outcome, simulate};
 use report::{WholeRun, whole_run_text};
 use serde_json::json;
+use sun4::{Outcome, simulate};
 
 use super::{RunArgs, program_run};
 use crate::mmu::place;

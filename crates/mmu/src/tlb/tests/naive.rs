@@ -47,23 +47,18 @@ impl Naive {
             shape.policy = policy.unwrap_or(shape.policy);
             Table::new(shape, seed)
         };
-        let asids = options.asids.unwrap_or(*machine.asids.get_ref()) as usize;
+        let asids = options.asids.unwrap_or(machine.asids) as usize;
         let nested = machine.nested.as_ref().filter(|_| options.virtualized);
         let cores = (0..options.cores)
             .map(|_| Core {
-                tlbs: machine
-                    .tlbs
-                    .get_ref()
-                    .iter()
-                    .map(|tlb| table(tlb.shape().unwrap(), options.policy))
-                    .collect(),
+                tlbs: machine.tlbs.iter().map(|tlb| table(tlb.shape(), options.policy)).collect(),
                 caches: machine
                     .walk_caches
                     .iter()
-                    .map(|cache| table(cache.shape().unwrap(), None))
+                    .map(|cache| table(cache.shape(), None))
                     .collect(),
-                nested: nested.map(|nested| table(nested.shape().unwrap(), None)),
-                lines: table(machine.walk.shape().unwrap(), None),
+                nested: nested.map(|nested| table(nested.shape(), None)),
+                lines: table(machine.walk.shape(), None),
                 asids: vec![None; asids],
                 tag: 0,
                 running: None,
@@ -132,7 +127,7 @@ impl Naive {
     /// The TLBs that a page is looked up in, each with the size under which.
     fn route(&self, size: PageSize, fetch: bool) -> Vec<(usize, PageSize)> {
         let at = |level, size| self.machine.tlb(level, fetch, size).map(|tlb| (tlb, size));
-        let first = PageSize::ALL
+        let first = PageSize::EACH
             .into_iter()
             .rev()
             .filter(|piece| *piece <= size)
@@ -161,8 +156,8 @@ impl Naive {
     }
 
     fn look_up(&mut self, tlb: usize, key: Key, behind_first: bool) -> bool {
-        let tlbs = self.machine.tlbs.get_ref();
-        let (name, cycles) = (tlbs[tlb].name.get_ref().clone(), tlbs[tlb].lookup_cycles);
+        let tlbs = &self.machine.tlbs;
+        let (name, cycles) = (tlbs[tlb].name.clone(), tlbs[tlb].lookup_cycles);
         let (hit, _) = self.put(tlb, key);
         self.count(&format!("tlb.{name}.accesses"), 1);
         self.count(&format!("tlb.{name}.{}", if hit { "hits" } else { "misses" }), 1);
@@ -178,7 +173,7 @@ impl Naive {
     }
 
     fn put(&mut self, tlb: usize, key: Key) -> (bool, bool) {
-        let name = self.machine.tlbs.get_ref()[tlb].name.get_ref().clone();
+        let name = self.machine.tlbs[tlb].name.clone();
         let core = &mut self.cores[self.active];
         let (hit, evicted) = core.tlbs[tlb].access(key);
         core.unused.retain(|(at, key)| *at != tlb || core.tlbs[tlb].has(*key));
@@ -213,7 +208,7 @@ impl Naive {
         let mut found = false;
         for table in leaf + 1..=self.levels() {
             let Some(cache) = self.cache(table) else { continue };
-            let name = self.machine.walk_caches[cache].name.get_ref().clone();
+            let name = self.machine.walk_caches[cache].name.clone();
             self.count(&format!("walk_cache.{name}.accesses"), 1);
             let key = (tag, 0, page >> (9 * (table - 1)));
             if !found && self.cores[self.active].caches[cache].has(key) {
@@ -237,11 +232,11 @@ impl Naive {
     }
 
     fn levels(&self) -> u32 {
-        self.options.levels.unwrap_or(*self.machine.walk.levels.get_ref())
+        self.options.levels.unwrap_or(self.machine.walk.levels)
     }
 
     fn cache(&self, table: u32) -> Option<usize> {
-        self.machine.walk_caches.iter().position(|cache| *cache.table.get_ref() == table)
+        self.machine.walk_caches.iter().position(|cache| cache.table == table)
     }
 
     fn host_walk(&mut self, what: (u64, u32, u64), size: PageSize, within: u64, kind: &str) {
@@ -341,7 +336,7 @@ impl Naive {
     fn flush(&mut self, core: usize, goes: impl Fn(Key) -> bool) {
         for tlb in 0..self.cores[core].tlbs.len() {
             let flushed = self.cores[core].tlbs[tlb].remove(&goes);
-            let name = self.machine.tlbs.get_ref()[tlb].name.get_ref().clone();
+            let name = self.machine.tlbs[tlb].name.clone();
             self.count(&format!("tlb.{name}.flushed"), flushed);
         }
         self.cores[core].unused.retain(|(_, key)| !goes(*key));
@@ -352,17 +347,6 @@ impl Naive {
             if let Some(tag) = self.tag_of(core) {
                 self.flush_tag(core, tag);
             }
-        }
-    }
-
-    pub(super) fn flush_all(&mut self) {
-        for core in 0..self.cores.len() {
-            self.count("flushes", 1);
-            self.flush(core, |_| true);
-            let Core { caches, nested, .. } = &mut self.cores[core];
-            caches.iter_mut().chain(nested).for_each(|cache| {
-                cache.remove(|_| true);
-            });
         }
     }
 

@@ -1,0 +1,332 @@
+//! The hardware address translation layer: which entries are where, and what it costs to get them.
+//!
+//! A *group* is the entries of one segment of an address space; with sharing, of several spaces in
+//! which the segment is identical. A group may have a pmeg ("frame"), in which some of its pages are
+//! valid, and it may have a copy in memory, in which some are kept. A fault makes one page valid, or
+//! brings all kept ones back at once.
+
+mod life;
+mod prices;
+mod steal;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use rand_pcg::Pcg64Mcg;
+
+use super::context::{Contexts, Grant};
+use super::log::{Event, Log};
+use super::outcome::HatCounts;
+use super::program::{Layout, Region};
+use super::setup::Setup;
+use super::smegs::Smegs;
+use super::store::EntryStore;
+use super::system::Reload;
+use super::victim::{Chooser, Frame};
+pub(crate) use prices::Prices;
+
+/// The entries of a segment.
+#[derive(Clone, Debug, Default)]
+struct Group {
+    /// Its pmeg.
+    frame: Option<u16>,
+    /// Pages that can be touched, and written, without a fault.
+    valid: u64,
+    writable: u64,
+    /// Pages whose entries the copy in memory has, and those that may be written.
+    kept: u64,
+    kept_writable: u64,
+    has_copy: bool,
+    /// Address spaces that use it, and how many of them hold a context.
+    users: Vec<u32>,
+    with_context: u32,
+}
+
+/// A segment of an address space.
+#[derive(Clone, Debug, Default)]
+struct Segment {
+    group: u32,
+    /// Pages that exist.
+    made: u64,
+    /// Pages that are shared until they are written.
+    cow: u64,
+}
+
+/// An address space.
+#[derive(Clone, Debug, Default)]
+struct Space {
+    layout: Arc<Layout>,
+    segments: Vec<Segment>,
+    regions: Vec<u16>,
+    has_context: bool,
+}
+
+/// What a fault costs, in ns.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Cost {
+    pub(crate) system_ns: u64,
+    pub(crate) user_ns: u64,
+}
+
+/// The layer with its hardware.
+pub(crate) struct Hat {
+    pub(crate) prices: Prices,
+    pub(crate) log: Log,
+    pub(crate) counts: HatCounts,
+    pub(crate) faults: u64,
+    pub(crate) steals: u64,
+    pub(crate) loads: u64,
+    pub(crate) software_steals: u64,
+    reload: Reload,
+    sharing: bool,
+    frames: Vec<Frame>,
+    free: Vec<u16>,
+    groups: Vec<Group>,
+    spaces: Vec<Space>,
+    contexts: Contexts,
+    chooser: Chooser,
+    smegs: Option<Smegs>,
+    /// The store of single entries, of a machine that has one instead of pmegs.
+    store: Option<EntryStore>,
+    /// Groups with a copy in memory; 0 room is room for all.
+    copies: Vec<u32>,
+    copies_room: usize,
+    copies_hand: usize,
+    /// Groups without anything private, by what they consist of.
+    identical: BTreeMap<Vec<Region>, u32>,
+    clock: u64,
+    rng: Pcg64Mcg,
+}
+
+impl Hat {
+    pub(crate) fn new(setup: &Setup, rng: Pcg64Mcg) -> Self {
+        let (machine, system) = (&setup.machine, &setup.system);
+        let frames = setup.free_pmegs() as usize;
+        let is_single = matches!(system.reload, Reload::Walk | Reload::Entry);
+        let entries = frames * machine.ptes_per_pmeg() as usize;
+        // The kernel's groups have copies too.
+        let copies = setup.software_pmegs();
+        let room = copies.saturating_sub(machine.mmu.reserved_pmegs.into()).max(frames as u64);
+        Self {
+            prices: Prices::new(setup),
+            log: Log::default(),
+            counts: HatCounts::default(),
+            faults: 0,
+            steals: 0,
+            loads: 0,
+            software_steals: 0,
+            reload: system.reload,
+            sharing: system.sharing,
+            frames: vec![Frame::default(); frames],
+            free: (0..frames as u16).rev().collect(),
+            groups: Vec::new(),
+            spaces: Vec::new(),
+            contexts: Contexts::new(system.context_policy, setup.free_contexts()),
+            chooser: Chooser::new(system.victim),
+            smegs: (machine.mmu.smegs > 0).then(|| Smegs::new(machine.mmu.smegs)),
+            store: is_single.then(|| EntryStore::new(entries)),
+            copies: Vec::new(),
+            copies_room: if copies == 0 { 0 } else { room as usize },
+            copies_hand: 0,
+            identical: BTreeMap::new(),
+            clock: 0,
+            rng,
+        }
+    }
+
+    /// The pages of a segment that a space can touch without a fault.
+    pub(crate) fn ready(&self, space: usize, slot: u32, is_write: bool) -> u64 {
+        let group = &self.groups[self.spaces[space].segments[slot as usize].group as usize];
+        if is_write { group.writable } else { group.valid }
+    }
+
+    /// Notes that a segment was used just now.
+    pub(crate) fn visit(&mut self, space: usize, slot: u32) {
+        let group = self.spaces[space].segments[slot as usize].group;
+        if let Some(frame) = self.groups[group as usize].frame {
+            self.clock += 1;
+            self.frames[usize::from(frame)].visited = self.clock;
+        }
+    }
+
+    /// Pages of a segment on which a fault is of the plainest kind, which costs `prices.plain`: the
+    /// segment has its pmeg, the page exists, and its entry was lost.
+    pub(crate) fn plain(&self, space: usize, slot: u32, is_write: bool) -> u64 {
+        let segment = &self.spaces[space].segments[slot as usize];
+        let group = &self.groups[segment.group as usize];
+        if self.reload != Reload::Page || group.frame.is_none() {
+            return 0;
+        }
+        let shared = if is_write { segment.cow } else { 0 };
+        segment.made & !group.valid & !shared
+    }
+
+    /// Faults on plain pages.
+    pub(crate) fn plain_faults(&mut self, space: usize, slot: u32, pages: u64) {
+        let writable = self.writable(space, slot as usize);
+        let segment = &self.spaces[space].segments[slot as usize];
+        let group = &mut self.groups[segment.group as usize];
+        group.valid |= pages;
+        group.writable |= pages & writable;
+        let count = u64::from(pages.count_ones());
+        self.faults += count;
+        self.counts.pmghave += count;
+        if let Some(frame) = group.frame {
+            self.clock += 1;
+            self.frames[usize::from(frame)].faulted = self.clock;
+        }
+    }
+
+    /// A touch of a page that is not ready: makes it ready, or comes nearer to that.
+    pub(crate) fn fault(&mut self, space: usize, slot: u32, page: u64, is_write: bool) -> Cost {
+        self.log.note(Event::Fault { process: space, slot, page });
+        if is_write {
+            self.unshare(space, slot as usize);
+        }
+        if self.store.is_some() {
+            return self.fill_entry(space, slot as usize, page, is_write);
+        }
+        self.faults += 1;
+        let group = self.spaces[space].segments[slot as usize].group as usize;
+        let mut system_ns = 0;
+        if self.groups[group].frame.is_none() {
+            system_ns += self.give_frame(space, slot as usize);
+            if self.groups[group].kept != 0 {
+                let group = &mut self.groups[group];
+                (group.valid, group.writable) = (group.kept, group.kept_writable);
+                self.loads += 1;
+                self.log.note(Event::Load { process: space, slot });
+                system_ns += self.prices.load_ns;
+                return Cost { system_ns, user_ns: self.prices.fault_user_ns };
+            }
+        } else {
+            self.counts.pmghave += 1;
+        }
+        self.clock += 1;
+        if let Some(frame) = self.groups[group].frame {
+            self.frames[usize::from(frame)].faulted = self.clock;
+        }
+        system_ns += self.make_page(space, slot as usize, page, is_write);
+        Cost { system_ns, user_ns: self.prices.fault_user_ns }
+    }
+
+    /// Makes a page if it does not exist, copies it if it is shared and written, and makes its entry
+    /// valid.
+    fn make_page(&mut self, space: usize, slot: usize, page: u64, is_write: bool) -> u64 {
+        let segment = &mut self.spaces[space].segments[slot];
+        let mut system_ns = self.prices.fault_ns;
+        if segment.made & page == 0 {
+            segment.made |= page;
+            system_ns += self.prices.zero_fill_ns;
+        } else if is_write && segment.cow & page != 0 {
+            segment.cow &= !page;
+            system_ns += self.prices.copy_ns;
+        }
+        let id = segment.group;
+        let may_write = is_write || self.writable(space, slot) & page != 0;
+        let group = &mut self.groups[id as usize];
+        group.valid |= page;
+        group.writable |= if may_write { page } else { 0 };
+        if self.reload != Reload::Page {
+            let (valid, writable) = (group.valid, group.writable);
+            self.keep(id);
+            let group = &mut self.groups[id as usize];
+            (group.kept, group.kept_writable) =
+                (group.kept | valid, group.kept_writable | writable);
+        }
+        system_ns
+    }
+
+    /// Pages of a segment whose entries may allow writing as soon as they are valid: those that are not
+    /// shared until they are written, and that nobody else reaches by the same entries.
+    fn writable(&self, space: usize, slot: usize) -> u64 {
+        let segment = &self.spaces[space].segments[slot];
+        let is_own = self.groups[segment.group as usize].users.len() < 2;
+        let private = self.spaces[space].layout.pages[slot].private;
+        !segment.cow & if is_own { u64::MAX } else { !private }
+    }
+
+    /// As `fault`, on a machine whose store holds single entries.
+    fn fill_entry(&mut self, space: usize, slot: usize, page: u64, is_write: bool) -> Cost {
+        let id = self.spaces[space].segments[slot].group;
+        let group = &mut self.groups[id as usize];
+        let kept = if is_write { group.kept_writable } else { group.kept };
+        let is_present = group.valid & page != 0;
+        let cost = if kept & page == 0 {
+            self.faults += 1;
+            let system_ns = self.make_page(space, slot, page, is_write);
+            Cost { system_ns, user_ns: self.prices.fault_user_ns }
+        } else {
+            group.valid |= page;
+            group.writable |= group.kept_writable & page;
+            self.loads += 1;
+            self.log.note(Event::Load { process: space, slot: slot as u32 });
+            if self.reload == Reload::Walk {
+                Cost { system_ns: 0, user_ns: self.prices.walk_ns }
+            } else {
+                self.faults += 1;
+                Cost { system_ns: self.prices.entry_ns, user_ns: 0 }
+            }
+        };
+        let gone = if is_present {
+            None
+        } else {
+            self.store.as_mut().and_then(|store| store.insert(id, page))
+        };
+        if let Some((other, page)) = gone {
+            self.steals += 1;
+            let other = &mut self.groups[other as usize];
+            (other.valid, other.writable) = (other.valid & !page, other.writable & !page);
+        }
+        cost
+    }
+
+    /// A space comes to run: it gets a context if it has none. What that costs, in ns.
+    pub(crate) fn run(&mut self, space: usize) -> u64 {
+        let mut cost_ns = 0;
+        match self.contexts.grant(space) {
+            Grant::Had => return 0,
+            Grant::Free => self.log.note(Event::Context { process: space, from: None }),
+            Grant::From(loser) => {
+                self.log.note(Event::Context { process: space, from: Some(loser) });
+                self.counts.ctxstolen += 1;
+                cost_ns += self.prices.flush_ns + self.mapped(loser) * self.prices.segment_ns;
+                self.set_context(loser, false);
+            }
+        }
+        self.counts.ctxalloc += 1;
+        let mapped = self.mapped(space);
+        self.counts.ctxpmgs += mapped;
+        self.set_context(space, true);
+        cost_ns + self.prices.context_ns + mapped * self.prices.segment_ns
+    }
+
+    fn set_context(&mut self, space: usize, has_context: bool) {
+        let space = &mut self.spaces[space];
+        if space.has_context == has_context {
+            return;
+        }
+        space.has_context = has_context;
+        for segment in &space.segments {
+            let group = &mut self.groups[segment.group as usize];
+            group.with_context =
+                if has_context { group.with_context + 1 } else { group.with_context - 1 };
+        }
+    }
+
+    /// Segments of a space that have a pmeg.
+    pub(crate) fn mapped(&self, space: usize) -> u64 {
+        let groups =
+            self.spaces[space].segments.iter().map(|segment| &self.groups[segment.group as usize]);
+        groups.filter(|group| group.frame.is_some()).count() as u64
+    }
+
+    /// Whether no page of a space is mapped, as far as the system knows.
+    pub(crate) fn is_unmapped(&self, space: usize) -> bool {
+        let mut segments = self.spaces[space].segments.iter();
+        segments.all(|segment| {
+            let group = &self.groups[segment.group as usize];
+            group.valid | group.kept == 0
+        })
+    }
+}

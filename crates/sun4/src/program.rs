@@ -1,0 +1,255 @@
+//! Programs: where their memory lies, and what they do with it step by step.
+
+use std::sync::Arc;
+
+use super::machine::SEGMENT_BYTES;
+
+/// What the pages of a region are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Backing {
+    /// Pages of a file that nobody writes; one number for each file.
+    Text(u32),
+    /// Pages of a file that each process writes for itself.
+    Data,
+    /// Pages of zeroes, made when they are touched first; each process writes for itself.
+    Zero,
+    /// Pages that several processes write together; one number for each segment.
+    Shared(u32),
+}
+
+/// A stretch of an address space.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Region {
+    /// Address of its first byte.
+    pub(crate) start: u64,
+    /// Its size in bytes.
+    pub(crate) bytes: u64,
+    /// What its pages are.
+    pub(crate) backing: Backing,
+}
+
+/// The pages of a kind in a segment, a bit for each.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct SlotPages {
+    /// Those that exist from the beginning.
+    pub(crate) made: u64,
+    /// Those that a process writes for itself.
+    pub(crate) private: u64,
+    /// If nothing in the segment is private: what it consists of, so that equals can be found.
+    pub(crate) identity: Option<Vec<Region>>,
+}
+
+/// An address space before anything happens in it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Layout {
+    page_bytes: u64,
+    segments: Vec<u64>,
+    pub(crate) pages: Vec<SlotPages>,
+}
+
+impl Layout {
+    /// A layout of regions on a machine of this page size.
+    ///
+    /// # Errors
+    /// Regions that overlap or share a page.
+    pub(crate) fn new(page_bytes: u64, mut regions: Vec<Region>) -> Result<Self, String> {
+        regions.sort();
+        let page = |address: u64| address / page_bytes;
+        for pair in regions.windows(2) {
+            if page(pair[0].start + pair[0].bytes.max(1) - 1) >= page(pair[1].start) {
+                let (one, other) = (pair[0].start, pair[1].start);
+                return Err(format!("the regions at {one:#x} and {other:#x} share a page"));
+            }
+        }
+        let mut layout = Self { page_bytes, segments: Vec::new(), pages: Vec::new() };
+        for region in &regions {
+            layout.add(region);
+        }
+        for (slot, pages) in layout.pages.iter_mut().enumerate() {
+            if pages.private != 0 {
+                continue;
+            }
+            let start = layout.segments[slot] * SEGMENT_BYTES;
+            let meets = |region: &&Region| {
+                region.start < start + SEGMENT_BYTES && region.start + region.bytes > start
+            };
+            pages.identity = Some(regions.iter().filter(meets).copied().collect());
+        }
+        Ok(layout)
+    }
+
+    fn add(&mut self, region: &Region) {
+        let first = region.start / self.page_bytes;
+        let last = (region.start + region.bytes.max(1) - 1) / self.page_bytes;
+        for page in first..=last {
+            let (segment, bit) = self.place(page * self.page_bytes);
+            if self.segments.last() != Some(&segment) {
+                self.segments.push(segment);
+                self.pages.push(SlotPages::default());
+            }
+            let Some(slot) = self.pages.last_mut() else { continue };
+            match region.backing {
+                Backing::Text(_) | Backing::Shared(_) => slot.made |= bit,
+                Backing::Data => (slot.made, slot.private) = (slot.made | bit, slot.private | bit),
+                Backing::Zero => slot.private |= bit,
+            }
+        }
+    }
+
+    /// Segment of an address, and the bit of its page in it.
+    fn place(&self, address: u64) -> (u64, u64) {
+        let page = address % SEGMENT_BYTES / self.page_bytes;
+        (address / SEGMENT_BYTES, 1 << page)
+    }
+
+    /// Segments with something in them.
+    pub(crate) fn slots(&self) -> usize {
+        self.segments.len()
+    }
+
+    /// The region of 16 MiB in which each segment lies, counted from 0.
+    pub(crate) fn regions(&self) -> Vec<u16> {
+        let mut seen: Vec<u64> = self.segments.iter().map(|segment| segment / 64).collect();
+        seen.dedup();
+        let index = |segment: &u64| seen.partition_point(|region| *region < segment / 64) as u16;
+        self.segments.iter().map(index).collect()
+    }
+
+    /// Touches at addresses, in order, as visits to segments.
+    ///
+    /// # Errors
+    /// An address at which nothing is.
+    pub(crate) fn path(
+        &self,
+        addresses: impl IntoIterator<Item = u64>,
+        is_write: bool,
+    ) -> Result<Path, String> {
+        // Each page as often as it is touched in a row, then pages side by side as one visit.
+        let mut stays: Vec<Visit> = Vec::new();
+        for address in addresses {
+            let (segment, pages) = self.place(address);
+            let found = self.segments.binary_search(&segment);
+            let slot = found.map_err(|_| format!("nothing is mapped at {address:#x}"))? as u32;
+            match stays.last_mut() {
+                Some(stay) if (stay.slot, stay.pages) == (slot, pages) => stay.touches_a_page += 1,
+                _ => stays.push(Visit { slot, pages, touches_a_page: 1 }),
+            }
+        }
+        let mut visits: Vec<Visit> = Vec::new();
+        for stay in stays {
+            match visits.last_mut() {
+                Some(visit)
+                    if (visit.slot, visit.touches_a_page) == (stay.slot, stay.touches_a_page)
+                        && visit.pages < stay.pages =>
+                {
+                    visit.pages |= stay.pages;
+                }
+                _ => visits.push(stay),
+            }
+        }
+        let touches = visits.iter().map(Visit::touches).sum();
+        Ok(Path { visits, touches, is_write })
+    }
+}
+
+/// Touches of pages of one segment in ascending order, each page equally often in a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Visit {
+    /// Which segment of the layout.
+    pub(crate) slot: u32,
+    /// The pages, a bit for each.
+    pub(crate) pages: u64,
+    /// Touches of each page.
+    pub(crate) touches_a_page: u64,
+}
+
+impl Visit {
+    /// All touches of it.
+    pub(crate) fn touches(&self) -> u64 {
+        u64::from(self.pages.count_ones()) * self.touches_a_page
+    }
+}
+
+/// Touches in an order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Path {
+    /// Segment by segment.
+    pub(crate) visits: Vec<Visit>,
+    /// All touches of it.
+    pub(crate) touches: u64,
+    /// Whether it writes.
+    pub(crate) is_write: bool,
+}
+
+/// What a process does next.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// Begins its program: takes the address space of the program's layout instead of its own.
+    Exec,
+    /// Touches a path so many times.
+    Touch(Arc<Path>, u64),
+    /// Computes without memory, for so many CPU cycles.
+    Compute(u64),
+    /// Sleeps for so many ns, and until the next tick of the clock.
+    Sleep(u64),
+    /// Makes a child that runs the program of this index. Unless that begins with `Exec`, the
+    /// child has a copy of the address space, and the layout of its program is the parent's.
+    Fork(usize),
+    /// Looks for a child that has ended; while there are children, goes back so many steps.
+    Look(usize),
+    /// Blocks until a child has ended.
+    Wait,
+    /// Goes back so many steps, so many times.
+    Again(usize, u64),
+    /// Calls the service of this number, and blocks until its server replies.
+    Call(u32),
+    /// Takes the call of this service that has waited longest; blocks until there is one.
+    Serve(u32),
+    /// Replies to all calls that this process has taken: their callers go on.
+    Reply,
+    /// Everything is counted from here on: what was counted before is forgotten, and the processes
+    /// that there are begin now.
+    Begin,
+    /// Ends an interaction, which began when the process last woke from a `Sleep`.
+    Answer,
+}
+
+/// A program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Program {
+    /// Its name.
+    pub(crate) name: String,
+    /// Its address space.
+    pub(crate) layout: Arc<Layout>,
+    /// What it touches whenever it gets the CPU back: the registers that the kernel saved for it
+    /// are written to its stack.
+    pub(crate) resume: Option<Visit>,
+    /// What it does; it ends after the last step.
+    pub(crate) steps: Vec<Step>,
+    /// Whether its time and its life are those of the workload.
+    pub(crate) is_measured: bool,
+}
+
+/// A process that is there at the beginning or comes later by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Start {
+    /// Index of its program.
+    pub(crate) program: usize,
+    /// When it begins, in ns.
+    pub(crate) at_ns: u64,
+    /// Whether the simulation waits for its end.
+    pub(crate) is_awaited: bool,
+}
+
+/// Programs and the processes that begin them: all that a simulation runs.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Scene {
+    /// All programs.
+    pub(crate) programs: Vec<Program>,
+    /// The first processes.
+    pub(crate) starts: Vec<Start>,
+}
+
+#[cfg(test)]
+#[path = "program_tests.rs"]
+mod tests;

@@ -1,0 +1,192 @@
+//! The operating system: its policies, and what its paths cost.
+
+use model::named;
+use serde::Deserialize;
+
+/// Systems that come with thrashlab: names and descriptions.
+const SYSTEMS: &[(&str, &str)] = &[
+    ("old", include_str!("../systems/old.toml")),
+    ("new", include_str!("../systems/new.toml")),
+    ("netbsd", include_str!("../systems/netbsd.toml")),
+    ("linux", include_str!("../systems/linux.toml")),
+];
+
+/// What the paths of all of them cost.
+const COSTS: &str = include_str!("../systems/costs.toml");
+
+named! {
+    /// Whose pmeg is taken when none is free.
+    pub enum Victim {
+        /// A hand goes round and takes the first pmeg of an address space without a context; if
+        /// there is none, the first pmeg at all. SunOS.
+        TwoPass = "two-pass",
+        /// The pmeg that was loaded longest ago, whosever it is. NetBSD.
+        Fifo = "fifo",
+        /// The pmeg whose last fault is longest ago. Linux.
+        LruFault = "lru-fault",
+        /// The pmeg that was used longest ago; no Sun-4 can know that.
+        LruVisit = "lru-visit",
+        /// Any.
+        Random = "random",
+    }
+}
+
+named! {
+    /// How a segment gets its entries back.
+    pub enum Reload {
+        /// One fault for each page: the entries were lost with the pmeg.
+        Page = "page",
+        /// All entries at once, in one fault, from a copy in memory.
+        Group = "group",
+        /// By hardware that walks tables in memory, a page at a time and without a fault.
+        Walk = "walk",
+        /// The store holds single entries instead of groups; one short fault for each.
+        Entry = "entry",
+    }
+}
+
+named! {
+    /// Who is swapped, in the sense that its pages go to the free list.
+    pub enum Swapping {
+        /// Sleepers of 20 s, and sleepers without any page that is mapped.
+        Eager = "eager",
+        /// Sleepers of 20 s.
+        Soft = "soft",
+        /// Nobody: `nosched`.
+        Off = "off",
+    }
+}
+
+named! {
+    /// Whether library code is mapped whole at its own addresses or linked into the program.
+    pub enum Libraries {
+        /// Mapped.
+        Shared = "shared",
+        /// Linked.
+        Static = "static",
+    }
+}
+
+named! {
+    /// Whose context is taken when none is free.
+    pub enum ContextPolicy {
+        /// The one that was used longest ago. SunOS, Linux.
+        Lru = "lru",
+        /// One after the other. NetBSD.
+        Rover = "rover",
+    }
+}
+
+named! {
+    /// How time becomes user and system time.
+    pub enum Accounting {
+        /// A tick of 10 ms goes whole to what runs when the clock interrupts.
+        Tick = "tick",
+        /// Every ns goes where it was spent.
+        Exact = "exact",
+    }
+}
+
+named! {
+    /// What runs beside the workload.
+    pub enum Daemons {
+        /// Nothing but the shell that waits: single-user mode with `update`.
+        Single = "single",
+        /// The daemons of a machine on a network.
+        Multi = "multi",
+    }
+}
+
+/// What the system's paths cost, in CPU cycles.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Costs {
+    /// A translation fault that finds its page, in the kernel.
+    pub fault: u64,
+    /// What a fault costs the program after it, in user mode.
+    pub fault_user: u64,
+    /// Making a page of zeroes, above a fault.
+    pub zero_fill: u64,
+    /// Copying a page for its writer, above a fault.
+    pub copy: u64,
+    /// The trap and search before a group is loaded as a whole.
+    pub group: u64,
+    /// Filling one entry of a store of single entries.
+    pub entry: u64,
+    /// Getting a context, above flushing the cache and writing the segment map.
+    pub context: u64,
+    /// Switching from one process to another that has a context.
+    pub switch: u64,
+    /// Starting a program.
+    pub exec: u64,
+    /// Making a process, above its pages.
+    pub fork: u64,
+    /// Making a process, for each page of its parent.
+    pub fork_page: u64,
+    /// Ending a process, above its pages.
+    pub exit: u64,
+    /// Ending a process, for each page of it.
+    pub exit_page: u64,
+    /// Going to sleep for a time and waking.
+    pub sleep: u64,
+    /// Looking for a child that has ended.
+    pub wait: u64,
+    /// Bringing a process back from being swapped.
+    pub swap_in: u64,
+}
+
+/// An operating system.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct System {
+    /// What people call it.
+    pub name: String,
+    /// Whose pmeg is taken.
+    pub victim: Victim,
+    /// How entries come back.
+    pub reload: Reload,
+    /// Whether identical groups of entries of several address spaces are one.
+    #[serde(default)]
+    pub sharing: bool,
+    /// Who is swapped.
+    pub swapping: Swapping,
+    /// How libraries are mapped.
+    pub libraries: Libraries,
+    /// Whose context is taken.
+    pub context_policy: ContextPolicy,
+    /// Copies of groups in memory for each 256 KiB of physical memory; 0 = one for every group
+    /// that there can be.
+    #[serde(default)]
+    pub software_pmegs_per_segment: u64,
+    /// How time is accounted.
+    pub accounting: Accounting,
+    /// What runs beside the workload.
+    pub daemons: Daemons,
+    /// How often in a thousand a timer fires one tick late.
+    pub jitter_permille: u32,
+    /// What paths cost: the same for all systems, so that they differ in their policies.
+    #[serde(skip)]
+    pub costs: Costs,
+}
+
+impl System {
+    /// The system of a name.
+    ///
+    /// # Errors
+    /// Which there are, if there is none of this name.
+    pub fn named(hat: &str) -> Result<Self, String> {
+        let Some((_, text)) = SYSTEMS.iter().find(|(name, _)| *name == hat) else {
+            let names: Vec<&str> = Self::names().collect();
+            return Err(format!("no system is named {hat:?}; there are {}", names.join(", ")));
+        };
+        let system: Self =
+            toml::from_str(text).map_err(|error| format!("system {hat}: {error}"))?;
+        let costs = toml::from_str(COSTS).map_err(|error| format!("costs: {error}"))?;
+        Ok(Self { costs, ..system })
+    }
+
+    /// The names of all systems.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        SYSTEMS.iter().map(|(name, _)| *name)
+    }
+}

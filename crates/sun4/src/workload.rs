@@ -1,0 +1,88 @@
+//! Workloads: what is run, as programs and processes of a scene.
+
+mod image;
+mod mix;
+mod touch;
+mod trace;
+mod vmtest;
+
+use jobs::{MemoryJob, TouchPlan, VmtestPlan};
+use model::description::DescriptionError;
+
+use super::program::Scene;
+use super::setup::Setup;
+pub use mix::{MIXES, Mix};
+pub use trace::TraceProgram;
+
+/// What is run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Workload {
+    /// Irlam's program.
+    Vmtest(VmtestPlan),
+    /// The general job on memory.
+    Touch(TouchPlan),
+    /// A machine with several users.
+    Mix(Mix),
+    /// A recorded program.
+    Trace(TraceProgram),
+}
+
+impl Workload {
+    /// The workload of a job on memory.
+    ///
+    /// # Errors
+    /// Why a job cannot be simulated.
+    pub fn of_job(job: &MemoryJob) -> Result<Self, String> {
+        match job {
+            MemoryJob::Vmtest(plan) => {
+                let most_bytes = vmtest::MOST_PROCESS_BYTES;
+                if plan.process_bytes > most_bytes {
+                    return Err(format!(
+                        "process_size={} does not fit into a Sun-4's address space: at most \
+                         {most_bytes} bytes",
+                        plan.process_bytes
+                    ));
+                }
+                if plan.step_bytes == 0 {
+                    return Err("step=0 would never end: take 4096".to_owned());
+                }
+                Ok(Self::Vmtest(plan.clone()))
+            }
+            MemoryJob::Touch(plan) => touch::check(plan).map(|()| Self::Touch(plan.clone())),
+        }
+    }
+
+    /// The workload of a mix, described in TOML.
+    ///
+    /// # Errors
+    /// What is wrong in it, and where.
+    pub fn mix(text: &str) -> Result<Self, DescriptionError> {
+        Mix::parse(text).map(Self::Mix)
+    }
+
+    /// The workload of a trace: so many copies of it at the same time. At most about
+    /// `most_visits` visits of segments are kept (50 to 100 bytes each); of a longer trace its
+    /// beginning is run, and [`TraceProgram::note`] says so.
+    ///
+    /// # Errors
+    /// When the trace cannot be read.
+    pub fn of_trace(
+        source: &mut dyn ::trace::Source,
+        copies: u64,
+        most_visits: u64,
+    ) -> Result<Self, ::trace::TraceError> {
+        TraceProgram::take(source, copies, most_visits).map(Self::Trace)
+    }
+
+    /// Its programs and processes on a machine with a system; what is random follows from the seed.
+    pub(crate) fn scene(&self, setup: &Setup, seed: u64) -> Scene {
+        let scene = match self {
+            Self::Vmtest(plan) => vmtest::scene(plan, setup),
+            Self::Touch(plan) => touch::scene(plan, setup, seed),
+            Self::Mix(mix) => mix::scene(mix, setup, seed),
+            Self::Trace(program) => Ok(trace::scene(program, setup)),
+        };
+        // That it fits was checked when it was read.
+        scene.unwrap_or_default()
+    }
+}

@@ -1,0 +1,219 @@
+//! The general job on memory: processes that touch places in an order, at a pace.
+//!
+//! The places, their order and their draws are those of the real job with the same seed. A process
+//! makes its memory, or touches what all share once, before anything is counted, as in the real
+//! job. `limit` is not looked at: the work is finite.
+
+use jobs::{
+    Access, Backing, Chain, InOrder, Layout, PAGE_BYTES, Pages, Pattern, Shuffled, TouchPlan,
+    Uniform, Zipf,
+};
+
+use super::image::{FIRST_FILE, Image, LOWER_END, Shape};
+use crate::program::{self, Program, Scene, Start, Step};
+use crate::setup::Setup;
+
+/// Address space that the places may have: the lower half, without text and data.
+const MOST_BYTES: u64 = LOWER_END - (1 << 20);
+/// Touches that are kept one by one, of all processes together.
+const MOST_TOUCHES: u64 = 1 << 24;
+
+/// The service at which processes that are ready wait for the others.
+const READY: u32 = 0;
+
+/// What a Sun-4 cannot have.
+///
+/// # Errors
+/// What to change.
+pub(super) fn check(plan: &TouchPlan) -> Result<(), String> {
+    if matches!(plan.pages, Pages::Thp | Pages::Hugetlb) {
+        return Err("a Sun-4 has no huge pages: take pages=default".to_owned());
+    }
+    let space_bytes = plan.layout(0).size_bytes();
+    if space_bytes > MOST_BYTES {
+        return Err(format!(
+            "footprint × spread is {space_bytes} bytes of address space and a Sun-4 has at most \
+             {MOST_BYTES} for it: take less"
+        ));
+    }
+    let kept = kept(plan).saturating_mul(plan.processes);
+    if kept > MOST_TOUCHES {
+        return Err(format!(
+            "{kept} touches would be kept one by one and at most {MOST_TOUCHES} are possible: take \
+             less work, or an order that repeats itself (sequential, strided or chase) with batch=0"
+        ));
+    }
+    Ok(())
+}
+
+/// Touches of one process that are no repetition of others.
+fn kept(plan: &TouchPlan) -> u64 {
+    let places = plan.layout(0).places();
+    let first = plan.first_touches().max(places);
+    // A touch takes 300 ns at the least, on the fastest of the machines.
+    let work = if plan.work > 0 { plan.work } else { plan.time_ns / 300 / plan.processes.max(1) };
+    first.saturating_add(if repeats(plan, places) { 2 * places } else { work })
+}
+
+/// The programs of a job: a parent that makes what all share and sees to it that all begin at once,
+/// and the processes.
+///
+/// # Errors
+/// A process that is larger than the address space.
+pub(super) fn scene(plan: &TouchPlan, setup: &Setup, seed: u64) -> Result<Scene, String> {
+    let layout = plan.layout(seed);
+    let shape = Shape {
+        file: FIRST_FILE,
+        text_bytes: 8192,
+        data_bytes: 8192,
+        heap_bytes: layout.size_bytes(),
+        heap_backing: match plan.backing {
+            Backing::Private => program::Backing::Zero,
+            Backing::Shared | Backing::File | Backing::Shm => program::Backing::Shared(FIRST_FILE),
+        },
+        stack_bytes: 16 << 10,
+        libraries: Vec::new(),
+        segments: Vec::new(),
+    };
+    let image = Image::new(setup, &shape)?;
+    let process = |row| Process { plan, layout: &layout, image: &image, seed, row };
+    let work = if plan.work > 0 {
+        plan.work
+    } else {
+        (plan.time_ns / setup.machine.touch_ns().max(1) / plan.processes.max(1)).max(1)
+    };
+    let mut programs = vec![parent(plan, &layout, &image)];
+    let processes = 0..plan.processes;
+    programs.extend(processes.map(|row| image.program("touch", true, process(row).steps(work))));
+    let starts = vec![Start { program: 0, at_ns: 0, is_awaited: true }];
+    Ok(Scene { programs, starts })
+}
+
+fn parent(plan: &TouchPlan, layout: &Layout, image: &Image) -> Program {
+    let mut steps = image.begin();
+    if plan.backing != Backing::Private {
+        steps.push(image.touch(made(plan, layout, image), true, 1));
+    }
+    steps.extend((1..=plan.processes as usize).map(Step::Fork));
+    steps.extend([Step::Serve(READY), Step::Again(1, plan.processes - 1)]);
+    steps.extend([Step::Begin, Step::Reply, Step::Wait, Step::Again(1, plan.processes - 1)]);
+    image.program("parent", false, steps)
+}
+
+/// What is written so that memory is there: each page, or each place if places lie further apart.
+fn made(plan: &TouchPlan, layout: &Layout, image: &Image) -> Vec<u64> {
+    let offsets: Vec<u64> = if plan.step_bytes > PAGE_BYTES {
+        (0..layout.places()).map(|place| layout.offset(place) as u64).collect()
+    } else {
+        (0..layout.pages()).map(|page| layout.page_offset(page)).collect()
+    };
+    offsets.into_iter().map(|offset| image.heap.start + offset).collect()
+}
+
+/// An order of places.
+type Order<'a> = Box<dyn Iterator<Item = u64> + 'a>;
+
+struct Process<'a> {
+    plan: &'a TouchPlan,
+    layout: &'a Layout,
+    image: &'a Image,
+    seed: u64,
+    row: u64,
+}
+
+impl Process<'_> {
+    fn steps(&self, work: u64) -> Vec<Step> {
+        let mut steps = vec![self.image.touch([self.image.text.start], false, 1)];
+        if self.plan.backing == Backing::Private {
+            steps.push(self.image.touch(made(self.plan, self.layout, self.image), true, 1));
+        }
+        let mut order = self.order();
+        match self.plan.first_touches() {
+            0 => {}
+            first if matches!(self.plan.pattern, Pattern::Uniform | Pattern::Zipf) => {
+                let shuffled = Shuffled::new(self.layout.places(), self.seed, self.row);
+                steps.push(self.touch(&mut (Box::new(shuffled) as Order<'_>), first));
+            }
+            first => steps.push(self.touch(&mut order, first)),
+        }
+        steps.push(Step::Call(READY));
+        self.work(&mut order, work, &mut steps);
+        steps
+    }
+
+    fn order(&self) -> Order<'_> {
+        let (places, seed, row) = (self.layout.places(), self.seed, self.row);
+        let processes = self.plan.processes;
+        match self.plan.pattern {
+            Pattern::Sequential => Box::new(InOrder::new(places, 1, row, processes)),
+            Pattern::Strided => Box::new(InOrder::new(places, self.plan.stride, row, processes)),
+            Pattern::Uniform => Box::new(Uniform::new(places, seed, row)),
+            Pattern::Zipf => {
+                Box::new(Zipf::new(places, self.plan.skew_milli as f64 / 1000.0, seed, row))
+            }
+            Pattern::Chase => {
+                let is_own = self.plan.backing == Backing::Private;
+                let chain = Chain::new(places, seed, if is_own { row } else { 0 });
+                let first = chain.first(row, processes);
+                Box::new(std::iter::successors(Some(first), move |at| Some(chain.after(*at))))
+            }
+        }
+    }
+
+    /// The next touches of an order.
+    fn touch(&self, order: &mut Order<'_>, count: u64) -> Step {
+        let address = |place| self.image.heap.start + self.layout.offset(place) as u64;
+        let addresses = order.take(count as usize).map(address);
+        self.image.touch(addresses, self.plan.access == Access::Write, 1)
+    }
+
+    /// The touches that count, with a thought after each batch that is not the last.
+    fn work(&self, order: &mut Order<'_>, work: u64, steps: &mut Vec<Step>) {
+        let places = self.layout.places();
+        let think_ns = self.plan.think_ns;
+        let batch = batch(self.plan, places);
+        let thoughts = (work - 1) / batch;
+        let last = work - thoughts * batch;
+        if !repeats(self.plan, places) {
+            for _ in 0..thoughts {
+                steps.extend([self.touch(order, batch), Step::Sleep(think_ns)]);
+            }
+            steps.push(self.touch(order, last));
+            return;
+        }
+        // A round is like the one before and ends where it began.
+        let round = self.touch(order, places.min(work));
+        let times = |touches| match &round {
+            Step::Touch(path, _) => Step::Touch(path.clone(), touches / places),
+            other => other.clone(),
+        };
+        if thoughts > 0 {
+            steps.extend([times(batch), Step::Sleep(think_ns), Step::Again(2, thoughts - 1)]);
+        }
+        steps.extend((last >= places).then(|| times(last)));
+        steps.extend(
+            (!last.is_multiple_of(places)).then(|| {
+                if work < places { round.clone() } else { self.touch(order, last % places) }
+            }),
+        );
+    }
+}
+
+/// Touches between two thoughts.
+fn batch(plan: &TouchPlan, places: u64) -> u64 {
+    match (plan.think_ns, plan.batch) {
+        (0, _) => u64::MAX,
+        (_, 0) => places,
+        (_, batch) => batch,
+    }
+}
+
+/// Whether touches are whole rounds over all places, each like the one before.
+fn repeats(plan: &TouchPlan, places: u64) -> bool {
+    let is_drawn = matches!(plan.pattern, Pattern::Uniform | Pattern::Zipf);
+    !is_drawn && (plan.think_ns == 0 || batch(plan, places).is_multiple_of(places))
+}
+
+#[cfg(test)]
+#[path = "touch_tests.rs"]
+mod tests;
