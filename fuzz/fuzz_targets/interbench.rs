@@ -3,10 +3,11 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use store::import::interbench::dataset;
+use store::import::{Format, Options, dataset};
 
 fuzz_target!(|text: &str| {
-    let Ok(set) = dataset("fuzz", text) else {
+    let format = Format::named("interbench");
+    let Ok(set) = dataset("fuzz", text, format, &Options::default()) else {
         return;
     };
     for trial in &set.trials {

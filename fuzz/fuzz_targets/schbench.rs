@@ -2,10 +2,11 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use store::import::schbench::dataset;
+use store::import::{Format, Options, dataset};
 
 fuzz_target!(|text: &str| {
-    let Ok(set) = dataset("fuzz", text) else {
+    let format = Format::named("schbench");
+    let Ok(set) = dataset("fuzz", text, format, &Options::default()) else {
         return;
     };
     for values in &set.trials[0].values {

@@ -298,10 +298,9 @@ pub(crate) enum ImportFrom {
 }
 
 fn import_format(text: &str) -> Result<store::import::Format, String> {
-    let all = store::import::Format::ALL;
-    let found = all.into_iter().find(|format| format.name() == text);
-    let names: Vec<&str> = all.iter().map(|format| format.name()).collect();
-    found.ok_or_else(|| format!("no format is named {text:?}; there are {}", names.join(", ")))
+    use store::import::Format;
+    let names = Format::ALL.map(|format| format.name).join(", ");
+    Format::named(text).ok_or_else(|| format!("no format is named {text:?}; there are {names}"))
 }
 
 fn intensity(text: &str) -> Result<f64, String> {

@@ -1,185 +1,44 @@
-//! Results of other programs as observations.
+//! Results of other programs as observations: one file a format, and the table [`Format::ALL`].
 //!
 //! A reader of a format takes everything that it finds or refuses: what a format has and
 //! observations have not is told in the notes of the result.
 
-pub mod csv;
-pub mod cyclictest;
-pub mod folder;
-pub mod go;
-pub mod google;
-pub mod hyperfine;
-pub mod interbench;
-pub mod perf;
+mod csv;
+mod cyclictest;
+pub(crate) mod folder;
+mod go;
+mod google;
+mod hyperfine;
+mod interbench;
+mod perf;
 mod repeats;
-pub mod resp1;
-mod row;
-pub mod schbench;
+mod resp1;
+mod schbench;
+pub(crate) mod table;
 
-use std::fmt;
+use analysis::{Dataset, Factor, Response, Trial, Values};
+use model::Environment;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
 
-use analysis::{Dataset, Values};
-
-/// A text that was not taken, with where and why.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub struct Refusal {
-    /// Number of the line, from 1; `None` if it is about the text as a whole.
-    pub line: Option<usize>,
-    /// The column: its number, from 1, and its name if it has one.
-    pub column: Option<String>,
-    /// What is wrong, and the next step.
-    pub reason: String,
-}
-
-impl Refusal {
-    pub(crate) fn whole(reason: impl Into<String>) -> Self {
-        Self { line: None, column: None, reason: reason.into() }
-    }
-
-    pub(crate) fn line(line: usize, reason: impl Into<String>) -> Self {
-        Self { line: Some(line), column: None, reason: reason.into() }
-    }
-
-    pub(crate) fn cell(line: usize, column: String, reason: impl Into<String>) -> Self {
-        Self { line: Some(line), column: Some(column), reason: reason.into() }
-    }
-
-    /// What the JSON parser refused.
-    fn json(error: &serde_json::Error) -> Self {
-        Self {
-            line: Some(error.line()),
-            column: Some(error.column().to_string()),
-            reason: error.to_string(),
-        }
-    }
-}
-
-impl fmt::Display for Refusal {
-    fn fmt(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
-        match (self.line, &self.column) {
-            (Some(line), Some(column)) => write!(formatter, "line {line}, column {column}: ")?,
-            (Some(line), None) => write!(formatter, "line {line}: ")?,
-            (None, _) => {}
-        }
-        formatter.write_str(&self.reason)
-    }
-}
+pub use crate::refusal::Refusal;
 
 /// A format of another program.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
-    /// Comma-separated values with a heading row.
-    Csv,
-    /// The JSON that `hyperfine --export-json` writes.
-    Hyperfine,
-    /// What `go test -bench` prints.
-    Go,
-    /// The JSON of Google Benchmark.
-    Google,
-    /// What resp1 printed.
-    Resp1,
-    /// The JSON of cyclictest and other rt-tests.
-    Cyclictest,
-    /// The JSON of schbench.
-    Schbench,
-    /// What interbench printed or logged.
-    Interbench,
-    /// The JSON lines of `perf stat -j`.
-    Perf,
-}
-
-impl Format {
-    /// All of them.
-    pub const ALL: [Self; 9] = [
-        Self::Resp1,
-        Self::Hyperfine,
-        Self::Go,
-        Self::Google,
-        Self::Cyclictest,
-        Self::Schbench,
-        Self::Interbench,
-        Self::Perf,
-        Self::Csv,
-    ];
-
+#[derive(Clone, Copy, Debug)]
+pub struct Format {
     /// Its name on the command line.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Csv => "csv",
-            Self::Hyperfine => "hyperfine",
-            Self::Go => "go",
-            Self::Google => "google",
-            Self::Resp1 => "resp1",
-            Self::Cyclictest => "cyclictest",
-            Self::Schbench => "schbench",
-            Self::Interbench => "interbench",
-            Self::Perf => "perf",
-        }
-    }
-
-    /// The format that a text looks like. Every text without another mark and with a comma in its
-    /// first line is CSV.
-    ///
-    /// # Errors
-    /// When it looks like none.
-    pub fn of(text: &str) -> Result<Self, Refusal> {
-        let text = text.trim_start_matches('\u{feff}');
-        if text.lines().any(perf::is_count) {
-            return Ok(Self::Perf);
-        }
-        if text.trim_start().starts_with('{') {
-            return Self::of_json(text);
-        }
-        if interbench::is_output(text) {
-            return Ok(Self::Interbench);
-        }
-        if text.lines().any(go::is_result) {
-            return Ok(Self::Go);
-        }
-        if crate::resp1::parse(text).is_ok() {
-            return Ok(Self::Resp1);
-        }
-        let heading = text.lines().next().unwrap_or_default();
-        if heading.contains(',') {
-            return Ok(Self::Csv);
-        }
-        // A damaged output of resp1 is told what is wrong with it.
-        if heading.starts_with("Starting ") || text.contains("delay ms") {
-            return Ok(Self::Resp1);
-        }
-        Err(Refusal::whole(
-            "neither resp1 output, Go benchmark lines, output of interbench, CSV with a heading \
-             row nor JSON of hyperfine, Google Benchmark, cyclictest, schbench or perf stat: say \
-             which with --from",
-        ))
-    }
-
-    fn of_json(text: &str) -> Result<Self, Refusal> {
-        let value: serde_json::Value =
-            serde_json::from_str(text).map_err(|error| Refusal::json(&error))?;
-        if value.get("results").is_some() {
-            return Ok(Self::Hyperfine);
-        }
-        if value.get("benchmarks").is_some() {
-            return Ok(Self::Google);
-        }
-        if cyclictest::is_output(&value) {
-            return Ok(Self::Cyclictest);
-        }
-        if schbench::is_output(&value) {
-            return Ok(Self::Schbench);
-        }
-        Err(Refusal::whole(
-            "JSON with neither \"results\" (hyperfine), \"benchmarks\" (Google Benchmark), \
-             \"thread\" (cyclictest), \"int\" (schbench) nor \"counter-value\" (perf stat)",
-        ))
-    }
+    pub name: &'static str,
+    /// Whether a text looks like it.
+    looks_right: fn(&Looks) -> bool,
+    /// Reads a text of it, all but its name.
+    read: fn(&str, &Options) -> Result<Dataset, Refusal>,
 }
 
-/// A response with a single figure, of a part or of the whole.
-fn figure(part: Option<String>, response: &str, value: f64) -> Values {
-    Values::exact(part, response, &[value])
+/// A text of an unknown format.
+struct Looks<'a> {
+    text: &'a str,
+    /// The text as JSON, if it is one value; no other format looks like that.
+    json: Option<Value>,
 }
 
 /// What a reader cannot know from the text.
@@ -193,6 +52,58 @@ pub struct Options {
     pub allow_repeats: bool,
 }
 
+impl Format {
+    /// Comma-separated values with a heading row.
+    pub(crate) const CSV: Self = csv::FORMAT;
+    /// What resp1 printed.
+    pub(crate) const RESP1: Self = resp1::FORMAT;
+    /// All of them. A text is of the first one that it looks like.
+    pub const ALL: [Self; 9] = [
+        perf::FORMAT,
+        hyperfine::FORMAT,
+        google::FORMAT,
+        cyclictest::FORMAT,
+        schbench::FORMAT,
+        interbench::FORMAT,
+        go::FORMAT,
+        Self::RESP1,
+        Self::CSV,
+    ];
+
+    /// The format of this name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|format| format.name == name)
+    }
+
+    /// The format that a text looks like. Every text without another mark and with a comma in its
+    /// first line is CSV.
+    ///
+    /// # Errors
+    /// When it looks like none.
+    pub fn of(text: &str) -> Result<Self, Refusal> {
+        let text = text.trim_start_matches('\u{feff}');
+        // Lines of JSON are no JSON.
+        let is_json = text.trim_start().starts_with('{') && !perf::has_counts(text);
+        let json = is_json.then(|| json(text)).transpose()?;
+        let looks = Looks { text, json };
+        let found = Self::ALL.into_iter().find(|format| (format.looks_right)(&looks));
+        found.ok_or_else(|| {
+            Refusal::whole(match looks.json {
+                Some(_) => {
+                    "JSON with neither \"results\" (hyperfine), \"benchmarks\" (Google Benchmark), \
+                     \"thread\" (cyclictest), \"int\" (schbench) nor \"counter-value\" (perf stat)"
+                }
+                None => {
+                    "neither resp1 output, Go benchmark lines, output of interbench, CSV with a \
+                     heading row nor JSON of hyperfine, Google Benchmark, cyclictest, schbench or \
+                     perf stat: say which with --from"
+                }
+            })
+        })
+    }
+}
+
 /// Reads a text as observations; `name` is where it comes from, `format` what it is if that is
 /// known.
 ///
@@ -204,19 +115,71 @@ pub fn dataset(
     format: Option<Format>,
     options: &Options,
 ) -> Result<Dataset, Refusal> {
-    let format = match format {
-        Some(format) => format,
-        None => Format::of(text)?,
-    };
-    match format {
-        Format::Csv => csv::dataset(name, text, options),
-        Format::Hyperfine => hyperfine::dataset(name, text),
-        Format::Go => go::dataset(name, text),
-        Format::Google => google::dataset(name, text),
-        Format::Resp1 => resp1::dataset(name, text),
-        Format::Cyclictest => cyclictest::dataset(name, text),
-        Format::Schbench => schbench::dataset(name, text),
-        Format::Interbench => interbench::dataset(name, text),
-        Format::Perf => perf::dataset(name, text),
+    let format = format.map_or_else(|| Format::of(text), Ok)?;
+    let set = (format.read)(text.trim_start_matches('\u{feff}'), options)?;
+    Ok(Dataset { name: name.to_owned(), ..set })
+}
+
+impl Looks<'_> {
+    /// What JSON has under a key.
+    fn key(&self, key: &str) -> Option<&Value> {
+        self.json.as_ref()?.get(key)
     }
+
+    /// Whether some line that is not of JSON has a mark.
+    fn has_line(&self, is: impl Fn(&str) -> bool) -> bool {
+        self.json.is_none() && self.text.lines().any(is)
+    }
+}
+
+/// A text as JSON of some form.
+fn json<T: DeserializeOwned>(text: &str) -> Result<T, Refusal> {
+    serde_json::from_str(text).map_err(|error| Refusal::json(&error))
+}
+
+/// A value of JSON as a fact.
+fn fact(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+/// A set without trials, in which these factors vary.
+fn varied<'a>(factors: impl IntoIterator<Item = &'a str>) -> Dataset {
+    let factor = |name: &str| Factor { name: name.to_owned(), levels: Vec::new() };
+    Dataset { factors: factors.into_iter().map(factor).collect(), ..Dataset::default() }
+}
+
+/// Adds a trial; levels stand in the order in which they appear.
+fn add(set: &mut Dataset, trial: Trial) {
+    for factor in &mut set.factors {
+        let level = trial.levels.get(&factor.name);
+        factor.levels.extend(level.filter(|it| !factor.levels.contains(it)).cloned());
+    }
+    set.trials.push(trial);
+}
+
+/// Says what a response is, unless that was said, and hands out its only figure.
+fn figure(
+    set: &mut Dataset,
+    part: Option<String>,
+    response: &str,
+    meaning: Response,
+    value: f64,
+) -> Values {
+    set.responses.entry(response.to_owned()).or_insert(meaning);
+    Values::exact(part, response, &[value])
+}
+
+/// A response of which the parts of a trial do not add up.
+fn response(unit: &str, more_is_better: bool) -> Response {
+    Response { unit: unit.to_owned(), more_is_better, additive: false }
+}
+
+/// What is known of the facts, each by its name.
+fn facts<'a>(facts: impl IntoIterator<Item = (&'a str, Option<String>)>) -> Environment {
+    facts.into_iter().filter_map(|(name, fact)| Some((name.to_owned(), fact?))).collect()
+}
+
+/// The measure of a trial, which must be the same where trials are compared.
+fn measure(name: &str) -> Environment {
+    Environment::from([("measure".to_owned(), name.to_owned())])
 }

@@ -9,9 +9,10 @@ use std::path::{Path, PathBuf};
 use analysis::{Dataset, Factor, from_runs};
 use model::{Manifest, ManifestFactor, ManifestRun, Run};
 
-use crate::import::{self, Format, Options, Refusal};
+use crate::import::{self, Format, Options};
 use crate::manifest::{self, ManifestError};
 use crate::reference::{self, Kind, ReferenceError};
+use crate::refusal::Refusal;
 use crate::results::{ResultsError, SUFFIX, read_runs, run_files};
 
 /// What names a published result.
@@ -71,8 +72,8 @@ pub fn observations_as(
     if let Some(name) = what.strip_prefix(REFERENCE) {
         let found = reference::find(name)?;
         let format = match found.kind {
-            Kind::Resp1 => Format::Resp1,
-            Kind::Csv => Format::Csv,
+            Kind::Resp1 => Format::RESP1,
+            Kind::Csv => Format::CSV,
         };
         return text(what, found.text, Some(format), options);
     }

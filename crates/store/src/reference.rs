@@ -13,7 +13,8 @@ pub use table::ALL;
 
 use model::resp1::Resp1Table;
 
-use crate::resp1::{self, ImportError};
+use crate::refusal::Refusal;
+use crate::resp1;
 
 /// One published result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,7 +66,7 @@ pub enum ReferenceError {
         /// The result's name.
         name: &'static str,
         /// What is wrong with it.
-        source: ImportError,
+        source: Refusal,
     },
 }
 

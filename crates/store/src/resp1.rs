@@ -26,101 +26,13 @@ use line::{Row, Shape};
 pub use points::{Points, RowPoints, points_notes, recover_points};
 pub use ratio::{RatioCheck, check_ratios};
 
-/// Why a text is not a resp1 result.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum ImportError {
-    /// A row has another number of columns than both formats.
-    #[error(
-        "line {line}: row {test:?} has {found} numbers; both formats have 6 (low, high, median, \
-         average and two more)"
-    )]
-    Columns {
-        /// Number of the line, from 1.
-        line: usize,
-        /// The row's test.
-        test: String,
-        /// How many numbers it has.
-        found: usize,
-    },
-    /// A cell of a row is not a number.
-    #[error("line {line}: {column} is {text:?}, which is not a number")]
-    NotANumber {
-        /// Number of the line, from 1.
-        line: usize,
-        /// Which cell.
-        column: &'static str,
-        /// What stands there.
-        text: String,
-    },
-    /// A cell of a row is negative, infinite or NaN.
-    #[error("line {line}: {column} is {text}; delays and ratios are finite and not negative")]
-    OutOfRange {
-        /// Number of the line, from 1.
-        line: usize,
-        /// Which cell.
-        column: &'static str,
-        /// What stands there.
-        text: String,
-    },
-    /// The median or the average lies outside low and high.
-    #[error(
-        "line {line}: the {column} {value_ms:.3} ms lies outside low {low_ms:.3} and high \
-         {high_ms:.3} ms"
-    )]
-    OutsideLowHigh {
-        /// Number of the line, from 1.
-        line: usize,
-        /// `median` or `average`.
-        column: &'static str,
-        /// Its value, in ms.
-        value_ms: f64,
-        /// The row's low, in ms.
-        low_ms: f64,
-        /// The row's high, in ms.
-        high_ms: f64,
-    },
-    /// Two rows have the same test.
-    #[error(
-        "line {line}: a second row {test:?} (the first is line {first}): two outputs in one text? \
-         Import them one by one"
-    )]
-    DuplicateTest {
-        /// Number of the line, from 1.
-        line: usize,
-        /// The test.
-        test: String,
-        /// Number of the first row's line, from 1.
-        first: usize,
-    },
-    /// A heading or row of one format in a table of the other.
-    #[error("line {line}: {reason}: both resp1 formats in one table")]
-    MixedFormats {
-        /// Number of the line, from 1.
-        line: usize,
-        /// What shows it.
-        reason: &'static str,
-    },
-    /// No heading, and the numbers fit both formats or none.
-    #[error(
-        "line {line}: no heading tells the format, and neither the 5th nor the 6th numbers alone \
-         are average / average(noload): restore the line that begins with \"Test low high\""
-    )]
-    UnknownFormat {
-        /// Number of the first row's line, from 1.
-        line: usize,
-    },
-    /// No row of the test that all ratios are relative to, or its average is 0.
-    #[error("line {line}: no row \"noload\" with an average above 0, which all ratios refer to")]
-    NoNoload {
-        /// Number of the first row's line (or of the noload row's line), from 1.
-        line: usize,
-    },
-    /// No rows at all.
-    #[error("no resp1 rows in {lines} lines: a row is a test name and six numbers")]
-    NoRows {
-        /// How many lines the text has.
-        lines: usize,
-    },
+use crate::refusal::Refusal;
+
+const UNKNOWN_FORMAT: &str = "no heading tells the format, and neither the 5th nor the 6th numbers \
+    alone are average / average(noload): restore the line that begins with \"Test low high\"";
+
+fn mixed_formats(line: usize, reason: &str) -> Refusal {
+    Refusal::line(line, format!("{reason}: both resp1 formats in one table"))
 }
 
 /// What has been read so far.
@@ -143,8 +55,8 @@ struct Reader {
 ///
 /// # Errors
 /// When there is no row, no `noload` row, or a row that is not one of resp1; always with the
-/// number of the line and the reason. See [`ImportError`].
-pub fn parse(text: &str) -> Result<Resp1Table, ImportError> {
+/// number of the line and the reason.
+pub fn parse(text: &str) -> Result<Resp1Table, Refusal> {
     let mut reader = Reader::default();
     let mut lines = 0;
     for (index, raw) in text.split('\n').enumerate() {
@@ -156,13 +68,12 @@ pub fn parse(text: &str) -> Result<Resp1Table, ImportError> {
 
 impl Reader {
     /// Takes one cleaned line, whose number is `number`.
-    fn push(&mut self, number: usize, text: &str) -> Result<(), ImportError> {
+    fn push(&mut self, number: usize, text: &str) -> Result<(), Refusal> {
         match line::shape(text) {
             Shape::Blank | Shape::Groups => {}
             Shape::Heading(format) => match self.format {
                 Some(known) if known != format => {
-                    let reason = "the heading is of the other format";
-                    return Err(ImportError::MixedFormats { line: number, reason });
+                    return Err(mixed_formats(number, "the heading is of the other format"));
                 }
                 _ => self.format = Some(format),
             },
@@ -176,8 +87,12 @@ impl Reader {
             Shape::Row => {
                 let row = Row::parse(number, text)?;
                 if let Some(first) = self.rows.iter().find(|first| first.test == row.test) {
-                    let first = first.line;
-                    return Err(ImportError::DuplicateTest { line: number, test: row.test, first });
+                    let reason = format!(
+                        "a second row {:?} (the first is line {}): two outputs in one text? Import \
+                         them one by one",
+                        row.test, first.line
+                    );
+                    return Err(Refusal::line(number, reason));
                 }
                 self.rows.push(row);
             }
@@ -187,20 +102,22 @@ impl Reader {
     }
 
     /// The table, once all `lines` lines are read.
-    fn finish(self, lines: usize) -> Result<Resp1Table, ImportError> {
+    fn finish(self, lines: usize) -> Result<Resp1Table, Refusal> {
         let Some(first) = self.rows.first() else {
-            return Err(ImportError::NoRows { lines });
+            return Err(Refusal::whole(format!(
+                "no resp1 rows in {lines} lines: a row is a test name and six numbers"
+            )));
         };
         let noload = self.rows.iter().find(|row| row.test == NOLOAD);
-        let noload = noload.ok_or(ImportError::NoNoload { line: first.line })?;
-        if noload.average_ms() <= 0.0 {
-            return Err(ImportError::NoNoload { line: noload.line });
-        }
-        let noload_ms = noload.average_ms();
+        let noload_ms = noload.map(Row::average_ms).filter(|average_ms| *average_ms > 0.0);
+        let noload_ms = noload_ms.ok_or_else(|| {
+            let reason = "no row \"noload\" with an average above 0, which all ratios refer to";
+            Refusal::line(noload.unwrap_or(first).line, reason)
+        })?;
         let format = match self.format {
             Some(format) => format,
             None => guess_format(&self.rows, noload_ms)
-                .ok_or(ImportError::UnknownFormat { line: first.line })?,
+                .ok_or_else(|| Refusal::line(first.line, UNKNOWN_FORMAT))?,
         };
         let mut rows = Vec::with_capacity(self.rows.len());
         for row in &self.rows {
@@ -209,7 +126,7 @@ impl Reader {
                     Resp1Format::First => "its 5th number, not its 6th, is the raw ratio",
                     Resp1Format::Second => "its 6th number, not its 5th, is the raw ratio",
                 };
-                return Err(ImportError::MixedFormats { line: row.line, reason });
+                return Err(mixed_formats(row.line, reason));
             }
             rows.push(row.finish(format)?);
         }
@@ -245,17 +162,13 @@ fn guess_format(rows: &[Row], noload_ms: f64) -> Option<Resp1Format> {
 
 impl Row {
     /// The row as one of `format`.
-    fn finish(&self, format: Resp1Format) -> Result<Resp1Row, ImportError> {
+    fn finish(&self, format: Resp1Format) -> Result<Resp1Row, Refusal> {
         let [low_ms, high_ms, median_ms, average_ms] = self.delays_ms;
         let (raw, sd_s, ratio_sd) = match format {
             Resp1Format::First => (self.last[1], self.last[0], None),
             Resp1Format::Second => (self.last[0], None, self.last[1]),
         };
-        let ratio_raw = raw.ok_or_else(|| ImportError::NotANumber {
-            line: self.line,
-            column: "the raw ratio",
-            text: "-".to_owned(),
-        })?;
+        let ratio_raw = raw.ok_or_else(|| line::not_a_number(self.line, "the raw ratio", "-"))?;
         let test = self.test.clone();
         Ok(Resp1Row { test, low_ms, high_ms, median_ms, average_ms, sd_s, ratio_raw, ratio_sd })
     }

@@ -138,7 +138,7 @@ fn names_of_columns_can_be_overruled() {
         factors: vec!["size_bytes".to_owned()],
         allow_repeats: false,
     };
-    let set = dataset("test", text, Some(Format::Csv), &options).expect("it reads");
+    let set = dataset("test", text, Format::named("csv"), &options).expect("it reads");
     assert_eq!(set.factors[0].levels, ["10", "20"]);
     assert_eq!(figures(&set, "loops", &[]), [5.0, 7.0]);
     let options = Options { responses: vec!["nosuch".to_owned()], ..Options::default() };

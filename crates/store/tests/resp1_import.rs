@@ -2,7 +2,7 @@
 
 use model::resp1::{Resp1Format, Resp1Row, Resp1Table};
 use store::reference;
-use store::resp1::{ImportError, check_ratios, parse};
+use store::resp1::{check_ratios, parse};
 
 const HEADING: &str = " Test low high median average raw S.D.\n";
 const NOLOAD: &str = " noload 229.901 282.459 233.232 243.299 1.000 1.000\n";
@@ -61,7 +61,7 @@ fn base_rows_alone_tell_their_format() {
         assert_eq!((table.cpus, table.interval_s), (None, None));
     }
     let error = parse(NOLOAD).expect_err("1.000 1.000 is both formats");
-    assert_eq!(error, ImportError::UnknownFormat { line: 1 });
+    assert!(error.to_string().starts_with("line 1: no heading tells the format"), "{error}");
 }
 
 #[test]
@@ -98,12 +98,12 @@ fn damaged_rows_are_refused_with_line_and_reason() {
 #[test]
 fn tables_without_what_they_need_are_refused() {
     let lost = parse("cpuload 1 2 1 1 1 1\n").expect_err("no noload");
-    assert_eq!(lost, ImportError::NoNoload { line: 1 });
+    assert!(lost.to_string().starts_with("line 1: no row \"noload\""), "{lost}");
     let zero = parse(&format!("{HEADING}noload 0 0 0 0 1 1")).expect_err("nothing to divide by");
-    assert_eq!(zero, ImportError::NoNoload { line: 2 });
+    assert!(zero.to_string().starts_with("line 2: no row \"noload\""), "{zero}");
     for text in ["", "\n\n", "some text\nof two lines", HEADING] {
         let error = parse(text).expect_err("no rows");
-        assert!(matches!(error, ImportError::NoRows { .. }), "{text:?}: {error}");
+        assert!(error.to_string().starts_with("no resp1 rows in "), "{text:?}: {error}");
     }
 }
 

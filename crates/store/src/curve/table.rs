@@ -8,11 +8,11 @@
 
 use std::collections::BTreeMap;
 
-use ::csv::{ReaderBuilder, Trim};
 use analysis::sweep::{Curve, Point};
 
 use super::{CurveOptions, Curves};
-use crate::import::Refusal;
+use crate::import::table::{Table, ending};
+use crate::refusal::Refusal;
 
 /// Endings of the names of columns that are levels, with their units.
 const LEVEL_UNITS: [(&str, &str); 5] =
@@ -23,12 +23,6 @@ const ELAPSED: &str = "elapsed_s";
 const COST: &str = "cost";
 /// Endings of times, and what makes ns of them.
 const TIMES: [(&str, f64); 4] = [("_ns", 1.0), ("_us", 1e3), ("_ms", 1e6), ("_s", 1e9)];
-
-/// The cells of a table, with the number of each row's line.
-struct Table {
-    names: Vec<String>,
-    rows: Vec<(usize, Vec<String>)>,
-}
 
 /// Which column is what.
 struct Columns {
@@ -43,8 +37,11 @@ struct Columns {
 /// # Errors
 /// When columns are missing or a cell is no number, with line and column.
 pub(super) fn curves(name: &str, text: &str, options: &CurveOptions) -> Result<Curves, Refusal> {
-    let table = read(text)?;
-    let columns = columns(&table.names, options)?;
+    let table = Table::read(text)?;
+    if table.rows.is_empty() {
+        return Err(Refusal::whole("a heading row and no other: there is no curve"));
+    }
+    let columns = columns(&table, options)?;
     let mut made = Curves::default();
     for (prefix, cost) in &columns.costs {
         let curve = curve(name, &table, &columns, prefix, *cost)?;
@@ -54,33 +51,12 @@ pub(super) fn curves(name: &str, text: &str, options: &CurveOptions) -> Result<C
     Ok(made)
 }
 
-fn read(text: &str) -> Result<Table, Refusal> {
-    let mut reader = ReaderBuilder::new().trim(Trim::All).from_reader(text.as_bytes());
-    let refused = |error: &::csv::Error| {
-        let line = error.position().map(|position| position.line() as usize);
-        Refusal { line, column: None, reason: error.to_string() }
-    };
-    let names = reader.headers().map_err(|error| refused(&error))?;
-    let names: Vec<String> = names.iter().map(str::to_owned).collect();
-    let mut rows = Vec::new();
-    for record in reader.records() {
-        let record = record.map_err(|error| refused(&error))?;
-        let line = record.position().map_or(0, |position| position.line() as usize);
-        rows.push((line, record.iter().map(str::to_owned).collect()));
-    }
-    match rows.is_empty() {
-        true => Err(Refusal::whole("a heading row and no other: there is no curve")),
-        false => Ok(Table { names, rows }),
-    }
-}
-
-fn columns(names: &[String], options: &CurveOptions) -> Result<Columns, Refusal> {
+fn columns(table: &Table, options: &CurveOptions) -> Result<Columns, Refusal> {
+    let names = &table.names;
     let named = |wanted: &Option<String>| -> Result<Option<usize>, Refusal> {
         let Some(wanted) = wanted else { return Ok(None) };
         let found = names.iter().position(|name| name == wanted);
-        found.map(Some).ok_or_else(|| {
-            Refusal::line(1, format!("no column {wanted:?}; there are {}", names.join(", ")))
-        })
+        found.map(Some).ok_or_else(|| table.lacks(wanted))
     };
     let usual = |is: &dyn Fn(&str) -> bool| names.iter().position(|name| is(name));
     let level = match named(&options.over)? {
@@ -118,10 +94,8 @@ fn columns(names: &[String], options: &CurveOptions) -> Result<Columns, Refusal>
 
 /// The unit of a column that is a level by its name.
 fn level_unit(name: &str) -> Option<&'static str> {
-    let ends = |ending: &str| {
-        name.strip_suffix(ending).is_some_and(|rest| rest.is_empty() || rest.ends_with('_'))
-    };
-    LEVEL_UNITS.iter().find(|(ending, _)| ends(ending)).map(|(_, unit)| *unit)
+    let found = ending(name, LEVEL_UNITS.iter().map(|(ending, _)| *ending))?;
+    LEVEL_UNITS.iter().find(|(ending, _)| *ending == found).map(|(_, unit)| *unit)
 }
 
 /// The unit that the name of a time ends in.
@@ -153,16 +127,16 @@ fn curve(
     };
     let mut passes: BTreeMap<u64, u32> = BTreeMap::new();
     for (line, cells) in &table.rows {
-        let number = |column: usize| number(&table.names, *line, cells, column);
+        let number = |column: usize| number(table, *line, cells, column);
         let Some(level) = number(columns.level)? else {
-            return Err(refused(&table.names, *line, columns.level, "a row without a level"));
+            return Err(table.refused(*line, columns.level, "a row without a level"));
         };
         // What was not published is no measurement.
         let Some(mut value) = number(cost)? else { continue };
         if let Some(work) = columns.work {
             match number(work)? {
                 Some(work) if work > 0.0 => value /= work,
-                _ => return Err(refused(&table.names, *line, work, "work is a number above 0")),
+                _ => return Err(table.refused(*line, work, "work is a number above 0")),
             }
         }
         let pass = passes.entry(level.to_bits()).or_insert(0);
@@ -201,7 +175,7 @@ fn figures(
             continue;
         }
         // A word is no figure; only what was chosen as a cost has to be a number.
-        let Ok(Some(value)) = number(&table.names, line, cells, column) else { continue };
+        let Ok(Some(value)) = number(table, line, cells, column) else { continue };
         let own = name.strip_prefix(prefix).unwrap_or(name);
         match time_unit(own) {
             Some((unit, scale)) => {
@@ -218,21 +192,15 @@ fn figures(
 
 /// A cell as a number; `None` if it is empty.
 fn number(
-    names: &[String],
+    table: &Table,
     line: usize,
     cells: &[String],
     column: usize,
 ) -> Result<Option<f64>, Refusal> {
     let cell = cells.get(column).map_or("", String::as_str);
-    if cell.is_empty() {
-        return Ok(None);
-    }
     match cell.parse::<f64>() {
+        _ if cell.is_empty() => Ok(None),
         Ok(value) if value.is_finite() => Ok(Some(value)),
-        _ => Err(refused(names, line, column, &format!("{cell:?} is not a number"))),
+        _ => Err(table.refused(line, column, format!("{cell:?} is not a number"))),
     }
-}
-
-fn refused(names: &[String], line: usize, column: usize, why: &str) -> Refusal {
-    Refusal::cell(line, format!("{} ({})", column + 1, names[column]), why)
 }

@@ -12,11 +12,19 @@
 
 use std::collections::BTreeMap;
 
-use ::csv::{ReaderBuilder, StringRecord, Trim};
-use analysis::{Dataset, Factor, Response, Trial, Values};
+use analysis::{Dataset, Response, Trial, Values};
 
-use super::row::{Key, Row};
-use super::{Options, Refusal, repeats};
+use super::table::{Key, Row, Table, ending};
+use super::{Format, Options, Refusal, add, repeats, varied};
+
+/// What this file reads.
+pub(super) const FORMAT: Format = Format {
+    name: "csv",
+    looks_right: |it| {
+        it.json.is_none() && it.text.lines().next().is_some_and(|it| it.contains(','))
+    },
+    read,
+};
 
 /// Endings of the names of columns that were measured; a name may also be the ending alone.
 const UNITS: [&str; 6] = ["s", "ms", "us", "ns", "faults", "bytes"];
@@ -24,7 +32,7 @@ const UNITS: [&str; 6] = ["s", "ms", "us", "ns", "faults", "bytes"];
 const RATE: &str = "per_s";
 
 /// What a column means.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum Meaning {
     Trial,
     Block,
@@ -34,27 +42,13 @@ enum Meaning {
     Response,
 }
 
-/// A column: its name and what it means.
-#[derive(Clone, Debug)]
-struct Column {
-    name: String,
-    meaning: Meaning,
-}
-
-/// Reads a CSV as observations; `name` is where it comes from.
-///
-/// # Errors
-/// When the heading or a cell cannot be what it should, when rows are missing or repeated; with
-/// line and column.
-pub fn dataset(name: &str, text: &str, options: &Options) -> Result<Dataset, Refusal> {
-    let mut reader = ReaderBuilder::new().trim(Trim::All).from_reader(text.as_bytes());
-    let heading = reader.headers().map_err(|error| refusal(&error))?.clone();
-    let columns = columns(&heading, options)?;
+fn read(text: &str, options: &Options) -> Result<Dataset, Refusal> {
+    let table = Table::read(text)?;
+    let meanings = meanings(&table, options)?;
     let mut rows: Vec<Row> = Vec::new();
     let mut seen: BTreeMap<(BTreeMap<String, String>, Option<String>), usize> = BTreeMap::new();
-    for record in reader.records() {
-        let record = record.map_err(|error| refusal(&error))?;
-        let mut row = row(&columns, &record)?;
+    for (line, cells) in &table.rows {
+        let mut row = row(&table, &meanings, *line, cells)?;
         let count = seen.entry((row.levels.clone(), row.part.clone())).or_insert(0);
         *count += 1;
         if row.trial.is_empty() {
@@ -69,28 +63,13 @@ pub fn dataset(name: &str, text: &str, options: &Options) -> Result<Dataset, Ref
     if !options.allow_repeats {
         repeats::refuse(&rows)?;
     }
-    Ok(build(name, &columns, &rows))
+    Ok(build(&table, &meanings, &rows))
 }
 
-fn refusal(error: &::csv::Error) -> Refusal {
-    let line = error.position().map(|position| position.line() as usize);
-    match error.kind() {
-        ::csv::ErrorKind::UnequalLengths { expected_len, len, .. } => Refusal {
-            line,
-            column: None,
-            reason: format!("{len} cells, where the heading has {expected_len}"),
-        },
-        ::csv::ErrorKind::Utf8 { .. } => {
-            Refusal { line, column: None, reason: "not UTF-8".to_owned() }
-        }
-        _ => Refusal { line, column: None, reason: error.to_string() },
-    }
-}
-
-/// The columns of a heading.
-fn columns(heading: &StringRecord, options: &Options) -> Result<Vec<Column>, Refusal> {
-    let mut columns: Vec<Column> = Vec::new();
-    for (index, name) in heading.iter().enumerate() {
+/// What the columns mean.
+fn meanings(table: &Table, options: &Options) -> Result<Vec<Meaning>, Refusal> {
+    let mut meanings = Vec::new();
+    for (index, name) in table.names.iter().enumerate() {
         let refused = |reason: String| Err(Refusal::cell(1, (index + 1).to_string(), reason));
         if name.is_empty() {
             return refused("the heading has no name here".to_owned());
@@ -101,54 +80,45 @@ fn columns(heading: &StringRecord, options: &Options) -> Result<Vec<Column>, Ref
                  left of another row"
             ));
         }
-        if columns.iter().any(|column| column.name == name) {
+        if table.names[..index].contains(name) {
             return refused(format!("a second column {name:?}"));
         }
-        let meaning = match name.to_ascii_lowercase().as_str() {
-            _ if options.factors.iter().any(|factor| factor == name) => Meaning::Factor,
-            _ if options.responses.iter().any(|response| response == name) => Meaning::Response,
+        meanings.push(match name.to_ascii_lowercase().as_str() {
+            _ if options.factors.contains(name) => Meaning::Factor,
+            _ if options.responses.contains(name) => Meaning::Response,
             "trial" => Meaning::Trial,
             "block" => Meaning::Block,
             "seed" => Meaning::Seed,
             "command" | "part" => Meaning::Part,
             other if unit(other).is_some() => Meaning::Response,
             _ => Meaning::Factor,
-        };
-        columns.push(Column { name: name.to_owned(), meaning });
+        });
     }
-    let unknown = options.responses.iter().find(|name| !heading.iter().any(|cell| cell == *name));
-    if let Some(name) = unknown {
-        let names: Vec<&str> = heading.iter().collect();
-        let names = names.join(", ");
-        return Err(Refusal::line(1, format!("no column {name:?}; there are {names}")));
+    if let Some(name) = options.responses.iter().find(|name| !table.names.contains(name)) {
+        return Err(table.lacks(name));
     }
-    for once in [Meaning::Part, Meaning::Response] {
-        let count = columns.iter().filter(|column| column.meaning == once).count();
-        if once == Meaning::Part && count > 1 {
-            return Err(Refusal::line(1, "both \"command\" and \"part\": which is the part?"));
-        }
-        if once == Meaning::Response && count == 0 {
-            let reason = "no column was measured: the name of one must end in a unit (_s, _ms, \
-                          _us, _ns, _faults, _bytes, _per_s), or name it with --response";
-            return Err(Refusal::line(1, reason));
-        }
+    let count = |meaning| meanings.iter().filter(|it| **it == meaning).count();
+    if count(Meaning::Part) > 1 {
+        return Err(Refusal::line(1, "both \"command\" and \"part\": which is the part?"));
     }
-    Ok(columns)
+    if count(Meaning::Response) == 0 {
+        let reason = "no column was measured: the name of one must end in a unit (_s, _ms, \
+                      _us, _ns, _faults, _bytes, _per_s), or name it with --response";
+        return Err(Refusal::line(1, reason));
+    }
+    Ok(meanings)
 }
 
 /// The unit that ends a name.
 fn unit(name: &str) -> Option<&'static str> {
-    let ends = |ending: &str| {
-        name.strip_suffix(ending).is_some_and(|rest| rest.is_empty() || rest.ends_with('_'))
-    };
-    if ends(RATE) {
-        return Some("/s");
+    match ending(name, [RATE].into_iter().chain(UNITS)) {
+        Some(RATE) => Some("/s"),
+        unit => unit,
     }
-    UNITS.into_iter().find(|unit| ends(unit))
 }
 
 /// What a response is, from its name.
-pub(super) fn response(name: &str) -> Response {
+fn response(name: &str) -> Response {
     let lower = name.to_ascii_lowercase();
     let unit = unit(&lower).unwrap_or_default();
     Response {
@@ -158,54 +128,37 @@ pub(super) fn response(name: &str) -> Response {
     }
 }
 
-fn row(columns: &[Column], record: &StringRecord) -> Result<Row, Refusal> {
-    let line = record.position().map_or(0, |position| position.line() as usize);
-    let mut row = Row {
-        line,
-        levels: BTreeMap::new(),
-        trial: String::new(),
-        part: None,
-        texts: BTreeMap::new(),
-        block: None,
-        seed: None,
-        values: Vec::new(),
-    };
-    for (index, (column, cell)) in columns.iter().zip(record).enumerate() {
-        let refused = |reason: String| {
-            Err(Refusal::cell(line, format!("{} ({})", index + 1, column.name), reason))
-        };
-        if cell.is_empty() && column.meaning != Meaning::Response {
+fn row(table: &Table, meanings: &[Meaning], line: usize, cells: &[String]) -> Result<Row, Refusal> {
+    let mut row = Row { line, ..Row::default() };
+    for (index, (meaning, cell)) in meanings.iter().zip(cells).enumerate() {
+        let (name, cell) = (&table.names[index], cell.clone());
+        let refused = |reason: String| Err(table.refused(line, index, reason));
+        if cell.is_empty() && *meaning != Meaning::Response {
             return refused("an empty cell; only what was measured may be missing".to_owned());
         }
-        match column.meaning {
-            Meaning::Trial => row.trial = cell.to_owned(),
-            Meaning::Part => row.part = Some(cell.to_owned()),
-            Meaning::Factor => {
-                row.levels.insert(column.name.clone(), cell.to_owned());
-            }
+        match meaning {
+            Meaning::Trial => row.trial = cell,
+            Meaning::Part => row.part = Some(cell),
+            Meaning::Factor => drop(row.levels.insert(name.clone(), cell)),
             Meaning::Block | Meaning::Seed => {
                 let Ok(number) = cell.parse() else {
                     return refused(format!("{cell:?} is not a whole number"));
                 };
-                let place =
-                    if column.meaning == Meaning::Block { &mut row.block } else { &mut row.seed };
+                let place = if *meaning == Meaning::Block { &mut row.block } else { &mut row.seed };
                 *place = Some(number);
             }
             Meaning::Response => {
-                row.texts.insert(column.name.clone(), cell.to_owned());
-                if cell.is_empty() {
-                    continue;
-                }
                 match cell.parse::<f64>() {
-                    Ok(value) if value.is_finite() => row.values.push((column.name.clone(), value)),
+                    _ if cell.is_empty() => {}
+                    Ok(value) if value.is_finite() => row.values.push((name.clone(), value)),
                     _ => {
                         return refused(format!(
-                            "{cell:?} is not a number, which {} must be; leave a cell empty that \
-                             was not published",
-                            column.name
+                            "{cell:?} is not a number, which {name} must be; leave a cell empty \
+                             that was not published"
                         ));
                     }
                 }
+                row.texts.insert(name.clone(), cell);
             }
         }
     }
@@ -228,51 +181,30 @@ fn refuse_second_rows(rows: &[Row]) -> Result<(), Refusal> {
     Ok(())
 }
 
-fn build(name: &str, columns: &[Column], rows: &[Row]) -> Dataset {
-    let of = |meaning: Meaning| columns.iter().filter(move |column| column.meaning == meaning);
-    let factors: Vec<Factor> = of(Meaning::Factor)
-        .map(|column| {
-            let mut levels: Vec<String> = Vec::new();
-            for level in rows.iter().filter_map(|row| row.levels.get(&column.name)) {
-                if !levels.contains(level) {
-                    levels.push(level.clone());
-                }
-            }
-            Factor { name: column.name.clone(), levels }
-        })
-        .collect();
-    let responses: BTreeMap<String, Response> =
-        of(Meaning::Response).map(|column| (column.name.clone(), response(&column.name))).collect();
-    let mut order: Vec<Key> = Vec::new();
-    let mut trials: BTreeMap<Key, Trial> = BTreeMap::new();
+fn build(table: &Table, meanings: &[Meaning], rows: &[Row]) -> Dataset {
+    let of = |meaning: Meaning| {
+        let columns = table.names.iter().zip(meanings);
+        columns.filter(move |(_, it)| **it == meaning).map(|(name, _)| name.as_str())
+    };
+    let mut set = varied(of(Meaning::Factor));
+    set.responses = of(Meaning::Response).map(|name| (name.to_owned(), response(name))).collect();
+    let mut places: BTreeMap<Key, usize> = BTreeMap::new();
     for row in rows {
-        let key = row.key();
-        let trial = trials.entry(key.clone()).or_insert_with(|| {
-            order.push(key);
-            Trial {
+        let place = *places.entry(row.key()).or_insert_with(|| {
+            let trial = Trial {
                 name: format!("trial {}, line {}", row.trial, row.line),
                 levels: row.levels.clone(),
                 block: row.block,
                 seed: row.seed,
                 ..Trial::default()
-            }
+            };
+            add(&mut set, trial);
+            set.trials.len() - 1
         });
-        trial.values.extend(
-            row.values
-                .iter()
-                .map(|(response, value)| Values::exact(row.part.clone(), response, &[*value])),
-        );
+        let values = row.values.iter();
+        let values = values.map(|(name, value)| Values::exact(row.part.clone(), name, &[*value]));
+        set.trials[place].values.extend(values);
     }
-    let trials = order.into_iter().filter_map(|key| trials.remove(&key)).collect();
-    let mut set = Dataset {
-        name: name.to_owned(),
-        factors,
-        responses,
-        trials,
-        deterministic: false,
-        notes: Vec::new(),
-        wanted: Vec::new(),
-    };
     add_wholes(&mut set, rows);
     set.notes.extend(empty_cells(rows));
     set.notes.extend(repeats::strays(&set));

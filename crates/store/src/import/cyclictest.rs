@@ -7,13 +7,20 @@
 
 use std::collections::BTreeMap;
 
-use analysis::{Dataset, Response, Trial, Values};
+use analysis::{Dataset, Trial, Values};
 use model::{Environment, Observation};
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::folder::WHOLE_FILE;
-use super::{Refusal, figure};
+use super::{Format, Options, Refusal, fact, json, measure, response};
+
+/// What this file reads.
+pub(super) const FORMAT: Format = Format {
+    name: "cyclictest",
+    looks_right: |it| it.key("thread").is_some_and(Value::is_object),
+    read,
+};
 
 /// The delays of a histogram, in the word that run files have for them.
 const DELAY: &str = "delay_ns";
@@ -60,19 +67,9 @@ enum Found {
     Summary { cycles: u64, least: f64, mean: f64, longest: f64 },
 }
 
-/// Whether JSON is of this form.
-pub(super) fn is_output(value: &Value) -> bool {
-    value.get("thread").is_some_and(Value::is_object)
-}
-
-/// Reads an output of cyclictest as observations; `name` is where it comes from. The file is one
-/// trial, its threads are parts of it, and all delays together are the whole.
-///
-/// # Errors
-/// When it is not JSON of that form, no thread made a cycle, or its figures contradict each other.
-pub fn dataset(name: &str, text: &str) -> Result<Dataset, Refusal> {
-    let text = text.trim_start_matches('\u{feff}');
-    let output: Output = serde_json::from_str(text).map_err(|error| Refusal::json(&error))?;
+/// The file is one trial, its threads are parts of it, and all delays together are the whole.
+fn read(text: &str, _: &Options) -> Result<Dataset, Refusal> {
+    let output: Output = json(text)?;
     let scale = Scale::of(&output);
     let cycles = output.thread.values().try_fold(0_u64, |sum, thread| {
         sum.checked_add(thread.cycles).filter(|sum| *sum <= MOST_DELAYS)
@@ -84,7 +81,7 @@ pub fn dataset(name: &str, text: &str) -> Result<Dataset, Refusal> {
             "more than {MOST_DELAYS} delays: measure for a shorter time, or without -h for a summary"
         )));
     }
-    let mut set = Dataset { name: name.to_owned(), ..Dataset::default() };
+    let mut set = Dataset::default();
     let mut found: Vec<(u64, Found)> = Vec::new();
     for (key, thread) in &output.thread {
         let refused = |what: String| Refusal::whole(format!("thread {key:?}: {what}"));
@@ -106,8 +103,7 @@ pub fn dataset(name: &str, text: &str) -> Result<Dataset, Refusal> {
     set.notes.extend(notes(&found, with_delays, scale.unit_ns));
     let values = values(&found);
     for one in &values {
-        let meaning = Response { unit: "ns".to_owned(), more_is_better: false, additive: false };
-        set.responses.insert(one.response.clone(), meaning);
+        set.responses.insert(one.response.clone(), response("ns", false));
     }
     let (meaning, environment) = output.facts();
     let started = output.start_time.as_deref().and_then(moment);
@@ -150,7 +146,7 @@ impl Scale {
 
 impl Output {
     /// What must be the same where outputs are compared, and facts of the system.
-    fn facts(&self) -> (BTreeMap<String, String>, Environment) {
+    fn facts(&self) -> (Environment, Environment) {
         let command = self.command.as_deref().unwrap_or("cyclictest");
         let (program, options) = command.split_once(' ').unwrap_or((command, ""));
         let tool = program.rsplit('/').next().unwrap_or(program).to_owned();
@@ -159,20 +155,16 @@ impl Output {
         let mut environment = Environment::from([(format!("{tool}_options"), options.join(" "))]);
         environment.extend(self.version.clone().map(|version| ("rt_tests".to_owned(), version)));
         // The words that run files have for them.
-        for (key, fact) in [
+        for (key, name) in [
             ("release", "kernel"),
             ("version", "kernel_version"),
             ("nodename", "hostname"),
             ("machine", "architecture"),
             ("realtime", "kernel_realtime"),
         ] {
-            let value = self.sysinfo.get(key).map(|value| match value {
-                Value::String(text) => text.clone(),
-                other => other.to_string(),
-            });
-            environment.extend(value.map(|value| (fact.to_owned(), value)));
+            environment.extend(self.sysinfo.get(key).map(|it| (name.to_owned(), fact(it))));
         }
-        (BTreeMap::from([("measure".to_owned(), tool)]), environment)
+        (measure(&tool), environment)
     }
 }
 
@@ -243,11 +235,11 @@ fn of_thread(part: Option<String>, one: &Found) -> Vec<Values> {
         Found::Delays { samples } => {
             vec![Values { part, response: DELAY.to_owned(), samples: samples.clone() }]
         }
-        Found::Summary { least, mean, longest, .. } => vec![
-            figure(part.clone(), "average_ns", *mean),
-            figure(part.clone(), "low_ns", *least),
-            figure(part, "high_ns", *longest),
-        ],
+        Found::Summary { least, mean, longest, .. } => {
+            [("average_ns", mean), ("low_ns", least), ("high_ns", longest)]
+                .map(|(response, figure)| Values::exact(part.clone(), response, &[*figure]))
+                .into()
+        }
     }
 }
 

@@ -16,7 +16,7 @@ pub(super) const WHOLE_FILE: &str = "the whole file";
 /// The name of the first file that is refused, or that does not go with those before it, and why.
 /// A copy of an earlier one is refused too, unless `options` allow repeats: it would count one
 /// measurement twice.
-pub fn dataset(
+pub(crate) fn dataset(
     name: &str,
     files: &[(String, String)],
     format: Option<Format>,
@@ -33,13 +33,10 @@ pub fn dataset(
                 format!("a copy of {earlier}: nobody measured it twice (--allow-repeats takes it)");
             return Err(refused(Refusal::whole(reason)));
         }
-        let found = match format {
-            Some(format) => format,
-            None => Format::of(text).map_err(refused)?,
-        };
+        let found = format.map_or_else(|| Format::of(text), Ok).map_err(refused)?;
         let (first_file, first_format) = *first.get_or_insert((file, found));
-        if found != first_format {
-            let (this, that) = (found.name(), first_format.name());
+        if found.name != first_format.name {
+            let (this, that) = (found.name, first_format.name);
             let reason = format!("is of {this}, but {first_file} of {that}: give each a folder");
             return Err(refused(Refusal::whole(reason)));
         }

@@ -7,10 +7,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use analysis::{Dataset, Factor, Response, Trial, Values};
+use analysis::{Dataset, Trial};
 use model::Environment;
 
-use super::Refusal;
+use super::{Format, Options, Refusal, add, figure, response, varied};
+
+/// What this file reads.
+pub(super) const FORMAT: Format =
+    Format { name: "go", looks_right: |it| it.has_line(is_result), read };
 
 /// The factor: which benchmark.
 const BENCHMARK: &str = "benchmark";
@@ -32,8 +36,7 @@ struct Entry {
 
 /// Whether a line is a result: a benchmark's name, a count, and at least one pair of value and
 /// unit.
-#[must_use]
-pub(super) fn is_result(line: &str) -> bool {
+fn is_result(line: &str) -> bool {
     let mut words = line.split_whitespace();
     words.next().is_some_and(|name| name.starts_with(PREFIX))
         && words.next().is_some_and(|count| count.parse::<u64>().is_ok())
@@ -41,12 +44,8 @@ pub(super) fn is_result(line: &str) -> bool {
         && words.next().is_some()
 }
 
-/// Reads Go benchmark lines as observations; `name` is where they come from. Every line is a
-/// trial.
-///
-/// # Errors
-/// When there is no result, or a line that begins as one is none; with its number.
-pub fn dataset(name: &str, text: &str) -> Result<Dataset, Refusal> {
+/// Reads Go benchmark lines. Every line is a trial.
+fn read(text: &str, _: &Options) -> Result<Dataset, Refusal> {
     let mut environment = Environment::new();
     let mut entries = Vec::new();
     let mut others = Vec::new();
@@ -66,7 +65,7 @@ pub fn dataset(name: &str, text: &str) -> Result<Dataset, Refusal> {
     if entries.is_empty() {
         return Err(Refusal::whole("no line \"BenchmarkName count value unit\""));
     }
-    let mut set = build(name, entries);
+    let mut set = build(entries);
     if !others.is_empty() {
         let lines: Vec<String> = others.iter().map(usize::to_string).collect();
         set.notes.push(format!("no results and not read: lines {}", lines.join(", ")));
@@ -114,41 +113,23 @@ fn entry(line: usize, words: &[&str], environment: &Environment) -> Result<Entry
     Ok(Entry { benchmark: benchmark.to_owned(), procs, values, environment, line })
 }
 
-fn build(name: &str, entries: Vec<Entry>) -> Dataset {
-    let mut set = Dataset { name: name.to_owned(), ..Dataset::default() };
+fn build(entries: Vec<Entry>) -> Dataset {
     let procs = |entry: &Entry| entry.procs.clone().unwrap_or_else(|| "1".to_owned());
-    let varied = entries.iter().map(procs).collect::<BTreeSet<_>>().len() > 1;
-    let mut benchmarks: Vec<String> = Vec::new();
-    let mut counts: Vec<String> = Vec::new();
+    let is_varied = entries.iter().map(procs).collect::<BTreeSet<_>>().len() > 1;
+    let mut set = varied([BENCHMARK].into_iter().chain(is_varied.then_some(PROCS)));
     for mut entry in entries {
-        let mut levels = BTreeMap::from([(BENCHMARK.to_owned(), entry.benchmark.clone())]);
         let count = procs(&entry);
-        if varied {
-            levels.insert(PROCS.to_owned(), count.clone());
-        } else {
-            entry.environment.insert(PROCS.to_owned(), count.clone());
-        }
-        for (list, level) in [(&mut benchmarks, entry.benchmark), (&mut counts, count)] {
-            if !list.contains(&level) {
-                list.push(level);
-            }
-        }
-        let values = entry.values.into_iter().map(|(unit, value)| {
-            set.responses.entry(unit.clone()).or_insert_with(|| response(&unit));
-            Values::exact(None, &unit, &[value])
+        let mut levels = BTreeMap::from([(BENCHMARK.to_owned(), entry.benchmark)]);
+        let place = if is_varied { &mut levels } else { &mut entry.environment };
+        place.insert(PROCS.to_owned(), count);
+        let values = entry.values.into_iter();
+        // A response is named by its unit; of a rate more is better.
+        let values = values.map(|(unit, value)| {
+            figure(&mut set, None, &unit, response(&unit, unit.ends_with("/s")), value)
         });
         let values = values.collect();
-        set.trials.push(Trial {
-            name: format!("line {}", entry.line),
-            levels,
-            values,
-            environment: entry.environment,
-            ..Trial::default()
-        });
-    }
-    set.factors.push(Factor { name: BENCHMARK.to_owned(), levels: benchmarks });
-    if varied {
-        set.factors.push(Factor { name: PROCS.to_owned(), levels: counts });
+        let (name, environment) = (format!("line {}", entry.line), entry.environment);
+        add(&mut set, Trial { name, levels, values, environment, ..Trial::default() });
     }
     set.notes.push(
         "lines of one process unless several outputs were joined: how processes differ from each \
@@ -156,9 +137,4 @@ fn build(name: &str, entries: Vec<Entry>) -> Dataset {
             .to_owned(),
     );
     set
-}
-
-/// A response is named by its unit; of a rate more is better.
-fn response(unit: &str) -> Response {
-    Response { unit: unit.to_owned(), more_is_better: unit.ends_with("/s"), additive: false }
 }

@@ -1,13 +1,15 @@
 //! The JSON of Google Benchmark (`--benchmark_format=json`).
 
-use std::collections::BTreeMap;
-
-use analysis::{Dataset, Factor, Response, Trial, Values};
+use analysis::{Dataset, Trial, Values};
 use model::Environment;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::{Refusal, figure};
+use super::{Format, Options, Refusal, add, fact, figure, json, response, varied};
+
+/// What this file reads.
+pub(super) const FORMAT: Format =
+    Format { name: "google", looks_right: |it| it.key("benchmarks").is_some(), read };
 
 /// The factor: which benchmark.
 const BENCHMARK: &str = "benchmark";
@@ -44,17 +46,11 @@ struct Entry {
     others: Map<String, Value>,
 }
 
-/// Reads an output of Google Benchmark as observations; `name` is where it comes from. Every
-/// repetition is a trial; times are in ns whatever their unit was.
-///
-/// # Errors
-/// When it is not JSON of that form, or has no single repetition.
-pub fn dataset(name: &str, text: &str) -> Result<Dataset, Refusal> {
-    let text = text.trim_start_matches('\u{feff}');
-    let output: Output = serde_json::from_str(text).map_err(|error| Refusal::json(&error))?;
+/// Every repetition is a trial; times are in ns whatever their unit was.
+fn read(text: &str, _: &Options) -> Result<Dataset, Refusal> {
+    let output: Output = json(text)?;
     let (environment, started_unix_ns) = environment(&output.context);
-    let mut set = Dataset { name: name.to_owned(), ..Dataset::default() };
-    let mut levels: Vec<String> = Vec::new();
+    let mut set = varied([BENCHMARK]);
     let mut aggregates = 0_usize;
     for entry in &output.benchmarks {
         if entry.run_type.as_deref().is_some_and(|kind| kind != "iteration") {
@@ -62,13 +58,10 @@ pub fn dataset(name: &str, text: &str) -> Result<Dataset, Refusal> {
             continue;
         }
         let level = entry.run_name.clone().unwrap_or_else(|| entry.name.clone());
-        if !levels.contains(&level) {
-            levels.push(level.clone());
-        }
-        let values = values(entry, &mut set.responses)?;
+        let values = values(entry, &mut set)?;
         let failed = entry.error_occurred || entry.error_message.is_some();
         let message = || entry.error_message.clone().unwrap_or_else(|| "an error".to_owned());
-        set.trials.push(Trial {
+        let trial = Trial {
             name: format!("{}, repetition {}", entry.name, repetition(entry)),
             levels: [(BENCHMARK.to_owned(), level)].into(),
             values: if failed { Vec::new() } else { values },
@@ -76,7 +69,8 @@ pub fn dataset(name: &str, text: &str) -> Result<Dataset, Refusal> {
             started_unix_ns,
             problem: failed.then(message),
             ..Trial::default()
-        });
+        };
+        add(&mut set, trial);
     }
     if set.trials.is_empty() {
         return Err(Refusal::whole(
@@ -84,7 +78,6 @@ pub fn dataset(name: &str, text: &str) -> Result<Dataset, Refusal> {
              --benchmark_report_aggregates_only",
         ));
     }
-    set.factors = vec![Factor { name: BENCHMARK.to_owned(), levels }];
     set.notes.push(
         "repetitions within one process: how processes differ from each other was not seen"
             .to_owned(),
@@ -103,10 +96,7 @@ fn repetition(entry: &Entry) -> u64 {
 }
 
 /// What one repetition measured; adds the responses that are new.
-fn values(
-    entry: &Entry,
-    responses: &mut BTreeMap<String, Response>,
-) -> Result<Vec<Values>, Refusal> {
+fn values(entry: &Entry, set: &mut Dataset) -> Result<Vec<Values>, Refusal> {
     let refused = |what: String| Refusal::whole(format!("benchmark {:?}: {what}", entry.name));
     let unit = entry.time_unit.as_deref().unwrap_or("ns");
     let factor = match unit {
@@ -130,13 +120,11 @@ fn values(
         return Err(refused("no time and no counter".to_owned()));
     }
     let mut values = Vec::new();
-    for (response, value, unit, more_is_better) in found {
+    for (name, value, unit, more_is_better) in found {
         if !value.is_finite() {
-            return Err(refused(format!("{response} is {value}")));
+            return Err(refused(format!("{name} is {value}")));
         }
-        let meaning = Response { unit: unit.to_owned(), more_is_better, additive: false };
-        responses.entry(response.clone()).or_insert(meaning);
-        values.push(figure(None, &response, value));
+        values.push(figure(set, None, &name, response(unit, more_is_better), value));
     }
     Ok(values)
 }
@@ -152,12 +140,12 @@ fn environment(context: &Map<String, Value>) -> (Environment, Option<u64>) {
         .filter(|(name, _)| started.is_none() || *name != "date")
         .map(|(name, value)| {
             // Where a run file has a word for it, that is used.
-            let fact = match name.as_str() {
+            let name = match name.as_str() {
                 "num_cpus" => "cpus_online",
                 "host_name" => "hostname",
                 other => other,
             };
-            (fact.to_owned(), value.as_str().map_or_else(|| value.to_string(), str::to_owned))
+            (name.to_owned(), fact(value))
         })
         .collect();
     (facts, started)

@@ -5,10 +5,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use analysis::{Dataset, Factor, Response, Trial};
+use analysis::{Dataset, Response, Trial};
 use serde::Deserialize;
 
-use super::{Refusal, figure};
+use super::{Format, Options, Refusal, add, figure, json, varied};
+
+/// What this file reads.
+pub(super) const FORMAT: Format =
+    Format { name: "hyperfine", looks_right: |it| it.key("results").is_some(), read };
 
 /// The factor that all results have.
 const COMMAND: &str = "command";
@@ -31,44 +35,29 @@ struct Entry {
     parameters: BTreeMap<String, String>,
 }
 
-/// Reads an export of hyperfine as observations; `name` is where it comes from.
-///
-/// # Errors
-/// When it is not JSON of that form, holds no result, or a time below 0.
-pub fn dataset(name: &str, text: &str) -> Result<Dataset, Refusal> {
-    let text = text.trim_start_matches('\u{feff}');
-    let export: Export = serde_json::from_str(text).map_err(|error| Refusal::json(&error))?;
+fn read(text: &str, _: &Options) -> Result<Dataset, Refusal> {
+    let export: Export = json(text)?;
     if export.results.is_empty() {
         return Err(Refusal::whole("\"results\" is empty"));
     }
-    let factors = factors(&export.results);
-    let mut set = Dataset {
-        name: name.to_owned(),
-        factors,
-        responses: ["elapsed_s", "user_s", "system_s"]
-            .map(|name| (name.to_owned(), time(name != "elapsed_s")))
-            .into(),
-        notes: vec![
-            "hyperfine makes all runs of one command before the next: a drift of the machine \
-             would look like a difference"
-                .to_owned(),
-            "of user and system time hyperfine keeps means only".to_owned(),
-        ],
-        ..Dataset::default()
-    };
+    let mut set = varied(factors(&export.results));
+    for name in ["elapsed_s", "user_s", "system_s"] {
+        set.responses.insert(name.to_owned(), time(name));
+    }
+    set.notes = vec![
+        "hyperfine makes all runs of one command before the next: a drift of the machine would \
+         look like a difference"
+            .to_owned(),
+        "of user and system time hyperfine keeps means only".to_owned(),
+    ];
     for (index, entry) in export.results.iter().enumerate() {
-        let levels = set
-            .factors
-            .iter()
-            .map(|factor| (factor.name.clone(), entry.level(&factor.name)))
-            .collect();
-        push(&mut set, index, entry, &levels)?;
+        push(&mut set, index, entry)?;
     }
     Ok(set)
 }
 
-fn time(additive: bool) -> Response {
-    Response { unit: "s".to_owned(), more_is_better: false, additive }
+fn time(name: &str) -> Response {
+    Response { unit: "s".to_owned(), more_is_better: false, additive: name != "elapsed_s" }
 }
 
 impl Entry {
@@ -81,34 +70,19 @@ impl Entry {
 }
 
 /// The parameters, if they tell all results apart; the commands otherwise.
-fn factors(results: &[Entry]) -> Vec<Factor> {
+fn factors(results: &[Entry]) -> Vec<&str> {
     let names = &results[0].parameters;
     let told: BTreeSet<&BTreeMap<String, String>> =
         results.iter().map(|entry| &entry.parameters).collect();
     let enough = told.len() == results.len()
         && results.iter().all(|entry| entry.parameters.keys().eq(names.keys()));
-    let names: Vec<&str> = match !names.is_empty() && enough {
+    match !names.is_empty() && enough {
         true => names.keys().map(String::as_str).collect(),
         false => vec![COMMAND],
-    };
-    let levels = |name: &str| {
-        let mut levels: Vec<String> = Vec::new();
-        for level in results.iter().map(|entry| entry.level(name)) {
-            if !levels.contains(&level) {
-                levels.push(level);
-            }
-        }
-        levels
-    };
-    names.iter().map(|name| Factor { name: (*name).to_owned(), levels: levels(name) }).collect()
+    }
 }
 
-fn push(
-    set: &mut Dataset,
-    index: usize,
-    entry: &Entry,
-    levels: &BTreeMap<String, String>,
-) -> Result<(), Refusal> {
+fn push(set: &mut Dataset, index: usize, entry: &Entry) -> Result<(), Refusal> {
     let refused =
         |what: String| Refusal::whole(format!("result {}, {:?}: {what}", index + 1, entry.command));
     let checked = |what: &str, value: f64| match value.is_finite() && value >= 0.0 {
@@ -121,29 +95,30 @@ fn push(
         set.notes.push(format!("{:?}: no single times, its mean stands for one", entry.command));
         times = vec![mean];
     }
-    for (run, time) in times.iter().enumerate() {
+    let levels = set.factors.iter();
+    let levels = levels.map(|factor| (factor.name.clone(), entry.level(&factor.name)));
+    let levels: BTreeMap<String, String> = levels.collect();
+    for (run, seconds) in times.iter().enumerate() {
         let code = entry.exit_codes.get(run).copied().flatten();
-        set.trials.push(Trial {
+        let seconds = checked("a time", *seconds)?;
+        let trial = Trial {
             name: format!("result {}, run {}", index + 1, run + 1),
             levels: levels.clone(),
-            values: vec![figure(None, "elapsed_s", checked("a time", *time)?)],
+            values: vec![figure(set, None, "elapsed_s", time("elapsed_s"), seconds)],
             problem: code.filter(|code| *code != 0).map(|code| format!("exit code {code}")),
             ..Trial::default()
-        });
+        };
+        add(set, trial);
     }
-    let mut means = Vec::new();
-    for (response, value) in [("user_s", entry.user), ("system_s", entry.system)] {
-        if let Some(value) = value {
-            means.push(figure(None, response, checked(response, value)?));
+    let mut values = Vec::new();
+    for (response, mean) in [("user_s", entry.user), ("system_s", entry.system)] {
+        if let Some(mean) = mean {
+            values.push(figure(set, None, response, time(response), checked(response, mean)?));
         }
     }
-    if !means.is_empty() {
-        set.trials.push(Trial {
-            name: format!("result {}, means", index + 1),
-            levels: levels.clone(),
-            values: means,
-            ..Trial::default()
-        });
+    if !values.is_empty() {
+        let name = format!("result {}, means", index + 1);
+        add(set, Trial { name, levels, values, ..Trial::default() });
     }
     Ok(())
 }

@@ -5,10 +5,17 @@
 //! of which each is one. A log that several runs were added to has several rows of one task and
 //! load, and these can be tested.
 
-use analysis::{Dataset, Factor, Response, Trial, Values};
+use analysis::{Dataset, Response, Trial, Values};
 use model::Environment;
 
-use super::{Refusal, figure};
+use super::{Format, Options, Refusal, add, facts, figure, measure, response, varied};
+
+/// What this file reads.
+pub(super) const FORMAT: Format = Format {
+    name: "interbench",
+    looks_right: |it| it.has_line(|line| line.starts_with(TABLE)),
+    read,
+};
 
 /// What a table begins with, and what stands between task and loads in that line.
 const TABLE: &str = "--- Benchmarking simulated cpu of ";
@@ -23,19 +30,9 @@ struct Table {
     unit: Option<&'static str>,
 }
 
-/// Whether a text is of this form.
-pub(super) fn is_output(text: &str) -> bool {
-    text.lines().any(|line| line.starts_with(TABLE))
-}
-
-/// Reads the output of interbench as observations; `name` is where it comes from. Every row is a
-/// trial, the factors are the task and the load.
-///
-/// # Errors
-/// When it has no row, or a row that is not whole; with the line.
-pub fn dataset(name: &str, text: &str) -> Result<Dataset, Refusal> {
-    let mut set = Dataset { name: name.to_owned(), ..Dataset::default() };
-    let mut levels: [Vec<String>; 2] = Default::default();
+/// Every row is a trial, the factors are the task and the load.
+fn read(text: &str, _: &Options) -> Result<Dataset, Refusal> {
+    let mut set = varied(["task", "load"]);
     let mut environment = Environment::new();
     let mut table: Option<Table> = None;
     for (index, line) in text.lines().enumerate() {
@@ -48,39 +45,27 @@ pub fn dataset(name: &str, text: &str) -> Result<Dataset, Refusal> {
             // A table ends in an empty line.
             table = None;
         } else if let Some(table) = &table {
-            let (load, values) = row(number, line, table)?;
-            for (list, level) in levels.iter_mut().zip([&table.task, &load]) {
-                if !list.contains(level) {
-                    list.push(level.clone());
-                }
-            }
-            for value in &values {
-                let meaning = response(&value.response);
-                set.responses.entry(value.response.clone()).or_insert(meaning);
-            }
-            set.trials.push(Trial {
+            let (load, values) = row(number, line, table, &mut set)?;
+            let task = table.task.clone();
+            let trial = Trial {
                 name: format!("line {number}"),
-                levels: [("task".to_owned(), table.task.clone()), ("load".to_owned(), load)].into(),
+                levels: [("task".to_owned(), task), ("load".to_owned(), load)].into(),
                 values,
                 environment: environment.clone(),
-                meaning: [("measure".to_owned(), "interbench".to_owned())].into(),
+                meaning: measure("interbench"),
                 ..Trial::default()
-            });
+            };
+            add(&mut set, trial);
         } else {
             match line.strip_prefix("Comment: ") {
                 Some(comment) => set.notes.push(format!("its comment: {comment}")),
-                None => environment.extend(facts(line)),
+                None => environment.extend(facts_of(line)),
             }
         }
     }
     if set.trials.is_empty() {
         return Err(Refusal::whole(format!("no row below a line {TABLE:?}")));
     }
-    let [tasks, loads] = levels;
-    set.factors = vec![
-        Factor { name: "task".to_owned(), levels: tasks },
-        Factor { name: "load".to_owned(), levels: loads },
-    ];
     set.notes.extend([
         "interbench prints summaries: without the single delays there are ratios of means, but no \
          intervals and no tests, unless several runs were logged into one file"
@@ -113,7 +98,12 @@ fn unit(number: usize, line: &str) -> Result<&'static str, Refusal> {
 }
 
 /// The load of a row, and its figures.
-fn row(number: usize, line: &str, table: &Table) -> Result<(String, Vec<Values>), Refusal> {
+fn row(
+    number: usize,
+    line: &str,
+    table: &Table,
+    set: &mut Dataset,
+) -> Result<(String, Vec<Values>), Refusal> {
     let refused = |reason: String| Err(Refusal::line(number, reason));
     let Some(unit) = table.unit else {
         return refused("a row before the heading of its table".to_owned());
@@ -140,7 +130,7 @@ fn row(number: usize, line: &str, table: &Table) -> Result<(String, Vec<Values>)
             // What printf makes of the root of a number below 0.
             Ok(value) if value.is_nan() => {}
             Ok(value) if value.is_finite() && value >= 0.0 => {
-                values.push(figure(None, &name, value));
+                values.push(figure(set, None, &name, meaning(&name), value));
             }
             _ => return refused(format!("{name} is {word:?}, which is no number from 0 on")),
         }
@@ -157,25 +147,23 @@ fn apart(word: &str) -> Vec<&str> {
     }
 }
 
-fn response(name: &str) -> Response {
-    let share = name.ends_with("_percent");
-    let unit = if share { "%" } else { name.rsplit('_').next().unwrap_or_default() };
-    Response { unit: unit.to_owned(), more_is_better: share, additive: false }
+fn meaning(name: &str) -> Response {
+    match name.ends_with("_percent") {
+        true => response("%", true),
+        false => response(name.rsplit('_').next().unwrap_or_default(), false),
+    }
 }
 
 /// Facts in a line before the tables.
-fn facts(line: &str) -> Vec<(String, String)> {
+fn facts_of(line: &str) -> Environment {
     let between = |first: &str, last: &str| {
         let rest = line.split_once(first)?.1;
         Some(rest.split_once(last)?.0.trim().to_owned())
     };
-    [
+    facts([
         ("interbench_processors", between("Load set to ", " processors")),
         ("interbench_loops_per_ms", between("Using ", " loops per ms")),
         ("interbench_seconds", between("every load for ", " seconds")),
         ("kernel", between("Benchmarking kernel ", " at datestamp")),
-    ]
-    .into_iter()
-    .filter_map(|(fact, value)| Some((fact.to_owned(), value?)))
-    .collect()
+    ])
 }

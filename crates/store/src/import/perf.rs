@@ -11,7 +11,11 @@ use analysis::{Dataset, Response, Trial, Values};
 use model::Observation;
 use serde_json::{Map, Value};
 
-use super::Refusal;
+use super::{Format, Options, Refusal, fact};
+
+/// What this file reads.
+pub(super) const FORMAT: Format =
+    Format { name: "perf", looks_right: |it| has_counts(it.text), read };
 
 /// The keys that say of what a line is the count.
 const PLACES: [&str; 9] =
@@ -52,20 +56,16 @@ struct Told {
     units: BTreeMap<String, String>,
 }
 
-/// Whether a line is a count.
-pub(super) fn is_count(line: &str) -> bool {
-    line.trim_start().starts_with('{') && line.contains("\"counter-value\"")
+/// Whether some line is a count.
+pub(super) fn has_counts(text: &str) -> bool {
+    let mut lines = text.lines();
+    lines.any(|it| it.trim_start().starts_with('{') && it.contains("\"counter-value\""))
 }
 
-/// Reads an output of `perf stat -j` as observations; `name` is where it comes from.
-///
-/// # Errors
-/// When a line is not JSON, a count is no number, or one invocation counts an event twice; with
-/// the line.
-pub fn dataset(name: &str, text: &str) -> Result<Dataset, Refusal> {
+fn read(text: &str, _: &Options) -> Result<Dataset, Refusal> {
     let mut told = Told::default();
     let mut invocations: Vec<Invocation> = Vec::new();
-    for (index, line) in text.trim_start_matches('\u{feff}').lines().enumerate() {
+    for (index, line) in text.lines().enumerate() {
         let line = line.trim();
         if let Some(comment) = line.strip_prefix('#') {
             let started = comment.trim().strip_prefix("started on ").map(str::to_owned);
@@ -80,7 +80,7 @@ pub fn dataset(name: &str, text: &str) -> Result<Dataset, Refusal> {
     if invocations.is_empty() {
         return Err(Refusal::whole("no event was counted"));
     }
-    let mut set = Dataset { name: name.to_owned(), ..Dataset::default() };
+    let mut set = Dataset::default();
     for invocation in &invocations {
         let (trial, note) = trial(invocation, &told);
         set.trials.push(trial);
@@ -165,9 +165,8 @@ fn count(told: &mut Told, line: usize, text: &str) -> Result<Option<Count>, Refu
 
 /// Of what a line is the count; `None` = of all.
 fn part(fields: &Map<String, Value>) -> Option<String> {
-    let name = |at: &Value| at.as_str().map_or_else(|| at.to_string(), str::to_owned);
     let places =
-        PLACES.iter().filter_map(|place| Some(format!("{place} {}", name(fields.get(*place)?))));
+        PLACES.iter().filter_map(|place| Some(format!("{place} {}", fact(fields.get(*place)?))));
     let places: Vec<String> = places.collect();
     (!places.is_empty()).then(|| places.join(" "))
 }

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use analysis::Dataset;
 
 use super::Refusal;
-use super::row::Row;
+use super::table::Row;
 
 /// Name under which the part of a row counts as one more factor.
 const PART: &str = "";

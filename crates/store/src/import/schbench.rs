@@ -12,7 +12,10 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::folder::WHOLE_FILE;
-use super::{Refusal, figure};
+use super::{Format, Looks, Options, Refusal, fact, figure, json, measure, response as meaning};
+
+/// What this file reads.
+pub(super) const FORMAT: Format = Format { name: "schbench", looks_right: is_output, read };
 
 /// What is measured, by the beginnings of its keys: unit at the end of our names, and whether more
 /// is better.
@@ -30,21 +33,14 @@ struct Output {
     figures: BTreeMap<String, f64>,
 }
 
-/// Whether JSON is of this form.
-pub(super) fn is_output(value: &Value) -> bool {
-    value.get("int").is_some_and(Value::is_object) && value.get("normal").is_some()
+fn is_output(looks: &Looks) -> bool {
+    looks.key("int").is_some_and(Value::is_object) && looks.key("normal").is_some()
 }
 
-/// Reads an output of schbench as observations; `name` is where it comes from. The file is one
-/// trial, with a figure for each percentile, the least and the most.
-///
-/// # Errors
-/// When it is not JSON of that form, or has a figure that no schbench writes.
-pub fn dataset(name: &str, text: &str) -> Result<Dataset, Refusal> {
-    let text = text.trim_start_matches('\u{feff}');
-    let output: Output = serde_json::from_str(text).map_err(|error| Refusal::json(&error))?;
+/// The file is one trial, with a figure for each percentile, the least and the most.
+fn read(text: &str, _: &Options) -> Result<Dataset, Refusal> {
+    let output: Output = json(text)?;
     let mut set = Dataset {
-        name: name.to_owned(),
         notes: vec![
             "schbench writes percentiles, each of them one figure a file: tests need several files \
              a side (a folder of them), and without the single delays there is no share of stalls"
@@ -69,8 +65,7 @@ pub fn dataset(name: &str, text: &str) -> Result<Dataset, Refusal> {
             _ => {
                 let (response, meaning) = response(key)
                     .ok_or_else(|| refused("neither a percentile nor a least or a most of it"))?;
-                trial.values.push(figure(None, &response, *value));
-                set.responses.insert(response, meaning);
+                trial.values.push(figure(&mut set, None, &response, meaning, *value));
             }
         }
     }
@@ -78,7 +73,7 @@ pub fn dataset(name: &str, text: &str) -> Result<Dataset, Refusal> {
         return Err(Refusal::whole("\"int\" has no percentile"));
     }
     trial.environment.extend(facts(&output.system));
-    trial.meaning.insert("measure".to_owned(), "schbench".to_owned());
+    trial.meaning = measure("schbench");
     set.trials.push(trial);
     Ok(set)
 }
@@ -105,24 +100,17 @@ fn response(key: &str) -> Option<(String, Response)> {
             format!("p{percent}")
         }
     };
-    let meaning =
-        Response { unit: (*unit).to_owned(), more_is_better: *more_is_better, additive: false };
-    Some((format!("{name}_{which}_{ending}"), meaning))
+    Some((format!("{name}_{which}_{ending}"), meaning(unit, *more_is_better)))
 }
 
 /// Facts of the system, in the words that run files have for them.
 fn facts(system: &BTreeMap<String, Value>) -> Environment {
-    let mut facts = Environment::new();
-    for (key, value) in system {
-        let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-        let (fact, text) = match key.as_str() {
-            "version" => ("kernel", text),
-            "cmdline" => ("schbench_options", options(&text)),
-            other => (other, text),
-        };
-        facts.insert(fact.to_owned(), text);
-    }
-    facts
+    let named = |(key, value): (&String, &Value)| match key.as_str() {
+        "version" => ("kernel".to_owned(), fact(value)),
+        "cmdline" => ("schbench_options".to_owned(), options(&fact(value))),
+        other => (other.to_owned(), fact(value)),
+    };
+    system.iter().map(named).collect()
 }
 
 /// A command line without its program and without the file that it writes.

@@ -20,153 +20,62 @@ const HUNT: &str = "Douglas H. Hunt, \"Performance comparison of systems 17.11 a
 const OURS: &str = "thrashlab, of the tables in Mark Lawrence, \"Summary: Sun 4 MMU & the 'PMEG \
      Thrashing (Stealing) Problem'\", posting, 14 September 1990";
 
-/// Every published result, in the order in which `list` shows them.
-pub const ALL: &[Reference] = &[
-    Reference {
-        name: "resp1/2.4.20",
-        title: "Response under seven loads, Linux 2.4.20, P-II 350 MHz, 96 MB",
-        source: DAVIDSEN,
-        kind: Kind::Resp1,
-        text: include_str!("../../../../reference/resp1/2.4.20.out"),
-    },
-    Reference {
-        name: "resp1/2.6.0-test11",
-        title: "Response under seven loads, Linux 2.6.0-test11, P-II 350 MHz, 96 MB",
-        source: DAVIDSEN,
-        kind: Kind::Resp1,
-        text: include_str!("../../../../reference/resp1/2.6.0-test11.out"),
-    },
-    Reference {
-        name: "resp1/2.6.0-test11-bk12",
-        title: "Response under seven loads, Linux 2.6.0-test11-bk12, P-II 350 MHz, 96 MB",
-        source: DAVIDSEN,
-        kind: Kind::Resp1,
-        text: include_str!("../../../../reference/resp1/2.6.0-test11-bk12.out"),
-    },
-    Reference {
-        name: "resp1/2.6.0-test11-wli-2",
-        title: "Response under seven loads, Linux 2.6.0-test11-wli-2, P-II 350 MHz, 96 MB",
-        source: DAVIDSEN,
-        kind: Kind::Resp1,
-        text: include_str!("../../../../reference/resp1/2.6.0-test11-wli-2.out"),
-    },
-    Reference {
-        name: "resp1/2.6.0-test11-mm1",
-        title: "Response under seven loads, Linux 2.6.0-test11-mm1, P-II 350 MHz, 96 MB",
-        source: DAVIDSEN,
-        kind: Kind::Resp1,
-        text: include_str!("../../../../reference/resp1/2.6.0-test11-mm1.out"),
-    },
-    Reference {
-        name: "resp1/manual-first-format",
-        title: "Response under seven loads, the manual's first example (S.D. in s)",
-        source: RESP1_MANUAL,
-        kind: Kind::Resp1,
-        text: include_str!("../../../../reference/resp1/manual-first-format.out"),
-    },
-    Reference {
-        name: "resp1/manual-second-format",
-        title: "Response under seven loads, the manual's second example",
-        source: RESP1_MANUAL,
-        kind: Kind::Resp1,
-        text: include_str!("../../../../reference/resp1/manual-second-format.out"),
-    },
-    Reference {
-        name: "resp1/published",
-        title: "All rows of the second format in one table",
-        source: DAVIDSEN,
-        kind: Kind::Csv,
-        text: include_str!("../../../../reference/resp1/published.csv"),
-    },
-    Reference {
-        name: "resp1/published-first-format",
-        title: "All rows of the first format in one table (S.D. in s)",
-        source: RESP1_MANUAL,
-        kind: Kind::Csv,
-        text: include_str!("../../../../reference/resp1/published-first-format.csv"),
-    },
-    Reference {
-        name: "sun4/vmtest-sparcstation1-old-hat",
-        title: "Throughput over active virtual memory, SPARCstation 1, SunOS 4.0.3",
-        source: IRLAM,
-        kind: Kind::Csv,
-        text: include_str!("../../../../reference/sun4/vmtest-sparcstation1-old-hat.csv"),
-    },
-    Reference {
-        name: "sun4/vmtest-sparcstation1-new-hat",
-        title: "The same before and after the MMU fix, SPARCstation 1, SunOS 4.0.3 and 4.1",
-        source: IRLAM_FIX,
-        kind: Kind::Csv,
-        text: include_str!("../../../../reference/sun4/vmtest-sparcstation1-new-hat.csv"),
-    },
-    Reference {
-        name: "sun4/vmtest-sparcstation1plus-new-hat",
-        title: "The same after the MMU fix, SPARCstation 1+, 12 MB",
-        source: SUN,
-        kind: Kind::Csv,
-        text: include_str!("../../../../reference/sun4/vmtest-sparcstation1plus-new-hat.csv"),
-    },
-    Reference {
-        name: "sun4/acceptance",
-        title: "What a simulation of these tables has to meet",
-        source: OURS,
-        kind: Kind::Csv,
-        text: include_str!("../../../../reference/sun4/acceptance.csv"),
-    },
-    Reference {
-        name: "sun4/hatcnt",
-        title: "Kernel counters of stolen page table groups after 48 h",
-        source: IRLAM,
-        kind: Kind::Csv,
-        text: include_str!("../../../../reference/sun4/hatcnt.csv"),
-    },
-    Reference {
-        name: "sun4/models",
-        title: "What the MMUs of the Sun-4 models can map",
-        source: IRLAM,
-        kind: Kind::Csv,
-        text: include_str!("../../../../reference/sun4/models.csv"),
-    },
-    Reference {
-        name: "multics/experiment1",
-        title: "Mean CPU time of six scripted users, Multics 17.11 and 18.9",
-        source: HUNT,
-        kind: Kind::Csv,
-        text: include_str!("../../../../reference/multics/experiment1-mean-cpu-s.csv"),
-    },
-    Reference {
-        name: "multics/experiment2",
-        title: "Page faults and CPU time of four directory commands, Multics 17.11 and 18.9",
-        source: HUNT,
-        kind: Kind::Csv,
-        text: include_str!("../../../../reference/multics/experiment2-page-faults.csv"),
-    },
-    Reference {
-        name: "multics/experiment3",
-        title: "Page faults of one scripted user, Multics 17.11 and 18.9",
-        source: HUNT,
-        kind: Kind::Csv,
-        text: include_str!("../../../../reference/multics/experiment3-page-faults.csv"),
-    },
-    Reference {
-        name: "multics/experiment4",
-        title: "Page faults of two PL/1 compilers on Multics 17.11, 18.9 and 18.11",
-        source: HUNT,
-        kind: Kind::Csv,
-        text: include_str!("../../../../reference/multics/experiment4-page-faults.csv"),
-    },
-    Reference {
-        name: "multics/paging",
-        title: "Page faults of a trial of experiment 1, Multics 17.11 and 18.9 (about)",
-        source: HUNT,
-        kind: Kind::Csv,
-        text: include_str!("../../../../reference/multics/paging-of-experiment1.csv"),
-    },
-    Reference {
-        name: "multics/conditions",
-        title: "How the four Multics experiments differ in conditions",
-        source: HUNT,
-        kind: Kind::Csv,
-        text: include_str!("../../../../reference/multics/conditions.csv"),
-    },
-];
+/// The published results: what their files in `reference/` are and where they come from, their
+/// names, and what they show.
+macro_rules! published {
+    ($($kind:ident $source:ident $file:literal $name:literal $title:literal;)*) => {
+        /// Every published result, in the order in which `list` shows them.
+        pub const ALL: &[Reference] = &[$(Reference {
+            name: $name,
+            title: $title,
+            source: $source,
+            kind: Kind::$kind,
+            text: include_str!(concat!("../../../../reference/", $file)),
+        }),*];
+    };
+}
+
+published! {
+    Resp1 DAVIDSEN "resp1/2.4.20.out" "resp1/2.4.20"
+        "Response under seven loads, Linux 2.4.20, P-II 350 MHz, 96 MB";
+    Resp1 DAVIDSEN "resp1/2.6.0-test11.out" "resp1/2.6.0-test11"
+        "Response under seven loads, Linux 2.6.0-test11, P-II 350 MHz, 96 MB";
+    Resp1 DAVIDSEN "resp1/2.6.0-test11-bk12.out" "resp1/2.6.0-test11-bk12"
+        "Response under seven loads, Linux 2.6.0-test11-bk12, P-II 350 MHz, 96 MB";
+    Resp1 DAVIDSEN "resp1/2.6.0-test11-wli-2.out" "resp1/2.6.0-test11-wli-2"
+        "Response under seven loads, Linux 2.6.0-test11-wli-2, P-II 350 MHz, 96 MB";
+    Resp1 DAVIDSEN "resp1/2.6.0-test11-mm1.out" "resp1/2.6.0-test11-mm1"
+        "Response under seven loads, Linux 2.6.0-test11-mm1, P-II 350 MHz, 96 MB";
+    Resp1 RESP1_MANUAL "resp1/manual-first-format.out" "resp1/manual-first-format"
+        "Response under seven loads, the manual's first example (S.D. in s)";
+    Resp1 RESP1_MANUAL "resp1/manual-second-format.out" "resp1/manual-second-format"
+        "Response under seven loads, the manual's second example";
+    Csv DAVIDSEN "resp1/published.csv" "resp1/published"
+        "All rows of the second format in one table";
+    Csv RESP1_MANUAL "resp1/published-first-format.csv" "resp1/published-first-format"
+        "All rows of the first format in one table (S.D. in s)";
+    Csv IRLAM "sun4/vmtest-sparcstation1-old-hat.csv" "sun4/vmtest-sparcstation1-old-hat"
+        "Throughput over active virtual memory, SPARCstation 1, SunOS 4.0.3";
+    Csv IRLAM_FIX "sun4/vmtest-sparcstation1-new-hat.csv" "sun4/vmtest-sparcstation1-new-hat"
+        "The same before and after the MMU fix, SPARCstation 1, SunOS 4.0.3 and 4.1";
+    Csv SUN "sun4/vmtest-sparcstation1plus-new-hat.csv" "sun4/vmtest-sparcstation1plus-new-hat"
+        "The same after the MMU fix, SPARCstation 1+, 12 MB";
+    Csv OURS "sun4/acceptance.csv" "sun4/acceptance"
+        "What a simulation of these tables has to meet";
+    Csv IRLAM "sun4/hatcnt.csv" "sun4/hatcnt"
+        "Kernel counters of stolen page table groups after 48 h";
+    Csv IRLAM "sun4/models.csv" "sun4/models"
+        "What the MMUs of the Sun-4 models can map";
+    Csv HUNT "multics/experiment1-mean-cpu-s.csv" "multics/experiment1"
+        "Mean CPU time of six scripted users, Multics 17.11 and 18.9";
+    Csv HUNT "multics/experiment2-page-faults.csv" "multics/experiment2"
+        "Page faults and CPU time of four directory commands, Multics 17.11 and 18.9";
+    Csv HUNT "multics/experiment3-page-faults.csv" "multics/experiment3"
+        "Page faults of one scripted user, Multics 17.11 and 18.9";
+    Csv HUNT "multics/experiment4-page-faults.csv" "multics/experiment4"
+        "Page faults of two PL/1 compilers on Multics 17.11, 18.9 and 18.11";
+    Csv HUNT "multics/paging-of-experiment1.csv" "multics/paging"
+        "Page faults of a trial of experiment 1, Multics 17.11 and 18.9 (about)";
+    Csv HUNT "multics/conditions.csv" "multics/conditions"
+        "How the four Multics experiments differ in conditions";
+}

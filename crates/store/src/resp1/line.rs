@@ -2,7 +2,7 @@
 
 use model::resp1::{Resp1Format, TESTS};
 
-use super::ImportError;
+use crate::refusal::Refusal;
 
 /// Names of the columns, for messages.
 const COLUMNS: [&str; 6] = ["low", "high", "median", "average", "the 5th number", "the 6th number"];
@@ -169,12 +169,17 @@ pub(super) struct Row {
 
 impl Row {
     /// Reads the row in line number `line`.
-    pub(super) fn parse(line: usize, text: &str) -> Result<Self, ImportError> {
+    pub(super) fn parse(line: usize, text: &str) -> Result<Self, Refusal> {
         let mut words = text.split_whitespace();
         let test = words.next().unwrap_or_default().to_owned();
         let cells: Vec<&str> = words.collect();
         let &[low, high, median, average, fifth, sixth] = cells.as_slice() else {
-            return Err(ImportError::Columns { line, test, found: cells.len() });
+            let reason = format!(
+                "row {test:?} has {} numbers; both formats have 6 (low, high, median, average and \
+                 two more)",
+                cells.len()
+            );
+            return Err(Refusal::line(line, reason));
         };
         let mut delays_ms = [0.0; 4];
         for (index, cell) in [low, high, median, average].into_iter().enumerate() {
@@ -197,20 +202,17 @@ impl Row {
 
     /// Low ≤ median ≤ high, and the same for the average, which may differ by one unit of the last
     /// printed place because it is rounded after a sum.
-    fn check_order(&self) -> Result<(), ImportError> {
+    fn check_order(&self) -> Result<(), Refusal> {
         let [low_ms, high_ms, median_ms, average_ms] = self.delays_ms;
         for (column, value_ms, slack_ms) in
             [("median", median_ms, 0.0), ("average", average_ms, 0.001_000_1)]
         {
             if value_ms < low_ms - slack_ms || value_ms > high_ms + slack_ms {
-                let line = self.line;
-                return Err(ImportError::OutsideLowHigh {
-                    line,
-                    column,
-                    value_ms,
-                    low_ms,
-                    high_ms,
-                });
+                let reason = format!(
+                    "the {column} {value_ms:.3} ms lies outside low {low_ms:.3} and high \
+                     {high_ms:.3} ms"
+                );
+                return Err(Refusal::line(self.line, reason));
             }
         }
         Ok(())
@@ -218,15 +220,16 @@ impl Row {
 }
 
 /// A cell that is a finite number and not negative.
-fn number(line: usize, column: &'static str, text: &str) -> Result<f64, ImportError> {
-    let value: f64 = text.parse().map_err(|_| ImportError::NotANumber {
-        line,
-        column,
-        text: text.to_owned(),
-    })?;
+fn number(line: usize, column: &str, text: &str) -> Result<f64, Refusal> {
+    let value: f64 = text.parse().map_err(|_| not_a_number(line, column, text))?;
     if value.is_finite() && (value >= 0.0) {
-        Ok(value.abs())
-    } else {
-        Err(ImportError::OutOfRange { line, column, text: text.to_owned() })
+        return Ok(value.abs());
     }
+    let reason = format!("{column} is {text}; delays and ratios are finite and not negative");
+    Err(Refusal::line(line, reason))
+}
+
+/// The refusal of a cell of a row.
+pub(super) fn not_a_number(line: usize, column: &str, text: &str) -> Refusal {
+    Refusal::line(line, format!("{column} is {text:?}, which is not a number"))
 }

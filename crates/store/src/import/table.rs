@@ -1,0 +1,94 @@
+//! The cells of comma-separated values with a heading row, and where they stand.
+
+use std::collections::BTreeMap;
+
+use ::csv::{ErrorKind, ReaderBuilder, Trim};
+
+use crate::refusal::Refusal;
+
+/// A table as it was read; each row has the number of its line, and as many cells as the heading.
+pub(crate) struct Table {
+    /// The heading.
+    pub(crate) names: Vec<String>,
+    /// The rows below it.
+    pub(crate) rows: Vec<(usize, Vec<String>)>,
+}
+
+impl Table {
+    /// Reads a table.
+    pub(crate) fn read(text: &str) -> Result<Self, Refusal> {
+        let mut reader = ReaderBuilder::new().trim(Trim::All).from_reader(text.as_bytes());
+        let names = reader.headers().map_err(|error| refusal(&error))?;
+        let names: Vec<String> = names.iter().map(str::to_owned).collect();
+        let mut rows = Vec::new();
+        for record in reader.records() {
+            let record = record.map_err(|error| refusal(&error))?;
+            let line = record.position().map_or(0, |position| position.line() as usize);
+            rows.push((line, record.iter().map(str::to_owned).collect()));
+        }
+        Ok(Self { names, rows })
+    }
+
+    /// The refusal of a cell.
+    pub(crate) fn refused(&self, line: usize, column: usize, why: impl Into<String>) -> Refusal {
+        Refusal::cell(line, format!("{} ({})", column + 1, self.names[column]), why)
+    }
+
+    /// The refusal of a column that is asked for and not there.
+    pub(crate) fn lacks(&self, name: &str) -> Refusal {
+        Refusal::line(1, format!("no column {name:?}; there are {}", self.names.join(", ")))
+    }
+}
+
+fn refusal(error: &::csv::Error) -> Refusal {
+    let reason = match error.kind() {
+        ErrorKind::UnequalLengths { expected_len, len, .. } => {
+            format!("{len} cells, where the heading has {expected_len}")
+        }
+        ErrorKind::Utf8 { .. } => "not UTF-8".to_owned(),
+        _ => error.to_string(),
+    };
+    let line = error.position().map(|position| position.line() as usize);
+    Refusal { line, column: None, reason }
+}
+
+/// The ending of a column's name that is one of these: it follows a `_`, or is the whole name.
+pub(crate) fn ending<'a>(
+    name: &str,
+    mut endings: impl Iterator<Item = &'a str>,
+) -> Option<&'a str> {
+    endings.find(|ending| {
+        name.strip_suffix(ending).is_some_and(|rest| rest.is_empty() || rest.ends_with('_'))
+    })
+}
+
+/// A row of trials.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Row {
+    /// Number of its line, from 1.
+    pub(super) line: usize,
+    /// The level of each factor.
+    pub(super) levels: BTreeMap<String, String>,
+    /// What the trial column says, or else the row's number among those of equal levels and part.
+    pub(super) trial: String,
+    /// The part.
+    pub(super) part: Option<String>,
+    /// The text of every response, empty where nothing was published.
+    pub(super) texts: BTreeMap<String, String>,
+    /// Its block.
+    pub(super) block: Option<u64>,
+    /// Its seed.
+    pub(super) seed: Option<u64>,
+    /// The numbers, by response.
+    pub(super) values: Vec<(String, f64)>,
+}
+
+/// What makes the rows of one trial.
+pub(super) type Key = (BTreeMap<String, String>, String, Option<u64>, Option<u64>);
+
+impl Row {
+    /// See [`Key`].
+    pub(super) fn key(&self) -> Key {
+        (self.levels.clone(), self.trial.clone(), self.block, self.seed)
+    }
+}
