@@ -8,7 +8,7 @@ use libfuzzer_sys::fuzz_target;
 use trace::{Access, Block, Columns, Format, open_stream};
 
 fuzz_target!(|bytes: &[u8]| {
-    for format in Format::ALL.map(Some).into_iter().chain([None]) {
+    for format in Format::ALL.iter().copied().map(Some).chain([None]) {
         let stream = Box::new(Cursor::new(bytes.to_vec()));
         let Ok((format, mut source)) = open_stream(stream, Columns::References, format) else {
             continue;

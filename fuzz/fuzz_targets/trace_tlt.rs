@@ -1,11 +1,11 @@
-//! Any bytes as the blocks of a trace, and as a block in a pipe: read to the end or refused, with
+//! Any bytes as the blocks of a trace: read to the end or refused, with
 //! blocks that are sound in themselves.
 #![no_main]
 
 use std::io::Cursor;
 
 use libfuzzer_sys::fuzz_target;
-use trace::{Block, Columns, Header, PackedBlock, QUICK_LEVEL, Reader, Source, Writer};
+use trace::{Block, Columns, Header, QUICK_LEVEL, Reader, Source, Writer};
 
 fuzz_target!(|bytes: &[u8]| {
     // As the whole file, and behind a sound head, so that blocks are reached.
@@ -17,14 +17,6 @@ fuzz_target!(|bytes: &[u8]| {
     for file in [bytes.to_vec(), file] {
         for columns in [Columns::Pages, Columns::References] {
             read(file.clone(), columns);
-        }
-    }
-    // A block from a pipe, if there is one, is written and read again.
-    if let Ok(block) = PackedBlock::from_bytes(bytes) {
-        let mut writer =
-            Writer::new(Vec::new(), &Header::default(), QUICK_LEVEL).expect("writes to memory");
-        if writer.add(&block).is_ok() {
-            read(writer.finish().expect("writes to memory"), Columns::References);
         }
     }
 });

@@ -81,7 +81,7 @@ pub fn trace_json(view: &TraceView<'_>) -> Value {
 }
 
 fn heading(view: &TraceView<'_>) -> String {
-    let mut text = format!("{}: {}", view.name, view.format);
+    let mut text = format!("{}: {}", view.name, view.format.name());
     let Some(header) = &view.notes.header else { return text + "\n" };
     if !header.program.is_empty() {
         text += &format!(", of {}", header.program);

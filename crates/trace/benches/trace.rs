@@ -35,8 +35,8 @@ use std::time::Duration;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use rustix::time::{ClockId, clock_gettime};
 use trace::{
-    Access, Block, Columns, CompressedBlock, Compressor, Effort, Encoder, Header, PackedBlock,
-    QUICK_LEVEL, Reader, Reference, SMALL_LEVEL, Source, Writer,
+    Access, Block, Columns, Effort, Encoder, Header, PackedBlock, QUICK_LEVEL, Reader, Reference,
+    SMALL_LEVEL, Source, Writer,
 };
 
 /// How many references are measured.
@@ -172,7 +172,7 @@ fn measure(criterion: &mut Criterion) {
     let mut blocks = Vec::new();
     pack(&references, Columns::References, |block| blocks.push(block.clone()));
     let mut writer = Writer::new(Vec::new(), &Header::default(), QUICK_LEVEL).unwrap();
-    blocks.iter().for_each(|block| writer.add(block).unwrap());
+    blocks.iter().for_each(|block| writer.add(block, Effort::Compress).unwrap());
     let file = writer.finish().unwrap();
     let runs: u64 = blocks.iter().map(|block| u64::from(block.runs)).sum();
 
@@ -198,14 +198,11 @@ fn measure(criterion: &mut Criterion) {
         });
     }
     for level in [QUICK_LEVEL, SMALL_LEVEL] {
-        let mut compressor = Compressor::new(level).unwrap();
-        let mut compressed = CompressedBlock::default();
+        let mut writer = Writer::new(std::io::sink(), &Header::default(), level).unwrap();
         group.bench_function(format!("compress at level {level}"), |bencher| {
             bencher.iter_custom(|calls| {
                 cpu_time(calls, || {
-                    for block in &blocks {
-                        compressor.compress(block, Effort::Compress, &mut compressed).unwrap();
-                    }
+                    blocks.iter().for_each(|block| writer.add(block, Effort::Compress).unwrap());
                 })
             });
         });

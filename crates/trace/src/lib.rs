@@ -28,6 +28,6 @@ pub use place::{Place, TraceError};
 pub use reference::{Access, MAX_SIZE_LOG2, PAGE_SHIFT, PageRun, Reference, ReferenceWords};
 pub use summary::{EventCounts, Summary};
 pub use tlt::{
-    BlockHead, CompressedBlock, Compressor, Effort, Encoder, Granularity, Header, PackedBlock,
-    QUICK_LEVEL, REFERENCES_PER_BLOCK, Reader, SMALL_LEVEL, Writer,
+    BlockHead, Effort, Encoder, Granularity, Header, PackedBlock, QUICK_LEVEL,
+    REFERENCES_PER_BLOCK, Reader, SMALL_LEVEL, Writer,
 };

@@ -21,4 +21,4 @@ pub use header::{Granularity, Header};
 pub use limits::REFERENCES_PER_BLOCK;
 pub use packed::PackedBlock;
 pub use reader::Reader;
-pub use writer::{CompressedBlock, Compressor, Effort, QUICK_LEVEL, SMALL_LEVEL, Writer};
+pub use writer::{Effort, QUICK_LEVEL, SMALL_LEVEL, Writer};

@@ -116,7 +116,7 @@ fn compress(
                 1..TOO_MANY_BLOCKS => Effort::CompressPages,
                 _ => Effort::Store,
             };
-            writer.add_with(&block, effort)?;
+            writer.add(&block, effort)?;
             // Nobody who wants it is nobody who has more.
             let _ = empty.send(block);
         }

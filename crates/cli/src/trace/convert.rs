@@ -81,7 +81,7 @@ fn header(input: &Input, args: &ConvertArgs) -> Header {
             data: true,
             fetches: input.format != Format::OracleGeneral,
             granularity: Granularity::Reference,
-            tool: format!("thrashlab {version}, converted from {}", input.format),
+            tool: format!("thrashlab {version}, converted from {}", input.format.name()),
             ..Header::default()
         },
     }
@@ -96,10 +96,10 @@ fn tell(args: &ConvertArgs, references: u64, left: Left) {
         format_size(size_bytes)
     );
     if left.events > 0 {
-        text += &format!("; {} has no events, {} were left out", args.to, left.events);
+        text += &format!("; {} has no events, {} were left out", args.to.name(), left.events);
     }
     if left.blocks_of_other_threads > 0 {
-        text += &format!("; {} does not tell threads apart, all are one now", args.to);
+        text += &format!("; {} does not tell threads apart, all are one now", args.to.name());
     }
     complain(&text);
 }

@@ -5,8 +5,8 @@ use std::io::BufWriter;
 
 use super::{Left, Sink};
 use crate::{
-    Block, Columns, Encoder, Granularity, Header, PackedBlock, PageRun, SMALL_LEVEL, TraceError,
-    Writer,
+    Block, Columns, Effort, Encoder, Granularity, Header, PackedBlock, PageRun, SMALL_LEVEL,
+    TraceError, Writer,
 };
 
 /// Longer runs are written as several, so that no block is too large.
@@ -38,7 +38,7 @@ impl Tlt {
     fn flush(&mut self, block: &Block) -> Result<(), TraceError> {
         self.encoder.finish_into(&mut self.packed);
         self.packed.at_ns = block.at_ns;
-        self.writer.add(&self.packed)
+        self.writer.add(&self.packed, Effort::Compress)
     }
 
     fn add_run(&mut self, block: &Block, mut run: PageRun) -> Result<(), TraceError> {

@@ -1,28 +1,30 @@
 //! The formats of traces, and how a file's is told by its beginning.
 
-use std::fmt;
 use std::str::FromStr;
+
+use model::named;
 
 use super::{champsim, csv, din, lackey, oracle};
 use crate::{Place, TraceError};
 
-/// A format of traces.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
-    /// Thrashlab's own.
-    Tlt,
-    /// Valgrind's lackey.
-    Lackey,
-    /// Dinero's.
-    Din,
-    /// ChampSim's, with 64 bytes an instruction.
-    ChampSim,
-    /// ChampSim's for Cloudsuite, with 96 bytes an instruction; not told by content.
-    ChampSimCloudsuite,
-    /// libCacheSim's oracleGeneral.
-    OracleGeneral,
-    /// Comma-separated columns.
-    Csv,
+named! {
+    /// A format of traces.
+    pub enum Format {
+        /// Thrashlab's own.
+        Tlt = "tlt",
+        /// Valgrind's lackey.
+        Lackey = "lackey",
+        /// Dinero's.
+        Din = "din",
+        /// ChampSim's, with 64 bytes an instruction.
+        ChampSim = "champsim",
+        /// ChampSim's for Cloudsuite, with 96 bytes an instruction; not told by content.
+        ChampSimCloudsuite = "champsim-cloudsuite",
+        /// libCacheSim's oracleGeneral.
+        OracleGeneral = "oracleGeneral",
+        /// Comma-separated columns.
+        Csv = "csv",
+    }
 }
 
 /// How many lines or records are looked at.
@@ -31,38 +33,12 @@ const LOOKED_AT: usize = 64;
 pub(crate) const LOOKED_AT_BYTES: usize = 1 << 15;
 
 impl Format {
-    /// All of them.
-    pub const ALL: [Self; 7] = [
-        Self::Tlt,
-        Self::Lackey,
-        Self::Din,
-        Self::ChampSim,
-        Self::ChampSimCloudsuite,
-        Self::OracleGeneral,
-        Self::Csv,
-    ];
-
-    /// Its name on the command line.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Tlt => "tlt",
-            Self::Lackey => "lackey",
-            Self::Din => "din",
-            Self::ChampSim => "champsim",
-            Self::ChampSimCloudsuite => "champsim-cloudsuite",
-            Self::OracleGeneral => "oracleGeneral",
-            Self::Csv => "csv",
-        }
-    }
-
     /// The format of a file that begins with these bytes, decompressed.
     ///
     /// # Errors
     /// When it is none of them, or could be several.
     pub fn of(begin: &[u8]) -> Result<Self, TraceError> {
         let unknown = |reason: String| Err(TraceError::bad(&Place::Byte(0), reason));
-        let names = || Self::ALL.map(Self::name).join(", ");
         if begin.is_empty() {
             return unknown("the file is empty; there is no trace in it".to_owned());
         }
@@ -82,11 +58,11 @@ impl Format {
             [] => unknown(format!(
                 "this is none of the known formats, or its beginning is broken; name it with \
                  --from: {}",
-                names()
+                names(Self::ALL, ", ")
             )),
             several => unknown(format!(
                 "this could be {}; name the format with --from",
-                several.iter().map(|format| format.name()).collect::<Vec<_>>().join(" or ")
+                names(several, " or ")
             )),
         }
     }
@@ -152,20 +128,16 @@ fn all(begin: &[u8], length: usize, is_right: impl Fn(usize, &[u8]) -> bool) -> 
     begin.len() >= length && records.all(|(place, record)| is_right(place, record))
 }
 
-impl fmt::Display for Format {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(self.name())
-    }
+fn names(formats: &[Format], between: &str) -> String {
+    formats.iter().map(|format| format.name()).collect::<Vec<_>>().join(between)
 }
 
 impl FromStr for Format {
     type Err = String;
 
+    /// A format by its name, in capital letters or small ones.
     fn from_str(name: &str) -> Result<Self, Self::Err> {
-        let found = Self::ALL.into_iter().find(|format| format.name().eq_ignore_ascii_case(name));
-        found.ok_or_else(|| {
-            let names = Self::ALL.map(Self::name).join(", ");
-            format!("no format is named {name:?}; there are {names}")
-        })
+        let is_it = |format: &&Self| format.name().eq_ignore_ascii_case(name);
+        Self::ALL.iter().find(is_it).map_or_else(|| Self::named(name), |format| Ok(*format))
     }
 }

@@ -65,15 +65,8 @@ impl Encoder {
         (self.process, self.thread) = (process, thread);
     }
 
-    /// Adds a reference of `2^size_log2` bytes at an address. `true` when the block is full and
-    /// is to be finished. Where there are several at hand, [`Self::push_all`] is quicker.
-    #[inline]
-    #[must_use = "a full block is to be finished"]
-    pub fn push(&mut self, address: u64, access: Access, size_log2: u8) -> bool {
-        self.push_reference(Reference::new(address, access, size_log2))
-    }
-
-    /// Adds a reference; as [`Self::push`].
+    /// Adds a reference. `true` when the block is full and is to be finished. Where there are several
+    /// at hand, [`Self::push_all`] is quicker.
     #[inline]
     #[must_use = "a full block is to be finished"]
     pub fn push_reference(&mut self, reference: Reference) -> bool {
@@ -81,7 +74,7 @@ impl Encoder {
     }
 
     /// Adds references, some thousand at most, so that the block does not become much more than
-    /// full; as [`Self::push`].
+    /// full; as [`Self::push_reference`].
     #[inline]
     #[must_use = "a full block is to be finished"]
     pub fn push_all<I>(&mut self, references: I) -> bool
@@ -127,7 +120,7 @@ impl Encoder {
     }
 
     /// Adds a run of at least one and at most 2^20 references to one page to an encoder that keeps
-    /// no single ones; as [`Self::push`].
+    /// no single ones; as [`Self::push_reference`].
     ///
     /// # Panics
     /// When the encoder keeps single references, which a run does not tell.
@@ -173,15 +166,7 @@ impl Encoder {
         self.entries.is_empty() && self.events == 0
     }
 
-    /// Takes what was added since the last block.
-    #[must_use]
-    pub fn finish_block(&mut self) -> PackedBlock {
-        let mut block = PackedBlock::default();
-        self.finish_into(&mut block);
-        block
-    }
-
-    /// The same into a block whose memory can be used again.
+    /// Takes what was added since the last block into a block whose memory can be used again.
     pub fn finish_into(&mut self, block: &mut PackedBlock) {
         block.process = self.process;
         block.thread = self.thread;

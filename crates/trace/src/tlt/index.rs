@@ -1,36 +1,30 @@
-//! The index at the end of a file: where blocks begin. A file that was cut off has none and is
-//! read from its beginning.
-
-use crate::{Place, TraceError};
+//! The index at the end of a file: where blocks begin, for programs that do not read it from its
+//! beginning. A file that was cut off has none.
 
 /// Its first four bytes.
 pub(crate) const INDEX_MAGIC: [u8; 4] = *b"TLTI";
 /// The last bytes of a file that is complete.
 const END_MAGIC: [u8; 8] = *b"TLTEND\r\n";
-/// Bytes behind the index: where it begins, and [`END_MAGIC`].
-pub(crate) const END_BYTES: usize = 16;
-/// Bytes before the entries.
-const HEAD_BYTES: usize = 24;
 /// More blocks than this have only every second, fourth, … in the index.
 const MOST_ENTRIES: usize = 1 << 16;
 
 /// Where a block begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Entry {
+struct Entry {
     /// The block's first byte.
-    pub(crate) byte: u64,
+    byte: u64,
     /// How many references stand before it.
-    pub(crate) first: u64,
+    first: u64,
     /// How many blocks stand before it.
-    pub(crate) number: u64,
+    number: u64,
 }
 
 /// Where blocks begin, and how many there are.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Index {
-    pub(crate) blocks: u64,
+    blocks: u64,
     pub(crate) references: u64,
-    pub(crate) entries: Vec<Entry>,
+    entries: Vec<Entry>,
     /// Every how many blocks have an entry.
     stride: u64,
 }
@@ -77,48 +71,6 @@ impl Index {
         bytes.extend(END_MAGIC);
         bytes
     }
-
-    /// Where the index begins, from the last bytes of a file; `None` if it has none.
-    pub(crate) fn begins(end: &[u8; END_BYTES]) -> Option<u64> {
-        let (at_byte, magic) = end.split_first_chunk()?;
-        (magic == END_MAGIC.as_slice()).then(|| u64::from_le_bytes(*at_byte))
-    }
-
-    /// The index from its own bytes, without the end of the file.
-    pub(crate) fn from_bytes(bytes: &[u8], at_byte: u64) -> Result<Self, TraceError> {
-        let broken = || {
-            let reason = "the index is broken; thrashlab trace convert makes a new one";
-            TraceError::bad(&Place::Index { byte: at_byte }, reason)
-        };
-        let (content, checksum) = bytes.split_last_chunk::<4>().ok_or_else(broken)?;
-        let right = crc32fast::hash(content) == u32::from_le_bytes(*checksum);
-        if !right || content.len() < HEAD_BYTES || !content.starts_with(&INDEX_MAGIC) {
-            return Err(broken());
-        }
-        let number =
-            |bytes: &[u8]| bytes.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
-        let entries = content[HEAD_BYTES..]
-            .chunks_exact(24)
-            .map(|entry| Entry {
-                byte: number(entry),
-                first: number(&entry[8..]),
-                number: number(&entry[16..]),
-            })
-            .collect();
-        let (blocks, references) = (number(&content[8..]), number(&content[16..]));
-        Ok(Self { blocks, references, entries, stride: 1 })
-    }
-
-    /// The longest that an index can be, with the end of the file.
-    pub(crate) fn longest_bytes() -> u64 {
-        (HEAD_BYTES + MOST_ENTRIES * 24 + 4 + END_BYTES) as u64
-    }
-
-    /// The last entry that has no more than so many references before it.
-    pub(crate) fn before(&self, reference: u64) -> Option<Entry> {
-        let behind = self.entries.partition_point(|entry| entry.first <= reference);
-        self.entries.get(behind.checked_sub(1)?).copied()
-    }
 }
 
 #[cfg(test)]
@@ -137,12 +89,8 @@ mod tests {
             assert_eq!(entry.number, 4 * place as u64);
             assert_eq!((entry.byte, entry.first), (100 * entry.number, 7 * entry.number));
         }
-        assert_eq!(index.before(7 * 9), Some(index.entries[2]));
         let bytes = index.to_bytes(5);
-        let (content, end) = bytes.split_last_chunk().unwrap();
-        assert_eq!(Index::begins(end), Some(5));
-        let read = Index::from_bytes(content, 5).unwrap();
-        assert_eq!((read.blocks, read.references), (200_000, 1_400_000));
-        assert_eq!(read.entries, index.entries);
+        assert_eq!(bytes.len(), 24 + 24 * index.entries.len() + 4 + 16);
+        assert_eq!(&bytes[bytes.len() - 16..], b"\x05\0\0\0\0\0\0\0TLTEND\r\n");
     }
 }

@@ -1,9 +1,8 @@
 //! Where a trace comes from, and how far it is read.
 
 use std::fs::File;
-use std::io::{BufReader, ErrorKind, Read, Seek, SeekFrom};
+use std::io::{BufReader, ErrorKind, Read};
 
-use super::index::{END_BYTES, Index};
 use crate::TraceError;
 
 /// Where a trace comes from, and how far it is read.
@@ -13,7 +12,7 @@ pub(crate) struct Input {
 }
 
 enum Kind {
-    /// A file, in which one can seek.
+    /// A file, in which bytes can be passed over.
     File { file: BufReader<File>, length_bytes: u64 },
     /// A pipe, or a file that is compressed as a whole.
     Stream(Box<dyn Read + Send>),
@@ -74,31 +73,5 @@ impl Input {
         }
         self.at_byte += count;
         Ok(true)
-    }
-
-    /// Goes to a byte; `false` if that is not possible here.
-    pub(crate) fn seek(&mut self, byte: u64) -> Result<bool, TraceError> {
-        let Kind::File { file, .. } = &mut self.kind else { return Ok(false) };
-        file.seek(SeekFrom::Start(byte))?;
-        self.at_byte = byte;
-        Ok(true)
-    }
-
-    /// The index at the end of a file, if there is a sound one; the file then stands anywhere.
-    pub(crate) fn index(&mut self) -> Option<Index> {
-        let Kind::File { length_bytes, .. } = self.kind else { return None };
-        let end_byte = length_bytes.checked_sub(END_BYTES as u64)?;
-        let mut end = [0; END_BYTES];
-        self.seek(end_byte).ok()?;
-        self.fill(&mut end).ok().filter(|read| *read == END_BYTES)?;
-        let at_byte = Index::begins(&end)?;
-        let length = end_byte.checked_sub(at_byte)?;
-        if length > Index::longest_bytes() {
-            return None;
-        }
-        let mut bytes = vec![0; length as usize];
-        self.seek(at_byte).ok()?;
-        self.fill(&mut bytes).ok().filter(|read| *read == bytes.len())?;
-        Index::from_bytes(&bytes, at_byte).ok()
     }
 }

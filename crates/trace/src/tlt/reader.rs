@@ -9,7 +9,7 @@ use super::decode::{Unpacked, decode};
 use super::events::take_event;
 use super::head::{BLOCK_MAGIC, BlockHead, HEAD_BYTES};
 use super::header::MAGIC;
-use super::index::{INDEX_MAGIC, Index};
+use super::index::INDEX_MAGIC;
 use super::input::Input;
 use crate::{Block, Columns, Event, Header, Notes, PackedBytes, Place, Source, TraceError};
 
@@ -18,14 +18,11 @@ pub struct Reader {
     input: Input,
     columns: Columns,
     header: Header,
-    index: Option<Index>,
     zstd: Decompressor<'static>,
     /// The number of the next block.
     number: u64,
     /// How many references stand before it.
     first: u64,
-    /// Its head, if that is read already.
-    head: Option<BlockHead>,
     packed: PackedBytes,
     cut_off: Option<Place>,
     ended: bool,
@@ -51,7 +48,7 @@ impl Reader {
         Self::new(Input::of_file(file)?, columns)
     }
 
-    /// Reads a pipe, in which one can [seek](Self::seek) forwards only.
+    /// Reads a pipe.
     ///
     /// # Errors
     /// When it cannot be read or is no trace.
@@ -64,65 +61,16 @@ impl Reader {
             input,
             columns,
             header: Header::default(),
-            index: None,
             zstd: Decompressor::new()?,
             number: 0,
             first: 0,
-            head: None,
             packed: PackedBytes::default(),
             cut_off: None,
             ended: false,
             buffers: Buffers::default(),
         };
         reader.read_header()?;
-        let back = reader.input.at_byte();
-        reader.index = reader.input.index();
-        reader.input.seek(back)?;
         Ok(reader)
-    }
-
-    /// What the file tells of itself.
-    #[must_use]
-    pub fn header(&self) -> &Header {
-        &self.header
-    }
-
-    /// How many references the trace has, if that stands in the file.
-    #[must_use]
-    pub fn references(&self) -> Option<u64> {
-        self.index.as_ref().map(|index| index.references)
-    }
-
-    /// How many blocks the trace has, if that stands in the file.
-    #[must_use]
-    pub fn blocks(&self) -> Option<u64> {
-        self.index.as_ref().map(|index| index.blocks)
-    }
-
-    /// Goes to the block that has this reference, counted from 0: the next block is it, or there
-    /// is none if the trace is shorter.
-    ///
-    /// # Errors
-    /// When the file is broken on the way, or the reference lies behind in a pipe or in a file
-    /// without index.
-    pub fn seek(&mut self, reference: u64) -> Result<(), TraceError> {
-        if let Some(entry) = self.index.as_ref().and_then(|index| index.before(reference))
-            && self.input.seek(entry.byte)?
-        {
-            (self.number, self.first) = (entry.number, entry.first);
-            (self.head, self.ended) = (None, false);
-        } else if reference < self.first {
-            let reason = "this reference was read already, and there is no index to go back by";
-            return Err(TraceError::bad(&Place::Byte(self.input.at_byte()), reason));
-        }
-        while let Some(head) = self.take_head()? {
-            if self.first + u64::from(head.references) > reference {
-                self.head = Some(head);
-                break;
-            }
-            self.skip(&head)?;
-        }
-        Ok(())
     }
 
     /// Reads only the head of the next block and passes over the rest; `None` at the end.
@@ -131,7 +79,12 @@ impl Reader {
     /// When the file cannot be read or is broken.
     pub fn next_head(&mut self) -> Result<Option<BlockHead>, TraceError> {
         let Some(head) = self.take_head()? else { return Ok(None) };
-        Ok(self.skip(&head)?.then_some(head))
+        if !self.input.skip(head.body_bytes())? {
+            self.end_early();
+            return Ok(None);
+        }
+        self.count(&head);
+        Ok(Some(head))
     }
 
     fn read_header(&mut self) -> Result<(), TraceError> {
@@ -163,8 +116,8 @@ impl Reader {
 
     /// The head of the next block; `None` at the end. An error ends the trace.
     fn take_head(&mut self) -> Result<Option<BlockHead>, TraceError> {
-        if self.head.is_some() || self.ended {
-            return Ok(self.head.take());
+        if self.ended {
+            return Ok(None);
         }
         let mut bytes = [0; HEAD_BYTES];
         let read = self.input.fill(&mut bytes)?;
@@ -183,16 +136,6 @@ impl Reader {
         };
         self.ended = head.is_err();
         head.map(Some)
-    }
-
-    /// Passes over the columns of a block; `false` if the file ends within.
-    fn skip(&mut self, head: &BlockHead) -> Result<bool, TraceError> {
-        if !self.input.skip(head.body_bytes())? {
-            self.end_early();
-            return Ok(false);
-        }
-        self.count(head);
-        Ok(true)
     }
 
     fn count(&mut self, head: &BlockHead) {

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use zstd::bulk::Compressor as Zstd;
+use zstd::bulk::Compressor;
 
 use super::head::{BlockHead, HEAD_BYTES};
 use super::index::Index;
@@ -25,47 +25,47 @@ pub enum Effort {
     Store,
 }
 
-/// Compresses blocks; several threads can have one each and give the results to one writer.
-pub struct Compressor {
-    zstd: Zstd<'static>,
-}
-
-/// A block as it is in the file.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct CompressedBlock {
+/// Writes a trace.
+pub struct Writer<W: Write> {
+    out: W,
+    zstd: Compressor<'static>,
+    /// A block as it is in the file; memory that is used again.
     bytes: Vec<u8>,
-    references: u32,
+    /// How many bytes are written.
+    at_byte: u64,
+    index: Index,
 }
 
-impl Compressor {
-    /// One of zstd's levels: [`QUICK_LEVEL`], [`SMALL_LEVEL`].
+impl<W: Write> Writer<W> {
+    /// Writes the head of a trace. Blocks are compressed at one of zstd's levels: [`QUICK_LEVEL`],
+    /// [`SMALL_LEVEL`].
     ///
     /// # Errors
-    /// When there is no such level.
-    pub fn new(level: i32) -> Result<Self, TraceError> {
-        Ok(Self { zstd: Zstd::new(level)? })
+    /// When it cannot be written, or there is no such level.
+    pub fn new(mut out: W, header: &Header, level: i32) -> Result<Self, TraceError> {
+        let bytes = header.to_bytes()?;
+        out.write_all(&bytes)?;
+        let zstd = Compressor::new(level)?;
+        let at_byte = bytes.len() as u64;
+        Ok(Self { out, zstd, bytes, at_byte, index: Index::default() })
     }
 
-    /// Compresses a block into one whose memory can be used again.
+    /// Compresses and writes a block; an empty one is left out.
     ///
     /// # Errors
-    /// When it is larger than a block may be.
-    pub fn compress(
-        &mut self,
-        block: &PackedBlock,
-        effort: Effort,
-        into: &mut CompressedBlock,
-    ) -> Result<(), TraceError> {
+    /// When it is larger than a block may be or cannot be written.
+    pub fn add(&mut self, block: &PackedBlock, effort: Effort) -> Result<(), TraceError> {
+        if block.is_empty() {
+            return Ok(());
+        }
         block.check()?;
-        let pages = effort != Effort::Store;
-        let references = effort == Effort::Compress;
-        let bytes = &mut into.bytes;
-        bytes.clear();
-        bytes.resize(HEAD_BYTES, 0);
-        let pages_bytes = self.append(&block.pages_column, pages, bytes)?;
-        let events_bytes = self.append(&block.events_column, pages, bytes)?;
-        let behind = bytes.len();
-        let references_bytes = self.append(&block.references_column, references, bytes)?;
+        let (pages, references) = (effort != Effort::Store, effort == Effort::Compress);
+        self.bytes.clear();
+        self.bytes.resize(HEAD_BYTES, 0);
+        let pages_bytes = self.append(&block.pages_column, pages)?;
+        let events_bytes = self.append(&block.events_column, pages)?;
+        let behind = self.bytes.len();
+        let references_bytes = self.append(&block.references_column, references)?;
         let head = BlockHead {
             process: block.process,
             thread: block.thread,
@@ -78,21 +78,19 @@ impl Compressor {
             events_unpacked_bytes: block.events_column.len() as u32,
             events_bytes,
             references_bytes,
-            pages_checksum: crc32fast::hash(&bytes[HEAD_BYTES..behind]),
-            references_checksum: crc32fast::hash(&bytes[behind..]),
+            pages_checksum: crc32fast::hash(&self.bytes[HEAD_BYTES..behind]),
+            references_checksum: crc32fast::hash(&self.bytes[behind..]),
         };
-        bytes[..HEAD_BYTES].copy_from_slice(&head.to_bytes());
-        into.references = block.references;
+        self.bytes[..HEAD_BYTES].copy_from_slice(&head.to_bytes());
+        self.out.write_all(&self.bytes)?;
+        self.index.add(self.at_byte, block.references);
+        self.at_byte += self.bytes.len() as u64;
         Ok(())
     }
 
     /// Appends a column; one that compression would not make shorter as it is.
-    fn append(
-        &mut self,
-        column: &[u8],
-        compress: bool,
-        bytes: &mut Vec<u8>,
-    ) -> Result<u32, TraceError> {
+    fn append(&mut self, column: &[u8], compress: bool) -> Result<u32, TraceError> {
+        let bytes = &mut self.bytes;
         let begin = bytes.len();
         if compress && !column.is_empty() {
             bytes.resize(begin + zstd::zstd_safe::compress_bound(column.len()), 0);
@@ -104,68 +102,6 @@ impl Compressor {
             bytes.extend(column);
         }
         Ok((bytes.len() - begin) as u32)
-    }
-}
-
-/// Writes a trace.
-pub struct Writer<W: Write> {
-    out: W,
-    compressor: Compressor,
-    compressed: CompressedBlock,
-    /// How many bytes are written.
-    at_byte: u64,
-    index: Index,
-}
-
-impl<W: Write> Writer<W> {
-    /// Writes the head of a trace. `level` is that of [`Compressor::new`].
-    ///
-    /// # Errors
-    /// When it cannot be written.
-    pub fn new(mut out: W, header: &Header, level: i32) -> Result<Self, TraceError> {
-        let bytes = header.to_bytes()?;
-        out.write_all(&bytes)?;
-        Ok(Self {
-            out,
-            compressor: Compressor::new(level)?,
-            compressed: CompressedBlock::default(),
-            at_byte: bytes.len() as u64,
-            index: Index::default(),
-        })
-    }
-
-    /// Compresses and writes a block; an empty one is left out.
-    ///
-    /// # Errors
-    /// When it is larger than a block may be or cannot be written.
-    pub fn add(&mut self, block: &PackedBlock) -> Result<(), TraceError> {
-        self.add_with(block, Effort::Compress)
-    }
-
-    /// The same with an effort of the caller's choice.
-    ///
-    /// # Errors
-    /// As [`Self::add`].
-    pub fn add_with(&mut self, block: &PackedBlock, effort: Effort) -> Result<(), TraceError> {
-        if block.is_empty() {
-            return Ok(());
-        }
-        let mut compressed = std::mem::take(&mut self.compressed);
-        self.compressor.compress(block, effort, &mut compressed)?;
-        self.add_compressed(&compressed)?;
-        self.compressed = compressed;
-        Ok(())
-    }
-
-    /// Writes a block that is compressed already.
-    ///
-    /// # Errors
-    /// When it cannot be written.
-    pub fn add_compressed(&mut self, block: &CompressedBlock) -> Result<(), TraceError> {
-        self.out.write_all(&block.bytes)?;
-        self.index.add(self.at_byte, block.references);
-        self.at_byte += block.bytes.len() as u64;
-        Ok(())
     }
 
     /// Gives what is written to the system.

@@ -39,7 +39,7 @@ proptest! {
     fn any_bytes_in_any_format_end_well(bytes in prop::collection::vec(any::<u8>(), 0..600)) {
         for format in Format::ALL {
             for columns in [Columns::Pages, Columns::References] {
-                if let Ok((_, blocks, _)) = read(&bytes, columns, Some(format)) {
+                if let Ok((_, blocks, _)) = read(&bytes, columns, Some(*format)) {
                     for block in blocks {
                         let counted: u64 = block.runs.iter().map(|run| u64::from(run.count)).sum();
                         let told = block.references.len() as u64;

@@ -5,8 +5,8 @@ use std::io::Cursor;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use trace::{
-    Access, Block, Columns, Effort, Encoder, Event, Header, PageRun, Reader, Reference, Source,
-    Writer,
+    Access, Block, Columns, Effort, Encoder, Event, Header, PackedBlock, PageRun, Reader,
+    Reference, Source, Writer,
 };
 
 /// What a thread does.
@@ -112,10 +112,17 @@ pub(crate) fn write(stretches: &[Stretch], columns: Columns) -> (Vec<u8>, Vec<us
         }
         // As a recorder does now and then.
         let effort = if stretch.process == 1 { Effort::Store } else { Effort::Compress };
-        writer.add_with(&encoder.finish_block(), effort).unwrap();
+        writer.add(&finished(&mut encoder), effort).unwrap();
         ends.push(writer.written_bytes() as usize);
     }
     (writer.finish().unwrap(), ends)
+}
+
+/// What an encoder has packed.
+pub(crate) fn finished(encoder: &mut Encoder) -> PackedBlock {
+    let mut block = PackedBlock::default();
+    encoder.finish_into(&mut block);
+    block
 }
 
 /// What a reader has to tell of these stretches, without any packing.
