@@ -7,7 +7,7 @@ use serde_json::Value;
 /// A new crate gets its rank here, and its place in the picture of the architecture.
 const RANKS: &[&[&str]] = &[
     &["model", "sys"],
-    &["keep"],
+    &["keep", "render"],
     &["stats", "counters", "jobs", "loads", "probes", "kernels", "trace"],
     &["agent", "analysis", "doctor", "footprint", "mmu", "sun4"],
     &["report", "survey", "trace-plugin", "tracer"],

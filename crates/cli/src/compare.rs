@@ -4,12 +4,13 @@ use analysis::Dataset;
 use analysis::comparison::{Cell, Comparison, Outcome, Request, compare as compare_sets};
 use anyhow::Context;
 use clap::Args;
-use report::comparison_text;
+use report::comparison_document;
 use stats::Verdict;
 use store::import::Options;
 use store::observations::observations_as;
 
-use crate::{Failure, print, print_json};
+use crate::Failure;
+use crate::output::{OutputArgs, show};
 
 /// The factor of those who time whole commands.
 const COMMAND: &str = "command";
@@ -19,6 +20,7 @@ Examples:
   thrashlab compare before/ after/                    two folders of runs, load by load
   thrashlab compare before/ after/ --margin 5% --fail-on regression
                                                       for CI: exit code 1 on a regression
+  thrashlab compare before/ after/ -o change.md       as Markdown, for a pull request
   thrashlab compare EXPERIMENT --factor kernel        the levels of a factor in one experiment
   thrashlab compare reference:multics/experiment1 --factor system
   thrashlab compare two-commands.json                 the commands of one export of hyperfine
@@ -66,9 +68,8 @@ pub(crate) struct CompareArgs {
     #[arg(long)]
     allow_repeats: bool,
 
-    /// Print JSON instead of tables
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    output: OutputArgs,
 }
 
 /// What makes the exit code 1: a regression by more than this, if a margin was given.
@@ -99,11 +100,7 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<(), Failure> {
     };
     let found =
         compare_sets(&sets, &request).context("nothing was compared").map_err(Failure::WrongUse)?;
-    if args.json {
-        print_json(&found)?;
-    } else {
-        print(&comparison_text(&found))?;
-    }
+    show(&comparison_document(&found), &args.output)?;
     match args.fail_on {
         Some(FailOn(limit)) if regressed(&found, limit.unwrap_or(0.0)) => Err(Failure::NotSo),
         _ => Ok(()),

@@ -23,6 +23,7 @@ mod job_args;
 mod laboratory;
 mod mmu;
 mod names;
+mod output;
 mod progress;
 mod reference;
 mod remote_args;
@@ -43,7 +44,7 @@ use anyhow::Context;
 use clap::{CommandFactory, Parser};
 
 use args::{Cli, Command};
-use serde::Serialize;
+pub(crate) use output::{json_text, print, print_bytes, print_json};
 
 /// The user stopped it.
 const INTERRUPTED: u8 = 130;
@@ -193,32 +194,4 @@ fn man(name: Option<&str>) -> Result<(), Failure> {
 fn complain(text: &str) {
     use std::io::Write;
     let _ = writeln!(std::io::stderr(), "{}", model::shown::shown(text));
-}
-
-/// Prints a result as JSON.
-fn print_json(value: &impl Serialize) -> Result<(), Failure> {
-    print(&json_text(value)?)
-}
-
-/// A result as JSON that a terminal only shows, with its newline.
-fn json_text(value: &impl Serialize) -> Result<String, Failure> {
-    let json = serde_json::to_string_pretty(value).context("write JSON")? + "\n";
-    Ok(model::shown::shown_json(&json).into_owned())
-}
-
-/// Prints a result; a reader that went away (`| head`) is no failure.
-fn print(text: &str) -> Result<(), Failure> {
-    // A result has names and texts of run files, which may come from anywhere.
-    print_bytes(model::shown::shown(text).as_bytes())
-}
-
-/// Prints bytes of this program's own.
-fn print_bytes(bytes: &[u8]) -> Result<(), Failure> {
-    use std::io::Write;
-    match std::io::stdout().write_all(bytes).and_then(|()| std::io::stdout().flush()) {
-        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
-            Err(Failure::NotMeasured(anyhow::Error::new(error).context("write the result")))
-        }
-        _ => Ok(()),
-    }
 }

@@ -13,7 +13,7 @@ use stats::{
     AllowedRatio, Arms, Method, Pairing, Settings, bounded_median, bounded_run_ratio, compare,
 };
 
-use crate::ratio_text::ratio_text;
+use render::format::ratio as ratio_text;
 
 /// Confidence of all intervals.
 pub const CONFIDENCE: f64 = 0.95;

@@ -6,9 +6,9 @@ use model::units::{format_duration, format_size};
 use crate::claim::claims;
 use crate::columns::aligned;
 use crate::matrix::{DELIVERED_AT_LEAST, Machine, Matrix, Row, STALL_FACTOR, Setup};
-use crate::ratio_text::ratio_text;
 use crate::unavailable::unavailable_notes;
 use crate::why_slow_text::why_slow_table;
+use render::format::ratio as ratio_text;
 
 /// The subject whose loads take less than its memory.
 const HOST: &str = "host";

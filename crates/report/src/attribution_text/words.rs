@@ -3,7 +3,7 @@
 use analysis::attribution::{Attribution, Figure};
 use model::units::format_duration;
 
-use crate::comparison_text::interval_of;
+use crate::comparison::usable;
 
 /// A response in words: what it is called and how its quantities are written.
 pub(super) struct Words {
@@ -164,10 +164,11 @@ pub(super) fn times(figure: &Figure) -> String {
 /// The interval of a ratio with the blank before it, `–` if it says nothing, or nothing.
 pub(super) fn interval_of_ratio(figure: &Figure) -> String {
     let end = |end| ratio_like(end, figure.value);
-    let text = |low, high| format!("[{}, {}]", end(low), end(high));
-    figure
-        .interval
-        .map_or_else(String::new, |(low, high)| format!(" {}", interval_of(low, high, text)))
+    let text = |(low, high)| match usable(low, high) {
+        Some((low, high)) => format!(" {}", render::format::interval(low, high, end)),
+        None => " –".to_owned(),
+    };
+    figure.interval.map_or_else(String::new, text)
 }
 
 fn ratio_like(value: f64, model: f64) -> String {

@@ -6,7 +6,8 @@ use stats::{RatioInterval, bounded_run_ratio};
 use super::commands::{Invocations, invocations};
 use super::forest::{Line, body, table, usable, values};
 use super::strips::panel;
-use super::{Chart, Data, Kind};
+use super::{Data, Kind};
+use render::Chart;
 
 pub(super) const KIND: Kind =
     Kind { name: "command-ratios", title: "Commands: times the time without load", make };

@@ -5,8 +5,10 @@ use serde_json::{Value, json};
 use stats::{bounded_median, bounded_quantile};
 
 use super::strips::{MOST_PANELS, panel};
-use super::{Chart, Data, Kind, colours, duration, merged, panels, rounded};
-use crate::page::{JobRuns, LoadSamples, SamplePoint, Table};
+use super::{Data, Kind, colours, duration, merged, panels, rounded};
+use crate::page::{JobRuns, LoadSamples, SamplePoint};
+use render::Chart;
+use render::Table;
 
 pub(super) const KIND: Kind =
     Kind { name: "commands", title: "What each command took, under each load", make };
@@ -95,7 +97,7 @@ fn make(data: &Data<'_>) -> Vec<Chart> {
     let most = (MOST_POINTS / all.len()).clamp(8, MOST_OF_ONE);
     let mut values: Vec<Value> = Vec::new();
     let mut table =
-        Table::new("", &["command", "load", "times", "not finished", "median", "longest"]);
+        Table::new("", ["command", "load", "times", "not finished", "median", "longest"]);
     let mut loads: Vec<&str> = Vec::new();
     for one in &all {
         let times_ns = one.times_ns();

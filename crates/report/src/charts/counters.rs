@@ -2,8 +2,10 @@
 
 use serde_json::{Value, json};
 
-use super::{Chart, Data, Kind, merged, rounded};
-use crate::page::{Input, SERIES, Table, Timeline};
+use super::{Data, Kind, merged, rounded};
+use crate::page::{Input, SERIES, Timeline};
+use render::Chart;
+use render::Table;
 
 pub(super) const KIND: Kind =
     Kind { name: "counters", title: "What the kernel counted, run by run", make };
@@ -66,7 +68,7 @@ fn of_input(input: &Input<'_>, several: bool) -> Option<Chart> {
     let runs = chosen(input);
     let mut values = Vec::new();
     let mut titles = Vec::new();
-    let mut table = Table::new("", &["counter", "median", "largest", "largest under"]);
+    let mut table = Table::new("", ["counter", "median", "largest", "largest under"]);
     for (index, series) in SERIES.iter().enumerate() {
         let points = laid(&runs, index);
         let mut sizes: Vec<f64> = points.iter().map(|(_, value)| *value).collect();

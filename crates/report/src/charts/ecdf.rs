@@ -3,8 +3,10 @@
 use model::Observation;
 use serde_json::{Value, json};
 
-use super::{Chart, Data, Kind, duration, merged, panels, rounded, strips};
-use crate::page::{Measurement, Table};
+use super::{Data, Kind, duration, merged, panels, rounded, strips};
+use crate::page::Measurement;
+use render::Chart;
+use render::Table;
 
 pub(super) const KIND: Kind =
     Kind { name: "ecdf", title: "How long responses take, as distributions", make };
@@ -73,7 +75,7 @@ fn make(data: &Data<'_>) -> Vec<Chart> {
     if lines.is_empty() {
         return Vec::new();
     }
-    let mut table = Table::new("", &["load", "responses", "median", "p90", "p95", "p99", "worst"]);
+    let mut table = Table::new("", ["load", "responses", "median", "p90", "p95", "p99", "worst"]);
     let mut order: Vec<String> = Vec::new();
     let mut values: Vec<Value> = Vec::new();
     let most = (MOST_TOGETHER_STEPS / lines.len()).clamp(FEWEST_STEPS, MOST_STEPS);

@@ -3,9 +3,10 @@
 use doctor::{Finding, Price, Severity};
 use serde_json::{Value, json};
 
-use super::{Chart, Data, Kind, colours, duration, rounded};
+use super::{Data, Kind, colours, duration, rounded};
 use crate::doctor_text::{price_text, whose_time};
-use crate::page::Table;
+use render::Chart;
+use render::Table;
 
 pub(super) const KIND: Kind =
     Kind { name: "findings", title: "Conditions by the time that they cost", make };
@@ -74,10 +75,8 @@ fn make(data: &Data<'_>) -> Vec<Chart> {
     if all.is_empty() {
         return Vec::new();
     }
-    let mut table = Table::new(
-        "",
-        &["condition", "load", "time lost", "share", "severity", "runs", "evidence"],
-    );
+    let mut table =
+        Table::new("", ["condition", "load", "time lost", "share", "severity", "runs", "evidence"]);
     let mut values = Vec::new();
     let mut order = Vec::new();
     for one in &all {

@@ -4,10 +4,12 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use super::{Chart, Data, Kind, colours, matrix, rounded};
+use super::{Data, Kind, colours, matrix, rounded};
 use crate::matrix::Row;
-use crate::page::{Measurement, Table};
-use crate::ratio_text::ratio_text;
+use crate::page::Measurement;
+use render::Chart;
+use render::Table;
+use render::format::ratio as ratio_text;
 
 pub(super) const KIND: Kind = Kind { name: "ratios", title: "Times the time without load", make };
 
@@ -132,7 +134,7 @@ fn value(line: &Line, least: f64, most: f64) -> Value {
 
 /// The table of lines.
 pub(super) fn table(lines: &[Line]) -> Table {
-    let mut table = Table::new("", &["what", "ratio", "low", "high", "verdict"]);
+    let mut table = Table::new("", ["what", "ratio", "low", "high", "verdict"]);
     for line in lines {
         let (ratio, interval) = line.ratio;
         let end = |end: Option<f64>| end.map_or_else(|| "–".to_owned(), ratio_text);

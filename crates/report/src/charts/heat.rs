@@ -4,9 +4,10 @@ use analysis::sweep::Grid;
 use serde_json::{Value, json};
 use stats::Shape;
 
-use super::{Chart, Data, Kind};
-use crate::page::Table;
+use super::{Data, Kind};
 use crate::sweep_text::Amounts;
+use render::Chart;
+use render::Table;
 
 pub(super) const KIND: Kind = Kind { name: "map", title: "Cost over two parameters", make };
 
@@ -21,8 +22,8 @@ fn make(data: &Data<'_>) -> Vec<Chart> {
 
 fn of_grid(grid: &Grid, amounts: &Amounts<'_>) -> Chart {
     let columns: Vec<String> = grid.columns.iter().map(|level| amounts.level(*level)).collect();
-    let mut table = Table::new("", &[]);
-    table.head = std::iter::once(grid.row_parameter.clone()).chain(columns.clone()).collect();
+    let head = std::iter::once(grid.row_parameter.clone()).chain(columns.clone());
+    let mut table = Table::new("", head);
     let mut values = Vec::new();
     let mut knees = Vec::new();
     for row in &grid.rows {

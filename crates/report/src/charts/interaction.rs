@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use analysis::attribution::{Attribution, Scale};
 use serde_json::{Value, json};
 
-use super::{Chart, Data, Kind, duration};
+use super::{Data, Kind, duration};
 use crate::attribution_text::quantity;
-use crate::page::Table;
+use render::Chart;
+use render::Table;
 
 pub(super) const KIND: Kind =
     Kind { name: "interaction", title: "How the effect of one factor depends on another", make };
@@ -47,7 +48,7 @@ fn of_pair(attribution: &Attribution, (first, second): (usize, usize)) -> Chart 
         true => (values.iter().map(|value| value.ln()).sum::<f64>() / values.len() as f64).exp(),
         false => values.iter().sum::<f64>() / values.len() as f64,
     };
-    let mut table = Table::new("", &[&line.name]);
+    let mut table = Table::new("", [&line.name]);
     table.head.extend(x.levels.iter().map(|level| format!("{} {level}", x.name)));
     let mut values = Vec::new();
     for (row, level) in line.levels.iter().enumerate() {

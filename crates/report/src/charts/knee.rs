@@ -4,10 +4,11 @@ use analysis::sweep::Curve;
 use serde_json::{Value, json};
 use stats::Shape;
 
-use super::{Chart, Data, Kind, duration, rounded};
-use crate::page::Table;
+use super::{Data, Kind, duration, rounded};
 use crate::sweep_text::Amounts;
 use crate::{SweepRow, SweepView};
+use render::Chart;
+use render::Table;
 
 pub(super) const KIND: Kind = Kind { name: "knee", title: "Cost over level, and the knee", make };
 
@@ -20,7 +21,7 @@ fn of_sweep(view: &SweepView<'_>) -> Option<Chart> {
     let first = view.rows.first()?;
     let amounts = Amounts::of(first.curve);
     let mut values = Vec::new();
-    let mut table = Table::new("", &["level", "measurements", "cost", "relative speed"]);
+    let mut table = Table::new("", ["level", "measurements", "cost", "relative speed"]);
     let several = view.rows.len() > 1;
     if several {
         table.head.insert(0, view.by.clone().unwrap_or_default());

@@ -2,10 +2,12 @@
 
 use serde_json::{Value, json};
 
-use super::{Chart, Data, Kind, colours, duration};
+use super::{Data, Kind, colours, duration};
 use crate::matrix::Row;
-use crate::page::{Cell, Measurement, Table, Tone};
+use crate::page::Measurement;
 use crate::reading::Feeling;
+use render::Chart;
+use render::{Cell, Table, Tone};
 
 pub(super) const KIND: Kind = Kind { name: "matrix", title: "Responsiveness, load by load", make };
 
@@ -109,17 +111,17 @@ fn tile(one: &Measurement, row: &Row, column: &str) -> Value {
 }
 
 fn table(data: &Data<'_>, columns: &[String], loads: &[&str]) -> Table {
-    let mut table = Table::new("", &["load"]);
+    let mut table = Table::new("", ["load"]);
     table.head.extend(columns.iter().cloned());
     for load in loads {
         let cell = |one: &Measurement| {
             let row = one.matrix.rows.iter().find(|row| row.load == *load);
             row.map_or_else(
-                || Cell::toned("not measured", Tone::Unknown),
+                || Cell::from("not measured").toned(Tone::Unknown),
                 |row| {
                     let (word, tone) = verdict(row, one.reference_ns());
                     let ratio = row.ratio.map_or_else(String::new, |ratio| ratio.text() + " ");
-                    Cell::toned(format!("{ratio}{word}"), tone)
+                    Cell::from(format!("{ratio}{word}")).toned(tone)
                 },
             )
         };

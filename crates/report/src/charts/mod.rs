@@ -25,27 +25,12 @@ use serde_json::{Value, json};
 
 pub(crate) use findings::found;
 pub(crate) use matrix::verdict as tile_verdict;
-pub(crate) use verdicts::{label as cell_label, overall_label, verdict as cell_verdict};
 
-use crate::page::{JobRuns, Material, Measurement, Table};
+use crate::page::{JobRuns, Material, Measurement};
+use render::{Chart, Table};
 
 /// Which language the specifications are written in.
 const SCHEMA: &str = "https://vega.github.io/schema/vega-lite/v6.json";
-
-/// A chart.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Chart {
-    /// Its name: that of its kind, with a number behind it from the second one on.
-    pub name: String,
-    /// What it shows.
-    pub title: String,
-    /// How to read it, in a sentence or two.
-    pub reading: String,
-    /// The Vega-Lite specification, data included.
-    pub spec: Value,
-    /// What it shows, in figures.
-    pub table: Table,
-}
 
 /// What charts are made of.
 #[derive(Debug)]

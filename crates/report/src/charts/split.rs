@@ -3,9 +3,10 @@
 use analysis::explained::{Account, Part};
 use serde_json::{Value, json};
 
-use super::{Chart, Data, Kind, colours, duration, rounded, strips};
-use crate::page::Table;
+use super::{Data, Kind, colours, duration, rounded, strips};
 use crate::why_slow::WhySlow;
+use render::Chart;
+use render::Table;
 
 pub(super) const KIND: Kind =
     Kind { name: "delay-split", title: "What slow responses consist of", make };
@@ -122,7 +123,7 @@ fn body(names: &[String], present: &[(&str, &str)]) -> Value {
 fn table(rows: &[(String, &WhySlow)]) -> Table {
     let known = |part: &Part| rows.iter().any(|(_, load)| part_ns(&load.slow, *part) > 0);
     let parts: Vec<Part> = Part::ALL.into_iter().filter(known).collect();
-    let mut table = Table::new("", &["load", "slow responses", "mean delay"]);
+    let mut table = Table::new("", ["load", "slow responses", "mean delay"]);
     table.head.extend(parts.iter().map(|part| part.name().to_owned()));
     for (panel, load) in rows {
         let slow = &load.slow;

@@ -2,9 +2,11 @@
 
 use serde_json::{Value, json};
 
-use super::{Chart, Data, Kind, colours, duration, merged, panels, rounded};
+use super::{Data, Kind, colours, duration, merged, panels, rounded};
 use crate::matrix::STALL_FACTOR;
-use crate::page::{LoadSamples, Measurement, Table};
+use crate::page::{LoadSamples, Measurement};
+use render::Chart;
+use render::Table;
 
 pub(super) const KIND: Kind =
     Kind { name: "samples", title: "Every response, in the order of time", make };
@@ -59,7 +61,7 @@ fn make(data: &Data<'_>) -> Vec<Chart> {
     let most = (MOST_POINTS / shown.len()).clamp(40, MOST_A_PANEL);
     let mut values: Vec<Value> = Vec::new();
     let mut table =
-        Table::new("", &["load", "responses", "stalled", "never finished", "worst", "at"]);
+        Table::new("", ["load", "responses", "stalled", "never finished", "worst", "at"]);
     for (one, samples, panel) in &shown {
         let reference_ns = one.reference_ns();
         values.extend(samples.thinned(most).into_iter().map(|point| {

@@ -7,9 +7,10 @@ use serde_json::{Value, json};
 use stats::median;
 
 use super::strips::panel;
-use super::{Chart, Data, Kind, duration, merged, rounded};
-use crate::page::Table;
-use crate::ratio_text::ratio_text;
+use super::{Data, Kind, duration, merged, rounded};
+use render::Chart;
+use render::Table;
+use render::format::ratio as ratio_text;
 
 pub(super) const KIND: Kind =
     Kind { name: "touch-cost", title: "What a touch of memory costs, by load and level", make };
@@ -34,7 +35,7 @@ fn make(data: &Data<'_>) -> Vec<Chart> {
     if rows.len() < 2 {
         return Vec::new();
     }
-    let mut table = Table::new("", &["what", "runs", "median", "lowest", "highest", "to no load"]);
+    let mut table = Table::new("", ["what", "runs", "median", "lowest", "highest", "to no load"]);
     for row in &rows {
         let (low_ns, high_ns) = row.ends_ns();
         table.row([

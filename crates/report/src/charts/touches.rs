@@ -6,8 +6,9 @@ use model::units::format_duration_ns;
 use serde_json::{Value, json};
 
 use super::strips::{MOST_PANELS, panel};
-use super::{Chart, Data, Kind, duration, merged, panels, rounded};
-use crate::page::Table;
+use super::{Data, Kind, duration, merged, panels, rounded};
+use render::Chart;
+use render::Table;
 
 pub(super) const KIND: Kind =
     Kind { name: "touches", title: "What a touch of memory costs, pass by pass", make };
@@ -46,8 +47,7 @@ fn make(data: &Data<'_>) -> Vec<Chart> {
         return Vec::new();
     }
     let most = (MOST_POINTS / all.len()).clamp(8, MOST_OF_ONE);
-    let mut table =
-        Table::new("", &["run", "seed", "passes", "steady from", "in the steady state"]);
+    let mut table = Table::new("", ["run", "seed", "passes", "steady from", "in the steady state"]);
     let mut loads: Vec<&str> = Vec::new();
     let mut values: Vec<Value> = Vec::new();
     for (number, one) in all.iter().enumerate() {

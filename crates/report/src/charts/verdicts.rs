@@ -1,11 +1,11 @@
 //! The forest plot of a comparison: each cell's ratio with its interval, beside the margin.
 
 use analysis::comparison::{Cell, Comparison, Overall};
-use stats::Verdict;
 
 use super::forest::{Line, body, table, usable, values};
-use super::{Chart, Data, Kind};
-use crate::page::Tone;
+use super::{Data, Kind};
+use crate::comparison::verdict;
+use render::Chart;
 
 pub(super) const KIND: Kind = Kind { name: "comparison", title: "What differs, by how much", make };
 
@@ -19,18 +19,8 @@ const VERDICTS: [(&str, &str); 4] = [
     ("cannot tell", "#999999"),
 ];
 
-/// A verdict in words, and what it means.
-pub(crate) fn verdict(verdict: Verdict) -> (&'static str, Tone) {
-    match verdict {
-        Verdict::Regression => ("regression", Tone::Bad),
-        Verdict::Improvement => ("improvement", Tone::Better),
-        Verdict::Equivalent => ("equivalent", Tone::Good),
-        Verdict::CannotTell => ("cannot tell", Tone::Unknown),
-    }
-}
-
 /// What a cell is called.
-pub(crate) fn label(comparison: &Comparison, cell: &Cell) -> String {
+fn label(comparison: &Comparison, cell: &Cell) -> String {
     let arm = (comparison.arms.len() > 2).then(|| comparison.arms[cell.arm].name.clone());
     let response = (comparison.responses.len() > 1).then(|| cell.response.clone());
     let place = Some(cell.label()).filter(|label| !label.is_empty());
@@ -39,7 +29,7 @@ pub(crate) fn label(comparison: &Comparison, cell: &Cell) -> String {
 }
 
 /// What the effect over all cells is called.
-pub(crate) fn overall_label(comparison: &Comparison, overall: &Overall) -> String {
+fn overall_label(comparison: &Comparison, overall: &Overall) -> String {
     let arm = (comparison.arms.len() > 2).then(|| comparison.arms[overall.arm].name.clone());
     let response = (comparison.responses.len() > 1).then(|| overall.response.clone());
     [arm, Some(overall.over()), response].into_iter().flatten().collect::<Vec<_>>().join(" · ")

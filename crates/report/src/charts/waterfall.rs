@@ -3,9 +3,10 @@
 use analysis::attribution::{Attribution, Step};
 use serde_json::{Value, json};
 
-use super::{Chart, Data, Kind, colours, rounded};
+use super::{Data, Kind, colours, rounded};
 use crate::attribution_text::{amount, quantity};
-use crate::page::Table;
+use render::Chart;
+use render::Table;
 
 pub(super) const KIND: Kind =
     Kind { name: "waterfall", title: "What the change is to be put down to", make };
@@ -31,7 +32,7 @@ fn end(step: &Step, last: bool) -> String {
 }
 
 fn of_step(attribution: &Attribution, step: &Step) -> Chart {
-    let mut table = Table::new("", &["factor", "contribution", "share", "interval"]);
+    let mut table = Table::new("", ["factor", "contribution", "share", "interval"]);
     let mut values = vec![whole(attribution, &end(step, false), step.before)];
     let mut from = step.before;
     for share in &step.shares {

@@ -10,9 +10,9 @@ use std::collections::BTreeSet;
 use model::units::{exact_duration, exact_size};
 use model::{BASELINE, Header, MachineSpec, Measure, SubjectSpec, Timing};
 
-use super::Block;
 use files::Files;
 use model::shown::quoted;
+use render::Block;
 
 /// Where the kernel's table of swap areas counts in pages of this size, the first of which is not
 /// counted.

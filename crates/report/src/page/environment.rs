@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use model::units::format_size;
 
-use super::{Cell, Input, Table, Tone};
+use super::Input;
+use render::{Cell, Table, Tone};
 
 /// Facts that an expert asks for first.
 const FIRST: [&str; 11] = [
@@ -46,13 +47,13 @@ pub(super) fn table(inputs: &[Input<'_>]) -> Option<(Table, Vec<String>)> {
         return None;
     }
     facts.sort_by_key(|(_, differs)| !differs);
-    let mut table = Table::new("The systems, as their runs recorded them", &["fact"]);
+    let mut table = Table::new("The systems, as their runs recorded them", ["fact"]);
     table.head.extend(recorded.iter().map(|index| inputs[*index].name.clone()));
     for (fact, differs) in &facts {
         let cell = |index: &usize| {
             let values = of_each[*index].get(fact).map(|values| told(fact, values));
             let text = values.unwrap_or_else(|| "not recorded".to_owned());
-            Cell::toned(text, if *differs { Tone::Doubtful } else { Tone::Plain })
+            Cell::from(text).toned(if *differs { Tone::Doubtful } else { Tone::Plain })
         };
         let name = if *differs { format!("{fact} (differs)") } else { (*fact).to_owned() };
         let row = std::iter::once(Cell::from(name)).chain(recorded.iter().map(cell));

@@ -1,27 +1,38 @@
-//! A report as data: the results behind it, and its charts as specifications.
+//! The results behind a report as data.
 
 use std::collections::BTreeMap;
 
-use serde_json::{Map, Value, json};
+use render::Verdict;
+use serde::{Serialize, Serializer};
+use serde_json::{Value, json};
 
-use super::{Input, Material, Report};
+use super::{Input, Material};
 use crate::{analyse_memory_job, analyse_session, doctor_json, is_of_job, is_of_memory_job};
 
 /// Schema of the JSON of a report.
 const SCHEMA: u32 = 1;
 
-/// Everything that the report is made of, unrounded.
-#[must_use]
-pub fn json(material: &Material<'_>, report: &Report) -> Value {
-    let inputs = material.inputs.iter().enumerate().map(|(index, input)| of_input(index, input));
-    json!({
-        "schema": SCHEMA,
-        "title": report.title,
-        "verdicts": report.verdicts.iter().map(|verdict| &verdict.text).collect::<Vec<_>>(),
-        "inputs": inputs.collect::<Vec<_>>(),
-        "comparison": material.comparison,
-        "notes": material.notes,
-    })
+/// Everything that a report is made of, unrounded.
+pub(super) struct ReportData<'a> {
+    pub(super) material: &'a Material<'a>,
+    pub(super) title: String,
+    pub(super) verdicts: Vec<Verdict>,
+}
+
+impl Serialize for ReportData<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let inputs = self.material.inputs.iter().enumerate();
+        let inputs = inputs.map(|(index, input)| of_input(index, input));
+        let value = json!({
+            "schema": SCHEMA,
+            "title": self.title,
+            "verdicts": self.verdicts.iter().map(|verdict| &verdict.text).collect::<Vec<_>>(),
+            "inputs": inputs.collect::<Vec<_>>(),
+            "comparison": self.material.comparison,
+            "notes": self.material.notes,
+        });
+        value.serialize(serializer)
+    }
 }
 
 fn of_input(index: usize, input: &Input<'_>) -> Value {
@@ -50,12 +61,4 @@ fn of_input(index: usize, input: &Input<'_>) -> Value {
         "diagnoses": diagnoses.collect::<Vec<_>>(),
         "environment": input.environment(),
     })
-}
-
-/// The charts by name, as Vega-Lite specifications.
-#[must_use]
-pub fn vega(report: &Report) -> Value {
-    let all: Map<String, Value> =
-        report.charts().map(|chart| (chart.name.clone(), chart.spec.clone())).collect();
-    Value::Object(all)
 }

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeSet;
 
+use render::Document;
 use report::charts::ALL;
-use report::page::{Material, Report, report, vega};
+use report::page::{Material, report};
 
-use super::made_up::{curves, experiment, folder, run, sweep, two_kernels};
+use super::made_up::{curves, experiment, folder, run, sweep, two_kernels, written};
 use super::made_up_jobs::{memory, session};
 
 /// Commands of a session, and passes of work on memory, each with and without a load.
@@ -19,7 +20,12 @@ fn jobs() -> report::page::Input<'static> {
 }
 
 /// The chart of a name, of which there must be one.
-fn spec(report: &Report, name: &str) -> serde_json::Value {
+/// The charts by name.
+fn vega(document: &Document<'_>) -> serde_json::Value {
+    serde_json::from_str(&written("vega", document)).expect("JSON")
+}
+
+fn spec(report: &Document<'_>, name: &str) -> serde_json::Value {
     let chart = report.charts().find(|chart| chart.name == name);
     chart.unwrap_or_else(|| panic!("no chart {name}")).spec.clone()
 }
@@ -30,7 +36,8 @@ fn alone(input: report::page::Input<'_>) -> Material<'_> {
 
 #[test]
 fn the_charts_of_two_folders() {
-    let made = report(&two_kernels());
+    let material = two_kernels();
+    let made = report(&material);
     for name in ["matrix", "comparison", "ratios", "samples", "ecdf", "delay-split"] {
         insta::assert_json_snapshot!(name, spec(&made, name));
     }
@@ -42,7 +49,8 @@ fn the_charts_of_two_folders() {
 #[test]
 fn the_charts_of_a_sweep() {
     let curves = curves();
-    let made = report(&alone(sweep(&curves)));
+    let material = alone(sweep(&curves));
+    let made = report(&material);
     for name in ["knee", "map"] {
         insta::assert_json_snapshot!(name, spec(&made, name));
     }
@@ -50,7 +58,8 @@ fn the_charts_of_a_sweep() {
 
 #[test]
 fn the_charts_of_an_experiment() {
-    let made = report(&alone(experiment()));
+    let material = alone(experiment());
+    let made = report(&material);
     for name in ["waterfall", "interaction"] {
         insta::assert_json_snapshot!(name, spec(&made, name));
     }
@@ -58,7 +67,8 @@ fn the_charts_of_an_experiment() {
 
 #[test]
 fn the_charts_of_jobs() {
-    let made = report(&alone(jobs()));
+    let material = alone(jobs());
+    let made = report(&material);
     for name in ["command-ratios", "commands", "touch-cost", "touches"] {
         insta::assert_json_snapshot!(name, spec(&made, name));
     }
@@ -67,7 +77,8 @@ fn the_charts_of_jobs() {
 #[test]
 fn work_without_a_load_beside_it_is_drawn_as_far_as_it_goes() {
     let only = |run| {
-        let made = report(&alone(folder("one", vec![run])));
+        let material = alone(folder("one", vec![run]));
+        let made = report(&material);
         made.charts().map(|chart| chart.name.clone()).collect::<Vec<_>>()
     };
     assert_eq!(only(session("noload", 1, false)), ["commands"]);
@@ -81,7 +92,8 @@ fn the_levels_of_an_experiment_have_panels_of_their_own() {
     for (cell, cost_ns) in [("size 16M", 10), ("size 32M", 70)] {
         input.add(cell.to_owned(), memory("noload", 1, &[cost_ns; 5]));
     }
-    let made = report(&alone(input));
+    let material = alone(input);
+    let made = report(&material);
     let touches = spec(&made, "touches");
     assert_eq!(touches["facet"]["sort"], serde_json::json!(["size 16M", "size 32M"]));
     let costs = spec(&made, "touch-cost");
@@ -92,7 +104,8 @@ fn the_levels_of_an_experiment_have_panels_of_their_own() {
 fn one_folder_is_drawn_beside_its_own_baseline() {
     let quiet = run("001-noload", "noload", "6.1.0", &[4.0, 4.1, 4.2]);
     let loaded = run("002-cpuload", "cpuload", "6.1.0", &[9.0, 9.1, 9.2]);
-    let made = report(&alone(folder("one", vec![quiet, loaded])));
+    let material = alone(folder("one", vec![quiet, loaded]));
+    let made = report(&material);
     let ecdf = spec(&made, "ecdf");
     let lines: BTreeSet<&str> = ecdf["data"]["values"]
         .as_array()
@@ -136,6 +149,7 @@ fn thousands_of_runs_are_a_page_of_bounded_size() {
         let cell = format!("kernel 6.{}", number / loads.len() % 10);
         input.add(cell, run(&format!("{number:04}-{load}"), load, "6.1.0", &delays));
     }
-    let page = report::page::html(&report(&alone(input)));
+    let material = alone(input);
+    let page = written("html", &report(&material));
     assert!(page.len() < 1_500_000, "{} bytes", page.len());
 }

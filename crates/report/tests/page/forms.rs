@@ -3,9 +3,22 @@
 use std::collections::BTreeMap;
 
 use model::{Header, JobSpec, Measure, SandboxSpec, Script, SubjectSpec, Tools};
-use report::page::{Material, html, json, markdown, report, text};
+use render::Document;
+use report::page::{Material, report};
 
-use super::made_up::{folder, run, two_kernels};
+use super::made_up::{folder, run, two_kernels, written};
+
+fn html(document: &Document<'_>) -> String {
+    written("html", document)
+}
+
+fn markdown(document: &Document<'_>) -> String {
+    written("markdown", document)
+}
+
+fn text(document: &Document<'_>) -> String {
+    written("text", document)
+}
 
 /// What somebody may have put into the name of a kernel.
 const HOSTILE: &str = "</script><img src=x onerror=alert(1)>|`*";
@@ -22,7 +35,7 @@ fn the_same_results_give_the_same_bytes() {
     let [first, second] = [(), ()].map(|()| {
         let material = two_kernels();
         let made = report(&material);
-        [html(&made), markdown(&made), text(&made), json(&material, &made).to_string()]
+        [html(&made), markdown(&made), text(&made), written("json", &made)]
     });
     assert_eq!(first, second);
 }
@@ -40,7 +53,8 @@ fn a_page_needs_nothing_else_and_forbids_it() {
 
 #[test]
 fn what_a_result_says_stays_text() {
-    let made = report(&hostile());
+    let material = hostile();
+    let made = report(&material);
     let page = html(&made);
     assert!(!page.contains("<img"), "markup of a result is in the page");
     // Charts, Vega and our own script: nothing else ends a script.
@@ -54,7 +68,8 @@ fn what_a_result_says_stays_text() {
 
 #[test]
 fn a_pull_request_gets_the_verdicts_first() {
-    let made = report(&two_kernels());
+    let material = two_kernels();
+    let made = report(&material);
     let text = markdown(&made);
     let head: String = text.lines().take(13).map(|line| format!("{line}\n")).collect();
     insta::assert_snapshot!(head);
@@ -68,7 +83,8 @@ fn the_text_has_all_tables() {
 
 #[test]
 fn the_commands_make_the_results_again() {
-    let made = text(&report(&two_kernels()));
+    let material = two_kernels();
+    let made = text(&report(&material));
     let command = "thrashlab run --subject sandbox:mem=512M --probe response --load largewrite --quick --seed 7";
     assert_eq!(made.matches(command).count(), 2, "{made}");
     assert!(made.contains("thrashlab report before after -o report.html"), "{made}");
@@ -79,7 +95,8 @@ fn reproduced(change: impl Fn(&mut Header)) -> String {
     let mut run = run("002-cpuload", "cpuload", "6.1.0", &[9.0, 9.1, 9.2]);
     change(run.header.as_mut().expect("a header"));
     let inputs = vec![folder("results", vec![run])];
-    let made = text(&report(&Material { inputs, ..Material::default() }));
+    let material = Material { inputs, ..Material::default() };
+    let made = text(&report(&material));
     let (_, section) = made.split_once("How to reproduce").expect("the section");
     let (section, _) = section.split_once("This report, from the same files:").expect("its end");
     section.trim_matches(|c: char| c == '=' || c.is_whitespace()).to_owned()
@@ -108,9 +125,11 @@ fn a_command_has_every_limit_the_dose_the_swap_file_and_the_machine_it_was_on() 
     insta::assert_snapshot!(found, @r"
     thrashlab run --subject ssh://me@box,sandbox:mem=512M,high=400M,cpus=1.5,pids=99 --swap 1G --probe response --load cpuload --quick --intensity 0.5 --seed 7
 
-    Which folder the files of loads and measures were in (--work-dir) is not recorded; it was on ext4 of /dev/vda1.
+    Which folder the files of loads and measures were in (--work-dir) is not
+    recorded; it was on ext4 of /dev/vda1.
 
-    vm.swappiness was set to 10, which a plan does (sysctl.vm.swappiness), but not the command.
+    vm.swappiness was set to 10, which a plan does (sysctl.vm.swappiness), but not
+    the command.
 
     Measured with thrashlab 0.1.0.
     ");
@@ -136,7 +155,8 @@ fn a_command_has_the_script_as_a_file_or_what_was_changed_of_the_one_that_ships(
     insta::assert_snapshot!(session(script.clone()), @r"
     thrashlab run --subject sandbox:mem=512M --job session --users 12 --set think=500ms --set tools=builtin --load cpuload --seed 7
 
-    Which folder the files of loads and measures were in (--work-dir) is not recorded.
+    Which folder the files of loads and measures were in (--work-dir) is not
+    recorded.
 
     Measured with thrashlab 0.1.0.
     ");
@@ -159,7 +179,8 @@ fn a_command_has_the_script_as_a_file_or_what_was_changed_of_the_one_that_ships(
     run = ["sed", "-n", "-e", 's/\([a-z]*\)ing/<\1>/g', "-e", "s/the/THE/g", "-e", "w {dir}/edited.txt", "{dir}/text/report.txt"]
     builtin = ["edit", "{dir}/text/report.txt", "{dir}/edited.txt"]
 
-    Which folder the files of loads and measures were in (--work-dir) is not recorded.
+    Which folder the files of loads and measures were in (--work-dir) is not
+    recorded.
 
     Measured with thrashlab 0.1.0.
     "#);
@@ -174,7 +195,8 @@ fn doses_have_commands_of_their_own_and_no_load_is_said() {
             run
         });
         let inputs = vec![folder("results", runs.collect())];
-        let made = text(&report(&Material { inputs, ..Material::default() }));
+        let material = Material { inputs, ..Material::default() };
+        let made = text(&report(&material));
         let commands = made.lines().map(str::trim).filter(|line| line.starts_with("thrashlab run"));
         commands.map(str::to_owned).collect::<Vec<_>>()
     };
@@ -210,7 +232,8 @@ fn a_command_has_parameters_as_they_are_typed() {
 
 #[test]
 fn nothing_is_a_report_too() {
-    let made = report(&Material::default());
+    let material = Material::default();
+    let made = report(&material);
     assert!(made.sections.iter().all(|section| section.id == "reproduce"));
     assert!(html(&made).contains("</html>"));
 }

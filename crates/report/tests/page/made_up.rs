@@ -8,8 +8,15 @@ use analysis::sweep::{Curve, Grid, Point, Settings, find};
 use analysis::{Dataset, Factor, Response, Trial, Values, from_runs};
 use doctor::{Confidence, Diagnosis, Evidence, Family, Finding, LostTime, Price, Scope};
 use model::Run;
+use render::{Document, Style, format_named};
 use report::page::{Diagnosed, Input, Material};
 use report::{SweepRow, SweepView};
+
+/// A report in the format of this name.
+pub(super) fn written(name: &str, document: &Document<'_>) -> String {
+    let format = format_named(name).expect("a format");
+    format.write(document, &Style::default()).expect("it can be written")
+}
 
 /// A run of a load with these delays in ms, as a file; the last sample of a negative one was given
 /// up.

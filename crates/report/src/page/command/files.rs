@@ -1,6 +1,6 @@
 //! Files that the commands read, made of what stands in the run files.
 
-use super::super::Block;
+use render::Block;
 
 /// Files by their names, each with its text.
 #[derive(Debug, Default)]

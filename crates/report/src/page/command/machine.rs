@@ -86,8 +86,8 @@ mod tests {
 
     use model::{Accel, DiskSpec};
 
-    use super::super::Block;
     use super::*;
+    use render::Block;
 
     fn base() -> MachineSpec {
         MachineSpec {

@@ -1,9 +1,9 @@
 //! What a change is to be put down to.
 
-use super::super::{Block, Section};
 use super::charts_of;
 use crate::attribution_text::{attribution_text, conclusions};
 use crate::charts::Data;
+use render::{Block, Section};
 
 /// The charts and sentences of all experiments.
 pub(super) fn section(data: &Data<'_>) -> Option<Section> {

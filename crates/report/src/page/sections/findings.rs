@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use super::super::{Block, Section};
 use super::charts_of;
 use crate::charts::{Data, found};
+use render::{Block, Section};
 
 /// Most conditions that are told whole.
 const MOST: usize = 8;

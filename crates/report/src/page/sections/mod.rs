@@ -8,8 +8,10 @@ mod sweep;
 mod verdicts;
 mod work;
 
-use super::{Block, Input, Material, Report, Section, command, environment};
+use super::json::ReportData;
+use super::{Input, Material, command, environment};
 use model::shown::quoted;
+use render::{Block, Document, Section};
 
 use crate::charts::{self, Data};
 use crate::responsiveness::warnings;
@@ -20,7 +22,7 @@ const MOST_NOTES: usize = 60;
 
 /// Makes a report.
 #[must_use]
-pub fn report(material: &Material<'_>) -> Report {
+pub fn report<'a>(material: &'a Material<'a>) -> Document<'a> {
     let inputs = material.inputs.iter().enumerate();
     let measurements = inputs.flat_map(|(index, input)| input.measurements(index)).collect();
     let inputs = material.inputs.iter().enumerate();
@@ -44,12 +46,15 @@ pub fn report(material: &Material<'_>) -> Report {
     .flatten()
     .collect();
     sections.retain(|section| !section.blocks.is_empty());
-    Report {
-        title: names.join(" · "),
-        verdicts: verdicts::verdicts(&data),
+    let (title, verdicts) = (names.join(" · "), verdicts::verdicts(&data));
+    Document {
+        title: title.clone(),
+        verdicts: verdicts.clone(),
         facts: verdicts::facts(&data),
         sections,
+        ..Document::default()
     }
+    .with_data(ReportData { material, title, verdicts })
 }
 
 /// A section, if there is anything in it.

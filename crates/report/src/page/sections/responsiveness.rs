@@ -2,13 +2,14 @@
 
 use model::units::format_duration;
 
-use super::super::{Block, Cell, Measurement, Section, Table};
+use super::super::Measurement;
 use super::charts_of;
 use crate::charts::{Data, tile_verdict};
 use crate::claim::claims;
 use crate::matrix::{Row, STALL_FACTOR};
-use crate::ratio_text::ratio_text;
 use crate::why_slow::WorstSample;
+use render::format::ratio as ratio_text;
+use render::{Block, Cell, Section, Table};
 
 /// Most measurements that get a table of their own.
 const MOST_TABLES: usize = 8;
@@ -56,7 +57,7 @@ fn table(one: &Measurement, label: &str) -> Table {
         "delivered",
         "what it feels like",
     ];
-    let mut table = Table::new(caption, &head);
+    let mut table = Table::new(caption, head);
     let reference_ns = one.reference_ns();
     table.rows.extend(one.matrix.rows.iter().map(|row| cells(row, reference_ns)));
     table
@@ -82,7 +83,7 @@ fn cells(row: &Row, reference_ns: Option<f64>) -> Vec<Cell> {
         },
     );
     let delivered = row.delivered.map_or_else(|| "-".to_owned(), percent);
-    let mut cells = vec![Cell::from(row.load.as_str()), Cell::toned(word, tone)];
+    let mut cells = vec![Cell::from(row.load.as_str()), Cell::from(word).toned(tone)];
     let figures = [
         ratio,
         interval,
@@ -119,7 +120,7 @@ pub(super) fn delays(data: &Data<'_>) -> Option<Section> {
     worst.truncate(MOST_WORST);
     if !worst.is_empty() && !blocks.is_empty() {
         let head = ["load", "run", "sample", "delay", "what it was spent on", "meanwhile"];
-        let mut table = Table::new("The slowest responses", &head);
+        let mut table = Table::new("The slowest responses", head);
         for (place, sample) in worst {
             table.row([
                 place,

@@ -1,9 +1,9 @@
 //! Curves, knees, and what lies under them.
 
-use super::super::{Block, Section};
 use super::charts_of;
 use crate::charts::Data;
 use crate::sweep_text::{Amounts, knee_sentence, other_sentences, sweep_text};
+use render::{Block, Section};
 
 /// The charts and sentences of all sweeps.
 pub(super) fn section(data: &Data<'_>) -> Option<Section> {

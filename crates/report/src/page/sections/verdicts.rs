@@ -2,12 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use analysis::comparison::Comparison;
 use doctor::{Finding, Price, Severity};
-use stats::Verdict as Judged;
+use render::{Tone, Verdict};
 
-use super::super::{Input, Tone, Verdict};
+use super::super::Input;
 use crate::charts::{Data, found, tile_verdict};
+use crate::comparison::conclusion;
 use crate::doctor_text::price_text;
 use crate::matrix_text::{place, seeds_text};
 use crate::responsiveness::{seeds, setup};
@@ -20,7 +20,7 @@ const MOST_READINGS: usize = 6;
 pub(super) fn verdicts(data: &Data<'_>) -> Vec<Verdict> {
     let mut all = Vec::new();
     if let Some(comparison) = &data.material.comparison {
-        all.push(Verdict { text: comparison.conclusion.clone(), tone: tone(comparison) });
+        all.push(conclusion(comparison));
     }
     for one in data.measurements.iter().take(MOST_READINGS) {
         let label = data.label(one);
@@ -79,20 +79,6 @@ pub(super) fn verdicts(data: &Data<'_>) -> Vec<Verdict> {
         });
     }
     all
-}
-
-fn tone(comparison: &Comparison) -> Tone {
-    let cells = || comparison.cells.iter().map(|cell| cell.verdict);
-    let overall = || comparison.overall.iter().map(|overall| overall.verdict);
-    let has = |verdict: Judged| cells().chain(overall()).any(|other| other == verdict);
-    // Cells that cannot tell are no worry where all of them together can.
-    let decided = overall().next().is_some() && !overall().any(|one| one == Judged::CannotTell);
-    match () {
-        () if has(Judged::Regression) => Tone::Bad,
-        () if has(Judged::CannotTell) && !decided => Tone::Unknown,
-        () if has(Judged::Improvement) => Tone::Better,
-        () => Tone::Good,
-    }
 }
 
 /// What was measured where.

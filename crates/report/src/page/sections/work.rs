@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use model::Run;
 
-use super::super::{Block, Section};
 use crate::charts::Data;
 use crate::{analyse_memory_job, analyse_session, memory_job_text, session_text};
+use render::{Block, Section};
 
 /// The charts of jobs.
 const CHARTS: [&str; 4] = ["command-ratios", "commands", "touch-cost", "touches"];

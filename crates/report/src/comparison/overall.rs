@@ -1,44 +1,36 @@
 //! The effect of each arm over all its cells: the primary estimate of a comparison.
 
 use analysis::comparison::Overall;
+use render::{Cell as TableCell, Table, format};
 
-use super::cells::verdict;
-use super::{View, numbers};
-use crate::columns::aligned;
-use crate::ratio_text::ratio_text;
+use super::{View, usable, verdict_cell};
 
 /// The table of overall effects; `None` without any.
-pub(super) fn overall(view: &View) -> Option<String> {
-    let comparison = view.comparison;
-    if comparison.overall.is_empty() {
-        return None;
+pub(super) fn overall(view: &View) -> Option<Table> {
+    let caption = "Over all cells, each counting once: the primary estimate";
+    let arm: Vec<String> = view.several_arms().then(|| view.factor()).into_iter().collect();
+    let columns = ["response", "cells", "ratio", "interval", "verdict", "reason"];
+    let head = arm.into_iter().chain(columns.map(str::to_owned));
+    let mut table = Table::new(caption, head);
+    for overall in &view.comparison.overall {
+        let arm = view.several_arms().then(|| TableCell::from(view.arm(overall.arm)));
+        let effect = overall.effect.as_ref();
+        let interval = effect.map(|found| TableCell::interval(usable(found.low, found.high)));
+        let figures = [
+            TableCell::from(&overall.response),
+            overall.cells.into(),
+            TableCell::bounded_ratio(overall.ratio_mark, overall.ratio),
+            interval.into(),
+            verdict_cell(overall.verdict),
+            judged_by(overall).into(),
+        ];
+        table.row(arm.into_iter().chain(figures));
     }
-    let mut head: Vec<String> = Vec::new();
-    head.extend(
-        view.several_arms()
-            .then(|| comparison.factor.clone().unwrap_or_else(|| "input".to_owned())),
-    );
-    head.extend(["response", "cells", "ratio", "interval", "verdict", "reason"].map(str::to_owned));
-    let mut rows = vec![head];
-    for overall in &comparison.overall {
-        let mut row: Vec<String> = Vec::new();
-        row.extend(view.several_arms().then(|| view.arm(overall.arm)));
-        let interval = overall.effect.as_ref();
-        row.extend([
-            overall.response.clone(),
-            overall.cells.to_string(),
-            format!("{}×{}", overall.ratio_mark, ratio_text(overall.ratio)),
-            interval.map_or("-".to_owned(), |found| numbers::interval(found.low, found.high)),
-            verdict(overall.verdict).to_owned(),
-            judged_by(overall),
-        ]);
-        rows.push(row);
-    }
-    Some(format!("Over all cells, each counting once: the primary estimate\n{}", aligned(&rows)))
+    (!table.rows.is_empty()).then_some(table)
 }
 
 /// What an overall verdict rests on, or why there is none.
-pub(crate) fn judged_by(overall: &Overall) -> String {
+fn judged_by(overall: &Overall) -> String {
     let tests = overall.effect.as_ref().map(|effect| match (effect.mixed, effect.permutation) {
         (Some(_), Some(_)) => "mixed model and permutation test, the wider",
         (Some(_), None) => "mixed model",
@@ -57,32 +49,32 @@ pub(super) fn explanation(view: &View) -> Vec<String> {
     if effects.is_empty() {
         return Vec::new();
     }
-    let chance = numbers::percent(comparison.alpha);
+    let chance = format::percent(comparison.alpha);
     let adjusted = match effects.len() {
         1 => String::new(),
         several => format!(", adjusted over {several} effects"),
     };
     let mut lines = vec![format!(
         "Over all cells: additive on logarithms, cells as blocks, trials and arm by cell random; a \
-         verdict is wrong with a chance of at most {chance} %{adjusted}, beside those of the cells."
+         verdict is wrong with a chance of at most {chance}{adjusted}, beside those of the cells."
     )];
     for overall in effects {
         let Some(effect) = &overall.effect else { continue };
         let mixed = effect.mixed.map(|mixed| {
             format!(
                 "mixed model {} (t, {:.1} degrees of freedom, p {})",
-                numbers::interval(mixed.low, mixed.high),
+                ratios(mixed.low, mixed.high),
                 mixed.degrees_of_freedom,
-                numbers::p(mixed.p)
+                format::p_value(mixed.p)
             )
         });
         let permutation = effect.permutation.map(|found| {
             let how = if found.exact { "all" } else { "drawn" };
             format!(
                 "permutation test {} ({} arrangements, {how}, p {})",
-                numbers::interval(found.low, found.high),
+                ratios(found.low, found.high),
                 found.arrangements,
-                numbers::p(found.p)
+                format::p_value(found.p)
             )
         });
         let absent = effect.permutation.is_none() && mixed.is_some();
@@ -97,4 +89,8 @@ pub(super) fn explanation(view: &View) -> Vec<String> {
         }
     }
     lines
+}
+
+fn ratios(low: f64, high: f64) -> String {
+    format::ratio_interval(usable(low, high))
 }

@@ -3,31 +3,29 @@
 use std::collections::BTreeSet;
 
 use analysis::comparison::{Cell, Overall, Unit, method_words};
+use render::{Block, Cell as TableCell, Table, format};
 use stats::{CellResult, Method};
 
-use super::{View, numbers};
-use crate::columns::aligned;
-use crate::ratio_text::ratio_text;
+use super::{View, usable};
 
 /// All of it, a line each.
-pub(super) fn footnotes(view: &View) -> String {
+pub(super) fn footnotes(view: &View) -> Vec<String> {
     let comparison = view.comparison;
     let mut lines: Vec<String> = Vec::new();
     let judged = || comparison.cells.iter().filter_map(Cell::judged);
     lines.extend(judged().filter(|found| !found.rank_can_fire).map(|found| rank(found, view)));
-    lines.extend(few(view));
     let count = judged().count();
-    let margin = numbers::percent(comparison.margin);
-    let chance = numbers::percent(comparison.alpha);
+    let margin = format::percent(comparison.margin);
+    let chance = format::percent(comparison.alpha);
     if count > 0 {
         let family = match count {
-            1 => format!("a verdict is wrong with a chance of at most {chance} %"),
+            1 => format!("a verdict is wrong with a chance of at most {chance}"),
             _ => format!(
                 "verdicts and intervals are adjusted over {count} cells: any of them is \
-                 wrong with a chance of at most {chance} %"
+                 wrong with a chance of at most {chance}"
             ),
         };
-        lines.push(format!("Ratios above 1 are worse; margin {margin} %; {family}."));
+        lines.push(format!("Ratios above 1 are worse; margin {margin}; {family}."));
     }
     lines.extend(detectable(&comparison.cells));
     lines.extend(comparison.overall.iter().map(|mean| summary(mean, view)));
@@ -40,7 +38,7 @@ pub(super) fn footnotes(view: &View) -> String {
     lines.extend(comparison.notes.iter().map(|note| sentence(note)));
     let mut said: BTreeSet<String> = BTreeSet::new();
     lines.retain(|line| said.insert(line.clone()));
-    lines.into_iter().map(|line| line + "\n").collect()
+    lines
 }
 
 /// A geometric mean with its leave-one-out range.
@@ -50,16 +48,16 @@ fn summary(mean: &Overall, view: &View) -> String {
     let range = match low == high {
         true => "the same whichever is left out".to_owned(),
         false => format!(
-            "from ×{} without {low_cell} to ×{} without {high_cell}",
-            ratio_text(*low),
-            ratio_text(*high)
+            "from {} without {low_cell} to {} without {high_cell}",
+            format::times(*low),
+            format::times(*high)
         ),
     };
-    let (arm, ratio) = (view.arm(mean.arm), ratio_text(*ratio));
+    let (arm, ratio) = (view.arm(mean.arm), format::times(*ratio));
     let interval = mean.effect.as_ref().map_or_else(String::new, |effect| {
-        format!(" {}", numbers::interval(effect.low, effect.high))
+        format!(" {}", format::ratio_interval(usable(effect.low, effect.high)))
     });
-    format!("Geometric mean of {cells} {response} ratios of {arm}: ×{ratio}{interval}; {range}.")
+    format!("Geometric mean of {cells} {response} ratios of {arm}: {ratio}{interval}; {range}.")
 }
 
 fn sentence(note: &str) -> String {
@@ -86,74 +84,52 @@ fn rank(found: &CellResult, view: &View) -> String {
     format!(
         "The {test} could not have reached {}{among} with {sizes}: the smallest possible p is {} \
          (level {}, it needs {} {needs}){decided}.",
-        numbers::p(view.comparison.alpha),
-        numbers::p(found.smallest_p),
-        numbers::p(level),
+        format::p_value(view.comparison.alpha),
+        format::p_value(found.smallest_p),
+        format::p_value(level),
         found.rank_needs
     )
 }
 
 /// Of few values also what other tests say: a sentence for one cell, a table for several.
-fn few(view: &View) -> Vec<String> {
+pub(super) fn few(view: &View) -> Option<Block> {
     let found: Vec<(&Cell, &CellResult, f64)> = view
         .comparison
         .cells
         .iter()
         .filter_map(|cell| Some((cell, cell.judged()?, cell.judged()?.permutation_p?)))
         .collect();
-    let log = |found: &CellResult| {
-        found.log_ratio.map_or_else(
-            || ["-".to_owned(), "-".to_owned(), "-".to_owned()],
-            |welch| {
-                [
-                    format!("×{}", ratio_text(welch.ratio)),
-                    numbers::interval(welch.low, welch.high),
-                    numbers::p(welch.p),
-                ]
-            },
-        )
+    let p_cell = |p: f64| TableCell::figure(format::p_value(p));
+    let log = |found: &CellResult| match found.log_ratio {
+        None => [TableCell::absent(), TableCell::absent(), TableCell::absent()],
+        Some(welch) => [
+            TableCell::ratio(welch.ratio),
+            TableCell::interval(usable(welch.low, welch.high)),
+            p_cell(welch.p),
+        ],
     };
     if let [(_, result, permutation)] = found[..]
         && view.comparison.cells.len() == 1
     {
         let [ratio, interval, p] = log(result);
-        return vec![format!(
-            "Few values: t on log {ratio} {interval}, p {p}; exact permutation test of the means, \
-             p {}.",
-            numbers::p(permutation)
-        )];
-    }
-    if found.is_empty() {
-        return Vec::new();
+        return Some(Block::Sentence(format!(
+            "Few values: t on log {} {}, p {}; exact permutation test of the means, p {}.",
+            ratio.text(),
+            interval.text(),
+            p.text(),
+            format::p_value(permutation)
+        )));
     }
     let head = ["few values", "n", "t on log", "interval", "p", "permutation p", "least rank p"];
-    let mut rows = vec![head.map(str::to_owned).to_vec()];
+    let mut table = Table::new("", head);
     for (cell, result, permutation) in found {
-        let mut row = vec![of(cell, view), format!("{} v {}", result.n_first, result.n_second)];
+        let mut row = vec![TableCell::from(view.label(cell))];
+        row.push(TableCell::figure(format!("{} v {}", result.n_first, result.n_second)));
         row.extend(log(result));
-        row.extend([numbers::p(permutation), numbers::p(result.smallest_p)]);
-        rows.push(row);
+        row.extend([permutation, result.smallest_p].map(p_cell));
+        table.row(row);
     }
-    aligned(&rows).lines().map(str::to_owned).collect()
-}
-
-/// Which cell, in words.
-fn of(cell: &Cell, view: &View) -> String {
-    let mut words = Vec::new();
-    if view.several_arms() {
-        words.push(view.arm(cell.arm));
-    }
-    if view.comparison.responses.len() > 1 {
-        words.push(cell.response.clone());
-    }
-    words.push(match cell.part {
-        None if view.comparison.cells.iter().any(|cell| cell.part.is_some()) => {
-            format!("{} whole", cell.label()).trim_start().to_owned()
-        }
-        _ => cell.label(),
-    });
-    words.retain(|word| !word.is_empty());
-    words.join(" ")
+    (!table.rows.is_empty()).then_some(Block::Table(table))
 }
 
 /// The smallest effects that would have been seen.
@@ -161,7 +137,7 @@ fn detectable(cells: &[Cell]) -> Option<String> {
     let mut effects: Vec<f64> =
         cells.iter().filter_map(|cell| cell.judged()?.minimum_detectable).collect();
     effects.sort_by(f64::total_cmp);
-    let (lowest, highest) = (ratio_text(*effects.first()?), ratio_text(*effects.last()?));
+    let (lowest, highest) = (format::times(*effects.first()?), format::times(*effects.last()?));
     let units: BTreeSet<&str> = cells
         .iter()
         .map(|cell| match cell.unit {
@@ -169,11 +145,7 @@ fn detectable(cells: &[Cell]) -> Option<String> {
             Unit::Samples => "samples",
         })
         .collect();
-    let range = if lowest == highest {
-        format!("×{lowest}")
-    } else {
-        format!("×{lowest} to ×{highest}")
-    };
+    let range = if lowest == highest { lowest } else { format!("{lowest} to {highest}") };
     Some(format!(
         "Smallest effect that so many {} would show to be a regression (chance 80 %): {range}.",
         units.into_iter().collect::<Vec<_>>().join(" and ")

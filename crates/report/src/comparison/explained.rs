@@ -2,40 +2,35 @@
 
 use analysis::comparison::Cell;
 use analysis::explained::{ExplainedDifference, PartDifference};
-use model::units::format_duration;
+use render::{Block, Cell as TableCell, Table, format};
 
-use super::{View, cells};
-use crate::columns::aligned;
+use super::View;
 
-/// Most parts that are told one by one.
+/// Most parts that are shown one by one.
 const MOST_PARTS: usize = 4;
-/// A part below this share of all differences together is not told.
+/// A part below this share of all differences together is not shown.
 const TOLD_FROM: f64 = 0.02;
 
-/// The table; `None` if no cell has explained samples on both sides.
-pub(super) fn explained(view: &View) -> Option<String> {
+/// The table, and what is unknown; nothing if no cell has explained samples on both sides.
+pub(super) fn explained(view: &View) -> Vec<Block> {
     let found = || view.comparison.cells.iter().filter_map(|cell| Some((cell, of(cell)?)));
-    let (_, first) = found().next()?;
-    let mut head = cells::place_head(view);
-    head.extend(["mean delay", "difference", "consists of"].map(str::to_owned));
-    let mut rows = vec![head];
-    for (cell, explained) in found() {
-        let PartDifference { first_ns, second_ns, .. } = explained.delay;
-        let mut row = cells::place(view, cell);
-        row.push(format!(
-            "{} : {}",
-            format_duration(first_ns as u64),
-            format_duration(second_ns as u64)
-        ));
-        row.extend([difference(&explained.delay), parts(explained)]);
-        rows.push(row);
-    }
-    let mut text = format!(
-        "Where the differences of the mean delays come from, with {:.0} % intervals by t, each by \
-         itself\n{}",
-        100.0 * first.confidence,
-        aligned(&rows)
+    let Some((_, first)) = found().next() else { return Vec::new() };
+    let caption = format!(
+        "Where the differences of the mean delays come from, with {} intervals by t, each by itself",
+        format::percent(first.confidence)
     );
+    let head = ["mean delay", "difference", "consists of"].map(str::to_owned);
+    let mut table = Table::new(caption, view.place_head().into_iter().chain(head));
+    for (cell, explained) in found() {
+        let [first, second] = [explained.delay.first_ns, explained.delay.second_ns]
+            .map(|mean_ns| format::duration(mean_ns.trunc()));
+        let mut row = view.place(cell);
+        row.push(TableCell::figure(format!("{first} : {second}")));
+        row.push(TableCell::figure(difference(&explained.delay)));
+        row.push(parts(explained).into());
+        table.row(row);
+    }
+    let mut blocks = vec![Block::Table(table)];
     let mut unknown: Vec<&str> = Vec::new();
     for name in found().flat_map(|(_, explained)| &explained.unknown).map(|part| part.name()) {
         if !unknown.contains(&name) {
@@ -43,9 +38,9 @@ pub(super) fn explained(view: &View) -> Option<String> {
         }
     }
     if !unknown.is_empty() {
-        text.push_str(&format!("Unknown of an arm: {}.\n", unknown.join(", ")));
+        blocks.push(Block::Sentence(format!("Unknown of an arm: {}.", unknown.join(", "))));
     }
-    Some(text)
+    blocks
 }
 
 /// What is known of a cell, unless both arms are the same.
@@ -75,17 +70,16 @@ fn parts(explained: &ExplainedDifference) -> String {
     if texts.is_empty() { "no part differs".to_owned() } else { texts.join(", ") }
 }
 
-/// `+120ms [100ms, 140ms]`.
+/// `+120ms [+100ms, +140ms]`.
 fn difference(found: &PartDifference) -> String {
     let interval = found.interval_ns.map_or_else(String::new, |(low_ns, high_ns)| {
-        format!(" [{}, {}]", signed(low_ns), signed(high_ns))
+        format!(" {}", format::interval(low_ns, high_ns, signed))
     });
     format!("{}{interval}", signed(found.difference_ns))
 }
 
 fn signed(difference_ns: f64) -> String {
-    let sign = if difference_ns < 0.0 { '-' } else { '+' };
-    format!("{sign}{}", format_duration(difference_ns.abs().round() as u64))
+    format::signed(format::duration(difference_ns.round()))
 }
 
 #[cfg(test)]

@@ -1,0 +1,136 @@
+//! Where a result goes, and in which format.
+
+use std::io::{IsTerminal, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use clap::Args;
+use clap::builder::PossibleValue;
+use keep::out_file::write_whole;
+use render::{Document, FORMATS, OutputFormat, Style, format_named, format_of_file};
+use serde::Serialize;
+
+use crate::{Failure, complain};
+
+/// Fewest columns that tables are fitted into.
+const LEAST_COLUMNS: u16 = 40;
+
+/// The format of a result and the file that it is written to.
+#[derive(Args, Default)]
+pub(crate) struct OutputArgs {
+    /// Format of the result [default: as the name of the file ends, else text]
+    #[arg(long, value_name = "FORMAT", value_parser = Formats)]
+    format: Option<&'static OutputFormat>,
+
+    /// Write the result to this file
+    #[arg(long, short, value_name = "FILE")]
+    output: Option<PathBuf>,
+
+    /// Print JSON: the same as --format json
+    #[arg(long, conflicts_with = "format")]
+    json: bool,
+}
+
+/// The names of the formats, for the command line.
+#[derive(Clone)]
+struct Formats;
+
+impl clap::builder::TypedValueParser for Formats {
+    type Value = &'static OutputFormat;
+
+    fn parse_ref(
+        &self,
+        command: &clap::Command,
+        argument: Option<&clap::Arg>,
+        value: &std::ffi::OsStr,
+    ) -> Result<Self::Value, clap::Error> {
+        let names = clap::builder::PossibleValuesParser::new(possible_values());
+        let name = names.parse_ref(command, argument, value)?;
+        format_named(&name).ok_or_else(|| clap::Error::new(clap::error::ErrorKind::InvalidValue))
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        Some(Box::new(possible_values()))
+    }
+}
+
+fn possible_values() -> impl Iterator<Item = PossibleValue> {
+    FORMATS.iter().map(|format| PossibleValue::new(format.name).help(format.about))
+}
+
+impl OutputArgs {
+    /// The format that was asked for by an option or by the name of the file; else this one.
+    pub(crate) fn format_or(&self, default: &'static OutputFormat) -> &'static OutputFormat {
+        let asked = if self.json { format_named("json") } else { self.format };
+        asked.or_else(|| format_of_file(self.output.as_deref()?)).unwrap_or(default)
+    }
+
+    /// The file; `None` is standard output. `default` is the file where none was named.
+    pub(crate) fn file_or<'a>(&'a self, default: Option<&'a Path>) -> Option<&'a Path> {
+        match &self.output {
+            None => default,
+            Some(path) if path.as_os_str() == "-" => None,
+            Some(path) => Some(path),
+        }
+    }
+}
+
+/// Prints or writes a result as it was asked for.
+pub(crate) fn show(document: &Document<'_>, args: &OutputArgs) -> Result<(), Failure> {
+    deliver(document, args.format_or(&FORMATS[0]), args.file_or(None))
+}
+
+/// Writes a document to a file, complete or not at all; or prints it.
+pub(crate) fn deliver(
+    document: &Document<'_>,
+    format: &OutputFormat,
+    file: Option<&Path>,
+) -> Result<(), Failure> {
+    let style = if file.is_some() { Style::default() } else { style() };
+    let text = format.write(document, &style).map_err(anyhow::Error::new)?;
+    let Some(path) = file else { return print_bytes(text.as_bytes()) };
+    write_whole(path, text.as_bytes()).with_context(|| format!("write {}", path.display()))?;
+    complain(&format!("thrashlab: wrote {}", path.display()));
+    Ok(())
+}
+
+/// What standard output can show: colours on a terminal, unless NO_COLOR is set
+/// (<https://no-color.org>).
+fn style() -> Style {
+    let output = std::io::stdout();
+    if !output.is_terminal() {
+        return Style::default();
+    }
+    let is_set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    let is_dumb = std::env::var_os("TERM").is_none_or(|kind| kind.is_empty() || kind == "dumb");
+    let columns = rustix::termios::tcgetwinsize(output).map_or(0, |size| size.ws_col);
+    let width = (columns > 0).then(|| usize::from(columns.max(LEAST_COLUMNS)));
+    Style { width, has_colour: !is_set("NO_COLOR") && !is_dumb }
+}
+
+/// Prints a result as JSON.
+pub(crate) fn print_json(value: &impl Serialize) -> Result<(), Failure> {
+    print_bytes(json_text(value)?.as_bytes())
+}
+
+/// A result as JSON that a terminal only shows, with its newline.
+pub(crate) fn json_text(value: &impl Serialize) -> Result<String, Failure> {
+    let json = serde_json::to_string_pretty(value).context("write JSON")? + "\n";
+    Ok(model::shown::shown_json(&json).into_owned())
+}
+
+/// Prints a result; a reader that went away (`| head`) is no failure.
+pub(crate) fn print(text: &str) -> Result<(), Failure> {
+    // A result has names and texts of run files, which may come from anywhere.
+    print_bytes(model::shown::shown(text).as_bytes())
+}
+
+/// Prints bytes in which nothing acts on a terminal that should not.
+pub(crate) fn print_bytes(bytes: &[u8]) -> Result<(), Failure> {
+    match std::io::stdout().write_all(bytes).and_then(|()| std::io::stdout().flush()) {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+            Err(Failure::NotMeasured(anyhow::Error::new(error).context("write the result")))
+        }
+        _ => Ok(()),
+    }
+}

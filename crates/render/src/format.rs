@@ -1,0 +1,210 @@
+//! Numbers as text: the one formatter of durations, ratios, intervals, percentages and counts.
+//!
+//! What can be typed on a command line is read and written in [`model::units`]; this module is for
+//! figures that were measured.
+
+use model::Observation;
+use model::units::{format_duration, format_duration_ns, format_size};
+
+/// A duration in ns with three significant digits: `7.42ms`, `12.0s`, `250ns`; of less than 100 ns
+/// with its fraction, if it has one: `0.53ns`. Negative ones have their sign.
+#[must_use]
+pub fn duration(duration_ns: f64) -> String {
+    let (sign, size_ns) = if duration_ns < 0.0 { ("-", -duration_ns) } else { ("", duration_ns) };
+    let text = match size_ns {
+        few if few < 99.95 && few.fract() != 0.0 => format_duration_ns(few),
+        many => format_duration(many.round() as u64),
+    };
+    format!("{sign}{text}")
+}
+
+/// A duration in ns, with a mark if it is a lower bound: `≥ 7.42ms`.
+#[must_use]
+pub fn observed(duration_ns: &Observation) -> String {
+    format!("{}{}", duration_ns.mark(), duration(duration_ns.value))
+}
+
+/// A figure with its sign, as a difference: `+120ms`.
+#[must_use]
+pub fn signed(figure: String) -> String {
+    if figure.starts_with('-') { figure } else { format!("+{figure}") }
+}
+
+/// A ratio with three significant digits or two decimals, whichever is shorter; from a million on
+/// it has no limit: `1.49`, `14.9`, `149`, `∞`.
+#[must_use]
+pub fn ratio(ratio: f64) -> String {
+    match ratio {
+        huge if huge >= 1e6 => "∞".to_owned(),
+        large if large >= 99.95 => format!("{large:.0}"),
+        middle if middle >= 9.995 => format!("{middle:.1}"),
+        small => format!("{small:.2}"),
+    }
+}
+
+/// A ratio with its sign: `×1.49`.
+#[must_use]
+pub fn times(value: f64) -> String {
+    format!("×{}", ratio(value))
+}
+
+/// An interval in a table: `[2.8, 8.9]`.
+#[must_use]
+pub fn interval(low: f64, high: f64, figure: impl Fn(f64) -> String) -> String {
+    format!("[{}, {}]", figure(low), figure(high))
+}
+
+/// An interval of ratios in a table: `[0.90, 1.20]`; `–` if it is so wide that it says nothing.
+#[must_use]
+pub fn ratio_interval(ends: Option<(f64, f64)>) -> String {
+    ends.map_or_else(|| "–".to_owned(), |(low, high)| interval(low, high, ratio))
+}
+
+/// A share as it was set, with at most one decimal: `5 %`, `12.5 %`.
+#[must_use]
+pub fn percent(share: f64) -> String {
+    // Adding 0 takes the sign from -0.
+    format!("{} %", (1000.0 * share).round() / 10.0 + 0.0)
+}
+
+/// A share that was measured, with one decimal below 10 %: `3.2 %`, `83 %`.
+#[must_use]
+pub fn share(share: f64) -> String {
+    let percent = 100.0 * share;
+    let decimals = usize::from(percent.abs() < 9.95 && percent != 0.0);
+    format!("{percent:.decimals$} %")
+}
+
+/// A number with at most four significant digits, and none behind the point that are 0; a whole
+/// number has all of its digits: `0.01123`, `14790`.
+#[must_use]
+pub fn number(number: f64) -> String {
+    if number == 0.0 || !number.is_finite() || number.fract() == 0.0 && number.abs() < 1e15 {
+        return number.to_string();
+    }
+    let digits = 3 - number.abs().log10().floor() as i32;
+    let text = format!("{number:.*}", digits.clamp(0, 12) as usize);
+    match text.contains('.') {
+        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
+        false => text,
+    }
+}
+
+/// A figure of a measurement in a table whose heading has the unit: durations in ns get their own
+/// unit.
+#[must_use]
+pub fn value(value: f64, unit: &str) -> String {
+    if unit == "ns" { duration(value) } else { number(value) }
+}
+
+/// A figure of a measurement with its unit: `7.42ms`, `16M`, `3 faults`.
+#[must_use]
+pub fn quantity(value: f64, unit: &str) -> String {
+    match unit {
+        "ns" => duration(value),
+        "us" => duration(value * 1e3),
+        "ms" => duration(value * 1e6),
+        "s" => duration(value * 1e9),
+        "bytes" => format_size(value.max(0.0).round() as u64),
+        "" => number(value),
+        unit => format!("{} {unit}", number(value)),
+    }
+}
+
+/// A p-value: `0.0571`, `below 0.0001`.
+#[must_use]
+pub fn p_value(p: f64) -> String {
+    match p {
+        tiny if tiny < 0.00005 => "below 0.0001".to_owned(),
+        one if one >= 0.99995 => "1".to_owned(),
+        other => format!("{other:.4}").trim_end_matches('0').to_owned(),
+    }
+}
+
+/// A whole number with its thousands apart: `4,814`.
+#[must_use]
+pub fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// How many of something: `1 trial`, `5 trials`.
+#[must_use]
+pub fn counted(count: usize, what: &str) -> String {
+    match count {
+        1 => format!("1 {what}"),
+        several => format!("{several} {what}s"),
+    }
+}
+
+/// `a`, `a and b`, `a, b and c`.
+#[must_use]
+pub fn and(items: &[String]) -> String {
+    match items {
+        [] => String::new(),
+        [one] => one.clone(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
+}
+
+/// The letter of the `index`th of several things that a table compares: `A`, `B`, …, `Z`, `A1`.
+#[must_use]
+pub fn letter(index: usize) -> String {
+    let letter = char::from(b'A' + (index % 26) as u8);
+    match index / 26 {
+        0 => letter.to_string(),
+        round => format!("{letter}{round}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_have_three_digits_and_their_sign() {
+        let durations = [0.0, 7.0, 0.53, 99.96, 7_420_000.0, -2e7].map(duration);
+        assert_eq!(durations, ["0ns", "7ns", "0.53ns", "100ns", "7.42ms", "-20.0ms"]);
+        assert_eq!(observed(&Observation::at_least(2e9)), "≥ 2.00s");
+        assert_eq!(signed(duration(1.2e8)), "+120ms");
+    }
+
+    #[test]
+    fn ratios_are_short_and_have_an_end() {
+        let ratios = [0.0, 1.492_4, 14.92, 149.2, f64::MAX, f64::INFINITY];
+        assert_eq!(ratios.map(ratio), ["0.00", "1.49", "14.9", "149", "∞", "∞"]);
+        assert_eq!(ratio_interval(Some((0.9, 1.2))), "[0.90, 1.20]");
+        assert_eq!(ratio_interval(None), "–");
+    }
+
+    #[test]
+    fn shares_are_percentages() {
+        assert_eq!([0.05, 0.125, -0.000_01].map(percent), ["5 %", "12.5 %", "0 %"]);
+        assert_eq!([0.0, 0.032, 0.0999, 0.83].map(share), ["0 %", "3.2 %", "10 %", "83 %"]);
+    }
+
+    #[test]
+    fn numbers_have_four_digits_that_count() {
+        let numbers = [0.0, 134.0, 14_790.4, 0.011_227, 5.0, -2.5, 0.353_553_391].map(number);
+        assert_eq!(numbers, ["0", "134", "14790", "0.01123", "5", "-2.5", "0.3536"]);
+        assert_eq!([value(7.42e6, "ns"), value(3.0, "s")], ["7.42ms", "3"]);
+        assert_eq!([quantity(1.6187, "s"), quantity(3.0, "faults")], ["1.62s", "3 faults"]);
+        let p_values = [2.0 / 35.0, 0.05, 1e-6, 1.0].map(p_value);
+        assert_eq!(p_values, ["0.0571", "0.05", "below 0.0001", "1"]);
+        assert_eq!([1, 999, 4814, 1_234_567].map(grouped), ["1", "999", "4,814", "1,234,567"]);
+    }
+
+    #[test]
+    fn several_things_are_named() {
+        assert_eq!([counted(1, "trial"), counted(2, "trial")], ["1 trial", "2 trials"]);
+        assert_eq!(and(&["a", "b", "c"].map(str::to_owned)), "a, b and c");
+        assert_eq!([0, 25, 26].map(letter), ["A", "Z", "A1"]);
+    }
+}

@@ -1,0 +1,209 @@
+//! A table as aligned columns that fit the width of the terminal.
+//!
+//! A table that is too wide first gets its columns of words broken into lines; if that is not
+//! enough, it is continued below with other columns beside the same names.
+
+use model::shown::one_line;
+
+use super::coloured;
+use crate::output_format::Style;
+use crate::table::{Cell, Table, Tone};
+use crate::wrap::{letters, wrapped_to};
+
+/// Blanks between two columns.
+const GAP: usize = 2;
+/// A column of words is not broken into shorter lines than this.
+const LEAST_WIDTH: usize = 16;
+
+/// One column with all its cells, the heading first.
+struct Column {
+    cells: Vec<(String, Tone)>,
+    is_numeric: bool,
+    /// Its width as it is printed.
+    width: usize,
+}
+
+/// The table with a line a row, or several where it had to be broken.
+pub(super) fn grid(table: &Table, style: &Style) -> String {
+    let count = table.rows.iter().map(Vec::len).chain([table.head.len()]).max().unwrap_or(0);
+    let mut columns: Vec<Column> = (0..count).map(|index| Column::of(table, index)).collect();
+    let all: Vec<usize> = (0..count).collect();
+    let Some(width) = style.width else { return part(&columns, &all, style) };
+    let names =
+        columns.iter().take_while(|column| !column.is_numeric).count().clamp(1, count.max(1));
+    narrow(&mut columns, width);
+    if total(&columns, &all) <= width {
+        return part(&columns, &all, style);
+    }
+    let names = (1..=names).rev().find(|names| total(&columns, &all[..*names]) <= width / 2);
+    let names = &all[..names.unwrap_or(1).min(count)];
+    let parts = split(&columns, names, width);
+    parts.iter().map(|indices| part(&columns, indices, style)).collect::<Vec<_>>().join("\n")
+}
+
+impl Column {
+    fn of(table: &Table, index: usize) -> Self {
+        let head =
+            table.head.get(index).map_or_else(String::new, |name| one_line(name).into_owned());
+        let cell = |row: &Vec<Cell>| {
+            row.get(index).map_or_else(Default::default, |cell| {
+                (one_line(&cell.text()).into_owned(), cell.tone)
+            })
+        };
+        let below = table.rows.iter().map(cell);
+        let cells: Vec<(String, Tone)> =
+            std::iter::once((head, Tone::Plain)).chain(below).collect();
+        let width = cells.iter().map(|(text, _)| letters(text)).max().unwrap_or(0);
+        Self { cells, is_numeric: table.is_numeric(index), width }
+    }
+
+    /// The narrowest that it may be: a longest word is never broken.
+    fn least_width(&self) -> usize {
+        let words = self.cells.iter().flat_map(|(text, _)| text.split_whitespace());
+        words.map(letters).max().unwrap_or(0).max(LEAST_WIDTH).min(self.width)
+    }
+}
+
+/// How wide these columns are together.
+fn total(columns: &[Column], indices: &[usize]) -> usize {
+    let widths: usize = indices.iter().map(|index| columns[*index].width).sum();
+    widths + GAP * indices.len().saturating_sub(1)
+}
+
+/// Takes width from the widest columns of words until all fit, or none has any to give.
+fn narrow(columns: &mut [Column], width: usize) {
+    let all: Vec<usize> = (0..columns.len()).collect();
+    while let Some(excess) = total(columns, &all).checked_sub(width).filter(|it| *it > 0) {
+        let can_give =
+            |column: &&mut Column| !column.is_numeric && column.width > column.least_width();
+        let widest = columns.iter_mut().filter(can_give).max_by_key(|column| column.width);
+        let Some(widest) = widest else { return };
+        // Step by step, so that two wide columns share what is taken.
+        widest.width -= excess.min(4).min(widest.width - widest.least_width());
+    }
+}
+
+/// Which columns stand beside each other: those of the names in every part.
+fn split(columns: &[Column], names: &[usize], width: usize) -> Vec<Vec<usize>> {
+    let mut parts: Vec<Vec<usize>> = vec![names.to_vec()];
+    for index in names.len()..columns.len() {
+        let last = parts.len() - 1;
+        parts[last].push(index);
+        if total(columns, &parts[last]) > width && parts[last].len() > names.len() + 1 {
+            parts[last].pop();
+            parts.push([names, &[index]].concat());
+        }
+    }
+    parts
+}
+
+/// These columns beside each other, without blanks at the end of a line.
+fn part(columns: &[Column], indices: &[usize], style: &Style) -> String {
+    let rows = columns.first().map_or(0, |column| column.cells.len());
+    (0..rows).map(|row| lines(columns, indices, row, style)).collect()
+}
+
+fn lines(columns: &[Column], indices: &[usize], row: usize, style: &Style) -> String {
+    let broken: Vec<Vec<String>> =
+        indices.iter().map(|index| broken(&columns[*index], row)).collect();
+    let height = broken.iter().map(Vec::len).max().unwrap_or(1);
+    let mut text = String::new();
+    for line in 0..height {
+        let mut blanks = 0;
+        for (place, index) in indices.iter().enumerate() {
+            let column = &columns[*index];
+            let cell = broken[place].get(line).map_or("", String::as_str);
+            let room = column.width.saturating_sub(letters(cell));
+            let gap = if place > 0 { GAP } else { 0 };
+            let (before, after) = if column.is_numeric { (room, 0) } else { (0, room) };
+            blanks += gap + before;
+            if !cell.is_empty() {
+                text.extend(std::iter::repeat_n(' ', blanks));
+                text += &coloured(cell, column.cells[row].1, style);
+                blanks = 0;
+            }
+            blanks += after;
+        }
+        text.push('\n');
+    }
+    text
+}
+
+/// The lines of a cell.
+fn broken(column: &Column, row: usize) -> Vec<String> {
+    let text = &column.cells[row].0;
+    if letters(text) <= column.width {
+        return vec![text.clone()];
+    }
+    wrapped_to(column.width, text, "", "").lines().map(str::to_owned).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wide() -> Table {
+        let mut table = Table::new("", ["load", "median", "ratio", "verdict", "reason"]);
+        for (load, ratio) in [("cpuload", 1.49), ("largewrite", 12.0)] {
+            let cells = [Cell::duration(7.42e6), Cell::ratio(ratio)];
+            let words =
+                [Cell::from("cannot tell"), "the interval includes 1 and the margin".into()];
+            table.row([Cell::from(load)].into_iter().chain(cells).chain(words));
+        }
+        table
+    }
+
+    fn of_width(width: usize) -> String {
+        let text = grid(&wide(), &Style { width: Some(width), has_colour: false });
+        assert!(text.lines().all(|line| letters(line) <= width), "{text}");
+        text
+    }
+
+    #[test]
+    fn a_table_that_fits_has_a_line_a_row() {
+        insta::assert_snapshot!(of_width(80), @r"
+        load        median  ratio  verdict      reason
+        cpuload     7.42ms  ×1.49  cannot tell  the interval includes 1 and the margin
+        largewrite  7.42ms  ×12.0  cannot tell  the interval includes 1 and the margin
+        ");
+        assert_eq!(plain(), of_width(80));
+    }
+
+    fn plain() -> String {
+        grid(&wide(), &Style::default())
+    }
+
+    #[test]
+    fn words_are_broken_before_figures_are_moved() {
+        insta::assert_snapshot!(of_width(60), @r"
+        load        median  ratio  verdict      reason
+        cpuload     7.42ms  ×1.49  cannot tell  the interval
+                                                includes 1 and the
+                                                margin
+        largewrite  7.42ms  ×12.0  cannot tell  the interval
+                                                includes 1 and the
+                                                margin
+        ");
+        let narrow = of_width(34);
+        let parts: Vec<&str> = narrow.split("\n\n").collect();
+        insta::assert_snapshot!(parts[..2].join("\n\n"), @r"
+        load        median  ratio
+        cpuload     7.42ms  ×1.49
+        largewrite  7.42ms  ×12.0
+
+        load        verdict
+        cpuload     cannot tell
+        largewrite  cannot tell
+        ");
+        assert_eq!(parts.len(), 3, "the reasons stand alone");
+    }
+
+    #[test]
+    fn colours_take_no_room() {
+        let mut table = Table::new("", ["what", "found"]);
+        table.row([Cell::from("a"), Cell::from("slow").toned(Tone::Bad)]);
+        table.row([Cell::from("long"), Cell::from("x")]);
+        let text = grid(&table, &Style { width: Some(80), has_colour: true });
+        assert_eq!(text, "what  found\na     \u{1b}[31mslow\u{1b}[0m\nlong  x\n");
+    }
+}

@@ -1,0 +1,221 @@
+//! A comparison as a document: the verdicts first, then what they rest on.
+//!
+//! `thrashlab compare` prints it whole; a report shows [`blocks`] with its charts among them.
+
+mod cells;
+mod explained;
+mod footnotes;
+mod overall;
+mod trials;
+
+use analysis::comparison::{Arm, Cell, Comparison, Difference};
+use render::{Block, Cell as TableCell, Document, Table, Tone, Verdict, format};
+use stats::Verdict as Judged;
+
+/// Longest name of a level that stands in the heading of a column.
+const LONGEST_NAME: usize = 12;
+
+/// The whole comparison.
+#[must_use]
+pub fn comparison_document(comparison: &Comparison) -> Document<'_> {
+    let view = View { comparison };
+    let mut all = view.differences();
+    all.extend(blocks(comparison, Vec::new()));
+    Document {
+        title: view.title(),
+        verdicts: vec![conclusion(comparison)],
+        facts: view.legend(),
+        ..Document::of(all)
+    }
+    .with_data(comparison)
+}
+
+/// The whole comparison as text.
+#[must_use]
+pub fn comparison_text(comparison: &Comparison) -> String {
+    render::plain_text(&comparison_document(comparison))
+}
+
+/// The tables of a comparison, with its charts behind the primary estimates.
+pub(crate) fn blocks(comparison: &Comparison, charts: Vec<Block>) -> Vec<Block> {
+    let view = View { comparison };
+    let mut blocks: Vec<Block> = overall::overall(&view).map(Block::Table).into_iter().collect();
+    blocks.extend(charts);
+    blocks.push(Block::Table(cells::verdicts(&view)));
+    blocks.extend(trials::trials(&view).into_iter().map(Block::Table));
+    blocks.extend(cells::stalls(&view).map(Block::Table));
+    blocks.extend(explained::explained(&view));
+    blocks.extend(cells::seeds(&view).map(Block::Table));
+    blocks.extend(footnotes::few(&view));
+    blocks.push(Block::Notes(footnotes::footnotes(&view)));
+    blocks
+}
+
+/// What was found, in a sentence.
+pub(crate) fn conclusion(comparison: &Comparison) -> Verdict {
+    let cells = || comparison.cells.iter().map(|cell| cell.verdict);
+    let overall = || comparison.overall.iter().map(|overall| overall.verdict);
+    let has = |verdict: Judged| cells().chain(overall()).any(|other| other == verdict);
+    // Cells that cannot tell are no worry where all of them together can.
+    let decided = overall().next().is_some() && !overall().any(|one| one == Judged::CannotTell);
+    let tone = match () {
+        () if has(Judged::Regression) => Tone::Bad,
+        () if has(Judged::CannotTell) && !decided => Tone::Unknown,
+        () if has(Judged::Improvement) => Tone::Better,
+        () => Tone::Good,
+    };
+    Verdict { text: comparison.conclusion.clone(), tone }
+}
+
+/// What the letters of the tables stand for, or the names of their columns: each arm with its
+/// trials.
+pub(crate) fn legend(comparison: &Comparison) -> Vec<(String, String)> {
+    View { comparison }.legend()
+}
+
+/// A verdict in words, and what it means.
+pub(crate) const fn verdict(verdict: Judged) -> (&'static str, Tone) {
+    match verdict {
+        Judged::Regression => ("regression", Tone::Bad),
+        Judged::Improvement => ("improvement", Tone::Better),
+        Judged::Equivalent => ("equivalent", Tone::Good),
+        Judged::CannotTell => ("cannot tell", Tone::Unknown),
+    }
+}
+
+/// A cell with a verdict.
+fn verdict_cell(judged: Judged) -> TableCell {
+    let (word, tone) = verdict(judged);
+    TableCell::from(word).toned(tone)
+}
+
+/// The ends of an interval of ratios, unless they are so wide that they say nothing.
+pub(crate) fn usable(low: f64, high: f64) -> Option<(f64, f64)> {
+    (!stats::says_nothing(low, high)).then_some((low, high))
+}
+
+/// A comparison and how its arms are named in tables.
+struct View<'a> {
+    comparison: &'a Comparison,
+}
+
+impl View<'_> {
+    /// The name of an arm in a table: the level's own if there are two short ones, else a letter.
+    fn arm(&self, index: usize) -> String {
+        match self.has_letters() {
+            true => format::letter(index),
+            false => self.comparison.arms[index].name.clone(),
+        }
+    }
+
+    fn has_letters(&self) -> bool {
+        let is_long = |arm: &Arm| arm.name.chars().count() > LONGEST_NAME;
+        let Comparison { factor, arms, .. } = self.comparison;
+        factor.is_none() || arms.len() > 2 || arms.iter().any(is_long)
+    }
+
+    fn several_arms(&self) -> bool {
+        self.comparison.arms.len() > 2
+    }
+
+    /// What the arms are: levels of a factor, or inputs.
+    fn factor(&self) -> String {
+        self.comparison.factor.clone().unwrap_or_else(|| "input".to_owned())
+    }
+
+    fn title(&self) -> String {
+        match &self.comparison.factor {
+            Some(factor) => {
+                format!("Comparison of {factor} in {}", self.comparison.inputs.join(", "))
+            }
+            None => "Comparison".to_owned(),
+        }
+    }
+
+    fn legend(&self) -> Vec<(String, String)> {
+        let line = |(index, arm): (usize, &Arm)| {
+            let trials = format::counted(arm.trials, "trial");
+            let text = if self.has_letters() { format!("{}, {trials}", arm.name) } else { trials };
+            (self.arm(index), text)
+        };
+        self.comparison.arms.iter().enumerate().map(line).collect()
+    }
+
+    /// How the systems differ, as far as it was recorded.
+    fn differences(&self) -> Vec<Block> {
+        let Comparison { arms, differences, not_recorded, .. } = self.comparison;
+        let mut blocks = Vec::new();
+        if !differences.is_empty() {
+            let mut table = Table::new("", ["differs".to_owned()]);
+            table.head.extend((0..arms.len()).map(|index| self.arm(index)));
+            table.head.push(String::new());
+            table.rows.extend(differences.iter().map(difference));
+            blocks.push(Block::Table(table));
+        }
+        let same = "The systems differ in no fact that was recorded.".to_owned();
+        let mut notes: Vec<String> = differences.is_empty().then_some(same).into_iter().collect();
+        if !not_recorded.is_empty() {
+            notes.push(format!("Not recorded: {}.", not_recorded.join(", ")));
+        }
+        if !notes.is_empty() {
+            blocks.push(Block::Notes(notes));
+        }
+        blocks
+    }
+
+    /// The headings of the columns that say which cell a row is about.
+    fn place_head(&self) -> Vec<String> {
+        let cells = &self.comparison.cells;
+        let mut head: Vec<String> =
+            self.several_arms().then(|| self.factor()).into_iter().collect();
+        head.extend(self.has_response().then(|| "response".to_owned()));
+        head.extend(cells.first().into_iter().flat_map(|cell| cell.levels.keys().cloned()));
+        head.extend(self.has_parts().then(|| "part".to_owned()));
+        head
+    }
+
+    /// The cells of these columns.
+    fn place(&self, cell: &Cell) -> Vec<TableCell> {
+        let mut row: Vec<String> =
+            self.several_arms().then(|| self.arm(cell.arm)).into_iter().collect();
+        row.extend(self.has_response().then(|| cell.response.clone()));
+        row.extend(cell.levels.values().cloned());
+        let part = || cell.part.clone().unwrap_or_else(|| "whole".to_owned());
+        row.extend(self.has_parts().then(part));
+        row.into_iter().map(TableCell::from).collect()
+    }
+
+    /// Whether rows say their response: there are several, or nothing else to tell a row by.
+    fn has_response(&self) -> bool {
+        let Comparison { responses, cells, arms, .. } = self.comparison;
+        responses.len() > 1 || cells.len() == arms.len() - 1
+    }
+
+    fn has_parts(&self) -> bool {
+        self.comparison.cells.iter().any(|cell| cell.part.is_some())
+    }
+
+    /// Which cell, in words.
+    fn label(&self, cell: &Cell) -> String {
+        let mut words: Vec<String> =
+            self.several_arms().then(|| self.arm(cell.arm)).into_iter().collect();
+        words.extend((self.comparison.responses.len() > 1).then(|| cell.response.clone()));
+        words.push(match cell.part {
+            None if self.has_parts() => format!("{} whole", cell.label()).trim_start().to_owned(),
+            _ => cell.label(),
+        });
+        words.retain(|word| !word.is_empty());
+        words.join(" ")
+    }
+}
+
+fn difference(difference: &Difference) -> Vec<TableCell> {
+    let values = difference.values.iter().map(|values| match values.len() {
+        0 => TableCell::absent_because("not recorded"),
+        1..=3 => TableCell::from(values.join(" | ")),
+        several => TableCell::from(format!("{} | … ({several} values)", values[0])),
+    });
+    let compared = if difference.compared { "compared" } else { "" };
+    let fact = TableCell::from(&difference.fact);
+    std::iter::once(fact).chain(values).chain([TableCell::from(compared)]).collect()
+}
