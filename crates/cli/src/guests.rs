@@ -1,17 +1,17 @@
 //! Guests as the commands need them: the kernel that is meant, the options, the boot.
 
-use clap::Args;
-use model::units::parse_duration_ns;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
 use agent::Waiter;
 use anyhow::Context;
+use clap::Args;
 use experiment::subject_arg;
 use keep::Cache;
 use kernels::{KernelArg, KernelError};
 use model::VmSpec;
+use model::units::parse_duration_ns;
 use subject::Machine;
 use vm::{Stop, Vm, VmError, VmOptions, VmRequest};
 
@@ -21,7 +21,7 @@ use crate::progress::Progress;
 /// How guests are run.
 #[derive(Args)]
 pub(crate) struct GuestArgs {
-    /// With vm: run every cell anew and keep none
+    /// With vm: run every cell again and keep none
     #[arg(long)]
     pub(crate) no_cache: bool,
 
@@ -113,11 +113,8 @@ pub(crate) fn stopped_or(waiter: &Waiter, failure: Failure) -> Failure {
 fn names_nothing(error: &KernelError) -> bool {
     match error {
         KernelError::Io { source, .. } => source.kind() == std::io::ErrorKind::NotFound,
-        KernelError::NoPackage { .. }
-        | KernelError::NotAPackage { .. }
-        | KernelError::NoImage { .. }
-        | KernelError::Image { .. } => true,
-        _ => false,
+        KernelError::NoKernel(_) => true,
+        KernelError::Unavailable(_) => false,
     }
 }
 

@@ -2,7 +2,6 @@
 
 mod boot;
 mod host_load;
-mod kernel_facts;
 mod kernels;
 mod machines;
 mod shell;

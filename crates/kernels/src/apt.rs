@@ -95,10 +95,15 @@ fn show(name: &str, version: Option<&str>) -> Result<AptPackage, KernelError> {
     command.arg(version.map_or_else(|| name.to_owned(), |version| format!("{name}={version}")));
     let output = run(&mut command).map_err(no_apt(name, "apt-cache"))?;
     AptPackage::parse(&String::from_utf8_lossy(&output.stdout)).ok_or_else(|| {
-        KernelError::NoPackage {
-            name: version.map_or_else(|| name.to_owned(), |version| format!("{name}={version}")),
-            near: near(name, image_names()),
-        }
+        let version = version.map_or_else(String::new, |version| format!("={version}"));
+        let near = match near(name, image_names()) {
+            near if near.is_empty() => String::new(),
+            near => format!("near: {}; ", near.join(", ")),
+        };
+        KernelError::NoKernel(format!(
+            "deb:{name}{version}: no such package; {near}run `apt-get update` as root if the index \
+             is old"
+        ))
     })
 }
 
@@ -117,9 +122,13 @@ fn run(command: &mut Command) -> io::Result<Output> {
     command.env("LC_ALL", "C").stdin(std::process::Stdio::null()).output()
 }
 
-fn no_apt(name: &str, tool: &'static str) -> impl FnOnce(io::Error) -> KernelError {
-    let name = name.to_owned();
-    move |source| KernelError::NoApt { name, tool, source }
+fn no_apt(name: &str, tool: &str) -> impl FnOnce(io::Error) -> KernelError {
+    move |error| {
+        KernelError::Unavailable(format!(
+            "deb:{name}: {tool} cannot be started ({error}); this needs a Debian-like system \
+             (`apt-get install apt`); elsewhere give the path of a .deb, .rpm or kernel image"
+        ))
+    }
 }
 
 fn failed(command: &Command, output: &Output) -> KernelError {
@@ -129,7 +138,9 @@ fn failed(command: &Command, output: &Output) -> KernelError {
     let errors = complaints.lines().filter_map(|line| line.strip_prefix("E: "));
     let message = errors.collect::<Vec<_>>().join("; ");
     let message = if message.is_empty() { output.status.to_string() } else { message };
-    KernelError::Apt { command, message }
+    KernelError::Unavailable(format!(
+        "`{command}` failed: {message}; if the index is old, run `apt-get update` as root"
+    ))
 }
 
 #[cfg(test)]

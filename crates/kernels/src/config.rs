@@ -2,101 +2,79 @@
 
 use std::collections::HashMap;
 
-/// A part that can be absent, there but off until it is asked for, or on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Feature {
-    /// Not built.
-    Absent,
-    /// Built, and off unless the command line or `/sys` turns it on.
-    Off,
-    /// Built, and on unless turned off.
-    On,
+/// The word for what is not known.
+const UNKNOWN: &str = "?";
+/// So many facts matter most, and fit into a table: the first ones.
+const MAIN_COUNT: usize = 7;
+
+/// How a setting is told.
+enum Kind {
+    /// `no`, `off` or `on`: off until the second setting is there.
+    OnWith(&'static str),
+    /// The same: on until the second setting is there.
+    OnWithout(&'static str),
+    /// The number.
+    Number,
+    /// The first of these settings that is there, by its word; `no` without all of it.
+    OneOf(&'static [(&'static str, &'static str)]),
+    /// The first of [`PREEMPTION`], and whether the boot option `preempt=` can change it.
+    Preemption,
+    /// `no`, `module` or `built in`.
+    Part,
+    /// `no` or `yes`.
+    Switch,
 }
 
-/// How a part is built.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Part {
-    /// Not at all.
-    Absent,
-    /// As a module.
-    Module,
-    /// Into the image.
-    BuiltIn,
-}
+const HUGE_PAGES: Kind = Kind::OneOf(&[
+    ("TRANSPARENT_HUGEPAGE_ALWAYS", "always"),
+    ("TRANSPARENT_HUGEPAGE_MADVISE", "madvise"),
+    ("TRANSPARENT_HUGEPAGE_NEVER", "never"),
+]);
+const PREEMPTION: [(&str, &str); 5] = [
+    ("PREEMPT_RT", "real time"),
+    ("PREEMPT_LAZY", "lazy"),
+    ("PREEMPT", "full"),
+    ("PREEMPT_VOLUNTARY", "voluntary"),
+    ("PREEMPT_NONE", "none"),
+];
 
-/// When transparent huge pages are used by default.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum HugePages {
-    /// Not built.
-    Absent,
-    /// For all memory.
-    Always,
-    /// For memory that asks for them.
-    Madvise,
-    /// Not before they are turned on.
-    Never,
-}
+/// What is told of a configuration: its name, the setting (`CONFIG_…`), how it is told, and what a
+/// guest loses without it (nothing, if empty).
+const FACTS: [(&str, &str, Kind, &str); 18] = [
+    ("PSI", "PSI", Kind::OnWithout("PSI_DEFAULT_DISABLED"), "no stall times (/proc/pressure)"),
+    (
+        "MGLRU",
+        "LRU_GEN",
+        Kind::OnWith("LRU_GEN_ENABLED"),
+        "no comparison of the two page replacements",
+    ),
+    ("THP", "TRANSPARENT_HUGEPAGE", HUGE_PAGES, "no comparison with huge pages"),
+    ("swap", "SWAP", Kind::Switch, "no swap: thrashing is of file pages only"),
+    ("zswap", "ZSWAP", Kind::OnWith("ZSWAP_DEFAULT_ON"), "no compressed cache before swap"),
+    ("preemption", "", Kind::Preemption, ""),
+    ("HZ", "HZ", Kind::Number, ""),
+    ("task delays", "TASK_DELAY_ACCT", Kind::Switch, "no delays of tasks by cause"),
+    ("taskstats", "TASKSTATS", Kind::Switch, "no delays of tasks by cause"),
+    ("schedstats", "SCHEDSTATS", Kind::Switch, "no waiting times in run queues"),
+    ("memory cgroup", "MEMCG", Kind::Switch, "no memory limits of control groups"),
+    ("null_blk", "BLK_DEV_NULL_BLK", Kind::Part, "no block device of known speed"),
+    ("scsi_debug", "SCSI_DEBUG", Kind::Part, "no simulated disk of known delay"),
+    ("dm_delay", "DM_DELAY", Kind::Part, "no delay below a block device"),
+    ("ext4", "EXT4_FS", Kind::Part, "no ext4: file loads need another file system"),
+    ("PVH", "PVH", Kind::Switch, "no direct boot of vmlinux: the guest unpacks its kernel"),
+    ("NUMA", "NUMA", Kind::Switch, "no machine with several memory nodes"),
+    ("KASLR", "RANDOMIZE_BASE", Kind::Switch, ""),
+];
 
-/// Where kernel code gives way to other tasks by default.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Preemption {
-    /// Nowhere but at its end (server).
-    None,
-    /// At chosen points (desktop).
-    Voluntary,
-    /// Nearly everywhere (low latency).
-    Full,
-    /// Nearly everywhere, with delay for ordinary tasks.
-    Lazy,
-    /// Everywhere (`PREEMPT_RT`).
-    RealTime,
-}
-
-/// Facts of a configuration; what is not known is `None`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+/// Facts of a configuration.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfigFacts {
-    /// Pressure stall information, `/proc/pressure` (`PSI`; boot option `psi=1`).
-    pub psi: Option<Feature>,
-    /// The multi-generational LRU (`LRU_GEN`; `/sys/kernel/mm/lru_gen/enabled`).
-    pub lru_gen: Option<Feature>,
-    /// Transparent huge pages.
-    pub huge_pages: Option<HugePages>,
-    /// Swapping.
-    pub swap: Option<bool>,
-    /// The compressed cache before swap (`ZSWAP`; boot option `zswap.enabled=1`).
-    pub zswap: Option<Feature>,
-    /// The default preemption.
-    pub preemption: Option<Preemption>,
-    /// Whether the boot option `preempt=` can change it.
-    pub preemption_is_dynamic: Option<bool>,
-    /// Rate of the timer tick.
-    pub tick_hz: Option<u32>,
-    /// Delay accounting of tasks (boot option `delayacct` since 5.14).
-    pub task_delay_accounting: Option<bool>,
-    /// Statistics of tasks by netlink.
-    pub taskstats: Option<bool>,
-    /// Statistics of the scheduler.
-    pub schedstats: Option<bool>,
-    /// The memory controller of control groups.
-    pub memory_cgroup: Option<bool>,
-    /// The block device without a medium, `null_blk`.
-    pub null_blk: Option<Part>,
-    /// The simulated SCSI disk, `scsi_debug`.
-    pub scsi_debug: Option<Part>,
-    /// The delay below a block device, `dm-delay`.
-    pub dm_delay: Option<Part>,
-    /// The file system `ext4`.
-    pub ext4: Option<Part>,
-    /// Boot of a vmlinux without its bzImage.
-    pub pvh: Option<bool>,
-    /// Several memory nodes.
-    pub numa: Option<bool>,
-    /// Addresses that differ from boot to boot (boot option `nokaslr`).
-    pub kaslr: Option<bool>,
+    words: Vec<(&'static str, String)>,
+    missing: Vec<Missing>,
 }
 
 /// Something that a guest would have to do without.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Missing {
     /// The name of the setting, `CONFIG_…`.
     pub config: &'static str,
@@ -114,98 +92,73 @@ impl ConfigFacts {
             .lines()
             .filter_map(|line| line.trim().strip_prefix("CONFIG_")?.split_once('='))
             .collect();
-        if settings.is_empty() {
-            return Self::default();
-        }
-        let is_on = |name: &str| settings.get(name) == Some(&"y");
-        let part = |name: &str| match settings.get(name) {
-            Some(&"y") => Part::BuiltIn,
-            Some(&"m") => Part::Module,
-            _ => Part::Absent,
-        };
-        let feature = |name: &str, is_default: bool| match (is_on(name), is_default) {
-            (false, _) => Feature::Absent,
-            (true, false) => Feature::Off,
-            (true, true) => Feature::On,
-        };
-        Self {
-            psi: Some(feature("PSI", !is_on("PSI_DEFAULT_DISABLED"))),
-            lru_gen: Some(feature("LRU_GEN", is_on("LRU_GEN_ENABLED"))),
-            huge_pages: huge_pages(&is_on),
-            swap: Some(is_on("SWAP")),
-            zswap: Some(feature("ZSWAP", is_on("ZSWAP_DEFAULT_ON"))),
-            preemption: preemption(&is_on),
-            preemption_is_dynamic: Some(is_on("PREEMPT_DYNAMIC")),
-            tick_hz: settings.get("HZ").and_then(|number| number.parse().ok()),
-            task_delay_accounting: Some(is_on("TASK_DELAY_ACCT")),
-            taskstats: Some(is_on("TASKSTATS")),
-            schedstats: Some(is_on("SCHEDSTATS")),
-            memory_cgroup: Some(is_on("MEMCG")),
-            null_blk: Some(part("BLK_DEV_NULL_BLK")),
-            scsi_debug: Some(part("SCSI_DEBUG")),
-            dm_delay: Some(part("DM_DELAY")),
-            ext4: Some(part("EXT4_FS")),
-            pvh: Some(is_on("PVH")),
-            numa: Some(is_on("NUMA")),
-            kaslr: Some(is_on("RANDOMIZE_BASE")),
-        }
+        let words = FACTS.iter().map(|(name, config, kind, _)| {
+            let word = (!settings.is_empty()).then(|| word(&settings, config, kind)).flatten();
+            (*name, word.unwrap_or_else(|| UNKNOWN.to_owned()))
+        });
+        let words: Vec<_> = words.collect();
+        let missing = FACTS
+            .iter()
+            .zip(&words)
+            .filter(|((.., lost), (_, word))| !lost.is_empty() && word == "no");
+        let missing = missing.map(|((_, config, _, lost), _)| Missing { config, lost }).collect();
+        Self { words, missing }
+    }
+
+    /// All facts by their names, in words; `?` for what is not known.
+    #[must_use]
+    pub fn words(&self) -> &[(&'static str, String)] {
+        &self.words
+    }
+
+    /// Those that matter most.
+    #[must_use]
+    pub fn main_words(&self) -> &[(&'static str, String)] {
+        &self.words[..MAIN_COUNT]
     }
 
     /// What a guest with this kernel would certainly miss, and what is lost by it. What is unknown
     /// is not listed.
     #[must_use]
-    pub fn missing(&self) -> Vec<Missing> {
-        let no = |fact: Option<bool>| fact == Some(false);
-        let no_part = |fact: Option<Part>| fact == Some(Part::Absent);
-        let no_feature = |fact: Option<Feature>| fact == Some(Feature::Absent);
-        let no_huge_pages = self.huge_pages == Some(HugePages::Absent);
-        [
-            (no_feature(self.psi), "PSI", "no stall times (/proc/pressure)"),
-            (no_feature(self.lru_gen), "LRU_GEN", "no comparison of the two page replacements"),
-            (no_huge_pages, "TRANSPARENT_HUGEPAGE", "no comparison with huge pages"),
-            (no(self.swap), "SWAP", "no swap: thrashing is of file pages only"),
-            (no_feature(self.zswap), "ZSWAP", "no compressed cache before swap"),
-            (no(self.task_delay_accounting), "TASK_DELAY_ACCT", "no delays of tasks by cause"),
-            (no(self.taskstats), "TASKSTATS", "no delays of tasks by cause"),
-            (no(self.schedstats), "SCHEDSTATS", "no waiting times in run queues"),
-            (no(self.memory_cgroup), "MEMCG", "no memory limits of control groups"),
-            (no_part(self.null_blk), "BLK_DEV_NULL_BLK", "no block device of known speed"),
-            (no_part(self.scsi_debug), "SCSI_DEBUG", "no simulated disk of known delay"),
-            (no_part(self.dm_delay), "DM_DELAY", "no delay below a block device"),
-            (no_part(self.ext4), "EXT4_FS", "no ext4: file loads need another file system"),
-            (no(self.pvh), "PVH", "no direct boot of vmlinux: the guest unpacks its kernel"),
-            (no(self.numa), "NUMA", "no machine with several memory nodes"),
-        ]
-        .into_iter()
-        .filter(|(is_missing, _, _)| *is_missing)
-        .map(|(_, config, lost)| Missing { config, lost })
-        .collect()
+    pub fn missing(&self) -> &[Missing] {
+        &self.missing
     }
 }
 
-fn huge_pages(is_on: &impl Fn(&str) -> bool) -> Option<HugePages> {
-    [
-        ("TRANSPARENT_HUGEPAGE_ALWAYS", HugePages::Always),
-        ("TRANSPARENT_HUGEPAGE_MADVISE", HugePages::Madvise),
-        ("TRANSPARENT_HUGEPAGE_NEVER", HugePages::Never),
-    ]
-    .into_iter()
-    .find(|(name, _)| is_on(name))
-    .map(|(_, default)| default)
-    .or_else(|| (!is_on("TRANSPARENT_HUGEPAGE")).then_some(HugePages::Absent))
-}
-
-fn preemption(is_on: &impl Fn(&str) -> bool) -> Option<Preemption> {
-    [
-        ("PREEMPT_RT", Preemption::RealTime),
-        ("PREEMPT_LAZY", Preemption::Lazy),
-        ("PREEMPT", Preemption::Full),
-        ("PREEMPT_VOLUNTARY", Preemption::Voluntary),
-        ("PREEMPT_NONE", Preemption::None),
-    ]
-    .into_iter()
-    .find(|(name, _)| is_on(name))
-    .map(|(_, preemption)| preemption)
+fn word(settings: &HashMap<&str, &str>, config: &str, kind: &Kind) -> Option<String> {
+    let is_on = |name: &str| settings.get(name) == Some(&"y");
+    let feature = |is_default: bool| match (is_on(config), is_default) {
+        (false, _) => "no",
+        (true, false) => "off",
+        (true, true) => "on",
+    };
+    let first = |words: &[(&str, &'static str)]| {
+        words.iter().find(|(name, _)| is_on(name)).map(|(_, word)| *word)
+    };
+    let word = match kind {
+        Kind::OnWith(other) => feature(is_on(other)),
+        Kind::OnWithout(other) => feature(!is_on(other)),
+        Kind::Switch => {
+            if is_on(config) {
+                "yes"
+            } else {
+                "no"
+            }
+        }
+        Kind::Part => match settings.get(config) {
+            Some(&"y") => "built in",
+            Some(&"m") => "module",
+            _ => "no",
+        },
+        Kind::Number => return settings.get(config)?.parse::<u32>().ok().map(|n| n.to_string()),
+        Kind::OneOf(words) if is_on(config) => first(words)?,
+        Kind::OneOf(_) => "no",
+        Kind::Preemption => {
+            let dynamic = if is_on("PREEMPT_DYNAMIC") { " (dynamic)" } else { "" };
+            return Some(format!("{}{dynamic}", first(&PREEMPTION)?));
+        }
+    };
+    Some(word.to_owned())
 }
 
 #[cfg(test)]
@@ -231,14 +184,12 @@ CONFIG_SWAP=y
     #[test]
     fn facts_are_read_and_the_rest_is_missing() {
         let facts = ConfigFacts::parse(CONFIG);
-        assert_eq!(facts.psi, Some(Feature::On));
-        assert_eq!(facts.lru_gen, Some(Feature::Off));
-        assert_eq!(facts.zswap, Some(Feature::Absent));
-        assert_eq!(facts.huge_pages, Some(HugePages::Madvise));
-        assert_eq!(facts.preemption, Some(Preemption::Voluntary));
-        assert_eq!(facts.preemption_is_dynamic, Some(true));
-        assert_eq!(facts.tick_hz, Some(250));
-        assert_eq!((facts.ext4, facts.scsi_debug), (Some(Part::BuiltIn), Some(Part::Module)));
+        let word =
+            |wanted: &str| &*facts.words().iter().find(|(name, _)| *name == wanted).unwrap().1;
+        let main = ["PSI", "MGLRU", "THP", "swap", "zswap", "preemption", "HZ"];
+        let words = ["on", "off", "madvise", "yes", "no", "voluntary (dynamic)", "250"];
+        assert_eq!(main.map(word), words);
+        assert_eq!((word("ext4"), word("scsi_debug")), ("built in", "module"));
         let missing: Vec<&str> = facts.missing().iter().map(|missing| missing.config).collect();
         assert!(missing.contains(&"ZSWAP") && missing.contains(&"DM_DELAY"), "{missing:?}");
         assert!(!missing.contains(&"PSI") && !missing.contains(&"SWAP"), "{missing:?}");
@@ -247,7 +198,7 @@ CONFIG_SWAP=y
     #[test]
     fn what_is_no_configuration_leaves_all_unknown() {
         let facts = ConfigFacts::parse("<html>not found</html>");
-        assert_eq!(facts, ConfigFacts::default());
+        assert!(facts.words().iter().all(|(_, word)| word == UNKNOWN));
         assert_eq!(facts.missing(), []);
     }
 

@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 use std::fmt;
-use std::io;
 
 use memchr::memmem;
 use object::Endianness;
@@ -10,26 +9,6 @@ use object::elf::{self, FileHeader64};
 use object::read::elf::{FileHeader as _, ProgramHeader as _, SectionHeader as _};
 
 use crate::compression::decompressed;
-
-/// A kernel image that cannot be used.
-#[derive(Debug, thiserror::Error)]
-pub enum ImageError {
-    /// Of no form that is known.
-    #[error("not a kernel image (bzImage, vmlinux, Image)")]
-    Unknown,
-    /// The header points outside of the file.
-    #[error("the kernel image is damaged or cut off ({part}); fetch it again")]
-    Damaged {
-        /// Where.
-        part: &'static str,
-    },
-    /// The kernel inside cannot be unpacked.
-    #[error("the kernel inside the image cannot be unpacked: {0}")]
-    Unpack(io::Error),
-    /// No ELF file inside; such images are booted as they are.
-    #[error("a kernel image for {0} has no vmlinux inside; boot the image itself")]
-    NoVmlinux(Architecture),
-}
 
 /// The processor that a kernel is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -72,7 +51,7 @@ impl ImageFacts {
     ///
     /// # Errors
     /// When it is none of these.
-    pub fn parse(bytes: &[u8]) -> Result<Self, ImageError> {
+    pub fn parse(bytes: &[u8]) -> Result<Self, String> {
         let bytes = unwrapped(bytes)?;
         if is_bzimage(&bytes) {
             return Ok(Self {
@@ -81,7 +60,7 @@ impl ImageFacts {
             });
         }
         let architecture = if bytes.starts_with(&elf::ELFMAG) {
-            match machine(&bytes).ok_or(ImageError::Damaged { part: "ELF header" })? {
+            match machine(&bytes).ok_or_else(|| damaged("ELF header"))? {
                 elf::EM_X86_64 => Architecture::X86_64,
                 elf::EM_386 => Architecture::X86,
                 elf::EM_AARCH64 => Architecture::Arm64,
@@ -92,7 +71,7 @@ impl ImageFacts {
             match bytes.get(56..60) {
                 Some(b"ARM\x64") => Architecture::Arm64,
                 Some(b"RSC\x05") => Architecture::Riscv64,
-                _ => return Err(ImageError::Unknown),
+                _ => return Err("not a kernel image (bzImage, vmlinux, Image)".to_owned()),
             }
         };
         Ok(Self { architecture, version_text: banner(&bytes) })
@@ -103,20 +82,31 @@ impl ImageFacts {
 ///
 /// # Errors
 /// When the image has none, or is damaged.
-pub fn vmlinux(image: &[u8]) -> Result<Vec<u8>, ImageError> {
+pub fn vmlinux(image: &[u8]) -> Result<Vec<u8>, String> {
     let image = unwrapped(image)?;
     let mut kernel = if is_bzimage(&image) {
-        decompressed(payload(&image)?).map_err(ImageError::Unpack)?
+        decompressed(payload(&image)?).map_err(not_unpacked)?
     } else if image.starts_with(&elf::ELFMAG) {
         image.into_owned()
     } else {
-        return Err(ImageError::NoVmlinux(ImageFacts::parse(&image)?.architecture));
+        let architecture = ImageFacts::parse(&image)?.architecture;
+        return Err(format!(
+            "a kernel image for {architecture} has no vmlinux inside; boot the image itself"
+        ));
     };
     let length_bytes = elf_length(&kernel)
         .filter(|length_bytes| *length_bytes <= kernel.len() as u64)
-        .ok_or(ImageError::Damaged { part: "vmlinux" })?;
+        .ok_or_else(|| damaged("vmlinux"))?;
     kernel.truncate(usize::try_from(length_bytes).unwrap_or(usize::MAX));
     Ok(kernel)
+}
+
+fn damaged(part: &str) -> String {
+    format!("the kernel image is damaged or cut off ({part}); fetch it again")
+}
+
+fn not_unpacked(error: std::io::Error) -> String {
+    format!("the kernel inside the image cannot be unpacked: {error}")
 }
 
 /// Whether a vmlinux can be entered by PVH, which QEMU boots without unpacking it in the guest:
@@ -148,7 +138,7 @@ pub(crate) fn embedded_config(bytes: &[u8]) -> Option<String> {
 
 /// An image that is compressed as a whole, as arm64 has them, without its wrapping: gzip, or an
 /// EFI program of the form `zboot`.
-fn unwrapped(bytes: &[u8]) -> Result<Cow<'_, [u8]>, ImageError> {
+fn unwrapped(bytes: &[u8]) -> Result<Cow<'_, [u8]>, String> {
     let packed = if bytes.starts_with(b"\x1f\x8b") {
         bytes
     } else if bytes.starts_with(b"MZ") && bytes.get(4..8) == Some(b"zimg") {
@@ -156,11 +146,11 @@ fn unwrapped(bytes: &[u8]) -> Result<Cow<'_, [u8]>, ImageError> {
             let start = u32_at(bytes, 8)? as usize;
             bytes.get(start..start.checked_add(u32_at(bytes, 12)? as usize)?)
         };
-        part().ok_or(ImageError::Damaged { part: "zboot header" })?
+        part().ok_or_else(|| damaged("zboot header"))?
     } else {
         return Ok(Cow::Borrowed(bytes));
     };
-    decompressed(packed).map(Cow::Owned).map_err(ImageError::Unpack)
+    decompressed(packed).map(Cow::Owned).map_err(not_unpacked)
 }
 
 fn is_bzimage(bytes: &[u8]) -> bool {
@@ -180,7 +170,7 @@ fn bzimage_version(bytes: &[u8]) -> Option<String> {
 }
 
 /// The compressed kernel of a bzImage; its offset counts from behind the setup sectors.
-fn payload(bytes: &[u8]) -> Result<&[u8], ImageError> {
+fn payload(bytes: &[u8]) -> Result<&[u8], String> {
     let part = || {
         let sectors = match *bytes.get(0x1f1)? {
             0 => 4,
@@ -189,7 +179,7 @@ fn payload(bytes: &[u8]) -> Result<&[u8], ImageError> {
         let start = (sectors + 1) * 512 + usize::try_from(u32_at(bytes, 0x248)?).ok()?;
         bytes.get(start..start.checked_add(usize::try_from(u32_at(bytes, 0x24c)?).ok()?)?)
     };
-    part().ok_or(ImageError::Damaged { part: "setup header" })
+    part().ok_or_else(|| damaged("setup header"))
 }
 
 /// The line with which a kernel greets, as it stands in its read-only data.
@@ -317,7 +307,7 @@ pub(crate) mod tests {
             assert_eq!(facts.version_text.as_deref(), Some("6.1.0-test (me) #1 SMP"));
             assert_eq!(vmlinux(&image).unwrap(), inside, "without what is appended");
             let error = vmlinux(&image[..image.len() - 9]).unwrap_err();
-            assert!(matches!(error, ImageError::Damaged { .. }), "{error}");
+            assert!(error.contains("is damaged or cut off"), "{error}");
         }
         assert_eq!(
             ImageFacts::parse(&inside).unwrap(),
@@ -346,7 +336,7 @@ pub(crate) mod tests {
             let facts = ImageFacts::parse(wrapped).unwrap();
             assert_eq!(facts.architecture, Architecture::Arm64);
             assert_eq!(facts.version_text.as_deref(), Some("6.12.1-arm64 (me)"));
-            assert!(matches!(vmlinux(wrapped), Err(ImageError::NoVmlinux(Architecture::Arm64))));
+            assert!(vmlinux(wrapped).unwrap_err().contains("for arm64 has no vmlinux"));
         }
     }
 

@@ -43,8 +43,7 @@ impl Kernel {
     /// # Errors
     /// When the image cannot be read, is damaged, or has none.
     pub fn vmlinux(&self) -> Result<Vec<u8>, KernelError> {
-        image::vmlinux(&self.image()?)
-            .map_err(|source| KernelError::Image { path: self.image_path.clone(), source })
+        image::vmlinux(&self.image()?).map_err(KernelError::image(&self.image_path))
     }
 
     /// The modules of this kernel.
@@ -52,9 +51,13 @@ impl Kernel {
     /// # Errors
     /// When it has none, or they cannot be read.
     pub fn modules(&self) -> Result<ModuleIndex, KernelError> {
-        let dir = self.modules_dir.as_ref().ok_or_else(|| KernelError::NoModules {
-            image_path: self.image_path.clone(),
-            release: self.release.clone(),
+        let dir = self.modules_dir.as_ref().ok_or_else(|| {
+            KernelError::Unavailable(format!(
+                "{}: no folder lib/modules/{} beside it; give the package of this kernel, or a \
+                 folder with boot/ and lib/modules/",
+                self.image_path.display(),
+                self.release
+            ))
         })?;
         ModuleIndex::read(dir)
     }
@@ -62,8 +65,7 @@ impl Kernel {
     /// Reads an image, and looks for what belongs to it around it.
     pub(crate) fn read(image_path: &Path) -> Result<Self, KernelError> {
         let bytes = fs::read(image_path).map_err(KernelError::io(image_path))?;
-        let facts = ImageFacts::parse(&bytes)
-            .map_err(|source| KernelError::Image { path: image_path.to_owned(), source })?;
+        let facts = ImageFacts::parse(&bytes).map_err(KernelError::image(image_path))?;
         let release = release(&facts, image_path);
         let modules_dir = modules_dir(image_path, &release);
         let config_path = config_path(image_path, modules_dir.as_deref(), &release);

@@ -38,11 +38,11 @@ mod survey;
 mod version;
 
 pub use arg::{KernelArg, KernelArgError, KernelSource};
-pub use config::{ConfigFacts, Feature, HugePages, Missing, Part, Preemption};
+pub use config::{ConfigFacts, Missing};
 pub use error::KernelError;
-pub use image::{Architecture, ImageError, ImageFacts, has_pvh_entry, vmlinux};
+pub use image::{Architecture, ImageFacts, has_pvh_entry, vmlinux};
 pub use kernel::Kernel;
 pub use locate::locate;
-pub use modules::{Modinfo, ModinfoError, Module, ModuleIndex};
-pub use package::{PackageError, visit_package};
+pub use modules::{Modinfo, Module, ModuleIndex};
+pub use package::visit_package;
 pub use survey::{Found, Place, survey};

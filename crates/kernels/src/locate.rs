@@ -44,19 +44,14 @@ fn host() -> Result<Kernel, KernelError> {
         format!("/boot/vmlinux-{release}"),
         format!("/boot/Image-{release}"),
     ];
-    let image_path = candidates.iter().find(|path| Path::new(path).is_file());
-    image_path.map_or_else(
-        || {
-            Err(KernelError::NoImage {
-                place: "host".to_owned(),
-                hint: format!(
-                    " (looked for {}); a container has none: use deb:NAME or a file",
-                    candidates.join(", ")
-                ),
-            })
-        },
-        |path| Kernel::read(Path::new(path)),
-    )
+    match candidates.iter().find(|path| Path::new(path).is_file()) {
+        Some(path) => Kernel::read(Path::new(path)),
+        None => {
+            let looked = candidates.join(", ");
+            let next = "a container has none: use deb:NAME or a file";
+            Err(KernelError::no_image("host", &format!(" (looked for {looked}); {next}")))
+        }
+    }
 }
 
 /// The kernel in a file or folder; a folder can have packages instead.
@@ -72,10 +67,7 @@ fn at(path: &Path, cache_dir: &Path) -> Result<Kernel, KernelError> {
     if packages.is_empty() {
         let hint = " (looked for boot/vmlinuz-*, vmlinuz*, bzImage, Image, vmlinux, \
                     lib/modules/*/vmlinuz, *.deb, *.rpm)";
-        return Err(KernelError::NoImage {
-            place: path.display().to_string(),
-            hint: hint.to_owned(),
-        });
+        return Err(KernelError::no_image(path.display(), hint));
     }
     let sources: Vec<_> = packages.into_iter().map(KernelSource::Path).collect();
     from_packages(&path.display().to_string(), &sources, &shelf(cache_dir))
@@ -100,8 +92,7 @@ fn from_packages(
         Some(dir) => dir,
         None => unpack(place, &origins, cache, &key)?,
     };
-    let image_path = image_in(&dir)
-        .ok_or_else(|| KernelError::NoImage { place: place.to_owned(), hint: String::new() })?;
+    let image_path = image_in(&dir).ok_or_else(|| KernelError::no_image(place, ""))?;
     Kernel::read(&image_path)
 }
 
@@ -128,10 +119,16 @@ fn unpack(
             files.push(path.to_owned());
             Ok(())
         })
-        .map_err(|source| KernelError::Package { path: package.clone(), source })?;
+        .map_err(|error| {
+            let next = "is the file complete, and is there room on the disk?";
+            KernelError::Unavailable(format!(
+                "{} cannot be unpacked: {error}; {next}",
+                package.display()
+            ))
+        })?;
     }
     if image_in(made.path()).is_none() {
-        return Err(KernelError::NoImage { place: place.to_owned(), hint: hint(&packages) });
+        return Err(KernelError::no_image(place, &hint(&packages)));
     }
     cache.put(&made, files, key).map_err(KernelError::io(cache.folder()))
 }
@@ -159,8 +156,9 @@ impl Origin {
                 let key = format!("{stem}-{}", short_hash(&bytes));
                 Ok(Self { key, packages: Packages::File(path.clone()) })
             }
-            KernelSource::Path(path) => Err(KernelError::NotAPackage { path: path.clone() }),
-            KernelSource::Host => Err(KernelError::NotAPackage { path: PathBuf::from("host") }),
+            KernelSource::Path(_) | KernelSource::Host => Err(KernelError::NoKernel(format!(
+                "{source}: only packages (deb:NAME, .deb, .rpm) can stand in a list"
+            ))),
             KernelSource::Debian { name, version } => {
                 Self::of_debian(name, version.as_deref(), cache)
             }
@@ -263,7 +261,6 @@ mod tests {
     use crate::image::tests::bzimage_of;
     use crate::package::deb::tests::deb_of;
     use crate::package::rpm::tests::rpm_of;
-    use crate::{Feature, PackageError};
 
     const CONFIG: &[u8] = b"CONFIG_PSI=y\nCONFIG_PSI_DEFAULT_DISABLED=y\n";
 
@@ -296,9 +293,9 @@ mod tests {
         let package = debian(dir.path());
         let kernel = located(&package, dir.path()).unwrap();
         assert_eq!(kernel.release, "6.1.0-9-amd64");
-        assert_eq!(kernel.facts.psi, Some(Feature::Off));
+        assert_eq!(kernel.facts.words()[0], ("PSI", "off".to_owned()));
         assert!(kernel.image_path.ends_with("boot/vmlinuz-6.1.0-9-amd64"));
-        assert!(kernel.modules().unwrap().is_built_in("ext4"));
+        assert!(kernel.modules().unwrap().plan(&["ext4"]).unwrap().is_empty(), "it is built in");
         let again = located(&package, dir.path()).unwrap();
         assert_eq!(again, kernel);
         let unpacked = kernel.image_path.ancestors().nth(2).unwrap().to_str().unwrap();
@@ -340,8 +337,9 @@ mod tests {
         for text in [format!("{core},{modules}"), folder] {
             let kernel = located(&text, dir.path()).unwrap();
             assert_eq!(kernel.release, release);
-            assert_eq!(kernel.facts.psi, Some(Feature::Off));
-            assert!(kernel.modules().unwrap().has_file("zram"));
+            assert_eq!(kernel.facts.words()[0], ("PSI", "off".to_owned()));
+            let error = kernel.modules().unwrap().plan(&["zram"]).unwrap_err().to_string();
+            assert!(error.contains("zram.ko.xz: "), "it is there, but no module: {error}");
         }
         let error = located(&modules, dir.path()).unwrap_err().to_string();
         assert!(error.contains("add the package with the image"), "{error}");
@@ -363,9 +361,7 @@ mod tests {
         let package = deb_of("", &[("./boot/vmlinuz-6", b"x"), ("lib/modules/../../../out", b"x")]);
         let package = written(dir.path(), "bad.deb", &package);
         let error = located(&package, dir.path()).unwrap_err();
-        let is_outside = matches!(&error, KernelError::Package { source, .. }
-            if matches!(source, PackageError::Outside { .. }));
-        assert!(is_outside, "{error}");
+        assert!(error.to_string().contains("leads out of its folder"), "{error}");
         assert!(names_in(&dir.path().join("cache")).is_empty());
         assert_eq!(names_in(dir.path()).len(), 2, "the package and the cache");
     }
@@ -379,7 +375,7 @@ mod tests {
         written(dir.path(), "vmlinuz.old", b"");
         let kernel = located(dir.path().to_str().unwrap(), dir.path()).unwrap();
         assert_eq!(kernel.release, "6.1.0-47");
-        assert_eq!(kernel.facts.psi, Some(Feature::On), "from the configuration in the image");
+        assert_eq!(kernel.facts.words()[0].1, "on", "from the configuration in the image");
         let error = kernel.modules().unwrap_err().to_string();
         assert!(error.contains("lib/modules/6.1.0-47"), "{error}");
         let folder = tempfile::tempdir().unwrap();
@@ -389,6 +385,6 @@ mod tests {
         let error = located(&text, dir.path()).unwrap_err().to_string();
         assert!(error.contains("text: not a kernel image"), "{error}");
         let list = format!("{text},{text}");
-        assert!(matches!(located(&list, dir.path()), Err(KernelError::NotAPackage { .. })));
+        assert!(located(&list, dir.path()).unwrap_err().to_string().contains("only packages"));
     }
 }

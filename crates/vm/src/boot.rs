@@ -1,23 +1,22 @@
 //! What a guest is made of, and booting one to look at it.
 
-use std::fs::File;
-use std::io::Read;
+use std::fs;
 use std::time::{Duration, Instant};
 
 use guest::{Notice, Setup, Then};
 use keep::Cache;
 use kernels::{Kernel, KernelArg, KernelError, locate};
 use model::{MachineSpec, Missed};
+use object::Endianness;
+use object::elf::{FileHeader64, PT_INTERP};
+use object::read::elf::{FileHeader as _, ProgramHeader as _};
 
-use crate::guest_process::Said;
+use crate::guest_process::News;
 use crate::initramfs::{RootFile, archive};
 use crate::qemu::{Console, Qemu, THIS_PROGRAM};
 use crate::qmp::Event;
-use crate::snapshot::{self, BOOT_LIMIT, Ingredients};
-use crate::{MODULES, Stop, TICK, VmError};
-
-/// Program header of the dynamic loader (`PT_INTERP`, elf(5)).
-const PT_INTERP: u32 = 3;
+use crate::snapshot::{self, Ingredients};
+use crate::{MODULES, Stop, VmError};
 
 /// Kernel and root of a guest.
 pub(crate) struct Parts {
@@ -82,9 +81,8 @@ impl Parts {
 
     /// What this kernel cannot offer, as far as its configuration tells.
     pub(crate) fn missed(&self) -> Vec<Missed> {
-        let missing = self.kernel.facts.missing();
+        let missing = self.kernel.facts.missing().iter();
         missing
-            .into_iter()
             .map(|found| Missed {
                 capability: format!("CONFIG_{}", found.config),
                 reason: format!("this kernel is built without it: {}", found.lost),
@@ -95,23 +93,26 @@ impl Parts {
 
 /// The bytes of [`THIS_PROGRAM`].
 fn program() -> Result<Vec<u8>, VmError> {
-    let mut bytes = Vec::new();
-    File::open(THIS_PROGRAM)
-        .and_then(|mut file| file.read_to_end(&mut bytes))
-        .map_err(VmError::Qemu)?;
-    if needs_loader(&bytes) { Err(VmError::NotStatic) } else { Ok(bytes) }
+    let bytes = fs::read(THIS_PROGRAM)?;
+    match needs_loader(&bytes) {
+        false => Ok(bytes),
+        true => Err(VmError::Unavailable(
+            "this program needs a dynamic loader, which a guest does not have: build the static one \
+             with `make build` (target/release/thrashlab)"
+                .to_owned(),
+        )),
+    }
 }
 
 /// Whether a 64-bit ELF program names a dynamic loader.
 pub(crate) fn needs_loader(elf: &[u8]) -> bool {
-    let half = |at: usize| elf.get(at..at + 2).map_or(0, |b| u16::from_le_bytes([b[0], b[1]]));
-    let (entry_size, entries) = (usize::from(half(54)), usize::from(half(56)));
-    let table =
-        elf.get(32..40).map_or(0, |b| b.iter().rev().fold(0, |n, x| n << 8 | usize::from(*x)));
-    (0..entries).any(|index| {
-        let at = table + index * entry_size;
-        elf.get(at..at + 4) == Some(&PT_INTERP.to_le_bytes())
-    })
+    let interpreter = || {
+        let header = FileHeader64::<Endianness>::parse(elf)?;
+        let endian = header.endian()?;
+        let mut segments = header.program_headers(endian, elf)?.iter();
+        Ok::<_, object::Error>(segments.any(|segment| segment.p_type(endian) == PT_INTERP))
+    };
+    interpreter().unwrap_or(false)
 }
 
 /// A guest that came up.
@@ -137,45 +138,29 @@ pub fn boot(
     cache: &Cache,
     stop: Stop<'_>,
 ) -> Result<Booted, VmError> {
-    let qemu = Qemu::find()?;
-    qemu.check(machine)?;
+    let qemu = Qemu::find(machine)?;
     let parts = Parts::gather(kernel, machine, cache, &[])?;
     let setup =
         Setup { machine: machine.clone(), modules: parts.modules.clone(), then: Then::Report };
-    let failed = |source| VmError::Cache { path: cache.root().to_owned(), source };
+    let failed = VmError::cache(cache.root());
     let folder = cache.scratch("boot").map_err(failed)?;
     let from = parts.ingredients(&qemu, &setup, Console::Quiet)?;
     snapshot::write_parts(folder.path(), &from).map_err(failed)?;
     let begun = Instant::now();
     let mut guest = snapshot::boot(&from, folder.path())?;
     let (mut first_line, mut ready, mut dmesg) = (None, None, String::new());
-    loop {
-        let event = guest.event(TICK).map_err(VmError::Qemu)?;
-        for said in guest.said().map_err(VmError::Qemu)? {
-            match said {
-                Said::Notice(Notice::Started) => first_line = Some(begun.elapsed()),
-                Said::Notice(Notice::Ready) => ready = Some(begun.elapsed()),
-                Said::Notice(Notice::Failed(why)) => return Err(VmError::Boot(why)),
-                Said::Notice(Notice::Log { at_us, text }) => dmesg += &log_line(at_us, &text),
-                _ => {}
-            }
-        }
-        match (event, ready) {
-            (Event::Ended, Some(ready)) => {
-                let first_line = first_line.unwrap_or(ready);
-                let release = parts.kernel.release;
-                return Ok(Booted { release, first_line, ready, dmesg });
-            }
-            (Event::Ended, None) => {
-                return Err(VmError::Boot(guest.autopsy("it ended while it booted")));
-            }
-            _ if stop() => return Err(VmError::Interrupted),
-            _ if begun.elapsed() > BOOT_LIMIT => {
-                return Err(VmError::Boot(guest.autopsy("it takes too long")));
-            }
+    let ready = guest.follow("boot", stop, |news| {
+        match news {
+            News::Said(Notice::Started) => first_line = Some(begun.elapsed()),
+            News::Said(Notice::Ready) => ready = Some(begun.elapsed()),
+            News::Said(Notice::Log { at_us, text }) => dmesg += &log_line(at_us, &text),
+            News::Event(Event::Ended) => return ready,
             _ => {}
         }
-    }
+        None
+    })?;
+    let first_line = first_line.unwrap_or(ready);
+    Ok(Booted { release: parts.kernel.release, first_line, ready, dmesg })
 }
 
 /// A record of the log as the kernel's own programs print it.

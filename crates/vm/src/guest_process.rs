@@ -15,7 +15,10 @@ use sys::process::{signal, signals, spawn_bound};
 
 use crate::qemu::{Console, Files, Qemu, Start, file_arguments, machine_arguments, path_of};
 use crate::qmp::{Event, Qmp};
+use crate::{Stop, TICK, VmError};
 
+/// How long a boot may take on a busy host.
+const BOOT_LIMIT: Duration = Duration::from_secs(300);
 /// Longest time that saving or restoring may take.
 const MIGRATION: Duration = Duration::from_secs(120);
 /// What of the console is shown when a guest died, in bytes.
@@ -45,6 +48,12 @@ pub(crate) enum Said {
     Run(Vec<u8>),
     /// A word beside it.
     Notice(Notice),
+}
+
+/// What a guest that comes up says, or QEMU of it.
+pub(crate) enum News {
+    Said(Notice),
+    Event(Event),
 }
 
 /// A running guest; killed and reaped when dropped.
@@ -155,6 +164,41 @@ impl GuestProcess {
                 _ => Some(Said::Run(line.to_vec())),
             })
             .collect())
+    }
+
+    /// Follows a guest until `found` returns what is waited for, or it cannot `step` any more.
+    pub(crate) fn follow<T>(
+        &mut self,
+        step: &str,
+        stop: Stop<'_>,
+        mut found: impl FnMut(News) -> Option<T>,
+    ) -> Result<T, VmError> {
+        let until = Instant::now() + BOOT_LIMIT;
+        loop {
+            let event = self.event(TICK)?;
+            for said in self.said()? {
+                let found = match said {
+                    Said::Notice(Notice::Failed(why)) => return Err(VmError::Boot(why)),
+                    Said::Notice(notice) => found(News::Said(notice)),
+                    Said::Run(_) => None,
+                };
+                if let Some(found) = found {
+                    return Ok(found);
+                }
+            }
+            if let Some(found) = found(News::Event(event)) {
+                return Ok(found);
+            }
+            let how = match event {
+                Event::Ended => format!("it ended before it could {step}"),
+                _ if stop() => return Err(VmError::Interrupted),
+                _ if Instant::now() > until => {
+                    format!("it did not {step} within {} s", BOOT_LIMIT.as_secs())
+                }
+                _ => continue,
+            };
+            return Err(VmError::Boot(self.autopsy(&how)));
+        }
     }
 
     /// Saves a paused guest's devices; its memory is in its file.

@@ -39,14 +39,12 @@ pub use machine::{
     request,
 };
 pub use named::{IN_GUEST, Named};
-pub use overlay::OverlayError;
 pub use packed::PackedMachine;
-pub use qemu::{Qemu, QemuError};
 pub use shell::{Shell, ShellState};
-pub use verify::{Difference, Verdict, compare};
+pub use verify::{Difference, first_difference};
 
 use guest_process::{Autopsy, GuestProcess, Said};
-use qemu::{Console, Start, machine_arguments};
+use qemu::{Console, Qemu, Start, machine_arguments};
 use qmp::Event;
 use snapshot::Snapshot;
 
@@ -75,36 +73,22 @@ pub struct VmOptions {
 /// Why there is no machine, or no run on it.
 #[derive(Debug, thiserror::Error)]
 pub enum VmError {
-    /// No QEMU.
-    #[error(transparent)]
-    NoQemu(#[from] QemuError),
+    /// Something that a machine needs is not there, with the next step: QEMU, a static program, the
+    /// programs under test.
+    #[error("{0}")]
+    Unavailable(String),
     /// No kernel.
     #[error(transparent)]
     Kernel(#[from] KernelError),
-    /// The programs under test.
-    #[error(transparent)]
-    Overlay(#[from] OverlayError),
     /// What the user named as kernel cannot be understood.
     #[error("{0}")]
     KernelName(String),
-    /// This program cannot be the guest's.
-    #[error(
-        "this program needs a dynamic loader, which a guest does not have: build the static one \
-         with `make build` (target/release/thrashlab)"
-    )]
-    NotStatic,
-    /// A shell needs programs.
-    #[error(
-        "a shell in the guest needs a static busybox on this machine; install it with: \
-         apt-get install busybox-static (Fedora: dnf install busybox)"
-    )]
-    NoBusybox,
     /// The guest does not come up.
     #[error("the guest does not boot: {0}")]
     Boot(String),
     /// QEMU fails.
     #[error("{0}")]
-    Qemu(io::Error),
+    Qemu(#[from] io::Error),
     /// The cache cannot be used.
     #[error("the cache {path} cannot be used: {source}; name another one in XDG_CACHE_HOME")]
     Cache {
@@ -116,12 +100,16 @@ pub enum VmError {
     /// The results.
     #[error("the results cannot be written: {0}; name a folder with room with --output DIR")]
     Results(io::Error),
-    /// A machine that was booted elsewhere is not the one that this host would make.
-    #[error("{0}")]
-    Foreign(String),
     /// The user stopped it.
     #[error("interrupted")]
     Interrupted,
+}
+
+impl VmError {
+    /// For `map_err`: this folder of the cache cannot be used.
+    fn cache(path: &Path) -> impl Fn(io::Error) -> Self + Copy {
+        move |source| Self::Cache { path: path.to_owned(), source }
+    }
 }
 
 /// A machine with a kernel, booted and ready for cells.
@@ -153,12 +141,9 @@ impl Vm {
     /// When QEMU, the kernel or one of its modules is missing, with the next step; when the guest
     /// does not boot, with its last words.
     pub fn prepare(spec: &VmSpec, options: &VmOptions, stop: Stop<'_>) -> Result<Self, VmError> {
-        let qemu = Qemu::find()?;
-        qemu.check(&spec.machine)?;
-        let overlay = match &spec.overlay {
-            Some(folder) => overlay::read(Path::new(folder))?,
-            None => Vec::new(),
-        };
+        let qemu = Qemu::find(&spec.machine)?;
+        let overlay = spec.overlay.as_ref().map(|folder| overlay::read(Path::new(folder)));
+        let overlay = overlay.transpose().map_err(VmError::Unavailable)?.unwrap_or_default();
         let parts = boot::Parts::gather(&spec.kernel, &spec.machine, &options.cache, &overlay)?;
         let setup = Setup {
             machine: spec.machine.clone(),
@@ -218,7 +203,7 @@ impl Vm {
             missed: self.missed.clone(),
             freeze: self.options.freeze,
         };
-        let cell = serde_json::to_vec(&cell).map_err(|error| VmError::Qemu(error.into()))?;
+        let cell = serde_json::to_vec(&cell).map_err(io::Error::from)?;
         let key = key_of(&[CELL_VERSION.as_bytes(), self.key.as_bytes(), &cell]);
         Ok((cell, key))
     }
@@ -248,16 +233,15 @@ impl Vm {
             return Ok(CellOutcome { outcome: Outcome { status, death: None }, cached: true });
         }
         let mut kept = Vec::new();
-        let mut guest =
-            self.snapshot.restore(&self.qemu, &self.setup, &cell).map_err(VmError::Qemu)?;
+        let mut guest = self.snapshot.restore(&self.qemu, &self.setup, &cell)?;
         let mut keep = |bytes: &[u8], line: Option<&Line>| {
             kept.extend_from_slice(bytes);
             named(bytes, line)
         };
         let outcome = listen(&mut guest, self.options.silence, stop, &mut keep)?;
         if reuse && Cells::is_certain(outcome.status) {
-            let path = cache.cells().folder().to_owned();
-            cache.cells().keep(&key, &kept).map_err(|source| VmError::Cache { path, source })?;
+            let cells = cache.cells();
+            cells.keep(&key, &kept).map_err(VmError::cache(cells.folder()))?;
         }
         Ok(CellOutcome { outcome, cached: false })
     }
@@ -276,7 +260,7 @@ fn machine_key(
         CELL_VERSION.as_bytes(),
         qemu.version.as_bytes(),
         arguments.join("\0").as_bytes(),
-        &serde_json::to_vec(setup).map_err(|error| VmError::Qemu(error.into()))?,
+        &serde_json::to_vec(setup).map_err(io::Error::from)?,
         kernel_hash.as_bytes(),
         initramfs_hash.as_bytes(),
     ]))
@@ -311,8 +295,8 @@ fn listen(
         None => (otherwise, Some(autopsy.text), None),
     };
     let (status, why, death) = loop {
-        let event = guest.event(TICK).map_err(VmError::Qemu)?;
-        for said in guest.said().map_err(VmError::Qemu)? {
+        let event = guest.event(TICK)?;
+        for said in guest.said()? {
             heard = Instant::now();
             match said {
                 Said::Run(line) => lines.push(&line, sink).map_err(VmError::Results)?,

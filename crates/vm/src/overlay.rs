@@ -3,83 +3,48 @@
 use std::fs;
 use std::io;
 use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use guest::{MODULES_DIR, PROGRAM};
 
-use crate::VmError;
 use crate::initramfs::{Content, RootFile};
 
 /// Most bytes of an overlay: it lies in the guest's memory.
 const MOST_BYTES: u64 = 256 << 20;
-
-/// An overlay that cannot be used.
-#[derive(Debug, thiserror::Error)]
-pub enum OverlayError {
-    /// It cannot be read.
-    #[error("overlay {path}: {source}")]
-    Io {
-        /// The file or folder.
-        path: PathBuf,
-        /// What the system answered.
-        source: io::Error,
-    },
-    /// It holds something that a guest cannot have.
-    #[error("overlay {path}: {why}")]
-    Unfit {
-        /// The file.
-        path: PathBuf,
-        /// Why not.
-        why: String,
-    },
-}
 
 /// Reads all files below a folder, in the order of their names.
 ///
 /// # Errors
 /// When the folder cannot be read, is too large for a guest's memory, holds something else than
 /// files, folders and symbolic links, or would replace what the guest itself needs.
-pub(crate) fn read(folder: &Path) -> Result<Vec<RootFile>, VmError> {
+pub(crate) fn read(folder: &Path) -> Result<Vec<RootFile>, String> {
     let mut files = Vec::new();
     collect(folder, "", &mut files)?;
     let size_bytes: u64 = files.iter().map(|file| file.content.bytes().len() as u64).sum();
     if size_bytes > MOST_BYTES {
-        let why = format!("{size_bytes} bytes, which is more than {MOST_BYTES}: it lies in memory");
-        return Err(OverlayError::Unfit { path: folder.to_owned(), why }.into());
+        let folder = folder.display();
+        return Err(format!(
+            "overlay {folder}: {size_bytes} bytes, which is more than {MOST_BYTES}: it lies in memory"
+        ));
     }
     Ok(files)
 }
 
-fn collect(folder: &Path, inside: &str, files: &mut Vec<RootFile>) -> Result<(), OverlayError> {
-    let failed = |path: &Path| {
-        let path = path.to_owned();
-        move |source| OverlayError::Io { path, source }
-    };
+fn collect(folder: &Path, inside: &str, files: &mut Vec<RootFile>) -> Result<(), String> {
+    let failed = |path: &Path, error: io::Error| format!("overlay {}: {error}", path.display());
     let entries = fs::read_dir(folder).and_then(Iterator::collect::<io::Result<Vec<_>>>);
-    let mut entries = entries.map_err(failed(folder))?;
+    let mut entries = entries.map_err(|error| failed(folder, error))?;
     entries.sort_by_key(fs::DirEntry::file_name);
     for entry in entries {
         let path = entry.path();
-        let unfit = |why: &str| OverlayError::Unfit { path: path.clone(), why: why.to_owned() };
+        let unfit = |why: &str| failed(&path, io::Error::other(why.to_owned()));
         let name = entry.file_name();
         let name = name.to_str().ok_or_else(|| unfit("its name is not UTF-8"))?;
         let inside = format!("{inside}/{name}");
         if inside == PROGRAM || inside == MODULES_DIR {
             return Err(unfit("the guest has its own of this name"));
         }
-        let kind = entry.file_type().map_err(failed(&path))?;
-        let content = if kind.is_dir() {
-            Content::Directory
-        } else if kind.is_symlink() {
-            let target = fs::read_link(&path).map_err(failed(&path))?;
-            Content::Link(target.into_os_string().into_encoded_bytes())
-        } else if kind.is_file() {
-            let mode = entry.metadata().map_err(failed(&path))?.permissions().mode();
-            let bytes = fs::read(&path).map_err(failed(&path))?;
-            Content::File { is_executable: mode & 0o111 != 0, bytes }
-        } else {
-            return Err(unfit("neither a file nor a folder nor a symbolic link"));
-        };
+        let content = content(&entry).map_err(|error| failed(&path, error))?;
         let is_directory = matches!(content, Content::Directory);
         files.push(RootFile { path: inside.clone(), content });
         if is_directory {
@@ -87,6 +52,20 @@ fn collect(folder: &Path, inside: &str, files: &mut Vec<RootFile>) -> Result<(),
         }
     }
     Ok(())
+}
+
+fn content(entry: &fs::DirEntry) -> io::Result<Content> {
+    let (path, kind) = (entry.path(), entry.file_type()?);
+    if kind.is_dir() {
+        Ok(Content::Directory)
+    } else if kind.is_symlink() {
+        Ok(Content::Link(fs::read_link(&path)?.into_os_string().into_encoded_bytes()))
+    } else if kind.is_file() {
+        let mode = entry.metadata()?.permissions().mode();
+        Ok(Content::File { is_executable: mode & 0o111 != 0, bytes: fs::read(&path)? })
+    } else {
+        Err(io::Error::other("neither a file nor a folder nor a symbolic link"))
+    }
 }
 
 #[cfg(test)]
@@ -103,8 +82,8 @@ mod tests {
             read(folder.path()).unwrap().into_iter().map(|file| file.path).collect();
         assert_eq!(paths, ["/opt", "/opt/bin", "/opt/bin/compiler", "/opt/cc"]);
         fs::write(folder.path().join("thrashlab"), "x").unwrap();
-        assert!(read(folder.path()).unwrap_err().to_string().contains("its own"));
+        assert!(read(folder.path()).unwrap_err().contains("its own"));
         let nowhere = folder.path().join("nowhere");
-        assert!(read(&nowhere).unwrap_err().to_string().contains("nowhere"));
+        assert!(read(&nowhere).unwrap_err().contains("nowhere"));
     }
 }

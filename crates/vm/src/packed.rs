@@ -53,10 +53,9 @@ impl Vm {
         folder: &Path,
         options: &VmOptions,
     ) -> Result<Self, VmError> {
-        let qemu = Qemu::find()?;
-        qemu.check(&packed.setup.machine)?;
+        let qemu = Qemu::find(&packed.setup.machine)?;
         if qemu.version != packed.qemu {
-            return Err(VmError::Foreign(format!(
+            return Err(VmError::Unavailable(format!(
                 "the machine was booted by {:?}, here is {:?}: install the same QEMU everywhere",
                 packed.qemu, qemu.version
             )));
@@ -64,14 +63,16 @@ impl Vm {
         let fact = |name: &str| packed.facts.get(name).map_or("", String::as_str);
         let (kernel, initramfs) = (fact("vm_kernel_blake3"), fact("vm_initramfs_blake3"));
         if machine_key(&qemu, &packed.setup, kernel, initramfs)? != packed.key {
-            return Err(VmError::Foreign(
+            return Err(VmError::Unavailable(
                 "the machine was booted by another thrashlab: use the same program everywhere"
                     .to_owned(),
             ));
         }
         if let Some(missing) = FILES.iter().find(|name| !folder.join(name).is_file()) {
             let folder = folder.display();
-            return Err(VmError::Foreign(format!("the machine's {missing} is not in {folder}")));
+            return Err(VmError::Unavailable(format!(
+                "the machine's {missing} is not in {folder}"
+            )));
         }
         Ok(Self {
             qemu,

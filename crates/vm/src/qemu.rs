@@ -9,6 +9,8 @@ use std::process::{Command, Stdio};
 use guest::{CELL_FILE, CHANNEL_PORT, COMMAND, EXIT_PORT, PAUSE_PORT, PROGRAM, SETUP_FILE};
 use model::{Accel, MachineSpec};
 
+use crate::VmError;
+
 /// How a guest begins.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Start {
@@ -33,79 +35,48 @@ const CMDLINE: &str = "console=ttyS0 panic=-1 tsc=reliable nokaslr random.trust_
 
 /// A QEMU that can be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Qemu {
-    /// The program.
-    pub program: PathBuf,
+pub(crate) struct Qemu {
+    pub(crate) program: PathBuf,
     /// The first line of its `--version`.
-    pub version: String,
-}
-
-/// Why there is no QEMU.
-#[derive(Debug, thiserror::Error)]
-pub enum QemuError {
-    /// It is not installed.
-    #[error(
-        "{EMULATOR} is not installed; install it with: {}apt-get install --no-install-recommends \
-         qemu-system-x86 (Fedora: dnf install qemu-system-x86-core)",
-        if rustix::process::geteuid().is_root() { "" } else { "sudo " }
-    )]
-    Missing,
-    /// It does not run.
-    #[error("{program} does not run: {reason}")]
-    Broken {
-        /// The program.
-        program: PathBuf,
-        /// What it said.
-        reason: String,
-    },
-    /// The host's processor cannot be used.
-    #[error("accel=kvm: {DEV_KVM}: {0}; use accel=tcg, which needs nothing of the host")]
-    NoKvm(std::io::Error),
-    /// This architecture has no deterministic machine yet.
-    #[error(
-        "the deterministic machine needs an x86-64 build of thrashlab: its guest talks to QEMU \
-         through I/O ports, which other architectures do not have"
-    )]
-    Architecture,
+    pub(crate) version: String,
 }
 
 impl Qemu {
-    /// Finds it in `$PATH`.
-    ///
-    /// # Errors
-    /// With the command that installs it.
-    pub fn find() -> Result<Self, QemuError> {
+    /// Finds it in `$PATH`; without it, or without what the machine asks for, says what to do.
+    pub(crate) fn find(machine: &MachineSpec) -> Result<Self, VmError> {
+        Self::search(machine).map_err(VmError::Unavailable)
+    }
+
+    fn search(machine: &MachineSpec) -> Result<Self, String> {
         if !cfg!(target_arch = "x86_64") {
-            return Err(QemuError::Architecture);
+            return Err("the deterministic machine needs an x86-64 build of thrashlab: its guest \
+                        talks to QEMU through I/O ports, which other architectures do not have"
+                .to_owned());
         }
         let path = env::var_os("PATH").unwrap_or_default();
-        let program = env::split_paths(&path)
-            .map(|dir| dir.join(EMULATOR))
-            .find(|program| program.is_file())
-            .ok_or(QemuError::Missing)?;
-        let broken = |reason: String| QemuError::Broken { program: program.clone(), reason };
-        let output = Command::new(&program)
-            .arg("--version")
-            .stdin(Stdio::null())
-            .output()
-            .map_err(|error| broken(error.to_string()))?;
+        let mut programs = env::split_paths(&path).map(|dir| dir.join(EMULATOR));
+        let program = programs.find(|program| program.is_file()).ok_or_else(|| {
+            let sudo = if rustix::process::geteuid().is_root() { "" } else { "sudo " };
+            format!(
+                "{EMULATOR} is not installed; install it with: {sudo}apt-get install \
+                 --no-install-recommends qemu-system-x86 (Fedora: dnf install qemu-system-x86-core)"
+            )
+        })?;
+        let broken = |reason: &str| format!("{} does not run: {reason}", program.display());
+        let output = Command::new(&program).arg("--version").stdin(Stdio::null()).output();
+        let output = output.map_err(|error| broken(&error.to_string()))?;
         let said = String::from_utf8_lossy(&output.stdout);
         let version = said.lines().next().unwrap_or_default().trim().to_owned();
         if !output.status.success() || version.is_empty() {
-            return Err(broken(String::from_utf8_lossy(&output.stderr).trim().to_owned()));
+            return Err(broken(String::from_utf8_lossy(&output.stderr).trim()));
+        }
+        if machine.accel == Accel::Kvm {
+            File::options().read(true).write(true).open(DEV_KVM).map_err(|error| {
+                let next = "use accel=tcg, which needs nothing of the host";
+                format!("accel=kvm: {DEV_KVM}: {error}; {next}")
+            })?;
         }
         Ok(Self { program, version })
-    }
-
-    /// Whether what a machine asks for is there.
-    ///
-    /// # Errors
-    /// When it asks for KVM and there is none that this user may use.
-    pub fn check(&self, machine: &MachineSpec) -> Result<(), QemuError> {
-        if machine.accel == Accel::Kvm {
-            File::options().read(true).write(true).open(DEV_KVM).map_err(QemuError::NoKvm)?;
-        }
-        Ok(())
     }
 }
 

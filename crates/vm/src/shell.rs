@@ -22,6 +22,8 @@ use crate::snapshot;
 
 /// Where busybox may be beside `$PATH`.
 const BUSYBOX_DIRS: [&str; 3] = ["/bin", "/usr/lib/busybox", "/usr/lib/initramfs-tools/bin"];
+const NO_BUSYBOX: &str = "a shell in the guest needs a static busybox on this machine; install it \
+    with: apt-get install busybox-static (Fedora: dnf install busybox)";
 /// First bytes of an ELF program.
 const ELF: &[u8] = b"\x7fELF";
 
@@ -55,17 +57,17 @@ impl Shell {
         cache: &Cache,
         is_script: bool,
     ) -> Result<Self, VmError> {
-        let qemu = Qemu::find()?;
-        qemu.check(machine)?;
-        let busybox = static_busybox().ok_or(VmError::NoBusybox)?;
+        let qemu = Qemu::find(machine)?;
+        let busybox =
+            static_busybox().ok_or_else(|| VmError::Unavailable(NO_BUSYBOX.to_owned()))?;
         let content = Content::File { is_executable: true, bytes: busybox };
         let extra = [RootFile { path: BUSYBOX.to_owned(), content }];
         let parts = Parts::gather(kernel, machine, cache, &extra)?;
         let then = if is_script { Then::Script } else { Then::Shell };
         let setup = Setup { machine: machine.clone(), modules: parts.modules.clone(), then };
-        let (console, theirs) = socket_pair().map_err(VmError::Qemu)?;
+        let (console, theirs) = socket_pair()?;
         let from = parts.ingredients(&qemu, &setup, Console::Terminal(theirs.as_raw_fd()))?;
-        let failed = |source| VmError::Cache { path: cache.root().to_owned(), source };
+        let failed = VmError::cache(cache.root());
         let folder = cache.scratch("shell").map_err(failed)?;
         snapshot::write_parts(folder.path(), &from).map_err(failed)?;
         let guest = snapshot::boot(&from, folder.path())?;
@@ -83,8 +85,8 @@ impl Shell {
     /// # Errors
     /// When the guest died or could not be set up.
     pub fn state(&mut self) -> Result<ShellState, VmError> {
-        let event = self.guest.event(Duration::ZERO).map_err(VmError::Qemu)?;
-        for said in self.guest.said().map_err(VmError::Qemu)? {
+        let event = self.guest.event(Duration::ZERO)?;
+        for said in self.guest.said()? {
             match said {
                 Said::Notice(Notice::Ready) => self.is_ready = true,
                 Said::Notice(Notice::Failed(why)) => return Err(VmError::Boot(why)),

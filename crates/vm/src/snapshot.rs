@@ -7,16 +7,16 @@ use std::os::fd::AsFd;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::thread;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, SystemTime};
 
 use guest::{Notice, Setup};
 use keep::{Scratch, Shelf};
 use rustix::fs::{FallocateFlags, fallocate};
 
-use crate::guest_process::{GuestProcess, Launch, Said};
+use crate::guest_process::{GuestProcess, Launch, News};
 use crate::qemu::{Console, Qemu, Start, ram_bytes};
 use crate::qmp::Event;
-use crate::{Stop, TICK, VmError};
+use crate::{Stop, VmError};
 
 const KERNEL: &str = "kernel";
 const INITRAMFS: &str = "initramfs";
@@ -31,8 +31,6 @@ const KEPT: usize = 8;
 const KEPT_FOR: Duration = Duration::from_secs(7 * 86_400);
 /// Files that a snapshot consists of.
 pub(crate) const FILES: [&str; 4] = [KERNEL, INITRAMFS, MEMORY, DEVICES];
-/// How long a boot may take on a busy host.
-pub(crate) const BOOT_LIMIT: Duration = Duration::from_secs(300);
 /// How much of the memory is looked at at a time, in bytes: holes are of this size.
 const CHUNK_BYTES: usize = 1 << 16;
 /// So often two boots may differ: on a busy host most of them go on to the next timer ([`agreed`]).
@@ -85,7 +83,7 @@ impl Snapshot {
         from: &Ingredients<'_>,
         stop: Stop<'_>,
     ) -> Result<Self, VmError> {
-        let failed = |source| VmError::Cache { path: snapshots.to_owned(), source };
+        let failed = VmError::cache(snapshots);
         tidy(snapshots);
         let mut made: Vec<Boot> = Vec::new();
         let at_a_time = if from.setup.machine.is_deterministic() { 2 } else { 1 };
@@ -113,22 +111,11 @@ impl Snapshot {
 
     /// How much virtual time passed between the pause and going on, in ns, as the guest saw it.
     fn gap_ns(&self, from: &Ingredients<'_>, stop: Stop<'_>) -> Result<u64, VmError> {
-        let mut guest = self.restore(from.qemu, from.setup, &[]).map_err(VmError::Qemu)?;
-        let until = Instant::now() + BOOT_LIMIT;
-        loop {
-            let event = guest.event(TICK).map_err(VmError::Qemu)?;
-            for said in guest.said().map_err(VmError::Qemu)? {
-                if let Said::Notice(Notice::Resumed { gap_ns }) = said {
-                    return Ok(gap_ns);
-                }
-            }
-            if stop() {
-                return Err(VmError::Interrupted);
-            }
-            if event == Event::Ended || Instant::now() > until {
-                return Err(VmError::Boot(guest.autopsy("it does not go on from its pause")));
-            }
-        }
+        let mut guest = self.restore(from.qemu, from.setup, &[])?;
+        guest.follow("go on from its pause", stop, |news| match news {
+            News::Said(Notice::Resumed { gap_ns }) => Some(gap_ns),
+            _ => None,
+        })
     }
 
     /// Starts a guest that goes on from here with a cell.
@@ -170,13 +157,14 @@ impl Boot {
         from: &Ingredients<'_>,
         stop: Stop<'_>,
     ) -> Result<Self, VmError> {
-        let failed = |source| VmError::Cache { path: snapshots.to_owned(), source };
+        let failed = VmError::cache(snapshots);
         let folder = Scratch::make(snapshots, name).map_err(failed)?;
         write_parts(folder.path(), from).map_err(failed)?;
         let mut guest = boot(from, folder.path())?;
-        await_pause(&mut guest, stop)?;
+        let is_pause = |news| matches!(news, News::Event(Event::Paused)).then_some(());
+        guest.follow("boot", stop, is_pause)?;
         let devices = File::create_new(folder.path().join(DEVICES)).map_err(failed)?;
-        guest.save(&devices).map_err(VmError::Qemu)?;
+        guest.save(&devices)?;
         drop(guest);
         let mut hasher = blake3::Hasher::new();
         compact(&folder.path().join(MEMORY), &mut hasher).map_err(failed)?;
@@ -221,9 +209,8 @@ fn reserve(path: &Path, bytes: u64) -> io::Result<()> {
 /// Starts a guest from these files, with its memory in a new one.
 pub(crate) fn boot(from: &Ingredients<'_>, folder: &Path) -> Result<GuestProcess, VmError> {
     let memory = folder.join(MEMORY);
-    reserve(&memory, ram_bytes(&from.setup.machine))
-        .map_err(|source| VmError::Cache { path: memory.clone(), source })?;
-    GuestProcess::start(&Launch {
+    reserve(&memory, ram_bytes(&from.setup.machine)).map_err(VmError::cache(&memory))?;
+    let guest = GuestProcess::start(&Launch {
         qemu: from.qemu,
         setup: from.setup,
         cell: &[],
@@ -232,31 +219,8 @@ pub(crate) fn boot(from: &Ingredients<'_>, folder: &Path) -> Result<GuestProcess
         memory: &memory,
         start: Start::Boot,
         console: from.console,
-    })
-    .map_err(VmError::Qemu)
-}
-
-/// Waits until a guest pauses the machine.
-fn await_pause(guest: &mut GuestProcess, stop: Stop<'_>) -> Result<(), VmError> {
-    let until = Instant::now() + BOOT_LIMIT;
-    loop {
-        let event = guest.event(TICK).map_err(VmError::Qemu)?;
-        for said in guest.said().map_err(VmError::Qemu)? {
-            if let Said::Notice(Notice::Failed(why)) = said {
-                return Err(VmError::Boot(why));
-            }
-        }
-        match event {
-            Event::Paused => return Ok(()),
-            Event::Ended => return Err(VmError::Boot(guest.autopsy("it ended while it booted"))),
-            _ if stop() => return Err(VmError::Interrupted),
-            _ if Instant::now() > until => {
-                let how = format!("it did not boot within {} s", BOOT_LIMIT.as_secs());
-                return Err(VmError::Boot(guest.autopsy(&how)));
-            }
-            _ => {}
-        }
-    }
+    })?;
+    Ok(guest)
 }
 
 /// Removes snapshots that nobody has used for long: every build of this program makes new ones.

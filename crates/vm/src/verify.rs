@@ -2,15 +2,6 @@
 
 use model::Line;
 
-/// What came of comparing runs.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Verdict {
-    /// The same bytes.
-    Same,
-    /// Not the same.
-    Differs(Difference),
-}
-
 /// Where two runs first differ.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
@@ -27,11 +18,11 @@ pub struct Difference {
 /// Bytes shown on each side of a difference.
 const AROUND_BYTES: usize = 40;
 
-/// Compares two run files.
+/// Compares two run files; `None` if they are the same bytes.
 #[must_use]
-pub fn compare(first: &[u8], second: &[u8]) -> Verdict {
+pub fn first_difference(first: &[u8], second: &[u8]) -> Option<Difference> {
     if first == second {
-        return Verdict::Same;
+        return None;
     }
     let mut theirs = second.split_inclusive(|byte| *byte == b'\n');
     let mut number = 0;
@@ -39,10 +30,10 @@ pub fn compare(first: &[u8], second: &[u8]) -> Verdict {
         number += 1;
         let other = theirs.next().unwrap_or_default();
         if ours != other {
-            return Verdict::Differs(difference(number, ours, other));
+            return Some(difference(number, ours, other));
         }
     }
-    Verdict::Differs(difference(number + 1, &[], theirs.next().unwrap_or_default()))
+    Some(difference(number + 1, &[], theirs.next().unwrap_or_default()))
 }
 
 fn difference(line: usize, ours: &[u8], other: &[u8]) -> Difference {
@@ -77,10 +68,8 @@ mod tests {
                  {{\"kind\":\"phase\",\"at_ns\":{at_ns},\"phase\":\"stopped\"}}\n"
             )
         };
-        assert_eq!(compare(run(7).as_bytes(), run(7).as_bytes()), Verdict::Same);
-        let Verdict::Differs(found) = compare(run(70).as_bytes(), run(71).as_bytes()) else {
-            panic!("they differ");
-        };
+        assert_eq!(first_difference(run(7).as_bytes(), run(7).as_bytes()), None);
+        let found = first_difference(run(70).as_bytes(), run(71).as_bytes()).unwrap();
         assert_eq!((found.line, found.byte), (2, 25));
         assert_eq!(found.event, "a line at 70 ns");
         assert!(found.around.0.contains("70") && found.around.1.contains("71"));
@@ -90,8 +79,7 @@ mod tests {
     fn a_missing_end_is_a_difference() {
         let whole = b"{\"kind\":\"x\"}\n{\"kind\":\"y\"}\n";
         for (first, second) in [(&whole[..], &whole[..13]), (&whole[..13], &whole[..])] {
-            let Verdict::Differs(found) = compare(first, second) else { panic!("they differ") };
-            assert_eq!(found.line, 2);
+            assert_eq!(first_difference(first, second).unwrap().line, 2);
         }
     }
 }

@@ -8,7 +8,6 @@ use report::columns::aligned;
 use serde_json::{Map, Value, json};
 use vm::MODULES;
 
-use super::kernel_facts::{main_facts, other_facts};
 use crate::vm_args::KernelsArgs;
 use crate::{Failure, guests, print, print_json};
 
@@ -63,9 +62,10 @@ fn list(args: &KernelsArgs) -> Result<(), Failure> {
 }
 
 fn table(all: &[Listed]) -> String {
-    let names = main_facts(&kernels::ConfigFacts::default()).map(|(name, _)| name);
+    let unknown = kernels::ConfigFacts::parse("");
+    let names = unknown.main_words().iter().map(|(name, _)| *name);
     let mut heading = vec!["kernel", "release", "where", "guest"];
-    heading.extend(names);
+    heading.extend(names.clone());
     heading.push("missing");
     let mut rows = vec![heading.into_iter().map(str::to_owned).collect::<Vec<_>>()];
     rows.extend(all.iter().map(|Listed { found, read }| {
@@ -75,12 +75,12 @@ fn table(all: &[Listed]) -> String {
             None => {}
             Some(Err(error)) => {
                 row.push("NO".to_owned());
-                row.extend(names.map(|_| "?".to_owned()));
+                row.extend(names.clone().map(|_| "?".to_owned()));
                 row.push(error.to_string());
             }
             Some(Ok(kernel)) => {
                 row.push(if obstacle(kernel).is_none() { "yes" } else { "NO" }.to_owned());
-                row.extend(main_facts(&kernel.facts).map(|(_, word)| word));
+                row.extend(kernel.facts.main_words().iter().map(|(_, word)| word.clone()));
                 let missing = kernel.facts.missing();
                 let names: Vec<&str> = missing.iter().map(|missing| missing.config).collect();
                 row.push(if names.is_empty() { "-".to_owned() } else { names.join(" ") });
@@ -140,15 +140,9 @@ fn description(name: &str, kernel: &Kernel) -> String {
         ("configuration", path(&kernel.config_path)),
         ("as a guest", obstacle(kernel).map_or("yes".to_owned(), |why| format!("no: {why}"))),
     ];
-    rows.extend(main_facts(&kernel.facts));
-    rows.extend(other_facts(&kernel.facts));
-    rows.extend(
-        kernel
-            .facts
-            .missing()
-            .into_iter()
-            .map(|missing| ("missing", format!("CONFIG_{}: {}", missing.config, missing.lost))),
-    );
+    rows.extend(kernel.facts.words().iter().cloned());
+    let missing = kernel.facts.missing().iter();
+    rows.extend(missing.map(|it| ("missing", format!("CONFIG_{}: {}", it.config, it.lost))));
     let width = rows.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
     rows.iter().map(|(name, value)| format!("{name:<width$}  {value}\n")).collect()
 }
@@ -166,17 +160,12 @@ fn listed_json(listed: &Listed) -> Value {
 }
 
 fn as_json(name: &str, kernel: &Kernel) -> Value {
-    let facts: Map<String, Value> = main_facts(&kernel.facts)
-        .into_iter()
-        .chain(other_facts(&kernel.facts))
-        .map(|(name, word)| (name.to_owned(), Value::String(word)))
-        .collect();
-    let missing: Map<String, Value> = kernel
-        .facts
-        .missing()
-        .into_iter()
-        .map(|missing| (missing.config.to_owned(), Value::String(missing.lost.to_owned())))
-        .collect();
+    let words = kernel.facts.words().iter();
+    let facts: Map<String, Value> =
+        words.map(|(name, word)| ((*name).to_owned(), json!(word))).collect();
+    let missing = kernel.facts.missing().iter();
+    let missing: Map<String, Value> =
+        missing.map(|it| (it.config.to_owned(), json!(it.lost))).collect();
     json!({
         "kernel": name,
         "release": kernel.release,

@@ -10,7 +10,7 @@ use model::units::format_duration;
 use model::{EndStatus, Line, Spec, SubjectSpec, VmSpec};
 use report::columns::aligned;
 use serde_json::{Value, json};
-use vm::{Difference, Verdict, Vm, VmOptions, compare};
+use vm::{Difference, Vm, VmOptions, first_difference};
 
 use super::host_load::HostLoad;
 use crate::guests::{self, SILENCE};
@@ -58,13 +58,12 @@ pub(crate) fn verify(args: &VerifyArgs) -> Result<(), Failure> {
     for boot in 1..=args.boots {
         runs_of_boot(&machine, &spec, args.boots > 1, boot, &waiter, &progress, &mut made)?;
     }
-    let verdicts: Vec<Verdict> =
-        made.iter().map(|run| compare(&made[0].bytes, &run.bytes)).collect();
+    let differences = differences(&made);
     match args.json {
-        true => print_json(&as_json(&machine, &made, &verdicts))?,
-        false => print(&as_text(&made, &verdicts))?,
+        true => print_json(&as_json(&machine, &made, &differences))?,
+        false => print(&as_text(&made, &differences))?,
     }
-    match verdicts.iter().all(|verdict| *verdict == Verdict::Same) {
+    match differences.iter().all(Option::is_none) {
         true => Ok(()),
         false => Err(Failure::NotSo),
     }
@@ -125,30 +124,32 @@ fn hash(bytes: &[u8]) -> String {
     blake3::hash(bytes).to_hex().to_string()
 }
 
-fn first_difference(verdicts: &[Verdict]) -> Option<(usize, &Difference)> {
-    verdicts.iter().enumerate().find_map(|(index, verdict)| match verdict {
-        Verdict::Same => None,
-        Verdict::Differs(difference) => Some((index, difference)),
-    })
+/// Where each run first differs from the first one.
+fn differences(made: &[Made]) -> Vec<Option<Difference>> {
+    made.iter().map(|run| first_difference(&made[0].bytes, &run.bytes)).collect()
 }
 
-fn as_text(made: &[Made], verdicts: &[Verdict]) -> String {
+fn first(differences: &[Option<Difference>]) -> Option<(usize, &Difference)> {
+    differences.iter().enumerate().find_map(|(index, found)| Some((index, found.as_ref()?)))
+}
+
+fn as_text(made: &[Made], differences: &[Option<Difference>]) -> String {
     let heading = ["run", "boot", "host", "wall", "bytes", "as run 1"];
     let mut rows = vec![heading.map(String::from).to_vec()];
-    rows.extend(made.iter().zip(verdicts).enumerate().map(|(index, (run, verdict))| {
+    rows.extend(made.iter().zip(differences).enumerate().map(|(index, (run, difference))| {
         [
             (index + 1).to_string(),
             run.boot.to_string(),
             if run.is_host_busy { "busy" } else { "quiet" }.to_owned(),
             format_duration(run.wall.as_nanos() as u64),
             run.bytes.len().to_string(),
-            if *verdict == Verdict::Same { "yes" } else { "NO" }.to_owned(),
+            if difference.is_none() { "yes" } else { "NO" }.to_owned(),
         ]
         .to_vec()
     }));
     let table = aligned(&rows);
     let bytes = &made[0].bytes;
-    match first_difference(verdicts) {
+    match first(differences) {
         None => format!("{table}identical: {} bytes, BLAKE3 {}\n", bytes.len(), hash(bytes)),
         Some((index, difference)) => format!(
             "{table}not identical: runs 1 and {} differ first in line {}, byte {}: {}\n  run 1: \
@@ -164,22 +165,22 @@ fn as_text(made: &[Made], verdicts: &[Verdict]) -> String {
     }
 }
 
-fn as_json(machine: &VmSpec, made: &[Made], verdicts: &[Verdict]) -> Value {
+fn as_json(machine: &VmSpec, made: &[Made], differences: &[Option<Difference>]) -> Value {
     let runs: Vec<Value> = made
         .iter()
-        .zip(verdicts)
-        .map(|(run, verdict)| {
+        .zip(differences)
+        .map(|(run, difference)| {
             json!({
                 "boot": run.boot,
                 "host_busy": run.is_host_busy,
                 "wall_s": run.wall.as_secs_f64(),
                 "bytes": run.bytes.len(),
                 "blake3": hash(&run.bytes),
-                "identical": *verdict == Verdict::Same,
+                "identical": difference.is_none(),
             })
         })
         .collect();
-    let found = first_difference(verdicts);
+    let found = first(differences);
     let difference = found.map(|(index, difference)| {
         json!({
             "runs": [1, index + 1],
@@ -209,12 +210,11 @@ mod tests {
     #[test]
     fn the_first_difference_is_told() {
         let runs = [made("{\"a\":1}\n"), made("{\"a\":1}\n"), made("{\"a\":2}\n")];
-        let verdicts: Vec<Verdict> =
-            runs.iter().map(|run| compare(&runs[0].bytes, &run.bytes)).collect();
-        let text = as_text(&runs, &verdicts);
+        let differences = differences(&runs);
+        let text = as_text(&runs, &differences);
         assert!(text.contains("runs 1 and 3 differ first in line 1, byte 5"), "{text}");
         assert!(text.contains("  run 3: {\"a\":2}\n"), "{text}");
-        let text = as_text(&runs[..2], &verdicts[..2]);
+        let text = as_text(&runs[..2], &differences[..2]);
         assert!(text.contains("identical: 8 bytes, BLAKE3 "), "{text}");
     }
 }

@@ -75,5 +75,5 @@ fn difference(first: &[(String, Vec<u8>)], second: &[(String, Vec<u8>)]) -> Stri
     let Some(((name, one), (other_name, other))) = pair else {
         return format!("{} and {} files", first.len(), second.len());
     };
-    format!("{name} and {other_name}: {:?}", vm::compare(one, other))
+    format!("{name} and {other_name}: {:?}", vm::first_difference(one, other))
 }

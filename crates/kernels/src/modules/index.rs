@@ -45,24 +45,6 @@ impl ModuleIndex {
         Ok(Self { dir: dir.to_owned(), files, built_in, depends })
     }
 
-    /// The folder.
-    #[must_use]
-    pub fn dir(&self) -> &Path {
-        &self.dir
-    }
-
-    /// Whether the kernel image has a module of this name or alias in itself.
-    #[must_use]
-    pub fn is_built_in(&self, name: &str) -> bool {
-        self.built_in.contains(&canonical(name))
-    }
-
-    /// Whether there is a module file of this name.
-    #[must_use]
-    pub fn has_file(&self, name: &str) -> bool {
-        self.files.contains_key(&canonical(name))
-    }
-
     /// The modules to load for these names, each once and after what it needs. What is built in
     /// is left out. Names can be aliases; soft dependencies that nothing satisfies are left out.
     ///
@@ -120,8 +102,7 @@ impl ModuleIndex {
     }
 
     fn modinfo(&self, path: &Path) -> Result<Modinfo, KernelError> {
-        Modinfo::of_elf(&read_module(path)?)
-            .map_err(|source| KernelError::Module { path: path.to_owned(), source })
+        Modinfo::of_elf(&read_module(path)?).map_err(KernelError::module(path))
     }
 }
 
@@ -193,14 +174,16 @@ impl Planner<'_> {
         match (by_alias.and_then(|module| found(&module)), need) {
             (Some(file), _) => Ok(Some(file)),
             (None, Need::Soft) => Ok(None),
-            (None, need) => Err(KernelError::NoModule {
-                name,
-                needed_by: match need {
+            (None, need) => {
+                let needed_by = match need {
                     Need::By(module) => format!(", which {module} needs"),
                     Need::Wanted | Need::Soft => String::new(),
-                },
-                modules_dir: self.index.dir.clone(),
-            }),
+                };
+                Err(KernelError::Unavailable(format!(
+                    "{}: no module {name}{needed_by}; another kernel package may have it",
+                    self.index.dir.display()
+                )))
+            }
         }
     }
 
@@ -303,7 +286,6 @@ mod tests {
             ["crc32c_generic", "jbd2", "mbcache", "ext4", "late", "dm_mod", "dm_delay", "unwanted"]
         );
         assert!(plan.iter().all(|module| module.bytes().unwrap().starts_with(b"\x7fELF")));
-        assert!(index.is_built_in("built-in-one") && index.has_file("dm_delay"));
     }
 
     #[test]

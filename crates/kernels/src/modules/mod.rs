@@ -6,7 +6,7 @@ mod modinfo;
 use std::path::{Path, PathBuf};
 
 pub use index::ModuleIndex;
-pub use modinfo::{Modinfo, ModinfoError};
+pub use modinfo::Modinfo;
 
 use crate::KernelError;
 use crate::compression::decompressed;
@@ -32,10 +32,8 @@ impl Module {
 
 fn read_module(path: &Path) -> Result<Vec<u8>, KernelError> {
     let packed = std::fs::read(path).map_err(KernelError::io(path))?;
-    decompressed(&packed).map_err(|source| KernelError::Module {
-        path: path.to_owned(),
-        source: ModinfoError::Unpack(source),
-    })
+    decompressed(&packed)
+        .map_err(|error| KernelError::module(path)(format!("cannot be decompressed: {error}")))
 }
 
 /// A module's name in the kernel: of `-` and `_`, which mean the same, only `_`.

@@ -1,28 +1,12 @@
 //! What a module says of itself: the section `.modinfo` of its ELF file.
 
-use std::io;
+use std::fmt::Display;
 
 use object::{Object as _, ObjectSection as _};
-
-/// A module that cannot be read.
-#[derive(Debug, thiserror::Error)]
-pub enum ModinfoError {
-    /// It cannot be decompressed.
-    #[error("cannot be decompressed: {0}")]
-    Unpack(io::Error),
-    /// It is no ELF file.
-    #[error("not a kernel module: {0}")]
-    Elf(object::Error),
-    /// It has no `.modinfo`.
-    #[error("not a kernel module: it has no section .modinfo")]
-    NoModinfo,
-}
 
 /// What a module needs, and the names it goes by.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Modinfo {
-    /// Its name.
-    pub name: Option<String>,
     /// Modules that must be loaded before it.
     pub depends: Vec<String>,
     /// Modules that should be loaded before it (`softdep=pre:`).
@@ -38,10 +22,12 @@ impl Modinfo {
     ///
     /// # Errors
     /// When the bytes are no ELF file, or none with `.modinfo`.
-    pub fn of_elf(bytes: &[u8]) -> Result<Self, ModinfoError> {
-        let file = object::File::parse(bytes).map_err(ModinfoError::Elf)?;
-        let section = file.section_by_name(".modinfo").ok_or(ModinfoError::NoModinfo)?;
-        Ok(Self::parse(section.data().map_err(ModinfoError::Elf)?))
+    pub fn of_elf(bytes: &[u8]) -> Result<Self, String> {
+        let refused = |why: &dyn Display| format!("not a kernel module: {why}");
+        let file = object::File::parse(bytes).map_err(|error| refused(&error))?;
+        let section = file.section_by_name(".modinfo");
+        let section = section.ok_or_else(|| refused(&"it has no section .modinfo"))?;
+        Ok(Self::parse(section.data().map_err(|error| refused(&error))?))
     }
 
     /// Reads the content of `.modinfo`: `key=value` with zeros between. What is not understood is
@@ -51,7 +37,6 @@ impl Modinfo {
         let mut found = Self::default();
         for (key, value) in entries(section) {
             match key {
-                "name" => found.name = Some(value.to_owned()),
                 "alias" => found.aliases.push(value.to_owned()),
                 "depends" => {
                     let names = value.split(',').map(str::trim).filter(|name| !name.is_empty());
@@ -130,7 +115,6 @@ pub(crate) mod tests {
             b"license=GPL\0softdep=pre: crc32c x post: y\0\0alias=fs-ext4\0depends=mbcache,jbd2\0name=ext4\0",
         );
         let modinfo = Modinfo::of_elf(&elf).unwrap();
-        assert_eq!(modinfo.name.as_deref(), Some("ext4"));
         assert_eq!(modinfo.depends, ["mbcache", "jbd2"]);
         assert_eq!(modinfo.soft_before, ["crc32c", "x"]);
         assert_eq!(modinfo.soft_after, ["y"]);

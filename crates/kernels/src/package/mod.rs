@@ -9,27 +9,9 @@ use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 
-/// A package file that cannot be read.
-#[derive(Debug, thiserror::Error)]
-pub enum PackageError {
-    /// Of neither kind.
-    #[error("neither a Debian package nor an RPM; is the download complete?")]
-    Unknown,
-    /// A part is not as its format says.
-    #[error("{part} of the package is damaged or cut off; fetch it again")]
-    Damaged {
-        /// Which part.
-        part: &'static str,
-    },
-    /// A path that would be written outside of the folder for it.
-    #[error("the package has a file {path:?}, which leads out of its folder; do not trust it")]
-    Outside {
-        /// The path.
-        path: PathBuf,
-    },
-    /// Decompressing failed, or the visitor did.
-    #[error("cannot be unpacked: {0}; is the file complete, and is there room on the disk?")]
-    Unpack(#[from] io::Error),
+/// A part of a package is not as its format says.
+fn damaged(part: &str) -> io::Error {
+    io::Error::other(format!("{part} of the package is damaged or cut off; fetch it again"))
 }
 
 /// What is called with every file: its path in the package, and its bytes.
@@ -42,18 +24,18 @@ pub(crate) type Visitor<'a> = dyn FnMut(&Path, &mut dyn Read) -> io::Result<()> 
 /// # Errors
 /// When the bytes are no package, are damaged, or a path leads out of the package; and when
 /// `visit` fails.
-pub fn visit_package(bytes: &[u8], visit: &mut Visitor<'_>) -> Result<(), PackageError> {
+pub fn visit_package(bytes: &[u8], visit: &mut Visitor<'_>) -> io::Result<()> {
     if bytes.starts_with(deb::MAGIC) {
         deb::visit(bytes, visit)
     } else if bytes.starts_with(rpm::MAGIC) {
         rpm::visit(bytes, visit)
     } else {
-        Err(PackageError::Unknown)
+        Err(io::Error::other("neither a Debian package nor an RPM; is the download complete?"))
     }
 }
 
 /// Where a file of a package goes; nothing if no guest needs it.
-fn destination(path: &[u8]) -> Result<Option<PathBuf>, PackageError> {
+fn destination(path: &[u8]) -> io::Result<Option<PathBuf>> {
     let path = Path::new(OsStr::from_bytes(path));
     let mut clean = PathBuf::new();
     for component in path.components() {
@@ -61,7 +43,9 @@ fn destination(path: &[u8]) -> Result<Option<PathBuf>, PackageError> {
             Component::Normal(name) => clean.push(name),
             Component::CurDir | Component::RootDir => {}
             Component::ParentDir | Component::Prefix(_) => {
-                return Err(PackageError::Outside { path: path.to_owned() });
+                return Err(io::Error::other(format!(
+                    "the package has a file {path:?}, which leads out of its folder; do not trust it"
+                )));
             }
         }
     }
@@ -101,7 +85,7 @@ mod tests {
     fn a_way_out_is_refused() {
         for path in ["../x", "lib/modules/../../x", "./boot/.."] {
             let error = destination(path.as_bytes()).unwrap_err();
-            assert!(matches!(error, PackageError::Outside { .. }), "{error}");
+            assert!(error.to_string().contains("leads out of its folder"), "{error}");
         }
     }
 

@@ -1,6 +1,8 @@
 //! RPM packages: a lead, two headers, and a compressed cpio archive.
 
-use super::{PackageError, Visitor, cpio};
+use std::io;
+
+use super::{Visitor, cpio, damaged};
 use crate::compression::reader;
 
 /// How every RPM begins.
@@ -11,8 +13,8 @@ const HEADER_MAGIC: &[u8] = b"\x8e\xad\xe8\x01";
 const INDEX_ENTRY_BYTES: usize = 16;
 
 /// Calls `visit` with every file that a guest needs.
-pub(super) fn visit(bytes: &[u8], visit: &mut Visitor<'_>) -> Result<(), PackageError> {
-    let payload = payload(bytes).ok_or(PackageError::Damaged { part: "a header" })?;
+pub(super) fn visit(bytes: &[u8], visit: &mut Visitor<'_>) -> io::Result<()> {
+    let payload = payload(bytes).ok_or_else(|| damaged("a header"))?;
     cpio::visit(&mut reader(payload)?, visit)
 }
 
