@@ -59,7 +59,7 @@ mod tests {
     #[test]
     fn the_table_has_a_sum() {
         let usage = |count, size_bytes| Usage { count, size_bytes };
-        let contents = vec![("kernels", usage(1, 1 << 20)), ("cells", usage(8, 5 << 20))];
+        let contents = vec![("snapshots", usage(1, 1 << 20)), ("cells", usage(8, 5 << 20))];
         assert!(table(&contents).ends_with("together       9  6M\n"), "{}", table(&contents));
     }
 }

@@ -139,18 +139,20 @@ fn default_kernel() -> String {
 
 #[cfg(test)]
 mod tests {
+    use subject::Limits;
+
     use super::*;
 
     #[test]
     fn subjects_are_read_or_refused_with_the_reason() {
         assert_eq!(
             "sandbox:mem=256M,high=128M,cpus=1.5,pids=99".parse(),
-            Ok(SubjectArg::Here(Asked::Sandbox {
+            Ok(SubjectArg::Here(Asked::Sandbox(Limits {
                 memory_bytes: Some(256 << 20),
                 high_bytes: Some(128 << 20),
                 cpus_milli: Some(1500),
                 processes: Some(99)
-            }))
+            })))
         );
         assert_eq!("host".parse(), Ok(SubjectArg::Here(Asked::Host { memory_bytes: None })));
         for bad in [

@@ -23,7 +23,7 @@ pub struct VmSpec {
 }
 
 /// A machine, complete enough to be built again.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct MachineSpec {
     /// Its name.
     pub name: String,
@@ -90,7 +90,7 @@ pub enum Accel {
 }
 
 /// A disk that exists in the guest's memory and is slow by a virtual timer.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct DiskSpec {
     /// Its size in bytes.
     pub size_bytes: u64,

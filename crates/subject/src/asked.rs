@@ -13,6 +13,8 @@ const SANDBOX_BYTES: u64 = 512 << 20;
 const HOST_BYTES: u64 = 1 << 30;
 /// Smallest memory of a subject, in bytes: below, programs are killed before they are measured.
 const SMALLEST_BYTES: u64 = 16 << 20;
+/// More CPUs than any machine has.
+const MOST_CPUS: f64 = 4096.0;
 
 /// The machine as it is, or control groups on it. What is not said is chosen where it runs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -24,16 +26,61 @@ pub enum Asked {
         memory_bytes: Option<u64>,
     },
     /// Control groups.
-    Sandbox {
-        /// Limit of memory, in bytes.
-        memory_bytes: Option<u64>,
-        /// Memory from which on processes are slowed down, in bytes.
-        high_bytes: Option<u64>,
-        /// Limit of CPU bandwidth, in thousandths of a CPU.
-        cpus_milli: Option<u64>,
-        /// Most processes.
-        processes: Option<u64>,
-    },
+    Sandbox(Limits),
+}
+
+/// The limits of a sandbox as they are asked for: as in [`SandboxSpec`], but for memory that may be
+/// left to be chosen.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Limits {
+    /// Limit of memory, in bytes.
+    pub memory_bytes: Option<u64>,
+    /// Memory from which on processes are slowed down, in bytes.
+    pub high_bytes: Option<u64>,
+    /// Limit of CPU bandwidth, in thousandths of a CPU.
+    pub cpus_milli: Option<u64>,
+    /// Most processes.
+    pub processes: Option<u64>,
+}
+
+impl Limits {
+    /// Sets one by the name under which it is typed, in a machine with so many CPUs.
+    ///
+    /// # Errors
+    /// Which limit is unknown or has a bad value, and what there is.
+    pub fn set(&mut self, name: &str, value: &str, most_cpus: f64) -> Result<(), String> {
+        let size = || parse_size_bytes(value).map_err(|error| error.to_string());
+        match name {
+            "mem" => self.memory_bytes = Some(size()?),
+            "high" => self.high_bytes = Some(size()?),
+            "cpus" => {
+                let cpus = value.parse::<f64>().ok();
+                let cpus = cpus.filter(|cpus| (0.05..=most_cpus).contains(cpus));
+                let cpus = cpus.ok_or_else(|| format!("cpus is from 0.05 to {most_cpus}"))?;
+                self.cpus_milli = Some((cpus * 1000.0).round() as u64);
+            }
+            "pids" => {
+                let count = value.parse().ok().filter(|count| *count >= 8);
+                self.processes = Some(count.ok_or("pids is a number of at least 8")?);
+            }
+            _ => {
+                let known = "it has mem, high, cpus and pids";
+                return Err(format!("a sandbox has no setting {name:?}; {known}"));
+            }
+        }
+        Ok(())
+    }
+
+    /// The limits, with this memory if none was asked for.
+    #[must_use]
+    pub fn with_memory(&self, otherwise_bytes: u64) -> SandboxSpec {
+        SandboxSpec {
+            memory_bytes: self.memory_bytes.unwrap_or(otherwise_bytes),
+            high_bytes: self.high_bytes,
+            cpus_milli: self.cpus_milli,
+            processes: self.processes,
+        }
+    }
 }
 
 impl Asked {
@@ -43,34 +90,25 @@ impl Asked {
     /// # Errors
     /// Which setting is unknown or has a bad value, and what there is.
     pub fn of_settings(kind: &str, settings: &[(String, String)]) -> Option<Result<Self, String>> {
+        let set = |mut limits: Limits, (name, value): &(String, String)| {
+            if kind == "host" && name != "mem" {
+                return Err(format!("host has no setting {name:?}"));
+            }
+            limits.set(name, value, MOST_CPUS)?;
+            match limits.memory_bytes {
+                Some(..SMALLEST_BYTES) => {
+                    let smallest = format_size(SMALLEST_BYTES);
+                    Err(format!("a subject has a memory of at least {smallest}"))
+                }
+                _ => Ok(limits),
+            }
+        };
+        let limits = || settings.iter().try_fold(Limits::default(), set);
         match kind {
-            "host" | "sandbox" => Some(Self::of_kind(kind, settings)),
+            "host" => Some(limits().map(|limits| Self::Host { memory_bytes: limits.memory_bytes })),
+            "sandbox" => Some(limits().map(Self::Sandbox)),
             _ => None,
         }
-    }
-
-    fn of_kind(kind: &str, settings: &[(String, String)]) -> Result<Self, String> {
-        let (mut memory_bytes, mut high_bytes) = (None, None);
-        let (mut cpus_milli, mut processes) = (None, None);
-        for (name, value) in settings {
-            match (kind, name.as_str()) {
-                (_, "mem") => memory_bytes = Some(parse_memory(value)?),
-                ("sandbox", "high") => {
-                    let bytes = parse_size_bytes(value).map_err(|error| error.to_string())?;
-                    high_bytes = Some(bytes);
-                }
-                ("sandbox", "cpus") => cpus_milli = Some(parse_cpus(value)?),
-                ("sandbox", "pids") => {
-                    let count = value.parse().ok().filter(|count| *count >= 8);
-                    processes = Some(count.ok_or("pids is a number of at least 8")?);
-                }
-                _ => return Err(format!("{kind} has no setting {name:?}")),
-            }
-        }
-        Ok(match kind {
-            "host" => Self::Host { memory_bytes },
-            _ => Self::Sandbox { memory_bytes, high_bytes, cpus_milli, processes },
-        })
     }
 
     /// Whether a subject is the one that is asked for, in all that is said.
@@ -80,32 +118,11 @@ impl Asked {
             (Self::Host { memory_bytes: asked }, SubjectSpec::Host { memory_bytes }) => {
                 asked.is_none_or(|asked| asked == *memory_bytes)
             }
-            (
-                Self::Sandbox { memory_bytes, high_bytes, cpus_milli, processes },
-                SubjectSpec::Sandbox(made),
-            ) => {
-                memory_bytes.is_none_or(|asked| asked == made.memory_bytes)
-                    && *high_bytes == made.high_bytes
-                    && *cpus_milli == made.cpus_milli
-                    && *processes == made.processes
+            (Self::Sandbox(limits), SubjectSpec::Sandbox(made)) => {
+                limits.with_memory(made.memory_bytes) == *made
             }
             _ => false,
         }
-    }
-}
-
-fn parse_memory(value: &str) -> Result<u64, String> {
-    let bytes = parse_size_bytes(value).map_err(|error| error.to_string())?;
-    if bytes < SMALLEST_BYTES {
-        return Err(format!("a subject has a memory of at least {}", format_size(SMALLEST_BYTES)));
-    }
-    Ok(bytes)
-}
-
-fn parse_cpus(value: &str) -> Result<u64, String> {
-    match value.parse::<f64>() {
-        Ok(cpus) if (0.05..=4096.0).contains(&cpus) => Ok((cpus * 1000.0).round() as u64),
-        _ => Err("cpus is a number of at least 0.05".to_owned()),
     }
 }
 
@@ -114,55 +131,33 @@ fn parse_cpus(value: &str) -> Result<u64, String> {
 /// # Errors
 /// When the machine cannot have it, with the reason.
 pub fn resolve(
-    typed: Option<&Asked>,
+    asked: Option<&Asked>,
     stage: &mut Stage,
 ) -> Result<(SubjectSpec, Option<String>), String> {
     let machine = Machine::read()?;
-    let (subject, note) = match typed {
-        Some(Asked::Sandbox { memory_bytes, high_bytes, cpus_milli, processes }) => {
-            let spec = SandboxSpec {
-                memory_bytes: memory_bytes.unwrap_or_else(|| sandbox_bytes(&machine)),
-                high_bytes: *high_bytes,
-                cpus_milli: *cpus_milli,
-                processes: *processes,
-            };
-            check_memory(spec.memory_bytes, &machine)?;
-            let note =
-                stage.try_sandbox(&spec).map_err(|error| format!("make the sandbox: {error}"))?;
-            (SubjectSpec::Sandbox(spec), note)
-        }
+    let host_bytes = HOST_BYTES.min(machine.available_bytes / 4);
+    let limits = match asked {
         Some(Asked::Host { memory_bytes }) => {
-            let safe_bytes = memory_bytes.unwrap_or_else(|| host_bytes(&machine));
-            check_memory(safe_bytes, &machine)?;
-            (SubjectSpec::Host { memory_bytes: safe_bytes }, None)
+            let memory_bytes = memory_bytes.unwrap_or(host_bytes);
+            check_memory(memory_bytes, &machine)?;
+            return Ok((SubjectSpec::Host { memory_bytes }, None));
         }
-        None => {
-            let memory_bytes = sandbox_bytes(&machine);
-            let spec =
-                SandboxSpec { memory_bytes, high_bytes: None, cpus_milli: None, processes: None };
-            match stage.try_sandbox(&spec) {
-                Ok(note) => (SubjectSpec::Sandbox(spec), note),
-                Err(error) => {
-                    let memory_bytes = host_bytes(&machine);
-                    let note = format!(
-                        "{error}. Going on with the host; its loads are sized for {} and do not \
-                         thrash it",
-                        format_size(memory_bytes)
-                    );
-                    (SubjectSpec::Host { memory_bytes }, Some(note))
-                }
-            }
-        }
+        Some(Asked::Sandbox(limits)) => limits,
+        None => &Limits::default(),
     };
-    Ok((subject, note))
-}
-
-fn sandbox_bytes(machine: &Machine) -> u64 {
-    SANDBOX_BYTES.min(machine.available_bytes / 2)
-}
-
-fn host_bytes(machine: &Machine) -> u64 {
-    HOST_BYTES.min(machine.available_bytes / 4)
+    let spec = limits.with_memory(SANDBOX_BYTES.min(machine.available_bytes / 2));
+    check_memory(spec.memory_bytes, &machine)?;
+    match stage.try_sandbox(&spec) {
+        Ok(note) => Ok((SubjectSpec::Sandbox(spec), note)),
+        Err(error) if asked.is_some() => Err(format!("make the sandbox: {error}")),
+        Err(error) => {
+            let note = format!(
+                "{error}. Going on with the host; its loads are sized for {} and do not thrash it",
+                format_size(host_bytes)
+            );
+            Ok((SubjectSpec::Host { memory_bytes: host_bytes }, Some(note)))
+        }
+    }
 }
 
 fn check_memory(memory_bytes: u64, machine: &Machine) -> Result<(), String> {

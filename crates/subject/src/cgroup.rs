@@ -15,24 +15,6 @@ use model::{Missed, SandboxSpec};
 /// Period over which CPU time is limited, in µs (the kernel's default).
 const PERIOD_US: u64 = 100_000;
 
-/// A sandbox that cannot be made: what was tried and what the system answered.
-#[derive(Debug, thiserror::Error)]
-#[error(
-    "no sandbox: {}; run as root, or in a login for which systemd runs (systemctl --user status)",
-    tried.join("; ")
-)]
-pub struct SandboxError {
-    tried: Vec<String>,
-}
-
-impl SandboxError {
-    /// The same, with something else that was tried.
-    pub(crate) fn and_tried(mut self, reason: &str) -> Self {
-        self.tried.push(reason.to_owned());
-        self
-    }
-}
-
 /// The controllers that the limits of a sandbox need.
 pub(crate) fn wanted_controllers(spec: &SandboxSpec) -> Vec<&'static str> {
     let mut wanted = vec!["memory"];
@@ -56,14 +38,14 @@ pub(crate) struct Sandbox {
 }
 
 impl Sandbox {
-    /// Makes a sandbox of a name that no other group has.
+    /// Makes a sandbox of a name that no other group has; or says what was tried, and what the
+    /// system answered.
     pub(crate) fn make(
         spec: &SandboxSpec,
         name: &str,
         journal: &mut Journal,
-    ) -> Result<Self, SandboxError> {
-        let failed = |reason: String| SandboxError { tried: vec![reason] };
-        let hierarchies = Hierarchies::read().map_err(|error| failed(error.to_string()))?;
+    ) -> Result<Self, Vec<String>> {
+        let hierarchies = Hierarchies::read().map_err(|error| vec![error.to_string()])?;
         let mut maker = Maker {
             name,
             journal,
@@ -85,7 +67,7 @@ impl Sandbox {
                 }
             }
         }
-        Err(SandboxError { tried })
+        Err(tried)
     }
 }
 

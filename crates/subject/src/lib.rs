@@ -15,9 +15,7 @@ mod user_scope;
 mod work_dir;
 
 pub use agent_process::Outcome;
-pub use asked::{Asked, resolve};
-pub use cgroup::SandboxError;
+pub use asked::{Asked, Limits, resolve};
 pub use machine::Machine;
 pub use run_lines::{RunLines, Sink};
 pub use stage::{Stage, StageError, StageOptions};
-pub use work_dir::WorkDirError;

@@ -14,11 +14,11 @@ use model::{Environment, Missed, SandboxSpec, Spec};
 use sys::clock::monotonic_ns;
 
 use crate::agent_process::{AgentProcess, Outcome};
-use crate::cgroup::{Sandbox, SandboxError, wanted_controllers};
+use crate::cgroup::{Sandbox, wanted_controllers};
 use crate::machine::{Machine, unwritten_kb};
 use crate::room::Room;
 use crate::run_lines::Sink;
-use crate::work_dir::{WorkDir, WorkDirError};
+use crate::work_dir::{WorkDir, unusable};
 
 /// Longest wait between two runs, in ns.
 const SETTLE_NS: u64 = 3_000_000_000;
@@ -47,39 +47,12 @@ pub struct StageOptions {
 /// A stage that cannot be set, or a run that cannot be made on it.
 #[derive(Debug, thiserror::Error)]
 pub enum StageError {
-    /// The work directory.
-    #[error(transparent)]
-    WorkDir(#[from] WorkDirError),
-    /// The sandbox.
-    #[error(transparent)]
-    Sandbox(#[from] SandboxError),
-    /// The swap file.
-    #[error("no swap file of {size_bytes} bytes: {source}; it needs root and room on a disk")]
-    Swap {
-        /// The size that was asked for, in bytes.
-        size_bytes: u64,
-        /// What the system answered.
-        source: io::Error,
-    },
-    /// The journal of what is to be removed.
-    #[error(
-        "the state directory {path} cannot be used: {source}; name another one in XDG_STATE_HOME"
-    )]
-    Journal {
-        /// The directory.
-        path: PathBuf,
-        /// What the system answered.
-        source: io::Error,
-    },
+    /// Something that it needs cannot be used or made, with the next step.
+    #[error("{0}")]
+    Unavailable(String),
     /// The results.
     #[error("the results cannot be written: {0}; name a folder with room with --output DIR")]
     Results(io::Error),
-    /// A kernel parameter.
-    #[error("{0}")]
-    Parameter(io::Error),
-    /// The machine's facts cannot be read.
-    #[error("{0}")]
-    Machine(String),
     /// Anything else of the system, with the step.
     #[error("{step}: {source}")]
     System {
@@ -88,6 +61,11 @@ pub enum StageError {
         /// What the system answered.
         source: io::Error,
     },
+}
+
+/// For `map_err`: something cannot be used or made.
+fn unavailable(why: impl ToString) -> StageError {
+    StageError::Unavailable(why.to_string())
 }
 
 /// A closure for `map_err` that names the step.
@@ -121,15 +99,19 @@ impl Stage {
     pub fn set(options: &StageOptions, waiter: &Waiter) -> Result<Self, StageError> {
         let swept = sweep_leftovers();
         let work_dir = match &options.work_dir {
-            Some(path) => WorkDir::open(path)?,
-            None => WorkDir::open_default()?,
+            Some(path) => WorkDir::open(path),
+            None => WorkDir::open_default(),
         };
+        let work_dir = work_dir.map_err(unavailable)?;
         let program = std::env::current_exe().map_err(at("find this program"))?;
         let path = Journal::new_path(&state_dir());
         let cleanup = CleanupProcess::start(&program, &Duty::Journal(path.clone()))
             .map_err(at("start the cleanup process"))?;
-        let mut journal = Journal::create(path, Some(cleanup))
-            .map_err(|source| StageError::Journal { path: state_dir(), source })?;
+        let mut journal = Journal::create(path, Some(cleanup)).map_err(|error| {
+            let (folder, next) = (state_dir(), "name another one in XDG_STATE_HOME");
+            let folder = folder.display();
+            unavailable(format!("the state directory {folder} cannot be used: {error}; {next}"))
+        })?;
         let mut missed = options.missed.clone();
         // Before any prober is started.
         if let Err(error) = journal.count_delays() {
@@ -138,9 +120,11 @@ impl Stage {
         }
         if let Some(size_bytes) = options.swap_bytes {
             let path = work_dir.path().join(format!("swap-{}", std::process::id()));
-            journal
-                .add_swap(&path, size_bytes, &|| waiter.stop_requested())
-                .map_err(|source| StageError::Swap { size_bytes, source })?;
+            let added = journal.add_swap(&path, size_bytes, &|| waiter.stop_requested());
+            added.map_err(|error| {
+                let next = "it needs root and room on a disk";
+                unavailable(format!("no swap file of {size_bytes} bytes: {error}; {next}"))
+            })?;
         }
         Ok(Self {
             program,
@@ -171,20 +155,28 @@ impl Stage {
     }
 
     fn make_and_remove(&mut self, spec: &SandboxSpec) -> Result<(), StageError> {
-        let name = format!("thrashlab-{}-try", std::process::id());
-        let made = Sandbox::make(spec, &name, &mut self.journal);
-        let sandbox = made.map_err(|error| match &self.room {
-            Room::Unavailable(why) => error.and_tried(why),
-            _ => error,
-        })?;
+        let sandbox = self.make_sandbox(spec, &format!("thrashlab-{}-try", std::process::id()))?;
         self.remove(sandbox.groups)
+    }
+
+    fn make_sandbox(&mut self, spec: &SandboxSpec, name: &str) -> Result<Sandbox, StageError> {
+        Sandbox::make(spec, name, &mut self.journal).map_err(|mut tried| {
+            if let Room::Unavailable(why) = &self.room {
+                tried.push(why.clone());
+            }
+            unavailable(format!(
+                "no sandbox: {}; run as root, or in a login for which systemd runs (systemctl --user \
+                 status)",
+                tried.join("; ")
+            ))
+        })
     }
 
     /// Tries kernel parameters, one after the other, by setting each and putting it back; the
     /// problems, of which there are none if all can be set.
     pub fn try_parameters(&mut self, wanted: &BTreeMap<String, String>) -> Vec<StageError> {
         let set_back = |(name, value): (&String, &String)| {
-            let made = self.journal.set_parameter(name, value).map_err(StageError::Parameter)?;
+            let made = self.journal.set_parameter(name, value).map_err(unavailable)?;
             self.journal.remove(made).map_err(at("put a kernel parameter back"))
         };
         wanted.iter().map(set_back).filter_map(Result::err).collect()
@@ -251,8 +243,7 @@ impl Stage {
     ) -> Result<Outcome, StageError> {
         let name = format!("thrashlab-{}-{}", std::process::id(), self.runs);
         let limits = spec.subject.sandbox();
-        let sandbox =
-            limits.map(|limits| Sandbox::make(limits, &name, &mut self.journal)).transpose()?;
+        let sandbox = limits.map(|limits| self.make_sandbox(limits, &name)).transpose()?;
         made.extend(sandbox.iter().flat_map(|sandbox| sandbox.groups.clone()));
         let key = unique::free_key();
         for queue in [Made::Queue { key }, Made::Segment { key }] {
@@ -263,11 +254,12 @@ impl Stage {
         let (directory, ()) = self
             .journal
             .make(Made::directory(path.clone()), || fs::create_dir(&path))
-            .map_err(|source| self.work_dir.unusable(source))?;
+            .map_err(unusable(self.work_dir.path()))
+            .map_err(unavailable)?;
         made.push(directory);
         for (name, value) in &spec.sysctls {
             let set = self.journal.set_parameter(name, value);
-            made.push(set.map_err(StageError::Parameter)?);
+            made.push(set.map_err(unavailable)?);
         }
         let assignment = self.assignment(spec, run_id, sandbox.as_ref(), path, key)?;
         self.run_agent(&assignment, waiter, sink)
@@ -282,7 +274,7 @@ impl Stage {
         work_dir: PathBuf,
         queue_key: i32,
     ) -> Result<Assignment, StageError> {
-        let machine = Machine::read().map_err(StageError::Machine)?;
+        let machine = Machine::read().map_err(unavailable)?;
         let may_swap = sandbox.is_none_or(|sandbox| sandbox.may_swap);
         let limits = spec.subject.sandbox();
         let limit_milli = limits.and_then(|limits| limits.cpus_milli).unwrap_or(u64::MAX);
@@ -299,7 +291,7 @@ impl Stage {
             run_id: run_id.to_owned(),
             spec: spec.clone(),
             cpus_milli,
-            free_disk_bytes: self.work_dir.free_bytes()?,
+            free_disk_bytes: self.work_dir.free_bytes().map_err(unavailable)?,
             work_dir,
             swap_bytes: if may_swap { machine.swap_bytes } else { 0 },
             queue_key,

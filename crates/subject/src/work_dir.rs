@@ -1,5 +1,6 @@
 //! The work directory: where the files of loads and probes go, for one invocation at a time.
 
+use std::fmt::Display;
 use std::fs::{self, DirBuilder};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
@@ -14,31 +15,15 @@ const LOCK: &str = "thrashlab.lock";
 /// How its text begins; who holds it follows.
 const LOCK_BEGIN: &str = "thrashlab lock: ";
 
-/// A work directory that cannot be used.
-#[derive(Debug, thiserror::Error)]
-pub enum WorkDirError {
-    /// It cannot be made or written.
-    #[error(
-        "the work directory {path} cannot be used: {source}; name another one on a disk with \
-         --work-dir DIR"
-    )]
-    Unusable {
-        /// The directory.
-        path: PathBuf,
-        /// What the system answered.
-        source: io::Error,
-    },
-    /// Another invocation works there.
-    #[error(
-        "the work directory {path} is in use by {holder}: two runs at once would measure each \
-         other; wait for it, or stop it"
-    )]
-    InUse {
-        /// The directory.
-        path: PathBuf,
-        /// Who holds it.
-        holder: String,
-    },
+/// Why a work directory cannot be used, with the next step.
+pub(crate) fn unusable<E: Display>(path: &Path) -> impl Fn(E) -> String + Copy {
+    move |why| {
+        format!(
+            "the work directory {} cannot be used: {why}; name another one on a disk with \
+             --work-dir DIR",
+            path.display()
+        )
+    }
 }
 
 /// A work directory, locked by this process.
@@ -50,37 +35,35 @@ pub(crate) struct WorkDir {
 
 impl WorkDir {
     /// The directory that is used by default: on a disk, not in memory.
-    pub(crate) fn open_default() -> Result<Self, WorkDirError> {
+    pub(crate) fn open_default() -> Result<Self, String> {
         let path = PathBuf::from(format!("/var/tmp/thrashlab-{}", user_id()));
         let made = DirBuilder::new().mode(0o700).create(&path);
         // Everybody may write there: a folder of this name may be somebody else's trap.
         let own = fs::symlink_metadata(&path)
             .is_ok_and(|facts| facts.is_dir() && facts.uid() == user_id());
         match made {
-            Err(source) if source.kind() != io::ErrorKind::AlreadyExists => {
-                Err(WorkDirError::Unusable { path, source })
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+                Err(unusable(&path)(error))
             }
-            _ if !own => {
-                let source = io::Error::other("it is not a folder of this user");
-                Err(WorkDirError::Unusable { path, source })
-            }
+            _ if !own => Err(unusable(&path)("it is not a folder of this user")),
             _ => Self::open(&path),
         }
     }
 
     /// Makes the directory if it is missing, and locks it.
-    pub(crate) fn open(path: &Path) -> Result<Self, WorkDirError> {
-        let unusable = |source| WorkDirError::Unusable { path: path.to_owned(), source };
-        make_private(path).map_err(unusable)?;
+    pub(crate) fn open(path: &Path) -> Result<Self, String> {
+        make_private(path).map_err(unusable(path))?;
         // The journal is read by processes of other working directories.
-        let path = &fs::canonicalize(path).map_err(unusable)?;
+        let path = fs::canonicalize(path).map_err(unusable(path))?;
         let note = format!("process {} on {}", std::process::id(), machine());
-        match Lock::take(&path.join(LOCK), LOCK_BEGIN, &note).map_err(unusable)? {
-            Attempt::Held(lock) => Ok(Self { path: path.to_owned(), _lock: lock }),
-            Attempt::Busy(holder) => {
-                let holder = if holder.is_empty() { "another run".to_owned() } else { holder };
-                Err(WorkDirError::InUse { path: path.to_owned(), holder })
-            }
+        match Lock::take(&path.join(LOCK), LOCK_BEGIN, &note).map_err(unusable(&path))? {
+            Attempt::Held(lock) => Ok(Self { path, _lock: lock }),
+            Attempt::Busy(holder) => Err(format!(
+                "the work directory {} is in use by {}: two runs at once would measure each other; \
+                 wait for it, or stop it",
+                path.display(),
+                if holder.is_empty() { "another run" } else { &holder }
+            )),
         }
     }
 
@@ -90,14 +73,9 @@ impl WorkDir {
     }
 
     /// Free space that this user may fill, in bytes.
-    pub(crate) fn free_bytes(&self) -> Result<u64, WorkDirError> {
-        let space = rustix::fs::statvfs(&self.path).map_err(|error| self.unusable(error.into()))?;
+    pub(crate) fn free_bytes(&self) -> Result<u64, String> {
+        let space = rustix::fs::statvfs(&self.path).map_err(unusable(&self.path))?;
         Ok(space.f_bavail.saturating_mul(space.f_frsize))
-    }
-
-    /// That the directory cannot be used.
-    pub(crate) fn unusable(&self, source: io::Error) -> WorkDirError {
-        WorkDirError::Unusable { path: self.path.clone(), source }
     }
 
     /// Whether files here live in memory, where writing them cannot reach a disk.
@@ -117,7 +95,7 @@ mod tests {
     fn a_second_run_in_one_directory_is_refused_with_the_holder() {
         let dir = tempfile::tempdir().unwrap();
         let first = WorkDir::open(dir.path()).unwrap();
-        let error = WorkDir::open(dir.path()).unwrap_err().to_string();
+        let error = WorkDir::open(dir.path()).unwrap_err();
         assert!(error.contains(&format!("in use by process {}", std::process::id())), "{error}");
         drop(first);
         WorkDir::open(dir.path()).unwrap();
@@ -125,7 +103,7 @@ mod tests {
 
     #[test]
     fn an_unusable_directory_names_the_next_step() {
-        let error = WorkDir::open(Path::new("/proc/nowhere")).unwrap_err().to_string();
+        let error = WorkDir::open(Path::new("/proc/nowhere")).unwrap_err();
         assert!(error.contains("/proc/nowhere") && error.contains("--work-dir"), "{error}");
     }
 }

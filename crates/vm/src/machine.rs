@@ -1,12 +1,12 @@
 //! Machines by name: descriptions that ship, descriptions of users (TOML), and single settings on
 //! top of them (`mem=96M,disk.delay=8ms`). All are the same keys.
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
 use model::units::{parse_duration_ns, parse_size_bytes};
-use model::{Accel, DiskSpec, MachineSpec, SandboxSpec};
+use model::{Accel, MachineSpec, SandboxSpec};
+use subject::Limits;
 
 /// The machines that ship: name and description.
 pub const NAMED: [(&str, &str); 3] = [
@@ -22,6 +22,8 @@ const SUFFIX: &str = ".toml";
 const SMALLEST_MEMORY_BYTES: u64 = 16 << 20;
 /// Smallest part of the disk for files, in bytes.
 const SMALLEST_FILES_BYTES: u64 = 16 << 20;
+/// CPUs of a guest.
+const GUEST_CPUS: f64 = 1.0;
 /// Slowest machine: 2^10 ns an instruction, which is QEMU's own limit.
 const LARGEST_SHIFT: u8 = 10;
 
@@ -55,26 +57,25 @@ pub fn parse_request(settings: &str) -> Result<VmRequest, String> {
 pub fn request(pairs: &[(String, String)]) -> Result<VmRequest, String> {
     let last = |wanted: &str| pairs.iter().rev().find(|(name, _)| name == wanted);
     let name = last("machine").map_or(DEFAULT, |(_, value)| value.as_str());
-    let description = load(name)?;
-    let mut request = VmRequest {
-        machine: description.machine,
-        profile: description.profile,
-        kernel: last("kernel").map(|(_, value)| value.clone()),
-        overlay: last("overlay").map(|(_, value)| value.clone()),
-        sandbox: None,
-    };
+    let Description { mut machine, profile } = load(name)?;
+    let mut limits: Option<Limits> = None;
     for (name, value) in pairs {
         match (name.as_str(), name.strip_prefix("sandbox.")) {
             ("machine" | "kernel" | "overlay", _) => {}
-            (_, Some(limit)) => set_limit(&mut request.sandbox, limit, value)?,
-            (name, None) => set(&mut request.machine, name, value)?,
+            (_, Some(limit)) => {
+                let limits = limits.get_or_insert_default();
+                limits.set(limit, value, GUEST_CPUS).map_err(|why| format!("{name}: {why}"))?;
+            }
+            (name, None) => set(&mut machine, name, value)?,
         }
     }
-    check(&request.machine)?;
-    if request.sandbox.as_ref().is_some_and(|sandbox| sandbox.memory_bytes == 0) {
+    check(&machine)?;
+    let sandbox = limits.map(|limits| limits.with_memory(0));
+    if sandbox.as_ref().is_some_and(|sandbox| sandbox.memory_bytes == 0) {
         return Err("a sandbox in the guest needs its memory: sandbox.mem=SIZE".to_owned());
     }
-    Ok(request)
+    let value = |name| last(name).map(|(_, value)| value.clone());
+    Ok(VmRequest { machine, kernel: value("kernel"), overlay: value("overlay"), sandbox, profile })
 }
 
 /// Names with their values. A piece without `=` belongs to the value before it: the files of a
@@ -130,26 +131,8 @@ pub fn load(name: &str) -> Result<Description, String> {
 pub fn parse_description(name: &str, text: &str) -> Result<Description, String> {
     let mut table: toml::Table =
         text.parse().map_err(|error: toml::de::Error| error.to_string())?;
-    let mut machine = MachineSpec {
-        name: name.to_owned(),
-        accel: Accel::Tcg,
-        memory_bytes: 0,
-        kernel_memory_bytes: 0,
-        icount_shift: 3,
-        disk: DiskSpec {
-            size_bytes: 0,
-            read_delay_ns: 0,
-            write_delay_ns: 0,
-            spindle_bytes_per_s: None,
-        },
-        swap_bytes: 0,
-        cmdline: String::new(),
-        sysctls: BTreeMap::new(),
-        thp: None,
-        thp_defrag: None,
-        lru_gen: None,
-        zswap: None,
-    };
+    let mut machine =
+        MachineSpec { name: name.to_owned(), icount_shift: 3, ..MachineSpec::default() };
     let profile = match table.remove("profile") {
         None => None,
         Some(toml::Value::String(name)) => Some(name),
@@ -190,15 +173,24 @@ fn flatten(
 
 /// Sets one key of a machine.
 fn set(machine: &mut MachineSpec, key: &str, value: &str) -> Result<(), String> {
-    let failed = |why: &dyn std::fmt::Display| format!("{key}: {why}");
-    let size = || parse_size_bytes(value).map_err(|error| failed(&error));
-    let time = || parse_duration_ns(value).map_err(|error| failed(&error));
+    let failed = |why: String| format!("{key}: {why}");
+    let size = || parse_size_bytes(value).map_err(|error| failed(error.to_string()));
+    let time = || parse_duration_ns(value).map_err(|error| failed(error.to_string()));
+    let one_of = |known: &[&str]| match known.contains(&value) {
+        true => Ok(Some(value.to_owned())),
+        false => Err(failed(format!("there are {}", known.join(", ")))),
+    };
+    let switch = || match value {
+        "on" | "true" | "1" => Ok(Some(true)),
+        "off" | "false" | "0" => Ok(Some(false)),
+        _ => Err(failed("on or off".to_owned())),
+    };
     match key {
         "accel" => {
             machine.accel = match value {
                 "tcg" => Accel::Tcg,
                 "kvm" => Accel::Kvm,
-                _ => return Err(failed(&"there are tcg (deterministic) and kvm")),
+                _ => return Err(failed("there are tcg (deterministic) and kvm".to_owned())),
             }
         }
         "mem" => machine.memory_bytes = size()?,
@@ -206,7 +198,7 @@ fn set(machine: &mut MachineSpec, key: &str, value: &str) -> Result<(), String> 
         "shift" => {
             let shift = value.parse().ok().filter(|shift| *shift <= LARGEST_SHIFT);
             machine.icount_shift =
-                shift.ok_or_else(|| failed(&format!("a number from 0 to {LARGEST_SHIFT}")))?;
+                shift.ok_or_else(|| failed(format!("a number from 0 to {LARGEST_SHIFT}")))?;
         }
         "swap" => machine.swap_bytes = size()?,
         "disk.size" => machine.disk.size_bytes = size()?,
@@ -218,69 +210,19 @@ fn set(machine: &mut MachineSpec, key: &str, value: &str) -> Result<(), String> 
         "disk.write_delay" => machine.disk.write_delay_ns = time()?,
         "disk.rate" => machine.disk.spindle_bytes_per_s = Some(size()?).filter(|rate| *rate > 0),
         "cmdline" => machine.cmdline = value.to_owned(),
-        "thp" => match value {
-            "always" | "madvise" | "never" => machine.thp = Some(value.to_owned()),
-            _ => return Err(failed(&"there are always, madvise and never")),
-        },
-        "thp_defrag" => match value {
-            "always" | "defer" | "defer+madvise" | "madvise" | "never" => {
-                machine.thp_defrag = Some(value.to_owned());
-            }
-            _ => {
-                let known = "there are always, defer, defer+madvise, madvise and never";
-                return Err(failed(&known));
-            }
-        },
-        "lru_gen" => machine.lru_gen = Some(switch(value).map_err(|why| failed(&why))?),
-        "zswap" => machine.zswap = Some(switch(value).map_err(|why| failed(&why))?),
+        "thp" => machine.thp = one_of(&["always", "madvise", "never"])?,
+        "thp_defrag" => {
+            let known = ["always", "defer", "defer+madvise", "madvise", "never"];
+            machine.thp_defrag = one_of(&known)?;
+        }
+        "lru_gen" => machine.lru_gen = switch()?,
+        "zswap" => machine.zswap = switch()?,
         _ => match key.strip_prefix("sysctl.") {
             Some(name) if name.split('.').all(|part| !part.is_empty() && !part.contains('/')) => {
                 machine.sysctls.insert(name.to_owned(), value.to_owned());
             }
             _ => return Err(format!("a machine has no setting {key:?}; see docs/vm.md")),
         },
-    }
-    Ok(())
-}
-
-fn switch(value: &str) -> Result<bool, &'static str> {
-    match value {
-        "on" | "true" | "1" => Ok(true),
-        "off" | "false" | "0" => Ok(false),
-        _ => Err("on or off"),
-    }
-}
-
-fn set_limit(sandbox: &mut Option<SandboxSpec>, key: &str, value: &str) -> Result<(), String> {
-    let failed = |why: &dyn std::fmt::Display| format!("sandbox.{key}: {why}");
-    let sandbox = sandbox.get_or_insert(SandboxSpec {
-        memory_bytes: 0,
-        high_bytes: None,
-        cpus_milli: None,
-        processes: None,
-    });
-    match key {
-        "mem" => {
-            sandbox.memory_bytes = parse_size_bytes(value).map_err(|error| failed(&error))?;
-        }
-        "high" => {
-            let bytes = parse_size_bytes(value).map_err(|error| failed(&error))?;
-            sandbox.high_bytes = Some(bytes);
-        }
-        "cpus" => {
-            let cpus = value.parse::<f64>().ok().filter(|cpus| (0.05..=1.0).contains(cpus));
-            let cpus = cpus.ok_or_else(|| failed(&"a number from 0.05 to 1 (one virtual CPU)"))?;
-            sandbox.cpus_milli = Some((cpus * 1000.0).round() as u64);
-        }
-        "pids" => {
-            let count = value.parse().ok().filter(|count| *count >= 8);
-            sandbox.processes = Some(count.ok_or_else(|| failed(&"a number of at least 8"))?);
-        }
-        _ => {
-            return Err(format!(
-                "a sandbox has no setting {key:?}; it has mem, high, cpus and pids"
-            ));
-        }
     }
     Ok(())
 }

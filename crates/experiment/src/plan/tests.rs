@@ -147,12 +147,9 @@ fn a_limit_of_the_sandbox_is_one_wherever_the_sandbox_is() {
         cells(&text).map(|cells| cells[1].subject.clone())
     };
     let sandbox = |cpus_milli| {
-        Some(crate::SubjectArg::Here(subject::Asked::Sandbox {
-            memory_bytes: Some(48 << 20),
-            high_bytes: None,
-            cpus_milli,
-            processes: None,
-        }))
+        let memory_bytes = Some(48 << 20);
+        let limits = subject::Limits { memory_bytes, cpus_milli, ..subject::Limits::default() };
+        Some(crate::SubjectArg::Here(subject::Asked::Sandbox(limits)))
     };
     assert_eq!(cell("").unwrap(), sandbox(None));
     let own = "subject = \"sandbox:mem=1G,cpus=0.5\"\n";
