@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use jobs::{Place, parse_script};
+use workloads::{Seat, parse_script};
 use libfuzzer_sys::fuzz_target;
 use model::Script;
 
@@ -20,7 +20,7 @@ fuzz_target!(|text: &str| {
     let json = serde_json::to_string(&script).expect("a script is plain words");
     let again: Script = serde_json::from_str(&json).expect("what was written reads");
     assert_eq!(again, script);
-    let place = Place { dir: Path::new("/dir"), user: 1 };
+    let place = Seat { dir: Path::new("/dir"), user: 1 };
     for command in &script.commands {
         for words in [&command.run, &command.builtin] {
             assert_eq!(place.arguments(&script, words).len(), words.len());

@@ -8,7 +8,7 @@ use serde_json::Value;
 const RANKS: &[&[&str]] = &[
     &["model", "sys"],
     &["keep", "render"],
-    &["stats", "counters", "jobs", "loads", "probes", "kernels", "trace"],
+    &["stats", "counters", "workloads", "kernels", "trace"],
     &["agent", "analysis", "doctor", "footprint", "mmu", "sun4"],
     &["report", "survey", "trace-plugin", "tracer"],
     &["store", "subject"],
@@ -88,12 +88,12 @@ mod tests {
 
     #[test]
     fn downwards_is_fine() {
-        assert_eq!(findings(&one("agent", &["loads", "sys", "model"])), [""; 0]);
+        assert_eq!(findings(&one("agent", &["workloads", "sys", "model"])), [""; 0]);
     }
 
     #[test]
     fn upwards_sideways_and_to_itself_are_refused() {
-        for (from, to) in [("stats", "agent"), ("loads", "probes"), ("store", "store")] {
+        for (from, to) in [("stats", "agent"), ("workloads", "counters"), ("store", "store")] {
             let expected = format!("layers: not downwards: {from} -> {to}");
             assert_eq!(findings(&one(from, &[to])), [expected]);
         }
@@ -115,8 +115,8 @@ mod tests {
     fn dependencies_of_tests_count_and_those_from_elsewhere_do_not() {
         let metadata = r#"{"packages": [{"name": "stats", "dependencies": [
             {"name": "rand", "kind": null},
-            {"name": "probes", "kind": "dev", "path": "/anywhere/crates/probes"}]}]}"#;
-        assert_eq!(parse(metadata).unwrap(), one("stats", &["probes"]));
+            {"name": "workloads", "kind": "dev", "path": "/anywhere/crates/workloads"}]}]}"#;
+        assert_eq!(parse(metadata).unwrap(), one("stats", &["workloads"]));
     }
 
     #[test]

@@ -186,13 +186,13 @@ mod tests {
     #[test]
     fn permission_for_what_is_unsafe_is_found_outside_sys() {
         let bad = concat!("//! a\n#![expect(unsafe", "_code, reason = \"b\")]\n");
-        assert_eq!(lines(unsafe_is_in_sys_only, "crates/loads/src/a.rs", bad), [2]);
+        assert_eq!(lines(unsafe_is_in_sys_only, "crates/agent/src/a.rs", bad), [2]);
         assert_eq!(lines(unsafe_is_in_sys_only, "crates/sys/src/lib.rs", bad), [0; 0]);
         assert_eq!(lines(unsafe_is_in_sys_only, PLUGIN, bad), [0; 0]);
         let bad = concat!("#![expect(\n    unsafe", "_code,\n)]\n");
-        assert_eq!(lines(unsafe_is_in_sys_only, "crates/loads/src/a.rs", bad), [2]);
+        assert_eq!(lines(unsafe_is_in_sys_only, "crates/agent/src/a.rs", bad), [2]);
         let fine = concat!("#![forbid(unsafe", "_code)]\n");
-        assert_eq!(lines(unsafe_is_in_sys_only, "crates/loads/src/a.rs", fine), [0; 0]);
+        assert_eq!(lines(unsafe_is_in_sys_only, "crates/agent/src/a.rs", fine), [0; 0]);
     }
 
     #[test]

@@ -1,6 +1,8 @@
 //! All rules over all files, and the rules that need more than one file.
 
-use crate::catalogue::{self, defined_load, gaps, is_mentioned, names, sections, unequal};
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::catalogue::{defined, gaps, is_mentioned, sections, unequal};
 use crate::rules;
 use crate::tree::SourceFile;
 
@@ -17,6 +19,7 @@ pub(crate) fn findings(files: &[SourceFile]) -> Vec<String> {
             None => {}
         }
     }
+    findings.extend(source_findings(files));
     findings.extend(load_findings(files));
     findings.extend(probe_findings(files));
     findings.extend(rule_findings(files));
@@ -36,23 +39,32 @@ fn is_text(path: &str) -> bool {
     path.rsplit_once('.').is_some_and(|(_, ending)| TEXT_ENDINGS.contains(&ending))
 }
 
-/// Every load has a source, a row in the table and a page that explains its names.
+/// Every source of a workload has a row in the catalogue.
+fn source_findings(files: &[SourceFile]) -> Vec<String> {
+    let known: BTreeSet<&str> = workloads::ALL.iter().map(|workload| workload.name).collect();
+    texts(files, "crates/workloads/src/")
+        .filter_map(|(_, text)| defined(text))
+        .filter(|name| !known.contains(name))
+        .map(|name| format!("tidy: {name:?} has a source, but no row in the catalogue"))
+        .collect()
+}
+
+/// Every load has a page that explains its names, and every page is one's.
 fn load_findings(files: &[SourceFile]) -> Vec<String> {
-    let table = catalogue::loads();
-    let sources = texts(files, "crates/loads/src/").filter_map(|(_, text)| defined_load(text));
-    let pages: Vec<(&str, &str)> = texts(files, "docs/loads/")
-        .filter_map(|(path, text)| Some((path.strip_suffix(".md")?, text)))
-        .map(|(path, text)| (path.trim_start_matches("docs/loads/"), text))
+    let pages: BTreeMap<&str, &str> = texts(files, "docs/loads/")
+        .filter_map(|(path, text)| {
+            Some((path.strip_suffix(".md")?.trim_start_matches("docs/loads/"), text))
+        })
         .collect();
-    let mut findings = unequal(("loads::ALL", names(&table)), ("crates/loads/src", sources));
-    findings.extend(unequal(
-        ("loads::ALL", names(&table)),
-        ("docs/loads", pages.iter().map(|(name, _)| *name)),
-    ));
-    for (entry, name) in table.iter().zip(names(&table)) {
-        for (_, page) in pages.iter().filter(|(page, _)| *page == name) {
-            findings.extend(gaps(entry, &format!("docs/loads/{name}.md"), page));
-        }
+    let loads = || workloads::loads_and_provocations();
+    let mut findings = unequal(
+        ("the catalogue", loads().map(|load| load.name)),
+        ("docs/loads", pages.keys().copied()),
+    );
+    for load in loads() {
+        let page = pages.get(load.name);
+        let path = format!("docs/loads/{}.md", load.name);
+        findings.extend(page.into_iter().flat_map(|page| gaps(load, &path, page)));
     }
     findings
 }
@@ -68,18 +80,16 @@ fn rule_findings(files: &[SourceFile]) -> Vec<String> {
 
 /// Every probe has a section that explains its names.
 fn probe_findings(files: &[SourceFile]) -> Vec<String> {
-    let table = catalogue::probes();
     let path = "docs/probes.md";
     let page = texts(files, path).map(|(_, text)| text).next().unwrap_or_default();
-    let sections = sections(page);
+    let sections: BTreeMap<&str, &str> = sections(page).into_iter().collect();
     let mut findings = unequal(
-        ("probes::ALL", names(&table)),
-        (path, sections.iter().map(|(heading, _)| *heading)),
+        ("the catalogue", workloads::probes().map(|probe| probe.name)),
+        (path, sections.keys().copied()),
     );
-    for (entry, name) in table.iter().zip(names(&table)) {
-        for (_, section) in sections.iter().filter(|(heading, _)| *heading == name) {
-            findings.extend(gaps(entry, path, section));
-        }
+    for probe in workloads::probes() {
+        let section = sections.get(probe.name);
+        findings.extend(section.into_iter().flat_map(|section| gaps(probe, path, section)));
     }
     findings
 }
@@ -132,12 +142,11 @@ mod tests {
     }
 
     #[test]
-    fn a_page_without_load_and_a_load_without_page_or_source_are_found() {
+    fn a_page_without_load_and_a_load_without_page_are_found() {
         let findings = load_findings(&[file("docs/loads/tea.md", Some(""))]);
         for expected in [
-            "tidy: \"tea\" is in docs/loads, but not in loads::ALL",
-            "tidy: \"noload\" is in loads::ALL, but not in docs/loads",
-            "tidy: \"noload\" is in loads::ALL, but not in crates/loads/src",
+            "tidy: \"tea\" is in docs/loads, but not in the catalogue",
+            "tidy: \"noload\" is in the catalogue, but not in docs/loads",
         ] {
             assert!(findings.iter().any(|finding| finding == expected), "{findings:#?}");
         }
@@ -145,10 +154,10 @@ mod tests {
 
     #[test]
     fn a_load_that_is_not_in_the_table_is_found() {
-        let source = "//! Tea.\npub(crate) const LOAD: Desc = Desc {\n    name: \"tea\",\n";
-        let findings = load_findings(&[file("crates/loads/src/tea.rs", Some(source))]);
-        let expected = "tidy: \"tea\" is in crates/loads/src, but not in loads::ALL";
-        assert!(findings.iter().any(|finding| finding == expected), "{findings:#?}");
+        let source = "//! Tea.\npub(crate) const LOAD: Workload = Workload {\n    name: \"tea\",\n";
+        let files = [file("crates/workloads/src/loads/tea.rs", Some(source))];
+        let expected = "tidy: \"tea\" has a source, but no row in the catalogue";
+        assert_eq!(source_findings(&files), [expected]);
     }
 
     #[test]
@@ -161,7 +170,7 @@ mod tests {
     #[test]
     fn a_probe_without_section_is_found() {
         let findings = probe_findings(&[file("docs/probes.md", Some("# Probes\n\n## wake\n"))]);
-        let expected = "tidy: \"exec\" is in probes::ALL, but not in docs/probes.md";
+        let expected = "tidy: \"exec\" is in the catalogue, but not in docs/probes.md";
         assert!(findings.iter().any(|finding| finding == expected), "{findings:#?}");
         let expected = "docs/probes.md: \"wake\" has `period_ns`, which is not explained";
         assert!(findings.iter().any(|finding| finding == expected), "{findings:#?}");

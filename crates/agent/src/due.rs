@@ -9,7 +9,7 @@ use std::iter::Peekable;
 use model::histogram::{self, HistogramError};
 use model::{Censored, CensoredDelays, CounterSet, HistogramRecord, Line, Measure};
 use model::{SampleRecord, Spec};
-use probes::Rhythm;
+use workloads::Rhythm;
 
 use crate::schedule::Schedule;
 
@@ -35,7 +35,7 @@ impl Due {
     #[must_use]
     pub fn new(spec: &Spec, measuring_ns: u64) -> Option<Self> {
         let Measure::Probe(probe) = &spec.measure else { return None };
-        let rhythm = probes::find(&probe.name)?.rhythm;
+        let rhythm = workloads::find_probe(&probe.name)?.as_probe()?.rhythm;
         let schedule = Schedule::new(spec, rhythm, &probe.params)?;
         Some(Self::all(rhythm, schedule, spec.timing.timeout_ns, measuring_ns))
     }

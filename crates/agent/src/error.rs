@@ -5,15 +5,14 @@ use std::io;
 /// A run that could not be made at all.
 #[derive(Debug, thiserror::Error)]
 pub enum AgentError {
-    /// The spec names a load that this build does not have.
-    #[error("no load is named {0:?}")]
-    UnknownLoad(String),
-    /// The spec names a probe that this build does not have.
-    #[error("no probe is named {0:?}")]
-    UnknownProbe(String),
-    /// The spec names a job that this build does not have.
-    #[error("no job is named {0:?}")]
-    UnknownJob(String),
+    /// The spec names a workload that this build does not have.
+    #[error("no {kind} is named {name:?}")]
+    Unknown {
+        /// A load, a probe or a job.
+        kind: &'static str,
+        /// Its name.
+        name: String,
+    },
     /// The load cannot run on this subject.
     #[error("{0}")]
     Unsupported(String),

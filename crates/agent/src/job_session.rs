@@ -2,8 +2,8 @@
 
 use std::io::Write;
 
-use jobs::{CORPUS_BYTES, Desc, Resolved, resolve, search_path};
 use model::{EndStatus, JobSpec, Line, Measure};
+use workloads::{CORPUS_BYTES, Resolved, Workload, resolve, search_path};
 
 use crate::assignment::Assignment;
 use crate::error::AgentError;
@@ -21,8 +21,8 @@ use crate::waiter::Waiter;
 /// As [`crate::run`].
 pub(crate) fn run(
     assignment: &Assignment,
-    load: &'static loads::Desc,
-    (job, asked): (&Desc, &JobSpec),
+    load: &'static Workload,
+    (job, asked): (&Workload, &JobSpec),
     out: impl Write,
 ) -> Result<EndStatus, AgentError> {
     let script = asked

@@ -7,7 +7,6 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use jobs::{Order, Place, Resolved, TOOL_COMMAND, fill};
 use keep::marked;
 use model::{PassRecord, WorkRecord};
 use rustix::fs::{MemfdFlags, SealFlags};
@@ -15,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use sys::board::Board;
 use sys::clock::{monotonic_ns, set_timer_slack_ns, sleep_until_ns};
 use sys::process::{Exit, Usage, signal_group, signals, spawn_bound, wait_usage};
+use workloads::{Order, Resolved, Seat, TOOL_COMMAND, fill};
 
 use crate::assignment::Assignment;
 use crate::enter::Enter;
@@ -140,7 +140,7 @@ impl UserSide<'_> {
         let script = &self.resolved.script;
         let described = &script.commands[index];
         let (words, is_own) = self.resolved.words(described);
-        let words = Place { dir, user: self.user }.arguments(script, words);
+        let words = Seat { dir, user: self.user }.arguments(script, words);
         let mut command = self.command(dir, &words, is_own, complaints);
         let user = self.user as usize;
         let started_ns = monotonic_ns();

@@ -4,11 +4,11 @@ use std::ffi::OsStr;
 use std::io::{self, PipeWriter, Write};
 use std::os::fd::AsFd;
 
-use jobs::Resolved;
 use keep::marked::end_marked;
 use sys::board::Board;
 use sys::clock::monotonic_ns;
 use sys::process::{fork_child, signal, signals, wait};
+use workloads::Resolved;
 
 use crate::assignment::Assignment;
 use crate::job_user::{UserSide, Word};

@@ -15,7 +15,6 @@ mod due;
 mod enter;
 mod error;
 mod freezer;
-mod job;
 mod job_measure;
 mod job_session;
 mod job_user;

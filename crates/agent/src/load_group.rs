@@ -3,19 +3,18 @@
 use std::path::Path;
 
 use counters::TaskSum;
-use loads::{Desc, Dose, Plan, Progress, Setting};
 use model::{CounterSet, Values};
 use sys::board::Board;
 use sys::clock::monotonic_ns;
 use sys::process::{Exit, fork_child, signal, signals, wait};
+use workloads::{Dose, Progress, Steady, Worker};
 
 use crate::enter::{Enter, prefer_as_oom_victim};
+use crate::load_plan::LoadPlan;
 
 /// A running load. Dropping it kills and reaps all its workers.
 pub(crate) struct LoadGroup<'a> {
-    desc: &'static Desc,
-    setting: &'a Setting,
-    plan: &'a Plan,
+    load: &'a LoadPlan,
     board: Board,
     workers: Vec<(usize, u32)>,
     tasks: TaskSum,
@@ -28,34 +27,28 @@ impl<'a> LoadGroup<'a> {
     ///
     /// # Errors
     /// When the preparation or a fork fails, with the reason; what was started is stopped.
-    pub(crate) fn start(
-        desc: &'static Desc,
-        setting: &'a Setting,
-        plan: &'a Plan,
-        enter: &Enter<'_>,
-    ) -> Result<Self, String> {
+    pub(crate) fn start(load: &'a LoadPlan, enter: &Enter<'_>) -> Result<Self, String> {
+        let (setting, plan) = (&load.setting, &load.plan);
         let board = Board::new(plan.workers).map_err(|error| format!("map the board: {error}"))?;
-        let span = (vec![0; desc.totals.len()], monotonic_ns());
-        let (workers, tasks) = (Vec::new(), TaskSum::default());
-        let mut group = Self { desc, setting, plan, board, workers, tasks, span };
-        (desc.prepare)(setting, plan).map_err(|error| error.to_string())?;
-        for worker in 0..plan.workers {
+        let span = (vec![0; load.workload.measures.len()], monotonic_ns());
+        let mut group = Self { load, board, workers: Vec::new(), tasks: TaskSum::default(), span };
+        (load.load.prepare)(setting).map_err(|error| error.to_string())?;
+        for number in 0..plan.workers {
             let board = &group.board;
             let pid = fork_child(|| {
                 prefer_as_oom_victim();
-                let work = loads::Work { setting, plan, worker, board };
                 let message = match enter.enter() {
                     Err(error) => error.to_string(),
-                    Ok(()) => match (desc.work)(&work) {
+                    Ok(()) => match (load.load.work)(&Worker { setting, plan, number, board }) {
                         Err(error) => error.to_string(),
                         Ok(never) => match never {},
                     },
                 };
-                board.fail(worker, &message);
+                board.fail(number, &message);
                 1
             })
-            .map_err(|error| format!("start worker {worker}: {error}"))?;
-            group.workers.push((worker, pid));
+            .map_err(|error| format!("start worker {number}: {error}"))?;
+            group.workers.push((number, pid));
         }
         let pids = group.workers.iter().map(|(_, pid)| *pid);
         group.tasks = TaskSum::open(Path::new("/proc"), pids);
@@ -73,7 +66,10 @@ impl<'a> LoadGroup<'a> {
                     (Exit::Signal(number), None) => format!("ended by signal {number}"),
                     (Exit::Code(code), None) => format!("ended with code {code}"),
                 };
-                return Some((format!("worker {worker} of {}: {text}", self.desc.name), exit));
+                return Some((
+                    format!("worker {worker} of {}: {text}", self.load.workload.name),
+                    exit,
+                ));
             }
         }
         None
@@ -81,14 +77,9 @@ impl<'a> LoadGroup<'a> {
 
     /// Whether the load is in the state in which it is to be measured.
     pub(crate) fn warm(&self) -> bool {
+        let Steady::When(is_warm) = self.load.workload.steady else { return true };
         let totals = self.totals();
-        (self.desc.warm)(&Progress {
-            setting: self.setting,
-            plan: self.plan,
-            totals: &totals,
-            since_start: &totals,
-            elapsed_ns: monotonic_ns() - self.span.1,
-        })
+        is_warm(&self.progress(&totals, &totals))
     }
 
     /// Begins the span over which the dose is reported.
@@ -101,21 +92,24 @@ impl<'a> LoadGroup<'a> {
     pub(crate) fn delivered(&self) -> (Dose, u64, Values) {
         let now = self.totals();
         let span: Vec<u64> = now.iter().zip(&self.span.0).map(|(now, then)| now - then).collect();
+        let progress = self.progress(&span, &now);
+        ((self.load.load.dose)(&progress), progress.elapsed_ns, self.named(&span))
+    }
+
+    fn progress<'p>(&'p self, totals: &'p [u64], since_start: &'p [u64]) -> Progress<'p> {
+        let LoadPlan { setting, plan, .. } = self.load;
         let elapsed_ns = monotonic_ns() - self.span.1;
-        let dose = (self.desc.dose)(&Progress {
-            setting: self.setting,
-            plan: self.plan,
-            totals: &span,
-            since_start: &now,
-            elapsed_ns,
-        });
-        let named = self.desc.totals.iter().map(|name| (*name).into()).zip(span).collect();
-        (dose, elapsed_ns, named)
+        Progress { setting, plan, totals, since_start, elapsed_ns }
     }
 
     /// The totals since the start by name, as counters.
     pub(crate) fn counters(&self) -> Values {
-        self.desc.totals_of(&self.board)
+        self.named(&self.totals())
+    }
+
+    fn named(&self, totals: &[u64]) -> Values {
+        let names = self.load.workload.measures.iter().map(|name| (*name).into());
+        names.zip(totals.iter().copied()).collect()
     }
 
     /// What the kernel counts of the workers, summed.
@@ -124,7 +118,7 @@ impl<'a> LoadGroup<'a> {
     }
 
     fn totals(&self) -> Vec<u64> {
-        (0..self.desc.totals.len()).map(|slot| self.board.total(slot)).collect()
+        (0..self.load.workload.measures.len()).map(|slot| self.board.total(slot)).collect()
     }
 }
 
@@ -137,6 +131,6 @@ impl Drop for LoadGroup<'_> {
         for (_, pid) in self.workers.drain(..) {
             let _ = wait(pid, true);
         }
-        (self.desc.finish)(self.setting);
+        (self.load.load.finish)(&self.load.setting);
     }
 }

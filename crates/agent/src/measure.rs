@@ -5,8 +5,8 @@ use std::os::fd::AsFd;
 
 use model::histogram;
 use model::{Censored, CounterSet, EndStatus, HistogramRecord, Line, SampleRecord, Values};
-use probes::{Desc, Rhythm};
 use sys::clock::monotonic_ns;
+use workloads::{Rhythm, Workload};
 
 use crate::due::Due;
 use crate::load_group::LoadGroup;
@@ -28,7 +28,8 @@ pub(crate) struct Measuring<'m, 'a, 's, W> {
     pub(crate) prober: &'m mut Prober,
     pub(crate) observer: &'m mut Observer<'a, W>,
     pub(crate) load: &'m mut LoadGroup<'s>,
-    pub(crate) probe: &'static Desc,
+    pub(crate) probe: &'static Workload,
+    pub(crate) rhythm: Rhythm,
     /// The starts that have no line yet.
     pub(crate) due: Due,
     /// The counters before the next line, if they were read.
@@ -60,7 +61,7 @@ impl<W: Write> Measuring<'_, '_, '_, W> {
     /// has its line after this call.
     pub(crate) fn all(mut self) -> io::Result<EndStatus> {
         let origin_ns = self.observer.output.moment_ns(self.due.origin_ns());
-        let end = match (self.prober.begin(origin_ns), self.probe.rhythm) {
+        let end = match (self.prober.begin(origin_ns), self.rhythm) {
             (Err(_), _) => End::ProbeDied,
             (Ok(()), Rhythm::Interval) => self.samples()?,
             (Ok(()), Rhythm::Periodic) => self.histograms(origin_ns)?,
@@ -73,7 +74,7 @@ impl<W: Write> Measuring<'_, '_, '_, W> {
     fn conclude(mut self, end: &End) -> io::Result<EndStatus> {
         let ended_ns = self.observer.output.now_ns();
         rustix::io::ioctl_fionbio(&self.prober.records, true)?;
-        match self.probe.rhythm {
+        match self.rhythm {
             Rhythm::Interval => {
                 while let Some(record) = self.prober.read_record() {
                     self.write_sample(&record)?;
@@ -295,6 +296,6 @@ impl<W: Write> Measuring<'_, '_, '_, W> {
     }
 }
 
-fn named_parts(probe: &Desc, record: &Record) -> Values {
-    probe.parts.iter().map(|name| (*name).into()).zip(record.parts).collect()
+fn named_parts(probe: &Workload, record: &Record) -> Values {
+    probe.measures.iter().map(|name| (*name).into()).zip(record.parts).collect()
 }

@@ -3,12 +3,12 @@
 use std::io::{self, PipeWriter, Write};
 use std::os::fd::AsFd;
 
-use jobs::MemoryJob;
 use model::Missed;
 use sys::board::Board;
 use sys::clock::monotonic_ns;
 use sys::perf::{Event, PerfCounter};
 use sys::process::{Exit, fork_child, signals, wait};
+use workloads::MemoryJob;
 
 use crate::assignment::Assignment;
 use crate::memory_board::{Word, was_killed};

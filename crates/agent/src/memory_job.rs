@@ -2,10 +2,10 @@
 
 use std::io::Write;
 
-use jobs::{Backing, Desc, MemoryJob};
 use model::units::format_size;
 use model::{EndStatus, JobSpec, Line, Measure, SubjectSpec};
 use sys::clock::monotonic_ns;
+use workloads::{Backing, MemoryJob, Workload};
 
 use crate::assignment::Assignment;
 use crate::error::AgentError;
@@ -24,8 +24,8 @@ use crate::waiter::Waiter;
 /// As [`crate::run`].
 pub(crate) fn run(
     assignment: &Assignment,
-    load: &'static loads::Desc,
-    (job, asked): (&Desc, &JobSpec),
+    load: &'static Workload,
+    (job, asked): (&Workload, &JobSpec),
     work: &MemoryJob,
     out: impl Write,
 ) -> Result<EndStatus, AgentError> {

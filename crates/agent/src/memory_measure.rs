@@ -4,12 +4,12 @@
 use std::io::{self, Write};
 use std::os::fd::AsFd;
 
-use jobs::{MemoryJob, TouchPlan};
 use model::units::format_duration;
 use model::{EndStatus, Line, PassRecord};
 use stats::{SteadySettings, steady_from};
 use sys::clock::monotonic_ns;
 use sys::process::Usage;
+use workloads::{MemoryJob, TouchPlan};
 
 use crate::load_group::LoadGroup;
 use crate::memory_board::{Totals, Word, last_end_ns, totals};

@@ -3,9 +3,9 @@
 
 use std::io::{self, PipeReader, PipeWriter};
 
-use jobs::MemoryJob;
 use sys::board::Board;
 use sys::process::signals;
+use workloads::MemoryJob;
 
 use crate::assignment::Assignment;
 use crate::enter::{Enter, prefer_as_oom_victim};

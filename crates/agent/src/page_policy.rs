@@ -2,8 +2,8 @@
 
 use std::fs;
 
-use jobs::{Backing, MemoryJob, Pages, TouchPlan};
 use model::Missed;
+use workloads::{Backing, MemoryJob, Pages, TouchPlan};
 
 /// What the kernel does with advice to take huge pages for anonymous memory, and for shared.
 const THP: &str = "/sys/kernel/mm/transparent_hugepage/enabled";

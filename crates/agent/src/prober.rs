@@ -5,9 +5,9 @@ use std::fs::File;
 use std::io::{self, PipeReader, PipeWriter, Read, Write};
 use std::os::fd::AsFd;
 
-use probes::{Desc, Interaction, Parts, Plan, Rhythm, Setting};
 use sys::clock::{monotonic_ns, set_timer_slack_ns, sleep_until_ns};
 use sys::process::{Exit, fork_child, signal, signals, usage, wait};
+use workloads::{Interaction, Parts, Plan, Probe, Rhythm, Setting};
 
 use crate::enter::Enter;
 use crate::observer::{Death, NotReady};
@@ -35,7 +35,7 @@ impl Prober {
     /// # Errors
     /// When the pipes or the process cannot be made.
     pub(crate) fn start(
-        desc: &'static Desc,
+        probe: Probe,
         setting: &Setting,
         plan: &Plan,
         schedule: Schedule,
@@ -47,7 +47,7 @@ impl Prober {
         // prober waits sooner should the observer be late.
         let _ = rustix::pipe::fcntl_setpipe_size(&writer, PIPE_BYTES);
         let pid = fork_child(|| {
-            let mut prober = Side { desc, writer: &writer };
+            let mut prober = Side { probe, writer: &writer };
             match prober.make(setting, plan, enter) {
                 Ok(interaction) => prober.follow(interaction, schedule, &start_reader),
                 Err(message) => prober.send(&Record::word(Kind::NotReady, message)),
@@ -125,7 +125,7 @@ impl Drop for Prober {
 
 /// The prober's own side.
 struct Side<'a> {
-    desc: &'static Desc,
+    probe: Probe,
     writer: &'a PipeWriter,
 }
 
@@ -139,7 +139,7 @@ impl Side<'_> {
         enter.enter().map_err(|error| error.to_string())?;
         // The delay is to be the system's, not the tolerance that timers have by default.
         let _ = set_timer_slack_ns(1);
-        (self.desc.make)(setting, plan).map_err(|error| error.to_string())
+        (self.probe.make)(setting, plan).map_err(|error| error.to_string())
     }
 
     fn send(&mut self, record: &Record) -> io::Result<()> {
@@ -158,7 +158,7 @@ impl Side<'_> {
         let origin_ns = u64::from_le_bytes(at_bytes);
         for (index, offset_ns) in schedule.enumerate() {
             let intended_ns = origin_ns + offset_ns;
-            match self.desc.rhythm {
+            match self.probe.rhythm {
                 Rhythm::Interval => {
                     let record = timed(interaction.as_mut(), index as u32, intended_ns);
                     // Only then is there time to settle: it is nobody's delay but that of a next
@@ -204,6 +204,7 @@ mod tests {
 
     use model::Timing;
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
+    use workloads::Workload;
 
     use super::*;
 
@@ -214,7 +215,7 @@ mod tests {
     }
 
     impl Interaction for Settling {
-        fn interact(&mut self, _: &mut Parts) -> Result<(), probes::ProbeError> {
+        fn interact(&mut self, _: &mut Parts) -> Result<(), workloads::WorkloadError> {
             // That of the prober's being ready is taken away.
             let _ = self.records.read_exact(&mut [0; RECORD_BYTES]);
             Ok(())
@@ -241,8 +242,9 @@ mod tests {
         };
         let sent = Arc::new(AtomicBool::new(false));
         let interaction = Box::new(Settling { records, sent: Arc::clone(&sent) });
-        let desc = probes::find("exec").expect("a probe with samples");
-        let mut side = Side { desc, writer: &writer };
+        let probe = workloads::find_probe("exec").and_then(Workload::as_probe);
+        let probe = *probe.expect("a probe with samples");
+        let mut side = Side { probe, writer: &writer };
         side.follow(interaction, Schedule::by_interval(&timing), &start).expect("the schedule");
         assert!(sent.load(Ordering::Relaxed));
     }

@@ -2,12 +2,15 @@
 
 use std::io::Write;
 
+use model::{EndStatus, Line, Measure, ProbeSpec};
+use workloads::Workload;
+
 use crate::assignment::Assignment;
 use crate::due::Due;
 use crate::enter::Enter;
 use crate::error::AgentError;
 use crate::freezer::Freezer;
-use crate::load_plan::LoadPlan;
+use crate::load_plan::{LoadPlan, setting};
 use crate::measure::Measuring;
 use crate::observer::{Counters, Observer};
 use crate::output::Output;
@@ -15,7 +18,6 @@ use crate::prober::Prober;
 use crate::schedule::Schedule;
 use crate::under_load::{become_observer, header, under_load};
 use crate::waiter::Waiter;
-use model::{EndStatus, Line, Measure, ProbeSpec};
 
 /// Makes the run.
 ///
@@ -23,20 +25,14 @@ use model::{EndStatus, Line, Measure, ProbeSpec};
 /// As [`crate::run`].
 pub(crate) fn run(
     assignment: &Assignment,
-    load: &'static loads::Desc,
-    asked: &ProbeSpec,
+    load: &'static Workload,
+    workload: &'static Workload,
     out: impl Write,
 ) -> Result<EndStatus, AgentError> {
     let spec = &assignment.spec;
-    let probe =
-        probes::find(&asked.name).ok_or_else(|| AgentError::UnknownProbe(asked.name.clone()))?;
-    let setting = probes::Setting {
-        memory_bytes: spec.subject.memory_bytes(),
-        swap_bytes: assignment.swap_bytes,
-        interval_ns: spec.timing.interval_ns,
-        work_dir: assignment.work_dir.clone(),
-        seed: spec.seed,
-    };
+    let not_a_probe = || AgentError::Probe(format!("{} is no probe", workload.name));
+    let probe = *workload.as_probe().ok_or_else(not_a_probe)?;
+    let setting = setting(assignment);
     let plan = (probe.plan)(&setting);
     let load = LoadPlan::new(assignment, load, plan.disk_bytes)?;
     let schedule = Schedule::new(spec, probe.rhythm, &plan.params)
@@ -52,8 +48,8 @@ pub(crate) fn run(
     become_observer(assignment, &mut missed);
     let counters = Counters::open(assignment, Some(prober.pid), &mut missed);
     let measure = Measure::Probe(ProbeSpec {
-        name: asked.name.clone(),
-        version: probe.version,
+        name: workload.name.to_owned(),
+        version: workload.version,
         params: plan.params.clone(),
     });
     output.line(&Line::Header(Box::new(header(assignment, &load, measure, missed))))?;
@@ -66,8 +62,10 @@ pub(crate) fn run(
             let freezer =
                 assignment.freeze.and_then(|freeze| Freezer::start(freeze, prober.pid).ok());
             let due = Due::all(probe.rhythm, schedule, spec.timing.timeout_ns, measuring_ns);
-            let prober = &mut prober;
-            let status = Measuring { prober, observer, load, probe, due, before: None }.all();
+            let (prober, rhythm) = (&mut prober, probe.rhythm);
+            let measuring =
+                Measuring { prober, observer, load, probe: workload, rhythm, due, before: None };
+            let status = measuring.all();
             drop(freezer);
             status
         })?,

@@ -1,8 +1,8 @@
 //! What the prober tells the observer: records of a fixed size, smaller than a pipe's atomic write.
 
 use model::Values;
-use probes::{MAX_PARTS, Parts};
 use sys::process::{Usage, children_usage, usage};
+use workloads::{MAX_PARTS, Parts};
 
 /// Words in a record.
 const WORDS: usize = 64;

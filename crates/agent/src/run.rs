@@ -3,10 +3,11 @@
 use std::io::Write;
 
 use model::{EndStatus, Measure};
+use workloads::{MemoryJob, find_job, find_load, find_probe};
 
 use crate::assignment::Assignment;
 use crate::error::AgentError;
-use crate::{job, probing};
+use crate::{job_session, memory_job, probing};
 
 /// Makes one run and writes its lines to `out`.
 ///
@@ -16,11 +17,20 @@ use crate::{job, probing};
 /// When nothing could be measured; whatever happens after the header is written is a line of the
 /// run and not an error.
 pub fn run(assignment: &Assignment, out: impl Write) -> Result<EndStatus, AgentError> {
-    let spec = &assignment.spec;
-    let load = loads::find(&spec.load.name)
-        .ok_or_else(|| AgentError::UnknownLoad(spec.load.name.clone()))?;
-    match &spec.measure {
-        Measure::Probe(probe) => probing::run(assignment, load, probe, out),
-        Measure::Job(spec) => job::run(assignment, load, spec, out),
+    let unknown = |kind, name: &str| AgentError::Unknown { kind, name: name.to_owned() };
+    let load = &assignment.spec.load.name;
+    let load = find_load(load).ok_or_else(|| unknown("load", load))?;
+    match &assignment.spec.measure {
+        Measure::Probe(asked) => {
+            let probe = find_probe(&asked.name).ok_or_else(|| unknown("probe", &asked.name))?;
+            probing::run(assignment, load, probe, out)
+        }
+        Measure::Job(asked) => {
+            let job = find_job(&asked.name).ok_or_else(|| unknown("job", &asked.name))?;
+            match MemoryJob::new(asked).map_err(AgentError::Job)? {
+                Some(work) => memory_job::run(assignment, load, (job, asked), &work, out),
+                None => job_session::run(assignment, load, (job, asked), out),
+            }
+        }
     }
 }

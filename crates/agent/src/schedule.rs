@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use model::{Spec, Timing};
-use probes::Rhythm;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
+use workloads::Rhythm;
 
 /// The intended starts of a run.
 #[derive(Clone, Debug)]

@@ -5,10 +5,12 @@ use std::convert::Infallible;
 use std::hint::black_box;
 use std::io;
 
-use jobs::{Access, Backing, Chain, InOrder, Layout, Pattern, Shuffled, TouchPlan, Uniform, Zipf};
 use sys::clock::{monotonic_ns, set_timer_slack_ns, sleep_until_ns};
 use sys::memory::Mapping;
 use sys::process::{fork_child, usage, wait_any};
+use workloads::{
+    Access, Backing, Chain, InOrder, Layout, Pattern, Shuffled, TouchPlan, Uniform, Zipf,
+};
 
 use crate::memory_board::{Noted, Side, Word};
 use crate::touched_memory::{chain_of, private, shared};

@@ -5,11 +5,11 @@ use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::fs::FileExt;
 
-use jobs::{Backing, Chain, Layout, PAGE_BYTES, Pages, Pattern, TouchPlan};
 use rustix::fs::{Advice as FileAdvice, fadvise};
 use sys::memory::Mapping;
 use sys::pages::Advice;
 use sys::shared_segment::SharedSegment;
+use workloads::{Backing, Chain, Layout, PAGE_BYTES, Pages, Pattern, TouchPlan};
 
 use crate::memory_board::Side;
 use crate::page_policy::huge_bytes;

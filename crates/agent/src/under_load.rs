@@ -12,8 +12,8 @@ use crate::load_group::LoadGroup;
 use crate::load_plan::LoadPlan;
 use crate::observer::Observer;
 
-/// Makes this process fit to observe: whoever watches must not share the misery of the watched.
-/// What is not to be had goes to `missed`.
+/// Makes this process fit to observe: the observer must not wait for memory or a CPU with the
+/// processes that it observes. Capabilities that are unavailable go to `missed`.
 pub(crate) fn become_observer(assignment: &Assignment, missed: &mut Vec<Missed>) {
     if let Err(error) = sys::memory::lock_all() {
         missed.push(Missed {
@@ -66,11 +66,11 @@ pub(crate) fn under_load<'a, W: Write>(
 ) -> io::Result<EndStatus> {
     observer.output.phase(Phase::Warming)?;
     let enter = Enter { groups: &observer.assignment.enter };
-    let desc = load_plan.desc;
-    let mut load = match LoadGroup::start(desc, &load_plan.setting, &load_plan.plan, &enter) {
+    let workload = load_plan.workload;
+    let mut load = match LoadGroup::start(load_plan, &enter) {
         Ok(load) => load,
         Err(why) => {
-            observer.output.death(format!("{} cannot start: {why}", desc.name))?;
+            observer.output.death(format!("{} cannot start: {why}", workload.name))?;
             return Ok(EndStatus::LoadDied);
         }
     };
@@ -86,7 +86,7 @@ pub(crate) fn under_load<'a, W: Write>(
     observer.output.phase(Phase::Stopped)?;
     let delivered = Delivered {
         at_ns: observer.output.now_ns(),
-        unit: desc.dose_unit.to_owned(),
+        unit: workload.dose_unit.to_owned(),
         intended: dose.intended,
         delivered: dose.delivered,
         elapsed_ns,

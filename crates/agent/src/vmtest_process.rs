@@ -6,11 +6,11 @@ use std::convert::Infallible;
 use std::hint::black_box;
 use std::io;
 
-use jobs::VmtestPlan;
 use sys::clock::{monotonic_ns, sleep_until_ns};
 use sys::memory::Mapping;
 use sys::pages::Advice;
 use sys::process::{fork_child, usable_cpus, usage, wait_any};
+use workloads::VmtestPlan;
 
 use crate::memory_board::{Noted, Side, Word, last_end_ns, totals};
 use crate::record::{all_usage, difference, usage_words};

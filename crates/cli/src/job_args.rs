@@ -47,7 +47,7 @@ impl JobArgs {
     /// The job as a measure; `None` if there is none.
     pub(crate) fn measure(&self) -> Result<Option<Measure>, Failure> {
         let Some(JobText { name, settings }) = &self.job else { return Ok(None) };
-        if name != jobs::SESSION.name && (self.script.is_some() || self.users.is_some()) {
+        if name != workloads::SESSION.name && (self.script.is_some() || self.users.is_some()) {
             return Err(Failure::WrongUse(anyhow!(
                 "--script and --users are for --job session; set what {name} has with --set"
             )));
@@ -67,7 +67,7 @@ impl JobArgs {
 /// Reads `vmtest` and `vmtest:size=24M,loops=5000`.
 pub(crate) fn job_text(text: &str) -> Result<JobText, String> {
     let (name, settings) = text.split_once(':').unwrap_or((text, ""));
-    let name = crate::names::known(name, "job", jobs::ALL.iter().map(|job| job.name))?;
+    let name = crate::names::known(name, "job", workloads::jobs().map(|job| job.name))?;
     let settings = settings.split(',').filter(|part| !part.is_empty());
     Ok(JobText { name, settings: settings.map(setting).collect::<Result<_, _>>()? })
 }

@@ -133,11 +133,11 @@ fn main() -> ExitCode {
 /// `None` if this is no call of a tool.
 fn tool(arguments: &[std::ffi::OsString]) -> Option<ExitCode> {
     let [_, command, name, words @ ..] = arguments else { return None };
-    if command.to_str() != Some(jobs::TOOL_COMMAND) {
+    if command.to_str() != Some(workloads::TOOL_COMMAND) {
         return None;
     }
     let texts: Vec<String> = words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
-    match jobs::run_tool(&name.to_string_lossy(), &texts, &mut std::io::stdout().lock()) {
+    match workloads::run_tool(&name.to_string_lossy(), &texts, &mut std::io::stdout().lock()) {
         Ok(()) => Some(ExitCode::SUCCESS),
         Err(error) => {
             complain(&error.to_string());

@@ -1,11 +1,11 @@
 //! Names of loads and probes as they are typed.
 
 pub(crate) fn load_name(text: &str) -> Result<String, String> {
-    known(text, "load", loads::every().map(|load| load.name))
+    known(text, "load", workloads::loads_and_provocations().map(|load| load.name))
 }
 
 pub(crate) fn probe_name(text: &str) -> Result<String, String> {
-    known(text, "probe", probes::ALL.iter().map(|probe| probe.name))
+    known(text, "probe", workloads::probes().map(|probe| probe.name))
 }
 
 pub(crate) fn known<'a>(

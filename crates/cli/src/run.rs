@@ -74,7 +74,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
 /// A dose of 0 is the work of a provocation without its condition; of other loads it is nothing.
 fn check_intensity(args: &RunArgs) -> Result<(), Failure> {
     let is_meant =
-        !args.loads.is_empty() && args.loads.iter().all(|name| loads::may_have_no_dose(name));
+        !args.loads.is_empty() && args.loads.iter().all(|name| workloads::may_have_no_dose(name));
     match args.intensity == 0.0 && !is_meant {
         true => Err(Failure::WrongUse(anyhow!(
             "--intensity 0 is for loads that provoke a condition: --load provoke-NAME"
@@ -223,7 +223,7 @@ fn freeze(args: &RunArgs) -> Option<Freeze> {
 
 /// The plan that the arguments ask for.
 fn plan(args: &RunArgs, measure: Measure, subject: SubjectSpec, timing: Timing) -> MatrixPlan {
-    let all = loads::ALL.iter().map(|load| load.name.to_owned());
+    let all = workloads::loads().map(|load| load.name.to_owned());
     let chosen = match (args.loads.is_empty(), &measure) {
         (true, Measure::Probe(_)) => all.collect(),
         // Without a load a session tells about the machine itself.

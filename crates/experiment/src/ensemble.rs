@@ -89,6 +89,7 @@ fn take(
 /// The name of a cell's run: the same in every plan.
 fn run_id(segment: &Segment) -> String {
     // By the load's place among all loads, so that files are listed in their order.
-    let place = loads::every().position(|load| load.name == segment.load).unwrap_or(0);
+    let place =
+        workloads::loads_and_provocations().position(|load| load.name == segment.load).unwrap_or(0);
     format!("{:03}-{}-seed{}", place + 1, segment.load, segment.seed)
 }

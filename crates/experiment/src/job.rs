@@ -5,26 +5,27 @@ use std::fs;
 use std::path::Path;
 
 use model::{JobSpec, Measure, ProbeSpec, Script, Tools};
+use workloads::MemoryJob;
 
 /// Makes a job from settings such as `size` = `16M`. Of a session `script` is the path of a script
-/// in `folder`, and all others are settings and variables of the script ([`jobs::set`]).
+/// in `folder`, and all others are settings and variables of the script ([`workloads::set`]).
 ///
 /// # Errors
 /// Which setting is unknown or has a bad value, or why the script cannot be read.
 pub fn job(name: &str, settings: &[(String, String)], folder: &Path) -> Result<Measure, String> {
-    let desc = jobs::find(name).ok_or_else(|| {
-        let names: Vec<&str> = jobs::ALL.iter().map(|job| job.name).collect();
+    let desc = workloads::find_job(name).ok_or_else(|| {
+        let names: Vec<&str> = workloads::jobs().map(|job| job.name).collect();
         format!("no job is named {name:?}; there are {}", names.join(", "))
     })?;
     let mut job = desc.spec();
-    if *desc == jobs::SESSION {
+    if desc.name == workloads::SESSION.name {
         job.script = Some(script(settings, folder)?);
     } else {
         for (name, value) in settings {
             desc.set(&mut job, name, value)
                 .map_err(|why| format!("{}.{name}: {why}", desc.name))?;
         }
-        desc.check(&job).map_err(|why| format!("{}: {why}", desc.name))?;
+        MemoryJob::new(&job).map_err(|why| format!("{}: {why}", desc.name))?;
     }
     Ok(Measure::Job(Box::new(job)))
 }
@@ -57,10 +58,12 @@ fn script(settings: &[(String, String)], folder: &Path) -> Result<Script, String
     let path = settings.iter().rev().find(|(name, _)| name == "script");
     let mut script = match path {
         Some((_, path)) => read(&folder.join(path))?,
-        None => jobs::parse_script(jobs::DEFAULT_SCRIPT).map_err(|error| error.to_string())?,
+        None => {
+            workloads::parse_script(workloads::DEFAULT_SCRIPT).map_err(|error| error.to_string())?
+        }
     };
     for (name, value) in settings.iter().filter(|(name, _)| name != "script") {
-        jobs::set(&mut script, name, value).map_err(|why| format!("session.{name}: {why}"))?;
+        workloads::set(&mut script, name, value).map_err(|why| format!("session.{name}: {why}"))?;
     }
     Ok(script)
 }
@@ -68,12 +71,12 @@ fn script(settings: &[(String, String)], folder: &Path) -> Result<Script, String
 fn read(path: &Path) -> Result<Script, String> {
     let failed = |why: &dyn std::fmt::Display| format!("script {}: {why}", path.display());
     let text = fs::read_to_string(path).map_err(|error| failed(&error))?;
-    jobs::parse_script(&text).map_err(|error| failed(&error))
+    workloads::parse_script(&text).map_err(|error| failed(&error))
 }
 
 /// The probe of this name as a measure.
 #[must_use]
 pub fn probe_measure(name: &str) -> Measure {
-    let version = probes::find(name).map_or(0, |probe| probe.version);
+    let version = workloads::find_probe(name).map_or(0, |probe| probe.version);
     Measure::Probe(ProbeSpec { name: name.to_owned(), version, params: BTreeMap::new() })
 }

@@ -100,7 +100,7 @@ impl MatrixPlan {
             subject: self.subject.clone(),
             load: LoadSpec {
                 name: segment.load.clone(),
-                version: loads::find(&segment.load).map_or(0, |load| load.version),
+                version: workloads::find_load(&segment.load).map_or(0, |load| load.version),
                 intensity: self.intensity,
                 params: BTreeMap::new(),
             },

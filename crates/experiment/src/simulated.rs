@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 
-use jobs::MemoryJob;
 use keep::{Cells, key_of};
 use model::description::{Description, DescriptionError};
 use model::units::parse_size_bytes;
@@ -17,6 +16,7 @@ use serde::Deserialize;
 use subject::RunLines;
 use sun4::{Outcome, Setup, System, Workload, simulate};
 use vm::{IN_GUEST, Named};
+use workloads::MemoryJob;
 
 /// The machine that is simulated if none is named: that of the tables of 1990.
 const DEFAULT_MACHINE: &str = "sparcstation1";

@@ -139,7 +139,7 @@ impl SweepPlan {
     /// work for each process, they are the same everywhere.
     #[must_use]
     pub fn needs_loops(&self) -> bool {
-        let is_vmtest = self.value("job") == Some(jobs::VMTEST.name);
+        let is_vmtest = self.value("job") == Some(workloads::VMTEST.name);
         let zero = |text: &str| text.parse() == Ok(0_u64);
         is_vmtest && self.over != LOOPS && self.value(LOOPS).is_none_or(zero)
     }

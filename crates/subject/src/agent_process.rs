@@ -146,7 +146,7 @@ fn longest_ns(assignment: &Assignment) -> u64 {
     let timing = &assignment.spec.timing;
     let work_ns = match &assignment.spec.measure {
         Measure::Probe(_) => timing.interval_ns.saturating_mul(u64::from(timing.points)),
-        Measure::Job(job) => jobs::longest_ns(job),
+        Measure::Job(job) => workloads::longest_ns(job),
     };
     [timing.warmup_ns, timing.timeout_ns, GRACE_NS, GRACE_NS]
         .iter()

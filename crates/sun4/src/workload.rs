@@ -6,8 +6,8 @@ mod touch;
 mod trace;
 mod vmtest;
 
-use jobs::{MemoryJob, TouchPlan, VmtestPlan};
 use model::description::DescriptionError;
+use workloads::{MemoryJob, TouchPlan, VmtestPlan};
 
 use super::program::Scene;
 use super::setup::Setup;

@@ -312,6 +312,12 @@ pub struct Usage {
 }
 
 impl Usage {
+    /// CPU time in user mode and in the kernel, in ns.
+    #[must_use]
+    pub fn cpu_ns(&self) -> u64 {
+        self.user_ns + self.system_ns
+    }
+
     fn of(raw: &libc::rusage) -> Self {
         let nanoseconds =
             |time: libc::timeval| time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1_000;

@@ -40,7 +40,8 @@ impl FromStr for ProgramText {
 impl ProgramText {
     /// Whether the program has a parameter of this name.
     pub(super) fn has(&self, name: &str) -> bool {
-        jobs::find(&self.name).is_some_and(|job| job.params.iter().any(|param| param.name == name))
+        workloads::find_job(&self.name)
+            .is_some_and(|job| job.params.iter().any(|param| param.name == name))
     }
 
     /// The parameter that is its size.

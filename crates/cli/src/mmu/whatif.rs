@@ -3,10 +3,10 @@
 use anyhow::anyhow;
 use clap::Args;
 use experiment::in_parallel;
-use jobs::MemoryJob;
 use model::units::format_size;
 use report::{Gain, Tried, WhatIf, whatif_text};
 use sun4::{REMEDIES, Remedy, Setup, Workload, simulate};
+use workloads::MemoryJob;
 
 use super::place;
 use super::program::ProgramText;

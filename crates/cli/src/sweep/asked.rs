@@ -54,16 +54,17 @@ fn of_file(path: &str) -> Result<SweepDraft, Failure> {
 
 /// A job, a probe or a load by its name.
 fn of_word(word: &str) -> Result<SweepDraft, Failure> {
-    let parameter = if jobs::find(word).is_some() {
+    let parameter = if workloads::find_job(word).is_some() {
         "job"
-    } else if probes::find(word).is_some() {
+    } else if workloads::find_probe(word).is_some() {
         "probe"
-    } else if loads::find(word).is_some() {
+    } else if workloads::find_load(word).is_some() {
         "load"
     } else {
-        let names = jobs::ALL.iter().map(|job| job.name);
-        let names = names.chain(probes::ALL.iter().map(|probe| probe.name));
-        let names: Vec<&str> = names.chain(loads::every().map(|load| load.name)).collect();
+        let names = workloads::jobs().map(|job| job.name);
+        let names = names.chain(workloads::probes().map(|probe| probe.name));
+        let names: Vec<&str> =
+            names.chain(workloads::loads_and_provocations().map(|load| load.name)).collect();
         return Err(Failure::WrongUse(anyhow!(
             "neither job, probe nor load is named {word:?}, and a plan's name ends in {PLAN}; \
              there are {}",

@@ -77,7 +77,7 @@ fn every_load_that_is_killed_in_a_scope_leaves_nothing() {
     else {
         return;
     };
-    for load in loads::ALL.iter().filter(|load| !load.name.starts_with("provoke-")) {
+    for load in workloads::loads().filter(|load| !load.name.starts_with("provoke-")) {
         killed(&mut guest, load.name, &format!("kill -KILL {CONTROLLER}"));
     }
 }

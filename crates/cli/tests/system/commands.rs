@@ -20,7 +20,7 @@ fn one_run_of_all_loads_is_read_in_every_form() {
     finished.expect(0, &[]);
     // Two lines of heading and a row a load, as in 2003: `grep '^ '` cuts them out.
     let table: Vec<&str> = finished.stdout.lines().filter(|line| line.starts_with(' ')).collect();
-    assert_eq!(table.len(), 2 + loads::ALL.len(), "{}", finished.stdout);
+    assert_eq!(table.len(), 2 + workloads::loads().count(), "{}", finished.stdout);
 
     // Its own reader takes it, from standard input.
     let file = fixture.path().join("resp1.out");
@@ -37,7 +37,7 @@ fn one_run_of_all_loads_is_read_in_every_form() {
     let matrix: serde_json::Value = serde_json::from_str(&json.stdout).unwrap();
     let rows: Vec<&str> =
         matrix["rows"].as_array().unwrap().iter().filter_map(|row| row["load"].as_str()).collect();
-    let names: Vec<&str> = loads::ALL.iter().map(|load| load.name).collect();
+    let names: Vec<&str> = workloads::loads().map(|load| load.name).collect();
     assert_eq!(rows, names);
     for row in matrix["rows"].as_array().unwrap() {
         assert_eq!((&row["status"], &row["censored"]), (&"complete".into(), &0.into()), "{row}");

@@ -26,7 +26,7 @@ fn under_way(fixture: &Fixture, load: &str, phase: &str) -> Running {
 
 /// Calls a check for every load in both phases.
 fn for_every_load(mut check: impl FnMut(&str, &str)) {
-    for load in loads::ALL {
+    for load in workloads::loads() {
         for phase in [WARMING, MEASURING] {
             eprintln!("{} at {phase}", load.name);
             check(load.name, phase);

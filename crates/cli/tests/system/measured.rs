@@ -42,12 +42,12 @@ fn a_frozen_machine_is_seen() {
 
 #[test]
 fn every_probe_gives_samples_with_its_parts() {
-    for probe in probes::ALL {
+    for probe in workloads::probes() {
         let fixture = Fixture::new();
         let arguments = format!("--load cpuload --points 3 --probe {}", probe.name);
         fixture.finish(fixture.run(&arguments)).expect(0, &[]);
         let run = fixture.run_file("002-cpuload");
-        if probe.parts.is_empty() {
+        if probe.measures.is_empty() {
             assert!(!delays_ns(&run).is_empty(), "{}", probe.name);
             continue;
         }
@@ -55,7 +55,7 @@ fn every_probe_gives_samples_with_its_parts() {
         for sample in run.samples() {
             assert_eq!(sample.censored, None, "{}: {sample:?}", probe.name);
             let parts: Vec<&str> = sample.parts.keys().map(|name| name.as_str()).collect();
-            let mut promised = probe.parts.to_vec();
+            let mut promised = probe.measures.to_vec();
             promised.sort_unstable();
             assert_eq!(parts, promised);
             let sum_ns: u64 = sample.parts.values().sum();

@@ -11,7 +11,7 @@ use crate::support::{Fixture, send};
 #[test]
 fn every_request_to_stop_tidies_up_under_every_load() {
     let requests = [Signal::INT, Signal::TERM, Signal::HUP];
-    for (load, request) in loads::ALL.iter().zip(requests.iter().cycle()) {
+    for (load, request) in workloads::loads().zip(requests.iter().cycle()) {
         let fixture = Fixture::new();
         let name = if load.name == "noload" { "001-noload" } else { &format!("002-{}", load.name) };
         let arguments = format!("--load {} --points 5 --interval 300ms", load.name);

@@ -28,8 +28,8 @@ fn every_load_runs_in_a_guest() {
     let Some(lab) = Lab::new(NAME) else { return };
     let finished = lab.finish("", SHORT);
     finished.expect(0, &[]);
-    assert_eq!(lab.files().len(), loads::ALL.len());
-    for (number, load) in loads::ALL.iter().enumerate() {
+    assert_eq!(lab.files().len(), workloads::loads().count());
+    for (number, load) in workloads::loads().enumerate() {
         let run = lab.fixture.run_file(&format!("{:03}-{}-seed1", number + 1, load.name));
         let ended = run.status();
         assert!(
@@ -69,7 +69,7 @@ fn every_load_runs_in_a_guest() {
 fn every_probe_runs_in_a_guest() {
     const NAME: &str = "every_probe_runs_in_a_guest";
     let Some(lab) = Lab::new(NAME) else { return };
-    for probe in probes::ALL {
+    for probe in workloads::probes() {
         let lab = lab.sibling();
         lab.finish("", &format!("--load noload --probe {}", probe.name)).expect(0, &[]);
         let run = lab.fixture.run_file("001-noload-seed1");

@@ -135,13 +135,13 @@ impl SubjectSetting {
 
 /// A load with its dose.
 fn load_of(name: String, intensity: f64) -> Result<LoadSpec, String> {
-    if intensity == 0.0 && !loads::may_have_no_dose(&name) {
+    if intensity == 0.0 && !workloads::may_have_no_dose(&name) {
         return Err(format!(
             "load.intensity: {name} is no load at 0, which is for loads that provoke a condition \
              (provoke-NAME)"
         ));
     }
-    let version = loads::find(&name).map_or(0, |found| found.version);
+    let version = workloads::find_load(&name).map_or(0, |found| found.version);
     Ok(LoadSpec { version, name, intensity, params: BTreeMap::new() })
 }
 

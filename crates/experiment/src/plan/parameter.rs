@@ -91,15 +91,18 @@ impl Draft {
             "swap" => {
                 self.swap_bytes = Some(parse_size_bytes(value).map_err(|error| error.to_string())?);
             }
-            "load" => self.load = Some(known(value, "load", loads::every().map(|l| l.name))?),
+            "load" => {
+                self.load =
+                    Some(known(value, "load", workloads::loads_and_provocations().map(|l| l.name))?)
+            }
             "load.intensity" => {
                 let dose = value.parse().ok().filter(|dose| (0.0..=100.0).contains(dose));
                 self.intensity = Some(dose.ok_or("a dose is a number from 0 to 100")?);
             }
             "probe" => {
-                self.probe = Some(known(value, "probe", probes::ALL.iter().map(|p| p.name))?);
+                self.probe = Some(known(value, "probe", workloads::probes().map(|p| p.name))?);
             }
-            "job" => self.job = Some(known(value, "job", jobs::ALL.iter().map(|job| job.name))?),
+            "job" => self.job = Some(known(value, "job", workloads::jobs().map(|job| job.name))?),
             "profile" => self.profile = text(),
             "interval" => self.times.interval_ns = time()?,
             "warmup" => self.times.warmup_ns = time()?,
@@ -120,7 +123,7 @@ impl Draft {
             Some(("machine", name)) => self.subject_setting(Of::Machine, short(name), value),
             Some(("mmu", name)) => self.subject_setting(Of::Simulator, short(name), value),
             Some(("sysctl", name)) => self.sysctls.push((name.to_owned(), value.to_owned())),
-            Some((job, name)) if jobs::find(job).is_some() => {
+            Some((job, name)) if workloads::find_job(job).is_some() => {
                 self.job_settings.push((job.to_owned(), name.to_owned(), value.to_owned()));
             }
             _ => {

@@ -1,7 +1,7 @@
 //! What can be swept: parameters that are numbers, and how their levels are written.
 
-use jobs::Kind;
 use model::units::{exact_duration, exact_size, parse_duration_ns, parse_size_bytes};
+use workloads::Kind;
 
 use crate::plan::{Setting, short};
 use crate::simulated::mmu_spec;
@@ -152,12 +152,12 @@ impl Quantity {
         base: &[Setting],
         range: [&str; 2],
     ) -> Option<Result<Self, String>> {
-        let desc = jobs::find(job)?;
-        let param = desc.params.iter().find(|param| param.name == name)?;
+        let desc = workloads::find_job(job)?;
+        let param = desc.number(name)?;
         let (form, quantum) = match param.kind {
             // Irlam's program is so many whole processes.
-            Kind::Size if (job, name) == (jobs::VMTEST.name, "size") => {
-                let process = desc.params.iter().find(|param| param.name == "process_size")?;
+            Kind::Size if (job, name) == (workloads::VMTEST.name, "size") => {
+                let process = desc.number("process_size")?;
                 let text = last(base, "vmtest.process_size");
                 let bytes = text.map_or(Ok(process.default), |text| process.kind.parse(text));
                 match bytes {

@@ -148,7 +148,7 @@ fn a_command_has_the_script_as_a_file_or_what_was_changed_of_the_one_that_ships(
             }));
         })
     };
-    let mut script = jobs::parse_script(jobs::DEFAULT_SCRIPT).unwrap();
+    let mut script = workloads::parse_script(workloads::DEFAULT_SCRIPT).unwrap();
     script.users = 12;
     script.think_ns = 500_000_000;
     script.tools = Tools::Builtin;
@@ -214,19 +214,19 @@ fn doses_have_commands_of_their_own_and_no_load_is_said() {
 #[test]
 fn a_command_has_parameters_as_they_are_typed() {
     let found = reproduced(|header| {
-        let touch = jobs::find("touch").unwrap();
+        let touch = workloads::find_job("touch").unwrap();
         header.spec.measure = Measure::Job(Box::new(touch.spec()));
     });
     let (_, command) = found.split_once("--job touch ").unwrap();
     let words = command.lines().next().unwrap().split(" --set ");
-    let mut job = jobs::find("touch").unwrap().spec();
+    let mut job = workloads::find_job("touch").unwrap().spec();
     let mut settings = 0;
     for word in words.map(|word| word.trim_start_matches("--set ").split(' ').next().unwrap()) {
         let (name, value) = word.split_once('=').unwrap();
-        jobs::find("touch").unwrap().set(&mut job, name, value).unwrap();
+        workloads::find_job("touch").unwrap().set(&mut job, name, value).unwrap();
         settings += 1;
     }
-    assert_eq!(job, jobs::find("touch").unwrap().spec());
+    assert_eq!(job, workloads::find_job("touch").unwrap().spec());
     assert_eq!(settings, job.params.len() + job.choices.len());
 }
 

@@ -4,7 +4,7 @@
 //! makes its memory, or touches what all share once, before anything is counted, as in the real
 //! job. `limit` is not looked at: the work is finite.
 
-use jobs::{
+use workloads::{
     Access, Backing, Chain, InOrder, Layout, PAGE_BYTES, Pages, Pattern, Shuffled, TouchPlan,
     Uniform, Zipf,
 };

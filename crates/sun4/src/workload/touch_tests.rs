@@ -1,7 +1,5 @@
 //! Simulated touches against the orders of the real job.
 
-use std::collections::BTreeMap;
-
 use super::*;
 use crate::program::Path;
 use crate::{Machine, System};
@@ -12,20 +10,12 @@ fn setup() -> Setup {
 }
 
 fn plan(changes: &[(&str, u64)], choices: &[(&str, &str)]) -> TouchPlan {
-    let numbers = jobs::TOUCH.params.iter().map(|param| (param.name.to_owned(), param.default));
-    let of = jobs::TOUCH.choices.iter();
-    let mut job = model::JobSpec {
-        name: "touch".to_owned(),
-        version: 1,
-        params: numbers.collect::<BTreeMap<_, _>>(),
-        choices: of.map(|choice| (choice.name.to_owned(), choice.of[0].to_owned())).collect(),
-        script: None,
-    };
+    let mut job = workloads::TOUCH.spec();
     job.params.insert("footprint".to_owned(), 1 << 20);
     job.params.extend(changes.iter().map(|(name, value)| ((*name).to_owned(), *value)));
     job.choices.extend(choices.iter().map(|(n, v)| ((*n).to_owned(), (*v).to_owned())));
-    match jobs::MemoryJob::new(&job).unwrap().unwrap() {
-        jobs::MemoryJob::Touch(plan) => plan,
+    match workloads::MemoryJob::new(&job).unwrap().unwrap() {
+        workloads::MemoryJob::Touch(plan) => plan,
         other => panic!("{other:?}"),
     }
 }

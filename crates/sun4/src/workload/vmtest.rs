@@ -5,7 +5,7 @@
 //! many pages of the library and the linker are touched is inferred from the faults of the smallest rows of Irlam's table: 612 for
 //! everything before the first child, 583 for each child, of which 512 are the segment's.
 
-use jobs::VmtestPlan;
+use workloads::VmtestPlan;
 
 use super::image::{Image, Library, Shape};
 use crate::program::{Backing, Program, Scene, Start, Step};

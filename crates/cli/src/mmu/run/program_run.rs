@@ -84,7 +84,7 @@ impl Asked {
             subject: SubjectSpec::Mmu(Box::new(self.mmu.clone())),
             load: LoadSpec {
                 name: BASELINE.to_owned(),
-                version: loads::find(BASELINE).map_or(0, |load| load.version),
+                version: workloads::find_load(BASELINE).map_or(0, |load| load.version),
                 intensity: 1.0,
                 params: BTreeMap::new(),
             },

@@ -1,8 +1,8 @@
 //! The words of a command that say what is measured.
 
-use jobs::Kind;
 use model::units::{exact_duration, exact_size};
 use model::{JobSpec, Measure, Script};
+use workloads::Kind;
 
 use super::files::Files;
 use super::option;
@@ -28,9 +28,8 @@ fn set(name: &str, value: &str) -> String {
 
 /// A parameter as it is typed, so that the same number is read.
 fn typed(job: &JobSpec, name: &str, value: u64) -> String {
-    let known = jobs::find(&job.name);
-    let param = known.and_then(|desc| desc.params.iter().find(|param| param.name == name));
-    match param.map(|param| param.kind) {
+    let number = workloads::find_job(&job.name).and_then(|known| known.number(name));
+    match number.map(|number| number.kind) {
         Some(Kind::Size) => exact_size(value),
         Some(Kind::Time) => exact_duration(value),
         Some(Kind::Thousandths) => Kind::Thousandths.format(value),
@@ -40,7 +39,7 @@ fn typed(job: &JobSpec, name: &str, value: u64) -> String {
 
 /// The script: of the one that ships what was changed of it, any other one as a file.
 fn session(script: &Script, files: &mut Files) -> Vec<String> {
-    let shipped = jobs::parse_script(jobs::DEFAULT_SCRIPT).ok();
+    let shipped = workloads::parse_script(workloads::DEFAULT_SCRIPT).ok();
     if let Some(shipped) = shipped.filter(|shipped| has_same_commands(shipped, script)) {
         let mut words = Vec::new();
         if script.users != shipped.users {
@@ -57,7 +56,7 @@ fn session(script: &Script, files: &mut Files) -> Vec<String> {
         }
         return words;
     }
-    match jobs::script_text(script) {
+    match workloads::script_text(script) {
         Ok(text) => vec![option("script", &files.add(&script.name, text))],
         // No script that was read is such a one; the command then says what is missing.
         Err(_) => vec![option("script", &script.name)],

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use jobs::{Layout, Order, PAGE_BYTES, Uniform, Zipf};
+use workloads::{Layout, Order, PAGE_BYTES, Uniform, Zipf};
 
 use super::{Command, Group, Mix, Pause, Size, TouchOrder, Touches, index_of};
 use crate::program::{Backing, Program, Scene, Start, Step};

@@ -1,0 +1,163 @@
+//! The table of all workloads: a new one is a file and a line here.
+
+use crate::workload::{Work, Workload};
+use crate::{memory, provoke, session};
+
+/// All workloads: loads in the order in which a run makes them, of which the first is the baseline;
+/// provocations by name; probes, of which the first is the default; jobs.
+pub const ALL: &[Workload] = &[
+    crate::loads::noload::LOAD,
+    crate::loads::smallwrite::LOAD,
+    crate::loads::largewrite::LOAD,
+    crate::loads::cpuload::LOAD,
+    crate::loads::spawnload::LOAD,
+    crate::loads::ctx_mem_8::LOAD,
+    crate::loads::ctx_mem_2::LOAD,
+    provoke::cpu_denied::LOAD,
+    provoke::fork_storm::LOAD,
+    provoke::global_reclaim::LOAD,
+    provoke::memcg_refault::LOAD,
+    provoke::memory_high::LOAD,
+    provoke::minor_faults::LOAD,
+    provoke::numa_hinting::LOAD,
+    provoke::page_tables::LOAD,
+    provoke::proactive_eviction::LOAD,
+    provoke::shootdown::LOAD,
+    provoke::swap_thrash::LOAD,
+    provoke::switches::LOAD,
+    provoke::translation::LOAD,
+    provoke::writeback_throttle::LOAD,
+    crate::probes::response::PROBE,
+    crate::probes::wake::PROBE,
+    crate::probes::exec::PROBE,
+    crate::probes::fault::PROBE,
+    crate::probes::fileops::PROBE,
+    session::SESSION,
+    memory::VMTEST,
+    memory::TOUCH,
+];
+
+fn those(is: impl Fn(&Work) -> bool) -> impl Iterator<Item = &'static Workload> {
+    ALL.iter().filter(move |workload| is(&workload.work))
+}
+
+/// The loads that a run makes unless some are named.
+pub fn loads() -> impl Iterator<Item = &'static Workload> {
+    those(|work| matches!(work, Work::Load(_)))
+}
+
+/// The loads and, behind them, the provocations: everything that can be named as a load.
+pub fn loads_and_provocations() -> impl Iterator<Item = &'static Workload> {
+    those(|work| matches!(work, Work::Load(_) | Work::Provocation(_)))
+}
+
+/// The probes.
+pub fn probes() -> impl Iterator<Item = &'static Workload> {
+    those(|work| matches!(work, Work::Probe(_)))
+}
+
+/// The jobs.
+pub fn jobs() -> impl Iterator<Item = &'static Workload> {
+    those(|work| matches!(work, Work::Job))
+}
+
+/// The load or provocation of a name.
+#[must_use]
+pub fn find_load(name: &str) -> Option<&'static Workload> {
+    loads_and_provocations().find(|load| load.name == name)
+}
+
+/// The probe of a name.
+#[must_use]
+pub fn find_probe(name: &str) -> Option<&'static Workload> {
+    probes().find(|probe| probe.name == name)
+}
+
+/// The job of a name.
+#[must_use]
+pub fn find_job(name: &str) -> Option<&'static Workload> {
+    jobs().find(|job| job.name == name)
+}
+
+/// Whether an intensity of 0 means something for the load of a name: for a provocation the control
+/// run without its condition, for no load nothing. Other loads without a dose are no loads.
+#[must_use]
+pub fn may_have_no_dose(name: &str) -> bool {
+    name == crate::loads::noload::LOAD.name
+        || find_load(name).is_some_and(|load| matches!(load.work, Work::Provocation(_)))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use sys::board::Board;
+
+    use super::*;
+    use crate::{Dose, Load, Plan, Progress, Setting, Steady, Value, Worker};
+
+    fn setting(intensity: f64) -> Setting {
+        Setting {
+            memory_bytes: 256 << 20,
+            cpus_milli: 2000,
+            swap_bytes: 1 << 30,
+            work_dir: "/".into(),
+            free_disk_bytes: 2 << 30,
+            interval_ns: 1,
+            intensity,
+            ..Setting::default()
+        }
+    }
+
+    /// What a load or probe is resolved to; a job is resolved elsewhere.
+    fn plan(workload: &Workload, intensity: f64) -> Option<Plan> {
+        let setting = setting(intensity);
+        let plan = workload.as_load().map(|load| (load.plan)(&setting).expect(workload.name));
+        plan.or_else(|| workload.as_probe().map(|probe| (probe.plan)(&setting)))
+    }
+
+    #[test]
+    fn every_name_is_one_workloads() {
+        let names: BTreeSet<&str> = ALL.iter().map(|workload| workload.name).collect();
+        assert_eq!(names.len(), ALL.len());
+    }
+
+    #[test]
+    fn what_is_resolved_is_what_the_table_says() {
+        for workload in ALL.iter().chain([&crate::loads::mapload::LOAD]) {
+            let Some(plan) = plan(workload, 1.0) else { continue };
+            let resolved = workload.params.iter().filter(|param| param.value == Value::Resolved);
+            let names: BTreeSet<&str> = resolved.map(|param| param.name).collect();
+            let planned: BTreeSet<&str> = plan.params.keys().map(String::as_str).collect();
+            assert_eq!(names, planned, "{}", workload.name);
+            assert!(workload.as_load().is_none() || plan.workers > 0 || workload.name == "noload");
+        }
+    }
+
+    #[test]
+    fn every_provocation_counts_the_same_and_plans_both_of_its_sides() {
+        for load in those(|work| matches!(work, Work::Provocation(_))) {
+            assert!(load.name.starts_with("provoke-"), "{}", load.name);
+            assert_eq!(load.measures[..2], *provoke::TOTALS, "{}", load.name);
+            let sides = [0.0, 1.0].map(|intensity| plan(load, intensity).expect("a load"));
+            assert_ne!(sides[0].params, sides[1].params, "{}", load.name);
+        }
+    }
+
+    #[test]
+    fn a_load_that_is_written_as_the_document_says_gets_warm_and_delivers() {
+        let load = &crate::loads::mapload::LOAD;
+        let (setting, plan, board) =
+            (setting(1.0), plan(load, 1.0).unwrap(), Board::new(1).unwrap());
+        let (setting, totals, elapsed_ns) = (&setting, &[100, 7], 10);
+        let of = |plan| Progress { setting, plan, totals, since_start: totals, elapsed_ns };
+        let Load { work, dose, .. } = *load.as_load().unwrap();
+        let Steady::When(is_warm) = load.steady else { panic!("{:?}", load.steady) };
+        assert!(is_warm(&of(&plan)));
+        assert_eq!(dose(&of(&plan)), Dose { intended: 10, delivered: 7 });
+        // Nothing cannot be mapped.
+        let worker = Worker { setting, plan: &Plan::default(), number: 0, board: &board };
+        let Err(error) = work(&worker);
+        assert!(error.to_string().starts_with("map memory: "), "{error}");
+    }
+}

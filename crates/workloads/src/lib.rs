@@ -1,0 +1,50 @@
+//! Workloads: everything that can run, in one catalogue.
+//!
+//! - A *load* is reproducible activity in the background; a *provocation* is a load that causes a
+//!   condition which the doctor has a rule for.
+//! - A *probe* is a small interaction that is timed again and again under a load.
+//! - A *job* is work that is itself timed: the users of a session, or processes that touch memory.
+//!
+//! Each is one file with a [`Workload`], and one line of the table in `catalogue.rs`. Most of what
+//! is here is called in processes that the agent forks and kills; nothing here forks the first of
+//! them, and nothing waits to be stopped.
+//!
+//! **Invariant:** a load touches nothing but its own memory, its own directory and its own message
+//! queue, within the sizes of its plan. The timed region of a probe is one call of
+//! [`Interaction::interact`]; nothing in it allocates, logs, locks or prints, except the allocation
+//! that the probe exists to time. What a user of a session does is a function of the script, the
+//! seed and the user's number. A version changes when the meaning changes.
+
+mod catalogue;
+mod job;
+mod load;
+mod loads;
+mod memory;
+mod param;
+mod probe;
+mod probes;
+mod provoke;
+mod session;
+mod setting;
+mod tools;
+mod workload;
+
+pub use catalogue::{
+    ALL, find_job, find_load, find_probe, jobs, loads, loads_and_provocations, may_have_no_dose,
+    probes,
+};
+pub use job::longest_ns;
+pub use load::{Dose, Load, Progress, Worker};
+pub use memory::{
+    Access, Backing, Chain, InOrder, Layout, MemoryJob, PAGE_BYTES, Pages, Pattern, Permutation,
+    Shuffled, TOUCH, TouchPlan, Uniform, VMTEST, VmtestPlan, Zipf,
+};
+pub use param::{Kind, Number, Param, Value};
+pub use probe::{Interaction, MAX_PARTS, Parts, Probe, Rhythm};
+pub use session::{
+    CORPUS_BYTES, DEFAULT_SCRIPT, MOST_USERS, Order, Resolved, SESSION, ScriptError, Seat, fill,
+    parse_script, resolve, script_text, search_path, set,
+};
+pub use setting::{Plan, Setting, WorkloadError};
+pub use tools::{COMMAND as TOOL_COMMAND, ToolError, run_tool, tool_names};
+pub use workload::{Steady, Work, Workload};

@@ -1,0 +1,61 @@
+//! `cpuload`: one floating-point process more than there are CPUs, each with an array of its own,
+//! so that affinity and caches suffer.
+
+use std::convert::Infallible;
+use std::hint::black_box;
+
+use rand::RngExt;
+
+use crate::load::{Dose, Load, Progress, Worker};
+use crate::param::Param;
+use crate::setting::{Plan, Setting, WorkloadError, scaled};
+use crate::workload::{Steady, Work, Workload};
+
+/// Numbers in each process's array: 256 KiB, about a second-level cache.
+const ARRAY_LENGTH: usize = 32 * 1024;
+/// CPU time after which the load is warm, per process, in ns.
+const WARM_CPU_NS: u64 = 50_000_000;
+
+const CPU_NS: usize = 0;
+const PASSES: usize = 1;
+
+pub(crate) const LOAD: Workload = Workload {
+    name: "cpuload",
+    version: 1,
+    about: "CPUs + 1 floating-point processes",
+    params: &[Param::resolved("processes"), Param::resolved("array_bytes")],
+    measures: &["cpu_ns", "passes"],
+    dose_unit: "cpu_ns",
+    steady: Steady::When(|progress| {
+        progress.since_start(CPU_NS) >= WARM_CPU_NS * progress.plan.workers as u64
+    }),
+    ..Workload::new(Work::Load(Load::new(plan, work, dose)))
+};
+
+fn plan(setting: &Setting) -> Result<Plan, String> {
+    let processes = scaled(setting.cpus() + 1, setting.intensity).max(1);
+    let array_bytes = (ARRAY_LENGTH * size_of::<f64>()) as u64;
+    Ok(Plan::new(processes, [("processes", processes), ("array_bytes", array_bytes)]))
+}
+
+fn work(worker: &Worker<'_>) -> Result<Infallible, WorkloadError> {
+    let mut random = worker.random();
+    let mut array: Vec<f64> = (0..ARRAY_LENGTH).map(|_| random.random::<f64>()).collect();
+    loop {
+        for _ in 0..64 {
+            for value in &mut array {
+                *value = (*value * 1.000_000_1 + 0.5).sqrt();
+            }
+            black_box(&mut array);
+        }
+        worker.add(PASSES, 64);
+        worker.board.set(worker.number, CPU_NS, sys::process::usage().cpu_ns());
+    }
+}
+
+/// Intended: all CPU bandwidth used, or every process on a CPU of its own where there are fewer.
+fn dose(progress: &Progress<'_>) -> Dose {
+    let busy_milli = (1000 * progress.plan.workers as u64).min(progress.setting.cpus_milli);
+    let intended = progress.elapsed_ns as f64 * busy_milli as f64 / 1000.0;
+    Dose { intended: intended as u64, delivered: progress.total(CPU_NS) }
+}

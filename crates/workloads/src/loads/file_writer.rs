@@ -1,0 +1,136 @@
+//! What `smallwrite` and `largewrite` share: writing a large file buffer by buffer, over and over.
+
+use std::convert::Infallible;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Seek, Write};
+
+use model::units::format_size;
+use rand::Rng;
+use sys::clock::monotonic_ns;
+
+use crate::load::{Load, Progress, Worker};
+use crate::param::Param;
+use crate::setting::{Plan, Setting, WorkloadError, at, scaled};
+use crate::workload::{Steady, Work, Workload};
+
+/// The file is this many times as large as memory.
+const FILE_PER_MEMORY: u64 = 5;
+/// Share of the free disk space that the file may take.
+const DISK_SHARE: f64 = 0.8;
+
+const WRITTEN_BYTES: usize = 0;
+const FILES: usize = 1;
+const BUSY_NS: usize = 2;
+const NO_SPACE: usize = 3;
+
+/// What both loads are, but for their names and plans.
+pub(super) const fn workload(plan: fn(&Setting) -> Result<Plan, String>) -> Workload {
+    Workload {
+        params: const { &[Param::resolved("buffer_bytes"), Param::resolved("file_bytes")] },
+        measures: &["written_bytes", "files", "busy_ns", "no_space"],
+        dose_unit: "busy_ns",
+        steady: Steady::When(is_warm),
+        // A write or the cut before the next file is under way all the time. One that spans the end
+        // of the time is counted when it returns, so `largewrite`, whose writes are long, may show
+        // a little less.
+        ..Workload::new(Work::Load(Load::new(plan, work, |progress| progress.busy(1, BUSY_NS))))
+    }
+}
+
+/// Plans one writer with a buffer of `buffer_bytes`.
+pub(super) fn plan(setting: &Setting, buffer_bytes: u64) -> Result<Plan, String> {
+    let wanted_bytes = scaled(FILE_PER_MEMORY * setting.memory_bytes, setting.intensity);
+    let possible_bytes = scaled(setting.free_disk_bytes, DISK_SHARE);
+    let file_bytes = wanted_bytes.min(possible_bytes);
+    if file_bytes < 1 << 20 {
+        return Err(format!(
+            "{} has {} free; a file of at least 1 MiB is needed",
+            setting.work_dir.display(),
+            format_size(setting.free_disk_bytes)
+        ));
+    }
+    let buffer_bytes = buffer_bytes.min(file_bytes);
+    let mut plan = Plan::new(1, [("buffer_bytes", buffer_bytes), ("file_bytes", file_bytes)]);
+    if file_bytes < wanted_bytes {
+        plan.notes.push(format!(
+            "the file is {} instead of {}: {} has only {} free",
+            format_size(file_bytes),
+            format_size(wanted_bytes),
+            setting.work_dir.display(),
+            format_size(setting.free_disk_bytes)
+        ));
+    }
+    Ok(plan)
+}
+
+/// Writes the file from its beginning to its size, buffer by buffer, again and again.
+///
+/// A file system that fills up is no end: the file is cut to nothing and begun again, and the
+/// event is counted.
+fn work(worker: &Worker<'_>) -> Result<Infallible, WorkloadError> {
+    let path = worker.setting.work_dir.join("written.dat");
+    let failed = |error| at(format!("write {}", path.display()))(error);
+    let mut file =
+        OpenOptions::new().write(true).create(true).truncate(true).open(&path).map_err(failed)?;
+    let buffer = filled_buffer(worker)?;
+    let file_bytes = worker.plan.param("file_bytes");
+    let mut at_bytes = 0;
+    loop {
+        let rest = (file_bytes - at_bytes).min(buffer.len() as u64) as usize;
+        match write_counted(worker, &mut file, &buffer[..rest]) {
+            Ok(()) => at_bytes += rest as u64,
+            Err(error) if is_full(&error) => {
+                worker.add(NO_SPACE, 1);
+                at_bytes = file_bytes;
+            }
+            Err(error) => return Err(failed(error)),
+        }
+        if at_bytes >= file_bytes {
+            at_bytes = 0;
+            let start_ns = monotonic_ns();
+            file.set_len(0).and_then(|()| file.rewind()).map_err(failed)?;
+            worker.add(BUSY_NS, monotonic_ns() - start_ns);
+            worker.add(FILES, 1);
+        }
+    }
+}
+
+/// Whether the file system, or this user's part of it, is full.
+fn is_full(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
+}
+
+/// The buffer, filled with seeded bytes that no file system can compress.
+fn filled_buffer(worker: &Worker<'_>) -> Result<Vec<u8>, WorkloadError> {
+    let length = worker.plan.param("buffer_bytes") as usize;
+    let mut buffer = Vec::new();
+    let reserved = buffer.try_reserve_exact(length).map_err(|_| io::ErrorKind::OutOfMemory.into());
+    reserved.map_err(at("allocate the buffer"))?;
+    buffer.resize(length, 0);
+    worker.random().fill_bytes(&mut buffer);
+    Ok(buffer)
+}
+
+/// Writes all bytes; what each call wrote and how long it took is counted as it happens.
+fn write_counted(worker: &Worker<'_>, file: &mut File, mut bytes: &[u8]) -> io::Result<()> {
+    while !bytes.is_empty() {
+        let start_ns = monotonic_ns();
+        match file.write(bytes) {
+            Ok(0) => return Err(io::ErrorKind::StorageFull.into()),
+            Ok(written) => {
+                worker.add(BUSY_NS, monotonic_ns() - start_ns);
+                worker.add(WRITTEN_BYTES, written as u64);
+                bytes = &bytes[written..];
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+/// Warm when as much as the memory holds (or the whole file) has been written once.
+fn is_warm(progress: &Progress<'_>) -> bool {
+    let enough = progress.setting.memory_bytes.min(progress.plan.param("file_bytes"));
+    progress.since_start(WRITTEN_BYTES) >= enough || progress.since_start(FILES) > 0
+}

@@ -1,0 +1,14 @@
+//! The loads, one file each, and what several of them share.
+
+pub(crate) mod cpuload;
+pub(crate) mod ctx_mem_2;
+pub(crate) mod ctx_mem_8;
+mod file_writer;
+pub(crate) mod largewrite;
+#[cfg(test)]
+#[path = "../../tests/adding_a_load/mapload.rs"]
+pub(crate) mod mapload;
+pub(crate) mod noload;
+pub(crate) mod smallwrite;
+pub(crate) mod spawnload;
+mod token_ring;

@@ -1,0 +1,20 @@
+//! `noload`: nothing in the background; the reference that every ratio is taken against.
+
+use std::time::Duration;
+
+use crate::load::{Dose, Load};
+use crate::setting::Plan;
+use crate::workload::{Work, Workload};
+
+pub(crate) const LOAD: Workload = Workload {
+    name: "noload",
+    version: 1,
+    about: "nothing in the background: the reference",
+    ..Workload::new(Work::Load(Load::new(
+        |_| Ok(Plan::default()),
+        |_| loop {
+            std::thread::sleep(Duration::from_secs(3600));
+        },
+        |_| Dose { intended: 0, delivered: 0 },
+    )))
+};

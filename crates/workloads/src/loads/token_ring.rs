@@ -1,0 +1,247 @@
+//! What `8ctx-mem` and `2ctx-mem` share: processes that together hold more memory than there is,
+//! and pass tokens in a ring, each token moving its holder on through its memory.
+
+use std::convert::Infallible;
+use std::fs::OpenOptions;
+use std::io::{self, Write};
+use std::rc::Rc;
+
+use model::units::format_size;
+use rand::Rng;
+use rand_pcg::Pcg64Mcg;
+use sys::memory::Mapping;
+use sys::message_queue::MessageQueue;
+
+use crate::load::{Dose, Load, Progress, Worker};
+use crate::param::Param;
+use crate::setting::{Plan, Setting, WorkloadError, at, scaled};
+use crate::workload::{Steady, Work, Workload};
+
+/// All processes together hold this part of the memory.
+const MEMORY_SHARE: f64 = 1.2;
+/// Swap space needed before anonymous memory is used, as a part of the memory: the fifth that
+/// does not fit, the rest of the system, and room.
+const SWAP_SHARE: f64 = 0.35;
+/// Share of the free disk space that files in place of swap may take.
+const DISK_SHARE: f64 = 0.8;
+/// Part of the memory that is anonymous where there is no swap for it.
+const ANONYMOUS_SHARE: f64 = 0.6;
+/// Anonymous and file-backed memory alternate in chunks of this size, in bytes.
+const CHUNK_BYTES: usize = 1 << 20;
+
+const FILLED_BYTES: usize = 0;
+const CIRCLES: usize = 1;
+const TRIPS: usize = 2;
+const ROUNDS: usize = 3;
+
+/// What both loads are, but for their names and plans.
+pub(super) const fn workload(plan: fn(&Setting) -> Result<Plan, String>) -> Workload {
+    Workload {
+        needs: "SysV message queues",
+        params: const {
+            &[
+                Param::resolved("processes"),
+                Param::resolved("tokens"),
+                Param::resolved("anonymous_bytes_each"),
+                Param::resolved("file_bytes_each"),
+                Param::resolved("stride_bytes"),
+            ]
+        },
+        measures: &["filled_bytes", "circles", "trips", "rounds"],
+        dose_unit: "bytes",
+        // When all memory has been filled and the ring turns.
+        steady: Steady::When(|progress| {
+            progress.since_start(FILLED_BYTES) >= intended_bytes(progress.plan)
+                && progress.since_start(CIRCLES) > 0
+        }),
+        ..Workload::new(Work::Load(Load { prepare, finish, ..Load::new(plan, work, dose) }))
+    }
+}
+
+/// Plans a ring whose tokens move each process on by `stride_bytes`.
+///
+/// Without enough swap space only part of the memory is anonymous, which cannot be evicted; the
+/// rest is mapped from files, and competes with every other file page for what is left: this is
+/// how a machine without swap thrashes.
+pub(super) fn plan(setting: &Setting, stride_bytes: u64) -> Result<Plan, String> {
+    let processes = setting.cpus() + 2;
+    let total_bytes = scaled(setting.memory_bytes, MEMORY_SHARE * setting.intensity);
+    let mut notes = Vec::new();
+    let mut file_bytes = 0;
+    if setting.swap_bytes < scaled(setting.memory_bytes, SWAP_SHARE) {
+        let pinned_bytes = scaled(setting.memory_bytes, ANONYMOUS_SHARE).min(total_bytes);
+        file_bytes = total_bytes - pinned_bytes;
+    }
+    if file_bytes > 0 {
+        notes.push(format!(
+            "{} of swap is too small: {} of its memory is anonymous and stays, {} is \
+             file-backed, so file pages are thrashed",
+            format_size(setting.swap_bytes),
+            format_size(total_bytes - file_bytes),
+            format_size(file_bytes)
+        ));
+    }
+    let possible_bytes = scaled(setting.free_disk_bytes, DISK_SHARE);
+    let wanted_bytes = total_bytes - file_bytes + file_bytes.min(possible_bytes);
+    if wanted_bytes < total_bytes {
+        notes.push(format!(
+            "its memory is {} instead of {}: {} has only {} free",
+            format_size(wanted_bytes),
+            format_size(total_bytes),
+            setting.work_dir.display(),
+            format_size(setting.free_disk_bytes)
+        ));
+        file_bytes = possible_bytes;
+    }
+    let whole = |bytes: u64| bytes / processes / CHUNK_BYTES as u64 * CHUNK_BYTES as u64;
+    let (anonymous_bytes, file_bytes) =
+        (whole(total_bytes.min(wanted_bytes) - file_bytes), whole(file_bytes));
+    if anonymous_bytes + file_bytes == 0 {
+        return Err(format!(
+            "memory of {} is too small: each of {processes} processes needs at least 1 MiB",
+            format_size(setting.memory_bytes)
+        ));
+    }
+    let params = [
+        ("processes", processes),
+        ("tokens", setting.cpus()),
+        ("anonymous_bytes_each", anonymous_bytes),
+        ("file_bytes_each", file_bytes),
+        ("stride_bytes", stride_bytes),
+    ];
+    Ok(Plan { notes, ..Plan::new(processes, params) })
+}
+
+fn prepare(setting: &Setting) -> Result<(), WorkloadError> {
+    MessageQueue::create(setting.queue_key).map(drop).map_err(at("make a SysV message queue"))
+}
+
+fn finish(setting: &Setting) {
+    if let Ok(queue) = MessageQueue::open(setting.queue_key) {
+        // Gone already is as good as removed.
+        let _ = queue.remove();
+    }
+}
+
+/// Fills this process's memory, then passes tokens and moves on through it, a stride a token.
+fn work(worker: &Worker<'_>) -> Result<Infallible, WorkloadError> {
+    let queue =
+        MessageQueue::open(worker.setting.queue_key).map_err(at("open the message queue"))?;
+    let memory = Memory::filled(worker)?;
+    let stride = worker.plan.param("stride_bytes").max(1) as usize;
+    let me = worker.number as i32 + 1;
+    let next = (worker.number + 1) as i32 % worker.plan.workers as i32 + 1;
+    let pass = |error| at("pass a token")(error);
+    if worker.number == 0 {
+        for token in 0..worker.plan.param("tokens") {
+            queue.send(me, token).map_err(pass)?;
+        }
+    }
+    let mut offset = 0;
+    loop {
+        let token = queue.receive(me).map_err(pass)?;
+        memory.write(offset, token as u8);
+        offset += stride;
+        if offset >= memory.size_bytes() {
+            offset = 0;
+            worker.add(ROUNDS, 1);
+        }
+        worker.add(TRIPS, 1);
+        if worker.number == 0 {
+            worker.add(CIRCLES, 1);
+        }
+        queue.send(next, token).map_err(pass)?;
+    }
+}
+
+/// The memory of one process: chunks that are anonymous and chunks that are mapped from a file,
+/// by turns as long as there are both.
+struct Memory {
+    chunks: Vec<(Rc<Mapping>, usize)>,
+}
+
+impl Memory {
+    /// Maps the memory and writes all of it once, with seeded bytes.
+    fn filled(worker: &Worker<'_>) -> Result<Self, WorkloadError> {
+        let mut random = worker.random();
+        let anonymous = filled_anonymous(worker, &mut random)?;
+        let file = filled_file(worker, &mut random)?;
+        let chunks_of = |mapping: Option<Mapping>| {
+            let mapping = mapping.map(Rc::new);
+            let count = mapping.as_ref().map_or(0, |mapping| mapping.size_bytes() / CHUNK_BYTES);
+            (0..count).filter_map(move |chunk| Some((mapping.clone()?, chunk * CHUNK_BYTES)))
+        };
+        let (mut one, mut other) = (chunks_of(anonymous), chunks_of(file));
+        let mut chunks = Vec::new();
+        loop {
+            let before = chunks.len();
+            chunks.extend(one.next());
+            chunks.extend(other.next());
+            if chunks.len() == before {
+                return Ok(Self { chunks });
+            }
+        }
+    }
+
+    fn size_bytes(&self) -> usize {
+        self.chunks.len() * CHUNK_BYTES
+    }
+
+    fn write(&self, offset: usize, value: u8) {
+        if let Some((mapping, start)) = self.chunks.get(offset / CHUNK_BYTES) {
+            mapping.write(start + offset % CHUNK_BYTES, value);
+        }
+    }
+}
+
+fn filled_anonymous(
+    worker: &Worker<'_>,
+    random: &mut Pcg64Mcg,
+) -> Result<Option<Mapping>, WorkloadError> {
+    let size = worker.plan.param("anonymous_bytes_each") as usize;
+    if size == 0 {
+        return Ok(None);
+    }
+    let memory = Mapping::anonymous(size).map_err(at("allocate the memory"))?;
+    for chunk in (0..size).step_by(CHUNK_BYTES) {
+        for offset in (chunk..chunk + CHUNK_BYTES).step_by(8) {
+            memory.write(offset, random.next_u64() as u8);
+        }
+        worker.add(FILLED_BYTES, CHUNK_BYTES as u64);
+    }
+    Ok(Some(memory))
+}
+
+fn filled_file(
+    worker: &Worker<'_>,
+    random: &mut Pcg64Mcg,
+) -> Result<Option<Mapping>, WorkloadError> {
+    let size = worker.plan.param("file_bytes_each") as usize;
+    if size == 0 {
+        return Ok(None);
+    }
+    let path = worker.setting.work_dir.join(format!("memory-{}.dat", worker.number));
+    let failed = |error: io::Error| at(format!("fill {}", path.display()))(error);
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(true);
+    let mut file = options.open(&path).map_err(failed)?;
+    let mut buffer = vec![0; CHUNK_BYTES];
+    for _ in 0..size / CHUNK_BYTES {
+        random.fill_bytes(&mut buffer);
+        file.write_all(&buffer).map_err(failed)?;
+        worker.add(FILLED_BYTES, CHUNK_BYTES as u64);
+    }
+    Mapping::file_shared(&file, size).map(Some).map_err(failed)
+}
+
+/// Intended: all processes hold their memory, and the ring turned during the span.
+fn dose(progress: &Progress<'_>) -> Dose {
+    let intended = intended_bytes(progress.plan);
+    let turning = progress.total(CIRCLES) > 0;
+    Dose { intended, delivered: if turning { progress.since_start(FILLED_BYTES) } else { 0 } }
+}
+
+fn intended_bytes(plan: &Plan) -> u64 {
+    let each = plan.param("anonymous_bytes_each") + plan.param("file_bytes_each");
+    each * plan.workers as u64
+}

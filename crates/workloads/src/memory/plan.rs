@@ -1,0 +1,113 @@
+//! The memory jobs as types: what they need and how long they may take.
+
+use model::JobSpec;
+
+use super::PAGE_BYTES;
+use super::touch::{Pages, TOUCH, TouchPlan};
+use super::vmtest::{VMTEST, VmtestPlan};
+
+/// What the kernel keeps for a process beside its page tables, about, in bytes.
+const PROCESS_BYTES: u64 = 64 << 10;
+/// Time that any memory may take to be made, in ns: it may be swapped out at once, to a slow disk.
+const MAKING_NS: u64 = 300_000_000_000;
+/// Memory that is made in a second at the least, in bytes.
+const MADE_BYTES_PER_S: u64 = 16 << 20;
+
+/// A job that works on memory, as its spec asks for it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum MemoryJob {
+    /// Irlam's program.
+    Vmtest(VmtestPlan),
+    /// The general form.
+    Touch(TouchPlan),
+}
+
+impl MemoryJob {
+    /// Reads a spec; `None` if it is that of another job.
+    ///
+    /// # Errors
+    /// What is missing or contradicts itself, with what to change.
+    pub fn new(job: &JobSpec) -> Result<Option<Self>, String> {
+        if job.name == VMTEST.name {
+            VmtestPlan::new(job).map(|plan| Some(Self::Vmtest(plan)))
+        } else if job.name == TOUCH.name {
+            TouchPlan::new(job).map(|plan| Some(Self::Touch(plan)))
+        } else {
+            Ok(None)
+        }
+    }
+
+    /// How many processes work.
+    #[must_use]
+    pub fn processes(&self) -> u64 {
+        match self {
+            Self::Vmtest(plan) => plan.processes,
+            Self::Touch(plan) => plan.processes,
+        }
+    }
+
+    /// How long the steady state is measured, in ns.
+    #[must_use]
+    pub fn time_ns(&self) -> u64 {
+        match self {
+            Self::Vmtest(plan) => plan.time_ns,
+            Self::Touch(plan) => plan.time_ns,
+        }
+    }
+
+    /// Longest time of measuring, in ns.
+    #[must_use]
+    pub fn limit_ns(&self) -> u64 {
+        match self {
+            Self::Vmtest(plan) => plan.limit_ns,
+            Self::Touch(plan) => plan.limit_ns,
+        }
+    }
+
+    /// Longest time in which the memory is made, in ns: a minute, and a second for each 16 MiB.
+    #[must_use]
+    pub fn making_ns(&self) -> u64 {
+        let bytes = match self {
+            Self::Vmtest(plan) => plan.process_bytes,
+            Self::Touch(plan) => plan.touched_bytes(),
+        };
+        MAKING_NS.saturating_add((bytes / MADE_BYTES_PER_S).saturating_mul(1_000_000_000))
+    }
+
+    /// Physical memory that it needs, page tables included, in bytes; memory that was set aside
+    /// for huge pages does not count.
+    #[must_use]
+    pub fn need_bytes(&self) -> u64 {
+        match self {
+            Self::Vmtest(plan) => {
+                let process_bytes =
+                    PROCESS_BYTES.saturating_add(table_bytes(plan.process_bytes, PAGE_BYTES));
+                plan.processes.saturating_mul(process_bytes).saturating_add(plan.process_bytes)
+            }
+            Self::Touch(plan) => {
+                if plan.pages == Pages::Hugetlb {
+                    return plan.processes.saturating_mul(PROCESS_BYTES);
+                }
+                let tables_bytes = table_bytes(plan.footprint_bytes, plan.spread_bytes);
+                let process_bytes = PROCESS_BYTES.saturating_add(tables_bytes);
+                plan.processes.saturating_mul(process_bytes).saturating_add(plan.touched_bytes())
+            }
+        }
+    }
+}
+
+/// Page tables of a mapping whose pages lie `spread_bytes` apart: on each level 8 bytes for what an
+/// entry reaches, in whole tables, and no more of these than pages.
+fn table_bytes(mapped_bytes: u64, spread_bytes: u64) -> u64 {
+    let pages = mapped_bytes.div_ceil(PAGE_BYTES);
+    let space_bytes = pages.saturating_mul(spread_bytes.max(PAGE_BYTES));
+    let of_level = |level: u32| {
+        let table_reaches_bytes = PAGE_BYTES << (9 * (level + 1));
+        space_bytes.div_ceil(table_reaches_bytes).min(pages) * PAGE_BYTES
+    };
+    (0..3).map(of_level).sum()
+}
+
+#[cfg(test)]
+#[path = "plan_tests.rs"]
+mod tests;

@@ -1,0 +1,277 @@
+//! `touch`, the general form of memory work: processes × memory × order of touches.
+
+use model::JobSpec;
+use serde::Deserialize;
+
+use super::spec::{choice, number};
+use super::{Layout, PAGE_BYTES};
+use crate::param::{Kind, Param};
+use crate::workload::{Steady, Work, Workload};
+
+/// Address space that a process may have for its places, in bytes.
+const MOST_SPACE_BYTES: u64 = 1 << 46;
+const SECOND_NS: u64 = 1_000_000_000;
+
+/// Processes that touch memory of a kind, in an order, at a pace.
+pub const TOUCH: Workload = Workload {
+    name: "touch",
+    version: 1,
+    about: "processes that touch memory: private or shared, in order or at random, dense or sparse",
+    needs: "memory for the footprint; hugetlb needs pages set aside (sysctl vm.nr_hugepages)",
+    params: &[
+        Param::number("processes", Kind::Count, (1, 1, 4096), "how many processes"),
+        Param::number(
+            "footprint",
+            Kind::Size,
+            (64 << 20, 4096, 1 << 44),
+            "memory that is touched: by each process if it is private, else by all",
+        ),
+        Param::number(
+            "step",
+            Kind::Size,
+            (4096, 8, 1 << 30),
+            "bytes from one place that is touched to the next",
+        ),
+        Param::number(
+            "stride",
+            Kind::Size,
+            (64 << 10, 8, 1 << 40),
+            "pattern strided: bytes from one touch to the following one",
+        ),
+        Param::number(
+            "spread",
+            Kind::Size,
+            (4096, 4096, 1 << 40),
+            "address space that each page of the footprint has: 4096 is dense, 2M leaves one page \
+             to a page-table page",
+        ),
+        Param::number(
+            "skew",
+            Kind::Thousandths,
+            (990, 0, 5000),
+            "pattern zipf: exponent of the popularity of places",
+        ),
+        Param::number(
+            "work",
+            Kind::Count,
+            (0, 0, 1 << 50),
+            "touches that each process makes and is then done; 0 = as many as `time` allows",
+        ),
+        Param::number(
+            "time",
+            Kind::Time,
+            (SECOND_NS, 1_000_000, 86_400 * SECOND_NS),
+            "how long the steady state is measured",
+        ),
+        Param::number(
+            "batch",
+            Kind::Count,
+            (0, 0, 1 << 40),
+            "touches between two pauses; 0 = each place once",
+        ),
+        Param::number(
+            "think",
+            Kind::Time,
+            (0, 0, 3600 * SECOND_NS),
+            "pause after each batch; each process has its own",
+        ),
+        Param::number(
+            "limit",
+            Kind::Time,
+            (60 * SECOND_NS, 1_000_000, 86_400 * SECOND_NS),
+            "longest time of all, the way to the steady state among it",
+        ),
+        Param::choice(
+            "backing",
+            &["private", "shared", "file", "shm"],
+            "anonymous memory of each process or shared by all, a mapped file, a SysV segment",
+        ),
+        Param::choice(
+            "pattern",
+            &["sequential", "strided", "uniform", "zipf", "chase"],
+            "order of touches; chase follows pointers, each load waiting for the one before",
+        ),
+        Param::choice(
+            "pages",
+            &["default", "small", "thp", "hugetlb"],
+            "page size policy: as the system has it, 4 KiB, transparent or reserved huge pages",
+        ),
+        Param::choice("access", &["read", "write"], "what a touch is"),
+    ],
+    measures: &["touches", "processes", "first_touches", "page_walks"],
+    steady: Steady::WhenPassesAreAlike,
+    ..Workload::new(Work::Job)
+};
+
+/// Memory that is touched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Backing {
+    /// Anonymous memory of each process.
+    Private,
+    /// Anonymous memory that all share.
+    Shared,
+    /// A mapped file that all share.
+    File,
+    /// A SysV segment that all share.
+    Shm,
+}
+
+/// An order of touches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Pattern {
+    /// One place after the other.
+    Sequential,
+    /// With a stride.
+    Strided,
+    /// Each place as likely as any other.
+    Uniform,
+    /// A few places popular.
+    Zipf,
+    /// A chain of pointers in the memory itself.
+    Chase,
+}
+
+/// A page size policy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Pages {
+    /// As the system has it.
+    Default,
+    /// 4 KiB.
+    Small,
+    /// Transparent huge pages.
+    Thp,
+    /// Huge pages that were set aside.
+    Hugetlb,
+}
+
+/// What a touch is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Access {
+    /// Reading a byte, or of a chain a word.
+    Read,
+    /// Writing it.
+    Write,
+}
+
+/// The general form.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TouchPlan {
+    /// How many processes there are.
+    pub processes: u64,
+    /// Memory that is touched, in bytes.
+    pub footprint_bytes: u64,
+    /// Bytes from one place to the next.
+    pub step_bytes: u64,
+    /// Places from one touch to the next of a strided order.
+    pub stride: u64,
+    /// Address space of each page, in bytes.
+    pub spread_bytes: u64,
+    /// Exponent of the popularity of places, in thousandths.
+    pub skew_milli: u64,
+    /// Touches of each process; 0 = as many as the time allows.
+    pub work: u64,
+    /// How long the steady state is measured, in ns.
+    pub time_ns: u64,
+    /// Touches between two thoughts; 0 = as many as there are places.
+    pub batch: u64,
+    /// Length of a thought in ns.
+    pub think_ns: u64,
+    /// Longest time of all, in ns.
+    pub limit_ns: u64,
+    /// What the memory is.
+    pub backing: Backing,
+    /// Order of touches.
+    pub pattern: Pattern,
+    /// Page size policy.
+    pub pages: Pages,
+    /// What a touch is.
+    pub access: Access,
+}
+
+impl TouchPlan {
+    pub(super) fn new(job: &JobSpec) -> Result<Self, String> {
+        let number = |name| number(job, name);
+        let plan = Self {
+            processes: number("processes")?,
+            footprint_bytes: number("footprint")?,
+            step_bytes: number("step")?,
+            stride: number("stride")?.checked_div(number("step")?).unwrap_or(0),
+            spread_bytes: number("spread")?,
+            skew_milli: number("skew")?,
+            work: number("work")?,
+            time_ns: number("time")?,
+            batch: number("batch")?,
+            think_ns: number("think")?,
+            limit_ns: number("limit")?,
+            backing: choice(job, "backing")?,
+            pattern: choice(job, "pattern")?,
+            pages: choice(job, "pages")?,
+            access: choice(job, "access")?,
+        };
+        plan.check(number("stride")?).map(|()| plan)
+    }
+
+    /// What contradicts itself.
+    fn check(&self, stride_bytes: u64) -> Result<(), String> {
+        let refuse = |text: &str| Err(text.to_owned());
+        if self.step_bytes > self.footprint_bytes {
+            return refuse("step is larger than footprint: there is no place to touch");
+        }
+        if self.pattern == Pattern::Strided && !stride_bytes.is_multiple_of(self.step_bytes) {
+            return refuse("stride is no multiple of step: take one, so that touches meet places");
+        }
+        if self.pattern == Pattern::Chase && !self.step_bytes.is_multiple_of(8) {
+            return refuse("pattern=chase keeps a pointer at each place: step is a multiple of 8");
+        }
+        if !self.spread_bytes.is_multiple_of(PAGE_BYTES) {
+            return refuse("spread is no multiple of 4096, the size of a page");
+        }
+        let huge = matches!(self.pages, Pages::Thp | Pages::Hugetlb);
+        if huge && self.spread_bytes > PAGE_BYTES {
+            return refuse("spread is for small pages: huge pages would fill what it leaves out");
+        }
+        if huge && self.backing == Backing::File {
+            return refuse("backing=file has small pages: leave pages=default, or take another");
+        }
+        let space_bytes =
+            self.footprint_bytes.div_ceil(PAGE_BYTES) as u128 * u128::from(self.spread_bytes);
+        if space_bytes > u128::from(MOST_SPACE_BYTES) {
+            return refuse("footprint × spread is more than 64T of address space: take less");
+        }
+        Ok(())
+    }
+
+    /// Where the places of this footprint lie; `seed` is that of the run.
+    #[must_use]
+    pub fn layout(&self, seed: u64) -> Layout {
+        Layout::new(self.footprint_bytes, self.step_bytes, self.spread_bytes, seed)
+    }
+
+    /// Memory of all processes together, in bytes.
+    #[must_use]
+    pub fn touched_bytes(&self) -> u64 {
+        match self.backing {
+            Backing::Private => self.footprint_bytes.saturating_mul(self.processes),
+            _ => self.footprint_bytes,
+        }
+    }
+
+    /// Touches of each process before it is in the state that is to be measured: each place once,
+    /// so that no page is missing because it was never used. A process has made private memory
+    /// itself; and of work that is to be done every touch counts.
+    #[must_use]
+    pub fn first_touches(&self) -> u64 {
+        let is_made = self.backing == Backing::Private;
+        if is_made || self.work > 0 { 0 } else { self.layout(0).places() }
+    }
+
+    /// Whether touches come at random, so that what lies beside a place is of no use.
+    #[must_use]
+    pub fn is_random(&self) -> bool {
+        matches!(self.pattern, Pattern::Uniform | Pattern::Zipf | Pattern::Chase)
+    }
+}

@@ -1,0 +1,160 @@
+//! `vmtest`, Irlam's program: processes that step through pages which they share.
+
+use model::JobSpec;
+use model::units::format_size;
+
+use super::spec::number;
+use crate::param::{Kind, Param};
+use crate::workload::{Steady, Work, Workload};
+
+/// Most processes of one job.
+const MOST_PROCESSES: u64 = 1 << 16;
+const SECOND_NS: u64 = 1_000_000_000;
+
+/// A parent touches its data segment and forks a child for each `process_size` of `size`; each
+/// child steps through the segment page by page, `loops` times over; the parent looks for ended
+/// children again and again, sleeping in between, which makes the context switches (Gordon Irlam,
+/// "A Guide to Sun-4 Virtual Memory Performance", 1990, section 6).
+pub const VMTEST: Workload = Workload {
+    name: "vmtest",
+    version: 1,
+    about: "processes that step through shared pages, each a small part of the virtual memory",
+    needs: "memory for one process; one process for each 2 MiB of virtual memory",
+    params: &[
+        Param::number(
+            "size",
+            Kind::Size,
+            (16 << 20, 4096, 1 << 40),
+            "active virtual memory of all processes together",
+        ),
+        Param::number(
+            "process_size",
+            Kind::Size,
+            (2 << 20, 4096, 1 << 36),
+            "the data segment that each process steps through",
+        ),
+        Param::number(
+            "step",
+            Kind::Size,
+            (4096, 1, 1 << 30),
+            "bytes from one touched byte to the next",
+        ),
+        Param::number(
+            "loops",
+            Kind::Count,
+            (0, 0, 1 << 40),
+            "how often each process steps through its segment; 0 = so often that all take `time`",
+        ),
+        Param::number(
+            "switch_rate",
+            Kind::Count,
+            (50, 1, 100_000),
+            "context switches a second that the parent makes by sleeping and looking",
+        ),
+        Param::number(
+            "time",
+            Kind::Time,
+            (SECOND_NS / 2, 1_000_000, 3600 * SECOND_NS),
+            "what one round takes when `loops` is calibrated, and the least time measured",
+        ),
+        Param::number(
+            "of_size",
+            Kind::Size,
+            (0, 0, 1 << 40),
+            "the size for which `loops` is calibrated, so that all points of a sweep do the same \
+             work; 0 = `size`",
+        ),
+        Param::number(
+            "limit",
+            Kind::Time,
+            (60 * SECOND_NS, 1_000_000, 86_400 * SECOND_NS),
+            "longest time of all rounds; what was done until then counts",
+        ),
+    ],
+    measures: &["touches", "processes", "loops", "page_walks"],
+    steady: Steady::WhenPassesAreAlike,
+    ..Workload::new(Work::Job)
+};
+
+/// Irlam's program with its constants.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct VmtestPlan {
+    /// The data segment of each process, in bytes.
+    pub process_bytes: u64,
+    /// How many processes there are.
+    pub processes: u64,
+    /// Bytes from one touched byte to the next.
+    pub step_bytes: u64,
+    /// How often each process steps through its segment; 0 = to be calibrated.
+    pub loops: u64,
+    /// Time between two looks of the parent, in ns.
+    pub look_ns: u64,
+    /// What a round is to take if it is calibrated, and the least that is measured, in ns.
+    pub time_ns: u64,
+    /// How many processes there are at the size for which `loops` is calibrated.
+    pub calibrated_processes: u64,
+    /// Longest time of all rounds, in ns.
+    pub limit_ns: u64,
+}
+
+impl VmtestPlan {
+    pub(super) fn new(job: &JobSpec) -> Result<Self, String> {
+        let number = |name| number(job, name);
+        let process_bytes = number("process_size")?;
+        let step_bytes = number("step")?;
+        let of_size = |name: &str, size_bytes: u64| {
+            let processes = size_bytes / process_bytes.max(1);
+            if processes == 0 || !size_bytes.is_multiple_of(process_bytes) {
+                let (size, process) = (format_size(size_bytes), format_size(process_bytes));
+                return Err(format!(
+                    "{name}={size} is no multiple of process_size={process}: each process is one \
+                     process_size of it; take {} or another process_size",
+                    format_size(processes.max(1) * process_bytes)
+                ));
+            }
+            if processes > MOST_PROCESSES {
+                return Err(format!(
+                    "{name} would be {processes} processes and at most {MOST_PROCESSES} are \
+                     possible: take a larger process_size"
+                ));
+            }
+            Ok(processes)
+        };
+        if step_bytes > process_bytes {
+            return Err("step is larger than process_size: nothing would be stepped on".to_owned());
+        }
+        let processes = of_size("size", number("size")?)?;
+        let calibrated_processes = match number("of_size")? {
+            0 => processes,
+            size_bytes => of_size("of_size", size_bytes)?,
+        };
+        Ok(Self {
+            process_bytes,
+            processes,
+            step_bytes,
+            loops: number("loops")?,
+            // Two switches a look: to the parent and back.
+            look_ns: 2 * 1_000_000_000 / number("switch_rate")?.max(1),
+            time_ns: number("time")?,
+            calibrated_processes,
+            limit_ns: number("limit")?,
+        })
+    }
+
+    /// Touches of a process that steps through its segment once.
+    #[must_use]
+    pub fn touches_a_loop(&self) -> u64 {
+        self.process_bytes.div_ceil(self.step_bytes.max(1))
+    }
+
+    /// The loops with which a round takes about `time` when it is spread over `cpus_milli`
+    /// thousandths of a CPU, if one process alone needs `loop_ns` for a loop; at least 1.
+    #[must_use]
+    pub fn calibrated_loops(&self, loop_ns: f64, cpus_milli: u64) -> u64 {
+        // A process has one CPU at the most.
+        let busy_milli = cpus_milli.min(self.calibrated_processes.saturating_mul(1000)).max(1);
+        let cpu_ns = self.time_ns as f64 * busy_milli as f64 / 1000.0;
+        let loops = cpu_ns / (self.calibrated_processes as f64 * loop_ns.max(0.1));
+        (loops.round() as u64).max(1)
+    }
+}

@@ -1,0 +1,110 @@
+//! `exec`: fork and execute a tiny static program, until its first write arrives: the start of the
+//! smallest command there is.
+
+use std::fs::OpenOptions;
+use std::io::{Read, Write};
+use std::os::fd::AsFd;
+use std::os::unix::fs::OpenOptionsExt;
+
+use sys::clock::monotonic_ns;
+use sys::process::{Program, wait};
+
+use super::elf;
+use crate::param::Param;
+use crate::probe::{Interaction, Made, Parts, Probe, Rhythm};
+use crate::setting::{Plan, Setting, WorkloadError, at};
+use crate::workload::{Work, Workload};
+
+pub(crate) const PROBE: Workload = Workload {
+    name: "exec",
+    version: 1,
+    about: "fork and execute a tiny static program, until its first write",
+    measures: &["fork_ns", "first_write_ns"],
+    params: &[Param::resolved("program_bytes")],
+    ..Workload::new(Work::Probe(Probe { rhythm: Rhythm::Interval, plan, make }))
+};
+
+fn plan(_: &Setting) -> Plan {
+    Plan::new(0, [("program_bytes", elf::tiny_program().len() as u64)])
+}
+
+struct Exec {
+    program: Program,
+    child: Option<u32>,
+    reader: std::io::PipeReader,
+    writer: std::io::PipeWriter,
+}
+
+fn make(setting: &Setting, _: &Plan) -> Made {
+    let path = setting.work_dir.join("tiny");
+    let mut file = OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .mode(0o700)
+        .open(&path)
+        .map_err(at("make the tiny program"))?;
+    file.write_all(&elf::tiny_program()).map_err(at("write the tiny program"))?;
+    file.sync_data().map_err(at("sync the tiny program"))?;
+    drop(file);
+    let program = Program::new(&path, &["tiny"]).map_err(at("name the tiny program"))?;
+    let (reader, writer) = std::io::pipe().map_err(at("make a pipe"))?;
+    let mut probe = Exec { program, child: None, reader, writer };
+    // One start that is not timed: a program that cannot run (a work directory mounted noexec)
+    // is found now, and the first sample differs from the others in nothing but its number.
+    let mut parts = Parts::default();
+    let first = probe.interact(&mut parts);
+    probe.settle();
+    first.map(|()| Box::new(probe) as Box<dyn Interaction>)
+}
+
+impl Interaction for Exec {
+    fn interact(&mut self, parts: &mut Parts) -> Result<(), WorkloadError> {
+        let start_ns = monotonic_ns();
+        let child = self.program.start(self.writer.as_fd()).map_err(at("fork"))?;
+        self.child = Some(child);
+        let forked_ns = monotonic_ns();
+        let mut byte = [0];
+        self.await_byte(child, &mut byte)?;
+        parts[0] = forked_ns - start_ns;
+        parts[1] = monotonic_ns() - forked_ns;
+        Ok(())
+    }
+
+    fn settle(&mut self) {
+        if let Some(child) = self.child.take() {
+            // The child ends by itself right after its write.
+            let _ = wait(child, true);
+        }
+    }
+}
+
+impl Exec {
+    /// Waits for the child's first byte; a child that ends without writing is an error, not a
+    /// wait without end.
+    fn await_byte(&mut self, child: u32, byte: &mut [u8; 1]) -> Result<(), WorkloadError> {
+        use rustix::event::{PollFd, PollFlags, Timespec, poll};
+        let (short, none) =
+            (Timespec { tv_sec: 0, tv_nsec: 100_000_000 }, Timespec { tv_sec: 0, tv_nsec: 0 });
+        let mut ended = false;
+        loop {
+            let ready = {
+                let mut fds = [PollFd::new(&self.reader, PollFlags::IN)];
+                poll(&mut fds, Some(if ended { &none } else { &short })).unwrap_or(0)
+            };
+            if ready > 0 {
+                return self.reader.read_exact(byte).map_err(at("read the first write"));
+            }
+            if ended {
+                let silent = std::io::Error::other("the program ended without writing");
+                return Err(at("execute the tiny program")(silent));
+            }
+            // A child that has ended since the pipe was looked at may have written before: look
+            // once more, so that its byte is not left for the next interaction.
+            ended = matches!(wait(child, false), Ok(Some(_)));
+            if ended {
+                self.child = None;
+            }
+        }
+    }
+}

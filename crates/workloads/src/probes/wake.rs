@@ -1,0 +1,36 @@
+//! `wake`: waking up at an absolute moment, once in each period, at a random phase of it.
+//!
+//! The interaction is empty: the delay is how late the process runs. A missed wake-up is made up
+//! for at once and counts from its own intended moment, so a frozen machine shows as what it is.
+
+use crate::param::Param;
+use crate::probe::{Interaction, Made, Parts, Probe, Rhythm};
+use crate::setting::{Plan, Setting, WorkloadError};
+use crate::workload::{Work, Workload};
+
+/// One wake-up in each period of this length, in ns.
+const PERIOD_NS: u64 = 4_000_000;
+
+pub(crate) const PROBE: Workload = Workload {
+    name: "wake",
+    version: 1,
+    about: "wake up at an absolute moment, once every 4 ms, at a random phase",
+    params: &[Param::resolved("period_ns")],
+    ..Workload::new(Work::Probe(Probe { rhythm: Rhythm::Periodic, plan, make }))
+};
+
+fn plan(_: &Setting) -> Plan {
+    Plan::new(0, [("period_ns", PERIOD_NS)])
+}
+
+struct Wake;
+
+fn make(_: &Setting, _: &Plan) -> Made {
+    Ok(Box::new(Wake))
+}
+
+impl Interaction for Wake {
+    fn interact(&mut self, _: &mut Parts) -> Result<(), WorkloadError> {
+        Ok(())
+    }
+}

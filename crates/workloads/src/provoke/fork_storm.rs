@@ -1,0 +1,79 @@
+//! `provoke-fork-storm`: a process with much memory forks again and again and goes on writing, so
+//! that its pages are copied, as a database does that forks to save itself.
+
+use std::convert::Infallible;
+use std::io;
+
+use sys::clock::{monotonic_ns, sleep_until_ns};
+use sys::memory::Mapping;
+use sys::pages::Advice;
+use sys::process::{fork_child, signal, signals, wait};
+
+use super::{OPERATIONS, counted, provocation};
+use crate::load::Worker;
+use crate::param::Param;
+use crate::setting::{Plan, Setting, WorkloadError, at, page_bytes};
+use crate::workload::{Steady, Workload};
+
+/// Memory of the process, in bytes.
+const RESIDENT_BYTES: u64 = 64 << 20;
+/// Time from one fork to the next at an intensity of 1, in ns.
+const FORK_EVERY_NS: f64 = 100e6;
+/// Passes over the memory after which the load is warm.
+const WARM_PASSES: u64 = 20;
+
+pub(crate) const LOAD: Workload = Workload {
+    name: "provoke-fork-storm",
+    version: 1,
+    about: "a process of 64 MiB forks every 100 ms and goes on writing (at 0 never)",
+    params: &[Param::resolved("resident_bytes"), Param::resolved("fork_every_ns")],
+    steady: Steady::When(|progress| {
+        let pages = progress.plan.param("resident_bytes") / page_bytes() as u64;
+        progress.since_start(OPERATIONS) >= WARM_PASSES * pages
+    }),
+    ..provocation(plan, work)
+};
+
+fn plan(setting: &Setting) -> Result<Plan, String> {
+    // The copy is as large as the original.
+    setting.needs_memory(3 * RESIDENT_BYTES)?;
+    // 0 means never.
+    let every_ns = if setting.intensity > 0.0 { FORK_EVERY_NS / setting.intensity } else { 0.0 };
+    let params = [("resident_bytes", RESIDENT_BYTES), ("fork_every_ns", every_ns as u64)];
+    Ok(Plan::new(1, params))
+}
+
+fn work(worker: &Worker<'_>) -> Result<Infallible, WorkloadError> {
+    let failed = |error| at("fork and write")(error);
+    let mapping =
+        Mapping::anonymous(worker.plan.param("resident_bytes") as usize).map_err(failed)?;
+    // A kernel that does not know the advice has small pages only.
+    let _ = mapping.advise(Advice::Small);
+    mapping.touch(page_bytes(), 1);
+    let pages = (mapping.size_bytes() / page_bytes()) as u64;
+    let every_ns = worker.plan.param("fork_every_ns");
+    let mut fork_at_ns = monotonic_ns();
+    loop {
+        let pass = || {
+            if every_ns == 0 || monotonic_ns() < fork_at_ns {
+                mapping.touch(page_bytes(), 1);
+                return Ok(());
+            }
+            fork_at_ns = monotonic_ns() + every_ns;
+            beside_a_copy(|| mapping.touch(page_bytes(), 1))
+        };
+        counted(worker, pages, pass).map_err(failed)?;
+    }
+}
+
+/// Forks a child that does nothing, and acts while it holds all pages as they were.
+fn beside_a_copy(act: impl FnOnce()) -> io::Result<()> {
+    let child = fork_child(|| {
+        loop {
+            sleep_until_ns(u64::MAX >> 1);
+        }
+    })?;
+    act();
+    signal(child, signals::KILL)?;
+    wait(child, true).map(|_| ())
+}

@@ -1,0 +1,54 @@
+//! A mapped file whose pages are read at random: what several provocations do, each with a file of
+//! another size.
+
+use std::convert::Infallible;
+
+use model::units::format_size;
+use rand::RngExt;
+use sys::memory::Mapping;
+use sys::pages::Advice;
+
+use super::{OPERATIONS, counted, written};
+use crate::load::{Progress, Worker};
+use crate::setting::{Setting, WorkloadError, at, page_bytes};
+
+/// The load is warm when each page has been read this many times on average: nothing is cold.
+const WARM_PASSES: u64 = 3;
+
+/// The parameter that holds the size of the file.
+pub(super) fn parameter(setting: &Setting, pages: u64) -> Result<(&'static str, u64), String> {
+    let file_bytes = pages * page_bytes() as u64;
+    if pages == 0 || file_bytes > setting.free_disk_bytes / 2 {
+        return Err(format!(
+            "the file of {} is more than half of what {} has free",
+            format_size(file_bytes),
+            setting.work_dir.display()
+        ));
+    }
+    Ok(("file_bytes", file_bytes))
+}
+
+/// Makes the file and reads its pages at random, so many at a time.
+pub(super) fn read_at_random(worker: &Worker<'_>, batch: u64) -> Result<Infallible, WorkloadError> {
+    let path = worker.setting.work_dir.join("provoked.dat");
+    let file_bytes = worker.plan.param("file_bytes");
+    let mapping = written(worker, &path, file_bytes)
+        .and_then(|file| Mapping::file_read_only(&file, file_bytes as usize))
+        .map_err(at(format!("make {}", path.display())))?;
+    mapping.advise(Advice::Random).map_err(at("advise random reads"))?;
+    let page = page_bytes();
+    let pages = file_bytes as usize / page;
+    let mut random = worker.random();
+    let mut sum: u64 = 0;
+    loop {
+        let offsets = (0..batch).map(|_| random.random_range(0..pages) * page);
+        sum = sum.wrapping_add(counted(worker, batch, || mapping.read_each(offsets)));
+        std::hint::black_box(sum);
+    }
+}
+
+/// Whether each page has been read often enough.
+pub(super) fn is_warm(progress: &Progress<'_>) -> bool {
+    let pages = progress.plan.param("file_bytes") / page_bytes() as u64;
+    progress.since_start(OPERATIONS) >= WARM_PASSES * pages
+}

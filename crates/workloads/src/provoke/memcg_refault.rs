@@ -1,0 +1,28 @@
+//! `provoke-memcg-refault`: pages of a mapped file that is a little larger than memory, read at
+//! random, so that most of what the group evicts comes back.
+
+use super::{mapped_file, provocation};
+use crate::param::Param;
+use crate::setting::{Plan, Setting};
+use crate::workload::{Steady, Workload};
+
+/// Size of the file for memory of 1 at an intensity of 0, which fits.
+const FITS: f64 = 0.5;
+/// What an intensity of 1 adds: 105 % of memory does not fit.
+const MORE: f64 = 0.55;
+/// Reads that are counted together.
+const BATCH: u64 = 64;
+
+pub(crate) const LOAD: Workload = Workload {
+    name: "provoke-memcg-refault",
+    version: 1,
+    about: "random reads of a mapped file of 105 % of memory (at 0 of 50 %)",
+    params: &[Param::resolved("file_bytes")],
+    steady: Steady::When(mapped_file::is_warm),
+    ..provocation(plan, |worker| mapped_file::read_at_random(worker, BATCH))
+};
+
+fn plan(setting: &Setting) -> Result<Plan, String> {
+    let pages = setting.pages_of_memory(FITS + MORE * setting.intensity);
+    Ok(Plan::new(1, [mapped_file::parameter(setting, pages)?]))
+}

@@ -1,0 +1,55 @@
+//! `provoke-memory-high`: anonymous memory a little beyond the `memory.high` of its control group,
+//! of which parts are given back and touched again, where nothing can be swapped out.
+
+use std::convert::Infallible;
+
+use sys::memory::Mapping;
+
+use super::{OPERATIONS, counted, provocation};
+use crate::load::Worker;
+use crate::param::Param;
+use crate::setting::{Plan, Setting, WorkloadError, at, page_bytes, scaled};
+use crate::workload::{Steady, Workload};
+
+/// Memory that is held at an intensity of 0 for memory of 1: below a `high` of one half of it.
+const BELOW: f64 = 0.25;
+/// What an intensity of 1 adds: 55 % is above one half.
+const MORE: f64 = 0.30;
+/// Pages that are given back and touched again in one operation: as many as the kernel charges at
+/// once (`MEMCG_CHARGE_BATCH`).
+const PAGES: usize = 64;
+/// The load is warm after so many operations.
+const WARM_OPERATIONS: u64 = 2;
+
+pub(crate) const LOAD: Workload = Workload {
+    name: "provoke-memory-high",
+    version: 1,
+    about: "touch memory again at 55 % of the limit, where high is at 50 % (at 0 at 25 %)",
+    params: &[Param::resolved("map_bytes")],
+    steady: Steady::When(|progress| progress.since_start(OPERATIONS) >= WARM_OPERATIONS),
+    ..provocation(plan, work)
+};
+
+fn plan(setting: &Setting) -> Result<Plan, String> {
+    let pages =
+        scaled(setting.memory_bytes, BELOW + MORE * setting.intensity) / page_bytes() as u64;
+    let map_bytes = pages.max(PAGES as u64) * page_bytes() as u64;
+    Ok(Plan::new(1, [("map_bytes", map_bytes)]))
+}
+
+fn work(worker: &Worker<'_>) -> Result<Infallible, WorkloadError> {
+    let map_bytes = worker.plan.param("map_bytes") as usize;
+    let part_bytes = PAGES * page_bytes();
+    let mapping = Mapping::anonymous(map_bytes).map_err(at("map memory"))?;
+    mapping.touch(page_bytes(), 1);
+    loop {
+        for start in (0..=map_bytes - part_bytes).step_by(part_bytes) {
+            counted(worker, 1, || {
+                mapping.give_back(start..start + part_bytes)?;
+                mapping.write_each((start..start + part_bytes).step_by(page_bytes()), 1);
+                std::io::Result::Ok(())
+            })
+            .map_err(at("give memory back"))?;
+        }
+    }
+}

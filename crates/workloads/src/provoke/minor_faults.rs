@@ -1,0 +1,65 @@
+//! `provoke-minor-faults`: memory is mapped, touched and given back, over and over, as an
+//! allocator does that returns what is freed at once.
+
+use std::convert::Infallible;
+use std::io;
+
+use model::units::format_size;
+use sys::memory::Mapping;
+use sys::pages::Advice;
+
+use super::{OPERATIONS, Turns, counted, percent, provocation};
+use crate::load::Worker;
+use crate::param::Param;
+use crate::setting::{Plan, Setting, WorkloadError, at, page_bytes};
+use crate::workload::{Steady, Workload};
+
+/// Memory that is mapped, in bytes.
+const MAP_BYTES: u64 = 16 << 20;
+/// Passes after which the load is warm.
+const WARM_PASSES: u64 = 10;
+
+pub(crate) const LOAD: Workload = Workload {
+    name: "provoke-minor-faults",
+    version: 1,
+    about: "map, touch and unmap 16 MiB (at 0 touch what stays mapped)",
+    params: &[Param::resolved("map_bytes"), Param::resolved("unmapped_percent")],
+    steady: Steady::When(|progress| {
+        let pages = progress.plan.param("map_bytes") / page_bytes() as u64;
+        progress.since_start(OPERATIONS) >= WARM_PASSES * pages
+    }),
+    ..provocation(plan, work)
+};
+
+fn plan(setting: &Setting) -> Result<Plan, String> {
+    if MAP_BYTES > setting.memory_bytes / 2 {
+        let half = format_size(setting.memory_bytes / 2);
+        return Err(format!("{} is more than {half}", format_size(MAP_BYTES)));
+    }
+    let params = [("map_bytes", MAP_BYTES), ("unmapped_percent", percent(setting.intensity))];
+    Ok(Plan::new(1, params))
+}
+
+fn work(worker: &Worker<'_>) -> Result<Infallible, WorkloadError> {
+    let map_bytes = worker.plan.param("map_bytes") as usize;
+    let failed = |error| at("map memory")(error);
+    let pages = (map_bytes / page_bytes()) as u64;
+    let mut turns = Turns::new(worker.plan.param("unmapped_percent"));
+    let mut mapping = mapped(map_bytes).map_err(failed)?;
+    loop {
+        let pass = || -> io::Result<Mapping> {
+            let next = if turns.next() { mapped(map_bytes)? } else { mapping };
+            next.touch(page_bytes(), 1);
+            Ok(next)
+        };
+        mapping = counted(worker, pages, pass).map_err(failed)?;
+    }
+}
+
+/// Memory of small pages, whatever the system gives otherwise.
+fn mapped(map_bytes: usize) -> io::Result<Mapping> {
+    let mapping = Mapping::anonymous(map_bytes)?;
+    // A kernel that does not know the advice has small pages only.
+    let _ = mapping.advise(Advice::Small);
+    Ok(mapping)
+}

@@ -1,0 +1,123 @@
+//! Provocations: loads that bring about a condition which the doctor has a rule for.
+//!
+//! `intensity` 1 provokes the condition, 0 is the same work without it. All of them count their
+//! `operations` and the time that these took, `busy_ns`, so what the condition costs is
+//! 1 − rate(1) ÷ rate(0), with the rate in operations for each ns.
+//!
+//! A provocation is a load like any other, but `thrashlab run` makes it only when it is asked for.
+
+pub(crate) mod cpu_denied;
+pub(crate) mod fork_storm;
+pub(crate) mod global_reclaim;
+mod mapped_file;
+pub(crate) mod memcg_refault;
+pub(crate) mod memory_high;
+pub(crate) mod minor_faults;
+pub(crate) mod numa_hinting;
+pub(crate) mod page_tables;
+pub(crate) mod proactive_eviction;
+pub(crate) mod shootdown;
+pub(crate) mod swap_thrash;
+pub(crate) mod switches;
+pub(crate) mod translation;
+pub(crate) mod writeback_throttle;
+
+use std::convert::Infallible;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::path::Path;
+
+use rand::RngExt;
+use sys::clock::monotonic_ns;
+
+use crate::load::{Load, Worker};
+use crate::setting::{Plan, Setting, WorkloadError};
+use crate::workload::{Work, Workload};
+
+/// Names of the totals, in the order of the slots.
+pub(crate) const TOTALS: &[&str] = &["operations", "busy_ns"];
+const OPERATIONS: usize = 0;
+const BUSY_NS: usize = 1;
+
+/// Bytes of a file that are written at once.
+const CHUNK_BYTES: usize = 1 << 20;
+
+/// What a provocation has unless it says otherwise: every worker is inside an operation all the
+/// time.
+const fn provocation(
+    plan: fn(&Setting) -> Result<Plan, String>,
+    work: fn(&Worker<'_>) -> Result<Infallible, WorkloadError>,
+) -> Workload {
+    let load =
+        Load::new(plan, work, |progress| progress.busy(progress.plan.workers as u64, BUSY_NS));
+    Workload { measures: TOTALS, dose_unit: "busy_ns", ..Workload::new(Work::Provocation(load)) }
+}
+
+/// Does some operations and counts them, and the time that they took, when they are done.
+fn counted<T>(worker: &Worker<'_>, operations: u64, act: impl FnOnce() -> T) -> T {
+    let start_ns = monotonic_ns();
+    let result = act();
+    worker.add(OPERATIONS, operations);
+    worker.add(BUSY_NS, monotonic_ns() - start_ns);
+    result
+}
+
+/// A file of seeded bytes, written by the worker itself, so that its pages are the group's own, and
+/// on the disk.
+fn written(worker: &Worker<'_>, path: &Path, file_bytes: u64) -> io::Result<File> {
+    let mut chunk = vec![0; CHUNK_BYTES.min(file_bytes as usize)];
+    worker.random().fill(&mut chunk[..]);
+    let mut file =
+        OpenOptions::new().read(true).write(true).create(true).truncate(true).open(path)?;
+    let mut rest = file_bytes as usize;
+    while rest > 0 {
+        file.write_all(&chunk[..CHUNK_BYTES.min(rest)])?;
+        rest = rest.saturating_sub(CHUNK_BYTES);
+    }
+    file.sync_all()?;
+    Ok(file)
+}
+
+/// Which of many turns have the condition: a share of them, spread evenly.
+#[derive(Debug)]
+struct Turns {
+    percent: u64,
+    credit: u64,
+}
+
+impl Turns {
+    /// `percent` of all turns.
+    fn new(percent: u64) -> Self {
+        Self { percent, credit: 0 }
+    }
+
+    /// Whether the next turn has it.
+    fn next(&mut self) -> bool {
+        self.credit += self.percent;
+        let has = self.credit >= 100;
+        self.credit -= if has { 100 } else { 0 };
+        has
+    }
+}
+
+/// An intensity as the share of turns that have the condition, in percent.
+fn percent(intensity: f64) -> u64 {
+    (intensity.min(1.0) * 100.0).round() as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn turns_are_spread_evenly() {
+        let of = |intensity| {
+            let mut turns = Turns::new(percent(intensity));
+            (0..8).map(|_| u8::from(turns.next())).collect::<Vec<u8>>()
+        };
+        assert_eq!(of(0.0), [0; 8]);
+        assert_eq!(of(1.0), [1; 8]);
+        assert_eq!(of(7.0), [1; 8]);
+        assert_eq!(of(0.25), [0, 0, 0, 1, 0, 0, 0, 1]);
+    }
+}

@@ -1,0 +1,74 @@
+//! `provoke-numa-hinting`: memory on another node is touched all the time, so that the kernel takes
+//! its pages away to see from where they are used, and moves them.
+
+use std::convert::Infallible;
+use std::{fs, io};
+
+use sys::memory::Mapping;
+use sys::numa::Placement;
+use sys::pages::Advice;
+
+use super::{OPERATIONS, counted, provocation};
+use crate::load::Worker;
+use crate::param::Param;
+use crate::setting::{Plan, Setting, WorkloadError, at, page_bytes, scaled};
+use crate::workload::{Steady, Workload};
+
+/// Where the system lists its nodes that have memory, as `0-1`.
+const NODES: &str = "/sys/devices/system/node/has_memory";
+/// Share of memory that is touched.
+const TOUCHED: f64 = 0.4;
+/// The kernel looks at a process for the first time when it has run for a second or two
+/// (`numa_balancing_scan_delay_ms`, `scan_period_min_ms`), and has moved what it will after that.
+const WARM_NS: u64 = 1_000_000_000;
+
+pub(crate) const LOAD: Workload = Workload {
+    name: "provoke-numa-hinting",
+    version: 1,
+    about: "touch memory that the kernel wants on another node (at 0 it may not move)",
+    needs: "a machine of several NUMA nodes",
+    params: &[Param::resolved("touched_bytes"), Param::resolved("balanced_bytes")],
+    steady: Steady::When(|progress| {
+        progress.elapsed_ns >= WARM_NS && progress.since_start(OPERATIONS) > 0
+    }),
+    ..provocation(plan, work)
+};
+
+fn plan(setting: &Setting) -> Result<Plan, String> {
+    let pages = setting.pages_of_memory(TOUCHED).max(1);
+    let balanced = scaled(pages, setting.intensity.min(1.0));
+    let bytes = |pages| pages * page_bytes() as u64;
+    Ok(Plan::new(1, [("touched_bytes", bytes(pages)), ("balanced_bytes", bytes(balanced))]))
+}
+
+fn work(worker: &Worker<'_>) -> Result<Infallible, WorkloadError> {
+    let [touched, balanced] =
+        ["touched_bytes", "balanced_bytes"].map(|name| worker.plan.param(name) as usize);
+    let node = other_node().map_err(at(format!("read {NODES}")))?;
+    let memory =
+        far_memory(touched, balanced, node).map_err(at(format!("place memory on node {node}")))?;
+    let pages = (touched / page_bytes()) as u64;
+    loop {
+        counted(worker, pages, || memory.touch(page_bytes(), 1));
+    }
+}
+
+/// The last node that has memory, if it is not the first.
+fn other_node() -> io::Result<u32> {
+    let listed = fs::read_to_string(NODES)?;
+    let last = listed.trim().rsplit([',', '-']).next().and_then(|last| last.parse().ok());
+    last.filter(|last| *last > 0)
+        .ok_or_else(|| io::Error::other(format!("{:?}: there is one node", listed.trim())))
+}
+
+/// Memory on a node, of which the first part is the kernel's to move.
+fn far_memory(touched: usize, balanced: usize, node: u32) -> io::Result<Mapping> {
+    let memory = Mapping::anonymous(touched)?;
+    // A kernel that does not know the advice has small pages only.
+    let _ = memory.advise(Advice::Small);
+    memory.place(0..touched, Placement::Prefer(node))?;
+    memory.touch(page_bytes(), 1);
+    memory.place(0..balanced, Placement::OfProcess)?;
+    memory.place(balanced..touched, Placement::Local)?;
+    Ok(memory)
+}

@@ -1,0 +1,80 @@
+//! `provoke-page-tables`: many processes share memory, and each maps it anew again and again, as
+//! the short connections of a database do.
+
+use std::convert::Infallible;
+
+use sys::memory::Mapping;
+use sys::process::{fork_child, wait_any};
+
+use super::{BUSY_NS, OPERATIONS, Turns, counted, percent, provocation};
+use crate::load::{Load, Worker};
+use crate::param::Param;
+use crate::setting::{Plan, Setting, WorkloadError, at, page_bytes};
+use crate::workload::{Steady, Work, Workload};
+
+/// Memory that all processes share, in bytes.
+const SHARED_BYTES: u64 = 16 << 20;
+/// How many processes share it.
+const PROCESSES: u64 = 32;
+/// Passes of each process after which the load is warm.
+const WARM_PASSES: u64 = 1;
+
+pub(crate) const LOAD: Workload = Workload {
+    name: "provoke-page-tables",
+    version: 1,
+    about: "32 processes map 16 MiB of shared memory page by page (at 0 they keep it mapped)",
+    params: &[
+        Param::resolved("processes"),
+        Param::resolved("shared_bytes"),
+        Param::resolved("mapped_anew_percent"),
+    ],
+    steady: Steady::When(|progress| {
+        let pages = progress.plan.param("shared_bytes") / page_bytes() as u64;
+        let passes = WARM_PASSES * progress.plan.param("processes");
+        progress.since_start(OPERATIONS) >= passes * pages
+    }),
+    work: Work::Provocation(Load::new(plan, work, |progress| {
+        progress.busy(progress.plan.param("processes"), BUSY_NS)
+    })),
+    ..provocation(plan, work)
+};
+
+fn plan(setting: &Setting) -> Result<Plan, String> {
+    setting.needs_memory(2 * SHARED_BYTES)?;
+    let params = [
+        ("processes", PROCESSES),
+        ("shared_bytes", SHARED_BYTES),
+        ("mapped_anew_percent", percent(setting.intensity)),
+    ];
+    Ok(Plan::new(1, params))
+}
+
+/// The worker has the memory and the processes; these die with it, and it with the agent.
+fn work(worker: &Worker<'_>) -> Result<Infallible, WorkloadError> {
+    let shared = Mapping::shared(worker.plan.param("shared_bytes") as usize)
+        .map_err(at("map shared memory"))?;
+    shared.touch(page_bytes(), 1);
+    for _ in 0..worker.plan.param("processes") {
+        fork_child(|| attend(worker, &shared)).map_err(at("fork a process"))?;
+    }
+    let ended = wait_any(true);
+    let error = ended.map_or_else(|error| error, |_| std::io::Error::other("a process has ended"));
+    Err(at("keep the processes")(error))
+}
+
+/// The work of one process: all pages, one after the other. Ends only by an error.
+fn attend(worker: &Worker<'_>, shared: &Mapping) -> i32 {
+    let pages = (shared.size_bytes() / page_bytes()) as u64;
+    let mut turns = Turns::new(worker.plan.param("mapped_anew_percent"));
+    loop {
+        let pass = || {
+            let given_back =
+                if turns.next() { shared.give_back(0..shared.size_bytes()) } else { Ok(()) };
+            shared.touch(page_bytes(), 1);
+            given_back
+        };
+        if counted(worker, pages, pass).is_err() {
+            return 1;
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! `provoke-proactive-eviction`: random reads of a mapped file that fits, while somebody asks the
+//! kernel to evict pages of the group all the time (`memory.reclaim`).
+
+use std::convert::Infallible;
+use std::fs;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use super::{BUSY_NS, mapped_file, provocation};
+use crate::load::{Load, Worker};
+use crate::param::Param;
+use crate::setting::{Plan, Setting, WorkloadError, at, scaled};
+use crate::workload::{Steady, Work, Workload};
+
+/// Size of the file for memory of 1: it fits.
+const FITS: f64 = 0.4;
+/// Share of the file that is asked for each time at an intensity of 1: less than a slow disk brings
+/// back until the next time, so that pages go and come all the time.
+const EVICTED: f64 = 1.0 / 64.0;
+/// Rest between two requests.
+const REST: Duration = Duration::from_millis(200);
+/// Reads that are counted together.
+const BATCH: u64 = 16;
+/// The worker that reads; the other one has pages evicted.
+const READER: usize = 0;
+
+pub(crate) const LOAD: Workload = Workload {
+    name: "provoke-proactive-eviction",
+    version: 1,
+    about: "random reads of a mapped file while parts of it are evicted all the time (at 0: not)",
+    needs: "control groups of version 2, with memory.reclaim",
+    params: &[Param::resolved("file_bytes"), Param::resolved("evicted_bytes")],
+    steady: Steady::When(mapped_file::is_warm),
+    work: Work::Provocation(Load::new(plan, work, |progress| progress.busy(1, BUSY_NS))),
+    ..provocation(plan, work)
+};
+
+fn plan(setting: &Setting) -> Result<Plan, String> {
+    let pages = setting.pages_of_memory(FITS);
+    let file = mapped_file::parameter(setting, pages.max(1))?;
+    let evicted_bytes = scaled(file.1, EVICTED * setting.intensity);
+    let params = [file, ("evicted_bytes", evicted_bytes)];
+    Ok(Plan::new(2, params))
+}
+
+fn work(worker: &Worker<'_>) -> Result<Infallible, WorkloadError> {
+    match worker.number {
+        READER => mapped_file::read_at_random(worker, BATCH),
+        _ => evictions(worker),
+    }
+}
+
+/// Asks for evictions, again and again. A request that the kernel cannot meet in full is met as far
+/// as it goes.
+fn evictions(worker: &Worker<'_>) -> Result<Infallible, WorkloadError> {
+    let evicted_bytes = worker.plan.param("evicted_bytes");
+    let path =
+        own_group().map_err(at("find the control group (version 2)"))?.join("memory.reclaim");
+    if let Err(error) = fs::metadata(&path) {
+        return Err(at(format!("find {}", path.display()))(error));
+    }
+    loop {
+        if evicted_bytes > 0 {
+            match fs::write(&path, evicted_bytes.to_string()) {
+                Err(error) if error.kind() != std::io::ErrorKind::WouldBlock => {
+                    return Err(at(format!("write {}", path.display()))(error));
+                }
+                _ => {}
+            }
+        }
+        std::thread::sleep(REST);
+    }
+}
+
+/// The directory of this process's control group of version 2.
+fn own_group() -> std::io::Result<PathBuf> {
+    let missing = |what: &str| std::io::Error::new(std::io::ErrorKind::NotFound, what.to_owned());
+    let groups = fs::read_to_string("/proc/self/cgroup")?;
+    let own = groups
+        .lines()
+        .find_map(|line| line.strip_prefix("0::"))
+        .ok_or_else(|| missing("none in /proc/self/cgroup"))?;
+    let mounts = fs::read_to_string("/proc/self/mounts")?;
+    let root = mounts
+        .lines()
+        .map(|line| line.split(' ').collect::<Vec<_>>())
+        .find_map(|words| (words.get(2) == Some(&"cgroup2")).then(|| PathBuf::from(words[1])))
+        .ok_or_else(|| missing("none in /proc/self/mounts"))?;
+    Ok(root.join(own.trim_start_matches('/')))
+}

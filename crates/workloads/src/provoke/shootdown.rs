@@ -1,0 +1,88 @@
+//! `provoke-shootdown`: a thread changes the protection of a page again and again, while another
+//! one of the same process runs, whose CPU has to be interrupted each time.
+
+use std::convert::Infallible;
+use std::hint::spin_loop;
+use std::io;
+
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+use sys::memory::Mapping;
+
+use super::{OPERATIONS, counted, provocation};
+use crate::load::Worker;
+use crate::param::Param;
+use crate::setting::{Plan, Setting, WorkloadError, at, page_bytes, scaled};
+use crate::workload::{Steady, Workload};
+
+/// Pages whose protection is changed, one after the other.
+const PAGES: u64 = 64;
+/// Operations after which the load is warm.
+const WARM_OPERATIONS: u64 = 10_000;
+
+pub(crate) const LOAD: Workload = Workload {
+    name: "provoke-shootdown",
+    version: 1,
+    about: "protect a page beside a thread that runs (at 0 there is no other thread)",
+    needs: "two CPUs",
+    params: &[Param::resolved("other_threads"), Param::resolved("pages")],
+    steady: Steady::When(|progress| progress.since_start(OPERATIONS) >= WARM_OPERATIONS),
+    ..provocation(plan, work)
+};
+
+fn plan(setting: &Setting) -> Result<Plan, String> {
+    let others = scaled(1, setting.intensity);
+    if others >= setting.cpus() && others > 0 {
+        return Err(format!(
+            "{} threads need as many CPUs at once; there are {}",
+            others + 1,
+            setting.cpus()
+        ));
+    }
+    let params = [("other_threads", others), ("pages", PAGES)];
+    Ok(Plan::new(1, params))
+}
+
+fn work(worker: &Worker<'_>) -> Result<Infallible, WorkloadError> {
+    let pages = worker.plan.param("pages") as usize;
+    let mapping = Mapping::anonymous(pages * page_bytes()).map_err(at("map memory"))?;
+    mapping.touch(page_bytes(), 1);
+    let cpus = cpus().map_err(at("read the CPUs"))?;
+    pin(&cpus, 0);
+    for other in 1..=worker.plan.param("other_threads") as usize {
+        let cpus = cpus.clone();
+        std::thread::Builder::new()
+            .spawn(move || -> Infallible {
+                pin(&cpus, other);
+                loop {
+                    spin_loop();
+                }
+            })
+            .map_err(at("start a thread"))?;
+    }
+    loop {
+        let change = || {
+            (0..pages).try_for_each(|page| {
+                let range = page * page_bytes()..(page + 1) * page_bytes();
+                mapping.protect(range.clone(), false)?;
+                mapping.protect(range.clone(), true)?;
+                mapping.write(range.start, 1);
+                Ok(())
+            })
+        };
+        counted(worker, pages as u64, change).map_err(at("protect a page"))?;
+    }
+}
+
+/// The CPUs that this process may use.
+fn cpus() -> io::Result<Vec<usize>> {
+    let allowed = sched_getaffinity(None)?;
+    Ok((0..CpuSet::MAX_CPU).filter(|cpu| allowed.is_set(*cpu)).collect())
+}
+
+/// Keeps a thread on a CPU of its own: two on one CPU have nothing to tell each other. Where that
+/// is refused, the scheduler decides.
+fn pin(cpus: &[usize], number: usize) {
+    let mut own = CpuSet::new();
+    cpus.get(number).into_iter().for_each(|cpu| own.set(*cpu));
+    let _ = sched_setaffinity(None, &own);
+}

@@ -1,0 +1,80 @@
+//! `provoke-swap-thrash`: random touches of anonymous memory that is larger than memory, so that
+//! most of what is swapped out comes back.
+
+use std::convert::Infallible;
+
+use model::units::format_size;
+use rand::RngExt;
+use sys::memory::Mapping;
+
+use super::{OPERATIONS, counted, provocation};
+use crate::load::Worker;
+use crate::param::Param;
+use crate::setting::{Plan, Setting, WorkloadError, at, page_bytes};
+use crate::workload::{Steady, Workload};
+
+/// Size of the memory for memory of 1 at an intensity of 0, which fits.
+const FITS: f64 = 0.5;
+/// What an intensity of 1 adds: 150 % of memory does not fit.
+const MORE: f64 = 1.0;
+/// Touches that are counted together.
+const BATCH: u64 = 16;
+/// The load is warm after so many touches at random: all pages were touched in order before, so
+/// none of them is cold.
+const WARM_TOUCHES: u64 = 64;
+
+pub(crate) const LOAD: Workload = Workload {
+    name: "provoke-swap-thrash",
+    version: 1,
+    about: "random touches of anonymous memory of 150 % of memory (at 0 of 50 %)",
+    needs: "swap space",
+    params: &[Param::resolved("map_bytes")],
+    steady: Steady::When(|progress| progress.since_start(OPERATIONS) >= WARM_TOUCHES),
+    ..provocation(plan, work)
+};
+
+fn plan(setting: &Setting) -> Result<Plan, String> {
+    let pages = setting.pages_of_memory(FITS + MORE * setting.intensity);
+    let map_bytes = pages.max(1) * page_bytes() as u64;
+    // Others may have to be swapped out too: an eighth of memory is left to them.
+    let swapped_bytes = map_bytes.saturating_sub(setting.memory_bytes * 7 / 8);
+    if swapped_bytes > setting.swap_bytes {
+        return Err(format!(
+            "{} of it must be swapped out, and there is swap space of {}",
+            format_size(swapped_bytes),
+            format_size(setting.swap_bytes)
+        ));
+    }
+    Ok(Plan::new(1, [("map_bytes", map_bytes)]))
+}
+
+fn work(worker: &Worker<'_>) -> Result<Infallible, WorkloadError> {
+    let map_bytes = worker.plan.param("map_bytes") as usize;
+    let mapping = Mapping::anonymous(map_bytes).map_err(at("map memory"))?;
+    mapping.touch(page_bytes(), 1);
+    let mut random = worker.random();
+    let page = page_bytes();
+    let pages = map_bytes / page;
+    loop {
+        let offsets = (0..BATCH).map(|_| random.random_range(0..pages) * page);
+        counted(worker, BATCH, || mapping.write_each(offsets, 2));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn swap_space_must_hold_what_does_not_fit() {
+        let setting = |swap_bytes, intensity| Setting {
+            memory_bytes: 64 << 20,
+            swap_bytes,
+            intensity,
+            ..Setting::default()
+        };
+        assert_eq!(plan(&setting(40 << 20, 1.0)).unwrap().param("map_bytes"), 96 << 20);
+        assert!(plan(&setting(39 << 20, 1.0)).unwrap_err().contains("40M"));
+        assert_eq!(plan(&setting(0, 0.0)).unwrap().param("map_bytes"), 32 << 20);
+    }
+}

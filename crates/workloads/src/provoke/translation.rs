@@ -1,0 +1,55 @@
+//! `provoke-translation`: a chain of pointers without locality through small pages, or through
+//! huge ones.
+
+use std::convert::Infallible;
+
+use sys::memory::Mapping;
+use sys::pages::Advice;
+
+use super::{OPERATIONS, counted, provocation};
+use crate::load::Worker;
+use crate::param::Param;
+use crate::setting::{Plan, Setting, WorkloadError, at, scaled};
+use crate::workload::{Steady, Workload};
+
+/// Memory of the chain, in bytes.
+const CHAIN_BYTES: u64 = 64 << 20;
+/// A huge page, in bytes: advice is given on multiples of it.
+const HUGE_BYTES: u64 = 2 << 20;
+/// A cache line in bytes: a pointer stands in each.
+const LINE_BYTES: usize = 64;
+/// Pointers that are counted together.
+const BATCH: u64 = 4096;
+/// Pointers after which the load is warm.
+const WARM_POINTERS: u64 = 1 << 20;
+
+pub(crate) const LOAD: Workload = Workload {
+    name: "provoke-translation",
+    version: 1,
+    about: "a random chain through 64 MiB of small pages (at 0 of huge ones)",
+    params: &[Param::resolved("chain_bytes"), Param::resolved("small_bytes")],
+    steady: Steady::When(|progress| progress.since_start(OPERATIONS) >= WARM_POINTERS),
+    ..provocation(plan, work)
+};
+
+fn plan(setting: &Setting) -> Result<Plan, String> {
+    setting.needs_memory(CHAIN_BYTES + CHAIN_BYTES / 2)?;
+    let small_huge_pages = scaled(CHAIN_BYTES / HUGE_BYTES, setting.intensity.min(1.0));
+    let params = [("chain_bytes", CHAIN_BYTES), ("small_bytes", small_huge_pages * HUGE_BYTES)];
+    Ok(Plan::new(1, params))
+}
+
+fn work(worker: &Worker<'_>) -> Result<Infallible, WorkloadError> {
+    let (chain_bytes, small_bytes) =
+        (worker.plan.param("chain_bytes") as usize, worker.plan.param("small_bytes") as usize);
+    let mapping = Mapping::anonymous(chain_bytes).map_err(at("map memory"))?;
+    let advised = mapping
+        .advise_part(0..small_bytes, Advice::Small)
+        .and_then(|()| mapping.advise_part(small_bytes..chain_bytes, Advice::Huge));
+    advised.map_err(at("ask for huge pages"))?;
+    mapping.link(LINE_BYTES, worker.setting.seed);
+    let mut at = 0;
+    loop {
+        at = counted(worker, BATCH, || mapping.follow(at, BATCH));
+    }
+}

@@ -1,0 +1,66 @@
+//! `provoke-writeback-throttle`: a stream of writes that fills memory with what the disk has not
+//! taken yet, so that the writer is made to wait.
+
+use std::convert::Infallible;
+use std::fs::OpenOptions;
+use std::os::unix::fs::FileExt;
+
+use rand::RngExt;
+
+use super::{OPERATIONS, counted, provocation};
+use crate::load::Worker;
+use crate::param::Param;
+use crate::setting::{Plan, Setting, WorkloadError, at, scaled};
+use crate::workload::{Steady, Workload};
+
+/// Size of the file at an intensity of 0 for memory of 1: so little that it is begun again before
+/// the kernel begins to write it.
+const LITTLE: f64 = 0.02;
+/// What an intensity of 1 adds: far more than may be dirty.
+const MORE: f64 = 1.5;
+/// Bytes of one write.
+const CHUNK_BYTES: u64 = 64 << 10;
+/// The load is warm when so much of memory (a half of it), or the whole file, has been written.
+const WARM_PART: u64 = 2;
+
+pub(crate) const LOAD: Workload = Workload {
+    name: "provoke-writeback-throttle",
+    version: 1,
+    about: "writes of a file of 150 % of memory, over and over (at 0 of 2 %)",
+    params: &[Param::resolved("file_bytes")],
+    steady: Steady::When(|progress| {
+        let written_bytes = progress.since_start(OPERATIONS) * CHUNK_BYTES;
+        let enough = progress.setting.memory_bytes / WARM_PART;
+        written_bytes >= enough.min(progress.plan.param("file_bytes"))
+    }),
+    ..provocation(plan, work)
+};
+
+fn plan(setting: &Setting) -> Result<Plan, String> {
+    let wanted_bytes = scaled(setting.memory_bytes, LITTLE + MORE * setting.intensity);
+    let file_bytes = (wanted_bytes / CHUNK_BYTES).max(1) * CHUNK_BYTES;
+    setting.needs_disk(file_bytes)?;
+    Ok(Plan::new(1, [("file_bytes", file_bytes)]))
+}
+
+/// Writes the file chunk by chunk, cuts it to nothing, and begins again.
+fn work(worker: &Worker<'_>) -> Result<Infallible, WorkloadError> {
+    let path = worker.setting.work_dir.join("provoked.dat");
+    let failed = |error| at(format!("write {}", path.display()))(error);
+    let file =
+        OpenOptions::new().write(true).create(true).truncate(true).open(&path).map_err(failed)?;
+    let mut chunk = vec![0; CHUNK_BYTES as usize];
+    worker.random().fill(&mut chunk[..]);
+    let chunks = worker.plan.param("file_bytes") / CHUNK_BYTES;
+    loop {
+        for number in 0..chunks {
+            counted(worker, 1, || {
+                if number == 0 {
+                    file.set_len(0)?;
+                }
+                file.write_all_at(&chunk, number * CHUNK_BYTES)
+            })
+            .map_err(failed)?;
+        }
+    }
+}

@@ -1,0 +1,29 @@
+//! Sessions: users who work at the same time, each through a random permutation of a script.
+
+mod corpus;
+mod order;
+mod resolve;
+mod script;
+mod script_text;
+mod text;
+mod variables;
+
+pub use corpus::{CORPUS_BYTES, fill};
+pub use order::Order;
+pub use resolve::{Resolved, resolve, search_path};
+pub use script::{DEFAULT_SCRIPT, MOST_USERS, ScriptError, parse_script, set};
+pub use script_text::script_text;
+pub use variables::Seat;
+
+use crate::workload::{Steady, Work, Workload};
+
+/// The users of D. H. Hunt, "Performance Comparison of Systems 17.11 and 18.9", Project MAC CSR
+/// RFC 17, 1973, experiment 1.
+pub const SESSION: Workload = Workload {
+    name: "session",
+    version: 1,
+    about: "users who issue the commands of a script in random order, thinking in between",
+    needs: "a disk for the users' files (a few MiB each); tools of the subject or our own",
+    steady: Steady::AfterFirstPasses,
+    ..Workload::new(Work::Job)
+};

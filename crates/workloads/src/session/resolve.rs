@@ -1,0 +1,169 @@
+//! Whose programs the commands of a script run on this subject.
+
+use std::collections::BTreeSet;
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
+
+use model::{Command, Script, Tools};
+use rustix::fs::{Access, access};
+
+/// Where programs are looked for if the environment does not say.
+const USUAL_PATH: &str = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin";
+
+/// A script as it is run on one subject.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Resolved {
+    /// The script; its tools are `system` or `builtin`.
+    pub script: Script,
+    /// Why the subject's own tools are not used, if they were wanted and are not there.
+    pub note: Option<String>,
+}
+
+impl Resolved {
+    /// The words of a command that are run, and whether they name one of our own tools.
+    #[must_use]
+    pub fn words<'a>(&self, command: &'a Command) -> (&'a [String], bool) {
+        let wants_own = self.script.tools == Tools::Builtin;
+        match (wants_own && !command.builtin.is_empty()) || command.run.is_empty() {
+            true => (&command.builtin, true),
+            false => (&command.run, false),
+        }
+    }
+}
+
+/// The folders in which programs are looked for: those of the environment, or the usual ones.
+#[must_use]
+pub fn search_path(environment: Option<OsString>) -> OsString {
+    environment.filter(|path| !path.is_empty()).unwrap_or_else(|| USUAL_PATH.into())
+}
+
+/// Chooses the tools: the subject's if it has all that the script names, else our own wherever
+/// there is one.
+///
+/// # Errors
+/// When a command cannot be issued with the tools that are wanted, with its name and what is
+/// missing.
+pub fn resolve(script: &Script, path: &OsStr) -> Result<Resolved, String> {
+    let missing: BTreeSet<&str> = script
+        .commands
+        .iter()
+        .filter_map(|command| command.run.first())
+        .filter(|program| !is_there(program, path))
+        .map(String::as_str)
+        .collect();
+    let without_run = script.commands.iter().find(|command| command.run.is_empty());
+    let listed = || missing.iter().copied().collect::<Vec<_>>().join(", ");
+    let (tools, note) = match script.tools {
+        Tools::Builtin => (Tools::Builtin, None),
+        Tools::System => (Tools::System, None),
+        Tools::Auto if missing.is_empty() => (Tools::System, None),
+        Tools::Auto => {
+            let note = format!("tools: our own, as the subject lacks {}", listed());
+            (Tools::Builtin, Some(note))
+        }
+    };
+    if tools == Tools::System
+        && script.tools == Tools::System
+        && let Some(command) = without_run
+    {
+        return Err(format!(
+            "command {:?} has no `run`, but the subject's tools are wanted: add it, or set tools \
+             to \"builtin\" or \"auto\"",
+            command.name
+        ));
+    }
+    let lacking = script.commands.iter().find(|command| {
+        let is_run = tools == Tools::System || command.builtin.is_empty();
+        is_run && command.run.first().is_some_and(|program| missing.contains(program.as_str()))
+    });
+    if let Some(command) = lacking {
+        return Err(format!(
+            "command {:?} needs {:?}, which is not there (PATH is {}); install it, or give the \
+             command a `builtin`",
+            command.name,
+            command.run[0],
+            path.display()
+        ));
+    }
+    Ok(Resolved { script: Script { tools, ..script.clone() }, note })
+}
+
+/// Whether a program can be executed: one with a slash as it stands, others in the search path.
+/// A name with a variable is known only when it is issued, and taken to be there.
+fn is_there(program: &str, path: &OsStr) -> bool {
+    if super::variables::names(program).next().is_some() {
+        return true;
+    }
+    let is_program = |path: &Path| path.is_file() && access(path, Access::EXEC_OK).is_ok();
+    match program.contains('/') {
+        true => is_program(Path::new(program)),
+        false => std::env::split_paths(path).any(|folder| is_program(&folder.join(program))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn script(tools: Tools, commands: &[(&str, &[&str])]) -> Script {
+        let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
+        let commands = commands.iter().enumerate().map(|(number, (run, builtin))| Command {
+            name: format!("c{number}"),
+            run: run.split_whitespace().map(str::to_owned).collect(),
+            builtin: words(builtin),
+        });
+        Script {
+            name: "test".to_owned(),
+            version: 1,
+            users: 1,
+            think_ns: 0,
+            limit_ns: 1,
+            tools,
+            variables: [].into(),
+            commands: commands.collect(),
+        }
+    }
+
+    fn resolved(script: &Script) -> Result<Resolved, String> {
+        resolve(script, OsStr::new("/usr/bin:/bin"))
+    }
+
+    #[test]
+    fn what_is_all_there_is_used() {
+        let script = script(Tools::Auto, &[("true", &["list"]), ("/bin/sh -c x", &[])]);
+        let found = resolved(&script).unwrap();
+        assert_eq!((found.script.tools, &found.note), (Tools::System, &None));
+        assert_eq!(found.words(&script.commands[0]), (&["true".to_owned()][..], false));
+    }
+
+    #[test]
+    fn one_missing_program_means_our_own_wherever_there_is_one() {
+        let script =
+            script(Tools::Auto, &[("no-such", &["list"]), ("true", &[]), ("true", &["sort"])]);
+        let found = resolved(&script).unwrap();
+        assert_eq!(found.script.tools, Tools::Builtin);
+        assert!(found.note.as_ref().unwrap().contains("no-such"), "{found:?}");
+        let own: Vec<bool> = script.commands.iter().map(|command| found.words(command).1).collect();
+        assert_eq!(own, [true, false, true]);
+    }
+
+    #[test]
+    fn what_cannot_be_issued_is_refused_by_name() {
+        for (tools, commands) in [
+            (Tools::Auto, &[("no-such", &[][..])][..]),
+            (Tools::System, &[("no-such", &["list"][..])]),
+            (Tools::Builtin, &[("/no/such", &[])]),
+            (Tools::System, &[("", &["list"])]),
+        ] {
+            let error = resolved(&script(tools, commands)).unwrap_err();
+            assert!(error.contains("\"c0\""), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_search_path_is_never_empty() {
+        assert_eq!(search_path(Some("/x".into())), "/x");
+        assert_eq!(search_path(None), USUAL_PATH);
+        assert_eq!(search_path(Some("".into())), USUAL_PATH);
+    }
+}

@@ -1,0 +1,129 @@
+//! `{name}` in the arguments of commands.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use model::Script;
+
+/// The variables that every script has: the user's directory and number.
+pub(crate) const OWN: [&str; 2] = ["dir", "user"];
+
+/// Where a command is issued, and by whom.
+#[derive(Clone, Copy, Debug)]
+pub struct Seat<'a> {
+    /// The user's own directory.
+    pub dir: &'a Path,
+    /// The user's number, from 0.
+    pub user: u32,
+}
+
+impl Seat<'_> {
+    /// The arguments of a command with all variables of the script replaced.
+    #[must_use]
+    pub fn arguments(&self, script: &Script, arguments: &[String]) -> Vec<String> {
+        let mut values: BTreeMap<&str, String> = self.own();
+        for (name, value) in &script.variables {
+            values.insert(name, replaced(value, &self.own()));
+        }
+        arguments.iter().map(|argument| replaced(argument, &values)).collect()
+    }
+
+    fn own(&self) -> BTreeMap<&'static str, String> {
+        let [dir, user] = OWN;
+        [(dir, self.dir.display().to_string()), (user, self.user.to_string())].into()
+    }
+}
+
+/// A piece of an argument.
+#[derive(Debug, PartialEq, Eq)]
+enum Piece<'a> {
+    Text(&'a str),
+    Variable(&'a str),
+}
+
+/// Cuts an argument: `{name}` is a variable, `{{` and `}}` are braces, and so is a brace that
+/// belongs to neither.
+fn pieces(argument: &str) -> Vec<Piece<'_>> {
+    let mut pieces = Vec::new();
+    let mut rest = argument;
+    while let Some(at) = rest.find(['{', '}']) {
+        let (before, from) = rest.split_at(at);
+        pieces.push(Piece::Text(before));
+        let name = from[1..].split_once('}').map(|(name, _)| name).filter(|name| is_name(name));
+        let used = match name {
+            _ if from.starts_with("{{") || from.starts_with("}}") => {
+                pieces.push(Piece::Text(&from[..1]));
+                2
+            }
+            Some(name) if from.starts_with('{') => {
+                pieces.push(Piece::Variable(name));
+                name.len() + 2
+            }
+            _ => {
+                pieces.push(Piece::Text(&from[..1]));
+                1
+            }
+        };
+        rest = &from[used..];
+    }
+    pieces.push(Piece::Text(rest));
+    pieces
+}
+
+/// Whether a text can name a variable: letters, digits, `_` and `-`, a letter first.
+pub(crate) fn is_name(text: &str) -> bool {
+    text.starts_with(|first: char| first.is_ascii_alphabetic())
+        && text.chars().all(|one| one.is_ascii_alphanumeric() || matches!(one, '_' | '-'))
+}
+
+/// The names of the variables in an argument.
+pub(crate) fn names(argument: &str) -> impl Iterator<Item = &str> {
+    pieces(argument).into_iter().filter_map(|piece| match piece {
+        Piece::Variable(name) => Some(name),
+        Piece::Text(_) => None,
+    })
+}
+
+fn replaced(argument: &str, values: &BTreeMap<&str, String>) -> String {
+    pieces(argument)
+        .into_iter()
+        .map(|piece| match piece {
+            Piece::Text(text) => text,
+            // A script with an unknown variable is refused when it is read.
+            Piece::Variable(name) => values.get(name).map_or("", String::as_str),
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn variables_and_braces_are_told_apart() {
+        let values = [("dir", "/d".to_owned()), ("n", "7".to_owned())].into();
+        for (argument, expected) in [
+            ("{dir}/x{n}", "/d/x7"),
+            ("{{dir}}", "{dir}"),
+            ("{print $1}", "{print $1}"),
+            ("a}b{", "a}b{"),
+            ("{{{n}}}", "{7}"),
+            ("", ""),
+        ] {
+            assert_eq!(replaced(argument, &values), expected, "{argument}");
+        }
+        assert_eq!(names("{a}{{b}}{c d}{e}").collect::<Vec<_>>(), ["a", "e"]);
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn without_braces_nothing_changes(argument in "[^{}]{0,40}") {
+            proptest::prop_assert_eq!(&replaced(&argument, &BTreeMap::new()), &argument);
+        }
+
+        #[test]
+        fn any_argument_is_cut(argument in ".{0,40}") {
+            let _ = replaced(&argument, &BTreeMap::new());
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! The subject as a workload sees it, what the workload is resolved to there, and why it failed.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::io;
+use std::path::PathBuf;
+
+use model::units::format_size;
+
+/// The subject as a workload sees it.
+#[derive(Clone, Debug, Default)]
+pub struct Setting {
+    /// The subject's memory in bytes (the sandbox's limit).
+    pub memory_bytes: u64,
+    /// CPU bandwidth that the subject may use, in thousandths of a CPU.
+    pub cpus_milli: u64,
+    /// Swap space that the subject may use, in bytes; 0 without swap.
+    pub swap_bytes: u64,
+    /// Directory for the workload's files; its maker removes it.
+    pub work_dir: PathBuf,
+    /// Free space there that may be used, in bytes.
+    pub free_disk_bytes: u64,
+    /// Key for a SysV message queue, free and recorded for removal.
+    pub queue_key: i32,
+    /// Time between two interactions in ns.
+    pub interval_ns: u64,
+    /// Seed of everything random.
+    pub seed: u64,
+    /// Dose of a load: 1.0 is the load as documented.
+    pub intensity: f64,
+}
+
+impl Setting {
+    /// How many CPUs the subject has: a part of one counts as one.
+    pub(crate) fn cpus(&self) -> u64 {
+        self.cpus_milli.div_ceil(1000).max(1)
+    }
+
+    /// Size of whole pages that make up a share of the memory.
+    pub(crate) fn pages_of_memory(&self, share: f64) -> u64 {
+        scaled(self.memory_bytes, share) / page_bytes() as u64
+    }
+
+    /// Refuses a subject with less memory.
+    pub(crate) fn needs_memory(&self, size_bytes: u64) -> Result<(), String> {
+        let needed = || format!("it needs memory of {}", format_size(size_bytes));
+        if size_bytes > self.memory_bytes { Err(needed()) } else { Ok(()) }
+    }
+
+    /// Refuses a file of which the disk would be full.
+    pub(crate) fn needs_disk(&self, file_bytes: u64) -> Result<(), String> {
+        if file_bytes <= self.free_disk_bytes / 10 * 9 {
+            return Ok(());
+        }
+        Err(format!(
+            "the file of {} does not fit into {}, which has {} free",
+            format_size(file_bytes),
+            self.work_dir.display(),
+            format_size(self.free_disk_bytes)
+        ))
+    }
+}
+
+/// A workload resolved for a subject.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Plan {
+    /// How many worker processes a load has.
+    pub workers: usize,
+    /// Resolved parameters, units last in their names.
+    pub params: BTreeMap<String, u64>,
+    /// Space that the files of a probe take in the work directory, in bytes; loads leave it free.
+    pub disk_bytes: u64,
+    /// Where the subject forced less than the document asks for, and why.
+    pub notes: Vec<String>,
+}
+
+impl Plan {
+    /// A plan of workers with parameters.
+    pub(crate) fn new<const N: usize>(workers: u64, params: [(&str, u64); N]) -> Self {
+        let params = params.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+        Self { workers: workers as usize, params, ..Self::default() }
+    }
+
+    /// A parameter of this plan; 0 if it has none of that name.
+    pub(crate) fn param(&self, name: &str) -> u64 {
+        self.params.get(name).copied().unwrap_or(0)
+    }
+}
+
+/// Why a workload cannot go on: what it did, and what the system answered.
+#[derive(Debug)]
+pub struct WorkloadError {
+    step: Cow<'static, str>,
+    source: io::Error,
+}
+
+impl fmt::Display for WorkloadError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}: {}", self.step, self.source)
+    }
+}
+
+/// A closure for `map_err` that names the step, such as `map memory`; of a step that is known at
+/// compile time it allocates nothing.
+pub(crate) fn at(step: impl Into<Cow<'static, str>>) -> impl FnOnce(io::Error) -> WorkloadError {
+    move |source| WorkloadError { step: step.into(), source }
+}
+
+/// `value × factor`, as a whole number.
+pub(crate) fn scaled(value: u64, factor: f64) -> u64 {
+    (value as f64 * factor).round() as u64
+}
+
+/// Bytes of a small page of this machine.
+pub(crate) fn page_bytes() -> usize {
+    rustix::param::page_size()
+}

@@ -1,0 +1,106 @@
+//! `compare`: the lines in which two files differ.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+
+use super::{ToolError, exactly, read_text, write};
+
+pub(super) fn compare(arguments: &[String], _: &mut dyn Write) -> Result<(), ToolError> {
+    let [one, other, to] = exactly(arguments)?;
+    let (one, other) = (read_text(one)?, read_text(other)?);
+    let (one, other): (Vec<&str>, Vec<&str>) = (one.lines().collect(), other.lines().collect());
+    write(to, differences(&one, &other))
+}
+
+/// The differences of two texts, `<` before lines of the first and `>` before lines of the second.
+///
+/// Lines that occur once in both are the same lines as far as their order is the same in both, as
+/// in a patience diff (B. Cohen); between them everything differs that is not equal from the
+/// front.
+fn differences(one: &[&str], other: &[&str]) -> String {
+    let mut text = String::new();
+    let (mut left, mut right) = (0, 0);
+    let anchors = anchors(one, other);
+    for (at, partner) in anchors.into_iter().chain([(one.len(), other.len())]) {
+        while left < at && right < partner && one[left] == other[right] {
+            left += 1;
+            right += 1;
+        }
+        for line in &one[left..at] {
+            text.push_str(&format!("< {line}\n"));
+        }
+        for line in &other[right..partner] {
+            text.push_str(&format!("> {line}\n"));
+        }
+        (left, right) = (at, partner);
+    }
+    text
+}
+
+/// Places of the same lines in both texts: the longest rising sequence of pairs.
+fn anchors(one: &[&str], other: &[&str]) -> Vec<(usize, usize)> {
+    let mut places: BTreeMap<&str, (Vec<usize>, Vec<usize>)> = BTreeMap::new();
+    for (at, line) in one.iter().enumerate() {
+        places.entry(line).or_default().0.push(at);
+    }
+    for (at, line) in other.iter().enumerate() {
+        places.entry(line).or_default().1.push(at);
+    }
+    let mut pairs: Vec<(usize, usize)> = places
+        .values()
+        .filter_map(|(left, right)| match (left.as_slice(), right.as_slice()) {
+            ([at], [partner]) => Some((*at, *partner)),
+            _ => None,
+        })
+        .collect();
+    pairs.sort_unstable();
+    // Piles: the smallest partner with which a sequence of each length can end, and the pair
+    // before it.
+    let mut piles: Vec<usize> = Vec::new();
+    let mut before: Vec<Option<usize>> = Vec::with_capacity(pairs.len());
+    for (index, (_, partner)) in pairs.iter().enumerate() {
+        let pile = piles.partition_point(|top| pairs[*top].1 < *partner);
+        before.push(pile.checked_sub(1).map(|below| piles[below]));
+        match piles.get_mut(pile) {
+            Some(top) => *top = index,
+            None => piles.push(index),
+        }
+    }
+    let mut found = Vec::new();
+    let mut last = piles.last().copied();
+    while let Some(index) = last {
+        found.push(pairs[index]);
+        last = before[index];
+    }
+    found.reverse();
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_that_came_and_went_are_told() {
+        assert_eq!(differences(&["a", "b", "c"], &["a", "c", "d"]), "< b\n> d\n");
+        assert_eq!(differences(&["a", "b"], &["a", "b"]), "");
+        assert_eq!(differences(&[], &["x"]), "> x\n");
+        assert_eq!(differences(&["x", "x", "q"], &["x", "q"]), "< x\n");
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn the_other_text_follows_from_the_first(
+            one in "[abcde]{0,30}", other in "[abcde]{0,30}",
+        ) {
+            let first: Vec<&str> = one.split("").filter(|line| !line.is_empty()).collect();
+            let second: Vec<&str> = other.split("").filter(|line| !line.is_empty()).collect();
+            let told = differences(&first, &second);
+            let count = |sign: &str| told.lines().filter(|line| line.starts_with(sign)).count();
+            // What is not told is the same in both.
+            proptest::prop_assert_eq!(first.len() - count("<"), second.len() - count(">"));
+            let is_same = first == second;
+            proptest::prop_assert_eq!(told.is_empty(), is_same);
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! Our own tools, for guests and machines that lack the ordinary ones. Each does its work through the file system, as a program of its own
+//! (`thrashlab __tool NAME ARGUMENTS…`), and equal files give equal output.
+
+mod compare;
+mod compiler;
+mod lexer;
+mod sources;
+mod texts;
+mod trees;
+mod walk;
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::Path;
+
+/// First argument of this program when it is to be one of the tools.
+pub const COMMAND: &str = "__tool";
+
+/// A tool's name, its arguments for the error when they are wrong, and its work; what would go to
+/// the terminal goes to the writer.
+type Tool = (&'static str, &'static str, fn(&[String], &mut dyn Write) -> Result<(), ToolError>);
+
+const ALL: &[Tool] = &[
+    ("edit", "FILE RESULT", texts::edit),
+    ("compile", "SOURCE OBJECT", sources::compile),
+    ("link", "PROGRAM SOURCE…", sources::link),
+    ("print", "FILE LISTING", texts::print),
+    ("list", "FOLDER…", trees::list),
+    ("rename", "FOLDER", trees::rename),
+    ("set-acl", "FOLDER", trees::set_acl),
+    ("search", "TEXT PATH…", texts::search),
+    ("sort", "FILE RESULT", texts::sort),
+    ("copy", "FOLDER COPY", trees::copy_folder),
+    ("archive", "ARCHIVE FOLDER…", trees::archive),
+    ("compress", "FILE RESULT", trees::compress),
+    ("compare", "FILE OTHER RESULT", compare::compare),
+    ("count", "FILE…", texts::count),
+    ("checksum", "FILE…", texts::checksum),
+    ("delete", "FOLDER DOOMED", trees::delete),
+];
+
+/// A tool that failed.
+#[derive(Debug, thiserror::Error)]
+pub enum ToolError {
+    /// There is no tool of this name.
+    #[error("no tool is named {0:?}")]
+    Unknown(String),
+    /// The arguments are not those of the tool.
+    #[error("usage: {name} {arguments}")]
+    Usage {
+        /// The tool.
+        name: &'static str,
+        /// Its arguments.
+        arguments: &'static str,
+    },
+    /// A source that cannot be compiled or linked.
+    #[error("{path}: {reason}")]
+    Source {
+        /// The file.
+        path: String,
+        /// What is wrong where.
+        reason: String,
+    },
+    /// The system, with what was done to which file.
+    #[error("{step} {path}: {source}")]
+    File {
+        /// What was being done.
+        step: &'static str,
+        /// The file.
+        path: String,
+        /// What the system answered.
+        source: io::Error,
+    },
+}
+
+/// The names of all tools.
+pub fn tool_names() -> impl Iterator<Item = &'static str> {
+    ALL.iter().map(|(name, ..)| *name)
+}
+
+/// Runs a tool; what would go to the terminal goes to `out`.
+///
+/// # Errors
+/// When there is no such tool, its arguments are wrong, or a file cannot be read or written.
+pub fn run_tool(name: &str, arguments: &[String], out: &mut dyn Write) -> Result<(), ToolError> {
+    let (name, usage, run) = ALL
+        .iter()
+        .find(|(known, ..)| *known == name)
+        .ok_or_else(|| ToolError::Unknown(name.to_owned()))?;
+    run(arguments, out).map_err(|error| match error {
+        ToolError::Usage { .. } => ToolError::Usage { name, arguments: usage },
+        other => other,
+    })
+}
+
+/// The error of arguments that are not those of the tool; its caller adds which tool it is.
+const WRONG_ARGUMENTS: ToolError = ToolError::Usage { name: "", arguments: "" };
+
+/// Exactly so many arguments.
+fn exactly<const N: usize>(arguments: &[String]) -> Result<&[String; N], ToolError> {
+    arguments.try_into().map_err(|_| WRONG_ARGUMENTS)
+}
+
+/// A closure for `map_err` that names step and file.
+fn at(step: &'static str, path: impl AsRef<Path>) -> impl FnOnce(io::Error) -> ToolError {
+    move |source| ToolError::File { step, path: path.as_ref().display().to_string(), source }
+}
+
+/// The bytes of a file.
+fn read(path: &str) -> Result<Vec<u8>, ToolError> {
+    fs::read(path).map_err(at("read", path))
+}
+
+/// The lines of a file, as text.
+fn read_text(path: &str) -> Result<String, ToolError> {
+    Ok(String::from_utf8_lossy(&read(path)?).into_owned())
+}
+
+/// Writes a file.
+fn write(path: &str, bytes: impl AsRef<[u8]>) -> Result<(), ToolError> {
+    fs::write(path, bytes).map_err(at("write", path))
+}
+
+/// Writes to the terminal; one that does not listen is no failure.
+fn say(out: &mut dyn Write, text: &str) {
+    let _ = out.write_all(text.as_bytes());
+}

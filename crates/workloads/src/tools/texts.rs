@@ -1,0 +1,132 @@
+//! Tools on single files: an editor, a line printer's listing, sorting, searching, counting.
+
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+
+use super::{ToolError, WRONG_ARGUMENTS, at, exactly, read, read_text, say, walk, write};
+
+/// Every line of this many is moved to where the cursor was before.
+const MOVED: usize = 16;
+/// Every line of this many is left out.
+const LEFT_OUT: usize = 50;
+/// Lines of a page below its heading.
+const PAGE_LINES: usize = 56;
+
+/// A line editor's work on a file: substitutions, lines moved, lines left out.
+pub(super) fn edit(arguments: &[String], _: &mut dyn Write) -> Result<(), ToolError> {
+    let [from, to] = exactly(arguments)?;
+    write(to, edited(&read_text(from)?))
+}
+
+fn edited(text: &str) -> String {
+    // The buffer of an editor: lines of their own, so that one can grow without the others.
+    let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+    for line in &mut lines {
+        if line.contains("the") {
+            *line = line.replace("the", "THE");
+        }
+        if let Some(stem) = line.strip_suffix("ing.") {
+            *line = format!("<{stem}>.");
+        }
+    }
+    for at in (MOVED..lines.len()).step_by(MOVED) {
+        lines.swap(at, at - MOVED / 2);
+    }
+    let mut number = 0;
+    lines.retain(|_| {
+        number += 1;
+        number % LEFT_OUT != 0
+    });
+    lines.join("\n") + "\n"
+}
+
+/// A listing for a line printer: pages with headings, lines with numbers.
+pub(super) fn print(arguments: &[String], _: &mut dyn Write) -> Result<(), ToolError> {
+    let [from, to] = exactly(arguments)?;
+    write(to, listing(&read_text(from)?))
+}
+
+fn listing(text: &str) -> String {
+    let mut listing = String::with_capacity(text.len() * 5 / 4);
+    for (number, line) in text.lines().enumerate() {
+        if number % PAGE_LINES == 0 {
+            let page = number / PAGE_LINES + 1;
+            listing.push_str(&format!("\x0c{:>72}\n\n", format!("page {page}")));
+        }
+        listing.push_str(&format!("{:>6}  {line}\n", number + 1));
+    }
+    listing
+}
+
+/// The lines of a file in the order of their bytes.
+pub(super) fn sort(arguments: &[String], _: &mut dyn Write) -> Result<(), ToolError> {
+    let [from, to] = exactly(arguments)?;
+    let bytes = read(from)?;
+    let mut lines: Vec<&[u8]> = bytes.split_inclusive(|byte| *byte == b'\n').collect();
+    lines.sort_unstable();
+    write(to, lines.concat())
+}
+
+/// Counts the lines of files that hold a text.
+pub(super) fn search(arguments: &[String], out: &mut dyn Write) -> Result<(), ToolError> {
+    let [text, paths @ ..] = arguments else { return Err(WRONG_ARGUMENTS) };
+    for path in paths {
+        for file in walk::files(Path::new(path))? {
+            let bytes = fs::read(&file).map_err(at("read", &file))?;
+            let count = String::from_utf8_lossy(&bytes)
+                .lines()
+                .filter(|line| line.contains(text.as_str()))
+                .count();
+            say(out, &format!("{}:{count}\n", file.display()));
+        }
+    }
+    Ok(())
+}
+
+/// Lines, words and bytes of files.
+pub(super) fn count(arguments: &[String], out: &mut dyn Write) -> Result<(), ToolError> {
+    if arguments.is_empty() {
+        return Err(WRONG_ARGUMENTS);
+    }
+    for path in arguments {
+        let bytes = read(path)?;
+        let lines = bytes.iter().filter(|byte| **byte == b'\n').count();
+        let words = bytes.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).count();
+        say(out, &format!("{lines:>8} {words:>8} {:>8} {path}\n", bytes.len()));
+    }
+    Ok(())
+}
+
+/// BLAKE3 of files.
+pub(super) fn checksum(arguments: &[String], out: &mut dyn Write) -> Result<(), ToolError> {
+    if arguments.is_empty() {
+        return Err(WRONG_ARGUMENTS);
+    }
+    for path in arguments {
+        let hash = blake3::hash(&read(path)?).to_hex();
+        say(out, &format!("{hash}  {path}\n"));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_changed_moved_and_left_out() {
+        assert_eq!(edited("the cat\npaging.\n"), "THE cat\n<pag>.\n");
+        let many: String = (0..100).map(|number| format!("{number}\n")).collect();
+        let edited = edited(&many);
+        assert_eq!(edited.lines().count(), 98);
+        assert_eq!(edited.lines().nth(8), Some("16"));
+    }
+
+    #[test]
+    fn pages_have_headings_and_lines_numbers() {
+        let listing = listing(&"x\n".repeat(PAGE_LINES + 1));
+        assert_eq!(listing.matches('\x0c').count(), 2);
+        assert!(listing.contains("page 2\n\n    57  x\n"), "{listing}");
+    }
+}

@@ -1,0 +1,129 @@
+//! Tools on files of folders: listing, renaming, rights, copies, archives.
+
+use std::fs::{self, File, Permissions};
+use std::io::{BufWriter, Write};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use flate2::{Compression, GzBuilder};
+use rustix::fs::{XattrFlags, setxattr};
+use rustix::io::Errno;
+
+use super::{ToolError, WRONG_ARGUMENTS, at, exactly, read, say, walk, write};
+
+/// The attribute, which any user may set on his own files.
+const ATTRIBUTE: &str = "user.thrashlab.readers";
+/// Who may read, as an access control list is written.
+const READERS: &[u8] = b"re *.SysDaemon.*\nr *.*.*\n";
+
+/// Names, modes, owners and sizes of all files below some folders.
+pub(super) fn list(arguments: &[String], out: &mut dyn Write) -> Result<(), ToolError> {
+    if arguments.is_empty() {
+        return Err(WRONG_ARGUMENTS);
+    }
+    for argument in arguments {
+        for path in walk::all(Path::new(argument))? {
+            let facts = fs::symlink_metadata(&path).map_err(at("look at", &path))?;
+            let line = format!(
+                "{:o} {:>3} {:>6} {:>6} {:>10} {}\n",
+                facts.mode(),
+                facts.nlink(),
+                facts.uid(),
+                facts.gid(),
+                facts.len(),
+                path.display()
+            );
+            say(out, &line);
+        }
+    }
+    Ok(())
+}
+
+/// Gives every file of a folder another name, and its own again.
+pub(super) fn rename(arguments: &[String], _: &mut dyn Write) -> Result<(), ToolError> {
+    let [folder] = exactly(arguments)?;
+    for path in walk::entries(Path::new(folder))? {
+        let mut other = path.clone().into_os_string();
+        other.push("~");
+        let other = PathBuf::from(other);
+        fs::rename(&path, &other).map_err(at("rename", &path))?;
+        fs::rename(&other, &path).map_err(at("rename", &other))?;
+    }
+    Ok(())
+}
+
+/// Takes the rights of others away from all files below a folder and gives them back, and names the
+/// readers in an attribute where the file system has attributes.
+pub(super) fn set_acl(arguments: &[String], _: &mut dyn Write) -> Result<(), ToolError> {
+    let [folder] = exactly(arguments)?;
+    for path in walk::all(Path::new(folder))? {
+        let is_folder = path.is_dir();
+        for mode in if is_folder { [0o700, 0o755] } else { [0o600, 0o644] } {
+            fs::set_permissions(&path, Permissions::from_mode(mode)).map_err(at("set", &path))?;
+        }
+        match setxattr(&path, ATTRIBUTE, READERS, XattrFlags::empty()) {
+            // Not every file system has attributes, and those that do may be full of them.
+            Ok(()) | Err(Errno::NOTSUP | Errno::NOSPC | Errno::PERM) => {}
+            Err(error) => return Err(at("set an attribute of", &path)(error.into())),
+        }
+    }
+    Ok(())
+}
+
+/// A folder with all it holds, over what is there.
+pub(super) fn copy_folder(arguments: &[String], _: &mut dyn Write) -> Result<(), ToolError> {
+    let [from, to] = exactly(arguments)?;
+    copy(Path::new(from), Path::new(to))
+}
+
+/// Copies a folder.
+pub(super) fn copy(from: &Path, to: &Path) -> Result<(), ToolError> {
+    for path in walk::all(from)? {
+        let Ok(below) = path.strip_prefix(from) else { continue };
+        // Joining nothing would add a slash, and a file has none behind it.
+        let target = if below.as_os_str().is_empty() { to.to_owned() } else { to.join(below) };
+        if path.is_dir() {
+            fs::create_dir_all(&target).map_err(at("make", &target))?;
+        } else {
+            fs::copy(&path, &target).map_err(at("copy to", &target))?;
+        }
+    }
+    Ok(())
+}
+
+/// Makes a copy of a folder and deletes it, so that there is something to delete whenever it is
+/// asked for.
+pub(super) fn delete(arguments: &[String], _: &mut dyn Write) -> Result<(), ToolError> {
+    let [from, doomed] = exactly(arguments)?;
+    copy(Path::new(from), Path::new(doomed))?;
+    fs::remove_dir_all(doomed).map_err(at("delete", doomed))
+}
+
+/// Folders as one tar file.
+pub(super) fn archive(arguments: &[String], _: &mut dyn Write) -> Result<(), ToolError> {
+    let [archive, folders @ ..] = arguments else { return Err(WRONG_ARGUMENTS) };
+    let file = File::create(archive).map_err(at("make", archive))?;
+    let mut builder = tar::Builder::new(BufWriter::new(file));
+    // Equal files give an equal archive, whoever made them when.
+    builder.mode(tar::HeaderMode::Deterministic);
+    for folder in folders {
+        let folder = Path::new(folder);
+        let above = folder.parent().unwrap_or(folder);
+        for path in walk::files(folder)? {
+            let name = path.strip_prefix(above).unwrap_or(&path);
+            builder.append_path_with_name(&path, name).map_err(at("archive", &path))?;
+        }
+    }
+    let mut writer = builder.into_inner().map_err(at("write", archive))?;
+    writer.flush().map_err(at("write", archive))
+}
+
+/// A file as gzip makes it.
+pub(super) fn compress(arguments: &[String], _: &mut dyn Write) -> Result<(), ToolError> {
+    let [from, to] = exactly(arguments)?;
+    let bytes = read(from)?;
+    // Without a name and a time in its header, so that equal files give equal results.
+    let mut encoder = GzBuilder::new().write(Vec::new(), Compression::default());
+    encoder.write_all(&bytes).map_err(at("compress", from))?;
+    write(to, encoder.finish().map_err(at("compress", from))?)
+}

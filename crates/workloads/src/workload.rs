@@ -1,0 +1,99 @@
+//! What every workload says of itself.
+
+use crate::load::{Load, Progress};
+use crate::param::{Number, Param, Value};
+use crate::probe::Probe;
+
+/// One workload: a row of [`crate::ALL`].
+#[derive(Clone, Copy, Debug)]
+pub struct Workload {
+    /// Name on the command line, in run files and in the documents.
+    pub name: &'static str,
+    /// Version of its meaning.
+    pub version: u32,
+    /// One line for `--help`.
+    pub about: &'static str,
+    /// What it needs beyond memory and a CPU; empty if nothing.
+    pub needs: &'static str,
+    /// Its parameters: those that can be set, and those that follow from the subject.
+    pub params: &'static [Param],
+    /// What it measures or counts, with units: the totals of a load in the order of their slots,
+    /// the parts of a probe, the numbers in a pass of a job.
+    pub measures: &'static [&'static str],
+    /// Unit of the dose of a load (`busy_ns`, `cpu_ns`, `bytes`); empty without a dose.
+    pub dose_unit: &'static str,
+    /// When it is in the state that is to be measured.
+    pub steady: Steady,
+    /// What it does.
+    pub work: Work,
+}
+
+/// When a workload is in the state that is to be measured.
+#[derive(Clone, Copy, Debug)]
+pub enum Steady {
+    /// From its start.
+    AtOnce,
+    /// When its counts say so.
+    When(fn(&Progress<'_>) -> bool),
+    /// When each user has finished a pass.
+    AfterFirstPasses,
+    /// When its passes no longer get faster or slower.
+    WhenPassesAreAlike,
+}
+
+/// What kind of workload it is, and the functions of its kind.
+#[derive(Clone, Copy, Debug)]
+pub enum Work {
+    /// Activity in the background.
+    Load(Load),
+    /// Activity in the background that causes a condition; runs only when it is asked for.
+    Provocation(Load),
+    /// An interaction that is timed.
+    Probe(Probe),
+    /// Work that is itself timed, as the agent does it.
+    Job,
+}
+
+impl Workload {
+    /// What a workload has unless it says otherwise.
+    pub(crate) const fn new(work: Work) -> Self {
+        Self {
+            name: "",
+            version: 1,
+            about: "",
+            needs: "",
+            params: &[],
+            measures: &[],
+            dose_unit: "",
+            steady: Steady::AtOnce,
+            work,
+        }
+    }
+
+    /// A parameter that can be set to a number.
+    #[must_use]
+    pub fn number(&self, name: &str) -> Option<&'static Number> {
+        self.params.iter().find(|param| param.name == name).and_then(|param| match &param.value {
+            Value::Number(number) => Some(number),
+            _ => None,
+        })
+    }
+
+    /// The functions of a load or provocation.
+    #[must_use]
+    pub fn as_load(&self) -> Option<&Load> {
+        match &self.work {
+            Work::Load(load) | Work::Provocation(load) => Some(load),
+            _ => None,
+        }
+    }
+
+    /// The functions of a probe.
+    #[must_use]
+    pub fn as_probe(&self) -> Option<&Probe> {
+        match &self.work {
+            Work::Probe(probe) => Some(probe),
+            _ => None,
+        }
+    }
+}
