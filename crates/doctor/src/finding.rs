@@ -48,7 +48,7 @@ impl Finding {
         if let Some(value) = value.into() {
             self.confidence.asked += 1;
             self.confidence.agreeing += usize::from(value >= threshold);
-            self.evidence.push(Evidence::of(counter, value, threshold));
+            self.evidence.push(Evidence::with_threshold(counter, value, threshold));
         }
         self
     }
@@ -59,7 +59,7 @@ impl Finding {
         counter: impl Into<String>,
         value: impl Into<Option<f64>>,
     ) -> Self {
-        self.evidence.extend(value.into().map(|value| Evidence::told(counter, value)));
+        self.evidence.extend(value.into().map(|value| Evidence::plain(counter, value)));
         self
     }
 
@@ -187,13 +187,13 @@ pub struct Evidence {
 impl Evidence {
     /// A counter that speaks for the finding from a threshold on.
     #[must_use]
-    pub fn of(counter: impl Into<String>, value: f64, threshold: f64) -> Self {
+    pub fn with_threshold(counter: impl Into<String>, value: f64, threshold: f64) -> Self {
         Self { counter: counter.into(), value, threshold: Some(threshold) }
     }
 
     /// A counter for the reader alone.
     #[must_use]
-    pub fn told(counter: impl Into<String>, value: f64) -> Self {
+    pub fn plain(counter: impl Into<String>, value: f64) -> Self {
         Self { counter: counter.into(), value, threshold: None }
     }
 }

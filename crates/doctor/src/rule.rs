@@ -48,7 +48,7 @@ pub(crate) type Verdict = Result<Vec<Finding>, NoFinding>;
 pub(crate) enum NoFinding {
     /// The condition is not there: what rules it out, with the figure.
     RuledOut(String),
-    /// It cannot be told: what is missing, and how to get it.
+    /// It cannot be judged: what is missing, and how to get it.
     Unable(String),
 }
 
@@ -57,7 +57,7 @@ pub(crate) fn ruled_out<T>(reason: impl Into<String>) -> Result<T, NoFinding> {
     Err(NoFinding::RuledOut(reason.into()))
 }
 
-/// Whether the condition is there cannot be told, because this is missing.
+/// Whether the condition is there cannot be judged, because this is missing.
 pub(crate) fn unable(missing: &str) -> NoFinding {
     NoFinding::Unable(missing.to_owned())
 }
@@ -102,7 +102,7 @@ impl Price {
 
 impl Finding {
     /// Found; but without any price only if every counter speaks for it and it comes often enough,
-    /// else it cannot be told.
+    /// else it cannot be judged.
     pub(crate) fn if_frequent(self, interval: &Interval<'_>, events: f64) -> Verdict {
         match &self.price {
             Price::Unknown { price_unknown, at_least: None }

@@ -18,7 +18,7 @@ pub(crate) struct Threads {
 
 impl Threads {
     /// The threads of a process that ran at all in an interval, at least one. Where single threads
-    /// are not told (recordings made before they were; sums over processes), all there are.
+    /// are not known (recordings made before they were; sums over processes), all there are.
     pub(crate) fn awake(interval: &Interval<'_>, change: &Change<'_>) -> Self {
         let elapsed_ns = interval.elapsed_ns();
         let one = |run_ns: Option<u64>, wait_ns: Option<u64>| {
@@ -45,7 +45,7 @@ impl Threads {
     }
 }
 
-/// All threads of a process; the processes, if several are told as one.
+/// All threads of a process; the processes, if several count as one.
 pub(crate) fn all_threads(change: &Change<'_>) -> u64 {
     let processes =
         change.level("taskstats", "tasks").or_else(|| change.level("task_stat", "tasks"));

@@ -43,7 +43,7 @@ impl<'a> Delays<'a> {
     }
 
     /// Time of the delay `name` (`blkio`, `swapin`, `freepages`, `compact`, …) in ns; 0 if this
-    /// kernel does not tell it.
+    /// kernel does not count it.
     pub(crate) fn ns(&self, name: &str) -> f64 {
         let counted = self.change.grown("taskstats", &format!("{name}_delay_total_ns"));
         let of_stat = || match name {
@@ -82,7 +82,7 @@ pub(crate) fn lost_of_tasks(
         }
         Some(formula(&delays))
     });
-    // That the others lost nothing says little where one cannot be told.
+    // That the others lost nothing says little where one is not known.
     lost.filter(|lost| !is_damaged.get() || lost.share() >= NOTE_SHARE)
 }
 
@@ -186,7 +186,7 @@ pub(crate) struct Traffic {
     /// Evicted file pages that were read again.
     pub(crate) file_refaults: f64,
     /// Evicted anonymous pages that were read again; all that were swapped in, if the kernel does
-    /// not tell (before Linux 5.9).
+    /// not count them (before Linux 5.9).
     pub(crate) anon_refaults: f64,
 }
 
@@ -303,19 +303,19 @@ mod tests {
         let interval = made.interval();
         let of = |group| lost_of_tasks(&interval, group, |task| task.ns("blkio"));
         assert_eq!(of(None), of(Some(GROUP)));
-        assert_eq!(of(Some("other")), None, "nobody tells");
+        assert_eq!(of(Some("other")), None, "nobody has delays");
     }
 
     #[test]
     fn traffic_needs_its_counters_and_the_size_of_a_page() {
         let made = Second::bare().machine("vmstat", "pgpgin", 40).machine("vmstat", "pgpgout", 8);
         assert_eq!(Traffic::in_interval(&made.interval()), None);
-        let told = made.machine("vmstat", "workingset_refault", 5).machine("vmstat", "pswpin", 5);
-        let traffic = Traffic::in_interval(&told.interval()).unwrap();
+        let known = made.machine("vmstat", "workingset_refault", 5).machine("vmstat", "pswpin", 5);
+        let traffic = Traffic::in_interval(&known.interval()).unwrap();
         assert_eq!((traffic.read, traffic.written, traffic.file_refaults), (10.0, 2.0, 5.0));
         assert_eq!((traffic.share_of_reads(5.0), traffic.anon_share()), (0.5, 0.5));
         assert_eq!(traffic.share_of_reads(50.0), 1.0);
-        let large = told.machine("vmstat", "pgpgin", 640).with_page_bytes(65536);
+        let large = known.machine("vmstat", "pgpgin", 640).with_page_bytes(65536);
         assert_eq!(Traffic::in_interval(&large.interval()).unwrap().read, 10.0);
     }
 }

@@ -48,7 +48,7 @@ impl Geometry {
         address / self.region_bytes()
     }
 
-    /// Whole pages of kB (1024 bytes), as the kernel tells sizes.
+    /// Whole pages of kB (1024 bytes), as the kernel prints sizes.
     #[must_use]
     pub fn pages_of_kb(&self, kb: u64) -> u64 {
         kb.saturating_mul(1024) / self.page_bytes

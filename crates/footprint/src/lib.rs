@@ -4,11 +4,11 @@
 //! (512 pages of 4 KiB: 2 MiB). A region costs one such page as soon as a single page of it is
 //! mapped, in every process anew: what the pmeg was to the Sun-4. [`measure`] counts regions and
 //! pages of processes, those that were active in a window of time, how full regions are, and what
-//! is mapped elsewhere too; `docs/footprint.md` tells all figures and formulas.
+//! is mapped elsewhere too; `docs/footprint.md` has all figures and formulas.
 //!
 //! **Invariant:** counting is exact or says how far it is not: where the places of active pages are
-//! not known, regions are a range ([`Bounds`]), never a guess. What fails for one process is told
-//! in [`Footprint::left_out`] and does not touch the others. No clock: the caller waits.
+//! not known, regions are a range ([`Bounds`]), never a guess. What fails for one process is
+//! reported in [`Footprint::left_out`] and does not touch the others. No clock: the caller waits.
 
 mod bounds;
 mod count;

@@ -17,7 +17,7 @@ use crate::system::{Owner, System};
 /// How to measure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// Clear the referenced bits first, so that pages that are active can be told from others.
+    /// Clear the referenced bits first, so that pages that are active can be distinguished from others.
     pub clear: bool,
     /// Keep the figures of every mapping.
     pub mappings: bool,
@@ -160,7 +160,7 @@ fn mark_idle(system: &System, watched: &[(u32, u64)]) -> Result<IdlePages, Strin
     }
     let mut numbers = BTreeSet::new();
     for (pid, _) in watched {
-        // One that has ended meanwhile is told when it is read.
+        // One that has ended meanwhile is reported when it is read.
         let (Ok(mappings), Ok(pagemap)) = (system.smaps(*pid), system.pagemap(*pid)) else {
             continue;
         };

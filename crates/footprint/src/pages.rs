@@ -89,7 +89,7 @@ pub(crate) struct ReadMapping {
 }
 
 impl ReadMapping {
-    /// Reads the pages of a mapping; `is_idle` tells of a page's number in memory that nobody has
+    /// Reads the pages of a mapping; `is_idle` says of a page's number in memory that nobody has
     /// touched it in the window.
     ///
     /// # Errors
@@ -128,7 +128,7 @@ impl ReadMapping {
         if is_huge { self.pages("KernelPageSize_kb", geometry) * geometry.page_bytes } else { 0 }
     }
 
-    /// Without a scan the kernel tells how many huge pages there are, not where: they are whole
+    /// Without a scan the kernel shows how many huge pages there are, not where: they are whole
     /// regions with all their pages present.
     fn find_huge(&mut self, geometry: &Geometry) {
         let pages: u64 = ["AnonHugePages_kb", "ShmemPmdMapped_kb", "FilePmdMapped_kb"]
@@ -172,7 +172,7 @@ impl Region {
 }
 
 /// Calls `each` for the pages of an address range that are present or swapped, and whether an entry
-/// of a higher level maps them. The kernel's scan skips what has no page tables and tells which
+/// of a higher level maps them. The kernel's scan skips what has no page tables and shows which
 /// pages are huge; returns whether there was one, else every entry was read and none is called huge.
 pub(crate) fn each_page(
     pagemap: &File,

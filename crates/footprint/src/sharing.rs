@@ -21,7 +21,7 @@ pub struct SharedTables {
     /// The same where private memory is among it that can be written, as after a fork: sharing it
     /// until the first write would save these.
     pub repeats_until_written: u64,
-    /// Tables with pages of which could not be told whose else they are, because only root sees the
+    /// Tables with pages of which it is not known whose else they are, because only root sees the
     /// numbers of pages in memory; a repeat among these is not found.
     pub unknown: u64,
 }
@@ -35,7 +35,7 @@ enum Content {
     OfFile(u64),
     /// The page of zeros.
     Zero,
-    /// Something that no other process has, or of which that cannot be told.
+    /// Something that no other process has, or of which that is not known.
     Alone,
 }
 

@@ -1,8 +1,9 @@
 //! Where processes are found, and who owns them.
 
 use std::collections::BTreeSet;
+use std::fmt::Display;
 use std::fs::{self, File};
-use std::io::{self, Read};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use counters::parse::{self, SmapsMapping, TaskStatus};
@@ -98,28 +99,34 @@ impl System {
     }
 
     pub(crate) fn status(&self, pid: u32) -> Result<TaskStatus, String> {
-        let path = self.path(pid, "status");
-        parse::task_status(&read(&path)?).map_err(|error| format!("{}: {error}", path.display()))
+        self.parsed(pid, "status", parse::task_status)
     }
 
-    /// When a process was started, in ticks after boot: tells a number that is in use again.
+    /// When a process was started, in ticks after boot: two processes of one number differ in it.
     pub(crate) fn start_ticks(&self, pid: u32) -> Result<u64, String> {
-        let path = self.path(pid, "stat");
-        let values = parse::task_stat(&read(&path)?)
-            .map_err(|error| format!("{}: {error}", path.display()))?;
-        values
-            .get("starttime_ticks")
-            .copied()
-            .ok_or_else(|| format!("{}: no start", path.display()))
+        let values = self.parsed(pid, "stat", parse::task_stat)?;
+        let start = values.get("starttime_ticks").copied();
+        start.ok_or_else(|| format!("{}: no start", self.path(pid, "stat").display()))
     }
 
     /// The mappings of a process that are in its own page tables.
     pub(crate) fn smaps(&self, pid: u32) -> Result<Vec<SmapsMapping>, String> {
-        let path = self.path(pid, "smaps");
-        let mut mappings =
-            parse::smaps(&read(&path)?).map_err(|error| format!("{}: {error}", path.display()))?;
+        let mut mappings = self.parsed(pid, "smaps", parse::smaps)?;
         mappings.retain(|mapping| is_of_process(mapping.line.end - 1));
         Ok(mappings)
+    }
+
+    /// A file of a process, read and parsed.
+    fn parsed<T, E: Display>(
+        &self,
+        pid: u32,
+        file: &str,
+        parse: impl FnOnce(&str) -> Result<T, E>,
+    ) -> Result<T, String> {
+        let path = self.path(pid, file);
+        let bytes = fs::read(&path).map_err(|error| refused(&path, &error))?;
+        let text = String::from_utf8_lossy(&bytes);
+        parse(&text).map_err(|error| format!("{}: {error}", path.display()))
     }
 
     pub(crate) fn pagemap(&self, pid: u32) -> Result<File, String> {
@@ -162,14 +169,6 @@ fn collect(group: &Path, pids: &mut BTreeSet<u32>) -> io::Result<()> {
         }
     }
     Ok(())
-}
-
-fn read(path: &Path) -> Result<String, String> {
-    let mut bytes = Vec::new();
-    File::open(path)
-        .and_then(|mut file| file.read_to_end(&mut bytes))
-        .map_err(|error| refused(path, &error))?;
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 /// `ESRCH`, which a file of procfs gives when its process has ended while it was open.

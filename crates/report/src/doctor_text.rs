@@ -170,9 +170,9 @@ pub(crate) mod tests {
     /// A group that thrashes, and everything that can be said beside it.
     pub(crate) fn thrashing() -> Diagnosis {
         let evidence = vec![
-            Evidence::of("memcg/workingset_refault_file per major fault", 0.998, 0.5),
-            Evidence::of("memcg/usage of limit", 0.9, 0.95),
-            Evidence::told("vmstat/pgscan_direct per s", 0.0),
+            Evidence::with_threshold("memcg/workingset_refault_file per major fault", 0.998, 0.5),
+            Evidence::with_threshold("memcg/usage of limit", 0.9, 0.95),
+            Evidence::plain("vmstat/pgscan_direct per s", 0.0),
         ];
         let finding = Finding {
             rule: "memcg-refault",

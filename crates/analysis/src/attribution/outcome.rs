@@ -282,7 +282,7 @@ pub struct MediationOutcome {
 pub enum CostOrigin {
     /// The user gave it.
     Given,
-    /// The dataset tells it as a fact of its systems.
+    /// The dataset has it as a fact of its systems.
     Fact,
     /// The slope of the response over the counter, levels held.
     Estimated,

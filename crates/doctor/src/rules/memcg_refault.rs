@@ -255,11 +255,11 @@ mod tests {
             (Scope::Group("/a".to_owned()), 300_000_000)
         );
         assert_eq!((found.confidence.agreeing, found.confidence.asked), (4, 4));
-        assert_eq!(found.counterfactual, None, "no process tells what it maps");
+        assert_eq!(found.counterfactual, None, "what processes map is not known");
     }
 
     #[test]
-    fn the_processes_that_wait_are_named_and_what_is_missing_is_told() {
+    fn the_processes_that_wait_are_named_and_what_is_missing_is_computed() {
         let values = [
             ("task_stat", "majflt", 300_000),
             ("task_status", "RssAnon_kb", 1024),
@@ -313,8 +313,8 @@ mod tests {
         // What it waited for block I/O is its price, if a user may read it.
         let faults = [("task_stat", "majflt", 3000), ("task_stat", "threads", 1)];
         let waits = [faults[0], faults[1], ("task_stat", "blkio_delay_ticks", 90)];
-        let told = found(&group.with_task(1, Some("/a"), &waits));
-        assert_eq!(told.price, Price::Known(LostTime::of_threads(9e8, 1, 1e9)));
+        let priced = found(&group.with_task(1, Some("/a"), &waits));
+        assert_eq!(priced.price, Price::Known(LostTime::of_threads(9e8, 1, 1e9)));
         let few =
             self::group(5, 5, 46 * MIB).with_task(1, Some("/a"), &[("task_stat", "majflt", 5)]);
         assert!(matches!(

@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn without_version_2_it_cannot_be_told() {
+    fn without_version_2_it_cannot_be_judged() {
         assert!(matches!(Second::bare().verdict(&RULE), Err(NoFinding::Unable(_))));
     }
 }

@@ -95,7 +95,7 @@ pub(crate) fn two_kernels() -> Material<'static> {
 
 /// A diagnosis of a run that swaps.
 fn swapping() -> Diagnosed {
-    let evidence = vec![Evidence::of("vmstat/pswpin per s", 1200.0, 10.0)];
+    let evidence = vec![Evidence::with_threshold("vmstat/pswpin per s", 1200.0, 10.0)];
     let finding = Finding {
         rule: "swap-thrash",
         family: Family::Reclaim,

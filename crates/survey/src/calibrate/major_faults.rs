@@ -1,4 +1,4 @@
-//! Faults that wait for a device. Each is told from a minor one by the kernel's own count.
+//! Faults that wait for a device. Each is distinguished from a minor one by the kernel's own count.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;

@@ -16,7 +16,7 @@ const PIECE: usize = 200;
 const PIECES: usize = 20;
 /// Longest time beside another thread, in ns: where the other CPU is busy, few pieces tell.
 const LONGEST_NS: u64 = 400_000_000;
-/// A piece with fewer interrupts tells nothing about them: the other thread was not running.
+/// A piece with fewer interrupts says nothing about them: the other thread was not running.
 const LEAST_INTERRUPTS: u64 = PIECE as u64 / 8;
 
 /// What changing the protection of a page takes longer while another thread of the process runs,
@@ -69,7 +69,7 @@ fn beside_a_thread(mapping: &Mapping, cpu: usize) -> Result<Vec<Piece>, String> 
     std::thread::scope(|scope| {
         std::thread::Builder::new()
             .spawn_scoped(scope, || {
-                // Where it is refused, the scheduler decides, and the count tells.
+                // Where it is refused, the scheduler decides, and the count shows it.
                 let _ = pin(cpu);
                 runs.store(true, Ordering::Release);
                 while !done.load(Ordering::Acquire) {
