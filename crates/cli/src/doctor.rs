@@ -10,16 +10,17 @@ use clap::Args;
 use doctor::{Diagnosis, Interval, Snapshot, UnitCosts, diagnose};
 use keep::out_file::write_whole;
 use model::units::parse_duration_ns;
-use report::{DoctorView, doctor_json, doctor_metrics, doctor_text, rules_text, unit_costs_text};
+use report::{DoctorView, doctor_document, doctor_metrics, rules_document, unit_costs_document};
 
-use crate::{Failure, print, print_json};
+use crate::output::{OutputArgs, show};
+use crate::{Failure, print};
 
 const EXAMPLES: &str = "\
 Examples:
-  thrashlab doctor                          watch for ten seconds, then tell what cost time
+  thrashlab doctor                          watch for ten seconds, then show what cost time
   thrashlab doctor --for 1m --verbose       a minute; and why the other conditions are ruled out
   thrashlab doctor --watch                  again and again, until Ctrl-C
-  thrashlab doctor --since-boot             all that counters from boot on tell
+  thrashlab doctor --since-boot             all that was counted since boot
   thrashlab doctor --record sick.jsonl      keep what was read …
   thrashlab doctor --replay sick.jsonl      … and diagnose it again, here or elsewhere
   thrashlab doctor --openmetrics /var/lib/node_exporter/textfile/thrashlab.prom
@@ -70,17 +71,13 @@ pub(crate) struct DoctorArgs {
     #[arg(long)]
     rules: bool,
 
-    /// Tell the N most costly findings whole
+    /// Show the N most costly findings
     #[arg(long, value_name = "N", default_value_t = 5)]
     top: usize,
 
-    /// Tell why each other condition is ruled out
+    /// Show why each other condition is ruled out
     #[arg(long, short)]
     verbose: bool,
-
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
 
     /// Write the findings in the format of OpenMetrics, for a node exporter's textfile collector;
     /// `-` prints them
@@ -91,6 +88,9 @@ pub(crate) struct DoctorArgs {
     /// folder, /var/tmp, /tmp or the cache folder, the first that is writable and on a disk
     #[arg(long, value_name = "DIR")]
     work_dir: Option<PathBuf>,
+
+    #[command(flatten)]
+    output: OutputArgs,
 }
 
 /// A time to watch.
@@ -104,14 +104,10 @@ fn watched(text: &str) -> Result<u64, String> {
 /// Diagnoses what was asked for.
 pub(crate) fn doctor(args: &DoctorArgs) -> Result<(), Failure> {
     if args.rules {
-        return print(&rules_text(doctor::ALL));
+        return show(&rules_document(doctor::ALL), &args.output);
     }
     if args.calibrate {
-        let costs = live::measured_costs(args)?;
-        return match args.json {
-            true => print_json(&serde_json::json!(costs)),
-            false => print(&unit_costs_text(&costs)),
-        };
+        return show(&unit_costs_document(&live::measured_costs(args)?), &args.output);
     }
     match (&args.replay, &args.from) {
         (Some(file), _) => sources::replay(args, file),
@@ -120,29 +116,23 @@ pub(crate) fn doctor(args: &DoctorArgs) -> Result<(), Failure> {
     }
 }
 
-/// Diagnoses what lies between two snapshots, and tells it in the form that was asked for.
-fn tell(
+/// Diagnoses what lies between two snapshots, and shows it in the form that was asked for.
+fn report_interval(
     args: &DoctorArgs,
     before: &Snapshot,
     after: &Snapshot,
     costs: &UnitCosts,
 ) -> Result<(), Failure> {
-    shown(args, &diagnose(&Interval::new(before, after), costs))
-}
-
-fn shown(args: &DoctorArgs, found: &Diagnosis) -> Result<(), Failure> {
-    match write_metrics(args, &[(None, found)])? {
+    let found = diagnose(&Interval::new(before, after), costs);
+    match write_metrics(args, &[(None, &found)])? {
         true => Ok(()),
-        false => print_diagnosis(args, found),
+        false => show(&doctor_document(&found, args.view()), &args.output),
     }
 }
 
-/// Prints a diagnosis in the form that was asked for.
-fn print_diagnosis(args: &DoctorArgs, found: &Diagnosis) -> Result<(), Failure> {
-    let view = DoctorView { top: args.top, verbose: args.verbose };
-    match args.json {
-        true => print_json(&doctor_json(found)),
-        false => print(&doctor_text(found, view)),
+impl DoctorArgs {
+    fn view(&self) -> DoctorView {
+        DoctorView { top: self.top, verbose: self.verbose }
     }
 }
 

@@ -10,9 +10,10 @@ use anyhow::{Context, anyhow};
 use clap::{Args, ValueEnum};
 use footprint::{Footprint, Options, Owner, ProcessFootprint, System, measure};
 use model::units::parse_duration_ns;
-use report::{FootprintView, footprint_text};
+use report::{FootprintView, footprint_document};
 
-use crate::{Failure, complain, print, print_json};
+use crate::output::{OutputArgs, show};
+use crate::{Failure, complain};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -58,7 +59,7 @@ pub(crate) struct FootprintArgs {
     #[arg(long, short)]
     yes: bool,
 
-    /// Tell every mapping too
+    /// Show every mapping too
     #[arg(long)]
     mappings: bool,
 
@@ -70,9 +71,8 @@ pub(crate) struct FootprintArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     top: Option<u32>,
 
-    /// Print JSON instead of tables
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    output: OutputArgs,
 }
 
 /// Order of the processes; the largest comes first.
@@ -109,11 +109,7 @@ pub(crate) fn footprint(args: &FootprintArgs) -> Result<(), Failure> {
     shown.sort_by_key(|index| args.sort.key(&found, &found.processes[*index]));
     shown.truncate(args.top.map_or(usize::MAX, |top| top as usize));
     let window_ns = (!args.no_clear).then_some(args.window);
-    if args.json {
-        print_json(&json(&found, &shown, window_ns)?)?;
-    } else {
-        print(&footprint_text(&found, &FootprintView { window_ns, shown }))?;
-    }
+    show(&footprint_document(&found, &FootprintView { window_ns, shown }), &args.output)?;
     match found.processes.is_empty() {
         true => Err(anyhow!("no process could be measured").into()),
         false => Ok(()),
@@ -192,20 +188,6 @@ impl Sort {
         };
         (Reverse(key), process.pid)
     }
-}
-
-/// The footprint with the processes that are shown, in their order.
-fn json(
-    found: &Footprint,
-    shown: &[usize],
-    window_ns: Option<u64>,
-) -> Result<serde_json::Value, Failure> {
-    let processes: Vec<&ProcessFootprint> =
-        shown.iter().filter_map(|index| found.processes.get(*index)).collect();
-    let mut value = serde_json::to_value(found).context("write JSON")?;
-    value["window_ns"] = window_ns.into();
-    value["processes"] = serde_json::to_value(processes).context("write JSON")?;
-    Ok(value)
 }
 
 fn window(text: &str) -> Result<u64, String> {

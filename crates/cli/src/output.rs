@@ -65,6 +65,12 @@ impl OutputArgs {
         asked.or_else(|| format_of_file(self.output.as_deref()?)).unwrap_or(default)
     }
 
+    /// Whether the result is text on a terminal.
+    pub(crate) fn is_for_terminal(&self) -> bool {
+        let is_text = self.format_or(&FORMATS[0]).name == FORMATS[0].name;
+        is_text && self.file_or(None).is_none() && std::io::stdout().is_terminal()
+    }
+
     /// The file; `None` is standard output. `default` is the file where none was named.
     pub(crate) fn file_or<'a>(&'a self, default: Option<&'a Path>) -> Option<&'a Path> {
         match &self.output {

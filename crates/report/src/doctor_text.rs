@@ -1,4 +1,4 @@
-//! What the doctor says, as text, JSON and OpenMetrics.
+//! What the doctor says, as a document, JSON and OpenMetrics.
 
 mod costs;
 mod metrics;
@@ -7,84 +7,122 @@ mod price;
 
 use doctor::{Diagnosis, Evidence, Finding, Price, Scope, Severity};
 use model::units::format_duration;
+use render::{Block, Cell, Document, Section, Table, Tone, Verdict};
 use serde_json::{Value, json};
 
-pub use costs::{rules_text, unit_costs_text};
+pub use costs::{rules_document, unit_costs_document};
 pub use metrics::doctor_metrics;
-pub use pmegs::{pmeg_estimate_json, pmeg_estimate_text};
+pub use pmegs::pmeg_estimate_document;
 pub(crate) use price::{price_text, whose_time};
-
-use crate::columns::wrapped;
 
 /// How a diagnosis is shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DoctorView {
-    /// The most findings that are told whole.
+    /// The most findings that are shown whole.
     pub top: usize,
-    /// Whether every condition that was ruled out is told with its reason.
+    /// Whether every condition that was ruled out is shown with its reason.
     pub verbose: bool,
 }
 
 /// Findings in the order of the time that they cost, what was ruled out, and what could not be
-/// asked. Ends in a newline.
+/// asked.
 #[must_use]
-pub fn doctor_text(found: &Diagnosis, view: DoctorView) -> String {
-    let mut text = heading(found);
-    for (index, finding) in found.findings.iter().take(view.top).enumerate() {
-        text += &format!("\n{}", told(index + 1, finding));
+pub fn doctor_document(found: &Diagnosis, view: DoctorView) -> Document<'_> {
+    let findings = found.findings.iter().take(view.top).enumerate();
+    let mut sections: Vec<Section> =
+        findings.map(|(index, finding)| section(index + 1, finding)).collect();
+    let line = |(rule, reason): (&str, &str)| format!("{rule}: {reason}");
+    if !found.ruled_out.is_empty() {
+        let lines = found.ruled_out.iter().map(|(rule, reason)| line((rule, reason)));
+        let names: Vec<&str> = found.ruled_out.iter().map(|(rule, _)| *rule).collect();
+        let block = match view.verbose {
+            true => Block::Notes(lines.collect()),
+            false => Block::Sentence(format!("{}. --verbose shows why.", names.join(", "))),
+        };
+        sections.push(part("ruled-out", "Ruled out", vec![block]));
     }
-    let more = found.findings.len().saturating_sub(view.top);
-    if more > 0 {
-        text += &format!("\nand {more} more, which cost less (--top {})\n", found.findings.len());
+    if !found.unable.is_empty() {
+        let lines = found.unable.iter().map(|it| line((it.rule, &it.reason))).collect();
+        sections.push(part("unable", "Could not be judged", vec![Block::Notes(lines)]));
     }
-    text + &ruled_out(found, view.verbose) + &unable(found)
+    Document { verdicts: vec![heading(found, view.top)], sections, ..Document::default() }
+        .with_data(doctor_json(found))
 }
 
-fn heading(found: &Diagnosis) -> String {
-    let elapsed = format_duration(found.elapsed_ns);
-    let unable = found.unable.len();
-    let unpriced = |finding: &&Finding| matches!(finding.price, Price::Unknown { .. });
-    let text = match (found.findings.len(), found.findings.iter().filter(unpriced).count()) {
-        (0, _) if unable > 0 => {
+fn part(id: &str, title: &str, blocks: Vec<Block>) -> Section {
+    Section { id: id.to_owned(), title: title.to_owned(), blocks }
+}
+
+fn heading(found: &Diagnosis, top: usize) -> Verdict {
+    let (count, unable) = (found.findings.len(), found.unable.len());
+    let is_unpriced = |finding: &Finding| matches!(finding.price, Price::Unknown { .. });
+    let text = match count {
+        0 if unable > 0 => {
             let asked = found.ruled_out.len() + unable;
-            format!("{unable} of {asked} conditions could not be told, the others are ruled out.")
+            format!("{unable} of {asked} conditions could not be judged, the others are ruled out.")
         }
-        (0, _) => "nothing found that costs 1 % of anybody's time.".to_owned(),
-        (1, _) => "1 finding.".to_owned(),
-        (count, 0) => format!("{count} findings, the most costly first."),
-        (count, _) => {
+        0 => "nothing found that costs 1 % of anybody's time.".to_owned(),
+        1 => "1 finding.".to_owned(),
+        _ if found.findings.iter().any(is_unpriced) => {
             format!("{count} findings, first those without a price, then the most costly.")
         }
+        _ => format!("{count} findings, the most costly first."),
     };
-    format!("Over {elapsed}: {text}\n")
+    let hidden = match count > top {
+        true => format!(" --top {count} shows those that cost less, too."),
+        false => String::new(),
+    };
+    let tone = match found.findings.iter().map(Finding::severity).max() {
+        None if unable > 0 => Tone::Unknown,
+        None => Tone::Good,
+        Some(Severity::Note) => Tone::Doubtful,
+        Some(Severity::Warning | Severity::Severe) => Tone::Bad,
+    };
+    let elapsed = format_duration(found.elapsed_ns);
+    Verdict { text: format!("Over {elapsed}: {text}{hidden}"), tone }
 }
 
-fn told(number: usize, finding: &Finding) -> String {
-    let confidence = finding.confidence;
-    let heading = format!(
-        "{number}. {}: {}, {}: {}; {} of {} counters agree",
+fn section(number: usize, finding: &Finding) -> Section {
+    let title = format!(
+        "{number}. {}: {}, {}",
         finding.rule,
         severity_word(finding.severity()),
-        scope_text(&finding.scope),
-        price_text(&finding.price),
-        confidence.agreeing,
-        confidence.asked,
+        scope_text(&finding.scope)
     );
-    let mut text = wrapped(&heading, "", "   ") + &wrapped(&finding.condition, "   ", "   ");
+    let mut notes = vec![finding.condition.clone()];
+    notes.push(format!(
+        "{}; {} of {} counters agree",
+        price_text(&finding.price),
+        finding.confidence.agreeing,
+        finding.confidence.asked,
+    ));
     if let Price::Unknown { price_unknown, .. } = &finding.price {
-        text += &wrapped(&format!("For a price: {price_unknown}"), "   ", "     ");
+        notes.push(format!("For a price: {price_unknown}"));
     }
-    for line in &finding.evidence {
-        text += &wrapped(&evidence_text(line), "     ", "       ");
+    let what_if = finding.counterfactual.iter().map(|text| format!("What if: {text}"));
+    let advice = what_if.chain([format!("Remedy: {}", finding.remedy), "Confirm:".to_owned()]);
+    let blocks = vec![
+        Block::Notes(notes),
+        evidence(&finding.evidence).into(),
+        Block::Notes(advice.collect()),
+        Block::Command(finding.confirm.clone()),
+    ];
+    part(&format!("finding-{number}"), &title, blocks)
+}
+
+fn evidence(lines: &[Evidence]) -> Table {
+    let mut table = Table::new("", ["counter", "value", "from", "agrees"]);
+    for line in lines {
+        let agrees = match line.threshold {
+            None => "",
+            Some(least) if line.value >= least => "yes",
+            Some(_) => "no",
+        };
+        let least = line.threshold.map(|least| Cell::figure(figure(least)));
+        let value = Cell::figure(figure(line.value));
+        table.row([Cell::from(&line.counter), value, least.into(), Cell::from(agrees)]);
     }
-    for (name, value) in
-        [("What if", finding.counterfactual.as_ref()), ("Remedy", Some(&finding.remedy))]
-    {
-        let line = |value: &String| wrapped(&format!("{name}: {value}"), "   ", "     ");
-        text += &value.map_or(String::new(), line);
-    }
-    // Commands are copied: they have no line breaks of ours.
-    text + &format!("   Confirm: {}\n", finding.confirm)
+    table
 }
 
 fn severity_word(severity: Severity) -> &'static str {
@@ -104,19 +142,6 @@ fn scope_text(scope: &Scope) -> String {
     }
 }
 
-fn evidence_text(line: &Evidence) -> String {
-    let value = figure(line.value);
-    match line.threshold {
-        None => format!("{} {value}", line.counter),
-        Some(least) if line.value >= least => {
-            format!("{} {value} (from {})", line.counter, figure(least))
-        }
-        Some(least) => {
-            format!("{} {value} (below {}: speaks against it)", line.counter, figure(least))
-        }
-    }
-}
-
 /// A figure with three significant digits, and thousands whole.
 fn figure(value: f64) -> String {
     match value.abs() {
@@ -125,29 +150,6 @@ fn figure(value: f64) -> String {
         size if size >= 1.0 => format!("{value:.2}"),
         _ => format!("{value:.3}"),
     }
-}
-
-fn ruled_out(found: &Diagnosis, verbose: bool) -> String {
-    if found.ruled_out.is_empty() {
-        return String::new();
-    }
-    if verbose {
-        let line = |rule, reason| wrapped(&format!("{rule}: {reason}"), "  ", "    ");
-        let lines = found.ruled_out.iter().map(|(rule, reason)| line(*rule, reason));
-        return format!("\nRuled out:\n{}", lines.collect::<String>());
-    }
-    let names: Vec<&str> = found.ruled_out.iter().map(|(rule, _)| *rule).collect();
-    let text = format!("Ruled out (--verbose shows why): {}.", names.join(", "));
-    format!("\n{}", wrapped(&text, "", "  "))
-}
-
-fn unable(found: &Diagnosis) -> String {
-    if found.unable.is_empty() {
-        return String::new();
-    }
-    let line = |rule, reason| wrapped(&format!("{rule}: {reason}"), "  ", "    ");
-    let lines = found.unable.iter().map(|it| line(it.rule, &it.reason));
-    format!("\nCould not be told:\n{}", lines.collect::<String>())
 }
 
 /// The diagnosis as JSON; each finding has its severity.
@@ -194,55 +196,66 @@ pub(crate) mod tests {
         }
     }
 
-    #[test]
-    fn a_finding_is_told_with_its_evidence_and_the_next_step() {
-        let view = DoctorView { top: 3, verbose: true };
-        insta::assert_snapshot!(doctor_text(&thrashing(), view), @r"
-        Over 10.0s: 1 finding.
-
-        1. memcg-refault: severe, control group /a: 9.62s lost (96 % of a thread's
-           time); 1 of 2 counters agree
-           38649 file pages were evicted and read again
-             memcg/workingset_refault_file per major fault 0.998 (from 0.500)
-             memcg/usage of limit 0.900 (below 0.950: speaks against it)
-             vmstat/pgscan_direct per s 0
-           What if: with 6 MB more: -99 %
-           Remedy: raise the limit
-           Confirm: thrashlab sweep
-
-        Ruled out:
-          swap-thrash: no page was swapped in
-
-        Could not be told:
-          steal: no /proc/stat
-        ");
-        let healthy = Diagnosis { elapsed_ns: 1_000_000_000, ..Diagnosis::default() };
-        let text = doctor_text(&healthy, view);
-        assert_eq!(text, "Over 1.00s: nothing found that costs 1 % of anybody's time.\n");
+    fn plain(found: &Diagnosis, top: usize, verbose: bool) -> String {
+        render::plain_text(&doctor_document(found, DoctorView { top, verbose }))
     }
 
     #[test]
-    fn nothing_found_is_not_said_of_what_could_not_be_told() {
+    fn a_finding_has_its_evidence_and_the_next_step() {
+        insta::assert_snapshot!(plain(&thrashing(), 3, true), @r"
+        Over 10.0s: 1 finding.
+
+        == 1. memcg-refault: severe, control group /a ==
+
+        38649 file pages were evicted and read again
+        9.62s lost (96 % of a thread's time); 1 of 2 counters agree
+
+        counter                                        value   from  agrees
+        memcg/workingset_refault_file per major fault  0.998  0.500  yes
+        memcg/usage of limit                           0.900  0.950  no
+        vmstat/pgscan_direct per s                         0      -
+
+        What if: with 6 MB more: -99 %
+        Remedy: raise the limit
+        Confirm:
+
+          thrashlab sweep
+
+        == Ruled out ==
+
+        swap-thrash: no page was swapped in
+
+        == Could not be judged ==
+
+        steal: no /proc/stat
+        ");
+        let healthy = Diagnosis { elapsed_ns: 1_000_000_000, ..Diagnosis::default() };
+        let expected = "Over 1.00s: nothing found that costs 1 % of anybody's time.\n";
+        assert_eq!(plain(&healthy, 3, true), expected);
+    }
+
+    #[test]
+    fn nothing_found_is_not_said_of_what_could_not_be_judged() {
         let mut blind = thrashing();
         blind.findings.clear();
-        let text = doctor_text(&blind, DoctorView::default());
-        let heading = "Over 10.0s: 1 of 2 conditions could not be told, the others are ruled out.";
-        assert!(text.starts_with(heading), "{text}");
+        let heading =
+            "Over 10.0s: 1 of 2 conditions could not be judged, the others are ruled out.";
+        assert!(plain(&blind, 0, false).starts_with(heading));
         let mut unpriced = thrashing();
         let least = Some(LostTime::of_wall(1e9, 10_000_000_000));
         unpriced.findings[0].price =
             Price::Unknown { price_unknown: "no cost".to_owned(), at_least: least };
-        let text = doctor_text(&unpriced, DoctorView { top: 1, verbose: false });
+        let text = plain(&unpriced, 1, false);
         assert!(text.contains("price not known, at least 1.00s"), "{text}");
-        assert!(text.contains("   For a price: no cost\n"), "{text}");
+        assert!(text.contains("\nFor a price: no cost\n"), "{text}");
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
     }
 
     #[test]
-    fn what_is_not_told_whole_is_counted() {
-        let text = doctor_text(&thrashing(), DoctorView { top: 0, verbose: false });
-        assert!(text.contains("and 1 more, which cost less (--top 1)"), "{text}");
-        assert!(text.contains("Ruled out (--verbose shows why): swap-thrash."), "{text}");
+    fn what_is_not_shown_is_counted() {
+        let text = plain(&thrashing(), 0, false);
+        assert!(text.contains("1 finding. --top 1 shows"), "{text}");
+        assert!(text.contains("swap-thrash. --verbose shows why."), "{text}");
     }
 
     #[test]

@@ -43,11 +43,11 @@ pub use comparison::{comparison_document, comparison_text};
 pub use dataset_text::dataset_text;
 pub use deaths_text::deaths_text;
 pub use doctor_text::{
-    DoctorView, doctor_json, doctor_metrics, doctor_text, pmeg_estimate_json, pmeg_estimate_text,
-    rules_text, unit_costs_text,
+    DoctorView, doctor_document, doctor_json, doctor_metrics, pmeg_estimate_document,
+    rules_document, unit_costs_document,
 };
 pub use experiment_text::{cells_text, plan_text};
-pub use footprint_text::{FootprintView, footprint_text};
+pub use footprint_text::{FootprintView, footprint_document};
 pub use matrix_resp1::{resp1_table, verbose_lines};
 pub use matrix_text::matrix_text;
 pub use memory_job::{

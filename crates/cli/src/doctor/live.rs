@@ -13,7 +13,7 @@ use survey::{Survey, unit_costs};
 use sys::clock::{monotonic_ns, process_cpu_ns, realtime_ns};
 
 use super::sources::Growing;
-use super::{DoctorArgs, tell};
+use super::{DoctorArgs, report_interval};
 use crate::{Failure, complain, print_bytes};
 
 /// What empties a terminal and goes to its first line (ECMA-48).
@@ -24,7 +24,7 @@ const LEAST_PAUSE_NS: u64 = 1_000_000_000;
 /// Looking takes one part of so many: 0.3 % of a CPU.
 const LOOK_SHARE: u64 = 300;
 
-/// Watches for a while, or looks back to boot, and tells what cost time.
+/// Watches for a while, or looks back to boot, and shows what cost time.
 pub(super) fn doctor(args: &DoctorArgs) -> Result<(), Failure> {
     let waiter = Waiter::new().context("catch signals")?;
     let costs = costs(args, &waiter, true)?;
@@ -45,16 +45,16 @@ pub(super) fn doctor(args: &DoctorArgs) -> Result<(), Failure> {
     }
     loop {
         let until_ns = origin_ns + before.at_ns + args.for_ns;
-        tell_the_wait(until_ns);
+        announce_wait(until_ns);
         let (is_stopped, after) = watch(&waiter, until_ns, || take(&mut survey));
         if let Some(file) = &mut recording {
             file.add(&recording_line(&after).context("write the recording")?)?;
         }
-        if args.watch && !args.json && std::io::stdout().is_terminal() {
+        if args.watch && args.output.is_for_terminal() {
             print_bytes(CLEAR)?;
         }
-        // What was watched until somebody stopped it is told all the same.
-        tell(args, &before, &after, &costs)?;
+        // What was watched until somebody stopped it is shown all the same.
+        report_interval(args, &before, &after, &costs)?;
         match (is_stopped, args.watch) {
             (true, _) => return Err(Failure::Interrupted),
             (false, false) => return Ok(()),
@@ -63,12 +63,12 @@ pub(super) fn doctor(args: &DoctorArgs) -> Result<(), Failure> {
     }
 }
 
-/// Says for how long nothing will be said.
-fn tell_the_wait(until_ns: u64) {
+/// Says how long the wait is.
+fn announce_wait(until_ns: u64) {
     if std::io::stderr().is_terminal() {
         let left_ns = until_ns.saturating_sub(monotonic_ns());
         complain(&format!(
-            "thrashlab: watching for {} (Ctrl-C: tell now)",
+            "thrashlab: watching for {} (Ctrl-C: diagnose now)",
             format_duration(left_ns)
         ));
     }
@@ -102,7 +102,7 @@ fn wait(waiter: &Waiter, until_ns: u64) {
 fn since_boot(args: &DoctorArgs, survey: &mut Survey, costs: &UnitCosts) -> Result<(), Failure> {
     let mut after: Snapshot = survey.snapshot(0);
     let before = after.at_boot(uptime_ns()?);
-    tell(args, &before, &after, costs)
+    report_interval(args, &before, &after, costs)
 }
 
 /// The time since boot in ns, from `/proc/uptime` (proc(5)).

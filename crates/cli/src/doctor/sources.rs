@@ -6,12 +6,14 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow};
 use doctor::{Interval, PmegEstimate, Recording, UnitCosts, diagnose, from_run};
-use report::{pmeg_estimate_json, pmeg_estimate_text};
+use render::Document;
+use report::{doctor_document, pmeg_estimate_document};
 use store::reference;
 use store::results::read_runs;
 
-use super::{DoctorArgs, print_diagnosis, tell, write_metrics};
-use crate::{Failure, print, print_json};
+use super::{DoctorArgs, report_interval, write_metrics};
+use crate::output::show;
+use crate::{Failure, print};
 
 /// The published counters of pmegs.
 const HATCNT: &str = "sun4/hatcnt";
@@ -23,10 +25,10 @@ pub(super) fn replay(args: &DoctorArgs, file: &Path) -> Result<(), Failure> {
     let recording = Recording::parse(&text).with_context(name).map_err(Failure::WrongUse)?;
     let costs = &recording.header.costs;
     match recording.snapshots.as_slice() {
-        [before, .., after] if !args.watch => tell(args, before, after, costs),
+        [before, .., after] if !args.watch => report_interval(args, before, after, costs),
         [_, _, ..] => {
             let pairs = recording.snapshots.windows(2);
-            pairs.into_iter().try_for_each(|pair| tell(args, &pair[0], &pair[1], costs))
+            pairs.into_iter().try_for_each(|pair| report_interval(args, &pair[0], &pair[1], costs))
         }
         _ => Err(Failure::WrongUse(anyhow!("{}: a diagnosis needs two snapshots", name()))),
     }
@@ -50,15 +52,17 @@ pub(super) fn from(args: &DoctorArgs, what: &str) -> Result<(), Failure> {
     if write_metrics(args, &named)? {
         return Ok(());
     }
-    let is_for_people = !args.json && args.openmetrics.is_none();
-    for (place, found) in &all {
-        if is_for_people {
-            print(&format!("{place}\n"))?;
-        }
-        print_diagnosis(args, found)?;
-        if is_for_people {
+    if all.len() > 1 && args.output.file_or(None).is_some() {
+        let count = all.len();
+        let why = anyhow!("--output takes one diagnosis, and {what} has {count} runs: name a run");
+        return Err(Failure::WrongUse(why));
+    }
+    for (index, (place, found)) in all.iter().enumerate() {
+        if index > 0 {
             print("\n")?;
         }
+        let document = doctor_document(found, args.view());
+        show(&Document { title: place.clone(), ..document }, &args.output)?;
     }
     Ok(())
 }
@@ -75,10 +79,7 @@ fn published(args: &DoctorArgs, name: &str) -> Result<(), Failure> {
         value.ok_or_else(|| wrong(format!("there is no word {number}")))
     };
     let estimate = PmegEstimate::published(word("4")?, word("5")?);
-    match args.json {
-        true => print_json(&pmeg_estimate_json(&estimate)),
-        false => print(&pmeg_estimate_text(&estimate)),
-    }
+    show(&pmeg_estimate_document(&estimate), &args.output)
 }
 
 /// A file that grows line by line.

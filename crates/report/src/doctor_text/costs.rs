@@ -1,26 +1,21 @@
 //! The rules of the doctor, and what operations cost, as tables.
 
 use doctor::{Operation, Provocation, Rule, UnitCosts};
+use render::{Block, Cell, Document, Table};
 
-use crate::columns::aligned;
-
-/// What each operation costs on this machine, and why some are not known. Ends in a newline.
+/// What each operation costs on this machine, and why some are not known.
 #[must_use]
-pub fn unit_costs_text(costs: &UnitCosts) -> String {
-    let mut rows = vec![["operation", "median ns", "least ns", "times"].map(String::from).to_vec()];
-    rows.extend(costs.costs.iter().map(|(operation, cost)| {
-        vec![
-            operation_text(*operation).to_owned(),
-            format!("{:.1}", cost.ns),
-            format!("{:.1}", cost.least_ns),
-            cost.repetitions.to_string(),
-        ]
-    }));
-    let mut text = aligned(&rows);
-    for (operation, reason) in &costs.missed {
-        text += &format!("{} is not known: {reason}\n", operation_text(*operation));
+pub fn unit_costs_document(costs: &UnitCosts) -> Document<'_> {
+    let mut table = Table::new("", ["operation", "median", "least", "times"]);
+    for (operation, cost) in &costs.costs {
+        let [median, least] = [cost.ns, cost.least_ns].map(Cell::duration);
+        let times = Cell::count(cost.repetitions.into());
+        table.row([operation_text(*operation).into(), median, least, times]);
     }
-    text
+    let missed = costs.missed.iter().map(|(operation, reason)| {
+        format!("{} is not known: {reason}", operation_text(*operation))
+    });
+    Document::of(vec![table.into(), Block::Notes(missed.collect())]).with_data(costs)
 }
 
 /// An operation in words.
@@ -39,51 +34,51 @@ fn operation_text(operation: Operation) -> &'static str {
     }
 }
 
-/// The rules with what they look for, and how each is provoked. Ends in a newline.
+/// The rules with what they look for, how each is provoked, and what it costs.
 #[must_use]
-pub fn rules_text(rules: &[Rule]) -> String {
-    let mut rows = vec![["rule", "provoked by", "what it finds"].map(String::from).to_vec()];
-    let mut reasons = String::new();
+pub fn rules_document(rules: &[Rule]) -> Document<'static> {
+    let mut found = Table::new("", ["rule", "provoked by", "what it finds"]);
+    let mut costs = Table::new("", ["rule", "time lost"]);
+    let mut reasons = Vec::new();
     for rule in rules {
         let load = match rule.provocation {
-            Provocation::Load(name) => name,
+            Provocation::Load(name) => Cell::from(name),
             Provocation::None(reason) => {
-                reasons += &format!("{} is not provoked: {reason}\n", rule.name);
-                "-"
+                reasons.push(format!("{} is not provoked: {reason}", rule.name));
+                Cell::absent()
             }
         };
-        rows.push([rule.name, load, rule.about].map(String::from).to_vec());
+        found.row([Cell::from(rule.name), load, Cell::from(rule.about)]);
+        costs.row([rule.name, rule.cost]);
     }
-    let costs = rules.iter().map(|rule| [rule.name, rule.cost].map(String::from).to_vec());
-    let heading = vec!["rule".to_owned(), "time lost".to_owned()];
-    let costs: Vec<Vec<String>> = std::iter::once(heading).chain(costs).collect();
-    format!("{}{reasons}\n{}", aligned(&rows), aligned(&costs))
+    Document::of(vec![found.into(), Block::Notes(reasons), costs.into()])
 }
 
 #[cfg(test)]
 mod tests {
     use doctor::{ALL, UnitCost};
+    use render::plain_text;
 
     use super::*;
 
     #[test]
-    fn costs_are_told_and_so_is_what_is_not_known() {
-        let cost = UnitCost { ns: 1840.25, least_ns: 1700.0, repetitions: 100 };
+    fn costs_are_listed_and_so_is_what_is_not_known() {
+        let cost = UnitCost { ns: 1840.0, least_ns: 1700.0, repetitions: 100 };
         let costs = UnitCosts {
             costs: [(Operation::FirstTouch, cost)].into(),
             missed: [(Operation::SwapIn, "there is no swap".to_owned())].into(),
         };
-        let text = unit_costs_text(&costs);
-        assert!(
-            text.contains("first touch of an anonymous page     1840.2    1700.0    100"),
-            "{text}"
-        );
-        assert!(text.ends_with("major fault on a swapped page is not known: there is no swap\n"));
+        insta::assert_snapshot!(plain_text(&unit_costs_document(&costs)), @r"
+        operation                         median   least  times
+        first touch of an anonymous page  1.84us  1.70us    100
+
+        major fault on a swapped page is not known: there is no swap
+        ");
     }
 
     #[test]
-    fn every_rule_stands_in_both_tables() {
-        let text = rules_text(ALL);
+    fn every_rule_is_in_both_tables() {
+        let text = plain_text(&rules_document(ALL));
         for rule in ALL {
             assert!(text.matches(rule.name).count() >= 2, "{}: {text}", rule.name);
         }
