@@ -11,7 +11,7 @@
 mod applet;
 mod cell;
 mod channel;
-pub mod disk;
+mod disk;
 mod failed;
 mod fw_cfg;
 mod init;

@@ -12,7 +12,8 @@ use std::time::Duration;
 use model::{DiskSpec, MachineSpec};
 use sys::device_mapper::Delay;
 
-use crate::disk::{Layout, Mount, delayed, ext4, partition, prepare};
+use crate::disk::{Layout, delayed, ext4, partition, prepare};
+use crate::failed::at;
 
 /// Where the guest's files of loads and probes go.
 pub(crate) const WORK_DIR: &str = "/work";
@@ -30,7 +31,6 @@ const FILE_SYSTEM: ext4::Options = ext4::Options {
     uuid: *b"thrashlab-work-1",
     hash_seed: *b"thrashlab-work-1",
     time_s: 1_577_836_800,
-    zeroed: true,
 };
 
 /// The driver's arguments (`drivers/scsi/scsi_debug.c` of the kernel): size, delay, and how many
@@ -57,19 +57,15 @@ pub(crate) fn set_up(machine: &MachineSpec, work_dir: &Path) -> io::Result<()> {
         let queue = Path::new(BLOCK_DEVICES).join(&name).join("queue");
         let set = |file: &str, value: u64| {
             let path = queue.join(file);
-            fs::write(&path, value.to_string()).map_err(|error| {
-                io::Error::new(
-                    error.kind(),
-                    format!("write {value} to {}: {error}", path.display()),
-                )
-            })
+            fs::write(&path, value.to_string())
+                .map_err(at(format!("write {value} to {}", path.display())))
+                .map_err(io::Error::other)
         };
         set("max_sectors_kb", request_kb(rate, machine.disk.read_delay_ns))?;
         set("rotational", 1)?;
     }
     let layout =
         Layout::new(machine.disk.size_bytes, machine.swap_bytes).map_err(io::Error::other)?;
-    let at = Mount { folder: work_dir, options: "" };
     let device = PathBuf::from("/dev").join(name);
     let ms = |delay_ns: u64| u32::try_from(delay_ns / 1_000_000).unwrap_or(u32::MAX);
     let delay = Delay {
@@ -80,7 +76,7 @@ pub(crate) fn set_up(machine: &MachineSpec, work_dir: &Path) -> io::Result<()> {
         false => partition(&device, number, range),
         true => delayed(&device, number, range, delay),
     };
-    prepare(&layout, &FILE_SYSTEM, &at, &mut part).map(drop)
+    prepare(&layout, &FILE_SYSTEM, work_dir, &mut part)
 }
 
 /// What a spindle transfers in one delay, in KiB: a multiple of a page.

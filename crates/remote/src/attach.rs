@@ -4,14 +4,13 @@
 use std::fs;
 use std::io::{self, Read, Write};
 use std::net::Shutdown;
-use std::os::unix::net::UnixStream;
 use std::thread;
 
 use keep::Spool;
 
 use crate::keeper;
 use crate::names::is_name;
-use crate::wire::{Answer, Ask, LANGUAGE, MOST_LINE_BYTES, Reader, Said, encode};
+use crate::wire::{Answer, Ask, LANGUAGE, Reader, encode};
 
 /// Word of the hidden command that runs it.
 pub(crate) const ATTACH: &str = "attach";
@@ -37,14 +36,19 @@ pub(crate) fn attach() -> Result<(), String> {
 /// Passes on what both sides say until one of them is gone.
 fn pass_on() -> Result<(), String> {
     let said = |error: io::Error| error.to_string();
-    let (line, session) = read_opening()?;
+    let mut reader = Reader::new();
+    let opening = reader.opening(&mut io::stdin().lock())?;
+    if !is_name(&opening.session) {
+        return Err(format!("{:?} is no name of a session", opening.session));
+    }
     let spool = Spool::of_user().map_err(said)?;
-    let (folder, name) = spool.socket(&session);
+    let (folder, name) = spool.socket(&opening.session);
     let mut stream = match keeper::connect(folder, &name) {
         Ok(stream) => stream,
         Err(_) => keeper::start().map_err(said)?,
     };
-    stream.write_all(&line).map_err(said)?;
+    let begin = [encode(&Ask::Open(opening)), reader.into_rest()].concat();
+    stream.write_all(&begin).map_err(said)?;
     let write = stream.try_clone().map_err(said)?;
     thread::spawn(move || {
         let mut write = write;
@@ -52,49 +56,17 @@ fn pass_on() -> Result<(), String> {
         // Nobody asks any more: the session knows by it that the connection is broken.
         let _ = write.shutdown(Shutdown::Both);
     });
-    copy_out(&mut stream);
+    copy(&mut stream, &mut io::stdout().lock());
     Ok(())
 }
 
-/// Passes on what the session says, as it comes.
-fn copy_out(stream: &mut UnixStream) {
-    let mut out = io::stdout().lock();
-    let mut bytes = vec![0; 64 << 10];
-    while let Ok(count @ 1..) = stream.read(&mut bytes) {
-        if out.write_all(&bytes[..count]).and_then(|()| out.flush()).is_err() {
-            return;
-        }
-    }
-}
-
+/// Passes on what comes, as it comes.
 fn copy(from: &mut impl Read, to: &mut impl Write) {
-    let mut bytes = [0; 4096];
+    let mut bytes = vec![0; 64 << 10];
     while let Ok(count @ 1..) = from.read(&mut bytes) {
-        if to.write_all(&bytes[..count]).is_err() {
+        if to.write_all(&bytes[..count]).and_then(|()| to.flush()).is_err() {
             return;
         }
-    }
-}
-
-/// The first line, with the name of the session that it asks for.
-fn read_opening() -> Result<(Vec<u8>, String), String> {
-    let mut line = Vec::new();
-    let mut byte = [0];
-    let mut input = io::stdin().lock();
-    while byte != *b"\n" {
-        match input.read(&mut byte) {
-            Ok(1) if line.len() < MOST_LINE_BYTES => line.push(byte[0]),
-            Ok(_) => return Err("standard input is no opening of a session".to_owned()),
-            Err(error) => return Err(error.to_string()),
-        }
-    }
-    let mut reader = Reader::new();
-    reader.push(&line);
-    match reader.next() {
-        Ok(Some(Said::Word(Ask::Open(opening)))) if is_name(&opening.session) => {
-            Ok((line, opening.session))
-        }
-        _ => Err("standard input begins with no opening of a session".to_owned()),
     }
 }
 

@@ -49,55 +49,43 @@ pub(crate) fn connect(
 ) -> Result<Connected, RemoteError> {
     let way = Way { ssh, address, program, waiter };
     let link = match way.greet(opening)? {
-        Greeted::By(link) => link,
-        Greeted::Nobody(_) => {
+        Ok(link) => link,
+        Err(_) => {
             say(&format!("copying this program to {address}"));
             way.install()?;
-            match way.greet(opening)? {
-                Greeted::By(link) => link,
-                Greeted::Nobody(said) => return Err(way.not_run(said)),
-            }
+            way.greet(opening)?.map_err(|said| way.not_run(&said))?
         }
     };
     way.await_lease(link, say)
 }
 
-/// What came of calling the program there.
-enum Greeted {
-    By(Link),
-    /// It is not there, or does not run; what was said.
-    Nobody(String),
-}
-
 impl Way<'_> {
-    /// Calls the program there.
-    fn greet(&self, opening: &Opening) -> Result<Greeted, RemoteError> {
+    /// Calls the program there. If it is not there, or does not run, what was said.
+    fn greet(&self, opening: &Opening) -> Result<Result<Link, String>, RemoteError> {
         let mut link = self.start(&self.program.attach())?;
         let until_ns = monotonic_ns() + HELLO_NS;
         let heard = link
             .ask(&Ask::Open(Box::new(opening.clone())))
             .and_then(|()| link.hear(self.waiter, until_ns));
         match heard {
-            Ok(Some(Said::Word(Answer::Hello { language: LANGUAGE, .. }))) => Ok(Greeted::By(link)),
+            Ok(Some(Said::Word(Answer::Hello { language: LANGUAGE, .. }))) => Ok(Ok(link)),
             Ok(Some(said)) => {
-                Err(self.refused(format!("it answers in another language: {said:?}")))
+                Err(self.refused(&format!("it answers in another language: {said:?}")))
             }
             Ok(None) if self.waiter.stop_requested() => Err(RemoteError::Interrupted),
             Ok(None) | Err(Broken::Silent) => {
                 let said = format!("nobody answered for {} s", HELLO_NS / 1_000_000_000);
-                Err(RemoteError::Ssh { address: self.address.clone(), said })
+                Err(self.unreachable(&said))
             }
-            Err(Broken::Garbled(why)) => Err(self.refused(why)),
+            Err(Broken::Garbled(why)) => Err(self.refused(&why)),
             Err(Broken::Closed) => {
                 let status = link.end(self.waiter, LAST_WORDS_NS);
                 let said = link.said();
                 match status.and_then(|status| status.code()) {
                     // One that is killed there ends as if ssh had failed, but ssh would say why.
-                    Some(code) if code != SSH_FAILED || said.is_empty() => {
-                        Ok(Greeted::Nobody(said))
-                    }
+                    Some(code) if code != SSH_FAILED || said.is_empty() => Ok(Err(said)),
                     _ if self.waiter.stop_requested() => Err(RemoteError::Interrupted),
-                    _ => Err(self.unreachable(said)),
+                    _ => Err(self.unreachable(&said)),
                 }
             }
         }
@@ -105,7 +93,7 @@ impl Way<'_> {
 
     /// Copies the program there.
     fn install(&self) -> Result<(), RemoteError> {
-        let bytes = self.program.bytes().map_err(RemoteError::Program)?;
+        let bytes = self.program.bytes().map_err(RemoteError::program)?;
         let mut link = self.start(&self.program.install())?;
         link.give(bytes);
         let status = link.end(self.waiter, INSTALL_NS);
@@ -116,12 +104,16 @@ impl Way<'_> {
         match status.and_then(|status| status.code()) {
             Some(0) => Ok(()),
             Some(MACHINE_CODE) => {
-                let machine = said.rsplit(OTHER_MACHINE).next().unwrap_or_default().to_owned();
-                let (address, machines) = (self.address.clone(), self.program.machines());
-                Err(RemoteError::Machine { address, machine, machines })
+                let machine = said.rsplit(OTHER_MACHINE).next().unwrap_or_default();
+                let machines = self.program.machines();
+                Err(RemoteError::Failed(format!(
+                    "{} is {machine}, and this program is for {machines}: build thrashlab for it, \
+                     and name the program with --remote-program FILE",
+                    self.address
+                )))
             }
-            Some(SSH_FAILED) | None => Err(self.unreachable(said)),
-            Some(_) => Err(self.not_run(said)),
+            Some(SSH_FAILED) | None => Err(self.unreachable(&said)),
+            Some(_) => Err(self.not_run(&said)),
         }
     }
 
@@ -131,19 +123,22 @@ impl Way<'_> {
         mut link: Link,
         say: &mut dyn FnMut(&str),
     ) -> Result<Connected, RemoteError> {
-        let address = self.address.clone();
+        let address = self.address;
         loop {
             match link.hear(self.waiter, u64::MAX) {
                 Ok(Some(Said::Word(Answer::Ready { notes }))) => {
                     return Ok(Connected { link, notes });
                 }
                 Ok(Some(Said::Word(Answer::Busy { holder, waits: false }))) => {
-                    return Err(RemoteError::Busy { address, holder });
+                    return Err(RemoteError::Failed(format!(
+                        "{address} is leased to {holder}: two experiments at once would measure \
+                         each other; wait for it with --wait"
+                    )));
                 }
                 Ok(Some(Said::Word(Answer::Busy { holder, waits: true }))) => {
                     say(&format!("{address} is leased to {holder}; waiting for it"));
                 }
-                Ok(Some(Said::Word(Answer::Failed { why }))) => return Err(self.refused(why)),
+                Ok(Some(Said::Word(Answer::Failed { why }))) => return Err(self.refused(&why)),
                 Ok(Some(_)) => {}
                 Ok(None) if self.waiter.stop_requested() => return Err(RemoteError::Interrupted),
                 Ok(None) => {}
@@ -151,7 +146,7 @@ impl Way<'_> {
                     link.end(self.waiter, LAST_WORDS_NS);
                     let said = link.said();
                     let said = if said.is_empty() { broken.to_string() } else { said };
-                    return Err(self.unreachable(said));
+                    return Err(self.unreachable(&said));
                 }
             }
         }
@@ -159,19 +154,18 @@ impl Way<'_> {
 
     fn start(&self, command: &str) -> Result<Link, RemoteError> {
         Link::start(self.ssh, self.address, command)
-            .map_err(|error| self.unreachable(format!("start ssh: {error}")))
+            .map_err(|error| self.unreachable(&format!("start ssh: {error}")))
     }
 
-    fn unreachable(&self, said: String) -> RemoteError {
-        let said = if said.is_empty() { "ssh says nothing".to_owned() } else { said };
-        RemoteError::Ssh { address: self.address.clone(), said }
+    fn unreachable(&self, said: &str) -> RemoteError {
+        RemoteError::unreachable(self.address, said)
     }
 
-    fn refused(&self, why: String) -> RemoteError {
-        RemoteError::Refused { address: self.address.clone(), why }
+    fn refused(&self, why: &str) -> RemoteError {
+        RemoteError::refused(self.address, why)
     }
 
-    fn not_run(&self, said: String) -> RemoteError {
+    fn not_run(&self, said: &str) -> RemoteError {
         let next = if said.contains("ssh: not found") {
             return self.unreachable(said);
         } else if !self.program.is_static {
@@ -181,7 +175,7 @@ impl Way<'_> {
             "It lies in ~/.cache/thrashlab/bin there, which must be a folder from which programs \
              may be run and with room for it; XDG_CACHE_HOME there names another"
         };
-        let said = if said.is_empty() { "it says nothing".to_owned() } else { said };
-        RemoteError::Install { address: self.address.clone(), said, next }
+        let said = if said.is_empty() { "it says nothing" } else { said };
+        self.refused(&format!("thrashlab does not run there: {said}. {next}"))
     }
 }

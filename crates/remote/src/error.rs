@@ -3,93 +3,37 @@
 use std::io;
 
 use crate::address::Address;
-use crate::wire::Holder;
 
 /// A run that cannot be made on another machine.
 #[derive(Debug, thiserror::Error)]
 pub enum RemoteError {
-    /// The program that is to run there.
-    #[error("the program for the other machine: {0}")]
-    Program(String),
-    /// ssh does not get there.
-    #[error("{address} cannot be reached: {said}. {}", next_step(said, address))]
-    Ssh {
-        /// The machine.
-        address: Address,
-        /// What ssh said.
-        said: String,
-    },
-    /// It is a machine that the program does not run on.
-    #[error(
-        "{address} is {machine}, and this program is for {machines}: build thrashlab for it, and \
-         name the program with --remote-program FILE"
-    )]
-    Machine {
-        /// The machine.
-        address: Address,
-        /// What it is.
-        machine: String,
-        /// What the program runs on.
-        machines: String,
-    },
-    /// The program does not get there, or does not run there.
-    #[error("{address}: thrashlab does not run there: {said}. {next}")]
-    Install {
-        /// The machine.
-        address: Address,
-        /// What was said there.
-        said: String,
-        /// What to do.
-        next: &'static str,
-    },
-    /// Somebody else measures there.
-    #[error(
-        "{address} is leased to {holder}: two experiments at once would measure each other; wait \
-         for it with --wait"
-    )]
-    Busy {
-        /// The machine.
-        address: Address,
-        /// Who measures.
-        holder: Holder,
-    },
-    /// The other side refuses or cannot go on.
-    #[error("{address}: {why}")]
-    Refused {
-        /// The machine.
-        address: Address,
-        /// Why.
-        why: String,
-    },
-    /// It disappeared.
-    #[error(
-        "{address} has not come back for {after_s} s: {why}. What it finishes is kept there for \
-         {keep_s} s after its end; the same command goes on with it (run: with --resume)"
-    )]
-    Gone {
-        /// The machine.
-        address: Address,
-        /// For how long it was tried, in s.
-        after_s: u64,
-        /// What was said last.
-        why: String,
-        /// How long finished runs are kept there, in s.
-        keep_s: u64,
-    },
-    /// What came is not what was made.
-    #[error("{address}: {why}; nothing of it is lost there: start again with the same command")]
-    Damaged {
-        /// The machine.
-        address: Address,
-        /// What is wrong.
-        why: String,
-    },
+    /// What went wrong, on which machine, and the next step.
+    #[error("{0}")]
+    Failed(String),
     /// The results cannot be written.
     #[error("the results cannot be written: {0}; name a folder with room with --output DIR")]
     Results(io::Error),
     /// The user stopped it.
     #[error("interrupted")]
     Interrupted,
+}
+
+impl RemoteError {
+    /// The program that is to run there cannot be used.
+    pub(crate) fn program(why: String) -> Self {
+        Self::Failed(format!("the program for the other machine: {why}"))
+    }
+
+    /// ssh does not get there, and has said this.
+    pub(crate) fn unreachable(address: &Address, said: &str) -> Self {
+        let said = if said.is_empty() { "ssh says nothing" } else { said };
+        Self::Failed(format!("{address} cannot be reached: {said}. {}", next_step(said, address)))
+    }
+
+    /// The other side refuses or cannot go on.
+    pub(crate) fn refused(address: &Address, why: &str) -> Self {
+        Self::Failed(format!("{address}: {why}"))
+    }
 }
 
 /// What to do about what ssh said.
@@ -129,7 +73,7 @@ mod tests {
             ("sh: 1: exec: ssh: not found", "install the ssh client"),
             ("kex_exchange_identification: read", "try `ssh me@box` by hand"),
         ] {
-            let error = RemoteError::Ssh { address: address.clone(), said: said.to_owned() };
+            let error = RemoteError::unreachable(&address, said);
             let told = error.to_string();
             assert!(told.contains(said) && told.contains(next), "{told}");
         }

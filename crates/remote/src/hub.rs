@@ -2,7 +2,7 @@
 //! the run, from the place that they ask for. The run itself never waits for it.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::net::Shutdown;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -95,8 +95,11 @@ impl Hub {
     /// A connection that says first who it is.
     fn greet(self: &Arc<Self>, mut stream: UnixStream) {
         let mut reader = Reader::new();
-        let Some(Ask::Open(opening)) = self.hear(&mut stream, &mut reader) else { return };
-        self.adopt(stream, reader, &opening);
+        if stream.set_read_timeout(Some(SILENCE)).is_ok()
+            && let Ok(opening) = reader.opening(&mut stream)
+        {
+            self.adopt(stream, reader, &opening);
+        }
     }
 
     /// Makes a connection the one that counts, unless somebody else's lives.
@@ -241,28 +244,10 @@ impl Hub {
         self.changed.notify_all();
     }
 
-    /// The next question; `None` when there will be none.
-    fn hear(&self, stream: &mut UnixStream, reader: &mut Reader) -> Option<Ask> {
-        stream.set_read_timeout(Some(SILENCE)).ok()?;
-        loop {
-            match reader.next() {
-                Ok(Some(Said::Word(ask))) => return Some(ask),
-                Ok(Some(Said::Line(_))) | Err(_) => return None,
-                Ok(None) => {}
-            }
-            let mut bytes = [0; 4096];
-            match stream.read(&mut bytes) {
-                Ok(0) => return None,
-                Ok(count) => reader.push(&bytes[..count]),
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(_) => return None,
-            }
-        }
-    }
-
     /// Hears a connection until it breaks.
     fn read(&self, id: u64, mut stream: UnixStream, mut reader: Reader) {
-        while let Some(ask) = self.hear(&mut stream, &mut reader) {
+        let _ = stream.set_read_timeout(Some(SILENCE));
+        while let Ok(Some(Said::Word(ask))) = reader.hear(&mut stream) {
             let mut state = self.lock();
             if state.connection.as_ref().is_none_or(|(current, _)| *current != id) {
                 return;

@@ -1,7 +1,7 @@
 //! The process on the measured host that outlives the connection: it holds the lease, sets the
 //! stage, makes the runs, and cleans up.
 
-use std::io::{self, Read};
+use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::PathBuf;
@@ -18,7 +18,7 @@ use sys::clock::realtime_ns;
 use sys::process::spawn_detached;
 
 use crate::hub::{Hub, Task};
-use crate::wire::{Answer, Ask, Ended, Holder, LANGUAGE, Opening, Reader, Said};
+use crate::wire::{Answer, Ended, Holder, LANGUAGE, Opening, Reader};
 
 /// Word of the hidden command that runs it.
 pub(crate) const KEEP: &str = "keep";
@@ -51,7 +51,7 @@ pub(crate) fn keep() -> Result<(), String> {
     let input = rustix::io::dup(io::stdin()).map_err(|error| error.to_string())?;
     let mut stream = UnixStream::from(input);
     let mut reader = Reader::new();
-    let opening = read_opening(&mut stream, &mut reader)?;
+    let opening = reader.opening(&mut stream)?;
     let spool = Spool::of_user().map_err(|error| error.to_string())?;
     let hub = Hub::new(spool.clone());
     hub.adopt(stream, reader, &opening);
@@ -60,21 +60,6 @@ pub(crate) fn keep() -> Result<(), String> {
     }
     hub.flush(LAST_WORD);
     Ok(())
-}
-
-fn read_opening(stream: &mut UnixStream, reader: &mut Reader) -> Result<Opening, String> {
-    loop {
-        match reader.next() {
-            Ok(Some(Said::Word(Ask::Open(opening)))) => return Ok(*opening),
-            Ok(None) => {}
-            _ => return Err("a session begins with its opening".to_owned()),
-        }
-        let mut bytes = [0; 4096];
-        match stream.read(&mut bytes).map_err(|error| error.to_string())? {
-            0 => return Err("nobody opened a session".to_owned()),
-            count => reader.push(&bytes[..count]),
-        }
-    }
 }
 
 /// A session that has the lease.

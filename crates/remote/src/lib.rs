@@ -25,7 +25,7 @@ mod wire;
 
 pub use address::Address;
 pub use error::RemoteError;
-pub use receipt::{Receipt, ReceiptError, Received};
+pub use receipt::{Receipt, Received};
 pub use session::{Hear, Heard, RemoteOptions, Session};
 pub use wire::{
     Answer, Ask, Ended, Holder, LANGUAGE, MOST_LINE_BYTES, Opening, Reader, Said, WireError,

@@ -4,6 +4,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use object::elf::{FileHeader32, FileHeader64, PT_INTERP};
+use object::read::elf::{FileHeader, ProgramHeader as _};
+use object::{Endianness, FileKind};
+
 /// Where copies lie below the cache of the user there.
 const FOLDER: &str = "${XDG_CACHE_HOME:-$HOME/.cache}/thrashlab/bin";
 /// What the script says when the machine is another one.
@@ -45,15 +49,15 @@ impl Program {
             }
         };
         let bytes = fs::read(&path).map_err(|error| format!("{}: {error}", path.display()))?;
-        let Some(header) = header(&bytes) else {
+        let Some((machine, has_loader)) = header(&bytes) else {
             return Err(format!("{} is no program of Linux (ELF)", path.display()));
         };
-        let machine = MACHINES.iter().find(|(number, _)| *number == header.machine);
+        let machine = MACHINES.iter().find(|(number, _)| *number == machine);
         Ok(Self {
             hash: blake3::hash(&bytes).to_hex().to_string(),
             size_bytes: bytes.len() as u64,
             machine: machine.map(|(_, name)| *name),
-            is_static: !header.has_interpreter,
+            is_static: !has_loader,
             path,
         })
     }
@@ -103,34 +107,21 @@ fn in_sh(script: &str) -> String {
     format!("exec sh -c '{script}'")
 }
 
-struct Header {
-    machine: u16,
-    has_interpreter: bool,
+/// The machine of an ELF program, and whether it names a dynamic loader; `None` if it is none.
+fn header(bytes: &[u8]) -> Option<(u16, bool)> {
+    match FileKind::parse(bytes).ok()? {
+        FileKind::Elf32 => header_of::<FileHeader32<Endianness>>(bytes).ok(),
+        FileKind::Elf64 => header_of::<FileHeader64<Endianness>>(bytes).ok(),
+        _ => None,
+    }
 }
 
-/// What the header of an ELF file says (elf(5)); `None` if it is none.
-fn header(bytes: &[u8]) -> Option<Header> {
-    const INTERPRETER: u32 = 3;
-    let ident = bytes.get(..16).filter(|ident| ident.starts_with(b"\x7fELF"))?;
-    let (is_wide, is_big) = (ident[4] == 2, ident[5] == 2);
-    let number = |at: usize, size: usize| -> Option<u64> {
-        let field = bytes.get(at..at.checked_add(size)?)?.iter();
-        let add = |sum: u64, byte: &u8| sum << 8 | u64::from(*byte);
-        Some(if is_big { field.fold(0, add) } else { field.rev().fold(0, add) })
-    };
-    let [table, entry_size, count] = if is_wide {
-        [number(32, 8)?, number(54, 2)?, number(56, 2)?]
-    } else {
-        [number(28, 4)?, number(42, 2)?, number(44, 2)?]
-    };
-    let kind = |index: u64| {
-        let at = index.checked_mul(entry_size)?.checked_add(table)?;
-        number(usize::try_from(at).ok()?, 4)
-    };
-    Some(Header {
-        machine: u16::try_from(number(18, 2)?).ok()?,
-        has_interpreter: (0..count).any(|index| kind(index) == Some(u64::from(INTERPRETER))),
-    })
+fn header_of<H: FileHeader<Endian = Endianness>>(bytes: &[u8]) -> object::Result<(u16, bool)> {
+    let header = H::parse(bytes)?;
+    let endian = header.endian()?;
+    let mut segments = header.program_headers(endian, bytes)?.iter();
+    let has_loader = segments.any(|segment| segment.p_type(endian) == PT_INTERP);
+    Ok((header.e_machine(endian).0, has_loader))
 }
 
 #[cfg(test)]

@@ -26,27 +26,6 @@ pub enum Received {
     Other(Answer),
 }
 
-/// What came is not the run.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum ReceiptError {
-    /// Lines from another place, or before the place was said.
-    #[error("a piece of the run came from byte {from}, not {expected}")]
-    Place {
-        /// The place that came, in bytes.
-        from: u64,
-        /// The place that is missing, in bytes.
-        expected: u64,
-    },
-    /// The whole is another.
-    #[error("the run is not what was made: {got} bytes came of {size_bytes}, or other ones")]
-    Other {
-        /// Size of what came, in bytes.
-        got: u64,
-        /// Size of what was made, in bytes.
-        size_bytes: u64,
-    },
-}
-
 impl Receipt {
     /// Nothing has been received of the run of this key.
     #[must_use]
@@ -73,19 +52,21 @@ impl Receipt {
     /// Takes what came.
     ///
     /// # Errors
-    /// When it is not what is missing.
-    pub fn take(&mut self, said: Said<Answer>) -> Result<Received, ReceiptError> {
+    /// When it is not what is missing, in words.
+    pub fn take(&mut self, said: Said<Answer>) -> Result<Received, String> {
         let expected = self.size_bytes;
+        let elsewhere =
+            |from| Err(format!("a piece of the run came from byte {from}, not {expected}"));
         match said {
             Said::Line(line) if self.is_streaming => {
                 self.size_bytes += line.len() as u64;
                 self.hasher.update(&line);
                 Ok(Received::Line(line))
             }
-            Said::Line(_) => Err(ReceiptError::Place { from: 0, expected }),
+            Said::Line(_) => elsewhere(0),
             Said::Word(Answer::Stream { key, from }) if key == self.key => {
                 if from != expected {
-                    return Err(ReceiptError::Place { from, expected });
+                    return elsewhere(from);
                 }
                 self.is_streaming = true;
                 Ok(Received::Other(Answer::Pong))
@@ -95,9 +76,10 @@ impl Receipt {
                     && self.hasher.finalize().to_hex().as_str() == ended.blake3;
                 match is_whole {
                     true => Ok(Received::Whole(ended)),
-                    false => {
-                        Err(ReceiptError::Other { got: expected, size_bytes: ended.size_bytes })
-                    }
+                    false => Err(format!(
+                        "the run is not what was made: {expected} bytes came of {}, or other ones",
+                        ended.size_bytes
+                    )),
                 }
             }
             Said::Word(Answer::Lost { key }) if key == self.key => Ok(Received::Lost),
@@ -136,7 +118,7 @@ mod tests {
         let mut reader = Reader::new();
         reader.push(bytes);
         while let Some(said) = reader.next().map_err(|error| error.to_string())? {
-            match receipt.take(said).map_err(|error| error.to_string())? {
+            match receipt.take(said)? {
                 Received::Line(line) => run.extend(line),
                 Received::Whole(_) => return Ok(true),
                 Received::Lost => return Err("lost".to_owned()),

@@ -86,7 +86,7 @@ impl Session {
         waiter: &Waiter,
         say: &mut dyn FnMut(&str),
     ) -> Result<Self, RemoteError> {
-        let program = Program::read(options.program.as_deref()).map_err(RemoteError::Program)?;
+        let program = Program::read(options.program.as_deref()).map_err(RemoteError::program)?;
         let mut session = Self {
             address: address.clone(),
             ssh: Ssh { command: options.ssh.clone() },
@@ -222,7 +222,10 @@ impl Session {
         hear: &mut Hear<'_>,
     ) -> Result<Outcome, Failed> {
         let address = self.address.clone();
-        let damaged = |why: String| RemoteError::Damaged { address: address.clone(), why };
+        let damaged = |why: String| {
+            let next = "nothing of it is lost there: start again with the same command";
+            RemoteError::refused(&address, &format!("{why}; {next}"))
+        };
         let Some(link) = &mut self.link else { return Err(Broken::Closed.into()) };
         let (key, run_id, spec) = run.order.clone();
         link.ask(&Ask::Run { key, run_id, spec, from: run.receipt.size_bytes() })?;
@@ -242,7 +245,7 @@ impl Session {
                     false => continue,
                 }
             };
-            let received = run.receipt.take(said).map_err(|why| damaged(why.to_string()))?;
+            let received = run.receipt.take(said).map_err(damaged)?;
             match received {
                 Received::Line(line) => {
                     let mut sink =
@@ -267,7 +270,7 @@ impl Session {
                     return Ok(Outcome { status, death: Some(why) });
                 }
                 Received::Other(Answer::Failed { why }) => {
-                    return Err(RemoteError::Refused { address, why }.into());
+                    return Err(RemoteError::refused(&address, &why).into());
                 }
                 Received::Other(_) => {}
             }
@@ -315,12 +318,13 @@ impl Session {
             }
             let now_ns = monotonic_ns();
             if now_ns >= until_ns {
-                return Err(RemoteError::Gone {
-                    address: self.address.clone(),
-                    after_s: (now_ns - begun_ns) / 1_000_000_000,
-                    why,
-                    keep_s: self.options.keep_ns / 1_000_000_000,
-                });
+                return Err(RemoteError::Failed(format!(
+                    "{} has not come back for {} s: {why}. What it finishes is kept there for {} s \
+                     after its end; the same command goes on with it (run: with --resume)",
+                    self.address,
+                    (now_ns - begun_ns) / 1_000_000_000,
+                    self.options.keep_ns / 1_000_000_000
+                )));
             }
             let next_ns = now_ns.saturating_add(pause_ns).min(until_ns);
             while monotonic_ns() < next_ns && waiter.stop_requested() == gives_up {
@@ -359,7 +363,7 @@ impl Session {
     }
 
     fn refused(&self, why: String) -> RemoteError {
-        RemoteError::Refused { address: self.address.clone(), why }
+        RemoteError::refused(&self.address, &why)
     }
 }
 

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::path::PathBuf;
 
 use agent::Freeze;
@@ -182,27 +182,12 @@ pub struct Ended {
 
 /// A line that cannot be.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum WireError {
-    /// Neither a word nor a line of a run.
-    #[error("byte {at}: a line begins with neither ! nor =")]
-    Mark {
-        /// Place of the line in the stream, in bytes.
-        at: u64,
-    },
-    /// A word that does not read.
-    #[error("byte {at}: {why}")]
-    Word {
-        /// Place of the line in the stream, in bytes.
-        at: u64,
-        /// What is wrong with it.
-        why: String,
-    },
-    /// A line without an end.
-    #[error("byte {at}: a line is longer than {MOST_LINE_BYTES} bytes")]
-    Long {
-        /// Place of the line in the stream, in bytes.
-        at: u64,
-    },
+#[error("byte {at}: {why}")]
+pub struct WireError {
+    /// Place of the line in the stream, in bytes.
+    pub at: u64,
+    /// What is wrong with it.
+    pub why: String,
 }
 
 /// A word as a line.
@@ -257,6 +242,44 @@ impl Reader {
         self.rest.extend_from_slice(bytes);
     }
 
+    /// The next line, read from where lines come from; `None` when there will be none.
+    ///
+    /// # Errors
+    /// When a line is wrong, or nothing can be read.
+    pub(crate) fn hear<W: DeserializeOwned>(
+        &mut self,
+        input: &mut impl Read,
+    ) -> io::Result<Option<Said<W>>> {
+        loop {
+            if let Some(said) = self.next().map_err(io::Error::other)? {
+                return Ok(Some(said));
+            }
+            let mut bytes = [0; 4096];
+            match input.read(&mut bytes) {
+                Ok(0) => return Ok(None),
+                Ok(count) => self.push(&bytes[..count]),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// The opening with which a session begins.
+    ///
+    /// # Errors
+    /// When it begins otherwise.
+    pub(crate) fn opening(&mut self, input: &mut impl Read) -> Result<Box<Opening>, String> {
+        match self.hear(input).map_err(|error| error.to_string())? {
+            Some(Said::Word(Ask::Open(opening))) => Ok(opening),
+            _ => Err("a session begins with its opening".to_owned()),
+        }
+    }
+
+    /// What came and was not read.
+    pub(crate) fn into_rest(self) -> Vec<u8> {
+        self.rest
+    }
+
     /// The next line; `None` if there is no whole one.
     ///
     /// # Errors
@@ -266,8 +289,9 @@ impl Reader {
         loop {
             let at = self.read_bytes;
             let Some(end) = self.rest.iter().position(|byte| *byte == b'\n') else {
+                let why = || format!("a line is longer than {MOST_LINE_BYTES} bytes");
                 let is_long = self.rest.len() > MOST_LINE_BYTES;
-                return if is_long { Err(WireError::Long { at }) } else { Ok(None) };
+                return if is_long { Err(WireError { at, why: why() }) } else { Ok(None) };
             };
             let rest = self.rest.split_off(end + 1);
             let line = std::mem::replace(&mut self.rest, rest);
@@ -280,7 +304,10 @@ impl Reader {
                     return Ok(Some(Said::Word(word)));
                 }
                 (RUN_LINE, true) => return Ok(Some(Said::Line(line[1..].to_vec()))),
-                (_, true) => return Err(WireError::Mark { at }),
+                (_, true) => {
+                    let why = "a line begins with neither ! nor =".to_owned();
+                    return Err(WireError { at, why });
+                }
                 (_, false) => {}
             }
         }
@@ -288,8 +315,7 @@ impl Reader {
 }
 
 fn word<W: DeserializeOwned>(line: &[u8], at: u64) -> Result<W, WireError> {
-    serde_json::from_slice(&line[1..])
-        .map_err(|error| WireError::Word { at, why: error.to_string() })
+    serde_json::from_slice(&line[1..]).map_err(|error| WireError { at, why: error.to_string() })
 }
 
 #[cfg(test)]
@@ -342,10 +368,11 @@ mod tests {
         let mut bytes = encode(&Answer::Pong);
         let at = bytes.len() as u64;
         bytes.extend(b"{}\n");
-        assert_eq!(all(&bytes, 1).pop(), Some(Err(WireError::Mark { at })));
+        let Some(Err(WireError { at: place, why })) = all(&bytes, 1).pop() else { panic!() };
+        assert!(place == at && why.contains("neither ! nor ="), "{why}");
         let mut bytes = encode(&Answer::Pong);
         bytes.extend(b"!\"pang\"\n");
-        let Some(Err(WireError::Word { at: place, why })) = all(&bytes, 1).pop() else { panic!() };
+        let Some(Err(WireError { at: place, why })) = all(&bytes, 1).pop() else { panic!() };
         assert_eq!(place, at);
         assert!(why.contains("pang"), "{why}");
     }

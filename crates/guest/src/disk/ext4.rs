@@ -33,25 +33,24 @@ const LOST_FOUND_BLOCKS: u32 = 4;
 
 /// What is not given by the size of a file system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Options {
+pub(crate) struct Options {
     /// Identity of the file system.
-    pub uuid: [u8; 16],
+    pub(crate) uuid: [u8; 16],
     /// Seed of the hash by which large directories are ordered.
-    pub hash_seed: [u8; 16],
+    pub(crate) hash_seed: [u8; 16],
     /// When it was made, in s since 1970 UTC.
-    pub time_s: u32,
-    /// Whether the device reads as zeros throughout: zeros are then not written.
-    pub zeroed: bool,
+    pub(crate) time_s: u32,
 }
 
-/// Writes an empty file system over the first `size_bytes` of a device.
+/// Writes an empty file system over the first `size_bytes` of a device that reads as zeros: zeros are
+/// not written.
 ///
 /// What does not fill a block, or would be a last group too small for its own tables, stays
 /// unused.
 ///
 /// # Errors
 /// With fewer than 8 MiB or more than 16 TiB, or when the device cannot be written.
-pub fn format(
+pub(crate) fn format(
     device: &mut (impl Write + Seek),
     size_bytes: u64,
     options: &Options,
@@ -61,19 +60,11 @@ pub fn format(
     for (index, group) in geometry.groups.iter().enumerate() {
         let head = head(&geometry, index as u32, group, &descriptors, options);
         write_at(device, group.first_block, &head)?;
-        if !options.zeroed {
-            write_zeros(device, group.inode_table_block(), geometry.inode_table_blocks())?;
-        }
     }
     let inodes = records::first_inodes(&geometry, options);
     write_at(device, geometry.groups[0].inode_table_block(), &inodes)?;
     write_at(device, geometry.root_block(), &records::root_directory())?;
     write_at(device, geometry.lost_found_block(), &records::lost_found_directory())?;
-    if !options.zeroed {
-        for run in &geometry.journal {
-            write_zeros(device, run.first_block, run.blocks)?;
-        }
-    }
     let journal = records::journal_superblock(geometry.journal_blocks());
     write_at(device, geometry.journal[0].first_block, &journal)?;
     device.flush()
@@ -113,10 +104,4 @@ fn bitmap(used: u32, count: u32) -> Vec<u8> {
 fn write_at(device: &mut (impl Write + Seek), block: u32, bytes: &[u8]) -> io::Result<()> {
     device.seek(SeekFrom::Start(u64::from(block) * BLOCK_BYTES as u64))?;
     device.write_all(bytes)
-}
-
-fn write_zeros(device: &mut (impl Write + Seek), block: u32, blocks: u32) -> io::Result<()> {
-    device.seek(SeekFrom::Start(u64::from(block) * BLOCK_BYTES as u64))?;
-    let zeros = [0; BLOCK_BYTES];
-    (0..blocks).try_for_each(|_| device.write_all(&zeros))
 }

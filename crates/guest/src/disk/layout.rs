@@ -2,8 +2,6 @@
 
 use std::ops::Range;
 
-use thiserror::Error;
-
 /// Partitions begin and end at multiples of this many bytes.
 const ALIGNMENT_BYTES: u64 = 1 << 20;
 /// The least that is left for the file system, in bytes: the smallest ext4 that can be written.
@@ -12,23 +10,11 @@ const LEAST_FILE_SYSTEM_BYTES: u64 = 8 << 20;
 /// The partitions of a disk, as ranges of bytes. The first MiB stays free, as partitioning
 /// programs leave it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Layout {
+pub(crate) struct Layout {
     /// Where swap lies, if there is any.
-    pub swap: Option<Range<u64>>,
+    pub(crate) swap: Option<Range<u64>>,
     /// Where the file system lies.
-    pub file_system: Range<u64>,
-}
-
-/// Why a disk cannot be divided as asked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[error(
-    "a disk of {disk_bytes} bytes has no room for {swap_bytes} bytes of swap, 1 MiB before it and \
-     a file system of at least 8 MiB behind; give it at least {least_bytes} bytes, or less swap"
-)]
-pub struct DoesNotFit {
-    disk_bytes: u64,
-    swap_bytes: u64,
-    least_bytes: u64,
+    pub(crate) file_system: Range<u64>,
 }
 
 impl Layout {
@@ -37,7 +23,7 @@ impl Layout {
     ///
     /// # Errors
     /// When less than 8 MiB remain.
-    pub fn new(disk_bytes: u64, swap_bytes: u64) -> Result<Self, DoesNotFit> {
+    pub(crate) fn new(disk_bytes: u64, swap_bytes: u64) -> Result<Self, String> {
         let swap_end = swap_bytes
             .checked_next_multiple_of(ALIGNMENT_BYTES)
             .and_then(|swap_bytes| swap_bytes.checked_add(ALIGNMENT_BYTES))
@@ -45,7 +31,11 @@ impl Layout {
         let disk_end = disk_bytes - disk_bytes % ALIGNMENT_BYTES;
         let least_bytes = swap_end.saturating_add(LEAST_FILE_SYSTEM_BYTES);
         if disk_end < least_bytes {
-            return Err(DoesNotFit { disk_bytes, swap_bytes, least_bytes });
+            return Err(format!(
+                "a disk of {disk_bytes} bytes has no room for {swap_bytes} bytes of swap, 1 MiB \
+                 before it and a file system of at least 8 MiB behind; give it at least \
+                 {least_bytes} bytes, or less swap"
+            ));
         }
         Ok(Self {
             swap: (swap_bytes > 0).then_some(ALIGNMENT_BYTES..swap_end),
@@ -76,7 +66,7 @@ mod tests {
     #[test]
     fn what_does_not_fit_is_named_with_what_would() {
         let error = Layout::new(20 * MIB, 12 * MIB).unwrap_err();
-        assert!(error.to_string().contains("at least 22020096 bytes"), "{error}");
+        assert!(error.contains("at least 22020096 bytes"), "{error}");
         assert!(Layout::new(22_020_096, 12 * MIB).is_ok());
         assert!(Layout::new(22_020_095, 12 * MIB).is_err());
         assert!(Layout::new(u64::MAX, u64::MAX).is_err());

@@ -9,69 +9,51 @@ use std::thread;
 use std::time::Duration;
 
 use keep::swap_file;
-use rustix::mount::mount;
+use rustix::mount::{MountFlags, mount};
 use sys::block_device::add_partition;
 use sys::device_mapper::{Delay, DeviceNumber, Segment, create};
 use sys::swap::swap_on;
 
-use super::{Layout, ext4, mount_options};
+use super::{Layout, ext4};
 
 /// How often a new partition's node is looked for, and how long to wait between two looks. The
 /// kernel makes it before it answers, so the first look should find it.
 const LOOKS: u32 = 200;
 const BETWEEN_LOOKS: Duration = Duration::from_millis(10);
 
-/// Where and how the file system is mounted.
-#[derive(Clone, Copy, Debug)]
-pub struct Mount<'a> {
-    /// A folder that exists.
-    pub folder: &'a Path,
-    /// As `mount -o` takes them, separated by commas.
-    pub options: &'a str,
-}
-
-/// A disk in use.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Prepared {
-    /// The device that is swapped to, if any.
-    pub swap: Option<PathBuf>,
-    /// The device that is mounted.
-    pub file_system: PathBuf,
-}
-
-/// Formats the parts of a blank disk, swaps to the one and mounts the other. `part` makes a part
-/// of the disk a device of its own: it is given the part's number, from 1, and its bytes.
+/// Formats the parts of a blank disk that reads as zeros, swaps to the one and mounts the other at a
+/// folder. `part` makes a part of the disk a device of its own: it is given the part's number, from
+/// 1, and its bytes.
 ///
 /// # Errors
 /// Without the privilege, when a part cannot be made or written, or when the folder to mount at is
 /// missing; the text names device and step.
-pub fn prepare(
+pub(crate) fn prepare(
     layout: &Layout,
     options: &ext4::Options,
-    at: &Mount<'_>,
+    folder: &Path,
     part: &mut dyn FnMut(u8, &Range<u64>) -> io::Result<PathBuf>,
-) -> io::Result<Prepared> {
+) -> io::Result<()> {
     let mut number = 0;
     let mut next = |range: &Range<u64>| {
         number += 1;
         part(number, range)
     };
-    let swap = layout.swap.as_ref().map(|range| prepare_swap(next(range)?, range)).transpose()?;
+    if let Some(range) = &layout.swap {
+        prepare_swap(&next(range)?, range)?;
+    }
     let file_system = next(&layout.file_system)?;
     let size_bytes = layout.file_system.end - layout.file_system.start;
     let step = failed("write a file system to", &file_system);
     format(&file_system, |node| ext4::format(node, size_bytes, options)).map_err(step)?;
-    let (flags, own_options) = mount_options::parse(at.options)?;
-    mount(&file_system, at.folder, "ext4", flags, &*own_options)
-        .map_err(|error| failed("mount", &file_system)(error.into()))?;
-    Ok(Prepared { swap, file_system })
+    mount(&file_system, folder, "ext4", MountFlags::empty(), c"")
+        .map_err(|error| failed("mount", &file_system)(error.into()))
 }
 
-fn prepare_swap(node: PathBuf, range: &Range<u64>) -> io::Result<PathBuf> {
-    format(&node, |file| swap_file::format(file, range.end - range.start))
-        .map_err(failed("write a swap header to", &node))?;
-    swap_on(&node).map_err(failed("swap to", &node))?;
-    Ok(node)
+fn prepare_swap(node: &Path, range: &Range<u64>) -> io::Result<()> {
+    format(node, |file| swap_file::format(file, range.end - range.start))
+        .map_err(failed("write a swap header to", node))?;
+    swap_on(node).map_err(failed("swap to", node))
 }
 
 /// A part of a disk as a partition, and its node (devtmpfs makes it, beside the disk's).
@@ -81,7 +63,7 @@ fn prepare_swap(node: PathBuf, range: &Range<u64>) -> io::Result<PathBuf> {
 ///
 /// # Errors
 /// Without the privilege, when the disk has this partition already or is smaller.
-pub fn partition(device: &Path, number: u8, range: &Range<u64>) -> io::Result<PathBuf> {
+pub(crate) fn partition(device: &Path, number: u8, range: &Range<u64>) -> io::Result<PathBuf> {
     let disk = File::open(device).map_err(failed("open", device))?;
     let node = partition_node(device, number);
     add_partition(&disk, number, range.start, range.end - range.start)
@@ -93,7 +75,12 @@ pub fn partition(device: &Path, number: u8, range: &Range<u64>) -> io::Result<Pa
 ///
 /// # Errors
 /// Without the privilege or the device mapper, or when the disk is smaller.
-pub fn delayed(device: &Path, number: u8, range: &Range<u64>, delay: Delay) -> io::Result<PathBuf> {
+pub(crate) fn delayed(
+    device: &Path,
+    number: u8,
+    range: &Range<u64>,
+    delay: Delay,
+) -> io::Result<PathBuf> {
     let id = fs::metadata(device).map_err(failed("look at", device))?.rdev();
     let segment = Segment {
         length_bytes: range.end - range.start,
