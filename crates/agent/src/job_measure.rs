@@ -8,8 +8,7 @@ use std::os::fd::AsFd;
 use model::{EndStatus, Line, PassRecord, Script, WorkRecord};
 use sys::clock::monotonic_ns;
 
-use crate::job_user::Word;
-use crate::job_user::{COMMAND, PASS, STARTED_NS};
+use crate::job_user::{COMMAND, PASS, STARTED_NS, Word};
 use crate::job_users::Users;
 use crate::load_group::LoadGroup;
 use crate::observer::{Death, Observer};

@@ -13,12 +13,12 @@ use rustix::fs::{MemfdFlags, SealFlags};
 use serde::{Deserialize, Serialize};
 use sys::board::Board;
 use sys::clock::{monotonic_ns, set_timer_slack_ns, sleep_until_ns};
-use sys::process::{Exit, Usage, signal_group, signals, spawn_bound, wait_usage};
+use sys::process::{Exit, Usage, all_usage, signal_group, signals, spawn_bound, wait_usage};
 use workloads::{Order, Resolved, Seat, TOOL_COMMAND, fill};
 
 use crate::assignment::Assignment;
 use crate::enter::Enter;
-use crate::record::{all_usage, difference, named_usage};
+use crate::record::named_usage;
 use crate::words::say;
 
 /// A message of a user to the observer: one line of JSON, shorter than a pipe's atomic write.
@@ -113,7 +113,7 @@ impl UserSide<'_> {
                 // Not before: the observer finds each command on the board or in the pipe.
                 self.board.set(self.user as usize, COMMAND, 0);
             }
-            let used = difference(&all_usage(), &before);
+            let used = all_usage().since(&before);
             say(
                 self.writer,
                 &Word::Pass(PassRecord {

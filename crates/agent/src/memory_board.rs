@@ -8,7 +8,6 @@ use sys::clock::monotonic_ns;
 use sys::process::{Exit, Usage, usage};
 
 use crate::assignment::Assignment;
-use crate::record::{USAGE_WORDS, difference, usage_from, usage_words};
 use crate::words::say;
 
 /// Touches so far.
@@ -16,7 +15,7 @@ const TOUCHES: usize = 0;
 /// The numbers of the usage so far.
 const USAGE: usize = 1;
 /// When the process had done its work; 0 = it has not.
-const ENDED_NS: usize = USAGE + USAGE_WORDS;
+const ENDED_NS: usize = USAGE + Usage::NAMES.len();
 /// Of the touches, those of the first time that each place is touched.
 const FIRST: usize = ENDED_NS + 1;
 /// The signal that ended a process, in the parent's row; 0 = none did.
@@ -30,7 +29,7 @@ pub(crate) enum Word {
     /// The process waits for the start; the parent of `vmtest` tells the loops of each child.
     Ready { loops: Option<u64> },
     /// A round is over; moments are those of the monotonic clock.
-    Round { started_ns: u64, completed_ns: u64, touches: u64, usage: [u64; USAGE_WORDS] },
+    Round { started_ns: u64, completed_ns: u64, touches: u64, usage: [u64; Usage::NAMES.len()] },
     /// The process has done its work.
     Done,
 }
@@ -65,7 +64,7 @@ impl Side<'_> {
 
     /// Notes what a process has used so far.
     pub(crate) fn note_usage(&self, row: usize, usage: &Usage) {
-        for (number, word) in usage_words(usage).into_iter().enumerate() {
+        for (number, word) in usage.0.into_iter().enumerate() {
             self.board.set(row, USAGE + number, word);
         }
     }
@@ -158,7 +157,7 @@ impl Totals {
         Self {
             touches: self.touches - before.touches,
             first: self.first - before.first,
-            usage: difference(&self.usage, &before.usage),
+            usage: self.usage.since(&before.usage),
         }
     }
 }
@@ -168,7 +167,7 @@ pub(crate) fn totals(board: &Board) -> Totals {
     Totals {
         touches: board.total(TOUCHES),
         first: board.total(FIRST),
-        usage: usage_from(std::array::from_fn(|number| board.total(USAGE + number))),
+        usage: Usage(std::array::from_fn(|number| board.total(USAGE + number))),
     }
 }
 

@@ -15,7 +15,7 @@ use crate::load_group::LoadGroup;
 use crate::memory_board::{Totals, Word, last_end_ns, totals};
 use crate::memory_group::MemoryGroup;
 use crate::observer::{Death, Observer};
-use crate::record::{named_usage, usage_from};
+use crate::record::named_usage;
 use crate::waiter::Woken;
 
 /// Windows in the time that is to be measured.
@@ -135,7 +135,7 @@ impl<'m, 'a, 's, W: Write> MemoryMeasuring<'m, 'a, 's, W> {
             let page_walks = self.walks_since(walks)?;
             for word in words {
                 if let Word::Round { started_ns, completed_ns, touches, usage } = word {
-                    let usage = usage_from(usage);
+                    let usage = Usage(usage);
                     let first = None;
                     let span = Span { started_ns, completed_ns, touches, first, usage, page_walks };
                     self.under_way = None;

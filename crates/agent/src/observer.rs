@@ -39,13 +39,6 @@ impl Counters {
         });
         Self { machine, task }
     }
-
-    /// Reads them as `machine` reads the machine's.
-    fn read(&mut self, machine: fn(&mut Reader) -> CounterSet) -> CounterSet {
-        let mut set = machine(&mut self.machine);
-        set.extend(self.task.as_mut().map_or_else(CounterSet::new, TaskReader::read));
-        set
-    }
 }
 
 /// The death of a process whose work is measured: none of them ends by itself.
@@ -243,23 +236,21 @@ impl<'a, W: Write> Observer<'a, W> {
         }
     }
 
-    /// All counters of this moment, the load's own among them.
+    /// All counters as they are now, the load's own among them.
     pub(crate) fn read_counters(&mut self, load: &mut LoadGroup<'_>) -> CounterSet {
-        self.read_with(Reader::read, load)
+        let set = self.counters.machine.read();
+        self.with_own(set, load)
     }
 
-    /// The same for the moment before a sample: without `interrupts`, which no reading of a single
-    /// sample needs.
+    /// The same before a sample: without `interrupts`, which no reading of a single sample needs.
     pub(crate) fn read_counters_before(&mut self, load: &mut LoadGroup<'_>) -> CounterSet {
-        self.read_with(Reader::read_short, load)
+        let set = self.counters.machine.read_short();
+        self.with_own(set, load)
     }
 
-    fn read_with(
-        &mut self,
-        machine: fn(&mut Reader) -> CounterSet,
-        load: &mut LoadGroup<'_>,
-    ) -> CounterSet {
-        let mut set = self.counters.read(machine);
+    /// Adds the counters of the prober and of the load.
+    fn with_own(&mut self, mut set: CounterSet, load: &mut LoadGroup<'_>) -> CounterSet {
+        set.extend(self.counters.task.as_mut().map(TaskReader::read).unwrap_or_default());
         set.extend(load.task_counters());
         let own = load.counters();
         if !own.is_empty() {

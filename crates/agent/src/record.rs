@@ -1,7 +1,7 @@
 //! What the prober tells the observer: records of a fixed size, smaller than a pipe's atomic write.
 
 use model::Values;
-use sys::process::{Usage, children_usage, usage};
+use sys::process::Usage;
 use workloads::{MAX_PARTS, Parts};
 
 /// Words in a record.
@@ -10,20 +10,7 @@ const WORDS: usize = 64;
 pub(crate) const RECORD_BYTES: usize = WORDS * 8;
 /// Size of the short record of a periodic probe in bytes: intended start and delay.
 pub(crate) const SHORT_BYTES: usize = 16;
-/// Numbers of a usage.
-pub(crate) const USAGE_WORDS: usize = 8;
-/// Names of the numbers of a usage, in the order of [`usage_words`].
-const USAGE_NAMES: [&str; USAGE_WORDS] = [
-    "user_ns",
-    "system_ns",
-    "minor_faults",
-    "major_faults",
-    "voluntary_switches",
-    "involuntary_switches",
-    "read_blocks",
-    "written_blocks",
-];
-const FIXED_WORDS: usize = 5 + MAX_PARTS + 2 * USAGE_WORDS;
+const FIXED_WORDS: usize = 5 + MAX_PARTS + 2 * Usage::NAMES.len();
 const MESSAGE_BYTES: usize = (WORDS - FIXED_WORDS) * 8 - 8;
 
 /// What a record says.
@@ -80,8 +67,8 @@ impl Record {
         let words = head
             .into_iter()
             .chain(self.parts)
-            .chain(usage_words(&self.before))
-            .chain(usage_words(&self.after))
+            .chain(self.before.0)
+            .chain(self.after.0)
             .chain([message.len() as u64]);
         let mut bytes = [0; RECORD_BYTES];
         for (to, word) in bytes.chunks_exact_mut(8).zip(words) {
@@ -99,8 +86,8 @@ impl Record {
         let index = u32::try_from(next()).ok()?;
         let (intended_ns, started_ns, completed_ns) = (next(), next(), next());
         let parts = std::array::from_fn(|_| next());
-        let before = usage_from(std::array::from_fn(|_| next()));
-        let after = usage_from(std::array::from_fn(|_| next()));
+        let before = Usage(std::array::from_fn(|_| next()));
+        let after = Usage(std::array::from_fn(|_| next()));
         let length = usize::try_from(next()).ok()?;
         let text = bytes.get((FIXED_WORDS + 1) * 8..(FIXED_WORDS + 1) * 8 + length)?;
         let message = String::from_utf8_lossy(text).into_owned();
@@ -123,54 +110,9 @@ pub(crate) fn word(bytes: &[u8]) -> u64 {
     bytes.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte))
 }
 
-/// The numbers of a usage in the order of their names.
-pub(crate) fn usage_words(usage: &Usage) -> [u64; USAGE_WORDS] {
-    [
-        usage.user_ns,
-        usage.system_ns,
-        usage.minor_faults,
-        usage.major_faults,
-        usage.voluntary_switches,
-        usage.involuntary_switches,
-        usage.read_blocks,
-        usage.written_blocks,
-    ]
-}
-
 /// A usage by the names of a run file.
 pub(crate) fn named_usage(usage: &Usage) -> Values {
-    USAGE_NAMES.iter().map(|name| (*name).into()).zip(usage_words(usage)).collect()
-}
-
-/// A usage from its numbers.
-pub(crate) fn usage_from(words: [u64; USAGE_WORDS]) -> Usage {
-    let [user_ns, system_ns, minor_faults, major_faults, voluntary, involuntary, read, written] =
-        words;
-    Usage {
-        user_ns,
-        system_ns,
-        minor_faults,
-        major_faults,
-        voluntary_switches: voluntary,
-        involuntary_switches: involuntary,
-        read_blocks: read,
-        written_blocks: written,
-    }
-}
-
-/// What this process and all its children that have ended have used.
-pub(crate) fn all_usage() -> Usage {
-    combined(&usage(), &children_usage(), u64::saturating_add)
-}
-
-/// What was used between two moments.
-pub(crate) fn difference(after: &Usage, before: &Usage) -> Usage {
-    combined(after, before, u64::saturating_sub)
-}
-
-fn combined(one: &Usage, other: &Usage, combine: fn(u64, u64) -> u64) -> Usage {
-    let (one, other) = (usage_words(one), usage_words(other));
-    usage_from(std::array::from_fn(|number| combine(one[number], other[number])))
+    Usage::NAMES.iter().map(|name| (*name).into()).zip(usage.0).collect()
 }
 
 #[cfg(test)]
@@ -190,8 +132,8 @@ mod tests {
                 started_ns: times[1],
                 completed_ns: times[2],
                 parts,
-                before: usage_from(usage),
-                after: usage_from(usage.map(|word| word.wrapping_add(1))),
+                before: Usage(usage),
+                after: Usage(usage.map(|word| word.wrapping_add(1))),
                 ..Record::word(Kind::Failed, message.clone())
             };
             let read = Record::decode(&record.encode()).expect("a written record reads");

@@ -9,11 +9,10 @@ use std::io;
 use sys::clock::{monotonic_ns, sleep_until_ns};
 use sys::memory::Mapping;
 use sys::pages::Advice;
-use sys::process::{fork_child, usable_cpus, usage, wait_any};
+use sys::process::{all_usage, fork_child, usable_cpus, usage, wait_any};
 use workloads::VmtestPlan;
 
 use crate::memory_board::{Noted, Side, Word, last_end_ns, totals};
-use crate::record::{all_usage, difference, usage_words};
 
 /// Calibration steps through the segment for at least this time, in ns.
 const CALIBRATED_NS: u64 = 5_000_000;
@@ -78,7 +77,7 @@ impl Round<'_> {
         let before = all_usage();
         let own_before = usage();
         // Without the children, who note what they use themselves.
-        let note_own = || side.note_usage(processes, &difference(&usage(), &own_before));
+        let note_own = || side.note_usage(processes, &usage().since(&own_before));
         note_own();
         let started_ns = monotonic_ns();
         let mut rows = BTreeMap::new();
@@ -105,7 +104,7 @@ impl Round<'_> {
             // Not when it was noticed, which would be in steps of the parent's sleep.
             completed_ns: last_end_ns(side.board, processes),
             touches: totals(side.board).touches,
-            usage: usage_words(&difference(&all_usage(), &before)),
+            usage: all_usage().since(&before).0,
         })
     }
 

@@ -89,6 +89,7 @@ impl Waiter {
                     return Woken::Signal;
                 }
                 Ok(_) => return Woken::Readable,
+                Err(_) if left_ns == 0 => return Woken::Time,
                 // An interrupted poll is followed by the signal's byte on the pipe.
                 Err(_) => {}
             }

@@ -86,7 +86,8 @@ fn with_ns(values: Pairs) -> Pairs {
 }
 
 /// Where the counters of a file stand when they are sorted by name. The kernel names the same ones
-/// in the same order every time, and to sort them anew was a third of what it cost to read them.
+/// in the same order every time; to sort them again took a quarter of the instructions of reading
+/// them (7.8 of 30 million).
 #[derive(Debug, Default)]
 struct Order(Vec<usize>);
 

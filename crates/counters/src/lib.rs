@@ -46,6 +46,7 @@ mod reader;
 mod task;
 mod task_sum;
 mod tasks;
+mod taskstats;
 
 pub use environment::{Roots, environment};
 pub use hierarchies::{Hierarchies, Hierarchy, group_of};

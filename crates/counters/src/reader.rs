@@ -137,7 +137,7 @@ impl Reader {
     }
 
     /// The same without `interrupts`: its text has a row for each device and a column for each CPU,
-    /// and takes the kernel as long as three other files even on two CPUs.
+    /// and even on two CPUs it takes a third of the kernel's time for all counters (103 of 294 µs).
     #[must_use]
     pub fn read_short(&mut self) -> CounterSet {
         self.read_those(CounterFile::has_short_records)

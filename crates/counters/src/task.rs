@@ -5,10 +5,10 @@ use std::io;
 use std::path::Path;
 
 use model::{CounterSet, Missed};
-use sys::taskstats::{DelayAccounting, Taskstats};
 
 use crate::file::{CounterFile, Format};
-use crate::parse::{self, Values};
+use crate::parse;
+use crate::taskstats::Taskstats;
 
 /// Name of the source that comes over netlink.
 pub(crate) const TASKSTATS: &str = "taskstats";
@@ -91,9 +91,8 @@ impl TaskReader {
         }
         match &mut self.taskstats {
             Some(taskstats) => {
-                if let Ok(delays) = taskstats.read(self.pid) {
-                    set.insert(TASKSTATS.into(), delay_values(&delays));
-                }
+                let delays = taskstats.read(self.pid).ok();
+                set.extend(delays.map(|delays| (TASKSTATS.into(), delays)));
             }
             None => {
                 // Delay accounting is what counts these ticks; without it they would be 0.
@@ -140,7 +139,7 @@ pub(crate) fn open_taskstats(enabled: Option<bool>, pid: u32) -> Result<Taskstat
         _ => format!("taskstats of process {pid}: {error}"),
     })?;
     // Without the switch, only a count that cannot be 0 tells whether the kernel counts at all.
-    if enabled.is_none() && delays.cpu_count.unwrap_or(0) == 0 {
+    if enabled.is_none() && delays.get("cpu_count").is_none_or(|count| *count == 0) {
         return Err(format!(
             "taskstats of process {pid} says that it never ran: this kernel does not count delays \
              (no CONFIG_TASK_DELAY_ACCT, or booted with nodelayacct)"
@@ -149,40 +148,9 @@ pub(crate) fn open_taskstats(enabled: Option<bool>, pid: u32) -> Result<Taskstat
     Ok(taskstats)
 }
 
-/// The fields that this kernel has, by name.
-pub(crate) fn delay_values(delays: &DelayAccounting) -> Values {
-    [
-        ("cpu_count", delays.cpu_count),
-        ("cpu_delay_total_ns", delays.cpu_delay_total_ns),
-        ("blkio_count", delays.blkio_count),
-        ("blkio_delay_total_ns", delays.blkio_delay_total_ns),
-        ("swapin_count", delays.swapin_count),
-        ("swapin_delay_total_ns", delays.swapin_delay_total_ns),
-        ("freepages_count", delays.freepages_count),
-        ("freepages_delay_total_ns", delays.freepages_delay_total_ns),
-        ("thrashing_count", delays.thrashing_count),
-        ("thrashing_delay_total_ns", delays.thrashing_delay_total_ns),
-        ("compact_count", delays.compact_count),
-        ("compact_delay_total_ns", delays.compact_delay_total_ns),
-        ("wpcopy_count", delays.wpcopy_count),
-        ("wpcopy_delay_total_ns", delays.wpcopy_delay_total_ns),
-        ("irq_count", delays.irq_count),
-        ("irq_delay_total_ns", delays.irq_delay_total_ns),
-    ]
-    .into_iter()
-    .filter_map(|(name, value)| Some((name.into(), value?)))
-    .collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn absent_delays_are_absent() {
-        let delays = DelayAccounting { swapin_count: Some(0), ..DelayAccounting::default() };
-        assert_eq!(delay_values(&delays), Values::from([("swapin_count".into(), 0)]));
-    }
 
     #[test]
     fn delays_that_are_off_say_how_to_switch_them_on() {

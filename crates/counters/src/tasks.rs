@@ -4,11 +4,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use model::{CounterSet, Missed};
-use sys::taskstats::Taskstats;
 
 use crate::delay_accounting_enabled;
 use crate::parse::{self, ParseError, Values};
-use crate::task::{TASK_STAT, TASKSTATS, delay_values, no_schedstat, open_taskstats};
+use crate::task::{TASK_STAT, TASKSTATS, no_schedstat, open_taskstats};
+use crate::taskstats::Taskstats;
 
 /// A source of a process's counters: its name, its file in `/proc/PID`, and how that is read.
 type Source = (&'static str, &'static str, fn(&str) -> Result<Values, ParseError>);
@@ -74,7 +74,7 @@ impl Tasks {
         let has_threads = values.get("threads").is_some_and(|threads| *threads > 1);
         if let Some(taskstats) = &mut self.taskstats {
             let delays = taskstats.read_process(pid).ok();
-            set.extend(delays.map(|delays| (TASKSTATS.into(), delay_values(&delays))));
+            set.extend(delays.map(|delays| (TASKSTATS.into(), delays)));
         }
         if has_threads {
             set.extend(self.threads(&dir.join("task")));

@@ -6,7 +6,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use counters::{Reader, Roots, Sources, TaskReader, Tasks, environment};
-use sys::taskstats::Taskstats;
 
 #[test]
 fn the_machine_has_counters_or_reasons() {
@@ -73,20 +72,4 @@ fn each_thread_of_a_process_has_its_time() {
         }
         assert!(set["task_stat"]["threads"] >= 4, "{set:?}");
     });
-}
-
-#[test]
-fn taskstats_answers_or_says_why_not() {
-    let Ok(mut taskstats) = Taskstats::open() else { return };
-    match taskstats.read(std::process::id()) {
-        Ok(delays) => {
-            assert!(delays.version >= 1);
-            let first_thread = delays.cpu_count.unwrap();
-            let all_threads = taskstats.read_process(std::process::id()).unwrap();
-            assert!(all_threads.cpu_count.unwrap() >= first_thread, "{all_threads:?}");
-            let gone = taskstats.read(u32::MAX >> 1).unwrap_err();
-            assert_eq!(gone.raw_os_error(), Some(3), "no such process: {gone}");
-        }
-        Err(error) => assert_eq!(error.kind(), std::io::ErrorKind::PermissionDenied, "{error}"),
-    }
 }

@@ -8,8 +8,9 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use footprint::{
     ActivitySource, Bounds, Footprint, Geometry, Kind, MappingFootprint, Options, System, measure,
 };
+use rustix::thread::disable_transparent_huge_pages;
 use sys::memory::Mapping;
-use sys::pagemap::{address, without_huge_pages};
+use sys::pagemap::address;
 
 /// What tells a test of this file that it is the program that is measured.
 const CHILD: &str = "THRASHLAB_FOOTPRINT_CHILD";
@@ -27,7 +28,7 @@ fn the_program_that_is_measured() {
     if std::env::var_os(CHILD).is_none() {
         return;
     }
-    without_huge_pages().unwrap();
+    disable_transparent_huge_pages(true).unwrap();
     let geometry = System::running().unwrap().geometry;
     let mut commands = std::io::stdin().lines();
     let mut obey = |name: &str| assert_eq!(commands.next().unwrap().unwrap(), name);

@@ -7,6 +7,7 @@ use std::io::Write;
 use std::path::Path;
 use std::sync::Barrier;
 
+use counters::TaskReader;
 use doctor::Snapshot;
 use rustix::fs::{Advice as FileAdvice, fadvise};
 use rustix::time::{ClockId, clock_gettime};
@@ -15,7 +16,6 @@ use sys::clock::monotonic_ns;
 use sys::memory::Mapping;
 use sys::pagemap::page_bytes;
 use sys::pages::Advice;
-use sys::taskstats::Taskstats;
 
 #[path = "../../../tests/skip.rs"]
 mod skip;
@@ -77,11 +77,12 @@ struct Waited {
 /// Reads the pages of one thread, and asks the kernel.
 fn waited(file: &File, thread: usize) -> Waited {
     let number = rustix::thread::gettid().as_raw_nonzero().get() as u32;
-    let mut taskstats = Taskstats::open().unwrap();
+    let (mut reader, _) = TaskReader::open(Path::new("/proc"), number);
     let off_cpu_ns = off_cpu_ns(file, thread);
-    let delays = taskstats.read(number).unwrap();
-    let [block_ns, cpu_ns] = [delays.blkio_delay_total_ns, delays.cpu_delay_total_ns];
-    Waited { off_cpu_ns, block_ns: block_ns.unwrap(), cpu_ns: cpu_ns.unwrap() }
+    let delays = &reader.read()["taskstats"];
+    let [block_ns, cpu_ns] =
+        ["blkio", "cpu"].map(|wait| delays[&*format!("{wait}_delay_total_ns")]);
+    Waited { off_cpu_ns, block_ns, cpu_ns }
 }
 
 #[test]

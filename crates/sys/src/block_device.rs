@@ -1,4 +1,4 @@
-//! What only `ioctl` tells or does about a block device: its size and its partitions.
+//! Partitions of a block device.
 //!
 //! Follows the kernel's `include/uapi/linux/fs.h` and `include/uapi/linux/blkpg.h`.
 
@@ -6,8 +6,6 @@ use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
 
-/// `_IOR(0x12, 114, size_t)`.
-const BLKGETSIZE64: libc::Ioctl = 0x8008_1272_u32 as libc::Ioctl;
 /// `_IO(0x12, 105)`.
 const BLKPG: libc::Ioctl = 0x1269;
 const BLKPG_ADD_PARTITION: libc::c_int = 1;
@@ -29,17 +27,6 @@ struct Partition {
     number: libc::c_int,
     device_name: [u8; 64],
     volume_name: [u8; 64],
-}
-
-/// The size of a block device, in bytes.
-///
-/// # Errors
-/// When the file is not a block device.
-pub fn size_bytes(device: &File) -> io::Result<u64> {
-    let mut size_bytes = 0_u64;
-    // SAFETY: the kernel writes 64 bits to `size_bytes`.
-    let code = unsafe { libc::ioctl(device.as_raw_fd(), BLKGETSIZE64, &raw mut size_bytes) };
-    if code == 0 { Ok(size_bytes) } else { Err(io::Error::last_os_error()) }
 }
 
 /// Tells the kernel of a partition (from number 1 on), without any partition table on the disk.
@@ -70,8 +57,7 @@ pub fn add_partition(
         data: &raw mut partition,
     };
     // SAFETY: `request` points to a `struct blkpg_partition` that outlives the call.
-    let code = unsafe { libc::ioctl(device.as_raw_fd(), BLKPG, &raw const request) };
-    if code == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    crate::done(unsafe { libc::ioctl(device.as_raw_fd(), BLKPG, &raw const request) })
 }
 
 #[cfg(test)]
@@ -87,7 +73,6 @@ mod tests {
     #[test]
     fn a_file_that_is_no_block_device_is_refused() {
         let file = File::open("/dev/null").unwrap();
-        assert!(size_bytes(&file).is_err());
         assert!(add_partition(&file, 1, 0, 1 << 20).is_err());
         assert_eq!(
             add_partition(&file, 1, u64::MAX, 1).unwrap_err().kind(),

@@ -32,13 +32,9 @@ pub fn mix_in(bytes: &[u8]) -> io::Result<()> {
     let device = File::options().write(true).open("/dev/random")?;
     // SAFETY: `request` is a `struct rand_pool_info` whose `buf_size` is the number of bytes that
     // follow; the kernel only reads it.
-    let code = unsafe { libc::ioctl(device.as_raw_fd(), RNDADDENTROPY, request.as_ptr()) };
-    if code != 0 {
-        return Err(io::Error::last_os_error());
-    }
+    crate::done(unsafe { libc::ioctl(device.as_raw_fd(), RNDADDENTROPY, request.as_ptr()) })?;
     // SAFETY: takes no argument.
-    let code = unsafe { libc::ioctl(device.as_raw_fd(), RNDRESEEDCRNG) };
-    if code == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    crate::done(unsafe { libc::ioctl(device.as_raw_fd(), RNDRESEEDCRNG) })
 }
 
 /// `struct rand_pool_info`: bits of entropy, bytes that follow, and those.

@@ -20,5 +20,9 @@ pub mod process;
 pub mod shared_segment;
 pub mod shared_words;
 pub mod swap;
-pub mod taskstats;
 pub mod touch;
+
+/// What a system call answered that returns 0 or fails.
+fn done(code: libc::c_int) -> std::io::Result<()> {
+    if code == 0 { Ok(()) } else { Err(std::io::Error::last_os_error()) }
+}

@@ -6,6 +6,8 @@ use std::ops::Range;
 use std::os::fd::AsRawFd;
 use std::ptr::NonNull;
 
+use rustix::mm::{MlockAllFlags, mlockall, munlockall};
+
 /// A private or shared mapping, unmapped when dropped.
 ///
 /// Access goes through volatile reads and writes: they are never optimised away, and bytes that
@@ -134,9 +136,8 @@ impl Mapping {
         let mut sum: u64 = 0;
         for offset in range.start..end {
             // SAFETY: the offset is inside a live mapping that is always readable.
-            sum = sum.wrapping_add(u64::from(unsafe {
-                self.start.as_ptr().add(offset).read_volatile()
-            }));
+            let byte = unsafe { self.start.as_ptr().add(offset).read_volatile() };
+            sum = sum.wrapping_add(u64::from(byte));
         }
         sum
     }
@@ -182,19 +183,12 @@ const ROOM_BYTES: usize = 256 << 20;
 /// Without the privilege, when `RLIMIT_MEMLOCK` is too small for this process or for what it will
 /// allocate: then nothing is locked, because an allocation beyond the limit would end it.
 pub fn lock_all() -> io::Result<()> {
-    // SAFETY: takes flags only and changes no memory contents.
-    let code = unsafe { libc::mlockall(libc::MCL_CURRENT | libc::MCL_FUTURE) };
-    if code != 0 {
-        return Err(io::Error::last_os_error());
-    }
+    mlockall(MlockAllFlags::CURRENT | MlockAllFlags::FUTURE)?;
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
     // Memory without access costs nothing but counts against the limit.
-    if let Err(error) = Mapping::map(ROOM_BYTES, libc::PROT_NONE, flags, -1) {
-        // SAFETY: takes nothing and changes no memory contents.
-        unsafe { libc::munlockall() };
-        return Err(error);
-    }
-    Ok(())
+    Mapping::map(ROOM_BYTES, libc::PROT_NONE, flags, -1).map(drop).inspect_err(|_| {
+        let _ = munlockall();
+    })
 }
 
 #[cfg(test)]

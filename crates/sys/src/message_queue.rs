@@ -95,8 +95,7 @@ impl MessageQueue {
     /// When it is gone already or belongs to somebody else.
     pub fn remove(&self) -> io::Result<()> {
         // SAFETY: IPC_RMID takes no buffer.
-        let code = unsafe { libc::msgctl(self.id, libc::IPC_RMID, std::ptr::null_mut()) };
-        if code == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+        crate::done(unsafe { libc::msgctl(self.id, libc::IPC_RMID, std::ptr::null_mut()) })
     }
 }
 

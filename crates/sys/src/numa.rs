@@ -3,8 +3,8 @@
 use std::io;
 use std::ops::Range;
 
+use crate::done;
 use crate::memory::Mapping;
-use crate::pages::answer;
 
 /// What `mbind` is given as the size of a mask of 64 nodes: it reads one bit fewer than it is given
 /// (`get_nodes` in the kernel's `mm/mempolicy.c`).
@@ -45,7 +45,7 @@ impl Mapping {
         let bits = if nodes == 0 { 0 } else { MASK_BITS };
         // SAFETY: part of a live mapping, whose content stays; the mask lives across the call and
         // has as many bits as are named.
-        answer(unsafe {
+        done(unsafe {
             libc::syscall(libc::SYS_mbind, start, length, mode, mask, bits, 0) as libc::c_int
         })
     }
@@ -57,7 +57,7 @@ mod tests {
 
     #[test]
     fn the_first_node_is_everywhere_and_the_65th_cannot_be_named() {
-        let page = crate::pagemap::page_bytes() as usize;
+        let page = rustix::param::page_size();
         let mapping = Mapping::anonymous(2 * page).unwrap();
         let known = match mapping.place(0..page, Placement::Prefer(0)) {
             Ok(()) => true,

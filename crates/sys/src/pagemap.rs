@@ -115,26 +115,10 @@ pub fn address(mapping: &Mapping) -> u64 {
     mapping.start().as_ptr().addr() as u64
 }
 
-/// Keeps the kernel from giving this process transparent huge pages from now on, so that it maps
-/// the pages that it touches and no others.
-///
-/// # Errors
-/// When the kernel refuses.
-pub fn without_huge_pages() -> io::Result<()> {
-    // SAFETY: takes numbers only and changes no memory contents.
-    match unsafe { libc::prctl(libc::PR_SET_THP_DISABLE, 1, 0, 0, 0) } {
-        0 => Ok(()),
-        _ => Err(io::Error::last_os_error()),
-    }
-}
-
 /// Bytes of a page of this system.
 #[must_use]
 pub fn page_bytes() -> u64 {
-    // SAFETY: takes a number and touches no memory.
-    let bytes = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
-    // POSIX lets it fail only for names that it does not know.
-    u64::try_from(bytes).unwrap_or(4096)
+    rustix::param::page_size() as u64
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use std::io;
 use std::ops::Range;
 
+use crate::done;
 use crate::memory::Mapping;
 
 /// Advice on the pages of a mapping (`madvise(2)`).
@@ -57,7 +58,7 @@ impl Mapping {
         };
         let (start, length) = self.part(part)?;
         // SAFETY: part of a live mapping; none of these pieces of advice changes what is in it.
-        answer(unsafe { libc::madvise(start, length, advice) })
+        done(unsafe { libc::madvise(start, length, advice) })
     }
 
     /// Gives the pages of a part of the mapping back (`MADV_DONTNEED`): private memory is zero when
@@ -70,7 +71,7 @@ impl Mapping {
         let (start, length) = self.part(part)?;
         // SAFETY: part of a live mapping, whose bytes are only read and written volatilely, so
         // that they may change at any time.
-        answer(unsafe { libc::madvise(start, length, libc::MADV_DONTNEED) })
+        done(unsafe { libc::madvise(start, length, libc::MADV_DONTNEED) })
     }
 
     /// Asks the kernel to write the pages of the mapping out and drop them (`MADV_PAGEOUT`), as far
@@ -80,7 +81,7 @@ impl Mapping {
     /// On kernels before 5.4.
     pub fn page_out(&self) -> io::Result<()> {
         // SAFETY: exactly the range of a live mapping, whose content stays.
-        answer(unsafe {
+        done(unsafe {
             libc::madvise(self.start().as_ptr().cast(), self.size_bytes(), libc::MADV_PAGEOUT)
         })
     }
@@ -95,15 +96,7 @@ impl Mapping {
         let (start, length) = self.part(part)?;
         let protection = libc::PROT_READ | if writable { libc::PROT_WRITE } else { 0 };
         // SAFETY: part of a live mapping, which stays readable.
-        answer(unsafe { libc::mprotect(start, length, protection) })
-    }
-
-    /// Offset of the first place in the mapping whose address is a multiple of `step_bytes`; it may
-    /// lie behind the mapping's end.
-    #[must_use]
-    pub fn first_multiple(&self, step_bytes: usize) -> usize {
-        let start = self.start().as_ptr().addr();
-        start.next_multiple_of(step_bytes.max(1)) - start
+        done(unsafe { libc::mprotect(start, length, protection) })
     }
 
     /// A part of the mapping as the system takes it.
@@ -116,11 +109,6 @@ impl Mapping {
         let start = unsafe { self.start().as_ptr().add(part.start) };
         Ok((start.cast(), part.end - part.start))
     }
-}
-
-/// What a system call answered.
-pub(crate) fn answer(code: libc::c_int) -> io::Result<()> {
-    if code == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
 #[cfg(test)]
@@ -137,7 +125,7 @@ mod tests {
 
     #[test]
     fn what_is_given_back_is_zero_if_private_and_kept_if_shared() {
-        let page = crate::pagemap::page_bytes() as usize;
+        let page = rustix::param::page_size();
         let private = Mapping::anonymous(3 * page).unwrap();
         let shared = Mapping::shared(3 * page).unwrap();
         for mapping in [&private, &shared] {
@@ -152,7 +140,7 @@ mod tests {
 
     #[test]
     fn what_is_protected_can_be_read_and_is_written_again_later() {
-        let page = crate::pagemap::page_bytes() as usize;
+        let page = rustix::param::page_size();
         let mapping = Mapping::anonymous(2 * page).unwrap();
         mapping.write(page, 1);
         mapping.protect(page..2 * page, false).unwrap();
@@ -162,16 +150,6 @@ mod tests {
         mapping.write(page, 4);
         assert_eq!(mapping.read(page), 4);
         assert!(mapping.protect(page..page + 1 + 2 * page, true).is_err());
-    }
-
-    #[test]
-    fn a_multiple_is_found_in_every_mapping_of_twice_its_size() {
-        let mapping = Mapping::anonymous(4 << 20).unwrap();
-        let first = mapping.first_multiple(2 << 20);
-        assert!(
-            first < 2 << 20 && (mapping.start().as_ptr().addr() + first).is_multiple_of(2 << 20)
-        );
-        assert_eq!(mapping.first_multiple(1), 0);
     }
 
     /// A kernel without transparent huge pages has small ones anyway.

@@ -98,8 +98,7 @@ mod instructions {
     pub(super) fn permit(first: u16, count: u16) -> io::Result<()> {
         let (first, count) = (libc::c_ulong::from(first), libc::c_ulong::from(count));
         // SAFETY: takes three integers.
-        let code = unsafe { libc::syscall(libc::SYS_ioperm, first, count, 1) };
-        if code == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+        crate::done(unsafe { libc::syscall(libc::SYS_ioperm, first, count, 1) as libc::c_int })
     }
 
     pub(super) fn write_u8(port: u16, value: u8) {

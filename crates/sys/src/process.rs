@@ -8,6 +8,15 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
 
+use rustix::io::Errno;
+use rustix::process::{
+    Pid, Signal, WaitOptions, getppid, kill_process, kill_process_group,
+    set_parent_process_death_signal, setsid, waitpid,
+};
+
+use crate::clock::timespec;
+use crate::done;
+
 /// Longest time between two looks at a child that is waited for, in ns.
 const LOOK_NS: u64 = 1_000_000_000;
 
@@ -85,20 +94,11 @@ pub fn exit_now(code: i32) -> ! {
 /// # Errors
 /// When the parent is dead already (no such process), or the kernel refuses.
 pub fn die_with_parent(parent: u32) -> io::Result<()> {
-    // SAFETY: both calls take and return integers only.
-    let (code, now) = unsafe {
-        (
-            libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL as libc::c_ulong, 0, 0, 0),
-            libc::getppid(),
-        )
-    };
-    if code != 0 {
-        return Err(io::Error::last_os_error());
+    set_parent_process_death_signal(Some(Signal::KILL))?;
+    match getppid() {
+        Some(now) if now.as_raw_nonzero().get() as u32 == parent => Ok(()),
+        _ => Err(Errno::SRCH.into()),
     }
-    if now as u32 != parent {
-        return Err(io::Error::from_raw_os_error(libc::ESRCH));
-    }
-    Ok(())
 }
 
 /// Lets the calling thread run before every ordinary one (`SCHED_RR`, sched(7)), and take from the
@@ -112,8 +112,7 @@ pub fn become_urgent() -> io::Result<()> {
     param.sched_priority = 1;
     let policy = libc::SCHED_RR | libc::SCHED_RESET_ON_FORK;
     // SAFETY: `param` outlives the call, which only reads it.
-    let code = unsafe { libc::sched_setscheduler(0, policy, &raw const param) };
-    if code == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    done(unsafe { libc::sched_setscheduler(0, policy, &raw const param) })
 }
 
 /// Starts a program that is killed when the calling *thread* ends, in a process group of its own.
@@ -143,13 +142,9 @@ pub fn spawn_bound_in_group(command: &mut Command) -> io::Result<std::process::C
 /// # Errors
 /// As [`Command::spawn`].
 pub fn spawn_detached(command: &mut Command) -> io::Result<std::process::Child> {
-    // SAFETY: setsid is async-signal-safe and takes no arguments.
-    unsafe {
-        command.pre_exec(|| {
-            libc::setsid();
-            Ok(())
-        });
-    }
+    // SAFETY: the closure calls only setsid, which is async-signal-safe. It is refused to the head
+    // of a process group, which a new process is not.
+    unsafe { command.pre_exec(|| Ok(setsid().map(drop)?)) };
     command.spawn().map_err(explained)
 }
 
@@ -212,22 +207,7 @@ impl Program {
 /// # Errors
 /// When there is no such child.
 pub fn wait(pid: u32, block: bool) -> io::Result<Option<Exit>> {
-    let flags = if block { 0 } else { libc::WNOHANG };
-    let mut status = 0;
-    loop {
-        // SAFETY: `status` is a valid integer that the call fills.
-        let got = unsafe { libc::waitpid(pid as libc::pid_t, &raw mut status, flags) };
-        if got == 0 {
-            return Ok(None);
-        }
-        if got > 0 {
-            return Ok(Some(exit_of(status)));
-        }
-        let error = io::Error::last_os_error();
-        if error.kind() != io::ErrorKind::Interrupted {
-            return Err(error);
-        }
-    }
+    Ok(wait_for(Some(process(pid)?), block)?.map(|(_, exit)| exit))
 }
 
 /// Waits for any child of this process, and takes it; with `block` false it returns `None` while
@@ -236,27 +216,26 @@ pub fn wait(pid: u32, block: bool) -> io::Result<Option<Exit>> {
 /// # Errors
 /// When there is no child.
 pub fn wait_any(block: bool) -> io::Result<Option<(u32, Exit)>> {
-    let flags = if block { 0 } else { libc::WNOHANG };
-    let mut status = 0;
-    loop {
-        // SAFETY: `status` is a valid integer that the call fills; -1 means any child.
-        let got = unsafe { libc::waitpid(-1, &raw mut status, flags) };
-        if got >= 0 {
-            return Ok((got > 0).then(|| (got as u32, exit_of(status))));
-        }
-        let error = io::Error::last_os_error();
-        if error.kind() != io::ErrorKind::Interrupted {
-            return Err(error);
-        }
-    }
+    wait_for(None, block)
+}
+
+fn wait_for(pid: Option<Pid>, block: bool) -> io::Result<Option<(u32, Exit)>> {
+    let options = if block { WaitOptions::empty() } else { WaitOptions::NOHANG };
+    let ended = rustix::io::retry_on_intr(|| waitpid(pid, options))?;
+    Ok(ended.map(|(pid, status)| (pid.as_raw_nonzero().get() as u32, exit_of(status.as_raw()))))
 }
 
 fn exit_of(status: libc::c_int) -> Exit {
-    if libc::WIFSIGNALED(status) {
-        Exit::Signal(libc::WTERMSIG(status))
-    } else {
-        Exit::Code(libc::WEXITSTATUS(status))
+    match libc::WIFSIGNALED(status) {
+        true => Exit::Signal(libc::WTERMSIG(status)),
+        false => Exit::Code(libc::WEXITSTATUS(status)),
     }
+}
+
+/// A process by its number.
+fn process(pid: u32) -> io::Result<Pid> {
+    let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
+    pid.ok_or_else(|| io::Error::other("no such process id"))
 }
 
 /// Sends a signal to one process; a process that is gone is no error.
@@ -264,12 +243,26 @@ fn exit_of(status: libc::c_int) -> Exit {
 /// # Errors
 /// When the process belongs to somebody else, or the pid is 0 or does not fit.
 pub fn signal(pid: u32, number: i32) -> io::Result<()> {
-    let pid = i32::try_from(pid).ok().filter(|pid| *pid > 0);
-    let Some(pid) = pid else { return Err(io::Error::other("no such process id")) };
-    // SAFETY: takes two integers; the pid is positive, so no group is meant.
-    let code = unsafe { libc::kill(pid, number) };
-    let error = io::Error::last_os_error();
-    if code == 0 || error.raw_os_error() == Some(libc::ESRCH) { Ok(()) } else { Err(error) }
+    send(pid, number, kill_process)
+}
+
+/// Sends a signal to all processes of a group; a group that is gone is no error.
+///
+/// # Errors
+/// When the group belongs to somebody else, or its number is 0, 1 or does not fit.
+pub fn signal_group(group: u32, number: i32) -> io::Result<()> {
+    match group {
+        1 => Err(io::Error::other("no such process group")),
+        _ => send(group, number, kill_process_group),
+    }
+}
+
+fn send(pid: u32, number: i32, kill: fn(Pid, Signal) -> Result<(), Errno>) -> io::Result<()> {
+    let signal = Signal::from_named_raw(number).ok_or(Errno::INVAL)?;
+    match kill(process(pid)?, signal) {
+        Ok(()) | Err(Errno::SRCH) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// Numbers of the signals that thrashlab sends.
@@ -290,47 +283,55 @@ pub mod signals {
     pub const HANGUP: i32 = libc::SIGHUP;
 }
 
-/// What the kernel accounts to a process (`getrusage(2)`).
+/// What the kernel accounts to a process (`getrusage(2)`): the numbers of [`Usage::NAMES`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Usage {
-    /// CPU time in user mode, in ns.
-    pub user_ns: u64,
-    /// CPU time in the kernel, in ns.
-    pub system_ns: u64,
-    /// Page faults served without I/O.
-    pub minor_faults: u64,
-    /// Page faults that waited for I/O.
-    pub major_faults: u64,
-    /// Context switches because the process waited.
-    pub voluntary_switches: u64,
-    /// Context switches because its time was up or another was preferred.
-    pub involuntary_switches: u64,
-    /// Blocks of 512 bytes read.
-    pub read_blocks: u64,
-    /// Blocks of 512 bytes written.
-    pub written_blocks: u64,
-}
+pub struct Usage(pub [u64; Usage::NAMES.len()]);
 
 impl Usage {
+    /// Names of the numbers: CPU time, page faults without and with I/O, context switches because
+    /// the process waited and because another one was preferred, and blocks of 512 bytes.
+    pub const NAMES: [&str; 8] = [
+        "user_ns",
+        "system_ns",
+        "minor_faults",
+        "major_faults",
+        "voluntary_switches",
+        "involuntary_switches",
+        "read_blocks",
+        "written_blocks",
+    ];
+
     /// CPU time in user mode and in the kernel, in ns.
     #[must_use]
     pub fn cpu_ns(&self) -> u64 {
-        self.user_ns + self.system_ns
+        self.0[0] + self.0[1]
+    }
+
+    /// Page faults that waited for I/O.
+    #[must_use]
+    pub fn major_faults(&self) -> u64 {
+        self.0[3]
+    }
+
+    /// What was used after `before`.
+    #[must_use]
+    pub fn since(&self, before: &Self) -> Self {
+        Self(std::array::from_fn(|number| self.0[number].saturating_sub(before.0[number])))
     }
 
     fn of(raw: &libc::rusage) -> Self {
         let nanoseconds =
             |time: libc::timeval| time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1_000;
-        Self {
-            user_ns: nanoseconds(raw.ru_utime),
-            system_ns: nanoseconds(raw.ru_stime),
-            minor_faults: raw.ru_minflt as u64,
-            major_faults: raw.ru_majflt as u64,
-            voluntary_switches: raw.ru_nvcsw as u64,
-            involuntary_switches: raw.ru_nivcsw as u64,
-            read_blocks: raw.ru_inblock as u64,
-            written_blocks: raw.ru_oublock as u64,
-        }
+        Self([
+            nanoseconds(raw.ru_utime),
+            nanoseconds(raw.ru_stime),
+            raw.ru_minflt as u64,
+            raw.ru_majflt as u64,
+            raw.ru_nvcsw as u64,
+            raw.ru_nivcsw as u64,
+            raw.ru_inblock as u64,
+            raw.ru_oublock as u64,
+        ])
     }
 
     fn read(who: libc::c_int) -> Self {
@@ -350,11 +351,13 @@ pub fn usage() -> Usage {
     Usage::read(libc::RUSAGE_SELF)
 }
 
-/// The usage of all children of this process that ended and were waited for, and of theirs
+/// The usage of this process and of all its children that ended and were waited for, and of theirs
 /// (`RUSAGE_CHILDREN`).
 #[must_use]
-pub fn children_usage() -> Usage {
-    Usage::read(libc::RUSAGE_CHILDREN)
+pub fn all_usage() -> Usage {
+    let children = Usage::read(libc::RUSAGE_CHILDREN).0;
+    let own = usage().0;
+    Usage(std::array::from_fn(|number| own[number].saturating_add(children[number])))
 }
 
 /// Waits until a child ends or the monotonic clock reads `until_ns`: how it ended, and what it and
@@ -425,27 +428,12 @@ impl SignalSet {
 
     /// Waits for the signal, which is blocked, for `left_ns` at most.
     fn await_one(&self, left_ns: u64) {
-        let timeout = libc::timespec {
-            tv_sec: (left_ns / 1_000_000_000) as libc::time_t,
-            tv_nsec: (left_ns % 1_000_000_000) as _,
-        };
+        let time = timespec(left_ns);
+        let timeout = libc::timespec { tv_sec: time.tv_sec as _, tv_nsec: time.tv_nsec as _ };
         // SAFETY: set and timeout outlive the call, which only reads them; a wait that ends early
         // is followed by another look.
         unsafe { libc::sigtimedwait(&raw const self.0, std::ptr::null_mut(), &raw const timeout) };
     }
-}
-
-/// Sends a signal to all processes of a group; a group that is gone is no error.
-///
-/// # Errors
-/// When the group belongs to somebody else, or its number is 0, 1 or does not fit.
-pub fn signal_group(group: u32, number: i32) -> io::Result<()> {
-    let group = i32::try_from(group).ok().filter(|group| *group > 1);
-    let Some(group) = group else { return Err(io::Error::other("no such process group")) };
-    // SAFETY: takes two integers; the number is below -1, so exactly one group is meant.
-    let code = unsafe { libc::kill(-group, number) };
-    let error = io::Error::last_os_error();
-    if code == 0 || error.raw_os_error() == Some(libc::ESRCH) { Ok(()) } else { Err(error) }
 }
 
 /// How many CPUs this process may run on.
@@ -476,12 +464,12 @@ mod tests {
     #[test]
     fn a_child_is_waited_for_with_what_it_used_but_no_longer_than_allowed() {
         let mut command = Command::new("sleep");
-        let pid = spawn_bound(command.arg("0.3")).unwrap().id();
         let start_ns = crate::clock::monotonic_ns();
+        let pid = spawn_bound(command.arg("0.3")).unwrap().id();
         assert_eq!(wait_usage(pid, start_ns + 20_000_000).unwrap(), None);
         let (exit, usage) = wait_usage(pid, start_ns + 60_000_000_000).unwrap().unwrap();
         assert_eq!(exit, Exit::Code(0));
-        assert!(usage.minor_faults > 0, "{usage:?}");
+        assert!(usage.0[2] > 0, "{usage:?}");
         let elapsed_ns = crate::clock::monotonic_ns() - start_ns;
         assert!((300_000_000..20_000_000_000).contains(&elapsed_ns), "{elapsed_ns} ns");
         assert!(wait_usage(pid, 0).is_err(), "it is gone");

@@ -12,8 +12,7 @@ use std::path::Path;
 pub fn swap_on(path: &Path) -> io::Result<()> {
     let path = CString::new(path.as_os_str().as_bytes())?;
     // SAFETY: `path` is a NUL-terminated string that outlives the call.
-    let code = unsafe { libc::swapon(path.as_ptr(), 0) };
-    if code == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    crate::done(unsafe { libc::swapon(path.as_ptr(), 0) })
 }
 
 /// Switches swapping off; what lies in the area is read back first, which can take long. A signal

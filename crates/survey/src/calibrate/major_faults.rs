@@ -73,12 +73,12 @@ fn major(mapping: &Mapping, touch: impl Fn(&Mapping, usize) -> u8) -> Measured {
     let pages = mapping.size_bytes() / page_bytes();
     let until_ns = monotonic_ns() + LONGEST_NS;
     let mut each = Vec::new();
-    let mut before = usage().major_faults;
+    let mut before = usage().major_faults();
     for step in 0..pages.min(MOST) {
         let start_ns = monotonic_ns();
         std::hint::black_box(touch(mapping, step * STEP_PAGES % pages * page_bytes()));
         let end_ns = monotonic_ns();
-        let after = usage().major_faults;
+        let after = usage().major_faults();
         if after == before + 1 {
             each.push((end_ns - start_ns) as f64);
         }

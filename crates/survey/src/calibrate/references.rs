@@ -80,7 +80,7 @@ mod tests {
 
     #[test]
     fn without_huge_pages_their_cost_is_missed_whatever_the_kernel_allows() {
-        sys::pagemap::without_huge_pages().unwrap();
+        rustix::thread::disable_transparent_huge_pages(true).unwrap();
         let (extra, huge) = small_and_huge();
         for missed in [extra, huge] {
             assert!(missed.unwrap_err().contains("0 % came in huge pages"));

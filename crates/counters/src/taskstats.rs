@@ -7,12 +7,15 @@
 //! only for tasks that were started while the sysctl `kernel.task_delayacct` was 1.
 //!
 //! **Invariant:** a reply is read with bounds checks by pure functions; a field that this kernel's
-//! `struct taskstats` does not have is `None`, never 0.
+//! `struct taskstats` does not have is absent, never 0.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::time::{Duration, Instant};
+
+use model::Values;
+use rustix::net::sockopt::{Timeout, set_socket_timeout};
+use rustix::net::{AddressFamily, SocketFlags, SocketType, netlink, socket_with};
 
 /// How long the kernel may take to answer; it answers within the call, so this never happens.
 const TIMEOUT: Duration = Duration::from_millis(200);
@@ -38,49 +41,28 @@ const NLMSG_HEADER_BYTES: usize = 16;
 const GENL_HEADER_BYTES: usize = 4;
 const ATTRIBUTE_HEADER_BYTES: usize = 4;
 
-/// What a task has waited for since it was started: how often, and for how long in all.
-///
-/// A field that this kernel's `struct taskstats` does not have is `None`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct DelayAccounting {
-    /// `TASKSTATS_VERSION` of the kernel.
-    pub version: u16,
-    /// Times it was put on a CPU.
-    pub cpu_count: Option<u64>,
-    /// Time on a run queue, runnable but not running, in ns.
-    pub cpu_delay_total_ns: Option<u64>,
-    /// Waits for synchronous block I/O.
-    pub blkio_count: Option<u64>,
-    /// Time in them, in ns.
-    pub blkio_delay_total_ns: Option<u64>,
-    /// Waits for a page to be swapped in.
-    pub swapin_count: Option<u64>,
-    /// Time in them, in ns.
-    pub swapin_delay_total_ns: Option<u64>,
-    /// Times it had to reclaim memory itself.
-    pub freepages_count: Option<u64>,
-    /// Time in them, in ns.
-    pub freepages_delay_total_ns: Option<u64>,
-    /// Waits for a page that had been in memory shortly before (struct version 9, Linux 4.20).
-    pub thrashing_count: Option<u64>,
-    /// Time in them, in ns.
-    pub thrashing_delay_total_ns: Option<u64>,
-    /// Times it had to compact memory itself (struct version 11).
-    pub compact_count: Option<u64>,
-    /// Time in them, in ns.
-    pub compact_delay_total_ns: Option<u64>,
-    /// Copies of a page on the first write after a fork (struct version 13).
-    pub wpcopy_count: Option<u64>,
-    /// Time in them, in ns.
-    pub wpcopy_delay_total_ns: Option<u64>,
-    /// Interrupts that ran in its time (struct version 14).
-    pub irq_count: Option<u64>,
-    /// Time in them, in ns.
-    pub irq_delay_total_ns: Option<u64>,
-}
-
-/// Offsets of the pairs (count, total) in `struct taskstats`, in bytes: cpu, blkio, swapin,
-/// freepages, thrashing, compact, wpcopy, irq. The struct only ever grows at its end …
+/// What a task can have waited for since it was started. Of each there is how often, as
+/// `cpu_count`, and for how long in all, as `cpu_delay_total_ns`.
+const WAITS: [&str; 8] = [
+    // To be put on a CPU: runnable but not running.
+    "cpu",
+    // For synchronous block I/O.
+    "blkio",
+    // For a page to be swapped in.
+    "swapin",
+    // While it reclaimed memory itself.
+    "freepages",
+    // For a page that had been in memory shortly before (struct version 9, Linux 4.20).
+    "thrashing",
+    // While it compacted memory itself (struct version 11).
+    "compact",
+    // While a page was copied on the first write after a fork (struct version 13).
+    "wpcopy",
+    // While interrupts ran in its time (struct version 14).
+    "irq",
+];
+/// Offsets of the pairs (count, total) in `struct taskstats`, in bytes, in the order of [`WAITS`].
+/// The struct only ever grows at its end …
 const OFFSETS: [usize; 8] = [16, 32, 48, 312, 328, 352, 400, 416];
 /// … but for version 15 (Linux 6.14), which put a maximum and a minimum behind each total;
 /// version 16 moved them to the end.
@@ -89,57 +71,34 @@ const OFFSETS_V15: [usize; 8] = [16, 48, 80, 360, 392, 432, 496, 528];
 /// number came in a later commit than the new fields.
 const V14_BYTES: usize = 432;
 
-impl DelayAccounting {
-    /// Reads a `struct taskstats` as this machine's kernel wrote it; `None` if it has no version.
-    #[must_use]
-    pub fn from_struct(bytes: &[u8]) -> Option<Self> {
-        let version = u16_at(bytes, 0)?;
-        let spread = version == 15 || (version == 14 && bytes.len() > V14_BYTES);
-        let offsets = if spread { OFFSETS_V15 } else { OFFSETS };
-        let count = |pair: usize| u64_at(bytes, offsets[pair]);
-        let total_ns = |pair: usize| u64_at(bytes, offsets[pair] + 8);
-        Some(Self {
-            version,
-            cpu_count: count(0),
-            cpu_delay_total_ns: total_ns(0),
-            blkio_count: count(1),
-            blkio_delay_total_ns: total_ns(1),
-            swapin_count: count(2),
-            swapin_delay_total_ns: total_ns(2),
-            freepages_count: count(3),
-            freepages_delay_total_ns: total_ns(3),
-            thrashing_count: count(4),
-            thrashing_delay_total_ns: total_ns(4),
-            compact_count: count(5),
-            compact_delay_total_ns: total_ns(5),
-            wpcopy_count: count(6),
-            wpcopy_delay_total_ns: total_ns(6),
-            irq_count: count(7),
-            irq_delay_total_ns: total_ns(7),
-        })
-    }
+/// Reads a `struct taskstats` as this machine's kernel wrote it: the delays that it has, by name;
+/// `None` if it has no version.
+fn delays(bytes: &[u8]) -> Option<Values> {
+    let version = u16_at(bytes, 0)?;
+    let spread = version == 15 || (version == 14 && bytes.len() > V14_BYTES);
+    let offsets = if spread { OFFSETS_V15 } else { OFFSETS };
+    let pairs = WAITS.iter().zip(offsets).flat_map(|(wait, offset)| {
+        [(format!("{wait}_count"), offset), (format!("{wait}_delay_total_ns"), offset + 8)]
+    });
+    Some(pairs.filter_map(|(name, at)| Some((name.into(), u64_at(bytes, at)?))).collect())
+}
 
-    /// Reads a whole netlink message that answers the request with this sequence number; `None`
-    /// if it answers another request.
-    ///
-    /// # Errors
-    /// The kernel's own error if the message holds one, or `InvalidData` if the message is not a
-    /// taskstats reply.
-    pub fn from_reply(message: &[u8], sequence: u32) -> io::Result<Option<Self>> {
-        let Some(attributes) = reply_attributes(message, sequence)? else { return Ok(None) };
-        [TASKSTATS_TYPE_AGGR_PID, TASKSTATS_TYPE_AGGR_TGID]
-            .into_iter()
-            .find_map(|kind| attribute(attributes, kind))
-            .and_then(|nested| attribute(nested, TASKSTATS_TYPE_STATS))
-            .and_then(Self::from_struct)
-            .map(Some)
-            .ok_or_else(|| invalid("the taskstats reply holds no struct taskstats"))
-    }
+/// Reads a whole netlink message that answers the request with this sequence number; `None` if it
+/// answers another request.
+fn delays_reply(message: &[u8], sequence: u32) -> io::Result<Option<Values>> {
+    let Some(attributes) = reply_attributes(message, sequence)? else { return Ok(None) };
+    [TASKSTATS_TYPE_AGGR_PID, TASKSTATS_TYPE_AGGR_TGID]
+        .into_iter()
+        .find_map(|kind| attribute(attributes, kind))
+        .and_then(|nested| attribute(nested, TASKSTATS_TYPE_STATS))
+        .and_then(delays)
+        .map(Some)
+        .ok_or_else(|| invalid("the taskstats reply holds no struct taskstats"))
 }
 
 /// A connection to the kernel's taskstats family.
 #[derive(Debug)]
-pub struct Taskstats {
+pub(crate) struct Taskstats {
     socket: File,
     family: u16,
     sequence: u32,
@@ -151,7 +110,7 @@ impl Taskstats {
     ///
     /// # Errors
     /// When there is no netlink, or (not found) the kernel was built without `CONFIG_TASKSTATS`.
-    pub fn open() -> io::Result<Self> {
+    pub(crate) fn open() -> io::Result<Self> {
         let socket = open_socket()?;
         let mut opened = Self { socket, family: 0, sequence: 0, reply: vec![0; REPLY_BYTES] };
         let message =
@@ -165,7 +124,7 @@ impl Taskstats {
     /// # Errors
     /// Permission denied without `CAP_NET_ADMIN`, `ESRCH` when there is no such task, timed out
     /// when the kernel does not answer within 200 ms.
-    pub fn read(&mut self, pid: u32) -> io::Result<DelayAccounting> {
+    pub(crate) fn read(&mut self, pid: u32) -> io::Result<Values> {
         self.delays(TASKSTATS_CMD_ATTR_PID, pid)
     }
 
@@ -173,13 +132,13 @@ impl Taskstats {
     ///
     /// # Errors
     /// As [`Self::read`].
-    pub fn read_process(&mut self, pid: u32) -> io::Result<DelayAccounting> {
+    pub(crate) fn read_process(&mut self, pid: u32) -> io::Result<Values> {
         self.delays(TASKSTATS_CMD_ATTR_TGID, pid)
     }
 
-    fn delays(&mut self, attribute: u16, pid: u32) -> io::Result<DelayAccounting> {
+    fn delays(&mut self, attribute: u16, pid: u32) -> io::Result<Values> {
         let message = self.request(self.family, TASKSTATS_CMD_GET, attribute, &pid.to_ne_bytes());
-        self.ask(&message, DelayAccounting::from_reply)
+        self.ask(&message, delays_reply)
     }
 
     /// Makes a request of one attribute, with a sequence number of its own.
@@ -229,32 +188,9 @@ impl Taskstats {
 ///
 /// It is never connected, so that a plain write goes to the kernel (port 0).
 fn open_socket() -> io::Result<File> {
-    // SAFETY: socket(2) takes three numbers and no memory of ours.
-    let number = unsafe {
-        libc::socket(libc::AF_NETLINK, libc::SOCK_RAW | libc::SOCK_CLOEXEC, libc::NETLINK_GENERIC)
-    };
-    if number < 0 {
-        return Err(io::Error::last_os_error());
-    }
-    // SAFETY: `number` is an open descriptor that socket(2) just made and nobody else owns.
-    let socket = unsafe { OwnedFd::from_raw_fd(number) };
-    let timeout = libc::timeval {
-        tv_sec: 0,
-        tv_usec: libc::suseconds_t::from(TIMEOUT.subsec_millis() as u16) * 1000,
-    };
-    // SAFETY: the pointer is to a live `timeval` and the length is its size; the kernel only reads.
-    let result = unsafe {
-        libc::setsockopt(
-            socket.as_raw_fd(),
-            libc::SOL_SOCKET,
-            libc::SO_RCVTIMEO,
-            (&raw const timeout).cast(),
-            size_of::<libc::timeval>() as libc::socklen_t,
-        )
-    };
-    if result < 0 {
-        return Err(io::Error::last_os_error());
-    }
+    let (family, protocol) = (AddressFamily::NETLINK, Some(netlink::GENERIC));
+    let socket = socket_with(family, SocketType::RAW, SocketFlags::CLOEXEC, protocol)?;
+    set_socket_timeout(&socket, Timeout::Recv, Some(TIMEOUT))?;
     Ok(File::from(socket))
 }
 
@@ -319,3 +255,7 @@ fn array_at<const N: usize>(bytes: &[u8], offset: usize) -> Option<[u8; N]> {
 fn invalid(what: &'static str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, what)
 }
+
+#[cfg(test)]
+#[path = "taskstats_tests.rs"]
+mod tests;
