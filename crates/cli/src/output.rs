@@ -59,6 +59,11 @@ fn possible_values() -> impl Iterator<Item = PossibleValue> {
 }
 
 impl OutputArgs {
+    /// Standard output, for a command whose `-o` is not the result's.
+    pub(crate) fn printed(json: bool) -> Self {
+        Self { json, ..Self::default() }
+    }
+
     /// The format that was asked for by an option or by the name of the file; else this one.
     pub(crate) fn format_or(&self, default: &'static OutputFormat) -> &'static OutputFormat {
         let asked = if self.json { format_named("json") } else { self.format };

@@ -53,15 +53,15 @@ pub use matrix_text::matrix_text;
 pub use memory_job::{
     MemoryJob, MemoryJobRow, analyse_memory_job, is_of_memory_job, memory_job_text,
 };
-pub use miss_ratio_text::{MissRatioView, miss_ratio_csv, miss_ratio_text};
-pub use program_run::{ProgramRunView, program_run_text};
+pub use miss_ratio_text::{MissRatioView, miss_ratio_csv, miss_ratio_document};
+pub use program_run::{ProgramRunView, program_run_document};
 pub use render::columns;
 pub use responsiveness::analyse;
 pub use session::{analyse_session, is_of_job};
 pub use session_text::session_text;
 pub use sweep_text::{SweepRow, SweepView, place_of, sweep_so_far, sweep_text};
-pub use tlb_text::{TlbView, tlb_text};
-pub use trace_text::{TraceView, trace_json, trace_notes_text, trace_text};
-pub use whatif_text::{Gain, Tried, WhatIf, whatif_text};
-pub use whole_run_text::{WholeRun, whole_run_text};
+pub use tlb_text::{TlbRun, tlb_document};
+pub use trace_text::{TraceView, trace_document, trace_notes};
+pub use whatif_text::{Gain, Tried, WhatIf, whatif_document};
+pub use whole_run_text::{WholeRun, whole_run_document};
 pub use why_slow_text::worst_text;

@@ -1,4 +1,4 @@
-//! Miss-ratio curves and working sets of a trace as text.
+//! Miss-ratio curves and working sets of a trace.
 
 mod over_time;
 mod sets;
@@ -6,36 +6,19 @@ mod sets;
 use analysis::sweep::{Curve, Found};
 use mmu::curve::{CurvePoint, MissRatioCurve, Profiled, UnitCurves};
 use model::units::{exact_size, format_size};
+use render::{Block, Cell, Document, Table, format};
 
-use crate::columns::to_the_right;
 use crate::sweep_text::chart_and_knee;
 
 /// Sizes that translation caches have, and powers of two beyond.
 const ENTRIES: [u64; 19] = [
-    16,
-    32,
-    64,
-    96,
-    128,
-    256,
-    512,
-    1024,
-    1536,
-    2048,
-    3072,
-    4096,
-    8192,
-    1 << 14,
-    1 << 15,
-    1 << 16,
-    1 << 18,
-    1 << 20,
-    1 << 22,
+    16, 32, 64, 96, 128, 256, 512, 1024, 1536, 2048, 3072, 4096, 8192, 16_384, 32_768, 65_536,
+    262_144, 1_048_576, 4_194_304,
 ];
 /// Units below this are lines.
 const PAGE_BYTES: u64 = 4096;
 
-/// Everything that the text tells.
+/// Everything that is told.
 #[derive(Clone, Debug)]
 pub struct MissRatioView<'a> {
     /// Name of the trace.
@@ -50,61 +33,59 @@ pub struct MissRatioView<'a> {
     pub notes: &'a [String],
 }
 
-/// The whole result. Ends in a newline.
+/// The curves with their knees, sets and working sets.
 #[must_use]
-pub fn miss_ratio_text(view: &MissRatioView<'_>) -> String {
+pub fn miss_ratio_document(view: &MissRatioView<'_>) -> Document<'static> {
     let profiled = view.profiled;
-    let of = match profiled.process {
-        Some(process) => {
-            format!(" of process {process} ({} of others left out)", profiled.left_out)
-        }
-        None => String::new(),
-    };
-    let mut text = format!("{}: {} references{of}\n", view.name, profiled.references);
+    let of = profiled
+        .process
+        .map(|process| format!(" of process {process} ({} of others left out)", profiled.left_out));
+    let references = format!("{}{}", profiled.references, of.unwrap_or_default());
+    let facts = [("trace", view.name.to_owned()), ("references", references)];
+    let facts = facts.map(|(name, value)| (name.to_owned(), value)).into();
+    let mut document = Document { facts, ..Document::default() };
     for (unit, (curve, found)) in profiled.units.iter().zip(view.knees) {
-        text += &format!("\n{}\n{}", heading(unit), table(unit));
+        document.push(table(unit));
+        document.push(Block::Notes(about(unit)));
         let (chart, knee) = chart_and_knee(curve, found, view.least_rise);
-        if !chart.is_empty() {
-            text += &format!("\n{chart}");
-        }
-        text += &format!("\n{knee}");
+        document.push(Block::Verbatim(chart));
+        document.push(Block::Sentence(knee.trim_end().to_owned()));
         if !unit.sets.is_empty() {
-            text += &format!("\n{}", sets::text(unit));
+            document.push(sets::table(unit));
         }
         if let Some(working_set) = &unit.working_set {
-            text += &format!("\n{}", over_time::text(unit, working_set));
+            document.push(over_time::means(unit, working_set));
+            document.push(over_time::windows(unit, working_set));
         }
     }
-    for note in view.notes {
-        text += &format!("Note: {note}\n");
-    }
-    text
+    let notes = view.notes.iter().map(|note| format!("Note: {note}"));
+    document.push(Block::Notes(notes.collect()));
+    document
 }
 
-/// `Pages of 4K: 1700 of them (6.64M); first references are 0.00283 % of all.`
-fn heading(unit: &UnitCurves) -> String {
+/// How many units there are, and what is known of a sample.
+fn about(unit: &UnitCurves) -> Vec<String> {
     let curve = &unit.curve;
-    let name = unit_name(unit);
     let about = if curve.sample.is_some() { "about " } else { "" };
     let share = 100.0 * curve.cold_misses as f64 / curve.references.max(1) as f64;
-    let mut text = format!(
-        "LRU cache of {name}\n{about}{} distinct ({}); their first references are {} % of all",
+    let mut lines = vec![format!(
+        "{about}{} distinct ({}); their first references are {} % of all",
         curve.cold_misses,
         format_size(curve.cold_misses.saturating_mul(unit.unit_bytes)),
-        significant(share),
-    );
-    if let Some(sample) = &curve.sample {
-        text += &format!(
-            "\nsampled: {} % of them, {} with {} references; intervals hold the truth with \
-             probability {}; sizes below {} entries have no estimate",
-            significant(100.0 * sample.rate),
+        format::number(share),
+    )];
+    lines.extend(curve.sample.as_ref().map(|sample| {
+        format!(
+            "sampled: {} % of them, {} with {} references; {} intervals; sizes below {} entries \
+             have no estimate",
+            format::number(100.0 * sample.rate),
             sample.units,
             sample.references,
-            sample.confidence,
+            format::percent(sample.confidence),
             sample.smallest_entries,
-        );
-    }
-    text + "\n"
+        )
+    }));
+    lines
 }
 
 /// `pages of 4K`, `lines of 64B`.
@@ -114,42 +95,41 @@ fn unit_name(unit: &UnitCurves) -> String {
 }
 
 /// Sizes that there are, and the first that holds everything.
-fn table(unit: &UnitCurves) -> String {
+fn table(unit: &UnitCurves) -> Block {
     let MissRatioCurve { points, sample, cold_misses, .. } = &unit.curve;
+    let caption = format!("LRU cache of {}", unit_name(unit));
     let last = points.iter().find(|point| point.entries >= *cold_misses).or(points.last());
-    let Some(last) = last else { return "no size has an estimate\n".to_owned() };
-    let mut rows = vec![["entries", "reach", "misses", "miss ratio"].map(str::to_owned).to_vec()];
-    if sample.is_some() {
-        rows[0].push("interval".to_owned());
-    }
+    let Some(last) = last else {
+        return Block::Sentence(format!("{caption}: no size has an estimate"));
+    };
+    let interval = sample.is_some().then_some("interval");
+    let head = ["entries", "reach", "misses", "miss ratio"].into_iter().chain(interval);
+    let mut table = Table::new(caption, head);
     let named = points.iter().filter(|point| ENTRIES.contains(&point.entries));
     let smaller = named.filter(|point| point.entries < last.entries);
     for point in smaller.chain([last]) {
-        rows.push(row(point, unit.unit_bytes));
+        table.row(row(point, unit.unit_bytes));
     }
-    to_the_right(&rows)
+    table.into()
 }
 
-fn row(point: &CurvePoint, unit_bytes: u64) -> Vec<String> {
+fn row(point: &CurvePoint, unit_bytes: u64) -> Vec<Cell> {
     let mut row = vec![
-        point.entries.to_string(),
-        format_size(point.entries.saturating_mul(unit_bytes)),
-        point.misses.to_string(),
-        significant(point.miss_ratio),
+        point.entries.into(),
+        Cell::size(point.entries.saturating_mul(unit_bytes)),
+        point.misses.into(),
+        figure(point.miss_ratio),
     ];
-    if let (Some(low), Some(high)) = (point.low, point.high) {
-        row.push(format!("[{}, {}]", significant(low), significant(high)));
-    }
+    let interval = point.low.zip(point.high);
+    row.extend(
+        interval.map(|(low, high)| Cell::figure(format::interval(low, high, format::number))),
+    );
     row
 }
 
-/// Four digits that count.
-fn significant(value: f64) -> String {
-    if value == 0.0 {
-        return "0".to_owned();
-    }
-    let digits = 3 - value.abs().log10().floor() as i32;
-    format!("{value:.*}", digits.clamp(0, 12) as usize)
+/// A number with four digits that count.
+fn figure(value: f64) -> Cell {
+    Cell::figure(format::number(value))
 }
 
 /// All points of all curves as CSV, with a heading.

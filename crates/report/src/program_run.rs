@@ -8,7 +8,8 @@ use std::collections::BTreeMap;
 use analysis::published::{Beside, BesideRow, best};
 use analysis::sweep::{Curve, Found, Point};
 
-use crate::columns::to_the_right;
+use render::{Block, Cell, Document, Table};
+
 use crate::matrix_text::seeds_text;
 use crate::sweep_text::{Amounts, knee_sentence, movers_text, other_sentences};
 
@@ -41,79 +42,69 @@ const COLUMNS: [(&str, &str, f64, usize); 5] = [
     ("swap-ins", "swap_ins", 1.0, 0),
 ];
 
-/// The whole result. Ends in a newline.
+/// The simulated table, the published one beside it, and what the curve says.
 #[must_use]
-pub fn program_run_text(view: &ProgramRunView<'_>) -> String {
+pub fn program_run_document(view: &ProgramRunView<'_>) -> Document<'static> {
     let amounts = Amounts::of(view.curve);
-    let several = view.seeds.len() > 1;
-    let which = match several {
-        true => ", the fastest run of each level; median and max are elapsed times of all",
-        false => "",
-    };
-    let mut text = format!(
-        "{}\n{}, {}{which}\n\n{}",
-        view.place,
-        view.program,
-        seeds_text(&view.seeds),
-        simulated(view, &amounts)
-    );
+    let program = format!("{}, {}", view.program, seeds_text(&view.seeds));
+    let facts = [("machine", view.place.clone()), ("program", program)];
+    let facts = facts.map(|(name, value)| (name.to_owned(), value)).into();
+    let mut document = Document { facts, ..Document::default() };
+    document.push(simulated(view, &amounts));
+    if view.seeds.len() > 1 {
+        let which = "the fastest run of each level; median and max are elapsed times of all";
+        document.push(Block::Notes(vec![which.to_owned()]));
+    }
     if let Some((source, beside)) = &view.beside {
-        text += &format!("\n{source}\n\n{}", published(beside, &amounts));
-        text += &acceptance::text(beside, &amounts);
+        document.push(Block::Verbatim(source.clone()));
+        document.push(published(beside, &amounts));
+        document.push(Block::Notes(acceptance::lines(beside, &amounts)));
     }
     if view.found.rows.len() > 1 {
-        text += &format!("\n{}", findings(view, &amounts));
+        findings(&mut document, view, &amounts);
     }
-    text
+    document
 }
 
 /// The knee, what a fault costs, and what moved.
-fn findings(view: &ProgramRunView<'_>, amounts: &Amounts<'_>) -> String {
-    let mut text = format!("{}\n", knee_sentence(view.curve, view.found, view.least_rise));
-    for sentence in other_sentences(view.found, amounts) {
-        text += &format!("{sentence}\n");
-    }
+fn findings(document: &mut Document<'_>, view: &ProgramRunView<'_>, amounts: &Amounts<'_>) {
+    let knee = knee_sentence(view.curve, view.found, view.least_rise);
+    let others = other_sentences(view.found, amounts);
+    document.push(Block::Notes([knee].into_iter().chain(others).collect()));
     if let Some(moved) = &view.found.moved {
-        let movers = movers_text(moved, amounts);
-        if !movers.is_empty() {
-            text += &format!("\n{movers}");
-        }
+        document.push(Block::Verbatim(movers_text(moved, amounts)));
     }
-    text
 }
 
-fn simulated(view: &ProgramRunView<'_>, amounts: &Amounts<'_>) -> String {
+fn simulated(view: &ProgramRunView<'_>, amounts: &Amounts<'_>) -> Table {
     let several = view.seeds.len() > 1;
-    let mut head = vec!["memory".to_owned(), "relative speed".to_owned()];
+    let mut head = vec!["memory", "relative speed"];
     for (heading, figure, ..) in COLUMNS {
-        head.push(heading.to_owned());
+        head.push(heading);
         if several && figure == COLUMNS[0].1 {
-            head.extend(["median", "max"].map(str::to_owned));
+            head.extend(["median", "max"]);
         }
     }
-    let rows: Vec<(f64, &Point)> = view
-        .found
-        .rows
-        .iter()
-        .filter_map(|row| Some((row.level, best(view.curve, row.level)?)))
-        .collect();
+    let levels = view.found.rows.iter().map(|row| row.level);
+    let rows: Vec<(f64, &Point)> =
+        levels.filter_map(|level| Some((level, best(view.curve, level)?))).collect();
     let first = rows.first().and_then(|(_, point)| point.cost);
-    let mut cells = vec![head];
+    let mut table = Table::new("", head);
     for (level, point) in rows {
         let speed = first.zip(point.cost).map(|(first, cost)| first / cost);
-        let mut line = vec![amounts.level(level), or_dash(speed, |speed| format!("{speed:.2}"))];
+        let mut row = vec![Cell::figure(amounts.level(level)), decimals(speed, 2)];
         for (_, figure, scale, digits) in COLUMNS {
-            line.push(printed(&point.figures, figure, scale, digits));
+            row.push(printed(&point.figures, figure, scale, digits));
             if several && figure == COLUMNS[0].1 {
                 let times = elapsed(view.curve, level);
                 let longest = times.iter().copied().reduce(f64::max);
-                let told = [stats::median(&times), longest];
-                line.extend(told.map(|time| or_dash(time, |ns| format!("{:.1}", ns / 1e9))));
+                let both = [stats::median(&times), longest];
+                row.extend(both.map(|time| decimals(time.map(|ns| ns / 1e9), 1)));
             }
         }
-        cells.push(line);
+        table.row(row);
     }
-    to_the_right(&cells)
+    table
 }
 
 fn elapsed(curve: &Curve, level: f64) -> Vec<f64> {
@@ -122,49 +113,49 @@ fn elapsed(curve: &Curve, level: f64) -> Vec<f64> {
 }
 
 /// The published table, with the simulated figure over the published one behind each column.
-fn published(beside: &Beside, amounts: &Amounts<'_>) -> String {
+fn published(beside: &Beside, amounts: &Amounts<'_>) -> Table {
     let has = |row: &BesideRow, name: &str| row.published.figures.contains_key(name);
     let columns: Vec<_> = COLUMNS
         .into_iter()
         .filter(|(_, name, ..)| beside.rows.iter().any(|row| has(row, name)))
         .collect();
-    let mut head = vec!["memory".to_owned()];
-    head.extend(columns.iter().flat_map(|(heading, ..)| [(*heading).to_owned(), "ratio".into()]));
     let is_judged = beside.rows.iter().any(|row| !row.ratios.is_empty());
-    head.extend(is_judged.then(|| "accepted".to_owned()));
-    let mut cells = vec![head];
+    let figures = columns.iter().flat_map(|(heading, ..)| [*heading, "ratio"]);
+    let head = ["memory"].into_iter().chain(figures).chain(is_judged.then_some("accepted"));
+    let mut table = Table::new("", head);
     for row in &beside.rows {
-        let mut line = vec![amounts.level(row.level)];
+        let mut cells = vec![Cell::figure(amounts.level(row.level))];
         for (_, name, scale, digits) in &columns {
-            line.push(printed(&row.published.figures, name, *scale, *digits));
+            cells.push(printed(&row.published.figures, name, *scale, *digits));
             let of = |point: &Point| point.figures.get(*name).copied();
             let ratio = of(&row.best).zip(of(&row.published).filter(|value| *value > 0.0));
-            line.push(or_dash(ratio, |(own, printed)| format!("{:.2}", own / printed)));
+            cells.push(decimals(ratio.map(|(own, printed)| own / printed), 2));
         }
         if is_judged {
-            let told = row.ratios.iter().map(|(at, holds)| {
+            let judged = row.ratios.iter().map(|(at, holds)| {
                 let bounds = acceptance::bounds(&beside.judged[*at].condition);
                 format!("{bounds}: {}", acceptance::yes(*holds))
             });
-            line.push(told.collect::<Vec<_>>().join(", "));
+            cells.push(Cell::figure(judged.collect::<Vec<_>>().join(", ")));
         }
-        cells.push(line);
+        table.row(cells);
     }
-    to_the_right(&cells)
+    table
 }
 
-fn printed(figures: &BTreeMap<String, f64>, name: &str, scale: f64, digits: usize) -> String {
-    or_dash(figures.get(name).copied(), |value| format!("{:.digits$}", value / scale))
+fn printed(figures: &BTreeMap<String, f64>, name: &str, scale: f64, digits: usize) -> Cell {
+    decimals(figures.get(name).map(|value| value / scale), digits)
 }
 
-fn or_dash<T>(value: Option<T>, text: impl Fn(T) -> String) -> String {
-    value.map_or_else(|| "-".to_owned(), text)
+fn decimals(value: Option<f64>, digits: usize) -> Cell {
+    value.map(|value| Cell::figure(format!("{value:.digits$}"))).into()
 }
 
 #[cfg(test)]
 mod tests {
     use analysis::published::{Condition, ConditionKind};
     use analysis::sweep::{Settings, find};
+    use render::plain_text;
 
     use super::*;
 
@@ -222,30 +213,6 @@ mod tests {
             beside: Some(("A table\nFrom: somebody, 1990".to_owned(), &beside)),
             least_rise: 1.5,
         };
-        insta::assert_snapshot!(program_run_text(&view), @r"
-        simulated sparcstation1 of 24M, hat old
-        vmtest, 2M a process, seeds 1..2, the fastest run of each level; median and max are elapsed times of all
-
-        memory  relative speed  elapsed s  median  max  user s  system s  faults  swap-ins
-            2M            1.00        3.5     3.5  3.5     0.5       3.0    1224         -
-            4M            1.09        6.4     7.7  9.0     0.5       5.9    1840         -
-
-        A table
-        From: somebody, 1990
-
-        memory  elapsed s  ratio  user s  ratio  system s  ratio  faults  ratio                                   accepted
-            2M        3.1   1.11     0.5   1.00       3.0   1.00    1224   1.00  within 5 %: no, within a factor of 2: yes
-            4M        5.8   1.11     0.5   1.00       5.9   1.00    1840   1.00  within 5 %: no, within a factor of 2: yes
-
-        elapsed within 5 % of the published, 2M to 4M: no at 2M, 4M (1.11)
-        user within a factor of 2 of the published, 2M to 4M: yes (1.00)
-        translation faults a second from 200 to 400, 2M to 4M together: yes (309)
-        translation faults at 4M over those at 2M at least 50: no at 4M (2)
-        no translation faults in any run, 2M to 4M: no at 2M, 4M (1224 to 3000)
-        knee between 2M and 4M: no (there is none)
-        Not accepted: 4 of 6 conditions missed.
-
-        It cannot be told whether there is a knee: 2 levels: a knee needs 4 or more.
-        ");
+        insta::assert_snapshot!(plain_text(&program_run_document(&view)));
     }
 }

@@ -1,156 +1,137 @@
-//! What a trace came to on a machine with TLBs, as text.
+//! What a trace came to on a machine with TLBs.
 
-use mmu::tlb::{CacheOutcome, Outcome, TlbOutcome, WalkOutcome};
+use mmu::tlb::{Outcome, WalkOutcome};
+use render::format::grouped;
+use render::{Block, Cell, Document, Table};
+use serde::Serialize;
 
-use crate::columns::{aligned, to_the_right};
-
-/// What is shown.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TlbView<'a> {
+/// A run on TLBs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct TlbRun<'a> {
     /// What the machine is.
     pub machine: &'a str,
     /// What ran: a trace's file, a command.
     pub subject: &'a str,
     /// What was set otherwise than by default, as `name=value`.
     pub set: &'a [String],
+    /// Records of the trace that could not be read.
+    pub bad_records: u64,
+    /// Whether the trace was read to its proper end.
+    pub complete: bool,
+    /// What was counted.
+    pub outcome: &'a Outcome,
 }
 
-/// What ran where, a row a TLB, page walks by level of table, walk caches, and cycles. Ends in a
-/// newline.
+/// A row a TLB, page walks by level of table, walk caches, and cycles.
 #[must_use]
-pub fn tlb_text(outcome: &Outcome, view: &TlbView<'_>) -> String {
-    let mut text = format!("{} on {}\n", view.subject, view.machine);
-    if !view.set.is_empty() {
-        text += &format!("with {}\n", view.set.join(", "));
-    }
-    text += &format!(
-        "{} references, {} of them fetches\n\n{}",
-        grouped(outcome.references),
-        percent(outcome.fetches, outcome.references),
-        tlbs(outcome),
-    );
-    text += &format!("\n{}", walks("page walks", &outcome.walks, outcome.references));
+pub fn tlb_document<'a>(run: &'a TlbRun<'a>) -> Document<'a> {
+    let outcome = run.outcome;
+    let references = grouped(outcome.references);
+    let fetches = percent(outcome.fetches, outcome.references);
+    let facts = [
+        ("program", run.subject.to_owned()),
+        ("machine", run.machine.to_owned()),
+        ("settings", run.set.join(", ")),
+        ("references", format!("{references}, {fetches} of them fetches")),
+    ];
+    let facts = facts.into_iter().filter(|(_, value)| !value.is_empty());
+    let facts = facts.map(|(name, value)| (name.to_owned(), value)).collect();
+    let mut document = Document { facts, ..Document::default() }.with_data(run);
+    document.push(tlbs(outcome));
+    let note = "missed: share of accesses; per 1000: misses per thousand references";
+    document.push(Block::Notes(vec![note.to_owned()]));
+    walks(&mut document, "Page walks", &outcome.walks, outcome.references);
     if !outcome.walk_caches.is_empty() || outcome.nested.is_some() {
-        text += &format!("\n{}", caches(outcome));
-    }
-    if outcome.prefetch_walks.walks > 0 {
-        let prefetches = &outcome.prefetch_walks;
-        text += &format!("\n{}", walks("prefetches", prefetches, outcome.references));
-        text += &format!(
-            "{} of them were used before they made room\n",
-            percent(outcome.prefetches_used, prefetches.walks)
-        );
-    }
-    text + &costs(outcome)
-}
-
-fn tlbs(outcome: &Outcome) -> String {
-    let heading = [
-        "TLB",
-        "level",
-        "serves",
-        "pages",
-        "entries",
-        "ways",
-        "accesses",
-        "misses",
-        "missed",
-        "per 1000",
-        "evictions",
-        "flushed",
-    ];
-    let row = |tlb: &TlbOutcome| {
-        vec![
-            tlb.name.clone(),
-            tlb.level.to_string(),
-            tlb.serves.to_owned(),
-            tlb.pages.join("+"),
-            tlb.entries.to_string(),
-            tlb.ways.to_string(),
-            grouped(tlb.accesses),
-            grouped(tlb.misses),
-            percent(tlb.misses, tlb.accesses),
-            ratio(1000 * tlb.misses, outcome.references),
-            grouped(tlb.evictions),
-            grouped(tlb.flushed),
-        ]
-    };
-    let mut rows = vec![heading.map(str::to_owned).to_vec()];
-    rows.extend(outcome.tlbs.iter().map(row));
-    to_the_right(&rows) + "missed: of accesses; per 1000: misses per thousand references\n"
-}
-
-fn walks(name: &str, walks: &WalkOutcome, references: u64) -> String {
-    let mut text = format!(
-        "{name}: {}, {} of references\n",
-        grouped(walks.walks),
-        percent(walks.walks, references)
-    );
-    if walks.walks == 0 {
-        return text;
-    }
-    let mut rows = vec![["entries of table", "read", "per walk"].map(str::to_owned).to_vec()];
-    for (whose, steps) in [("", &walks.steps), ("host's ", &walks.host_steps)] {
-        for (index, count) in steps.iter().enumerate().filter(|(_, count)| **count > 0) {
-            let name = format!("{whose}{}", index + 1);
-            rows.push(vec![name, grouped(*count), ratio(*count, walks.walks)]);
+        let mut table = Table::new("", ["walk cache", "lookups", "hits"]);
+        for cache in outcome.walk_caches.iter().chain(&outcome.nested) {
+            let hits = percent(cache.hits, cache.accesses);
+            table.row([Cell::from(&cache.name), count(cache.accesses), Cell::figure(hits)]);
         }
+        document.push(table);
     }
-    let all = walks.all_steps();
-    rows.push(vec!["together".to_owned(), grouped(all), ratio(all, walks.walks)]);
-    text += &to_the_right(&rows);
-    text + &format!(
-        "{} of the entries came from memory; a walk took {} cycles\n",
-        percent(walks.steps_from_memory, all),
-        ratio(walks.cycles, walks.walks)
-    )
-}
-
-fn caches(outcome: &Outcome) -> String {
-    let mut rows = vec![["walk cache", "asked", "found"].map(str::to_owned).to_vec()];
-    let row = |cache: &CacheOutcome| {
-        vec![cache.name.clone(), grouped(cache.accesses), percent(cache.hits, cache.accesses)]
-    };
-    rows.extend(outcome.walk_caches.iter().chain(&outcome.nested).map(row));
-    to_the_right(&rows)
-}
-
-fn costs(outcome: &Outcome) -> String {
-    let rows = [
-        vec!["cycles of translation".to_owned(), "per reference".to_owned(), "all".to_owned()],
-        cost("lookups", outcome.lookup_cycles, outcome),
-        cost("page walks", outcome.walks.cycles, outcome),
-        cost("together", outcome.lookup_cycles + outcome.walks.cycles, outcome),
-    ];
-    let mut text = format!("\n{}", aligned(&rows));
+    let prefetches = &outcome.prefetch_walks;
+    if prefetches.walks > 0 {
+        walks(&mut document, "Prefetches", prefetches, outcome.references);
+        let used = percent(outcome.prefetches_used, prefetches.walks);
+        let used = format!("{used} of the prefetched translations were used before eviction.");
+        document.push(Block::Sentence(used));
+    }
+    document.push(costs(outcome));
     if outcome.switches + outcome.flushes + outcome.page_flushes > 0 {
-        text += &format!(
-            "\n{} switches of processes, {} address-space numbers taken, {} flushes of address \
-             spaces, {} of single pages\n",
+        document.push(Block::Sentence(format!(
+            "{} switches of processes, {} address-space numbers taken, {} flushes of address \
+             spaces, {} of single pages.",
             grouped(outcome.switches),
             grouped(outcome.asids_taken),
             grouped(outcome.flushes),
             grouped(outcome.page_flushes),
-        );
+        )));
     }
-    text
+    document
 }
 
-fn cost(name: &str, cycles: u64, outcome: &Outcome) -> Vec<String> {
-    vec![name.to_owned(), ratio(cycles, outcome.references), cycles.to_string()]
+fn tlbs(outcome: &Outcome) -> Table {
+    let names = ["TLB", "level", "serves", "pages", "entries", "ways"];
+    let counts = ["accesses", "misses", "missed", "per 1000", "evictions", "flushed"];
+    let mut table = Table::new("", names.into_iter().chain(counts));
+    for tlb in &outcome.tlbs {
+        table.row([
+            Cell::from(&tlb.name),
+            Cell::count(tlb.level.into()),
+            tlb.serves.into(),
+            tlb.pages.join("+").into(),
+            tlb.entries.into(),
+            tlb.ways.into(),
+            count(tlb.accesses),
+            count(tlb.misses),
+            Cell::figure(percent(tlb.misses, tlb.accesses)),
+            Cell::figure(ratio(1000 * tlb.misses, outcome.references)),
+            count(tlb.evictions),
+            count(tlb.flushed),
+        ]);
+    }
+    table
 }
 
-/// `1 234 567`.
-fn grouped(count: u64) -> String {
-    let digits = count.to_string();
-    let mut text = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(' ');
+fn walks(document: &mut Document<'_>, name: &str, walks: &WalkOutcome, references: u64) {
+    let share = percent(walks.walks, references);
+    let caption = format!("{name}: {}, {share} of references", grouped(walks.walks));
+    if walks.walks == 0 {
+        return document.push(Block::Sentence(caption));
+    }
+    let mut table = Table::new(caption, ["page-table level", "entries read", "per walk"]);
+    let mut row = |name: String, steps: u64| {
+        table.row([name.into(), count(steps), Cell::figure(ratio(steps, walks.walks))]);
+    };
+    for (whose, steps) in [("", &walks.steps), ("host's ", &walks.host_steps)] {
+        for (level, steps) in (1..).zip(steps).filter(|(_, steps)| **steps > 0) {
+            row(format!("{whose}{level}"), *steps);
         }
-        text.push(digit);
     }
-    text
+    let all = walks.all_steps();
+    row("together".to_owned(), all);
+    document.push(table);
+    document.push(Block::Sentence(format!(
+        "{} of the entries came from memory; a walk took {} cycles.",
+        percent(walks.steps_from_memory, all),
+        ratio(walks.cycles, walks.walks)
+    )));
+}
+
+fn costs(outcome: &Outcome) -> Table {
+    let mut table = Table::new("", ["cycles of translation", "per reference", "all"]);
+    for (name, cycles) in [
+        ("lookups", outcome.lookup_cycles),
+        ("page walks", outcome.walks.cycles),
+        ("together", outcome.lookup_cycles + outcome.walks.cycles),
+    ] {
+        table.row([name.into(), Cell::figure(ratio(cycles, outcome.references)), cycles.into()]);
+    }
+    table
+}
+
+fn count(count: u64) -> Cell {
+    Cell::figure(grouped(count))
 }
 
 /// A share with two decimals; `-` of nothing.

@@ -1,10 +1,11 @@
-//! What is in a memory trace, as text and as JSON.
+//! What is in a memory trace.
 
-use model::units::{format_duration, format_size};
+use std::collections::BTreeMap;
+
+use model::units::format_size;
+use render::{Block, Cell, Document, Table, format};
 use serde_json::{Value, json};
-use trace::{EventCounts, Format, Notes, PAGE_SHIFT, Summary};
-
-use crate::columns::aligned;
+use trace::{EventCounts, Format, Granularity, Notes, PAGE_SHIFT, Summary};
 
 /// Most threads that are shown.
 const MOST_THREADS: usize = 20;
@@ -23,44 +24,57 @@ pub struct TraceView<'a> {
     pub notes: &'a Notes,
 }
 
-/// Header, references, pages, threads, order, events, size, and what is missing. Ends in a
-/// newline.
+/// Header, references, pages, threads, order, events, size, and what is missing.
 #[must_use]
-pub fn trace_text(view: &TraceView<'_>) -> String {
-    let mut text = heading(view);
-    text += &format!("\n{}", references(view.summary));
-    text += &format!("\n{}", threads(view.summary));
-    text += &format!("\n{}", order(view.summary));
-    text += &events(&view.summary.events);
-    text += &size(view);
-    text += &missed(view.summary);
-    text + &trace_notes_text(view.notes)
+pub fn trace_document(view: &TraceView<'_>) -> Document<'static> {
+    let summary = view.summary;
+    let facts = header(view)
+        .into_iter()
+        .chain([
+            ("order", order(summary)),
+            ("events", events(&summary.events)),
+            ("file", size(view)),
+        ])
+        .map(|(name, value)| (name.to_owned(), value));
+    let mut document =
+        Document { facts: facts.collect(), ..Document::default() }.with_data(trace_json(view));
+    document.push(references(summary));
+    document.push(threads(summary));
+    let more = summary.threads.values().map(BTreeMap::len).sum::<usize>();
+    if let Some(more) = more.checked_sub(MOST_THREADS).filter(|more| *more > 0) {
+        document.push(Block::Notes(vec![format!("and {more} more threads")]));
+    }
+    let mut missing = Vec::new();
+    if summary.events.missed > 0 {
+        missing.push(format!("not recorded: {}", summary.events.missed));
+        missing.extend(summary.missed.iter().map(|reason| format!("  {reason}")));
+    }
+    missing.extend(trace_notes(view.notes));
+    document.push(Block::Notes(missing));
+    document
 }
 
 /// What could not be read of a file: bad records with their places, and where it was cut off.
 /// Empty if all was well.
 #[must_use]
-pub fn trace_notes_text(notes: &Notes) -> String {
-    let mut text = String::new();
+pub fn trace_notes(notes: &Notes) -> Vec<String> {
+    let mut lines = Vec::new();
     if notes.bad.count > 0 {
-        text += &format!("bad records, left out: {}\n", notes.bad.count);
-        for (place, reason) in &notes.bad.first {
-            text += &format!("  {place}: {reason}\n");
-        }
+        lines.push(format!("bad records, left out: {}", notes.bad.count));
+        lines.extend(notes.bad.first.iter().map(|(place, reason)| format!("  {place}: {reason}")));
         let more = notes.bad.count - notes.bad.first.len() as u64;
-        if more > 0 {
-            text += &format!("  and {more} more\n");
-        }
+        lines.extend((more > 0).then(|| format!("  and {more} more")));
     }
-    if let Some(place) = &notes.cut_off {
-        text += &format!("cut off at {place}: what stands before is all there is\n");
-    }
-    text
+    lines.extend(
+        notes
+            .cut_off
+            .as_ref()
+            .map(|place| format!("cut off at {place}: what stands before is all there is")),
+    );
+    lines
 }
 
-/// The same as [`trace_text`] for programs.
-#[must_use]
-pub fn trace_json(view: &TraceView<'_>) -> Value {
+fn trace_json(view: &TraceView<'_>) -> Value {
     let first: Vec<Value> = view
         .notes
         .bad
@@ -80,114 +94,90 @@ pub fn trace_json(view: &TraceView<'_>) -> Value {
     })
 }
 
-fn heading(view: &TraceView<'_>) -> String {
-    let mut text = format!("{}: {}", view.name, view.format.name());
-    let Some(header) = &view.notes.header else { return text + "\n" };
-    if !header.program.is_empty() {
-        text += &format!(", of {}", header.program);
-    }
-    if let Some(architecture) = &header.architecture {
-        text += &format!(" ({architecture})");
-    }
-    text.push('\n');
+/// What the file says of itself.
+fn header(view: &TraceView<'_>) -> Vec<(&'static str, String)> {
+    let mut facts = vec![("trace", format!("{}: {}", view.name, view.format.name()))];
+    let Some(header) = &view.notes.header else { return facts };
+    let architecture = header.architecture.as_ref().map(|name| format!(" ({name})"));
+    let program = format!("{}{}", header.program, architecture.unwrap_or_default());
     let versions = header.versions.iter().map(|(name, version)| format!("{name} {version}"));
-    let tools: Vec<String> = std::iter::once(header.tool.clone())
-        .chain(versions)
-        .filter(|tool| !tool.is_empty())
-        .collect();
-    if !tools.is_empty() {
-        text += &format!("by {}\n", tools.join(", "));
-    }
+    let tools: Vec<String> = [header.tool.clone()].into_iter().chain(versions).collect();
     let recorded = match (header.data, header.fetches) {
         (true, true) => "data and instructions",
         (true, false) => "data",
         (false, true) => "instructions",
-        (false, false) => return text,
+        (false, false) => "",
     };
     let how = match header.granularity {
-        trace::Granularity::Reference => "",
-        trace::Granularity::Page => ", pages only",
+        Granularity::Page if !recorded.is_empty() => ", pages only",
+        _ => "",
     };
-    text + &format!("recorded: {recorded}{how}\n")
+    facts.extend([("program", program), ("by", tools.join(", "))]);
+    facts.push(("recorded", format!("{recorded}{how}")));
+    facts.retain(|(_, value)| !value.is_empty());
+    facts
 }
 
-fn references(summary: &Summary) -> String {
+fn references(summary: &Summary) -> Table {
     let all = summary.references;
-    let data = all - summary.fetches;
-    let mut rows = vec![vec!["references".to_owned(), all.to_string()]];
-    let mut row = |name: &str, count: u64| {
-        rows.push(vec![format!("  {name}"), count.to_string(), percent(count, all)]);
+    let share = |count: u64| (all > 0).then(|| Cell::share(count as f64 / all as f64)).into();
+    let blank = || Cell::figure("");
+    let mut table = Table::new("", ["", "number", "of all", "size"]);
+    table.row(["references".into(), all.into(), blank(), blank()]);
+    let kinds = match (summary.loads, summary.stores) {
+        (Some(loads), Some(stores)) => vec![("  loads", loads), ("  stores", stores)],
+        _ => vec![("  of data", all - summary.fetches)],
     };
-    match (summary.loads, summary.stores) {
-        (Some(loads), Some(stores)) => {
-            row("loads", loads);
-            row("stores", stores);
-        }
-        _ => row("of data", data),
+    for (name, count) in kinds.into_iter().chain([("  fetches", summary.fetches)]) {
+        table.row([name.into(), count.into(), share(count), blank()]);
     }
-    row("fetches", summary.fetches);
-    let per_run = per(all, summary.runs, "a run");
-    rows.push(vec!["runs to one page".to_owned(), summary.runs.to_string(), per_run]);
-    rows.push(vec![
-        "pages".to_owned(),
-        summary.pages.to_string(),
-        format_size(summary.pages << PAGE_SHIFT),
-    ]);
-    let mut row = |name: &str, count: u64| {
-        rows.push(vec![format!("  {name}"), count.to_string()]);
-    };
-    row("of data", summary.data_pages);
-    row("written", summary.written_pages);
-    row("of instructions", summary.fetched_pages);
-    aligned(&rows)
+    table.row(["runs to one page".into(), summary.runs.into(), share(summary.runs), blank()]);
+    for (name, pages) in [
+        ("pages", summary.pages),
+        ("  of data", summary.data_pages),
+        ("  written", summary.written_pages),
+        ("  of instructions", summary.fetched_pages),
+    ] {
+        table.row([name.into(), pages.into(), blank(), Cell::size(pages << PAGE_SHIFT)]);
+    }
+    table
 }
 
-fn threads(summary: &Summary) -> String {
-    let mut rows =
-        vec![["process", "thread", "references", "share", "program"].map(str::to_owned).to_vec()];
+fn threads(summary: &Summary) -> Table {
+    let mut table = Table::new("", ["process", "thread", "references", "share", "program"]);
     let all = summary
         .threads
         .iter()
         .flat_map(|(process, threads)| threads.iter().map(move |thread| (process, thread)));
-    for (process, (thread, count)) in all.clone().take(MOST_THREADS) {
+    for (process, (thread, count)) in all.take(MOST_THREADS) {
         let programs = match thread {
             0 => summary.programs.get(process).map_or(String::new(), |names| names.join(", then ")),
             _ => String::new(),
         };
-        rows.push(vec![
-            process.to_string(),
-            thread.to_string(),
-            count.to_string(),
-            percent(*count, summary.references),
-            programs,
+        let share = *count as f64 / summary.references.max(1) as f64;
+        table.row([
+            Cell::count(u64::from(*process)),
+            Cell::count(u64::from(*thread)),
+            Cell::count(*count),
+            Cell::share(share),
+            Cell::from(programs),
         ]);
     }
-    let mut text = aligned(&rows);
-    let more = all.count().saturating_sub(MOST_THREADS);
-    if more > 0 {
-        text += &format!("and {more} more threads\n");
-    }
-    text
+    table
 }
 
 fn order(summary: &Summary) -> String {
-    let mut text =
-        format!("order: {} blocks, {} changes of thread", summary.blocks, summary.switches);
+    let mut text = format!("{} blocks, {} changes of thread", summary.blocks, summary.switches);
     if summary.switches > 0 {
         let between = summary.references / (summary.switches + 1);
         text += &format!(" (every {between} references on average)");
     }
-    match (summary.duration_ns, summary.out_of_order) {
-        (None, _) => text += ", times are not told",
-        (Some(duration_ns), 0) => {
-            text += &format!(", in order of time over {}", format_duration(duration_ns));
-        }
-        (Some(duration_ns), blocks) => {
-            text +=
-                &format!(", {blocks} not in order of time, over {}", format_duration(duration_ns));
-        }
+    let Some(duration_ns) = summary.duration_ns else { return text + ", without times" };
+    let over = format::duration(duration_ns as f64);
+    text + &match summary.out_of_order {
+        0 => format!(", in order of time over {over}"),
+        blocks => format!(", {blocks} not in order of time, over {over}"),
     }
-    text + "\n"
 }
 
 fn events(counts: &EventCounts) -> String {
@@ -202,66 +192,36 @@ fn events(counts: &EventCounts) -> String {
         ("moves of the heap's end", counts.breaks),
         ("missed", counts.missed),
     ];
-    let told: Vec<String> = named
-        .iter()
-        .filter(|(_, count)| *count > 0)
-        .map(|(name, count)| format!("{name} {count}"))
-        .collect();
-    match told.is_empty() {
-        true => "events: none\n".to_owned(),
-        false => format!("events: {}\n", told.join(", ")),
-    }
+    let counted = named.iter().filter(|(_, count)| *count > 0);
+    let counted: Vec<String> = counted.map(|(name, count)| format!("{name} {count}")).collect();
+    if counted.is_empty() { "none".to_owned() } else { counted.join(", ") }
 }
 
 fn size(view: &TraceView<'_>) -> String {
+    let file = format_size(view.size_bytes);
     let references = view.summary.references;
-    let mut text = format!(
-        "file: {}, {}",
-        format_size(view.size_bytes),
-        per(view.size_bytes, references, "bytes a reference")
-    );
-    if let Some(packed) = view.notes.packed.filter(|_| references > 0) {
-        let each = |bytes: u64| format!("{:.3}", bytes as f64 / references as f64);
-        text += &format!(
-            " (pages {}, references {}, events {}, heads {})",
+    if references == 0 {
+        return file;
+    }
+    let each = |bytes: u64| bytes as f64 / references as f64;
+    let columns = view.notes.packed.map(|packed| {
+        format!(
+            " (pages {:.3}, references {:.3}, events {:.3}, heads {:.3})",
             each(packed.pages),
             each(packed.references),
             each(packed.events),
             each(packed.heads)
-        );
-    }
-    text + "\n"
-}
-
-fn missed(summary: &Summary) -> String {
-    let lines: Vec<String> = summary.missed.iter().map(|reason| format!("  {reason}\n")).collect();
-    match summary.events.missed {
-        0 => String::new(),
-        count => format!("missed when it was recorded: {count}\n{}", lines.concat()),
-    }
-}
-
-fn percent(part: u64, all: u64) -> String {
-    match all {
-        0 => "-".to_owned(),
-        all => format!("{:.1}%", 100.0 * part as f64 / all as f64),
-    }
-}
-
-/// `2.48 a run`.
-fn per(count: u64, of: u64, what: &str) -> String {
-    match of {
-        0 => "-".to_owned(),
-        of => format!("{:.2} {what}", count as f64 / of as f64),
-    }
+        )
+    });
+    let columns = columns.unwrap_or_default();
+    format!("{file}, {:.2} bytes a reference{columns}", each(view.size_bytes))
 }
 
 #[cfg(test)]
 mod tests {
-    use trace::{
-        Access, BadRecords, Block, Event, Granularity, Header, PackedBytes, PageRun, Place,
-        Reference,
-    };
+    use trace::{Access, BadRecords, Block, Event, Header, PackedBytes, PageRun, Place, Reference};
+
+    use render::plain_text;
 
     use super::*;
 
@@ -318,7 +278,7 @@ mod tests {
             summary: &summary,
             notes: &notes,
         };
-        insta::assert_snapshot!(trace_text(&view));
+        insta::assert_snapshot!(plain_text(&trace_document(&view)));
         insta::assert_json_snapshot!(trace_json(&view));
     }
 
@@ -339,7 +299,7 @@ mod tests {
             summary: &summary,
             notes: &notes,
         };
-        insta::assert_snapshot!(trace_text(&view));
+        insta::assert_snapshot!(plain_text(&trace_document(&view)));
     }
 
     #[test]
@@ -354,6 +314,6 @@ mod tests {
             summary: &summary,
             notes: &notes,
         };
-        insta::assert_snapshot!(trace_text(&view));
+        insta::assert_snapshot!(plain_text(&trace_document(&view)));
     }
 }

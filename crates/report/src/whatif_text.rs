@@ -1,9 +1,8 @@
-//! What each remedy for a workload brings, alone and together, as text.
+//! What each remedy for a workload brings, alone and together.
 
-use model::units::format_duration;
+use render::{Block, Cell, Document, Table, format};
 use serde::Serialize;
 
-use crate::columns::aligned;
 use crate::matrix_text::seeds_text;
 
 /// What remedies bring.
@@ -55,85 +54,61 @@ pub struct Gain {
     pub high: f64,
 }
 
-/// The whole result. Ends in a newline.
+/// Both tables, and what was left out.
 #[must_use]
-pub fn whatif_text(found: &WhatIf) -> String {
-    let mut text = format!(
-        "{}\n{}, {}\nWithout a remedy: {}\n\nEach alone\n{}",
-        found.place,
-        found.program,
-        seeds_text(&found.seeds),
-        format_duration(found.elapsed_ns as u64),
-        alone(&found.alone)
-    );
-    text += &match found.together.is_empty() {
-        true => "\nNo remedy adds more than 1 % for certain.\n".to_owned(),
-        false => {
-            format!(
-                "\nTogether, until nothing adds more than 1 % for certain\n{}",
-                together(&found.together)
-            )
-        }
-    };
-    for (name, reason) in &found.left_out {
-        text += &format!("\nLeft out: {name}: {reason}");
-    }
-    if !found.left_out.is_empty() {
-        text.push('\n');
-    }
-    text + "\nSpeed-up: elapsed time before over that with the remedy, of all pairs of seeds \
-            (Hodges-Lehmann), with an exact interval of 95 % or the widest that so few seeds \
-            allow. Of remedies that bring the same (within 1 %) the cheapest comes first.\n"
-}
-
-fn alone(tried: &[Tried]) -> String {
+pub fn whatif_document(found: &WhatIf) -> Document<'_> {
+    let facts = [
+        ("machine", found.place.clone()),
+        ("program", format!("{}, {}", found.program, seeds_text(&found.seeds))),
+        ("without a remedy", format::duration(found.elapsed_ns)),
+    ];
+    let facts = facts.map(|(name, value)| (name.to_owned(), value)).into();
+    let mut document = Document { facts, ..Document::default() }.with_data(found);
     let head = ["remedy", "cost", "elapsed", "speed-up", "interval", "setting"];
-    let mut cells = vec![head.map(str::to_owned).to_vec()];
-    cells.extend(tried.iter().map(|tried| {
-        vec![
-            tried.name.clone(),
-            tried.price.clone(),
-            format_duration(tried.elapsed_ns as u64),
-            times(tried.gain.ratio),
-            interval(&tried.gain),
-            tried.settings.clone(),
-        ]
-    }));
-    aligned(&cells)
-}
-
-fn together(tried: &[Tried]) -> String {
-    let head = ["", "remedy", "cost", "elapsed", "adds", "interval", "in all"];
-    let mut cells = vec![head.map(str::to_owned).to_vec()];
-    cells.extend(tried.iter().enumerate().map(|(index, tried)| {
-        vec![
-            (index + 1).to_string(),
-            tried.name.clone(),
-            tried.price.clone(),
-            format_duration(tried.elapsed_ns as u64),
-            times(tried.gain.ratio),
-            interval(&tried.gain),
-            times(tried.total.ratio),
-        ]
-    }));
-    aligned(&cells)
-}
-
-/// A ratio with three digits.
-fn times(ratio: f64) -> String {
-    match ratio {
-        large if large >= 99.95 => format!("{large:.0}"),
-        large if large >= 9.995 => format!("{large:.1}"),
-        small => format!("{small:.2}"),
+    let mut alone = Table::new("Each alone", head);
+    for tried in &found.alone {
+        alone.row(tried.cells().into_iter().chain([Cell::from(&tried.settings)]));
     }
+    document.push(alone);
+    let head = ["remedy", "cost", "elapsed", "adds", "interval", "in all"];
+    let caption = "Together, one after the other, until nothing certainly adds more than 1 %";
+    let mut together = Table::new(caption, head);
+    for tried in &found.together {
+        together.row(tried.cells().into_iter().chain([Cell::ratio(tried.total.ratio)]));
+    }
+    document.push(match together.rows.is_empty() {
+        true => Block::Sentence("No remedy certainly adds more than 1 %.".to_owned()),
+        false => together.into(),
+    });
+    let left_out = found.left_out.iter();
+    let left_out = left_out.map(|(name, reason)| format!("Not tried: {name}: {reason}"));
+    document.push(Block::Notes(left_out.collect()));
+    document.push(Block::Sentence(
+        "Speed-up: elapsed time before over elapsed time with the remedy, over all pairs of seeds \
+         (Hodges-Lehmann), with an exact 95 % interval, or the widest that so few seeds allow. Of \
+         remedies within 1 % of each other the cheapest comes first."
+            .to_owned(),
+    ));
+    document
 }
 
-fn interval(gain: &Gain) -> String {
-    format!("{} .. {}", times(gain.low), times(gain.high))
+impl Tried {
+    /// What both tables have of it.
+    fn cells(&self) -> [Cell; 5] {
+        [
+            Cell::from(&self.name),
+            Cell::from(&self.price),
+            Cell::duration(self.elapsed_ns),
+            Cell::ratio(self.gain.ratio),
+            Cell::interval(Some((self.gain.low, self.gain.high))),
+        ]
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use render::plain_text;
+
     use super::*;
 
     #[test]
@@ -157,25 +132,8 @@ mod tests {
             together: vec![tried("software cache of pmegs", 5.8)],
             left_out: vec![("no swapping".to_owned(), "it changes nothing here".to_owned())],
         };
-        insta::assert_snapshot!(whatif_text(&found), @r"
-        simulated sparcstation1 of 24M, hat old
-        vmtest of 24M, seeds 1..3
-        Without a remedy: 230s
-
-        Each alone
-        remedy                   cost          elapsed  speed-up  interval      setting
-        software cache of pmegs  kernel patch  39.5s        5.80  5.22 .. 6.38  reload=group
-        shared pmegs             kernel patch  39.5s         123  111 .. 136    reload=group
-
-        Together, until nothing adds more than 1 % for certain
-           remedy                   cost          elapsed  adds  interval      in all
-        1  software cache of pmegs  kernel patch  39.5s    5.80  5.22 .. 6.38    11.6
-
-        Left out: no swapping: it changes nothing here
-
-        Speed-up: elapsed time before over that with the remedy, of all pairs of seeds (Hodges-Lehmann), with an exact interval of 95 % or the widest that so few seeds allow. Of remedies that bring the same (within 1 %) the cheapest comes first.
-        ");
+        insta::assert_snapshot!(plain_text(&whatif_document(&found)));
         let none = WhatIf { together: Vec::new(), left_out: Vec::new(), ..found };
-        assert!(whatif_text(&none).contains("\nNo remedy adds more than 1 % for certain.\n"));
+        assert!(plain_text(&whatif_document(&none)).contains("\nNo remedy certainly adds"));
     }
 }

@@ -1,10 +1,9 @@
-//! What a mix of users or a trace counted on a simulated machine, as text.
+//! What a mix of users or a trace counted on a simulated machine.
 
 use std::collections::BTreeMap;
 
-use model::units::format_duration;
+use render::{Cell, Document, Table};
 
-use crate::columns::aligned;
 use crate::matrix_text::seeds_text;
 
 /// What was counted.
@@ -40,33 +39,39 @@ const ROWS: [(&str, &str); 16] = [
     ("swap_ins", "swap-ins"),
 ];
 
-/// The whole result. Ends in a newline.
+/// What each seed came to: median, least and most.
 #[must_use]
-pub fn whole_run_text(run: &WholeRun) -> String {
-    let heads = ["", "median", "min", "max"].map(str::to_owned).to_vec();
-    let mut table = vec![heads];
+pub fn whole_run_document(run: &WholeRun) -> Document<'static> {
+    let mut table = Table::new("", ["", "median", "min", "max"]);
+    let mut row = |told: &str, values: Vec<f64>, cell: fn(f64) -> Cell| {
+        let least = values.iter().copied().fold(f64::INFINITY, f64::min);
+        let most = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let median = stats::median(&values).unwrap_or(0.0);
+        table.row([Cell::from(told), cell(median), cell(least), cell(most)]);
+    };
     for (name, told) in ROWS {
         let values: Option<Vec<f64>> =
             run.counts.iter().map(|counts| counts.get(name).map(|value| *value as f64)).collect();
         let Some(values) = values else { continue };
-        table.push(row(told, &values, |value| match name.ends_with("_ns") {
-            true => format_duration(value as u64),
-            false => format!("{value:.0}"),
-        }));
+        row(
+            told,
+            values,
+            match name.ends_with("_ns") {
+                true => Cell::duration,
+                false => |count| Cell::figure(format!("{count:.0}")),
+            },
+        );
     }
     let of_steals: Option<Vec<f64>> = run.counts.iter().map(faults_per_steal).collect();
     if let Some(values) = of_steals {
-        table.push(row("faults for each pmeg stolen", &values, |value| format!("{value:.1}")));
+        row("faults for each pmeg stolen", values, |value| Cell::figure(format!("{value:.1}")));
     }
-    let table = aligned(&table);
-    format!("{}\n{}, {}\n\n{table}", run.place, run.name, seeds_text(&run.seeds))
-}
-
-fn row(told: &str, values: &[f64], format: impl Fn(f64) -> String) -> Vec<String> {
-    let least = values.iter().copied().fold(f64::INFINITY, f64::min);
-    let most = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    let median = stats::median(values).unwrap_or(0.0);
-    vec![told.to_owned(), format(median), format(least), format(most)]
+    let facts = [
+        ("machine", run.place.clone()),
+        ("workload", format!("{}, {}", run.name, seeds_text(&run.seeds))),
+    ];
+    let facts = facts.map(|(name, value)| (name.to_owned(), value)).into();
+    Document { facts, blocks: vec![table.into()], ..Document::default() }
 }
 
 /// Faults for each pmeg that was stolen; nothing if none was.
@@ -77,6 +82,8 @@ fn faults_per_steal(counts: &BTreeMap<&'static str, u64>) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
+    use render::plain_text;
+
     use super::*;
 
     #[test]
@@ -94,17 +101,11 @@ mod tests {
             seeds: vec![1, 2, 3],
             counts: vec![counts(300, 10), counts(100, 5), counts(400, 16)],
         };
-        insta::assert_snapshot!(whole_run_text(&run), @r"
-        simulated sparcstation1, hat old
-        xterms, seeds 1..3
-
-                                     median  min    max
-        elapsed                      2.00s   2.00s  2.00s
-        translation faults           300     100    400
-        pmegs stolen                 10      5      16
-        faults for each pmeg stolen  25.0    20.0   30.0
-        ");
+        insta::assert_snapshot!(plain_text(&whole_run_document(&run)));
         run.counts[1] = counts(100, 0);
-        assert!(!whole_run_text(&run).contains("for each pmeg"), "one seed had none stolen");
+        assert!(
+            !plain_text(&whole_run_document(&run)).contains("for each pmeg"),
+            "one seed had none stolen"
+        );
     }
 }

@@ -1,7 +1,8 @@
 //! A run on TLBs is printed whole.
 
 use mmu::tlb::{Machine, Options, Simulator};
-use report::{TlbView, tlb_text};
+use render::plain_text;
+use report::{TlbRun, tlb_document};
 use trace::{Event, PageRun};
 
 /// Two processes of a virtual machine by turns: code, data, a page that is unmapped.
@@ -26,8 +27,16 @@ fn text(set: &[(&str, &str)]) -> String {
             simulator.event(&Event::Unmap { address: 0x3000, length_bytes: 4096 });
         }
     }
-    let view = TlbView { machine: &machine.about, subject: "turns.tlt", set: &told };
-    tlb_text(&simulator.outcome(), &view)
+    let outcome = simulator.outcome();
+    let run = TlbRun {
+        machine: &machine.about,
+        subject: "turns.tlt",
+        set: &told,
+        bad_records: 0,
+        complete: true,
+        outcome: &outcome,
+    };
+    plain_text(&tlb_document(&run))
 }
 
 #[test]

@@ -5,12 +5,13 @@ use anyhow::{Context, anyhow};
 use clap::Args;
 use mmu::curve::{Profile, Profiled, Request, Sampling, Unit, UnitCurves};
 use model::units::{exact_size, parse_size_bytes};
-use report::{MissRatioView, miss_ratio_csv, miss_ratio_text};
+use report::{MissRatioView, miss_ratio_csv, miss_ratio_document};
 use trace::Columns;
 
 use super::noticed;
+use crate::output::{OutputArgs, show};
 use crate::trace::input::{Input, InputArgs};
-use crate::{Failure, complain, print, print_json};
+use crate::{Failure, complain, print};
 
 /// Version of the JSON.
 const SCHEMA: u32 = 1;
@@ -75,13 +76,12 @@ pub(crate) struct CurveArgs {
     #[arg(long, value_name = "FACTOR", default_value_t = Settings::default().least_rise)]
     least_rise: f64,
 
-    /// Print JSON
-    #[arg(long, conflicts_with = "csv")]
-    json: bool,
-
     /// Print all points of the curves as CSV
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["json", "format", "output"])]
     csv: bool,
+
+    #[command(flatten)]
+    output: OutputArgs,
 }
 
 fn page(text: &str) -> Result<Unit, String> {
@@ -172,16 +172,10 @@ fn tell(
             (curve, found)
         })
         .collect();
-    if args.json {
-        return print_json(&as_json(name, profiled, &knees, notes)?);
-    }
-    print(&miss_ratio_text(&MissRatioView {
-        name,
-        profiled,
-        knees: &knees,
-        least_rise: args.least_rise,
-        notes,
-    }))
+    let data = as_json(name, profiled, &knees, notes)?;
+    let least_rise = args.least_rise;
+    let view = MissRatioView { name, profiled, knees: &knees, least_rise, notes };
+    show(&miss_ratio_document(&view).with_data(data), &args.output)
 }
 
 /// A curve as that of a sweep: the miss ratio is what a reference costs, entries are the levels.

@@ -5,10 +5,11 @@ use clap::Args;
 use experiment::Machine;
 use mmu::tlb::Tlb;
 use model::units::format_size;
-use report::columns::aligned;
+use render::{Block, Document, Table};
 use serde_json::json;
 
-use crate::{Failure, print, print_json};
+use crate::Failure;
+use crate::output::{OutputArgs, show};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -22,47 +23,35 @@ pub(crate) struct MachinesArgs {
     /// Prints the description of this one
     name: Option<String>,
 
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    output: OutputArgs,
 }
 
 /// Does what is asked.
 pub(crate) fn machines(args: &MachinesArgs) -> Result<(), Failure> {
     match &args.name {
-        Some(name) => show(name, args.json),
-        None => list(args.json),
+        Some(name) => one(name, &args.output),
+        None => list(&args.output),
     }
 }
 
-fn show(name: &str, json: bool) -> Result<(), Failure> {
+/// One machine; as text it is its description, which can be changed and given back.
+fn one(name: &str, output: &OutputArgs) -> Result<(), Failure> {
     let text = experiment::machine_text(name).map_err(|why| Failure::WrongUse(anyhow!(why)))?;
-    if !json {
-        return print(&text);
-    }
     let machine = read(name, &text).map_err(Failure::WrongUse)?;
-    print_json(&entry(name, &machine, Some(&text)))
+    let data = entry(name, &machine, Some(&text));
+    show(&Document::of(vec![Block::Verbatim(text)]).with_data(data), output)
 }
 
-fn list(json: bool) -> Result<(), Failure> {
-    let mut machines = Vec::new();
+fn list(output: &OutputArgs) -> Result<(), Failure> {
+    let mut table = Table::new("", ["name", "kind", "about", "key figures"]);
+    let mut entries = Vec::new();
     for (name, text) in Machine::shipped() {
-        machines.push((name, read(name, text)?));
+        let machine = read(name, text)?;
+        table.row([name, kind(&machine), about(&machine), &figures(&machine)]);
+        entries.push(entry(name, &machine, None));
     }
-    if json {
-        let entries = machines.iter().map(|(name, machine)| entry(name, machine, None));
-        return print_json(&entries.collect::<Vec<_>>());
-    }
-    let mut rows = vec![["name", "kind", "about", "key figures"].map(str::to_owned).to_vec()];
-    for (name, machine) in &machines {
-        rows.push(vec![
-            (*name).to_owned(),
-            kind(machine).to_owned(),
-            about(machine).to_owned(),
-            figures(machine),
-        ]);
-    }
-    print(&aligned(&rows))
+    show(&Document::of(vec![table.into()]).with_data(entries), output)
 }
 
 fn read(name: &str, text: &str) -> anyhow::Result<Machine> {

@@ -4,7 +4,7 @@ use anyhow::anyhow;
 use clap::Args;
 use experiment::in_parallel;
 use model::units::format_size;
-use report::{Gain, Tried, WhatIf, whatif_text};
+use report::{Gain, Tried, WhatIf, whatif_document};
 use sun4::{REMEDIES, Remedy, Setup, Workload, simulate};
 use workloads::MemoryJob;
 
@@ -12,8 +12,9 @@ use super::place;
 use super::program::ProgramText;
 use super::run::{count_or_range, setting};
 use super::work::Work;
+use crate::output::{OutputArgs, show};
 use crate::seeds::Seeds;
-use crate::{Failure, guests, print, print_json};
+use crate::{Failure, guests};
 
 /// Remedies are bought as long as one makes this much of a difference; two that differ by less are
 /// as good as each other.
@@ -56,9 +57,8 @@ pub(crate) struct WhatifArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     jobs: Option<u16>,
 
-    /// Print JSON instead of tables
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    output: OutputArgs,
 }
 
 /// A machine with a workload, and the elapsed times of all seeds in ns.
@@ -114,10 +114,7 @@ pub(crate) fn whatif(args: &WhatifArgs) -> Result<(), Failure> {
         together: trial.together(&first),
         left_out,
     };
-    match args.json {
-        true => print_json(&serde_json::to_value(&found).map_err(anyhow::Error::from)?),
-        false => print(&whatif_text(&found)),
-    }
+    show(&whatif_document(&found), &args.output)
 }
 
 /// A program with its size in words, and its work.

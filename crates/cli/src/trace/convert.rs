@@ -9,7 +9,7 @@ use anyhow::{Context, anyhow};
 use clap::Args;
 use keep::out_file::OutFile;
 use model::units::format_size;
-use report::trace_notes_text;
+use report::trace_notes;
 use trace::{Columns, Format, Granularity, Header, Left, create};
 
 use super::input::{Input, InputArgs, format};
@@ -53,9 +53,9 @@ pub(crate) fn convert(args: &ConvertArgs) -> Result<(), Failure> {
     if !args.input.quiet {
         tell(args, references, left);
     }
-    let notes = trace_notes_text(&input.notes());
+    let notes = trace_notes(&input.notes());
     if !notes.is_empty() {
-        complain(&format!("thrashlab: {}", notes.trim_end()));
+        complain(&format!("thrashlab: {}", notes.join("\n")));
     }
     Ok(())
 }

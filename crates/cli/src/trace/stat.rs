@@ -6,11 +6,12 @@ use anyhow::{Context, anyhow};
 use clap::Args;
 use model::units::format_duration;
 use report::columns::aligned;
-use report::{TraceView, trace_json, trace_text};
+use report::{TraceView, trace_document};
 use trace::{Columns, Reader, Summary};
 
 use super::input::{Input, InputArgs};
-use crate::{Failure, print, print_json};
+use crate::output::{OutputArgs, show};
+use crate::{Failure, print};
 
 #[derive(Args)]
 pub(crate) struct StatArgs {
@@ -18,12 +19,11 @@ pub(crate) struct StatArgs {
     input: InputArgs,
 
     /// List the blocks of thrashlab's own trace instead; nothing is decompressed
-    #[arg(long, conflicts_with = "json")]
+    #[arg(long, conflicts_with_all = ["json", "format", "output"])]
     blocks: bool,
 
-    /// Print JSON instead of tables
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    output: OutputArgs,
 }
 
 /// Does what is asked.
@@ -45,10 +45,7 @@ pub(crate) fn stat(args: &StatArgs) -> Result<(), Failure> {
         summary: &summary,
         notes: &input.notes(),
     };
-    match args.json {
-        true => print_json(&trace_json(&view)),
-        false => print(&trace_text(&view)),
-    }
+    show(&trace_document(&view), &args.output)
 }
 
 /// How many rows are printed at once.

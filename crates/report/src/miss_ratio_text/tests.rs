@@ -2,6 +2,7 @@
 
 use analysis::sweep::{Point, Settings, find};
 use mmu::curve::{Profile, Request, Sampling, Unit};
+use render::plain_text;
 use trace::{Block, PageRun};
 
 use super::*;
@@ -37,13 +38,14 @@ fn text(profiled: &Profiled) -> String {
     });
     let curve = Curve { points: points.collect(), deterministic: true, ..Curve::default() };
     let found = find(&curve, &Settings::default());
-    miss_ratio_text(&MissRatioView {
+    let document = miss_ratio_document(&MissRatioView {
         name: "loop.tlt",
         profiled,
         knees: &[(curve, found)],
         least_rise: 1.5,
         notes: &["two records were bad".to_owned()],
-    })
+    });
+    plain_text(&document)
 }
 
 #[test]

@@ -6,21 +6,16 @@ use model::units::format_duration;
 use crate::sweep_text::Amounts;
 
 /// A line a condition, and the sum; empty without conditions.
-pub(super) fn text(beside: &Beside, amounts: &Amounts<'_>) -> String {
-    if beside.judged.is_empty() {
-        return String::new();
-    }
-    let mut text = "\n".to_owned();
-    for judged in &beside.judged {
-        text += &format!("{}\n", line(judged, amounts));
-    }
-    let (all, missed) =
-        (beside.judged.len(), beside.judged.iter().filter(|judged| !judged.holds).count());
+pub(super) fn lines(beside: &Beside, amounts: &Amounts<'_>) -> Vec<String> {
+    let all = beside.judged.len();
+    let missed = beside.judged.iter().filter(|judged| !judged.holds).count();
     let conditions = if all == 1 { "condition" } else { "conditions" };
-    text + &match missed {
-        0 => format!("Accepted: {all} of {all} {conditions} hold.\n"),
-        _ => format!("Not accepted: {missed} of {all} {conditions} missed.\n"),
-    }
+    let sum = match missed {
+        0 => format!("Accepted: {all} of {all} {conditions} hold."),
+        _ => format!("Not accepted: {missed} of {all} {conditions} missed."),
+    };
+    let lines = beside.judged.iter().map(|judged| line(judged, amounts));
+    lines.chain((all > 0).then_some(sum)).collect()
 }
 
 fn line(judged: &Judged, amounts: &Amounts<'_>) -> String {

@@ -12,11 +12,12 @@ use anyhow::{Context, anyhow};
 use experiment::{DEFAULT, in_parallel, simulated_run};
 use model::units::{exact_size, format_size};
 use model::{BASELINE, JobSpec, LoadSpec, Measure, MmuSpec, Run, Spec, SubjectSpec};
-use report::{ProgramRunView, place_of, program_run_text};
+use report::{ProgramRunView, place_of, program_run_document};
 
 use super::RunArgs;
 use crate::mmu::program::ProgramText;
-use crate::{Failure, guests, print, print_json};
+use crate::output::{OutputArgs, show};
+use crate::{Failure, guests};
 use published::Published;
 
 /// All that is simulated.
@@ -163,21 +164,18 @@ fn tell(
         let beside = Beside::new(&curve, &found, &table.curve, &table.conditions);
         (table.title.clone(), beside)
     });
-    if args.json {
-        let json = as_json(&place, asked, &curve, &found, beside.as_ref());
-        print_json(&json.context("write the result as JSON")?)?;
-    } else {
-        let view = ProgramRunView {
-            place,
-            program: asked.program(),
-            seeds: asked.seeds.clone(),
-            curve: &curve,
-            found: &found,
-            beside: beside.as_ref().map(|(title, beside)| (title.clone(), beside)),
-            least_rise: settings.least_rise,
-        };
-        print(&program_run_text(&view))?;
-    }
+    let data = as_json(&place, asked, &curve, &found, beside.as_ref());
+    let data = data.context("write the result as JSON")?;
+    let view = ProgramRunView {
+        place,
+        program: asked.program(),
+        seeds: asked.seeds.clone(),
+        curve: &curve,
+        found: &found,
+        beside: beside.as_ref().map(|(title, beside)| (title.clone(), beside)),
+        least_rise: settings.least_rise,
+    };
+    show(&program_run_document(&view).with_data(data), &OutputArgs::printed(args.json))?;
     match beside {
         Some((_, beside)) if !beside.holds() => Err(Failure::NotSo),
         _ => Ok(()),

@@ -7,14 +7,14 @@ use anyhow::{Context, anyhow};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use mmu::tlb::{Machine, Options, Outcome, Simulator};
 use model::units::format_size;
-use report::{TlbView, tlb_text};
-use serde_json::json;
+use report::{TlbRun, tlb_document};
 use trace::{Block, Columns, Notes, Source};
 
 use super::RunArgs;
 use crate::mmu::noticed;
+use crate::output::{OutputArgs, show};
 use crate::trace::read_ahead::ReadAhead;
-use crate::{Failure, complain, print, print_json};
+use crate::{Failure, complain};
 
 /// How often the moving line is drawn at most.
 const DRAWS_PER_SECOND: u8 = 5;
@@ -85,17 +85,15 @@ pub(super) fn tell(
 ) -> Result<(), Failure> {
     noticed(notes).iter().for_each(|note| complain(note));
     let set: Vec<String> = settings.iter().map(|(name, value)| format!("{name}={value}")).collect();
-    if json {
-        return print_json(&json!({
-            "machine": machine.about,
-            "subject": subject,
-            "set": set,
-            "bad_records": notes.bad.count,
-            "complete": notes.cut_off.is_none(),
-            "outcome": outcome,
-        }));
-    }
-    print(&tlb_text(outcome, &TlbView { machine: &machine.about, subject, set: &set }))
+    let run = TlbRun {
+        machine: &machine.about,
+        subject,
+        set: &set,
+        bad_records: notes.bad.count,
+        complete: notes.cut_off.is_none(),
+        outcome,
+    };
+    show(&tlb_document(&run), &OutputArgs::printed(json))
 }
 
 fn bar() -> ProgressBar {

@@ -2,14 +2,15 @@
 
 use anyhow::anyhow;
 use experiment::in_parallel;
-use report::{WholeRun, whole_run_text};
+use report::{WholeRun, whole_run_document};
 use serde_json::json;
 use sun4::{Outcome, simulate};
 
 use super::{RunArgs, program_run};
 use crate::mmu::place;
 use crate::mmu::work::Whole;
-use crate::{Failure, complain, guests, print, print_json};
+use crate::output::{OutputArgs, show};
+use crate::{Failure, complain, guests};
 
 /// Simulates it with every seed.
 pub(super) fn run_whole(
@@ -29,23 +30,18 @@ pub(super) fn run_whole(
         complain(note);
     }
     let counts: Vec<_> = outcomes.iter().map(Outcome::counts).collect();
-    if args.json {
-        let runs = seeds.iter().zip(&counts);
-        let runs: Vec<_> =
-            runs.map(|(seed, counts)| json!({ "seed": seed, "counts": counts })).collect();
-        return print_json(&json!({
-            "schema": 1,
-            "machine": mmu.machine,
-            "settings": mmu.settings,
-            "workload": whole.name,
-            "note": whole.note,
-            "runs": runs,
-        }));
-    }
-    print(&whole_run_text(&WholeRun {
-        place: place(&mmu),
-        name: whole.name.clone(),
-        seeds: seeds.clone(),
-        counts,
-    }))
+    let runs = seeds.iter().zip(&counts);
+    let runs: Vec<_> =
+        runs.map(|(seed, counts)| json!({ "seed": seed, "counts": counts })).collect();
+    let data = json!({
+        "schema": 1,
+        "machine": mmu.machine,
+        "settings": mmu.settings,
+        "workload": whole.name,
+        "note": whole.note,
+        "runs": runs,
+    });
+    let run =
+        WholeRun { place: place(&mmu), name: whole.name.clone(), seeds: seeds.clone(), counts };
+    show(&whole_run_document(&run).with_data(data), &OutputArgs::printed(args.json))
 }
