@@ -115,27 +115,16 @@ fn remove_process(pid: u32, expected_ticks: u64) -> io::Result<bool> {
     Ok(true)
 }
 
-/// What is at a path that a journal names.
-enum Found {
-    /// Nothing, or something else than what was made.
-    NotOurs,
-    /// What was made.
-    Ours,
-    /// Whether it is ours is not known: its maker ended while it was made. Then it is empty.
-    Unknown,
-}
-
-fn find(path: &Path, identity: Option<Identity>) -> io::Result<Found> {
-    let is_ours = match identity {
+/// Whether what is at a path that a journal names is what was made; `None` if that is not known: its
+/// maker ended while it was made, and then it is empty.
+fn is_ours(path: &Path, identity: Option<Identity>) -> io::Result<Option<bool>> {
+    let found = match identity {
         Some(identity) => identity.is_at(path).map(Some),
         None => Identity::read(path).map(|_| None),
     };
-    match is_ours {
-        Ok(Some(true)) => Ok(Found::Ours),
-        Ok(Some(false)) => Ok(Found::NotOurs),
-        Ok(None) => Ok(Found::Unknown),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Found::NotOurs),
-        Err(error) => Err(error),
+    match found {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Some(false)),
+        other => other,
     }
 }
 
@@ -159,11 +148,11 @@ fn remove_empty(path: &Path) -> io::Result<bool> {
 
 /// Kills all processes of a control group and removes it.
 fn remove_cgroup(path: &Path, identity: Option<Identity>) -> io::Result<bool> {
-    match find(path, identity)? {
-        Found::NotOurs => return Ok(false),
+    match is_ours(path, identity)? {
+        Some(false) => return Ok(false),
         // The kernel does not remove a group with processes in it.
-        Found::Unknown => return remove_empty(path),
-        Found::Ours => {}
+        None => return remove_empty(path),
+        Some(true) => {}
     }
     patiently(|| {
         if fs::write(path.join("cgroup.kill"), "1").is_err() {
@@ -189,10 +178,10 @@ fn kill_members(path: &Path) -> io::Result<()> {
 }
 
 fn remove_swap(path: &Path, identity: Option<Identity>) -> io::Result<bool> {
-    match find(path, identity)? {
-        Found::NotOurs => return Ok(false),
-        Found::Unknown if fs::symlink_metadata(path)?.len() > 0 => return Ok(false),
-        Found::Unknown | Found::Ours => {}
+    match is_ours(path, identity)? {
+        Some(false) => return Ok(false),
+        None if fs::symlink_metadata(path)?.len() > 0 => return Ok(false),
+        None | Some(true) => {}
     }
     match swap_off(path) {
         // "Invalid argument" means that it is not in use: it was made but never switched on. And
@@ -214,10 +203,10 @@ fn remove_swap(path: &Path, identity: Option<Identity>) -> io::Result<bool> {
 }
 
 fn remove_directory(path: &Path, identity: Option<Identity>) -> io::Result<bool> {
-    match find(path, identity)? {
-        Found::NotOurs => return Ok(false),
-        Found::Unknown => return remove_empty(path),
-        Found::Ours => {}
+    match is_ours(path, identity)? {
+        Some(false) => return Ok(false),
+        None => return remove_empty(path),
+        Some(true) => {}
     }
     // What the commands of a session had started may outlive them, and write on.
     end_marked(&path.display().to_string())?;

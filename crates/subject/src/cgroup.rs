@@ -93,16 +93,14 @@ impl Maker<'_> {
         let v2 = found.v2.as_ref().ok_or("control groups version 2 are not mounted")?;
         let parent = v2_parent(&v2.own_dir, &v2.mount_dir, &wanted_controllers(spec))?;
         let dir = self.make_group(&parent)?;
-        set(&dir, "memory.max", &spec.memory_bytes.to_string())?;
-        if let Some(high_bytes) = spec.high_bytes {
-            set(&dir, "memory.high", &high_bytes.to_string())?;
-        }
-        if let Some(cpus_milli) = spec.cpus_milli {
-            let quota_us = PERIOD_US * cpus_milli / 1000;
-            set(&dir, "cpu.max", &format!("{quota_us} {PERIOD_US}"))?;
-        }
-        if let Some(processes) = spec.processes {
-            set(&dir, "pids.max", &processes.to_string())?;
+        let cpus = |cpus_milli| format!("{} {PERIOD_US}", PERIOD_US * cpus_milli / 1000);
+        for (file, value) in [
+            ("memory.max", Some(spec.memory_bytes.to_string())),
+            ("memory.high", spec.high_bytes.map(|bytes| bytes.to_string())),
+            ("cpu.max", spec.cpus_milli.map(cpus)),
+            ("pids.max", spec.processes.map(|count| count.to_string())),
+        ] {
+            value.map_or(Ok(()), |value| set(&dir, file, &value))?;
         }
         self.made.may_swap =
             fs::read_to_string(dir.join("memory.swap.max")).is_ok_and(|text| text.trim() != "0");

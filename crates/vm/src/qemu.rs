@@ -107,48 +107,23 @@ pub(crate) fn machine_arguments(
         (Console::Quiet, Start::Boot) => "sleep=off",
         (Console::Quiet, Start::Restore) => "sleep=off,rr=record,rrfile=/dev/null",
     };
-    let mut arguments: Vec<String> = match machine.accel {
-        Accel::Tcg => vec![
-            "-accel".into(),
-            "tcg".into(),
-            "-icount".into(),
-            format!("shift={},{mode}", machine.icount_shift),
-            "-cpu".into(),
-            "qemu64".into(),
-        ],
-        Accel::Kvm => ["-accel", "kvm", "-cpu", "host"].map(String::from).to_vec(),
+    let processor = match machine.accel {
+        Accel::Tcg => {
+            format!("-accel tcg -icount shift={},{mode} -cpu qemu64", machine.icount_shift)
+        }
+        Accel::Kvm => "-accel kvm -cpu host".to_owned(),
     };
-    let fixed = [
-        "-rtc",
-        "base=2020-01-01,clock=vm",
-        "-seed",
-        "1",
-        "-smp",
-        "1",
-        "-no-user-config",
-        "-nodefaults",
-        "-display",
-        "none",
-        "-no-reboot",
-        "-action",
-        "panic=pause",
-        "-machine",
-        "pc,memory-backend=ram",
-        "-device",
-        &format!("pvpanic,ioport={PAUSE_PORT}"),
-        "-device",
-        &format!("isa-debugcon,iobase={CHANNEL_PORT:#x},chardev=channel"),
-        "-device",
-        &format!("isa-debug-exit,iobase={EXIT_PORT:#x},iosize=0x04"),
-        "-serial",
-        "chardev:console",
-        "-m",
-        &format!("{}B", ram_bytes(machine)),
-        "-append",
-        &command_line(machine),
-    ];
-    arguments.extend(fixed.map(String::from));
-    arguments
+    let fixed = format!(
+        "{processor} -rtc base=2020-01-01,clock=vm -seed 1 -smp 1 -no-user-config -nodefaults \
+         -display none -no-reboot -action panic=pause -machine pc,memory-backend=ram \
+         -device pvpanic,ioport={PAUSE_PORT} \
+         -device isa-debugcon,iobase={CHANNEL_PORT:#x},chardev=channel \
+         -device isa-debug-exit,iobase={EXIT_PORT:#x},iosize=0x04 \
+         -serial chardev:console -m {}B -append",
+        ram_bytes(machine)
+    );
+    // None of these has a space in it; the last one has.
+    fixed.split(' ').map(str::to_owned).chain([command_line(machine)]).collect()
 }
 
 /// The guest's memory: the machine's, and what this program takes of it, whose pages a guest cannot
@@ -211,6 +186,51 @@ pub(crate) fn file_arguments(machine: &MachineSpec, files: &Files<'_>) -> Vec<St
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Cells are kept under a hash of these: another text would be other machines.
+    #[test]
+    fn the_arguments_of_a_machine_are_these() {
+        let machine = crate::machine::load("p2-350").unwrap().machine;
+        let arguments = machine_arguments(&machine, Console::Quiet, Start::Restore);
+        let memory = format!("{}B", ram_bytes(&machine));
+        let expected = [
+            "-accel",
+            "tcg",
+            "-icount",
+            "shift=3,sleep=off,rr=record,rrfile=/dev/null",
+            "-cpu",
+            "qemu64",
+            "-rtc",
+            "base=2020-01-01,clock=vm",
+            "-seed",
+            "1",
+            "-smp",
+            "1",
+            "-no-user-config",
+            "-nodefaults",
+            "-display",
+            "none",
+            "-no-reboot",
+            "-action",
+            "panic=pause",
+            "-machine",
+            "pc,memory-backend=ram",
+            "-device",
+            "pvpanic,ioport=1285",
+            "-device",
+            "isa-debugcon,iobase=0xe9,chardev=channel",
+            "-device",
+            "isa-debug-exit,iobase=0xf4,iosize=0x04",
+            "-serial",
+            "chardev:console",
+            "-m",
+            &memory,
+            "-append",
+        ];
+        let (last, others) = arguments.split_last().unwrap();
+        assert_eq!(others, expected);
+        assert_eq!(*last, command_line(&machine));
+    }
 
     #[test]
     fn virtual_time_belongs_to_the_deterministic_machine_only() {
