@@ -1,6 +1,6 @@
 //! Time that was lost, and whose time it was: a share without its denominator says nothing.
 
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 
 /// Whose time it is that was lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -15,11 +15,12 @@ pub enum Denominator {
 }
 
 /// Time that was lost, out of the time of those who lost it. It is never more than that.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct LostTime {
     lost_ns: u64,
-    of: Denominator,
-    of_ns: u64,
+    lost_share: f64,
+    lost_of: Denominator,
+    lost_of_ns: u64,
     is_bound: bool,
 }
 
@@ -42,10 +43,12 @@ impl LostTime {
         Self::new(lost_ns, Denominator::Wall, interval_ns as f64)
     }
 
-    fn new(lost_ns: f64, of: Denominator, of_ns: f64) -> Self {
+    fn new(lost_ns: f64, lost_of: Denominator, of_ns: f64) -> Self {
         let of_ns = of_ns.max(0.0);
         // A float becomes the nearest number that there is, and NaN becomes 0.
-        Self { lost_ns: lost_ns.clamp(0.0, of_ns) as u64, of, of_ns: of_ns as u64, is_bound: false }
+        let (lost_ns, lost_of_ns) = (lost_ns.clamp(0.0, of_ns) as u64, of_ns as u64);
+        let lost_share = if lost_of_ns == 0 { 0.0 } else { lost_ns as f64 / lost_of_ns as f64 };
+        Self { lost_ns, lost_share, lost_of, lost_of_ns, is_bound: false }
     }
 
     /// The same as an upper bound.
@@ -63,13 +66,13 @@ impl LostTime {
     /// Whose time it was.
     #[must_use]
     pub fn denominator(&self) -> Denominator {
-        self.of
+        self.lost_of
     }
 
     /// The time in ns that they had, of which it was lost.
     #[must_use]
     pub fn of_ns(&self) -> u64 {
-        self.of_ns
+        self.lost_of_ns
     }
 
     /// Whether it is an upper bound.
@@ -81,28 +84,7 @@ impl LostTime {
     /// The time lost as a share of the time of those who lost it (0 to 1).
     #[must_use]
     pub fn share(&self) -> f64 {
-        if self.of_ns == 0 { 0.0 } else { self.lost_ns as f64 / self.of_ns as f64 }
-    }
-}
-
-impl Serialize for LostTime {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        #[derive(Serialize)]
-        struct Record {
-            lost_ns: u64,
-            lost_share: f64,
-            lost_of: Denominator,
-            lost_of_ns: u64,
-            is_bound: bool,
-        }
-        let record = Record {
-            lost_ns: self.lost_ns,
-            lost_share: self.share(),
-            lost_of: self.of,
-            lost_of_ns: self.of_ns,
-            is_bound: self.is_bound,
-        };
-        record.serialize(serializer)
+        self.lost_share
     }
 }
 

@@ -11,9 +11,9 @@ mod claim;
 mod comparison;
 mod dataset_text;
 mod deaths_text;
-mod doctor_text;
+mod diagnosis;
 mod experiment_text;
-mod footprint_text;
+mod footprint_document;
 pub mod matrix;
 mod matrix_resp1;
 mod matrix_text;
@@ -42,12 +42,12 @@ pub use bisect_text::{Axis, bisect_text};
 pub use comparison::{comparison_document, comparison_text};
 pub use dataset_text::dataset_text;
 pub use deaths_text::deaths_text;
-pub use doctor_text::{
+pub use diagnosis::{
     DoctorView, doctor_document, doctor_json, doctor_metrics, pmeg_estimate_document,
     rules_document, unit_costs_document,
 };
 pub use experiment_text::{cells_text, plan_text};
-pub use footprint_text::{FootprintView, footprint_document};
+pub use footprint_document::{FootprintView, footprint_document};
 pub use matrix_resp1::{resp1_table, verbose_lines};
 pub use matrix_text::matrix_text;
 pub use memory_job::{

@@ -31,38 +31,71 @@ pub struct Line {
 /// `confidence` is not strictly between 0 and 1.
 #[must_use]
 pub fn line(points: &[(f64, f64)], confidence: f64) -> Option<Line> {
-    let finite = points.iter().all(|(x, y)| x.is_finite() && y.is_finite());
-    if points.len() < 3 || !finite || !(confidence > 0.0 && confidence < 1.0) {
+    let found = pooled_slope(&[points], confidence)?;
+    let Slope { slope, half, sxx, residual_df, r_squared } = found;
+    let (mean_x, mean_y) = middle(points);
+    let intercept = mean_y - slope * mean_x;
+    // The slope's variance times sxx is that of the noise.
+    let intercept_half = half * (sxx / points.len() as f64 + mean_x * mean_x).sqrt();
+    Some(Line {
+        slope,
+        slope_low: slope - half,
+        slope_high: slope + half,
+        intercept,
+        intercept_low: intercept - intercept_half,
+        intercept_high: intercept + intercept_half,
+        r_squared,
+        residual_df,
+    })
+}
+
+/// A slope by least squares, with half the width of its interval by Student's t.
+pub(crate) struct Slope {
+    pub(crate) slope: f64,
+    pub(crate) half: f64,
+    /// Sum of the squared distances of x from its mean, within groups.
+    sxx: f64,
+    /// Points minus groups minus one.
+    pub(crate) residual_df: usize,
+    /// Part of the variation of y within groups that goes with x; 1 when y does not vary.
+    pub(crate) r_squared: f64,
+}
+
+/// The slope of y on x within groups of points, pooled: each group has an intercept of its own.
+/// `None` as for [`line()`].
+pub(crate) fn pooled_slope(groups: &[&[(f64, f64)]], confidence: f64) -> Option<Slope> {
+    let count: usize = groups.iter().map(|group| group.len()).sum();
+    let residual_df = count.checked_sub(groups.len() + 1).filter(|df| *df > 0)?;
+    let is_finite = |(x, y): &(f64, f64)| x.is_finite() && y.is_finite();
+    let usable = confidence > 0.0 && confidence < 1.0;
+    if groups.is_empty() || !usable || !groups.iter().copied().flatten().all(is_finite) {
         return None;
     }
-    let n = points.len() as f64;
-    let mean_x = points.iter().map(|(x, _)| x).sum::<f64>() / n;
-    let mean_y = points.iter().map(|(_, y)| y).sum::<f64>() / n;
+    let centred = |group: &&[(f64, f64)]| -> Vec<(f64, f64)> {
+        let (mean_x, mean_y) = middle(group);
+        group.iter().map(|(x, y)| (x - mean_x, y - mean_y)).collect()
+    };
+    let deviations: Vec<(f64, f64)> = groups.iter().flat_map(centred).collect();
     let sum = |term: &dyn Fn(f64, f64) -> f64| -> f64 {
-        points.iter().map(|(x, y)| term(x - mean_x, y - mean_y)).sum()
+        deviations.iter().map(|(x, y)| term(*x, *y)).sum()
     };
     let (sxx, sxy, syy) = (sum(&|x, _| x * x), sum(&|x, y| x * y), sum(&|_, y| y * y));
     if sxx <= 0.0 {
         return None;
     }
     let slope = sxy / sxx;
-    let intercept = mean_y - slope * mean_x;
     let residual_ss = sum(&|x, y| (y - slope * x).powi(2));
-    let residual_df = points.len() - 2;
     let t = distributions::t_critical(1.0 - confidence, residual_df as f64);
-    let variance = residual_ss / residual_df as f64;
-    let slope_half = t * (variance / sxx).sqrt();
-    let intercept_half = t * (variance * (1.0 / n + mean_x * mean_x / sxx)).sqrt();
-    Some(Line {
-        slope,
-        slope_low: slope - slope_half,
-        slope_high: slope + slope_half,
-        intercept,
-        intercept_low: intercept - intercept_half,
-        intercept_high: intercept + intercept_half,
-        r_squared: if syy > 0.0 { 1.0 - residual_ss / syy } else { 1.0 },
-        residual_df,
-    })
+    let half = t * (residual_ss / residual_df as f64 / sxx).sqrt();
+    let r_squared = if syy > 0.0 { 1.0 - residual_ss / syy } else { 1.0 };
+    Some(Slope { slope, half, sxx, residual_df, r_squared })
+}
+
+/// The mean of x and that of y.
+fn middle(points: &[(f64, f64)]) -> (f64, f64) {
+    let n = points.len() as f64;
+    let sums = points.iter().fold((0.0, 0.0), |sums, (x, y)| (sums.0 + x, sums.1 + y));
+    (sums.0 / n, sums.1 / n)
 }
 
 #[cfg(test)]

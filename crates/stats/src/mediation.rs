@@ -1,6 +1,6 @@
 //! Does a counter explain a slowdown? Its change times a unit cost, against the change of time.
 
-use crate::distributions;
+use crate::line::{Slope, pooled_slope};
 
 /// How much of a response's change a counter explains.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -51,32 +51,12 @@ pub struct UnitCost {
 /// vary within cells, or `confidence` is not strictly between 0 and 1.
 #[must_use]
 pub fn unit_cost(cells: &[Vec<(f64, f64)>], confidence: f64) -> Option<UnitCost> {
-    let finite = |(x, y): &(f64, f64)| x.is_finite() && y.is_finite();
-    let fits = |cell: &Vec<(f64, f64)>| cell.len() >= 3 && cell.iter().all(finite);
-    if cells.is_empty() || !cells.iter().all(fits) || !(confidence > 0.0 && confidence < 1.0) {
+    if !cells.iter().all(|cell| cell.len() >= 3) {
         return None;
     }
-    let (mut sxx, mut sxy, mut syy) = (0.0, 0.0, 0.0);
-    for cell in cells {
-        let n = cell.len() as f64;
-        let mean_x = cell.iter().map(|(x, _)| x).sum::<f64>() / n;
-        let mean_y = cell.iter().map(|(_, y)| y).sum::<f64>() / n;
-        for (x, y) in cell {
-            sxx += (x - mean_x).powi(2);
-            sxy += (x - mean_x) * (y - mean_y);
-            syy += (y - mean_y).powi(2);
-        }
-    }
-    if sxx <= 0.0 {
-        return None;
-    }
-    let cost = sxy / sxx;
-    let residual_ss = (syy - cost * sxy).max(0.0);
-    let residual_df = cells.iter().map(Vec::len).sum::<usize>() - cells.len() - 1;
-    let t = distributions::t_critical(1.0 - confidence, residual_df as f64);
-    let half = t * (residual_ss / residual_df as f64 / sxx).sqrt();
-    let r_squared = if syy > 0.0 { 1.0 - residual_ss / syy } else { 1.0 };
-    Some(UnitCost { cost, low: cost - half, high: cost + half, residual_df, r_squared })
+    let cells: Vec<&[(f64, f64)]> = cells.iter().map(Vec::as_slice).collect();
+    let Slope { slope, half, residual_df, r_squared, .. } = pooled_slope(&cells, confidence)?;
+    Some(UnitCost { cost: slope, low: slope - half, high: slope + half, residual_df, r_squared })
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use doctor::{Finding, Price, Severity};
 use serde_json::{Value, json};
 
 use super::{Data, Kind, colours, duration, rounded};
-use crate::doctor_text::{price_text, whose_time};
+use crate::diagnosis::{price_text, whose_time};
 use render::Chart;
 use render::Table;
 

@@ -8,7 +8,7 @@ use render::{Tone, Verdict};
 use super::super::Input;
 use crate::charts::{Data, found, tile_verdict};
 use crate::comparison::conclusion;
-use crate::doctor_text::price_text;
+use crate::diagnosis::price_text;
 use crate::matrix_text::{place, seeds_text};
 use crate::responsiveness::{seeds, setup};
 use crate::sweep_text::knee_sentence;

@@ -64,7 +64,7 @@ fn scope(finding: &Finding) -> (&'static str, String) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::doctor_text::tests::thrashing;
+    use crate::diagnosis::tests::thrashing;
 
     #[test]
     fn every_finding_is_a_gauge() {
