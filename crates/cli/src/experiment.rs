@@ -15,7 +15,7 @@ use experiment::{
 use model::units::format_duration;
 use model::{Manifest, ManifestRun};
 use stats::Verdict;
-use store::results::ResultsError;
+use store::StoreError;
 
 use crate::experiment_args::ExperimentArgs;
 use crate::laboratory::failure;
@@ -139,7 +139,7 @@ pub(crate) fn no_runs(folder: &Path) -> Result<(), Failure> {
         return Err(wrong(anyhow!("a file and no folder").context(name())));
     }
     match store::results::read_runs(folder) {
-        Err(ResultsError::Empty { .. }) => Ok(()),
+        Err(StoreError::Empty { .. }) => Ok(()),
         Err(damaged) => Err(wrong(anyhow::Error::new(damaged).context(name()))),
         Ok(_) => Err(wrong(anyhow!(
             "{} holds runs of no experiment; name another folder with --output DIR",

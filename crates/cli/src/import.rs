@@ -1,13 +1,12 @@
 //! `thrashlab import`: results of other programs.
 
-use std::io::Read;
 use std::path::Path;
 
 use anyhow::{Context, anyhow};
 use model::resp1::Resp1Table;
 use report::dataset_text;
 use store::import::Options;
-use store::observations::observations_as;
+use store::observations::{observations_as, read};
 use store::resp1::{RatioCheck, RowPoints, check_ratios, parse, points_notes, recover_points};
 
 use crate::args::{ImportArgs, ImportFrom};
@@ -40,7 +39,7 @@ fn import_any(args: &ImportArgs) -> Result<(), Failure> {
 
 fn import_resp1(file: &Path, json: bool) -> Result<(), Failure> {
     let name = file.display();
-    let text = read(file).with_context(|| format!("read {name}")).map_err(Failure::WrongUse)?;
+    let text = read(file).context("read the output").map_err(Failure::WrongUse)?;
     let table = parse(&text)
         .with_context(|| format!("{name} is not output of resp1"))
         .map_err(Failure::WrongUse)?;
@@ -72,17 +71,6 @@ fn with_points(table: &Resp1Table, points: &[RowPoints]) -> serde_json::Result<s
     let mut value = serde_json::to_value(table)?;
     value["points"] = serde_json::to_value(points)?;
     Ok(value)
-}
-
-fn read(file: &Path) -> std::io::Result<String> {
-    let mut bytes = Vec::new();
-    if file == Path::new("-") {
-        std::io::stdin().read_to_end(&mut bytes)?;
-    } else {
-        bytes = std::fs::read(file)?;
-    }
-    String::from_utf8(bytes)
-        .map_err(|error| std::io::Error::new(std::io::ErrorKind::InvalidData, error.utf8_error()))
 }
 
 fn checks_table(checks: &[RatioCheck]) -> String {

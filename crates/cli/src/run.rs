@@ -11,7 +11,7 @@ use experiment::{
 };
 use model::{Measure, MmuSpec, SubjectSpec, Timing};
 use remote::{RemoteOptions, Session};
-use store::results::ResultsError;
+use store::StoreError;
 use subject::{Asked, Stage, StageOptions};
 use vm::{VmOptions, VmRequest};
 
@@ -261,7 +261,7 @@ fn results_folder(args: &RunArgs, measure: &Measure) -> Result<PathBuf, Failure>
     }
     let reason = match store::results::read_runs(folder) {
         _ if !folder.exists() => return Ok(folder.clone()),
-        Err(ResultsError::Empty { .. }) => return Ok(folder.clone()),
+        Err(StoreError::Empty { .. }) => return Ok(folder.clone()),
         _ if !folder.is_dir() => "is a file",
         // Whole or not: runs of two invocations in one folder would be read as one result.
         _ => "holds runs already",

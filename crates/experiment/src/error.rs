@@ -1,7 +1,7 @@
 //! Why an experiment cannot go on.
 
 use remote::RemoteError;
-use store::results::ResultsError;
+use store::StoreError;
 use subject::StageError;
 use vm::VmError;
 
@@ -21,7 +21,7 @@ pub enum ExperimentError {
     Vm(#[from] VmError),
     /// The results.
     #[error(transparent)]
-    Results(#[from] ResultsError),
+    Results(#[from] StoreError),
     /// The baseline cannot be run, so nothing can be compared.
     #[error("noload cannot be measured: {0}")]
     Baseline(String),

@@ -5,7 +5,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use model::Run;
-use store::results::{ResultsError, RunFile, SUFFIX, read_run};
+use store::StoreError;
+use store::results::{RunFile, SUFFIX, read_run};
 
 /// What came of one segment.
 pub(crate) enum Made {
@@ -38,7 +39,7 @@ impl<'a> Output<'a> {
     }
 
     /// The run as its file has it; `death` is what was said instead of an end, if anything.
-    pub(crate) fn made(self, death: Option<String>) -> Result<Made, ResultsError> {
+    pub(crate) fn made(self, death: Option<String>) -> Result<Made, StoreError> {
         let Some(file) = self.file else {
             return Ok(Made::Refused(death.unwrap_or_else(|| "it wrote nothing".to_owned())));
         };
@@ -50,7 +51,7 @@ impl<'a> Output<'a> {
 
 /// Gives a run file that does not count another name: its own is needed, and nothing that was
 /// measured is thrown away.
-pub(crate) fn set_aside(folder: &Path, run_id: &str) -> Result<(), ResultsError> {
+pub(crate) fn set_aside(folder: &Path, run_id: &str) -> Result<(), StoreError> {
     let path = folder.join(format!("{run_id}{SUFFIX}"));
     if !path.exists() {
         return Ok(());
@@ -60,5 +61,5 @@ pub(crate) fn set_aside(folder: &Path, run_id: &str) -> Result<(), ResultsError>
         Some(aside) => fs::rename(&path, aside),
         None => Err(io::Error::other("too many stopped runs of this name")),
     };
-    moved.map_err(|source| ResultsError::Io { path, source })
+    moved.map_err(|source| StoreError::Io { path, source })
 }

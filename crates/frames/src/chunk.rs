@@ -132,17 +132,9 @@ impl<'a> Chunk<'a> {
             self.sample_line(line);
             return Ok(());
         }
-        let number = self.lines;
-        let text = std::str::from_utf8(raw)
-            .map_err(|error| RunError::NotUtf8 { line: number, byte: error.valid_up_to() })?;
-        let parsed = Line::parse(text).map_err(|source| RunError::Line { line: number, source })?;
-        if self.end.is_some() {
-            return Err(RunError::AfterEnd { line: number });
-        }
-        match parsed {
-            Line::Header(header) if is_first => self.header = Some(*header),
-            Line::Header(_) => return Err(RunError::SecondHeader { line: number }),
-            _ if is_first => return Err(RunError::NoHeader),
+        let parsed = Line::parse_in_run(raw, is_first, self.end.is_some());
+        match parsed.map_err(|fault| RunError { line: self.lines, fault })? {
+            Line::Header(header) => self.header = Some(*header),
             other => self.other(other, offset),
         }
         Ok(())

@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use store::manifest::{self, ManifestError};
 use store::observations::run_name;
-use store::results::{ResultsError, run_files};
+use store::results::run_files;
+use store::{StoreError, manifest};
 
 use crate::batch::Batch;
 use crate::chunk::{Chunk, Fault, Scratch};
@@ -24,12 +24,9 @@ const AHEAD: usize = 4;
 /// Run files that cannot be read into tables.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
-    /// A file that cannot be read, is not a run file, or is not there.
+    /// A file that cannot be read, is not what it should be, or is not there.
     #[error(transparent)]
-    Results(#[from] ResultsError),
-    /// The manifest of an experiment.
-    #[error(transparent)]
-    Manifest(#[from] ManifestError),
+    Store(#[from] StoreError),
     /// The caller did not want to go on.
     #[error("stopped")]
     Stopped,
@@ -85,8 +82,7 @@ impl RunFiles {
         }
         for found in run_files(path)? {
             let levels = planned.remove(&run_name(path, &found)).unwrap_or_default();
-            let failed = |source| ResultsError::Io { path: found.clone(), source };
-            let len = fs::metadata(&found).map_err(failed)?.len();
+            let len = fs::metadata(&found).map_err(StoreError::io(&found))?.len();
             self.files.push(RunFile { path: found, levels, len });
         }
         Ok(())

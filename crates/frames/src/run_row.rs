@@ -6,9 +6,9 @@ use std::path::PathBuf;
 
 use blake3::Hasher;
 use model::histogram::HistogramError;
-use model::{Delivered, End, EndStatus, Header, Measure, RunError, Spec};
+use model::{Delivered, End, EndStatus, Header, Measure, RunError, RunFault, Spec};
 use serde::Serialize;
-use store::results::ResultsError;
+use store::StoreError;
 
 use crate::batch::Declared;
 use crate::checksum::whole;
@@ -87,9 +87,9 @@ impl RunRow {
     }
 
     /// Adds the next piece of this file, or answers what is wrong with it.
-    pub(crate) fn add(&mut self, chunk: &mut Chunk) -> Result<(), ResultsError> {
+    pub(crate) fn add(&mut self, chunk: &mut Chunk) -> Result<(), StoreError> {
         if self.end.is_some() && chunk.lines > 0 {
-            return Err(self.wrong(Fault::Line(RunError::AfterEnd { line: 1 })));
+            return Err(self.wrong(Fault::Line(RunError { line: 1, fault: RunFault::AfterEnd })));
         }
         if self.end.is_none() {
             self.hashed.extend(chunk.hashed.take().map(|hashed| *hashed));
@@ -104,24 +104,19 @@ impl RunRow {
     }
 
     /// What is wrong with the next piece, in lines of the file.
-    pub(crate) fn wrong(&self, fault: Fault) -> ResultsError {
+    pub(crate) fn wrong(&self, fault: Fault) -> StoreError {
         let path = self.path.clone();
-        let error = match fault {
-            Fault::Io(source) => return ResultsError::Io { path, source },
+        let mut source = match fault {
+            Fault::Io(source) => return StoreError::Io { path, source },
             Fault::Line(error) => error,
         };
-        let source = match later(error, self.lines) {
-            // Of what comes after the end only the first line matters, and whether it is one.
-            error if self.end.is_none() => error,
-            RunError::Line { line, source } if line == self.lines + 1 => {
-                RunError::Line { line, source }
-            }
-            RunError::NotUtf8 { line, byte } if line == self.lines + 1 => {
-                RunError::NotUtf8 { line, byte }
-            }
-            _ => RunError::AfterEnd { line: self.lines + 1 },
-        };
-        ResultsError::Run { path, source }
+        // Of what comes after the end only the first line matters, and whether it is one.
+        let is_line = matches!(source.fault, RunFault::Line(_) | RunFault::NotUtf8 { .. });
+        if self.end.is_some() && !(is_line && source.line == 1) {
+            source = RunError { line: 1, fault: RunFault::AfterEnd };
+        }
+        source.line += self.lines;
+        StoreError::Run { path, source }
     }
 
     /// The run's name; empty if the file was cut off before it.
@@ -187,16 +182,5 @@ impl RunRow {
         // Plain structs of numbers, strings and maps with string keys cannot fail to serialise.
         let json = |header| serde_json::to_string(read(header)).unwrap_or_default();
         self.header.as_ref().map(json)
-    }
-}
-
-/// An error of a piece, with so many lines before it.
-fn later(error: RunError, lines: usize) -> RunError {
-    match error {
-        RunError::Line { line, source } => RunError::Line { line: line + lines, source },
-        RunError::NotUtf8 { line, byte } => RunError::NotUtf8 { line: line + lines, byte },
-        RunError::SecondHeader { line } => RunError::SecondHeader { line: line + lines },
-        RunError::AfterEnd { line } => RunError::AfterEnd { line: line + lines },
-        RunError::NoHeader => RunError::NoHeader,
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 
-use model::{CounterSet, EndStatus, Line, Run, RunEncoder, RunError};
+use model::{CounterSet, EndStatus, Line, Run, RunEncoder, RunError, RunFault};
 use proptest::prelude::*;
 use store::manifest;
 use store::results::SUFFIX;
@@ -316,7 +316,10 @@ fn a_wrong_checksum_and_what_is_no_text_are_told() {
     agrees(&[HEADER.as_bytes(), b"\n{\"kind\":\"sam\xffple\"}\n"].concat(), 1024, 2);
     agrees(b"\xff\n", 1024, 1);
     agrees(b"", 1024, 1);
-    assert!(matches!(Run::parse(b"\xff\n"), Err(RunError::NotUtf8 { line: 1, byte: 0 })));
+    assert!(matches!(
+        Run::parse(b"\xff\n"),
+        Err(RunError { line: 1, fault: RunFault::NotUtf8 { byte: 0 } })
+    ));
 }
 
 #[test]
@@ -354,5 +357,5 @@ fn a_folder_has_its_levels_and_whoever_asks_can_stop() {
     let at = columns.iter().position(|column| column.name == "level_kernel").unwrap();
     assert_eq!(columns[at + 1].name, "level_alone");
     assert!(matches!(load(&paths, 1, || false), Err(LoadError::Stopped)));
-    assert!(matches!(load(&[paths[0].join("none")], 1, || true), Err(LoadError::Results(_))));
+    assert!(matches!(load(&[paths[0].join("none")], 1, || true), Err(LoadError::Store(_))));
 }

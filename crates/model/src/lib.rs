@@ -33,7 +33,7 @@ pub use line_text::LineError;
 pub use machine::{Accel, DiskSpec, MachineSpec, MmuSpec, VmSpec};
 pub use manifest::{MANIFEST_SCHEMA, Manifest, ManifestFactor, ManifestRun, ManifestSweep};
 pub use observation::Observation;
-pub use run::{Run, RunDecoder, RunEncoder, RunError};
+pub use run::{Run, RunEncoder, RunError, RunFault};
 pub use sample::{Censored, CensoredDelays, HistogramRecord, SampleRecord};
 pub use sandbox::SandboxSpec;
 pub use script::{Command, Script, Tools};

@@ -20,38 +20,54 @@ pub struct Run {
 
 /// A file that is not a run file.
 #[derive(Debug, thiserror::Error)]
-pub enum RunError {
+#[error("line {line}: {fault}")]
+pub struct RunError {
+    /// Number of the line, from 1.
+    pub line: usize,
+    /// What is wrong with it.
+    pub fault: RunFault,
+}
+
+/// What is wrong with a line of a run file.
+#[derive(Debug, thiserror::Error)]
+pub enum RunFault {
     /// A whole line cannot be read.
-    #[error("line {line}: {source}")]
-    Line {
-        /// Number of the line, from 1.
-        line: usize,
-        /// What is wrong with it.
-        source: LineError,
-    },
+    #[error(transparent)]
+    Line(#[from] LineError),
     /// The first line is not a header.
-    #[error("line 1: a run file begins with its header, not with another line")]
+    #[error("a run file begins with its header, not with another line")]
     NoHeader,
     /// A second header.
-    #[error("line {line}: a second header: two run files in one?")]
-    SecondHeader {
-        /// Number of the line, from 1.
-        line: usize,
-    },
-    /// Lines after the `end` line.
-    #[error("line {line}: a line after the end of the run")]
-    AfterEnd {
-        /// Number of the line, from 1.
-        line: usize,
-    },
+    #[error("a second header: two run files in one?")]
+    SecondHeader,
+    /// A line after the `end` line.
+    #[error("a line after the end of the run")]
+    AfterEnd,
     /// A whole line is not UTF-8.
-    #[error("line {line}: not UTF-8 at byte {byte} of the line")]
+    #[error("not UTF-8 at byte {byte} of the line")]
     NotUtf8 {
-        /// Number of the line, from 1.
-        line: usize,
         /// Offset of the first offending byte in the line, from 0.
         byte: usize,
     },
+}
+
+impl Line {
+    /// Reads a line of a run file without its newline: the first one is the header and no other is,
+    /// and none stands after the end.
+    ///
+    /// # Errors
+    /// When it is no line of a run file, or may not stand there.
+    pub fn parse_in_run(raw: &[u8], is_first: bool, is_ended: bool) -> Result<Self, RunFault> {
+        let text = std::str::from_utf8(raw)
+            .map_err(|error| RunFault::NotUtf8 { byte: error.valid_up_to() })?;
+        let line = Self::parse(text)?;
+        match (matches!(line, Self::Header(_)), is_first) {
+            _ if is_ended => Err(RunFault::AfterEnd),
+            (true, false) => Err(RunFault::SecondHeader),
+            (false, true) => Err(RunFault::NoHeader),
+            _ => Ok(line),
+        }
+    }
 }
 
 impl Run {
@@ -62,14 +78,23 @@ impl Run {
     pub fn parse(bytes: &[u8]) -> Result<Self, RunError> {
         let whole = whole_lines::length(bytes);
         let mut run = Self { truncated_bytes: bytes.len() - whole, ..Self::default() };
-        let mut decoder = RunDecoder::default();
-        for raw in whole_lines::lines(&bytes[..whole]) {
-            match decoder.line(raw)? {
+        let mut begin = 0;
+        for (index, raw) in whole_lines::lines(&bytes[..whole]).enumerate() {
+            let text = raw.strip_suffix(b"\n").unwrap_or(raw);
+            let line = Line::parse_in_run(text, index == 0, run.end().is_some())
+                .map_err(|fault| RunError { line: index + 1, fault })?;
+            match line {
                 Line::Header(header) => run.header = Some(*header),
-                other => run.lines.push(other),
+                other => {
+                    if let Line::End(end) = &other {
+                        let found = blake3::hash(&bytes[..begin]).to_hex();
+                        run.checksum_ok = Some(found.as_str() == end.blake3);
+                    }
+                    run.lines.push(other);
+                }
             }
+            begin += raw.len();
         }
-        run.checksum_ok = decoder.checksum_ok();
         Ok(run)
     }
 
@@ -103,54 +128,6 @@ impl Run {
             Line::Sample(sample) => Some(sample.as_ref()),
             _ => None,
         })
-    }
-}
-
-/// Reads a run file line by line, whatever its size, and keeps the checksum for its `end` line.
-#[derive(Default)]
-pub struct RunDecoder {
-    lines: usize,
-    hasher: blake3::Hasher,
-    is_ended: bool,
-    checksum_ok: Option<bool>,
-}
-
-impl RunDecoder {
-    /// The next whole line, from its bytes with their newline. The first one is the header, and no
-    /// other is.
-    ///
-    /// # Errors
-    /// When it is not the line of a run file that may stand here, with its number.
-    pub fn line(&mut self, raw: &[u8]) -> Result<Line, RunError> {
-        self.lines += 1;
-        let number = self.lines;
-        let text = std::str::from_utf8(raw.strip_suffix(b"\n").unwrap_or(raw))
-            .map_err(|error| RunError::NotUtf8 { line: number, byte: error.valid_up_to() })?;
-        let line = Line::parse(text).map_err(|source| RunError::Line { line: number, source })?;
-        if self.is_ended {
-            return Err(RunError::AfterEnd { line: number });
-        }
-        match &line {
-            Line::Header(_) if number > 1 => {
-                return Err(RunError::SecondHeader { line: number });
-            }
-            Line::Header(_) => {}
-            _ if number == 1 => return Err(RunError::NoHeader),
-            Line::End(end) => {
-                self.is_ended = true;
-                let found = self.hasher.finalize().to_hex();
-                self.checksum_ok = Some(found.as_str() == end.blake3);
-            }
-            _ => {}
-        }
-        self.hasher.update(raw);
-        Ok(line)
-    }
-
-    /// As [`Run::checksum_ok`], of the lines so far.
-    #[must_use]
-    pub fn checksum_ok(&self) -> Option<bool> {
-        self.checksum_ok
     }
 }
 

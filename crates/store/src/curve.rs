@@ -4,14 +4,15 @@
 mod folder;
 mod table;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use analysis::sweep::Curve;
 
 pub use folder::curves_of_manifest;
 
-use crate::observations::{ObservationsError, REFERENCE, read};
-use crate::reference::{self, Kind, ReferenceError};
+use crate::error::StoreError;
+use crate::observations::{REFERENCE, read};
+use crate::reference::{self, Kind};
 
 /// Curves that belong together.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -37,39 +38,16 @@ pub struct CurveOptions {
     pub work: Option<String>,
 }
 
-/// Curves that cannot be had.
-#[derive(Debug, thiserror::Error)]
-pub enum CurveError {
-    /// What they are made of cannot be had.
-    #[error(transparent)]
-    Source(ObservationsError),
-    /// A folder that is no sweep.
-    #[error("{path}: {why}")]
-    NoSweep {
-        /// The folder.
-        path: PathBuf,
-        /// What it lacks.
-        why: String,
-    },
-}
-
-impl<E: Into<ObservationsError>> From<E> for CurveError {
-    fn from(error: E) -> Self {
-        Self::Source(error.into())
-    }
-}
-
 /// The curves that `what` names: `reference:NAME`, a folder with a manifest, or a CSV; `-` is
 /// standard input.
 ///
 /// # Errors
 /// When there is nothing of this name, or it is refused, with the place and the reason.
-pub fn curves(what: &str, options: &CurveOptions) -> Result<Curves, CurveError> {
+pub fn curves(what: &str, options: &CurveOptions) -> Result<Curves, StoreError> {
     if let Some(name) = what.strip_prefix(REFERENCE) {
         let found = reference::find(name)?;
         if found.kind != Kind::Csv {
-            let refused = ReferenceError::Kind { name: found.name, expected: "a CSV table" };
-            return Err(refused.into());
+            return Err(StoreError::OtherKind { name: found.name, expected: "a CSV table" });
         }
         let mut made = table(what, found.text, options)?;
         made.place = format!("{}\nFrom: {}", found.title, found.source);
@@ -82,7 +60,6 @@ pub fn curves(what: &str, options: &CurveOptions) -> Result<Curves, CurveError> 
     table(what, &read(path)?, options)
 }
 
-fn table(name: &str, text: &str, options: &CurveOptions) -> Result<Curves, CurveError> {
-    table::curves(name, text, options)
-        .map_err(|refusal| ObservationsError::Refused { name: name.to_owned(), refusal }.into())
+fn table(name: &str, text: &str, options: &CurveOptions) -> Result<Curves, StoreError> {
+    table::curves(name, text, options).map_err(StoreError::refused(name))
 }

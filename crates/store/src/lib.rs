@@ -5,6 +5,7 @@
 //! never panic, whatever the input.
 
 pub mod curve;
+mod error;
 pub mod import;
 pub mod manifest;
 pub mod observations;
@@ -13,5 +14,6 @@ mod refusal;
 pub mod resp1;
 pub mod results;
 
-pub use curve::{CurveError, CurveOptions, Curves, curves};
+pub use curve::{CurveOptions, Curves, curves};
+pub use error::StoreError;
 pub use observations::observations;

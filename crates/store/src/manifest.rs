@@ -6,49 +6,21 @@ use std::path::{Path, PathBuf};
 
 use model::{MANIFEST_SCHEMA, Manifest};
 
+use crate::error::StoreError;
+
 /// Name of the manifest in the folder of an experiment.
 pub const FILE: &str = "experiment.json";
-/// A manifest that cannot be read or written.
-#[derive(Debug, thiserror::Error)]
-pub enum ManifestError {
-    /// The file.
-    #[error("{path}: {source}")]
-    Io {
-        /// The file.
-        path: PathBuf,
-        /// What the system answered.
-        source: io::Error,
-    },
-    /// It is not a manifest.
-    #[error("{path}: not the manifest of an experiment: {source}")]
-    Json {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong, with line and column.
-        source: serde_json::Error,
-    },
-    /// A newer format.
-    #[error(
-        "{path}: schema {found} is newer than this build knows ({MANIFEST_SCHEMA}): update thrashlab"
-    )]
-    Newer {
-        /// The file.
-        path: PathBuf,
-        /// Schema number of the file.
-        found: u32,
-    },
-}
 
 /// Reads the manifest of a folder; `None` if it has none.
 ///
 /// # Errors
 /// When there is one that cannot be read, with the place.
-pub fn read(folder: &Path) -> Result<Option<Manifest>, ManifestError> {
+pub fn read(folder: &Path) -> Result<Option<Manifest>, StoreError> {
     let path = folder.join(FILE);
     let text = match fs::read(&path) {
         Ok(text) => text,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(source) => return Err(ManifestError::Io { path, source }),
+        Err(error) => return Err(StoreError::io(path)(error)),
     };
     parse(&text, path).map(Some)
 }
@@ -57,29 +29,29 @@ pub fn read(folder: &Path) -> Result<Option<Manifest>, ManifestError> {
 ///
 /// # Errors
 /// When they are none, with the place, or one of a newer schema.
-pub fn parse(bytes: &[u8], path: PathBuf) -> Result<Manifest, ManifestError> {
-    // The schema alone first: a newer one may lack what this build expects.
-    let SchemaOnly { schema } = match serde_json::from_slice(bytes) {
-        Ok(found) => found,
-        Err(source) => return Err(ManifestError::Json { path, source }),
-    };
-    if schema > MANIFEST_SCHEMA {
-        return Err(ManifestError::Newer { path, found: schema });
+pub fn parse(bytes: &[u8], path: PathBuf) -> Result<Manifest, StoreError> {
+    /// What every schema has.
+    #[derive(serde::Deserialize)]
+    struct Schema {
+        schema: u32,
     }
-    serde_json::from_slice(bytes).map_err(|source| ManifestError::Json { path, source })
-}
-
-/// What every schema has.
-#[derive(serde::Deserialize)]
-struct SchemaOnly {
-    schema: u32,
+    // The schema alone first: a newer one may lack what this build expects.
+    let read = || match serde_json::from_slice(bytes)? {
+        Schema { schema } if schema > MANIFEST_SCHEMA => Ok(Err(schema)),
+        _ => serde_json::from_slice(bytes).map(Ok),
+    };
+    match read() {
+        Ok(Ok(manifest)) => Ok(manifest),
+        Ok(Err(found)) => Err(StoreError::NewerManifest { path, found }),
+        Err(source) => Err(StoreError::Manifest { path, source }),
+    }
 }
 
 /// Writes a manifest into its folder, whole or not at all.
 ///
 /// # Errors
 /// When the folder cannot be made or written.
-pub fn write(manifest: &Manifest, folder: &Path) -> Result<(), ManifestError> {
+pub fn write(manifest: &Manifest, folder: &Path) -> Result<(), StoreError> {
     let path = folder.join(FILE);
     let write = || -> io::Result<()> {
         fs::create_dir_all(folder)?;
@@ -87,7 +59,7 @@ pub fn write(manifest: &Manifest, folder: &Path) -> Result<(), ManifestError> {
         text.push(b'\n');
         keep::out_file::write_whole(&path, &text)
     };
-    write().map_err(|source| ManifestError::Io { path: path.clone(), source })
+    write().map_err(StoreError::io(&path))
 }
 
 #[cfg(test)]

@@ -3,52 +3,25 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::ErrorKind::InvalidData;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+use std::string::FromUtf8Error;
 
 use analysis::{Dataset, Factor, from_runs};
 use model::{Manifest, ManifestFactor, ManifestRun, Run};
 
+use crate::error::StoreError;
 use crate::import::{self, Format, Options};
-use crate::manifest::{self, ManifestError};
-use crate::reference::{self, Kind, ReferenceError};
+use crate::manifest;
+use crate::reference::{self, Kind};
 use crate::refusal::Refusal;
-use crate::results::{ResultsError, SUFFIX, read_runs, run_files};
+use crate::results::{SUFFIX, read_runs, run_files};
 
 /// What names a published result.
 pub(crate) const REFERENCE: &str = "reference:";
 /// What every header of a run file begins with.
 const RUN_LINE: &str = "{\"kind\":\"header\"";
-
-/// Observations that cannot be had.
-#[derive(Debug, thiserror::Error)]
-pub enum ObservationsError {
-    /// The file cannot be read.
-    #[error("{path}: {source}")]
-    Io {
-        /// The file.
-        path: PathBuf,
-        /// What the system answered.
-        source: io::Error,
-    },
-    /// Runs that cannot be read.
-    #[error(transparent)]
-    Runs(#[from] ResultsError),
-    /// An experiment whose manifest cannot be read.
-    #[error(transparent)]
-    Manifest(#[from] ManifestError),
-    /// No published result of this name.
-    #[error(transparent)]
-    Reference(#[from] ReferenceError),
-    /// A text that was refused.
-    #[error("{name}: {refusal}")]
-    Refused {
-        /// Where it comes from.
-        name: String,
-        /// Where in it, and why.
-        refusal: Refusal,
-    },
-}
 
 /// The observations that `what` names: `reference:NAME`, a folder of run files, a run file, a
 /// result of another program, whose format is told by its content, or a folder of such results of
@@ -56,7 +29,7 @@ pub enum ObservationsError {
 ///
 /// # Errors
 /// When there is nothing of this name, or it is refused, with the place and the reason.
-pub fn observations(what: &str) -> Result<Dataset, ObservationsError> {
+pub fn observations(what: &str) -> Result<Dataset, StoreError> {
     observations_as(what, None, &Options::default())
 }
 
@@ -68,7 +41,7 @@ pub fn observations_as(
     what: &str,
     format: Option<Format>,
     options: &Options,
-) -> Result<Dataset, ObservationsError> {
+) -> Result<Dataset, StoreError> {
     if let Some(name) = what.strip_prefix(REFERENCE) {
         let found = reference::find(name)?;
         let format = match found.kind {
@@ -87,7 +60,7 @@ pub fn observations_as(
     let content = read(path)?;
     if is_run(what, content.as_bytes()) {
         let run = Run::parse(content.as_bytes())
-            .map_err(|source| ResultsError::Run { path: path.to_owned(), source })?;
+            .map_err(|source| StoreError::Run { path: path.to_owned(), source })?;
         return Ok(from_runs(what, &[(what.to_owned(), run)]));
     }
     text(what, &content, format, options)
@@ -126,7 +99,7 @@ fn beginning(path: &Path) -> Option<Vec<u8>> {
 /// Whether a folder has files, but neither a run file nor the manifest of an experiment.
 fn is_foreign_folder(path: &Path) -> bool {
     path.is_dir()
-        && matches!(run_files(path), Err(ResultsError::Empty { .. }))
+        && matches!(run_files(path), Err(StoreError::Empty { .. }))
         && !path.join(manifest::FILE).exists()
         && foreign_files(path).is_ok_and(|files| !files.is_empty())
 }
@@ -149,12 +122,10 @@ fn foreign_folder(
     path: &Path,
     format: Option<Format>,
     options: &Options,
-) -> Result<Dataset, ObservationsError> {
-    let found = foreign_files(path)
-        .map_err(|source| ObservationsError::Io { path: path.to_owned(), source })?;
-    let refused = |(file, refusal): (String, Refusal)| ObservationsError::Refused {
-        name: path.join(file).to_string_lossy().into_owned(),
-        refusal,
+) -> Result<Dataset, StoreError> {
+    let found = foreign_files(path).map_err(StoreError::io(path))?;
+    let refused = |(file, refusal): (String, Refusal)| {
+        StoreError::refused(path.join(file).to_string_lossy())(refusal)
     };
     let mut files = Vec::new();
     for file in found {
@@ -172,7 +143,7 @@ fn foreign_folder(
 
 /// The runs of a folder, each named by its path in it, with the levels that the manifest of an
 /// experiment gives them.
-fn folder(path: &Path) -> Result<Dataset, ObservationsError> {
+fn folder(path: &Path) -> Result<Dataset, StoreError> {
     let runs: Vec<(String, Run)> =
         read_runs(path)?.into_iter().map(|(file, run)| (run_name(path, &file), run)).collect();
     Ok(of_runs(&path.to_string_lossy(), &runs, manifest::read(path)?))
@@ -239,20 +210,23 @@ fn text(
     content: &str,
     format: Option<Format>,
     options: &Options,
-) -> Result<Dataset, ObservationsError> {
-    import::dataset(name, content, format, options)
-        .map_err(|refusal| ObservationsError::Refused { name: name.to_owned(), refusal })
+) -> Result<Dataset, StoreError> {
+    import::dataset(name, content, format, options).map_err(StoreError::refused(name))
 }
 
 /// The text of a file, or of standard input if it is `-`.
-pub(crate) fn read(path: &Path) -> Result<String, ObservationsError> {
-    let failed = |source| ObservationsError::Io { path: path.to_owned(), source };
-    let mut bytes = Vec::new();
-    if path == Path::new("-") {
-        io::stdin().read_to_end(&mut bytes).map_err(failed)?;
-    } else {
-        bytes = fs::read(path).map_err(failed)?;
-    }
-    String::from_utf8(bytes)
-        .map_err(|error| failed(io::Error::new(io::ErrorKind::InvalidData, error.utf8_error())))
+///
+/// # Errors
+/// When it cannot be read, or is not UTF-8.
+pub fn read(path: &Path) -> Result<String, StoreError> {
+    let read = || -> io::Result<String> {
+        let mut bytes = Vec::new();
+        match path == Path::new("-") {
+            true => drop(io::stdin().read_to_end(&mut bytes)?),
+            false => bytes = fs::read(path)?,
+        }
+        let invalid = |error: FromUtf8Error| io::Error::new(InvalidData, error.utf8_error());
+        String::from_utf8(bytes).map_err(invalid)
+    };
+    read().map_err(StoreError::io(path))
 }

@@ -13,7 +13,7 @@ pub use table::ALL;
 
 use model::resp1::Resp1Table;
 
-use crate::refusal::Refusal;
+use crate::error::StoreError;
 use crate::resp1;
 
 /// One published result.
@@ -41,43 +41,14 @@ pub enum Kind {
     Csv,
 }
 
-/// Why a published result cannot be had.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum ReferenceError {
-    /// No result of this name.
-    #[error("no published result {name:?}; {hint}")]
-    Unknown {
-        /// The name that was asked for.
-        name: String,
-        /// The closest names, as a sentence.
-        hint: String,
-    },
-    /// Asked for as something that it is not.
-    #[error("{name} is not {expected}")]
-    Kind {
-        /// The result's name.
-        name: &'static str,
-        /// What it was asked for as.
-        expected: &'static str,
-    },
-    /// Its text cannot be read.
-    #[error("{name}: {source}")]
-    Text {
-        /// The result's name.
-        name: &'static str,
-        /// What is wrong with it.
-        source: Refusal,
-    },
-}
-
 /// The published result of this name.
 ///
 /// # Errors
 /// When there is none; the message names the closest ones.
-pub fn find(name: &str) -> Result<&'static Reference, ReferenceError> {
+pub fn find(name: &str) -> Result<&'static Reference, StoreError> {
     ALL.iter()
         .find(|reference| reference.name == name)
-        .ok_or_else(|| ReferenceError::Unknown { name: name.to_owned(), hint: hint(name) })
+        .ok_or_else(|| StoreError::NotPublished { name: name.to_owned(), hint: hint(name) })
 }
 
 /// A sentence that helps who asked for `name`: at most three names that are close to it.
@@ -109,20 +80,20 @@ impl Reference {
     ///
     /// # Errors
     /// When it is not an output of resp1.
-    pub fn resp1(&self) -> Result<Resp1Table, ReferenceError> {
+    pub fn resp1(&self) -> Result<Resp1Table, StoreError> {
         if self.kind != Kind::Resp1 {
-            return Err(ReferenceError::Kind { name: self.name, expected: "an output of resp1" });
+            return Err(StoreError::OtherKind { name: self.name, expected: "an output of resp1" });
         }
-        resp1::parse(self.text).map_err(|source| ReferenceError::Text { name: self.name, source })
+        resp1::parse(self.text).map_err(StoreError::refused(self.name))
     }
 
     /// The cells of a CSV result, row by row; the first row is the heading.
     ///
     /// # Errors
     /// When it is not a CSV.
-    pub fn cells(&self) -> Result<Vec<Vec<&'static str>>, ReferenceError> {
+    pub fn cells(&self) -> Result<Vec<Vec<&'static str>>, StoreError> {
         if self.kind != Kind::Csv {
-            return Err(ReferenceError::Kind { name: self.name, expected: "a CSV table" });
+            return Err(StoreError::OtherKind { name: self.name, expected: "a CSV table" });
         }
         // The published tables have no quoted cells; a test holds them to it.
         Ok(self.text.lines().map(|line| line.split(',').collect()).collect())

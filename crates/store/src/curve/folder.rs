@@ -7,7 +7,8 @@ use analysis::sweep::{Curve, OfRun, Point, of_run};
 use model::units::{parse_duration_ns, parse_size_bytes};
 use model::{EndStatus, Header, Manifest, ManifestFactor, ManifestRun, Run};
 
-use super::{CurveError, CurveOptions, Curves};
+use super::{CurveOptions, Curves};
+use crate::error::StoreError;
 use crate::manifest;
 use crate::results::{SUFFIX, read_run};
 
@@ -16,10 +17,10 @@ const FEWEST_LEVELS: usize = 3;
 /// Most different warnings that are told.
 const MOST_WARNINGS: usize = 6;
 
-pub(super) fn curves(path: &Path, options: &CurveOptions) -> Result<Curves, CurveError> {
+pub(super) fn curves(path: &Path, options: &CurveOptions) -> Result<Curves, StoreError> {
     let manifest = manifest::read(path)?.ok_or_else(|| {
         let why = "it has no experiment.json, which says what the levels are".to_owned();
-        CurveError::NoSweep { path: path.to_owned(), why }
+        StoreError::NoSweep { path: path.to_owned(), why }
     })?;
     curves_of_manifest(path, &manifest, options)
 }
@@ -32,8 +33,8 @@ pub fn curves_of_manifest(
     path: &Path,
     manifest: &Manifest,
     options: &CurveOptions,
-) -> Result<Curves, CurveError> {
-    let no_sweep = |why: String| CurveError::NoSweep { path: path.to_owned(), why };
+) -> Result<Curves, StoreError> {
+    let no_sweep = |why: String| StoreError::NoSweep { path: path.to_owned(), why };
     let (factor, unit) = swept(manifest, options.over.as_deref()).map_err(no_sweep)?;
     let read = Read { path, manifest, factor, unit, response: options };
     let mut made = Curves { by: by(manifest, factor), ..Curves::default() };
@@ -133,7 +134,7 @@ struct Read<'a> {
 
 impl Read<'_> {
     /// The curve of one combination of the other factors, with the headers of its runs.
-    fn curve(&self, label: &[String]) -> Result<(Curve, Vec<Header>), CurveError> {
+    fn curve(&self, label: &[String]) -> Result<(Curve, Vec<Header>), StoreError> {
         let manifest = self.manifest;
         let others: Vec<&ManifestFactor> =
             manifest.factors.iter().filter(|factor| factor.name != self.factor.name).collect();
