@@ -2,7 +2,6 @@
 //!
 //! `tests/before/` has files of earlier programs; `tables.txt` has the BLAKE3 of each table that the
 //! program of version 0.1.0 exported of them as CSV, and how many lines it has.
-#![expect(clippy::unwrap_used, reason = "all of this is a test")]
 
 use exchange::{CsvFile, RunTables};
 use frames::Table;

@@ -116,6 +116,7 @@ impl RunFiles {
             for _ in 0..self.threads.max(1) {
                 scope.spawn(|| reading.work());
             }
+            let _guard = StopsOnPanic(&reading);
             let taken = reading.hand_on(&mut go_on, &mut take);
             reading.stop();
             taken
@@ -163,6 +164,7 @@ impl<'a> Reading<'a> {
 
     /// Reads piece after piece until there is none, but not too far ahead.
     fn work(&self) {
+        let _guard = StopsOnPanic(self);
         let mut scratch = Scratch::default();
         let most = AHEAD * self.files.threads.max(1);
         loop {
@@ -225,6 +227,10 @@ impl<'a> Reading<'a> {
                 return Err(LoadError::Stopped);
             }
             let mut progress = self.progress();
+            if progress.is_stopped {
+                // Another thread panicked, which is told when all have ended.
+                return Err(LoadError::Stopped);
+            }
             if let Some(read) = progress.done.remove(&index) {
                 progress.taken = index + 1;
                 self.changed.notify_all();
@@ -238,5 +244,16 @@ impl<'a> Reading<'a> {
     fn stop(&self) {
         self.progress().is_stopped = true;
         self.changed.notify_all();
+    }
+}
+
+/// Ends the other threads, which would wait for this one, when it panics.
+struct StopsOnPanic<'a, 'b>(&'a Reading<'b>);
+
+impl Drop for StopsOnPanic<'_, '_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.stop();
+        }
     }
 }

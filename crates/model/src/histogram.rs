@@ -9,7 +9,7 @@ use hdrhistogram::serialization::{Deserializer, Serializer, V2Serializer};
 const DIGITS: u8 = 3;
 /// Most delays of one line that are listed one by one: an hour of a probe that wakes every 4 ms.
 /// More are damage or malice, or are read as [`counts`].
-const MOST_DELAYS: u64 = 1 << 20;
+pub(crate) const MOST_DELAYS: u64 = 1 << 20;
 /// How the encoding begins: its kind, the size of its counts, an offset that is 0 here, and the
 /// digits that it keeps (`HdrHistogram`, V2 encoding), each of 4 bytes; three values of 8 follow.
 const COOKIE: u32 = 0x1c84_9313;
@@ -54,49 +54,16 @@ pub fn encode(delays_ns: &[u64]) -> Result<String, HistogramError> {
     Ok(STANDARD.encode(bytes))
 }
 
-/// The delays in ns of an encoded histogram, ascending, each to three significant digits.
-///
-/// # Errors
-/// As [`counts`], and when they are more than one interval has.
-pub fn decode(text: &str) -> Result<Vec<u64>, HistogramError> {
-    repeated(counts(text)?)
-}
-
 /// As [`counts`], where the line of the histogram says how many delays it holds.
 ///
 /// # Errors
 /// As [`counts`], and when they are not as many.
 pub(crate) fn claimed_counts(text: &str, claimed: u64) -> Result<Vec<(u64, u64)>, HistogramError> {
     let counts = counts(text)?;
-    match total(&counts) {
+    match counts.iter().fold(0_u64, |sum, (_, count)| sum.saturating_add(*count)) {
         found if found == claimed => Ok(counts),
         found => Err(HistogramError::Miscounted { claimed, found }),
     }
-}
-
-/// As [`decode`], where the line of the histogram says how many delays it holds.
-///
-/// # Errors
-/// As [`decode`], and when they are not as many.
-pub(crate) fn claimed_delays(text: &str, claimed: u64) -> Result<Vec<u64>, HistogramError> {
-    repeated(claimed_counts(text, claimed)?)
-}
-
-fn total(counts: &[(u64, u64)]) -> u64 {
-    counts.iter().fold(0, |sum, (_, count)| sum.saturating_add(*count))
-}
-
-/// Each delay as often as it was counted.
-fn repeated(counts: Vec<(u64, u64)>) -> Result<Vec<u64>, HistogramError> {
-    let total = total(&counts);
-    if total > MOST_DELAYS {
-        return Err(HistogramError::TooMany(total));
-    }
-    let mut delays_ns = Vec::with_capacity(total as usize);
-    for (delay_ns, count) in counts {
-        delays_ns.extend(std::iter::repeat_n(delay_ns, count as usize));
-    }
-    Ok(delays_ns)
 }
 
 /// The delays in ns of an encoded histogram, ascending, each to three significant digits and with
@@ -140,14 +107,16 @@ fn check_head(bytes: &[u8]) -> Result<(), HistogramError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::HistogramRecord;
 
     #[test]
     fn delays_survive_to_three_digits_and_zero_is_one() {
         let delays_ns = [0, 5, 999, 123_456, 300_000_000];
-        let read = decode(&encode(&delays_ns).unwrap()).unwrap();
+        let read = counts(&encode(&delays_ns).unwrap()).unwrap();
         assert_eq!(read.len(), delays_ns.len());
-        for (read, written) in read.iter().zip(delays_ns) {
+        for ((read, count), written) in read.into_iter().zip(delays_ns) {
             assert!(read.abs_diff(written) <= written / 1000 + 1, "{read} for {written}");
+            assert_eq!(count, 1);
         }
     }
 
@@ -164,9 +133,15 @@ mod tests {
     fn a_short_text_does_not_become_much() {
         let text = repeated(1000, 100_000_000);
         assert!(text.len() < 200);
-        assert!(matches!(decode(&text), Err(HistogramError::TooMany(100_000_000))));
         assert_eq!(counts(&text).unwrap(), [(1000, 100_000_000)]);
-        assert_eq!(decode(&repeated(1000, MOST_DELAYS)).unwrap().len(), 1 << 20);
+        let record = |count| HistogramRecord {
+            count,
+            hdr_v2_base64: repeated(1000, count),
+            ..HistogramRecord::default()
+        };
+        let many = record(100_000_000);
+        assert!(matches!(many.delays_ns(), Err(HistogramError::TooMany(100_000_000))));
+        assert_eq!(record(MOST_DELAYS).delays_ns().unwrap().len(), 1 << 20);
     }
 
     #[test]
@@ -186,15 +161,15 @@ mod tests {
     #[test]
     fn a_line_that_claims_another_number_of_delays_is_refused() {
         let text = encode(&[1, 2]).unwrap();
-        assert_eq!(claimed_delays(&text, 2).unwrap(), [1, 2]);
-        let error = claimed_delays(&text, 3).unwrap_err().to_string();
+        assert_eq!(claimed_counts(&text, 2).unwrap(), [(1, 1), (2, 1)]);
+        let error = claimed_counts(&text, 3).unwrap_err().to_string();
         assert_eq!(error, "the histogram holds 2 delays, and its line says 3");
     }
 
     proptest::proptest! {
         #[test]
         fn any_text_is_read_or_refused(text in "[A-Za-z0-9+/=]{0,80}") {
-            let _ = decode(&text);
+            let _ = counts(&text);
         }
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::histogram::{self, HistogramError};
+use crate::histogram::{HistogramError, MOST_DELAYS, claimed_counts};
 use crate::{CounterSet, Observation, Values};
 
 named! {
@@ -73,7 +73,7 @@ impl SampleRecord {
 }
 
 /// The delays of a high-rate probe over one interval of time, as an HdrHistogram.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct HistogramRecord {
     /// When the line was written, in ns from the start of the run.
     pub at_ns: u64,
@@ -103,18 +103,15 @@ impl HistogramRecord {
     /// # Errors
     /// When an encoded histogram cannot be read, or holds another number of delays than it claims.
     pub fn delays_ns(&self) -> Result<Vec<Observation>, HistogramError> {
-        let mut delays_ns: Vec<Observation> =
-            histogram::claimed_delays(&self.hdr_v2_base64, self.count)?
-                .into_iter()
-                .map(|delay_ns| Observation::exact(delay_ns as f64))
-                .collect();
-        if let Some(censored) = &self.censored {
-            let bounds_ns = histogram::claimed_delays(&censored.hdr_v2_base64, censored.count)?;
-            delays_ns.extend(
-                bounds_ns.into_iter().map(|bound_ns| Observation::at_least(bound_ns as f64)),
-            );
+        let counts = [self.count, self.censored.as_ref().map_or(0, |it| it.count)];
+        if let Some(many) = counts.into_iter().find(|count| *count > MOST_DELAYS) {
+            return Err(HistogramError::TooMany(many));
         }
-        Ok(delays_ns)
+        let repeated = |(delay_ns, count, censored): (u64, u64, Option<Censored>)| {
+            let delay = Observation { value: delay_ns as f64, is_lower_bound: censored.is_some() };
+            std::iter::repeat_n(delay, count as usize)
+        };
+        Ok(self.counts()?.into_iter().flat_map(repeated).collect())
     }
 
     /// Whether [`Self::delays_ns`] fails: nothing is known of the delays of this interval.
@@ -129,11 +126,11 @@ impl HistogramRecord {
     /// # Errors
     /// As [`Self::delays_ns`].
     pub fn counts(&self) -> Result<Vec<(u64, u64, Option<Censored>)>, HistogramError> {
-        let completed = histogram::claimed_counts(&self.hdr_v2_base64, self.count)?;
+        let completed = claimed_counts(&self.hdr_v2_base64, self.count)?;
         let mut counts: Vec<_> =
             completed.into_iter().map(|(delay_ns, count)| (delay_ns, count, None)).collect();
         if let Some(censored) = &self.censored {
-            let bounds = histogram::claimed_counts(&censored.hdr_v2_base64, censored.count)?;
+            let bounds = claimed_counts(&censored.hdr_v2_base64, censored.count)?;
             let reason = Some(censored.reason);
             counts.extend(bounds.into_iter().map(|(bound_ns, count)| (bound_ns, count, reason)));
         }

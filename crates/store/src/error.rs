@@ -6,7 +6,6 @@ use std::path::PathBuf;
 use model::{MANIFEST_SCHEMA, RunError};
 
 use crate::refusal::Refusal;
-use crate::results::SUFFIX;
 
 /// Something kept that cannot be read or written.
 #[derive(Debug, thiserror::Error)]
@@ -28,7 +27,7 @@ pub enum StoreError {
         source: RunError,
     },
     /// A folder without runs.
-    #[error("{path}: no run file (*{SUFFIX}) in this folder")]
+    #[error("{path}: no run file (*.run.jsonl) in this folder")]
     Empty {
         /// The folder.
         path: PathBuf,

@@ -1,6 +1,6 @@
 //! What is measured is what happened.
 
-use model::{Censored, EndStatus, Line, Run, histogram};
+use model::{Censored, EndStatus, Line, Run};
 use rustix::process::Signal;
 
 use crate::left::{child_of, processes};
@@ -11,10 +11,12 @@ fn delays_ns(run: &Run) -> Vec<u64> {
         .lines
         .iter()
         .filter_map(|line| match line {
-            Line::Histogram(record) => Some(histogram::decode(&record.hdr_v2_base64).unwrap()),
+            Line::Histogram(record) => Some(record.delays_ns().unwrap()),
             _ => None,
         })
         .flatten()
+        .filter(|delay| !delay.is_lower_bound)
+        .map(|delay| delay.value as u64)
         .collect();
     delays_ns.sort_unstable();
     delays_ns

@@ -131,12 +131,10 @@ fn a_frozen_prober_is_seen_in_a_guest() {
         lab.finish("", arguments).expect(0, &[]);
         let run = lab.fixture.run_file("001-noload-seed1");
         let delays = run.lines.iter().filter_map(|line| match line {
-            Line::Histogram(record) => {
-                Some(model::histogram::decode(&record.hdr_v2_base64).unwrap())
-            }
+            Line::Histogram(record) => Some(record.counts().unwrap()),
             _ => None,
         });
-        delays.flatten().max().unwrap()
+        delays.flatten().map(|(delay_ns, ..)| delay_ns).max().unwrap()
     };
     let free_ns = longest_ns(&lab, arguments);
     let frozen_ns = longest_ns(&lab.sibling(), &format!("{arguments} --test-freeze 300ms"));
