@@ -19,13 +19,14 @@ fn foreign(name: &str) -> String {
 #[test]
 fn the_first_experiment_of_1973_is_a_regression_that_no_rank_test_sees() {
     let text = text(&["reference:multics/experiment1"], Some("system"));
+    let all_words = text.split_whitespace().collect::<Vec<_>>().join(" ");
     for words in [
-        "×1.49  [1.33, 1.67]  regression  Welch on log",
-        "The rank test could not have reached .05 with 4 v 3 values: the smallest possible p is \
-         .0571",
-        "exact permutation test of the means, p .0286",
+        "×1.49 [1.33, 1.67] regression Welch on log",
+        "The rank test could not have reached 0.05 with 4 v 3 values: the smallest possible p is \
+         0.0571",
+        "exact permutation test of the means, p 0.0286",
     ] {
-        assert!(text.contains(words), "{text}");
+        assert!(all_words.contains(words), "{text}");
     }
     insta::assert_snapshot!("experiment1", text);
 }
