@@ -3,7 +3,10 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use anyhow::Context;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::{Args, Parser, Subcommand};
+use model::resp1::Resp1Format;
 use model::units::{parse_duration_ns, parse_size_bytes};
 
 use crate::attribute::AttributeArgs;
@@ -12,11 +15,13 @@ use crate::footprint::FootprintArgs;
 use crate::guests::GuestArgs;
 use crate::job_args::JobArgs;
 use crate::names::{load_name, probe_name};
+use crate::output::{OutputArgs, possible_values};
 use crate::remote_args::RemoteArgs;
 use crate::seeds::{Seeds, seeds};
 use crate::timing::TimingArgs;
 use crate::vm_args::{CacheArgs, VmArgs};
 use experiment::SubjectArg;
+use render::{FORMATS, OutputFormat, format_named};
 
 /// A laboratory for computers that have slowed down.
 #[derive(Parser)]
@@ -68,7 +73,7 @@ pub(crate) enum Command {
     /// Write results in the formats of others: CSV, Go benchmark lines, OpenMetrics, Parquet
     Export(crate::export::ExportArgs),
     /// List the published figures that come with thrashlab
-    Reference,
+    Reference(OutputArgs),
     /// Print a completion script for a shell
     Completions {
         /// The shell
@@ -201,11 +206,11 @@ pub(crate) struct RunArgs {
 /// How a responsiveness matrix is printed.
 #[derive(Args)]
 pub(crate) struct Shape {
-    /// Form of the table
-    #[arg(long, value_enum, default_value_t = Format::Table)]
-    pub(crate) format: Format,
+    /// Format of the result
+    #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = form())]
+    pub(crate) format: Form,
 
-    /// Print JSON instead of a table
+    /// Print JSON: the same as --format json
     #[arg(long, conflicts_with = "format")]
     pub(crate) json: bool,
 
@@ -220,15 +225,39 @@ pub(crate) struct Shape {
     pub(crate) verbose: bool,
 }
 
-/// Form of the table.
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Format {
-    /// Ratios with intervals, stalls, and what they mean
-    Table,
-    /// resp1's second format of 2003: raw and S.D. ratios
-    Resp1,
-    /// resp1's first format: S.D. and raw ratio
-    Resp1First,
+/// What a result is printed as.
+#[derive(Clone, Copy)]
+pub(crate) enum Form {
+    /// A document in an output format.
+    Document(&'static OutputFormat),
+    /// The layout of resp1, of 2003 or of its first version.
+    Resp1(Resp1Format),
+}
+
+impl Shape {
+    /// The output format; `None` if the layout of resp1 was asked for.
+    pub(crate) fn output_format(&self) -> Option<&'static OutputFormat> {
+        match self.format {
+            _ if self.json => format_named("json"),
+            Form::Document(format) => Some(format),
+            Form::Resp1(_) => None,
+        }
+    }
+}
+
+/// Reads a form: an output format, `table` for text, or a layout of resp1.
+fn form() -> impl TypedValueParser<Value = Form> {
+    let layouts = [
+        PossibleValue::new("resp1").help("resp1's second format of 2003: raw and S.D. ratios"),
+        PossibleValue::new("resp1-first").help("resp1's first format: S.D. and raw ratio"),
+        PossibleValue::new("table").hide(true),
+    ];
+    PossibleValuesParser::new(possible_values().chain(layouts)).try_map(|name| match &*name {
+        "resp1" => Ok(Form::Resp1(Resp1Format::Second)),
+        "resp1-first" => Ok(Form::Resp1(Resp1Format::First)),
+        "table" => Ok(Form::Document(&FORMATS[0])),
+        name => format_named(name).map(Form::Document).context("unknown format"),
+    })
 }
 
 #[derive(Args)]
@@ -239,6 +268,10 @@ pub(crate) struct ShowArgs {
 
     #[command(flatten)]
     pub(crate) shape: Shape,
+
+    /// Write the result to this file
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
 }
 
 const IMPORT_EXAMPLES: &str = "\
@@ -265,7 +298,7 @@ pub(crate) struct ImportArgs {
 
     /// What the file is: resp1, hyperfine, go, google, cyclictest, schbench, interbench, perf or
     /// csv [default: as it looks]
-    #[arg(long = "from", value_name = "FORMAT", value_parser = import_format)]
+    #[arg(id = "input_format", long = "from", value_name = "FORMAT", value_parser = import_format)]
     pub(crate) format: Option<store::import::Format>,
 
     /// Columns of a CSV that were measured although no unit ends their names
@@ -280,9 +313,8 @@ pub(crate) struct ImportArgs {
     #[arg(long)]
     pub(crate) allow_repeats: bool,
 
-    /// Print JSON instead of a table
-    #[arg(long)]
-    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
 }
 
 #[derive(Subcommand)]
@@ -291,9 +323,9 @@ pub(crate) enum ImportFrom {
     Resp1 {
         /// The file, or - for standard input
         file: PathBuf,
-        /// Print JSON instead of a table
-        #[arg(long)]
-        json: bool,
+
+        #[command(flatten)]
+        output: OutputArgs,
     },
 }
 

@@ -20,7 +20,7 @@ use store::StoreError;
 use crate::experiment_args::ExperimentArgs;
 use crate::laboratory::failure;
 use crate::progress::Progress;
-use crate::{Failure, fleet, print, print_json};
+use crate::{Failure, fleet, print, print_bytes, print_json};
 
 /// Carries a plan out, or tells what that would be.
 pub(crate) fn experiment(args: &ExperimentArgs) -> Result<(), Failure> {
@@ -83,7 +83,7 @@ fn list_cells(lab: &Laboratory, folder: &Path) -> Result<(), Failure> {
         text += &serde_json::to_string(&listed).context("write a cell as JSON")?;
         text.push('\n');
     }
-    print(&model::shown::shown_json(&text))
+    print_bytes(model::shown::shown_json(&text).as_bytes())
 }
 
 /// Reads the plan, with what the arguments change of it.

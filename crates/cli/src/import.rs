@@ -4,18 +4,20 @@ use std::path::Path;
 
 use anyhow::{Context, anyhow};
 use model::resp1::Resp1Table;
-use report::dataset_text;
+use render::{Block, Cell, Document, FORMATS, Table, Tone};
+use report::dataset_document;
 use store::import::Options;
 use store::observations::{observations_as, read};
 use store::resp1::{RatioCheck, RowPoints, check_ratios, parse, points_notes, recover_points};
 
+use crate::Failure;
 use crate::args::{ImportArgs, ImportFrom};
-use crate::{Failure, print, print_json};
+use crate::output::{OutputArgs, deliver, show};
 
 /// Reads a foreign result, checks it, and prints it.
 pub(crate) fn import(args: &ImportArgs) -> Result<(), Failure> {
     match &args.from {
-        Some(ImportFrom::Resp1 { file, json }) => import_resp1(file, *json),
+        Some(ImportFrom::Resp1 { file, output }) => import_resp1(file, output),
         None => import_any(args),
     }
 }
@@ -31,32 +33,29 @@ fn import_any(args: &ImportArgs) -> Result<(), Failure> {
     let set = observations_as(file, args.format, &options)
         .context("import")
         .map_err(Failure::WrongUse)?;
-    if args.json {
-        return print_json(&set);
-    }
-    print(&dataset_text(&set))
+    show(&dataset_document(&set), &args.output)
 }
 
-fn import_resp1(file: &Path, json: bool) -> Result<(), Failure> {
+fn import_resp1(file: &Path, args: &OutputArgs) -> Result<(), Failure> {
     let name = file.display();
     let text = read(file).context("read the output").map_err(Failure::WrongUse)?;
     let table = parse(&text)
         .with_context(|| format!("{name} is not output of resp1"))
         .map_err(Failure::WrongUse)?;
     let points = recover_points(&table);
-    if json {
-        let value = with_points(&table, &points).context("write JSON")?;
-        return print_json(&value);
-    }
     let checks = check_ratios(&table);
-    let mut output = report::resp1::printed(&table);
-    output.push('\n');
-    output.push_str(&checks_table(&checks));
-    output.push('\n');
-    for note in points_notes(&points) {
-        output.push_str(&format!("Note: {note}\n"));
+    let mut document = Document::of(vec![
+        Block::Verbatim(report::resp1::printed(&table)),
+        Block::Table(checks_table(&checks)),
+    ]);
+    let notes = points_notes(&points).into_iter().map(|note| format!("Note: {note}"));
+    document.push(Block::Notes(notes.collect()));
+    let format = args.format_or(&FORMATS[0]);
+    let data = with_points(&table, &points).context("write JSON")?;
+    deliver(&document.with_data(data), format, args.file_or(None))?;
+    if format.name == "json" {
+        return Ok(());
     }
-    print(&output)?;
     match checks.iter().filter(|check| !check.agrees).count() {
         0 => Ok(()),
         wrong => Err(Failure::NotMeasured(anyhow!(
@@ -73,15 +72,16 @@ fn with_points(table: &Resp1Table, points: &[RowPoints]) -> serde_json::Result<s
     Ok(value)
 }
 
-fn checks_table(checks: &[RatioCheck]) -> String {
-    let mut rows = vec![["test", "printed", "recomputed", "check"].map(str::to_owned).to_vec()];
-    rows.extend(checks.iter().map(|check| {
-        vec![
-            check.test.clone(),
-            format!("{:.3}", check.printed),
-            format!("{:.3}", check.recomputed),
-            if check.agrees { "agrees" } else { "DIFFERS" }.to_owned(),
-        ]
-    }));
-    report::columns::aligned(&rows)
+fn checks_table(checks: &[RatioCheck]) -> Table {
+    let mut table = Table::new("", ["test", "printed", "recomputed", "check"]);
+    for check in checks {
+        let ratios = [check.printed, check.recomputed];
+        let ratios = ratios.map(|ratio| Cell::figure(format!("{ratio:.3}")));
+        let verdict = match check.agrees {
+            true => Cell::from("agrees"),
+            false => Cell::from("DIFFERS").toned(Tone::Bad),
+        };
+        table.row([Cell::from(&check.test)].into_iter().chain(ratios).chain([verdict]));
+    }
+    table
 }

@@ -25,7 +25,6 @@ mod mmu;
 mod names;
 mod output;
 mod progress;
-mod reference;
 mod remote_args;
 mod report;
 mod run;
@@ -44,7 +43,7 @@ use anyhow::Context;
 use clap::{CommandFactory, Parser};
 
 use args::{Cli, Command};
-pub(crate) use output::{json_text, print, print_bytes, print_json};
+pub(crate) use output::{print, print_bytes, print_json};
 
 /// The user stopped it.
 const INTERRUPTED: u8 = 130;
@@ -101,7 +100,7 @@ fn main() -> ExitCode {
         Command::Cache(args) => cache::cache(&args),
         Command::Import(args) => import::import(&args),
         Command::Export(args) => export::export(&args),
-        Command::Reference => reference::list(),
+        Command::Reference(args) => output::show(&store::reference::list(), &args),
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), "thrashlab", &mut script);

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use clap::Args;
-use clap::builder::PossibleValue;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use keep::out_file::write_whole;
 use render::{Document, FORMATS, OutputFormat, Style, format_named, format_of_file};
 use serde::Serialize;
@@ -19,7 +19,7 @@ const LEAST_COLUMNS: u16 = 40;
 #[derive(Args, Default)]
 pub(crate) struct OutputArgs {
     /// Format of the result [default: as the name of the file ends, else text]
-    #[arg(long, value_name = "FORMAT", value_parser = Formats)]
+    #[arg(long, value_name = "FORMAT", value_parser = format())]
     format: Option<&'static OutputFormat>,
 
     /// Write the result to this file
@@ -31,30 +31,14 @@ pub(crate) struct OutputArgs {
     json: bool,
 }
 
-/// The names of the formats, for the command line.
-#[derive(Clone)]
-struct Formats;
-
-impl clap::builder::TypedValueParser for Formats {
-    type Value = &'static OutputFormat;
-
-    fn parse_ref(
-        &self,
-        command: &clap::Command,
-        argument: Option<&clap::Arg>,
-        value: &std::ffi::OsStr,
-    ) -> Result<Self::Value, clap::Error> {
-        let names = clap::builder::PossibleValuesParser::new(possible_values());
-        let name = names.parse_ref(command, argument, value)?;
-        format_named(&name).ok_or_else(|| clap::Error::new(clap::error::ErrorKind::InvalidValue))
-    }
-
-    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
-        Some(Box::new(possible_values()))
-    }
+/// Reads the name of a format.
+fn format() -> impl TypedValueParser<Value = &'static OutputFormat> {
+    PossibleValuesParser::new(possible_values())
+        .try_map(|name| format_named(&name).context("unknown format"))
 }
 
-fn possible_values() -> impl Iterator<Item = PossibleValue> {
+/// The names of the formats, for the command line.
+pub(crate) fn possible_values() -> impl Iterator<Item = PossibleValue> {
     FORMATS.iter().map(|format| PossibleValue::new(format.name).help(format.about))
 }
 
@@ -119,15 +103,10 @@ fn style() -> Style {
     Style { width, has_colour: !is_set("NO_COLOR") && !is_dumb }
 }
 
-/// Prints a result as JSON.
+/// Prints a result as JSON that a terminal only shows.
 pub(crate) fn print_json(value: &impl Serialize) -> Result<(), Failure> {
-    print_bytes(json_text(value)?.as_bytes())
-}
-
-/// A result as JSON that a terminal only shows, with its newline.
-pub(crate) fn json_text(value: &impl Serialize) -> Result<String, Failure> {
     let json = serde_json::to_string_pretty(value).context("write JSON")? + "\n";
-    Ok(model::shown::shown_json(&json).into_owned())
+    print_bytes(model::shown::shown_json(&json).as_bytes())
 }
 
 /// Prints a result; a reader that went away (`| head`) is no failure.

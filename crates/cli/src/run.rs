@@ -15,10 +15,10 @@ use store::StoreError;
 use subject::{Asked, Stage, StageOptions};
 use vm::{VmOptions, VmRequest};
 
-use crate::args::{Format, RunArgs};
+use crate::args::RunArgs;
 use crate::progress::Progress;
 use crate::timing::{self, timing};
-use crate::{Failure, guests, print, report, show};
+use crate::{Failure, guests, report, show};
 
 /// One freeze a second, for the test hook.
 const FREEZE_EVERY_NS: u64 = 1_000_000_000;
@@ -28,7 +28,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
     // Caught from here on, so that Ctrl-C never leaves anything behind.
     let waiter = Waiter::new().context("catch signals")?;
     let job = args.job.measure()?;
-    if job.is_some() && args.shape.format != Format::Table {
+    if job.is_some() && args.shape.output_format().is_none() {
         return Err(Failure::WrongUse(anyhow!("--format resp1 is a form of a probe's results")));
     }
     check_intensity(args)?;
@@ -61,7 +61,8 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
     })?;
     let (files, runs): (Vec<PathBuf>, Vec<model::Run>) = result.runs.into_iter().unzip();
     if runs.iter().any(model::Run::is_measured) || !result.interrupted {
-        print(&show::shaped(&runs, result.skipped, &args.shape)?)?;
+        let shown = show::shaped(&runs, result.skipped, &args.shape)?;
+        show::print_shaped(&shown, &args.shape, None)?;
     }
     progress.say(&format!("run files: {}", folder.display()));
     if !args.no_report && folder.is_dir() {

@@ -25,5 +25,5 @@ pub use document::{Block, Chart, Data, Document, Section, Verdict};
 pub use formats::{FORMATS, format_named, format_of_file};
 pub use html::FORMAT as HTML;
 pub use output_format::{OutputFormat, RenderError, Style};
-pub use table::{Cell, Content, Table, Tone};
+pub use table::{Cell, Content, Table, Tone, distinct};
 pub use text::plain_text;

@@ -208,6 +208,17 @@ impl Cell {
     }
 }
 
+/// Each value once, in the order in which they come, as rows and columns have them.
+pub fn distinct<T: PartialEq>(values: impl IntoIterator<Item = T>) -> Vec<T> {
+    let mut all = Vec::new();
+    for value in values {
+        if !all.contains(&value) {
+            all.push(value);
+        }
+    }
+    all
+}
+
 impl From<String> for Cell {
     fn from(text: String) -> Self {
         Self::of(Content::Text(text))
@@ -229,6 +240,12 @@ impl From<&String> for Cell {
 impl From<usize> for Cell {
     fn from(count: usize) -> Self {
         Self::count(count as u64)
+    }
+}
+
+impl From<u32> for Cell {
+    fn from(count: u32) -> Self {
+        Self::count(count.into())
     }
 }
 

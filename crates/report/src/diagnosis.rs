@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 pub use costs::{rules_document, unit_costs_document};
 pub use metrics::doctor_metrics;
 pub use pmegs::pmeg_estimate_document;
-pub(crate) use price::{price_text, whose_time};
+pub(crate) use price::{bound_prefix, price_text, whose_time};
 
 /// How a diagnosis is shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

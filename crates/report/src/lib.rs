@@ -9,7 +9,7 @@ mod bisect_text;
 pub mod charts;
 mod claim;
 mod comparison;
-mod dataset_text;
+mod dataset;
 mod deaths_text;
 mod diagnosis;
 mod experiment_text;
@@ -40,7 +40,7 @@ pub use against_itself_text::against_itself_text;
 pub use attribution_text::{attribution_text, ledger_text};
 pub use bisect_text::{Axis, bisect_text};
 pub use comparison::{comparison_document, comparison_text};
-pub use dataset_text::dataset_text;
+pub use dataset::dataset_document;
 pub use deaths_text::deaths_text;
 pub use diagnosis::{
     DoctorView, doctor_document, doctor_json, doctor_metrics, pmeg_estimate_document,

@@ -12,6 +12,7 @@ pub use conditions::add_conditions;
 pub use table::ALL;
 
 use model::resp1::Resp1Table;
+use render::{Block, Cell, Document, Table};
 
 use crate::error::StoreError;
 use crate::resp1;
@@ -100,25 +101,41 @@ impl Reference {
     }
 }
 
-/// A published result for people: title, source, and the table with aligned columns (outputs of
-/// resp1 in its own layout). Ends in a newline.
+/// A published result for people: title, source, and the table (outputs of resp1 in its own layout).
 #[must_use]
-pub fn render(reference: &Reference) -> String {
-    let table = match reference.kind {
-        Kind::Resp1 => reference.resp1().map(|table| report::resp1::printed(&table)),
-        Kind::Csv => reference.cells().map(|cells| report::columns::aligned(&cells)),
+pub fn document(reference: &Reference) -> Document<'static> {
+    let block = match reference.kind {
+        Kind::Resp1 => {
+            reference.resp1().map(|table| Block::Verbatim(report::resp1::printed(&table)))
+        }
+        Kind::Csv => reference.cells().map(|cells| Block::Table(table(&cells))),
     };
     // All embedded texts can be read, which a test holds them to; if not, they are shown as they are.
-    let table = table.unwrap_or_else(|_| reference.text.to_owned());
+    let block = block.unwrap_or_else(|_| Block::Verbatim(reference.text.to_owned()));
     let Reference { name, title, source, .. } = reference;
-    format!("{name}: {title}\nFrom: {source}\n\n{table}")
+    Document {
+        title: format!("{name}: {title}"),
+        facts: vec![("From".to_owned(), (*source).to_owned())],
+        ..Document::of(vec![block])
+    }
 }
 
-/// All published results, a line each: name and title. Ends in a newline.
+/// The cells of a CSV as a table, its first row the heading.
+fn table(cells: &[Vec<&str>]) -> Table {
+    let mut rows = cells.iter();
+    let mut table = Table::new("", rows.next().into_iter().flatten().copied());
+    for row in rows {
+        table.row(row.iter().map(|text| Cell::parsed(text)));
+    }
+    table
+}
+
+/// All published results, a row each: name and title.
 #[must_use]
-pub fn list() -> String {
-    let rows: Vec<Vec<&str>> = std::iter::once(vec!["name", "what it shows"])
-        .chain(ALL.iter().map(|reference| vec![reference.name, reference.title]))
-        .collect();
-    report::columns::aligned(&rows)
+pub fn list() -> Document<'static> {
+    let mut table = Table::new("", ["name", "what it shows"]);
+    for reference in ALL {
+        table.row([reference.name, reference.title]);
+    }
+    Document::of(vec![Block::Table(table)])
 }

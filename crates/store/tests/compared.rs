@@ -2,7 +2,8 @@
 #![expect(clippy::unwrap_used, reason = "all of this is a test")]
 
 use analysis::comparison::{Request, compare};
-use report::{comparison_text, dataset_text};
+use render::plain_text;
+use report::{comparison_text, dataset_document};
 use store::observations;
 
 /// The text of a comparison of inputs, or of the levels of a factor.
@@ -62,10 +63,11 @@ fn go_benchmarks_against_themselves_are_equivalent() {
 #[test]
 fn what_was_understood_of_a_file() {
     let file = foreign("google.json");
-    let text = dataset_text(&observations(&file).unwrap()).replace(&file, "google.json");
+    let text =
+        plain_text(&dataset_document(&observations(&file).unwrap())).replace(&file, "google.json");
     insta::assert_snapshot!("google", text);
     insta::assert_snapshot!(
         "imported_experiment3",
-        dataset_text(&observations("reference:multics/experiment3").unwrap())
+        plain_text(&dataset_document(&observations("reference:multics/experiment3").unwrap()))
     );
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use render::plain_text;
 use store::reference::{self, ALL, Kind};
 
 /// All data files below `reference/`, as (name, text).
@@ -95,10 +96,13 @@ fn asking_for_the_wrong_kind_is_refused() {
 
 #[test]
 fn outputs_are_shown_in_their_own_layout() {
-    let text = reference::render(reference::find("resp1/2.4.20").expect("it is published"));
+    let found = reference::find("resp1/2.4.20").expect("it is published");
+    let text = plain_text(&reference::document(found));
     insta::assert_snapshot!(text, @r#"
     resp1/2.4.20: Response under seven loads, Linux 2.4.20, P-II 350 MHz, 96 MB
-    From: Bill Davidsen, "Response testing on 2.6.0-test11 variants", posting, 17 December 2003
+
+    From  Bill Davidsen, "Response testing on 2.6.0-test11 variants", posting, 17
+          December 2003
 
     Starting 1 CPU run with 93 MB RAM, minimum 5 data points at 20 sec intervals
                         _____________ delay ms. ____________   ___ Ratio ___
@@ -115,10 +119,14 @@ fn outputs_are_shown_in_their_own_layout() {
 
 #[test]
 fn tables_are_shown_aligned() {
-    let text = reference::render(reference::find("multics/experiment1").expect("it is published"));
+    let found = reference::find("multics/experiment1").expect("it is published");
+    let text = plain_text(&reference::document(found));
     insta::assert_snapshot!(text, @r#"
     multics/experiment1: Mean CPU time of six scripted users, Multics 17.11 and 18.9
-    From: Douglas H. Hunt, "Performance comparison of systems 17.11 and 18.9", Project MAC, Computer Systems Research Division, Request for Comments No. 17, 9 May 1973
+
+    From  Douglas H. Hunt, "Performance comparison of systems 17.11 and 18.9",
+          Project MAC, Computer Systems Research Division, Request for Comments No.
+          17, 9 May 1973
 
     trial  system  cpu_s
         1   17.11    128
@@ -133,7 +141,7 @@ fn tables_are_shown_aligned() {
 
 #[test]
 fn the_list_has_a_line_for_each() {
-    let text = reference::list();
+    let text = plain_text(&reference::list());
     assert_eq!(text.lines().count(), 1 + ALL.len());
     for (line, reference) in text.lines().skip(1).zip(ALL) {
         assert!(line.starts_with(reference.name) && line.ends_with(reference.title), "{line}");

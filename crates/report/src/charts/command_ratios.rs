@@ -4,9 +4,10 @@ use model::BASELINE;
 use stats::{RatioInterval, bounded_run_ratio};
 
 use super::commands::{Invocations, invocations};
-use super::forest::{Line, body, table, usable, values};
+use super::forest::{Line, body, table, values};
 use super::strips::panel;
 use super::{Data, Kind};
+use crate::comparison::usable;
 use render::Chart;
 
 pub(super) const KIND: Kind =

@@ -4,11 +4,11 @@ use model::{Line, Observation, Run, WorkRecord};
 use serde_json::{Value, json};
 use stats::{bounded_median, bounded_quantile};
 
+use super::encoding::{by_colour, merged, panels, rounded, tip};
 use super::strips::{MOST_PANELS, panel};
-use super::{Data, Kind, colours, duration, merged, panels, rounded};
+use super::{Data, Kind, duration};
 use crate::page::{JobRuns, LoadSamples, SamplePoint};
-use render::Chart;
-use render::Table;
+use render::{Cell, Chart, Table, distinct};
 
 pub(super) const KIND: Kind =
     Kind { name: "commands", title: "What each command took, under each load", make };
@@ -82,12 +82,7 @@ fn works<'a>(runs: &[&'a Run], command: &str) -> Vec<&'a WorkRecord> {
 
 fn make(data: &Data<'_>) -> Vec<Chart> {
     let mut all = invocations(data);
-    let mut order: Vec<String> = Vec::new();
-    for one in &all {
-        if !order.contains(&one.panel) {
-            order.push(one.panel.clone());
-        }
-    }
+    let mut order: Vec<String> = distinct(all.iter().map(|one| one.panel.clone()));
     let is_cut = order.len() > MOST_PANELS;
     order.truncate(MOST_PANELS);
     all.retain(|one| order.contains(&one.panel));
@@ -98,23 +93,15 @@ fn make(data: &Data<'_>) -> Vec<Chart> {
     let mut values: Vec<Value> = Vec::new();
     let mut table =
         Table::new("", ["command", "load", "times", "not finished", "median", "longest"]);
-    let mut loads: Vec<&str> = Vec::new();
+    let loads: Vec<&str> = distinct(all.iter().map(|one| one.load));
     for one in &all {
         let times_ns = one.times_ns();
         values.extend(drawn(one, &times_ns, most));
-        if !loads.contains(&one.load) {
-            loads.push(one.load);
-        }
-        let text = |time: Observation| time.mark().to_owned() + &duration::text(time.value);
-        let shown = |part| bounded_quantile(&times_ns, part).map_or_else(|| "-".to_owned(), text);
-        table.row([
-            one.panel.clone(),
-            one.load.to_owned(),
-            times_ns.len().to_string(),
-            times_ns.iter().filter(|time| time.is_lower_bound).count().to_string(),
-            shown(0.5),
-            shown(1.0),
-        ]);
+        let quantile = |part| Cell::from(bounded_quantile(&times_ns, part).map(Cell::observed));
+        let unfinished = times_ns.iter().filter(|time| time.is_lower_bound).count();
+        let (panel, load) = (Cell::from(&one.panel), Cell::from(one.load));
+        let counts = [times_ns.len().into(), unfinished.into()];
+        table.row([panel, load].into_iter().chain(counts).chain([0.5, 1.0].map(quantile)));
     }
     let every_ns: Vec<f64> =
         all.iter().flat_map(Invocations::times_ns).map(|time| time.value).collect();
@@ -155,7 +142,7 @@ fn drawn(one: &Invocations<'_>, times_ns: &[Observation], most: usize) -> Vec<Va
 }
 
 fn spec(axis: &Value, loads: &[&str]) -> Value {
-    let tip = json!({ "field": "tip", "type": "nominal" });
+    let tip = tip();
     let y = json!({ "field": "load", "type": "nominal", "sort": loads, "title": null,
                     "axis": { "labelLimit": 90 } });
     let domain: Vec<&str> = WHICH.iter().map(|(name, _)| *name).collect();
@@ -174,8 +161,7 @@ fn spec(axis: &Value, loads: &[&str]) -> Value {
             "encoding": {
                 "x": merged(axis.clone(), json!({ "field": "time" })),
                 "y": y,
-                "color": { "field": "which", "type": "nominal", "title": null,
-                           "scale": colours(&WHICH), "legend": { "orient": "bottom" } },
+                "color": by_colour("which", &WHICH),
                 "shape": { "field": "which", "type": "nominal", "title": null,
                            "scale": { "domain": domain,
                                       "range": ["diamond", "circle", "triangle-up"] },

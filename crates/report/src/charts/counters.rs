@@ -2,10 +2,10 @@
 
 use serde_json::{Value, json};
 
-use super::{Data, Kind, merged, rounded};
+use super::encoding::{merged, rounded};
+use super::{Data, Kind};
 use crate::page::{Input, SERIES, Timeline};
-use render::Chart;
-use render::Table;
+use render::{Cell, Chart, Table, format};
 
 pub(super) const KIND: Kind =
     Kind { name: "counters", title: "What the kernel counted, run by run", make };
@@ -86,12 +86,10 @@ fn of_input(input: &Input<'_>, several: bool) -> Option<Chart> {
         let under = runs.iter().find(|run| {
             run.series.get(index).into_iter().flatten().any(|(_, value)| *value == largest)
         });
-        table.row([
-            series.title.to_owned(),
-            number(sizes[sizes.len() / 2]),
-            number(largest),
-            under.map_or_else(String::new, |run| run.load.clone()),
-        ]);
+        let figures = [sizes[sizes.len() / 2], largest];
+        let figures = figures.map(|value| Cell::figure(format::number(value)));
+        let under = Cell::from(under.map_or("", |run| run.load.as_str()));
+        table.row([Cell::from(series.title)].into_iter().chain(figures).chain([under]));
     }
     if titles.is_empty() {
         return None;
@@ -107,13 +105,6 @@ fn of_input(input: &Input<'_>, several: bool) -> Option<Chart> {
         }
     );
     Some(KIND.chart(reading, values, body(&runs, &titles), table))
-}
-
-fn number(value: f64) -> String {
-    match value {
-        large if large >= 100.0 => format!("{large:.0}"),
-        small => format!("{small:.1}"),
-    }
 }
 
 fn body(runs: &[&Timeline], titles: &[String]) -> Value {

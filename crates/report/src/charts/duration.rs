@@ -1,7 +1,8 @@
 //! Durations on axes and in descriptions.
 
-use model::units::format_duration;
 use serde_json::{Value, json};
+
+use super::encoding::rounded;
 
 /// A duration in ns as text, as an expression of Vega; `value` is an expression too.
 pub(super) fn expression(value: &str) -> String {
@@ -26,7 +27,7 @@ pub(super) fn log_axis(title: &str, values: impl Iterator<Item = f64> + Clone) -
 /// The smallest and largest value, with some room.
 fn domain(values: impl Iterator<Item = f64>) -> [f64; 2] {
     let (low, high) = range(values);
-    [super::rounded(low / 1.15), super::rounded(high * 1.15)]
+    [rounded(low / 1.15), rounded(high * 1.15)]
 }
 
 fn range(values: impl Iterator<Item = f64>) -> (f64, f64) {
@@ -56,12 +57,7 @@ pub(super) fn ticks(values: impl Iterator<Item = f64>) -> Vec<f64> {
     let all = (first..=last)
         .filter(|power| power % every == 0)
         .flat_map(|power| steps.iter().map(move |step| step * 10_f64.powi(power)));
-    all.filter(|tick| (low..=high).contains(tick)).map(super::rounded).collect()
-}
-
-/// A delay as it is printed everywhere.
-pub(super) fn text(delay_ns: f64) -> String {
-    format_duration(delay_ns.max(0.0).round() as u64)
+    all.filter(|tick| (low..=high).contains(tick)).map(rounded).collect()
 }
 
 #[cfg(test)]

@@ -3,10 +3,10 @@
 use model::Observation;
 use serde_json::{Value, json};
 
-use super::{Data, Kind, duration, merged, panels, rounded, strips};
+use super::encoding::{merged, panels, rounded, tip};
+use super::{Data, Kind, duration, strips};
 use crate::page::Measurement;
-use render::Chart;
-use render::Table;
+use render::{Cell, Chart, Table, distinct};
 
 pub(super) const KIND: Kind =
     Kind { name: "ecdf", title: "How long responses take, as distributions", make };
@@ -58,15 +58,17 @@ fn sorted(one: &Measurement, load: &str) -> Vec<Observation> {
     delays
 }
 
-/// The smallest value that has at least this part of all at or below it; a lower bound if the true
-/// values behind the bounds may move it.
-fn quantile(sorted: &[Observation], part: f64) -> Option<Observation> {
-    let rank = (part * sorted.len() as f64).ceil().max(1.0) as usize;
+/// For each part the smallest value that has at least this part of all at or below it; a lower bound
+/// if the true values behind the bounds may move it.
+fn quantiles<const N: usize>(sorted: &[Observation], parts: [f64; N]) -> [Option<Observation>; N] {
     let mut values: Vec<f64> = sorted.iter().map(|delay| delay.value).collect();
     values.sort_by(f64::total_cmp);
-    let (highest, value) = (sorted.get(rank - 1)?, *values.get(rank - 1)?);
-    let is_lower_bound = highest.is_lower_bound || highest.value > value;
-    Some(Observation { value, is_lower_bound })
+    parts.map(|part| {
+        let rank = (part * sorted.len() as f64).ceil().max(1.0) as usize;
+        let (highest, value) = (sorted.get(rank - 1)?, *values.get(rank - 1)?);
+        let is_lower_bound = highest.is_lower_bound || highest.value > value;
+        Some(Observation { value, is_lower_bound })
+    })
 }
 
 fn make(data: &Data<'_>) -> Vec<Chart> {
@@ -76,28 +78,19 @@ fn make(data: &Data<'_>) -> Vec<Chart> {
         return Vec::new();
     }
     let mut table = Table::new("", ["load", "responses", "median", "p90", "p95", "p99", "worst"]);
-    let mut order: Vec<String> = Vec::new();
+    let order: Vec<String> = distinct(lines.iter().map(|line| line.panel.clone()));
     let mut values: Vec<Value> = Vec::new();
     let most = (MOST_TOGETHER_STEPS / lines.len()).clamp(FEWEST_STEPS, MOST_STEPS);
     for line in &lines {
-        if !order.contains(&line.panel) {
-            order.push(line.panel.clone());
-        }
         values.extend(steps(&line.sorted, most).into_iter().map(|(delay, part)| {
             json!({ "panel": line.panel, "line": line.name, "delay": rounded(delay),
                     "part": rounded(part) })
         }));
         if together || line.name == LOADED {
             let label = if together { &line.name } else { "" };
-            let mut cells = vec![strips::panel(&line.panel, label), line.sorted.len().to_string()];
-            cells.extend(QUANTILES.iter().map(|part| {
-                let found = quantile(&line.sorted, *part);
-                found.map_or_else(
-                    || "-".to_owned(),
-                    |it| it.mark().to_owned() + &duration::text(it.value),
-                )
-            }));
-            table.row(cells);
+            let start = [Cell::from(strips::panel(&line.panel, label)), line.sorted.len().into()];
+            let found = quantiles(&line.sorted, QUANTILES);
+            table.row(start.into_iter().chain(found.map(|it| it.map(Cell::observed).into())));
         }
     }
     let delays = lines.iter().flat_map(|line| &line.sorted).map(|delay| delay.value);
@@ -145,7 +138,7 @@ fn beside_baseline(data: &Data<'_>) -> (Vec<Line>, Vec<String>) {
 }
 
 fn spec(axis: &Value, names: &[String], together: bool) -> Value {
-    let tip = json!({ "field": "tip", "type": "nominal" });
+    let tip = tip();
     let x = merged(axis.clone(), json!({ "field": "delay" }));
     let y = json!({ "field": "part", "type": "quantitative", "title": null,
                     "scale": { "domain": [0, 1] },
@@ -199,9 +192,9 @@ mod tests {
     #[test]
     fn a_quantile_is_one_of_the_values() {
         let values = exact([1.0, 2.0, 3.0, 4.0]);
-        assert_eq!(quantile(&values, 0.5), Some(Observation::exact(2.0)));
-        assert_eq!(quantile(&values, 1.0), Some(Observation::exact(4.0)));
-        assert_eq!(quantile(&[], 0.5), None);
+        let found = quantiles(&values, [0.5, 1.0]);
+        assert_eq!(found, [2.0, 4.0].map(|value| Some(Observation::exact(value))));
+        assert_eq!(quantiles(&[], [0.5]), [None]);
     }
 
     #[test]
@@ -210,8 +203,9 @@ mod tests {
         let given_up = [2.0, 10.0].map(Observation::at_least);
         let sorted = [&known[..], &given_up[..]].concat();
         assert_eq!(steps(&sorted, MOST_STEPS), [(1.0, 0.25), (4.0, 0.5)]);
-        assert_eq!(quantile(&sorted, 0.25), Some(Observation::exact(1.0)));
-        assert_eq!(quantile(&sorted, 0.5), Some(Observation::at_least(2.0)), "or 4");
-        assert_eq!(quantile(&sorted, 1.0), Some(Observation::at_least(10.0)));
+        let [quarter, half, all] = quantiles(&sorted, [0.25, 0.5, 1.0]);
+        assert_eq!(quarter, Some(Observation::exact(1.0)));
+        assert_eq!(half, Some(Observation::at_least(2.0)), "or 4");
+        assert_eq!(all, Some(Observation::at_least(10.0)));
     }
 }

@@ -1,12 +1,12 @@
 //! What the doctor finds in the runs, by time lost.
 
-use doctor::{Finding, Price, Severity};
+use doctor::{Finding, LostTime, Severity};
 use serde_json::{Value, json};
 
-use super::{Data, Kind, colours, duration, rounded};
-use crate::diagnosis::{price_text, whose_time};
-use render::Chart;
-use render::Table;
+use super::encoding::{by_colour, present, rounded, tip};
+use super::{Data, Kind};
+use crate::diagnosis::{bound_prefix, price_text, whose_time};
+use render::{Cell, Chart, Table, Tone, format};
 
 pub(super) const KIND: Kind =
     Kind { name: "findings", title: "Conditions by the time that they cost", make };
@@ -36,6 +36,15 @@ pub(crate) fn severity(severity: Severity) -> &'static str {
         Severity::Note => "note",
         Severity::Warning => "warning",
         Severity::Severe => "severe",
+    }
+}
+
+/// What a severity means.
+pub(crate) fn tone(severity: Severity) -> Tone {
+    match severity {
+        Severity::Severe => Tone::Bad,
+        Severity::Warning => Tone::Doubtful,
+        Severity::Note => Tone::Plain,
     }
 }
 
@@ -81,32 +90,36 @@ fn make(data: &Data<'_>) -> Vec<Chart> {
     let mut order = Vec::new();
     for one in &all {
         let finding = one.finding;
-        let bound = match &finding.price {
-            Price::Known(lost) if lost.is_bound() => "at most ",
-            Price::Known(_) => "",
-            Price::Unknown { .. } => "at least ",
-        };
+        let bound = bound_prefix(&finding.price);
         let time = finding.lost();
-        let or_unknown = |text: Option<String>| text.unwrap_or_else(|| "not known".to_owned());
-        let lost = time.map(|lost| format!("{bound}{}", duration::text(lost.lost_ns() as f64)));
-        let lost = or_unknown(lost);
+        let lost = time.map(|lost| format!("{bound}{}", format::duration(lost.lost_ns() as f64)));
+        let percent = |lost: &LostTime| format!("{bound}{:.0} %", 100.0 * lost.share());
+        let share = time.map(|lost| format!("{} of {}", percent(&lost), whose_time(&lost)));
         let word = severity(finding.severity());
         let runs = format!("{} of {}", one.runs, one.of);
         let evidence =
             format!("{} of {} counters", finding.confidence.agreeing, finding.confidence.asked);
-        let share = time.map_or(0.0, |lost| lost.share());
-        let percent = time
-            .map(|lost| format!("{bound}{:.0} % of {}", 100.0 * lost.share(), whose_time(&lost)));
-        let percent = or_unknown(percent);
-        let cells = [finding.rule, &one.load, &lost, &percent, word, &runs, &evidence];
-        table.row(cells.map(str::to_owned));
+        let or_unknown = |text: Option<String>| match text {
+            Some(text) => Cell::figure(text),
+            None => Cell::absent_because("not known"),
+        };
+        table.row([
+            Cell::from(finding.rule),
+            Cell::from(&one.load),
+            or_unknown(lost.clone()),
+            or_unknown(share),
+            Cell::from(word).toned(tone(finding.severity())),
+            Cell::figure(&runs),
+            Cell::from(&evidence),
+        ]);
         if values.len() < MOST {
             let name = format!("{} · {}", finding.rule, one.load);
             values.push(json!({
-                "what": name, "share": rounded(share), "severity": word,
-                "text": match time {
-                    Some(_) => format!("{bound}{:.0} %, {lost}", 100.0 * share),
-                    None => "price not known".to_owned(),
+                "what": name, "share": rounded(time.map_or(0.0, |lost| lost.share())),
+                "severity": word,
+                "text": match (&time, &lost) {
+                    (Some(time), Some(lost)) => format!("{}, {lost}", percent(time)),
+                    _ => "price not known".to_owned(),
                 },
                 "tip": format!("{name}: {}, {word}; {evidence} agree; found in {runs} runs",
                                price_text(&finding.price)),
@@ -114,9 +127,7 @@ fn make(data: &Data<'_>) -> Vec<Chart> {
             order.push(name);
         }
     }
-    let is_present =
-        |(word, _): &(&str, &str)| values.iter().any(|value| value["severity"] == *word);
-    let present: Vec<(&str, &str)> = SEVERITIES.into_iter().filter(is_present).collect();
+    let present = present(&SEVERITIES, "severity", &values);
     let reading =
         "Time lost to each condition as a share of the time of those whom it affects, in \
                    the run of the load that lost the most; docs/findings/ tells how each is priced."
@@ -125,7 +136,7 @@ fn make(data: &Data<'_>) -> Vec<Chart> {
 }
 
 fn body(order: &[String], present: &[(&str, &str)]) -> Value {
-    let tip = json!({ "field": "tip", "type": "nominal" });
+    let tip = tip();
     let y = json!({ "field": "what", "type": "nominal", "sort": order, "title": null,
                     "axis": { "labelLimit": 320 } });
     json!({
@@ -140,8 +151,7 @@ fn body(order: &[String], present: &[(&str, &str)]) -> Value {
         "layer": [{
             "mark": { "type": "bar" },
             "encoding": {
-                "color": { "field": "severity", "type": "nominal", "title": null,
-                           "scale": colours(present), "legend": { "orient": "bottom" } },
+                "color": by_colour("severity", present),
                 "tooltip": tip, "description": tip,
             },
         }, {

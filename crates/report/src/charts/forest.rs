@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use super::{Data, Kind, colours, matrix, rounded};
+use super::encoding::{by_colour, rounded, tip};
+use super::{Data, Kind, matrix};
+use crate::comparison::usable;
 use crate::matrix::Row;
 use crate::page::Measurement;
-use render::Chart;
-use render::Table;
-use render::format::ratio as ratio_text;
+use render::{Cell, Chart, Table, format};
 
 pub(super) const KIND: Kind = Kind { name: "ratios", title: "Times the time without load", make };
 
@@ -23,11 +23,6 @@ pub(super) struct Line {
     pub(super) ratio: (f64, Option<(f64, f64)>),
     /// Further words on it.
     pub(super) more: String,
-}
-
-/// An interval, unless it is so wide that it says nothing.
-pub(super) fn usable(low: f64, high: f64) -> Option<(f64, f64)> {
-    (!stats::says_nothing(low, high)).then_some((low, high))
 }
 
 impl Line {
@@ -70,9 +65,8 @@ pub(super) fn body(lines: &[Line], verdicts: &[(&str, &str)], band: Option<f64>)
     });
     let y = json!({ "field": "label", "type": "nominal", "sort": order, "title": null,
                     "axis": { "labelLimit": 320 } });
-    let colour = json!({ "field": "verdict", "type": "nominal", "title": null,
-                         "scale": colours(&verdicts), "legend": { "orient": "bottom" } });
-    let tip = json!({ "field": "tip", "type": "nominal" });
+    let colour = by_colour("verdict", &verdicts);
+    let tip = tip();
     let interval = json!({
         "mark": { "type": "rule", "strokeWidth": 3, "aria": false },
         "encoding": { "x": { "field": "low", "type": "quantitative" }, "x2": { "field": "high" },
@@ -118,11 +112,7 @@ pub(super) fn values(lines: &[Line]) -> Vec<Value> {
 fn value(line: &Line, least: f64, most: f64) -> Value {
     let ratio = line.ratio.0;
     let drawn = |ratio: f64| rounded(ratio.clamp(least, most));
-    let interval = line.ratio.1.map_or_else(
-        || "–".to_owned(),
-        |(low, high)| format!("[{}, {}]", ratio_text(low), ratio_text(high)),
-    );
-    let text = format!("×{} {interval}", ratio_text(ratio));
+    let text = format!("{} {}", format::times(ratio), format::ratio_interval(line.ratio.1));
     json!({
         "label": line.label,
         "verdict": line.verdict,
@@ -134,14 +124,12 @@ fn value(line: &Line, least: f64, most: f64) -> Value {
 
 /// The table of lines.
 pub(super) fn table(lines: &[Line]) -> Table {
-    let mut table = Table::new("", ["what", "ratio", "low", "high", "verdict"]);
+    let mut table = Table::new("", ["what", "ratio", "interval", "verdict"]);
     for line in lines {
         let (ratio, interval) = line.ratio;
-        let end = |end: Option<f64>| end.map_or_else(|| "–".to_owned(), ratio_text);
-        let (low, high) = (interval.map(|ends| ends.0), interval.map(|ends| ends.1));
-        let figures = [ratio_text(ratio), end(low), end(high)];
-        let cells = std::iter::once(line.label.clone()).chain(figures);
-        table.row(cells.chain([line.verdict.to_owned()]));
+        let figures = [Cell::ratio(ratio), Cell::interval(interval)];
+        let label = [Cell::from(&line.label)];
+        table.row(label.into_iter().chain(figures).chain([Cell::from(line.verdict)]));
     }
     table
 }

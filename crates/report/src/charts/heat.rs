@@ -4,10 +4,10 @@ use analysis::sweep::Grid;
 use serde_json::{Value, json};
 use stats::Shape;
 
+use super::encoding::tip;
 use super::{Data, Kind};
 use crate::sweep_text::Amounts;
-use render::Chart;
-use render::Table;
+use render::{Cell, Chart, Table};
 
 pub(super) const KIND: Kind = Kind { name: "map", title: "Cost over two parameters", make };
 
@@ -27,8 +27,8 @@ fn of_grid(grid: &Grid, amounts: &Amounts<'_>) -> Chart {
     let mut values = Vec::new();
     let mut knees = Vec::new();
     for row in &grid.rows {
-        let cost = |cost: &Option<f64>| cost.map_or("-".to_owned(), |cost| amounts.cost(cost));
-        table.row(std::iter::once(row.level.clone()).chain(row.costs.iter().map(cost)));
+        let cost = |cost: &Option<f64>| cost.map(|cost| Cell::figure(amounts.cost(cost))).into();
+        table.row([Cell::from(&row.level)].into_iter().chain(row.costs.iter().map(cost)));
         for (column, cost) in columns.iter().zip(&row.costs) {
             let Some(cost) = cost else { continue };
             values.push(json!({
@@ -54,7 +54,7 @@ fn of_grid(grid: &Grid, amounts: &Amounts<'_>) -> Chart {
 
 fn body(grid: &Grid, columns: &[String], knees: &[Value]) -> Value {
     let rows: Vec<&str> = grid.rows.iter().map(|row| row.level.as_str()).collect();
-    let tip = json!({ "field": "tip", "type": "nominal" });
+    let tip = tip();
     let x = json!({ "field": "column", "type": "nominal", "sort": columns,
                     "title": grid.column_parameter, "axis": { "labelAngle": -40, "labelOverlap": true } });
     let y = json!({ "field": "row", "type": "nominal", "sort": rows, "title": grid.row_parameter });

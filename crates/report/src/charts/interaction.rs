@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use analysis::attribution::{Attribution, Scale};
 use serde_json::{Value, json};
 
+use super::encoding::{merged, tip};
 use super::{Data, Kind, duration};
 use crate::attribution_text::quantity;
-use render::Chart;
-use render::Table;
+use render::{Cell, Chart, Table};
 
 pub(super) const KIND: Kind =
     Kind { name: "interaction", title: "How the effect of one factor depends on another", make };
@@ -52,10 +52,10 @@ fn of_pair(attribution: &Attribution, (first, second): (usize, usize)) -> Chart 
     table.head.extend(x.levels.iter().map(|level| format!("{} {level}", x.name)));
     let mut values = Vec::new();
     for (row, level) in line.levels.iter().enumerate() {
-        let mut told = vec![level.clone()];
+        let mut cells_of_row = vec![Cell::from(level)];
         for (column, at) in x.levels.iter().enumerate() {
             let Some(value) = cells.get(&(column, row)).map(|values| mean(values)) else {
-                told.push("-".to_owned());
+                cells_of_row.push(Cell::absent());
                 continue;
             };
             let text = quantity(attribution, value);
@@ -63,9 +63,9 @@ fn of_pair(attribution: &Attribution, (first, second): (usize, usize)) -> Chart 
                 "x": at, "line": level, "mean": value,
                 "tip": format!("{} {at}, {} {level}: {text}", x.name, line.name),
             }));
-            told.push(text);
+            cells_of_row.push(Cell::figure(text));
         }
-        table.row(told);
+        table.row(cells_of_row);
     }
     let reading = format!(
         "Mean {} at each combination of levels{}. Parallel lines: the effect of {} is the same \
@@ -80,13 +80,10 @@ fn of_pair(attribution: &Attribution, (first, second): (usize, usize)) -> Chart 
 
 fn body(attribution: &Attribution, pair: (usize, usize), is_log: bool, values: &[Value]) -> Value {
     let (x, line) = (&attribution.factors[pair.0], &attribution.factors[pair.1]);
-    let tip = json!({ "field": "tip", "type": "nominal" });
+    let tip = tip();
     let means = || values.iter().filter_map(|value| value["mean"].as_f64());
     let y = if attribution.measured.unit == "ns" && is_log {
-        super::merged(
-            duration::log_axis(&attribution.response, means()),
-            json!({ "field": "mean" }),
-        )
+        merged(duration::log_axis(&attribution.response, means()), json!({ "field": "mean" }))
     } else {
         let scale = if is_log { json!({ "type": "log" }) } else { json!({ "zero": false }) };
         let mut axis = json!({ "field": "mean", "type": "quantitative",

@@ -4,11 +4,11 @@ use analysis::sweep::Curve;
 use serde_json::{Value, json};
 use stats::Shape;
 
-use super::{Data, Kind, duration, rounded};
+use super::encoding::{rounded, tip};
+use super::{Data, Kind, duration};
 use crate::sweep_text::Amounts;
 use crate::{SweepRow, SweepView};
-use render::Chart;
-use render::Table;
+use render::{Cell, Chart, Table};
 
 pub(super) const KIND: Kind = Kind { name: "knee", title: "Cost over level, and the knee", make };
 
@@ -37,9 +37,10 @@ fn of_sweep(view: &SweepView<'_>) -> Option<Chart> {
                 "low": level.lowest_cost, "high": level.highest_cost,
                 "tip": format!("{who}{at}: {text} (median of {})", level.measurements),
             }));
-            let speed = level.relative_speed.map_or("-".to_owned(), |speed| format!("{speed:.2}"));
-            let cells = [at, level.measurements.to_string(), text, speed];
-            table.row(several.then(|| row.label.clone()).into_iter().chain(cells));
+            let speed = level.relative_speed.map(|speed| Cell::figure(format!("{speed:.2}")));
+            let figures = [Cell::figure(at), level.measurements.into(), Cell::figure(text)];
+            let label = several.then(|| Cell::from(&row.label)).into_iter();
+            table.row(label.chain(figures).chain([speed.into()]));
         }
     }
     if values.is_empty() {
@@ -86,7 +87,7 @@ fn body(view: &SweepView<'_>) -> Value {
     if several {
         unnamed["legend"] = Value::Null;
     }
-    let tip = json!({ "field": "tip", "type": "nominal" });
+    let tip = tip();
     let mut layers = knees(view, &x, &unnamed);
     layers.push(json!({
         "mark": { "type": "rule", "strokeWidth": 1.5, "aria": false },
@@ -136,7 +137,7 @@ fn knees(view: &SweepView<'_>, x: &Value, colour: &Value) -> Vec<Value> {
         axis["field"] = json!(field);
         axis
     };
-    let tip = json!({ "field": "tip", "type": "nominal" });
+    let tip = tip();
     vec![
         json!({
             "data": data,

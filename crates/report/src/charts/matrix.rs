@@ -2,12 +2,12 @@
 
 use serde_json::{Value, json};
 
-use super::{Data, Kind, colours, duration};
+use super::encoding::{by_colour, tip};
+use super::{Data, Kind};
 use crate::matrix::Row;
 use crate::page::Measurement;
 use crate::reading::Feeling;
-use render::Chart;
-use render::{Cell, Table, Tone};
+use render::{Cell, Chart, Table, Tone, distinct};
 
 pub(super) const KIND: Kind = Kind { name: "matrix", title: "Responsiveness, load by load", make };
 
@@ -55,12 +55,8 @@ fn make(data: &Data<'_>) -> Vec<Chart> {
         })
         .collect();
     let columns: Vec<String> = data.measurements.iter().map(|one| data.label(one)).collect();
-    let mut loads: Vec<&str> = Vec::new();
-    for row in data.measurements.iter().flat_map(|one| &one.matrix.rows) {
-        if !loads.contains(&row.load.as_str()) {
-            loads.push(&row.load);
-        }
-    }
+    let rows = data.measurements.iter().flat_map(|one| &one.matrix.rows);
+    let loads: Vec<&str> = distinct(rows.map(|row| row.load.as_str()));
     let tiles = data.measurements.iter().zip(&columns);
     let values =
         tiles.flat_map(|(one, column)| one.matrix.rows.iter().map(|row| tile(one, row, column)));
@@ -76,14 +72,13 @@ fn make(data: &Data<'_>) -> Vec<Chart> {
                    "scale": { "paddingInner": 0.03 }, "axis": { "orient": "top", "labelAngle": 0, "labelLimit": 145 } },
             "y": { "field": "load", "type": "nominal", "sort": loads, "title": null,
                    "scale": { "paddingInner": 0.1 } },
-            "tooltip": { "field": "tip", "type": "nominal" },
+            "tooltip": tip(),
         },
         "layer": [{
             "mark": { "type": "rect", "cornerRadius": 3 },
             "encoding": {
-                "color": { "field": "verdict", "type": "nominal", "title": null,
-                           "scale": colours(&present), "legend": { "orient": "bottom" } },
-                "description": { "field": "tip", "type": "nominal" },
+                "color": by_colour("verdict", &present),
+                "description": tip(),
             },
         }, text],
     });
@@ -92,10 +87,7 @@ fn make(data: &Data<'_>) -> Vec<Chart> {
 }
 
 fn tile(one: &Measurement, row: &Row, column: &str) -> Value {
-    let mark = if row.lower_bounds.median { "≥ " } else { "" };
-    let median = row
-        .median_ns
-        .map_or_else(|| "-".to_owned(), |median_ns| format!("{mark}{}", duration::text(median_ns)));
+    let [median, ..] = row.delay_texts();
     let text = match row.ratio {
         Some(ratio) => ratio.text(),
         None => median.clone(),

@@ -8,6 +8,7 @@ mod commands;
 mod counters;
 mod duration;
 mod ecdf;
+mod encoding;
 mod findings;
 mod forest;
 mod heat;
@@ -23,7 +24,7 @@ mod waterfall;
 
 use serde_json::{Value, json};
 
-pub(crate) use findings::found;
+pub(crate) use findings::{found, tone};
 pub(crate) use matrix::verdict as tile_verdict;
 
 use crate::page::{JobRuns, Material, Measurement};
@@ -138,47 +139,6 @@ impl Data<'_> {
         ];
         let parts: Vec<&str> = parts.into_iter().flatten().filter(|it| !it.is_empty()).collect();
         parts.join(" ")
-    }
-}
-
-/// Marks that are small panels, side by side in as many columns as there is room for: whoever draws
-/// it reads the hint.
-fn panels(field: &str, order: &[String], columns: usize) -> Value {
-    json!({
-        "facet": {
-            "field": field, "type": "nominal", "sort": order, "title": null,
-            "header": { "labelAnchor": "start", "labelFontWeight": "bold", "labelLimit": 260 },
-        },
-        "columns": columns,
-        "spacing": { "row": 14, "column": 34 },
-        "usermeta": { "fit": "columns" },
-    })
-}
-
-/// An object with the fields of both.
-fn merged(mut first: Value, second: Value) -> Value {
-    if let (Some(fields), Value::Object(second)) = (first.as_object_mut(), second) {
-        fields.extend(second);
-    }
-    first
-}
-
-/// A scale of colours by name.
-fn colours(pairs: &[(&str, &str)]) -> Value {
-    let (domain, range): (Vec<&str>, Vec<&str>) = pairs.iter().copied().unzip();
-    json!({ "domain": domain, "range": range })
-}
-
-/// A number with at most six significant digits: more are not drawn, and cost room.
-fn rounded(value: f64) -> f64 {
-    if value == 0.0 || !value.is_finite() {
-        return value;
-    }
-    let digits = (5 - value.abs().log10().floor() as i32).clamp(-300, 300);
-    let factor = 10_f64.powi(digits.abs());
-    match digits >= 0 {
-        true => (value * factor).round() / factor,
-        false => (value / factor).round() * factor,
     }
 }
 

@@ -3,10 +3,10 @@
 use analysis::explained::{Account, Part};
 use serde_json::{Value, json};
 
-use super::{Data, Kind, colours, duration, rounded, strips};
+use super::encoding::{by_colour, merged, rounded, tip};
+use super::{Data, Kind, strips};
 use crate::why_slow::WhySlow;
-use render::Chart;
-use render::Table;
+use render::{Cell, Chart, Table, format};
 
 pub(super) const KIND: Kind =
     Kind { name: "delay-split", title: "What slow responses consist of", make };
@@ -61,7 +61,7 @@ fn make(data: &Data<'_>) -> Vec<Chart> {
 
 fn name(panel: &str, slow: &Account) -> String {
     let mean_ns = slow.delay_ns as f64 / slow.samples as f64;
-    format!("{panel}: {} slow, {} on average", slow.samples, duration::text(mean_ns))
+    format!("{panel}: {} slow, {} on average", slow.samples, format::duration(mean_ns))
 }
 
 fn segments(panel: &str, name: &str, slow: &Account) -> Vec<Value> {
@@ -79,7 +79,7 @@ fn segments(panel: &str, name: &str, slow: &Account) -> Vec<Value> {
             false => String::new(),
         };
         let each_ns = *time_ns as f64 / slow.samples as f64;
-        let each = duration::text(each_ns);
+        let each = format::duration(each_ns);
         values.push(json!({
             "load": name, "part": part.name(), "ink": ink, "text": text,
             "from": rounded(from), "to": rounded(from + share), "middle": rounded(from + share / 2.0),
@@ -91,7 +91,7 @@ fn segments(panel: &str, name: &str, slow: &Account) -> Vec<Value> {
 }
 
 fn body(names: &[String], present: &[(&str, &str)]) -> Value {
-    let tip = json!({ "field": "tip", "type": "nominal" });
+    let tip = tip();
     let y = json!({ "field": "load", "type": "nominal", "sort": names, "title": null,
                     "axis": { "labelLimit": 320 } });
     json!({
@@ -104,8 +104,8 @@ fn body(names: &[String], present: &[(&str, &str)]) -> Value {
                        "scale": { "domain": [0, 1] }, "axis": { "format": ".0%", "tickCount": 5 } },
                 "x2": { "field": "to" },
                 "y": y,
-                "color": { "field": "part", "type": "nominal", "title": null,
-                           "scale": colours(present), "legend": { "orient": "bottom", "columns": 7 } },
+                "color": merged(by_colour("part", present),
+                    json!({ "legend": { "orient": "bottom", "columns": 7 } })),
                 "tooltip": tip, "description": tip,
             },
         }, {
@@ -128,12 +128,10 @@ fn table(rows: &[(String, &WhySlow)]) -> Table {
     for (panel, load) in rows {
         let slow = &load.slow;
         let mean_ns = slow.delay_ns as f64 / slow.samples as f64;
-        let mut cells = vec![panel.clone(), slow.samples.to_string(), duration::text(mean_ns)];
-        cells.extend(parts.iter().map(|part| match slow.parts_ns.get(part) {
-            Some(Some(time_ns)) => {
-                format!("{:.1} %", 100.0 * *time_ns as f64 / slow.delay_ns.max(1) as f64)
-            }
-            _ => "not counted".to_owned(),
+        let mut cells = vec![Cell::from(panel), slow.samples.into(), Cell::duration(mean_ns)];
+        cells.extend(parts.iter().map(|part| match slow.share(*part) {
+            Some(share) => Cell::share(share),
+            None => Cell::absent_because("not counted"),
         }));
         table.row(cells);
     }

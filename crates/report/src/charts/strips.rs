@@ -2,11 +2,12 @@
 
 use serde_json::{Value, json};
 
-use super::{Data, Kind, colours, duration, merged, panels, rounded};
+use super::encoding::{by_colour, merged, panels, rounded, tip};
+use super::{Data, Kind, duration};
 use crate::matrix::STALL_FACTOR;
-use crate::page::{LoadSamples, Measurement};
-use render::Chart;
-use render::Table;
+use crate::page::{LoadSamples, Measurement, SamplePoint};
+use model::Observation;
+use render::{Cell, Chart, Table};
 
 pub(super) const KIND: Kind =
     Kind { name: "samples", title: "Every response, in the order of time", make };
@@ -75,14 +76,16 @@ fn make(data: &Data<'_>) -> Vec<Chart> {
             samples.points.iter().filter(|point| point.outcome(reference_ns) == outcome).count()
         };
         let worst = samples.points.iter().max_by(|a, b| a.delay_ns.total_cmp(&b.delay_ns));
-        table.row([
-            panel.clone(),
-            samples.points.len().to_string(),
-            count("stalled").to_string(),
-            count("never finished").to_string(),
-            worst.map_or_else(String::new, |point| duration::text(point.delay_ns)),
-            worst.map_or_else(String::new, |point| format!("sample {}", point.number)),
-        ]);
+        let counts = [samples.points.len(), count("stalled"), count("never finished")];
+        let delay = |point: &SamplePoint| Observation {
+            value: point.delay_ns,
+            is_lower_bound: point.censored,
+        };
+        let of_worst = [
+            worst.map(|point| Cell::observed(delay(point))).into(),
+            worst.map(|point| Cell::from(format!("sample {}", point.number))).into(),
+        ];
+        table.row([Cell::from(panel)].into_iter().chain(counts.map(Cell::from)).chain(of_worst));
     }
     let order: Vec<String> = shown.iter().map(|(_, _, panel)| panel.clone()).collect();
     let columns = if data.measurements.len() == 2 { 2 } else { 3 };
@@ -114,7 +117,7 @@ fn make(data: &Data<'_>) -> Vec<Chart> {
 }
 
 fn spec(axis: &Value) -> Value {
-    let tip = json!({ "field": "tip", "type": "nominal" });
+    let tip = tip();
     json!({
         "width": 250,
         "height": 96,
@@ -136,8 +139,7 @@ fn spec(axis: &Value) -> Value {
                        "scale": { "zero": false, "nice": false, "padding": 8 },
                        "axis": { "tickCount": 4, "format": "d", "grid": false } },
                 "y": merged(axis.clone(), json!({ "field": "delay" })),
-                "color": { "field": "outcome", "type": "nominal", "title": null,
-                           "scale": colours(&OUTCOMES), "legend": { "orient": "bottom" } },
+                "color": by_colour("outcome", &OUTCOMES),
                 "shape": { "field": "outcome", "type": "nominal", "title": null,
                            "scale": { "domain": ["answered", "stalled", "never finished"],
                                       "range": ["circle", "diamond", "triangle-up"] },

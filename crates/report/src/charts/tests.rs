@@ -1,5 +1,6 @@
 //! What holds for all charts.
 
+use super::encoding::rounded;
 use super::*;
 
 #[test]

@@ -2,15 +2,13 @@
 
 use analysis::MemoryWork;
 use model::BASELINE;
-use model::units::format_duration_ns;
 use serde_json::{Value, json};
 use stats::median;
 
+use super::encoding::{merged, rounded, tip};
 use super::strips::panel;
-use super::{Data, Kind, duration, merged, rounded};
-use render::Chart;
-use render::Table;
-use render::format::ratio as ratio_text;
+use super::{Data, Kind, duration};
+use render::{Cell, Chart, Table, distinct, format};
 
 pub(super) const KIND: Kind =
     Kind { name: "touch-cost", title: "What a touch of memory costs, by load and level", make };
@@ -38,14 +36,9 @@ fn make(data: &Data<'_>) -> Vec<Chart> {
     let mut table = Table::new("", ["what", "runs", "median", "lowest", "highest", "to no load"]);
     for row in &rows {
         let (low_ns, high_ns) = row.ends_ns();
-        table.row([
-            row.label.clone(),
-            row.costs_ns.len().to_string(),
-            format_duration_ns(row.median_ns),
-            format_duration_ns(low_ns),
-            format_duration_ns(high_ns),
-            row.ratio.map_or_else(|| "-".to_owned(), |ratio| format!("×{}", ratio_text(ratio))),
-        ]);
+        let costs = [row.median_ns, low_ns, high_ns].map(Cell::duration);
+        let start = [Cell::from(&row.label), row.costs_ns.len().into()];
+        table.row(start.into_iter().chain(costs).chain([row.ratio.map(Cell::ratio).into()]));
     }
     let drawn = &rows[..rows.len().min(MOST)];
     let values = drawn.iter().map(Row::value).collect();
@@ -85,8 +78,8 @@ impl Row {
     fn value(&self) -> Value {
         let (low_ns, high_ns) = self.ends_ns();
         let ratio =
-            self.ratio.map_or_else(String::new, |ratio| format!(", ×{}", ratio_text(ratio)));
-        let text = format!("{}{ratio}", format_duration_ns(self.median_ns));
+            self.ratio.map_or_else(String::new, |ratio| format!(", {}", format::times(ratio)));
+        let text = format!("{}{ratio}", format::duration(self.median_ns));
         let several = match self.costs_ns.len() {
             1 => String::new(),
             runs => format!(" (median of {runs} runs)"),
@@ -101,12 +94,7 @@ impl Row {
 
 fn body(rows: &[Row]) -> Value {
     let order: Vec<&str> = rows.iter().map(|row| row.label.as_str()).collect();
-    let mut loads: Vec<&str> = Vec::new();
-    for row in rows {
-        if !loads.contains(&row.load.as_str()) {
-            loads.push(&row.load);
-        }
-    }
+    let loads: Vec<&str> = distinct(rows.iter().map(|row| row.load.as_str()));
     let ends: Vec<f64> = rows.iter().flat_map(|row| [row.ends_ns().0, row.ends_ns().1]).collect();
     let high_ns = ends.iter().copied().fold(0.0, f64::max);
     let low_ns = ends.iter().copied().fold(f64::INFINITY, f64::min);
@@ -120,7 +108,7 @@ fn body(rows: &[Row]) -> Value {
                     "axis": { "labelLimit": 320 } });
     let colour = json!({ "field": "load", "type": "nominal", "title": null, "sort": loads,
                          "legend": null });
-    let tip = json!({ "field": "tip", "type": "nominal" });
+    let tip = tip();
     json!({
         "width": "container",
         "height": { "step": 24 },

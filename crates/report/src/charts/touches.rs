@@ -2,13 +2,12 @@
 
 use analysis::MemoryWork;
 use model::Run;
-use model::units::format_duration_ns;
 use serde_json::{Value, json};
 
+use super::encoding::{merged, panels, rounded, tip};
 use super::strips::{MOST_PANELS, panel};
-use super::{Data, Kind, duration, merged, panels, rounded};
-use render::Chart;
-use render::Table;
+use super::{Data, Kind, duration};
+use render::{Cell, Chart, Table, distinct, format};
 
 pub(super) const KIND: Kind =
     Kind { name: "touches", title: "What a touch of memory costs, pass by pass", make };
@@ -35,12 +34,7 @@ fn make(data: &Data<'_>) -> Vec<Chart> {
     let mut all = all(data);
     let found = all.len();
     all.truncate(MOST_RUNS);
-    let mut order: Vec<String> = Vec::new();
-    for one in &all {
-        if !order.contains(&one.panel) {
-            order.push(one.panel.clone());
-        }
-    }
+    let mut order: Vec<String> = distinct(all.iter().map(|one| one.panel.clone()));
     order.truncate(MOST_PANELS);
     all.retain(|one| order.contains(&one.panel));
     if all.is_empty() {
@@ -48,21 +42,18 @@ fn make(data: &Data<'_>) -> Vec<Chart> {
     }
     let most = (MOST_POINTS / all.len()).clamp(8, MOST_OF_ONE);
     let mut table = Table::new("", ["run", "seed", "passes", "steady from", "in the steady state"]);
-    let mut loads: Vec<&str> = Vec::new();
+    let loads: Vec<&str> = distinct(all.iter().map(|one| one.load));
     let mut values: Vec<Value> = Vec::new();
     for (number, one) in all.iter().enumerate() {
         values.extend(one.values(number, most));
-        if !loads.contains(&one.load) {
-            loads.push(one.load);
-        }
         let steady = one.work.steady_from;
         let cost_ns = steady.and(one.work.cost_ns());
         table.row([
-            panel(one.load, &one.panel),
-            one.seed.to_string(),
-            one.work.passes.to_string(),
-            steady.map_or_else(|| "never".to_owned(), |from| format!("pass {}", from + 1)),
-            cost_ns.map_or_else(|| "-".to_owned(), format_duration_ns),
+            Cell::from(panel(one.load, &one.panel)),
+            one.seed.into(),
+            one.work.passes.into(),
+            steady.map_or_else(|| "never".to_owned(), |from| format!("pass {}", from + 1)).into(),
+            cost_ns.map(Cell::duration).into(),
         ]);
     }
     let costs_ns = all.iter().flat_map(|one| &one.passes).map(|(_, cost_ns)| *cost_ns);
@@ -120,7 +111,7 @@ impl<'a> Drawn<'a> {
             .map(|(pass, cost_ns)| {
                 json!({ "panel": self.panel, "load": self.load, "run": number, "pass": pass,
                         "cost": rounded(*cost_ns),
-                        "tip": format!("{who}, pass {pass}: {}", format_duration_ns(*cost_ns)) })
+                        "tip": format!("{who}, pass {pass}: {}", format::duration(*cost_ns)) })
             })
             .collect();
         if let (Some(from), Some(cost_ns)) = (self.work.steady_from, self.work.cost_ns()) {
@@ -133,7 +124,7 @@ impl<'a> Drawn<'a> {
 }
 
 fn spec(axis: &Value, loads: &[&str]) -> Value {
-    let tip = json!({ "field": "tip", "type": "nominal" });
+    let tip = tip();
     let x = json!({ "field": "pass", "type": "quantitative", "title": "pass",
                     "scale": { "zero": false, "nice": false, "padding": 8 },
                     "axis": { "tickMinStep": 1, "format": "d", "grid": false } });

@@ -2,9 +2,9 @@
 
 use analysis::comparison::{Cell, Comparison, Overall};
 
-use super::forest::{Line, body, table, usable, values};
+use super::forest::{Line, body, table, values};
 use super::{Data, Kind};
-use crate::comparison::verdict;
+use crate::comparison::{label, usable, verdict};
 use render::Chart;
 
 pub(super) const KIND: Kind = Kind { name: "comparison", title: "What differs, by how much", make };
@@ -19,28 +19,20 @@ const VERDICTS: [(&str, &str); 4] = [
     ("cannot tell", "#999999"),
 ];
 
-/// What a cell is called.
-fn label(comparison: &Comparison, cell: &Cell) -> String {
-    let arm = (comparison.arms.len() > 2).then(|| comparison.arms[cell.arm].name.clone());
-    let response = (comparison.responses.len() > 1).then(|| cell.response.clone());
-    let place = Some(cell.label()).filter(|label| !label.is_empty());
-    let parts: Vec<String> = [arm, place, response].into_iter().flatten().collect();
-    if parts.is_empty() { cell.response.clone() } else { parts.join(" · ") }
-}
-
 /// What the effect over all cells is called.
-fn overall_label(comparison: &Comparison, overall: &Overall) -> String {
-    let arm = (comparison.arms.len() > 2).then(|| comparison.arms[overall.arm].name.clone());
+fn overall_label(comparison: &Comparison, overall: &Overall, arm: &str) -> String {
+    let arm = (comparison.arms.len() > 2).then(|| arm.to_owned());
     let response = (comparison.responses.len() > 1).then(|| overall.response.clone());
     [arm, Some(overall.over()), response].into_iter().flatten().collect::<Vec<_>>().join(" · ")
 }
 
 fn make(data: &Data<'_>) -> Vec<Chart> {
     let Some(comparison) = &data.material.comparison else { return Vec::new() };
+    let arm = |index: usize| comparison.arms[index].name.as_str();
     let line = |cell: &Cell| {
         let found = cell.judged()?;
         Some(Line {
-            label: label(comparison, cell),
+            label: label(comparison, cell, arm(cell.arm)),
             verdict: verdict(cell.verdict).0,
             ratio: (found.ratio, usable(found.adjusted_low, found.adjusted_high)),
             more: format!(", p {:.3} adjusted", found.p_adjusted),
@@ -49,7 +41,7 @@ fn make(data: &Data<'_>) -> Vec<Chart> {
     let over_all = |overall: &Overall| {
         let effect = overall.effect.as_ref()?;
         Some(Line {
-            label: overall_label(comparison, overall),
+            label: overall_label(comparison, overall, arm(overall.arm)),
             verdict: verdict(overall.verdict).0,
             ratio: (overall.ratio, usable(effect.low, effect.high)),
             more: format!(", p {:.3} adjusted", effect.p_adjusted),

@@ -3,10 +3,10 @@
 use analysis::attribution::{Attribution, Step};
 use serde_json::{Value, json};
 
-use super::{Data, Kind, colours, rounded};
+use super::encoding::{by_colour, present, rounded, tip};
+use super::{Data, Kind};
 use crate::attribution_text::{amount, quantity};
-use render::Chart;
-use render::Table;
+use render::{Cell, Chart, Table};
 
 pub(super) const KIND: Kind =
     Kind { name: "waterfall", title: "What the change is to be put down to", make };
@@ -51,7 +51,8 @@ fn of_step(attribution: &Attribution, step: &Step) -> Chart {
             "text": format!("{text} ({percent})"),
             "tip": format!("{}: {text}, {percent} of the change{inside}", share.factor),
         }));
-        table.row([share.factor.clone(), text, percent, interval]);
+        let figures = [text, percent, interval].map(Cell::figure);
+        table.row([Cell::from(&share.factor)].into_iter().chain(figures));
         from = to;
     }
     values.push(whole(attribution, &end(step, true), step.after));
@@ -75,9 +76,7 @@ fn whole(attribution: &Attribution, name: &str, value: f64) -> Value {
 }
 
 fn body(attribution: &Attribution, order: &[String], values: &[Value]) -> Value {
-    let is_present = |(kind, _): &(&str, &str)| values.iter().any(|value| value["kind"] == *kind);
-    let present: Vec<(&str, &str)> = KINDS.into_iter().filter(is_present).collect();
-    let tip = json!({ "field": "tip", "type": "nominal" });
+    let tip = tip();
     let x = json!({ "field": "bar", "type": "nominal", "sort": order, "title": null,
                     "axis": { "labelAngle": 0, "labelLimit": 220,
                               "labelExpr": "split(datum.label, ', ')" } });
@@ -92,8 +91,7 @@ fn body(attribution: &Attribution, order: &[String], values: &[Value]) -> Value 
             "mark": { "type": "bar", "size": 64 },
             "encoding": {
                 "x": x, "y": y, "y2": { "field": "to" },
-                "color": { "field": "kind", "type": "nominal", "title": null,
-                           "scale": colours(&present), "legend": { "orient": "bottom" } },
+                "color": by_colour("kind", &present(&KINDS, "kind", values)),
                 "tooltip": tip, "description": tip,
             },
         }, {

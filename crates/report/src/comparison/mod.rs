@@ -197,16 +197,23 @@ impl View<'_> {
 
     /// Which cell, in words.
     fn label(&self, cell: &Cell) -> String {
-        let mut words: Vec<String> =
-            self.several_arms().then(|| self.arm(cell.arm)).into_iter().collect();
-        words.extend((self.comparison.responses.len() > 1).then(|| cell.response.clone()));
-        words.push(match cell.part {
-            None if self.has_parts() => format!("{} whole", cell.label()).trim_start().to_owned(),
-            _ => cell.label(),
-        });
-        words.retain(|word| !word.is_empty());
-        words.join(" ")
+        label(self.comparison, cell, &self.arm(cell.arm))
     }
+}
+
+/// Which cell, in words: the arm if there are several, levels and part, and the response if there
+/// are several.
+pub(crate) fn label(comparison: &Comparison, cell: &Cell, arm: &str) -> String {
+    let arm = (comparison.arms.len() > 2).then(|| arm.to_owned());
+    let response = (comparison.responses.len() > 1).then(|| cell.response.clone());
+    let is_whole = cell.part.is_none() && comparison.cells.iter().any(|cell| cell.part.is_some());
+    let place = match (cell.label(), is_whole) {
+        (levels, true) => format!("{levels} whole").trim_start().to_owned(),
+        (levels, false) => levels,
+    };
+    let place = (!place.is_empty()).then_some(place);
+    let parts: Vec<String> = [arm, place, response].into_iter().flatten().collect();
+    if parts.is_empty() { cell.response.clone() } else { parts.join(" · ") }
 }
 
 fn difference(difference: &Difference) -> Vec<TableCell> {

@@ -7,12 +7,20 @@ use model::units::format_duration;
 #[must_use]
 pub(crate) fn price_text(price: &Price) -> String {
     match price {
-        Price::Known(lost) if lost.is_bound() => format!("at most {}", lost_text(lost)),
-        Price::Known(lost) => lost_text(lost),
+        Price::Known(lost) => format!("{}{}", bound_prefix(price), lost_text(lost)),
         Price::Unknown { at_least: Some(lost), .. } => {
-            format!("price not known, at least {}", lost_text(lost))
+            format!("price not known, {}{}", bound_prefix(price), lost_text(lost))
         }
         Price::Unknown { at_least: None, .. } => "price not known".to_owned(),
+    }
+}
+
+/// What stands before a figure of a price.
+pub(crate) fn bound_prefix(price: &Price) -> &'static str {
+    match price {
+        Price::Known(lost) if lost.is_bound() => "at most ",
+        Price::Known(_) => "",
+        Price::Unknown { .. } => "at least ",
     }
 }
 

@@ -1,6 +1,6 @@
 //! The responsiveness matrix in words and charts, and why slow responses were slow.
 
-use model::units::format_duration;
+use model::Observation;
 
 use super::super::Measurement;
 use super::charts_of;
@@ -8,7 +8,6 @@ use crate::charts::{Data, tile_verdict};
 use crate::claim::claims;
 use crate::matrix::{Row, STALL_FACTOR};
 use crate::why_slow::WorstSample;
-use render::format::ratio as ratio_text;
 use render::{Block, Cell, Section, Table};
 
 /// Most measurements that get a table of their own.
@@ -65,37 +64,23 @@ fn table(one: &Measurement, label: &str) -> Table {
 
 fn cells(row: &Row, reference_ns: Option<f64>) -> Vec<Cell> {
     let (word, tone) = tile_verdict(row, reference_ns);
-    let [median, p90, max] = row.delay_texts();
-    let percent = |part: f64| format!("{:.0} %", 100.0 * part);
     let count = row.delays_ns.len();
-    let stalled = match (reference_ns, count) {
-        (None, _) | (_, 0) => "-".to_owned(),
-        _ => percent(row.stalled as f64 / count as f64),
-    };
+    let is_known = reference_ns.is_some() && count > 0;
+    let stalled = is_known.then(|| Cell::share(row.stalled as f64 / count as f64));
     let (ratio, interval) = row.ratio.map_or_else(
-        || ("-".to_owned(), "-".to_owned()),
+        || (Cell::absent(), Cell::absent()),
         |found| {
             let interval = match found.says_nothing() {
-                true => format!("– ({})", found.needs_text()),
-                false => format!("{} .. {}", ratio_text(found.low), ratio_text(found.high)),
+                true => Cell::absent_because(format!("– ({})", found.needs_text())),
+                false => Cell::interval(Some((found.low, found.high))),
             };
-            (found.text(), interval)
+            (Cell::bounded_ratio(found.mark(), found.ratio), interval)
         },
     );
-    let delivered = row.delivered.map_or_else(|| "-".to_owned(), percent);
-    let mut cells = vec![Cell::from(row.load.as_str()), Cell::from(word).toned(tone)];
-    let figures = [
-        ratio,
-        interval,
-        median,
-        p90,
-        max,
-        stalled,
-        count.to_string(),
-        delivered,
-        row.reading.clone(),
-    ];
-    cells.extend(figures.map(Cell::from));
+    let mut cells = vec![Cell::from(&row.load), Cell::from(word).toned(tone), ratio, interval];
+    cells.extend(row.delay_texts().map(Cell::figure));
+    cells.extend([stalled.into(), count.into(), row.delivered.map(Cell::share).into()]);
+    cells.push(Cell::from(&row.reading));
     cells
 }
 
@@ -122,17 +107,17 @@ pub(super) fn delays(data: &Data<'_>) -> Option<Section> {
         let head = ["load", "run", "sample", "delay", "what it was spent on", "meanwhile"];
         let mut table = Table::new("The slowest responses", head);
         for (place, sample) in worst {
+            let delay = Observation {
+                value: sample.explained.delay_ns as f64,
+                is_lower_bound: sample.censored,
+            };
             table.row([
-                place,
-                sample.run_id.clone(),
-                (sample.index + 1).to_string(),
-                format!(
-                    "{}{}",
-                    if sample.censored { "over " } else { "" },
-                    format_duration(sample.explained.delay_ns)
-                ),
-                spent(sample),
-                meanwhile(sample),
+                Cell::from(place),
+                Cell::from(&sample.run_id),
+                (sample.index + 1).into(),
+                Cell::observed(delay),
+                spent(sample).into(),
+                meanwhile(sample).into(),
             ]);
         }
         blocks.push(Block::Table(table));

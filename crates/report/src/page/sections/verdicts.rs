@@ -6,7 +6,7 @@ use doctor::{Finding, Price, Severity};
 use render::{Tone, Verdict};
 
 use super::super::Input;
-use crate::charts::{Data, found, tile_verdict};
+use crate::charts::{Data, found, tile_verdict, tone};
 use crate::comparison::conclusion;
 use crate::diagnosis::price_text;
 use crate::matrix_text::{place, seeds_text};
@@ -71,11 +71,7 @@ pub(super) fn verdicts(data: &Data<'_>) -> Vec<Verdict> {
                 worst.load,
                 price_text(&finding.price),
             ),
-            tone: match finding.severity() {
-                Severity::Severe => Tone::Bad,
-                Severity::Warning => Tone::Doubtful,
-                Severity::Note => Tone::Plain,
-            },
+            tone: tone(finding.severity()),
         });
     }
     all
