@@ -6,7 +6,7 @@ use std::os::fd::AsFd;
 use model::Missed;
 use sys::board::Board;
 use sys::clock::monotonic_ns;
-use sys::perf::{Event, PerfCounter};
+use sys::perf::PerfCounter;
 use sys::process::{Exit, fork_child, signals, wait};
 use workloads::MemoryJob;
 
@@ -35,7 +35,8 @@ pub(crate) struct MemoryGroup {
 }
 
 impl MemoryGroup {
-    /// Forks the parent and opens counters for it; what is not to be had goes to `missed`.
+    /// Forks the parent and opens counters for it; capabilities that are unavailable go to
+    /// `missed`.
     ///
     /// # Errors
     /// When pipes, board or the process cannot be made.
@@ -50,9 +51,8 @@ impl MemoryGroup {
         let board = Board::new(processes + 1)?;
         let parent =
             fork_child(|| memory_parent::live(assignment, work, &board, &writer, &start_reader))?;
-        let walks = PerfCounter::open(Event::LoadWalks, parent)
-            .map_err(|error| missed.push(no_walks(&error)))
-            .ok();
+        let walks =
+            PerfCounter::load_walks(parent).map_err(|error| missed.push(no_walks(&error))).ok();
         let waiting = match work {
             MemoryJob::Vmtest(_) => 1,
             MemoryJob::Touch(_) => processes,
@@ -146,7 +146,7 @@ impl Drop for MemoryGroup {
 fn no_walks(error: &io::Error) -> Missed {
     let next = match error.kind() {
         io::ErrorKind::PermissionDenied => "sysctl kernel.perf_event_paranoid=2, or be root",
-        _ => "the CPU's counters are not to be had here; most virtual machines have none",
+        _ => "the CPU's counters are unavailable here; most virtual machines have none",
     };
     Missed {
         capability: "page walks".to_owned(),

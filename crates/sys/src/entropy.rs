@@ -21,7 +21,7 @@ const RNDADDENTROPY: libc::Ioctl = 0x4008_5203;
 const RNDRESEEDCRNG: libc::Ioctl = 0x5207;
 
 /// Mixes bytes into the kernel's pool, credits each with 8 bits, and has the generator seed itself
-/// anew from the pool, so that what the kernel draws from now on (addresses, hash keys) depends on
+/// again from the pool, so that what the kernel draws from now on (addresses, hash keys) depends on
 /// them.
 ///
 /// # Errors

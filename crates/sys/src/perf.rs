@@ -4,16 +4,6 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::{FromRawFd, OwnedFd};
 
-/// What is counted, in user mode only: what the kernel does for itself is not the process's.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Event {
-    /// Loads whose address was in no TLB, so that the page tables were walked; by the CPU. Walks for
-    /// stores and for instructions are not among them: many CPUs have no counter of those.
-    LoadWalks,
-    /// Page faults; by the kernel, so it counts where the CPU does not.
-    PageFaults,
-}
-
 /// A counter of one process and of all that it forks after the counter was opened.
 #[derive(Debug)]
 pub struct PerfCounter {
@@ -46,23 +36,23 @@ const EXCLUDE_HYPERVISOR: u64 = 1 << 6;
 /// The only flag of the call itself.
 const CLOSE_ON_EXEC: libc::c_ulong = 1 << 3;
 
-const SOFTWARE: u32 = 1;
 const CACHE: u32 = 3;
-const SOFTWARE_PAGE_FAULTS: u64 = 2;
 /// Data TLB, reading, misses.
 const TLB_READ_MISSES: u64 = 3 | 1 << 16;
 
 impl PerfCounter {
-    /// Opens a counter of a child of this process, or of this process itself.
+    /// Opens a counter of a child of this process, or of this process itself: loads in user mode
+    /// whose address was in no TLB, so that the page tables were walked; counted by the CPU. Walks
+    /// for stores and for instructions are not among them: many CPUs have no counter of those.
     ///
     /// # Errors
     /// When this CPU, machine or kernel has no such counter, or this user may not have it
     /// (`kernel.perf_event_paranoid` above 2).
-    pub fn open(event: Event, pid: u32) -> io::Result<Self> {
-        let (kind, config) = match event {
-            Event::LoadWalks => (CACHE, TLB_READ_MISSES),
-            Event::PageFaults => (SOFTWARE, SOFTWARE_PAGE_FAULTS),
-        };
+    pub fn load_walks(pid: u32) -> io::Result<Self> {
+        Self::open(CACHE, TLB_READ_MISSES, pid)
+    }
+
+    fn open(kind: u32, config: u64, pid: u32) -> io::Result<Self> {
         let attributes = Attributes {
             kind,
             size_bytes: size_of::<Attributes>() as u32,
@@ -109,10 +99,12 @@ mod tests {
     use crate::memory::Mapping;
 
     const PAGES: u64 = 64;
+    const SOFTWARE: u32 = 1;
+    const PAGE_FAULTS: u64 = 2;
 
     #[test]
     fn faults_of_this_process_are_counted() {
-        let counter = match PerfCounter::open(Event::PageFaults, std::process::id()) {
+        let counter = match PerfCounter::open(SOFTWARE, PAGE_FAULTS, std::process::id()) {
             Ok(counter) => counter,
             // A kernel without perf, or a user who may not: the reason is what is tested then.
             Err(error) => {
@@ -125,7 +117,7 @@ mod tests {
             }
         };
         // Of this thread, which is the one that touches.
-        let own = PerfCounter::open(Event::PageFaults, 0).unwrap();
+        let own = PerfCounter::open(SOFTWARE, PAGE_FAULTS, 0).unwrap();
         let mapping = Mapping::anonymous(4096 * PAGES as usize).unwrap();
         let _ = mapping.advise(crate::pages::Advice::Small);
         let before = own.read().unwrap();
@@ -137,7 +129,7 @@ mod tests {
 
     #[test]
     fn page_walks_are_counted_or_refused_with_a_reason() {
-        match PerfCounter::open(Event::LoadWalks, 0) {
+        match PerfCounter::load_walks(0) {
             Ok(counter) => assert!(counter.read().is_ok_and(|walks| walks < 1 << 40)),
             Err(error) => assert!(error.raw_os_error().is_some(), "{error}"),
         }

@@ -53,16 +53,6 @@ impl PortAccess {
         instructions::write_u16(port, value);
     }
 
-    /// Reads one byte.
-    ///
-    /// # Panics
-    /// When the port was not gained.
-    #[must_use]
-    pub fn read_u8(&self, port: u16) -> u8 {
-        self.check(port, 1);
-        instructions::read_u8(port)
-    }
-
     /// Writes bytes to one port, one after the other, by a single instruction.
     ///
     /// # Panics
@@ -117,16 +107,6 @@ mod instructions {
         }
     }
 
-    pub(super) fn read_u8(port: u16) -> u8 {
-        let value: u8;
-        // SAFETY: touches no memory, no stack and no flags.
-        unsafe {
-            asm!("in al, dx", in("dx") port, out("al") value,
-                 options(nomem, nostack, preserves_flags));
-        }
-        value
-    }
-
     pub(super) fn write_all(port: u16, bytes: &[u8]) {
         // SAFETY: reads exactly the bytes of the slice, upwards, as the direction flag is clear
         // whenever inline assembly begins.
@@ -161,10 +141,6 @@ mod instructions {
     pub(super) fn write_u8(_port: u16, _value: u8) {}
 
     pub(super) fn write_u16(_port: u16, _value: u16) {}
-
-    pub(super) fn read_u8(_port: u16) -> u8 {
-        0
-    }
 
     pub(super) fn write_all(_port: u16, _bytes: &[u8]) {}
 

@@ -1,4 +1,4 @@
-//! `provoke-page-tables`: many processes share memory, and each maps it anew again and again, as
+//! `provoke-page-tables`: many processes share memory, and each maps it again and again, as
 //! the short connections of a database do.
 
 use std::convert::Infallible;
