@@ -7,6 +7,7 @@ mod run;
 mod whatif;
 mod work;
 
+use anyhow::anyhow;
 use clap::{Args, Subcommand};
 use model::MmuSpec;
 use trace::Notes;
@@ -53,6 +54,11 @@ pub(crate) fn mmu(args: &MmuArgs) -> Result<(), Failure> {
         MmuCommand::Curve(args) => curve::curve(args),
         MmuCommand::Machines(args) => machines::machines(args),
     }
+}
+
+/// Something that was asked for and cannot be.
+fn wrong(why: String) -> Failure {
+    Failure::WrongUse(anyhow!(why))
 }
 
 /// A simulated machine in words: its name and what was set of it.

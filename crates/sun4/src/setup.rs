@@ -45,12 +45,6 @@ impl Setup {
         Self { machine, system, software_pmegs: None }
     }
 
-    /// Names of all settings and what they are about.
-    #[must_use]
-    pub fn settings() -> &'static [(&'static str, &'static str)] {
-        SETTINGS
-    }
-
     /// Changes one thing.
     ///
     /// # Errors
@@ -170,7 +164,7 @@ mod tests {
     fn what_is_resolved_can_be_set_again() {
         let mut setup = setup();
         let resolved = setup.resolved();
-        assert_eq!(resolved.len(), Setup::settings().len());
+        assert_eq!(resolved.len(), SETTINGS.len());
         for (name, value) in &resolved {
             setup.set(name, value).unwrap();
         }

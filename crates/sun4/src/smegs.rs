@@ -1,5 +1,7 @@
 //! Groups of segments of a machine with three levels: who has one, and whose is taken.
 
+use super::victim::next;
+
 /// A region of 16 MiB of an address space.
 type Region = (usize, u16);
 
@@ -34,9 +36,8 @@ impl Smegs {
         }
         let count = self.slots.len();
         let at = self.slots.iter().position(Option::is_none).unwrap_or_else(|| {
-            let mut places = (1..=count).map(|step| (self.hand + step) % count);
-            let idle = places.find(|at| self.slots[*at].is_some_and(|(space, _)| is_idle(space)));
-            self.hand = idle.unwrap_or((self.hand + 1) % count);
+            let is_idle = |at: usize| self.slots[at].is_some_and(|(space, _)| is_idle(space));
+            self.hand = next(self.hand, count, is_idle);
             self.hand
         });
         Some(Grant { taken_from: self.slots[at].replace(region) })

@@ -50,12 +50,16 @@ impl Chooser {
 
     /// The hand stays on its victim, so that the next search begins behind it.
     fn two_pass(&mut self, frames: &[Frame], is_idle: impl Fn(u32) -> bool) -> usize {
-        let count = frames.len();
-        let mut places = (1..=count).map(|step| (self.hand + step) % count);
-        let idle = places.find(|at| frames[*at].group.is_some_and(&is_idle));
-        self.hand = idle.unwrap_or((self.hand + 1) % count);
+        self.hand = next(self.hand, frames.len(), |at| frames[at].group.is_some_and(&is_idle));
         self.hand
     }
+}
+
+/// Where a hand stops that goes round `count` places: at the next idle one, or at the next if none
+/// is idle.
+pub(crate) fn next(hand: usize, count: usize, is_idle: impl Fn(usize) -> bool) -> usize {
+    let mut places = (1..=count).map(|step| (hand + step) % count);
+    places.find(|at| is_idle(*at)).unwrap_or((hand + 1) % count)
 }
 
 #[cfg(test)]

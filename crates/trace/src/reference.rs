@@ -47,18 +47,6 @@ impl Reference {
         self.0
     }
 
-    /// Its offset within its page.
-    #[must_use]
-    pub fn offset(self) -> u32 {
-        (self.0 >> 5) as u32 & ((1 << PAGE_SHIFT) - 1)
-    }
-
-    /// The logarithm of its size in bytes.
-    #[must_use]
-    pub fn size_log2(self) -> u8 {
-        (self.0 & 7) as u8
-    }
-
     /// The reference with these bits; `None` if no access or no size has them.
     #[inline]
     #[must_use]

@@ -84,16 +84,6 @@ pub struct EventCounts {
     pub missed: u64,
 }
 
-impl EventCounts {
-    /// All of them.
-    #[must_use]
-    pub fn total(&self) -> u64 {
-        let begun = self.programs + self.thread_starts + self.forks;
-        let ended = self.thread_ends + self.exits;
-        begun + ended + self.maps + self.unmaps + self.breaks + self.missed
-    }
-}
-
 impl Summary {
     /// Counts a block, which has to have its references if they are known.
     pub fn add(&mut self, block: &Block) {

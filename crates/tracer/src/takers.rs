@@ -141,11 +141,6 @@ impl EncoderTaker {
         wanted
     }
 
-    /// How many references there were.
-    pub(crate) fn seen(&self) -> u64 {
-        self.seen
-    }
-
     /// Whether all references to come are behind the range.
     pub(crate) fn is_done(&self) -> bool {
         self.seen >= self.range.end
@@ -235,6 +230,6 @@ mod tests {
         taker.finish_into(&mut block);
         let counts = (block.process, block.thread, block.references, block.runs, block.events);
         assert_eq!(counts, (4, 5, 5, 3, 1));
-        assert_eq!(taker.seen(), 15);
+        assert_eq!(taker.seen, 15);
     }
 }

@@ -30,8 +30,6 @@ const FLUSH_AFTER: Duration = Duration::from_millis(100);
 pub struct Written {
     /// References in the file.
     pub references: u64,
-    /// References of the program until recording stopped.
-    pub seen: u64,
     /// Length of the file in bytes.
     pub size_bytes: u64,
 }
@@ -60,24 +58,24 @@ impl Recording {
                 let size_bytes = writer.finish()?.written_bytes();
                 Ok::<_, TraceError>((references, size_bytes))
             });
-            let seen = self.pack(range, &full, waiting, &used);
+            let packed = self.pack(range, &full, waiting, &used);
             drop(full);
             let (references, size_bytes) = match compressing.join() {
                 Ok(outcome) => outcome?,
                 Err(panic) => std::panic::resume_unwind(panic),
             };
-            Ok(Written { references, seen: seen?, size_bytes })
+            packed.map(|()| Written { references, size_bytes })
         })
     }
 
-    /// Packs what comes; how many references came. Ends early if nobody compresses any more.
+    /// Packs what comes. Ends early if nobody compresses any more.
     fn pack(
         &mut self,
         range: Range<u64>,
         full: &SyncSender<PackedBlock>,
         waiting: &AtomicUsize,
         used: &Receiver<PackedBlock>,
-    ) -> Result<u64, TracerError> {
+    ) -> Result<(), TracerError> {
         let begun = Instant::now();
         let mut taker = EncoderTaker::new(self.pages(), range);
         while !taker.is_done() && self.fill(&mut taker)? {
@@ -89,7 +87,7 @@ impl Recording {
                 break;
             }
         }
-        Ok(taker.seen())
+        Ok(())
     }
 }
 

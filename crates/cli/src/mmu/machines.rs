@@ -1,6 +1,6 @@
 //! `thrashlab mmu machines`: the machines that can be simulated, and their descriptions.
 
-use anyhow::{Context, anyhow};
+use anyhow::Context;
 use clap::Args;
 use experiment::Machine;
 use mmu::tlb::Tlb;
@@ -37,7 +37,7 @@ pub(crate) fn machines(args: &MachinesArgs) -> Result<(), Failure> {
 
 /// One machine; as text it is its description, which can be changed and given back.
 fn one(name: &str, output: &OutputArgs) -> Result<(), Failure> {
-    let text = experiment::machine_text(name).map_err(|why| Failure::WrongUse(anyhow!(why)))?;
+    let text = experiment::machine_text(name).map_err(super::wrong)?;
     let machine = read(name, &text).map_err(Failure::WrongUse)?;
     let data = entry(name, &machine, Some(&text));
     show(&Document::of(vec![Block::Verbatim(text)]).with_data(data), output)

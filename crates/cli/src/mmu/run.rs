@@ -111,8 +111,7 @@ impl RunArgs {
 
 /// Simulates what is asked for.
 pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
-    let text =
-        experiment::machine_text(&args.machine).map_err(|why| Failure::WrongUse(anyhow!(why)))?;
+    let text = experiment::machine_text(&args.machine).map_err(super::wrong)?;
     let machine = Machine::parse(&text)
         .with_context(|| format!("machine {}", args.machine))
         .map_err(Failure::WrongUse)?;

@@ -1,6 +1,5 @@
 //! `thrashlab mmu whatif`: every remedy for a workload, alone and together.
 
-use anyhow::anyhow;
 use clap::Args;
 use experiment::in_parallel;
 use model::units::format_size;
@@ -8,10 +7,10 @@ use report::{Gain, Tried, WhatIf, whatif_document};
 use sun4::{REMEDIES, Remedy, Setup, Workload, simulate};
 use workloads::MemoryJob;
 
-use super::place;
 use super::program::ProgramText;
 use super::run::{count_or_range, setting};
 use super::work::Work;
+use super::{place, wrong};
 use crate::output::{OutputArgs, show};
 use crate::seeds::Seeds;
 use crate::{Failure, guests};
@@ -81,7 +80,6 @@ struct Trial<'a> {
 
 /// Tries all remedies and prints what they bring.
 pub(crate) fn whatif(args: &WhatifArgs) -> Result<(), Failure> {
-    let wrong = |why: String| Failure::WrongUse(anyhow!("{why}"));
     let mut settings = args.set.clone();
     let work = Work::find(&args.program, &mut settings)?;
     let (of_program, mut of_machine): (Vec<_>, Vec<_>) =

@@ -15,6 +15,9 @@ use trace::{Block, Columns, Format, Notes, Source, open_as};
 use super::read_ahead::ReadAhead;
 use crate::Failure;
 
+/// How often a moving line is drawn at most.
+const DRAWS_PER_SECOND: u8 = 5;
+
 /// Which trace, and of what format.
 #[derive(Args)]
 pub(crate) struct InputArgs {
@@ -113,21 +116,25 @@ fn open_ahead(args: &InputArgs, columns: Columns, waiter: &Waiter) -> Result<Ope
     }
 }
 
+/// How much of a file is read, or of a pipe was.
+fn bar(path: &Path, is_quiet: bool) -> ProgressBar {
+    match std::fs::metadata(path).ok().filter(std::fs::Metadata::is_file) {
+        Some(file) => {
+            let template = "{bytes} of {total_bytes} read, {bytes_per_sec}, {eta} left";
+            moving_line(Some(file.len()), template, is_quiet)
+        }
+        None => moving_line(None, "{bytes} read, {bytes_per_sec}", is_quiet),
+    }
+}
+
 /// A line that moves on a terminal, and nothing elsewhere.
-fn bar(path: &Path, quiet: bool) -> ProgressBar {
-    let target = match std::io::stderr().is_terminal() && !quiet {
-        true => ProgressDrawTarget::stderr_with_hz(5),
+pub(crate) fn moving_line(length: Option<u64>, template: &str, is_quiet: bool) -> ProgressBar {
+    let target = match std::io::stderr().is_terminal() && !is_quiet {
+        true => ProgressDrawTarget::stderr_with_hz(DRAWS_PER_SECOND),
         false => ProgressDrawTarget::hidden(),
     };
-    let metadata = std::fs::metadata(path).ok().filter(std::fs::Metadata::is_file);
-    let (length, template) = match metadata {
-        Some(metadata) => {
-            (Some(metadata.len()), "{bytes} of {total_bytes} read, {bytes_per_sec}, {eta} left")
-        }
-        None => (None, "{bytes} read, {bytes_per_sec}"),
-    };
     let bar = ProgressBar::with_draw_target(length, target);
-    // The template has no field that could be unknown.
+    // The templates have no field that could be unknown.
     if let Ok(style) = ProgressStyle::with_template(template) {
         bar.set_style(style);
     }

@@ -97,17 +97,6 @@ pub struct WorkingSets {
     pub windows: Vec<Window>,
 }
 
-impl MissRatioCurve {
-    /// The point of a size, if the curve has one; beyond its end, the last one.
-    #[must_use]
-    pub fn at(&self, entries: u64) -> Option<&CurvePoint> {
-        match self.points.last() {
-            Some(last) if entries >= last.entries => Some(last),
-            _ => self.points.iter().find(|point| point.entries == entries),
-        }
-    }
-}
-
 impl Profile {
     /// What was counted.
     #[must_use]

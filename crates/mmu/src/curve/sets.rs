@@ -73,10 +73,4 @@ impl SetStacks {
         };
         self.counts.iter().map(at).collect()
     }
-
-    /// How many references there were.
-    #[must_use]
-    pub fn total(&self) -> u64 {
-        self.references
-    }
 }

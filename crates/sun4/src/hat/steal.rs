@@ -3,6 +3,7 @@
 use crate::hat::Hat;
 use crate::log::Event;
 use crate::system::Reload;
+use crate::victim::next;
 
 impl Hat {
     /// Gives a segment a pmeg; what that costs beyond the fault, in ns.
@@ -101,10 +102,8 @@ impl Hat {
             self.copies.push(group);
             return;
         }
-        let count = self.copies.len();
-        let is_idle = |at: &usize| self.groups[self.copies[*at] as usize].with_context == 0;
-        let mut places = (1..=count).map(|step| (self.copies_hand + step) % count);
-        let victim = places.find(is_idle).unwrap_or((self.copies_hand + 1) % count);
+        let is_idle = |at: usize| self.groups[self.copies[at] as usize].with_context == 0;
+        let victim = next(self.copies_hand, self.copies.len(), is_idle);
         self.copies_hand = victim;
         let loser = std::mem::replace(&mut self.copies[victim], group);
         self.software_steals += 1;

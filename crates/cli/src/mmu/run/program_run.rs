@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use analysis::published::Beside;
 use analysis::sweep::{Curve, End, Found, Point, Settings, find, of_run};
-use anyhow::{Context, anyhow};
+use anyhow::Context;
 use experiment::{DEFAULT, in_parallel, simulated_run};
 use model::units::{exact_size, format_size};
 use model::{BASELINE, JobSpec, LoadSpec, Measure, MmuSpec, Run, Spec, SubjectSpec};
@@ -16,6 +16,7 @@ use report::{ProgramRunView, place_of, program_run_document};
 
 use super::RunArgs;
 use crate::mmu::program::ProgramText;
+use crate::mmu::wrong;
 use crate::output::{OutputArgs, show};
 use crate::{Failure, guests};
 use published::Published;
@@ -42,7 +43,6 @@ struct Made {
 
 /// Simulates a program and prints its table.
 pub(super) fn run_program(args: &RunArgs, program: &ProgramText) -> Result<(), Failure> {
-    let wrong = |why: String| Failure::WrongUse(anyhow!("{why}"));
     let (of_program, of_machine): (Vec<_>, Vec<_>) =
         args.set.iter().cloned().partition(|(name, _)| program.has(name));
     let mmu = machine(args, of_machine).map_err(wrong)?;
@@ -108,8 +108,7 @@ impl Asked {
             let (level, job) = &self.levels[at];
             let seed = self.seeds[block];
             let run_id = format!("01-{}-seed{seed}", exact_size(*level));
-            let bytes = simulated_run(&self.spec(job, seed), &run_id)
-                .map_err(|why| Failure::WrongUse(anyhow!("{why}")))?;
+            let bytes = simulated_run(&self.spec(job, seed), &run_id).map_err(wrong)?;
             let run = Run::parse(&bytes).context("read a simulated run")?;
             Ok(Made { level: *level, run_id, seed, block: block as u32, bytes, run })
         };

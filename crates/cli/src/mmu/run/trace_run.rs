@@ -1,10 +1,8 @@
 //! A trace on a machine with TLBs.
 
-use std::io::IsTerminal;
 use std::path::Path;
 
 use anyhow::{Context, anyhow};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use mmu::tlb::{Machine, Options, Outcome, Simulator};
 use model::units::format_size;
 use report::{TlbRun, tlb_document};
@@ -13,11 +11,9 @@ use trace::{Block, Columns, Notes, Source};
 use super::RunArgs;
 use crate::mmu::noticed;
 use crate::output::{OutputArgs, show};
+use crate::trace::input::moving_line;
 use crate::trace::read_ahead::ReadAhead;
 use crate::{Failure, complain};
-
-/// How often the moving line is drawn at most.
-const DRAWS_PER_SECOND: u8 = 5;
 
 /// Opens the trace and runs it.
 pub(super) fn run_trace(machine: &Machine, args: &RunArgs, what: &str) -> Result<(), Failure> {
@@ -54,7 +50,7 @@ pub(super) fn simulate(
 ) -> Result<Outcome, Failure> {
     let mut simulator =
         Simulator::new(machine, options).map_err(|why| Failure::WrongUse(anyhow!(why)))?;
-    let bar = bar();
+    let bar = moving_line(None, "{msg}", false);
     let mut block = Block::default();
     while source.next(&mut block).context("read the trace")? {
         simulator.block(&block);
@@ -94,17 +90,4 @@ pub(super) fn tell(
         outcome,
     };
     show(&tlb_document(&run), &OutputArgs::printed(json))
-}
-
-fn bar() -> ProgressBar {
-    let target = match std::io::stderr().is_terminal() {
-        true => ProgressDrawTarget::stderr_with_hz(DRAWS_PER_SECOND),
-        false => ProgressDrawTarget::hidden(),
-    };
-    let bar = ProgressBar::with_draw_target(None, target);
-    // The template has no field that could be unknown.
-    if let Ok(style) = ProgressStyle::with_template("{msg}") {
-        bar.set_style(style);
-    }
-    bar
 }

@@ -1,14 +1,13 @@
 //! A mix of several users or a trace on a Sun-4: what it counts, over its seeds.
 
-use anyhow::anyhow;
 use experiment::in_parallel;
 use report::{WholeRun, whole_run_document};
 use serde_json::json;
 use sun4::{Outcome, simulate};
 
 use super::{RunArgs, program_run};
-use crate::mmu::place;
 use crate::mmu::work::Whole;
+use crate::mmu::{place, wrong};
 use crate::output::{OutputArgs, show};
 use crate::{Failure, complain, guests};
 
@@ -18,7 +17,6 @@ pub(super) fn run_whole(
     whole: &Whole,
     settings: Vec<(String, String)>,
 ) -> Result<(), Failure> {
-    let wrong = |why: String| Failure::WrongUse(anyhow!("{why}"));
     args.refuse_what_programs_have()?;
     let mmu = program_run::machine(args, settings).map_err(wrong)?;
     let setup = experiment::mmu_setup(&mmu).map_err(wrong)?;
