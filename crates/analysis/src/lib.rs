@@ -1,5 +1,5 @@
 //! Observations, whatever they come from, and what they say: comparison, attribution, bisection,
-//! sweeps; and what a delay consists of.
+//! sweeps; the responsiveness matrix, sessions and memory jobs; and what a delay consists of.
 //!
 //! **Invariant:** plain data in, plain data out. Nothing here opens a file, prints, or knows a
 //! clock; the same input gives the same bytes.
@@ -11,15 +11,24 @@ pub mod comparison;
 mod dataset;
 mod ending;
 pub mod explained;
+mod memory_job;
 mod memory_work;
 pub mod published;
+mod remarks;
+pub mod responsiveness;
 mod runs;
+pub mod session;
+mod setup;
 mod standing;
 pub mod sweep;
 
 pub use against_itself::{AgainstItself, Floor, against_itself};
 pub use dataset::{Dataset, Factor, Response, Trial, Values};
 pub use ending::{Ending, OUTCOME};
+pub use memory_job::{MemoryJob, MemoryJobRow, is_of_memory_job};
 pub use memory_work::MemoryWork;
+pub use remarks::{Remarks, by_load};
 pub use runs::from_runs;
+pub use session::{Session, is_of_job};
+pub use setup::{HOST, Machine, Setup, seeds, seeds_text};
 pub use standing::Standing;

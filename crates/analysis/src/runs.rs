@@ -8,12 +8,12 @@ use model::{
 use serde_json::Value;
 
 use crate::explained::explain_run;
+use crate::remarks;
+use crate::responsiveness::DELIVERED_AT_LEAST;
 use crate::{Dataset, Ending, Factor, MemoryWork, Response, Trial, Values};
 
 /// The factor that runs always have.
 const LOAD: &str = "load";
-/// A load that delivered less than this part of its dose was not delivered.
-const DELIVERED_AT_LEAST: f64 = 0.8;
 /// The responses of a run: name, unit, whether its parts add up to the whole.
 const RESPONSES: [(&str, &str, bool); 6] = [
     ("delay_ns", "ns", false),
@@ -200,14 +200,7 @@ pub(crate) fn problems(run: &Run) -> Vec<String> {
 
 /// The delays of a probe, in order.
 fn delays(run: &Run) -> Option<Values> {
-    let mut samples = Vec::new();
-    for line in &run.lines {
-        match line {
-            Line::Sample(sample) => samples.push(sample.delay()),
-            Line::Histogram(record) => samples.extend(record.delays_ns().unwrap_or_default()),
-            _ => {}
-        }
-    }
+    let samples: Vec<Observation> = run.lines.iter().flat_map(remarks::delays).collect();
     let response = "delay_ns".to_owned();
     (!samples.is_empty()).then_some(Values { part: None, response, samples })
 }

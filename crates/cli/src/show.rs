@@ -3,12 +3,17 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use analysis::responsiveness::Matrix;
+use analysis::{MemoryJob, Session, is_of_job, is_of_memory_job};
 use anyhow::{Context, anyhow};
 use model::Run;
 use model::resp1::Resp1Format;
+use render::plain_text;
 use render::{Block, Document, FORMATS};
-use report::matrix::Matrix;
-use report::{analyse, dataset_document, matrix_text, resp1_table, verbose_lines};
+use report::{
+    dataset_document, matrix_document, memory_job_document, resp1_table, session_document,
+    verbose_lines,
+};
 use serde::Serialize;
 use store::observations;
 use store::observations::is_foreign;
@@ -61,8 +66,8 @@ pub(crate) fn shaped(
     skipped: BTreeMap<String, String>,
     shape: &Shape,
 ) -> Result<Document<'static>, Failure> {
-    if !report::is_of_job(runs) {
-        return Ok(of_matrix(analyse(runs, skipped), shape));
+    if !is_of_job(runs) {
+        return Ok(of_matrix(Matrix::from_runs(runs, skipped), shape));
     }
     if shape.worst.is_some() {
         return Err(Failure::WrongUse(anyhow!("--worst is for a probe's responses")));
@@ -70,22 +75,22 @@ pub(crate) fn shaped(
     if shape.output_format().is_none() {
         return Err(Failure::WrongUse(anyhow!("--format resp1 is a form of a probe's results")));
     }
-    if report::is_of_memory_job(runs) {
-        let result = report::analyse_memory_job(runs, skipped);
-        return Ok(verbatim(report::memory_job_text(&result, shape.verbose), result));
+    if is_of_memory_job(runs) {
+        let result = MemoryJob::from_runs(runs, skipped);
+        let text = plain_text(&memory_job_document(&result, shape.verbose));
+        return Ok(verbatim(text, result));
     }
-    let session = report::analyse_session(runs, skipped);
-    Ok(verbatim(report::session_text(&session, shape.verbose), session))
+    let session = Session::from_runs(runs, skipped);
+    let text = plain_text(&session_document(&session, shape.verbose));
+    Ok(verbatim(text, session))
 }
 
 /// A matrix in the layout that was asked for.
 fn of_matrix(mut matrix: Matrix, shape: &Shape) -> Document<'static> {
     let text = match (shape.format, shape.worst) {
-        (_, Some(most)) => {
-            let worst = report::worst_text(&matrix, most);
-            format!("{}\n{worst}", matrix_text(&matrix, shape.verbose))
+        (_, Some(_)) | (Form::Document(_), None) => {
+            plain_text(&matrix_document(&matrix, shape.worst, shape.verbose))
         }
-        (Form::Document(_), None) => matrix_text(&matrix, shape.verbose),
         (Form::Resp1(layout), None) => {
             let extras = if shape.verbose { verbose_lines(&matrix) } else { Vec::new() };
             let table = resp1_table(&matrix, layout, extras);

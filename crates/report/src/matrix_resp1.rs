@@ -5,7 +5,7 @@ use model::resp1::{Resp1Format, Resp1Row, Resp1Table};
 use model::units::format_size;
 use stats::{mean, one_sd_mean, quantile, standard_deviation};
 
-use crate::matrix::{Matrix, Row};
+use analysis::responsiveness::{Matrix, Row};
 
 /// The matrix as resp1 would have printed it. Loads that were not measured have no row.
 #[must_use]

@@ -10,8 +10,8 @@ use analysis::sweep::{Curve, Found, Point};
 
 use render::{Block, Cell, Document, Table};
 
-use crate::matrix_text::seeds_text;
 use crate::sweep_text::{Amounts, knee_sentence, movers_text, other_sentences};
+use analysis::seeds_text;
 
 /// What is told of a program's runs.
 #[derive(Clone, Debug)]

@@ -1,328 +1,176 @@
-//! From runs of a session to what each command costs, and the performance measure.
+//! A session as a document.
 
-use std::collections::BTreeMap;
+use analysis::session::{CPU, CommandRow, Figures};
+use analysis::{Session, seeds_text};
+use model::units::format_duration;
+use model::{EndStatus, Tools};
+use render::{Block, Cell, Document, Table, Tone, Verdict, format};
 
-use model::{EndStatus, Header, Line, Measure, PassRecord, Run, Script, Tools, WorkRecord};
-use serde::Serialize;
-use stats::median;
+use crate::remarks::remarks;
 
-use crate::matrix_text::place;
-use crate::responsiveness::{seeds, setup, warnings};
-use crate::unavailable::unavailable;
+/// Columns of the figures, with the names whose means they sum, and what they are divided by.
+const COLUMNS: [(&str, &[&str], f64); 7] = [
+    ("user ms", &["user_ns"], 1e6),
+    ("system ms", &["system_ns"], 1e6),
+    ("minor", &["minor_faults"], 1.0),
+    ("major", &["major_faults"], 1.0),
+    ("switches", &["voluntary_switches", "involuntary_switches"], 1.0),
+    ("read", &["read_blocks"], 1.0),
+    ("written", &["written_blocks"], 1.0),
+];
 
-/// The result of one invocation with a session.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Session {
-    /// What was done where.
-    pub setup: SessionSetup,
-    /// What the commands cost, by load in the order in which they were run and by command in the
-    /// script's.
-    pub commands: Vec<CommandRow>,
-    /// The first passes, by run and user.
-    pub passes: Vec<PassRow>,
-    /// The performance measure, a row a load.
-    pub measures: Vec<MeasureRow>,
-    /// One sentence on the whole.
-    pub reading: String,
-    /// Warnings of the runs, each once, with the loads that it belongs to.
-    pub warnings: Vec<String>,
-    /// What the runs could not have, each once.
-    pub missed: Vec<String>,
-    /// Loads that could not be run at all, with the reasons.
-    pub skipped: BTreeMap<String, String>,
-}
-
-/// What was done where.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct SessionSetup {
-    /// The subject in words: kind, memory, CPUs, swap, kernel.
-    pub place: String,
-    /// The script's name.
-    pub script: String,
-    /// Version of its meaning.
-    pub version: u32,
-    /// How many users worked at the same time.
-    pub users: u32,
-    /// Mean think time in ns.
-    pub think_ns: u64,
-    /// Whose programs were run.
-    pub tools: Tools,
-    /// The seeds, in ascending order.
-    pub seeds: Vec<u64>,
-}
-
-/// What one command costs under one load.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct CommandRow {
-    /// The load.
-    pub load: String,
-    /// The command.
-    pub command: String,
-    /// The first invocation by each user.
-    pub first: Figures,
-    /// All later ones.
-    pub later: Figures,
-    /// The same of each user by himself: first and later.
-    pub by_user: BTreeMap<u32, [Figures; 2]>,
-}
-
-/// What some invocations of one command used.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Figures {
-    /// How many there were.
-    pub count: usize,
-    /// How many of them failed.
-    pub failed: usize,
-    /// How many of them were given up; their time on the wall is a lower bound.
-    pub censored: usize,
-    /// Median time from start to end, in ns.
-    pub wall_median_ns: Option<f64>,
-    /// Means of what they used, by the names of the run file (`user_ns`, `major_faults`, …), over
-    /// those of which it is known.
-    pub means: BTreeMap<String, f64>,
-}
-
-/// The first pass of one user in one run.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct PassRow {
-    /// The load.
-    pub load: String,
-    /// The run.
-    pub run_id: String,
-    /// The user, from 0.
-    pub user: u32,
-    /// CPU time of the user and of all that he started, in ns.
-    pub cpu_ns: u64,
-    /// Time from his first thought to the end of his last command, in ns.
-    pub wall_ns: u64,
-    /// What it used, by the names of the run file.
-    pub usage: model::Values,
-}
-
-/// The performance measure under one load.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct MeasureRow {
-    /// The load.
-    pub load: String,
-    /// Mean CPU time of the first passes of all users, in ns, a run each; a run in which a user did
-    /// not finish has none.
-    pub runs_ns: BTreeMap<String, f64>,
-    /// Their mean in ns.
-    pub mean_ns: Option<f64>,
-    /// How the runs ended; the first that was not complete.
-    pub status: EndStatus,
-}
-
-/// Whether runs are those of a job.
+/// The whole result: the performance measure, a table a load, the first passes, and what a reader
+/// must know; `verbose` adds every user by himself.
 #[must_use]
-pub fn is_of_job(runs: &[Run]) -> bool {
-    headers(runs).any(|header| matches!(header.spec.measure, Measure::Job(_)))
-}
-
-fn headers(runs: &[Run]) -> impl Iterator<Item = &Header> {
-    runs.iter().filter_map(|run| run.header.as_ref())
-}
-
-fn script(header: &Header) -> Option<&Script> {
-    match &header.spec.measure {
-        Measure::Job(job) => job.script.as_ref(),
-        Measure::Probe(_) => None,
-    }
-}
-
-/// Makes the tables from the runs of one invocation. Runs without a header are left out.
-#[must_use]
-pub fn analyse_session(runs: &[Run], skipped: BTreeMap<String, String>) -> Session {
-    let mut loads: Vec<(&str, Vec<&Run>)> = Vec::new();
-    for run in runs {
-        let Some(header) = run.header.as_ref().filter(|header| script(header).is_some()) else {
-            continue;
-        };
-        let name = header.spec.load.name.as_str();
-        match loads.iter_mut().find(|(load, _)| *load == name) {
-            Some((_, group)) => group.push(run),
-            None => loads.push((name, vec![run])),
-        }
-    }
-    let commands: Vec<CommandRow> =
-        loads.iter().flat_map(|(load, group)| command_rows(load, group)).collect();
-    let passes: Vec<PassRow> =
-        loads.iter().flat_map(|(load, group)| pass_rows(load, group)).collect();
-    let measures: Vec<MeasureRow> =
-        loads.iter().map(|(load, group)| measure_row(load, group, &passes)).collect();
-    Session {
-        setup: session_setup(runs),
-        reading: reading(&commands, &measures),
-        commands,
-        passes,
-        measures,
-        warnings: warnings(runs),
-        missed: unavailable(headers(runs)),
-        skipped,
-    }
-}
-
-fn session_setup(runs: &[Run]) -> SessionSetup {
-    let found = headers(runs).find_map(|header| Some((header, script(header)?)));
-    let Some((header, script)) = found else { return SessionSetup::default() };
-    SessionSetup {
-        place: place(&setup(header, Vec::new())),
-        script: script.name.clone(),
-        version: script.version,
-        users: script.users,
-        think_ns: script.think_ns,
-        tools: script.tools,
-        seeds: seeds(headers(runs)),
-    }
-}
-
-/// The rows of a load, in the order of the script.
-fn command_rows(load: &str, runs: &[&Run]) -> Vec<CommandRow> {
-    let works: Vec<&WorkRecord> = runs
-        .iter()
-        .flat_map(|run| &run.lines)
-        .filter_map(|line| match line {
-            Line::Work(work) => Some(work.as_ref()),
-            _ => None,
-        })
-        .collect();
-    let script = runs.iter().find_map(|run| script(run.header.as_ref()?));
-    let commands = script.map_or(&[][..], |script| &script.commands);
-    let row = |name: &str| {
-        let figures = |user: Option<u32>, is_first: bool| {
-            let chosen = works.iter().filter(|work| {
-                work.item == name
-                    && (work.pass == 0) == is_first
-                    && user.is_none_or(|user| work.worker == user)
-            });
-            Figures::of(&chosen.copied().collect::<Vec<_>>())
-        };
-        let users = works.iter().map(|work| work.worker);
-        CommandRow {
-            load: load.to_owned(),
-            command: name.to_owned(),
-            first: figures(None, true),
-            later: figures(None, false),
-            by_user: users
-                .map(|user| (user, [figures(Some(user), true), figures(Some(user), false)]))
-                .collect(),
-        }
+pub fn session_document(session: &Session, verbose: bool) -> Document<'_> {
+    let mut document = Document {
+        title: format!("Session: {}", session.setup.place),
+        verdicts: vec![Verdict { text: session.reading.clone(), tone: Tone::Plain }],
+        ..Document::default()
     };
-    commands.iter().map(|command| row(&command.name)).collect()
+    document.push(Block::Sentence(setup(session)));
+    for measure in &session.measures {
+        let rows: Vec<&CommandRow> =
+            session.commands.iter().filter(|row| row.load == measure.load).collect();
+        document.push(command_table(&measure.load, &rows, verbose));
+    }
+    let skipped = session.remarks.skipped.iter();
+    document
+        .blocks
+        .extend(skipped.map(|(load, reason)| Block::Sentence(format!("{load} skipped: {reason}"))));
+    document.push(pass_table(session));
+    document.blocks.extend(remarks(notes(session), &session.remarks, verbose));
+    document.with_data(session)
 }
 
-impl Figures {
-    fn of(works: &[&WorkRecord]) -> Self {
-        let walls_ns: Vec<f64> = works
-            .iter()
-            .filter_map(|work| {
-                let end_ns = work.completed_ns.or(work.censored_at_ns)?;
-                Some(end_ns.saturating_sub(work.started_ns) as f64)
-            })
-            .collect();
-        let mut sums: BTreeMap<&str, (f64, f64)> = BTreeMap::new();
-        for (name, value) in works.iter().flat_map(|work| &work.usage) {
-            let sum = sums.entry(name).or_default();
-            *sum = (sum.0 + *value as f64, sum.1 + 1.0);
-        }
-        Self {
-            count: works.len(),
-            failed: works.iter().filter(|work| work.failure.is_some()).count(),
-            censored: works.iter().filter(|work| work.completed_ns.is_none()).count(),
-            wall_median_ns: median(&walls_ns),
-            means: sums.into_iter().map(|(name, (sum, n))| (name.to_owned(), sum / n)).collect(),
-        }
-    }
-
-    /// The sum of the means of these names; `None` if none of them is known.
-    #[must_use]
-    pub fn mean(&self, names: &[&str]) -> Option<f64> {
-        let known: Vec<f64> =
-            names.iter().filter_map(|name| self.means.get(*name).copied()).collect();
-        if known.is_empty() { None } else { Some(known.iter().sum()) }
-    }
-}
-
-/// Names of the CPU time in a usage.
-pub(crate) const CPU: [&str; 2] = ["user_ns", "system_ns"];
-
-fn pass_rows(load: &str, runs: &[&Run]) -> Vec<PassRow> {
-    let mut rows: Vec<PassRow> = Vec::new();
-    for run in runs {
-        let run_id = run.header.as_ref().map_or("", |header| &header.run_id);
-        let row = |pass: &PassRecord| PassRow {
-            load: load.to_owned(),
-            run_id: run_id.to_owned(),
-            user: pass.worker,
-            cpu_ns: CPU.iter().filter_map(|name| pass.usage.get(*name)).sum(),
-            wall_ns: pass.completed_ns.saturating_sub(pass.started_ns),
-            usage: pass.usage.clone(),
-        };
-        let first = rows.len();
-        rows.extend(run.lines.iter().filter_map(|line| match line {
-            Line::Pass(pass) if pass.pass == 0 => Some(row(pass)),
-            _ => None,
-        }));
-        rows[first..].sort_by_key(|row| row.user);
-    }
-    rows
-}
-
-fn measure_row(load: &str, runs: &[&Run], passes: &[PassRow]) -> MeasureRow {
-    let mut runs_ns = BTreeMap::new();
-    for header in runs.iter().filter_map(|run| run.header.as_ref()) {
-        let own: Vec<f64> = passes
-            .iter()
-            .filter(|pass| pass.load == load && pass.run_id == header.run_id)
-            .map(|pass| pass.cpu_ns as f64)
-            .collect();
-        if script(header).is_some_and(|script| own.len() as u64 == u64::from(script.users)) {
-            runs_ns.insert(header.run_id.clone(), own.iter().sum::<f64>() / own.len() as f64);
-        }
-    }
-    let mean_ns = match runs_ns.len() {
-        0 => None,
-        count => Some(runs_ns.values().sum::<f64>() / count as f64),
+fn setup(session: &Session) -> String {
+    let setup = &session.setup;
+    let tools = match setup.tools {
+        Tools::Auto => "no tools were chosen",
+        Tools::System => "tools of the subject",
+        Tools::Builtin => "our own tools",
     };
-    let status = runs.iter().map(|run| run.status()).find(|ended| *ended != EndStatus::Complete);
-    MeasureRow {
-        load: load.to_owned(),
-        runs_ns,
-        mean_ns,
-        status: status.unwrap_or(EndStatus::Complete),
-    }
+    format!(
+        "script {} (version {}), {}, think time {}, {tools}, {}",
+        setup.script,
+        setup.version,
+        format::counted(setup.users as usize, "user"),
+        format_duration(setup.think_ns),
+        seeds_text(&setup.seeds)
+    )
 }
 
-/// One sentence: the measure, against the first load, and where the time goes.
-fn reading(commands: &[CommandRow], measures: &[MeasureRow]) -> String {
-    let Some((first, mean_ns)) = measures.iter().find_map(|row| Some((row, row.mean_ns?))) else {
-        return "No run in which all users finished their first pass: there is no measure."
-            .to_owned();
-    };
-    let mut text = format!(
-        "A user's first pass costs {:.3} s of CPU time under {}",
-        mean_ns / 1e9,
-        first.load
-    );
-    for other in measures.iter().filter(|row| row.load != first.load) {
-        match other.mean_ns {
-            Some(other_ns) if mean_ns > 0.0 => {
-                text.push_str(&format!(
-                    ", {:.2} times that under {}",
-                    other_ns / mean_ns,
-                    other.load
-                ));
+/// A row a command and kind of invocation, in the script's order, and their sum.
+fn command_table(load: &str, rows: &[&CommandRow], verbose: bool) -> Table {
+    let head = ["command", "invocation", "n", "failed", "wall ms"].into_iter();
+    let mut table = Table::new(load, head.chain(COLUMNS.map(|(name, ..)| name)));
+    for row in rows {
+        let users = row.by_user.iter().filter(|_| verbose);
+        let users = users.map(|(user, [first, later])| (format!("  user {user}"), first, later));
+        for (name, first, later) in
+            std::iter::once((row.command.clone(), &row.first, &row.later)).chain(users)
+        {
+            for (kind, figures) in [("first", first), ("later", later)] {
+                if figures.count > 0 {
+                    table.row(cells(&name, kind, figures));
+                }
             }
-            _ => text.push_str(&format!(", and was not finished under {}", other.load)),
         }
     }
-    let own = || commands.iter().filter(|row| row.load == first.load);
-    let total_ns: f64 = own().filter_map(|row| row.first.mean(&CPU)).sum();
-    let costs = own().filter_map(|row| Some((row.first.mean(&CPU)?, &row.command)));
-    let dearest = costs.max_by(|one, other| one.0.total_cmp(&other.0));
-    if let Some((cost_ns, command)) = dearest.filter(|_| total_ns > 0.0) {
-        let share = 100.0 * cost_ns / total_ns;
-        text.push_str(&format!("; {command} has the largest part of it, {share:.0} %"));
+    table.row(sum(rows));
+    table
+}
+
+fn figure(value: Option<f64>, unit: f64) -> Cell {
+    value.map(|value| Cell::figure(format!("{:.1}", value / unit))).into()
+}
+
+fn cells(name: &str, kind: &str, figures: &Figures) -> Vec<Cell> {
+    let mut cells = vec![
+        Cell::from(name),
+        Cell::from(kind),
+        Cell::from(figures.count),
+        Cell::from(figures.failed),
+        figure(figures.wall_median_ns, 1e6),
+    ];
+    cells.extend(COLUMNS.map(|(_, names, unit)| figure(figures.mean(names), unit)));
+    cells
+}
+
+/// All commands once: the sum of the means of first invocations.
+fn sum(rows: &[&CommandRow]) -> Vec<Cell> {
+    let firsts = || rows.iter().map(|row| &row.first);
+    let mut cells = vec![
+        Cell::from("all once"),
+        Cell::from("first"),
+        Cell::from(firsts().map(|figures| figures.count).sum::<usize>()),
+        Cell::from(firsts().map(|figures| figures.failed).sum::<usize>()),
+        Cell::absent(),
+    ];
+    // A sum without one of its parts would be another sum.
+    cells.extend(
+        COLUMNS.map(|(_, names, unit)| {
+            figure(firsts().map(|figures| figures.mean(names)).sum(), unit)
+        }),
+    );
+    cells
+}
+
+/// A row a run: its users, and their mean, which is the performance measure.
+fn pass_table(session: &Session) -> Table {
+    let users = || 0..session.setup.users;
+    let head = ["load", "run"].map(str::to_owned).into_iter();
+    let head = head.chain(users().map(|user| format!("user {user}"))).chain(["mean".to_owned()]);
+    let mut table = Table::new("CPU time of the first pass, in s", head);
+    let seconds =
+        |ns: Option<f64>| Cell::from(ns.map(|ns| Cell::figure(format!("{:.3}", ns / 1e9))));
+    for measure in &session.measures {
+        let own = || session.passes.iter().filter(|pass| pass.load == measure.load);
+        let mut runs: Vec<&str> = own().map(|pass| pass.run_id.as_str()).collect();
+        runs.dedup();
+        for run in &runs {
+            let mut row = vec![Cell::from(&measure.load), Cell::from(*run)];
+            row.extend(users().map(|user| {
+                let pass = own().find(|pass| pass.run_id == *run && pass.user == user);
+                seconds(pass.map(|pass| pass.cpu_ns as f64))
+            }));
+            row.push(seconds(measure.runs_ns.get(*run).copied()));
+            table.row(row);
+        }
+        if runs.len() > 1 {
+            let mut row = vec![Cell::from(&measure.load), Cell::from("all")];
+            row.extend(users().map(|_| Cell::figure("")));
+            row.push(seconds(measure.mean_ns));
+            table.row(row);
+        }
     }
-    text + "."
+    table
+}
+
+fn notes(session: &Session) -> Vec<String> {
+    let mut notes = vec![
+        "The mean of the first passes is the performance measure (CPU time of a user and of all \
+         that he started)."
+            .to_owned(),
+        "Wall: median; all else: means. First: by each user. Faults: minor without, major with \
+         I/O. Read, written: blocks of 512 bytes."
+            .to_owned(),
+    ];
+    for measure in session.measures.iter().filter(|row| row.status != EndStatus::Complete) {
+        notes.push(format!("{}: a run ended as {:?}", measure.load, measure.status));
+    }
+    for row in &session.commands {
+        let all = row.first.count + row.later.count;
+        let failed = row.first.failed + row.later.failed;
+        if all > 0 && all == failed {
+            notes.push(format!(
+                "{}: {} never worked: its figures are those of a failure",
+                row.load, row.command
+            ));
+        }
+    }
+    if session.commands.iter().all(|row| row.first.mean(&CPU).is_none()) {
+        notes.push("No command was finished.".to_owned());
+    }
+    notes
 }

@@ -3,7 +3,7 @@
 use render::{Block, Cell, Document, Table, format};
 use serde::Serialize;
 
-use crate::matrix_text::seeds_text;
+use analysis::seeds_text;
 
 /// What remedies bring.
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use render::{Cell, Document, Table};
 
-use crate::matrix_text::seeds_text;
+use analysis::seeds_text;
 
 /// What was counted.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,120 +1,99 @@
-//! Why the slow responses under each load were slow.
+//! Why slow responses were slow: a table by load, and the slowest ones by themselves.
 
 use std::collections::BTreeMap;
 
-use analysis::explained::{Account, Explained, Part, explain_run};
-use model::{Run, SampleRecord};
-use serde::Serialize;
+use analysis::explained::Part;
+use analysis::responsiveness::{Matrix, STALL_FACTOR, WhySlow, WorstSample};
+use model::BASELINE;
+use model::units::format_duration;
+use render::{Block, Cell, Table, format};
 
-/// Counters of a sample that tell more about it: name, source, names of what is added up; of two
-/// with one name the later one, if it is there. Those of the machine are of everybody, those of the
-/// group of load and probe together.
-const COUNTERS: [(&str, &str, &[&str]); 14] = [
-    // A sample that was given up has no usage of its own.
-    ("major_faults", "task_stat", &["majflt"]),
-    ("minor_faults", "task_stat", &["minflt"]),
-    ("major_faults", "rusage", &["major_faults"]),
-    ("minor_faults", "rusage", &["minor_faults"]),
-    ("swap_in_reads", "taskstats", &["swapin_count"]),
-    ("io_waits", "taskstats", &["blkio_count"]),
-    ("machine_swapped_in_pages", "vmstat", &["pswpin"]),
-    ("machine_swapped_out_pages", "vmstat", &["pswpout"]),
-    ("machine_refaults", "vmstat", &["workingset_refault_anon", "workingset_refault_file"]),
-    (
-        "machine_allocation_stalls",
-        "vmstat",
-        &["allocstall_dma", "allocstall_dma32", "allocstall_normal", "allocstall_movable"],
-    ),
-    // Whoever finds memory nearly used up waits for kswapd: a wait that no counter of a task tells.
-    ("machine_throttled_reclaimers", "vmstat", &["pgscan_direct_throttle"]),
-    ("machine_compaction_stalls", "vmstat", &["compact_stall"]),
-    ("group_refaults", "memcg", &["workingset_refault_anon", "workingset_refault_file"]),
-    ("group_major_faults", "memcg", &["pgmajfault"]),
-];
+/// A part below this share is not shown.
+const SHOWN_FROM: f64 = 0.005;
 
-/// The slow responses under one load.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct WhySlow {
-    /// The load.
-    pub load: String,
-    /// How many responses there were.
-    pub responses: usize,
-    /// A response is slow if it took longer than this, in ns.
-    pub limit_ns: f64,
-    /// The slow ones together, part by part.
-    pub slow: Account,
-    /// The share of their delay that is explained, from 0 to 1; `None` if none is slow.
-    pub explained: Option<f64>,
-    /// The slow ones, the slowest first.
-    pub worst: Vec<WorstSample>,
-}
-
-/// One slow response.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct WorstSample {
-    /// The run that it is from.
-    pub run_id: String,
-    /// The run's seed.
-    pub seed: u64,
-    /// Its number in the run, from 0.
-    pub index: u32,
-    /// Whether it was given up, so that the delay is a lower bound.
-    pub censored: bool,
-    /// Its delay, part by part.
-    #[serde(flatten)]
-    pub explained: Explained,
-    /// What happened meanwhile, by name; what was not counted is absent.
-    pub counters: BTreeMap<String, u64>,
-}
-
-/// Explains the responses of a load's runs that took longer than `limit_ns`; `None` if the probe
-/// has no samples but histograms.
-pub(crate) fn why_slow(load: &str, runs: &[&Run], limit_ns: f64) -> Option<WhySlow> {
-    let mut worst = Vec::new();
-    let mut responses = 0;
-    for run in runs {
-        let Some(header) = &run.header else { continue };
-        for (sample, explained) in explain_run(run) {
-            responses += 1;
-            if explained.delay_ns as f64 > limit_ns {
-                worst.push(WorstSample {
-                    run_id: header.run_id.clone(),
-                    seed: header.spec.seed,
-                    index: sample.index,
-                    censored: sample.completed_ns.is_none(),
-                    explained,
-                    counters: counters(sample),
-                });
-            }
-        }
+/// The table: a line a load that had slow responses; nothing if nothing is known about any.
+pub(crate) fn why_slow_blocks(matrix: &Matrix) -> Vec<Block> {
+    let (slow, mut calm): (Vec<&WhySlow>, Vec<&WhySlow>) =
+        matrix.why_slow.iter().partition(|load| load.slow.samples > 0);
+    calm.retain(|load| load.load != BASELINE);
+    let Some(first) = slow.first() else { return Vec::new() };
+    if !slow.iter().any(|load| load.has_sources()) {
+        let text = "Why slow responses were slow is unknown: the probe has no counters.";
+        return vec![Block::Sentence(text.to_owned())];
     }
-    if responses == 0 {
-        return None;
+    let is_unknown =
+        |part: &Part| slow.iter().all(|load| load.slow.parts_ns.get(part) == Some(&None));
+    let unknown: Vec<&str> = Part::ALL.into_iter().filter(is_unknown).map(Part::name).collect();
+    let mut note = String::new();
+    if !unknown.is_empty() {
+        note += &format!("Unknown here: {}. ", unknown.join(", "));
     }
-    worst.sort_by_key(|sample| std::cmp::Reverse(sample.explained.delay_ns));
-    let slow = Account::of(worst.iter().map(|sample| &sample.explained));
-    let explained = slow.explained_share();
-    Some(WhySlow { load: load.to_owned(), responses, limit_ns, slow, explained, worst })
+    if !calm.is_empty() {
+        let names: Vec<&str> = calm.iter().map(|load| load.load.as_str()).collect();
+        note += &format!("None was slow under {}. ", names.join(", "));
+    }
+    note += "The worst ones with their counters: --worst N.";
+    vec![Block::Table(table(&slow, first.limit_ns)), Block::Sentence(note)]
 }
 
-impl WhySlow {
-    /// Whether anything but the remainder was counted.
-    #[must_use]
-    pub fn has_sources(&self) -> bool {
-        let unsourced = [Part::MissedStart, Part::Remainder];
-        self.slow.parts_ns.iter().any(|(part, ns)| ns.is_some() && !unsourced.contains(part))
-    }
-}
-
-fn counters(sample: &SampleRecord) -> BTreeMap<String, u64> {
-    let difference = |source: &str, name: &str| {
-        let after = sample.after.get(source)?.get(name)?;
-        after.checked_sub(*sample.before.get(source)?.get(name)?)
+fn table(slow: &[&WhySlow], limit_ns: f64) -> Table {
+    let shown = |part: &Part| {
+        let share = |load: &&WhySlow| load.slow.share(*part).unwrap_or(0.0);
+        *part != Part::Remainder && slow.iter().map(share).fold(0.0, f64::max) >= SHOWN_FROM
     };
-    let found = COUNTERS.iter().filter_map(|(name, source, summands)| {
-        // A kernel has some of them only: no zone of this name, no such kind of refault.
-        let known = summands.iter().filter_map(|summand| difference(source, summand));
-        Some(((*name).to_owned(), known.reduce(u64::saturating_add)?))
-    });
-    found.collect()
+    let parts: Vec<Part> = Part::ALL.into_iter().filter(shown).collect();
+    let caption = format!(
+        "Why slow responses were slow (longer than {}, {STALL_FACTOR:.0} times the noload \
+         median): shares of their delay",
+        format::duration(limit_ns)
+    );
+    let head =
+        ["load", "slow", "explained"].into_iter().chain(parts.iter().map(|part| part.name()));
+    let mut table = Table::new(caption, head);
+    let share =
+        |share: Option<f64>| share.map_or_else(|| Cell::absent_because("unknown"), Cell::share);
+    for load in slow {
+        let count = format!("{} of {}", load.slow.samples, load.responses);
+        let mut row = vec![Cell::from(&load.load), Cell::figure(count), share(load.explained)];
+        row.extend(parts.iter().map(|part| share(load.slow.share(*part))));
+        table.row(row);
+    }
+    table
+}
+
+/// A slow response with its parts, what is unknown of it, and what was counted meanwhile.
+pub(crate) fn worst_item(load: &str, sample: &WorstSample) -> String {
+    let WorstSample { run_id, seed, index, explained, .. } = sample;
+    let delay_ns = explained.delay_ns.max(1) as f64;
+    let least = if sample.censored { "more than " } else { "" };
+    let mut text = format!(
+        "{load} (run {run_id}, seed {seed}, sample {index}): {least}{} = {}",
+        format_duration(explained.delay_ns),
+        parts(&explained.parts_ns, delay_ns).join(" + ")
+    );
+    let is_unknown = |part: &Part| explained.parts_ns.get(part) == Some(&None);
+    let unknown: Vec<&str> = Part::ALL.into_iter().filter(is_unknown).map(Part::name).collect();
+    if !unknown.is_empty() {
+        text += &format!("; unknown: {}", unknown.join(", "));
+    }
+    let counters = sample.counters.iter().filter(|(_, count)| **count > 0);
+    let counters: Vec<String> =
+        counters.map(|(name, count)| format!("{} {count}", name.replace('_', " "))).collect();
+    if !counters.is_empty() {
+        text += &format!("; meanwhile: {}", counters.join(", "));
+    }
+    text
+}
+
+/// The parts that matter, the largest first.
+fn parts(parts_ns: &BTreeMap<Part, Option<u64>>, delay_ns: f64) -> Vec<String> {
+    let mut known: Vec<(Part, u64)> =
+        parts_ns.iter().filter_map(|(part, ns)| Some((*part, (*ns)?))).collect();
+    known.retain(|(_, part_ns)| *part_ns as f64 >= SHOWN_FROM * delay_ns);
+    known.sort_by_key(|(_, part_ns)| std::cmp::Reverse(*part_ns));
+    let text = |(part, part_ns): &(Part, u64)| {
+        let share = 100.0 * *part_ns as f64 / delay_ns;
+        format!("{} {} ({share:.0} %)", part.name(), format_duration(*part_ns))
+    };
+    known.iter().map(text).collect()
 }

@@ -3,11 +3,13 @@
 
 use std::collections::BTreeMap;
 
+use analysis::{MemoryJob, is_of_memory_job};
 use model::{
     CounterRecord, EndStatus, Header, JobSpec, Line, LoadSpec, Measure, Missed, PassRecord, Run,
     RunEncoder, Spec, SubjectSpec, Timing,
 };
-use report::{analyse_memory_job, is_of_memory_job, memory_job_text};
+use render::plain_text;
+use report::memory_job_document;
 
 const MS: u64 = 1_000_000;
 
@@ -93,11 +95,11 @@ fn a_row_has_the_steady_part_of_a_run() {
         run("2ctx-mem", &[500], EndStatus::LoadDied),
     ];
     assert!(is_of_memory_job(&runs));
-    let result = analyse_memory_job(&runs, [("smallwrite".into(), "no space".into())].into());
-    insta::assert_snapshot!(memory_job_text(&result, false), @r"
+    let result = MemoryJob::from_runs(&runs, [("smallwrite".into(), "no space".into())].into());
+    insta::assert_snapshot!(plain_text(&memory_job_document(&result, false)), @r"
     vmtest: host, loads sized for 1G, Linux 6.1
-    16M of virtual memory, 2M a process, seed 3
 
+    16M of virtual memory, 2M a process, seed 3
     load      seed  relative speed  ns/touch  touches  elapsed s  user s  system s  faults  major  swap-ins
     noload       3            1.00     10.00  6000000      0.060   0.030     0.015     642     42         6
     cpuload      3            0.50     20.00  3000000      0.060   0.030     0.015     321     21         3
@@ -105,10 +107,13 @@ fn a_row_has_the_steady_part_of_a_run() {
 
     smallwrite skipped: no space
 
-    All figures are of the steady state. Relative speed: to the run without load of the same seed. Faults: minor and major; swap-ins: pages, of the whole machine.
+    All figures are of the steady state. Relative speed: to the run without load of
+      the same seed. Faults: minor and major; swap-ins: pages, of the whole machine.
     2ctx-mem, seed 3: the run ended as LoadDied
-    2ctx-mem, seed 3: no steady state in 1 passes, 500ms in all: the cold start is in the figures
+    2ctx-mem, seed 3: no steady state in 1 passes, 500ms in all: the cold start is
+      in the figures
     Not available here (1):
-      perf: no PMU
+
+    - perf: no PMU
     ");
 }

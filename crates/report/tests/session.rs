@@ -3,12 +3,14 @@
 
 use std::collections::BTreeMap;
 
+use analysis::session::MeasureRow;
+use analysis::{Session, is_of_job};
 use model::{
     Command, EndStatus, Header, JobSpec, Line, LoadSpec, Measure, PassRecord, Run, RunEncoder,
     Script, Spec, SubjectSpec, Timing, Tools, WorkRecord,
 };
-use report::session::MeasureRow;
-use report::{analyse_session, is_of_job, session_text};
+use render::plain_text;
+use report::session_document;
 
 const MS: u64 = 1_000_000;
 
@@ -152,7 +154,7 @@ fn runs() -> Vec<Run> {
 
 #[test]
 fn the_measure_is_the_mean_of_the_first_passes_of_whole_runs() {
-    let session = analyse_session(&runs(), BTreeMap::new());
+    let session = Session::from_runs(&runs(), BTreeMap::new());
     let mean_ms = |row: &MeasureRow| row.mean_ns.map(|ns| ns / MS as f64);
     // CPU time of a pass: user time and a millisecond of the system's.
     let quiet = &session.measures[0];
@@ -166,7 +168,7 @@ fn the_measure_is_the_mean_of_the_first_passes_of_whole_runs() {
 
 #[test]
 fn first_invocations_are_told_from_later_ones_and_failures_from_work() {
-    let session = analyse_session(&runs(), BTreeMap::new());
+    let session = Session::from_runs(&runs(), BTreeMap::new());
     let edit = &session.commands[0];
     assert_eq!((edit.command.as_str(), edit.first.count, edit.later.count), ("edit", 4, 2));
     assert_eq!(edit.first.means["user_ns"], 15.0 * MS as f64);
@@ -185,15 +187,15 @@ fn first_invocations_are_told_from_later_ones_and_failures_from_work() {
 fn the_table_tells_what_each_command_costs() {
     let runs = runs();
     assert!(is_of_job(&runs));
-    let session = analyse_session(&runs, [("2ctx-mem".to_owned(), "no room".to_owned())].into());
-    insta::assert_snapshot!(session_text(&session, false));
-    let verbose = session_text(&session, true);
+    let session = Session::from_runs(&runs, [("2ctx-mem".to_owned(), "no room".to_owned())].into());
+    insta::assert_snapshot!(plain_text(&session_document(&session, false)));
+    let verbose = plain_text(&session_document(&session, true));
     assert!(verbose.contains("\n  user 1"), "{verbose}");
 }
 
 #[test]
 fn without_runs_there_is_no_measure() {
     assert!(!is_of_job(&[]));
-    let session = analyse_session(&[], BTreeMap::new());
-    assert!(session_text(&session, false).contains("there is no measure"));
+    let session = Session::from_runs(&[], BTreeMap::new());
+    assert!(plain_text(&session_document(&session, false)).contains("there is no measure"));
 }

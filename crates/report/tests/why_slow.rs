@@ -2,11 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use analysis::responsiveness::Matrix;
 use model::{
     CounterSet, Header, Line, LoadSpec, Measure, ProbeSpec, Run, SampleRecord, Spec, SubjectSpec,
     Timing,
 };
-use report::{analyse, matrix_text, worst_text};
+use render::plain_text;
+use report::matrix_document;
 
 const MS: u64 = 1_000_000;
 
@@ -111,7 +113,8 @@ fn runs() -> Vec<Run> {
 
 #[test]
 fn a_line_a_load_says_why_its_slow_responses_were_slow() {
-    let text = matrix_text(&analyse(&runs(), BTreeMap::new()), false);
+    let text =
+        plain_text(&matrix_document(&Matrix::from_runs(&runs(), BTreeMap::new()), None, false));
     let from = text.find("Why slow").unwrap_or_else(|| panic!("{text}"));
     let table: String = text[from..]
         .lines()
@@ -123,12 +126,15 @@ fn a_line_a_load_says_why_its_slow_responses_were_slow() {
 
 #[test]
 fn the_worst_come_with_their_parts_and_counters() {
-    insta::assert_snapshot!(worst_text(&analyse(&runs(), BTreeMap::new()), 1));
+    let matrix = Matrix::from_runs(&runs(), BTreeMap::new());
+    let text = plain_text(&matrix_document(&matrix, Some(1), false));
+    let (_, worst) = text.split_once("Slowest responses").unwrap();
+    insta::assert_snapshot!(worst);
 }
 
 #[test]
 fn json_has_unknown_parts_as_null_and_keeps_the_worst_that_are_asked_for() {
-    let mut matrix = analyse(&runs(), BTreeMap::new());
+    let mut matrix = Matrix::from_runs(&runs(), BTreeMap::new());
     matrix.keep_worst(1);
     let told = serde_json::to_value(&matrix).unwrap_or_default();
     let load = &told["why_slow"][2];
@@ -143,8 +149,11 @@ fn json_has_unknown_parts_as_null_and_keeps_the_worst_that_are_asked_for() {
 #[test]
 fn without_counters_and_without_a_reference_nothing_is_claimed() {
     let bare = |load, delay_ms| run(load, &[(delay_ms, &[]), (delay_ms, &[])]);
-    let text =
-        matrix_text(&analyse(&[bare("noload", 10), bare("cpuload", 90)], BTreeMap::new()), false);
+    let text = plain_text(&matrix_document(
+        &Matrix::from_runs(&[bare("noload", 10), bare("cpuload", 90)], BTreeMap::new()),
+        None,
+        false,
+    ));
     assert!(text.contains("is unknown: the probe has no counters"), "{text}");
-    assert!(analyse(&[bare("cpuload", 90)], BTreeMap::new()).why_slow.is_empty());
+    assert!(Matrix::from_runs(&[bare("cpuload", 90)], BTreeMap::new()).why_slow.is_empty());
 }

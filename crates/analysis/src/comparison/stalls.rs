@@ -11,10 +11,9 @@ use stats::{bounded_median, bounded_quantile, clopper_pearson, fisher_exact_p};
 use super::Cell;
 use super::arms::{ArmTrials, Arms};
 use super::cells::DELAY;
+use crate::responsiveness::STALL_FACTOR;
 use crate::{Standing, Trial};
 
-/// A delay is a stall if it takes more than this many times the reference.
-pub(super) const STALL_FACTOR: f64 = 3.0;
 /// The factor of runs.
 const LOAD: &str = "load";
 

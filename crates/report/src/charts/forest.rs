@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use super::encoding::{by_colour, rounded, tip};
 use super::{Data, Kind, matrix};
 use crate::comparison::usable;
-use crate::matrix::Row;
 use crate::page::Measurement;
+use analysis::responsiveness::Row;
 use render::{Cell, Chart, Table, format};
 
 pub(super) const KIND: Kind = Kind { name: "ratios", title: "Times the time without load", make };

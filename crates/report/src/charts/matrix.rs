@@ -4,9 +4,9 @@ use serde_json::{Value, json};
 
 use super::encoding::{by_colour, tip};
 use super::{Data, Kind};
-use crate::matrix::Row;
 use crate::page::Measurement;
-use crate::reading::Feeling;
+use analysis::responsiveness::{Feeling, Ratio, Row};
+use render::format::{observed, times};
 use render::{Cell, Chart, Table, Tone, distinct};
 
 pub(super) const KIND: Kind = Kind { name: "matrix", title: "Responsiveness, load by load", make };
@@ -27,7 +27,7 @@ pub(super) const VERDICTS: [(&str, &str); 9] = [
 
 /// A verdict in a word or two, and what it means.
 pub(crate) fn verdict(row: &Row, reference_ns: Option<f64>) -> (&'static str, Tone) {
-    match Feeling::of(row, reference_ns) {
+    match Feeling::new(row, reference_ns) {
         Feeling::NotMeasured | Feeling::NoReference => ("not measured", Tone::Unknown),
         Feeling::Reference => ("reference", Tone::Plain),
         Feeling::Slow => ("slow", Tone::Bad),
@@ -87,9 +87,10 @@ fn make(data: &Data<'_>) -> Vec<Chart> {
 }
 
 fn tile(one: &Measurement, row: &Row, column: &str) -> Value {
-    let [median, ..] = row.delay_texts();
+    let [median, ..] = row.quantiles_ns();
+    let median = median.map_or_else(|| "-".to_owned(), |median| observed(&median));
     let text = match row.ratio {
-        Some(ratio) => ratio.text(),
+        Some(ratio) => ratio_text(&ratio),
         None => median.clone(),
     };
     let (word, _) = verdict(row, one.reference_ns());
@@ -112,7 +113,8 @@ fn table(data: &Data<'_>, columns: &[String], loads: &[&str]) -> Table {
                 || Cell::from("not measured").toned(Tone::Unknown),
                 |row| {
                     let (word, tone) = verdict(row, one.reference_ns());
-                    let ratio = row.ratio.map_or_else(String::new, |ratio| ratio.text() + " ");
+                    let ratio =
+                        row.ratio.map_or_else(String::new, |ratio| ratio_text(&ratio) + " ");
                     Cell::from(format!("{ratio}{word}")).toned(tone)
                 },
             )
@@ -121,4 +123,9 @@ fn table(data: &Data<'_>, columns: &[String], loads: &[&str]) -> Table {
         table.rows.push(cells.collect());
     }
     table
+}
+
+/// A ratio with the mark of its bounds: `≥ ×6.73`.
+fn ratio_text(ratio: &Ratio) -> String {
+    format!("{}{}", ratio.mark(), times(ratio.ratio))
 }

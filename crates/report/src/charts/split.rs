@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::encoding::{by_colour, merged, rounded, tip};
 use super::{Data, Kind, strips};
-use crate::why_slow::WhySlow;
+use analysis::responsiveness::WhySlow;
 use render::{Cell, Chart, Table, format};
 
 pub(super) const KIND: Kind =

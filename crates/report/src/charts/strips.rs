@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 
 use super::encoding::{by_colour, merged, panels, rounded, tip};
 use super::{Data, Kind, duration};
-use crate::matrix::STALL_FACTOR;
 use crate::page::{LoadSamples, Measurement, SamplePoint};
+use analysis::responsiveness::STALL_FACTOR;
 use model::Observation;
 use render::{Cell, Chart, Table};
 

@@ -4,12 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use analysis::attribution::Attribution;
 use doctor::{Diagnosis, Interval, UnitCosts, diagnose, from_run};
-use model::{BASELINE, CounterSet, Header, Line, Measure, Run};
+use model::{CounterSet, Header, Line, Measure, Run};
 
 use super::samples::LoadSamples;
 use super::timeline::Timeline;
-use crate::matrix::Matrix;
-use crate::{SweepView, analyse};
+use crate::SweepView;
+use analysis::responsiveness::Matrix;
 
 /// Sources of counters that are needed after a run was read: of samples, what explains them.
 const KEPT_SOURCES: [&str; 5] = ["rusage", "schedstat", "taskstats", "task_stat", "cpu_cgroup"];
@@ -133,8 +133,7 @@ impl Input<'_> {
             }
         }
         let measurement = |(label, runs): (String, Vec<&Run>)| {
-            let owned: Vec<Run> = runs.iter().map(|run| (*run).clone()).collect();
-            let matrix = analyse(&owned, BTreeMap::new());
+            let matrix = Matrix::from_runs(runs.iter().copied(), BTreeMap::new());
             let loads: Vec<&str> = matrix.rows.iter().map(|row| row.load.as_str()).collect();
             let samples = LoadSamples::of(&runs, &loads);
             Measurement { input: index, label, samples, matrix }
@@ -147,7 +146,7 @@ impl Measurement {
     /// Median delay without load, in ns.
     #[must_use]
     pub fn reference_ns(&self) -> Option<f64> {
-        self.matrix.rows.first().filter(|row| row.load == BASELINE).and_then(|row| row.median_ns)
+        self.matrix.reference_ns()
     }
 }
 

@@ -7,7 +7,8 @@ use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
 use super::{Input, Material};
-use crate::{analyse_memory_job, analyse_session, doctor_json, is_of_job, is_of_memory_job};
+use crate::doctor_json;
+use analysis::{MemoryJob, Session, is_of_job, is_of_memory_job};
 
 /// Schema of the JSON of a report.
 const SCHEMA: u32 = 1;
@@ -48,8 +49,8 @@ fn of_input(index: usize, input: &Input<'_>) -> Value {
         json!({ "run_id": one.run_id, "load": one.load, "diagnosis": doctor_json(&one.diagnosis) })
     });
     let job = is_of_job(&input.runs).then(|| match is_of_memory_job(&input.runs) {
-        true => json!(analyse_memory_job(&input.runs, BTreeMap::new())),
-        false => json!(analyse_session(&input.runs, BTreeMap::new())),
+        true => json!(MemoryJob::from_runs(&input.runs, BTreeMap::new())),
+        false => json!(Session::from_runs(&input.runs, BTreeMap::new())),
     });
     json!({
         "name": input.name,

@@ -3,7 +3,7 @@
 use model::{Line, Observation, Run};
 use stats::bounded_quantile;
 
-use crate::matrix::STALL_FACTOR;
+use analysis::responsiveness::STALL_FACTOR;
 
 /// The responses under one load.
 #[derive(Clone, Debug, PartialEq)]

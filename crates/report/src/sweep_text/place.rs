@@ -2,15 +2,14 @@
 
 use model::Header;
 
-use crate::matrix_text::place;
-use crate::responsiveness::setup;
+use analysis::Setup;
 
 /// The subject in words, as far as it is the same in all runs: what is swept may be a part of it.
 /// Empty without runs.
 #[must_use]
 pub fn place_of(headers: &[Header]) -> String {
     let places: Vec<String> =
-        headers.iter().map(|header| place(&setup(header, Vec::new()))).collect();
+        headers.iter().map(|header| Setup::new(header, Vec::new()).place()).collect();
     let Some(first) = places.first() else { return String::new() };
     let everywhere =
         |part: &&str| places.iter().all(|place| place.split(", ").any(|other| other == *part));

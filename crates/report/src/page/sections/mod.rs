@@ -14,8 +14,9 @@ use model::shown::quoted;
 use render::{Block, Document, Section};
 
 use crate::charts::{self, Data};
-use crate::responsiveness::warnings;
-use crate::unavailable::unavailable;
+use std::collections::BTreeMap;
+
+use analysis::Remarks;
 
 /// Most notes that are told.
 const MOST_NOTES: usize = 60;
@@ -120,9 +121,10 @@ fn notes(data: &Data<'_>) -> Option<Section> {
     let several = data.material.inputs.len() > 1;
     let mut all: Vec<String> = data.material.notes.clone();
     for input in &data.material.inputs {
-        let own = warnings(&input.runs).into_iter().map(|text| format!("Warning: {text}"));
-        let lacks =
-            unavailable(input.headers()).into_iter().map(|text| format!("Not available: {text}"));
+        let Remarks { warnings, missed, .. } =
+            Remarks::new(&input.runs.iter().collect::<Vec<_>>(), BTreeMap::new());
+        let own = warnings.into_iter().map(|text| format!("Warning: {text}"));
+        let lacks = missed.into_iter().map(|text| format!("Not available: {text}"));
         let told = own.chain(lacks).map(|text| match several {
             true => format!("{}: {text}", input.name),
             false => text,

@@ -1,14 +1,12 @@
 //! The responsiveness matrix in words and charts, and why slow responses were slow.
 
-use model::Observation;
-
 use super::super::Measurement;
 use super::charts_of;
-use crate::charts::{Data, tile_verdict};
-use crate::claim::claims;
-use crate::matrix::{Row, STALL_FACTOR};
-use crate::why_slow::WorstSample;
-use render::{Block, Cell, Section, Table};
+use crate::charts::Data;
+use crate::matrix_document::matrix_table;
+use crate::why_slow::worst_item;
+use analysis::responsiveness::{STALL_FACTOR, WorstSample, claims};
+use render::{Block, Section, Table};
 
 /// Most measurements that get a table of their own.
 const MOST_TABLES: usize = 8;
@@ -32,10 +30,7 @@ pub(super) fn section(data: &Data<'_>) -> Option<Section> {
 }
 
 fn table(one: &Measurement, label: &str) -> Table {
-    let probe = match label {
-        "" => one.label.clone(),
-        label => label.to_owned(),
-    };
+    let probe = if label.is_empty() { &one.label } else { label };
     let rows = one.matrix.rows.iter();
     let ratios = rows.filter_map(|row| Some((row.load.as_str(), row.ratio?)));
     let caption = format!(
@@ -43,45 +38,7 @@ fn table(one: &Measurement, label: &str) -> Table {
          median without load. {}",
         claims(ratios).join(" ")
     );
-    let head = [
-        "load",
-        "verdict",
-        "ratio",
-        "95 % interval",
-        "median",
-        "p90",
-        "worst",
-        "stalled",
-        "n",
-        "delivered",
-        "what it feels like",
-    ];
-    let mut table = Table::new(caption, head);
-    let reference_ns = one.reference_ns();
-    table.rows.extend(one.matrix.rows.iter().map(|row| cells(row, reference_ns)));
-    table
-}
-
-fn cells(row: &Row, reference_ns: Option<f64>) -> Vec<Cell> {
-    let (word, tone) = tile_verdict(row, reference_ns);
-    let count = row.delays_ns.len();
-    let is_known = reference_ns.is_some() && count > 0;
-    let stalled = is_known.then(|| Cell::share(row.stalled as f64 / count as f64));
-    let (ratio, interval) = row.ratio.map_or_else(
-        || (Cell::absent(), Cell::absent()),
-        |found| {
-            let interval = match found.says_nothing() {
-                true => Cell::absent_because(format!("– ({})", found.needs_text())),
-                false => Cell::interval(Some((found.low, found.high))),
-            };
-            (Cell::bounded_ratio(found.mark(), found.ratio), interval)
-        },
-    );
-    let mut cells = vec![Cell::from(&row.load), Cell::from(word).toned(tone), ratio, interval];
-    cells.extend(row.delay_texts().map(Cell::figure));
-    cells.extend([stalled.into(), count.into(), row.delivered.map(Cell::share).into()]);
-    cells.push(Cell::from(&row.reading));
-    cells
+    matrix_table(&one.matrix, caption)
 }
 
 /// Why slow responses were slow, and the slowest of them.
@@ -104,47 +61,9 @@ pub(super) fn delays(data: &Data<'_>) -> Option<Section> {
     worst.sort_by_key(|(_, sample)| std::cmp::Reverse(sample.explained.delay_ns));
     worst.truncate(MOST_WORST);
     if !worst.is_empty() && !blocks.is_empty() {
-        let head = ["load", "run", "sample", "delay", "what it was spent on", "meanwhile"];
-        let mut table = Table::new("The slowest responses", head);
-        for (place, sample) in worst {
-            let delay = Observation {
-                value: sample.explained.delay_ns as f64,
-                is_lower_bound: sample.censored,
-            };
-            table.row([
-                Cell::from(place),
-                Cell::from(&sample.run_id),
-                (sample.index + 1).into(),
-                Cell::observed(delay),
-                spent(sample).into(),
-                meanwhile(sample).into(),
-            ]);
-        }
-        blocks.push(Block::Table(table));
+        let items = worst.iter().map(|(place, sample)| worst_item(place, sample));
+        blocks.push(Block::Sentence("The slowest responses:".to_owned()));
+        blocks.push(Block::List(items.collect()));
     }
     super::section("delays", "Why slow responses were slow", blocks)
-}
-
-/// The largest parts of a delay.
-fn spent(sample: &WorstSample) -> String {
-    let whole_ns = sample.explained.delay_ns.max(1) as f64;
-    let mut parts: Vec<_> = sample
-        .explained
-        .parts_ns
-        .iter()
-        .filter_map(|(part, time_ns)| Some((*part, (*time_ns)?)))
-        .filter(|(_, time_ns)| *time_ns as f64 >= 0.02 * whole_ns)
-        .collect();
-    parts.sort_by_key(|(_, time_ns)| std::cmp::Reverse(*time_ns));
-    let texts = parts.iter().take(4).map(|(part, time_ns)| {
-        format!("{} {:.0} %", part.name(), 100.0 * *time_ns as f64 / whole_ns)
-    });
-    texts.collect::<Vec<_>>().join(", ")
-}
-
-/// What was counted meanwhile.
-fn meanwhile(sample: &WorstSample) -> String {
-    let counted = sample.counters.iter().filter(|(_, count)| **count > 0);
-    let texts = counted.map(|(name, count)| format!("{} {count}", name.replace('_', " ")));
-    texts.collect::<Vec<_>>().join(", ")
 }

@@ -9,9 +9,8 @@ use super::super::Input;
 use crate::charts::{Data, found, tile_verdict, tone};
 use crate::comparison::conclusion;
 use crate::diagnosis::price_text;
-use crate::matrix_text::{place, seeds_text};
-use crate::responsiveness::{seeds, setup};
 use crate::sweep_text::knee_sentence;
+use analysis::{Setup, seeds, seeds_text};
 
 /// Most sentences on the responsiveness of single measurements.
 const MOST_READINGS: usize = 6;
@@ -101,7 +100,7 @@ pub(super) fn facts(data: &Data<'_>) -> Vec<(String, String)> {
         let Some(first) = headers.first() else { continue };
         if input.sweep.is_none() {
             let places: BTreeSet<String> =
-                headers.iter().map(|header| place(&setup(header, Vec::new()))).collect();
+                headers.iter().map(|header| Setup::new(header, Vec::new()).place()).collect();
             let measures: BTreeSet<&str> =
                 headers.iter().map(|header| header.spec.measure.name()).collect();
             let text = match places.len() {

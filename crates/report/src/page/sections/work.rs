@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use model::Run;
-
 use crate::charts::Data;
-use crate::{analyse_memory_job, analyse_session, memory_job_text, session_text};
+use crate::{memory_job_document, session_document};
+use analysis::{MemoryJob, Session};
+use render::plain_text;
 use render::{Block, Section};
 
 /// The charts of jobs.
@@ -18,10 +18,15 @@ pub(super) fn section(data: &Data<'_>) -> Option<Section> {
         let input = data.material.inputs[of_job.input].name.as_str();
         let title = [input, of_job.job.name.as_str(), of_job.cell];
         let title: Vec<&str> = title.into_iter().filter(|part| !part.is_empty()).collect();
-        let runs: Vec<Run> = of_job.runs.iter().map(|run| (*run).clone()).collect();
+        let runs = || of_job.runs.iter().copied();
         let text = match of_job.is_of_memory() {
-            true => memory_job_text(&analyse_memory_job(&runs, BTreeMap::new()), false),
-            false => session_text(&analyse_session(&runs, BTreeMap::new()), false),
+            true => plain_text(&memory_job_document(
+                &MemoryJob::from_runs(runs(), BTreeMap::new()),
+                false,
+            )),
+            false => {
+                plain_text(&session_document(&Session::from_runs(runs(), BTreeMap::new()), false))
+            }
         };
         blocks.push(Block::Folded(title.join(" · "), text));
     }

@@ -2,7 +2,9 @@
 
 use model::{BASELINE, EndStatus};
 
-use crate::matrix::{DELIVERED_AT_LEAST, Row, STALL_FACTOR};
+use render::format;
+
+use super::matrix::{DELIVERED_AT_LEAST, Row, STALL_FACTOR};
 
 /// From this ratio on a machine feels slow and not only busy.
 const SLOW_RATIO: f64 = 2.0;
@@ -41,7 +43,7 @@ pub(crate) fn reading(row: &Row, baseline_median_ns: Option<f64>) -> String {
 
 /// What a load does to whoever sits in front of the machine, as a verdict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Feeling {
+pub enum Feeling {
     /// There is no response.
     NotMeasured,
     /// It is the reference.
@@ -66,7 +68,8 @@ pub(crate) enum Feeling {
 
 impl Feeling {
     /// The verdict on a load.
-    pub(crate) fn of(row: &Row, baseline_median_ns: Option<f64>) -> Self {
+    #[must_use]
+    pub fn new(row: &Row, baseline_median_ns: Option<f64>) -> Self {
         if row.delays_ns.is_empty() {
             return Self::NotMeasured;
         }
@@ -77,13 +80,12 @@ impl Feeling {
             return Self::NoReference;
         };
         let median_ratio = row.median_ns.map_or(ratio.ratio, |median_ns| median_ns / baseline_ns);
-        let stalled_share = row.stalled as f64 / row.delays_ns.len() as f64;
         match ratio {
             // What was measured was slow, whatever further seeds would show.
             _ if median_ratio > STALL_FACTOR && (ratio.low > 1.0 || ratio.method.is_some()) => {
                 Self::Slow
             }
-            _ if stalled_share >= UNEVEN_SHARE => Self::Uneven,
+            _ if row.stalled_share() >= Some(UNEVEN_SHARE) => Self::Uneven,
             _ if ratio.low >= SLOW_RATIO => Self::Slower,
             _ if ratio.low > 1.0 => Self::LittleSlower,
             _ if ratio.high < 1.0 => Self::LittleFaster,
@@ -94,10 +96,11 @@ impl Feeling {
 }
 
 fn feeling(row: &Row, baseline_median_ns: Option<f64>) -> String {
-    let [_, _, max] = row.delay_texts();
+    let [_, _, max] = row.quantiles_ns();
+    let max = max.map_or_else(String::new, |max| format::observed(&max));
     let ratio = row.ratio.map_or(f64::NAN, |ratio| ratio.ratio);
     let times = row.ratio.map_or_else(String::new, |ratio| ratio.times());
-    match Feeling::of(row, baseline_median_ns) {
+    match Feeling::new(row, baseline_median_ns) {
         Feeling::NotMeasured => "not measured".to_owned(),
         Feeling::Reference if row.stalled == 0 => "the reference".to_owned(),
         Feeling::Reference => format!("the reference, but with stalls up to {max}"),
@@ -158,7 +161,7 @@ pub(crate) fn overall(rows: &[Row]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::matrix::{Claim, LowerBounds, Ratio};
+    use crate::responsiveness::{Claim, LowerBounds, Ratio};
     use std::collections::BTreeMap;
 
     fn row(load: &str, ratio: f64, low: f64) -> Row {

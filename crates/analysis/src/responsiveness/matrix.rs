@@ -1,13 +1,13 @@
-//! The responsiveness matrix: what each load does to a small interaction, against no load.
+//! The rows of the responsiveness matrix.
 
 use std::collections::BTreeMap;
 
-use model::units::format_duration;
 use model::{EndStatus, Observation};
 use serde::Serialize;
 
-pub use crate::claim::{CONFIDENCE, Claim, Ratio};
-use crate::why_slow::WhySlow;
+use super::claim::Ratio;
+use super::why_slow::WhySlow;
+use crate::{Remarks, Setup};
 
 /// A response is stalled if it takes more than this many times the median without load.
 pub const STALL_FACTOR: f64 = 3.0;
@@ -26,67 +26,9 @@ pub struct Matrix {
     pub why_slow: Vec<WhySlow>,
     /// One sentence on the whole.
     pub reading: String,
-    /// Warnings of the runs, each once, with the loads that it belongs to.
-    pub warnings: Vec<String>,
-    /// What the runs could not have, each once.
-    pub missed: Vec<String>,
-    /// Loads that could not be run at all, with the reasons.
-    pub skipped: BTreeMap<String, String>,
-}
-
-impl Matrix {
-    /// Keeps only the slowest responses of each load, at most so many.
-    pub fn keep_worst(&mut self, most: usize) {
-        for load in &mut self.why_slow {
-            load.worst.truncate(most);
-        }
-    }
-}
-
-/// What was measured where.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Setup {
-    /// `host`, `sandbox`, `vm` or `mmu`.
-    pub subject: String,
-    /// The machine's address, if the subject was on another one (`ssh://HOST`).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub remote: Option<String>,
-    /// The machine, where the subject is one.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub machine: Option<Machine>,
-    /// The subject's memory in bytes.
-    pub memory_bytes: u64,
-    /// CPU bandwidth that the subject may use, in thousandths of a CPU.
-    pub cpus_milli: Option<u64>,
-    /// Swap space in bytes.
-    pub swap_bytes: Option<u64>,
-    /// The kernel.
-    pub kernel: Option<String>,
-    /// The probe.
-    pub probe: String,
-    /// The timing profile.
-    pub profile: String,
-    /// Time between two intended starts, in ns.
-    pub interval_ns: u64,
-    /// Intended interactions under each load.
-    pub points: u32,
-    /// The seeds, in ascending order.
-    pub seeds: Vec<u64>,
-}
-
-/// A machine of its own.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Machine {
-    /// Its name.
-    pub name: String,
-    /// Whether equal inputs give equal bytes.
-    pub deterministic: bool,
-    /// Of a simulated machine: the settings that were named.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub simulated: Option<BTreeMap<String, String>>,
-    /// Memory of the sandbox inside it, in bytes.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub sandbox_bytes: Option<u64>,
+    /// What a reader must know of the runs.
+    #[serde(flatten)]
+    pub remarks: Remarks,
 }
 
 /// What one load does.
@@ -145,20 +87,24 @@ impl LowerBounds {
 }
 
 impl Row {
-    /// Median, 90 % quantile and longest delay as texts, with `≥` before a lower bound.
-    pub(crate) fn delay_texts(&self) -> [String; 3] {
-        let text = |delay_ns: Option<f64>, is_bound: bool| match delay_ns {
-            None => "-".to_owned(),
-            Some(delay_ns) => {
-                let mark = if is_bound { "≥ " } else { "" };
-                format!("{mark}{}", format_duration(delay_ns as u64))
-            }
+    /// Median, 90 % quantile and longest delay in ns.
+    #[must_use]
+    pub fn quantiles_ns(&self) -> [Option<Observation>; 3] {
+        let observed = |delay_ns: Option<f64>, is_lower_bound: bool| {
+            delay_ns.map(|value| Observation { value, is_lower_bound })
         };
         let bounds = &self.lower_bounds;
         [
-            text(self.median_ns, bounds.median),
-            text(self.p90_ns, bounds.p90),
-            text(self.max_ns, bounds.max),
+            observed(self.median_ns, bounds.median),
+            observed(self.p90_ns, bounds.p90),
+            observed(self.max_ns, bounds.max),
         ]
+    }
+
+    /// The part of the responses that stalled; `None` without responses.
+    #[must_use]
+    pub fn stalled_share(&self) -> Option<f64> {
+        let count = self.delays_ns.len();
+        (count > 0).then(|| self.stalled as f64 / count as f64)
     }
 }

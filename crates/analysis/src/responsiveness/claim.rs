@@ -13,10 +13,10 @@ use stats::{
     AllowedRatio, Arms, Method, Pairing, Settings, bounded_median, bounded_run_ratio, compare,
 };
 
-use render::format::ratio as ratio_text;
+use crate::remarks::delays;
 
 /// Confidence of all intervals.
-pub const CONFIDENCE: f64 = 0.95;
+const CONFIDENCE: f64 = 0.95;
 
 /// What a ratio is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -65,7 +65,7 @@ pub(crate) struct Units {
 }
 
 impl Units {
-    pub(crate) fn of(runs: &[&Run]) -> Self {
+    pub(crate) fn from_runs(runs: &[&Run]) -> Self {
         let of_run = |run: &&Run| {
             let spec = &run.header.as_ref()?.spec;
             let batches: Vec<Vec<Observation>> = run.lines.iter().filter_map(batch).collect();
@@ -156,13 +156,8 @@ impl Units {
 /// The delays of a line as a ratio can use them: 0 (a wake-up within the clock's step) counts as
 /// 1 ns.
 fn batch(line: &Line) -> Option<Vec<Observation>> {
-    let delays_ns = match line {
-        Line::Sample(sample) => vec![sample.delay()],
-        Line::Histogram(record) => record.delays_ns().unwrap_or_default(),
-        _ => return None,
-    };
     let positive = |it: Observation| Observation { value: it.value.max(1.0), ..it };
-    let batch: Vec<Observation> = delays_ns.into_iter().map(positive).collect();
+    let batch: Vec<Observation> = delays(line).into_iter().map(positive).collect();
     (!batch.is_empty()).then_some(batch)
 }
 
@@ -173,18 +168,15 @@ impl Ratio {
         self.allowed.map_or("", AllowedRatio::mark)
     }
 
-    /// The ratio in a table or a chart: `≥ ×6.73`.
-    pub(crate) fn text(&self) -> String {
-        format!("{}×{}", self.mark(), ratio_text(self.ratio))
-    }
-
     /// The ratio in a sentence, with one decimal.
-    pub(crate) fn times(&self) -> String {
+    #[must_use]
+    pub fn times(&self) -> String {
         format!("{}{:.1}", self.mark(), self.ratio)
     }
 
     /// What the interval is over, after a number: `95 % interval of this run`, `over 5 seeds`.
-    pub(crate) fn over(&self) -> String {
+    #[must_use]
+    pub fn over(&self) -> String {
         match self.claim {
             Claim::ThisRun => "of this run".to_owned(),
             Claim::TheseRuns => format!("of these {} runs", self.units),
@@ -200,7 +192,8 @@ impl Ratio {
     }
 
     /// How many seeds or blocks a usable interval takes; empty if this one is usable.
-    pub(crate) fn needs_text(&self) -> String {
+    #[must_use]
+    pub fn needs_text(&self) -> String {
         let unit = if self.claim == Claim::Blocks { "blocks" } else { "seeds" };
         match self.needs {
             Some(needs) => format!("takes about {needs} {unit}"),
@@ -211,11 +204,11 @@ impl Ratio {
 }
 
 /// What the ratios of a matrix are and what their intervals are over, a sentence a claim.
-pub(crate) fn claims<'a>(ratios: impl Iterator<Item = (&'a str, Ratio)>) -> Vec<String> {
+pub fn claims<'a>(ratios: impl Iterator<Item = (&'a str, Ratio)>) -> Vec<String> {
     type Kind = (Claim, usize, bool, &'static str);
     let mut found: BTreeMap<Kind, Vec<&str>> = BTreeMap::new();
     for (load, ratio) in ratios {
-        let method = ratio.method.map_or("Hodges-Lehmann", analysis::comparison::method_words);
+        let method = ratio.method.map_or("Hodges-Lehmann", crate::comparison::method_words);
         let paired = matches!(ratio.method, Some(Method::SignedRank | Method::PairedLog));
         found.entry((ratio.claim, ratio.units, paired, method)).or_default().push(load);
     }

@@ -1,7 +1,8 @@
-//! What the runs could not have: each capability once, and in the text only those whose absence
-//! costs the reader a figure or an explanation.
+//! What a reader must know of the runs; of what was unavailable, only what costs the reader a figure
+//! or an explanation.
 
-use model::Header;
+use analysis::Remarks;
+use render::Block;
 
 /// Facts of the machine's description, of which no figure depends.
 const DESCRIPTION: &str = "environment.";
@@ -10,20 +11,17 @@ const WITHOUT_EFFECT: [&str; 3] = ["psi/irq", "memcg", "load_task_stat"];
 /// A capability, and the one without which it cannot be there either.
 const FOLLOWS: (&str, &str) = ("taskstats", "delay accounting");
 
-/// What the runs lack, as `CAPABILITY: REASON`, each capability once with the first reason.
-pub(crate) fn unavailable<'a>(headers: impl Iterator<Item = &'a Header>) -> Vec<String> {
-    let mut found: Vec<(&str, &str)> = Vec::new();
-    for miss in headers.flat_map(|header| &header.missed) {
-        // The reason may name a process or a folder of its run, which is another one in each.
-        if !found.iter().any(|(capability, _)| *capability == miss.capability) {
-            found.push((&miss.capability, &miss.reason));
-        }
-    }
-    found.into_iter().map(|(capability, reason)| format!("{capability}: {reason}")).collect()
+/// What stands below a table: its own notes, warnings, and what was unavailable; with `verbose` all
+/// of that.
+pub(crate) fn remarks(mut notes: Vec<String>, remarks: &Remarks, verbose: bool) -> Vec<Block> {
+    notes.extend(remarks.warnings.iter().map(|warning| format!("warning: {warning}")));
+    let mut unavailable = unavailable_notes(&remarks.missed, verbose).into_iter();
+    notes.extend(unavailable.next());
+    let unavailable = Block::List(unavailable.collect());
+    vec![Block::Notes(notes), unavailable]
 }
 
-/// The notes below a table on what was not available; with `verbose` all of it.
-pub(crate) fn unavailable_notes(all: &[String], verbose: bool) -> Vec<String> {
+fn unavailable_notes(all: &[String], verbose: bool) -> Vec<String> {
     let is_there = |name: &str| all.iter().any(|text| capability(text) == name);
     let matters = |text: &&String| {
         let name = capability(text);
@@ -38,7 +36,7 @@ pub(crate) fn unavailable_notes(all: &[String], verbose: bool) -> Vec<String> {
         if hidden == 0 {
             notes[0] = format!("Not available here ({}):", shown.len());
         }
-        notes.extend(shown.iter().map(|text| format!("  {text}")));
+        notes.extend(shown.iter().map(|text| (*text).clone()));
     }
     notes
 }
@@ -68,7 +66,7 @@ mod tests {
         let brief = unavailable_notes(&all(), false);
         assert_eq!(brief.len(), 2, "{brief:?}");
         assert_eq!(brief[0], "Not available here (1; 3 more with -v):");
-        assert!(brief[1].starts_with("  delay accounting: "), "{brief:?}");
+        assert!(brief[1].starts_with("delay accounting: "), "{brief:?}");
         let verbose = unavailable_notes(&all(), true);
         assert_eq!(verbose[0], "Not available here (4):");
         assert_eq!(verbose.len(), 5);

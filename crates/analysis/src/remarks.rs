@@ -1,0 +1,106 @@
+//! What a reader must know of the runs behind a result.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use model::{EndStatus, Header, Line, Observation, Run};
+use serde::Serialize;
+
+/// What a reader must know of the runs behind a result.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Remarks {
+    /// Warnings of the runs, each once, with the loads that it belongs to.
+    pub warnings: Vec<String>,
+    /// What was unavailable to the runs, as `CAPABILITY: REASON`, each capability once.
+    pub missed: Vec<String>,
+    /// Loads that could not be run at all, with the reasons.
+    pub skipped: BTreeMap<String, String>,
+}
+
+impl Remarks {
+    /// Collects the remarks on runs.
+    #[must_use]
+    pub fn new(runs: &[&Run], skipped: BTreeMap<String, String>) -> Self {
+        Self { warnings: warnings(runs), missed: unavailable(runs), skipped }
+    }
+}
+
+/// The headers of runs, without those that were killed before theirs was written.
+pub(crate) fn headers<'a>(runs: &[&'a Run]) -> impl Iterator<Item = &'a Header> {
+    runs.iter().filter_map(|run| run.header.as_ref())
+}
+
+/// The runs of each load, in the order in which the loads were first run; those without a header
+/// are left out.
+#[must_use]
+pub fn by_load<'a>(runs: &[&'a Run]) -> Vec<(&'a str, Vec<&'a Run>)> {
+    let mut loads: Vec<(&str, Vec<&Run>)> = Vec::new();
+    for run in runs {
+        let Some(header) = &run.header else { continue };
+        let name = header.spec.load.name.as_str();
+        match loads.iter_mut().find(|(load, _)| *load == name) {
+            Some((_, group)) => group.push(run),
+            None => loads.push((name, vec![run])),
+        }
+    }
+    loads
+}
+
+/// How runs ended: the first ending that was not complete.
+pub(crate) fn status(runs: &[&Run]) -> EndStatus {
+    let mut statuses = runs.iter().map(|run| run.status());
+    statuses.find(|status| *status != EndStatus::Complete).unwrap_or(EndStatus::Complete)
+}
+
+/// The delays of a line: of a sample one, of a histogram all that it can tell.
+pub(crate) fn delays(line: &Line) -> Vec<Observation> {
+    match line {
+        Line::Sample(sample) => vec![sample.delay()],
+        Line::Histogram(record) => record.delays_ns().unwrap_or_default(),
+        _ => Vec::new(),
+    }
+}
+
+/// What the runs lack, each capability once with the first reason.
+fn unavailable(runs: &[&Run]) -> Vec<String> {
+    let mut found: Vec<(&str, &str)> = Vec::new();
+    for miss in headers(runs).flat_map(|header| &header.missed) {
+        // The reason may name a process or a folder of its run, which is another one in each.
+        if !found.iter().any(|(capability, _)| *capability == miss.capability) {
+            found.push((&miss.capability, &miss.reason));
+        }
+    }
+    found.into_iter().map(|(capability, reason)| format!("{capability}: {reason}")).collect()
+}
+
+/// Each warning and each death once, with the loads that it belongs to.
+fn warnings(runs: &[&Run]) -> Vec<String> {
+    let mut found: Vec<(&str, Vec<&str>)> = Vec::new();
+    let mut doubts = Vec::new();
+    let mut all_loads = BTreeSet::new();
+    for run in runs {
+        let Some(header) = &run.header else { continue };
+        let load = header.spec.load.name.as_str();
+        all_loads.insert(load);
+        for line in &run.lines {
+            let Some(note) = line.note() else { continue };
+            match found.iter_mut().find(|(text, _)| *text == note) {
+                Some((_, loads)) if loads.contains(&load) => {}
+                Some((_, loads)) => loads.push(load),
+                None => found.push((note, vec![load])),
+            }
+        }
+        if run.checksum_ok == Some(false) {
+            doubts.push(format!("{}: the run file was changed after the run", header.run_id));
+        }
+        let is_lost = |line: &&Line| matches!(line, Line::Histogram(it) if it.is_unreadable());
+        match run.lines.iter().filter(is_lost).count() {
+            0 => {}
+            lost => doubts.push(format!("{}: {lost} histograms cannot be read", header.run_id)),
+        }
+    }
+    let said = found.into_iter().map(|(text, loads)| match loads.len() {
+        several if several > 1 && several == all_loads.len() => format!("all loads: {text}"),
+        _ => format!("{}: {text}", loads.join(", ")),
+    });
+    said.chain(doubts).collect()
+}
