@@ -6,8 +6,8 @@ use crate::output_format::OutputFormat;
 use crate::{html, json, markdown, text, vega};
 
 /// All formats; the first one is what a terminal gets.
-pub const FORMATS: [OutputFormat; 5] =
-    [text::FORMAT, markdown::FORMAT, html::FORMAT, json::FORMAT, vega::FORMAT];
+pub const FORMATS: &[OutputFormat] =
+    &[text::FORMAT, markdown::FORMAT, html::FORMAT, json::FORMAT, vega::FORMAT];
 
 /// The format of this name.
 #[must_use]

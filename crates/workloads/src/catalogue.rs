@@ -91,10 +91,8 @@ pub fn may_have_no_dose(name: &str) -> bool {
 mod tests {
     use std::collections::BTreeSet;
 
-    use sys::board::Board;
-
     use super::*;
-    use crate::{Dose, Load, Plan, Progress, Setting, Steady, Value, Worker};
+    use crate::{Plan, Setting, Value};
 
     fn setting(intensity: f64) -> Setting {
         Setting {
@@ -124,7 +122,7 @@ mod tests {
 
     #[test]
     fn what_is_resolved_is_what_the_table_says() {
-        for workload in ALL.iter().chain([&crate::loads::mapload::LOAD]) {
+        for workload in ALL {
             let Some(plan) = plan(workload, 1.0) else { continue };
             let resolved = workload.params.iter().filter(|param| param.value == Value::Resolved);
             let names: BTreeSet<&str> = resolved.map(|param| param.name).collect();
@@ -142,22 +140,5 @@ mod tests {
             let sides = [0.0, 1.0].map(|intensity| plan(load, intensity).expect("a load"));
             assert_ne!(sides[0].params, sides[1].params, "{}", load.name);
         }
-    }
-
-    #[test]
-    fn a_load_that_is_written_as_the_document_says_gets_warm_and_delivers() {
-        let load = &crate::loads::mapload::LOAD;
-        let (setting, plan, board) =
-            (setting(1.0), plan(load, 1.0).unwrap(), Board::new(1).unwrap());
-        let (setting, totals, elapsed_ns) = (&setting, &[100, 7], 10);
-        let of = |plan| Progress { setting, plan, totals, since_start: totals, elapsed_ns };
-        let Load { work, dose, .. } = *load.as_load().unwrap();
-        let Steady::When(is_warm) = load.steady else { panic!("{:?}", load.steady) };
-        assert!(is_warm(&of(&plan)));
-        assert_eq!(dose(&of(&plan)), Dose { intended: 10, delivered: 7 });
-        // Nothing cannot be mapped.
-        let worker = Worker { setting, plan: &Plan::default(), number: 0, board: &board };
-        let Err(error) = work(&worker);
-        assert!(error.to_string().starts_with("map memory: "), "{error}");
     }
 }

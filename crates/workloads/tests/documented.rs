@@ -64,9 +64,3 @@ fn commands_of_the_page_can_be_given() {
     }
     assert_eq!(count, 3);
 }
-
-#[test]
-fn the_load_of_the_walk_through_is_the_one_that_is_compiled_and_tested() {
-    let document = include_str!("../../../docs/adding-a-load.md");
-    assert!(document.contains(include_str!("adding_a_load/mapload.rs")));
-}

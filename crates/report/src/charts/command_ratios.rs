@@ -10,8 +10,12 @@ use super::{Data, Kind};
 use crate::comparison::usable;
 use render::Chart;
 
-pub(super) const KIND: Kind =
-    Kind { name: "command-ratios", title: "Commands: times the time without load", make };
+pub(super) const KIND: Kind = Kind {
+    name: "command-ratios",
+    section: "work",
+    title: "Commands: times the time without load",
+    make,
+};
 
 /// Most lines that are drawn; the others are in the table.
 const MOST: usize = 60;

@@ -10,8 +10,12 @@ use super::{Data, Kind, duration};
 use crate::page::{JobRuns, LoadSamples, SamplePoint};
 use render::{Cell, Chart, Table, distinct};
 
-pub(super) const KIND: Kind =
-    Kind { name: "commands", title: "What each command took, under each load", make };
+pub(super) const KIND: Kind = Kind {
+    name: "commands",
+    section: "work",
+    title: "What each command took, under each load",
+    make,
+};
 
 /// Most points of all panels together.
 const MOST_POINTS: usize = 2400;

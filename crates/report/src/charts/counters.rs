@@ -7,8 +7,12 @@ use super::{Data, Kind};
 use crate::page::{Input, SERIES, Timeline};
 use render::{Cell, Chart, Table, format};
 
-pub(super) const KIND: Kind =
-    Kind { name: "counters", title: "What the kernel counted, run by run", make };
+pub(super) const KIND: Kind = Kind {
+    name: "counters",
+    section: "counters",
+    title: "What the kernel counted, run by run",
+    make,
+};
 
 /// Most runs that are drawn; of more, the one with the slowest response of each load.
 const MOST_RUNS: usize = 30;

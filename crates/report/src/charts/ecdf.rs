@@ -8,8 +8,12 @@ use super::{Data, Kind, duration, strips};
 use crate::page::Measurement;
 use render::{Cell, Chart, Table, distinct};
 
-pub(super) const KIND: Kind =
-    Kind { name: "ecdf", title: "How long responses take, as distributions", make };
+pub(super) const KIND: Kind = Kind {
+    name: "ecdf",
+    section: "responsiveness",
+    title: "How long responses take, as distributions",
+    make,
+};
 
 /// Most steps of one line; of more samples these are exact quantiles, the smallest and largest kept.
 const MOST_STEPS: usize = 80;

@@ -8,8 +8,12 @@ use super::{Data, Kind};
 use crate::diagnosis::{bound_prefix, price_text, whose_time};
 use render::{Cell, Chart, Table, Tone, format};
 
-pub(super) const KIND: Kind =
-    Kind { name: "findings", title: "Conditions by the time that they cost", make };
+pub(super) const KIND: Kind = Kind {
+    name: "findings",
+    section: "findings",
+    title: "Conditions by the time that they cost",
+    make,
+};
 
 /// Most findings that are drawn.
 const MOST: usize = 16;

@@ -11,7 +11,8 @@ use crate::page::Measurement;
 use analysis::responsiveness::Row;
 use render::{Cell, Chart, Table, format};
 
-pub(super) const KIND: Kind = Kind { name: "ratios", title: "Times the time without load", make };
+pub(super) const KIND: Kind =
+    Kind { name: "ratios", section: "responsiveness", title: "Times the time without load", make };
 
 /// A row of a forest plot.
 pub(super) struct Line {

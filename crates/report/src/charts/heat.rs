@@ -9,7 +9,8 @@ use super::{Data, Kind};
 use crate::sweep_text::Amounts;
 use render::{Cell, Chart, Table};
 
-pub(super) const KIND: Kind = Kind { name: "map", title: "Cost over two parameters", make };
+pub(super) const KIND: Kind =
+    Kind { name: "map", section: "sweep", title: "Cost over two parameters", make };
 
 fn make(data: &Data<'_>) -> Vec<Chart> {
     let sweeps = data.material.inputs.iter().filter_map(|input| input.sweep.as_ref());

@@ -10,8 +10,12 @@ use super::{Data, Kind, duration};
 use crate::attribution_text::quantity;
 use render::{Cell, Chart, Table};
 
-pub(super) const KIND: Kind =
-    Kind { name: "interaction", title: "How the effect of one factor depends on another", make };
+pub(super) const KIND: Kind = Kind {
+    name: "interaction",
+    section: "attribution",
+    title: "How the effect of one factor depends on another",
+    make,
+};
 
 /// Most pairs of factors that are drawn.
 const MOST_PAIRS: usize = 3;

@@ -10,7 +10,8 @@ use crate::sweep_text::Amounts;
 use crate::{SweepRow, SweepView};
 use render::{Cell, Chart, Table};
 
-pub(super) const KIND: Kind = Kind { name: "knee", title: "Cost over level, and the knee", make };
+pub(super) const KIND: Kind =
+    Kind { name: "knee", section: "sweep", title: "Cost over level, and the knee", make };
 
 fn make(data: &Data<'_>) -> Vec<Chart> {
     let sweeps = data.material.inputs.iter().filter_map(|input| input.sweep.as_ref());

@@ -9,7 +9,8 @@ use analysis::responsiveness::{Feeling, Ratio, Row};
 use render::format::{observed, times};
 use render::{Cell, Chart, Table, Tone, distinct};
 
-pub(super) const KIND: Kind = Kind { name: "matrix", title: "Responsiveness, load by load", make };
+pub(super) const KIND: Kind =
+    Kind { name: "matrix", section: "responsiveness", title: "Responsiveness, load by load", make };
 
 /// Verdicts and their colours, which people who confuse red and green can tell apart; each tile
 /// says its verdict in words too.

@@ -49,6 +49,8 @@ pub(crate) struct Data<'a> {
 pub struct Kind {
     /// Its name.
     pub name: &'static str,
+    /// The section of the report in which it stands: its place in a link.
+    pub(crate) section: &'static str,
     /// What it shows.
     pub title: &'static str,
     /// The charts of this kind that there are data for.
@@ -56,7 +58,7 @@ pub struct Kind {
 }
 
 /// All kinds, in the order in which a report shows them.
-pub const ALL: [&Kind; 16] = [
+pub const ALL: &[&Kind] = &[
     &matrix::KIND,
     &verdicts::KIND,
     &forest::KIND,

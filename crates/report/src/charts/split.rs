@@ -9,7 +9,7 @@ use analysis::responsiveness::WhySlow;
 use render::{Cell, Chart, Table, format};
 
 pub(super) const KIND: Kind =
-    Kind { name: "delay-split", title: "What slow responses consist of", make };
+    Kind { name: "delay-split", section: "delays", title: "What slow responses consist of", make };
 
 /// Parts with their colours and that of the text on them.
 const COLOURS: [(Part, &str, &str); 13] = [

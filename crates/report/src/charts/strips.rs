@@ -9,8 +9,12 @@ use analysis::responsiveness::STALL_FACTOR;
 use model::Observation;
 use render::{Cell, Chart, Table};
 
-pub(super) const KIND: Kind =
-    Kind { name: "samples", title: "Every response, in the order of time", make };
+pub(super) const KIND: Kind = Kind {
+    name: "samples",
+    section: "responsiveness",
+    title: "Every response, in the order of time",
+    make,
+};
 
 /// Most panels that are drawn.
 pub(super) const MOST_PANELS: usize = 36;

@@ -10,8 +10,12 @@ use super::strips::panel;
 use super::{Data, Kind, duration};
 use render::{Cell, Chart, Table, distinct, format};
 
-pub(super) const KIND: Kind =
-    Kind { name: "touch-cost", title: "What a touch of memory costs, by load and level", make };
+pub(super) const KIND: Kind = Kind {
+    name: "touch-cost",
+    section: "work",
+    title: "What a touch of memory costs, by load and level",
+    make,
+};
 
 /// Most rows that are drawn; the others are in the table.
 const MOST: usize = 60;

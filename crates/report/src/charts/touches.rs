@@ -9,8 +9,12 @@ use super::strips::{MOST_PANELS, panel};
 use super::{Data, Kind, duration};
 use render::{Cell, Chart, Table, distinct, format};
 
-pub(super) const KIND: Kind =
-    Kind { name: "touches", title: "What a touch of memory costs, pass by pass", make };
+pub(super) const KIND: Kind = Kind {
+    name: "touches",
+    section: "work",
+    title: "What a touch of memory costs, pass by pass",
+    make,
+};
 
 /// Most runs that are drawn.
 const MOST_RUNS: usize = 120;

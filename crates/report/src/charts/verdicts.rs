@@ -7,7 +7,8 @@ use super::{Data, Kind};
 use crate::comparison::{label, usable, verdict};
 use render::Chart;
 
-pub(super) const KIND: Kind = Kind { name: "comparison", title: "What differs, by how much", make };
+pub(super) const KIND: Kind =
+    Kind { name: "comparison", section: "comparison", title: "What differs, by how much", make };
 
 /// Most cells that are drawn; the others are in the table.
 const MOST: usize = 60;

@@ -8,8 +8,12 @@ use super::{Data, Kind};
 use crate::attribution_text::{amount, quantity};
 use render::{Cell, Chart, Table};
 
-pub(super) const KIND: Kind =
-    Kind { name: "waterfall", title: "What the change is to be put down to", make };
+pub(super) const KIND: Kind = Kind {
+    name: "waterfall",
+    section: "attribution",
+    title: "What the change is to be put down to",
+    make,
+};
 
 const KINDS: [(&str, &str); 3] =
     [("whole", "#8c8c8c"), ("increase", "#d55e00"), ("decrease", "#2f8fcf")];

@@ -5,9 +5,6 @@ pub(crate) mod ctx_mem_2;
 pub(crate) mod ctx_mem_8;
 mod file_writer;
 pub(crate) mod largewrite;
-#[cfg(test)]
-#[path = "../../tests/adding_a_load/mapload.rs"]
-pub(crate) mod mapload;
 pub(crate) mod noload;
 pub(crate) mod smallwrite;
 pub(crate) mod spawnload;

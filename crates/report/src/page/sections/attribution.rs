@@ -7,7 +7,7 @@ use render::{Block, Section};
 
 /// The charts and sentences of all experiments.
 pub(super) fn section(data: &Data<'_>) -> Option<Section> {
-    let mut blocks = charts_of(data, &["waterfall", "interaction"]);
+    let mut blocks = charts_of(data, "attribution");
     for attribution in data.material.inputs.iter().filter_map(|input| input.attribution.as_ref()) {
         blocks.push(Block::List(conclusions(attribution)));
         let full = attribution_text(attribution);

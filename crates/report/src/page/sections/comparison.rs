@@ -12,6 +12,6 @@ pub(super) fn section(data: &Data<'_>) -> Option<Section> {
     let arms: Vec<String> =
         legend(comparison).iter().map(|(arm, text)| format!("{arm}: {text}")).collect();
     let mut all = vec![Block::Notes(arms)];
-    all.extend(blocks(comparison, charts_of(data, &["comparison"])));
+    all.extend(blocks(comparison, charts_of(data, "comparison")));
     super::section("comparison", "Comparison", all)
 }

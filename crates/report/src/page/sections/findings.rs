@@ -14,7 +14,7 @@ pub(super) fn section(data: &Data<'_>) -> Option<Section> {
     let diagnoses = || data.material.inputs.iter().flat_map(|input| &input.diagnoses);
     diagnoses().next()?;
     let all = found(data);
-    let mut blocks = charts_of(data, &["findings"]);
+    let mut blocks = charts_of(data, "findings");
     if all.is_empty() {
         let text = "Nothing was found that costs 1 % of anybody's time.";
         blocks.push(Block::Sentence(text.to_owned()));

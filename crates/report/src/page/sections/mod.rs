@@ -38,7 +38,7 @@ pub fn report<'a>(material: &'a Material<'a>) -> Document<'a> {
         attribution::section(&data),
         work::section(&data),
         findings::section(&data),
-        section("counters", "Counters over time", charts_of(&data, &["counters"])),
+        section("counters", "Counters over time", charts_of(&data, "counters")),
         environment_section(material),
         reproduce(material),
         notes(&data),
@@ -64,9 +64,9 @@ fn section(id: &str, title: &str, blocks: Vec<Block>) -> Option<Section> {
     (!blocks.is_empty()).then_some(Section { id, title, blocks })
 }
 
-/// The charts of these kinds.
-fn charts_of(data: &Data<'_>, kinds: &[&str]) -> Vec<Block> {
-    let wanted = charts::ALL.iter().filter(|kind| kinds.contains(&kind.name));
+/// The charts of a section, in the order of the table of all kinds.
+fn charts_of(data: &Data<'_>, section: &str) -> Vec<Block> {
+    let wanted = charts::ALL.iter().filter(|kind| kind.section == section);
     wanted.flat_map(|kind| kind.charts(data)).map(|chart| Block::Chart(Box::new(chart))).collect()
 }
 

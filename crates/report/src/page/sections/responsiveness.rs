@@ -17,7 +17,7 @@ const MOST_WORST_OF_LOAD: usize = 4;
 
 /// Tables and charts of what probes measured.
 pub(super) fn section(data: &Data<'_>) -> Option<Section> {
-    let mut blocks = charts_of(data, &["matrix"]);
+    let mut blocks = charts_of(data, "responsiveness");
     for one in data.measurements.iter().take(MOST_TABLES) {
         blocks.push(Block::Table(table(one, &data.label(one))));
     }
@@ -25,7 +25,6 @@ pub(super) fn section(data: &Data<'_>) -> Option<Section> {
     if more > 0 {
         blocks.push(Block::Sentence(format!("And {more} more, which are in the chart above.")));
     }
-    blocks.extend(charts_of(data, &["ratios", "samples", "ecdf"]));
     super::section("responsiveness", "Responsiveness", blocks)
 }
 
@@ -43,7 +42,7 @@ fn table(one: &Measurement, label: &str) -> Table {
 
 /// Why slow responses were slow, and the slowest of them.
 pub(super) fn delays(data: &Data<'_>) -> Option<Section> {
-    let mut blocks = charts_of(data, &["delay-split"]);
+    let mut blocks = charts_of(data, "delays");
     let mut worst: Vec<(String, &WorstSample)> = Vec::new();
     for one in &data.measurements {
         let label = data.label(one);

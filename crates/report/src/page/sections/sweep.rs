@@ -7,7 +7,7 @@ use render::{Block, Section};
 
 /// The charts and sentences of all sweeps.
 pub(super) fn section(data: &Data<'_>) -> Option<Section> {
-    let mut blocks = charts_of(data, &["knee", "map"]);
+    let mut blocks = charts_of(data, "sweep");
     for view in data.material.inputs.iter().filter_map(|input| input.sweep.as_ref()) {
         let mut sentences = Vec::new();
         for row in &view.rows {

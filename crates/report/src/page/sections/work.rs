@@ -8,12 +8,9 @@ use analysis::{MemoryJob, Session};
 use render::plain_text;
 use render::{Block, Section};
 
-/// The charts of jobs.
-const CHARTS: [&str; 4] = ["command-ratios", "commands", "touch-cost", "touches"];
-
 /// Charts, and the tables of all jobs, as `thrashlab show` prints them.
 pub(super) fn section(data: &Data<'_>) -> Option<Section> {
-    let mut blocks = super::charts_of(data, &CHARTS);
+    let mut blocks = super::charts_of(data, "work");
     for of_job in &data.jobs {
         let input = data.material.inputs[of_job.input].name.as_str();
         let title = [input, of_job.job.name.as_str(), of_job.cell];

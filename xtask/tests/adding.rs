@@ -1,0 +1,149 @@
+//! Does what `docs/adding-*.md` say, in a copy of the tree, and runs the commands they name.
+//!
+//! In a page, a block whose first line names a file behind its language (```` ```rust PATH ````) is
+//! that new file; a `diff` block changes the file; each line `$ cargo …` of a `console` block is
+//! run. Other blocks and commands are for readers.
+#![expect(clippy::unwrap_used, reason = "a test")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Folders that the copy does not need.
+const NOT_COPIED: &[&str] = &["target", ".git", "node_modules", "corpus"];
+
+/// A fenced block of a page.
+struct Block {
+    language: String,
+    path: Option<String>,
+    lines: Vec<String>,
+}
+
+#[test]
+fn every_walk_through_works_as_it_is_written() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let folder = root.join("target/adding");
+    let tree = folder.join("tree");
+    let _ = fs::remove_dir_all(&tree);
+    copy(root, &tree);
+    share_compiled(&root.join("target/debug"), &folder.join("target/debug"));
+    let pages = fs::read_dir(root.join("docs")).unwrap().map(|entry| entry.unwrap().path());
+    let mut pages: Vec<PathBuf> = pages
+        .filter(|path| path.file_name().unwrap().to_str().unwrap().starts_with("adding-"))
+        .collect();
+    pages.sort();
+    assert!(pages.len() >= 4, "a load, a rule, a chart, a format: {pages:?}");
+    let mut commands: Vec<String> = Vec::new();
+    for page in &pages {
+        for block in blocks(&fs::read_to_string(page).unwrap()) {
+            match (&block.path, block.language.as_str()) {
+                (Some(path), "diff") => change(&tree.join(path), &block.lines),
+                (Some(path), _) => {
+                    let path = tree.join(path);
+                    assert!(!path.exists(), "{}: {} exists", page.display(), path.display());
+                    fs::write(path, block.lines.join("\n") + "\n").unwrap();
+                }
+                (None, "console") => {
+                    let lines = block.lines.iter().filter_map(|line| line.strip_prefix("$ "));
+                    let cargo = lines.filter(|line| line.starts_with("cargo "));
+                    commands.extend(cargo.map(str::to_owned));
+                }
+                _ => {}
+            }
+        }
+    }
+    commands.sort();
+    commands.dedup();
+    assert!(commands.len() >= pages.len(), "each page has a command: {commands:?}");
+    for command in commands {
+        run(&command, &tree, &folder.join("target"));
+    }
+}
+
+/// Runs `cargo …` in the copy; fails with what it printed.
+fn run(command: &str, tree: &Path, target: &Path) {
+    let output = Command::new("sh")
+        .args(["-c", command])
+        .current_dir(tree)
+        .env("CARGO_TARGET_DIR", target)
+        .output()
+        .unwrap();
+    assert!(
+        output.status.success(),
+        "{command}: {}\n{}{}",
+        output.status,
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr)
+    );
+}
+
+fn blocks(page: &str) -> Vec<Block> {
+    let mut blocks = Vec::new();
+    let mut lines = page.lines();
+    while let Some(line) = lines.next() {
+        let Some(info) = line.strip_prefix("```") else { continue };
+        let (language, path) = info.split_once(' ').map_or((info, None), |(l, p)| (l, Some(p)));
+        blocks.push(Block {
+            language: language.to_owned(),
+            path: path.map(str::to_owned),
+            lines: lines.by_ref().take_while(|line| *line != "```").map(str::to_owned).collect(),
+        });
+    }
+    blocks
+}
+
+/// Replaces the lines of a diff: those that begin with a blank or `-` stand in the file exactly
+/// once, one after the other.
+fn change(path: &Path, diff: &[String]) {
+    let text = fs::read_to_string(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+    let side = |without: char| -> String {
+        let lines = diff.iter().filter(|line| !line.starts_with(without));
+        lines.map(|line| format!("{}\n", line.get(1..).unwrap_or_default())).collect()
+    };
+    let (before, after) = (side('+'), side('-'));
+    assert_eq!(text.matches(&before).count(), 1, "{}: once:\n{before}", path.display());
+    fs::write(path, text.replacen(&before, &after, 1)).unwrap();
+}
+
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap().map(Result::unwrap) {
+        let (name, kind) = (entry.file_name(), entry.file_type().unwrap());
+        if NOT_COPIED.iter().any(|folder| name == *folder) {
+            continue;
+        }
+        match kind.is_dir() {
+            true => copy(&entry.path(), &to.join(name)),
+            // Times are kept, so that cargo does not build again what is the same.
+            false => {
+                let path = to.join(name);
+                fs::copy(entry.path(), &path).unwrap();
+                let modified = entry.metadata().unwrap().modified().unwrap();
+                fs::File::options().write(true).open(path).unwrap().set_modified(modified).unwrap();
+            }
+        }
+    }
+}
+
+/// Gives the copy the compiled third-party crates, by hard links: names of files contain the path of
+/// the sources, so nothing of this tree is taken or overwritten.
+fn share_compiled(from: &Path, to: &Path) {
+    if to.exists() {
+        return;
+    }
+    for folder in [".fingerprint", "build", "deps"] {
+        link(&from.join(folder), &to.join(folder));
+    }
+}
+
+fn link(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    let Ok(entries) = fs::read_dir(from) else { return };
+    for entry in entries.map(Result::unwrap) {
+        let target = to.join(entry.file_name());
+        match entry.file_type().unwrap().is_dir() {
+            true => link(&entry.path(), &target),
+            false => fs::hard_link(entry.path(), target).unwrap(),
+        }
+    }
+}
