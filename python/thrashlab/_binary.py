@@ -21,9 +21,9 @@ from .errors import CouldNotMeasure, ThrashlabError, WrongUse
 
 BINARY = Path(__file__).parent / "bin" / "thrashlab"
 
-#: What is shown of a program at work: everything on standard error, nothing, or each line to a
-#: function.
-Progress = bool | Callable[[str], None]
+#: What is shown of a program at work: everything on standard error, nothing, or each event (of a
+#: command without events, each line) to a function.
+Progress = bool | Callable[[Any], None]
 
 WRONG_USE = 2
 COULD_NOT_MEASURE = 3
@@ -48,10 +48,14 @@ def answer(
     progress: Progress = True,
     fine: tuple[int, ...] = (0,),
     text: str | None = None,
+    events: bool = False,
     **options: Any,
 ) -> Any:
-    """What a command answers as JSON. `text` is its standard input."""
-    said = call([*command, "--json", *arguments(options)], progress, fine, text)
+    """What a command answers as JSON. `text` is its standard input.
+
+    `events` says that it is a command with events, which `progress` gets if it is a function.
+    """
+    said = call([*command, "--json", *arguments(options)], progress, fine, text, events)
     return json.loads(said)
 
 
@@ -107,10 +111,23 @@ def call(
     progress: Progress = True,
     fine: tuple[int, ...] = (0,),
     text: str | None = None,
+    events: bool = False,
 ) -> str:
     """Runs a command; hands out its standard output, or raises what it complains of."""
+    with _Events(progress if events and callable(progress) else None) as listener:
+        return _call(command, progress, fine, text, listener)
+
+
+def _call(
+    command: Sequence[str],
+    progress: Progress,
+    fine: tuple[int, ...],
+    text: str | None,
+    events: _Events,
+) -> str:
     process = subprocess.Popen(
-        [str(BINARY), *command],
+        [str(BINARY), *command, *events.arguments],
+        pass_fds=events.passed,
         stdin=subprocess.PIPE if text is not None else subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -121,7 +138,8 @@ def call(
     )
     interrupted = False
     try:
-        conversation = _Conversation(process, progress)
+        events.started()
+        conversation = _Conversation(process, progress, events)
         while True:
             try:
                 conversation.go_on(text)
@@ -170,19 +188,66 @@ def _reason(code: int, words: str) -> ThrashlabError:
     return kind(words or f"thrashlab ended with {code}", code)
 
 
+class _Events:
+    """The events of a process, as JSON lines on a pipe of their own."""
+
+    def __init__(self, tell: Callable[[Any], None] | None) -> None:
+        self.tell = tell
+        self.reader: int | None = None
+        self._writer: int | None = None
+        self._rest = b""
+
+    def __enter__(self) -> _Events:
+        if self.tell is not None:
+            self.reader, self._writer = os.pipe()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.started()
+        if self.reader is not None:
+            os.close(self.reader)
+
+    @property
+    def arguments(self) -> list[str]:
+        """What the program is told of the pipe."""
+        return [] if self._writer is None else ["--events", f"/dev/fd/{self._writer}"]
+
+    @property
+    def passed(self) -> tuple[int, ...]:
+        """The end of the pipe that the program writes to."""
+        return () if self._writer is None else (self._writer,)
+
+    def started(self) -> None:
+        """The program has its end of the pipe."""
+        if self._writer is not None:
+            os.close(self._writer)
+            self._writer = None
+
+    def heard(self, piece: bytes) -> None:
+        """Tells the events that are complete."""
+        *lines, self._rest = (self._rest + piece).split(b"\n")
+        for line in lines:
+            self.tell(json.loads(line))
+
+
 class _Conversation:
     """What goes to a process and comes from it, on one thread, so that Ctrl-C is never lost."""
 
-    def __init__(self, process: subprocess.Popen[bytes], progress: Progress) -> None:
+    def __init__(
+        self, process: subprocess.Popen[bytes], progress: Progress, events: _Events
+    ) -> None:
         self.process = process
         self.said = bytearray()
-        self._tell = _teller(progress)
+        self._events = events
+        self._tell = _teller(False if events.tell else progress)
         self._rest = b""
         self._held: list[str] = []
         self._given = 0
         self._pipes = selectors.DefaultSelector()
         for pipe in filter(None, (process.stdout, process.stderr)):
             self._pipes.register(pipe, selectors.EVENT_READ)
+        if events.reader is not None:
+            self._pipes.register(events.reader, selectors.EVENT_READ)
         if process.stdin is not None:
             os.set_blocking(process.stdin.fileno(), False)
             self._pipes.register(process.stdin, selectors.EVENT_WRITE)
@@ -202,9 +267,11 @@ class _Conversation:
         if pipe is self.process.stdin:
             self._give(pipe, given)
             return
-        piece = os.read(pipe.fileno(), 1 << 16)
+        piece = os.read(pipe if isinstance(pipe, int) else pipe.fileno(), 1 << 16)
         if not piece:
             self._pipes.unregister(pipe)
+        elif pipe == self._events.reader:
+            self._events.heard(piece)
         elif pipe is self.process.stdout:
             self.said += piece
         else:

@@ -79,7 +79,13 @@ def run(
         "set": settings,
     }
     summary = answer(
-        ["run"], progress=progress, output=folder, seeds=_seeds(seeds), **asked, **options
+        ["run"],
+        progress=progress,
+        events=True,
+        output=folder,
+        seeds=_seeds(seeds),
+        **asked,
+        **options,
     )
     return Measured(summary, folder)
 
@@ -100,7 +106,12 @@ def experiment(
     folder = _folder(output, "experiment")
     with _plan(plan) as path:
         summary = answer(
-            ["experiment", path], progress=progress, output=folder, seeds=_seeds(seeds), **options
+            ["experiment", path],
+            progress=progress,
+            events=True,
+            output=folder,
+            seeds=_seeds(seeds),
+            **options,
         )
     return Measured(summary, folder)
 
@@ -125,7 +136,9 @@ def sweep(
     folder = _folder(output, "sweep")
     asked: dict[str, Any] = {"range": ends, "over": over, "subject": subject, "set": settings}
     with _plan(what) as path:
-        summary = answer(["sweep", path], progress=progress, output=folder, **asked, **options)
+        summary = answer(
+            ["sweep", path], progress=progress, events=True, output=folder, **asked, **options
+        )
     return Measured(summary, folder)
 
 
@@ -144,7 +157,7 @@ def bisect(
     folder = _folder(output, "bisect")
     with _plan(plan) as path:
         command = ["bisect", *([path] if path else [])]
-        summary = answer(command, progress=progress, output=folder, **options)
+        summary = answer(command, progress=progress, events=True, output=folder, **options)
     return Measured(summary, folder)
 
 

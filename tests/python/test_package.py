@@ -180,14 +180,16 @@ def test_curves_of_an_array_are_those_of_a_trace(tmp_path, thrashlab_binary):
         thrashlab.mmu.curve([1.5])
 
 
-def test_progress_is_told_line_by_line(tmp_path):
+def test_progress_is_told_as_events(tmp_path):
     told = []
     machine = {"subject": "mmu:machine=sparcstation1", "seeds": range(1, 3)}
     measured = thrashlab.run(
         job="vmtest:size=2M", output=tmp_path / "runs", progress=told.append, **machine
     )
-    assert any("[1/2]" in line for line in told)
-    assert any("run files" in line for line in told)
+    kinds = [event["event"] for event in told]
+    assert kinds[0] == "planned" and len(told[0]["segments"]) == 2
+    assert kinds.count("started") == kinds.count("ended") == 2
+    assert any("run files" in event.get("text", "") for event in told)
     assert len(measured.load().passes) == 2
     assert os.fspath(measured) == str(tmp_path / "runs")
 
@@ -196,7 +198,7 @@ STOPPED = """
 import sys, thrashlab
 try:
     thrashlab.run("cpuload", subject="host", interval="1s", points=500, output=sys.argv[1],
-                  work_dir=sys.argv[2], progress=lambda line: print(line, flush=True))
+                  work_dir=sys.argv[2], progress=lambda event: print(event["event"], flush=True))
 except KeyboardInterrupt:
     print("stopped", flush=True)
 """

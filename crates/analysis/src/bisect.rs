@@ -30,6 +30,17 @@ pub enum Target {
     Failure,
 }
 
+/// The axis of a bisection in words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Axis {
+    /// What its steps are: `compiler`, `kernel`, `step`.
+    pub name: String,
+    /// The steps' names, in order.
+    pub steps: Vec<String>,
+    /// What was measured, with its unit.
+    pub response: String,
+}
+
 /// How a search ended.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Found {

@@ -12,11 +12,10 @@ use model::units::{parse_duration_ns, parse_size_bytes};
 use crate::attribute::AttributeArgs;
 use crate::compare::CompareArgs;
 use crate::footprint::FootprintArgs;
-use crate::guests::GuestArgs;
 use crate::job_args::JobArgs;
+use crate::laboratory::LabArgs;
 use crate::names::{load_name, probe_name};
 use crate::output::{OutputArgs, possible_values};
-use crate::remote_args::RemoteArgs;
 use crate::seeds::{Seeds, seeds};
 use crate::timing::TimingArgs;
 use crate::vm_args::{CacheArgs, VmArgs};
@@ -165,10 +164,7 @@ pub(crate) struct RunArgs {
     pub(crate) seeds: Option<Seeds>,
 
     #[command(flatten)]
-    pub(crate) guests: GuestArgs,
-
-    #[command(flatten)]
-    pub(crate) remote: RemoteArgs,
+    pub(crate) lab: LabArgs,
 
     /// Go on in the folder of --output: runs that it has are not made again
     #[arg(long, requires = "output")]
@@ -181,11 +177,6 @@ pub(crate) struct RunArgs {
     /// Folder for the run files [default: a new one in the user's data directory]
     #[arg(long, value_name = "DIR")]
     pub(crate) output: Option<PathBuf>,
-
-    /// Folder on a disk for the files of loads and probes; with ssh:// there [default:
-    /// /var/tmp/thrashlab-UID]
-    #[arg(long, value_name = "DIR")]
-    pub(crate) work_dir: Option<PathBuf>,
 
     #[command(flatten)]
     pub(crate) shape: Shape,

@@ -1,68 +1,26 @@
 //! `thrashlab bisect`: the step of an axis at which something changed.
 
-mod command;
-mod levels;
-
-use std::cell::RefCell;
-
-use agent::Waiter;
-use analysis::bisect::{
-    BisectError, Found, Measured, Stopped, Target, bisect_exactly, bisect_noisily,
-};
-use anyhow::{Context, anyhow};
-use report::Axis;
-use stats::{NoisySettings, Posterior};
+use analysis::bisect::{Axis, Found};
+use anyhow::anyhow;
+use experiment::{Bisection, CommandSteps, LevelSteps, Steps, StepsOfPlan};
+use stats::NoisySettings;
 
 use crate::bisect_args::BisectArgs;
-use crate::progress::Progress;
+use crate::laboratory::{drive, failure};
 use crate::{Failure, print, print_json};
-
-use command::CommandSteps;
-use levels::PlanSteps;
-
-/// An axis whose steps can be measured.
-trait Steps {
-    /// What is measured along what.
-    fn axis(&self) -> Axis;
-    /// Whether a step gives the same again and again.
-    fn is_exact(&self) -> bool;
-    /// What is looked for.
-    fn target(&self) -> Target;
-    /// Measurements that were made before, in the order of time: step and value.
-    fn at_hand(&self) -> Result<Vec<(usize, f64)>, Failure>;
-    /// Looks for failures from here on, where that was not asked for and costs little.
-    fn seek_failures(&mut self) -> bool {
-        false
-    }
-    /// Measures a step.
-    fn measure(&mut self, step: usize, progress: &mut Progress) -> Result<Measured, Failure>;
-}
 
 /// Finds the step and prints it.
 pub(crate) fn bisect(args: &BisectArgs) -> Result<(), Failure> {
-    // Caught from here on, so that Ctrl-C never leaves anything behind.
-    let waiter = Waiter::new().context("catch signals")?;
-    let mut progress = Progress::new(args.quiet);
-    let mut steps: Box<dyn Steps + '_> = match &args.run {
-        Some(command) => Box::new(CommandSteps::new(args, command, &waiter)?),
-        None => Box::new(PlanSteps::new(args, &waiter)?),
+    let settings = NoisySettings {
+        confidence: args.confidence,
+        budget: args.budget,
+        drift: !args.no_drift,
+        ..NoisySettings::default()
     };
-    let axis = steps.axis();
-    let mut found = search(args, steps.as_mut(), &axis, &mut progress);
-    let is_alike = match &found {
-        Ok(found) => found.changed.is_none(),
-        Err(error) => matches!(error, Stopped::Search(BisectError::EndsAlike { .. })),
-    };
-    if is_alike && steps.seek_failures() {
-        progress.say("no change between the ends; checking every step for a run that fails");
-        let failing = search(args, steps.as_mut(), &axis, &mut progress);
-        // What was measured of the ends stays the answer where nothing fails.
-        if !failing.as_ref().is_ok_and(|found| found.changed.is_none()) {
-            found = failing;
-        }
-    }
-    progress.finish();
-    let found = found.map_err(|error| failure(error, &axis, &waiter))?;
+    let mut bisection = Bisection { steps: steps(args)?, settings };
+    let mut progress = args.lab.progress(args.quiet)?;
+    let found = drive(&args.lab.options(), &mut progress, |driver| bisection.run(driver))?;
+    let axis = bisection.steps.axis();
     if args.json {
         print_json(&as_json(&found, &axis))?;
     } else {
@@ -74,101 +32,51 @@ pub(crate) fn bisect(args: &BisectArgs) -> Result<(), Failure> {
     }
 }
 
-fn search(
-    args: &BisectArgs,
-    steps: &mut dyn Steps,
-    axis: &Axis,
-    progress: &mut Progress,
-) -> Result<Found, Stopped<Failure>> {
-    let count = axis.steps.len();
-    let target = steps.target();
-    // That a step fails is taken for certain on any machine.
-    if steps.is_exact() || target == Target::Failure {
-        return bisect_exactly(count, target, &mut |step| steps.measure(step, progress));
-    }
-    let settings = NoisySettings {
-        confidence: args.confidence,
-        budget: args.budget,
-        drift: !args.no_drift,
-        ..NoisySettings::default()
+/// What is measured along what.
+fn steps(args: &BisectArgs) -> Result<Box<dyn Steps>, Failure> {
+    let wrong = |why: String| Failure::WrongUse(anyhow!(why));
+    let Some(command) = &args.run else {
+        let request = StepsOfPlan {
+            path: args.plan.clone().unwrap_or_default(),
+            factor: args.factor.clone(),
+            response: args.response.clone(),
+            part: args.part.clone(),
+            commits: args.git.clone().map(|range| (range, args.repo.clone())),
+            output: args.output.clone(),
+        };
+        return Ok(Box::new(LevelSteps::new(request).map_err(failure)?));
     };
-    let at_hand = steps.at_hand().map_err(Stopped::Measurement)?;
-    if !at_hand.is_empty() {
-        progress.say(&format!("{} measurements are there already", at_hand.len()));
-    }
-    // Said before the next measurement: the progress is busy during one.
-    let likely = RefCell::new(None::<String>);
-    bisect_noisily(
-        count,
-        settings,
-        &at_hand,
-        &mut |step| {
-            if let Some(text) = likely.take() {
-                progress.say(&text);
-            }
-            steps.measure(step, progress)
-        },
-        &mut |posterior| *likely.borrow_mut() = Some(most_likely(posterior, axis)),
-    )
-}
-
-/// The most likely step in words.
-fn most_likely(posterior: &Posterior, axis: &Axis) -> String {
-    let steps = posterior.first_changed.iter().copied().enumerate();
-    let best = steps.max_by(|(_, one), (_, other)| one.total_cmp(other));
-    match best {
-        Some((step, probability)) if probability > posterior.no_change => format!(
-            "{} {} is the most likely first changed one: {:.0} %",
-            axis.name,
-            axis.steps[step],
-            100.0 * probability
-        ),
-        _ => format!("no change is the most likely: {:.0} %", 100.0 * posterior.no_change),
-    }
-}
-
-fn failure(error: Stopped<Failure>, axis: &Axis, waiter: &Waiter) -> Failure {
-    if waiter.stop_requested() {
-        return Failure::Interrupted;
-    }
-    let error = match error {
-        Stopped::Measurement(failure) => return failure,
-        Stopped::Search(error) => error,
+    let names = match &args.range {
+        Some(range) => CommandSteps::numbers(range).map_err(wrong)?,
+        None => args.values.clone(),
     };
-    match error {
-        BisectError::TooFew => Failure::WrongUse(error.into()),
-        BisectError::End { step, why } => Failure::NotMeasured(anyhow!(
-            "{} {}, an end of the axis, cannot be measured: {why}",
-            axis.name,
-            axis.steps[step]
-        )),
-        other => Failure::NotMeasured(other.into()),
+    if names.is_empty() {
+        let why = "name the steps of --run with --values A,B,C or --range FIRST..LAST";
+        return Err(wrong(why.to_owned()));
     }
+    Ok(Box::new(CommandSteps {
+        names,
+        command: command.clone(),
+        by_exit_code: args.exit_code,
+        is_exact: args.exact,
+    }))
 }
 
 fn as_json(found: &Found, axis: &Axis) -> serde_json::Value {
     let name = |step: usize| axis.steps[step].as_str();
-    let values: Vec<_> = found
-        .values
-        .iter()
-        .map(|(step, values)| serde_json::json!({"step": name(*step), "values": values}))
-        .collect();
-    let skipped: Vec<_> = found
-        .skipped
-        .iter()
-        .map(|(step, why)| serde_json::json!({"step": name(*step), "reason": why}))
-        .collect();
+    let with_reason = |steps: &[(usize, String)]| -> Vec<serde_json::Value> {
+        let value =
+            |(step, why): &(usize, String)| serde_json::json!({"step": name(*step), "reason": why});
+        steps.iter().map(value).collect()
+    };
+    let value = |(step, values): &(usize, Vec<f64>)| serde_json::json!({"step": name(*step), "values": values});
+    let measured: Vec<_> = found.values.iter().map(value).collect();
     let posterior = found.posterior.as_ref().map(|posterior| {
         serde_json::json!({
             "first_changed": posterior.first_changed,
             "no_change": posterior.no_change,
         })
     });
-    let failed: Vec<_> = found
-        .failed
-        .iter()
-        .map(|(step, why)| serde_json::json!({"step": name(*step), "reason": why}))
-        .collect();
     serde_json::json!({
         "axis": axis.name,
         "steps": axis.steps,
@@ -177,9 +85,9 @@ fn as_json(found: &Found, axis: &Axis) -> serde_json::Value {
         "no_change": found.no_change,
         "measurements": found.measurements,
         "posterior": posterior,
-        "skipped": skipped,
+        "skipped": with_reason(&found.skipped),
         "by_outcome": found.by_outcome,
-        "failed": failed,
-        "measured": values,
+        "failed": with_reason(&found.failed),
+        "measured": measured,
     })
 }

@@ -1,19 +1,16 @@
 //! Guests as the commands need them: the kernel that is meant, the options, the boot.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
 use std::time::Duration;
 
 use agent::Waiter;
 use anyhow::Context;
 use clap::Args;
-use experiment::subject_arg;
+use experiment::{subject_arg, while_waiting};
 use keep::Cache;
 use kernels::{KernelArg, KernelError};
 use model::VmSpec;
 use model::units::parse_duration_ns;
-use subject::Machine;
-use vm::{Stop, Vm, VmError, VmOptions, VmRequest};
+use vm::{Vm, VmError, VmOptions, VmRequest};
 
 use crate::Failure;
 use crate::progress::Progress;
@@ -37,8 +34,6 @@ pub(crate) struct GuestArgs {
 
 /// A guest that writes nothing for this long is taken for stuck, if nothing else is said.
 pub(crate) const SILENCE: Duration = Duration::from_secs(900);
-/// How often the user's wish to stop is looked for.
-const TICK: Duration = Duration::from_millis(50);
 
 /// What was asked for, with a kernel.
 pub(crate) fn spec(request: &VmRequest, progress: &Progress) -> Result<VmSpec, Failure> {
@@ -61,20 +56,6 @@ pub(crate) fn options(args: &GuestArgs) -> VmOptions {
     }
 }
 
-/// How many guests run at a time: one a CPU, as long as their memory fits into half of what is
-/// available.
-pub(crate) fn jobs(args: &GuestArgs, spec: &VmSpec) -> usize {
-    jobs_of(args, spec.machine.ram_bytes())
-}
-
-/// The same for machines that take at most `ram_bytes` of this host.
-pub(crate) fn jobs_of(args: &GuestArgs, ram_bytes: u64) -> usize {
-    let cpus = cpus();
-    let fitting = Machine::read()
-        .map_or(cpus, |machine| (machine.available_bytes / 2 / ram_bytes.max(1)) as usize);
-    args.jobs.map_or_else(|| cpus.min(fitting).max(1), usize::from)
-}
-
 /// CPUs that this process may use.
 pub(crate) fn cpus() -> usize {
     sys::process::usable_cpus() as usize
@@ -95,7 +76,7 @@ pub(crate) fn prepare(
 pub(crate) fn failure(error: VmError) -> Failure {
     match error {
         VmError::Interrupted => Failure::Interrupted,
-        VmError::KernelName(_) => Failure::WrongUse(anyhow::Error::new(error)),
+        VmError::KernelName(_) => Failure::WrongUse(anyhow::Error::new(error).context("vm:kernel")),
         VmError::Kernel(ref why) if names_nothing(why) => {
             Failure::WrongUse(anyhow::Error::new(error).context("vm:kernel"))
         }
@@ -116,25 +97,4 @@ fn names_nothing(error: &KernelError) -> bool {
         KernelError::NoKernel(_) => true,
         KernelError::Unavailable(_) => false,
     }
-}
-
-/// Does something on a thread of its own that asks again and again whether to stop.
-pub(crate) fn while_waiting<T: Send>(
-    waiter: &Waiter,
-    work: impl FnOnce(Stop<'_>) -> T + Send,
-) -> T {
-    let stop = AtomicBool::new(false);
-    thread::scope(|scope| {
-        let worker = scope.spawn(|| work(&|| stop.load(Ordering::Relaxed)));
-        while !worker.is_finished() {
-            if waiter.stop_requested() {
-                stop.store(true, Ordering::Relaxed);
-            }
-            thread::sleep(TICK);
-        }
-        match worker.join() {
-            Ok(done) => done,
-            Err(panic) => std::panic::resume_unwind(panic),
-        }
-    })
 }

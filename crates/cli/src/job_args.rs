@@ -67,7 +67,7 @@ impl JobArgs {
 /// Reads `vmtest` and `vmtest:size=24M,loops=5000`.
 pub(crate) fn job_text(text: &str) -> Result<JobText, String> {
     let (name, settings) = text.split_once(':').unwrap_or((text, ""));
-    let name = crate::names::known(name, "job", workloads::jobs().map(|job| job.name))?;
+    let name = experiment::known_name(name, "job", workloads::jobs().map(|job| job.name))?;
     let settings = settings.split(',').filter(|part| !part.is_empty());
     Ok(JobText { name, settings: settings.map(setting).collect::<Result<_, _>>()? })
 }

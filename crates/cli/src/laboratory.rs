@@ -1,21 +1,25 @@
-//! The laboratory as `experiment` and `bisect` use it: set up, carry out, and what went wrong.
+//! What `run`, `experiment`, `sweep` and `bisect` have in common: where and how runs are made, and
+//! what went wrong.
 
 use std::ffi::OsString;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use agent::Waiter;
+use anyhow::Context;
 use clap::Args;
-use experiment::{Carried, ExperimentError, LabOptions, Laboratory, Plan, PlanError, carry_out};
+use experiment::{Driver, DriverOptions, ExperimentError, PlanError};
 use keep::Cells;
 use model::units::exact_duration;
+use remote::RemoteError;
 use vm::VmError;
 
-use crate::guests::GuestArgs;
+use crate::Failure;
+use crate::guests::{self, GuestArgs};
 use crate::progress::Progress;
 use crate::remote_args::RemoteArgs;
-use crate::{Failure, guests};
 
-/// Where and how the runs of a plan are made.
+/// Where and how runs are made.
 #[derive(Args)]
 pub(crate) struct LabArgs {
     #[command(flatten)]
@@ -27,38 +31,45 @@ pub(crate) struct LabArgs {
     /// Folder on a disk for the files of loads and measures; with ssh:// there, with --fleet on
     /// the nodes [default: /var/tmp/thrashlab-UID]
     #[arg(long, value_name = "DIR")]
-    work_dir: Option<PathBuf>,
+    pub(crate) work_dir: Option<PathBuf>,
 
     /// Folder of finished cells to take from and add to, simulations too, instead of the user's
     /// cache of guests
     #[arg(long, value_name = "DIR", conflicts_with = "no_cache")]
     cells: Option<PathBuf>,
+
+    /// Write what happens to this file as JSON lines, an event each (docs/python.md); /dev/fd/3 is
+    /// file descriptor 3
+    #[arg(long, value_name = "FILE")]
+    events: Option<PathBuf>,
 }
 
 impl LabArgs {
-    /// Makes everything that a plan needs; `folder` is that of the plan.
-    pub(crate) fn set_up(
-        &self,
-        plan: &Plan,
-        folder: &Path,
-        waiter: &Waiter,
-        progress: &Progress,
-    ) -> Result<Laboratory, ExperimentError> {
-        let cells = self.cells.clone().map(Cells::at);
+    /// The display of what happens, with events in a file if there is to be one.
+    pub(crate) fn progress(&self, quiet: bool) -> Result<Progress, Failure> {
+        let open = |path: &PathBuf| {
+            let file = File::create(path);
+            file.with_context(|| format!("--events {}", path.display())).map_err(Failure::WrongUse)
+        };
+        let events = self.events.as_ref().map(open).transpose()?;
+        Ok(Progress::new(quiet).with_events(events))
+    }
+
+    /// The options of a driver.
+    pub(crate) fn options(&self) -> DriverOptions {
+        let simulated = self.cells.clone().map(Cells::at);
         let mut guests = guests::options(&self.guests);
-        if let Some(cells) = &cells {
+        if let Some(cells) = &simulated {
             guests.cache = guests.cache.with_cells(cells.clone());
         }
-        let options = LabOptions {
-            folder: folder.to_owned(),
+        DriverOptions {
             guests,
+            jobs: self.guests.jobs.map(usize::from),
             work_dir: self.work_dir.clone(),
-            remote: self.remote.options(folder),
-            simulated: cells,
-        };
-        guests::while_waiting(waiter, |stop| {
-            Laboratory::set_up(plan, &options, waiter, stop, &mut |text| progress.say(text))
-        })
+            remote: self.remote.options(Path::new("")),
+            simulated,
+            freeze: None,
+        }
     }
 
     /// The arguments that mean on a fleet what they mean here.
@@ -73,38 +84,39 @@ impl LabArgs {
         }
         passed
     }
-
-    /// How many guests run at a time.
-    pub(crate) fn jobs(&self, lab: &Laboratory) -> usize {
-        guests::jobs_of(&self.guests, lab.largest_machine_bytes().unwrap_or(0))
-    }
-
-    /// Makes the runs that a folder does not have yet, and removes what was made for them.
-    pub(crate) fn carry_out(
-        &self,
-        lab: &mut Laboratory,
-        folder: &Path,
-        waiter: &Waiter,
-        progress: &mut Progress,
-    ) -> Result<Carried, ExperimentError> {
-        let jobs = self.jobs(lab);
-        let carried = carry_out(lab, jobs, folder, waiter, &mut |event| progress.on(event));
-        for left in lab.strike(waiter) {
-            progress.say(&format!("cannot be removed, the next start tries again: {left}"));
-        }
-        carried
-    }
 }
 
-/// An error of a laboratory as the failure of a command.
-pub(crate) fn failure(error: ExperimentError, waiter: &Waiter) -> Failure {
-    let failure = match error {
-        ExperimentError::Vm(VmError::Interrupted) => Failure::Interrupted,
-        ExperimentError::Plan(error @ PlanError::Problems(_)) => {
-            Failure::NotMeasured(anyhow::Error::new(error))
+/// Lets a driver work, with its events as progress. Signals are caught from here on, so that Ctrl-C
+/// never leaves anything behind.
+pub(crate) fn drive<T>(
+    options: &DriverOptions,
+    progress: &mut Progress,
+    work: impl FnOnce(&mut Driver<'_>) -> Result<T, ExperimentError>,
+) -> Result<T, Failure> {
+    let waiter = Waiter::new().context("catch signals")?;
+    let on_event = &mut |event: &experiment::Event<'_>| progress.on(event);
+    let outcome = work(&mut Driver { options, waiter: &waiter, on_event });
+    progress.finish();
+    outcome.map_err(|error| guests::stopped_or(&waiter, failure(error)))
+}
+
+/// An error of a driver as the failure of a command.
+pub(crate) fn failure(error: ExperimentError) -> Failure {
+    match error {
+        ExperimentError::Interrupted
+        | ExperimentError::Remote(RemoteError::Interrupted)
+        | ExperimentError::Vm(VmError::Interrupted) => Failure::Interrupted,
+        ExperimentError::Vm(error @ (VmError::KernelName(_) | VmError::Kernel(_))) => {
+            guests::failure(error)
         }
-        ExperimentError::Plan(error) => Failure::WrongUse(error.into()),
+        error @ (ExperimentError::Plan(PlanError::Problems(_))
+        | ExperimentError::NotMeasured(_)) => Failure::NotMeasured(error.into()),
+        error @ (ExperimentError::Plan(_) | ExperimentError::WrongUse(_)) => {
+            Failure::WrongUse(error.into())
+        }
+        ExperimentError::Stage(error) => {
+            Failure::NotMeasured(anyhow::Error::new(error).context("prepare the run"))
+        }
         other => Failure::NotMeasured(anyhow::Error::new(other).context("measure")),
-    };
-    guests::stopped_or(waiter, failure)
+    }
 }

@@ -5,7 +5,8 @@ mod live;
 mod screen;
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
+use std::fs::File;
+use std::io::Write;
 use std::time::{Duration, Instant};
 
 use experiment::{Event, Segment};
@@ -15,6 +16,9 @@ use model::{EndStatus, Line, Phase};
 use crate::complain;
 use live::Live;
 use screen::{Screen, wrapped};
+
+/// Least time between two drawings of a flood of lines.
+const REDRAW_EVERY: Duration = Duration::from_millis(100);
 
 /// A segment that runs.
 struct Active {
@@ -28,10 +32,12 @@ struct Active {
 /// Shows what happens.
 pub(crate) struct Progress {
     /// Where lines are drawn again and again; `None` = one line a load, or quiet.
-    screen: Option<Mutex<Screen>>,
+    screen: Option<Screen>,
     /// The responses so far, for the screen.
     live: Live,
     quiet: bool,
+    /// Where events are written to as JSON lines.
+    events: Option<File>,
     segments: Vec<Segment>,
     /// Several seeds: the name of a segment needs its own.
     seeded: bool,
@@ -41,15 +47,18 @@ pub(crate) struct Progress {
     cached: usize,
     /// When the segments were planned.
     planned: Instant,
+    /// When the screen was drawn last.
+    drawn: Instant,
 }
 
 impl Progress {
     /// A display on standard error, or none.
     pub(crate) fn new(quiet: bool) -> Self {
         Self {
-            screen: Screen::new().filter(|_| !quiet).map(Mutex::new),
+            screen: Screen::new().filter(|_| !quiet),
             live: Live::default(),
             quiet,
+            events: None,
             segments: Vec::new(),
             seeded: false,
             is_virtual: false,
@@ -57,14 +66,33 @@ impl Progress {
             done: 0,
             cached: 0,
             planned: Instant::now(),
+            drawn: Instant::now(),
+        }
+    }
+
+    /// The same display, with events as JSON lines in a file.
+    pub(crate) fn with_events(mut self, events: Option<File>) -> Self {
+        self.events = events;
+        self
+    }
+
+    /// Writes an event; a reader that went away is no reason to stop.
+    fn write(&self, event: &Event<'_>) {
+        if let (Some(mut file), Ok(json)) = (self.events.as_ref(), serde_json::to_string(event)) {
+            let _ = file.write_all((json + "\n").as_bytes());
         }
     }
 
     /// A sentence that stays, unless the user wants quiet.
     pub(crate) fn say(&self, text: &str) {
+        self.write(&Event::Note { text });
+        self.show_sentence(text);
+    }
+
+    fn show_sentence(&self, text: &str) {
         let text = format!("thrashlab: {text}");
         match &self.screen {
-            Some(screen) => screen.lock().unwrap_or_else(PoisonError::into_inner).say(&text),
+            Some(screen) => screen.say(&text),
             None if !self.quiet => complain(&text),
             None => {}
         }
@@ -72,24 +100,27 @@ impl Progress {
 
     /// Shows an event.
     pub(crate) fn on(&mut self, event: &Event<'_>) {
+        self.write(event);
         match event {
-            Event::Planned { segments, longest_ns, is_virtual } => {
+            Event::Planned { segments, is_virtual } => {
                 self.segments = segments.to_vec();
                 self.seeded = segments.iter().any(|other| other.seed != segments[0].seed);
                 self.is_virtual = *is_virtual;
                 (self.done, self.cached, self.planned) = (0, 0, Instant::now());
                 let kind = if *is_virtual { " of virtual time" } else { "" };
-                let longest = match longest_ns {
+                let longest = match segments.iter().map(|segment| segment.longest_ns).sum() {
                     0 => String::new(),
-                    ns => format!(", at most about {}{kind}", format_duration(*ns)),
+                    ns => format!(", at most about {}{kind}", format_duration(ns)),
                 };
-                self.say(&format!("{} runs{longest}", segments.len()));
+                self.show_sentence(&format!("{} runs{longest}", segments.len()));
             }
-            Event::Started { index, segment } => {
+            Event::Started { index } => {
                 let begun = Instant::now();
                 self.running
                     .insert(*index, Active { begun, samples: 0, work: None, phase: "starting" });
-                if self.screen.is_none() && !self.quiet {
+                if let (None, false, Some(segment)) =
+                    (&self.screen, self.quiet, self.segments.get(*index))
+                {
                     let pieces = match segment.points {
                         0 => String::new(),
                         points => format!("{points} "),
@@ -103,21 +134,43 @@ impl Progress {
                 }
                 self.on_line(*index, line);
             }
-            Event::Note { text } => self.say(text),
+            Event::Note { text } => self.show_sentence(text),
             Event::Ended { index, status, path, cached } => {
                 self.over(*index);
                 self.cached += usize::from(*cached);
                 if *status != EndStatus::Complete {
                     let name = self.name(*index);
-                    self.say(&format!("{name} ended as {status:?}; see {}", path.display()));
+                    self.show_sentence(&format!(
+                        "{name} ended as {status:?}; see {}",
+                        path.display()
+                    ));
                 }
             }
             Event::Skipped { index, reason } => {
                 self.over(*index);
-                self.say(&format!("{} skipped: {reason}", self.name(*index)));
+                self.show_sentence(&format!("{} skipped: {reason}", self.name(*index)));
+            }
+            Event::Curve { row, curve, found } => {
+                let row = if row.is_empty() { String::new() } else { format!("{row}: ") };
+                self.show_sentence(&format!("{row}{}", report::sweep_so_far(curve, found)));
+            }
+            Event::Likely { axis, steps, first_changed, no_change } => {
+                let probabilities = steps.iter().zip(first_changed.iter());
+                let best = probabilities.max_by(|(_, one), (_, other)| one.total_cmp(other));
+                self.show_sentence(&match best {
+                    Some((step, likely)) if likely > no_change => format!(
+                        "{axis} {step} is the most likely first changed one: {:.0} %",
+                        100.0 * likely
+                    ),
+                    _ => format!("no change is the most likely: {:.0} %", 100.0 * no_change),
+                });
             }
         }
-        self.redraw(matches!(event, Event::Line { .. }));
+        // A flood of lines is drawn a few times a second only.
+        let is_line = matches!(event, Event::Line { .. });
+        if !is_line || self.drawn.elapsed() >= REDRAW_EVERY {
+            self.redraw();
+        }
     }
 
     fn over(&mut self, index: usize) {
@@ -139,7 +192,7 @@ impl Progress {
                 };
                 if record.phase == Phase::NotWarm {
                     let name = self.name(index);
-                    self.say(&format!("{name} did not reach its warm state in time"));
+                    self.show_sentence(&format!("{name} did not reach its warm state in time"));
                 }
             }
             Line::Sample(_) | Line::Histogram(_) => active.samples += 1,
@@ -171,22 +224,21 @@ impl Progress {
         format!("[{}/{}] {}: ", index + 1, self.segments.len(), self.name(index))
     }
 
-    /// Draws what there is; `is_frequent` may be left away in a flood of others.
-    fn redraw(&self, is_frequent: bool) {
-        let Some(screen) = &self.screen else { return };
-        let Some(moving) = self.moving_line() else { return };
-        let mut screen = screen.lock().unwrap_or_else(PoisonError::into_inner);
-        if !screen.is_due() && is_frequent {
+    /// Draws what there is.
+    fn redraw(&mut self) {
+        self.drawn = Instant::now();
+        let Some(((columns, rows), moving)) =
+            self.screen.as_ref().map(Screen::size).zip(self.moving_line())
+        else {
             return;
-        }
-        let size = screen.size();
-        let columns = size.columns.saturating_sub(1);
+        };
+        let columns = columns.saturating_sub(1);
         let mut lines = wrapped(&moving, columns);
         let worst = self.live.worst().map_or_else(Vec::new, |worst| wrapped(&worst, columns));
-        let room = size.rows.saturating_sub(1 + lines.len() + worst.len());
+        let room = rows.saturating_sub(1 + lines.len() + worst.len());
         lines.extend(self.live.sparklines(columns, room));
         lines.extend(worst);
-        screen.show(lines);
+        self.screen.iter_mut().for_each(|screen| screen.show(&lines));
     }
 
     /// `[3/13] largewrite: measuring, 2 of 5 points, at most 6.16s left`; `None` if nothing runs.
@@ -238,10 +290,8 @@ impl Progress {
     }
 
     /// Takes the lines that move away.
-    pub(crate) fn finish(&self) {
-        if let Some(screen) = &self.screen {
-            screen.lock().unwrap_or_else(PoisonError::into_inner).show(Vec::new());
-        }
+    pub(crate) fn finish(&mut self) {
+        self.screen.iter_mut().for_each(Screen::clear);
         if self.cached > 0 {
             let all = self.segments.len();
             self.say(&format!("{} of {all} cells were in the cache", self.cached));

@@ -1,40 +1,32 @@
 //! `thrashlab sweep`: the cost of a unit of work over the levels of a parameter, and its knee.
 
-mod asked;
-mod measure;
-
-use agent::Waiter;
 use analysis::sweep::{Curve, Found, Grid, Settings, find};
 use anyhow::{Context, anyhow};
-use experiment::{Form, Quantity, SweepPlan, parse_sweep};
+use experiment::{Form, Quantity, Sweep, SweepPlan, TypedSweep, parse_sweep};
 use report::{SweepRow, SweepView, sweep_text};
 use store::{CurveOptions, Curves};
 
-use crate::progress::Progress;
+use crate::laboratory::{drive, failure};
 use crate::sweep_args::SweepArgs;
 use crate::{Failure, print, print_json};
-
-use measure::Sweep;
 
 /// Sweeps, or reads what was swept, and prints what it says.
 pub(crate) fn sweep(args: &SweepArgs) -> Result<(), Failure> {
     if let Some(what) = &args.source.from {
         return redraw(args, what);
     }
-    // Caught from here on, so that Ctrl-C never leaves anything behind.
-    let waiter = Waiter::new().context("catch signals")?;
-    let asked = asked::read(args)?;
+    let what = args.what.as_deref().unwrap_or_default();
+    let mut sweep = Sweep::new(what, args.typed()?, args.output.as_deref()).map_err(failure)?;
     if args.print_plan {
-        return print(&plan_text(&asked.plan));
+        return print(&plan_text(&sweep.plan));
     }
-    let mut progress = Progress::new(args.quiet);
-    let mut sweep = Sweep::new(args, &asked, &waiter)?;
-    let outcome = sweep.until_known(&mut progress);
-    progress.finish();
-    let curves = sweep.curves()?;
+    sweep.open().map_err(failure)?;
+    let mut progress = args.lab.progress(args.quiet)?;
+    let outcome = drive(&args.lab.options(), &mut progress, |driver| sweep.run(driver));
+    let curves = sweep.curves().map_err(failure)?;
     let is_known = curves.rows.iter().any(|(_, curve)| has_costs(curve));
     if is_known {
-        tell(args, &curves, &sweep.plan.settings.find)?;
+        show(args, &curves, &sweep.plan.settings.find)?;
     }
     let folder = sweep.folder.display();
     match outcome {
@@ -98,12 +90,12 @@ fn redraw(args: &SweepArgs, what: &str) -> Result<(), Failure> {
         let present = present.map_err(|why| Failure::WrongUse(anyhow!("--present: {why}")))?;
         settings.present = Some(present);
     }
-    tell(args, &curves, &settings)
+    show(args, &curves, &settings)
 }
 
 /// The plan of a folder's sweep.
 fn plan_of(curves: &Curves) -> Option<SweepPlan> {
-    parse_sweep(curves.plan.as_deref()?).ok()?.finish().ok()
+    parse_sweep(curves.plan.as_deref()?, TypedSweep::default()).ok()
 }
 
 /// How curves are read: as their plan says, if they have one.
@@ -133,7 +125,7 @@ pub(crate) fn view<'a>(curves: &'a Curves, settings: &Settings) -> SweepView<'a>
 }
 
 /// Prints what the curves say.
-fn tell(args: &SweepArgs, curves: &Curves, settings: &Settings) -> Result<(), Failure> {
+fn show(args: &SweepArgs, curves: &Curves, settings: &Settings) -> Result<(), Failure> {
     let view = view(curves, settings);
     match args.json {
         true => print_json(&as_json(&view)?),

@@ -2,8 +2,13 @@
 
 use std::path::PathBuf;
 
+use anyhow::Context;
 use clap::Args;
+use experiment::{Setting, TypedSweep};
+use serde::Serialize;
+use toml::{Table, Value};
 
+use crate::Failure;
 use crate::laboratory::LabArgs;
 
 const EXAMPLES: &str = "\
@@ -76,8 +81,8 @@ pub(crate) struct SweepArgs {
     pub(crate) quiet: bool,
 }
 
-/// What is swept, and how the knee is looked for.
-#[derive(Args)]
+/// What is swept, and how the knee is looked for: by their names, the keys of a plan's `[sweep]`.
+#[derive(Args, Serialize)]
 pub(crate) struct SearchArgs {
     /// From where to where, such as 2M..96M; the first end is where the plateau is expected
     #[arg(long, value_name = "FIRST..LAST", conflicts_with = "from")]
@@ -108,10 +113,12 @@ pub(crate) struct SearchArgs {
 
     /// Levels in equal differences [default: if the ends are less than 4 times apart]
     #[arg(long, conflicts_with_all = ["geometric", "from"])]
+    #[serde(skip)]
     pub(crate) linear: bool,
 
     /// Levels in equal ratios [default: if the ends are 4 times apart and more]
     #[arg(long, conflicts_with = "from")]
+    #[serde(skip)]
     pub(crate) geometric: bool,
 
     /// Smallest rise of the cost that is a knee [default: 1.5 times]
@@ -146,6 +153,32 @@ pub(crate) struct SourceArgs {
     /// With --from: the column by which the cost is divided [default: of elapsed times the level]
     #[arg(long, value_name = "COLUMN", requires = "from")]
     pub(crate) work: Option<String>,
+}
+
+impl SweepArgs {
+    /// What was typed of the sweep's plan.
+    pub(crate) fn typed(&self) -> Result<TypedSweep, Failure> {
+        let setting = |parameter: &str, value: &String| Setting {
+            parameter: parameter.to_owned(),
+            value: value.clone(),
+        };
+        let named = [("subject", &self.subject), ("load", &self.load)];
+        let named = named.iter().filter_map(|(name, value)| Some((*name, value.as_ref()?)));
+        let set = self.set.iter().map(|(name, value)| (name.as_str(), value));
+        let base = named.chain(set).map(|(name, value)| setting(name, value)).collect();
+        let mut sweep = Table::try_from(&self.search).context("write the search as TOML")?;
+        let spacing = [("linear", self.search.linear), ("geometric", self.search.geometric)];
+        let spacing = spacing.into_iter().find(|(_, is_set)| *is_set);
+        sweep.extend(spacing.map(|(name, _)| ("spacing".to_owned(), name.into())));
+        sweep.extend(self.by.as_ref().map(|(parameter, levels)| {
+            let by =
+                [("name", parameter.as_str().into()), ("parameter", parameter.as_str().into())];
+            let levels = ("levels", Value::from(levels.clone()));
+            let by = by.into_iter().chain([levels]).map(|(key, value)| (key.to_owned(), value));
+            ("by".to_owned(), Value::Table(by.collect()))
+        }));
+        Ok(TypedSweep { base, sweep })
+    }
 }
 
 fn setting(text: &str) -> Result<(String, String), String> {

@@ -2,10 +2,9 @@
 
 use anyhow::anyhow;
 use clap::Args;
-use experiment::{CLASSIC, Changes, DEFAULT, Profile, QUICK};
+use experiment::{CLASSIC, Changes, Profile, QUICK, SubjectArg};
 use model::Timing;
 use model::units::parse_duration_ns;
-use vm::VmRequest;
 
 use crate::Failure;
 
@@ -37,25 +36,21 @@ pub(crate) struct TimingArgs {
     pub(crate) timeout: Option<u64>,
 }
 
-/// The profile that suits a machine.
-pub(crate) fn of_machine(request: &VmRequest) -> Result<Profile, Failure> {
-    let name = request.profile.as_deref().unwrap_or(DEFAULT.name);
-    Profile::of_name(name)
-        .ok_or_else(|| Failure::WrongUse(anyhow!("the machine's profile {name:?} is unknown")))
-}
-
-/// The times that the arguments ask for, on top of a profile.
-pub(crate) fn timing(args: &TimingArgs, profile: Profile) -> Result<Timing, Failure> {
-    let profile = match (args.classic, args.quick) {
-        (true, _) => CLASSIC,
-        (_, true) => QUICK,
-        _ => profile,
-    };
-    let changes = Changes {
-        interval_ns: args.interval,
-        points: args.points,
-        warmup_ns: args.warmup,
-        timeout_ns: args.timeout,
-    };
-    profile.with(&changes).map_err(|why| Failure::WrongUse(anyhow!("{why}")))
+impl TimingArgs {
+    /// The times that the arguments ask for, on top of the profile that suits the subject.
+    pub(crate) fn timing(&self, subject: Option<&SubjectArg>) -> Result<Timing, Failure> {
+        let name = match (self.classic, self.quick) {
+            (true, _) => Some(CLASSIC.name),
+            (_, true) => Some(QUICK.name),
+            _ => None,
+        };
+        let changes = Changes {
+            interval_ns: self.interval,
+            points: self.points,
+            warmup_ns: self.warmup,
+            timeout_ns: self.timeout,
+        };
+        let timing = Profile::chosen(name, subject).and_then(|profile| profile.with(&changes));
+        timing.map_err(|why| Failure::WrongUse(anyhow!(why)))
+    }
 }

@@ -1,22 +1,21 @@
 //! Carrying out a plan: the runs that are not there yet, in the order of the plan.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use agent::Waiter;
-use model::{MANIFEST_SCHEMA, Manifest, ManifestFactor, ManifestRun, Spec, SubjectSpec};
+use model::{MANIFEST_SCHEMA, Manifest, ManifestFactor, ManifestRun};
 use store::results::{SUFFIX, read_run};
 
-use crate::bench::{Bench, has_ended, is_of_machine};
 use crate::error::ExperimentError;
-use crate::event::Event;
-use crate::laboratory::{Laboratory, Place};
+use crate::event::Listener;
+use crate::execute::{Work, execute, has_ended, is_of_machine};
+use crate::laboratory::Laboratory;
 use crate::made::{Made, set_aside};
-use crate::plan::{CellPlan, Design, Plan, PlannedRun};
-use crate::pool::{Engine, EngineCell, Told, run_cells};
-use crate::segment::{Segment, longest_ns, pieces};
-use crate::simulated::{SIMULATOR, simulator};
-use crate::subject_arg::SubjectArg;
+use crate::order::{At, Order};
+use crate::plan::{CellPlan, Design, Plan};
+use crate::segment::Segment;
+use crate::simulated::{SIMULATOR, simulated_key, simulator};
 
 /// What came of an experiment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -82,28 +81,40 @@ pub fn aliases(plan: &Plan) -> Vec<String> {
 /// # Errors
 /// When stage, QEMU or results fail. A run that is refused, dies or times out is part of the
 /// result.
-pub fn carry_out(
+pub(crate) fn carry_out(
     lab: &mut Laboratory,
     jobs: usize,
     folder: &Path,
     waiter: &Waiter,
-    on_event: &mut dyn FnMut(&Event<'_>),
+    on_event: &mut Listener<'_>,
 ) -> Result<Carried, ExperimentError> {
     let mut carried = Carried::default();
-    let (mut here, mut elsewhere) = (Vec::new(), Vec::new());
-    for run in lab.orders() {
-        if lab.finished(&run, folder)? {
+    let mut missing = Vec::new();
+    for order in lab.orders() {
+        if lab.has_finished(&order, folder)? {
             carried.found += 1;
+        } else {
+            set_aside(folder, &order.run_id)?;
+            missing.push(order);
+        }
+    }
+    let (measured, virtual_ones): (Vec<Order>, Vec<Order>) =
+        missing.into_iter().partition(|order| order.at.is_measured());
+    let work = Work { folder, jobs, settles_first: true, waiter };
+    for orders in [measured, virtual_ones] {
+        if orders.is_empty() || carried.interrupted {
             continue;
         }
-        set_aside(folder, &run.run.run_id)?;
-        if run.at.is_measured() { here.push(run) } else { elsewhere.push(run) }
-    }
-    if !here.is_empty() {
-        on_benches(lab, &here, folder, waiter, on_event, &mut carried)?;
-    }
-    if !elsewhere.is_empty() && !carried.interrupted {
-        on_engines(lab, &elsewhere, jobs, folder, waiter, on_event, &mut carried)?;
+        carried.interrupted =
+            execute(&mut lab.machines, &orders, &work, on_event, &mut |order, made| {
+                match made {
+                    Made::Run { .. } => carried.made += 1,
+                    Made::Refused(reason) => {
+                        carried.refused.insert(order.run_id.clone(), reason);
+                    }
+                }
+                Ok(())
+            })?;
     }
     Ok(carried)
 }
@@ -125,92 +136,63 @@ pub struct Outlook {
     pub simulated: usize,
 }
 
-/// Looks how far an experiment is.
-///
-/// # Errors
-/// When a run file in the folder cannot be read.
-pub fn outlook(lab: &Laboratory, folder: &Path) -> Result<Outlook, ExperimentError> {
-    let mut outlook = Outlook::default();
-    for run in lab.orders() {
-        let longest = segment(&lab.cells[run.run.cell], &run.run).longest_ns;
-        match run.at {
-            _ if lab.finished(&run, folder)? => outlook.found += 1,
-            At::Guest(machine) if lab.machines[machine].1.has_cell(&run.spec)? => {
-                outlook.cached += 1;
-            }
-            At::Simulator if lab.has_simulated(&run.spec) => outlook.cached += 1,
-            At::Guest(_) => add(&mut outlook.in_guests, longest),
-            At::Simulator => outlook.simulated += 1,
-            At::Stage | At::Remote(_) => add(&mut outlook.on_host, longest),
-        }
-    }
-    Ok(outlook)
-}
-
-fn add((runs, total_ns): &mut (usize, u64), longest_ns: u64) {
-    *runs += 1;
-    *total_ns = total_ns.saturating_add(longest_ns);
-}
-
-/// A run with all that it needs.
-pub(crate) struct Order {
-    pub(crate) run: PlannedRun,
-    pub(crate) spec: Spec,
-    pub(crate) at: At,
-}
-
-/// What makes a run.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum At {
-    Stage,
-    /// The session of this index.
-    Remote(usize),
-    /// The machine of this index.
-    Guest(usize),
-    Simulator,
-}
-
-impl At {
-    /// Whether it is a real machine, which takes part in what it makes.
-    fn is_measured(self) -> bool {
-        matches!(self, Self::Stage | Self::Remote(_))
-    }
-}
-
 impl Laboratory {
+    /// Looks how far the experiment in a folder is.
+    ///
+    /// # Errors
+    /// When a run file in the folder cannot be read.
+    pub fn outlook(&self, folder: &Path) -> Result<Outlook, ExperimentError> {
+        let mut outlook = Outlook::default();
+        for order in self.orders() {
+            let is_cached = || match self.machines.guest(order.at) {
+                Some(vm) => vm.has_cell(&order.spec),
+                None => Ok(self.has_simulated(&order)),
+            };
+            let (runs, total_ns) = match order.at {
+                _ if self.has_finished(&order, folder)? => (&mut outlook.found, None),
+                At::Stage | At::Remote(_) => (&mut outlook.on_host.0, Some(&mut outlook.on_host.1)),
+                _ if is_cached()? => (&mut outlook.cached, None),
+                At::Guest(_) => (&mut outlook.in_guests.0, Some(&mut outlook.in_guests.1)),
+                At::Simulator => (&mut outlook.simulated, None),
+            };
+            *runs += 1;
+            if let Some(total_ns) = total_ns {
+                let longest_ns = Segment::new(String::new(), &order.spec).longest_ns;
+                *total_ns = total_ns.saturating_add(longest_ns);
+            }
+        }
+        Ok(outlook)
+    }
+
+    fn has_simulated(&self, order: &Order) -> bool {
+        let cells = self.machines.simulated.as_ref().zip(simulated_key(&order.spec).ok());
+        order.at == At::Simulator && cells.is_some_and(|(cells, key)| cells.get(&key).is_some())
+    }
+
     /// All runs of the plan in their order.
     pub(crate) fn orders(&self) -> Vec<Order> {
-        let runs = self.plan.runs(&self.cells).into_iter().enumerate();
-        runs.map(|(position, run)| {
-            let cell = &self.cells[run.cell];
-            match &self.places[run.cell] {
-                Place::Stage(subject) => {
-                    let spec = cell.spec(subject.clone(), run.seed, run.block, position as u32);
-                    Order { run, spec, at: At::Stage }
-                }
-                Place::Remote(session, subject) => {
-                    let spec = cell.spec(subject.clone(), run.seed, run.block, position as u32);
-                    Order { run, spec, at: At::Remote(*session) }
-                }
-                Place::Guest(machine) => {
-                    let subject = SubjectSpec::Vm(Box::new(self.machines[*machine].0.clone()));
-                    // Block and order mean nothing where nothing drifts, and would make it another
-                    // cell.
-                    let spec = cell.spec(subject, run.seed, 0, 0);
-                    Order { run, spec, at: At::Guest(*machine) }
-                }
-                Place::Simulator(mmu) => {
-                    let spec = cell.spec(SubjectSpec::Mmu(mmu.clone()), run.seed, 0, 0);
-                    Order { run, spec, at: At::Simulator }
-                }
-            }
+        let runs = self.plan.runs(&self.cells).into_iter().zip(0_u32..);
+        runs.map(|(run, position)| {
+            let (cell, (at, subject)) = (&self.cells[run.cell], &self.places[run.cell]);
+            let (block, order) = match at.is_measured() {
+                true => (run.block, position),
+                // They mean nothing where nothing drifts, and would make it another cell.
+                false => (0, 0),
+            };
+            let spec = cell.spec(subject.clone(), run.seed, block, order);
+            let levels: Vec<&str> = cell.named.iter().map(|(_, level)| level.as_str()).collect();
+            Order { run_id: run.run_id, label: levels.join(" "), cell: run.cell, spec, at: *at }
         })
         .collect()
     }
 
     /// Whether the folder has this run: ended by itself, and made of what the plan now names.
-    pub(crate) fn finished(&self, order: &Order, folder: &Path) -> Result<bool, ExperimentError> {
-        let path = file(folder, &order.run.run_id);
+    pub(crate) fn has_finished(
+        &self,
+        order: &Order,
+        folder: &Path,
+    ) -> Result<bool, ExperimentError> {
+        let path = folder.join(format!("{}{SUFFIX}", order.run_id));
         if !path.exists() {
             return Ok(false);
         }
@@ -219,135 +201,12 @@ impl Laboratory {
         let is_fact = |name: &str, value: &str| {
             header.environment.get(name).is_some_and(|fact| fact == value)
         };
-        let same_machine = match order.at {
-            At::Stage => is_of_machine(&header.environment, None),
-            At::Remote(session) => {
-                let address = self.sessions[session].1.address().to_string();
-                is_of_machine(&header.environment, Some(&address))
-            }
-            At::Guest(machine) => is_fact("vm_machine_blake3", self.machines[machine].1.key()),
-            At::Simulator => is_fact(SIMULATOR, &simulator()),
+        let same_machine = match (order.at, self.machines.guest(order.at)) {
+            (_, Some(vm)) => is_fact("vm_machine_blake3", vm.key()),
+            (At::Simulator, _) => is_fact(SIMULATOR, &simulator()),
+            (at, _) => is_of_machine(&header.environment, self.machines.address(at).as_deref()),
         };
-        let is_of_cell = self.cells[order.run.cell].describes(&header.spec);
-        Ok(has_ended(&run) && same_machine && is_of_cell && header.spec.seed == order.run.seed)
-    }
-}
-
-fn file(folder: &Path, run_id: &str) -> PathBuf {
-    folder.join(format!("{run_id}{SUFFIX}"))
-}
-
-/// A run as progress shows it.
-fn segment(cell: &CellPlan, run: &PlannedRun) -> Segment {
-    let levels: Vec<&str> = cell.named.iter().map(|(_, level)| level.as_str()).collect();
-    let (points, unit) = pieces(&cell.measure, &cell.timing);
-    let is_simulated = matches!(cell.subject, Some(SubjectArg::Mmu(_)));
-    let longest_ns = match is_simulated {
-        true => 0,
-        false => longest_ns(&cell.measure, &cell.timing, &cell.load.name),
-    };
-    Segment {
-        label: levels.join(" "),
-        load: cell.load.name.clone(),
-        seed: run.seed,
-        points,
-        unit,
-        block: run.block,
-        longest_ns,
-    }
-}
-
-fn planned(segments: &[Segment], is_virtual: bool, on_event: &mut dyn FnMut(&Event<'_>)) {
-    let longest_ns = segments.iter().map(|segment| segment.longest_ns).sum();
-    on_event(&Event::Planned { segments, longest_ns, is_virtual });
-}
-
-/// The runs of real machines, one at a time.
-fn on_benches(
-    lab: &mut Laboratory,
-    runs: &[Order],
-    folder: &Path,
-    waiter: &Waiter,
-    on_event: &mut dyn FnMut(&Event<'_>),
-    carried: &mut Carried,
-) -> Result<(), ExperimentError> {
-    let cells = &lab.cells;
-    let segments: Vec<Segment> =
-        runs.iter().map(|order| segment(&cells[order.run.cell], &order.run)).collect();
-    planned(&segments, false, on_event);
-    for (index, Order { run, spec, at }) in runs.iter().enumerate() {
-        let mut bench = match (at, &mut lab.stage) {
-            (At::Remote(session), _) => Bench::Remote(&mut lab.sessions[*session].1),
-            (_, Some(stage)) => Bench::Stage(stage),
-            (_, None) => return Ok(()),
-        };
-        bench.settle(waiter);
-        if waiter.stop_requested() {
-            break;
-        }
-        on_event(&Event::Started { index, segment: &segments[index] });
-        let made = bench.run(spec, &run.run_id, index, folder, waiter, on_event)?;
-        carried.interrupted |= waiter.stop_requested();
-        take(carried, index, &run.run_id, made, false, on_event);
-    }
-    carried.interrupted |= waiter.stop_requested();
-    Ok(())
-}
-
-fn on_engines(
-    lab: &Laboratory,
-    runs: &[Order],
-    jobs: usize,
-    folder: &Path,
-    waiter: &Waiter,
-    on_event: &mut dyn FnMut(&Event<'_>),
-    carried: &mut Carried,
-) -> Result<(), ExperimentError> {
-    let segments: Vec<Segment> =
-        runs.iter().map(|order| segment(&lab.cells[order.run.cell], &order.run)).collect();
-    planned(&segments, true, on_event);
-    let cell = |order: &Order| {
-        let engine = match order.at {
-            At::Guest(machine) => Engine::Guest(&lab.machines[machine].1),
-            At::Stage | At::Remote(_) | At::Simulator => Engine::Simulator(lab.simulated.as_ref()),
-        };
-        EngineCell { engine, spec: order.spec.clone(), run_id: order.run.run_id.clone() }
-    };
-    let cells: Vec<EngineCell<'_>> = runs.iter().map(cell).collect();
-    let mut hear = |index: usize, told: Told, interrupted: bool| {
-        match told {
-            Told::Started => on_event(&Event::Started { index, segment: &segments[index] }),
-            Told::Line(line) => on_event(&Event::Line { index, line: &line }),
-            Told::Ended(made, cached) => {
-                carried.interrupted |= interrupted;
-                take(carried, index, &runs[index].run.run_id, *made, cached, on_event);
-            }
-        }
-        Ok(())
-    };
-    let interrupted = run_cells(&cells, jobs, folder, waiter, &mut hear)?;
-    carried.interrupted |= interrupted;
-    Ok(())
-}
-
-/// Counts what came of a run.
-fn take(
-    carried: &mut Carried,
-    index: usize,
-    run_id: &str,
-    made: Made,
-    cached: bool,
-    on_event: &mut dyn FnMut(&Event<'_>),
-) {
-    match made {
-        Made::Run { path, run, .. } => {
-            carried.made += 1;
-            on_event(&Event::Ended { index, status: run.status(), path: &path, cached });
-        }
-        Made::Refused(_) if carried.interrupted => {}
-        Made::Refused(reason) => {
-            on_event(&Event::Skipped { index, reason: &reason });
-            carried.refused.insert(run_id.to_owned(), reason);
-        }
+        let is_of_cell = self.cells[order.cell].describes(&header.spec);
+        Ok(has_ended(&run) && same_machine && is_of_cell && header.spec.seed == order.spec.seed)
     }
 }

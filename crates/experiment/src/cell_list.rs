@@ -14,9 +14,9 @@ use model::{EndStatus, Line, Spec, SubjectSpec};
 use serde::{Deserialize, Serialize};
 use vm::{IN_GUEST, PackedMachine, Stop, Vm, VmError, VmOptions};
 
-use crate::carry_out::At;
 use crate::error::ExperimentError;
 use crate::laboratory::Laboratory;
+use crate::order::At;
 use crate::plan::CellPlan;
 use crate::simulated::{simulated_cell, simulated_key};
 
@@ -82,41 +82,43 @@ pub fn bound_to_host(cells: &[CellPlan]) -> Vec<String> {
 }
 
 impl Laboratory {
-    /// What the plan needs that `folder` does not have: machines, then cells, each once.
+    /// What the plan needs that `folder` does not have, as JSON lines: machines, then cells, each
+    /// once.
     ///
     /// # Errors
     /// When a run file in the folder cannot be read, or a spec cannot be written down.
-    pub fn listed(&self, folder: &Path) -> Result<Vec<Listed>, ExperimentError> {
+    pub fn list(&self, folder: &Path) -> Result<String, ExperimentError> {
         let mut cells = Vec::new();
-        let (mut keys, mut used) = (BTreeSet::new(), BTreeSet::new());
+        let (mut keys, mut machines) = (BTreeSet::new(), BTreeMap::new());
         for order in self.orders() {
-            let (key, machine) = match order.at {
-                At::Guest(index) => {
-                    let vm = &self.machines[index].1;
-                    (vm.cell_key(&order.spec)?, Some((index, vm.key().to_owned())))
-                }
-                At::Simulator => {
-                    (simulated_key(&order.spec).map_err(ExperimentError::Place)?, None)
-                }
-                // It is refused before a laboratory is set up.
-                At::Stage | At::Remote(_) => continue,
+            let guest = self.machines.guest(order.at);
+            let key = match guest {
+                Some(vm) => vm.cell_key(&order.spec)?,
+                // What measures its host is refused before a laboratory is set up.
+                None if order.at != At::Simulator => continue,
+                None => simulated_key(&order.spec).map_err(ExperimentError::Place)?,
             };
-            if keys.contains(&key) || self.finished(&order, folder)? {
+            if keys.contains(&key) || self.has_finished(&order, folder)? {
                 continue;
             }
             keys.insert(key.clone());
-            used.extend(machine.iter().map(|(index, _)| *index));
+            if let Some(vm) = guest.filter(|vm| !machines.contains_key(vm.key())) {
+                machines.insert(vm.key().to_owned(), Listed::Machine(Box::new(vm.packed())));
+            }
             cells.push(Listed::Cell(Box::new(ListedCell {
                 key,
-                run_id: order.run.run_id,
-                machine: machine.map(|(_, key)| key),
+                run_id: order.run_id,
+                machine: guest.map(|vm| vm.key().to_owned()),
                 spec: order.spec,
             })));
         }
-        let machines = used.into_iter().map(|index| self.machines[index].1.packed());
-        let mut lines: Vec<Listed> = machines.map(Box::new).map(Listed::Machine).collect();
-        lines.append(&mut cells);
-        Ok(lines)
+        let mut text = String::new();
+        for line in machines.into_values().chain(cells) {
+            let line = serde_json::to_string(&line)
+                .map_err(|error| ExperimentError::NotMeasured(format!("list a cell: {error}")))?;
+            text += &(line + "\n");
+        }
+        Ok(text)
     }
 }
 

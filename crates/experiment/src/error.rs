@@ -31,4 +31,13 @@ pub enum ExperimentError {
     /// A cell has no place to run.
     #[error("{0}")]
     Place(String),
+    /// What was asked for is impossible, or a file that was named is not what it should be.
+    #[error("{0}")]
+    WrongUse(String),
+    /// Nothing was measured, though all could be set up.
+    #[error("{0}")]
+    NotMeasured(String),
+    /// The user stopped it.
+    #[error("interrupted")]
+    Interrupted,
 }

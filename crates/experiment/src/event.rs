@@ -2,40 +2,45 @@
 
 use std::path::Path;
 
-use model::{EndStatus, Line};
+use analysis::sweep::{Curve, Found};
+use model::{EndStatus, Line, RunEncoder};
+use serde::{Serialize, Serializer};
 
 use crate::segment::Segment;
 
-/// Something that happened. A closed set: whoever shows progress handles each.
-#[derive(Debug)]
+/// What a driver reports its events to.
+pub type Listener<'a> = dyn FnMut(&Event<'_>) + Send + 'a;
+
+/// Something that happened. A closed set: every display handles each.
+///
+/// Serialized, it is an object whose `event` names the kind.
+#[derive(Debug, Serialize)]
+#[serde(tag = "event", rename_all = "kebab-case")]
 pub enum Event<'a> {
     /// All segments are known; nothing has been run yet. Several may run at a time.
     Planned {
         /// The segments in their order.
         segments: &'a [Segment],
-        /// Longest time that they are meant to take, in ns; 0 = none that counts, for they are
-        /// simulated.
-        longest_ns: u64,
-        /// Whether that is time in guests, which passes faster or slower than the wall clock's.
+        /// Whether their time is that of guests, which passes faster or slower than the wall
+        /// clock's.
         is_virtual: bool,
     },
     /// A segment begins.
     Started {
         /// Its place in the order, from 0.
         index: usize,
-        /// The segment.
-        segment: &'a Segment,
     },
     /// The run of the segment wrote a line.
     Line {
         /// The segment's place in the order, from 0.
         index: usize,
         /// The line.
+        #[serde(serialize_with = "as_json")]
         line: &'a Line,
     },
-    /// Something that the user is to know: a connection broke, or is there again.
+    /// Something that the user should know: a connection broke, a kernel was chosen.
     Note {
-        /// In words.
+        /// The sentence.
         text: &'a str,
     },
     /// The segment is over.
@@ -56,4 +61,32 @@ pub enum Event<'a> {
         /// Why.
         reason: &'a str,
     },
+    /// A batch of a sweep was measured.
+    Curve {
+        /// The level of the second parameter; empty without one.
+        row: &'a str,
+        /// The curve so far.
+        curve: &'a Curve,
+        /// What it means so far.
+        found: &'a Found,
+    },
+    /// A measurement of a noisy bisection changed what is likely.
+    Likely {
+        /// The axis.
+        axis: &'a str,
+        /// Its steps by name.
+        steps: &'a [String],
+        /// For each step the probability that it is the first changed one.
+        first_changed: &'a [f64],
+        /// The probability that nothing changed.
+        no_change: f64,
+    },
+}
+
+/// A line as the run file has it.
+fn as_json<S: Serializer>(line: &Line, serializer: S) -> Result<S::Ok, S::Error> {
+    let text = RunEncoder::default().line(line);
+    let value: serde_json::Value =
+        serde_json::from_str(&text).map_err(serde::ser::Error::custom)?;
+    value.serialize(serializer)
 }

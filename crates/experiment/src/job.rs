@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
+use crate::plan::known_name;
 use model::{JobSpec, Measure, ProbeSpec, Script, Tools};
 use workloads::MemoryJob;
 
@@ -13,10 +14,8 @@ use workloads::MemoryJob;
 /// # Errors
 /// Which setting is unknown or has a bad value, or why the script cannot be read.
 pub fn job(name: &str, settings: &[(String, String)], folder: &Path) -> Result<Measure, String> {
-    let desc = workloads::find_job(name).ok_or_else(|| {
-        let names: Vec<&str> = workloads::jobs().map(|job| job.name).collect();
-        format!("no job is named {name:?}; there are {}", names.join(", "))
-    })?;
+    let name = known_name(name, "job", workloads::jobs().map(|job| job.name))?;
+    let desc = workloads::find_job(&name).ok_or_else(|| format!("no job is named {name:?}"))?;
     let mut job = desc.spec();
     if desc.name == workloads::SESSION.name {
         job.script = Some(script(settings, folder)?);

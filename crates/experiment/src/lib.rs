@@ -1,44 +1,51 @@
-//! Which runs are made in which order, and what happens while they are made.
+//! The drivers: searches that ask for cells, get observations, and stop when they can answer; and
+//! the one way in which all of them have runs made ([`Driver`]).
 //!
-//! **Invariant:** nothing here prints or knows a terminal. A plan becomes runs on a
-//! [`Bench`]; whatever happens is an [`Event`], and every display is a function of events.
+//! **Invariant:** nothing here prints or knows a terminal. Everything that happens is an [`Event`],
+//! and every display is a function of events.
 
-mod bench;
+mod bisect;
 mod carry_out;
 mod cell_list;
-mod ensemble;
+mod driver;
 mod error;
 mod event;
+mod execute;
+mod experiment;
 mod job;
 mod laboratory;
+mod machines;
 mod made;
 mod matrix;
+mod options;
+mod order;
 mod parallel;
 mod plan;
-mod pool;
 mod profile;
+mod results_folder;
 mod segment;
 mod simulated;
 pub mod subject_arg;
 mod sweep;
 
-pub use bench::Bench;
-pub use carry_out::{Carried, Outlook, aliases, carry_out, manifest, outlook};
+pub use bisect::{Bisection, CommandSteps, LevelSteps, Steps, StepsOfPlan};
+pub use carry_out::{Carried, Outlook, aliases, manifest};
 pub use cell_list::{CellMaker, Listed, ListedCell, MadeCell, bound_to_host};
-pub use ensemble::run_ensemble;
+pub use driver::{Driver, while_waiting};
 pub use error::ExperimentError;
-pub use event::Event;
+pub use event::{Event, Listener};
+pub use experiment::{Experiment, PlanChanges};
 pub use job::{job, probe_measure};
-pub use laboratory::{LabOptions, Laboratory};
-pub use matrix::{MatrixPlan, MatrixResult, run_matrix};
+pub use laboratory::Laboratory;
+pub use matrix::{MatrixPlace, MatrixPlan, MatrixResult};
+pub use options::DriverOptions;
 pub use parallel::in_parallel;
 pub use plan::{
     AA_FACTOR, CellPlan, Design, Order, PARAMETERS, Plan, PlanError, PlanFactor, PlanLevel,
-    PlannedRun, RunList, Setting, parse_plan, parse_plan_with,
+    PlannedRun, RunList, Setting, known_name, parse_plan, parse_plan_with,
 };
-pub use pool::Engine;
 pub use profile::{CLASSIC, Changes, DEFAULT, Profile, QUICK, SLOW};
 pub use segment::Segment;
 pub use simulated::{Machine, machine_text, mmu_setup, mmu_spec, simulated_run};
 pub use subject_arg::{RemoteArg, SubjectArg};
-pub use sweep::{Form, Quantity, SweepDraft, SweepPlan, parse_sweep, part};
+pub use sweep::{Form, Quantity, Sweep, SweepPlan, TypedSweep, parse_sweep, part};

@@ -4,16 +4,19 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use agent::Waiter;
 use model::{BASELINE, EndStatus, LoadSpec, Measure, Run, Spec, SubjectSpec, Timing};
 use store::results::{SUFFIX, read_run};
 
-use crate::bench::{Bench, has_ended, is_of_machine};
+use crate::driver::{Driver, while_waiting};
 use crate::error::ExperimentError;
 use crate::event::Event;
+use crate::execute::{Work, execute, has_ended, is_of_machine};
 use crate::job::is_measure;
+use crate::machines::{Machines, Need, Setting};
 use crate::made::{Made, set_aside};
-use crate::segment::{Segment, longest_ns, pieces};
+use crate::order::{At, Order};
+use crate::segment::pieces;
+use crate::subject_arg::SubjectArg;
 
 /// The baseline gets this many times the points of a load, shared among its pieces: it is cheap,
 /// and every ratio depends on it.
@@ -22,8 +25,6 @@ const BASELINE_SHARE: u32 = 2;
 /// What a matrix is made of.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MatrixPlan {
-    /// Where it runs.
-    pub subject: SubjectSpec,
     /// The loads beside the baseline, in their order.
     pub loads: Vec<String>,
     /// What is timed under each load.
@@ -37,80 +38,88 @@ pub struct MatrixPlan {
 }
 
 impl MatrixPlan {
-    /// The segments in their order: for each seed a piece of the baseline, then each load followed
-    /// by the next piece. Of a job, which has no pieces, for each seed the baseline and each load.
-    #[must_use]
-    pub fn segments(&self) -> Vec<Segment> {
-        if let Measure::Job(_) = &self.measure {
-            return self.cells();
-        }
+    /// The runs in their order: for each seed a piece of the baseline, then each load followed by
+    /// the next piece. Of a job, which has no pieces, for each seed the baseline and each load.
+    fn runs(&self, subject: &SubjectSpec) -> Vec<Spec> {
+        let mut runs = match &self.measure {
+            Measure::Job(_) => self.cells(subject),
+            Measure::Probe(_) => Vec::new(),
+        };
         let pieces = self.loads.len() as u32 + 1;
         let piece_points = (BASELINE_SHARE * self.timing.points).div_ceil(pieces).max(1);
-        let mut segments = Vec::new();
-        for (pass, seed) in self.seeds.iter().enumerate() {
-            let (pass, seed) = (pass as u32, *seed);
-            let piece =
-                |index: u32| self.segment(BASELINE, seed, piece_points, pass * pieces + index);
-            segments.push(piece(0));
-            for (index, load) in self.loads.iter().enumerate() {
-                segments.push(self.segment(load, seed, self.timing.points, pass));
-                segments.push(piece(index as u32 + 1));
+        let with_pieces = self.seeds.iter().zip(0..).filter(|_| self.is_of_probe());
+        for (seed, pass) in with_pieces {
+            let piece = |index: u32| {
+                self.spec(subject, BASELINE, *seed, piece_points, pass * pieces + index)
+            };
+            runs.push(piece(0));
+            for (load, next) in self.loads.iter().zip(1..) {
+                runs.push(self.spec(subject, load, *seed, self.timing.points, pass));
+                runs.push(piece(next));
             }
         }
-        segments
+        runs.iter_mut().zip(0..).for_each(|(run, order)| run.order = order);
+        runs
+    }
+
+    fn is_of_probe(&self) -> bool {
+        matches!(self.measure, Measure::Probe(_))
     }
 
     /// The cells of a deterministic machine: each load once with each seed. Nothing drifts there,
-    /// so the baseline is one piece.
+    /// so the baseline is one piece, and neither block nor order is part of what a cell is.
     #[must_use]
-    pub fn cells(&self) -> Vec<Segment> {
-        let (baseline_points, points) = match &self.measure {
-            Measure::Probe(_) => (BASELINE_SHARE * self.timing.points, self.timing.points),
-            Measure::Job(_) => {
-                let (commands, _) = pieces(&self.measure, &self.timing);
-                (commands, commands)
-            }
-        };
+    pub fn cells(&self, subject: &SubjectSpec) -> Vec<Spec> {
+        let (points, _) = pieces(&self.measure, &self.timing);
+        let share = if self.is_of_probe() { BASELINE_SHARE } else { 1 };
         let mut cells = Vec::new();
         for seed in &self.seeds {
-            cells.push(self.segment(BASELINE, *seed, baseline_points, 0));
+            cells.push(self.spec(subject, BASELINE, *seed, share * points, 0));
             let loads = self.loads.iter();
-            cells.extend(loads.map(|load| self.segment(load, *seed, points, 0)));
+            cells.extend(loads.map(|load| self.spec(subject, load, *seed, points, 0)));
         }
         cells
     }
 
-    fn segment(&self, load: &str, seed: u64, points: u32, block: u32) -> Segment {
-        let timing = Timing { points, ..self.timing.clone() };
-        Segment {
-            label: load.to_owned(),
-            load: load.to_owned(),
-            seed,
-            points,
-            unit: pieces(&self.measure, &timing).1,
-            block,
-            longest_ns: longest_ns(&self.measure, &timing, load),
-        }
-    }
-
-    /// The full description of one segment.
-    #[must_use]
-    pub fn spec(&self, segment: &Segment, order: usize) -> Spec {
+    fn spec(&self, subject: &SubjectSpec, load: &str, seed: u64, points: u32, block: u32) -> Spec {
         Spec {
-            subject: self.subject.clone(),
+            subject: subject.clone(),
             load: LoadSpec {
-                name: segment.load.clone(),
-                version: workloads::find_load(&segment.load).map_or(0, |load| load.version),
+                name: load.to_owned(),
+                version: workloads::find_load(load).map_or(0, |load| load.version),
                 intensity: self.intensity,
                 params: BTreeMap::new(),
             },
             measure: self.measure.clone(),
-            timing: Timing { points: segment.points, ..self.timing.clone() },
+            timing: Timing { points, ..self.timing.clone() },
             sysctls: BTreeMap::new(),
-            seed: segment.seed,
-            block: segment.block,
-            order: order as u32,
+            seed,
+            block,
+            order: 0,
         }
+    }
+
+    /// The runs on a machine, with their names.
+    fn orders(&self, at: At, subject: &SubjectSpec) -> Vec<Order> {
+        let runs = match at.is_measured() {
+            true => self.runs(subject),
+            false => self.cells(subject),
+        };
+        let order = |(cell, spec): (usize, Spec)| {
+            let load = &spec.load.name;
+            // A cell's name is the same in every matrix, and in the order of all loads.
+            let run_id = match at.is_measured() {
+                true => format!("{:03}-{load}", cell + 1),
+                false => {
+                    let place = workloads::loads_and_provocations()
+                        .position(|known| known.name == load)
+                        .unwrap_or(0);
+                    format!("{:03}-{load}-seed{}", place + 1, spec.seed)
+                }
+            };
+            Order { run_id, label: load.clone(), cell, spec, at }
+        };
+        runs.into_iter().enumerate().map(order).collect()
     }
 }
 
@@ -125,64 +134,102 @@ pub struct MatrixResult {
     pub interrupted: bool,
 }
 
-/// Makes all runs of a matrix, one after the other, and writes them into a folder.
-///
-/// # Errors
-/// When the stage, the other machine or the results fail. A load that cannot run here, dies, or
-/// times out is part of the result.
-pub fn run_matrix(
-    bench: &mut Bench<'_>,
-    plan: &MatrixPlan,
-    folder: &Path,
-    waiter: &Waiter,
-    on_event: &mut dyn FnMut(&Event<'_>),
-) -> Result<MatrixResult, ExperimentError> {
-    let segments = plan.segments();
-    let longest_ns = segments.iter().map(|segment| segment.longest_ns).sum();
-    on_event(&Event::Planned { segments: &segments, longest_ns, is_virtual: false });
-    let mut result = MatrixResult::default();
-    for (index, segment) in segments.iter().enumerate() {
-        if index > 0 {
-            bench.settle(waiter);
+/// Where a matrix is measured.
+pub struct MatrixPlace<'a> {
+    /// The subject; `None` = a sandbox where possible, else the host.
+    pub subject: Option<&'a SubjectArg>,
+    /// Size of a temporary swap file, in bytes.
+    pub swap_bytes: Option<u64>,
+    /// Where the runs go.
+    pub folder: &'a Path,
+}
+
+impl Driver<'_> {
+    /// Makes all runs of a matrix that its folder does not have, and cleans up.
+    ///
+    /// # Errors
+    /// When the machine is unavailable, it or the results fail, or the baseline cannot be measured.
+    /// Another load that cannot run there, dies, or times out is part of the result.
+    pub fn measure_matrix(
+        &mut self,
+        plan: &MatrixPlan,
+        place: &MatrixPlace<'_>,
+    ) -> Result<MatrixResult, ExperimentError> {
+        let MatrixPlace { subject, swap_bytes, folder } = *place;
+        let mut machines = Machines::default();
+        let need = Need { subject, sysctls: &BTreeMap::new(), swap_bytes, purpose: folder };
+        let (options, waiter, on_event) = (self.options, self.waiter, &mut *self.on_event);
+        let (at, subject) = while_waiting(waiter, |stop| {
+            let say = &mut |text: &str| on_event(&Event::Note { text });
+            machines.place(&need, &mut Setting { options, waiter, stop, say })
+        })?;
+        if machines.works_in_memory() {
+            self.note(
+                "the work directory lives in memory (tmpfs): the writing loads reach no disk; \
+                 name one on a disk with --work-dir",
+            );
         }
-        if waiter.stop_requested() {
-            break;
+        let result = self.matrix_runs(&mut machines, plan.orders(at, &subject), folder);
+        for left in machines.close(waiter) {
+            self.note(&format!("cannot be removed, the next start tries again: {left}"));
         }
-        on_event(&Event::Started { index, segment });
-        let run_id = format!("{:03}-{}", index + 1, segment.load);
-        let spec = plan.spec(segment, index);
-        let made = match found(bench, &spec, &run_id, folder)? {
-            Some(made) => made,
-            None => bench.run(&spec, &run_id, index, folder, waiter, on_event)?,
-        };
-        match made {
+        result
+    }
+
+    fn matrix_runs(
+        &mut self,
+        machines: &mut Machines,
+        orders: Vec<Order>,
+        folder: &Path,
+    ) -> Result<MatrixResult, ExperimentError> {
+        let (mut result, mut runs) = (MatrixResult::default(), BTreeMap::new());
+        let mut take = |order: &Order, made: Made| match made {
             Made::Run { path, run, death } => {
-                on_event(&Event::Ended { index, status: run.status(), path: &path, cached: false });
-                if index == 0 && !run.is_measured() && run.status() != EndStatus::Interrupted {
+                let failed = !run.is_measured() && run.status() != EndStatus::Interrupted;
+                if failed && is_needed(order) {
                     return Err(ExperimentError::Baseline(why_not(&run, death)));
                 }
-                result.runs.push((path, *run));
+                // Where several run at a time, in the order of their names, whichever was first.
+                let place = if order.at.is_measured() { order.cell } else { 0 };
+                runs.insert((place, path), *run);
+                Ok(())
             }
-            Made::Refused(_) if waiter.stop_requested() => break,
-            Made::Refused(reason) if index == 0 => {
-                return Err(ExperimentError::Baseline(reason));
-            }
+            Made::Refused(reason) if is_needed(order) => Err(ExperimentError::Baseline(reason)),
             Made::Refused(reason) => {
-                on_event(&Event::Skipped { index, reason: &reason });
                 // One missing piece of the baseline leaves the others.
-                if segment.load != BASELINE {
-                    result.skipped.insert(segment.load.clone(), reason);
+                if order.spec.load.name != BASELINE {
+                    result.skipped.insert(order.spec.load.name.clone(), reason);
                 }
+                Ok(())
+            }
+        };
+        let mut missing = Vec::new();
+        for order in orders {
+            match order.at.is_measured().then(|| found(machines, &order, folder)).transpose()? {
+                Some(Some(made)) => take(&order, made)?,
+                _ => missing.push(order),
             }
         }
+        let jobs = self.jobs(machines.largest_guest_bytes());
+        let work = Work { folder, jobs, settles_first: false, waiter: self.waiter };
+        result.interrupted = execute(machines, &missing, &work, self.on_event, &mut take)?;
+        result.runs = runs.into_iter().map(|((_, path), run)| (path, run)).collect();
+        result.interrupted |=
+            result.runs.iter().any(|(_, run)| run.status() == EndStatus::Interrupted);
+        Ok(result)
     }
-    result.interrupted = waiter.stop_requested()
-        || result.runs.iter().any(|(_, run)| run.status() == EndStatus::Interrupted);
-    Ok(result)
+}
+
+/// Whether nothing can be compared without a run: the first one, or any baseline that is one piece.
+fn is_needed(order: &Order) -> bool {
+    match order.at.is_measured() {
+        true => order.cell == 0,
+        false => order.spec.load.name == BASELINE,
+    }
 }
 
 /// Why a run has no measurement: what the agent said, or the last note of the run.
-pub(crate) fn why_not(run: &Run, death: Option<String>) -> String {
+fn why_not(run: &Run, death: Option<String>) -> String {
     let note = run.lines.iter().rev().find_map(|line| line.note().map(str::to_owned));
     death.or(note).unwrap_or_else(|| format!("the run ended as {:?}", run.status()))
 }
@@ -190,19 +237,18 @@ pub(crate) fn why_not(run: &Run, death: Option<String>) -> String {
 /// The run of an earlier invocation that went on in this folder; one that did not come to its end
 /// gets another name.
 fn found(
-    bench: &Bench<'_>,
-    spec: &Spec,
-    run_id: &str,
+    machines: &Machines,
+    order: &Order,
     folder: &Path,
 ) -> Result<Option<Made>, ExperimentError> {
-    let path = folder.join(format!("{run_id}{SUFFIX}"));
+    let path = folder.join(format!("{}{SUFFIX}", order.run_id));
     if !path.exists() {
         return Ok(None);
     }
     let run = read_run(&path)?;
-    let address = bench.address();
+    let address = machines.address(order.at);
     let is_this = run.header.as_ref().is_some_and(|header| {
-        is_of_machine(&header.environment, address.as_deref()) && is_run(spec, &header.spec)
+        is_of_machine(&header.environment, address.as_deref()) && is_run(&order.spec, &header.spec)
     });
     if has_ended(&run) && !is_this {
         return Err(ExperimentError::Place(format!(
@@ -211,7 +257,7 @@ fn found(
         )));
     }
     if !has_ended(&run) {
-        set_aside(folder, run_id)?;
+        set_aside(folder, &order.run_id)?;
         return Ok(None);
     }
     Ok(Some(Made::Run { path, run: Box::new(run), death: None }))
@@ -231,10 +277,12 @@ fn is_run(asked: &Spec, done: &Spec) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::segment::Segment;
+
+    const HOST: SubjectSpec = SubjectSpec::Host { memory_bytes: 1 << 30 };
 
     fn plan(loads: &[&str], points: u32) -> MatrixPlan {
         MatrixPlan {
-            subject: SubjectSpec::Host { memory_bytes: 1 << 30 },
             loads: loads.iter().map(|load| (*load).to_owned()).collect(),
             measure: crate::probe_measure("response"),
             timing: Timing { points, ..crate::QUICK.timing() },
@@ -245,13 +293,19 @@ mod tests {
 
     #[test]
     fn the_baseline_surrounds_every_load() {
-        let segments = plan(&["cpuload", "spawnload"], 5).segments();
+        let segments = plan(&["cpuload", "spawnload"], 5).runs(&HOST);
         assert_eq!(
-            plan(&["cpuload"], 5).cells().iter().map(|cell| cell.points).collect::<Vec<_>>(),
+            plan(&["cpuload"], 5)
+                .cells(&HOST)
+                .iter()
+                .map(|cell| cell.timing.points)
+                .collect::<Vec<_>>(),
             [10, 5]
         );
-        let order: Vec<(&str, u32, u32)> =
-            segments.iter().map(|made| (made.load.as_str(), made.points, made.block)).collect();
+        let order: Vec<(&str, u32, u32)> = segments
+            .iter()
+            .map(|made| (made.load.name.as_str(), made.timing.points, made.block))
+            .collect();
         assert_eq!(
             order,
             [
@@ -269,9 +323,11 @@ mod tests {
         let measure =
             crate::job("session", &[("users".to_owned(), "2".to_owned())], Path::new("")).unwrap();
         let plan = MatrixPlan { measure, seeds: vec![1, 2], ..plan(&["cpuload"], 5) };
-        let segments = plan.segments();
-        let order: Vec<(&str, u64, u32)> =
-            segments.iter().map(|made| (made.load.as_str(), made.seed, made.points)).collect();
+        let segments = plan.runs(&HOST);
+        let order: Vec<(&str, u64, u32)> = segments
+            .iter()
+            .map(|made| (made.load.name.as_str(), made.seed, made.timing.points))
+            .collect();
         assert_eq!(
             order,
             [("noload", 1, 32), ("cpuload", 1, 32), ("noload", 2, 32), ("cpuload", 2, 32)]
@@ -283,7 +339,9 @@ mod tests {
         let loads = ["smallwrite", "largewrite", "cpuload", "spawnload", "8ctx-mem", "2ctx-mem"];
         for (profile, limit_s) in [(crate::QUICK, 60), (crate::DEFAULT, 180)] {
             let all = MatrixPlan { timing: profile.timing(), ..plan(&loads, 1) };
-            let longest_ns: u64 = all.segments().iter().map(|made| made.longest_ns).sum();
+            let runs = all.runs(&HOST);
+            let longest_ns: u64 =
+                runs.iter().map(|run| Segment::new(String::new(), run).longest_ns).sum();
             assert!(longest_ns < limit_s * 1_000_000_000, "{}: {longest_ns} ns", profile.name);
         }
     }

@@ -3,6 +3,8 @@
 use model::Timing;
 use model::units::format_duration;
 
+use crate::subject_arg::SubjectArg;
+
 /// A named choice of times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Profile {
@@ -76,10 +78,19 @@ pub struct Changes {
 }
 
 impl Profile {
-    /// The profile of a name.
-    #[must_use]
-    pub fn of_name(name: &str) -> Option<Self> {
-        [DEFAULT, QUICK, SLOW, CLASSIC].into_iter().find(|profile| profile.name == name)
+    /// The profile of a name, else that of the subject's machine, else the usual one.
+    ///
+    /// # Errors
+    /// When there is none of this name.
+    pub fn chosen(name: Option<&str>, subject: Option<&SubjectArg>) -> Result<Self, String> {
+        let of_machine = match subject {
+            Some(SubjectArg::Vm(request)) => request.profile.as_deref(),
+            _ => None,
+        };
+        let name = name.or(of_machine).unwrap_or(DEFAULT.name);
+        [DEFAULT, QUICK, SLOW, CLASSIC].into_iter().find(|profile| profile.name == name).ok_or_else(
+            || format!("profile: there is no {name:?}; there are default, quick, slow and classic"),
+        )
     }
 
     /// The profile as the timing of a run.

@@ -1,6 +1,7 @@
 //! One run among those of a matrix or plan, as progress shows it.
 
-use model::{BASELINE, Measure, Timing};
+use model::{BASELINE, Measure, Spec, SubjectSpec, Timing};
+use serde::Serialize;
 
 /// Time that starting and stopping a run takes, for the estimate, in ns.
 const OVERHEAD_NS: u64 = 500_000_000;
@@ -8,23 +9,31 @@ const OVERHEAD_NS: u64 = 500_000_000;
 const TO_STEADY: u64 = 8;
 
 /// One run of a matrix or plan.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Segment {
     /// What progress calls it: the load, or the levels of its cell.
     pub label: String,
-    /// The load.
-    pub load: String,
     /// Its seed.
     pub seed: u64,
     /// How many interactions, or commands of a job's first passes; 0 = not known, since a memory job
     /// goes on until it is steady.
     pub points: u32,
-    /// Which of them, in words.
+    /// What is counted: `points`, `commands` or `passes`.
     pub unit: &'static str,
-    /// Which piece of this load it is, from 0.
-    pub block: u32,
-    /// Longest time that it is meant to take, in ns.
+    /// Longest time that it is meant to take, in ns; 0 = it is simulated.
     pub longest_ns: u64,
+}
+
+impl Segment {
+    /// The run of a spec.
+    pub(crate) fn new(label: String, spec: &Spec) -> Self {
+        let (points, unit) = pieces(&spec.measure, &spec.timing);
+        let longest_ns = match &spec.subject {
+            SubjectSpec::Mmu(_) => 0,
+            _ => longest_ns(&spec.measure, &spec.timing, &spec.load.name),
+        };
+        Self { label, seed: spec.seed, points, unit, longest_ns }
+    }
 }
 
 /// What progress counts, and how many of them there are: the interactions of a probe, the commands

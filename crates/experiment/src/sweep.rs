@@ -3,6 +3,7 @@
 
 mod draft;
 mod quantity;
+mod search;
 
 use std::path::Path;
 
@@ -13,8 +14,9 @@ use crate::plan::{
     CellPlan, Design, Order, Plan, PlanError, PlanFactor, PlanLevel, Setting, label, run_id,
 };
 
-pub use draft::{SweepDraft, parse_sweep, part};
+pub use draft::{TypedSweep, parse_sweep, part};
 pub use quantity::{Form, Quantity};
+pub use search::Sweep;
 
 /// Calibrates the loops of Irlam's program: the parameter, and that of the size they are made for.
 const LOOPS: &str = "vmtest.loops";

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use analysis::bisect::Found;
+use analysis::bisect::{Axis, Found};
 use stats::{Posterior, mean};
 
 use crate::columns::aligned;
@@ -14,17 +14,6 @@ const MOST_SHOWN: usize = 10;
 const LEAST_SHOWN: f64 = 0.005;
 /// Width of a bar of probability 1, in characters.
 const BAR: usize = 40;
-
-/// The axis of a bisection in words.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Axis {
-    /// What its steps are: `compiler`, `kernel`, `step`.
-    pub name: String,
-    /// The steps' names, in order.
-    pub steps: Vec<String>,
-    /// What was measured, with its unit.
-    pub response: String,
-}
 
 /// The steps that were measured with their means, the probabilities of a noisy search, what could
 /// not be built, and the sentence that says what was found. Ends in a newline.

@@ -32,7 +32,7 @@ mod why_slow;
 
 pub use against_itself_text::against_itself_text;
 pub use attribution_text::{attribution_text, ledger_text};
-pub use bisect_text::{Axis, bisect_text};
+pub use bisect_text::bisect_text;
 pub use comparison::{comparison_document, comparison_text};
 pub use dataset::dataset_document;
 pub use deaths_text::deaths_text;

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use agent::Waiter;
 use anyhow::{Context, anyhow};
-use experiment::MatrixPlan;
+use experiment::{MatrixPlan, SubjectArg};
 use keep::Cache;
 use model::units::format_duration;
 use model::{EndStatus, Line, Spec, SubjectSpec, VmSpec};
@@ -15,7 +15,6 @@ use vm::{Difference, Vm, VmOptions, first_difference};
 use super::host_load::HostLoad;
 use crate::guests::{self, SILENCE};
 use crate::progress::Progress;
-use crate::timing::{self, timing};
 use crate::vm_args::VerifyArgs;
 use crate::{Failure, print, print_json};
 
@@ -39,21 +38,21 @@ pub(crate) fn verify(args: &VerifyArgs) -> Result<(), Failure> {
              with accel=tcg"
         )));
     }
-    let timing = timing(&args.timing, timing::of_machine(&request)?)?;
+    let typed = SubjectArg::Vm(Box::new(request.clone()));
+    let timing = args.timing.timing(Some(&typed))?;
     let waiter = Waiter::new().context("catch signals")?;
     let progress = Progress::new(false);
     let machine = guests::spec(&request, &progress)?;
     let plan = MatrixPlan {
-        subject: SubjectSpec::Vm(Box::new(machine.clone())),
         loads: vec![args.load.clone()],
         measure: experiment::probe_measure(&args.probe),
         timing,
         intensity: 1.0,
         seeds: vec![args.seed],
     };
-    let mut cell = plan.cells().pop().context("a plan without cells")?;
-    cell.points = plan.timing.points;
-    let spec = plan.spec(&cell, 0);
+    let subject = SubjectSpec::Vm(Box::new(machine.clone()));
+    let mut spec = plan.cells(&subject).pop().context("a plan without cells")?;
+    spec.timing.points = plan.timing.points;
     let mut made = Vec::new();
     for boot in 1..=args.boots {
         runs_of_boot(&machine, &spec, args.boots > 1, boot, &waiter, &progress, &mut made)?;
@@ -104,7 +103,7 @@ fn runs_of_boot(
 /// The bytes of one run.
 fn run(vm: &Vm, spec: &Spec, waiter: &Waiter) -> Result<Vec<u8>, Failure> {
     let mut bytes = Vec::new();
-    let outcome = guests::while_waiting(waiter, |stop| {
+    let outcome = experiment::while_waiting(waiter, |stop| {
         vm.run(spec, RUN_ID, stop, &mut |part: &[u8], _: Option<&Line>| {
             bytes.extend_from_slice(part);
             Ok(())

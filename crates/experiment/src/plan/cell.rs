@@ -8,7 +8,7 @@ use model::{BASELINE, LoadSpec, Measure, Spec, SubjectSpec, Timing};
 use super::parameter::{Draft, Of, SubjectSetting};
 use crate::SubjectArg;
 use crate::job::{is_measure, job, probe_measure};
-use crate::profile::{DEFAULT, Profile};
+use crate::profile::Profile;
 use crate::simulated;
 use crate::subject_arg::split_address;
 
@@ -241,14 +241,7 @@ impl Draft {
     }
 
     fn timing(&self, subject: Option<&SubjectArg>) -> Result<Timing, String> {
-        let of_machine = match subject {
-            Some(SubjectArg::Vm(request)) => request.profile.as_deref(),
-            _ => None,
-        };
-        let name = self.profile.as_deref().or(of_machine).unwrap_or(DEFAULT.name);
-        let profile = Profile::of_name(name).ok_or_else(|| {
-            format!("profile: there is no {name:?}; there are default, quick, slow and classic")
-        })?;
+        let profile = Profile::chosen(self.profile.as_deref(), subject)?;
         profile.with(&self.times)
     }
 }

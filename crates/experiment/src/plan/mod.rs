@@ -10,8 +10,8 @@ use crate::plan::parameter::Draft;
 
 pub use cell::CellPlan;
 pub(crate) use cell::label;
-pub use parameter::PARAMETERS;
 pub(crate) use parameter::short;
+pub use parameter::{PARAMETERS, known_name};
 pub(crate) use read::{FactorFile, factor, scalar, settings};
 pub use read::{PlanError, parse_plan, parse_plan_with};
 pub(crate) use runs::run_id;

@@ -92,17 +92,22 @@ impl Draft {
                 self.swap_bytes = Some(parse_size_bytes(value).map_err(|error| error.to_string())?);
             }
             "load" => {
-                self.load =
-                    Some(known(value, "load", workloads::loads_and_provocations().map(|l| l.name))?)
+                self.load = Some(known_name(
+                    value,
+                    "load",
+                    workloads::loads_and_provocations().map(|l| l.name),
+                )?)
             }
             "load.intensity" => {
                 let dose = value.parse().ok().filter(|dose| (0.0..=100.0).contains(dose));
                 self.intensity = Some(dose.ok_or("a dose is a number from 0 to 100")?);
             }
             "probe" => {
-                self.probe = Some(known(value, "probe", workloads::probes().map(|p| p.name))?);
+                self.probe = Some(known_name(value, "probe", workloads::probes().map(|p| p.name))?);
             }
-            "job" => self.job = Some(known(value, "job", workloads::jobs().map(|job| job.name))?),
+            "job" => {
+                self.job = Some(known_name(value, "job", workloads::jobs().map(|job| job.name))?)
+            }
             "profile" => self.profile = text(),
             "interval" => self.times.interval_ns = time()?,
             "warmup" => self.times.warmup_ns = time()?,
@@ -145,15 +150,18 @@ pub(crate) fn short(name: &str) -> &str {
     if name == "memory" { "mem" } else { name }
 }
 
-/// The value if it is one of the names.
-fn known<'a>(
+/// A value that must be one of some names.
+///
+/// # Errors
+/// Which names there are.
+pub fn known_name<'a>(
     value: &str,
     what: &str,
     names: impl Iterator<Item = &'a str>,
 ) -> Result<String, String> {
     let names: Vec<&str> = names.collect();
-    if names.contains(&value) {
-        return Ok(value.to_owned());
+    match names.contains(&value) {
+        true => Ok(value.to_owned()),
+        false => Err(format!("no {what} is named {value:?}; there are {}", names.join(", "))),
     }
-    Err(format!("no {what} is named {value:?}; there are {}", names.join(", ")))
 }

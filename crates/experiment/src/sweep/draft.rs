@@ -14,55 +14,27 @@ const FAR_APART: f64 = 4.0;
 const MOST_LEVELS: usize = 1000;
 /// Most measurements of a sweep.
 const MOST_RUNS: usize = 100_000;
+/// Letters of the hash that tells sweeps without a name apart.
+const HASH_LETTERS: usize = 8;
 /// What is swept of each job if nothing is named.
 const USUAL: [(&str, &str); 3] =
     [("vmtest", "vmtest.size"), ("touch", "touch.footprint"), ("session", "session.users")];
 
-/// A sweep as far as it was said.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct SweepDraft {
-    /// Its name; one of the parameter if nothing is said.
-    pub name: Option<String>,
-    /// What is the same in all measurements; of two values of a parameter the last one counts.
-    pub base: Vec<Setting>,
-    /// The parameter; what the measure usually has if nothing is said.
-    pub over: Option<String>,
-    /// From where to where, as `2M..96M`.
-    pub range: Option<String>,
-    /// The second parameter.
-    pub by: Option<PlanFactor>,
-    /// `geometric` or `linear`; by the range if nothing is said.
-    pub spacing: Option<Spacing>,
-    /// Width of the knee's interval at which the search ends, as a part of its level.
-    pub resolution: Option<f64>,
-    /// Levels of the coarse pass.
-    pub coarse: Option<usize>,
-    /// Measurements of each level.
-    pub passes: Option<u32>,
-    /// Most measurements in all.
-    pub budget: Option<usize>,
-    /// Factor of the cost that counts as leaving the plateau.
-    pub least_rise: Option<f64>,
-    /// The level in use now.
-    pub present: Option<String>,
-    /// What stands for the cost.
-    pub response: Option<String>,
-}
-
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct SweepFile {
-    name: String,
+    name: Option<String>,
     #[serde(default)]
     base: Table,
+    #[serde(default)]
     sweep: SweepTable,
 }
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct SweepTable {
     over: Option<String>,
-    range: String,
+    range: Option<String>,
     by: Option<FactorFile>,
     spacing: Option<String>,
     resolution: Option<Value>,
@@ -74,40 +46,39 @@ struct SweepTable {
     response: Option<String>,
 }
 
-/// Reads the plan of a sweep.
+/// What was typed, and goes before what the plan of a sweep says.
+#[derive(Clone, Debug, Default)]
+pub struct TypedSweep {
+    /// Settings of all measurements; of two values of a parameter the last one counts.
+    pub base: Vec<Setting>,
+    /// Keys of `[sweep]`.
+    pub sweep: Table,
+}
+
+/// Reads the plan of a sweep, or puts one together from what was typed (of an empty text). One
+/// without a name is named by its parameter.
 ///
 /// # Errors
-/// With line and column for bad TOML; with the key for what makes no sense.
-pub fn parse_sweep(text: &str) -> Result<SweepDraft, PlanError> {
-    let file: SweepFile =
-        toml::from_str(text).map_err(|error| PlanError::Toml(error.to_string()))?;
-    let table = file.sweep;
-    let wrong = |key: &str, why: String| PlanError::Wrong(format!("sweep.{key}: {why}"));
-    let text = |key: &str, value: Option<Value>| {
-        value.map(|value| scalar(&value).map_err(|why| wrong(key, why))).transpose()
+/// With line and column for bad TOML; with the key for what is missing or makes no sense.
+pub fn parse_sweep(text: &str, typed: TypedSweep) -> Result<SweepPlan, PlanError> {
+    let toml = |error: toml::de::Error| PlanError::Toml(error.to_string());
+    let file: SweepFile = toml::from_str(text).map_err(toml)?;
+    let mut base = settings(&file.base).map_err(|why| wrong(format!("base: {why}")))?;
+    base.extend(typed.base);
+    let table = match (typed.sweep.is_empty(), text.parse::<Table>().map_err(toml)?.remove("sweep"))
+    {
+        (true, _) => file.sweep,
+        (false, Some(Value::Table(mut table))) => {
+            table.extend(typed.sweep);
+            table.try_into().map_err(toml)?
+        }
+        (false, _) => typed.sweep.try_into().map_err(toml)?,
     };
-    let spacing = table.spacing.map(|name| match name.as_str() {
-        "geometric" => Ok(Spacing::Geometric),
-        "linear" => Ok(Spacing::Linear),
-        _ => Err(wrong("spacing", format!("{name:?}: there are geometric and linear"))),
-    });
-    let resolution = text("resolution", table.resolution)?;
-    let resolution = resolution.map(|text| part(&text).map_err(|why| wrong("resolution", why)));
-    Ok(SweepDraft {
-        name: Some(file.name),
-        base: settings(&file.base).map_err(|why| PlanError::Wrong(format!("base: {why}")))?,
-        over: table.over,
-        range: Some(table.range),
-        by: table.by.map(factor).transpose()?,
-        spacing: spacing.transpose()?,
-        resolution: resolution.transpose()?,
-        coarse: table.coarse,
-        passes: table.passes,
-        budget: table.budget,
-        least_rise: table.least_rise,
-        present: text("present", table.present)?,
-        response: table.response,
-    })
+    finish(file.name, once(base), table)
+}
+
+fn wrong(why: String) -> PlanError {
+    PlanError::Wrong(why)
 }
 
 /// Reads a part of a whole: `5%` or `0.05`.
@@ -122,65 +93,78 @@ pub fn part(text: &str) -> Result<f64, String> {
     }
 }
 
-impl SweepDraft {
-    /// The sweep, complete.
-    ///
-    /// # Errors
-    /// What is missing or makes no sense.
-    pub fn finish(self) -> Result<SweepPlan, PlanError> {
-        let wrong = |why: String| PlanError::Wrong(why);
-        let base = once(self.base);
-        let over = match self.over {
-            Some(over) => over,
-            None => usual(&base).map_err(wrong)?.to_owned(),
-        };
-        let text =
-            self.range.ok_or_else(|| wrong("a sweep needs its range: 2M..96M".to_owned()))?;
-        let of_range = |why: String| wrong(format!("range {text:?} of {over}: {why}"));
-        let ends = text.split_once("..").ok_or_else(|| {
-            of_range("it is not FIRST..LAST, such as 2M..96M or 1..64".to_owned())
-        })?;
-        let (first, last_end) = (ends.0.trim(), ends.1.trim());
-        let quantity = Quantity::of(&over, &base, [first, last_end]).map_err(wrong)?;
-        let first = quantity.parse(first).map_err(of_range)?;
-        let last_end = quantity.parse(last_end).map_err(of_range)?;
-        let present = self.present.map(|text| {
-            quantity.parse(&text).map_err(|why| wrong(format!("the present level: {why}")))
-        });
-        let standard = SearchSettings::default();
-        // What a limit does at its two ends the cost tells; of what is done, the first level is the
-        // harmless one, though its cost may be that of a single process.
-        let of_work = ["vmtest.", "touch.", "load."].iter().any(|start| over.starts_with(start));
-        let near = if first <= last_end { End::Low } else { End::High };
-        let plan = SweepPlan {
-            name: self.name.unwrap_or_else(|| format!("sweep-{over}")),
-            range: Range {
-                first,
-                last: last_end,
-                spacing: self.spacing.unwrap_or_else(|| spacing(first, last_end)),
-                quantum: quantity.quantum,
+/// The sweep, complete.
+fn finish(
+    name: Option<String>,
+    base: Vec<Setting>,
+    table: SweepTable,
+) -> Result<SweepPlan, PlanError> {
+    let of_key = |key: &str, why: String| wrong(format!("sweep.{key}: {why}"));
+    let text = |key: &str, value: Option<Value>| {
+        value.map(|value| scalar(&value).map_err(|why| of_key(key, why))).transpose()
+    };
+    let over = match table.over {
+        Some(over) => over,
+        None => usual(&base).map_err(wrong)?.to_owned(),
+    };
+    let range = table.range.ok_or_else(|| wrong("a sweep needs its range: 2M..96M".to_owned()))?;
+    let of_range = |why: String| wrong(format!("range {range:?} of {over}: {why}"));
+    let (first, last_end) = range
+        .split_once("..")
+        .ok_or_else(|| of_range("it is not FIRST..LAST, such as 2M..96M or 1..64".to_owned()))?;
+    let (first, last_end) = (first.trim(), last_end.trim());
+    let quantity = Quantity::of(&over, &base, [first, last_end]).map_err(wrong)?;
+    let first = quantity.parse(first).map_err(of_range)?;
+    let last_end = quantity.parse(last_end).map_err(of_range)?;
+    let present = text("present", table.present)?.map(|text| {
+        quantity.parse(&text).map_err(|why| wrong(format!("the present level: {why}")))
+    });
+    let resolution = text("resolution", table.resolution)?
+        .map(|text| part(&text).map_err(|why| of_key("resolution", why)));
+    let spacing = match table.spacing.as_deref() {
+        None => spacing(first, last_end),
+        Some("geometric") => Spacing::Geometric,
+        Some("linear") => Spacing::Linear,
+        Some(name) => {
+            let why = format!("{name:?}: there are geometric and linear");
+            return Err(of_key("spacing", why));
+        }
+    };
+    let standard = SearchSettings::default();
+    // What a limit does at its two ends the cost shows; of what is done, the first level is the
+    // harmless one, though its cost may be that of a single process.
+    let of_work = ["vmtest.", "touch.", "load."].iter().any(|start| over.starts_with(start));
+    let near = if first <= last_end { End::Low } else { End::High };
+    let by = table.by.map(factor).transpose()?;
+    let plan = SweepPlan {
+        name: name.unwrap_or_else(|| usual_name(&over, &base, by.as_ref())),
+        range: Range { first, last: last_end, spacing, quantum: quantity.quantum },
+        settings: SearchSettings {
+            resolution: resolution.transpose()?.unwrap_or(standard.resolution),
+            coarse: table.coarse.unwrap_or(standard.coarse),
+            passes: table.passes.unwrap_or(standard.passes),
+            budget: table.budget.unwrap_or(standard.budget),
+            find: Settings {
+                least_rise: table.least_rise.unwrap_or(standard.find.least_rise),
+                present: present.transpose()?,
+                plateau: of_work.then_some(near),
+                ..standard.find
             },
-            settings: SearchSettings {
-                resolution: self.resolution.unwrap_or(standard.resolution),
-                coarse: self.coarse.unwrap_or(standard.coarse),
-                passes: self.passes.unwrap_or(standard.passes),
-                budget: self.budget.unwrap_or(standard.budget),
-                find: Settings {
-                    least_rise: self.least_rise.unwrap_or(standard.find.least_rise),
-                    present: present.transpose()?,
-                    plateau: of_work.then_some(near),
-                    ..standard.find
-                },
-            },
-            response: self.response,
-            by: self.by,
-            base,
-            over,
-            quantity,
-        };
-        check(&plan)?;
-        Ok(plan)
-    }
+        },
+        response: table.response,
+        by,
+        base,
+        over,
+        quantity,
+    };
+    check(&plan)?;
+    Ok(plan)
+}
+
+/// A name that tells sweeps of one parameter apart by everything but how they are searched.
+fn usual_name(over: &String, base: &[Setting], by: Option<&PlanFactor>) -> String {
+    let hash = blake3::hash(format!("{over:?} {base:?} {by:?}").as_bytes()).to_hex();
+    format!("sweep-{over}-{}", &hash[..HASH_LETTERS])
 }
 
 /// Every parameter once, with its last value, in the order of their names.
@@ -216,28 +200,28 @@ fn spacing(first: f64, last: f64) -> Spacing {
 }
 
 fn check(plan: &SweepPlan) -> Result<(), PlanError> {
-    let wrong = |why: String| Err(PlanError::Wrong(why));
+    let refused = |why: String| Err(wrong(why));
     let SearchSettings { coarse, passes, budget, .. } = plan.settings;
     if coarse > MOST_LEVELS || passes as usize > MOST_LEVELS || budget > MOST_RUNS {
-        return wrong(format!(
+        return refused(format!(
             "at most {MOST_LEVELS} coarse levels, {MOST_LEVELS} passes and a budget of \
              {MOST_RUNS}, not {coarse}, {passes} and {budget}"
         ));
     }
     if plan.name.is_empty() || plan.name.contains(['/', '\0']) || plan.name.starts_with('.') {
-        return wrong("name: the sweep's name is the name of its folder".to_owned());
+        return refused("name: the sweep's name is the name of its folder".to_owned());
     }
     if let Some(by) = &plan.by {
         let names: Vec<&str> = by.levels.iter().map(|level| level.name.as_str()).collect();
         let twice = (1..names.len()).find(|index| names[..*index].contains(&names[*index]));
         if let Some(index) = twice {
-            return wrong(format!("by {}: level {:?} stands there twice", by.name, names[index]));
+            return refused(format!("by {}: level {:?} stands there twice", by.name, names[index]));
         }
         if names.is_empty() || names.contains(&"") {
-            return wrong(format!("by {}: it needs levels with names", by.name));
+            return refused(format!("by {}: it needs levels with names", by.name));
         }
         if by.name == plan.over {
-            return wrong(format!("by {}: that is what is swept", by.name));
+            return refused(format!("by {}: that is what is swept", by.name));
         }
     }
     plan.search().map(|_| ())

@@ -29,7 +29,7 @@ levels = ["small", "thp"]
 "#;
 
 fn sweep(text: &str) -> Result<SweepPlan, PlanError> {
-    parse_sweep(text)?.finish()
+    parse_sweep(text, TypedSweep::default())
 }
 
 #[test]
@@ -131,12 +131,10 @@ proptest! {
 
     #[test]
     fn any_range_is_read_or_refused(range in "[0-9.MKGms-]{0,12}", over in "(touch.footprint|load.intensity|touch.think|sysctl.x)") {
-        let draft = SweepDraft {
-            over: Some(over),
-            range: Some(range),
-            ..SweepDraft::default()
-        };
-        if let Ok(plan) = draft.finish() {
+        let typed = [("over", over), ("range", range)];
+        let sweep = typed.map(|(key, value)| (key.to_owned(), toml::Value::String(value)));
+        let typed = TypedSweep { sweep: sweep.into_iter().collect(), ..TypedSweep::default() };
+        if let Ok(plan) = parse_sweep("", typed) {
             for level in plan.search().unwrap().coarse_levels() {
                 let text = plan.quantity.format(level);
                 prop_assert_eq!(plan.quantity.parse(&text), Ok(level), "{}", text);

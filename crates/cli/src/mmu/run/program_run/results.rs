@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::{Context, anyhow};
-use experiment::{Setting, SweepDraft};
+use experiment::{TypedSweep, parse_sweep};
 use model::units::exact_size;
 use model::{MANIFEST_SCHEMA, Manifest, ManifestFactor, ManifestRun, ManifestSweep};
 use store::results::RunFile;
@@ -55,17 +55,14 @@ fn plan(asked: &Asked) -> String {
     let (Some((first, job)), Some((last, _))) = (asked.levels.first(), asked.levels.last()) else {
         return String::new();
     };
-    let setting =
-        |parameter: &str, value: String| Setting { parameter: parameter.to_owned(), value };
     let mut settings = vec![format!("mmu:machine={}", asked.mmu.machine)];
     settings.extend(asked.mmu.asked.iter().map(|(name, value)| format!("{name}={value}")));
-    let draft = SweepDraft {
-        name: Some(format!("mmu-{}", job.name)),
-        base: vec![setting("job", job.name.clone()), setting("subject", settings.join(","))],
-        over: Some(asked.parameter.clone()),
-        range: Some(format!("{}..{}", exact_size(*first), exact_size(*last))),
-        passes: Some(asked.seeds.len() as u32),
-        ..SweepDraft::default()
-    };
-    draft.finish().map_or_else(|_| String::new(), |plan| plan.text())
+    let range = format!("{}..{}", exact_size(*first), exact_size(*last));
+    let plan = serde_json::json!({
+        "name": format!("mmu-{}", job.name),
+        "base": {"job": job.name, "subject": settings.join(",")},
+        "sweep": {"over": asked.parameter, "range": range, "passes": asked.seeds.len()},
+    });
+    let text = toml::to_string(&plan).unwrap_or_default();
+    parse_sweep(&text, TypedSweep::default()).map_or_else(|_| String::new(), |plan| plan.text())
 }

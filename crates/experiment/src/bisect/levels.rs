@@ -1,92 +1,92 @@
 //! Steps that are levels of a plan's factor.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use agent::Waiter;
-use analysis::bisect::{Measured, Target};
+use analysis::bisect::{Axis, Measured, Target};
 use analysis::{OUTCOME, Standing, Trial, from_runs};
-use anyhow::{Context, anyhow};
-use experiment::{
-    CellPlan, ExperimentError, Laboratory, Plan, PlanError, manifest, parse_plan, parse_plan_with,
-};
-use model::{Manifest, ManifestFactor, Observation};
-use report::Axis;
+use model::{ManifestFactor, Observation};
 use store::results::{SUFFIX, read_run};
 
 use super::Steps;
-use crate::Failure;
-use crate::bisect_args::BisectArgs;
-use crate::laboratory::failure;
-use crate::progress::Progress;
+use crate::carry_out::manifest;
+use crate::driver::Driver;
+use crate::error::ExperimentError;
+use crate::experiment::with_former;
+use crate::laboratory::Laboratory;
+use crate::plan::{CellPlan, Plan, PlanError, parse_plan, parse_plan_with};
+use crate::results_folder::{manifest_of, named_or, of_another, read_plan, write_manifest};
 
 /// What is measured if nothing is named: the first of these that a run has.
 const USUAL_RESPONSES: [&str; 4] = ["delay_ns", "touch_ns", "cpu_ns", "faults"];
 
+/// Which levels of which plan are the steps, and what is measured of them.
+#[derive(Clone, Debug, Default)]
+pub struct StepsOfPlan {
+    /// The plan.
+    pub path: PathBuf,
+    /// The factor whose levels are the steps; `None` = the plan's only one.
+    pub factor: Option<String>,
+    /// The response; `None` = the plan's first one, else a usual one.
+    pub response: Option<String>,
+    /// The part of the work that is measured; `None` = the whole.
+    pub part: Option<String>,
+    /// The steps are the commits of this range `GOOD..BAD` of this repository instead.
+    pub commits: Option<(String, PathBuf)>,
+    /// Where the runs go.
+    pub output: Option<PathBuf>,
+}
+
 /// Steps that are levels of a plan's factor; the other factors stay at their first level.
-pub(super) struct PlanSteps<'a> {
-    args: &'a BisectArgs,
-    waiter: &'a Waiter,
+pub struct LevelSteps {
+    request: StepsOfPlan,
     plan: Plan,
     text: String,
     factor: usize,
-    plan_folder: PathBuf,
     folder: PathBuf,
     is_exact: bool,
     target: Target,
 }
 
-impl<'a> PlanSteps<'a> {
-    pub(super) fn new(args: &'a BisectArgs, waiter: &'a Waiter) -> Result<Self, Failure> {
-        let path = args.plan.clone().unwrap_or_default();
-        let text = fs::read_to_string(&path)
-            .with_context(|| format!("read the plan {}", path.display()))
-            .map_err(Failure::WrongUse)?;
-        let wrong = |error: PlanError| Failure::WrongUse(anyhow!("{}: {error}", path.display()));
-        let plan = match &args.git {
-            None => parse_plan(&text).map_err(wrong)?,
-            Some(range) => {
-                let factor = args.factor.as_deref().ok_or_else(|| {
-                    Failure::WrongUse(anyhow!("--git needs the --factor whose levels commits are"))
-                })?;
-                parse_plan_with(&text, factor, &commits(range, &args.repo)?).map_err(wrong)?
+impl LevelSteps {
+    /// The steps that a request names.
+    ///
+    /// # Errors
+    /// When the plan cannot be read or makes no sense, or the folder has something else. Other
+    /// levels are no other bisection: of commits, the range may become narrower.
+    pub fn new(request: StepsOfPlan) -> Result<Self, ExperimentError> {
+        let text = read_plan(&request.path)?;
+        let wrong = |error: PlanError| {
+            ExperimentError::WrongUse(format!("{}: {error}", request.path.display()))
+        };
+        let plan = match (&request.commits, &request.factor) {
+            (None, _) => parse_plan(&text).map_err(wrong)?,
+            (Some((range, repo)), Some(factor)) => {
+                parse_plan_with(&text, factor, &commits(range, repo)?).map_err(wrong)?
+            }
+            (Some(_), None) => {
+                return Err(ExperimentError::WrongUse(
+                    "--git needs the --factor whose levels commits are".to_owned(),
+                ));
             }
         };
-        let factor = chosen(&plan, args.factor.as_deref()).map_err(Failure::WrongUse)?;
-        let plan_folder = path.parent().unwrap_or(Path::new("")).to_owned();
-        let cells = plan.cells(&plan_folder).map_err(wrong)?;
-        let wanted = args.response.iter().chain(&plan.responses).next();
+        let factor = chosen(&plan, request.factor.as_deref()).map_err(ExperimentError::WrongUse)?;
+        let cells = plan.cells(folder_of(&request.path)).map_err(wrong)?;
+        let wanted = request.response.iter().chain(&plan.responses).next();
         let target = match wanted.map(String::as_str) {
             Some(OUTCOME) => Target::Failure,
             _ => Target::Change,
         };
-        let default = || store::results::default_folder().join(format!("{}-bisect", plan.name));
-        let steps = Self {
-            folder: args.output.clone().unwrap_or_else(default),
-            is_exact: cells.iter().all(experiment::CellPlan::is_deterministic),
-            target,
-            args,
-            waiter,
-            text,
-            factor,
-            plan_folder,
-            plan,
-        };
-        steps.check_folder()?;
-        Ok(steps)
-    }
-
-    /// Fails if the folder has something else. Other levels are no other bisection: of commits, the
-    /// range may become narrower.
-    fn check_folder(&self) -> Result<(), Failure> {
-        let Some(found) = self.manifest()? else {
-            return crate::experiment::no_runs(&self.folder);
-        };
-        let factors = found.factors.iter().map(|factor| &factor.name);
-        let is_ours = found.name == self.plan.name
-            && factors.eq(self.plan.factors.iter().map(|factor| &factor.name));
-        if is_ours { Ok(()) } else { Err(crate::experiment::of_another(&self.folder, &found)) }
+        let folder = named_or(request.output.as_deref(), &format!("{}-bisect", plan.name));
+        if let Some(found) = manifest_of(&folder)? {
+            let factors = found.factors.iter().map(|factor| &factor.name);
+            let is_ours = factors.eq(plan.factors.iter().map(|factor| &factor.name));
+            if found.name != plan.name || !is_ours {
+                return Err(of_another(&folder, &found));
+            }
+        }
+        let is_exact = cells.iter().all(CellPlan::is_deterministic);
+        Ok(Self { request, plan, text, factor, folder, is_exact, target })
     }
 
     /// The plan of a step: the other factors at their first level, or at all of them where any
@@ -105,10 +105,10 @@ impl<'a> PlanSteps<'a> {
     }
 
     /// The seed with which a step has not been measured yet.
-    fn next_seed(&self, step: usize) -> Result<u64, Failure> {
+    fn next_seed(&self, step: usize) -> Result<u64, ExperimentError> {
         let factor = &self.plan.factors[self.factor];
         let name = &factor.levels[step].name;
-        let manifest = self.manifest()?;
+        let manifest = manifest_of(&self.folder)?;
         let runs = manifest.iter().flat_map(|manifest| &manifest.runs);
         let of_step = runs.filter(|run| run.levels.get(&factor.name) == Some(name));
         let first = self.plan.seeds.first().copied().unwrap_or(1);
@@ -116,7 +116,7 @@ impl<'a> PlanSteps<'a> {
     }
 
     /// The manifest of everything that was measured.
-    fn remember(&self, lab: &Laboratory, plan: &Plan) -> Result<Vec<String>, Failure> {
+    fn record(&self, lab: &Laboratory, plan: &Plan) -> Result<Vec<String>, ExperimentError> {
         let mut now = manifest(plan, lab.cells(), &self.text);
         let names: Vec<String> = now.runs.iter().map(|run| run.run_id.clone()).collect();
         now.factors = self
@@ -131,23 +131,18 @@ impl<'a> PlanSteps<'a> {
                 ManifestFactor { name: all.name.clone(), levels }
             })
             .collect();
-        let former = self.manifest()?;
-        let written = crate::experiment::with_former(now, former.as_ref());
-        store::manifest::write(&written, &self.folder).context("write the manifest")?;
+        let former = manifest_of(&self.folder)?;
+        write_manifest(&with_former(now, former.as_ref()), &self.folder)?;
         Ok(names)
     }
 
-    fn manifest(&self) -> Result<Option<Manifest>, Failure> {
-        store::manifest::read(&self.folder).context("read the manifest").map_err(Failure::WrongUse)
-    }
-
     /// The values of runs, or why there are none.
-    fn values(&self, names: &[String]) -> Result<Measured, Failure> {
+    fn values(&self, names: &[String]) -> Result<Measured, ExperimentError> {
         let mut runs = Vec::new();
         for name in names {
             let path = self.folder.join(format!("{name}{SUFFIX}"));
             if path.exists() {
-                runs.push((name.clone(), read_run(&path).context("read a run")?));
+                runs.push((name.clone(), read_run(&path)?));
             }
         }
         let set = from_runs("", &runs);
@@ -180,17 +175,17 @@ impl<'a> PlanSteps<'a> {
     }
 
     fn response(&self, trial: &Trial) -> Option<String> {
-        let named = self.args.response.iter().chain(&self.plan.responses).cloned();
+        let named = self.request.response.iter().chain(&self.plan.responses).cloned();
         let usual = USUAL_RESPONSES.map(str::to_owned);
-        let has = |name: &String| trial.samples(self.args.part.as_deref(), name).is_some();
-        match &self.args.response {
+        let has = |name: &String| trial.samples(self.request.part.as_deref(), name).is_some();
+        match &self.request.response {
             Some(response) => Some(response.clone()),
             None => named.chain(usual).find(has),
         }
     }
 
     fn value(&self, trial: &Trial) -> Option<Observation> {
-        stats::bounded_median(trial.samples(self.args.part.as_deref(), &self.response(trial)?)?)
+        stats::bounded_median(trial.samples(self.request.part.as_deref(), &self.response(trial)?)?)
     }
 
     fn nothing(&self, trial: &Trial) -> String {
@@ -207,25 +202,25 @@ impl<'a> PlanSteps<'a> {
 }
 
 /// The factor that is meant.
-fn chosen(plan: &Plan, name: Option<&str>) -> anyhow::Result<usize> {
+fn chosen(plan: &Plan, name: Option<&str>) -> Result<usize, String> {
     let names: Vec<&str> = plan.factors.iter().map(|factor| factor.name.as_str()).collect();
     match name {
         Some(name) => names
             .iter()
             .position(|known| *known == name)
-            .ok_or_else(|| anyhow!("the plan has no factor {name:?}; it has {}", names.join(", "))),
+            .ok_or_else(|| format!("the plan has no factor {name:?}; it has {}", names.join(", "))),
         None if names.len() == 1 => Ok(0),
         None => {
-            Err(anyhow!("the plan has the factors {}; name one with --factor", names.join(", ")))
+            Err(format!("the plan has the factors {}; name one with --factor", names.join(", ")))
         }
     }
 }
 
 /// The commits of a range in the order of their history, the good end among them.
-fn commits(range: &str, repo: &Path) -> Result<Vec<String>, Failure> {
-    let wrong = |why: String| Failure::WrongUse(anyhow!("--git {range}: {why}"));
+fn commits(range: &str, repo: &Path) -> Result<Vec<String>, ExperimentError> {
+    let wrong = |why: String| ExperimentError::WrongUse(format!("--git {range}: {why}"));
     let (good, bad) = range.split_once("..").ok_or_else(|| wrong("it is not GOOD..BAD".into()))?;
-    let git = |arguments: &[&str]| -> Result<Vec<String>, Failure> {
+    let git = |arguments: &[&str]| -> Result<Vec<String>, ExperimentError> {
         let output = Command::new("git")
             .arg("-C")
             .arg(repo)
@@ -244,15 +239,15 @@ fn commits(range: &str, repo: &Path) -> Result<Vec<String>, Failure> {
     Ok(names)
 }
 
-impl Steps for PlanSteps<'_> {
+impl Steps for LevelSteps {
     fn axis(&self) -> Axis {
         let factor = &self.plan.factors[self.factor];
-        let response = self.args.response.iter().chain(&self.plan.responses).next();
+        let response = self.request.response.iter().chain(&self.plan.responses).next();
         let response = response.map_or("measurement", String::as_str);
         Axis {
             name: factor.name.clone(),
             steps: factor.levels.iter().map(|level| level.name.clone()).collect(),
-            response: match &self.args.part {
+            response: match &self.request.part {
                 None => response.to_owned(),
                 Some(part) => format!("{response} of {part}"),
             },
@@ -269,20 +264,20 @@ impl Steps for PlanSteps<'_> {
 
     fn seek_failures(&mut self) -> bool {
         // Elsewhere each level takes its time again, and of commits there may be thousands.
-        let is_cheap = self.is_exact && self.args.git.is_none();
-        let may = is_cheap && self.args.response.is_none() && self.target == Target::Change;
+        let is_cheap = self.is_exact && self.request.commits.is_none();
+        let may = is_cheap && self.request.response.is_none() && self.target == Target::Change;
         if may {
             self.target = Target::Failure;
         }
         may
     }
 
-    fn at_hand(&self) -> Result<Vec<(usize, f64)>, Failure> {
-        let Some(manifest) = self.manifest()? else { return Ok(Vec::new()) };
+    fn at_hand(&self) -> Result<Vec<(usize, f64)>, ExperimentError> {
+        let Some(manifest) = manifest_of(&self.folder)? else { return Ok(Vec::new()) };
         let factor = &self.plan.factors[self.factor];
         let mut cells = Vec::new();
         for step in 0..factor.levels.len() {
-            let of_step = self.of_step(step).cells(&self.plan_folder);
+            let of_step = self.of_step(step).cells(folder_of(&self.request.path));
             cells.push(of_step.ok().and_then(|cells| cells.into_iter().next()));
         }
         let mut found = Vec::new();
@@ -311,30 +306,32 @@ impl Steps for PlanSteps<'_> {
         Ok(found.into_iter().map(|(_, step, value)| (step, value)).collect())
     }
 
-    fn measure(&mut self, step: usize, progress: &mut Progress) -> Result<Measured, Failure> {
+    fn measure(
+        &mut self,
+        step: usize,
+        driver: &mut Driver<'_>,
+    ) -> Result<Measured, ExperimentError> {
         let mut plan = self.of_step(step);
         if !self.is_exact && self.target == Target::Change {
             plan.seeds = vec![self.next_seed(step)?];
         }
-        let lab_args = &self.args.lab;
-        let set = lab_args.set_up(&plan, &self.plan_folder, self.waiter, progress);
-        let mut lab = match set {
-            Ok(lab) => lab,
+        let mut lab = match driver.set_up(&plan, folder_of(&self.request.path)) {
             Err(ExperimentError::Plan(PlanError::Problems(problems))) => {
                 return Ok(Measured::Skip(problems.join("; ")));
             }
-            Err(error) => return Err(failure(error, self.waiter)),
+            lab => lab?,
         };
-        let names = self.remember(&lab, &plan)?;
-        let carried = lab_args
-            .carry_out(&mut lab, &self.folder, self.waiter, progress)
-            .map_err(|error| failure(error, self.waiter))?;
-        if carried.interrupted {
-            return Err(Failure::Interrupted);
-        }
-        match carried.refused.values().next() {
-            Some(why) => Ok(Measured::Skip(why.clone())),
+        let names = self.record(&lab, &plan)?;
+        let carried = driver.carry_out(&mut lab, &self.folder)?;
+        match carried.refused.into_values().next() {
+            _ if carried.interrupted => Err(ExperimentError::Interrupted),
+            Some(why) => Ok(Measured::Skip(why)),
             None => self.values(&names),
         }
     }
+}
+
+/// Where the paths of a plan begin.
+fn folder_of(plan: &Path) -> &Path {
+    plan.parent().unwrap_or(Path::new(""))
 }

@@ -1,0 +1,131 @@
+//! The driver of a bisection: the step of an axis at which something changed.
+
+mod command;
+mod levels;
+
+use std::cell::RefCell;
+
+use analysis::bisect::{
+    Axis, BisectError, Found, Measured, Stopped, Target, bisect_exactly, bisect_noisily,
+};
+use stats::NoisySettings;
+
+use crate::driver::Driver;
+use crate::error::ExperimentError;
+use crate::event::Event;
+
+pub use command::CommandSteps;
+pub use levels::{LevelSteps, StepsOfPlan};
+
+/// An axis whose steps can be measured.
+pub trait Steps {
+    /// What is measured along what.
+    fn axis(&self) -> Axis;
+
+    /// Whether a step gives the same again and again.
+    fn is_exact(&self) -> bool;
+
+    /// What is looked for.
+    fn target(&self) -> Target {
+        Target::Change
+    }
+
+    /// Measurements that were made before, in the order of time: step and value.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    fn at_hand(&self) -> Result<Vec<(usize, f64)>, ExperimentError> {
+        Ok(Vec::new())
+    }
+
+    /// Looks for failures from here on, where that was not asked for and costs little.
+    fn seek_failures(&mut self) -> bool {
+        false
+    }
+
+    /// Measures a step.
+    ///
+    /// # Errors
+    /// When that ends the search: the user stopped it, or a machine or the results failed.
+    fn measure(
+        &mut self,
+        step: usize,
+        driver: &mut Driver<'_>,
+    ) -> Result<Measured, ExperimentError>;
+}
+
+/// A search along an axis.
+pub struct Bisection<'s> {
+    /// The axis.
+    pub steps: Box<dyn Steps + 's>,
+    /// How a noisy one is searched.
+    pub settings: NoisySettings,
+}
+
+impl Bisection<'_> {
+    /// Finds the step.
+    ///
+    /// # Errors
+    /// When an end cannot be measured, there is no answer, or the user stopped it.
+    pub fn run(&mut self, driver: &mut Driver<'_>) -> Result<Found, ExperimentError> {
+        let axis = self.steps.axis();
+        let mut found = self.search(&axis, driver);
+        let is_alike = match &found {
+            Ok(found) => found.changed.is_none(),
+            Err(error) => matches!(error, Stopped::Search(BisectError::EndsAlike { .. })),
+        };
+        if is_alike && self.steps.seek_failures() {
+            driver.note("no change between the ends; checking every step for a run that fails");
+            let failing = self.search(&axis, driver);
+            // What was measured of the ends stays the answer where nothing fails.
+            if !failing.as_ref().is_ok_and(|found| found.changed.is_none()) {
+                found = failing;
+            }
+        }
+        found.map_err(|error| match error {
+            _ if driver.waiter.stop_requested() => ExperimentError::Interrupted,
+            Stopped::Measurement(error) => error,
+            Stopped::Search(error @ BisectError::TooFew) => {
+                ExperimentError::WrongUse(error.to_string())
+            }
+            Stopped::Search(BisectError::End { step, why }) => {
+                ExperimentError::NotMeasured(format!(
+                    "{} {}, an end of the axis, cannot be measured: {why}",
+                    axis.name, axis.steps[step]
+                ))
+            }
+            Stopped::Search(other) => ExperimentError::NotMeasured(other.to_string()),
+        })
+    }
+
+    fn search(
+        &mut self,
+        axis: &Axis,
+        driver: &mut Driver<'_>,
+    ) -> Result<Found, Stopped<ExperimentError>> {
+        let Self { steps, settings } = self;
+        let (count, target) = (axis.steps.len(), steps.target());
+        // That a step fails is taken for certain on any machine.
+        if steps.is_exact() || target == Target::Failure {
+            return bisect_exactly(count, target, &mut |step| steps.measure(step, driver));
+        }
+        let at_hand = steps.at_hand().map_err(Stopped::Measurement)?;
+        if !at_hand.is_empty() {
+            driver.note(&format!("{} measurements are there already", at_hand.len()));
+        }
+        let driver = RefCell::new(driver);
+        bisect_noisily(
+            count,
+            *settings,
+            &at_hand,
+            &mut |step| steps.measure(step, &mut driver.borrow_mut()),
+            &mut |posterior| {
+                let (axis, steps) = (axis.name.as_str(), &axis.steps[..]);
+                let (first_changed, no_change) =
+                    (&posterior.first_changed[..], posterior.no_change);
+                let event = Event::Likely { axis, steps, first_changed, no_change };
+                (driver.borrow_mut().on_event)(&event);
+            },
+        )
+    }
+}

@@ -1,0 +1,115 @@
+//! Steps that a command measures.
+
+use std::process::{Command, Stdio};
+
+use analysis::bisect::{Axis, Measured};
+use stats::Outcome;
+
+use super::Steps;
+use crate::driver::Driver;
+use crate::error::ExperimentError;
+
+/// Exit code of a command that cannot build or run a step, as in git-bisect(1).
+const SKIP: i32 = 125;
+/// Largest exit code that is a verdict, as in git-bisect(1).
+const LAST_VERDICT: i32 = 127;
+/// What stands for the name of a step in the command.
+const LEVEL: &str = "{level}";
+/// Most steps of a range.
+const MOST_STEPS: u64 = 1_000_000;
+
+/// Steps that a command measures.
+pub struct CommandSteps {
+    /// The names of the steps, in their order.
+    pub names: Vec<String>,
+    /// The command; `{level}` stands for the name of a step.
+    pub command: String,
+    /// Whether its exit code is the verdict.
+    pub by_exit_code: bool,
+    /// Whether it gives the same for a step again and again.
+    pub is_exact: bool,
+}
+
+impl CommandSteps {
+    /// The names of steps that are numbers: those of a range, which may count down; both ends belong
+    /// to it.
+    ///
+    /// # Errors
+    /// When it is no range.
+    pub fn numbers(range: &str) -> Result<Vec<String>, String> {
+        let ends = range.split_once("..").and_then(|(first, last)| {
+            Some((first.trim().parse::<i64>().ok()?, last.trim().parse::<i64>().ok()?))
+        });
+        match ends {
+            Some((first, last)) if first.abs_diff(last) < MOST_STEPS => {
+                let up = (first.min(last)..=first.max(last)).map(|number| number.to_string());
+                Ok(if first <= last { up.collect() } else { up.rev().collect() })
+            }
+            _ => Err(format!("{range:?} is not FIRST..LAST, as 1..128")),
+        }
+    }
+}
+
+impl Steps for CommandSteps {
+    fn axis(&self) -> Axis {
+        let response = "measurement".to_owned();
+        Axis { name: "step".to_owned(), steps: self.names.clone(), response }
+    }
+
+    fn is_exact(&self) -> bool {
+        self.is_exact || self.by_exit_code
+    }
+
+    fn measure(
+        &mut self,
+        step: usize,
+        driver: &mut Driver<'_>,
+    ) -> Result<Measured, ExperimentError> {
+        if driver.waiter.stop_requested() {
+            return Err(ExperimentError::Interrupted);
+        }
+        let command = self.command.replace(LEVEL, &self.names[step]);
+        driver.note(&command);
+        let output =
+            Command::new("sh").args(["-c", &command]).stderr(Stdio::inherit()).output().map_err(
+                |error| ExperimentError::NotMeasured(format!("start {command:?}: {error}")),
+            )?;
+        if driver.waiter.stop_requested() {
+            return Err(ExperimentError::Interrupted);
+        }
+        let failed = |how: &str| {
+            Err(ExperimentError::NotMeasured(format!(
+                "{command:?} {how}; exit code {SKIP} says that a step cannot be measured"
+            )))
+        };
+        match output.status.code() {
+            Some(SKIP) => Ok(Measured::Skip(format!("exit code {SKIP}"))),
+            Some(0) if self.by_exit_code => Ok(Measured::Judged(Outcome::Good)),
+            Some(1..=LAST_VERDICT) if self.by_exit_code => Ok(Measured::Judged(Outcome::Bad)),
+            Some(0) => {
+                let said = String::from_utf8_lossy(&output.stdout);
+                let last = said.lines().rev().find(|line| !line.trim().is_empty());
+                match last.and_then(|line| line.trim().parse::<f64>().ok()) {
+                    Some(value) if value.is_finite() => Ok(Measured::Values(vec![value])),
+                    _ => failed("does not end its output with a number"),
+                }
+            }
+            _ => failed(&format!("failed ({})", output.status)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_range_counts_up_or_down() {
+        assert_eq!(CommandSteps::numbers("1..3").unwrap(), ["1", "2", "3"]);
+        assert_eq!(CommandSteps::numbers("2..-1").unwrap(), ["2", "1", "0", "-1"]);
+        assert!(
+            CommandSteps::numbers("1-3").is_err()
+                && CommandSteps::numbers("0..9000000000").is_err()
+        );
+    }
+}

@@ -1,0 +1,245 @@
+//! Executing runs: on real machines one at a time; in guests and on simulated machines, where
+//! neither their number nor their order changes a byte, several at a time.
+
+use std::io;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::thread;
+
+use agent::Waiter;
+use keep::Cells;
+use model::{EndStatus, Environment, Line, REMOTE_FACT, Run};
+use remote::Heard;
+use subject::RunLines;
+use vm::{Vm, VmError};
+
+use crate::error::ExperimentError;
+use crate::event::{Event, Listener};
+use crate::machines::Machines;
+use crate::made::{Made, Output};
+use crate::options::TICK;
+use crate::order::Order;
+use crate::segment::Segment;
+use crate::simulated::simulated_cell;
+
+/// How runs are executed.
+pub(crate) struct Work<'a> {
+    /// Where the run files go.
+    pub(crate) folder: &'a Path,
+    /// How many guests or simulations run at a time.
+    pub(crate) jobs: usize,
+    /// Whether the machine is left to settle before the first run, as it is before all others.
+    pub(crate) settles_first: bool,
+    pub(crate) waiter: &'a Waiter,
+}
+
+/// Takes what came of a run; an error ends the whole.
+pub(crate) type Take<'t> = dyn FnMut(&Order, Made) -> Result<(), ExperimentError> + 't;
+
+/// Executes runs of one kind, measured or exactly repeatable; whether the user stopped it.
+///
+/// # Errors
+/// When the stage, another machine, QEMU or the results fail, or with what `take` answers.
+pub(crate) fn execute(
+    machines: &mut Machines,
+    orders: &[Order],
+    work: &Work<'_>,
+    on_event: &mut Listener<'_>,
+    take: &mut Take<'_>,
+) -> Result<bool, ExperimentError> {
+    let Some(first) = orders.first() else { return Ok(work.waiter.stop_requested()) };
+    let segments: Vec<Segment> =
+        orders.iter().map(|order| Segment::new(order.label.clone(), &order.spec)).collect();
+    let is_virtual = !first.at.is_measured();
+    on_event(&Event::Planned { segments: &segments, is_virtual });
+    match is_virtual {
+        true => several_at_a_time(machines, orders, work, on_event, take),
+        false => one_at_a_time(machines, orders, work, on_event, take),
+    }
+}
+
+/// Reports the end of a run, unless it was refused because the user stopped it.
+fn ended(
+    (index, order): (usize, &Order),
+    (made, cached, interrupted): (Made, bool, bool),
+    on_event: &mut Listener<'_>,
+    take: &mut Take<'_>,
+) -> Result<(), ExperimentError> {
+    match &made {
+        Made::Run { path, run, .. } => {
+            on_event(&Event::Ended { index, status: run.status(), path, cached });
+            take(order, made)
+        }
+        Made::Refused(_) if interrupted => Ok(()),
+        Made::Refused(reason) => {
+            let reason = reason.clone();
+            take(order, made)?;
+            on_event(&Event::Skipped { index, reason: &reason });
+            Ok(())
+        }
+    }
+}
+
+fn one_at_a_time(
+    machines: &mut Machines,
+    orders: &[Order],
+    work: &Work<'_>,
+    on_event: &mut Listener<'_>,
+    take: &mut Take<'_>,
+) -> Result<bool, ExperimentError> {
+    let Work { folder, waiter, .. } = work;
+    for (index, order) in orders.iter().enumerate() {
+        if index > 0 || work.settles_first {
+            machines.settle(order.at, waiter);
+        }
+        if waiter.stop_requested() {
+            break;
+        }
+        on_event(&Event::Started { index });
+        let mut output = Output::new(folder, &order.run_id);
+        let mut hear = |heard: Heard<'_>| -> io::Result<()> {
+            match heard {
+                Heard::Note(text) => on_event(&Event::Note { text }),
+                Heard::Line(bytes, line) => {
+                    output.line(bytes)?;
+                    if let Some(line) = line {
+                        on_event(&Event::Line { index, line });
+                    }
+                }
+            }
+            Ok(())
+        };
+        let death = machines.measure(order, folder, waiter, &mut hear)?;
+        let made = output.made(death)?;
+        ended((index, order), (made, false, waiter.stop_requested()), on_event, take)?;
+    }
+    Ok(waiter.stop_requested())
+}
+
+/// What a worker reports of a run.
+enum Report {
+    Started,
+    Line(Box<Line>),
+    /// What came of it, and whether it was taken from the cache.
+    Ended(Box<Made>, bool),
+}
+
+/// A message of a worker: a run that cannot be made is an error of the whole.
+type Message = (usize, Result<Report, ExperimentError>);
+
+/// What the workers share.
+struct Pool<'a> {
+    orders: &'a [Order],
+    /// The guest of each order; `None` = it is simulated.
+    guests: Vec<Option<&'a Vm>>,
+    simulated: Option<&'a Cells>,
+    folder: &'a Path,
+    next: AtomicUsize,
+    stop: AtomicBool,
+}
+
+fn several_at_a_time(
+    machines: &Machines,
+    orders: &[Order],
+    work: &Work<'_>,
+    on_event: &mut Listener<'_>,
+    take: &mut Take<'_>,
+) -> Result<bool, ExperimentError> {
+    let (next, stop) = (AtomicUsize::new(0), AtomicBool::new(false));
+    let guests = orders.iter().map(|order| machines.guest(order.at)).collect();
+    let simulated = machines.simulated.as_ref();
+    let pool = Pool { orders, guests, simulated, folder: work.folder, next, stop };
+    let (sender, receiver) = mpsc::channel();
+    thread::scope(|scope| {
+        for _ in 0..work.jobs.clamp(1, orders.len()) {
+            let (sender, pool) = (sender.clone(), &pool);
+            scope.spawn(move || pool.run(&sender));
+        }
+        drop(sender);
+        let (mut interrupted, mut failure) = (false, None);
+        loop {
+            if work.waiter.stop_requested() {
+                interrupted = true;
+                pool.stop.store(true, Ordering::Relaxed);
+            }
+            let (index, report) = match receiver.recv_timeout(TICK) {
+                Ok(message) => message,
+                Err(RecvTimeoutError::Timeout) => continue,
+                Err(RecvTimeoutError::Disconnected) => break,
+            };
+            let outcome = report.and_then(|report| {
+                match report {
+                    Report::Started => on_event(&Event::Started { index }),
+                    Report::Line(line) => on_event(&Event::Line { index, line: &line }),
+                    Report::Ended(made, cached) => {
+                        let end = (*made, cached, interrupted);
+                        return ended((index, &orders[index]), end, on_event, take);
+                    }
+                }
+                Ok(())
+            });
+            if let Err(error) = outcome {
+                // The others are stopped; the first reason is the one that counts.
+                pool.stop.store(true, Ordering::Relaxed);
+                failure.get_or_insert(error);
+            }
+        }
+        failure.map_or(Ok(interrupted), Err)
+    })
+}
+
+impl Pool<'_> {
+    /// Makes runs until there are no more.
+    fn run(&self, sender: &Sender<Message>) {
+        loop {
+            let index = self.next.fetch_add(1, Ordering::Relaxed);
+            if index >= self.orders.len() || self.stop.load(Ordering::Relaxed) {
+                return;
+            }
+            // A send fails only when nobody listens any more.
+            let _ = sender.send((index, Ok(Report::Started)));
+            let made = self.order(index, sender);
+            let _ = sender.send((index, made));
+        }
+    }
+
+    fn order(&self, index: usize, sender: &Sender<Message>) -> Result<Report, ExperimentError> {
+        let Order { run_id, spec, .. } = &self.orders[index];
+        let mut output = Output::new(self.folder, run_id);
+        let mut sink = |bytes: &[u8], line: Option<&Line>| -> io::Result<()> {
+            output.line(bytes)?;
+            if let Some(line) = line {
+                let _ = sender.send((index, Ok(Report::Line(Box::new(line.clone())))));
+            }
+            Ok(())
+        };
+        let (death, cached) = match self.guests[index] {
+            Some(vm) => {
+                let stop = || self.stop.load(Ordering::Relaxed);
+                let ran = vm.run(spec, run_id, &stop, &mut sink)?;
+                (ran.outcome.death, ran.cached)
+            }
+            None => match simulated_cell(spec, run_id, self.simulated) {
+                Ok((bytes, cached)) => {
+                    let mut lines = RunLines::default();
+                    lines.push(&bytes, &mut sink).map_err(VmError::Results)?;
+                    (None, cached)
+                }
+                Err(why) => (Some(why), false),
+            },
+        };
+        Ok(Report::Ended(Box::new(output.made(death)?), cached))
+    }
+}
+
+/// Whether a run was made on this machine (`None`) or the one of this address.
+pub(crate) fn is_of_machine(facts: &Environment, address: Option<&str>) -> bool {
+    facts.get(REMOTE_FACT).map(String::as_str) == address
+}
+
+/// Whether a run ended by itself and is what was written: another one would not be better.
+pub(crate) fn has_ended(run: &Run) -> bool {
+    run.checksum_ok != Some(false)
+        && !matches!(run.status(), EndStatus::Interrupted | EndStatus::Killed)
+}

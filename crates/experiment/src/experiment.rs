@@ -1,0 +1,162 @@
+//! The driver of an experiment: a plan of factors becomes runs, those of an earlier invocation
+//! among them.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use model::{Manifest, ManifestRun};
+
+use crate::carry_out::{Carried, aliases, manifest};
+use crate::cell_list::bound_to_host;
+use crate::driver::Driver;
+use crate::error::ExperimentError;
+use crate::laboratory::Laboratory;
+use crate::plan::{Plan, parse_plan};
+use crate::results_folder::{manifest_of, named_or, of_another, read_plan, write_manifest};
+
+/// What was typed, and goes before what the plan says.
+#[derive(Clone, Debug, Default)]
+pub struct PlanChanges {
+    /// How many blocks.
+    pub blocks: Option<u32>,
+    /// The seeds of the blocks.
+    pub seeds: Option<Vec<u64>>,
+    /// Whether the first cell is compared with itself instead.
+    pub against_itself: bool,
+}
+
+/// An experiment under way.
+pub struct Experiment {
+    /// Its plan, with what was typed.
+    pub plan: Plan,
+    /// Where the runs go.
+    pub folder: PathBuf,
+    /// Where the paths of the plan begin.
+    plan_folder: PathBuf,
+    text: String,
+    /// What the folder had before.
+    former: Option<Manifest>,
+}
+
+impl Experiment {
+    /// Reads a plan.
+    ///
+    /// # Errors
+    /// When it cannot be read or makes no sense.
+    pub fn new(
+        path: &Path,
+        changes: &PlanChanges,
+        output: Option<&Path>,
+    ) -> Result<Self, ExperimentError> {
+        let text = read_plan(path)?;
+        let wrong = |error| ExperimentError::WrongUse(format!("{}: {error}", path.display()));
+        let mut plan = parse_plan(&text).map_err(wrong)?;
+        if let Some(blocks) = changes.blocks {
+            let further = (1..).filter(|seed| !plan.seeds.contains(seed));
+            let seeds = plan.seeds.iter().copied().chain(further);
+            plan.seeds = seeds.take(blocks as usize).collect();
+        }
+        if let Some(seeds) = &changes.seeds {
+            plan.seeds.clone_from(seeds);
+        }
+        if changes.against_itself {
+            plan = plan.against_itself();
+        }
+        Ok(Self {
+            folder: named_or(output, &plan.name),
+            plan_folder: path.parent().unwrap_or(Path::new("")).to_owned(),
+            plan,
+            text,
+            former: None,
+        })
+    }
+
+    /// The manifest of the plan as it is understood.
+    ///
+    /// # Errors
+    /// What of the plan cannot be set.
+    pub fn planned(&self) -> Result<Manifest, ExperimentError> {
+        let cells = self.plan.cells(&self.plan_folder);
+        let cells = cells.map_err(|error| ExperimentError::WrongUse(error.to_string()))?;
+        Ok(manifest(&self.plan, &cells, &self.text))
+    }
+
+    /// Goes on with what the folder has, which is this experiment or nothing: more blocks are no
+    /// other plan.
+    ///
+    /// # Errors
+    /// When it holds something else.
+    pub fn open(&mut self) -> Result<(), ExperimentError> {
+        self.former = manifest_of(&self.folder)?;
+        let Some(former) = &self.former else { return Ok(()) };
+        let is_same = former.factors.len() == self.plan.factors.len()
+            && former.factors.iter().zip(&self.plan.factors).all(|(former, factor)| {
+                former.name == factor.name
+                    && former.levels.iter().eq(factor.levels.iter().map(|level| &level.name))
+            });
+        match is_same && former.name == self.plan.name {
+            true => Ok(()),
+            false => Err(of_another(&self.folder, former)),
+        }
+    }
+
+    /// Fails if only this host can make some of the cells.
+    ///
+    /// # Errors
+    /// Which cells, and why.
+    pub fn may_go_elsewhere(&self) -> Result<(), ExperimentError> {
+        // What cannot be set at all is reported when it is set up.
+        let cells = self.plan.cells(&self.plan_folder).unwrap_or_default();
+        let reasons = bound_to_host(&cells);
+        match reasons.is_empty() {
+            true => Ok(()),
+            false => {
+                Err(ExperimentError::WrongUse(format!("not on a fleet: {}", reasons.join("; "))))
+            }
+        }
+    }
+
+    /// Makes everything ready that the plan needs.
+    ///
+    /// # Errors
+    /// As [`Laboratory::set_up`].
+    pub fn set_up(&self, driver: &mut Driver<'_>) -> Result<Laboratory, ExperimentError> {
+        let lab = driver.set_up(&self.plan, &self.plan_folder)?;
+        for line in aliases(&self.plan) {
+            driver.note(&format!("cannot be told apart in this fraction: {line}"));
+        }
+        Ok(lab)
+    }
+
+    /// Makes the runs that the folder does not have.
+    ///
+    /// # Errors
+    /// When a machine or the results fail.
+    pub fn run(
+        &self,
+        lab: &mut Laboratory,
+        driver: &mut Driver<'_>,
+    ) -> Result<Carried, ExperimentError> {
+        let manifest = manifest(&self.plan, lab.cells(), &self.text);
+        let manifest = with_former(manifest, self.former.as_ref());
+        if self.former.as_ref() != Some(&manifest) {
+            write_manifest(&manifest, &self.folder)?;
+        }
+        driver.carry_out(lab, &self.folder)
+    }
+}
+
+/// The manifest with the runs that a former one has beyond it: more blocks, other seeds. As each
+/// block has a seed of its own, a seed that is in the former one only gets a block of its own.
+pub(crate) fn with_former(mut manifest: Manifest, former: Option<&Manifest>) -> Manifest {
+    let mut blocks: BTreeMap<u64, u32> =
+        manifest.runs.iter().map(|run| (run.seed, run.block)).collect();
+    for run in former.into_iter().flat_map(|former| &former.runs) {
+        if !manifest.runs.iter().any(|other| other.run_id == run.run_id) {
+            let next = blocks.values().max().map_or(0, |last| last + 1);
+            let block = *blocks.entry(run.seed).or_insert(next);
+            manifest.runs.push(ManifestRun { block, ..run.clone() });
+        }
+    }
+    manifest
+}

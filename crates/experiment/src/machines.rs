@@ -1,0 +1,239 @@
+//! The machines that runs are made on, each made ready when it is first asked for.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use agent::Waiter;
+use keep::Cells;
+use model::{SubjectSpec, VmSpec};
+use remote::{Heard, RemoteOptions, Session};
+use subject::{Asked, Stage, StageError, StageOptions};
+use vm::{Stop, Vm, VmOptions};
+
+use crate::error::ExperimentError;
+use crate::options::DriverOptions;
+use crate::order::{At, Order};
+use crate::subject_arg::{self, RemoteArg, SubjectArg};
+
+/// What makes a cell's runs, and the subject as their headers describe it.
+pub(crate) type Place = (At, SubjectSpec);
+
+/// What a cell needs of its machine.
+pub(crate) struct Need<'a> {
+    /// The subject; `None` = a sandbox where possible, else the host.
+    pub(crate) subject: Option<&'a SubjectArg>,
+    pub(crate) sysctls: &'a BTreeMap<String, String>,
+    pub(crate) swap_bytes: Option<u64>,
+    /// What a session on another host is for.
+    pub(crate) purpose: &'a Path,
+}
+
+/// Who makes machines ready.
+pub(crate) struct Setting<'a> {
+    pub(crate) options: &'a DriverOptions,
+    pub(crate) waiter: &'a Waiter,
+    pub(crate) stop: Stop<'a>,
+    pub(crate) say: &'a mut dyn FnMut(&str),
+}
+
+/// The machines that are ready.
+#[derive(Default)]
+pub(crate) struct Machines {
+    /// This host, with its swap file.
+    stage: Option<(Option<u64>, Stage)>,
+    /// Sessions on other hosts, with the swap file that they have there.
+    sessions: Vec<(Option<u64>, Session)>,
+    guests: Vec<(VmSpec, Vm)>,
+    /// Where finished simulations are kept.
+    pub(crate) simulated: Option<Cells>,
+}
+
+impl Machines {
+    /// The machine that a cell needs, with everything that the cell sets tried on it.
+    pub(crate) fn place(
+        &mut self,
+        need: &Need<'_>,
+        setting: &mut Setting<'_>,
+    ) -> Result<Place, ExperimentError> {
+        match need.subject {
+            Some(SubjectArg::Vm(request)) => {
+                let (spec, note) = subject_arg::vm_spec(request);
+                let index = self.guest_index(&spec, note, setting)?;
+                Ok((At::Guest(index), SubjectSpec::Vm(Box::new(spec))))
+            }
+            Some(SubjectArg::Mmu(mmu)) => {
+                self.simulated.clone_from(&setting.options.simulated);
+                Ok((At::Simulator, SubjectSpec::Mmu(mmu.clone())))
+            }
+            Some(SubjectArg::Remote(remote)) => self.on_remote(need, remote, setting),
+            Some(SubjectArg::Here(asked)) => self.on_stage(need, Some(asked), setting),
+            None => self.on_stage(need, None, setting),
+        }
+    }
+
+    fn on_stage(
+        &mut self,
+        need: &Need<'_>,
+        asked: Option<&Asked>,
+        setting: &mut Setting<'_>,
+    ) -> Result<Place, ExperimentError> {
+        let (swap_bytes, stage) = match &mut self.stage {
+            Some(known) => known,
+            None => self.stage.insert((need.swap_bytes, set_stage(need, setting)?)),
+        };
+        if *swap_bytes != need.swap_bytes {
+            return Err(ExperimentError::Place(
+                "swap: the swap file of this host is the same in all cells; vary it in a guest \
+                 (subject.swap) instead"
+                    .to_owned(),
+            ));
+        }
+        let (subject, note) = subject::resolve(asked, stage).map_err(ExperimentError::Place)?;
+        note.iter().for_each(|note| (setting.say)(note));
+        let problems = stage.try_parameters(need.sysctls);
+        match problems.is_empty() {
+            true => Ok((At::Stage, subject)),
+            false => {
+                let problems: Vec<String> = problems.iter().map(StageError::to_string).collect();
+                Err(ExperimentError::Place(problems.join("; ")))
+            }
+        }
+    }
+
+    fn on_remote(
+        &mut self,
+        need: &Need<'_>,
+        remote: &RemoteArg,
+        setting: &mut Setting<'_>,
+    ) -> Result<Place, ExperimentError> {
+        let Setting { options, waiter, say, .. } = setting;
+        let address = &remote.address;
+        let known = self.sessions.iter().position(|(_, known)| known.address() == address);
+        let index = match known {
+            Some(index) if self.sessions[index].0 == need.swap_bytes => index,
+            Some(_) => {
+                return Err(ExperimentError::Place(format!(
+                    "swap: the swap file of {address} is the same in all cells"
+                )));
+            }
+            None => {
+                let options = RemoteOptions {
+                    purpose: need.purpose.to_owned(),
+                    work_dir: options.work_dir.clone(),
+                    swap_bytes: need.swap_bytes,
+                    freeze: options.freeze,
+                    ..options.remote.clone()
+                };
+                let session = Session::open(address, &options, waiter, say)?;
+                self.sessions.push((need.swap_bytes, session));
+                self.sessions.len() - 1
+            }
+        };
+        let session = &mut self.sessions[index].1;
+        let (subject, note) =
+            session.prepare(remote.subject.as_ref(), need.sysctls, waiter, say)?;
+        note.iter().for_each(|note| say(&format!("{address}: {note}")));
+        Ok((At::Remote(index), subject))
+    }
+
+    /// The index of a guest machine, booted unless an earlier cell has the same.
+    fn guest_index(
+        &mut self,
+        spec: &VmSpec,
+        note: Option<String>,
+        Setting { options, stop, say, .. }: &mut Setting<'_>,
+    ) -> Result<usize, ExperimentError> {
+        if let Some(index) = self.guests.iter().position(|(other, _)| other == spec) {
+            return Ok(index);
+        }
+        note.iter().for_each(|note| say(note));
+        let overlay = spec.overlay.as_ref().map_or_else(String::new, |path| format!(", {path}"));
+        say(&format!("{} with {}{overlay}", spec.machine.name, spec.kernel));
+        let options = VmOptions { freeze: options.freeze, ..options.guests.clone() };
+        let vm = Vm::prepare(spec, &options, *stop)?;
+        self.guests.push((spec.clone(), vm));
+        Ok(self.guests.len() - 1)
+    }
+
+    /// The guest machine, if the runs are made in one.
+    pub(crate) fn guest(&self, at: At) -> Option<&Vm> {
+        match at {
+            At::Guest(index) => self.guests.get(index).map(|(_, vm)| vm),
+            _ => None,
+        }
+    }
+
+    /// The address of the other host, if the runs are made on one.
+    pub(crate) fn address(&self, at: At) -> Option<String> {
+        match at {
+            At::Remote(index) => Some(self.sessions[index].1.address().to_string()),
+            _ => None,
+        }
+    }
+
+    /// Memory that the largest guest takes of this host, in bytes; `None` without a guest.
+    pub(crate) fn largest_guest_bytes(&self) -> Option<u64> {
+        self.guests.iter().map(|(spec, _)| spec.machine.ram_bytes()).max()
+    }
+
+    /// Whether the files of this host's runs lie in memory.
+    pub(crate) fn works_in_memory(&self) -> bool {
+        self.stage.as_ref().is_some_and(|(_, stage)| stage.works_in_memory())
+    }
+
+    /// Waits until the last run has no effect on the next. A session does so by itself.
+    pub(crate) fn settle(&self, at: At, waiter: &Waiter) {
+        if let (At::Stage, Some((_, stage))) = (at, &self.stage) {
+            stage.settle(waiter);
+        }
+    }
+
+    /// Makes one run on a real machine; why it has no end, if it has none.
+    pub(crate) fn measure(
+        &mut self,
+        order: &Order,
+        folder: &Path,
+        waiter: &Waiter,
+        hear: &mut dyn FnMut(Heard<'_>) -> std::io::Result<()>,
+    ) -> Result<Option<String>, ExperimentError> {
+        let Order { spec, run_id, at, .. } = order;
+        let outcome = match (at, &mut self.stage) {
+            (At::Remote(index), _) => {
+                self.sessions[*index].1.run(spec, run_id, folder, waiter, hear)?
+            }
+            (_, Some((_, stage))) => stage
+                .run(spec, run_id, waiter, &mut |bytes, line| hear(Heard::Line(bytes, line)))?,
+            (_, None) => return Err(ExperimentError::Place("there is no stage".to_owned())),
+        };
+        Ok(outcome.death)
+    }
+
+    /// Removes what was made on this host and others; what cannot be removed is named with the
+    /// reason.
+    pub(crate) fn close(&mut self, waiter: &Waiter) -> Vec<String> {
+        let stage = self.stage.as_mut();
+        let mut left = stage.map_or_else(Vec::new, |(_, stage)| stage.remove_all());
+        left.extend(self.sessions.iter_mut().flat_map(|(_, session)| session.close(waiter)));
+        left
+    }
+}
+
+fn set_stage(
+    need: &Need<'_>,
+    Setting { options, waiter, say, .. }: &mut Setting<'_>,
+) -> Result<Stage, ExperimentError> {
+    let options = StageOptions {
+        work_dir: options.work_dir.clone(),
+        swap_bytes: need.swap_bytes,
+        freeze: options.freeze,
+        ..StageOptions::default()
+    };
+    let stage = Stage::set(&options, waiter)?;
+    for removed in &stage.swept.removed {
+        say(&format!("removed what a killed run had left: {removed}"));
+    }
+    for left in &stage.swept.failed {
+        say(&format!("what a killed run had left cannot be removed: {left}"));
+    }
+    Ok(stage)
+}

@@ -1,0 +1,66 @@
+//! The folder of a search: what stands in it before, and whether that is of the same search.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use model::Manifest;
+use store::StoreError;
+use store::results::read_runs;
+
+use crate::error::ExperimentError;
+
+/// The text of a plan's file.
+pub(crate) fn read_plan(path: &Path) -> Result<String, ExperimentError> {
+    let wrong = |error| format!("read the plan {}: {error}", path.display());
+    fs::read_to_string(path).map_err(|error| ExperimentError::WrongUse(wrong(error)))
+}
+
+/// The folder that was named, or the one of this name in the user's data directory.
+pub(crate) fn named_or(output: Option<&Path>, name: &str) -> PathBuf {
+    output.map_or_else(|| store::results::default_folder().join(name), Path::to_owned)
+}
+
+/// The manifest of a folder; `None` where there is neither one nor runs.
+pub(crate) fn manifest_of(folder: &Path) -> Result<Option<Manifest>, ExperimentError> {
+    match store::manifest::read(folder) {
+        Ok(None) => no_runs(folder).map(|()| None),
+        Ok(found) => Ok(found),
+        Err(error) => Err(ExperimentError::WrongUse(format!("read the manifest: {error}"))),
+    }
+}
+
+/// Fails if a folder without a manifest has runs nevertheless, whether they can be read or not.
+fn no_runs(folder: &Path) -> Result<(), ExperimentError> {
+    let other = |why: String| {
+        let folder = folder.display();
+        let text = format!("{folder}: {why}; name another folder with --output DIR");
+        Err(ExperimentError::WrongUse(text))
+    };
+    match folder.try_exists() {
+        Ok(false) => return Ok(()),
+        Ok(true) if folder.is_dir() => {}
+        Ok(true) => return other("a file and no folder".to_owned()),
+        Err(error) => return other(error.to_string()),
+    }
+    match read_runs(folder) {
+        Err(StoreError::Empty { .. }) => Ok(()),
+        Err(damaged) => other(damaged.to_string()),
+        Ok(_) => other("it holds runs of no experiment".to_owned()),
+    }
+}
+
+/// Writes the manifest of a folder.
+pub(crate) fn write_manifest(manifest: &Manifest, folder: &Path) -> Result<(), ExperimentError> {
+    store::manifest::write(manifest, folder)
+        .map_err(|error| ExperimentError::NotMeasured(format!("write the manifest: {error}")))
+}
+
+/// A folder has an experiment, but not this one.
+pub(crate) fn of_another(folder: &Path, found: &Manifest) -> ExperimentError {
+    ExperimentError::WrongUse(format!(
+        "{} holds the experiment {:?} with other factors or levels; name another folder with \
+         --output DIR, or remove it",
+        folder.display(),
+        found.name
+    ))
+}

@@ -1,0 +1,346 @@
+//! The driver of a sweep: batch after batch, until the search has its answer.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use analysis::sweep::{Batch, Curve, Search, find};
+use model::{
+    EndStatus, Line, MANIFEST_SCHEMA, Manifest, ManifestFactor, ManifestRun, ManifestSweep,
+};
+use store::results::{SUFFIX, read_run};
+use store::{CurveOptions, Curves};
+
+use super::{SweepPlan, TypedSweep, parse_sweep};
+use crate::driver::Driver;
+use crate::error::ExperimentError;
+use crate::event::Event;
+use crate::laboratory::Laboratory;
+use crate::plan::{CellPlan, PlanError, Setting};
+use crate::results_folder::{manifest_of, named_or, of_another, read_plan, write_manifest};
+
+/// How the name of a plan ends.
+const PLAN: &str = ".toml";
+/// Where the run goes that calibrates the loops: it is no measurement of a level.
+const CALIBRATION: &str = "calibration.jsonl";
+/// What of a pass says how often each process looped.
+const LOOPS: &str = "loops";
+/// The parameter that is the same in all runs of one laboratory.
+const SWAP: &str = "swap";
+
+/// A sweep under way.
+pub struct Sweep {
+    /// The sweep, with loops once they are calibrated.
+    pub plan: SweepPlan,
+    /// Where the runs go.
+    pub folder: PathBuf,
+    /// Where the paths of the plan begin.
+    plan_folder: PathBuf,
+    /// Whether all its measurements are exactly repeatable.
+    deterministic: bool,
+    search: Search,
+    /// What the folder had before: runs that this search may not ask for.
+    former: Option<Manifest>,
+    /// What this search has asked for.
+    runs: Vec<ManifestRun>,
+    refused: BTreeMap<String, String>,
+}
+
+impl Sweep {
+    /// A sweep of `what`: a plan (`*.toml`), or a job, a probe or a load by its name. What was typed
+    /// goes before what the plan says.
+    ///
+    /// # Errors
+    /// When the plan cannot be read, or something is missing or makes no sense.
+    pub fn new(
+        what: &str,
+        mut typed: TypedSweep,
+        output: Option<&Path>,
+    ) -> Result<Self, ExperimentError> {
+        let (text, plan_folder) = match what.ends_with(PLAN) {
+            true => (read_plan(Path::new(what))?, Path::new(what).parent()),
+            false => {
+                let value = what.to_owned();
+                typed.base.insert(0, Setting { parameter: parameter_of(what)?.to_owned(), value });
+                (String::new(), None)
+            }
+        };
+        let wrong = |error: PlanError| ExperimentError::WrongUse(format!("{what}: {error}"));
+        let plan_folder = plan_folder.unwrap_or(Path::new("")).to_owned();
+        let plan = parse_sweep(&text, typed).map_err(wrong)?;
+        let cells = plan.cells(&plan_folder).map_err(wrong)?;
+        Ok(Self {
+            folder: named_or(output, &plan.name),
+            plan_folder,
+            deterministic: cells.iter().all(CellPlan::is_deterministic),
+            search: plan.search()?,
+            former: None,
+            runs: Vec::new(),
+            refused: BTreeMap::new(),
+            plan,
+        })
+    }
+
+    /// Goes on with what the folder has, which is this sweep or nothing.
+    ///
+    /// # Errors
+    /// When it holds something else.
+    pub fn open(&mut self) -> Result<(), ExperimentError> {
+        self.former = manifest_of(&self.folder)?;
+        let Some(former) = &self.former else { return Ok(()) };
+        let text = former.sweep.as_ref().map(|_| former.plan.as_str());
+        let before = text.and_then(|text| parse_sweep(text, TypedSweep::default()).ok());
+        let other = || of_another(&self.folder, former);
+        let before = before.ok_or_else(other)?;
+        let mut plan = self.plan.clone();
+        if let Some(loops) = before.loops().filter(|_| plan.needs_loops()) {
+            plan = plan.with_loops(loops);
+        }
+        if !plan.measures_as(&before) {
+            return Err(other());
+        }
+        self.plan = plan;
+        Ok(())
+    }
+
+    /// Measures until the search of each row is at its end.
+    ///
+    /// # Errors
+    /// When something is unavailable or cannot be measured, or the user stopped it.
+    pub fn run(&mut self, driver: &mut Driver<'_>) -> Result<(), ExperimentError> {
+        if self.plan.needs_loops() {
+            self.calibrate(driver)?;
+        }
+        let rows = self.plan.rows();
+        let mut open: Vec<usize> = (0..rows.len()).collect();
+        // By turns, so that a drift falls on all rows alike.
+        while !open.is_empty() {
+            for row in std::mem::take(&mut open) {
+                let Some(batch) = self.search.next(&self.curve(row)?) else { continue };
+                if !self.ask(row, &batch) {
+                    continue;
+                }
+                self.measure(row, &batch, driver)?;
+                let curve = self.curve(row)?;
+                let mut found = find(&curve, &self.plan.settings.find);
+                found.ended_by_budget = self.search.ended_by_budget(&curve);
+                let (row_name, curve, found) = (rows[row].as_str(), &curve, &found);
+                (driver.on_event)(&Event::Curve { row: row_name, curve, found });
+                open.push(row);
+            }
+        }
+        Ok(())
+    }
+
+    /// Everything that was asked for, as curves.
+    ///
+    /// # Errors
+    /// When a run cannot be read.
+    pub fn curves(&self) -> Result<Curves, ExperimentError> {
+        let manifest = self.manifest(self.runs.clone());
+        store::curve::curves_of_manifest(&self.folder, &manifest, &CurveOptions::default())
+            .map_err(|error| ExperimentError::NotMeasured(format!("read the runs: {error}")))
+    }
+
+    fn curve(&self, row: usize) -> Result<Curve, ExperimentError> {
+        let mut curve = self.curves()?.rows.swap_remove(row).1;
+        // Nothing was measured yet: only the plan knows.
+        curve.deterministic = self.deterministic;
+        Ok(curve)
+    }
+
+    /// The manifest of these runs.
+    fn manifest(&self, runs: Vec<ManifestRun>) -> Manifest {
+        let plan = &self.plan;
+        let number = |level: &String| plan.quantity.parse(level).unwrap_or(f64::NAN);
+        let of_run = |run: &ManifestRun| run.levels.get(&plan.over).cloned();
+        let mut levels: Vec<String> = runs.iter().filter_map(of_run).collect();
+        levels.sort_by(|one, other| number(one).total_cmp(&number(other)));
+        levels.dedup();
+        if plan.range.first > plan.range.last {
+            levels.reverse();
+        }
+        let by = plan.by.iter();
+        let by = by.map(|by| ManifestFactor { name: by.name.clone(), levels: plan.rows() });
+        let over = ManifestFactor { name: plan.over.clone(), levels };
+        Manifest {
+            schema: MANIFEST_SCHEMA,
+            thrashlab: env!("CARGO_PKG_VERSION").to_owned(),
+            name: plan.name.clone(),
+            factors: std::iter::once(over).chain(by).collect(),
+            responses: plan.response.iter().cloned().collect(),
+            aliases: Vec::new(),
+            runs,
+            sweep: Some(ManifestSweep {
+                unit: plan.quantity.unit().to_owned(),
+                refused: self.refused.clone(),
+            }),
+            plan: plan.text(),
+        }
+    }
+
+    /// Writes the manifest, with what the folder had before.
+    fn record(&self) -> Result<(), ExperimentError> {
+        let is_new =
+            |former: &&ManifestRun| !self.runs.iter().any(|run| run.run_id == former.run_id);
+        let former = self.former.iter().flat_map(|former| &former.runs).filter(is_new);
+        let all = self.runs.iter().chain(former).cloned().collect();
+        write_manifest(&self.manifest(all), &self.folder)
+    }
+
+    /// Lets Irlam's program find out how often it has to loop.
+    fn calibrate(&mut self, driver: &mut Driver<'_>) -> Result<(), ExperimentError> {
+        self.record()?;
+        driver.note("calibrating the loops, so that all levels do equal work for each process");
+        let plan = self.plan.calibration();
+        let lab = driver.set_up(&plan, &self.plan_folder)?;
+        let run_id = plan.runs(lab.cells()).remove(0).run_id;
+        self.carry_out(lab, driver)?;
+        let file = self.folder.join(format!("{run_id}{SUFFIX}"));
+        let run = read_run(&file)?;
+        let loops = run.lines.iter().rev().find_map(|line| match line {
+            Line::Pass(pass) => pass.usage.get(LOOPS).copied(),
+            _ => None,
+        });
+        let not_measured = |why: String| ExperimentError::NotMeasured(why);
+        let loops = loops.filter(|_| run.status() == EndStatus::Complete).ok_or_else(|| {
+            not_measured(format!("the loops were not calibrated: see {}", file.display()))
+        })?;
+        fs::rename(&file, self.folder.join(CALIBRATION))
+            .map_err(|error| not_measured(format!("keep the calibration: {error}")))?;
+        driver.note(&format!("{loops} loops"));
+        self.plan = self.plan.clone().with_loops(loops);
+        Ok(())
+    }
+
+    /// Makes the runs of a batch that are not there yet.
+    fn measure(
+        &mut self,
+        row: usize,
+        batch: &Batch,
+        driver: &mut Driver<'_>,
+    ) -> Result<(), ExperimentError> {
+        self.record()?;
+        for part in self.parts(batch) {
+            match self.set_up(row, &part, driver) {
+                Ok(lab) => self.carry_out(lab, driver)?,
+                Err(ExperimentError::Plan(PlanError::Problems(problems)))
+                    if self.is_worth_trying(&problems, row)? =>
+                {
+                    self.level_by_level(row, part, driver)?;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        self.record()
+    }
+
+    /// Whether some levels may be available though not all are: not where all fail for the same
+    /// reason before anything was measured.
+    fn is_worth_trying(&self, problems: &[String], row: usize) -> Result<bool, ExperimentError> {
+        let reasons = problems
+            .iter()
+            .map(|problem| problem.split_once(": ").map_or(problem.as_str(), |(_, reason)| reason));
+        let is_one = reasons.collect::<BTreeSet<_>>().len() <= 1;
+        let measured = self.curve(row)?.points.iter().any(|point| point.cost.is_some());
+        Ok(measured || !is_one || problems.len() < self.search.coarse_levels().len())
+    }
+
+    /// Adds the runs of a batch to what was asked for; `false` if all of them were.
+    fn ask(&mut self, row: usize, batch: &Batch) -> bool {
+        let before = self.runs.len();
+        for run in self.plan.runs(row, batch, self.deterministic) {
+            if !self.runs.iter().any(|known| known.run_id == run.run_id) {
+                self.runs.push(run);
+            }
+        }
+        self.runs.len() > before
+    }
+
+    /// Parts of a batch that one laboratory can measure.
+    fn parts(&self, batch: &Batch) -> Vec<Batch> {
+        if self.plan.over != SWAP {
+            return vec![batch.clone()];
+        }
+        let part = |(first_pass, level)| Batch {
+            levels: vec![level],
+            first_pass,
+            passes: 1,
+            ..batch.clone()
+        };
+        batch.measurements().map(part).collect()
+    }
+
+    /// Some levels of a batch are unavailable: finds out which, and makes the runs of the others.
+    fn level_by_level(
+        &mut self,
+        row: usize,
+        mut batch: Batch,
+        driver: &mut Driver<'_>,
+    ) -> Result<(), ExperimentError> {
+        for level in std::mem::take(&mut batch.levels) {
+            let alone = Batch { levels: vec![level], ..batch.clone() };
+            match self.set_up(row, &alone, driver) {
+                Ok(mut lab) => {
+                    driver.close(&mut lab);
+                    batch.levels.push(level);
+                }
+                Err(ExperimentError::Plan(PlanError::Problems(problems))) => {
+                    let why = problems.join("; ");
+                    let level = self.plan.quantity.format(level);
+                    driver.note(&format!("{level} is unavailable: {why}"));
+                    let runs = self.plan.runs(row, &alone, self.deterministic);
+                    self.refused.extend(runs.into_iter().map(|run| (run.run_id, why.clone())));
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        match batch.levels.is_empty() {
+            true => Ok(()),
+            false => {
+                let lab = self.set_up(row, &batch, driver)?;
+                self.carry_out(lab, driver)
+            }
+        }
+    }
+
+    fn set_up(
+        &self,
+        row: usize,
+        batch: &Batch,
+        driver: &mut Driver<'_>,
+    ) -> Result<Laboratory, ExperimentError> {
+        driver.set_up(&self.plan.plan(row, batch, self.deterministic), &self.plan_folder)
+    }
+
+    fn carry_out(
+        &mut self,
+        mut lab: Laboratory,
+        driver: &mut Driver<'_>,
+    ) -> Result<(), ExperimentError> {
+        let carried = driver.carry_out(&mut lab, &self.folder)?;
+        self.refused.extend(carried.refused);
+        match carried.interrupted {
+            true => Err(ExperimentError::Interrupted),
+            false => Ok(()),
+        }
+    }
+}
+
+/// Whether a job, a probe or a load has this name.
+fn parameter_of(name: &str) -> Result<&'static str, ExperimentError> {
+    let kinds: [(&str, Vec<&str>); 3] = [
+        ("job", workloads::jobs().map(|job| job.name).collect()),
+        ("probe", workloads::probes().map(|probe| probe.name).collect()),
+        ("load", workloads::loads_and_provocations().map(|load| load.name).collect()),
+    ];
+    let found = kinds.iter().find(|(_, names)| names.contains(&name));
+    found.map(|(parameter, _)| *parameter).ok_or_else(|| {
+        let names: Vec<&str> = kinds.iter().flat_map(|(_, names)| names).copied().collect();
+        ExperimentError::WrongUse(format!(
+            "neither job, probe nor load is named {name:?}, and a plan's name ends in {PLAN}; there \
+             are {}",
+            names.join(", ")
+        ))
+    })
+}
