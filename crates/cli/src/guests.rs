@@ -5,7 +5,7 @@ use std::time::Duration;
 use agent::Waiter;
 use anyhow::Context;
 use clap::Args;
-use experiment::{subject_arg, while_waiting};
+use experiment::subject_arg;
 use keep::Cache;
 use kernels::{KernelArg, KernelError};
 use model::VmSpec;
@@ -69,7 +69,7 @@ pub(crate) fn prepare(
     progress: &Progress,
 ) -> Result<Vm, Failure> {
     progress.say(&format!("{} with {}", spec.machine.name, spec.kernel));
-    while_waiting(waiter, |stop| Vm::prepare(spec, options, stop)).map_err(failure)
+    Vm::prepare(spec, options, &|| waiter.stop_requested()).map_err(failure)
 }
 
 /// An error of a machine as the failure of a command.

@@ -8,13 +8,11 @@ use analysis::{MemoryJob, Session, is_of_job, is_of_memory_job};
 use anyhow::{Context, anyhow};
 use model::Run;
 use model::resp1::Resp1Format;
-use render::plain_text;
 use render::{Block, Document, FORMATS};
 use report::{
     dataset_document, matrix_document, memory_job_document, resp1_table, session_document,
     verbose_lines,
 };
-use serde::Serialize;
 use store::observations;
 use store::observations::is_foreign;
 use store::reference::{document, find};
@@ -77,33 +75,30 @@ pub(crate) fn shaped(
     }
     if is_of_memory_job(runs) {
         let result = MemoryJob::from_runs(runs, skipped);
-        let text = plain_text(&memory_job_document(&result, shape.verbose));
-        return Ok(verbatim(text, result));
+        let document = memory_job_document(&result, shape.verbose).without_data();
+        return Ok(document.with_data(result));
     }
     let session = Session::from_runs(runs, skipped);
-    let text = plain_text(&session_document(&session, shape.verbose));
-    Ok(verbatim(text, session))
+    let document = session_document(&session, shape.verbose).without_data();
+    Ok(document.with_data(session))
 }
 
 /// A matrix in the layout that was asked for.
 fn of_matrix(mut matrix: Matrix, shape: &Shape) -> Document<'static> {
-    let text = match (shape.format, shape.worst) {
+    let document = match (shape.format, shape.worst) {
         (_, Some(_)) | (Form::Document(_), None) => {
-            plain_text(&matrix_document(&matrix, shape.worst, shape.verbose))
+            matrix_document(&matrix, shape.worst, shape.verbose).without_data()
         }
         (Form::Resp1(layout), None) => {
             let extras = if shape.verbose { verbose_lines(&matrix) } else { Vec::new() };
             let table = resp1_table(&matrix, layout, extras);
-            match layout {
+            let text = match layout {
                 Resp1Format::Second => report::resp1::second_format(&table),
                 Resp1Format::First => report::resp1::first_format(&table),
-            }
+            };
+            Document::of(vec![Block::Verbatim(text)])
         }
     };
     matrix.keep_worst(shape.worst.unwrap_or(1));
-    verbatim(text, matrix)
-}
-
-fn verbatim(text: String, data: impl Serialize + 'static) -> Document<'static> {
-    Document::of(vec![Block::Verbatim(text)]).with_data(data)
+    document.with_data(matrix)
 }

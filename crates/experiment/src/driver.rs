@@ -1,18 +1,15 @@
 //! What all drivers share: options, the user's wish to stop, and the listener to events.
 
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
 
 use agent::Waiter;
 use subject::Machine;
-use vm::Stop;
 
 use crate::carry_out::{Carried, carry_out};
 use crate::error::ExperimentError;
 use crate::event::{Event, Listener};
 use crate::laboratory::Laboratory;
-use crate::options::{DriverOptions, TICK};
+use crate::options::DriverOptions;
 use crate::plan::Plan;
 
 /// Carries out plans and matrices: sets up what they need, makes the runs, and cleans up.
@@ -37,10 +34,8 @@ impl Driver<'_> {
     /// As [`Laboratory::set_up`].
     pub fn set_up(&mut self, plan: &Plan, folder: &Path) -> Result<Laboratory, ExperimentError> {
         let (options, waiter, on_event) = (self.options, self.waiter, &mut *self.on_event);
-        while_waiting(waiter, |stop| {
-            let mut say = |text: &str| on_event(&Event::Note { text });
-            Laboratory::set_up(plan, folder, options, waiter, stop, &mut say)
-        })
+        let mut say = |text: &str| on_event(&Event::Note { text });
+        Laboratory::set_up(plan, folder, options, waiter, &mut say)
     }
 
     /// Makes the runs that a folder does not have yet, and removes what was made for them.
@@ -74,22 +69,4 @@ impl Driver<'_> {
             .map_or(cpus, |machine| (machine.available_bytes / 2 / guest_bytes) as usize);
         self.options.jobs.unwrap_or_else(|| cpus.min(fitting).max(1))
     }
-}
-
-/// Does something on a thread of its own that asks again and again whether to stop.
-pub fn while_waiting<T: Send>(waiter: &Waiter, work: impl FnOnce(Stop<'_>) -> T + Send) -> T {
-    let stop = AtomicBool::new(false);
-    thread::scope(|scope| {
-        let worker = scope.spawn(|| work(&|| stop.load(Ordering::Relaxed)));
-        while !worker.is_finished() {
-            if waiter.stop_requested() {
-                stop.store(true, Ordering::Relaxed);
-            }
-            thread::sleep(TICK);
-        }
-        match worker.join() {
-            Ok(done) => done,
-            Err(panic) => std::panic::resume_unwind(panic),
-        }
-    })
 }

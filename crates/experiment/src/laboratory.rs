@@ -7,7 +7,7 @@ use std::process::Command;
 
 use agent::Waiter;
 use remote::RemoteError;
-use vm::{Stop, VmError};
+use vm::VmError;
 
 use crate::error::ExperimentError;
 use crate::machines::{Machines, Need, Place, Setting};
@@ -37,7 +37,6 @@ impl Laboratory {
         folder: &Path,
         options: &DriverOptions,
         waiter: &Waiter,
-        stop: Stop<'_>,
         say: &mut dyn FnMut(&str),
     ) -> Result<Self, ExperimentError> {
         let mut problems = build(plan, folder, say);
@@ -46,7 +45,7 @@ impl Laboratory {
         problems.extend(wrong);
         let (mut machines, mut places) = (Machines::default(), Vec::new());
         let purpose = folder.join(&plan.name);
-        let mut setting = Setting { options, waiter, stop, say };
+        let mut setting = Setting { options, waiter, say };
         for cell in &cells {
             let need = Need {
                 subject: cell.subject.as_ref(),

@@ -31,7 +31,7 @@ mod sweep;
 pub use bisect::{Bisection, CommandSteps, LevelSteps, Steps, StepsOfPlan};
 pub use carry_out::{Carried, Outlook, aliases, manifest};
 pub use cell_list::{CellMaker, Listed, ListedCell, MadeCell, bound_to_host};
-pub use driver::{Driver, while_waiting};
+pub use driver::Driver;
 pub use error::ExperimentError;
 pub use event::{Event, Listener};
 pub use experiment::{Experiment, PlanChanges};

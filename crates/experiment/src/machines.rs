@@ -8,7 +8,7 @@ use keep::Cells;
 use model::{SubjectSpec, VmSpec};
 use remote::{Heard, RemoteOptions, Session};
 use subject::{Asked, Stage, StageError, StageOptions};
-use vm::{Stop, Vm, VmOptions};
+use vm::{Vm, VmOptions};
 
 use crate::error::ExperimentError;
 use crate::options::DriverOptions;
@@ -32,7 +32,6 @@ pub(crate) struct Need<'a> {
 pub(crate) struct Setting<'a> {
     pub(crate) options: &'a DriverOptions,
     pub(crate) waiter: &'a Waiter,
-    pub(crate) stop: Stop<'a>,
     pub(crate) say: &'a mut dyn FnMut(&str),
 }
 
@@ -106,7 +105,7 @@ impl Machines {
         remote: &RemoteArg,
         setting: &mut Setting<'_>,
     ) -> Result<Place, ExperimentError> {
-        let Setting { options, waiter, say, .. } = setting;
+        let Setting { options, waiter, say } = setting;
         let address = &remote.address;
         let known = self.sessions.iter().position(|(_, known)| known.address() == address);
         let index = match known {
@@ -141,7 +140,7 @@ impl Machines {
         &mut self,
         spec: &VmSpec,
         note: Option<String>,
-        Setting { options, stop, say, .. }: &mut Setting<'_>,
+        Setting { options, waiter, say }: &mut Setting<'_>,
     ) -> Result<usize, ExperimentError> {
         if let Some(index) = self.guests.iter().position(|(other, _)| other == spec) {
             return Ok(index);
@@ -150,7 +149,7 @@ impl Machines {
         let overlay = spec.overlay.as_ref().map_or_else(String::new, |path| format!(", {path}"));
         say(&format!("{} with {}{overlay}", spec.machine.name, spec.kernel));
         let options = VmOptions { freeze: options.freeze, ..options.guests.clone() };
-        let vm = Vm::prepare(spec, &options, *stop)?;
+        let vm = Vm::prepare(spec, &options, &|| waiter.stop_requested())?;
         self.guests.push((spec.clone(), vm));
         Ok(self.guests.len() - 1)
     }
@@ -220,7 +219,7 @@ impl Machines {
 
 fn set_stage(
     need: &Need<'_>,
-    Setting { options, waiter, say, .. }: &mut Setting<'_>,
+    Setting { options, waiter, say }: &mut Setting<'_>,
 ) -> Result<Stage, ExperimentError> {
     let options = StageOptions {
         work_dir: options.work_dir.clone(),

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use model::{BASELINE, EndStatus, LoadSpec, Measure, Run, Spec, SubjectSpec, Timing};
 use store::results::{SUFFIX, read_run};
 
-use crate::driver::{Driver, while_waiting};
+use crate::driver::Driver;
 use crate::error::ExperimentError;
 use crate::event::Event;
 use crate::execute::{Work, execute, has_ended, is_of_machine};
@@ -159,10 +159,8 @@ impl Driver<'_> {
         let mut machines = Machines::default();
         let need = Need { subject, sysctls: &BTreeMap::new(), swap_bytes, purpose: folder };
         let (options, waiter, on_event) = (self.options, self.waiter, &mut *self.on_event);
-        let (at, subject) = while_waiting(waiter, |stop| {
-            let say = &mut |text: &str| on_event(&Event::Note { text });
-            machines.place(&need, &mut Setting { options, waiter, stop, say })
-        })?;
+        let say = &mut |text: &str| on_event(&Event::Note { text });
+        let (at, subject) = machines.place(&need, &mut Setting { options, waiter, say })?;
         if machines.works_in_memory() {
             self.note(
                 "the work directory lives in memory (tmpfs): the writing loads reach no disk; \

@@ -109,6 +109,13 @@ impl<'a> Document<'a> {
         self
     }
 
+    /// The same document without the data behind it, which outlives what it was made of.
+    #[must_use]
+    pub fn without_data<'b>(self) -> Document<'b> {
+        let Self { title, verdicts, facts, blocks, sections, data: _ } = self;
+        Document { title, verdicts, facts, blocks, sections, data: None }
+    }
+
     /// Adds a block.
     pub fn push(&mut self, block: impl Into<Block>) {
         self.blocks.push(block.into());

@@ -29,10 +29,9 @@ pub(crate) fn boot(args: &BootArgs) -> Result<(), Failure> {
     let spec = guests::spec(&request, &progress)?;
     progress.say(&format!("booting {} with {}", spec.machine.name, spec.kernel));
     let cache = Cache::of_user();
-    let booted = experiment::while_waiting(&waiter, |stop| {
-        vm::boot(&spec.machine, &spec.kernel, &cache, stop)
-    })
-    .map_err(|error| guests::stopped_or(&waiter, guests::failure(error)))?;
+    let stop = || waiter.stop_requested();
+    let booted = vm::boot(&spec.machine, &spec.kernel, &cache, &stop)
+        .map_err(|error| guests::stopped_or(&waiter, guests::failure(error)))?;
     if args.json {
         return print_json(&json!({
             "machine": spec.machine,

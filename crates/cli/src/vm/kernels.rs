@@ -17,10 +17,7 @@ const MOST_OF_ARCHIVE: usize = 15;
 /// Lists kernels, or describes those that are named.
 pub(crate) fn kernels(args: &KernelsArgs) -> Result<(), Failure> {
     let waiter = Waiter::new().context("catch signals")?;
-    let outcome = experiment::while_waiting(&waiter, |_| match args.kernels.is_empty() {
-        true => list(args),
-        false => describe(args),
-    });
+    let outcome = if args.kernels.is_empty() { list(args) } else { describe(args) };
     outcome.map_err(|failure| guests::stopped_or(&waiter, failure))
 }
 

@@ -103,14 +103,12 @@ fn runs_of_boot(
 /// The bytes of one run.
 fn run(vm: &Vm, spec: &Spec, waiter: &Waiter) -> Result<Vec<u8>, Failure> {
     let mut bytes = Vec::new();
-    let outcome = experiment::while_waiting(waiter, |stop| {
-        vm.run(spec, RUN_ID, stop, &mut |part: &[u8], _: Option<&Line>| {
-            bytes.extend_from_slice(part);
-            Ok(())
-        })
-    })
-    .map_err(guests::failure)?
-    .outcome;
+    let mut take = |part: &[u8], _: Option<&Line>| {
+        bytes.extend_from_slice(part);
+        Ok(())
+    };
+    let stop = || waiter.stop_requested();
+    let outcome = vm.run(spec, RUN_ID, &stop, &mut take).map_err(guests::failure)?.outcome;
     match (outcome.status, outcome.death) {
         (EndStatus::Interrupted, _) => Err(Failure::Interrupted),
         (_, Some(why)) => Err(Failure::NotMeasured(anyhow!("the cell cannot be run: {why}"))),

@@ -149,7 +149,7 @@ fn remedies_are_ranked_alone_and_together() {
     };
     let finished = whatif("");
     finished.expect(0, &[]);
-    for words in ["Without a remedy: ", "Each alone\n", "software cache of pmegs", "kernel patch"] {
+    for words in ["without a remedy  ", "Each alone\n", "software cache of pmegs", "kernel patch"] {
         assert!(finished.stdout.contains(words), "{words:?} is not in\n{}", finished.stdout);
     }
     assert_eq!(whatif("--jobs 1 --json").stdout, whatif("--jobs 6 --json").stdout);

@@ -251,6 +251,11 @@ impl Finished {
         self.status.code()
     }
 
+    /// Standard output in one line, each gap one blank: sentences are wrapped where they are long.
+    pub(crate) fn sentences(&self) -> String {
+        self.stdout.split_whitespace().collect::<Vec<_>>().join(" ")
+    }
+
     /// Fails unless it ended with this code and said all these words on standard error.
     pub(crate) fn expect(&self, code: i32, words: &[&str]) {
         assert_eq!(self.code(), Some(code), "{self:#?}");

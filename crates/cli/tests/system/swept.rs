@@ -100,7 +100,7 @@ fn a_plan_is_a_file_and_what_cannot_be_had_has_a_reason() {
     fs::write(fixture.path().join("plan.toml"), plan).unwrap();
     let arguments = "sweep plan.toml --output output --work-dir work";
     let finished = fixture.finish(fixture.thrashlab(arguments));
-    finished.expect(0, &["64T cannot be had", "more than this machine has"]);
+    finished.expect(0, &["64T is unavailable", "more than this machine has"]);
     assert!(finished.stdout.contains("more than this machine has"), "{}", finished.stdout);
     let read = json(&fixture.finish(fixture.thrashlab("sweep --from output --json")));
     let points = read["curve"]["points"].as_array().unwrap();
