@@ -37,7 +37,7 @@ fn a_step_is_found_from_certain_numbers_with_one_measurement_each() {
     let finished = of_command(&fixture, script, "--range 1..100 --exact");
     finished.expect(0, &[]);
     assert!(
-        finished.stdout.contains("step 42 is the first changed one, after 41 (exactly"),
+        finished.sentences().contains("step 42 is the first changed one, after 41 (exactly"),
         "{}",
         finished.stdout
     );
@@ -59,7 +59,7 @@ fn a_step_is_found_from_exit_codes_and_what_cannot_be_built_is_skipped() {
     let script = "case $1 in 1[4-8]) exit 125;; esac; test $1 -lt 16";
     let finished = of_command(&fixture, script, "--range 1..32 --exit-code");
     finished.expect(0, &[]);
-    assert!(finished.stdout.contains("One of step 14 to 19 is"), "{}", finished.stdout);
+    assert!(finished.sentences().contains("One of step 14 to 19 is"), "{}", finished.stdout);
 }
 
 #[test]
@@ -86,13 +86,13 @@ fn nothing_changed_is_1_and_what_cannot_be_measured_is_3() {
         echo $((1000 + (n * 37) % 97))";
     let finished = of_command(&fixture, noise, "--range 1..16 --budget 300");
     finished.expect(1, &[]);
-    assert!(finished.stdout.contains("Nothing changed along step"), "{}", finished.stdout);
+    assert!(finished.sentences().contains("Nothing changed along step"), "{}", finished.stdout);
     for (script, arguments) in
         [("echo 5", "--range 1..16 --exact"), (":", "--range 1..16 --exit-code")]
     {
         let finished = of_command(&fixture, script, arguments);
         finished.expect(1, &[]);
-        assert!(finished.stdout.contains("Nothing changed along step"), "{}", finished.stdout);
+        assert!(finished.sentences().contains("Nothing changed along step"), "{}", finished.stdout);
         assert_eq!(measured(&fixture), ["1", "16"]);
     }
     let cases = [

@@ -55,8 +55,8 @@ fn a_joint_regression_that_no_cell_shows_fails_the_job_too() {
     fs::write(fixture.path().join("joint.csv"), table).unwrap();
     let finished = thrashlab(&fixture, "compare joint.csv --factor system --fail-on regression");
     finished.expect(1, &[]);
-    assert!(finished.stdout.contains("a regression over all 6 cells"), "{}", finished.stdout);
-    assert!(!finished.stdout.contains("worse in"), "{}", finished.stdout);
+    assert!(finished.sentences().contains("a regression over all 6 cells"), "{}", finished.stdout);
+    assert!(!finished.sentences().contains("worse in"), "{}", finished.stdout);
     let json = thrashlab(&fixture, "compare joint.csv --factor system --json");
     json.expect(0, &[]);
     let found: serde_json::Value = serde_json::from_str(&json.stdout).unwrap();
@@ -127,5 +127,5 @@ fn a_file_is_imported_by_its_looks() {
     assert_eq!(set["factors"][0]["levels"], serde_json::json!(["old", "new"]));
     let table = thrashlab(&fixture, "import reference:multics/experiment4");
     table.expect(0, &[]);
-    assert!(table.stdout.contains("17.11, 18.9, 18.11"), "{}", table.stdout);
+    assert!(table.sentences().contains("17.11, 18.9, 18.11"), "{}", table.stdout);
 }

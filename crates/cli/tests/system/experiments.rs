@@ -277,7 +277,7 @@ fn a_fraction_is_printed_with_its_aliases_and_a_dry_run_with_its_time() {
 
     let dry = experiment(&fixture, &plan, "--dry-run");
     dry.expect(0, &["cannot be told apart in this fraction: a x b = c x d x e"]);
-    assert!(dry.stdout.contains("one at a time: 32, about"), "{}", dry.stdout);
+    assert!(dry.sentences().contains("one at a time: 32, about"), "{}", dry.stdout);
     let dry = experiment(&fixture, &plan, "--dry-run --json");
     let outlook: serde_json::Value = serde_json::from_str(&dry.stdout).unwrap();
     assert_eq!((&outlook["found"], &outlook["on_host"]), (&0.into(), &32.into()));

@@ -128,5 +128,5 @@ fn other_users_processes_are_left_out_and_own_ones_need_no_root() {
     assert!(found["left_out"][0]["reason"].as_str().unwrap().contains("only its own user"));
     let all = footprint(&fixture, "--all --window 1ms --top 1");
     all.expect(0, &[]);
-    assert!(all.stdout.contains("Left out:"), "{}", all.stdout);
+    assert!(all.sentences().contains("Left out:"), "{}", all.stdout);
 }

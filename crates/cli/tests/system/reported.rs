@@ -88,7 +88,7 @@ fn published_results_are_reported_on_too() {
     let fixture = Fixture::new();
     let multics = report(&fixture, "reference:multics/experiment4 --format text");
     multics.expect(0, &[]);
-    assert!(multics.stdout.contains("87.0 % is pl1_version's"), "{}", multics.stdout);
+    assert!(multics.sentences().contains("87.0 % is pl1_version's"), "{}", multics.stdout);
     let cliff = report(&fixture, "reference:sun4/vmtest-sparcstation1-old-hat -o cliff.md");
     cliff.expect(0, &["wrote cliff.md"]);
     assert!(read(&fixture.path().join("cliff.md")).contains("Knee at 16.97 MB"));

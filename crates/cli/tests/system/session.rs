@@ -56,7 +56,7 @@ fn every_user_issues_every_command_once_a_pass() {
             let arguments = format!("{SOON} --set tools={tools}");
             let finished = fixture.finish(fixture.run_on(subject, &arguments));
             finished.expect(0, &[]);
-            assert!(finished.stdout.contains("performance measure"), "{}", finished.stdout);
+            assert!(finished.sentences().contains("performance measure"), "{}", finished.stdout);
             let run = fixture.run_file("001-noload");
             assert_eq!((run.status(), run.checksum_ok), (EndStatus::Complete, Some(true)));
             let Measure::Job(job) = &run.header.as_ref().unwrap().spec.measure else {
@@ -186,7 +186,7 @@ fn a_request_to_stop_ends_the_session_and_keeps_what_was_done() {
     running.signal(Signal::INT);
     let finished = running.wait();
     finished.expect(130, &[]);
-    assert!(finished.stdout.contains("no measure"), "{}", finished.stdout);
+    assert!(finished.sentences().contains("no measure"), "{}", finished.stdout);
     assert_nothing_left(&fixture, pid, &queues);
     let run = fixture.run_file("001-noload");
     assert_eq!((run.status(), run.checksum_ok), (EndStatus::Interrupted, Some(true)));

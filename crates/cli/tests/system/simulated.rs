@@ -86,7 +86,7 @@ fn a_sweep_over_a_simulated_machine_finds_its_cliff_and_says_what_moved() {
     );
     let finished = fixture.finish(fixture.thrashlab(&pmegs));
     finished.expect(0, &[]);
-    assert!(finished.stdout.contains("over mmu.pmegs"), "{}", finished.stdout);
+    assert!(finished.sentences().contains("over mmu.pmegs"), "{}", finished.stdout);
 }
 
 #[test]
@@ -105,7 +105,7 @@ fn a_plan_over_systems_and_machines_is_the_same_serially_and_in_parallel() {
     assert_eq!(files(&fixture, "serial"), files(&fixture, "parallel"));
     let dry = fixture.finish(fixture.thrashlab("experiment plan.toml --dry-run --output new"));
     dry.expect(0, &[]);
-    assert!(dry.stdout.contains("To be simulated: 16."), "{}", dry.stdout);
+    assert!(dry.sentences().contains("To be simulated: 16."), "{}", dry.stdout);
     let told = fixture.finish(fixture.thrashlab("attribute serial"));
     told.expect(0, &[]);
     for words in ["Conclusion", "hat", "machine"] {
@@ -132,12 +132,12 @@ fn the_table_of_1990_stands_beside_the_simulated_one() {
     // The same runs, read as those of a sweep.
     let read = fixture.finish(fixture.thrashlab("sweep --from output"));
     read.expect(0, &[]);
-    assert!(read.stdout.contains("over vmtest.size"), "{}", read.stdout);
+    assert!(read.sentences().contains("over vmtest.size"), "{}", read.stdout);
     run("-o output").expect(2, &["holds runs already"]);
     // Another machine is not that of the table, and that is an exit code.
     let slow = run("--set clock_hz=10000000");
     slow.expect(1, &[]);
-    assert!(slow.stdout.contains("Not accepted: 1 of 2"), "{}", slow.stdout);
+    assert!(slow.sentences().contains("Not accepted: 1 of 2"), "{}", slow.stdout);
 }
 
 #[test]
@@ -237,7 +237,7 @@ fn listed_cells_are_made_elsewhere_and_put_together_as_the_same_bytes() {
     assert_eq!(cached, [true, true, true, false]);
     let dry = experiment("--cells store --output elsewhere --dry-run");
     dry.expect(0, &[]);
-    assert!(dry.stdout.contains("0 runs are in elsewhere, 4 in the cache"), "{}", dry.stdout);
+    assert!(dry.sentences().contains("0 runs are in elsewhere, 4 in the cache"), "{}", dry.stdout);
     experiment("--cells store --output elsewhere").expect(0, &["4 of 4 cells were in the cache"]);
     assert_eq!(files(&fixture, "elsewhere"), files(&fixture, "serial"));
     assert_eq!(experiment("--list-cells --output elsewhere").stdout, "");

@@ -54,7 +54,7 @@ fn the_oom_killer_ends_the_load_and_nothing_else() {
     let pid = running.pid();
     let finished = running.wait();
     finished.expect(0, &["cpuload ended as LoadDied"]);
-    assert!(finished.stdout.contains("the load died"), "{}", finished.stdout);
+    assert!(finished.sentences().contains("the load died"), "{}", finished.stdout);
     assert!(finished.sentences().contains("OOM killer"), "{}", finished.stdout);
     let run = fixture.run_file("002-cpuload");
     assert_eq!((run.status(), run.checksum_ok), (EndStatus::LoadDied, Some(true)));
@@ -278,7 +278,7 @@ fn a_limit_of_processes_in_the_sandbox_is_counted() {
         return skip(name, "the pids controller cannot be used here");
     }
     finished.expect(0, &[]);
-    assert!(finished.stdout.contains("load not delivered"), "{}", finished.stdout);
+    assert!(finished.sentences().contains("load not delivered"), "{}", finished.stdout);
     assert!(fixture.run_bytes("002-spawnload").windows(9).any(|text| text == b"\"refused\""));
 }
 
@@ -294,7 +294,11 @@ fn without_permission_for_control_groups_the_host_is_measured_and_the_reason_giv
     let arguments = "run --load noload --points 1 --interval 10ms --work-dir work --output output";
     let finished = fixture.finish(fixture.thrashlab(arguments));
     finished.expect(0, &["no sandbox: ", "Permission denied", "Going on with the host"]);
-    assert!(finished.stdout.contains("Responsiveness under load: host"), "{}", finished.stdout);
+    assert!(
+        finished.sentences().contains("Responsiveness under load: host"),
+        "{}",
+        finished.stdout
+    );
 
     let refused = fixture.finish(fixture.run_on("sandbox:mem=64M", "--output other"));
     refused.expect(3, &["no sandbox: ", "Permission denied", "run as root", "systemctl --user"]);

@@ -101,7 +101,7 @@ fn a_plan_is_a_file_and_what_cannot_be_had_has_a_reason() {
     let arguments = "sweep plan.toml --output output --work-dir work";
     let finished = fixture.finish(fixture.thrashlab(arguments));
     finished.expect(0, &["64T is unavailable", "more than this machine has"]);
-    assert!(finished.stdout.contains("more than this machine has"), "{}", finished.stdout);
+    assert!(finished.sentences().contains("more than this machine has"), "{}", finished.stdout);
     let read = json(&fixture.finish(fixture.thrashlab("sweep --from output --json")));
     let points = read["curve"]["points"].as_array().unwrap();
     assert!(points.iter().any(|point| point["cost"].is_null() && !point["problem"].is_null()));

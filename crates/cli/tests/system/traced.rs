@@ -48,14 +48,14 @@ fn bad_records_and_cut_files_are_told_and_wrong_formats_refused() {
     fs::write(name("t.din"), "0 1000\n1 2000\n9 1\n").unwrap();
     let finished = trace(&fixture, &format!("stat {}", name("t.din")));
     finished.expect(0, &[]);
-    assert!(finished.stdout.contains("line 3: "), "{}", finished.stdout);
+    assert!(finished.sentences().contains("line 3: "), "{}", finished.stdout);
     let own = name("t.tlt");
     trace(&fixture, &format!("convert {} -o {own}", name("t.din"))).expect(0, &["line 3: "]);
     let bytes = fs::read(&own).unwrap();
     fs::write(name("cut.tlt"), &bytes[..bytes.len() - 100]).unwrap();
     let finished = trace(&fixture, &format!("stat {}", name("cut.tlt")));
     finished.expect(0, &[]);
-    assert!(finished.stdout.contains("cut off at byte"), "{}", finished.stdout);
+    assert!(finished.sentences().contains("cut off at byte"), "{}", finished.stdout);
 
     fs::write(name("t.txt"), "Dear reader,\n").unwrap();
     let (text, out) = (name("t.txt"), name("out.tlt"));
