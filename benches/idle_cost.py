@@ -1,7 +1,7 @@
 """What thrashlab itself costs while it measures.
 
 One `thrashlab run --load noload --interval 2s`, 60 s long: the CPU time of controller, observer and
-warden as a share of the time that passed. The prober is not in it: its interaction is what is
+cleanup process as a share of the time that passed. The prober is not in it: its interaction is what is
 measured, and it does nothing else.
 
 Run: python3 benches/idle_cost.py [BINARY]; about 65 s.
@@ -63,7 +63,7 @@ def benchmark(binary):
     usage = samples[-1]["after"]["rusage"]
     prober_s = (usage["user_ns"] + usage["system_ns"]) / 1e9
     total_s = run.cpu_s() - prober_s
-    names = ["controller", "observer", "warden"]
+    names = ["controller", "observer", "cleanup"]
     rest_s = total_s - sum(used_ns[name] for name in names) / 1e9
 
     def row(name, seconds):

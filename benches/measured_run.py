@@ -67,8 +67,8 @@ class MeasuredRun:
         parts = {"controller": self.process.pid}
         for child in processes.children(self.process.pid):
             command = processes.arguments(child)[1:2]
-            if command == ["__warden"]:
-                parts["warden"] = child
+            if command == ["__cleanup"]:
+                parts["cleanup"] = child
             if command == ["__agent"]:
                 parts["observer"] = child
                 # Without load, the agent's only child is its prober.

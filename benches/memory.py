@@ -1,6 +1,6 @@
 """How much memory thrashlab itself takes from the machine that it measures.
 
-Peak resident memory (VmHWM) of each process of a run: controller, observer, warden, and the prober
+Peak resident memory (VmHWM) of each process of a run: controller, observer, cleanup process, and the prober
 of the wake probe, which has no arrays. Beside them the prober of the response probe, whose arrays
 are its interaction.
 
@@ -45,7 +45,7 @@ def benchmark(binary):
     wake, response = peaks(binary, "wake"), peaks(binary, "response")
     rows = [
         [name, *(f"{kib / 1024:.1f}" for kib in wake[name])]
-        for name in ("controller", "observer", "warden", "prober")
+        for name in ("controller", "observer", "cleanup", "prober")
     ]
     with_arrays = [f"{kib / 1024:.1f}" for kib in response["prober"]]
     rows.append(["prober of the response probe, with its arrays", *with_arrays])
