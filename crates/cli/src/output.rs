@@ -54,10 +54,14 @@ impl OutputArgs {
         asked.or_else(|| format_of_file(self.output.as_deref()?)).unwrap_or(default)
     }
 
+    /// Whether the result is text, between whose parts a blank line stands.
+    pub(crate) fn is_text(&self) -> bool {
+        self.format_or(&FORMATS[0]).name == FORMATS[0].name
+    }
+
     /// Whether the result is text on a terminal.
     pub(crate) fn is_for_terminal(&self) -> bool {
-        let is_text = self.format_or(&FORMATS[0]).name == FORMATS[0].name;
-        is_text && self.file_or(None).is_none() && std::io::stdout().is_terminal()
+        self.is_text() && self.file_or(None).is_none() && std::io::stdout().is_terminal()
     }
 
     /// The file; `None` is standard output. `default` is the file where none was named.

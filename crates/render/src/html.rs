@@ -144,8 +144,9 @@ fn chart(chart: &Chart) -> String {
 
 fn table(table: &Table) -> String {
     let caption = escaped(&table.caption);
+    let label = if caption.is_empty() { escaped(&table.head.join(", ")) } else { caption.clone() };
     let mut text = format!(
-        "<div class=\"table\" role=\"region\" tabindex=\"0\" aria-label=\"{caption}\">\n<table>\n\
+        "<div class=\"table\" role=\"region\" tabindex=\"0\" aria-label=\"{label}\">\n<table>\n\
          <caption>{caption}</caption>\n<thead><tr>"
     );
     let side = |column: usize| if table.is_numeric(column) { " class=\"number\"" } else { "" };

@@ -58,7 +58,7 @@ pub(super) fn from(args: &DoctorArgs, what: &str) -> Result<(), Failure> {
         return Err(Failure::WrongUse(why));
     }
     for (index, (place, found)) in all.iter().enumerate() {
-        if index > 0 {
+        if index > 0 && args.output.is_text() {
             print("\n")?;
         }
         let document = doctor_document(found, args.view());

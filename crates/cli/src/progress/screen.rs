@@ -44,7 +44,8 @@ impl Screen {
         let fitted = lines.iter().take(rows.saturating_sub(1)).map(|line| {
             line.chars().map(shown).take(columns.saturating_sub(1)).collect::<String>()
         });
-        let text = fitted.collect::<Vec<_>>().join("\n");
+        // The cursor has a row of its own, so that the ^C of a terminal shifts no line.
+        let text: String = fitted.map(|line| line + "\n").collect();
         let drawn = self.lines.get_or_insert_with(|| {
             let target = ProgressDrawTarget::stderr_with_hz(DRAWS_PER_SECOND);
             let style = ProgressStyle::with_template("{msg}");
