@@ -15,7 +15,7 @@ use model::{EndStatus, Line, Phase};
 
 use crate::complain;
 use live::Live;
-use screen::{Screen, wrapped};
+use screen::{Screen, Size, wrapped};
 
 /// Least time between two drawings of a flood of lines.
 const REDRAW_EVERY: Duration = Duration::from_millis(100);
@@ -227,7 +227,7 @@ impl Progress {
     /// Draws what there is.
     fn redraw(&mut self) {
         self.drawn = Instant::now();
-        let Some(((columns, rows), moving)) =
+        let Some((Size { columns, rows }, moving)) =
             self.screen.as_ref().map(Screen::size).zip(self.moving_line())
         else {
             return;
@@ -238,7 +238,9 @@ impl Progress {
         let room = rows.saturating_sub(1 + lines.len() + worst.len());
         lines.extend(self.live.sparklines(columns, room));
         lines.extend(worst);
-        self.screen.iter_mut().for_each(|screen| screen.show(&lines));
+        if let Some(screen) = &mut self.screen {
+            screen.show(lines);
+        }
     }
 
     /// `[3/13] largewrite: measuring, 2 of 5 points, at most 6.16s left`; `None` if nothing runs.
@@ -291,7 +293,7 @@ impl Progress {
 
     /// Takes the lines that move away.
     pub(crate) fn finish(&mut self) {
-        self.screen.iter_mut().for_each(Screen::clear);
+        self.screen.iter_mut().for_each(|screen| screen.show(Vec::new()));
         if self.cached > 0 {
             let all = self.segments.len();
             self.say(&format!("{} of {all} cells were in the cache", self.cached));

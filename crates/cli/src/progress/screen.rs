@@ -1,20 +1,29 @@
-//! The last lines of a terminal, drawn again and again, and gone when they are not needed.
+//! The last lines of a terminal, drawn again and again: each fits its width, and nothing of them is
+//! left when they go.
 
-use std::io::IsTerminal;
+use std::io::{IsTerminal, Write};
+use std::time::Instant;
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+/// Most draws that may follow each other at once.
+const MOST_AT_ONCE: f64 = 10.0;
+/// How many draws a second there may be for longer.
+const DRAWS_PER_SECOND: f64 = 5.0;
+/// A terminal that does not say how large it is.
+const USUAL: Size = Size { columns: 80, rows: 24 };
 
-use crate::complain;
-
-/// How many draws a second there are at most.
-const DRAWS_PER_SECOND: u8 = 5;
-/// A terminal that does not say how large it is: columns and rows.
-const USUAL: (usize, usize) = (80, 24);
+/// How large a terminal is, in letters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Size {
+    pub(super) columns: usize,
+    pub(super) rows: usize,
+}
 
 /// The lines that are drawn on standard error.
-#[derive(Default)]
 pub(super) struct Screen {
-    lines: Option<ProgressBar>,
+    lines: Vec<String>,
+    /// Draws that may be made at once.
+    draws: f64,
+    drawn: Instant,
 }
 
 impl Screen {
@@ -23,52 +32,52 @@ impl Screen {
         let is_terminal = std::io::stderr().is_terminal();
         let kind = std::env::var_os("TERM").unwrap_or_default();
         let can_draw = !kind.is_empty() && kind != "dumb";
-        (is_terminal && can_draw).then(Self::default)
+        let screen = Self { lines: Vec::new(), draws: MOST_AT_ONCE, drawn: Instant::now() };
+        (is_terminal && can_draw).then_some(screen)
     }
 
-    /// Columns and rows of the terminal now.
-    pub(super) fn size(&self) -> (usize, usize) {
+    /// How large the terminal is now.
+    pub(super) fn size(&self) -> Size {
         match rustix::termios::tcgetwinsize(std::io::stderr()) {
             Ok(size) if size.ws_col > 0 && size.ws_row > 0 => {
-                (size.ws_col.into(), size.ws_row.into())
+                Size { columns: size.ws_col.into(), rows: size.ws_row.into() }
             }
             _ => USUAL,
         }
     }
 
-    /// Draws other lines in place of the last ones: as many as there is room for, each shorter than
-    /// the terminal is wide.
-    pub(super) fn show(&mut self, lines: &[String]) {
-        let (columns, rows) = self.size();
-        let shown = |letter: char| if letter.is_control() { ' ' } else { letter };
-        let fitted = lines.iter().take(rows.saturating_sub(1)).map(|line| {
-            line.chars().map(shown).take(columns.saturating_sub(1)).collect::<String>()
-        });
-        // The cursor has a row of its own, so that the ^C of a terminal shifts no line.
-        let text: String = fitted.map(|line| line + "\n").collect();
-        let drawn = self.lines.get_or_insert_with(|| {
-            let target = ProgressDrawTarget::stderr_with_hz(DRAWS_PER_SECOND);
-            let style = ProgressStyle::with_template("{msg}");
-            let bar = ProgressBar::with_draw_target(None, target);
-            bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()))
-        });
-        drawn.set_message(text);
+    /// Whether it is time to draw: a flood of events draws a few times a second only.
+    fn is_due(&mut self) -> bool {
+        let passed_s = self.drawn.elapsed().as_secs_f64();
+        self.drawn = Instant::now();
+        self.draws = (self.draws + passed_s * DRAWS_PER_SECOND).min(MOST_AT_ONCE);
+        let is_due = self.draws >= 1.0;
+        self.draws -= f64::from(u8::from(is_due));
+        is_due
     }
 
-    /// Takes the lines away.
-    pub(super) fn clear(&mut self) {
-        if let Some(lines) = self.lines.take() {
-            lines.finish_and_clear();
+    /// Draws other lines in place of the last ones, or none.
+    pub(super) fn show(&mut self, lines: Vec<String>) {
+        let is_needed = if lines.is_empty() { !self.lines.is_empty() } else { self.is_due() };
+        if !is_needed {
+            return;
         }
+        let size = self.size();
+        let lines = fitted(lines, size);
+        write(&frame(&self.lines, size, None, &lines));
+        self.lines = lines;
     }
 
-    /// Prints a sentence that stays, above the lines.
+    /// Says a sentence that stays, above the lines.
     pub(super) fn say(&self, text: &str) {
-        match &self.lines {
-            Some(lines) => lines.println(model::shown::shown(text)),
-            None => complain(text),
-        }
+        write(&frame(&self.lines, self.size(), Some(text), &self.lines));
     }
+}
+
+/// A terminal that went away is no reason to fall over.
+fn write(text: &str) {
+    let mut terminal = std::io::stderr().lock();
+    let _ = terminal.write_all(text.as_bytes()).and_then(|()| terminal.flush());
 }
 
 /// A text in lines of at most `columns` letters, broken between words; all but the first begin with
@@ -90,9 +99,43 @@ pub(super) fn wrapped(text: &str, columns: usize) -> Vec<String> {
     lines
 }
 
+/// As many lines as there is room for above the cursor's own, each shorter than the terminal is
+/// wide, so that none goes on in the next row.
+fn fitted(mut lines: Vec<String>, size: Size) -> Vec<String> {
+    lines.truncate(size.rows.saturating_sub(1));
+    let most = size.columns.saturating_sub(1);
+    let shown = |letter: char| if letter.is_control() { ' ' } else { letter };
+    lines.iter().map(|line| line.chars().map(shown).take(most).collect()).collect()
+}
+
+/// What a terminal has to be sent, with the cursor below the lines that it shows, before and after.
+///
+/// One that was made narrower since has broken the lines anew, so their rows are counted now.
+fn frame(shown: &[String], size: Size, said: Option<&str>, lines: &[String]) -> String {
+    let rows = |line: &String| line.chars().count().div_ceil(size.columns).max(1);
+    let mut text = match shown.iter().map(rows).sum::<usize>() {
+        // Whatever was typed meanwhile goes too, such as the ^C.
+        0 => "\r".to_owned(),
+        up => format!("\r\x1b[{up}A"),
+    };
+    if let Some(said) = said {
+        text += &format!("\x1b[J{}\n", model::shown::shown(said));
+    }
+    for line in lines {
+        text += &format!("{line}\x1b[K\n");
+    }
+    text + "\x1b[J"
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const NARROW: Size = Size { columns: 10, rows: 4 };
+
+    fn owned(lines: &[&str]) -> Vec<String> {
+        lines.iter().map(|line| (*line).to_owned()).collect()
+    }
 
     #[test]
     fn words_are_not_broken() {
@@ -101,5 +144,34 @@ mod tests {
         assert_eq!(wrapped(text, 13), ["  slowest so", "    far: 81ms"]);
         assert_eq!(wrapped("extraordinarily", 5), ["extraordinarily"]);
         assert_eq!(wrapped("", 5), [""]);
+    }
+
+    #[test]
+    fn no_line_goes_on_in_the_next_row_and_the_cursor_has_its_own() {
+        let lines = owned(&["a line of many words", "two\nlines", "3", "4", "5"]);
+        assert_eq!(fitted(lines, NARROW), ["a line of", "two lines", "3"]);
+        assert_eq!(fitted(owned(&["1"]), Size { columns: 0, rows: 0 }), [""; 0]);
+    }
+
+    #[test]
+    fn what_was_drawn_is_drawn_over_and_nothing_is_left() {
+        let shown = owned(&["1", "2"]);
+        let drawn = frame(&shown, NARROW, None, &owned(&["3"]));
+        assert_eq!(drawn, "\r\x1b[2A3\x1b[K\n\x1b[J");
+        assert_eq!(frame(&shown, NARROW, None, &[]), "\r\x1b[2A\x1b[J");
+        assert_eq!(frame(&[], NARROW, None, &shown), "\r1\x1b[K\n2\x1b[K\n\x1b[J");
+    }
+
+    #[test]
+    fn a_sentence_stays_above_the_lines() {
+        let shown = owned(&["1"]);
+        let said = frame(&shown, NARROW, Some("a long sentence"), &shown);
+        assert_eq!(said, "\r\x1b[1A\x1b[Ja long sentence\n1\x1b[K\n\x1b[J");
+    }
+
+    #[test]
+    fn lines_that_a_narrower_terminal_has_broken_are_all_taken_away() {
+        let shown = owned(&["as wide as twenty-five is", "1234567890", ""]);
+        assert!(frame(&shown, NARROW, None, &[]).starts_with("\r\x1b[5A"));
     }
 }
