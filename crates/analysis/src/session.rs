@@ -303,8 +303,8 @@ fn reading(commands: &[CommandRow], measures: &[MeasureRow]) -> String {
     let own = || commands.iter().filter(|row| row.load == first.load);
     let total_ns: f64 = own().filter_map(|row| row.first.mean(&CPU)).sum();
     let costs = own().filter_map(|row| Some((row.first.mean(&CPU)?, &row.command)));
-    let dearest = costs.max_by(|one, other| one.0.total_cmp(&other.0));
-    if let Some((cost_ns, command)) = dearest.filter(|_| total_ns > 0.0) {
+    let costliest = costs.max_by(|one, other| one.0.total_cmp(&other.0));
+    if let Some((cost_ns, command)) = costliest.filter(|_| total_ns > 0.0) {
         let share = 100.0 * cost_ns / total_ns;
         text.push_str(&format!("; {command} has the largest part of it, {share:.0} %"));
     }

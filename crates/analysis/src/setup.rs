@@ -61,7 +61,7 @@ pub fn seeds<'a>(headers: impl Iterator<Item = &'a Header>) -> Vec<u64> {
     headers.map(|header| header.spec.seed).collect::<BTreeSet<u64>>().into_iter().collect()
 }
 
-/// The memory that the heading tells: of a machine its own, not that of a sandbox in it.
+/// The memory that the heading shows: of a machine its own, not that of a sandbox in it.
 fn memory_bytes(subject: &SubjectSpec) -> u64 {
     match subject {
         SubjectSpec::Vm(vm) => vm.machine.memory_bytes,

@@ -141,7 +141,7 @@ impl Cache {
     }
 
     /// Removes snapshots, cells and the store of fleets, and kernels and copied programs too if
-    /// `all`; all of it is made again when it is needed. Returns what was removed.
+    /// `all`; all of it is rebuilt when it is needed. Returns what was removed.
     ///
     /// # Errors
     /// When something cannot be removed.

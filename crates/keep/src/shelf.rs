@@ -24,7 +24,7 @@ pub struct Shelf {
 
 impl Shelf {
     /// The shelf in a folder, which is made when something is put there. Lists begin with `head`:
-    /// what has another layout has another head, and is made again.
+    /// what has another layout has another head, and is rebuilt.
     #[must_use]
     pub fn at(folder: PathBuf, head: &'static str) -> Self {
         Self { folder, head }

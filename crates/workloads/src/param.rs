@@ -11,7 +11,7 @@ pub struct Param {
     /// What it can be.
     pub value: Value,
     /// One line for `--help` and documents; of a parameter that follows from the subject the
-    /// workload's document tells it.
+    /// workload's document states it.
     pub about: &'static str,
 }
 

@@ -25,7 +25,7 @@ const COUNTERS: [(&str, &str, &[&str]); 14] = [
         "vmstat",
         &["allocstall_dma", "allocstall_dma32", "allocstall_normal", "allocstall_movable"],
     ),
-    // Whoever finds memory nearly used up waits for kswapd: a wait that no counter of a task tells.
+    // A task that finds memory nearly used up waits for kswapd; no counter of a task has that wait.
     ("machine_throttled_reclaimers", "vmstat", &["pgscan_direct_throttle"]),
     ("machine_compaction_stalls", "vmstat", &["compact_stall"]),
     ("group_refaults", "memcg", &["workingset_refault_anon", "workingset_refault_file"]),

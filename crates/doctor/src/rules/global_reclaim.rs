@@ -37,7 +37,7 @@ pub(crate) const RULE: Rule = Rule {
 fn look(interval: &Interval<'_>, costs: &UnitCosts) -> Verdict {
     let missing = || unable("vmstat does not count what was reclaimed and came back");
     let traffic = Traffic::in_interval(interval).ok_or_else(missing)?;
-    // By whoever: kswapd, and processes themselves.
+    // By kswapd and by the processes themselves.
     let both = |name: &str| {
         let direct = interval.vmstat(&format!("{name}_direct")).unwrap_or(0.0);
         Some(interval.vmstat(&format!("{name}_kswapd"))? + direct)

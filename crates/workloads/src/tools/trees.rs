@@ -104,7 +104,7 @@ pub(super) fn archive(arguments: &[String], _: &mut dyn Write) -> Result<(), Too
     let [archive, folders @ ..] = arguments else { return Err(WRONG_ARGUMENTS) };
     let file = File::create(archive).map_err(at("make", archive))?;
     let mut builder = tar::Builder::new(BufWriter::new(file));
-    // Equal files give an equal archive, whoever made them when.
+    // Equal files give an equal archive, independent of their owner and time.
     builder.mode(tar::HeaderMode::Deterministic);
     for folder in folders {
         let folder = Path::new(folder);
