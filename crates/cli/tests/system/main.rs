@@ -8,6 +8,7 @@
 mod skip;
 
 mod attribute;
+mod before;
 mod bisected;
 mod commands;
 mod compared;
