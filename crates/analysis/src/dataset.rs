@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use model::{Environment, Observation};
 use serde::Serialize;
+pub use stats::Factor;
 
 use crate::Ending;
 use crate::explained::Explained;
@@ -14,7 +15,8 @@ use crate::explained::Explained;
 pub struct Dataset {
     /// Where they come from: a path, or `reference:NAME`.
     pub name: String,
-    /// What was varied; of runs always the load, the seed never.
+    /// What was varied, the first level of each the one that others are compared with; of runs always
+    /// the load, the seed never.
     pub factors: Vec<Factor>,
     /// What was measured, by name.
     pub responses: BTreeMap<String, Response>,
@@ -27,15 +29,6 @@ pub struct Dataset {
     pub deterministic: bool,
     /// What a reader of any result must know (damage, omissions, what was assumed).
     pub notes: Vec<String>,
-}
-
-/// Something that was varied.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Factor {
-    /// Its name.
-    pub name: String,
-    /// Its levels; the first one is what the others are compared with.
-    pub levels: Vec<String>,
 }
 
 /// Something that was measured.

@@ -32,3 +32,8 @@ pub use runs::from_runs;
 pub use session::{Session, is_of_job};
 pub use setup::{HOST, Machine, Setup, seeds, seeds_text};
 pub use standing::Standing;
+
+/// Why a question has no answer: what stands in the way, where, and what to do.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct Refused(pub(crate) String);

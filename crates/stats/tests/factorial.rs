@@ -43,7 +43,7 @@ fn one_observation_a_cell_gives_estimates_without_intervals() {
     });
     let found = fit(&data, Scale::Log, 0.95).unwrap();
     assert_eq!((found.order, found.residual_df, found.sigma), (2, 0, None));
-    let effect = found.main_effects[2].effect;
+    let effect = found.main[2].figure;
     assert!((effect.value - 4.0).abs() < 1e-12);
     assert_eq!((effect.interval, effect.f, effect.p), (None, None, None));
     assert!((found.total.value - 6.0).abs() < 1e-12);
@@ -51,9 +51,9 @@ fn one_observation_a_cell_gives_estimates_without_intervals() {
     let main = fit_to_order(&data, Scale::Log, 0.95, 1).unwrap();
     assert_eq!((main.residual_df, main.sigma), (2, Some(0.0)));
     assert!(main.interactions.is_empty());
-    let (low, high) = main.main_effects[2].effect.interval.unwrap();
+    let (low, high) = main.main[2].figure.interval.unwrap();
     assert!((low - 4.0).abs() < 1e-12 && (high - 4.0).abs() < 1e-12);
-    assert_eq!(main.main_effects[2].effect.p, None);
+    assert_eq!(main.main[2].figure.p, None);
 }
 
 #[test]
@@ -63,8 +63,8 @@ fn an_empty_cell_is_named_where_the_model_needs_it() {
     let error = fit(&data, Scale::Log, 0.95).unwrap_err();
     assert_eq!(error, FactorialError::EmptyCell("a = 1, b = 0".to_owned()));
     let main = fit_to_order(&data, Scale::Additive, 0.95, 1).unwrap();
-    let empty = main.cells.iter().find(|cell| cell.levels == [1, 0]).unwrap();
-    assert_eq!((empty.count, empty.observed), (0, None));
+    let empty = main.cells.iter().find(|cell| cell.levels == ["1", "0"]).unwrap();
+    assert_eq!((empty.count, empty.mean), (0, None));
     // (1, 1) is 14, and b adds 2.5: from the mean of 10 and 11 to 13.
     assert!((empty.fitted - 11.5).abs() < 1e-9, "{}", empty.fitted);
 }
@@ -124,12 +124,13 @@ fn fractions_give_back_the_planted_effects_and_refuse_what_they_confuse() {
     let found = fit(&data, Scale::Additive, 0.95).unwrap();
     assert_eq!((found.order, found.residual_df), (2, 0));
     let expected = [1.0, 2.0 + 3.5, 3.0, 4.0 + 3.5, 5.0];
-    for (effect, expected) in found.main_effects.iter().zip(expected) {
-        assert!((effect.effect.value - expected).abs() < 1e-9);
+    for (effect, expected) in found.main.iter().zip(expected) {
+        assert!((effect.figure.value - expected).abs() < 1e-9);
     }
     for interaction in &found.interactions {
-        let expected = if interaction.factors == (1, 3) { 7.0 } else { 0.0 };
-        assert!((interaction.effect.value - expected).abs() < 1e-9);
+        let expected =
+            if interaction.factors.0 == "b" && interaction.factors.1 == "d" { 7.0 } else { 0.0 };
+        assert!((interaction.figure.value - expected).abs() < 1e-9);
     }
     let six = two_level_fraction(6, Resolution::Four).unwrap();
     let data = factorial(&[2; 6], &six.cells, planted);
@@ -138,7 +139,7 @@ fn fractions_give_back_the_planted_effects_and_refuse_what_they_confuse() {
     assert_eq!(error, FactorialError::Aliased("b × c".to_owned()));
     let main = fit(&data, Scale::Additive, 0.95).unwrap();
     assert_eq!(main.order, 1);
-    assert!((main.main_effects[5].effect.value - 6.0).abs() < 1e-9);
+    assert!((main.main[5].figure.value - 6.0).abs() < 1e-9);
 }
 
 proptest! {
@@ -166,9 +167,9 @@ proptest! {
         data.observations.iter_mut().for_each(|each| each.value *= unit);
         data.observations.reverse();
         let other = fit(&data, Scale::Log, 0.9).unwrap();
-        for (one, two) in found.simple_effects.iter().zip(&other.simple_effects) {
-            prop_assert!((one.effect.value / two.effect.value - 1.0).abs() < 1e-9);
-            prop_assert!((one.effect.p.unwrap() - two.effect.p.unwrap()).abs() < 1e-6);
+        for (one, two) in found.simple.iter().zip(&other.simple) {
+            prop_assert!((one.figure.value / two.figure.value - 1.0).abs() < 1e-9);
+            prop_assert!((one.figure.p.unwrap() - two.figure.p.unwrap()).abs() < 1e-6);
         }
         // In balanced data the terms and the residuals add up to the whole.
         let terms: f64 = found.terms.iter().map(|term| term.percent.unwrap()).sum();

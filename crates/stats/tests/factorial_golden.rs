@@ -25,6 +25,11 @@ fn indices(value: &Value) -> Vec<usize> {
     value.as_array().expect("an array").iter().map(index).collect()
 }
 
+/// The name that [`data`] gives a factor.
+fn factor_name(index: &Value) -> String {
+    format!("f{index}")
+}
+
 fn data(case: &Value) -> Factorial {
     let factor = |(number, count): (usize, usize)| Factor {
         name: format!("f{number}"),
@@ -84,31 +89,38 @@ fn fits_agree_with_statsmodels() {
             assert_close(cell.fitted, expected.as_f64().unwrap(), name);
         }
         let effects = case["main_effects"].as_array().unwrap();
-        assert_eq!(found.main_effects.len(), effects.len());
-        for (effect, expected) in found.main_effects.iter().zip(effects) {
-            assert_eq!(effect.factor, index(&expected["factor"]));
-            assert_eq!(effect.level, index(&expected["level"]));
-            assert_estimate(effect.effect, expected, name);
+        assert_eq!(found.main.len(), effects.len());
+        for (effect, expected) in found.main.iter().zip(effects) {
+            assert_eq!(effect.factor, factor_name(&expected["factor"]));
+            assert_eq!(effect.level, expected["level"].to_string());
+            assert_estimate(effect.figure, expected, name);
         }
         let effects = case["simple_effects"].as_array().unwrap();
-        assert_eq!(found.simple_effects.len(), effects.len());
-        for (effect, expected) in found.simple_effects.iter().zip(effects) {
-            assert_eq!(effect.factor, index(&expected["factor"]));
-            assert_eq!(effect.cell, indices(&expected["cell"]));
-            assert_estimate(effect.effect, expected, name);
+        assert_eq!(found.simple.len(), effects.len());
+        for (effect, expected) in found.simple.iter().zip(effects) {
+            assert_eq!(effect.factor, factor_name(&expected["factor"]));
+            assert_eq!(
+                effect.cell,
+                indices(&expected["cell"]).iter().map(usize::to_string).collect::<Vec<_>>()
+            );
+            assert_estimate(effect.figure, expected, name);
         }
         let effects = case["interactions"].as_array().unwrap();
         assert_eq!(found.interactions.len(), effects.len());
         for (effect, expected) in found.interactions.iter().zip(effects) {
-            assert_eq!(vec![effect.factors.0, effect.factors.1], indices(&expected["factors"]));
-            assert_eq!(vec![effect.levels.0, effect.levels.1], indices(&expected["levels"]));
-            assert_estimate(effect.effect, expected, name);
+            let factors = [0, 1].map(|index| factor_name(&expected["factors"][index]));
+            assert_eq!(effect.factors, factors.into());
+            let levels = [0, 1].map(|index| expected["levels"][index].to_string());
+            assert_eq!(effect.levels, levels.into());
+            assert_estimate(effect.figure, expected, name);
         }
         let terms = case["terms"].as_array().unwrap();
         assert_eq!(found.terms.len(), terms.len());
         for expected in terms {
-            let factors = indices(&expected["factors"]);
-            let term = found.terms.iter().find(|term| term.factors == factors).unwrap();
+            let factors: Vec<String> =
+                expected["factors"].as_array().unwrap().iter().map(factor_name).collect();
+            let named = if factors.is_empty() { "blocks".to_owned() } else { factors.join(" × ") };
+            let term = found.terms.iter().find(|term| term.name == named).unwrap();
             assert_eq!(term.df, index(&expected["df"]));
             assert_close(term.sum_of_squares, number(expected, "sum_of_squares"), name);
             assert_close(term.f.unwrap(), number(expected, "f"), name);
@@ -137,25 +149,25 @@ fn effects_of_compiler_and_system_are_the_published_ones() {
     let log = hunt("17.11 v 18.9", "log");
     assert_eq!(log.residual_df, 8);
     assert_eq!(format!("{:.5}", log.sigma.unwrap()), "0.01789");
-    assert_printed(log.main_effects[0].effect, 4, "2.9632 [2.8934, 3.0346]");
-    assert_printed(log.main_effects[1].effect, 4, "1.1979 [1.1697, 1.2268]");
-    assert_printed(log.interactions[0].effect, 4, "0.8767 [0.8359, 0.9195]");
-    assert_eq!(format!("{:.2}", log.interactions[0].effect.f.unwrap()), "40.57");
-    assert_eq!(format!("{:.5}", log.interactions[0].effect.p.unwrap()), "0.00022");
+    assert_printed(log.main[0].figure, 4, "2.9632 [2.8934, 3.0346]");
+    assert_printed(log.main[1].figure, 4, "1.1979 [1.1697, 1.2268]");
+    assert_printed(log.interactions[0].figure, 4, "0.8767 [0.8359, 0.9195]");
+    assert_eq!(format!("{:.2}", log.interactions[0].figure.f.unwrap()), "40.57");
+    assert_eq!(format!("{:.5}", log.interactions[0].figure.p.unwrap()), "0.00022");
     assert_eq!(format!("{:.4}", log.total.value), "3.5496");
     let squares: Vec<String> =
         log.terms.iter().map(|term| format!("{:.5}", term.sum_of_squares)).collect();
     assert_eq!(squares, ["3.53984", "0.09784", "0.01298"]);
 
     let additive = hunt("17.11 v 18.9", "additive");
-    assert_printed(additive.main_effects[0].effect, 1, "4186.8 [4091.6, 4282.1]");
-    assert_printed(additive.main_effects[1].effect, 1, "627.5 [532.2, 722.8]");
-    assert_printed(additive.interactions[0].effect, 2, "199.67 [9.15, 390.18]");
-    assert_eq!(format!("{:.2}", additive.interactions[0].effect.f.unwrap()), "5.84");
-    assert_eq!(format!("{:.3}", additive.interactions[0].effect.p.unwrap()), "0.042");
+    assert_printed(additive.main[0].figure, 1, "4186.8 [4091.6, 4282.1]");
+    assert_printed(additive.main[1].figure, 1, "627.5 [532.2, 722.8]");
+    assert_printed(additive.interactions[0].figure, 2, "199.67 [9.15, 390.18]");
+    assert_eq!(format!("{:.2}", additive.interactions[0].figure.f.unwrap()), "5.84");
+    assert_eq!(format!("{:.3}", additive.interactions[0].figure.p.unwrap()), "0.042");
     assert_eq!(format!("{:.2}", additive.total.value), "4814.33");
     let means: Vec<String> =
-        additive.cells.iter().map(|cell| format!("{:.2}", cell.observed.unwrap())).collect();
+        additive.cells.iter().map(|cell| format!("{:.2}", cell.mean.unwrap())).collect();
     assert_eq!(means, ["1888.33", "2416.00", "5975.33", "6702.67"]);
 }
 
@@ -167,11 +179,11 @@ fn three_systems_and_the_later_release_are_the_published_ones() {
     assert_eq!(format!("{:.2e}", log.terms[2].p.unwrap()), "1.06e-5");
 
     let later = hunt("17.11 v 18.11", "log");
-    assert_eq!(format!("{:.4}", later.main_effects[0].effect.value), "2.9840");
-    assert_eq!(format!("{:.4}", later.main_effects[1].effect.value), "1.1664");
-    assert_eq!(format!("{:.4}", later.interactions[0].effect.value), "0.8891");
+    assert_eq!(format!("{:.4}", later.main[0].figure.value), "2.9840");
+    assert_eq!(format!("{:.4}", later.main[1].figure.value), "1.1664");
+    assert_eq!(format!("{:.4}", later.interactions[0].figure.value), "0.8891");
 
-    let slight = hunt("18.9 v 18.11", "log").main_effects[1].effect;
+    let slight = hunt("18.9 v 18.11", "log").main[1].figure;
     assert_printed(slight, 4, "0.9737 [0.9547, 0.9931]");
     assert_eq!(format!("{:.3}", slight.p.unwrap()), "0.014");
 }

@@ -23,10 +23,8 @@ pub(super) fn eligible_trials<'a>(
 ) -> (Vec<&'a Trial>, Vec<String>) {
     let mut notes = Vec::new();
     let (mut usable, mut lost) = (Vec::new(), Vec::new());
-    let parts = match additive(dataset, response) {
-        true => parts_of(&dataset.trials.iter().collect::<Vec<_>>(), response),
-        false => Vec::new(),
-    };
+    let mut parts = parts_of(&dataset.trials.iter().collect::<Vec<_>>(), response);
+    parts.retain(|_| additive(dataset, response));
     for trial in &dataset.trials {
         match why_not(trial, response, &parts) {
             Some(reason) => {
@@ -47,13 +45,11 @@ pub(super) fn eligible_trials<'a>(
         .map(|factor| factor.name.as_str())
         .collect();
     loop {
-        let measured: BTreeSet<Combination> =
-            usable.iter().filter_map(|trial| combination(trial, &varied)).collect();
-        let missing: BTreeSet<Combination> = lost
-            .iter()
-            .filter_map(|trial| combination(trial, &varied))
-            .filter(|combination| !measured.contains(combination))
-            .collect();
+        let of = |trials: &[&'a Trial]| -> BTreeSet<Combination<'a>> {
+            trials.iter().filter_map(|trial| combination(trial, &varied)).collect()
+        };
+        let measured = of(&usable);
+        let missing = &of(&lost) - &measured;
         let Some((factor, level)) = most_missing(&missing, &measured) else { break };
         notes.push(format!(
             "{} {level} is left out: not every combination with it has a trial that counts",

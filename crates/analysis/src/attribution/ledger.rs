@@ -59,35 +59,23 @@ pub fn ledger(datasets: &[Dataset]) -> Ledger {
             _ => differing.push(Condition { name: name.clone(), values }),
         }
     }
-    let distances = distances(datasets.len(), &differing);
-    Ledger {
-        names: datasets.iter().map(|dataset| dataset.name.clone()).collect(),
-        differing,
-        common,
-        distances,
-    }
-}
-
-/// A condition that only one of two tells is no known difference.
-fn distances(count: usize, differing: &[Condition]) -> Vec<Distance> {
-    let pairs = (0..count).flat_map(|a| (a + 1..count).map(move |b| (a, b)));
-    let distance = |(a, b): (usize, usize)| Distance {
-        between: (a, b),
-        conditions: differing
-            .iter()
-            .filter(|condition| match (&condition.values[a], &condition.values[b]) {
-                (Some(first), Some(second)) => first != second,
-                _ => false,
-            })
-            .filter(|condition| !NO_CONDITIONS.contains(&condition.name.as_str()))
-            .map(|condition| condition.name.clone())
-            .collect(),
+    let pairs = (0..told.len()).flat_map(|a| (a + 1..told.len()).map(move |b| (a, b)));
+    let distance = |between: (usize, usize)| {
+        let differs = |condition: &&Condition| {
+            let Condition { name, values } = condition;
+            // A condition that only one of two tells is no known difference.
+            let known = values[between.0].as_ref().zip(values[between.1].as_ref());
+            known.is_some_and(|(one, other)| one != other) && !NO_CONDITIONS.contains(&&**name)
+        };
+        let conditions = differing.iter().filter(differs).map(|it| it.name.clone()).collect();
+        Distance { between, conditions }
     };
-    pairs.map(distance).collect()
+    let distances = pairs.map(distance).collect();
+    let names = datasets.iter().map(|dataset| dataset.name.clone()).collect();
+    Ledger { names, differing, common, distances }
 }
 
 fn conditions(dataset: &Dataset) -> BTreeMap<String, String> {
-    let mut told = BTreeMap::new();
     let mut facts: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     let mut parts: Vec<&str> = Vec::new();
     for trial in &dataset.trials {
@@ -103,20 +91,19 @@ fn conditions(dataset: &Dataset) -> BTreeMap<String, String> {
             }
         }
     }
-    for (name, values) in facts {
-        told.insert(name.to_owned(), values.into_iter().collect::<Vec<_>>().join(", "));
-    }
-    for factor in &dataset.factors {
-        // What was varied is not a fact of the system besides.
-        told.insert(factor.name.clone(), factor.levels.join(", "));
-    }
-    if !parts.is_empty() {
-        told.insert("parts".to_owned(), parts.join(", "));
-    }
+    let texts = facts
+        .into_iter()
+        .map(|(name, values)| (name.to_owned(), values.into_iter().collect::<Vec<_>>().join(", ")));
+    // What was varied is not a fact of the system besides.
+    let varied = dataset.factors.iter().map(|it| (it.name.clone(), it.levels.join(", ")));
     let responses: Vec<&str> = dataset.responses.keys().map(String::as_str).collect();
-    told.insert("measured".to_owned(), responses.join(", "));
-    told.insert("trials".to_owned(), dataset.trials.len().to_string());
-    told
+    let own = [
+        ("parts", parts.join(", ")),
+        ("measured", responses.join(", ")),
+        ("trials", dataset.trials.len().to_string()),
+    ];
+    let own = own.map(|(name, told)| (name.to_owned(), told)).into_iter();
+    texts.chain(varied).chain(own.skip(usize::from(parts.is_empty()))).collect()
 }
 
 #[cfg(test)]

@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::Options;
 use super::outcome::{CostOrigin, Mediated, MediationOutcome};
 use super::table::{Row, Table};
-use super::{AttributionError, Options};
-use crate::Dataset;
+use crate::{Dataset, Refused};
 
 /// Fact of a system: what one page fault costs, in ns.
 pub const FAULT_COST_FACT: &str = "page_fault_ns";
@@ -17,64 +17,49 @@ pub(super) fn mediation(
     dataset: &Dataset,
     table: &mut Table,
     options: &Options,
-) -> Result<Option<MediationOutcome>, AttributionError> {
+) -> Result<Option<MediationOutcome>, Refused> {
     let asked = options.mediator.as_deref();
-    let refused = |name: &str, reason: String| {
-        Err(AttributionError::Mediator { name: name.to_owned(), reason })
-    };
-    let automatic =
-        dataset.responses.keys().find(|name| name.contains("faults") && **name != table.response);
-    let Some(mediator) = asked.or(automatic.map(String::as_str)) else { return Ok(None) };
-    if mediator == table.response {
-        return refused(mediator, "a response cannot explain itself".to_owned());
+    let response = &table.response;
+    let mut faults = dataset.responses.keys().filter(|name| name.contains("faults"));
+    let automatic = faults.find(|name| *name != response).map(String::as_str);
+    let Some(mediator) = asked.or(automatic) else { return Ok(None) };
+    let refused = |reason: &str| Err(Refused(format!("mediator {mediator:?}: {reason}")));
+    if mediator == response {
+        return refused("a response cannot explain itself");
     }
-    let unit = dataset.responses[&table.response].unit.as_str();
-    let Some(units_per_ns) = units_per_ns(unit) else {
-        return match asked {
-            Some(name) => refused(
-                name,
-                format!("{} is not a time; choose one with --response", table.response),
-            ),
-            None => Ok(None),
-        };
+    let Some(units_per_ns) = units_per_ns(&dataset.responses[response].unit) else {
+        let reason = format!("{response} is not a time; choose one with --response");
+        return if asked.is_some() { refused(&reason) } else { Ok(None) };
     };
     if !table.rows.iter().any(|row| row.others.contains_key(mediator)) {
         let known = dataset.responses.keys().cloned().collect::<Vec<_>>().join(", ");
-        return refused(mediator, format!("no trial has this response; there are {known}"));
+        return refused(&format!("no trial has this response; there are {known}"));
     }
     let per = options.per.or_else(|| fact(dataset, USERS_FACT)).unwrap_or(1.0);
-    let Some(price) = price(dataset, table, options, mediator, units_per_ns, per) else {
+    let Some((unit_cost, unit_cost_interval, cost_origin)) =
+        price(dataset, table, options, mediator, units_per_ns, per)
+    else {
         let advice = "what one costs is not known and cannot be estimated from these trials: give \
                       it with --unit-cost";
         if asked.is_some() {
-            return refused(mediator, advice.to_owned());
+            return refused(advice);
         }
-        table
-            .notes
-            .push(format!("{mediator} may explain a part of {}, but {advice}", table.response));
+        table.notes.push(format!("{mediator} may explain a part of {response}, but {advice}"));
         return Ok(None);
     };
-    let steps = super::step::ends(table)
-        .iter()
-        .filter_map(|end| mediated(table, mediator, end, price.unit_cost, per))
-        .collect();
+    let ends = super::step::ends(table);
+    let steps = ends.iter().filter_map(|end| mediated(table, mediator, end, unit_cost, per));
     Ok(Some(MediationOutcome {
         mediator: mediator.to_owned(),
-        unit_cost: price.unit_cost,
-        unit_cost_interval: price.interval,
-        cost_origin: price.origin,
+        unit_cost,
+        unit_cost_interval,
+        cost_origin,
         per,
-        steps,
+        steps: steps.collect(),
     }))
 }
 
-/// What one count costs.
-struct Price {
-    unit_cost: f64,
-    interval: Option<(f64, f64)>,
-    origin: CostOrigin,
-}
-
+/// What one count costs, with its interval where it is estimated.
 fn price(
     dataset: &Dataset,
     table: &Table,
@@ -82,14 +67,12 @@ fn price(
     mediator: &str,
     units_per_ns: f64,
     per: f64,
-) -> Option<Price> {
-    let fixed =
-        |cost_ns: f64, origin| Price { unit_cost: cost_ns * units_per_ns, interval: None, origin };
+) -> Option<(f64, Option<(f64, f64)>, CostOrigin)> {
     if let Some(cost_ns) = options.unit_cost_ns {
-        return Some(fixed(cost_ns, CostOrigin::Given));
+        return Some((cost_ns * units_per_ns, None, CostOrigin::Given));
     }
     if let Some(cost_ns) = fact(dataset, FAULT_COST_FACT).filter(|_| mediator.contains("faults")) {
-        return Some(fixed(cost_ns, CostOrigin::Fact));
+        return Some((cost_ns * units_per_ns, None, CostOrigin::Fact));
     }
     // Within cells: what differs between levels must not price what it is to explain.
     let mut cells: BTreeMap<&[usize], Vec<(f64, f64)>> = BTreeMap::new();
@@ -100,11 +83,7 @@ fn price(
     }
     let cells: Vec<Vec<(f64, f64)>> = cells.into_values().collect();
     let found = stats::unit_cost(&cells, options.confidence)?;
-    Some(Price {
-        unit_cost: found.cost,
-        interval: Some((found.low, found.high)),
-        origin: CostOrigin::Estimated,
-    })
+    Some((found.cost, Some((found.low, found.high)), CostOrigin::Estimated))
 }
 
 fn mediated(

@@ -5,9 +5,7 @@
 //! every factor gets its Shapley share, every part of the work (a command) its additive one, and
 //! a counter what it explains at its price.
 
-mod corners;
 mod eligible;
-mod error;
 mod ledger;
 mod mediation;
 mod outcome;
@@ -18,18 +16,17 @@ mod table;
 
 use std::collections::BTreeMap;
 
-pub use error::AttributionError;
 pub use ledger::{Condition, Distance, Ledger, ledger};
 pub use mediation::{FAULT_COST_FACT, USERS_FACT};
 pub use outcome::{
-    Attribution, Cell, CostOrigin, Effect, Effects, Figure, Interaction, Mediated,
-    MediationOutcome, Neighbour, Noise, Revert, Scale, Share, SimpleEffect, Step, Term, TwoScales,
+    Attribution, Cell, CostOrigin, Effect, Effects, Figure, Mediated, MediationOutcome, Neighbour,
+    Noise, Revert, Scale, Share, SimpleEffect, Step, Term, TwoScales,
 };
 pub use parts::{FactorPart, PartShare};
-use stats::Factorial;
-use table::Table;
+use stats::{Factorial, FactorialError, FactorialTrial};
+use table::{Row, Table};
 
-use crate::Dataset;
+use crate::{Dataset, Refused};
 
 /// What is asked of an attribution.
 #[derive(Clone, Debug, PartialEq)]
@@ -69,24 +66,29 @@ impl Default for Options {
 /// # Errors
 /// When something was asked for that is not there, or a combination of levels was not measured;
 /// every error says what to do.
-pub fn attribute(dataset: &Dataset, options: &Options) -> Result<Attribution, AttributionError> {
+pub fn attribute(dataset: &Dataset, options: &Options) -> Result<Attribution, Refused> {
     let mut table = Table::new(dataset, options)?;
-    let source_name = || dataset.name.clone();
-    let refused = |error| match error {
-        stats::FactorialError::EmptyCell(combination) => {
-            AttributionError::EmptyCell { source_name: source_name(), combination }
-        }
-        error => AttributionError::Fit { source_name: source_name(), error },
+    let refused = |error| {
+        Refused(match error {
+            FactorialError::EmptyCell(combination) => format!(
+                "{}: no trial of {combination}: measure it, or leave one of its levels out with \
+                 --levels",
+                dataset.name
+            ),
+            error => format!("{}: {error}", dataset.name),
+        })
     };
-    let overall = match scales::both(&table.factorial(), options.confidence) {
-        Ok(overall) => overall,
+    let both = |table: &Table| scales::both(&table.factorial(|row| row.whole), options.confidence);
+    let overall = match both(&table) {
         // Blocks that cannot be told from the factors are of no use.
-        Err(stats::FactorialError::Aliased(term)) if table.is_blocked() => {
-            table.forget_blocks(&term);
-            scales::both(&table.factorial(), options.confidence).map_err(refused)?
+        Err(FactorialError::Aliased(term)) if table.rows.iter().any(|it| it.block.is_some()) => {
+            table.rows.iter_mut().for_each(|row| row.block = None);
+            table.notes.push(format!("blocks are not used: with them {term} cannot be told"));
+            both(&table)
         }
-        Err(error) => return Err(refused(error)),
+        overall => overall,
     };
+    let overall = overall.map_err(refused)?;
     let steps = step::steps(&table, options.confidence).map_err(refused)?;
     let neighbours = step::neighbours(&table, options.confidence).map_err(refused)?;
     let mediation = mediation::mediation(dataset, &mut table, options)?;
@@ -95,8 +97,6 @@ pub fn attribute(dataset: &Dataset, options: &Options) -> Result<Attribution, At
         (_, true) => Noise::Seeds,
         (_, false) => Noise::Trials,
     };
-    let mut notes = dataset.notes.clone();
-    notes.append(&mut table.notes);
     Ok(Attribution {
         source: dataset.name.clone(),
         measured: dataset.responses[&table.response].clone(),
@@ -107,7 +107,7 @@ pub fn attribute(dataset: &Dataset, options: &Options) -> Result<Attribution, At
         steps,
         neighbours,
         mediation,
-        notes,
+        notes: dataset.notes.iter().cloned().chain(table.notes).collect(),
         response: table.response,
         factors: table.factors,
         aside: table.aside,
@@ -115,24 +115,13 @@ pub fn attribute(dataset: &Dataset, options: &Options) -> Result<Attribution, At
 }
 
 impl Table {
-    /// The whole of every trial, for the statistics.
-    fn factorial(&self) -> Factorial {
-        self.factorial_of(|row| row.whole)
-    }
-
-    /// Any one figure of every trial that has it.
-    fn factorial_of(&self, figure: impl Fn(&table::Row) -> Option<f64>) -> Factorial {
-        let observation = |row: &table::Row| {
+    /// One figure of every trial that has it, for the statistics.
+    fn factorial(&self, figure: impl Fn(&Row) -> Option<f64>) -> Factorial {
+        let observation = |row: &Row| {
             let (levels, block) = (row.levels.clone(), row.block);
-            figure(row).map(|value| stats::FactorialTrial { levels, block, value })
+            figure(row).map(|value| FactorialTrial { levels, block, value })
         };
-        Factorial {
-            factors: self
-                .factors
-                .iter()
-                .map(|f| stats::Factor { name: f.name.clone(), levels: f.levels.clone() })
-                .collect(),
-            observations: self.rows.iter().filter_map(observation).collect(),
-        }
+        let observations = self.rows.iter().filter_map(observation).collect();
+        Factorial { factors: self.factors.clone(), observations }
     }
 }

@@ -1,6 +1,10 @@
 //! What attribution finds, as plain data.
 
 use serde::Serialize;
+pub use stats::{
+    CellMean as Cell, Estimate as Figure, Fit as Effects, MainEffect as Effect, Scale,
+    SimpleEffect, TermTest as Term,
+};
 
 use super::parts::PartShare;
 use crate::{Factor, Response};
@@ -50,16 +54,6 @@ pub enum Noise {
     Absent,
 }
 
-/// The scale on which effects add.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Scale {
-    /// Effects are ratios.
-    Log,
-    /// Effects are differences, in the response's unit.
-    Additive,
-}
-
 /// The same trials on both scales.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TwoScales {
@@ -73,8 +67,8 @@ pub struct TwoScales {
     pub scale: Scale,
     /// Why, in words.
     pub reason: String,
-    /// Box-Cox profile: joint F of all interactions for powers of the response from 0 (ratios) to 1
-    /// (differences); empty where there is none.
+    /// Box-Cox profile: power of the response, from 0 (ratios) to 1 (differences), and joint F of
+    /// all interactions; empty where there is none.
     pub profile: Vec<(f64, f64)>,
     /// Power of the response at which interactions are smallest; absent without interactions,
     /// noise or logarithms.
@@ -92,107 +86,6 @@ impl TwoScales {
             _ => &self.additive,
         }
     }
-}
-
-/// One fit.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Effects {
-    /// Scale of the effects.
-    pub scale: Scale,
-    /// Trials minus coefficients.
-    pub residual_df: usize,
-    /// Residual standard deviation on the scale.
-    pub sigma: Option<f64>,
-    /// Analysis of variance.
-    pub terms: Vec<Term>,
-    /// Each level against its factor's reference, averaged over the other factors.
-    pub main: Vec<Effect>,
-    /// The same with the other factors held; empty with one factor.
-    pub simple: Vec<SimpleEffect>,
-    /// How the effect of one factor depends on another.
-    pub interactions: Vec<Interaction>,
-    /// Every combination of levels, the last factor's changing first.
-    pub cells: Vec<Cell>,
-    /// The last level of every factor against the references.
-    pub total: Figure,
-}
-
-/// An estimate with its interval and its test; both are absent without noise.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Figure {
-    /// A ratio on the log scale, a difference on the additive one.
-    pub value: f64,
-    /// Low and high end.
-    pub interval: Option<(f64, f64)>,
-    /// F of "no effect".
-    pub f: Option<f64>,
-    /// Its probability without an effect.
-    pub p: Option<f64>,
-}
-
-/// One line of the analysis of variance.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Term {
-    /// `compiler`, `compiler × system`, or `blocks`.
-    pub name: String,
-    /// Degrees of freedom.
-    pub df: usize,
-    /// Sum of squares (type III).
-    pub sum_of_squares: f64,
-    /// F against the residuals.
-    pub f: Option<f64>,
-    /// Its probability.
-    pub p: Option<f64>,
-    /// Percentage of the total sum of squares.
-    pub percent: Option<f64>,
-}
-
-/// A level of a factor against another.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Effect {
-    /// The factor.
-    pub factor: String,
-    /// The level.
-    pub level: String,
-    /// What it is compared with.
-    pub against: String,
-    /// The effect.
-    pub figure: Figure,
-}
-
-/// An effect with the other factors held.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct SimpleEffect {
-    /// The factor that moves, from its reference.
-    pub factor: String,
-    /// Levels of all factors after the move, in their order.
-    pub cell: Vec<String>,
-    /// The effect.
-    pub figure: Figure,
-}
-
-/// A ratio of ratios, or a difference of differences.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Interaction {
-    /// The two factors.
-    pub factors: (String, String),
-    /// Their levels; the references are what these are compared with.
-    pub levels: (String, String),
-    /// 1 on the log scale, 0 on the additive one is "no interaction".
-    pub figure: Figure,
-}
-
-/// One combination of levels.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Cell {
-    /// Levels of all factors, in their order.
-    pub levels: Vec<String>,
-    /// Trials.
-    pub count: usize,
-    /// Mean (geometric on the log scale); `None` if it was not run.
-    pub mean: Option<f64>,
-    /// What the model has instead.
-    pub fitted: f64,
 }
 
 /// From the references of all factors to other levels of all.

@@ -10,9 +10,9 @@ use super::table::Table;
 pub struct PartShare {
     /// The part.
     pub part: String,
-    /// Its mean before and after.
+    /// Its mean before.
     pub before: f64,
-    /// As `before`.
+    /// Its mean after.
     pub after: f64,
     /// Percentage of the change of all parts together; absent when nothing changed.
     pub percent: Option<f64>,
@@ -35,36 +35,31 @@ pub struct FactorPart {
 
 /// The parts of one step, largest change first; empty where the response has none.
 pub(super) fn parts(table: &Table) -> Vec<PartShare> {
-    let ends = [vec![0; table.factors.len()], vec![1; table.factors.len()]];
-    let at = |part: &String, levels: &[usize]| -> Vec<f64> {
-        let rows = table.rows.iter().filter(|row| row.levels == levels);
-        rows.filter_map(|row| row.parts.get(part).copied()).collect()
-    };
+    let ends = [0, 1].map(|level| vec![level; table.factors.len()]);
     let part = |name: &String| {
-        let (before, after) = (at(name, &ends[0]), at(name, &ends[1]));
+        let [before, after] = ends.each_ref().map(|levels| -> Vec<f64> {
+            let rows = table.rows.iter().filter(|row| row.levels == *levels);
+            rows.filter_map(|row| row.parts.get(name).copied()).collect()
+        });
         let known = !before.is_empty() && !after.is_empty();
         known.then(|| Part { name: name.clone(), before, after })
     };
     let parts: Vec<Part> = table.parts.iter().filter_map(part).collect();
     let Ok(found) = stats::breakdown(&parts) else { return Vec::new() };
     // Bounds are over trials, so every trial must have all parts.
-    let whole = table
-        .rows
-        .iter()
-        .filter(|row| ends.contains(&row.levels))
-        .all(|row| row.parts.len() == table.parts.len());
+    let mut rows = table.rows.iter().filter(|row| ends.contains(&row.levels));
+    let whole = rows.all(|row| row.parts.len() == table.parts.len());
     let total = found.after - found.before;
-    let percent = |part: f64| 100.0 * part;
     let share = |change: PartChange| PartShare {
         factors: factors(table, &change.name, &ends, total),
         part: change.name,
         before: change.before,
         after: change.after,
-        percent: change.share.map(percent),
+        percent: change.share.map(|share| 100.0 * share),
         bounds: change
             .share_bounds
             .filter(|_| whole)
-            .map(|(low, high)| (percent(low), percent(high))),
+            .map(|(low, high)| (100.0 * low, 100.0 * high)),
     };
     found.parts.into_iter().map(share).collect()
 }
@@ -75,14 +70,14 @@ fn factors(table: &Table, part: &str, ends: &[Vec<usize>; 2], total: f64) -> Vec
     if table.factors.len() == 1 {
         return Vec::new();
     }
-    let data = table.factorial_of(|row| row.parts.get(part).copied());
-    let Ok(found) = stats::shapley_of(&data, &ends[0], &ends[1], Scale::Additive) else {
-        return Vec::new();
-    };
-    let contribution = |(factor, found): (&crate::Factor, &stats::Contribution)| FactorPart {
+    let data = table.factorial(|row| row.parts.get(part).copied());
+    let found = stats::shapley_of(&data, &ends[0], &ends[1], Scale::Additive);
+    let contributions = found.map_or_else(|_| Vec::new(), |found| found.contributions);
+    let factors = table.factors.iter().zip(contributions);
+    let part = |(factor, found): (&crate::Factor, stats::Contribution)| FactorPart {
         factor: factor.name.clone(),
         contribution: found.effect,
         percent: (total != 0.0).then(|| 100.0 * found.effect / total),
     };
-    table.factors.iter().zip(&found.contributions).map(contribution).collect()
+    factors.map(part).collect()
 }

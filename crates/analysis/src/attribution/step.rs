@@ -1,12 +1,10 @@
 //! From the references to other levels, and back with one factor at a time.
 
-use stats::{Contribution, Factorial, FactorialError, ShapleyError};
+use stats::{Factorial, FactorialError, ShapleyError};
 
-use super::outcome::{
-    Effect, Effects, Figure, Neighbour, Revert, Share, SimpleEffect, Step, TwoScales,
-};
+use super::outcome::{Effect, Effects, Figure, Neighbour, Revert, Scale, Share, Step, TwoScales};
 use super::table::{Row, Table};
-use super::{corners, parts, scales};
+use super::{parts, scales};
 use crate::Factor;
 
 /// Draws of the bootstrap behind intervals of shares.
@@ -26,52 +24,51 @@ pub(super) fn steps(table: &Table, confidence: f64) -> Result<Vec<Step>, Factori
 
 /// Where the steps end, from the references of all factors.
 pub(super) fn ends(table: &Table) -> Vec<Vec<usize>> {
-    let many: Vec<usize> =
-        (0..table.factors.len()).filter(|f| table.factors[*f].levels.len() > 2).collect();
     let last: Vec<usize> = table.factors.iter().map(|factor| factor.levels.len() - 1).collect();
-    match many.as_slice() {
-        &[factor] => (1..=last[factor])
-            .map(|level| {
-                let mut end = last.clone();
-                end[factor] = level;
-                end
-            })
-            .collect(),
-        _ => vec![last],
-    }
+    let many: Vec<usize> = (0..last.len()).filter(|factor| last[*factor] > 1).collect();
+    let [factor] = many[..] else { return vec![last] };
+    let end = |level| {
+        let mut end = last.clone();
+        end[factor] = level;
+        end
+    };
+    (1..=last[factor]).map(end).collect()
 }
 
 /// One step; the table has two levels of each factor.
 fn step(table: &Table, confidence: f64) -> Result<Step, FactorialError> {
-    let data = table.factorial();
+    let data = table.factorial(|row| row.whole);
     let scales = scales::both(&data, confidence)?;
-    let mean = |cell: Option<&super::Cell>| cell.and_then(|cell| cell.mean).unwrap_or(f64::NAN);
-    let (mut before, mut after) =
-        (mean(scales.additive.cells.first()), mean(scales.additive.cells.last()));
+    let cells = &scales.additive.cells;
     let several = table.factors.len() > 1;
-    let (mut found, mut log_found, mut shares_note) = (Vec::new(), Vec::new(), None);
-    if let Some(means) = corners::predicted(&scales.additive) {
+    let (mut of_differences, mut of_ratios, mut shares_note) = (Vec::new(), Vec::new(), None);
+    let ends = [&cells[0], &cells[cells.len() - 1]].map(|cell| cell.mean.unwrap_or(f64::NAN));
+    let (mut before, mut after) = ends.into();
+    if let Some(means) = predicted(&scales.additive) {
         (before, after) = (means[0], means[means.len() - 1]);
-        found = shares_of_model(&means, &data, stats::Scale::Additive);
-        log_found = shares_of_model(&means, &data, stats::Scale::Log);
-        let missing = scales.additive.cells.iter().filter(|cell| cell.mean.is_none()).count();
+        let of_model = |scale| {
+            let found = stats::shapley(&means, scale);
+            found.map_or_else(|_| Vec::new(), |found| shares(&data, &found, &[]))
+        };
+        (of_differences, of_ratios) = (of_model(Scale::Additive), of_model(Scale::Log));
+        let missing = cells.iter().filter(|cell| cell.mean.is_none()).count();
         shares_note = Some(format!(
             "{missing} of {} combinations were not run: means of these, and the shares, are those \
              of the model on the additive scale",
             means.len()
         ));
     } else if several {
-        match shares(&data, stats::Scale::Additive, confidence) {
-            Ok(shares) => found = shares,
+        match shares_with_intervals(&data, Scale::Additive, confidence) {
+            Ok(shares) => of_differences = shares,
             Err(error) => shares_note = Some(told(&error, &table.factors)),
         }
         if scales.log.is_some() && shares_note.is_none() {
-            log_found = shares(&data, stats::Scale::Log, confidence).unwrap_or_default();
+            of_ratios = shares_with_intervals(&data, Scale::Log, confidence).unwrap_or_default();
         }
     }
     Ok(Step {
-        shares: found,
-        log_shares: log_found,
+        shares: of_differences,
+        log_shares: of_ratios,
         shares_note,
         reverts: if several { reverts(table, &scales, after) } else { Vec::new() },
         parts: parts::parts(table),
@@ -82,27 +79,38 @@ fn step(table: &Table, confidence: f64) -> Result<Step, FactorialError> {
     })
 }
 
+/// The means of all combinations of two levels as the fitted model has them; bit f of the index is
+/// set when factor f is changed. `None` if all were run; in a fraction of a factorial some were not.
+fn predicted(additive: &Effects) -> Option<Vec<f64>> {
+    let cells = &additive.cells;
+    if cells.iter().all(|cell| cell.mean.is_some()) {
+        return None;
+    }
+    // Cells are in the order of counting: the last factor changes fastest.
+    let factors = cells.len().trailing_zeros();
+    let cell = |combination: usize| {
+        (0..factors).fold(0, |cell, factor| cell << 1 | combination >> factor & 1)
+    };
+    Some((0..cells.len()).map(|combination| cells[cell(combination)].fitted).collect())
+}
+
 fn reverts(table: &Table, scales: &TwoScales, after: f64) -> Vec<Revert> {
     let changed: Vec<&String> = table.factors.iter().map(|factor| &factor.levels[1]).collect();
     let at_end = |effects: &Effects, factor: &Factor| {
-        let is_it = |effect: &&SimpleEffect| {
-            effect.factor == factor.name && effect.cell.iter().eq(changed.iter().copied())
-        };
-        effects.simple.iter().find(is_it).map(|effect| effect.figure)
+        let mut of_factor = effects.simple.iter().filter(|effect| effect.factor == factor.name);
+        let at_end = of_factor.find(|effect| effect.cell.iter().eq(changed.iter().copied()));
+        at_end.map(|effect| effect.figure)
     };
     let revert = |factor: &Factor| {
         let cost = at_end(&scales.additive, factor)?;
+        let ratio = scales.log.as_ref().and_then(|log| at_end(log, factor));
         let whole = scales.additive.total.value;
         Some(Revert {
             factor: factor.name.clone(),
             to: factor.levels[0].clone(),
             left: after - cost.value,
             change: reversed(cost, |value| -value),
-            ratio: scales
-                .log
-                .as_ref()
-                .and_then(|log| at_end(log, factor))
-                .map(|ratio| reversed(ratio, |value| 1.0 / value)),
+            ratio: ratio.map(|ratio| reversed(ratio, f64::recip)),
             percent: (whole != 0.0).then(|| 100.0 * cost.value / whole),
         })
     };
@@ -111,26 +119,22 @@ fn reverts(table: &Table, scales: &TwoScales, after: f64) -> Vec<Revert> {
 
 /// The effect of going back; the ends of the interval change places.
 fn reversed(figure: Figure, back: impl Fn(f64) -> f64) -> Figure {
-    Figure {
-        value: back(figure.value),
-        interval: figure.interval.map(|(low, high)| (back(high), back(low))),
-        ..figure
-    }
+    let interval = figure.interval.map(|(low, high)| (back(high), back(low)));
+    Figure { value: back(figure.value), interval, ..figure }
 }
 
 /// Each level of a factor against the one before it, from the third on. Loads have no order: they
 /// are compared with no load only.
 pub(super) fn neighbours(table: &Table, confidence: f64) -> Result<Vec<Neighbour>, FactorialError> {
     let mut found = Vec::new();
-    for (index, factor) in table.factors.iter().enumerate() {
-        if factor.levels[0] == model::BASELINE {
-            continue;
-        }
+    let ordered = |(_, factor): &(usize, &Factor)| factor.levels[0] != model::BASELINE;
+    for (index, factor) in table.factors.iter().enumerate().filter(ordered) {
         for level in 2..factor.levels.len() {
             let mut levels: Vec<Vec<usize>> =
                 table.factors.iter().map(|factor| (0..factor.levels.len()).collect()).collect();
             levels[index] = vec![level - 1, level];
-            let scales = scales::both(&table.restricted(&levels).factorial(), confidence)?;
+            let data = table.restricted(&levels).factorial(|row| row.whole);
+            let scales = scales::both(&data, confidence)?;
             let main = |effects: &Effects| -> Option<Effect> {
                 effects.main.iter().find(|effect| effect.factor == factor.name).cloned()
             };
@@ -143,19 +147,16 @@ pub(super) fn neighbours(table: &Table, confidence: f64) -> Result<Vec<Neighbour
 
 impl Table {
     /// The trials at some levels of each factor only, renumbered in the order given.
-    pub(super) fn restricted(&self, levels: &[Vec<usize>]) -> Table {
+    fn restricted(&self, levels: &[Vec<usize>]) -> Table {
         let factor = |(factor, kept): (&Factor, &Vec<usize>)| Factor {
             name: factor.name.clone(),
             levels: kept.iter().map(|level| factor.levels[*level].clone()).collect(),
         };
         let row = |row: &Row| {
-            let renumbered = row
-                .levels
-                .iter()
-                .zip(levels)
-                .map(|(level, kept)| kept.iter().position(|other| other == level))
-                .collect::<Option<Vec<usize>>>()?;
-            Some(Row { levels: renumbered, ..row.clone() })
+            let place =
+                |(level, kept): (&usize, &Vec<usize>)| kept.iter().position(|other| other == level);
+            let levels = row.levels.iter().zip(levels).map(place).collect::<Option<_>>()?;
+            Some(Row { levels, ..row.clone() })
         };
         Table {
             factors: self.factors.iter().zip(levels).map(factor).collect(),
@@ -166,35 +167,34 @@ impl Table {
 }
 
 /// Shapley shares of the factors on one scale, or why there are none.
-fn shares(
+fn shares_with_intervals(
     data: &Factorial,
-    scale: stats::Scale,
+    scale: Scale,
     confidence: f64,
 ) -> Result<Vec<Share>, ShapleyError> {
     let (before, after) = (vec![0; data.factors.len()], vec![1; data.factors.len()]);
     let found = stats::shapley_of(data, &before, &after, scale)?;
     let ends = (before.as_slice(), after.as_slice());
     let intervals = stats::shapley_intervals(data, ends, scale, confidence, RESAMPLES, SEED)?;
-    let factors = data.factors.iter().zip(&found.contributions).zip(intervals);
-    Ok(factors.map(|((factor, found), interval)| share(factor, found, interval)).collect())
+    Ok(shares(data, &found, &intervals))
 }
 
-/// Shapley shares of means that a model has, which have no intervals of their own.
-fn shares_of_model(means: &[f64], data: &Factorial, scale: stats::Scale) -> Vec<Share> {
-    let Ok(found) = stats::shapley(means, scale) else { return Vec::new() };
-    let factors = data.factors.iter().zip(&found.contributions);
-    factors.map(|(factor, found)| share(factor, found, None)).collect()
-}
-
-fn share(factor: &stats::Factor, found: &Contribution, interval: Option<(f64, f64)>) -> Share {
+/// Means that a model has leave no intervals.
+fn shares(
+    data: &Factorial,
+    found: &stats::Attribution,
+    intervals: &[Option<(f64, f64)>],
+) -> Vec<Share> {
     let percent = |(low, high): (f64, f64)| (100.0 * low, 100.0 * high);
-    Share {
+    let factors = data.factors.iter().zip(&found.contributions).enumerate();
+    let share = |(index, (factor, found)): (usize, (&Factor, &stats::Contribution))| Share {
         factor: factor.name.clone(),
         contribution: found.effect,
         percent: found.share.map(|share| 100.0 * share),
-        interval: interval.map(percent),
+        interval: intervals.get(index).copied().flatten().map(percent),
         order_bounds: found.lowest_share.zip(found.highest_share).map(percent),
-    }
+    };
+    factors.map(share).collect()
 }
 
 /// In words, with the combination that is missing.

@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use stats::bounded_median;
 
+use super::Options;
 use super::eligible::{additive, eligible_trials, parts_of};
-use super::{AttributionError, Options};
-use crate::{Dataset, Factor, Trial, Values};
+use crate::{Dataset, Factor, Refused, Trial, Values};
 
 /// Trials as the statistics read them.
 #[derive(Clone)]
@@ -37,70 +37,42 @@ pub(super) struct Row {
 const PREFERRED: [&str; 3] = ["cpu", "faults", "delay"];
 
 impl Table {
-    pub(super) fn new(dataset: &Dataset, options: &Options) -> Result<Table, AttributionError> {
+    pub(super) fn new(dataset: &Dataset, options: &Options) -> Result<Table, Refused> {
         let response = choose_response(dataset, options.response.as_deref())?;
         let (usable, mut notes) = eligible_trials(dataset, &response, &options.factors);
         let observed = observed_levels(dataset, &usable);
-        let factors = choose_factors(dataset, &observed, options).map_err(|error| match error {
-            AttributionError::NothingVaried { source_name, .. } if !notes.is_empty() => {
-                let left_out = format!(" in the trials that count ({})", notes.join("; "));
-                AttributionError::NothingVaried { source_name, left_out }
-            }
-            error => error,
-        })?;
+        let factors = choose_factors(dataset, &observed, options, &notes)?;
         let others: Vec<&Factor> = observed
             .iter()
             .filter(|factor| !factors.iter().any(|chosen| chosen.name == factor.name))
             .collect();
         let aside = others.iter().map(|factor| told_aside(factor)).collect();
-        notes.extend(several_samples(&usable, &response, additive(dataset, &response)));
+        let is_additive = additive(dataset, &response);
+        notes.extend(several_samples(&usable, &response, is_additive));
         let parts = parts_of(&usable, &response);
-        let rows = rows(
-            dataset,
-            &usable,
-            &factors,
-            &others,
-            &Reading { response: &response, parts: &parts },
-            &mut notes,
-        );
+        let reading = Reading { dataset, response: &response, parts: &parts, is_additive };
+        let rows = reading.rows(&usable, &factors, &others, &mut notes);
         if !rows.iter().any(|row| row.whole.is_some()) {
-            let source = dataset.name.clone();
-            return Err(AttributionError::NoObservation { source_name: source, response });
+            return Err(Refused(format!(
+                "{}: no trial has a total of {response}; choose another with --response",
+                dataset.name
+            )));
         }
         Ok(Table { response, factors, rows, parts, aside, notes })
     }
-
-    pub(super) fn is_blocked(&self) -> bool {
-        self.rows.iter().any(|row| row.block.is_some())
-    }
-
-    /// Takes all trials as comparable, and says why.
-    pub(super) fn forget_blocks(&mut self, term: &str) {
-        self.rows.iter_mut().for_each(|row| row.block = None);
-        self.notes.push(format!("blocks are not used: with them {term} cannot be told"));
-    }
 }
 
-/// What is read of each trial.
-struct Reading<'a> {
-    response: &'a str,
-    parts: &'a [String],
-}
-
-/// The response that was asked for, or the first that the experiment's author wanted, or the preferred one of those with most observations.
-fn choose_response(dataset: &Dataset, asked: Option<&str>) -> Result<String, AttributionError> {
-    let known = || dataset.responses.keys().cloned().collect::<Vec<_>>();
-    let mut wanted = dataset.wanted.iter().map(String::as_str);
-    let wanted = wanted.find(|name| dataset.responses.contains_key(*name));
-    if let Some(name) = asked.or(wanted) {
-        return match dataset.responses.contains_key(name) {
-            true => Ok(name.to_owned()),
-            false => Err(AttributionError::UnknownResponse {
-                source_name: dataset.name.clone(),
-                name: name.to_owned(),
-                known: known(),
-            }),
+/// The response that was asked for, or the first that the experiment's author wanted, or the
+/// preferred one of those with most observations.
+fn choose_response(dataset: &Dataset, asked: Option<&str>) -> Result<String, Refused> {
+    let (source, known) = (&dataset.name, &dataset.responses);
+    let mut wanted = dataset.wanted.iter().filter(|name| known.contains_key(*name));
+    if let Some(name) = asked.or(wanted.next().map(String::as_str)) {
+        let unknown = || {
+            let known = known.keys().cloned().collect::<Vec<_>>().join(", ");
+            Refused(format!("{source} has no response {name:?}; there are {known}"))
         };
+        return known.contains_key(name).then(|| name.to_owned()).ok_or_else(unknown);
     }
     let count = |name: &str| {
         let values = dataset.trials.iter().flat_map(|trial| &trial.values);
@@ -109,36 +81,34 @@ fn choose_response(dataset: &Dataset, asked: Option<&str>) -> Result<String, Att
     let rank = |name: &str| {
         PREFERRED.iter().position(|word| name.contains(word)).unwrap_or(PREFERRED.len())
     };
-    let best = known().into_iter().min_by_key(|name| (std::cmp::Reverse(count(name)), rank(name)));
-    best.ok_or_else(|| AttributionError::NothingMeasured { source_name: dataset.name.clone() })
+    let best = known.keys().min_by_key(|name| (std::cmp::Reverse(count(name)), rank(name)));
+    best.cloned().ok_or_else(|| Refused(format!("{source}: nothing was measured")))
 }
 
 /// The factors with those of their levels that some trial has.
 fn observed_levels(dataset: &Dataset, trials: &[&Trial]) -> Vec<Factor> {
     let observed = |factor: &Factor| {
-        let seen: BTreeSet<&str> = trials
-            .iter()
-            .filter_map(|trial| trial.levels.get(&factor.name).map(String::as_str))
-            .collect();
-        let levels = factor.levels.iter().filter(|level| seen.contains(level.as_str()));
+        let seen: BTreeSet<&String> =
+            trials.iter().filter_map(|trial| trial.levels.get(&factor.name)).collect();
+        let levels = factor.levels.iter().filter(|level| seen.contains(level));
         Factor { name: factor.name.clone(), levels: levels.cloned().collect() }
     };
     dataset.factors.iter().map(observed).collect()
 }
 
+/// `left_out` says which trials do not count.
 fn choose_factors(
     dataset: &Dataset,
     observed: &[Factor],
     options: &Options,
-) -> Result<Vec<Factor>, AttributionError> {
-    let source_name = || dataset.name.clone();
+    left_out: &[String],
+) -> Result<Vec<Factor>, Refused> {
+    let source = &dataset.name;
     let find = |name: &String| {
         observed.iter().find(|factor| factor.name == *name).cloned().ok_or_else(|| {
-            AttributionError::UnknownFactor {
-                source_name: source_name(),
-                name: name.clone(),
-                known: observed.iter().map(|factor| factor.name.clone()).collect(),
-            }
+            let known: Vec<&str> = observed.iter().map(|factor| factor.name.as_str()).collect();
+            let known = known.join(", ");
+            Refused(format!("{source} has no factor {name:?}; there are {known}"))
         })
     };
     let mut chosen: Vec<Factor> = if options.factors.is_empty() {
@@ -149,8 +119,9 @@ fn choose_factors(
     for (name, levels) in &options.levels {
         let known = find(name)?.levels;
         if let Some(level) = levels.iter().find(|level| !known.contains(level)) {
-            let (factor, level) = (name.clone(), level.clone());
-            return Err(AttributionError::UnknownLevel { factor, level, known });
+            let known = known.join(", ");
+            let text = format!("factor {name} has no level {level:?}; there are {known}");
+            return Err(Refused(text));
         }
         let factor = Factor { name: name.clone(), levels: levels.clone() };
         match chosen.iter_mut().find(|chosen| chosen.name == *name) {
@@ -158,44 +129,46 @@ fn choose_factors(
             None => chosen.push(factor),
         }
     }
-    if let Some(factor) = chosen.iter().find(|factor| factor.levels.len() < 2) {
-        return Err(AttributionError::OneLevel {
-            source_name: source_name(),
-            factor: factor.name.clone(),
-        });
+    if let Some(Factor { name, .. }) = chosen.iter().find(|factor| factor.levels.len() < 2) {
+        return Err(Refused(format!(
+            "{source}: factor {name} has one level only, so nothing can be put down to it"
+        )));
     }
     if chosen.is_empty() {
-        return Err(AttributionError::NothingVaried {
-            source_name: source_name(),
-            left_out: String::new(),
-        });
+        let left_out = match left_out {
+            [] => String::new(),
+            notes => format!(" in the trials that count ({})", notes.join("; ")),
+        };
+        return Err(Refused(format!(
+            "{source}: nothing was varied{left_out}; attribution takes an experiment in which at \
+             least one factor has two levels"
+        )));
     }
     Ok(chosen)
 }
 
 fn told_aside(factor: &Factor) -> String {
-    match factor.levels.as_slice() {
-        [] => format!("{}: no trial says its level", factor.name),
-        [level] => format!("{} was always {level}", factor.name),
-        levels => format!(
-            "averaged over {} ({}), comparing within each level only",
-            factor.name,
-            levels.join(", ")
-        ),
+    let Factor { name, levels } = factor;
+    match levels.as_slice() {
+        [] => format!("{name}: no trial says its level"),
+        [level] => format!("{name} was always {level}"),
+        levels => {
+            let levels = levels.join(", ");
+            format!("averaged over {name} ({levels}), comparing within each level only")
+        }
     }
 }
 
 /// What became of trials with more than one value, and of values that are lower bounds.
-fn several_samples(trials: &[&Trial], response: &str, additive: bool) -> Vec<String> {
-    let values = || {
-        trials.iter().flat_map(|trial| &trial.values).filter(|values| values.response == response)
-    };
+fn several_samples(trials: &[&Trial], response: &str, is_additive: bool) -> Vec<String> {
+    let all = trials.iter().flat_map(|trial| &trial.values);
+    let values: Vec<&Values> = all.filter(|values| values.response == response).collect();
     let mut notes = Vec::new();
-    let by = if additive { "mean" } else { "median" };
-    if values().any(|values| values.samples.len() > 1) {
+    let by = if is_additive { "mean" } else { "median" };
+    if values.iter().any(|values| values.samples.len() > 1) {
         notes.push(format!("each trial counts as the {by} of its values"));
     }
-    let censored: usize = values().map(Values::censored).sum();
+    let censored: usize = values.iter().map(|values| values.censored()).sum();
     if censored > 0 {
         notes.push(format!(
             "{censored} values are lower bounds; a trial whose {by} they would decide is left out"
@@ -204,134 +177,114 @@ fn several_samples(trials: &[&Trial], response: &str, additive: bool) -> Vec<Str
     notes
 }
 
-fn rows(
-    dataset: &Dataset,
-    trials: &[&Trial],
-    factors: &[Factor],
-    others: &[&Factor],
-    reading: &Reading<'_>,
-    notes: &mut Vec<String>,
-) -> Vec<Row> {
-    let mut rows = Vec::new();
-    let blocks = Blocks::new(dataset, trials, others, notes);
-    for trial in trials {
-        let level = |factor: &Factor| {
-            let name = trial.levels.get(&factor.name)?;
-            factor.levels.iter().position(|level| level == name)
-        };
-        let Some(levels) = factors.iter().map(level).collect::<Option<Vec<usize>>>() else {
-            // A level that was not asked for is no news; one that nobody knows is.
-            if let Some(factor) = factors.iter().find(|f| !trial.levels.contains_key(&f.name)) {
-                notes.push(format!("{} is left out: it has no {}", trial.name, factor.name));
+/// What is read of each trial.
+struct Reading<'a> {
+    dataset: &'a Dataset,
+    response: &'a str,
+    parts: &'a [String],
+    is_additive: bool,
+}
+
+impl Reading<'_> {
+    fn rows(
+        &self,
+        trials: &[&Trial],
+        factors: &[Factor],
+        others: &[&Factor],
+        notes: &mut Vec<String>,
+    ) -> Vec<Row> {
+        let mut rows = Vec::new();
+        let blocks = blocks(self.dataset, trials, others, notes);
+        for (trial, block) in trials.iter().zip(blocks) {
+            let level = |factor: &Factor| {
+                let name = trial.levels.get(&factor.name)?;
+                factor.levels.iter().position(|level| level == name)
+            };
+            let Some(levels) = factors.iter().map(level).collect::<Option<Vec<usize>>>() else {
+                // A level that was not asked for is no news; one that nobody knows is.
+                if let Some(factor) = factors.iter().find(|f| !trial.levels.contains_key(&f.name)) {
+                    notes.push(format!("{} is left out: it has no {}", trial.name, factor.name));
+                }
+                continue;
+            };
+            let part = |name: &String| {
+                Some((name.clone(), self.figure(trial, Some(name), self.response)?))
+            };
+            let parts: BTreeMap<String, f64> = self.parts.iter().filter_map(part).collect();
+            let whole = self.whole(trial, &parts, notes);
+            if whole.is_none() && parts.is_empty() {
+                continue;
             }
-            continue;
-        };
-        let parts: BTreeMap<String, f64> = reading
-            .parts
-            .iter()
-            .filter_map(|part| {
-                figure(dataset, trial, Some(part), reading.response).map(|f| (part.clone(), f))
-            })
-            .collect();
-        let whole = whole(dataset, trial, reading, &parts, notes);
-        if whole.is_none() && parts.is_empty() {
-            continue;
+            let other = |name: &String| Some((name.clone(), self.figure(trial, None, name)?));
+            let others = self.dataset.responses.keys().filter(|name| *name != self.response);
+            rows.push(Row {
+                levels,
+                block,
+                whole,
+                parts,
+                others: others.filter_map(other).collect(),
+            });
         }
-        let others = dataset
-            .responses
-            .keys()
-            .filter(|name| *name != reading.response)
-            .filter_map(|name| figure(dataset, trial, None, name).map(|f| (name.clone(), f)))
-            .collect();
-        rows.push(Row { levels, block: blocks.of(trial), whole, parts, others });
+        rows
     }
-    rows
-}
 
-/// The figure of the whole trial: its own, or the sum of its parts where all of them are known.
-fn whole(
-    dataset: &Dataset,
-    trial: &Trial,
-    reading: &Reading<'_>,
-    parts: &BTreeMap<String, f64>,
-    notes: &mut Vec<String>,
-) -> Option<f64> {
-    let own = figure(dataset, trial, None, reading.response);
-    if own.is_some() || !additive(dataset, reading.response) || parts.is_empty() {
-        return own;
+    /// The figure of the whole trial: its own, or the sum of its parts where all of them are known.
+    fn whole(
+        &self,
+        trial: &Trial,
+        parts: &BTreeMap<String, f64>,
+        notes: &mut Vec<String>,
+    ) -> Option<f64> {
+        let own = self.figure(trial, None, self.response);
+        if own.is_some() || !self.is_additive || parts.is_empty() {
+            return own;
+        }
+        let missing = self.parts.iter().filter(|part| !parts.contains_key(*part));
+        let missing: Vec<&str> = missing.map(String::as_str).collect();
+        if missing.is_empty() {
+            return Some(parts.values().sum());
+        }
+        let are = if missing.len() == 1 { "is" } else { "are" };
+        let missing = missing.join(", ");
+        notes.push(format!("{} has no total, as {missing} of it {are} not known", trial.name));
+        None
     }
-    let missing: Vec<&str> = reading
-        .parts
-        .iter()
-        .filter(|part| !parts.contains_key(*part))
-        .map(String::as_str)
-        .collect();
-    if missing.is_empty() {
-        return Some(parts.values().sum());
-    }
-    notes.push(format!(
-        "{} has no total, as {} of it {} not known",
-        trial.name,
-        missing.join(", "),
-        if missing.len() == 1 { "is" } else { "are" }
-    ));
-    None
-}
 
-/// Several samples become one figure: their mean when the response adds up, else their median,
-/// which a few stalls do not move. `None` where it is only known by a lower bound.
-fn figure(dataset: &Dataset, trial: &Trial, part: Option<&str>, response: &str) -> Option<f64> {
-    let samples = trial.samples(part, response)?;
-    if !additive(dataset, response) {
-        return bounded_median(samples).filter(|it| !it.is_lower_bound).map(|it| it.value);
+    /// Several samples become one figure: their mean when the response adds up, else their median,
+    /// which a few stalls do not move. `None` where it is only known by a lower bound.
+    fn figure(&self, trial: &Trial, part: Option<&str>, response: &str) -> Option<f64> {
+        let samples = trial.samples(part, response)?;
+        if !additive(self.dataset, response) {
+            return bounded_median(samples).filter(|it| !it.is_lower_bound).map(|it| it.value);
+        }
+        let known = samples.iter().map(|it| (!it.is_lower_bound).then_some(it.value));
+        stats::mean(&known.collect::<Option<Vec<f64>>>()?)
     }
-    let known = samples.iter().map(|it| (!it.is_lower_bound).then_some(it.value));
-    stats::mean(&known.collect::<Option<Vec<f64>>>()?)
 }
 
 /// Which trials are compared with each other: those of one block, of one seed in deterministic
-/// machines, and of equal levels of the factors that are averaged over.
-struct Blocks {
-    keys: BTreeMap<Key, usize>,
-    others: Vec<String>,
-    by_seed: bool,
-    by_block: bool,
-}
-
-type Key = (Vec<String>, Option<u64>);
-
-impl Blocks {
-    fn new(
-        dataset: &Dataset,
-        trials: &[&Trial],
-        others: &[&Factor],
-        notes: &mut Vec<String>,
-    ) -> Blocks {
-        let with_block = trials.iter().filter(|trial| trial.block.is_some()).count();
-        if with_block > 0 && with_block < trials.len() {
-            notes.push("only some trials have a block, so blocks are not used".to_owned());
-        }
-        let by_seed = dataset.deterministic && trials.iter().all(|trial| trial.seed.is_some());
-        let by_block = !by_seed && with_block == trials.len();
-        let others = others.iter().filter(|f| f.levels.len() > 1).map(|f| f.name.clone()).collect();
-        let mut blocks = Blocks { keys: BTreeMap::new(), others, by_seed, by_block };
-        let keys: BTreeSet<Key> = trials.iter().map(|trial| blocks.key(trial)).collect();
-        blocks.keys = keys.into_iter().zip(0..).collect();
-        blocks
+/// machines, and of equal levels of the factors that are averaged over. The number of each trial's
+/// block; none where all are comparable.
+fn blocks(
+    dataset: &Dataset,
+    trials: &[&Trial],
+    others: &[&Factor],
+    notes: &mut Vec<String>,
+) -> Vec<Option<usize>> {
+    let with_block = trials.iter().filter(|trial| trial.block.is_some()).count();
+    if with_block > 0 && with_block < trials.len() {
+        notes.push("only some trials have a block, so blocks are not used".to_owned());
     }
-
-    fn key(&self, trial: &Trial) -> Key {
-        let level = |name: &String| trial.levels.get(name).cloned().unwrap_or_default();
-        let group = match (self.by_seed, self.by_block) {
-            (true, _) => trial.seed,
-            (false, true) => trial.block,
-            (false, false) => None,
-        };
-        (self.others.iter().map(level).collect(), group)
-    }
-
-    /// The number of the block; none where all trials are comparable.
-    fn of(&self, trial: &Trial) -> Option<usize> {
-        (self.keys.len() > 1).then(|| self.keys.get(&self.key(trial)).copied()).flatten()
-    }
+    let by_seed = dataset.deterministic && trials.iter().all(|trial| trial.seed.is_some());
+    let key = |trial: &&Trial| {
+        let several = others.iter().filter(|factor| factor.levels.len() > 1);
+        let levels: Vec<Option<String>> =
+            several.map(|factor| trial.levels.get(&factor.name).cloned()).collect();
+        let block = trial.block.filter(|_| with_block == trials.len());
+        (levels, if by_seed { trial.seed } else { block })
+    };
+    let keys: BTreeSet<_> = trials.iter().map(key).collect();
+    let numbers: BTreeMap<_, usize> = keys.into_iter().zip(0..).collect();
+    let several = numbers.len() > 1;
+    trials.iter().map(|trial| numbers.get(&key(trial)).copied().filter(|_| several)).collect()
 }

@@ -1,5 +1,7 @@
 //! Effects and their intervals: sums of predicted cell means with weights.
 
+use serde::Serialize;
+
 use super::model::Model;
 use super::{Factorial, Noise, Scale};
 use crate::design::full_factorial;
@@ -7,7 +9,7 @@ use crate::distributions;
 use crate::least_squares::{Design, LeastSquares, dot, quadratic_form};
 
 /// An estimate: of a ratio on the log scale, of a difference on the additive one.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Estimate {
     /// The estimate.
     pub value: f64,
@@ -20,49 +22,51 @@ pub struct Estimate {
 }
 
 /// A level against the reference of its factor, averaged over the other factors' levels.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct MainEffect {
-    /// Index of the factor.
-    pub factor: usize,
-    /// Index of the level, from 1.
-    pub level: usize,
+    /// The factor.
+    pub factor: String,
+    /// The level.
+    pub level: String,
+    /// The reference.
+    pub against: String,
     /// Level over, or minus, reference.
-    pub effect: Estimate,
+    pub figure: Estimate,
 }
 
 /// A level against the reference of its factor with the other factors held.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SimpleEffect {
-    /// Index of the factor that moves.
-    pub factor: usize,
-    /// The cell it moves to, from that with the factor at its reference.
-    pub cell: Vec<usize>,
+    /// The factor that moves, from its reference.
+    pub factor: String,
+    /// Levels of all factors after the move, in their order.
+    pub cell: Vec<String>,
     /// One cell over, or minus, the other.
-    pub effect: Estimate,
+    pub figure: Estimate,
 }
 
 /// The effect of one factor at a level of another, against that at the other's reference: a ratio
 /// of ratios or a difference of differences.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct InteractionContrast {
-    /// Indices of the two factors, ascending.
-    pub factors: (usize, usize),
-    /// Their levels, from 1.
-    pub levels: (usize, usize),
+    /// The two factors, in their order.
+    pub factors: (String, String),
+    /// Their levels; the references are what these are compared with.
+    pub levels: (String, String),
     /// 1 (log) or 0 (additive) is "no interaction".
-    pub effect: Estimate,
+    pub figure: Estimate,
 }
 
 /// One combination of levels.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CellMean {
-    /// Index of each factor's level.
-    pub levels: Vec<usize>,
+    /// Levels of all factors, in their order.
+    pub levels: Vec<String>,
     /// Observations in the cell.
     pub count: usize,
     /// Their mean: geometric on the log scale, arithmetic on the additive one; absent in an empty
     /// cell.
-    pub observed: Option<f64>,
+    pub mean: Option<f64>,
     /// What the model expects in the average block.
     pub fitted: f64,
 }
@@ -104,8 +108,14 @@ impl<'a> Estimator<'a> {
         let mut effects = Vec::new();
         for (factor, levels) in self.model.level_counts().into_iter().enumerate() {
             for level in 1..levels {
-                let effect = self.average(2.0, |cell| sign(cell[factor], level));
-                effects.push(MainEffect { factor, level, effect });
+                let figure = self.average(2.0, |cell| sign(cell[factor], level));
+                let names = self.model.factor(factor);
+                effects.push(MainEffect {
+                    factor: names.name.clone(),
+                    level: names.levels[level].clone(),
+                    against: names.levels[0].clone(),
+                    figure,
+                });
             }
         }
         effects
@@ -117,8 +127,11 @@ impl<'a> Estimator<'a> {
             for cell in self.cells.iter().filter(|cell| cell[factor] > 0) {
                 let mut reference = cell.clone();
                 reference[factor] = 0;
-                let effect = self.between(&reference, cell);
-                effects.push(SimpleEffect { factor, cell: cell.clone(), effect });
+                effects.push(SimpleEffect {
+                    factor: self.model.factor(factor).name.clone(),
+                    cell: self.model.level_names(cell),
+                    figure: self.between(&reference, cell),
+                });
             }
         }
         effects
@@ -133,9 +146,12 @@ impl<'a> Estimator<'a> {
             for i in 1..counts[first] {
                 for j in 1..counts[second] {
                     let both = |cell: &[usize]| sign(cell[first], i) * sign(cell[second], j);
-                    let effect = self.average(4.0, both);
-                    let (factors, levels) = ((first, second), (i, j));
-                    contrasts.push(InteractionContrast { factors, levels, effect });
+                    let (one, other) = (self.model.factor(first), self.model.factor(second));
+                    contrasts.push(InteractionContrast {
+                        factors: (one.name.clone(), other.name.clone()),
+                        levels: (one.levels[i].clone(), other.levels[j].clone()),
+                        figure: self.average(4.0, both),
+                    });
                 }
             }
         }
@@ -157,9 +173,9 @@ impl<'a> Estimator<'a> {
                 .map(|observation| self.scale.forward(observation.value))
                 .collect();
             CellMean {
-                levels: levels.clone(),
+                levels: self.model.level_names(levels),
                 count: values.len(),
-                observed: crate::mean(&values).map(|mean| self.scale.back(mean)),
+                mean: crate::mean(&values).map(|mean| self.scale.back(mean)),
                 fitted: self.scale.back(dot(&self.model.row(levels, None), &self.fit.coefficients)),
             }
         };

@@ -12,6 +12,8 @@ mod error;
 mod model;
 mod term_tests;
 
+use serde::Serialize;
+
 use crate::least_squares::LeastSquares;
 use effects::Estimator;
 pub use effects::{CellMean, Estimate, InteractionContrast, MainEffect, SimpleEffect};
@@ -21,7 +23,7 @@ pub(crate) use term_tests::DefaultModel;
 pub use term_tests::TermTest;
 
 /// Something that was set to one of several levels.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Factor {
     /// As it is printed.
     pub name: String,
@@ -50,7 +52,8 @@ pub struct Factorial {
 }
 
 /// The scale on which effects add.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Scale {
     /// Effects are ratios.
     Log,
@@ -77,13 +80,15 @@ impl Scale {
 }
 
 /// The fitted model. "Effect" means ratio on [`Scale::Log`] and difference on [`Scale::Additive`].
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Fit {
     /// Scale of all effects below.
     pub scale: Scale,
     /// Coverage of all intervals below, 0 to 1.
+    #[serde(skip)]
     pub confidence: f64,
     /// Most factors in one interaction of the model.
+    #[serde(skip)]
     pub order: usize,
     /// Observations minus coefficients. At 0 nothing tells noise from effect: estimates then come
     /// without sigma, interval, F or p.
@@ -92,13 +97,14 @@ pub struct Fit {
     pub sigma: Option<f64>,
     /// Part of the response's variation about its mean that the model describes, 0 to 1; absent
     /// when nothing varied.
+    #[serde(skip)]
     pub r_squared: Option<f64>,
     /// Every term of the model, blocks first, then main effects, then interactions.
     pub terms: Vec<TermTest>,
     /// Each level against its factor's reference, averaged over the other factors.
-    pub main_effects: Vec<MainEffect>,
+    pub main: Vec<MainEffect>,
     /// The same for each combination of the other factors' levels.
-    pub simple_effects: Vec<SimpleEffect>,
+    pub simple: Vec<SimpleEffect>,
     /// How a factor's effect depends on another factor, averaged over the rest.
     pub interactions: Vec<InteractionContrast>,
     /// Every combination of levels, the last factor's level changing first.
@@ -146,8 +152,8 @@ pub fn fit_to_order(
         sigma: noise.variance.map(f64::sqrt),
         r_squared: (total_ss > 0.0).then(|| 1.0 - noise.residual_ss / total_ss),
         terms: term_tests::all(&model, &design, &full, noise, total_ss)?,
-        main_effects: estimator.main_effects(),
-        simple_effects: estimator.simple_effects(),
+        main: estimator.main_effects(),
+        simple: estimator.simple_effects(),
         interactions: estimator.interactions(),
         cells: estimator.cell_means(data),
         total: estimator.total(),

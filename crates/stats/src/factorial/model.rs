@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-use super::{Factorial, FactorialError};
+use super::{Factor, Factorial, FactorialError};
 use crate::least_squares::{Design, Directions};
 
 /// Which coefficients describe what.
@@ -56,6 +56,17 @@ impl<'a> Model<'a> {
         &self.terms
     }
 
+    /// The factor of this index.
+    pub(super) fn factor(&self, index: usize) -> &Factor {
+        &self.data.factors[index]
+    }
+
+    /// The names of the levels of a cell.
+    pub(super) fn level_names(&self, cell: &[usize]) -> Vec<String> {
+        let names = self.data.factors.iter().zip(cell);
+        names.map(|(factor, level)| factor.levels[*level].clone()).collect()
+    }
+
     /// Number of levels of each factor.
     pub(crate) fn level_counts(&self) -> Vec<usize> {
         self.data.factors.iter().map(|factor| factor.levels.len()).collect()
@@ -105,14 +116,15 @@ impl<'a> Model<'a> {
 
     fn aliased(&self, column: usize) -> FactorialError {
         let term = self.terms.iter().find(|term| term.columns.contains(&column));
-        FactorialError::Aliased(term.map_or_else(String::new, |term| self.name(term)))
+        let name = |term| self.name(term).unwrap_or_else(|| "the effect of blocks".to_owned());
+        FactorialError::Aliased(term.map_or_else(String::new, name))
     }
 
-    /// Names of the factors of a term, as in `compiler × system`.
-    fn name(&self, term: &Term) -> String {
+    /// Names of the factors of a term, as in `compiler × system`; `None` of blocks.
+    pub(super) fn name(&self, term: &Term) -> Option<String> {
         let names: Vec<&str> =
             term.factors.iter().map(|factor| self.data.factors[*factor].name.as_str()).collect();
-        if names.is_empty() { "the effect of blocks".to_owned() } else { names.join(" × ") }
+        (!names.is_empty()).then(|| names.join(" × "))
     }
 
     /// A term needs every combination of its own factors' levels, whatever the others were.

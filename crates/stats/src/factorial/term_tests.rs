@@ -1,14 +1,16 @@
 //! Analysis of variance: what each term of the model takes off the residuals.
 
+use serde::Serialize;
+
 use super::model::Model;
 use super::{Factorial, FactorialError, Noise};
 use crate::least_squares::{Design, Directions, LeastSquares};
 
 /// One line of the table of variance.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TermTest {
-    /// Indices of the factors: one for a main effect, more for an interaction, none for blocks.
-    pub factors: Vec<usize>,
+    /// `compiler`, `compiler × system`, or `blocks`.
+    pub name: String,
     /// Coefficients of the term.
     pub df: usize,
     /// What leaving the term out adds to the sum of squared residuals (type III).
@@ -36,7 +38,8 @@ pub(super) fn all(
         let df = term.columns.len();
         let (f, p) = noise.test(sum_of_squares, df);
         let percent = (total_ss > 0.0).then(|| 100.0 * sum_of_squares / total_ss);
-        Ok(TermTest { factors: term.factors.clone(), df, sum_of_squares, f, p, percent })
+        let name = model.name(term).unwrap_or_else(|| "blocks".to_owned());
+        Ok(TermTest { name, df, sum_of_squares, f, p, percent })
     };
     model.terms().iter().map(test).collect()
 }
