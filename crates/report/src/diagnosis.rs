@@ -125,7 +125,7 @@ fn evidence(lines: &[Evidence]) -> Table {
     table
 }
 
-fn severity_word(severity: Severity) -> &'static str {
+pub(crate) fn severity_word(severity: Severity) -> &'static str {
     match severity {
         Severity::Note => "note",
         Severity::Warning => "warning",

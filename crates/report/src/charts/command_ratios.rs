@@ -1,31 +1,20 @@
 //! The forest plot of a session: the time of each command under each load, to that without.
 
 use model::BASELINE;
+use serde_json::{Value, json};
 use stats::{RatioInterval, bounded_run_ratio};
 
+use super::Data;
 use super::commands::{Invocations, invocations};
-use super::forest::{Line, body, table, values};
+use super::forest::{Line, MOST, filling};
 use super::strips::panel;
-use super::{Data, Kind};
 use crate::comparison::usable;
-use render::Chart;
+use render::Table;
 
-pub(super) const KIND: Kind = Kind {
-    name: "command-ratios",
-    section: "work",
-    title: "Commands: times the time without load",
-    make,
-};
-
-/// Most lines that are drawn; the others are in the table.
-const MOST: usize = 60;
 /// Chance that any of the intervals misses its ratio.
 const ERROR: f64 = 0.05;
 
-const VERDICTS: [(&str, &str); 3] =
-    [("slower", "#d55e00"), ("faster", "#2f8fcf"), ("cannot tell", "#999999")];
-
-fn make(data: &Data<'_>) -> Vec<Chart> {
+pub(super) fn make(data: &Data<'_>) -> Vec<(Value, Table)> {
     let all = invocations(data);
     let pairs: Vec<(&Invocations<'_>, &Invocations<'_>)> = all
         .iter()
@@ -44,18 +33,7 @@ fn make(data: &Data<'_>) -> Vec<Chart> {
         Some(line(one, &ratio))
     });
     let lines: Vec<Line> = found.collect();
-    if lines.is_empty() {
-        return Vec::new();
-    }
-    let drawn = &lines[..lines.len().min(MOST)];
-    let reading = format!(
-        "Hodges–Lehmann ratio of the times from start to end under each load to those without, all \
-         invocations; the intervals describe these runs and hold together for all {}, the dashed \
-         line is no difference.",
-        lines.len()
-    );
-    let values = values(drawn);
-    vec![KIND.chart(reading, values, body(drawn, &VERDICTS, None), table(&lines))]
+    filling(&lines, MOST, json!({ "count": lines.len() }))
 }
 
 fn line(one: &Invocations<'_>, found: &RatioInterval) -> Line {

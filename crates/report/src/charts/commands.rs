@@ -1,29 +1,19 @@
 //! What each command of a session took under each load: every invocation, and the median.
 
-use model::{Line, Observation, Run, WorkRecord};
+use model::{Line, Observation, WorkRecord};
 use serde_json::{Value, json};
 use stats::{bounded_median, bounded_quantile};
 
-use super::encoding::{by_colour, merged, panels, rounded, tip};
+use super::Data;
+use super::scale::{domain, rounded, ticks};
 use super::strips::{MOST_PANELS, panel};
-use super::{Data, Kind, duration};
 use crate::page::{JobRuns, LoadSamples, SamplePoint};
-use render::{Cell, Chart, Table, distinct};
-
-pub(super) const KIND: Kind = Kind {
-    name: "commands",
-    section: "work",
-    title: "What each command took, under each load",
-    make,
-};
+use render::{Cell, Table, distinct};
 
 /// Most points of all panels together.
 const MOST_POINTS: usize = 2400;
 /// Most points of one command under one load.
 const MOST_OF_ONE: usize = 80;
-
-const WHICH: [(&str, &str); 3] =
-    [("first time", "#e08a00"), ("again", "#2f8fcf"), ("not finished", "#d55e00")];
 
 /// One command under one load.
 pub(super) struct Invocations<'a> {
@@ -62,29 +52,24 @@ pub(super) fn invocations<'a>(data: &'a Data<'_>) -> Vec<Invocations<'a>> {
 }
 
 fn of_session<'a>(jobs: &JobRuns<'a>, label: &str) -> Vec<Invocations<'a>> {
-    let commands = jobs.job.script.as_ref().map_or(&[][..], |script| &script.commands);
+    let commands = jobs.job.script.iter().flat_map(|script| &script.commands);
     let loads = jobs.by_load();
-    let of = |name: &str| {
-        let (name, panel) = (name.to_owned(), panel(name, label));
-        loads.iter().map(move |(load, runs)| Invocations {
-            panel: panel.clone(),
-            load,
-            works: works(runs, &name),
-        })
-    };
-    let all = commands.iter().flat_map(|command| of(&command.name).collect::<Vec<_>>());
-    all.filter(|one| !one.works.is_empty()).collect()
+    let mut all = Vec::new();
+    for command in commands {
+        for (load, runs) in &loads {
+            let works = runs.iter().flat_map(|run| &run.lines).filter_map(|line| match line {
+                Line::Work(work) if work.item == command.name => Some(&**work),
+                _ => None,
+            });
+            let panel = panel(&command.name, label);
+            all.push(Invocations { panel, load, works: works.collect() });
+        }
+    }
+    all.retain(|one| !one.works.is_empty());
+    all
 }
 
-fn works<'a>(runs: &[&'a Run], command: &str) -> Vec<&'a WorkRecord> {
-    let works = runs.iter().flat_map(|run| &run.lines).filter_map(|line| match line {
-        Line::Work(work) => Some(&**work),
-        _ => None,
-    });
-    works.filter(|work| work.item == command).collect()
-}
-
-fn make(data: &Data<'_>) -> Vec<Chart> {
+pub(super) fn make(data: &Data<'_>) -> Vec<(Value, Table)> {
     let mut all = invocations(data);
     let mut order: Vec<String> = distinct(all.iter().map(|one| one.panel.clone()));
     let is_cut = order.len() > MOST_PANELS;
@@ -94,12 +79,12 @@ fn make(data: &Data<'_>) -> Vec<Chart> {
         return Vec::new();
     }
     let most = (MOST_POINTS / all.len()).clamp(8, MOST_OF_ONE);
-    let mut values: Vec<Value> = Vec::new();
+    let (mut values, mut every_ns) = (Vec::new(), Vec::new());
     let mut table =
         Table::new("", ["command", "load", "times", "not finished", "median", "longest"]);
-    let loads: Vec<&str> = distinct(all.iter().map(|one| one.load));
     for one in &all {
         let times_ns = one.times_ns();
+        every_ns.extend(times_ns.iter().map(|time| time.value));
         values.extend(drawn(one, &times_ns, most));
         let quantile = |part| Cell::from(bounded_quantile(&times_ns, part).map(Cell::observed));
         let unfinished = times_ns.iter().filter(|time| time.is_lower_bound).count();
@@ -107,22 +92,13 @@ fn make(data: &Data<'_>) -> Vec<Chart> {
         let counts = [times_ns.len().into(), unfinished.into()];
         table.row([panel, load].into_iter().chain(counts).chain([0.5, 1.0].map(quantile)));
     }
-    let every_ns: Vec<f64> =
-        all.iter().flat_map(Invocations::times_ns).map(|time| time.value).collect();
-    let axis = duration::log_axis("time from start to end", every_ns.into_iter());
-    let columns = if order.len() < 3 { 2 } else { 3 };
-    let body = merged(panels("panel", &order, columns), json!({ "spec": spec(&axis, &loads) }));
-    let reading = format!(
-        "Each point is a command that somebody issued, at the time it took, logarithmic; the grey \
-         bar is the median. The first time is that of each user's first pass.{}{}",
-        if all.iter().any(|one| one.works.len() > most) {
-            " Of many the slowest and evenly spaced others are drawn."
-        } else {
-            ""
-        },
-        if is_cut { " Only the first commands are drawn." } else { "" },
-    );
-    vec![KIND.chart(reading, values, body, table)]
+    let parts = json!({
+        "values": values, "domain": domain(&every_ns), "ticks": ticks(&every_ns),
+        "columns": if order.len() < 3 { 2 } else { 3 }, "order": order,
+        "loads": distinct(all.iter().map(|one| one.load)),
+        "thinned": all.iter().any(|one| one.works.len() > most), "cut": is_cut,
+    });
+    vec![(parts, table)]
 }
 
 /// The points of one command under one load, and their median.
@@ -143,39 +119,4 @@ fn drawn(one: &Invocations<'_>, times_ns: &[Observation], most: usize) -> Vec<Va
         |median| json!({ "panel": one.panel, "load": one.load, "median": rounded(median.value) }),
     ));
     values
-}
-
-fn spec(axis: &Value, loads: &[&str]) -> Value {
-    let tip = tip();
-    let y = json!({ "field": "load", "type": "nominal", "sort": loads, "title": null,
-                    "axis": { "labelLimit": 90 } });
-    let domain: Vec<&str> = WHICH.iter().map(|(name, _)| *name).collect();
-    json!({
-        "width": 250,
-        "height": { "step": 24 },
-        "layer": [{
-            "transform": [
-                { "filter": "isValid(datum.time)" },
-                { "calculate": format!(
-                    "datum.panel + ' under ' + datum.load + ', ' + datum.who + ', ' + datum.which + ': ' + ({})",
-                    duration::expression("datum.time")
-                  ), "as": "tip" },
-            ],
-            "mark": { "type": "point", "filled": true, "size": 32, "opacity": 0.7 },
-            "encoding": {
-                "x": merged(axis.clone(), json!({ "field": "time" })),
-                "y": y,
-                "color": by_colour("which", &WHICH),
-                "shape": { "field": "which", "type": "nominal", "title": null,
-                           "scale": { "domain": domain,
-                                      "range": ["diamond", "circle", "triangle-up"] },
-                           "legend": { "orient": "bottom" } },
-                "description": tip, "tooltip": tip,
-            },
-        }, {
-            "transform": [{ "filter": "isValid(datum.median)" }],
-            "mark": { "type": "tick", "thickness": 3, "size": 18, "color": "#888888", "aria": false },
-            "encoding": { "x": merged(axis.clone(), json!({ "field": "median" })), "y": y },
-        }],
-    })
 }

@@ -2,17 +2,10 @@
 
 use serde_json::{Value, json};
 
-use super::encoding::{merged, rounded};
-use super::{Data, Kind};
+use super::Data;
+use super::scale::rounded;
 use crate::page::{Input, SERIES, Timeline};
-use render::{Cell, Chart, Table, format};
-
-pub(super) const KIND: Kind = Kind {
-    name: "counters",
-    section: "counters",
-    title: "What the kernel counted, run by run",
-    make,
-};
+use render::{Cell, Table, format};
 
 /// Most runs that are drawn; of more, the one with the slowest response of each load.
 const MOST_RUNS: usize = 30;
@@ -23,7 +16,7 @@ const MOST_POINTS: usize = 240;
 /// A rate that never exceeds this is nothing to look at.
 const LEAST: f64 = 0.5;
 
-fn make(data: &Data<'_>) -> Vec<Chart> {
+pub(super) fn make(data: &Data<'_>) -> Vec<(Value, Table)> {
     let inputs = data.material.inputs.iter().filter(|input| input.sweep.is_none());
     inputs.filter_map(|input| of_input(input, data.material.inputs.len() > 1)).collect()
 }
@@ -68,7 +61,7 @@ fn thinned(points: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
     points.chunks(piece).filter_map(largest).collect()
 }
 
-fn of_input(input: &Input<'_>, several: bool) -> Option<Chart> {
+fn of_input(input: &Input<'_>, several: bool) -> Option<(Value, Table)> {
     let runs = chosen(input);
     let mut values = Vec::new();
     let mut titles = Vec::new();
@@ -98,20 +91,6 @@ fn of_input(input: &Input<'_>, several: bool) -> Option<Chart> {
     if titles.is_empty() {
         return None;
     }
-    let reading = format!(
-        "{}The runs one after the other; each shaded or plain stretch is a run, named below by its \
-         load.{}",
-        if several { format!("{}. ", input.name) } else { String::new() },
-        if runs.len() < input.timelines.len() {
-            " Of many runs the one with the slowest response of each load is shown."
-        } else {
-            ""
-        }
-    );
-    Some(KIND.chart(reading, values, body(&runs, &titles), table))
-}
-
-fn body(runs: &[&Timeline], titles: &[String]) -> Value {
     let mut begun_s = 0.0;
     let mut bands = Vec::new();
     let mut names = serde_json::Map::new();
@@ -126,38 +105,10 @@ fn body(runs: &[&Timeline], titles: &[String]) -> Value {
     let middles: Vec<f64> =
         names.keys().filter_map(|key| key.parse::<f64>().ok()).map(|ms| ms / 1000.0).collect();
     let label = format!("{}['' + round(1000 * datum.value)]", Value::Object(names));
-    let x = json!({
-        "field": "at", "type": "quantitative", "title": null,
-        "scale": { "domain": [0, rounded(begun_s)], "nice": false },
-        "axis": { "values": middles, "labelExpr": label, "labelAngle": -40, "ticks": false,
-                  "grid": false, "labelOverlap": false },
+    let parts = json!({
+        "values": values, "order": titles, "bands": bands, "end": rounded(begun_s),
+        "middles": middles, "names": label, "chosen": runs.len() < input.timelines.len(),
+        "input": if several { format!("{}. ", input.name) } else { String::new() },
     });
-    let y = json!({ "field": "value", "type": "quantitative", "title": null,
-                    "axis": { "tickCount": 3, "format": "~s" } });
-    let band = json!({
-        "data": { "values": bands },
-        "mark": { "type": "rect", "color": "#888888", "aria": false },
-        "encoding": { "x": { "field": "from", "type": "quantitative" }, "x2": { "field": "to" },
-                      "opacity": { "field": "shade", "type": "quantitative", "scale": null,
-                                   "legend": null },
-                      "tooltip": { "field": "load", "type": "nominal" } },
-    });
-    let area = json!({
-        "mark": { "type": "area", "color": "#2f8fcf", "opacity": 0.35, "line": { "strokeWidth": 1.2, "color": "#2f8fcf" },
-                  "interpolate": "step-before" },
-        "encoding": { "x": x, "y": y,
-                      "tooltip": [{ "field": "at", "type": "quantitative", "title": "at (s)", "format": ".1f" },
-                                  { "field": "value", "type": "quantitative", "format": ".4~g" }] },
-    });
-    merged(
-        json!({ "facet": { "row": { "field": "series", "type": "nominal", "sort": titles, "title": null,
-                    "header": { "labelAngle": 0, "labelOrient": "top", "labelAnchor": "start",
-                                "labelLimit": 400 } } } }),
-        json!({
-            "spec": { "width": 900, "height": 56, "layer": [band, area] },
-            "resolve": { "scale": { "y": "independent" } },
-            "spacing": 6,
-            "usermeta": { "fit": "width" },
-        }),
-    )
+    Some((parts, table))
 }

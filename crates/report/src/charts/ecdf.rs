@@ -3,17 +3,10 @@
 use model::Observation;
 use serde_json::{Value, json};
 
-use super::encoding::{merged, panels, rounded, tip};
-use super::{Data, Kind, duration, strips};
+use super::scale::{domain, rounded, ticks};
+use super::{Data, strips};
 use crate::page::Measurement;
-use render::{Cell, Chart, Table, distinct};
-
-pub(super) const KIND: Kind = Kind {
-    name: "ecdf",
-    section: "responsiveness",
-    title: "How long responses take, as distributions",
-    make,
-};
+use render::{Cell, Table, distinct};
 
 /// Most steps of one line; of more samples these are exact quantiles, the smallest and largest kept.
 const MOST_STEPS: usize = 80;
@@ -75,7 +68,7 @@ fn quantiles<const N: usize>(sorted: &[Observation], parts: [f64; N]) -> [Option
     })
 }
 
-fn make(data: &Data<'_>) -> Vec<Chart> {
+pub(super) fn make(data: &Data<'_>) -> Vec<(Value, Table)> {
     let together = (2..=MOST_TOGETHER).contains(&data.measurements.len());
     let (lines, names) = if together { side_by_side(data) } else { beside_baseline(data) };
     if lines.is_empty() {
@@ -97,17 +90,15 @@ fn make(data: &Data<'_>) -> Vec<Chart> {
             table.row(start.into_iter().chain(found.map(|it| it.map(Cell::observed).into())));
         }
     }
-    let delays = lines.iter().flat_map(|line| &line.sorted).map(|delay| delay.value);
-    let axis = duration::log_axis("delay", delays.collect::<Vec<f64>>().into_iter());
-    let is_open = lines.iter().any(|line| line.sorted.iter().any(|delay| delay.is_lower_bound));
-    let body = merged(panels("panel", &order, 3), json!({ "spec": spec(&axis, &names, together) }));
-    let reading = format!(
-        "How many percent of the responses took at most so long: the further to the right, the \
-         slower.{}{}",
-        if together { "" } else { " Grey and dashed: without load." },
-        if is_open { " A line that ends below 100 %: the rest were given up." } else { "" }
-    );
-    vec![KIND.chart(reading, values, body, table)]
+    let sorted = lines.iter().flat_map(|line| &line.sorted);
+    let delays_ns: Vec<f64> = sorted.clone().map(|delay| delay.value).collect();
+    let parts = json!({
+        "values": values, "domain": domain(&delays_ns), "ticks": ticks(&delays_ns),
+        "order": order, "names": names, "alone": !together,
+        "colours": (!together).then_some(["#d55e00", "#888888"]),
+        "open": sorted.clone().any(|delay| delay.is_lower_bound),
+    });
+    vec![(parts, table)]
 }
 
 /// A panel a load, with a line a measurement.
@@ -139,40 +130,6 @@ fn beside_baseline(data: &Data<'_>) -> (Vec<Line>, Vec<String>) {
         }
     }
     (lines, vec![LOADED.to_owned(), BASELINE.to_owned()])
-}
-
-fn spec(axis: &Value, names: &[String], together: bool) -> Value {
-    let tip = tip();
-    let x = merged(axis.clone(), json!({ "field": "delay" }));
-    let y = json!({ "field": "part", "type": "quantitative", "title": null,
-                    "scale": { "domain": [0, 1] },
-                    "axis": { "format": ".0%", "values": [0, 0.25, 0.5, 0.75, 1] } });
-    let scale = match together {
-        true => json!({ "domain": names }),
-        false => json!({ "domain": names, "range": ["#d55e00", "#888888"] }),
-    };
-    let dashes = [json!([1, 0]), json!([5, 3]), json!([2, 2]), json!([8, 3, 2, 3]), json!([10, 4])];
-    let dashes: Vec<&Value> = dashes.iter().take(names.len()).collect();
-    let coded = |scale: Value| {
-        json!({ "field": "line", "type": "nominal", "title": null, "scale": scale,
-                "legend": { "orient": "bottom" } })
-    };
-    json!({
-        "width": 250,
-        "height": 110,
-        "transform": [{ "calculate": format!(
-            "format(datum.part, '.1%') + ' took at most ' + ({}) + ' (' + datum.line + ')'",
-            duration::expression("datum.delay")
-        ), "as": "tip" }],
-        "layer": [{
-            "mark": { "type": "line", "interpolate": "step-after", "strokeWidth": 2 },
-            "encoding": { "x": x, "y": y, "color": coded(scale),
-                          "strokeDash": coded(json!({ "domain": names, "range": dashes })) },
-        }, {
-            "mark": { "type": "point", "filled": true, "size": 45, "opacity": 0 },
-            "encoding": { "x": x, "y": y, "tooltip": tip, "description": tip },
-        }],
-    })
 }
 
 #[cfg(test)]

@@ -3,23 +3,13 @@
 use doctor::{Finding, LostTime, Severity};
 use serde_json::{Value, json};
 
-use super::encoding::{by_colour, present, rounded, tip};
-use super::{Data, Kind};
-use crate::diagnosis::{bound_prefix, price_text, whose_time};
-use render::{Cell, Chart, Table, Tone, format};
-
-pub(super) const KIND: Kind = Kind {
-    name: "findings",
-    section: "findings",
-    title: "Conditions by the time that they cost",
-    make,
-};
+use super::Data;
+use super::scale::rounded;
+use crate::diagnosis::{bound_prefix, price_text, severity_word, whose_time};
+use render::{Cell, Table, Tone, format};
 
 /// Most findings that are drawn.
 const MOST: usize = 16;
-
-const SEVERITIES: [(&str, &str); 3] =
-    [("severe", "#d55e00"), ("warning", "#e69f00"), ("note", "#9a9a9a")];
 
 /// A finding and the load under which it was found.
 #[derive(Clone, Debug)]
@@ -32,15 +22,6 @@ pub(crate) struct Found<'d> {
     pub(crate) runs: usize,
     /// Of how many.
     pub(crate) of: usize,
-}
-
-/// How much it matters, in a word.
-pub(crate) fn severity(severity: Severity) -> &'static str {
-    match severity {
-        Severity::Note => "note",
-        Severity::Warning => "warning",
-        Severity::Severe => "severe",
-    }
 }
 
 /// What a severity means.
@@ -83,7 +64,7 @@ pub(crate) fn found<'d>(data: &'d Data<'_>) -> Vec<Found<'d>> {
     all
 }
 
-fn make(data: &Data<'_>) -> Vec<Chart> {
+pub(super) fn make(data: &Data<'_>) -> Vec<(Value, Table)> {
     let all = found(data);
     if all.is_empty() {
         return Vec::new();
@@ -99,7 +80,7 @@ fn make(data: &Data<'_>) -> Vec<Chart> {
         let lost = time.map(|lost| format!("{bound}{}", format::duration(lost.lost_ns() as f64)));
         let percent = |lost: &LostTime| format!("{bound}{:.0} %", 100.0 * lost.share());
         let share = time.map(|lost| format!("{} of {}", percent(&lost), whose_time(&lost)));
-        let word = severity(finding.severity());
+        let word = severity_word(finding.severity());
         let runs = format!("{} of {}", one.runs, one.of);
         let evidence =
             format!("{} of {} counters", finding.confidence.agreeing, finding.confidence.asked);
@@ -131,36 +112,5 @@ fn make(data: &Data<'_>) -> Vec<Chart> {
             order.push(name);
         }
     }
-    let present = present(&SEVERITIES, "severity", &values);
-    let reading =
-        "Time lost to each condition as a share of the time of those whom it affects, in \
-                   the run of the load that lost the most; docs/findings/ tells how each is priced."
-            .to_owned();
-    vec![KIND.chart(reading, values, body(&order, &present), table)]
-}
-
-fn body(order: &[String], present: &[(&str, &str)]) -> Value {
-    let tip = tip();
-    let y = json!({ "field": "what", "type": "nominal", "sort": order, "title": null,
-                    "axis": { "labelLimit": 320 } });
-    json!({
-        "width": "container",
-        "height": { "step": 26 },
-        "encoding": {
-            "x": { "field": "share", "type": "quantitative", "title": "share of time lost",
-                   "scale": { "domain": [0, 1.18], "nice": false },
-                   "axis": { "format": ".0%", "values": [0, 0.25, 0.5, 0.75, 1] } },
-            "y": y,
-        },
-        "layer": [{
-            "mark": { "type": "bar" },
-            "encoding": {
-                "color": by_colour("severity", present),
-                "tooltip": tip, "description": tip,
-            },
-        }, {
-            "mark": { "type": "text", "align": "left", "dx": 5, "aria": false },
-            "encoding": { "text": { "field": "text", "type": "nominal" } },
-        }],
-    })
+    vec![(json!({ "values": values, "order": order }), table)]
 }

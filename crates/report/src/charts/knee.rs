@@ -1,24 +1,21 @@
 //! The curve of a sweep: cost over level, with the knee and its interval.
 
-use analysis::sweep::Curve;
 use serde_json::{Value, json};
 use stats::Shape;
 
-use super::encoding::{rounded, tip};
-use super::{Data, Kind, duration};
+use super::Data;
+use super::scale::{powers_of_two, rounded, ticks};
+use super::template::duration;
+use crate::SweepView;
 use crate::sweep_text::Amounts;
-use crate::{SweepRow, SweepView};
-use render::{Cell, Chart, Table};
+use render::{Cell, Table};
 
-pub(super) const KIND: Kind =
-    Kind { name: "knee", section: "sweep", title: "Cost over level, and the knee", make };
-
-fn make(data: &Data<'_>) -> Vec<Chart> {
+pub(super) fn make(data: &Data<'_>) -> Vec<(Value, Table)> {
     let sweeps = data.material.inputs.iter().filter_map(|input| input.sweep.as_ref());
     sweeps.filter_map(of_sweep).collect()
 }
 
-fn of_sweep(view: &SweepView<'_>) -> Option<Chart> {
+fn of_sweep(view: &SweepView<'_>) -> Option<(Value, Table)> {
     let first = view.rows.first()?;
     let amounts = Amounts::of(first.curve);
     let mut values = Vec::new();
@@ -47,193 +44,63 @@ fn of_sweep(view: &SweepView<'_>) -> Option<Chart> {
     if values.is_empty() {
         return None;
     }
-    let band = match view.rows.iter().any(|row| knee(row).is_some()) {
-        true => ", the band is the knee's interval",
-        false => "; there is no knee",
-    };
-    let reading = format!(
-        "Both axes logarithmic; bars reach from the lowest to the highest measurement of a \
-         level{band}."
-    );
-    Some(KIND.chart(reading, values, body(view), table))
-}
-
-fn knee<'f>(row: &'f SweepRow<'_>) -> Option<&'f stats::Knee> {
-    match &row.found.shape {
-        Shape::Knee(knee) => Some(knee),
-        _ => None,
-    }
-}
-
-fn body(view: &SweepView<'_>) -> Value {
-    let several = view.rows.len() > 1;
-    let first = view.rows[0].curve;
-    let levels: Vec<f64> =
-        view.rows.iter().flat_map(|row| row.found.rows.iter().map(|level| level.level)).collect();
-    let costs: Vec<f64> = view
-        .rows
-        .iter()
-        .flat_map(|row| &row.found.rows)
-        .flat_map(|level| [level.lowest_cost, level.highest_cost])
-        .flatten()
-        .collect();
-    let x = level_axis(first, &levels);
-    let y = cost_axis(first, &costs);
-    let colour = match several {
-        true => json!({ "field": "row", "type": "nominal", "title": view.by,
-                        "sort": view.rows.iter().map(|row| &row.label).collect::<Vec<_>>() }),
-        false => json!({ "value": "#2f8fcf" }),
-    };
-    let mut unnamed = colour.clone();
-    if several {
-        unnamed["legend"] = Value::Null;
-    }
-    let tip = tip();
-    let mut layers = knees(view, &x, &unnamed);
-    layers.push(json!({
-        "mark": { "type": "rule", "strokeWidth": 1.5, "aria": false },
-        "encoding": { "x": x, "y": { "field": "low", "type": "quantitative" },
-                      "y2": { "field": "high" }, "color": unnamed },
-    }));
-    layers.push(json!({
-        "mark": { "type": "line", "strokeWidth": 2, "aria": false },
-        "encoding": { "x": x, "y": y, "color": unnamed },
-    }));
-    let mut point = json!({
-        "mark": { "type": "point", "filled": true, "size": 55, "opacity": 1 },
-        "encoding": { "x": x, "y": y, "color": colour, "tooltip": tip, "description": tip },
-    });
-    if several {
-        point["encoding"]["shape"] = json!({ "field": "row", "type": "nominal", "title": view.by });
-    }
-    layers.push(point);
-    json!({ "width": "container", "height": 340, "layer": layers })
+    let mut parts = axes(view);
+    let knees = knees(view, &amounts);
+    let bands = [", the band is the knee's interval", "; there is no knee"];
+    parts["band"] = bands[usize::from(knees.is_empty())].into();
+    parts["knees"] = json!(Some(knees).filter(|knees| !knees.is_empty()));
+    parts["values"] = values.into();
+    parts["by"] = json!(view.by);
+    parts["labels"] = view.rows.iter().map(|row| row.label.as_str()).collect();
+    parts["several"] = several.into();
+    parts["one"] = (!several).into();
+    Some((parts, table))
 }
 
 /// The bands and lines of the knees.
-fn knees(view: &SweepView<'_>, x: &Value, colour: &Value) -> Vec<Value> {
-    let amounts = Amounts::of(view.rows[0].curve);
-    let found: Vec<Value> = view
-        .rows
-        .iter()
-        .filter_map(|row| {
-            let knee = knee(row)?;
-            let (low, high) = (knee.low.min(knee.high), knee.low.max(knee.high));
-            let name =
-                if row.label.is_empty() { String::new() } else { format!("{}: ", row.label) };
-            Some(json!({
-                "row": row.label, "knee": knee.level, "from": low, "to": high,
-                "text": format!("knee {}", amounts.level(knee.level)),
-                "tip": format!("{name}knee at {} [{}, {}]", amounts.level(knee.level),
-                    amounts.level(low), amounts.level(high)),
-            }))
-        })
-        .collect();
-    if found.is_empty() {
-        return Vec::new();
+fn knees(view: &SweepView<'_>, amounts: &Amounts<'_>) -> Vec<Value> {
+    let mut found = Vec::new();
+    for row in &view.rows {
+        let Shape::Knee(knee) = &row.found.shape else { continue };
+        let (low, high) = (knee.low.min(knee.high), knee.low.max(knee.high));
+        let name = if row.label.is_empty() { String::new() } else { format!("{}: ", row.label) };
+        let [at, from, to] = [knee.level, low, high].map(|level| amounts.level(level));
+        found.push(json!({
+            "row": row.label, "knee": knee.level, "from": low, "to": high,
+            "text": format!("knee {at}"), "tip": format!("{name}knee at {at} [{from}, {to}]"),
+        }));
     }
-    let data = json!({ "values": found });
-    let at = |field: &str| {
-        let mut axis = x.clone();
-        axis["field"] = json!(field);
-        axis
-    };
-    let tip = tip();
-    vec![
-        json!({
-            "data": data,
-            "mark": { "type": "rect", "opacity": 0.22, "stroke": null },
-            "encoding": { "x": at("from"), "x2": { "field": "to" },
-                          "color": if view.rows.len() > 1 { colour.clone() } else { json!({ "value": "#e69f00" }) },
-                          "tooltip": tip, "description": tip },
-        }),
-        json!({
-            "data": data,
-            "mark": { "type": "rule", "strokeDash": [5, 3], "strokeWidth": 1.5, "color": "#c8781e", "aria": false },
-            "encoding": { "x": at("knee") },
-        }),
-        json!({
-            "data": data,
-            "mark": { "type": "text", "align": "left", "dx": 6, "fontWeight": "bold", "aria": false },
-            "encoding": { "x": at("knee"), "y": { "value": 12 },
-                          "text": { "field": "text", "type": "nominal" } },
-        }),
-    ]
+    found
 }
 
-/// An axis of levels, with their unit.
-fn level_axis(curve: &Curve, levels: &[f64]) -> Value {
+/// What the axes of levels and costs are, with their units.
+fn axes(view: &SweepView<'_>) -> Value {
+    let curve = view.rows[0].curve;
+    let rows = view.rows.iter().flat_map(|row| &row.found.rows);
+    let levels: Vec<f64> = rows.clone().map(|row| row.level).collect();
+    let costs = rows.flat_map(|row| [row.lowest_cost, row.highest_cost]).flatten();
+    let costs: Vec<f64> = costs.collect();
+    let (name, unit) = (&curve.parameter, curve.level_unit.as_str());
+    let title = match unit {
+        "bytes" | "ns" | "" => name.clone(),
+        _ => format!("{name} ({unit})"),
+    };
     let is_log = levels.iter().all(|level| *level > 0.0);
-    let mut axis = json!({ "tickCount": 8, "labelOverlap": "greedy" });
-    let title = match curve.level_unit.as_str() {
-        "bytes" => {
-            axis = json!({ "values": powers_of_two(levels), "labelOverlap": "greedy",
-                           "labelExpr": size_expression("datum.value") });
-            curve.parameter.clone()
-        }
-        "ns" => {
-            axis = json!({ "values": duration::ticks(levels.iter().copied()),
-                           "labelExpr": duration::expression("datum.value") });
-            curve.parameter.clone()
-        }
-        "" => curve.parameter.clone(),
-        unit => format!("{} ({unit})", curve.parameter),
+    let is_log_cost = costs.iter().all(|cost| *cost > 0.0);
+    let units = [("ns", 1.0), ("us", 1e3), ("ms", 1e6), ("s", 1e9)];
+    let scale_ns = units.iter().find(|(unit, _)| *unit == curve.cost_unit);
+    let scale_ns = scale_ns.map(|(_, scale_ns)| scale_ns).filter(|_| is_log_cost);
+    let cost_ticks = |scale_ns: &f64| -> Vec<f64> {
+        let costs_ns: Vec<f64> = costs.iter().map(|cost| cost * scale_ns).collect();
+        ticks(&costs_ns).into_iter().map(|tick| rounded(tick / scale_ns)).collect()
     };
-    let scale = if is_log {
-        json!({ "type": "log", "nice": false, "padding": 12 })
-    } else {
-        json!({ "nice": false, "zero": false })
-    };
-    json!({ "field": "level", "type": "quantitative", "title": title, "scale": scale, "axis": axis })
-}
-
-/// A size in bytes as text, as an expression.
-fn size_expression(value: &str) -> String {
-    let units = [("1024", "K"), ("1048576", "M"), ("1073741824", "G")];
-    let mut text = format!("format({value}, '~r')");
-    for (size, unit) in units {
-        text = format!("{value} >= {size} ? format({value} / {size}, '.3~r') + '{unit}' : {text}");
-    }
-    // The largest unit is asked first, as it was put around the others last.
-    text
-}
-
-/// Ticks for sizes: powers of two, with the steps between them where there are few.
-fn powers_of_two(levels: &[f64]) -> Vec<f64> {
-    let (low, high) = levels
-        .iter()
-        .fold((f64::INFINITY, 0.0_f64), |(low, high), level| (low.min(*level), high.max(*level)));
-    if low <= 0.0 || low > high {
-        return Vec::new();
-    }
-    let octaves = (high / low).log2();
-    let steps: &[f64] = match octaves {
-        narrow if narrow < 2.5 => &[1.0, 1.125, 1.25, 1.375, 1.5, 1.625, 1.75, 1.875],
-        middle if middle < 6.0 => &[1.0, 1.5],
-        _ => &[1.0],
-    };
-    let range = low.log2().floor() as i32..=high.log2().ceil() as i32;
-    let all = range.flat_map(|power| steps.iter().map(move |step| step * 2_f64.powi(power)));
-    all.filter(|tick| (low..=high).contains(tick)).collect()
-}
-
-/// An axis of costs, with their unit.
-fn cost_axis(curve: &Curve, costs: &[f64]) -> Value {
-    let scale_ns = match curve.cost_unit.as_str() {
-        "ns" => Some(1.0),
-        "us" => Some(1e3),
-        "ms" => Some(1e6),
-        "s" => Some(1e9),
-        _ => None,
-    };
-    let is_log = costs.iter().all(|cost| *cost > 0.0);
-    let mut axis = json!({ "field": "cost", "type": "quantitative", "title": curve.response,
-        "scale": if is_log { json!({ "type": "log", "nice": false, "padding": 8 }) } else { json!({}) } });
-    if let (Some(scale_ns), true) = (scale_ns, is_log) {
-        let ticks = duration::ticks(costs.iter().map(|cost| cost * scale_ns));
-        let ticks: Vec<f64> = ticks.into_iter().map(|tick| rounded(tick / scale_ns)).collect();
-        let value = format!("(datum.value * {scale_ns})");
-        axis["axis"] = json!({ "values": ticks, "labelExpr": duration::expression(&value) });
-    }
-    axis
+    json!({
+        "parameter": title, "log": is_log, "linear": !is_log,
+        "size-ticks": (unit == "bytes").then(|| powers_of_two(&levels)),
+        "time-ticks": (unit == "ns").then(|| ticks(&levels)),
+        "plain": !matches!(unit, "bytes" | "ns"),
+        "response": curve.response, "above-0": is_log_cost,
+        "cost-ticks": scale_ns.map(cost_ticks),
+        "cost-label": scale_ns.map(|scale_ns| duration(&format!("(datum.value * {scale_ns})"))),
+    })
 }

@@ -2,31 +2,14 @@
 
 use serde_json::{Value, json};
 
-use super::encoding::{by_colour, tip};
-use super::{Data, Kind};
+use super::Data;
 use crate::page::Measurement;
 use analysis::responsiveness::{Feeling, Ratio, Row};
 use render::format::{observed, times};
-use render::{Cell, Chart, Table, Tone, distinct};
+use render::{Cell, Table, Tone, distinct};
 
-pub(super) const KIND: Kind =
-    Kind { name: "matrix", section: "responsiveness", title: "Responsiveness, load by load", make };
-
-/// Verdicts and their colours, which people who confuse red and green can tell apart; each tile
-/// says its verdict in words too.
-pub(super) const VERDICTS: [(&str, &str); 9] = [
-    ("slow", "#d55e00"),
-    ("uneven", "#e69f00"),
-    ("slower", "#f0c04c"),
-    ("a little slower", "#f5dfa3"),
-    ("as without load", "#7cc7b0"),
-    ("faster", "#6db3e0"),
-    ("cannot tell", "#d3c9dd"),
-    ("reference", "#b8b8b8"),
-    ("not measured", "#dddddd"),
-];
-
-/// A verdict in a word or two, and what it means.
+/// A verdict in a word or two, and what it means; each has a colour in `shared.json`, which people
+/// who confuse red and green can tell apart.
 pub(crate) fn verdict(row: &Row, reference_ns: Option<f64>) -> (&'static str, Tone) {
     match Feeling::new(row, reference_ns) {
         Feeling::NotMeasured | Feeling::NoReference => ("not measured", Tone::Unknown),
@@ -42,49 +25,19 @@ pub(crate) fn verdict(row: &Row, reference_ns: Option<f64>) -> (&'static str, To
 }
 
 /// Only of several measurements: one alone is told by its table.
-fn make(data: &Data<'_>) -> Vec<Chart> {
+pub(super) fn make(data: &Data<'_>) -> Vec<(Value, Table)> {
     if data.measurements.len() < 2 {
         return Vec::new();
     }
-    let present: Vec<(&str, &str)> = VERDICTS
-        .into_iter()
-        .filter(|(word, _)| {
-            let mut rows = data.measurements.iter().flat_map(|one| {
-                one.matrix.rows.iter().map(|row| verdict(row, one.reference_ns()).0)
-            });
-            rows.any(|other| other == *word)
-        })
-        .collect();
     let columns: Vec<String> = data.measurements.iter().map(|one| data.label(one)).collect();
     let rows = data.measurements.iter().flat_map(|one| &one.matrix.rows);
     let loads: Vec<&str> = distinct(rows.map(|row| row.load.as_str()));
     let tiles = data.measurements.iter().zip(&columns);
     let values =
         tiles.flat_map(|(one, column)| one.matrix.rows.iter().map(|row| tile(one, row, column)));
-    let text = json!({
-        "mark": { "type": "text", "fontWeight": "bold", "color": "#111111" },
-        "encoding": { "text": { "field": "text", "type": "nominal" } },
-    });
-    let body = json!({
-        "width": { "step": 170 },
-        "height": { "step": 26 },
-        "encoding": {
-            "x": { "field": "column", "type": "nominal", "sort": columns, "title": null,
-                   "scale": { "paddingInner": 0.03 }, "axis": { "orient": "top", "labelAngle": 0, "labelLimit": 145 } },
-            "y": { "field": "load", "type": "nominal", "sort": loads, "title": null,
-                   "scale": { "paddingInner": 0.1 } },
-            "tooltip": tip(),
-        },
-        "layer": [{
-            "mark": { "type": "rect", "cornerRadius": 3 },
-            "encoding": {
-                "color": by_colour("verdict", &present),
-                "description": tip(),
-            },
-        }, text],
-    });
-    let reading = "Ratio to the time without load, coloured by what it feels like.".to_owned();
-    vec![KIND.chart(reading, values.collect(), body, table(data, &columns, &loads))]
+    let values: Vec<Value> = values.collect();
+    let parts = json!({ "values": values, "columns": columns, "loads": loads });
+    vec![(parts, table(data, &columns, &loads))]
 }
 
 fn tile(one: &Measurement, row: &Row, column: &str) -> Value {

@@ -1,4 +1,5 @@
-//! Charts as Vega-Lite specifications (<https://vega.github.io/vega-lite/>), one kind a file.
+//! Charts as Vega-Lite specifications (<https://vega.github.io/vega-lite/>): of each kind a template
+//! in `crates/report/charts`, and a file that fills it.
 //!
 //! A specification carries its data, which is bounded however many samples there were, and names no
 //! theme: whoever draws it adds that. What a mark means for readers of a screen is its description.
@@ -6,17 +7,17 @@
 mod command_ratios;
 mod commands;
 mod counters;
-mod duration;
 mod ecdf;
-mod encoding;
 mod findings;
 mod forest;
 mod heat;
 mod interaction;
 mod knee;
 mod matrix;
+mod scale;
 mod split;
 mod strips;
+mod template;
 mod touch_cost;
 mod touches;
 mod verdicts;
@@ -29,9 +30,6 @@ pub(crate) use matrix::verdict as tile_verdict;
 
 use crate::page::{JobRuns, Material, Measurement};
 use render::{Chart, Table};
-
-/// Which language the specifications are written in.
-const SCHEMA: &str = "https://vega.github.io/schema/vega-lite/v6.json";
 
 /// What charts are made of.
 #[derive(Debug)]
@@ -53,64 +51,66 @@ pub struct Kind {
     pub(crate) section: &'static str,
     /// What it shows.
     pub title: &'static str,
-    /// The charts of this kind that there are data for.
-    pub(crate) make: fn(&Data<'_>) -> Vec<Chart>,
+    template: &'static str,
+    /// Of each chart that there are data for what fills the template, and the same as a table.
+    make: fn(&Data<'_>) -> Vec<(Value, Table)>,
 }
 
-/// All kinds, in the order in which a report shows them.
-pub const ALL: &[&Kind] = &[
-    &matrix::KIND,
-    &verdicts::KIND,
-    &forest::KIND,
-    &strips::KIND,
-    &ecdf::KIND,
-    &split::KIND,
-    &knee::KIND,
-    &heat::KIND,
-    &waterfall::KIND,
-    &interaction::KIND,
-    &command_ratios::KIND,
-    &commands::KIND,
-    &touch_cost::KIND,
-    &touches::KIND,
-    &findings::KIND,
-    &counters::KIND,
-];
+/// The kinds: each with its file here, its name, which is that of its template, its section, and
+/// what it shows.
+macro_rules! kinds {
+    ($($file:ident $name:literal $section:literal $title:literal;)*) => {
+        /// All kinds, in the order in which a report shows them.
+        pub const ALL: &[Kind] = &[$(Kind {
+            name: $name,
+            section: $section,
+            title: $title,
+            template: include_str!(concat!("../../charts/", $name, ".vl.json")),
+            make: $file::make,
+        }),*];
+    };
+}
+
+kinds! {
+    matrix "matrix" "responsiveness" "Responsiveness, load by load";
+    verdicts "comparison" "comparison" "What differs, by how much";
+    forest "ratios" "responsiveness" "Times the time without load";
+    strips "samples" "responsiveness" "Every response, in the order of time";
+    ecdf "ecdf" "responsiveness" "How long responses take, as distributions";
+    split "delay-split" "delays" "What slow responses consist of";
+    knee "knee" "sweep" "Cost over level, and the knee";
+    heat "map" "sweep" "Cost over two parameters";
+    waterfall "waterfall" "attribution" "What the change is to be put down to";
+    interaction "interaction" "attribution" "How the effect of one factor depends on another";
+    command_ratios "command-ratios" "work" "Commands: times the time without load";
+    commands "commands" "work" "What each command took, under each load";
+    touch_cost "touch-cost" "work" "What a touch of memory costs, by load and level";
+    touches "touches" "work" "What a touch of memory costs, pass by pass";
+    findings "findings" "findings" "Conditions by the time that they cost";
+    counters "counters" "counters" "What the kernel counted, run by run";
+}
 
 impl Kind {
     /// The charts of this kind, each with a name of its own.
     pub(crate) fn charts(&self, data: &Data<'_>) -> Vec<Chart> {
-        let mut charts = (self.make)(data);
-        for (index, chart) in charts.iter_mut().enumerate() {
-            chart.name = match index {
-                0 => self.name.to_owned(),
-                _ => format!("{}-{}", self.name, index + 1),
-            };
-        }
-        charts
-    }
-
-    /// A chart of this kind; `body` is the specification without what all have in common.
-    fn chart(&self, reading: String, values: Vec<Value>, body: Value, table: Table) -> Chart {
-        let mut spec = json!({
-            "$schema": SCHEMA,
-            "description": format!("{}. {reading}", self.title),
-            "data": { "values": values },
-        });
-        if let (Some(spec), Value::Object(body)) = (spec.as_object_mut(), body) {
-            if body.get("width").is_some_and(|width| width == "container") {
-                let fit = json!({ "type": "fit-x", "contains": "padding" });
-                spec.insert("autosize".to_owned(), fit);
+        let chart = |(index, (parts, table))| {
+            let (reading, mut spec) = template::filled(self.template, &parts);
+            let schema = "https://vega.github.io/schema/vega-lite/v6.json";
+            spec.insert("$schema".to_owned(), json!(schema));
+            let description = format!("{}. {reading}", self.title);
+            spec.insert("description".to_owned(), description.into());
+            Chart {
+                name: match index {
+                    0 => self.name.to_owned(),
+                    _ => format!("{}-{}", self.name, index + 1),
+                },
+                title: self.title.to_owned(),
+                reading,
+                spec: spec.into(),
+                table: Table { caption: format!("{} in figures", self.title), ..table },
             }
-            spec.extend(body);
-        }
-        Chart {
-            name: self.name.to_owned(),
-            title: self.title.to_owned(),
-            reading,
-            spec,
-            table: Table { caption: format!("{} in figures", self.title), ..table },
-        }
+        };
+        (self.make)(data).into_iter().enumerate().map(chart).collect()
     }
 }
 
@@ -131,18 +131,11 @@ impl Data<'_> {
 
     /// What runs of a job are called beside the others; empty if there are none.
     pub(crate) fn job_label(&self, jobs: &JobRuns<'_>) -> String {
-        let name = self.material.inputs[jobs.input].name.as_str();
         let several_inputs = self.material.inputs.len() > 1;
         let several_jobs = self.jobs.iter().any(|other| other.job.name != jobs.job.name);
-        let parts = [
-            Some(name).filter(|_| several_inputs),
-            Some(jobs.job.name.as_str()).filter(|_| several_jobs),
-            Some(jobs.cell),
-        ];
-        let parts: Vec<&str> = parts.into_iter().flatten().filter(|it| !it.is_empty()).collect();
-        parts.join(" ")
+        let input = if several_inputs { &*self.material.inputs[jobs.input].name } else { "" };
+        let job = if several_jobs { &*jobs.job.name } else { "" };
+        let parts = [input, job, jobs.cell].into_iter().filter(|part| !part.is_empty());
+        parts.collect::<Vec<_>>().join(" ")
     }
 }
-
-#[cfg(test)]
-mod tests;

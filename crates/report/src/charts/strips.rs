@@ -2,19 +2,12 @@
 
 use serde_json::{Value, json};
 
-use super::encoding::{by_colour, merged, panels, rounded, tip};
-use super::{Data, Kind, duration};
+use super::Data;
+use super::scale::{domain, rounded, ticks};
 use crate::page::{LoadSamples, Measurement, SamplePoint};
 use analysis::responsiveness::STALL_FACTOR;
 use model::Observation;
-use render::{Cell, Chart, Table};
-
-pub(super) const KIND: Kind = Kind {
-    name: "samples",
-    section: "responsiveness",
-    title: "Every response, in the order of time",
-    make,
-};
+use render::{Cell, Table};
 
 /// Most panels that are drawn.
 pub(super) const MOST_PANELS: usize = 36;
@@ -22,9 +15,6 @@ pub(super) const MOST_PANELS: usize = 36;
 const MOST_POINTS: usize = 2400;
 /// Most points of one panel.
 const MOST_A_PANEL: usize = 240;
-
-const OUTCOMES: [(&str, &str); 3] =
-    [("answered", "#2f8fcf"), ("stalled", "#e08a00"), ("never finished", "#d55e00")];
 
 /// One panel: the load, and its measurement where there are several.
 pub(super) fn panel(load: &str, label: &str) -> String {
@@ -58,7 +48,7 @@ pub(super) fn drawn<'d>(data: &'d Data<'_>) -> Vec<(&'d Measurement, &'d LoadSam
     all
 }
 
-fn make(data: &Data<'_>) -> Vec<Chart> {
+pub(super) fn make(data: &Data<'_>) -> Vec<(Value, Table)> {
     let shown = drawn(data);
     if shown.is_empty() {
         return Vec::new();
@@ -91,65 +81,15 @@ fn make(data: &Data<'_>) -> Vec<Chart> {
         ];
         table.row([Cell::from(panel)].into_iter().chain(counts.map(Cell::from)).chain(of_worst));
     }
-    let order: Vec<String> = shown.iter().map(|(_, _, panel)| panel.clone()).collect();
-    let columns = if data.measurements.len() == 2 { 2 } else { 3 };
     let all = shown.iter().flat_map(|(_, samples, _)| &samples.points);
-    let axis = duration::log_axis("delay", all.map(|point| point.delay_ns.max(1.0)));
-    let thinned = shown.iter().any(|(_, samples, _)| samples.points.len() > most);
-    let reading = format!(
-        "Delay from the intended start, logarithmic. Above the dashed line, {STALL_FACTOR} times the \
-         median without load, a response stalled.{}{}",
-        if thinned {
-            " Of many responses the slowest and evenly spaced others are drawn."
-        } else {
-            ""
-        },
-        if data.measurements.iter().map(|one| one.samples.len()).sum::<usize>() > shown.len() {
-            " Only the loads with the slowest responses are drawn."
-        } else {
-            ""
-        },
-    );
-    let body = merged(
-        panels("panel", &order, columns),
-        json!({
-            "spec": spec(&axis),
-            "resolve": { "scale": { "x": "independent" } },
-        }),
-    );
-    vec![KIND.chart(reading, values, body, table)]
-}
-
-fn spec(axis: &Value) -> Value {
-    let tip = tip();
-    json!({
-        "width": 250,
-        "height": 96,
-        "layer": [{
-            "transform": [{ "filter": "isValid(datum.limit)" }],
-            "mark": { "type": "rule", "strokeDash": [4, 3], "color": "#888888", "aria": false },
-            "encoding": { "y": { "field": "limit", "type": "quantitative" } },
-        }, {
-            "transform": [
-                { "filter": "isValid(datum.delay)" },
-                { "calculate": format!(
-                    "'sample ' + datum.n + ': ' + ({}) + ', ' + datum.outcome",
-                    duration::expression("datum.delay")
-                  ), "as": "tip" },
-            ],
-            "mark": { "type": "point", "filled": true, "size": 28, "opacity": 0.85 },
-            "encoding": {
-                "x": { "field": "n", "type": "quantitative", "title": "sample",
-                       "scale": { "zero": false, "nice": false, "padding": 8 },
-                       "axis": { "tickCount": 4, "format": "d", "grid": false } },
-                "y": merged(axis.clone(), json!({ "field": "delay" })),
-                "color": by_colour("outcome", &OUTCOMES),
-                "shape": { "field": "outcome", "type": "nominal", "title": null,
-                           "scale": { "domain": ["answered", "stalled", "never finished"],
-                                      "range": ["circle", "diamond", "triangle-up"] },
-                           "legend": { "orient": "bottom" } },
-                "description": tip, "tooltip": tip,
-            },
-        }],
-    })
+    let delays_ns: Vec<f64> = all.map(|point| point.delay_ns.max(1.0)).collect();
+    let found: usize = data.measurements.iter().map(|one| one.samples.len()).sum();
+    let parts = json!({
+        "values": values, "domain": domain(&delays_ns), "ticks": ticks(&delays_ns),
+        "order": shown.iter().map(|(_, _, panel)| panel).collect::<Vec<_>>(),
+        "columns": if data.measurements.len() == 2 { 2 } else { 3 },
+        "stall": STALL_FACTOR.to_string(), "cut": found > shown.len(),
+        "thinned": shown.iter().any(|(_, samples, _)| samples.points.len() > most),
+    });
+    vec![(parts, table)]
 }

@@ -5,17 +5,10 @@ use model::BASELINE;
 use serde_json::{Value, json};
 use stats::median;
 
-use super::encoding::{merged, rounded, tip};
+use super::Data;
+use super::scale::{rounded, ticks};
 use super::strips::panel;
-use super::{Data, Kind, duration};
-use render::{Cell, Chart, Table, distinct, format};
-
-pub(super) const KIND: Kind = Kind {
-    name: "touch-cost",
-    section: "work",
-    title: "What a touch of memory costs, by load and level",
-    make,
-};
+use render::{Cell, Table, distinct, format};
 
 /// Most rows that are drawn; the others are in the table.
 const MOST: usize = 60;
@@ -31,7 +24,7 @@ struct Row {
     ratio: Option<f64>,
 }
 
-fn make(data: &Data<'_>) -> Vec<Chart> {
+pub(super) fn make(data: &Data<'_>) -> Vec<(Value, Table)> {
     let rows = rows(data);
     // One row says nothing that its table does not.
     if rows.len() < 2 {
@@ -45,12 +38,19 @@ fn make(data: &Data<'_>) -> Vec<Chart> {
         table.row(start.into_iter().chain(costs).chain([row.ratio.map(Cell::ratio).into()]));
     }
     let drawn = &rows[..rows.len().min(MOST)];
-    let values = drawn.iter().map(Row::value).collect();
-    let reading = "The median of the runs, logarithmic, with the lowest and the highest of them; \
-                   times are those of the steady state where there is one. The factor is that to \
-                   the runs without load."
-        .to_owned();
-    vec![KIND.chart(reading, values, body(drawn), table)]
+    let ends: Vec<f64> = drawn.iter().flat_map(|row| <[f64; 2]>::from(row.ends_ns())).collect();
+    let high_ns = ends.iter().copied().fold(0.0, f64::max);
+    let low_ns = ends.iter().copied().fold(f64::INFINITY, f64::min);
+    // The text of the longest bar stands to the right of it.
+    let room = (high_ns / low_ns).powf(0.3).max(1.3);
+    let parts = json!({
+        "values": drawn.iter().map(Row::value).collect::<Vec<_>>(),
+        "order": drawn.iter().map(|row| &row.label).collect::<Vec<_>>(),
+        "loads": distinct(drawn.iter().map(|row| &row.load)),
+        "domain": [rounded(low_ns / 1.15), rounded(high_ns * room)],
+        "ticks": ticks(&ends),
+    });
+    vec![(parts, table)]
 }
 
 fn rows(data: &Data<'_>) -> Vec<Row> {
@@ -94,38 +94,4 @@ impl Row {
             "text": text, "tip": format!("{}: {text}{several}", self.label),
         })
     }
-}
-
-fn body(rows: &[Row]) -> Value {
-    let order: Vec<&str> = rows.iter().map(|row| row.label.as_str()).collect();
-    let loads: Vec<&str> = distinct(rows.iter().map(|row| row.load.as_str()));
-    let ends: Vec<f64> = rows.iter().flat_map(|row| [row.ends_ns().0, row.ends_ns().1]).collect();
-    let high_ns = ends.iter().copied().fold(0.0, f64::max);
-    let low_ns = ends.iter().copied().fold(f64::INFINITY, f64::min);
-    // The text of the longest bar stands to the right of it.
-    let room = (high_ns / low_ns).powf(0.3).max(1.3);
-    let domain = json!([rounded(low_ns / 1.15), rounded(high_ns * room)]);
-    let mut x = duration::log_axis("cost of a touch", ends.into_iter());
-    x["scale"]["domain"] = domain;
-    let at = |field: &str| merged(x.clone(), json!({ "field": field }));
-    let y = json!({ "field": "label", "type": "nominal", "sort": order, "title": null,
-                    "axis": { "labelLimit": 320 } });
-    let colour = json!({ "field": "load", "type": "nominal", "title": null, "sort": loads,
-                         "legend": null });
-    let tip = tip();
-    json!({
-        "width": "container",
-        "height": { "step": 24 },
-        "layer": [{
-            "mark": { "type": "rule", "strokeWidth": 3, "aria": false },
-            "encoding": { "x": at("low"), "x2": { "field": "high" }, "y": y, "color": colour },
-        }, {
-            "mark": { "type": "point", "filled": true, "size": 90, "opacity": 1 },
-            "encoding": { "x": at("cost"), "y": y, "color": colour,
-                          "description": tip, "tooltip": tip },
-        }, {
-            "mark": { "type": "text", "align": "left", "dx": 8, "aria": false },
-            "encoding": { "x": at("high"), "y": y, "text": { "field": "text", "type": "nominal" } },
-        }],
-    })
 }

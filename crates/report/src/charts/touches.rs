@@ -4,17 +4,10 @@ use analysis::MemoryWork;
 use model::Run;
 use serde_json::{Value, json};
 
-use super::encoding::{merged, panels, rounded, tip};
+use super::Data;
+use super::scale::{domain, rounded, ticks};
 use super::strips::{MOST_PANELS, panel};
-use super::{Data, Kind, duration};
-use render::{Cell, Chart, Table, distinct, format};
-
-pub(super) const KIND: Kind = Kind {
-    name: "touches",
-    section: "work",
-    title: "What a touch of memory costs, pass by pass",
-    make,
-};
+use render::{Cell, Table, distinct, format};
 
 /// Most runs that are drawn.
 const MOST_RUNS: usize = 120;
@@ -34,7 +27,7 @@ struct Drawn<'a> {
     work: MemoryWork,
 }
 
-fn make(data: &Data<'_>) -> Vec<Chart> {
+pub(super) fn make(data: &Data<'_>) -> Vec<(Value, Table)> {
     let mut all = all(data);
     let found = all.len();
     all.truncate(MOST_RUNS);
@@ -46,7 +39,6 @@ fn make(data: &Data<'_>) -> Vec<Chart> {
     }
     let most = (MOST_POINTS / all.len()).clamp(8, MOST_OF_ONE);
     let mut table = Table::new("", ["run", "seed", "passes", "steady from", "in the steady state"]);
-    let loads: Vec<&str> = distinct(all.iter().map(|one| one.load));
     let mut values: Vec<Value> = Vec::new();
     for (number, one) in all.iter().enumerate() {
         values.extend(one.values(number, most));
@@ -60,27 +52,16 @@ fn make(data: &Data<'_>) -> Vec<Chart> {
             cost_ns.map(Cell::duration).into(),
         ]);
     }
-    let costs_ns = all.iter().flat_map(|one| &one.passes).map(|(_, cost_ns)| *cost_ns);
-    let axis = duration::log_axis("cost of a touch", costs_ns);
-    let reading = format!(
-        "A line a run, logarithmic; the dashed line is the cost in the steady state, from the pass \
-         on from which it counts.{}{}",
-        if all.iter().any(|one| one.passes.len() > most) {
-            " Of many passes the most expensive of each piece is drawn."
-        } else {
-            ""
-        },
-        if found > all.len() { " Only the first runs are drawn." } else { "" },
-    );
-    let spec = spec(&axis, &loads);
-    let body = match order.as_slice() {
-        [_] => merged(spec, json!({ "width": "container", "height": 280 })),
-        _ => merged(
-            panels("panel", &order, if order.len() == 2 { 2 } else { 3 }),
-            json!({ "spec": spec, "resolve": { "scale": { "x": "independent" } } }),
-        ),
-    };
-    vec![KIND.chart(reading, values, body, table)]
+    let passes = all.iter().flat_map(|one| &one.passes);
+    let costs_ns: Vec<f64> = passes.map(|(_, cost_ns)| *cost_ns).collect();
+    let parts = json!({
+        "values": values, "domain": domain(&costs_ns), "ticks": ticks(&costs_ns),
+        "one": order.len() == 1, "several": order.len() > 1,
+        "columns": if order.len() == 2 { 2 } else { 3 }, "order": order,
+        "loads": distinct(all.iter().map(|one| one.load)),
+        "thinned": all.iter().any(|one| one.passes.len() > most), "cut": found > all.len(),
+    });
+    vec![(parts, table)]
 }
 
 /// The runs that have several passes.
@@ -125,39 +106,4 @@ impl<'a> Drawn<'a> {
         }
         values
     }
-}
-
-fn spec(axis: &Value, loads: &[&str]) -> Value {
-    let tip = tip();
-    let x = json!({ "field": "pass", "type": "quantitative", "title": "pass",
-                    "scale": { "zero": false, "nice": false, "padding": 8 },
-                    "axis": { "tickMinStep": 1, "format": "d", "grid": false } });
-    let at = |field: &str| merged(x.clone(), json!({ "field": field }));
-    let y = merged(axis.clone(), json!({ "field": "cost" }));
-    let colour = json!({ "field": "load", "type": "nominal", "title": null, "sort": loads,
-                         "legend": { "orient": "bottom" } });
-    let passes = json!([{ "filter": "isValid(datum.cost)" }]);
-    json!({
-        "width": 250,
-        "height": 130,
-        "layer": [{
-            "transform": passes,
-            "mark": { "type": "line", "strokeWidth": 1.5, "aria": false },
-            "encoding": { "x": x, "y": y, "color": colour,
-                          "detail": { "field": "run", "type": "nominal" } },
-        }, {
-            "transform": [{ "filter": "isValid(datum.steady)" }],
-            "mark": { "type": "rule", "strokeDash": [5, 3], "strokeWidth": 2, "aria": false },
-            "encoding": { "x": at("from"), "x2": { "field": "to" },
-                          "y": merged(axis.clone(), json!({ "field": "steady" })),
-                          "color": colour },
-        }, {
-            "transform": passes,
-            "mark": { "type": "point", "filled": true, "size": 34, "opacity": 0.9 },
-            "encoding": { "x": x, "y": y, "color": colour,
-                          "shape": { "field": "load", "type": "nominal", "title": null,
-                                     "sort": loads, "legend": { "orient": "bottom" } },
-                          "description": tip, "tooltip": tip },
-        }],
-    })
 }

@@ -1,24 +1,13 @@
 //! The forest plot of a comparison: each cell's ratio with its interval, beside the margin.
 
 use analysis::comparison::{Cell, Comparison, Overall};
+use serde_json::{Value, json};
 
-use super::forest::{Line, body, table, values};
-use super::{Data, Kind};
+use super::Data;
+use super::forest::{Line, MOST, filling};
+use super::scale::rounded;
 use crate::comparison::{label, usable, verdict};
-use render::Chart;
-
-pub(super) const KIND: Kind =
-    Kind { name: "comparison", section: "comparison", title: "What differs, by how much", make };
-
-/// Most cells that are drawn; the others are in the table.
-const MOST: usize = 60;
-
-const VERDICTS: [(&str, &str); 4] = [
-    ("regression", "#d55e00"),
-    ("improvement", "#2f8fcf"),
-    ("equivalent", "#00a87b"),
-    ("cannot tell", "#999999"),
-];
+use render::Table;
 
 /// What the effect over all cells is called.
 fn overall_label(comparison: &Comparison, overall: &Overall, arm: &str) -> String {
@@ -27,7 +16,7 @@ fn overall_label(comparison: &Comparison, overall: &Overall, arm: &str) -> Strin
     [arm, Some(overall.over()), response].into_iter().flatten().collect::<Vec<_>>().join(" · ")
 }
 
-fn make(data: &Data<'_>) -> Vec<Chart> {
+pub(super) fn make(data: &Data<'_>) -> Vec<(Value, Table)> {
     let Some(comparison) = &data.material.comparison else { return Vec::new() };
     let arm = |index: usize| comparison.arms[index].name.as_str();
     let line = |cell: &Cell| {
@@ -51,22 +40,12 @@ fn make(data: &Data<'_>) -> Vec<Chart> {
     let count = comparison.cells.iter().filter_map(line).count();
     let overall = comparison.overall.iter().filter_map(over_all);
     let lines: Vec<Line> = overall.chain(comparison.cells.iter().filter_map(line)).collect();
-    if lines.is_empty() {
-        return Vec::new();
-    }
-    let drawn = &lines[..lines.len().min(MOST)];
-    let margin = 100.0 * comparison.margin;
-    let reading = format!(
-        "Ratios of {} to {}, above 1 = worse, with intervals that hold together for all {} cells; \
-         inside the grey band of ±{margin:.0} % a difference does not matter.",
-        match comparison.arms.len() {
-            2 => comparison.arms[1].name.clone(),
-            _ => "the others".to_owned(),
-        },
-        comparison.arms[0].name,
-        count
-    );
-    let values = values(drawn);
-    let body = body(drawn, &VERDICTS, Some(comparison.margin));
-    vec![KIND.chart(reading, values, body, table(&lines))]
+    let others = if comparison.arms.len() == 2 { arm(1) } else { "the others" };
+    let margin = comparison.margin;
+    let parts = json!({
+        "others": others, "first": arm(0), "count": count,
+        "percent": format!("{:.0}", 100.0 * margin),
+        "margin": { "low": rounded(1.0 / (1.0 + margin)), "high": 1.0 + margin },
+    });
+    filling(&lines, MOST, parts)
 }

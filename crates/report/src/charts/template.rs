@@ -1,0 +1,165 @@
+//! Specifications from templates: `crates/report/charts/NAME.vl.json`.
+//!
+//! A template is Vega-Lite in JSON, with some more:
+//! - `"$name"` stands for a part that the chart's code gives, else for a fragment: the template's
+//!   own field `$name`, or a field of `shared.json`. Where there is none, what has it is left out.
+//! - `"$": "name"` gives an object the fields of a fragment or part, or `"$": […]` of several.
+//! - `"$if": "name"` leaves an object out unless there is such a part, and it is not false.
+//! - `"$present": "field"` makes a scale of those of its `pairs` whose name a value has there.
+//! - `{name}` in a text stands for a part.
+//! - `description` is a list of sentences.
+
+use serde_json::{Map, Value, json};
+
+type Fields = Map<String, Value>;
+
+/// The fragments of all templates.
+const SHARED: &str = include_str!("../../charts/shared.json");
+
+/// Expression of Vega for a duration of so many ns (an expression too) as text.
+pub(super) fn duration(value_ns: &str) -> String {
+    let shared = fields(SHARED);
+    shared["duration"].as_str().unwrap_or_default().replace("datum.value", value_ns)
+}
+
+/// How to read the chart, and its specification but for what all have in common; the values of the
+/// data are the part `values`.
+pub(super) fn filled(template: &str, parts: &Value) -> (String, Fields) {
+    let (own, mut fragments) = (fields(template), fields(SHARED));
+    let named = own.iter().filter_map(|(key, it)| Some((key.strip_prefix('$')?, it.clone())));
+    fragments.extend(named.map(|(name, fragment)| (name.to_owned(), fragment)));
+    debug_assert!(!fragments.keys().any(|name| parts.get(name).is_some()), "two of one name");
+    let mut spec = Filling { parts, fragments }.fields(&own).unwrap_or_default();
+    spec.insert("data".to_owned(), json!({ "values": parts["values"] }));
+    let sentences = spec.remove("description").unwrap_or_default();
+    let sentences = sentences.as_array().into_iter().flatten();
+    let texts = sentences.filter_map(|it| it.as_str().or_else(|| it["text"].as_str()));
+    (texts.collect::<Vec<_>>().join(" "), spec)
+}
+
+/// Fields of JSON that is our own, and an object: a test reads all of it.
+fn fields(text: &str) -> Fields {
+    serde_json::from_str(text).unwrap_or_default()
+}
+
+struct Filling<'a> {
+    parts: &'a Value,
+    fragments: Fields,
+}
+
+impl Filling<'_> {
+    fn given(&self, name: &str) -> Option<&Value> {
+        self.parts.get(name).filter(|part| !matches!(part, Value::Null | Value::Bool(false)))
+    }
+
+    fn part(&self, name: &str) -> Option<Value> {
+        let given = self.given(name).cloned();
+        given.or_else(|| self.value(self.fragments.get(name)?))
+    }
+
+    fn value(&self, value: &Value) -> Option<Value> {
+        match value {
+            Value::String(text) => match text.strip_prefix('$') {
+                Some(name) => self.part(name),
+                None => Some(self.text(text).into()),
+            },
+            Value::Array(all) => Some(all.iter().filter_map(|it| self.value(it)).collect()),
+            Value::Object(fields) => self.fields(fields).map(Value::Object),
+            _ => Some(value.clone()),
+        }
+    }
+
+    fn fields(&self, fields: &Fields) -> Option<Fields> {
+        let text = |key: &str| fields.get(key).and_then(Value::as_str);
+        if text("$if").is_some_and(|name| self.given(name).is_none()) {
+            return None;
+        }
+        let several = fields.get("$").and_then(Value::as_array).into_iter().flatten();
+        let bases = several.filter_map(Value::as_str).chain(text("$"));
+        let mut made = Fields::new();
+        for base in bases.filter_map(|name| self.part(name)) {
+            made.extend(base.as_object().cloned().unwrap_or_default());
+        }
+        let plain = fields.iter().filter(|(key, _)| !key.starts_with('$'));
+        made.extend(plain.filter_map(|(key, value)| Some((key.clone(), self.value(value)?))));
+        if let Some(field) = text("$present") {
+            self.keep_present(field, &mut made);
+        }
+        Some(made)
+    }
+
+    /// Names and what stands for them, as domain and range unless those are given.
+    fn keep_present(&self, field: &str, scale: &mut Fields) {
+        let values = self.parts["values"].as_array().into_iter().flatten();
+        let pairs = scale.remove("pairs").unwrap_or_default();
+        let pairs = pairs.as_array().into_iter().flatten();
+        let has = |name: &Value| pairs.clone().any(|pair| pair[0] == *name);
+        debug_assert!(values.clone().all(|it| has(&it[field])), "one without a pair: {field}");
+        let is_present = |pair: &&Value| values.clone().any(|it| it[field] == pair[0]);
+        let (names, range): (Vec<Value>, Vec<Value>) =
+            pairs.clone().filter(is_present).map(|pair| (pair[0].clone(), pair[1].clone())).unzip();
+        scale.entry("domain").or_insert(names.into());
+        scale.entry("range").or_insert(range.into());
+    }
+
+    /// A text with its parts.
+    fn text(&self, text: &str) -> String {
+        let mut pieces = text.split('{');
+        let mut made = pieces.next().unwrap_or_default().to_owned();
+        for piece in pieces {
+            let (name, rest) = piece.split_once('}').unwrap_or(("", piece));
+            match self.given(name) {
+                Some(Value::String(part)) => made += part,
+                Some(part) => made += &part.to_string(),
+                None => {}
+            }
+            made += rest;
+        }
+        made
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::charts::ALL;
+
+    #[test]
+    fn all_templates_can_be_read_and_spell_durations_alike() {
+        assert!(!fields(SHARED).is_empty());
+        for kind in ALL {
+            assert!(fields(kind.template).contains_key("description"), "{}", kind.name);
+            for (before, _) in kind.template.match_indices(" >= 1e9 ? ") {
+                let value = kind.template[..before].rsplit('(').next().unwrap();
+                assert!(kind.template.contains(&format!("({})", duration(value))), "{}", kind.name);
+            }
+        }
+        assert_eq!(
+            duration("x"),
+            "x >= 1e9 ? format(x / 1e9, '.3~r') + 's' : x >= 1e6 ? format(x / 1e6, '.3~r') + 'ms' \
+             : x >= 1e3 ? format(x / 1e3, '.3~r') + 'us' : format(x, '.3~r') + 'ns'"
+        );
+    }
+
+    #[test]
+    fn a_template_is_filled_with_parts_and_fragments() {
+        let template = r#"{
+            "description": ["{what} {n}.", { "$if": "no", "text": "No." }, { "$if": "yes", "text": "Yes." }],
+            "$own": { "a": 1, "b": 2 },
+            "mark": { "$": ["own", "more"], "b": "$n", "c": "$missing" },
+            "scale": { "$present": "kind", "pairs": [["x", 1], ["y", 2]] }
+        }"#;
+        let parts = json!({
+            "what": "{n}", "n": 3, "yes": true, "no": false, "more": { "d": "$own" },
+            "values": [{ "kind": "y" }],
+        });
+        let (reading, spec) = filled(template, &parts);
+        assert_eq!(reading, "{n} 3. Yes.");
+        let expected = json!({
+            "mark": { "a": 1, "b": 3, "d": "$own" },
+            "scale": { "domain": ["y"], "range": [2] },
+            "data": { "values": [{ "kind": "y" }] },
+        });
+        assert_eq!(Value::Object(spec), expected);
+    }
+}
