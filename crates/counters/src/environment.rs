@@ -4,15 +4,16 @@
 //! resolved). A fact that cannot be read is absent; only those that an expert would ask for are
 //! listed as missed.
 
-mod cpu;
-mod disk;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use model::{Environment, Missed};
 
+use crate::mounts::{Mount, mounts};
 use crate::parse;
+
+/// Key of the page size in the auxiliary vector (`AT_PAGESZ` of `include/uapi/linux/auxvec.h`).
+const AT_PAGESZ: usize = 6;
 
 /// Where the facts are. A test points these at a folder that looks like the kernel's.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,68 +34,28 @@ impl Roots {
     }
 }
 
-/// Which of the two trees a fact's file is in.
-#[derive(Clone, Copy)]
-enum Tree {
-    Proc,
-    Sys,
-}
-
-/// What of a file is the fact.
-#[derive(Clone, Copy)]
-enum Pick {
-    /// All of it.
-    Whole,
-    /// The word in brackets, which is the chosen one of several.
-    Bracketed,
-    /// The word in parentheses, which is the chosen one of several.
-    Parenthesised,
-}
-
-/// Whether an expert would ask for the fact if it was not there.
-#[derive(Clone, Copy, PartialEq)]
-enum Wanted {
-    Yes,
-    No,
-}
-
-/// Facts that are one file each: name, file, what of it.
-const FACTS: [(&str, Tree, &str, Pick, Wanted); 17] = [
-    ("kernel", Tree::Proc, "sys/kernel/osrelease", Pick::Whole, Wanted::Yes),
-    ("kernel_version", Tree::Proc, "sys/kernel/version", Pick::Whole, Wanted::No),
-    ("cmdline", Tree::Proc, "cmdline", Pick::Whole, Wanted::Yes),
-    ("hostname", Tree::Proc, "sys/kernel/hostname", Pick::Whole, Wanted::No),
-    ("boot_id", Tree::Proc, "sys/kernel/random/boot_id", Pick::Whole, Wanted::No),
-    ("task_delayacct", Tree::Proc, "sys/kernel/task_delayacct", Pick::Whole, Wanted::No),
-    ("overcommit_memory", Tree::Proc, "sys/vm/overcommit_memory", Pick::Whole, Wanted::Yes),
-    ("swappiness", Tree::Proc, "sys/vm/swappiness", Pick::Whole, Wanted::Yes),
-    ("dirty_ratio", Tree::Proc, "sys/vm/dirty_ratio", Pick::Whole, Wanted::No),
-    (
-        "dirty_background_ratio",
-        Tree::Proc,
-        "sys/vm/dirty_background_ratio",
-        Pick::Whole,
-        Wanted::No,
-    ),
-    ("thp", Tree::Sys, "kernel/mm/transparent_hugepage/enabled", Pick::Bracketed, Wanted::Yes),
-    ("thp_defrag", Tree::Sys, "kernel/mm/transparent_hugepage/defrag", Pick::Bracketed, Wanted::No),
-    ("lru_gen", Tree::Sys, "kernel/mm/lru_gen/enabled", Pick::Whole, Wanted::Yes),
-    (
-        "governor",
-        Tree::Sys,
-        "devices/system/cpu/cpu0/cpufreq/scaling_governor",
-        Pick::Whole,
-        Wanted::Yes,
-    ),
-    (
-        "clocksource",
-        Tree::Sys,
-        "devices/system/clocksource/clocksource0/current_clocksource",
-        Pick::Whole,
-        Wanted::Yes,
-    ),
-    ("swaps", Tree::Proc, "swaps", Pick::Whole, Wanted::No),
-    ("preempt", Tree::Sys, "kernel/debug/sched/preempt", Pick::Parenthesised, Wanted::No),
+/// Facts that are one file of procfs or sysfs each: name, file, and what encloses the chosen one of
+/// several words (empty: all of it is the fact). These an expert would ask for …
+const WANTED: [(&str, &str, &str); 8] = [
+    ("kernel", "proc/sys/kernel/osrelease", ""),
+    ("cmdline", "proc/cmdline", ""),
+    ("overcommit_memory", "proc/sys/vm/overcommit_memory", ""),
+    ("swappiness", "proc/sys/vm/swappiness", ""),
+    ("thp", "sys/kernel/mm/transparent_hugepage/enabled", "[]"),
+    ("lru_gen", "sys/kernel/mm/lru_gen/enabled", ""),
+    ("governor", "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", ""),
+    ("clocksource", "sys/devices/system/clocksource/clocksource0/current_clocksource", ""),
+];
+/// … and these not.
+const OTHERS: [(&str, &str, &str); 8] = [
+    ("kernel_version", "proc/sys/kernel/version", ""),
+    ("hostname", "proc/sys/kernel/hostname", ""),
+    ("boot_id", "proc/sys/kernel/random/boot_id", ""),
+    ("task_delayacct", "proc/sys/kernel/task_delayacct", ""),
+    ("dirty_ratio", "proc/sys/vm/dirty_ratio", ""),
+    ("dirty_background_ratio", "proc/sys/vm/dirty_background_ratio", ""),
+    ("thp_defrag", "sys/kernel/mm/transparent_hugepage/defrag", "[]"),
+    ("preempt", "sys/kernel/debug/sched/preempt", "()"),
 ];
 
 /// Reads the facts of the machine.
@@ -113,59 +74,105 @@ const FACTS: [(&str, Tree, &str, Pick, Wanted); 17] = [
 /// `Documentation/filesystems/proc.rst` and `Documentation/ABI/`.
 #[must_use]
 pub fn environment(roots: &Roots) -> (Environment, Vec<Missed>) {
-    let mut facts = Facts { found: Environment::new(), missed: Vec::new() };
-    for (name, tree, file, pick, wanted) in FACTS {
-        let root = match tree {
-            Tree::Proc => &roots.proc_root,
-            Tree::Sys => &roots.sys_root,
-        };
-        let path = root.join(file);
-        let text = read(&path).and_then(|text| {
-            pick.from(&text).ok_or_else(|| format!("{}: no choice in {text:?}", path.display()))
+    let mut facts = Facts { roots, found: Environment::new(), missed: Vec::new() };
+    for (name, file, choice) in WANTED {
+        facts.want(name, file, |text| {
+            chosen(text, choice).ok_or(format!(": no choice in {text:?}"))
         });
-        facts.add(name, text, wanted);
     }
-    if let Some(table) = facts.found.get_mut("swaps") {
-        *table = swaps(table);
+    for (name, file, choice) in OTHERS {
+        let text = read(&roots.path(file)).ok();
+        facts.add(name, text.and_then(|text| chosen(&text, choice)));
     }
-    memory(roots, &mut facts);
-    cpu::add(roots, &mut facts);
-    disk::add(roots, &mut facts);
+    facts.add("swaps", read(&roots.path("proc/swaps")).ok().map(|table| swaps(&table)));
+    for (fact, name) in [("memory_bytes", "MemTotal_kb"), ("swap_bytes", "SwapTotal_kb")] {
+        facts.want(fact, "proc/meminfo", |text| {
+            let values = parse::colon_keyed(text).map_err(|error| format!(": {error}"))?;
+            // Its kB are 1024 bytes.
+            let size = values.iter().find(|(known, _)| known == name);
+            let size = size.map(|(_, kb)| kb.saturating_mul(1024).to_string());
+            size.ok_or(format!(" has no {name}"))
+        });
+    }
+    facts.want("cpu_model", "proc/cpuinfo", |text| {
+        cpu_model(text).ok_or(" names no model".to_owned())
+    });
+    facts.want("cpus_online", "sys/devices/system/cpu/online", |list| {
+        let count = count_list(list).ok_or_else(|| format!(": {list:?} is not a list of CPUs"))?;
+        Ok(count.to_string())
+    });
+    facts.add("hypervisor", hypervisor(roots));
+    let auxv = roots.path("proc/self/auxv");
+    let page_bytes = fs::read(&auxv)
+        .map_err(|error| format!("cannot read {}: {error}", auxv.display()))
+        .and_then(|bytes| {
+            page_size_bytes(&bytes).ok_or_else(|| format!("{} has no page size", auxv.display()))
+        });
+    facts.keep("page_size_bytes", page_bytes.map(|bytes| bytes.to_string()));
+    facts.add_disk();
     (facts.found, facts.missed)
 }
 
-/// Facts as they are gathered.
-struct Facts {
-    found: Environment,
-    missed: Vec<Missed>,
-}
-
-impl Facts {
-    /// Keeps a fact, or the reason why it is not there if somebody would ask.
-    fn add(&mut self, name: &str, fact: Result<String, String>, wanted: Wanted) {
-        match fact {
-            Ok(text) => {
-                self.found.insert(name.to_owned(), text);
-            }
-            Err(reason) if wanted == Wanted::Yes => {
-                self.missed.push(Missed { capability: format!("environment.{name}"), reason });
-            }
-            Err(_) => {}
+impl Roots {
+    /// A file of procfs (`proc/…`) or sysfs (`sys/…`).
+    fn path(&self, file: &str) -> PathBuf {
+        match file.strip_prefix("proc/") {
+            Some(file) => self.proc_root.join(file),
+            None => self.sys_root.join(file.trim_start_matches("sys/")),
         }
     }
 }
 
-impl Pick {
-    /// The part of a text that is the fact.
-    fn from(self, text: &str) -> Option<String> {
-        let (open, close) = match self {
-            Self::Whole => return Some(text.to_owned()),
-            Self::Bracketed => ('[', ']'),
-            Self::Parenthesised => ('(', ')'),
+/// Facts as they are gathered.
+struct Facts<'a> {
+    roots: &'a Roots,
+    found: Environment,
+    missed: Vec<Missed>,
+}
+
+impl Facts<'_> {
+    /// Keeps a fact that nobody would ask for, if it is there.
+    fn add(&mut self, name: &str, fact: Option<String>) {
+        self.found.extend(fact.map(|fact| (name.to_owned(), fact)));
+    }
+
+    /// Keeps a fact, or the reason why it is not there.
+    fn keep(&mut self, name: &str, fact: Result<String, String>) {
+        let missed = |reason| Missed { capability: format!("environment.{name}"), reason };
+        let fact = fact.map_err(|reason| self.missed.push(missed(reason)));
+        self.add(name, fact.ok());
+    }
+
+    /// Keeps what a function finds in a file, or the reason why not, which follows the path.
+    fn want(&mut self, name: &str, file: &str, find: impl Fn(&str) -> Result<String, String>) {
+        let path = self.roots.path(file);
+        let fact = read(&path)
+            .and_then(|text| find(&text).map_err(|reason| format!("{}{reason}", path.display())));
+        self.keep(name, fact);
+    }
+
+    /// Keeps the facts of the disk beneath the work directory, if there is one.
+    fn add_disk(&mut self) {
+        let Some(work_dir) = &self.roots.work_dir else { return };
+        let dir = fs::canonicalize(work_dir).unwrap_or_else(|_| work_dir.clone());
+        let path = self.roots.path("proc/self/mountinfo");
+        let mount = read(&path).and_then(|text| {
+            mount_of(&text, &dir)
+                .ok_or_else(|| format!("{} has no mount above {}", path.display(), dir.display()))
+        });
+        let mount = match mount {
+            Ok(mount) => mount,
+            Err(reason) => return self.keep("disk_filesystem", Err(reason)),
         };
-        let (_, rest) = text.split_once(open)?;
-        let (word, _) = rest.split_once(close)?;
-        Some(word.to_owned())
+        if let Some(queue) = queue_dir(&self.roots.sys_root, &mount) {
+            let scheduler = read(&queue.join("scheduler")).ok();
+            self.add("disk_scheduler", scheduler.map(|text| chosen(&text, "[]").unwrap_or(text)));
+            self.add("disk_rotational", read(&queue.join("rotational")).ok());
+        }
+        let options = format!("{} {}", mount.options, mount.super_options);
+        self.add("disk_filesystem", Some(mount.filesystem));
+        self.add("disk_device", Some(mount.device));
+        self.add("disk_mount_options", Some(options.trim_end().to_owned()));
     }
 }
 
@@ -176,33 +183,136 @@ fn read(path: &Path) -> Result<String, String> {
     Ok(String::from_utf8_lossy(&bytes).trim().to_owned())
 }
 
-/// Size of memory and swap, from `/proc/meminfo` (whose kB are 1024 bytes).
-fn memory(roots: &Roots, facts: &mut Facts) {
-    let path = roots.proc_root.join("meminfo");
-    let values = read(&path).and_then(|text| {
-        parse::colon_keyed(&text).map_err(|error| format!("{}: {error}", path.display()))
-    });
-    for (fact, name) in [("memory_bytes", "MemTotal_kb"), ("swap_bytes", "SwapTotal_kb")] {
-        let size = values.clone().and_then(|values| {
-            let size_kb =
-                values.get(name).ok_or_else(|| format!("{} has no {name}", path.display()))?;
-            Ok(size_kb.saturating_mul(1024).to_string())
-        });
-        facts.add(fact, size, Wanted::Yes);
-    }
+/// What stands between two brackets; all of a text without any.
+fn chosen(text: &str, brackets: &str) -> Option<String> {
+    let mut brackets = brackets.chars();
+    let (Some(open), Some(close)) = (brackets.next(), brackets.next()) else {
+        return Some(text.to_owned());
+    };
+    let (_, rest) = text.split_once(open)?;
+    Some(rest.split_once(close)?.0.to_owned())
 }
 
 /// `/proc/swaps` in one line: device, kind, size and priority of each, without the amount used.
 fn swaps(table: &str) -> String {
-    let rows: Vec<String> = table
-        .lines()
-        .skip(1)
-        .filter_map(|row| {
-            let mut columns = row.split_ascii_whitespace();
-            let (device, kind, size_kb) = (columns.next()?, columns.next()?, columns.next()?);
-            let priority = columns.nth(1)?;
+    let row = |row: &str| match row.split_ascii_whitespace().collect::<Vec<_>>()[..] {
+        [device, kind, size_kb, _, priority, ..] => {
             Some(format!("{device} {kind} {size_kb}kB priority {priority}"))
-        })
-        .collect();
+        }
+        _ => None,
+    };
+    let rows: Vec<String> = table.lines().skip(1).filter_map(row).collect();
     if rows.is_empty() { "none".to_owned() } else { rows.join("; ") }
+}
+
+/// The value of the first line of `/proc/cpuinfo` with this key.
+fn field<'a>(cpuinfo: &'a str, key: &str) -> Option<&'a str> {
+    cpuinfo.lines().find_map(|line| {
+        let (name, value) = line.split_once(':')?;
+        (name.trim() == key && !value.trim().is_empty()).then(|| value.trim())
+    })
+}
+
+/// The processor's name; 64-bit ARM has numbers instead of a name.
+fn cpu_model(cpuinfo: &str) -> Option<String> {
+    let of = |key| field(cpuinfo, key);
+    let named = ["model name", "Model", "cpu", "uarch"].into_iter().find_map(of);
+    named.map(str::to_owned).or_else(|| {
+        Some(format!("implementer {} part {}", of("CPU implementer")?, of("CPU part")?))
+    })
+}
+
+/// What the kernel runs on: `none` is the bare machine; `None` if nothing tells.
+fn hypervisor(roots: &Roots) -> Option<String> {
+    let cpuinfo = read(&roots.path("proc/cpuinfo")).ok()?;
+    if let Ok(kind) = read(&roots.path("sys/hypervisor/type")) {
+        return Some(kind);
+    }
+    if !field(&cpuinfo, "flags")?.split(' ').any(|flag| flag == "hypervisor") {
+        return Some("none".to_owned());
+    }
+    let dmi = ["sys_vendor", "product_name"]
+        .iter()
+        .filter_map(|name| read(&roots.path("sys/class/dmi/id").join(name)).ok())
+        .filter(|text| !text.is_empty())
+        .collect::<Vec<_>>();
+    Some(if dmi.is_empty() { "unknown".to_owned() } else { dmi.join(" ") })
+}
+
+/// How many numbers are in a list such as `0-3,8`.
+fn count_list(list: &str) -> Option<u64> {
+    list.split(',').try_fold(0_u64, |count, range| {
+        let (first, last) = range.split_once('-').unwrap_or((range, range));
+        let (first, last): (u64, u64) = (first.parse().ok()?, last.parse().ok()?);
+        count.checked_add(last.checked_sub(first)?.checked_add(1)?)
+    })
+}
+
+/// The page size in the auxiliary vector of a process: pairs of machine words, key and value.
+fn page_size_bytes(auxv: &[u8]) -> Option<usize> {
+    let (words, _) = auxv.as_chunks();
+    let (pairs, _) = words.as_chunks::<2>();
+    let pairs = pairs.iter().map(|pair| pair.map(usize::from_ne_bytes));
+    pairs.into_iter().find_map(|[key, value]| (key == AT_PAGESZ).then_some(value))
+}
+
+/// The mount that holds a path: the longest mount point above it, and of several the last one,
+/// which covers the others.
+fn mount_of(mountinfo: &str, path: &Path) -> Option<Mount> {
+    mounts(mountinfo)
+        .filter(|mount| path.starts_with(&mount.point))
+        .max_by_key(|mount| mount.point.components().count())
+}
+
+/// The directory of the disk's request queue; a partition's is that of its disk. File systems with
+/// numbers of their own (btrfs) are found by the name of their device.
+fn queue_dir(sys_root: &Path, mount: &Mount) -> Option<PathBuf> {
+    let by_numbers = sys_root.join("dev/block").join(&mount.numbers);
+    let name = mount.device.strip_prefix("/dev/").filter(|name| !name.contains('/'));
+    let by_name = name.map(|name| sys_root.join("class/block").join(name));
+    [Some(by_numbers), by_name]
+        .into_iter()
+        .flatten()
+        .flat_map(|block| [block.join("queue"), block.join("../queue")])
+        .find(|queue| queue.is_dir())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MOUNTS: &str = "\
+22 27 0:21 / /proc rw,relatime - proc proc rw
+27 1 8:1 / / rw,relatime - ext4 /dev/sda1 rw,discard
+28 27 0:30 / /home rw,relatime shared:1 - btrfs /dev/sdb rw,ssd
+29 27 0:31 / /home rw - tmpfs tmpfs rw
+30 27 8:2 / /my\\040data rw master:1 propagate_from:2 - xfs /dev/sda2 rw
+nonsense
+";
+
+    #[test]
+    fn the_longest_and_last_mount_holds_a_path() {
+        let at = |path: &str| mount_of(MOUNTS, Path::new(path)).map(|mount| mount.filesystem);
+        assert_eq!(at("/var/tmp").as_deref(), Some("ext4"));
+        assert_eq!(at("/homes").as_deref(), Some("ext4"));
+        assert_eq!(at("/home/me").as_deref(), Some("tmpfs"));
+        assert_eq!(at("/my data/x").as_deref(), Some("xfs"));
+        assert_eq!(at("relative"), None);
+    }
+
+    #[test]
+    fn lists_of_cpus_are_counted() {
+        assert_eq!(count_list("0-3,8"), Some(5));
+        assert_eq!(count_list("0"), Some(1));
+        for bad in ["", "3-0", "a", "0-", "0-18446744073709551615"] {
+            assert_eq!(count_list(bad), None, "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn arm_has_numbers_for_a_name() {
+        let text = "processor\t: 0\nCPU implementer\t: 0x41\nCPU part\t: 0xd0c\n";
+        assert_eq!(cpu_model(text).as_deref(), Some("implementer 0x41 part 0xd0c"));
+        assert_eq!(cpu_model("processor : 0\n"), None);
+    }
 }

@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::mounts::{Mount, mounts};
+
 /// One mounted hierarchy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hierarchy {
@@ -38,33 +40,19 @@ impl Hierarchies {
     }
 
     /// Reads `/proc/self/mountinfo` and `/proc/self/cgroup` (formats: proc(5), cgroups(7)).
-    /// Lines that are not understood are skipped: they are somebody else's mounts.
-    fn parse(mounts: &str, groups: &str) -> Self {
+    fn parse(mountinfo: &str, groups: &str) -> Self {
         let mut found = Self::default();
-        for line in mounts.lines() {
-            let Some((before, after)) = line.split_once(" - ") else { continue };
-            let fields: Vec<&str> = before.split(' ').collect();
-            let mut tail = after.split(' ');
-            let (Some(root), Some(mount), Some(kind)) = (fields.get(3), fields.get(4), tail.next())
-            else {
-                continue;
+        for Mount { root, point, filesystem, super_options, .. } in mounts(mountinfo) {
+            let hierarchy = |controller| Hierarchy {
+                own_dir: own_dir(&point, &root, group_of(groups, controller)),
+                mount_dir: point.clone(),
             };
-            let mount_dir = PathBuf::from(unescaped(mount));
-            let hierarchy = |group: Option<&str>| Hierarchy {
-                own_dir: own_dir(&mount_dir, Path::new(&unescaped(root)), group),
-                mount_dir: mount_dir.clone(),
-            };
-            match kind {
-                "cgroup2" if found.v2.is_none() => {
-                    found.v2 = Some(hierarchy(group_of(groups, "")));
-                }
+            match filesystem.as_str() {
+                "cgroup2" if found.v2.is_none() => found.v2 = Some(hierarchy("")),
                 "cgroup" => {
-                    for controller in tail.nth(1).unwrap_or("").split(',') {
-                        if ["memory", "cpu", "cpuacct", "pids"].contains(&controller) {
-                            let group = group_of(groups, controller);
-                            found.v1.push((controller.to_owned(), hierarchy(group)));
-                        }
-                    }
+                    let known = |name: &&str| ["memory", "cpu", "cpuacct", "pids"].contains(name);
+                    let controllers = super_options.split(',').filter(known);
+                    found.v1.extend(controllers.map(|name| (name.to_owned(), hierarchy(name))));
                 }
                 _ => {}
             }
@@ -92,13 +80,6 @@ fn own_dir(mount_dir: &Path, root: &Path, group: Option<&str>) -> PathBuf {
         .and_then(|group| group.strip_prefix(root).or_else(|_| group.strip_prefix("/")).ok());
     let dir = relative.map_or_else(|| mount_dir.to_owned(), |relative| mount_dir.join(relative));
     if dir.is_dir() { dir } else { mount_dir.to_owned() }
-}
-
-/// A path of mountinfo, whose spaces, tabs, newlines and backslashes are octal escapes.
-fn unescaped(text: &str) -> String {
-    [("\\040", " "), ("\\011", "\t"), ("\\012", "\n"), ("\\134", "\\")]
-        .iter()
-        .fold(text.to_owned(), |text, (from, to)| text.replace(from, to))
 }
 
 #[cfg(test)]

@@ -41,6 +41,7 @@
 mod environment;
 mod file;
 mod hierarchies;
+mod mounts;
 pub mod parse;
 mod reader;
 mod task;
@@ -50,7 +51,6 @@ mod taskstats;
 
 pub use environment::{Roots, environment};
 pub use hierarchies::{Hierarchies, Hierarchy, group_of};
-pub use parse::ParseError;
 pub use reader::{Reader, Sources};
 pub use task::{TaskReader, delay_accounting_enabled};
 pub use task_sum::{SUMMED_TASKS_MAX, TaskSum};

@@ -5,7 +5,10 @@ use std::path::PathBuf;
 use model::{CounterSet, Missed};
 use serde::{Deserialize, Serialize};
 
-use crate::file::{CounterFile, Format};
+use crate::file::{CounterFiles, Row};
+use crate::parse::{
+    colon_keyed, cpu_stat_v1, flat_keyed, interrupts, limit, pressure, proc_stat, single_value,
+};
 
 /// Where the counters are. A test points these at a folder that looks like the kernel's.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -42,54 +45,48 @@ impl Sources {
     }
 }
 
-/// A file in a directory of [`Sources`], its source, and its format.
-type Row = (&'static str, &'static str, Format);
-
 /// A directory of [`Sources`], its files, and whether they may be absent.
 type Table<'a> = (Option<&'a PathBuf>, &'a [Row], bool);
 
 const PROC: [Row; 4] = [
-    ("vmstat", "vmstat", Format::Flat),
-    ("stat", "stat", Format::ProcStat),
-    ("meminfo", "meminfo", Format::Colon),
-    ("interrupts", "interrupts", Format::Interrupts),
+    ("vmstat", "vmstat", flat_keyed, ""),
+    ("stat", "stat", proc_stat, ""),
+    ("meminfo", "meminfo", colon_keyed, ""),
+    ("interrupts", "interrupts", interrupts, ""),
 ];
 const PSI: [Row; 4] = [
-    ("cpu", "psi", Format::Pressure("cpu")),
-    ("io", "psi", Format::Pressure("io")),
-    ("memory", "psi", Format::Pressure("memory")),
-    ("irq", "psi", Format::Pressure("irq")),
+    ("cpu", "psi", pressure, "cpu"),
+    ("io", "psi", pressure, "io"),
+    ("memory", "psi", pressure, "memory"),
+    ("irq", "psi", pressure, "irq"),
 ];
 const V2_MEMORY: [Row; 6] = [
-    ("memory.stat", "memcg", Format::Flat),
-    ("memory.current", "memcg", Format::Single("current_bytes")),
-    ("memory.swap.current", "memcg", Format::Single("swap_current_bytes")),
-    ("memory.events", "memcg", Format::FlatPrefixed("events")),
-    ("memory.max", "memcg", Format::Limit("limit_bytes")),
-    ("memory.high", "memcg", Format::Limit("high_bytes")),
+    ("memory.stat", "memcg", flat_keyed, ""),
+    ("memory.current", "memcg", single_value, "current_bytes"),
+    ("memory.swap.current", "memcg", single_value, "swap_current_bytes"),
+    ("memory.events", "memcg", flat_keyed, "events"),
+    ("memory.max", "memcg", limit, "limit_bytes"),
+    ("memory.high", "memcg", limit, "high_bytes"),
 ];
-const V2_CPU: [Row; 1] = [("cpu.stat", "cpu_cgroup", Format::Flat)];
+const V2_CPU: [Row; 1] = [("cpu.stat", "cpu_cgroup", flat_keyed, "")];
 const V2_PRESSURE: [Row; 3] = [
-    ("cpu.pressure", "memcg_psi", Format::Pressure("cpu")),
-    ("io.pressure", "memcg_psi", Format::Pressure("io")),
-    ("memory.pressure", "memcg_psi", Format::Pressure("memory")),
+    ("cpu.pressure", "memcg_psi", pressure, "cpu"),
+    ("io.pressure", "memcg_psi", pressure, "io"),
+    ("memory.pressure", "memcg_psi", pressure, "memory"),
 ];
 const V1_MEMORY: [Row; 5] = [
-    ("memory.stat", "memcg", Format::Flat),
-    ("memory.usage_in_bytes", "memcg", Format::Single("usage_in_bytes")),
-    ("memory.max_usage_in_bytes", "memcg", Format::Single("max_usage_in_bytes")),
-    ("memory.failcnt", "memcg", Format::Single("failcnt")),
-    ("memory.limit_in_bytes", "memcg", Format::Limit("limit_bytes")),
+    ("memory.stat", "memcg", flat_keyed, ""),
+    ("memory.usage_in_bytes", "memcg", single_value, "usage_in_bytes"),
+    ("memory.max_usage_in_bytes", "memcg", single_value, "max_usage_in_bytes"),
+    ("memory.failcnt", "memcg", single_value, "failcnt"),
+    ("memory.limit_in_bytes", "memcg", limit, "limit_bytes"),
 ];
-const V1_CPU: [Row; 1] = [("cpu.stat", "cpu_cgroup", Format::FlatCpuV1)];
-const V1_CPUACCT: [Row; 1] = [("cpuacct.usage", "cpu_cgroup", Format::Single("usage_ns"))];
+const V1_CPU: [Row; 1] = [("cpu.stat", "cpu_cgroup", cpu_stat_v1, "")];
+const V1_CPUACCT: [Row; 1] = [("cpuacct.usage", "cpu_cgroup", single_value, "usage_ns")];
 
 /// Open counter files of the machine and of one sandbox.
 #[derive(Debug)]
-pub struct Reader {
-    files: Vec<CounterFile>,
-    buffer: Vec<u8>,
-}
+pub struct Reader(CounterFiles);
 
 impl Reader {
     /// Opens and tries every file; what cannot be opened, read or understood is in the list, once.
@@ -101,30 +98,32 @@ impl Reader {
     pub fn open(sources: &Sources) -> (Self, Vec<Missed>) {
         let machine: [Table<'_>; 2] =
             [(Some(&sources.proc_root), &PROC, false), (Some(&sources.psi_dir), &PSI, false)];
-        let tables: Vec<_> = machine.into_iter().chain(group_tables(sources)).collect();
-        Self::of(&tables)
+        Self::of(machine.into_iter().chain(group_tables(sources)))
     }
 
     /// Opens the files of the sandbox alone, which may be any control group.
     #[must_use]
     pub fn open_group(sources: &Sources) -> (Self, Vec<Missed>) {
-        Self::of(&group_tables(sources))
+        Self::of(group_tables(sources))
     }
 
-    fn of(tables: &[Table<'_>]) -> (Self, Vec<Missed>) {
-        let mut reader = Self { files: Vec::new(), buffer: Vec::new() };
-        let mut missed = Vec::new();
-        for (dir, rows, optional) in tables.iter().copied() {
+    fn of<'a>(tables: impl IntoIterator<Item = Table<'a>>) -> (Self, Vec<Missed>) {
+        let (mut files, mut missed) = (CounterFiles::default(), Vec::new());
+        for (dir, rows, optional) in tables {
             let Some(dir) = dir else { continue };
-            for (name, source, format) in rows {
-                match CounterFile::open(&dir.join(name), source, *format, &mut reader.buffer) {
-                    Ok(file) => reader.files.push(file),
-                    Err(error) if optional && error.is_not_found() => {}
-                    Err(error) => missed.push(error.missed(&capability(source, name))),
+            for row in rows {
+                let (name, source, ..) = *row;
+                let capability =
+                    || if source == name { name.to_owned() } else { format!("{source}/{name}") };
+                match files.open(dir, *row) {
+                    Err(why) if !(optional && why.is_absent) => {
+                        missed.push(why.missed(capability()));
+                    }
+                    _ => {}
                 }
             }
         }
-        (reader, missed)
+        (Self(files), missed)
     }
 
     /// Reads every open file once, in the order of the table of sources.
@@ -133,22 +132,14 @@ impl Reader {
     /// without counters.
     #[must_use]
     pub fn read(&mut self) -> CounterSet {
-        self.read_those(|_| true)
+        self.0.read(|_| true)
     }
 
     /// The same without `interrupts`: its text has a row for each device and a column for each CPU,
     /// and even on two CPUs it takes a third of the kernel's time for all counters (103 of 294 µs).
     #[must_use]
     pub fn read_short(&mut self) -> CounterSet {
-        self.read_those(CounterFile::has_short_records)
-    }
-
-    fn read_those(&mut self, is_wanted: impl Fn(&CounterFile) -> bool) -> CounterSet {
-        let mut set = CounterSet::new();
-        for file in self.files.iter_mut().filter(|file| is_wanted(file)) {
-            file.read_into(&mut self.buffer, &mut set);
-        }
-        set
+        self.0.read(|source| source != "interrupts")
     }
 }
 
@@ -165,9 +156,4 @@ fn group_tables(sources: &Sources) -> [Table<'_>; 6] {
         (sources.cgroup_v1_cpu_dir.as_ref(), &V1_CPU, false),
         (sources.cgroup_v1_cpuacct_dir.as_ref(), &V1_CPUACCT, false),
     ]
-}
-
-/// What is missed with a file: its source alone, or one part of it.
-fn capability(source: &str, name: &str) -> String {
-    if source == name { source.to_owned() } else { format!("{source}/{name}") }
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use model::{CounterSet, Missed};
 
-use crate::file::{CounterFile, Format};
+use crate::file::{CounterFiles, Parse};
 use crate::parse;
 use crate::taskstats::Taskstats;
 
@@ -35,8 +35,7 @@ pub fn delay_accounting_enabled(proc_root: &Path) -> Option<bool> {
 /// whose number is the process id.
 #[derive(Debug)]
 pub struct TaskReader {
-    files: Vec<CounterFile>,
-    buffer: Vec<u8>,
+    files: CounterFiles,
     pid: u32,
     /// Open only while delays are counted.
     taskstats: Option<Taskstats>,
@@ -52,27 +51,21 @@ impl TaskReader {
     /// `taskstats` comes from the running kernel, whatever `proc_root` is.
     #[must_use]
     pub fn open(proc_root: &Path, pid: u32) -> (Self, Vec<Missed>) {
-        let mut reader = Self { files: Vec::new(), buffer: Vec::new(), pid, taskstats: None };
-        let mut missed = Vec::new();
+        let mut files = CounterFiles::default();
         let dir = proc_root.join(pid.to_string());
-        match no_schedstat(proc_root) {
-            Some(why) => missed.push(why),
-            None => reader.add(&dir.join("schedstat"), "schedstat", Format::Schedstat, &mut missed),
-        }
-        reader.add(&dir.join("stat"), TASK_STAT, Format::TaskStat, &mut missed);
-        match open_taskstats(delay_accounting_enabled(proc_root), pid) {
-            Ok(taskstats) => reader.taskstats = Some(taskstats),
-            Err(reason) => missed.push(Missed { capability: TASKSTATS.to_owned(), reason }),
-        }
-        (reader, missed)
-    }
-
-    /// Opens one file, or says why not.
-    fn add(&mut self, path: &Path, source: &'static str, format: Format, missed: &mut Vec<Missed>) {
-        match CounterFile::open(path, source, format, &mut self.buffer) {
-            Ok(file) => self.files.push(file),
-            Err(error) => missed.push(error.missed(source)),
-        }
+        let mut open = |file, source: &'static str, parse| {
+            files
+                .open(&dir, (file, source, parse, ""))
+                .err()
+                .map(|why| why.missed(source.to_owned()))
+        };
+        let no_schedstat = no_schedstat(proc_root)
+            .or_else(|| open("schedstat", "schedstat", parse::schedstat as Parse));
+        let mut missed = Vec::from_iter(no_schedstat);
+        missed.extend(open("stat", TASK_STAT, parse::task_stat));
+        let taskstats = open_taskstats(delay_accounting_enabled(proc_root), pid)
+            .map_err(|reason| missed.push(Missed { capability: TASKSTATS.to_owned(), reason }));
+        (Self { files, pid, taskstats: taskstats.ok() }, missed)
     }
 
     /// Reads every counter of the task once.
@@ -80,10 +73,7 @@ impl TaskReader {
     /// Never fails: when the task has ended, the set is empty, even if its number is in use again.
     #[must_use]
     pub fn read(&mut self) -> CounterSet {
-        let mut set = CounterSet::new();
-        for file in &mut self.files {
-            file.read_into(&mut self.buffer, &mut set);
-        }
+        let mut set = self.files.read(|_| true);
         // The open files are bound to the task itself, but netlink only knows its number.
         let ended = !self.files.is_empty() && set.is_empty();
         if ended {
@@ -91,7 +81,7 @@ impl TaskReader {
         }
         match &mut self.taskstats {
             Some(taskstats) => {
-                let delays = taskstats.read(self.pid).ok();
+                let delays = taskstats.read(self.pid, false).ok();
                 set.extend(delays.map(|delays| (TASKSTATS.into(), delays)));
             }
             None => {
@@ -110,7 +100,7 @@ impl TaskReader {
 pub(crate) fn no_schedstat(proc_root: &Path) -> Option<Missed> {
     let own = proc_root.join("self/schedstat");
     let values = parse::schedstat(&fs::read_to_string(&own).ok()?).ok()?;
-    values.values().all(|value| *value == 0).then(|| Missed {
+    values.iter().all(|(_, value)| *value == 0).then(|| Missed {
         capability: "schedstat".to_owned(),
         reason: format!(
             "{} is all zeros: this kernel does not count (CONFIG_SCHED_INFO)",
@@ -132,7 +122,7 @@ pub(crate) fn open_taskstats(enabled: Option<bool>, pid: u32) -> Result<Taskstat
         }
         _ => format!("netlink family TASKSTATS: {error}"),
     })?;
-    let delays = taskstats.read(pid).map_err(|error| match error.kind() {
+    let delays = taskstats.read(pid, false).map_err(|error| match error.kind() {
         io::ErrorKind::PermissionDenied => {
             format!("taskstats of process {pid}: {error}: needs CAP_NET_ADMIN")
         }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use model::{CounterSet, Name};
+use model::{CounterSet, Name, Values};
 
 use crate::task::TaskReader;
 
@@ -48,7 +48,7 @@ impl TaskSum {
                 }
             }
         }
-        let named = |(source, mut values): (Name, crate::parse::Values)| {
+        let named = |(source, mut values): (Name, Values)| {
             values.retain(|name, _| !NOT_SUMMED.contains(&name.as_str()));
             values.insert("tasks".into(), tasks);
             (format!("load_{source}").into(), values)

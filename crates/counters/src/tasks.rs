@@ -3,17 +3,15 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use model::{CounterSet, Missed};
+use model::{CounterSet, Missed, Values};
 
-use crate::delay_accounting_enabled;
-use crate::parse::{self, ParseError, Values};
-use crate::task::{TASK_STAT, TASKSTATS, no_schedstat, open_taskstats};
+use crate::file::Parse;
+use crate::parse;
+use crate::task::{TASK_STAT, TASKSTATS, delay_accounting_enabled, no_schedstat, open_taskstats};
 use crate::taskstats::Taskstats;
 
-/// A source of a process's counters: its name, its file in `/proc/PID`, and how that is read.
-type Source = (&'static str, &'static str, fn(&str) -> Result<Values, ParseError>);
-
-const SOURCES: [Source; 3] = [
+/// Sources of a process's counters: name, file in `/proc/PID`, and how it is read.
+const SOURCES: [(&str, &str, Parse); 3] = [
     (TASK_STAT, "stat", parse::task_stat),
     ("task_status", "status", parse::task_status_counters),
     ("schedstat", "schedstat", parse::schedstat),
@@ -58,13 +56,11 @@ impl Tasks {
     pub fn read(&mut self, pid: u32) -> CounterSet {
         let dir = self.proc_root.join(pid.to_string());
         let mut set = CounterSet::new();
-        for (source, file, read) in SOURCES {
+        for (source, file, parse) in SOURCES {
             if source == "schedstat" && !self.counts_time {
                 continue;
             }
-            let text = fs::read_to_string(dir.join(file));
-            let values = text.ok().and_then(|text| read(&text).ok());
-            set.extend(values.map(|values| (source.into(), values)));
+            set.extend(values(&dir.join(file), parse).map(|values| (source.into(), values)));
         }
         let Some(values) = set.get_mut(TASK_STAT) else { return CounterSet::new() };
         if !self.counts_delays {
@@ -73,7 +69,7 @@ impl Tasks {
         }
         let has_threads = values.get("threads").is_some_and(|threads| *threads > 1);
         if let Some(taskstats) = &mut self.taskstats {
-            let delays = taskstats.read_process(pid).ok();
+            let delays = taskstats.read(pid, true).ok();
             set.extend(delays.map(|delays| (TASKSTATS.into(), delays)));
         }
         if has_threads {
@@ -92,20 +88,23 @@ impl Tasks {
         for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
             let name = entry.file_name();
             let Some(thread) = name.to_str() else { continue };
-            let text = |file: &str| fs::read_to_string(entry.path().join(file)).ok();
+            let of = |file, parse| values(&entry.path().join(file), parse).unwrap_or_default();
             if self.counts_time {
-                let times = text("schedstat").and_then(|text| parse::schedstat(&text).ok());
-                let times = times.unwrap_or_default();
+                let times = of("schedstat", parse::schedstat);
                 add("thread_run_ns", thread, times.get("run_ns"));
                 add("thread_wait_ns", thread, times.get("wait_ns"));
             }
             if self.counts_delays && self.taskstats.is_none() {
-                let stat = text("stat").and_then(|text| parse::task_stat(&text).ok());
-                let stat = stat.unwrap_or_default();
+                let stat = of("stat", parse::task_stat);
                 add("thread_blkio_ticks", thread, stat.get("blkio_delay_ticks"));
             }
         }
         set.retain(|_, values| !values.is_empty());
         set
     }
+}
+
+/// The counters in a file of a process, if it is there and can be understood.
+fn values(path: &Path, parse: Parse) -> Option<Values> {
+    Some(parse(&fs::read_to_string(path).ok()?).ok()?.into_iter().collect())
 }

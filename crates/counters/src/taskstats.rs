@@ -42,31 +42,27 @@ const GENL_HEADER_BYTES: usize = 4;
 const ATTRIBUTE_HEADER_BYTES: usize = 4;
 
 /// What a task can have waited for since it was started. Of each there is how often, as
-/// `cpu_count`, and for how long in all, as `cpu_delay_total_ns`.
-const WAITS: [&str; 8] = [
+/// `cpu_count`, and for how long in all, as `cpu_delay_total_ns`: a pair in `struct taskstats` that
+/// begins at an offset in bytes. The struct only ever grows at its end, but for version 15 (Linux
+/// 6.14), which put a maximum and a minimum behind each total; version 16 moved them to the end.
+const WAITS: [(&str, usize, usize); 8] = [
     // To be put on a CPU: runnable but not running.
-    "cpu",
+    ("cpu", 16, 16),
     // For synchronous block I/O.
-    "blkio",
+    ("blkio", 32, 48),
     // For a page to be swapped in.
-    "swapin",
+    ("swapin", 48, 80),
     // While it reclaimed memory itself.
-    "freepages",
+    ("freepages", 312, 360),
     // For a page that had been in memory shortly before (struct version 9, Linux 4.20).
-    "thrashing",
+    ("thrashing", 328, 392),
     // While it compacted memory itself (struct version 11).
-    "compact",
+    ("compact", 352, 432),
     // While a page was copied on the first write after a fork (struct version 13).
-    "wpcopy",
+    ("wpcopy", 400, 496),
     // While interrupts ran in its time (struct version 14).
-    "irq",
+    ("irq", 416, 528),
 ];
-/// Offsets of the pairs (count, total) in `struct taskstats`, in bytes, in the order of [`WAITS`].
-/// The struct only ever grows at its end …
-const OFFSETS: [usize; 8] = [16, 32, 48, 312, 328, 352, 400, 416];
-/// … but for version 15 (Linux 6.14), which put a maximum and a minimum behind each total;
-/// version 16 moved them to the end.
-const OFFSETS_V15: [usize; 8] = [16, 48, 80, 360, 392, 432, 496, 528];
 /// Length of version 14, in bytes. A longer one that still calls itself 14 is an early 15: the new
 /// number came in a later commit than the new fields.
 const V14_BYTES: usize = 432;
@@ -74,26 +70,48 @@ const V14_BYTES: usize = 432;
 /// Reads a `struct taskstats` as this machine's kernel wrote it: the delays that it has, by name;
 /// `None` if it has no version.
 fn delays(bytes: &[u8]) -> Option<Values> {
-    let version = u16_at(bytes, 0)?;
-    let spread = version == 15 || (version == 14 && bytes.len() > V14_BYTES);
-    let offsets = if spread { OFFSETS_V15 } else { OFFSETS };
-    let pairs = WAITS.iter().zip(offsets).flat_map(|(wait, offset)| {
-        [(format!("{wait}_count"), offset), (format!("{wait}_delay_total_ns"), offset + 8)]
+    let version = number_at(bytes, 0).map(u16::from_ne_bytes)?;
+    let is_spread = version == 15 || (version == 14 && bytes.len() > V14_BYTES);
+    let pairs = WAITS.iter().flat_map(|(wait, offset, spread)| {
+        let at = if is_spread { *spread } else { *offset };
+        [(format!("{wait}_count"), at), (format!("{wait}_delay_total_ns"), at + 8)]
     });
-    Some(pairs.filter_map(|(name, at)| Some((name.into(), u64_at(bytes, at)?))).collect())
+    let value = |at| number_at(bytes, at).map(u64::from_ne_bytes);
+    Some(pairs.filter_map(|(name, at)| Some((name.into(), value(at)?))).collect())
 }
 
-/// Reads a whole netlink message that answers the request with this sequence number; `None` if it
-/// answers another request.
-fn delays_reply(message: &[u8], sequence: u32) -> io::Result<Option<Values>> {
-    let Some(attributes) = reply_attributes(message, sequence)? else { return Ok(None) };
-    [TASKSTATS_TYPE_AGGR_PID, TASKSTATS_TYPE_AGGR_TGID]
-        .into_iter()
-        .find_map(|kind| attribute(attributes, kind))
-        .and_then(|nested| attribute(nested, TASKSTATS_TYPE_STATS))
-        .and_then(delays)
-        .map(Some)
-        .ok_or_else(|| invalid("the taskstats reply holds no struct taskstats"))
+/// The delays among the attributes of an answer.
+fn delays_in(attributes: &[u8]) -> Option<Values> {
+    let kinds = [TASKSTATS_TYPE_AGGR_PID, TASKSTATS_TYPE_AGGR_TGID];
+    let nested = kinds.into_iter().find_map(|kind| attribute(attributes, kind))?;
+    delays(attribute(nested, TASKSTATS_TYPE_STATS)?)
+}
+
+/// The number of the family among the attributes of an answer to `CTRL_CMD_GETFAMILY`.
+fn family_in(attributes: &[u8]) -> Option<u16> {
+    number_at(attribute(attributes, CTRL_ATTR_FAMILY_ID)?, 0).map(u16::from_ne_bytes)
+}
+
+/// What is found among the attributes of a netlink message that answers the request with this
+/// sequence number; `None` if it answers another request.
+fn answer<T>(message: &[u8], sequence: u32, find: fn(&[u8]) -> Option<T>) -> io::Result<Option<T>> {
+    let invalid = |what| io::Error::new(io::ErrorKind::InvalidData, what);
+    let short = || invalid("the netlink message is cut off");
+    let word_at = |bytes, at| number_at(bytes, at).map(u32::from_ne_bytes).ok_or_else(short);
+    let length = word_at(message, 0)? as usize;
+    let kind = number_at(message, 4).map(u16::from_ne_bytes).ok_or_else(short)?;
+    if word_at(message, 8)? != sequence {
+        return Ok(None);
+    }
+    let body = message.get(NLMSG_HEADER_BYTES..length).ok_or_else(short)?;
+    if kind == NLMSG_ERROR {
+        return Err(match word_at(body, 0)?.cast_signed() {
+            code @ ..0 => io::Error::from_raw_os_error(code.saturating_neg()),
+            0.. => invalid("the netlink reply is an acknowledgement without data"),
+        });
+    }
+    let found = find(body.get(GENL_HEADER_BYTES..).ok_or_else(short)?);
+    found.map(Some).ok_or_else(|| invalid("the netlink reply does not hold what was asked for"))
 }
 
 /// A connection to the kernel's taskstats family.
@@ -107,38 +125,31 @@ pub(crate) struct Taskstats {
 
 impl Taskstats {
     /// Opens a socket and asks for the family. Works without privileges; [`Self::read`] does not.
-    ///
-    /// # Errors
-    /// When there is no netlink, or (not found) the kernel was built without `CONFIG_TASKSTATS`.
+    /// When the kernel was built without `CONFIG_TASKSTATS`, it is not found.
     pub(crate) fn open() -> io::Result<Self> {
-        let socket = open_socket()?;
-        let mut opened = Self { socket, family: 0, sequence: 0, reply: vec![0; REPLY_BYTES] };
+        // Never connected, so that a plain write goes to the kernel (port 0).
+        let (family, protocol) = (AddressFamily::NETLINK, Some(netlink::GENERIC));
+        let socket = socket_with(family, SocketType::RAW, SocketFlags::CLOEXEC, protocol)?;
+        set_socket_timeout(&socket, Timeout::Recv, Some(TIMEOUT))?;
+        let mut opened =
+            Self { socket: socket.into(), family: 0, sequence: 0, reply: vec![0; REPLY_BYTES] };
         let message =
             opened.request(GENL_ID_CTRL, CTRL_CMD_GETFAMILY, CTRL_ATTR_FAMILY_NAME, FAMILY_NAME);
-        opened.family = opened.ask(&message, family_id)?;
+        opened.family = opened.ask(&message, family_in)?;
         Ok(opened)
     }
 
-    /// The delays of one thread (for a process id: of its first thread).
+    /// The delays of one thread (for a process id: of its first thread), or of all threads of a
+    /// process together, those that have ended included.
     ///
     /// # Errors
     /// Permission denied without `CAP_NET_ADMIN`, `ESRCH` when there is no such task, timed out
     /// when the kernel does not answer within 200 ms.
-    pub(crate) fn read(&mut self, pid: u32) -> io::Result<Values> {
-        self.delays(TASKSTATS_CMD_ATTR_PID, pid)
-    }
-
-    /// The delays of all threads of a process together, those that have ended included.
-    ///
-    /// # Errors
-    /// As [`Self::read`].
-    pub(crate) fn read_process(&mut self, pid: u32) -> io::Result<Values> {
-        self.delays(TASKSTATS_CMD_ATTR_TGID, pid)
-    }
-
-    fn delays(&mut self, attribute: u16, pid: u32) -> io::Result<Values> {
+    pub(crate) fn read(&mut self, pid: u32, of_all_threads: bool) -> io::Result<Values> {
+        let attribute =
+            if of_all_threads { TASKSTATS_CMD_ATTR_TGID } else { TASKSTATS_CMD_ATTR_PID };
         let message = self.request(self.family, TASKSTATS_CMD_GET, attribute, &pid.to_ne_bytes());
-        self.ask(&message, delays_reply)
+        self.ask(&message, delays_in)
     }
 
     /// Makes a request of one attribute, with a sequence number of its own.
@@ -162,11 +173,7 @@ impl Taskstats {
     }
 
     /// Sends a request and waits for its answer; late answers to earlier requests are dropped.
-    fn ask<T>(
-        &mut self,
-        message: &[u8],
-        parse: fn(&[u8], u32) -> io::Result<Option<T>>,
-    ) -> io::Result<T> {
+    fn ask<T>(&mut self, message: &[u8], find: fn(&[u8]) -> Option<T>) -> io::Result<T> {
         self.socket.write_all(message)?;
         let deadline = Instant::now() + TIMEOUT;
         while Instant::now() < deadline {
@@ -176,57 +183,19 @@ impl Taskstats {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
                 Err(error) => return Err(error),
             };
-            if let Some(answer) = parse(&self.reply[..length], self.sequence)? {
-                return Ok(answer);
+            if let Some(found) = answer(&self.reply[..length], self.sequence, find)? {
+                return Ok(found);
             }
         }
         Err(io::Error::new(io::ErrorKind::TimedOut, "netlink: no answer within 200 ms"))
     }
 }
 
-/// A generic netlink socket whose reads give up after [`TIMEOUT`].
-///
-/// It is never connected, so that a plain write goes to the kernel (port 0).
-fn open_socket() -> io::Result<File> {
-    let (family, protocol) = (AddressFamily::NETLINK, Some(netlink::GENERIC));
-    let socket = socket_with(family, SocketType::RAW, SocketFlags::CLOEXEC, protocol)?;
-    set_socket_timeout(&socket, Timeout::Recv, Some(TIMEOUT))?;
-    Ok(File::from(socket))
-}
-
-/// The number of the family in an answer to `CTRL_CMD_GETFAMILY`; `None` for another request's.
-fn family_id(message: &[u8], sequence: u32) -> io::Result<Option<u16>> {
-    let Some(attributes) = reply_attributes(message, sequence)? else { return Ok(None) };
-    attribute(attributes, CTRL_ATTR_FAMILY_ID)
-        .and_then(|payload| u16_at(payload, 0))
-        .map(Some)
-        .ok_or_else(|| invalid("the netlink family reply holds no number"))
-}
-
-/// The attributes of a generic netlink message; `None` if it answers another request.
-fn reply_attributes(message: &[u8], sequence: u32) -> io::Result<Option<&[u8]>> {
-    let short = || invalid("the netlink message is cut off");
-    let length = u32_at(message, 0).ok_or_else(short)? as usize;
-    let kind = u16_at(message, 4).ok_or_else(short)?;
-    if u32_at(message, 8).ok_or_else(short)? != sequence {
-        return Ok(None);
-    }
-    let body = message.get(NLMSG_HEADER_BYTES..length).ok_or_else(short)?;
-    if kind == NLMSG_ERROR {
-        let code = u32_at(body, 0).ok_or_else(short)?.cast_signed();
-        return Err(match code {
-            ..0 => io::Error::from_raw_os_error(code.saturating_neg()),
-            0.. => invalid("the netlink reply is an acknowledgement without data"),
-        });
-    }
-    body.get(GENL_HEADER_BYTES..).map(Some).ok_or_else(short)
-}
-
 /// The payload of the first attribute of a type; `None` if there is none, or it is cut off.
 fn attribute(mut attributes: &[u8], wanted: u16) -> Option<&[u8]> {
     loop {
-        let length = usize::from(u16_at(attributes, 0)?);
-        let kind = u16_at(attributes, 2)? & NLA_TYPE_MASK;
+        let length = usize::from(number_at(attributes, 0).map(u16::from_ne_bytes)?);
+        let kind = number_at(attributes, 2).map(u16::from_ne_bytes)? & NLA_TYPE_MASK;
         let payload = attributes.get(ATTRIBUTE_HEADER_BYTES..length)?;
         if kind == wanted {
             return Some(payload);
@@ -235,25 +204,9 @@ fn attribute(mut attributes: &[u8], wanted: u16) -> Option<&[u8]> {
     }
 }
 
-fn u16_at(bytes: &[u8], offset: usize) -> Option<u16> {
-    array_at(bytes, offset).map(u16::from_ne_bytes)
-}
-
-fn u32_at(bytes: &[u8], offset: usize) -> Option<u32> {
-    array_at(bytes, offset).map(u32::from_ne_bytes)
-}
-
-fn u64_at(bytes: &[u8], offset: usize) -> Option<u64> {
-    array_at(bytes, offset).map(u64::from_ne_bytes)
-}
-
-/// `N` bytes from an offset on, if there are so many.
-fn array_at<const N: usize>(bytes: &[u8], offset: usize) -> Option<[u8; N]> {
+/// The `N` bytes of a number from an offset on, if there are so many.
+fn number_at<const N: usize>(bytes: &[u8], offset: usize) -> Option<[u8; N]> {
     bytes.get(offset..)?.first_chunk().copied()
-}
-
-fn invalid(what: &'static str) -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, what)
 }
 
 #[cfg(test)]

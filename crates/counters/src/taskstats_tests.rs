@@ -4,6 +4,10 @@ use proptest::prelude::*;
 
 use super::*;
 
+fn delays_reply(message: &[u8], sequence: u32) -> io::Result<Option<Values>> {
+    answer(message, sequence, delays_in)
+}
+
 /// A netlink answer with this sequence number: family header, then one nested attribute that
 /// holds a `struct taskstats` of these bytes.
 fn reply(sequence: u32, stats: &[u8]) -> Vec<u8> {
@@ -110,11 +114,11 @@ proptest! {
 #[test]
 fn taskstats_answers_or_says_why_not() {
     let Ok(mut taskstats) = Taskstats::open() else { return };
-    match taskstats.read(std::process::id()) {
+    match taskstats.read(std::process::id(), false) {
         Ok(delays) => {
-            let all_threads = taskstats.read_process(std::process::id()).unwrap();
+            let all_threads = taskstats.read(std::process::id(), true).unwrap();
             assert!(all_threads["cpu_count"] >= delays["cpu_count"], "{all_threads:?}");
-            let gone = taskstats.read(u32::MAX >> 1).unwrap_err();
+            let gone = taskstats.read(u32::MAX >> 1, false).unwrap_err();
             assert_eq!(gone.raw_os_error(), Some(3), "no such process: {gone}");
         }
         Err(error) => assert_eq!(error.kind(), io::ErrorKind::PermissionDenied, "{error}"),

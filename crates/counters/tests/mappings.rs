@@ -2,12 +2,19 @@
 //! and any text at all.
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail by panic")]
 
-use counters::parse::{MapsLine, ParseError, maps, smaps, task_status, task_status_counters};
+use counters::parse::{Mapping, Pairs, ParseError, smaps, task_status};
+use model::Values;
 use proptest::prelude::*;
 
 const MAPS: &str = include_str!("fixtures/linux-6.18-x86_64/proc/4242/maps");
 const SMAPS: &str = include_str!("fixtures/linux-6.18-x86_64/proc/4242/smaps");
 const STATUS: &str = include_str!("fixtures/linux-6.18-x86_64/proc/4242/status");
+
+/// The counters of a status by name.
+fn task_status_counters(text: &str) -> Result<Values, ParseError> {
+    let counters = counters::parse::task_status_counters(text);
+    counters.map(Pairs::into_iter).map(Values::from_iter)
+}
 
 /// The error as people see it.
 fn said<T: std::fmt::Debug>(result: Result<T, ParseError>) -> String {
@@ -16,13 +23,13 @@ fn said<T: std::fmt::Debug>(result: Result<T, ParseError>) -> String {
 
 #[test]
 fn recorded_mappings_are_read() {
-    let mappings = maps(MAPS).unwrap();
+    let mappings = smaps(MAPS).unwrap();
     assert_eq!(mappings.len(), MAPS.lines().count());
     let text = &mappings[1];
     assert_eq!((text.start, text.end), (0x5589_05e5_e000, 0x5589_05e6_3000));
     assert_eq!((text.read, text.write, text.execute, text.shared), (true, false, true, false));
     assert_eq!((text.offset_bytes, text.device.as_str(), text.inode), (0x2000, "fe:00", 247_026));
-    assert_eq!((text.name.as_str(), text.size_bytes()), ("/usr/bin/cat", 0x5000));
+    assert_eq!((text.name.as_str(), text.end - text.start), ("/usr/bin/cat", 0x5000));
     assert_eq!(mappings[6].name, "");
     assert!(mappings.iter().any(|mapping| mapping.shared && mapping.name.ends_with(".cache")));
     assert_eq!(mappings.last().unwrap().name, "[vsyscall]");
@@ -32,7 +39,7 @@ fn recorded_mappings_are_read() {
 fn recorded_counters_of_mappings_are_read() {
     let mappings = smaps(SMAPS).unwrap();
     assert_eq!(mappings.len(), 13);
-    let heap = mappings.iter().find(|mapping| mapping.line.name == "[heap]").unwrap();
+    let heap = mappings.iter().find(|mapping| mapping.name == "[heap]").unwrap();
     assert_eq!((heap.values["Size_kb"], heap.values["KernelPageSize_kb"]), (132, 4));
     assert_eq!(heap.values["Rss_kb"], heap.values["Private_Dirty_kb"]);
     assert!(heap.values.contains_key("THPeligible") && heap.flags.contains(&"wr".to_owned()));
@@ -43,9 +50,8 @@ fn recorded_counters_of_mappings_are_read() {
 #[test]
 fn names_may_have_blanks_and_be_long() {
     let line = "1000-2000 rw-s 00001000 00:01 7        /memfd:a name: b (deleted)\n";
-    assert_eq!(maps(line).unwrap()[0].name, "/memfd:a name: b (deleted)");
-    assert_eq!(smaps(line).unwrap()[0].line, maps(line).unwrap()[0]);
-    assert_eq!(maps("").unwrap(), [], "a kernel thread maps nothing");
+    assert_eq!(smaps(line).unwrap()[0].name, "/memfd:a name: b (deleted)");
+    assert_eq!(smaps("").unwrap(), [], "a kernel thread maps nothing");
 }
 
 #[test]
@@ -80,7 +86,6 @@ fn what_does_not_fit_is_refused_with_its_place() {
         ("1000-2000 r-xp 0 0:0 x", "line 1, column 22: \"x\" is not a counter value"),
     ];
     for (text, error) in cases {
-        assert_eq!(said(maps(text)), error);
         assert_eq!(said(smaps(text)), error);
     }
     let headless = "Rss: 4 kB\n";
@@ -103,14 +108,14 @@ fn what_does_not_fit_is_refused_with_its_place() {
 
 /// Every parser of this file on one text. What it says must point to a line of the text.
 fn parse_all(text: &str) {
-    let errors = [maps(text).err(), smaps(text).err(), task_status(text).err()];
+    let errors = [smaps(text).err(), task_status(text).err()];
     for error in errors.into_iter().flatten() {
         assert!((1..=text.split('\n').count()).contains(&error.line), "{error}");
     }
 }
 
 /// The kernel's line of a mapping.
-fn written(line: &MapsLine) -> String {
+fn written(line: &Mapping) -> String {
     let flag = |is: bool, yes: char, no: char| if is { yes } else { no };
     format!(
         "{:08x}-{:08x} {}{}{}{} {:08x} {} {} {}\n",
@@ -127,14 +132,28 @@ fn written(line: &MapsLine) -> String {
     )
 }
 
-fn any_line() -> impl Strategy<Value = MapsLine> {
+fn any_line() -> impl Strategy<Value = Mapping> {
     let range = (any::<u64>(), any::<u64>()).prop_filter("not empty", |(one, two)| one != two);
     let rights = any::<[bool; 4]>();
     (range, rights, any::<u64>(), any::<u64>(), "([\\[/][a-zA-Z0-9 :().\\]-]{0,20}[a-z\\]])?")
         .prop_map(|((one, two), [read, write, execute, shared], offset_bytes, inode, name)| {
             let (start, end) = (one.min(two), one.max(two));
             let device = "fe:00".to_owned();
-            MapsLine { start, end, read, write, execute, shared, offset_bytes, device, inode, name }
+            let (values, flags) = (Values::new(), Vec::new());
+            Mapping {
+                start,
+                end,
+                read,
+                write,
+                execute,
+                shared,
+                offset_bytes,
+                device,
+                inode,
+                name,
+                values,
+                flags,
+            }
         })
 }
 
@@ -164,7 +183,7 @@ proptest! {
         referenced_kb in any::<u64>(),
     ) {
         let text: String = lines.iter().map(written).collect();
-        prop_assert_eq!(maps(&text), Ok(lines.clone()));
+        prop_assert_eq!(smaps(&text), Ok(lines.clone()));
         let counted: String = lines
             .iter()
             .map(|line| format!("{}Referenced:  {referenced_kb} kB\nVmFlags: rd wr \n", written(line)))
@@ -172,9 +191,9 @@ proptest! {
         let read = smaps(&counted).unwrap();
         prop_assert_eq!(read.len(), lines.len());
         for (mapping, line) in read.iter().zip(&lines) {
-            prop_assert_eq!(&mapping.line, line);
-            prop_assert_eq!(mapping.values["Referenced_kb"], referenced_kb);
-            prop_assert_eq!(&mapping.flags, &["rd", "wr"]);
+            let values = Values::from([("Referenced_kb".into(), referenced_kb)]);
+            let flags = vec!["rd".to_owned(), "wr".to_owned()];
+            prop_assert_eq!(mapping, &Mapping { values, flags, ..line.clone() });
         }
     }
 }

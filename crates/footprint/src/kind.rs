@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use counters::parse::SmapsMapping;
+use counters::parse::Mapping;
 use serde::Serialize;
 
 /// What a mapping is for.
@@ -79,22 +79,21 @@ impl Kind {
 
 /// The kind of every mapping of a process, in their order; `program` is the path of its program, if
 /// it is known (else the program counts as a library).
-pub(crate) fn kinds(mappings: &[SmapsMapping], program: Option<&str>) -> Vec<Kind> {
+pub(crate) fn kinds(mappings: &[Mapping], program: Option<&str>) -> Vec<Kind> {
     let images: BTreeSet<&str> = mappings
         .iter()
-        .filter(|mapping| mapping.line.execute && mapping.line.inode != 0)
-        .map(|mapping| mapping.line.name.as_str())
+        .filter(|mapping| mapping.execute && mapping.inode != 0)
+        .map(|mapping| mapping.name.as_str())
         .collect();
     let mut kinds: Vec<Kind> = Vec::with_capacity(mappings.len());
     for (index, mapping) in mappings.iter().enumerate() {
-        let before = index.checked_sub(1).map(|index| (&mappings[index].line, kinds[index]));
-        let line = &mapping.line;
-        let kind = match (line.name.as_str(), before) {
+        let before = index.checked_sub(1).map(|index| (&mappings[index], kinds[index]));
+        let kind = match (mapping.name.as_str(), before) {
             ("[heap]", _) => Kind::Heap,
             (name, _) if name.starts_with("[stack") => Kind::Stack,
             // The zeroed memory of an image lies directly behind its data and has no name.
             ("", Some((before, kind @ (Kind::ProgramData | Kind::LibraryData))))
-                if before.end == line.start && before.write && line.write =>
+                if before.end == mapping.start && before.write && mapping.write =>
             {
                 kind
             }
@@ -109,10 +108,10 @@ pub(crate) fn kinds(mappings: &[SmapsMapping], program: Option<&str>) -> Vec<Kin
     kinds
 }
 
-fn of_image(mapping: &SmapsMapping, is_program: bool) -> Kind {
+fn of_image(mapping: &Mapping, is_program: bool) -> Kind {
     // Constants that the loader has filled in and locked are data: they are copies.
     let copied = mapping.values.get("Anonymous_kb").is_some_and(|kb| *kb > 0);
-    match (is_program, mapping.line.write || copied) {
+    match (is_program, mapping.write || copied) {
         (true, false) => Kind::ProgramText,
         (true, true) => Kind::ProgramData,
         (false, false) => Kind::LibraryText,

@@ -164,8 +164,8 @@ fn mark_idle(system: &System, watched: &[(u32, u64)]) -> Result<IdlePages, Strin
         let (Ok(mappings), Ok(pagemap)) = (system.smaps(*pid), system.pagemap(*pid)) else {
             continue;
         };
-        for line in mappings.iter().map(|mapping| &mapping.line) {
-            let _ = each_page(&pagemap, line.start..line.end, &system.geometry, |page, _| {
+        for mapping in mappings {
+            let _ = each_page(&pagemap, mapping.start..mapping.end, &system.geometry, |page, _| {
                 numbers.extend(page.entry.page_number().filter(|_| !page.zero));
             });
         }

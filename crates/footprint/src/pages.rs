@@ -8,7 +8,7 @@ use std::io;
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
 
-use counters::parse::SmapsMapping;
+use counters::parse::Mapping;
 use sys::pagemap::{Stretch, occupied};
 
 use crate::bounds::Activity;
@@ -83,7 +83,7 @@ pub(crate) struct Region {
 /// A mapping with the pages that it has.
 #[derive(Clone, Debug)]
 pub(crate) struct ReadMapping {
-    pub(crate) smaps: SmapsMapping,
+    pub(crate) smaps: Mapping,
     pub(crate) kind: Kind,
     pub(crate) regions: BTreeMap<u64, Region>,
 }
@@ -96,12 +96,12 @@ impl ReadMapping {
     /// When the kernel refuses, and when the process has ended.
     pub(crate) fn read(
         pagemap: &File,
-        smaps: SmapsMapping,
+        smaps: Mapping,
         kind: Kind,
         geometry: &Geometry,
         is_idle: &dyn Fn(u64) -> bool,
     ) -> io::Result<Self> {
-        let addresses = smaps.line.start..smaps.line.end;
+        let addresses = smaps.start..smaps.end;
         let mut regions: BTreeMap<u64, Region> = BTreeMap::new();
         let is_scanned = each_page(pagemap, addresses, geometry, |page, is_huge| {
             let region = regions.entry(page.number / geometry.region_pages).or_default();
@@ -143,7 +143,7 @@ impl ReadMapping {
     /// Huge pages for which the kernel keeps a page of page tables in reserve, in case that it must
     /// split them: those of anonymous memory.
     pub(crate) fn deposits(&self, geometry: &Geometry) -> u64 {
-        let anonymous = self.smaps.line.inode == 0 && self.hugetlb_bytes(geometry) == 0;
+        let anonymous = self.smaps.inode == 0 && self.hugetlb_bytes(geometry) == 0;
         let huge = self.regions.values().filter(|region| region.huge).count() as u64;
         if anonymous { huge } else { 0 }
     }

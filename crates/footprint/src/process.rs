@@ -189,7 +189,7 @@ impl ReadProcess {
 
 impl MappingFootprint {
     fn of(mapping: &ReadMapping, geometry: &Geometry, is_active_known: bool) -> Self {
-        let line = &mapping.smaps.line;
+        let line = &mapping.smaps;
         let letter = |is: bool, letter: char| if is { letter } else { '-' };
         Self {
             start: line.start,

@@ -58,14 +58,13 @@ impl Saving {
         for mapping in mappings {
             let is_shared = mapping.kind == Kind::SharedMemory;
             let may_be_huge = is_shared
-                || matches!(mapping.kind, Kind::Anonymous | Kind::Heap)
-                    && mapping.smaps.line.inode == 0;
+                || matches!(mapping.kind, Kind::Anonymous | Kind::Heap) && mapping.smaps.inode == 0;
             for (number, region) in &mapping.regions {
                 let of_image = is_image.entry(*number).or_insert(true);
                 *of_image &= mapping.kind.is_of_image();
                 let start = number * geometry.region_bytes();
                 let end = start + geometry.region_bytes();
-                let line = &mapping.smaps.line;
+                let line = &mapping.smaps;
                 if may_be_huge && !region.huge && line.start <= start && end <= line.end {
                     saving.huge_candidates += 1;
                     saving.huge_candidate_pages += u64::from(region.present);

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use counters::parse::MapsLine;
+use counters::parse::Mapping;
 use serde::Serialize;
 
 use crate::geometry::Geometry;
@@ -147,7 +147,7 @@ fn tables(mappings: &[ReadMapping], geometry: &Geometry) -> BTreeMap<u64, Table>
             table.has_shared |= region.shared > 0;
             table.is_huge |= region.huge;
             for page in &region.pages {
-                let content = content(page, &mapping.smaps.line, geometry);
+                let content = content(page, &mapping.smaps, geometry);
                 let unknown = content == Content::Alone && page.entry.is_present();
                 table.is_unknown |= unknown && region.shared > 0;
                 table.contents.insert(page.number % geometry.region_pages, content);
@@ -156,7 +156,7 @@ fn tables(mappings: &[ReadMapping], geometry: &Geometry) -> BTreeMap<u64, Table>
     }
     // A mapping without a page in a region belongs to its picture too.
     for mapping in mappings {
-        let line = &mapping.smaps.line;
+        let line = &mapping.smaps;
         let regions = geometry.region_of(line.start)..=geometry.region_of(line.end - 1);
         for (number, table) in tables.range_mut(regions) {
             let start = line.start.max(number * geometry.region_bytes());
@@ -175,7 +175,7 @@ fn tables(mappings: &[ReadMapping], geometry: &Geometry) -> BTreeMap<u64, Table>
     tables
 }
 
-fn content(page: &MappedPage, line: &MapsLine, geometry: &Geometry) -> Content {
+fn content(page: &MappedPage, line: &Mapping, geometry: &Geometry) -> Content {
     match page.entry.page_number() {
         _ if page.zero => Content::Zero,
         Some(number) => Content::Number(number),
@@ -189,6 +189,6 @@ fn content(page: &MappedPage, line: &MapsLine, geometry: &Geometry) -> Content {
 }
 
 /// Where in the file an address of a mapping is.
-fn offset_at(line: &MapsLine, address: u64) -> u64 {
+fn offset_at(line: &Mapping, address: u64) -> u64 {
     line.offset_bytes.wrapping_add(address.saturating_sub(line.start))
 }

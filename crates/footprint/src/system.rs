@@ -6,7 +6,7 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use counters::parse::{self, SmapsMapping, TaskStatus};
+use counters::parse::{self, Mapping, TaskStatus};
 
 use crate::geometry::Geometry;
 
@@ -43,7 +43,7 @@ impl System {
     pub fn running() -> io::Result<Self> {
         let text = fs::read_to_string("/proc/self/smaps")?;
         let own = parse::smaps(&text).map_err(io::Error::other)?;
-        let ends = own.iter().map(|mapping| mapping.line.end - 1);
+        let ends = own.iter().map(|mapping| mapping.end - 1);
         let highest = ends.filter(|end| is_of_process(*end)).max();
         // A mapping has this flag from its beginning, where the kernel knows it.
         let soft_dirty = own.iter().any(|it| it.flags.iter().any(|flag| flag == "sd"));
@@ -105,14 +105,15 @@ impl System {
     /// When a process was started, in ticks after boot: two processes of one number differ in it.
     pub(crate) fn start_ticks(&self, pid: u32) -> Result<u64, String> {
         let values = self.parsed(pid, "stat", parse::task_stat)?;
-        let start = values.get("starttime_ticks").copied();
+        let start = values.iter().find(|(name, _)| name == "starttime_ticks");
+        let start = start.map(|(_, ticks)| *ticks);
         start.ok_or_else(|| format!("{}: no start", self.path(pid, "stat").display()))
     }
 
     /// The mappings of a process that are in its own page tables.
-    pub(crate) fn smaps(&self, pid: u32) -> Result<Vec<SmapsMapping>, String> {
+    pub(crate) fn smaps(&self, pid: u32) -> Result<Vec<Mapping>, String> {
         let mut mappings = self.parsed(pid, "smaps", parse::smaps)?;
-        mappings.retain(|mapping| is_of_process(mapping.line.end - 1));
+        mappings.retain(|mapping| is_of_process(mapping.end - 1));
         Ok(mappings)
     }
 

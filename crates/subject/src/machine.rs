@@ -47,7 +47,8 @@ pub(crate) fn unwritten_kb() -> u64 {
 
 fn meminfo() -> Result<Values, String> {
     let text = std::fs::read_to_string(MEMINFO).map_err(|error| failed(&error.to_string()))?;
-    colon_keyed(&text).map_err(|error| failed(&error.to_string()))
+    let fields = colon_keyed(&text).map_err(|error| failed(&error.to_string()))?;
+    Ok(fields.into_iter().collect())
 }
 
 fn failed(reason: &str) -> String {

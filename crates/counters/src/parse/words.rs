@@ -1,68 +1,130 @@
 //! Words of a line with their columns, so that every error can say where it is.
 
-use super::{ParseError, Reason};
-
 /// Longest piece of a bad text that is repeated in an error, in characters.
 const QUOTED_CHARS_MAX: usize = 40;
 
 /// The kernel separates with spaces and tabs only.
 const BLANKS: [u8; 2] = *b" \t";
 
-/// A word and where it stands.
+/// A counter file that is not in its format.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("line {line}, {place}: {reason}")]
+pub struct ParseError {
+    /// Number of the line, from 1.
+    pub line: usize,
+    /// Where in the line: `column` and its number in bytes from 1, or `field` and what is missing.
+    pub place: String,
+    /// What is wrong there.
+    pub reason: String,
+}
+
+impl ParseError {
+    /// A field that every kernel writes is not there.
+    pub(super) fn missing(line: usize, field: &str) -> Self {
+        Self { line, place: format!("field {field}"), reason: "missing".to_owned() }
+    }
+
+    /// A text without anything in it.
+    pub(super) fn empty() -> Self {
+        Self { line: 1, place: "column 1".to_owned(), reason: "the file is empty".to_owned() }
+    }
+}
+
+/// A word and where it stands: line and column count from 1.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Word<'a> {
-    /// The word itself.
     pub(super) text: &'a str,
-    /// Number of its line, from 1.
     pub(super) line: usize,
-    /// Column of its first byte, from 1.
     pub(super) column: usize,
 }
 
-impl Word<'_> {
-    /// The word as a counter value.
+impl<'a> Word<'a> {
+    /// The word as a counter value: decimal digits and nothing else (`str::parse` would take a
+    /// leading `+`, the kernel writes none).
     pub(super) fn number(self) -> Result<u64, ParseError> {
-        decimal(self.text).ok_or_else(|| self.error(Reason::NotANumber(quoted(self.text))))
+        let digits = self.text.bytes();
+        let value = digits.clone().try_fold(0_u64, |value, byte| {
+            let digit = byte.is_ascii_digit().then(|| u64::from(byte - b'0'))?;
+            value.checked_mul(10)?.checked_add(digit)
+        });
+        value.filter(|_| digits.len() > 0).ok_or_else(|| self.unfit("a counter value"))
     }
 
-    /// The word, short enough for an error message.
-    pub(super) fn quoted(self) -> String {
-        quoted(self.text)
+    /// The word, if the kernel could have written it as the name of a counter.
+    pub(super) fn name(self) -> Result<&'a str, ParseError> {
+        if is_name(self.text) { Ok(self.text) } else { Err(self.unfit("the name of a counter")) }
     }
 
-    /// An error at this word.
-    pub(super) fn error(self, reason: Reason) -> ParseError {
-        ParseError::at(self.line, self.column, reason)
+    /// Something else stands here than should.
+    pub(super) fn unfit(self, wanted: &str) -> ParseError {
+        self.error("is not", wanted)
     }
 
-    /// An error that says that this is no counter's name.
-    pub(super) fn not_a_name(self) -> ParseError {
-        self.error(Reason::NotAName(quoted(self.text)))
-    }
-
-    /// An error that says that this word is too much.
+    /// This word is too much.
     pub(super) fn surplus(self) -> ParseError {
-        self.error(Reason::Surplus(quoted(self.text)))
+        self.error("is more than", "the format has room for")
+    }
+
+    fn error(self, is: &str, what: &str) -> ParseError {
+        let quoted: String = self.text.chars().take(QUOTED_CHARS_MAX).collect();
+        let place = format!("column {}", self.column);
+        ParseError { line: self.line, place, reason: format!("{quoted:?} {is} {what}") }
     }
 }
 
-/// The words of one line; `number` counts from 1, `start` is the column before the text, from 0.
-pub(super) fn words(text: &str, line: usize, start: usize) -> impl Iterator<Item = Word<'_>> {
-    let bytes = text.as_bytes();
-    let mut rest = 0;
-    std::iter::from_fn(move || {
-        let begin = rest + bytes[rest..].iter().position(|byte| !BLANKS.contains(byte))?;
+/// Whether the kernel could have written this as the name of a counter.
+pub(super) fn is_name(text: &str) -> bool {
+    text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+        && text.bytes().all(|byte| byte.is_ascii_graphic())
+}
+
+/// The words of one line that are still to be read.
+pub(super) struct Words<'a> {
+    text: &'a str,
+    line: usize,
+    /// Bytes of the line before the text, and bytes of the text that were read.
+    before: usize,
+    read: usize,
+}
+
+impl<'a> Words<'a> {
+    /// The words of a line's rest that begins behind `before` bytes; `line` counts from 1.
+    pub(super) fn new(text: &'a str, line: usize, before: usize) -> Self {
+        Self { text, line, before, read: 0 }
+    }
+
+    /// The next word, which must be there.
+    pub(super) fn field(&mut self, field: &str) -> Result<Word<'a>, ParseError> {
+        self.next().ok_or_else(|| ParseError::missing(self.line, field))
+    }
+
+    /// The next word, which must be a number.
+    pub(super) fn number(&mut self, field: &str) -> Result<u64, ParseError> {
+        self.field(field)?.number()
+    }
+
+    /// No other word may follow.
+    pub(super) fn end(mut self) -> Result<(), ParseError> {
+        self.next().map_or(Ok(()), |word| Err(word.surplus()))
+    }
+}
+
+impl<'a> Iterator for Words<'a> {
+    type Item = Word<'a>;
+
+    fn next(&mut self) -> Option<Word<'a>> {
+        let bytes = self.text.as_bytes();
+        let begin = self.read + bytes[self.read..].iter().position(|it| !BLANKS.contains(it))?;
         let length = memchr::memchr2(BLANKS[0], BLANKS[1], &bytes[begin..]);
-        let end = length.map_or(text.len(), |length| begin + length);
-        rest = end;
-        Some(Word { text: &text[begin..end], line, column: start + begin + 1 })
-    })
+        self.read = length.map_or(bytes.len(), |length| begin + length);
+        let text = &self.text[begin..self.read];
+        Some(Word { text, line: self.line, column: self.before + begin + 1 })
+    }
 }
 
 /// The numbered lines of a text, from 1, without their newlines.
 pub(super) fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
-    let mut rest = text;
-    let mut number = 0;
+    let (mut rest, mut number) = (text, 0);
     std::iter::from_fn(move || {
         if rest.is_empty() {
             return None;
@@ -73,26 +135,4 @@ pub(super) fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
         number += 1;
         Some((number, line.strip_suffix('\r').unwrap_or(line)))
     })
-}
-
-/// Whether the kernel could have written this as the name of a counter.
-pub(super) fn is_name(text: &str) -> bool {
-    text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
-        && text.bytes().all(|byte| byte.is_ascii_graphic())
-}
-
-/// Decimal digits and nothing else (`str::parse` would take a leading `+`, the kernel writes none).
-fn decimal(text: &str) -> Option<u64> {
-    if text.is_empty() {
-        return None;
-    }
-    text.bytes().try_fold(0_u64, |value, byte| {
-        let digit = byte.is_ascii_digit().then(|| u64::from(byte - b'0'))?;
-        value.checked_mul(10)?.checked_add(digit)
-    })
-}
-
-/// The beginning of a text, short enough for an error message.
-fn quoted(text: &str) -> String {
-    text.chars().take(QUOTED_CHARS_MAX).collect()
 }

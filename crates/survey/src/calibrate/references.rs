@@ -40,7 +40,7 @@ fn has_pages(mapping: &Mapping, advice: Advice) -> Result<(), String> {
     let mappings = counters::parse::smaps(&text).map_err(|error| format!("{path}: {error}"))?;
     let start = sys::pagemap::address(mapping);
     let end = start + mapping.size_bytes() as u64;
-    let parts = mappings.iter().filter(|part| part.line.start < end && start < part.line.end);
+    let parts = mappings.iter().filter(|part| part.start < end && start < part.end);
     let huge_kb: u64 = parts.filter_map(|part| part.values.get("AnonHugePages_kb")).sum();
     let share = huge_kb as f64 * 1024.0 / mapping.size_bytes() as f64;
     match advice {

@@ -121,5 +121,6 @@ fn shootdowns() -> Result<u64, String> {
     let path = "/proc/interrupts";
     let text = std::fs::read_to_string(path).map_err(refused(&format!("read {path}")))?;
     let counts = counters::parse::interrupts(&text).map_err(|error| format!("{path}: {error}"))?;
-    counts.get("TLB").copied().ok_or_else(|| format!("there is no line TLB in {path}"))
+    let shootdowns = counts.iter().find(|(label, _)| label == "TLB").map(|(_, count)| *count);
+    shootdowns.ok_or_else(|| format!("there is no line TLB in {path}"))
 }

@@ -1,0 +1,104 @@
+//! `/proc/stat` and `/proc/interrupts`.
+
+use super::words::{Words, lines};
+use super::{Pairs, ParseError};
+
+/// Names of the columns of the `cpu` line, in order.
+///
+/// `steal` came with Linux 2.6.11, `guest` with 2.6.24, `guest_nice` with 2.6.33; an older kernel
+/// has fewer columns.
+const CPU_COLUMNS: [&str; 10] = [
+    "cpu_user_ticks",
+    "cpu_nice_ticks",
+    "cpu_system_ticks",
+    "cpu_idle_ticks",
+    "cpu_iowait_ticks",
+    "cpu_irq_ticks",
+    "cpu_softirq_ticks",
+    "cpu_steal_ticks",
+    "cpu_guest_ticks",
+    "cpu_guest_nice_ticks",
+];
+
+/// How many of [`CPU_COLUMNS`] every kernel has.
+const CPU_COLUMNS_MIN: usize = 4;
+
+/// Reads `/proc/stat`.
+///
+/// Gives the line of all CPUs together (`cpu_user_ticks`, …; a tick is 1/`USER_HZ` s, 10 ms on all
+/// common machines; `cpu_user_ticks` includes `cpu_guest_ticks`), `intr_total` (interrupts, without
+/// the long list by number), `ctxt` (context switches), `processes` (forks), `procs_running` and
+/// `procs_blocked` (tasks at this moment). Single CPUs and all other lines are skipped.
+///
+/// Follows `Documentation/filesystems/proc.rst`, section 1.7.
+///
+/// # Errors
+/// When there is no line of all CPUs together, or a known line has no number where it must.
+pub fn proc_stat(text: &str) -> Result<Pairs, ParseError> {
+    let mut pairs = Pairs::with_capacity(CPU_COLUMNS.len() + 5);
+    let mut has_cpu = false;
+    for (number, line) in lines(text) {
+        let mut words = Words::new(line, number, 0);
+        let Some(word) = words.next() else { continue };
+        match word.name()? {
+            "cpu" => {
+                has_cpu = true;
+                for (index, name) in CPU_COLUMNS.iter().enumerate() {
+                    match words.next() {
+                        Some(word) => pairs.push(((*name).into(), word.number()?)),
+                        None if index >= CPU_COLUMNS_MIN => break,
+                        None => return Err(ParseError::missing(number, name)),
+                    }
+                }
+            }
+            "intr" => pairs.push(("intr_total".into(), words.number("value")?)),
+            name @ ("ctxt" | "processes" | "procs_running" | "procs_blocked") => {
+                pairs.push((name.into(), words.number("value")?));
+            }
+            _ => {}
+        }
+    }
+    match has_cpu {
+        true => Ok(pairs),
+        false if text.trim_ascii().is_empty() => Err(ParseError::empty()),
+        false => Err(ParseError::missing(1, "cpu")),
+    }
+}
+
+/// Reads `/proc/interrupts`: for each interrupt with a label (`TLB`, `CAL`, `RES`, `LOC`, …) its
+/// count, summed over all CPUs. Interrupts with a number are devices', whose numbers mean something
+/// else on each machine, and are skipped; so is the text behind the counts.
+///
+/// Follows `show_interrupts` in the kernel's `kernel/irq/proc.c` and `arch_show_interrupts` in its
+/// `arch/x86/kernel/irq.c`: the first line names the CPUs that are online, a row has a count for
+/// each of them, and `ERR` and `MIS` have one count for all.
+///
+/// # Errors
+/// When the first line names no CPU, a row has no label, or something else stands where a count
+/// must.
+pub fn interrupts(text: &str) -> Result<Pairs, ParseError> {
+    let mut rows = lines(text);
+    let (number, header) = rows.next().ok_or_else(ParseError::empty)?;
+    let cpus = Words::new(header, number, 0).filter(|word| word.text.starts_with("CPU")).count();
+    if cpus == 0 {
+        return Err(ParseError::missing(number, "CPU0"));
+    }
+    let mut pairs = Pairs::new();
+    for (number, line) in rows {
+        let mut words = Words::new(line, number, 0);
+        let Some(first) = words.next() else { continue };
+        let label = first.text.strip_suffix(':').unwrap_or_default();
+        if label.is_empty() || !label.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
+            return Err(first.unfit("the name of a counter"));
+        }
+        if label.bytes().all(|byte| byte.is_ascii_digit()) {
+            continue;
+        }
+        let mut sum = words.number("count")?;
+        for count in words.take(cpus - 1) {
+            sum = sum.saturating_add(count.number()?);
+        }
+        pairs.push((label.into(), sum));
+    }
+    Ok(pairs)
+}

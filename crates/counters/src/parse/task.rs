@@ -1,0 +1,155 @@
+//! What the kernel tells of a process: `/proc/PID/stat`, `status` and `schedstat`.
+
+use super::words::{Word, Words, lines};
+use super::{Pairs, ParseError};
+
+/// The columns of `/proc/PID/stat` that are counters: their number in proc(5), from 1, and our name.
+const COLUMNS: [(usize, &str); 13] = [
+    (10, "minflt"),
+    (11, "cminflt"),
+    (12, "majflt"),
+    (13, "cmajflt"),
+    (14, "utime_ticks"),
+    (15, "stime_ticks"),
+    (16, "cutime_ticks"),
+    (17, "cstime_ticks"),
+    (20, "threads"),
+    (22, "starttime_ticks"),
+    (23, "vsize_bytes"),
+    (24, "rss_pages"),
+    (42, "blkio_delay_ticks"),
+];
+
+/// Number of the first column behind the name (the state).
+const FIRST_COLUMN: usize = 3;
+
+/// Columns up to here are in every kernel since 2.6; those behind it may be missing.
+const LAST_CERTAIN_COLUMN: usize = 24;
+
+/// Reads `/proc/PID/stat`: page faults (`minflt`, `majflt`, and with `c` before them those of
+/// children that were waited for), CPU time in ticks of 1/`USER_HZ` s (`utime_ticks`, …),
+/// `threads`, `starttime_ticks` (after boot; tells a reused process id), `vsize_bytes`,
+/// `rss_pages`, `blkio_delay_ticks` (0 too when delay accounting is off).
+///
+/// The program's name stands in parentheses and may itself hold parentheses, spaces and newlines,
+/// so the columns are counted from the last closing parenthesis.
+///
+/// Follows `Documentation/filesystems/proc.rst`, table 1-4.
+///
+/// # Errors
+/// When there is no name in parentheses, or a counter's column is missing or is not a number.
+pub fn task_stat(text: &str) -> Result<Pairs, ParseError> {
+    if text.trim_ascii().is_empty() {
+        return Err(ParseError::empty());
+    }
+    let no_name = || ParseError::missing(1, "comm");
+    let open = text.find('(').ok_or_else(no_name)?;
+    Word { text: text[..open].trim_end_matches(' '), line: 1, column: 1 }.number()?;
+    let close = text.rfind(')').filter(|close| *close > open).ok_or_else(no_name)?;
+    let line = 1 + text[..close].bytes().filter(|byte| *byte == b'\n').count();
+    let line_start = text[..close].rfind('\n').map_or(0, |newline| newline + 1);
+    let tail = text[close + 1..].trim_end_matches('\n');
+    let columns: Vec<Word<'_>> = Words::new(tail, line, close + 1 - line_start).collect();
+    // One letter; anything else means that the columns have slipped.
+    let state = columns.first().ok_or_else(|| ParseError::missing(line, "state"))?;
+    if state.text.len() != 1 || !state.text.bytes().all(|byte| byte.is_ascii_alphabetic()) {
+        return Err(state.unfit("the name of a counter"));
+    }
+    let mut pairs = Pairs::with_capacity(COLUMNS.len());
+    for (number, name) in COLUMNS {
+        match columns.get(number - FIRST_COLUMN) {
+            Some(word) => pairs.push((name.into(), word.number()?)),
+            None if number <= LAST_CERTAIN_COLUMN => return Err(ParseError::missing(line, name)),
+            None => break,
+        }
+    }
+    Ok(pairs)
+}
+
+/// Reads `/proc/PID/schedstat`: time spent on a CPU (`run_ns`), time spent waiting on a run queue
+/// (`wait_ns`), and how often the task was put on a CPU (`timeslices`). Further columns and lines
+/// are skipped.
+///
+/// Follows `Documentation/scheduler/sched-stats.rst`, on the file of one process.
+///
+/// # Errors
+/// When one of the three columns is missing or is not a number.
+pub fn schedstat(text: &str) -> Result<Pairs, ParseError> {
+    let (number, line) = lines(text).next().ok_or_else(ParseError::empty)?;
+    let mut words = Words::new(line, number, 0);
+    let columns = ["run_ns", "wait_ns", "timeslices"].into_iter();
+    columns.map(|name| Ok((name.into(), words.number(name)?))).collect()
+}
+
+/// Who a process is, and how large its page tables are.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TaskStatus {
+    /// The program's name, with the kernel's escapes (`\n`, `\\`).
+    pub name: String,
+    /// The letter of its state: `Z` is a process that has ended and was not waited for.
+    pub state: String,
+    /// Its effective user.
+    pub user: u32,
+    /// The size of its page tables, in kB of 1024 bytes; absent for what has no memory of its own:
+    /// kernel threads, and processes that have ended.
+    pub vm_pte_kb: Option<u64>,
+    /// The size of its page middle directories, on kernels before 4.15; later ones count them in
+    /// `vm_pte_kb`.
+    pub vm_pmd_kb: Option<u64>,
+}
+
+/// Reads `/proc/PID/status`.
+///
+/// Follows `Documentation/filesystems/proc.rst`, table 1-2.
+///
+/// # Errors
+/// When there is no name, state or user, or one of the numbers is none.
+pub fn task_status(text: &str) -> Result<TaskStatus, ParseError> {
+    if text.trim_ascii().is_empty() {
+        return Err(ParseError::empty());
+    }
+    let mut status = TaskStatus::default();
+    let (mut lacks, mut last) = (vec!["Name", "State", "Uid"], 1);
+    for (number, line) in lines(text) {
+        last = number;
+        let Some((key, rest)) = line.split_once(':') else { continue };
+        let mut words = Words::new(rest, number, key.len() + 1);
+        match key {
+            "Name" => status.name = rest.trim_start_matches('\t').to_owned(),
+            "State" => status.state = words.field(key)?.text.to_owned(),
+            "Uid" => {
+                let _real = words.field(key)?;
+                let user = words.field(key)?;
+                status.user = user.number()?.try_into().map_err(|_| user.unfit("a user"))?;
+            }
+            "VmPTE" => status.vm_pte_kb = Some(words.number(key)?),
+            "VmPMD" => status.vm_pmd_kb = Some(words.number(key)?),
+            _ => {}
+        }
+        lacks.retain(|name| *name != key);
+    }
+    lacks.first().map_or(Ok(status), |name| Err(ParseError::missing(last, name)))
+}
+
+/// The counters of `/proc/PID/status`: sizes as `VmRSS_kb`, numbers by their own names. Lines that
+/// hold something else (masks, lists, words) are left out.
+///
+/// # Errors
+/// When the text is empty.
+pub fn task_status_counters(text: &str) -> Result<Pairs, ParseError> {
+    if text.trim_ascii().is_empty() {
+        return Err(ParseError::empty());
+    }
+    let counter = |line: &str| {
+        let (key, rest) = line.split_once(':')?;
+        let is_counter = key.starts_with("Vm")
+            || key.starts_with("Rss")
+            || ["HugetlbPages", "Threads"].contains(&key)
+            || key.ends_with("_ctxt_switches");
+        let mut columns = rest.split_ascii_whitespace();
+        let value: u64 = columns.next().filter(|_| is_counter)?.parse().ok()?;
+        let unit = columns.next().map_or(String::new(), |unit| format!("_{}", unit.to_lowercase()));
+        Some((format!("{key}{unit}").into(), value))
+    };
+    Ok(text.lines().filter_map(counter).collect())
+}
