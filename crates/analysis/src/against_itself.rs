@@ -7,8 +7,8 @@ use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use serde::Serialize;
 
-use crate::comparison::{Comparison, ComparisonError, Outcome, Request, compare};
-use crate::{Dataset, Trial};
+use crate::comparison::{Comparison, Outcome, Request, compare};
+use crate::{Dataset, Refused, Trial};
 
 /// Up to this many ways to name the arms block by block, all are tried; beyond it, this many drawn
 /// with a fixed seed.
@@ -51,7 +51,7 @@ pub fn against_itself(
     set: &Dataset,
     factor: &str,
     request: &Request,
-) -> Result<AgainstItself, ComparisonError> {
+) -> Result<AgainstItself, Refused> {
     let request = Request { factor: Some(factor.to_owned()), ..request.clone() };
     let one = std::slice::from_ref(set);
     let comparison = compare(one, &request)?;

@@ -15,7 +15,6 @@ mod arms;
 mod cells;
 mod conclusion;
 mod environment;
-mod explained;
 mod outcomes;
 mod overall;
 mod request;
@@ -30,12 +29,12 @@ use serde::Serialize;
 use stats::{CellResult, Settings, Verdict};
 
 use crate::explained::ExplainedDifference;
-use crate::{Dataset, OUTCOME, Response};
+use crate::{Dataset, OUTCOME, Refused, Response, Trial};
 pub use conclusion::method_words;
 pub use environment::Difference;
 pub use outcomes::{EndCount, Ends};
 pub use overall::Overall;
-pub use request::{ComparisonError, Request};
+pub use request::Request;
 pub use seeds::Seeds;
 pub use stalls::{Share, Stalls};
 pub use ticks::Tick;
@@ -143,6 +142,16 @@ pub enum PairedBy {
     Seed,
 }
 
+impl PairedBy {
+    /// By what a trial finds its partner.
+    fn key(self, trial: &Trial) -> Option<u64> {
+        match self {
+            Self::Block => trial.block,
+            Self::Seed => trial.seed,
+        }
+    }
+}
+
 /// One arm's part of a cell.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Side {
@@ -218,7 +227,7 @@ impl Cell {
     /// Whether the kernel's tick took away an equivalence: it is more than the margin.
     #[must_use]
     pub fn tick_hides(&self) -> bool {
-        ticks::hides(self)
+        self.tick.is_some_and(|tick| tick.hides_equivalence)
     }
 
     /// Levels and part in words, such as `largewrite` or `pl1_version one`; empty for the whole of
@@ -239,24 +248,26 @@ impl Cell {
 /// # Errors
 /// When there are no two arms, when they measured different things (another version of a load, a
 /// measure or a script), or when they have nothing in common.
-pub fn compare(sets: &[Dataset], request: &Request) -> Result<Comparison, ComparisonError> {
+pub fn compare(sets: &[Dataset], request: &Request) -> Result<Comparison, Refused> {
     let arms = arms::select(sets, request.factor.as_deref())?;
     environment::check_meaning(&arms)?;
     let mut responses = request.responses(sets)?;
     let settings = Settings { margin: request.margin, alpha: request.alpha };
-    let (mut cells, left_out) = cells::cells(&arms, &responses, &settings);
-    if cells.is_empty() {
-        return Err(ComparisonError::NothingInCommon { left_out });
+    let (mut drafts, mut cells, left_out) = cells::cells(&arms, &responses, &settings);
+    if drafts.is_empty() && cells.is_empty() {
+        let left_out = left_out.join("; ");
+        return Err(Refused(format!("nothing in common to compare: {left_out}")));
     }
-    if cells.iter().any(|cell| cell.response == OUTCOME) {
-        responses.insert(OUTCOME.to_owned(), request::outcome_response());
+    if !cells.is_empty() {
+        responses.insert(OUTCOME.to_owned(), Response::default());
     }
-    let exact: Vec<bool> =
-        arms.all.iter().map(|arm| arm.deterministic && arms.all[0].deterministic).collect();
-    let unit = |cell: &Cell| responses[&cell.response].unit.clone();
-    ticks::add(&mut cells, unit, request.margin, &exact);
-    stalls::add(&arms, &mut cells, request.alpha);
-    explained::add(&arms, &mut cells, request.alpha);
+    for cell in drafts.iter_mut().map(|draft| &mut draft.cell) {
+        let exact = arms.all[cell.arm].deterministic && arms.all[0].deterministic;
+        ticks::add(cell, &responses[&cell.response].unit, request.margin, exact);
+    }
+    stalls::adjust(drafts.iter_mut().filter_map(|draft| draft.cell.stalls.as_mut()));
+    let overall = overall::overall(&arms, &drafts, &settings);
+    cells.extend(drafts.into_iter().map(|draft| draft.cell));
     let mut notes: Vec<String> = Vec::new();
     for note in sets.iter().flat_map(|set| &set.notes) {
         if !notes.contains(note) {
@@ -273,7 +284,7 @@ pub fn compare(sets: &[Dataset], request: &Request) -> Result<Comparison, Compar
         not_recorded: environment::not_recorded(&arms),
         warnings: arms::warnings(&arms),
         notes,
-        overall: overall::overall(&arms, &responses, &cells, &settings),
+        overall,
         responses,
         cells,
         left_out,

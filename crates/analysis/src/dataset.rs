@@ -10,6 +10,9 @@ pub use stats::Factor;
 use crate::Ending;
 use crate::explained::Explained;
 
+/// The factor that runs always have.
+pub(crate) const LOAD: &str = "load";
+
 /// Trials from one source: a results folder, an experiment, a published table, another program.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Dataset {
@@ -32,7 +35,7 @@ pub struct Dataset {
 }
 
 /// Something that was measured.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Response {
     /// Unit as it is printed: `s`, `ns`, `faults`, `bytes`; empty for a bare count.
     pub unit: String,

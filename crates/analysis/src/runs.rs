@@ -7,13 +7,12 @@ use model::{
 };
 use serde_json::Value;
 
+use crate::dataset::LOAD;
 use crate::explained::explain_run;
 use crate::remarks;
 use crate::responsiveness::DELIVERED_AT_LEAST;
 use crate::{Dataset, Ending, Factor, MemoryWork, Response, Trial, Values};
 
-/// The factor that runs always have.
-const LOAD: &str = "load";
 /// The responses of a run: name, unit, whether its parts add up to the whole.
 const RESPONSES: [(&str, &str, bool); 6] = [
     ("delay_ns", "ns", false),

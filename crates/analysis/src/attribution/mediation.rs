@@ -36,9 +36,7 @@ pub(super) fn mediation(
         return refused(&format!("no trial has this response; there are {known}"));
     }
     let per = options.per.or_else(|| fact(dataset, USERS_FACT)).unwrap_or(1.0);
-    let Some((unit_cost, unit_cost_interval, cost_origin)) =
-        price(dataset, table, options, mediator, units_per_ns, per)
-    else {
+    let Some(mut found) = priced(dataset, table, options, mediator, units_per_ns, per) else {
         let advice = "what one costs is not known and cannot be estimated from these trials: give \
                       it with --unit-cost";
         if asked.is_some() {
@@ -48,31 +46,28 @@ pub(super) fn mediation(
         return Ok(None);
     };
     let ends = super::step::ends(table);
-    let steps = ends.iter().filter_map(|end| mediated(table, mediator, end, unit_cost, per));
-    Ok(Some(MediationOutcome {
-        mediator: mediator.to_owned(),
-        unit_cost,
-        unit_cost_interval,
-        cost_origin,
-        per,
-        steps: steps.collect(),
-    }))
+    found.steps = ends.iter().filter_map(|end| mediated(table, &found, end)).collect();
+    Ok(Some(found))
 }
 
 /// What one count costs, with its interval where it is estimated.
-fn price(
+fn priced(
     dataset: &Dataset,
     table: &Table,
     options: &Options,
     mediator: &str,
     units_per_ns: f64,
     per: f64,
-) -> Option<(f64, Option<(f64, f64)>, CostOrigin)> {
+) -> Option<MediationOutcome> {
+    let priced = |unit_cost, unit_cost_interval, cost_origin| {
+        let (mediator, steps) = (mediator.to_owned(), Vec::new());
+        Some(MediationOutcome { mediator, unit_cost, unit_cost_interval, cost_origin, per, steps })
+    };
     if let Some(cost_ns) = options.unit_cost_ns {
-        return Some((cost_ns * units_per_ns, None, CostOrigin::Given));
+        return priced(cost_ns * units_per_ns, None, CostOrigin::Given);
     }
     if let Some(cost_ns) = fact(dataset, FAULT_COST_FACT).filter(|_| mediator.contains("faults")) {
-        return Some((cost_ns * units_per_ns, None, CostOrigin::Fact));
+        return priced(cost_ns * units_per_ns, None, CostOrigin::Fact);
     }
     // Within cells: what differs between levels must not price what it is to explain.
     let mut cells: BTreeMap<&[usize], Vec<(f64, f64)>> = BTreeMap::new();
@@ -83,16 +78,10 @@ fn price(
     }
     let cells: Vec<Vec<(f64, f64)>> = cells.into_values().collect();
     let found = stats::unit_cost(&cells, options.confidence)?;
-    Some((found.cost, Some((found.low, found.high)), CostOrigin::Estimated))
+    priced(found.cost, Some((found.low, found.high)), CostOrigin::Estimated)
 }
 
-fn mediated(
-    table: &Table,
-    mediator: &str,
-    end: &[usize],
-    unit_cost: f64,
-    per: f64,
-) -> Option<Mediated> {
+fn mediated(table: &Table, price: &MediationOutcome, end: &[usize]) -> Option<Mediated> {
     let start = vec![0; end.len()];
     let mean = |levels: &[usize], figure: &dyn Fn(&Row) -> Option<f64>| {
         let rows = table.rows.iter().filter(|row| row.levels == levels);
@@ -101,8 +90,8 @@ fn mediated(
     let change =
         |figure: &dyn Fn(&Row) -> Option<f64>| Some(mean(end, figure)? - mean(&start, figure)?);
     let of = change(&|row| row.whole)?;
-    let counted = change(&|row| row.others.get(mediator).copied())?;
-    let found = stats::mediation(counted / per, of, unit_cost);
+    let counted = change(&|row| row.others.get(&price.mediator).copied())?;
+    let found = stats::mediation(counted / price.per, of, price.unit_cost);
     let names = |levels: &[usize]| {
         table.factors.iter().zip(levels).map(|(f, level)| f.levels[*level].clone()).collect()
     };

@@ -2,9 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::request::{ComparisonError, factors_text};
-use super::{Arm, Dataset};
-use crate::Trial;
+use super::Arm;
+use super::request::factors_text;
+use crate::{Dataset, Refused, Trial};
+
+/// Levels by factor.
+pub(super) type Levels = BTreeMap<String, String>;
 
 /// What is compared, before anything is computed.
 pub(super) struct Arms<'a> {
@@ -27,7 +30,7 @@ pub(super) struct ArmTrials<'a> {
     pub(super) deterministic: bool,
 }
 
-impl Arms<'_> {
+impl<'a> Arms<'a> {
     pub(super) fn described(&self) -> Vec<Arm> {
         let arm = |arm: &ArmTrials| Arm {
             name: arm.name.clone(),
@@ -37,8 +40,19 @@ impl Arms<'_> {
         self.all.iter().map(arm).collect()
     }
 
+    /// The trials of all arms.
+    pub(super) fn trials(&self) -> impl Iterator<Item = &'a Trial> {
+        self.all.iter().flat_map(|arm| arm.trials.iter().copied())
+    }
+
+    /// The trials of an arm in a cell of these levels.
+    pub(super) fn at(&self, arm: usize, levels: &Levels) -> impl Iterator<Item = &'a Trial> {
+        let trials = self.all[arm].trials.iter().copied();
+        trials.filter(move |trial| self.place(trial) == *levels)
+    }
+
     /// The levels of a trial by which cells are told apart.
-    pub(super) fn place(&self, trial: &Trial) -> BTreeMap<String, String> {
+    pub(super) fn place(&self, trial: &Trial) -> Levels {
         let is_arm = |name: &str| Some(name) == self.factor || self.folded.contains(&name);
         let levels = trial.levels.iter().filter(|(name, _)| !is_arm(name));
         levels.map(|(name, level)| (name.clone(), level.clone())).collect()
@@ -49,13 +63,22 @@ impl Arms<'_> {
 pub(super) fn select<'a>(
     sets: &'a [Dataset],
     factor: Option<&'a str>,
-) -> Result<Arms<'a>, ComparisonError> {
+) -> Result<Arms<'a>, Refused> {
     let (all, folded) = match (sets, factor) {
         ([set], Some(factor)) => (levels_of(set, factor)?, Vec::new()),
-        ([set], None) => return Err(ComparisonError::OneInput { known: factors_text(set) }),
+        ([set], None) => {
+            let known = factors_text(set);
+            return Err(Refused(format!(
+                "one input: name a second one, or --factor to compare its levels; there are {known}"
+            )));
+        }
         (_, None) => inputs(sets),
         (_, Some(_)) => {
-            return Err(ComparisonError::FactorOfSeveral { inputs: sets.len() });
+            let inputs = sets.len();
+            return Err(Refused(format!(
+                "--factor compares the levels of a factor within one input, and {inputs} were \
+                 given: compare the inputs without it, or one of them with it"
+            )));
         }
     };
     let mut order: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
@@ -72,12 +95,13 @@ pub(super) fn select<'a>(
 }
 
 /// An arm for each level of a factor.
-fn levels_of<'a>(set: &'a Dataset, factor: &str) -> Result<Vec<ArmTrials<'a>>, ComparisonError> {
+fn levels_of<'a>(set: &'a Dataset, factor: &str) -> Result<Vec<ArmTrials<'a>>, Refused> {
     let found = set.factor(factor).filter(|factor| factor.levels.len() > 1);
-    let found = found.ok_or_else(|| ComparisonError::Factor {
-        name: set.name.clone(),
-        factor: factor.to_owned(),
-        known: factors_text(set),
+    let found = found.ok_or_else(|| {
+        let (name, known) = (&set.name, factors_text(set));
+        Refused(format!(
+            "{name} has no factor {factor:?} with two levels or more; there are {known}"
+        ))
     })?;
     let arm = |level: &String| ArmTrials {
         name: level.clone(),
@@ -100,12 +124,9 @@ fn inputs(sets: &[Dataset]) -> (Vec<ArmTrials<'_>>, Vec<&str>) {
     let names: BTreeSet<&str> =
         sets.iter().flat_map(|set| &set.factors).map(|factor| factor.name.as_str()).collect();
     let only_tells_apart = |name: &&str| {
-        let levels: Vec<&[String]> = sets
-            .iter()
-            .map(|set| set.factor(name).map_or(&[][..], |factor| factor.levels.as_slice()))
-            .collect();
-        levels.iter().all(|levels| levels.len() <= 1)
-            && levels.iter().any(|level| level != &levels[0])
+        let levels = |set| Dataset::factor(set, name).map_or(&[][..], |factor| &factor.levels);
+        sets.iter().all(|set| levels(set).len() <= 1)
+            && sets.iter().any(|set| levels(set) != levels(&sets[0]))
     };
     (all, names.into_iter().filter(only_tells_apart).collect())
 }
@@ -133,11 +154,10 @@ pub(super) fn warnings(arms: &Arms) -> Vec<String> {
         if first.deterministic && second.deterministic {
             continue;
         }
-        let (before, after) = match span(first) < span(second) {
-            true => (first, second),
-            false => (second, first),
-        };
         if apart(first, second) {
+            let mut both = [first, second];
+            both.sort_by_key(|arm| span(arm));
+            let [before, after] = both;
             warnings.push(format!(
                 "{} was made wholly before {}: a drift of the machine would look like a \
                  difference; interleave them in blocks (thrashlab experiment)",
@@ -145,9 +165,8 @@ pub(super) fn warnings(arms: &Arms) -> Vec<String> {
             ));
         }
     }
-    let recorded = |trial: &&Trial| trial.started_unix_ns.is_some() || trial.block.is_some();
-    let trials = || arms.all.iter().flat_map(|arm| arm.trials.iter().copied());
-    if !trials().all(|trial| recorded(&trial)) {
+    let recorded = |trial: &Trial| trial.started_unix_ns.is_some() || trial.block.is_some();
+    if !arms.trials().all(recorded) {
         warnings.push(
             "the order in which the trials were made is not recorded: a drift of the machine \
              cannot be ruled out"

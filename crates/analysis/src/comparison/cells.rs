@@ -1,85 +1,91 @@
 //! The cells: which values of two arms are compared, and by what they belong together.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-use model::Observation;
-use stats::{Arms as Samples, Pairing, Settings, Verdict, bounded_median};
+use model::{BASELINE, Observation};
+use stats::{Arms as Samples, OverallCell, Pairing, Settings, TrialCost, Verdict, bounded_median};
 
-use super::arms::{ArmTrials, Arms};
-use super::{Cell, Outcome, PairedBy, Side, Unit, outcomes, seeds};
-use crate::{Response, Standing, Trial, Values};
+use super::arms::{ArmTrials, Arms, Levels};
+use super::{Cell, Outcome, PairedBy, Side, Unit, outcomes, seeds, stalls};
+use crate::dataset::LOAD;
+use crate::explained::{Explained, ExplainedDifference, difference};
+use crate::{Response, Standing, Trial};
 
 /// The delays of a probe; one of 0 lies within the clock's step and counts as 1 ns.
-pub(super) const DELAY: &str = "delay_ns";
+const DELAY: &str = "delay_ns";
 
 /// Where a cell stands: response, levels, part.
-type Place = (String, BTreeMap<String, String>, Option<String>);
+type Place = (String, Levels, Option<String>);
 
-/// What may tell which trials belong together.
-type Key = fn(&Trial) -> Option<u64>;
-
-/// What one arm has for a cell.
-struct Observed<'a> {
-    trials: Vec<(&'a Trial, &'a Values)>,
+/// A trial that counts, by its place in its arm, with its values in one cell.
+#[derive(Clone, Copy)]
+pub(super) struct Seen<'a> {
+    number: usize,
+    pub(super) trial: &'a Trial,
+    pub(super) samples: &'a [Observation],
 }
 
-/// Values of one arm and what they are.
-struct Chosen {
-    values: Vec<Observation>,
-    keys: Vec<Option<u64>>,
+/// A cell before it is judged.
+pub(super) struct Draft {
+    pub(super) cell: Cell,
+    /// The costs to judge it by; `None` if there is nothing to judge.
+    test: Option<Samples>,
+    /// Its trials for the effect over all cells; the ratio comes with the verdict.
+    pub(super) trials: OverallCell,
 }
 
-/// The cells that two arms have in common, judged together, and what was left out.
+/// The cells that two arms have in common, judged together with how their trials ended, and what
+/// was left out.
 pub(super) fn cells(
     arms: &Arms,
     responses: &BTreeMap<String, Response>,
     settings: &Settings,
-) -> (Vec<Cell>, Vec<String>) {
-    let mut left_out = Vec::new();
-    let (mut cells, mut samples) = (Vec::new(), Vec::new());
-    let observed: Vec<BTreeMap<Place, Observed>> =
+) -> (Vec<Draft>, Vec<Cell>, Vec<String>) {
+    let (mut drafts, mut left_out) = (Vec::new(), Vec::new());
+    let observed: Vec<BTreeMap<Place, Vec<Seen>>> =
         arms.all.iter().map(|arm| observe(arms, arm, responses)).collect();
     let mut places: Vec<&Place> = observed.iter().flat_map(BTreeMap::keys).collect();
     places.sort_by_key(|place| rank(arms, place));
     places.dedup();
     for second in 1..arms.all.len() {
         for place in &places {
-            let response = &responses[&place.0];
-            match (observed[0].get(place), observed[second].get(place)) {
-                (Some(first), Some(other)) => {
-                    let (cell, sample) = cell(arms, second, place, response, [first, other]);
-                    cells.push(cell);
-                    samples.push(sample);
+            match [0, second].map(|arm| observed[arm].get(place)) {
+                [Some(first), Some(other)] => {
+                    let sides = [&first[..], &other[..]];
+                    let mut draft =
+                        draft(arms, second, place, &responses[&place.0], sides, settings);
+                    if place.0 == DELAY {
+                        let noload = without_load(place).and_then(|place| observed[0].get(&place));
+                        draft.cell.stalls =
+                            stalls::stalls(sides, noload.map(Vec::as_slice), settings.alpha);
+                    }
+                    drafts.push(draft);
                 }
-                (first, other) if first.is_some() != other.is_some() => {
+                [None, None] => {}
+                [first, _] => {
                     let has = if first.is_some() { 0 } else { second };
                     left_out.push(format!("{} has {} alone", arms.all[has].name, words(place)));
                 }
-                _ => {}
             }
         }
     }
     let mut ends = outcomes::cells(arms, responses);
     let proportions: Vec<_> = ends.iter().filter_map(outcomes::tested).collect();
-    let to_judge: Vec<usize> = (0..cells.len()).filter(|index| samples[*index].is_some()).collect();
-    let family: Vec<Samples> = samples.into_iter().flatten().collect();
+    let family: Vec<Samples> = drafts.iter().filter_map(|draft| draft.test.clone()).collect();
     let judgement = stats::compare(&family, &proportions, settings);
-    for (index, found) in to_judge.into_iter().zip(judgement.cells) {
-        let cell: &mut Cell = &mut cells[index];
-        match found {
+    let to_judge = drafts.iter_mut().filter(|draft| draft.test.is_some());
+    for (Draft { cell, .. }, found) in to_judge.zip(judgement.cells) {
+        cell.outcome = match found {
             Ok(found) => {
                 cell.verdict = found.verdict;
-                cell.outcome = Outcome::Judged(Box::new(found));
+                Outcome::Judged(Box::new(found))
             }
-            Err(error) => {
-                cell.outcome = Outcome::Untested { reason: error.to_string(), ratio: None };
-            }
-        }
+            Err(error) => Outcome::Untested { reason: error.to_string(), ratio: None },
+        };
     }
     outcomes::judge(&mut ends, judgement.proportions);
-    cells.iter_mut().for_each(|cell| outcomes::restrain(cell, arms));
-    ends.append(&mut cells);
-    (ends, left_out)
+    drafts.iter_mut().for_each(|draft| outcomes::restrain(&mut draft.cell, arms));
+    (drafts, ends, left_out)
 }
 
 /// Where a place stands in a table: responses by name, levels in their order, parts by name and
@@ -92,11 +98,17 @@ fn rank(arms: &Arms, place: &Place) -> (String, Vec<usize>, bool, Option<String>
     (place.0.clone(), place.1.iter().map(level).collect(), place.2.is_none(), place.2.clone())
 }
 
-fn words(place: &Place) -> String {
-    let (response, levels, part) = place;
+fn words((response, levels, part): &Place) -> String {
     let levels = levels.iter().map(|(name, level)| format!("{name} {level}"));
     let parts: Vec<String> = levels.chain(part.clone()).collect();
     if parts.is_empty() { response.clone() } else { format!("{response} of {}", parts.join(", ")) }
+}
+
+/// The same place under no load; `None` where there are no loads.
+fn without_load(place: &Place) -> Option<Place> {
+    let mut place = place.clone();
+    BASELINE.clone_into(place.1.get_mut(LOAD)?);
+    Some(place)
 }
 
 /// The values of an arm, place by place.
@@ -104,149 +116,126 @@ fn observe<'a>(
     arms: &Arms,
     arm: &ArmTrials<'a>,
     responses: &BTreeMap<String, Response>,
-) -> BTreeMap<Place, Observed<'a>> {
-    let mut places: BTreeMap<Place, Observed> = BTreeMap::new();
-    for trial in arm.trials.iter().filter(|trial| trial.standing() == Standing::Counts) {
-        for values in &trial.values {
-            if !responses.contains_key(&values.response) || values.samples.is_empty() {
-                continue;
+) -> BTreeMap<Place, Vec<Seen<'a>>> {
+    let mut places: BTreeMap<Place, Vec<Seen>> = BTreeMap::new();
+    let counts = |trial: &&Trial| trial.standing() == Standing::Counts;
+    for (number, trial) in arm.trials.iter().copied().enumerate().filter(|it| counts(&it.1)) {
+        for values in trial.values.iter().filter(|values| !values.samples.is_empty()) {
+            if responses.contains_key(&values.response) {
+                let place = (values.response.clone(), arms.place(trial), values.part.clone());
+                let seen = Seen { number, trial, samples: &values.samples };
+                places.entry(place).or_default().push(seen);
             }
-            let place = (values.response.clone(), arms.place(trial), values.part.clone());
-            let observed = places.entry(place).or_insert(Observed { trials: Vec::new() });
-            observed.trials.push((*trial, values));
         }
     }
     places
 }
 
-/// A cell without its verdict, and the costs to judge it by unless there is nothing to judge.
-fn cell(
+fn draft(
     arms: &Arms,
     second: usize,
     place: &Place,
     response: &Response,
-    observed: [&Observed; 2],
-) -> (Cell, Option<Samples>) {
-    let [first, other] = observed;
-    let mut notes = Vec::new();
-    let several = first.trials.len() >= 2 && other.trials.len() >= 2;
-    let by_trial = several || (first.one_figure_each() && other.one_figure_each());
-    let unit = if by_trial { Unit::Trials } else { Unit::Samples };
+    sides: [&[Seen]; 2],
+    settings: &Settings,
+) -> Draft {
+    let (name, levels, part) = place.clone();
+    let several = sides.iter().all(|side| side.len() >= 2);
+    let one_figure_each = sides.iter().all(|side| side.iter().all(|it| it.samples.len() == 1));
+    let unit = if several || one_figure_each { Unit::Trials } else { Unit::Samples };
     let deterministic = arms.all[0].deterministic && arms.all[second].deterministic;
-    let (chosen, paired_by, dropped) = match several {
-        true => matched(observed, deterministic, arms.blocks_match),
-        false => (observed.map(|side| side.choose(unit, |_| None)), None, 0),
-    };
+    let by = [(PairedBy::Seed, deterministic), (PairedBy::Block, arms.blocks_match)];
+    let mut by = by.into_iter().filter(|(_, possible)| several && *possible);
+    let (pairs, paired_by) = by.find_map(|(by, _)| Some((partners(sides, by)?, by))).unzip();
+    let chosen = pairs.unwrap_or_else(|| sides.map(<[Seen]>::to_vec));
+    let values = chosen.each_ref().map(|side| match unit {
+        Unit::Trials => side.iter().filter_map(|it| bounded_median(it.samples)).collect(),
+        Unit::Samples => samples(side),
+    });
+    let costs_of = |values: &[Observation]| costs(&name, response, values);
+    let costs = values.each_ref().map(|values| costs_of(values));
+    let is_usable = !response.more_is_better || !costs.iter().flatten().any(|it| it.is_lower_bound);
+    let identical = identical(&costs, paired_by.is_some(), deterministic);
+    let mut notes = Vec::new();
+    let dropped: usize = (0..2).map(|arm| sides[arm].len() - chosen[arm].len()).sum();
     if dropped > 0 {
         notes.push(format!("{dropped} trials without a partner left out"));
     }
-    let costs = chosen.each_ref().map(|side| costs(&place.0, response, &side.values));
-    let is_usable = !response.more_is_better || !costs.iter().flatten().any(|it| it.is_lower_bound);
-    let identical = identical(&costs, paired_by.is_some(), deterministic);
     if !several && !identical {
-        let alone = if first.trials.len() == 1 { 0 } else { second };
+        let alone = if sides[0].len() == 1 { 0 } else { second };
         notes.push(single(&arms.all[alone].name, unit, deterministic));
     }
-    let sides = [side(first, &chosen[0]), side(other, &chosen[1])];
-    notes.extend(censored(&sides));
-    let [first_side, second_side] = sides;
+    let trials = overall_cell(&chosen, paired_by.is_some(), costs_of);
+    let [first, other] = values;
+    let (first, other) = (side(sides[0], first), side(sides[1], other));
+    notes.extend(censored(&first, &other));
+    let is_delay = name == DELAY && part.is_none();
     let cell = Cell {
         arm: second,
-        response: place.0.clone(),
-        levels: place.1.clone(),
-        part: place.2.clone(),
         unit,
         paired_by,
-        seeds: deterministic
-            .then(|| seeds::seeds(&by_seed(first, response), &by_seed(other, response)))
-            .flatten(),
         verdict: if identical { Verdict::Equivalent } else { Verdict::CannotTell },
         outcome: match identical {
             true => Outcome::Identical,
-            false if !is_usable => Outcome::Untested {
-                reason: "lower bounds of what is better the more there is: no test".to_owned(),
-                ratio: None,
-            },
-            false => untested(&costs),
+            false => untested(&costs, is_usable),
         },
-        first: first_side,
-        second: second_side,
+        seeds: deterministic.then(|| seeds::seeds(sides, costs_of)).flatten(),
         stalls: None,
         tick: None,
-        explained: None,
+        explained: is_delay.then(|| explained(&chosen, paired_by, unit, settings.alpha)).flatten(),
+        response: name,
+        levels,
+        part,
+        first,
+        second: other,
         notes,
     };
+    let testable = !identical && is_usable && costs.iter().any(|side| side.len() > 1);
     let [first, second] = costs;
-    let testable = !identical && is_usable && (first.len() > 1 || second.len() > 1);
-    let pairing = if paired_by.is_some() { Pairing::Paired } else { Pairing::Unpaired };
-    (cell, testable.then_some(Samples { first, second, pairing }))
+    let test = testable.then_some(Samples { first, second, pairing: trials.pairing });
+    Draft { cell, test, trials }
 }
 
-impl Observed<'_> {
-    fn one_figure_each(&self) -> bool {
-        self.trials.iter().all(|(_, values)| values.samples.len() == 1)
-    }
-
-    /// One value a trial, or all samples.
-    fn choose(&self, unit: Unit, key: impl Fn(&Trial) -> Option<u64>) -> Chosen {
-        let mut chosen = Chosen { values: Vec::new(), keys: Vec::new() };
-        for (trial, values) in &self.trials {
-            match unit {
-                Unit::Trials => {
-                    chosen.values.extend(bounded_median(&values.samples));
-                    chosen.keys.push(key(trial));
-                }
-                Unit::Samples => chosen.values.extend(&values.samples),
-            }
-        }
-        chosen
-    }
-}
-
-/// A value for each trial: in pairs of equal seeds, else of equal blocks, else unpaired; and how
-/// many trials have no partner.
-fn matched(
-    observed: [&Observed; 2],
-    seeds_match: bool,
-    blocks_match: bool,
-) -> ([Chosen; 2], Option<PairedBy>, usize) {
-    let keys: [(PairedBy, bool, Key); 2] = [
-        (PairedBy::Seed, seeds_match, |trial| trial.seed),
-        (PairedBy::Block, blocks_match, |trial| trial.block),
-    ];
-    let pairs = keys.into_iter().filter(|(_, possible, _)| *possible).find_map(|(by, _, key)| {
-        let (pairs, dropped) = pair(observed.map(|side| side.choose(Unit::Trials, key)))?;
-        Some((pairs, Some(by), dropped))
-    });
-    pairs.unwrap_or_else(|| (observed.map(|side| side.choose(Unit::Trials, |_| None)), None, 0))
-}
-
-/// The values with a partner, in the order of their keys, and how many have none. `None` unless
-/// every value has a key, no key comes twice, and at most a fifth is lost.
-fn pair(sides: [Chosen; 2]) -> Option<([Chosen; 2], usize)> {
-    let keyed = |side: &Chosen| -> Option<BTreeMap<u64, Observation>> {
-        let keys: Vec<u64> = side.keys.iter().copied().collect::<Option<_>>()?;
-        let map: BTreeMap<u64, Observation> =
-            keys.into_iter().zip(side.values.iter().copied()).collect();
-        (map.len() == side.values.len()).then_some(map)
+/// The trials for the effect over all cells. A bound counts as a value there; what it could move is
+/// taken back by `overall::doubt`.
+fn overall_cell(
+    chosen: &[Vec<Seen>; 2],
+    paired: bool,
+    costs_of: impl Fn(&[Observation]) -> Vec<Observation>,
+) -> OverallCell {
+    let cost = |seen: &Seen| {
+        let median = bounded_median(seen.samples)?;
+        Some(TrialCost { trial: seen.number, cost: costs_of(&[median])[0].value })
     };
-    let maps = [keyed(&sides[0])?, keyed(&sides[1])?];
-    let common: BTreeSet<u64> =
-        maps[0].keys().filter(|key| maps[1].contains_key(key)).copied().collect();
+    let [first, second] = chosen.each_ref().map(|side| side.iter().filter_map(cost).collect());
+    let pairing = if paired { Pairing::Paired } else { Pairing::Unpaired };
+    OverallCell { ratio: f64::NAN, first, second, pairing }
+}
+
+/// All samples of some trials.
+pub(super) fn samples(side: &[Seen]) -> Vec<Observation> {
+    side.iter().flat_map(|seen| seen.samples).copied().collect()
+}
+
+/// The trials with a partner of equal seed or block, in the order of these. `None` unless every
+/// trial has a key and a median, no key comes twice, and at most a fifth is lost.
+fn partners<'a>(sides: [&[Seen<'a>]; 2], by: PairedBy) -> Option<[Vec<Seen<'a>>; 2]> {
+    let keyed = |side: &[Seen<'a>]| -> Option<BTreeMap<u64, Seen<'a>>> {
+        let key = |seen: &Seen<'a>| bounded_median(seen.samples).and(by.key(seen.trial));
+        let map = side.iter().map(|seen| Some((key(seen)?, *seen)));
+        map.collect::<Option<BTreeMap<_, _>>>().filter(|map| map.len() == side.len())
+    };
+    let mut maps = [keyed(sides[0])?, keyed(sides[1])?];
     let all = maps[0].len() + maps[1].len();
-    let dropped = all - 2 * common.len();
-    if common.len() < 2 || 5 * dropped > all {
-        return None;
-    }
-    let side = |map: &BTreeMap<u64, Observation>| Chosen {
-        values: common.iter().map(|key| map[key]).collect(),
-        keys: common.iter().map(|key| Some(*key)).collect(),
-    };
-    Some(([side(&maps[0]), side(&maps[1])], dropped))
+    let [first, second] = &mut maps;
+    first.retain(|key, _| second.contains_key(key));
+    second.retain(|key, _| first.contains_key(key));
+    let is_enough = first.len() >= 2 && 5 * (all - 2 * first.len()) <= all;
+    is_enough.then(|| maps.map(|map| map.into_values().collect()))
 }
 
 /// Values as costs, of which less is better.
-pub(super) fn costs(name: &str, response: &Response, values: &[Observation]) -> Vec<Observation> {
+fn costs(name: &str, response: &Response, values: &[Observation]) -> Vec<Observation> {
     let cost = |value: f64| match (response.more_is_better, name == DELAY) {
         (true, _) => 1.0 / value,
         (false, true) => value.max(1.0),
@@ -266,23 +255,23 @@ fn identical(costs: &[Vec<Observation>; 2], paired: bool, deterministic: bool) -
     enough && known && (constant || ((paired || deterministic) && first == second))
 }
 
-/// What can be said without a test: the ratio of the medians.
-fn untested(costs: &[Vec<Observation>; 2]) -> Outcome {
+/// What can be said without a test: the ratio of the medians, unless bounds forbid it.
+fn untested(costs: &[Vec<Observation>; 2], is_usable: bool) -> Outcome {
+    let reason = match is_usable {
+        true => "one figure each: no interval and no test",
+        false => "lower bounds of what is better the more there is: no test",
+    };
     let known = |side: &Vec<Observation>| bounded_median(side).filter(|it| !it.is_lower_bound);
     let ratio = known(&costs[1]).zip(known(&costs[0])).map(|(two, one)| two.value / one.value);
-    Outcome::Untested {
-        reason: "one figure each: no interval and no test".to_owned(),
-        ratio: ratio.filter(|ratio| ratio.is_finite() && *ratio > 0.0),
-    }
+    let ratio = ratio.filter(|ratio| is_usable && ratio.is_finite() && *ratio > 0.0);
+    Outcome::Untested { reason: reason.to_owned(), ratio }
 }
 
 /// What a single trial of an arm means.
 fn single(arm: &str, unit: Unit, deterministic: bool) -> String {
     match (unit, deterministic) {
         (Unit::Trials, _) => format!("{arm} has a single figure in some cells"),
-        (Unit::Samples, true) => {
-            format!("{arm} has one seed: exact for it, and one draw of many")
-        }
+        (Unit::Samples, true) => format!("{arm} has one seed: exact for it, and one draw of many"),
         (Unit::Samples, false) => format!(
             "{arm} has a single run in some cells: samples are compared, and how runs differ \
              from each other was not seen"
@@ -290,39 +279,48 @@ fn single(arm: &str, unit: Unit, deterministic: bool) -> String {
     }
 }
 
-fn side(observed: &Observed, chosen: &Chosen) -> Side {
+fn side(all: &[Seen], values: Vec<Observation>) -> Side {
+    let samples = samples(all);
     Side {
-        median: bounded_median(&chosen.values),
-        values: chosen.values.clone(),
-        trials: observed.trials.len(),
-        censored: observed.trials.iter().map(|(_, values)| values.censored()).sum(),
-        samples: observed.trials.iter().map(|(_, values)| values.samples.len()).sum(),
+        median: bounded_median(&values),
+        values,
+        trials: all.len(),
+        censored: samples.iter().filter(|sample| sample.is_lower_bound).count(),
+        samples: samples.len(),
     }
 }
 
 /// What samples that were given up mean.
-fn censored(sides: &[Side; 2]) -> Option<String> {
-    let counts = sides.each_ref().map(|side| side.censored);
-    (counts != [0, 0]).then(|| {
+fn censored(first: &Side, second: &Side) -> Option<String> {
+    let Side { censored, samples, .. } = first;
+    (censored + second.censored > 0).then(|| {
         format!(
-            "{} of {} and {} of {} samples were given up: they took longer than they count",
-            counts[0], sides[0].samples, counts[1], sides[1].samples
+            "{censored} of {samples} and {} of {} samples were given up: they took longer than \
+             they count",
+            second.censored, second.samples
         )
     })
 }
 
-/// The median cost of each seed, where bounds do not decide it; trials of one seed count together.
-fn by_seed(observed: &Observed, response: &Response) -> BTreeMap<u64, f64> {
-    let mut samples: BTreeMap<u64, Vec<Observation>> = BTreeMap::new();
-    for (trial, values) in &observed.trials {
-        if let Some(seed) = trial.seed {
-            let costs = costs(&values.response, response, &values.samples);
-            samples.entry(seed).or_default().extend(costs);
-        }
+/// What the difference of the mean delays consists of, where both arms have explained samples.
+fn explained(
+    chosen: &[Vec<Seen>; 2],
+    paired_by: Option<PairedBy>,
+    unit: Unit,
+    alpha: f64,
+) -> Option<ExplainedDifference> {
+    fn of<'a>(seen: &Seen<'a>) -> Option<&'a [Explained]> {
+        Some(&seen.trial.explained[..]).filter(|it| it.iter().any(Explained::is_counted))
     }
-    let known = |(seed, samples): (u64, Vec<Observation>)| {
-        let median = bounded_median(&samples).filter(|median| !median.is_lower_bound)?;
-        Some((seed, median.value))
+    let [first, second] = chosen;
+    let pairs = first.iter().zip(second).filter_map(|(one, other)| of(one).zip(of(other)));
+    let sides = match paired_by {
+        Some(_) => <[Vec<&[Explained]>; 2]>::from(pairs.unzip()),
+        None => chosen.each_ref().map(|side| side.iter().filter_map(of).collect()),
     };
-    samples.into_iter().filter_map(known).collect()
+    let values = sides.map(|trials| match unit {
+        Unit::Trials => trials,
+        Unit::Samples => trials.into_iter().flat_map(|samples| samples.chunks(1)).collect(),
+    });
+    difference(values.each_ref().map(Vec::as_slice), paired_by.is_some(), 1.0 - alpha)
 }

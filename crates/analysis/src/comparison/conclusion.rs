@@ -4,48 +4,44 @@ use stats::{Method, Verdict, says_nothing};
 
 use super::{Cell, Comparison, Ends, Outcome, Overall};
 
+/// What a verdict is called: over all cells, where trials ended, and before a number of cells.
+fn words(verdict: Verdict) -> [&'static str; 3] {
+    match verdict {
+        Verdict::Regression => ["a regression", "regression", "worse in"],
+        Verdict::Improvement => ["an improvement", "improvement", "better in"],
+        Verdict::Equivalent => ["equivalent", "no difference", "the same within the margin in"],
+        Verdict::CannotTell => ["cannot tell", "cannot tell", "cannot tell in"],
+    }
+}
+
 /// The verdicts in one sentence.
 pub(super) fn sentence(comparison: &Comparison) -> String {
     let reference = &comparison.arms[0].name;
-    let sentences: Vec<String> = (1..comparison.arms.len())
-        .filter_map(|arm| {
-            let cells: Vec<&Cell> =
-                comparison.cells.iter().filter(|cell| cell.arm == arm).collect();
-            let name = &comparison.arms[arm].name;
-            match cells[..] {
-                [] => None,
-                [cell] => Some(format!("{name} {}", of_one(cell, reference, comparison))),
-                _ => Some(format!(
-                    "{name} against {reference}: {}{}",
-                    over_all(arm, comparison),
-                    of_many(&cells, comparison)
-                )),
-            }
-        })
-        .collect();
-    let mut text = sentences.join("; ");
-    text.push('.');
-    text
-}
-
-fn percent(margin: f64) -> String {
-    format!("{} %", (1000.0 * margin).round() / 10.0)
+    let of_arm = |arm: usize| {
+        let cells: Vec<&Cell> = comparison.cells.iter().filter(|cell| cell.arm == arm).collect();
+        let name = &comparison.arms[arm].name;
+        match cells[..] {
+            [] => None,
+            [cell] => Some(format!("{name} {}", of_one(cell, reference, comparison))),
+            _ => Some(format!(
+                "{name} against {reference}: {}{}",
+                over_all(arm, comparison),
+                of_many(&cells, comparison)
+            )),
+        }
+    };
+    let sentences: Vec<String> = (1..comparison.arms.len()).filter_map(of_arm).collect();
+    format!("{}.", sentences.join("; "))
 }
 
 /// What all cells say together.
 fn over_all(arm: usize, comparison: &Comparison) -> String {
     let of_arm = comparison.overall.iter().filter(|overall| overall.arm == arm);
     let text = |overall: &Overall| {
+        let effect = overall.effect.as_ref().filter(|it| !says_nothing(it.low, it.high));
         let interval =
-            overall.effect.as_ref().filter(|effect| !says_nothing(effect.low, effect.high));
-        let interval = interval
-            .map_or_else(String::new, |effect| format!(" [{:.2}, {:.2}]", effect.low, effect.high));
-        let found = match overall.verdict {
-            Verdict::Regression => "a regression",
-            Verdict::Improvement => "an improvement",
-            Verdict::Equivalent => "equivalent",
-            Verdict::CannotTell => "cannot tell",
-        };
+            effect.map_or_else(String::new, |it| format!(" [{:.2}, {:.2}]", it.low, it.high));
+        let [found, ..] = words(overall.verdict);
         let Overall { response, ratio, ratio_mark, .. } = overall;
         format!("{found} over {} in {response} {ratio_mark}×{ratio:.2}{interval}", overall.over())
     };
@@ -58,23 +54,20 @@ fn of_one(cell: &Cell, reference: &str, comparison: &Comparison) -> String {
     if let Outcome::Ends(ends) = &cell.outcome {
         return format!("against {reference}: {}", of_ends(cell, ends));
     }
-    let margin = percent(comparison.margin);
+    let margin = format!("{} %", (1000.0 * comparison.margin).round() / 10.0);
+    let response = &cell.response;
     let found = match (cell.judged(), cell.ratio()) {
-        (Some(found), _) if says_nothing(found.adjusted_low, found.adjusted_high) => {
+        (Some(found), _) => {
+            let (low, high) = (found.adjusted_low, found.adjusted_high);
+            let interval = match says_nothing(low, high) {
+                true => String::new(),
+                false => format!(" [{low:.2}, {high:.2}]"),
+            };
             let (mark, method) = (cell.ratio_mark(), method_words(found.method));
-            format!("{} {mark}×{:.2} ({method})", cell.response, found.ratio)
+            format!("{response} {mark}×{:.2}{interval} ({method})", found.ratio)
         }
-        (Some(found), _) => format!(
-            "{} {}×{:.2} [{:.2}, {:.2}] ({})",
-            cell.response,
-            cell.ratio_mark(),
-            found.ratio,
-            found.adjusted_low,
-            found.adjusted_high,
-            method_words(found.method)
-        ),
-        (None, Some(ratio)) => format!("{} ×{ratio:.2}", cell.response),
-        (None, None) => cell.response.clone(),
+        (None, Some(ratio)) => format!("{response} ×{ratio:.2}"),
+        (None, None) => response.clone(),
     };
     match cell.verdict {
         Verdict::Regression => {
@@ -100,12 +93,7 @@ fn of_one(cell: &Cell, reference: &str, comparison: &Comparison) -> String {
 fn of_ends(cell: &Cell, ends: &Ends) -> String {
     let label = cell.label();
     let place = if label.is_empty() { String::new() } else { format!(" under {label}") };
-    let verdict = match cell.verdict {
-        Verdict::Regression => "regression",
-        Verdict::Improvement => "improvement",
-        Verdict::Equivalent => "no difference",
-        Verdict::CannotTell => "cannot tell",
-    };
+    let [_, verdict, _] = words(cell.verdict);
     format!("{verdict}{place}: {}", ends.text())
 }
 
@@ -122,38 +110,37 @@ pub fn method_words(method: Method) -> &'static str {
 
 /// What many cells say.
 fn of_many(cells: &[&Cell], comparison: &Comparison) -> String {
-    let kinds = [
-        (Verdict::Regression, "worse in"),
-        (Verdict::Improvement, "better in"),
-        (Verdict::Equivalent, "the same within the margin in"),
-        (Verdict::CannotTell, "cannot tell in"),
-    ];
-    let ends = cells.iter().filter_map(|cell| match &cell.outcome {
-        Outcome::Ends(ends) => Some(of_ends(cell, ends)),
-        _ => None,
-    });
-    let is_measured = |cell: &&&Cell| !matches!(cell.outcome, Outcome::Ends(_));
-    let measured: Vec<&Cell> = cells.iter().filter(is_measured).copied().collect();
-    let parts: Vec<String> = kinds
-        .iter()
-        .filter_map(|(verdict, words)| {
-            let of_kind: Vec<&&Cell> =
-                measured.iter().filter(|cell| cell.verdict == *verdict).collect();
-            let text = format!("{words} {} of {}", of_kind.len(), measured.len());
-            let far = |cell: &&&Cell| cell.ratio().map_or(0.0, |ratio| ratio.ln().abs());
-            let farthest = of_kind.iter().copied().max_by(|a, b| far(a).total_cmp(&far(b)))?;
-            let differs = matches!(verdict, Verdict::Regression | Verdict::Improvement);
-            let most = farthest.ratio().filter(|_| differs).map_or_else(String::new, |ratio| {
-                let response = match comparison.responses.len() {
-                    1 => String::new(),
-                    _ => format!("{} ", farthest.response),
-                };
-                let label = farthest.label();
-                let place = if label.is_empty() { "the whole" } else { &label };
-                format!(" (most {response}{place}: {}×{ratio:.2})", farthest.ratio_mark())
-            });
-            Some(text + &most)
-        })
-        .collect();
-    ends.chain([parts.join(", ")]).filter(|part| !part.is_empty()).collect::<Vec<_>>().join("; ")
+    let mut texts: Vec<String> = Vec::new();
+    let mut measured: Vec<&Cell> = Vec::new();
+    for cell in cells {
+        match &cell.outcome {
+            Outcome::Ends(ends) => texts.push(of_ends(cell, ends)),
+            _ => measured.push(cell),
+        }
+    }
+    let kinds =
+        [Verdict::Regression, Verdict::Improvement, Verdict::Equivalent, Verdict::CannotTell];
+    let of_kind = |verdict: Verdict| {
+        let of_kind = measured.iter().filter(|cell| cell.verdict == verdict);
+        let count = of_kind.clone().count();
+        let far = |cell: &&&Cell| cell.ratio().map_or(0.0, |ratio| ratio.ln().abs());
+        let farthest = of_kind.max_by(|a, b| far(a).total_cmp(&far(b)))?;
+        let differs = matches!(verdict, Verdict::Regression | Verdict::Improvement);
+        let most = farthest.ratio().filter(|_| differs).map_or_else(String::new, |ratio| {
+            let response = match comparison.responses.len() {
+                1 => String::new(),
+                _ => format!("{} ", farthest.response),
+            };
+            let label = farthest.label();
+            let place = if label.is_empty() { "the whole" } else { &label };
+            format!(" (most {response}{place}: {}×{ratio:.2})", farthest.ratio_mark())
+        });
+        let [.., words] = words(verdict);
+        Some(format!("{words} {count} of {}{most}", measured.len()))
+    };
+    let parts: Vec<String> = kinds.into_iter().filter_map(of_kind).collect();
+    if !parts.is_empty() {
+        texts.push(parts.join(", "));
+    }
+    texts.join("; ")
 }

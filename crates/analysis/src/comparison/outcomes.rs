@@ -4,12 +4,12 @@
 //! give equal values, a trial that dies with a seed with which the other arm lives is a difference
 //! for certain, for these seeds; elsewhere Fisher's exact test decides, in the family of all cells.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use serde::Serialize;
 use stats::{ProportionResult, Proportions, Verdict};
 
-use super::arms::Arms;
+use super::arms::{Arms, Levels};
 use super::{Cell, Outcome, PairedBy, Side, Unit};
 use crate::{OUTCOME, Response, Standing, Trial};
 
@@ -56,44 +56,35 @@ impl Ends {
 
 /// The cells in which a trial of either arm failed; all of them if outcomes were asked for.
 pub(super) fn cells(arms: &Arms, responses: &BTreeMap<String, Response>) -> Vec<Cell> {
-    let mut places: Vec<BTreeMap<String, String>> = Vec::new();
-    for trial in arms.all.iter().flat_map(|arm| &arm.trials) {
-        let place = arms.place(trial);
+    let mut places: Vec<Levels> = Vec::new();
+    for place in arms.trials().map(|trial| arms.place(trial)) {
         if !places.contains(&place) {
             places.push(place);
         }
     }
     let is_asked = responses.contains_key(OUTCOME);
-    let mut cells = Vec::new();
-    for arm in 1..arms.all.len() {
-        let found = places.iter().filter_map(|place| cell(arms, arm, place));
-        cells.extend(found.filter(|cell| is_asked || has_failures(cell)));
-    }
-    cells
+    let has_failures = |cell: &Cell| matches!(&cell.outcome, Outcome::Ends(it) if it.first.failed + it.second.failed > 0);
+    let all = (1..arms.all.len()).flat_map(|arm| places.iter().map(move |place| (arm, place)));
+    let found = all.filter_map(|(arm, place)| cell(arms, arm, place));
+    found.filter(|cell| is_asked || has_failures(cell)).collect()
 }
 
-fn has_failures(cell: &Cell) -> bool {
-    matches!(&cell.outcome, Outcome::Ends(ends) if ends.first.failed + ends.second.failed > 0)
-}
-
-fn cell(arms: &Arms, arm: usize, place: &BTreeMap<String, String>) -> Option<Cell> {
-    let sides = [0, arm].map(|arm| {
-        let counts = |trial: &&&Trial| trial.failed().is_some() && arms.place(trial) == *place;
-        arms.all[arm].trials.iter().filter(counts).copied().collect::<Vec<&Trial>>()
+fn cell(arms: &Arms, arm: usize, place: &Levels) -> Option<Cell> {
+    let sides = [0, arm].map(|arm| -> Vec<&Trial> {
+        arms.at(arm, place).filter(|trial| trial.failed().is_some()).collect()
     });
     if sides.iter().any(Vec::is_empty) {
         return None;
     }
     let deterministic = arms.all[0].deterministic && arms.all[arm].deterministic;
-    let alone = deterministic.then(|| alone(&sides)).flatten();
+    let alone = alone(&sides).filter(|_| deterministic);
     let verdict = match alone {
-        Some([0, 0]) | None => Verdict::CannotTell,
+        Some([0, 0]) => Verdict::Equivalent,
         Some([0, _]) => Verdict::Regression,
         Some([_, 0]) => Verdict::Improvement,
-        Some(_) => Verdict::CannotTell,
+        Some(_) | None => Verdict::CannotTell,
     };
     let [first, second] = sides.each_ref().map(|trials| count(trials));
-    let is_same = alone == Some([0, 0]);
     Some(Cell {
         arm,
         response: OUTCOME.to_owned(),
@@ -103,7 +94,7 @@ fn cell(arms: &Arms, arm: usize, place: &BTreeMap<String, String>) -> Option<Cel
         paired_by: alone.map(|_| PairedBy::Seed),
         first: side(&first),
         second: side(&second),
-        verdict: if is_same { Verdict::Equivalent } else { verdict },
+        verdict,
         outcome: Outcome::Ends(Box::new(Ends { first, second, alone, test: None })),
         seeds: None,
         stalls: None,
@@ -136,15 +127,11 @@ fn alone(sides: &[Vec<&Trial>; 2]) -> Option<[u64; 2]> {
     let by_seed = |trials: &Vec<&Trial>| -> Option<BTreeMap<u64, bool>> {
         trials.iter().map(|trial| Some((trial.seed?, trial.failed()?))).collect()
     };
-    let maps = [by_seed(&sides[0])?, by_seed(&sides[1])?];
-    let seeds = maps.each_ref().map(|map| map.keys().copied().collect::<BTreeSet<u64>>());
-    (seeds[0] == seeds[1]).then(|| {
-        let only = |one: usize, other: usize| {
-            let found = maps[one].iter().filter(|(seed, failed)| **failed && !maps[other][*seed]);
-            found.count() as u64
-        };
-        [only(0, 1), only(1, 0)]
-    })
+    let [first, second] = [by_seed(&sides[0])?, by_seed(&sides[1])?];
+    let only = |one: &BTreeMap<u64, bool>, other: &BTreeMap<u64, bool>| {
+        one.iter().filter(|(seed, failed)| **failed && !other[*seed]).count() as u64
+    };
+    first.keys().eq(second.keys()).then(|| [only(&first, &second), only(&second, &first)])
 }
 
 /// What the exact test has to decide: cells whose seeds do not.
@@ -172,13 +159,8 @@ pub(super) fn judge(cells: &mut [Cell], results: Vec<Option<ProportionResult>>) 
 /// Takes back what those that lived cannot show: trials that failed have no values, and theirs
 /// might have been of any size.
 pub(super) fn restrain(cell: &mut Cell, arms: &Arms) {
-    let lost = [0, cell.arm].map(|arm| {
-        let trials = arms.all[arm].trials.iter();
-        let is_lost = |trial: &&&Trial| {
-            trial.standing() == Standing::Failed && arms.place(trial) == cell.levels
-        };
-        trials.filter(is_lost).count()
-    });
+    let is_lost = |trial: &&Trial| trial.standing() == Standing::Failed;
+    let lost = [0, cell.arm].map(|arm| arms.at(arm, &cell.levels).filter(is_lost).count());
     let is_open = match cell.verdict {
         Verdict::Regression => lost[0] > 0,
         Verdict::Improvement => lost[1] > 0,

@@ -1,8 +1,8 @@
 //! What is asked of a comparison, and why it cannot be had.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use crate::{Dataset, OUTCOME, Response};
+use crate::{Dataset, OUTCOME, Refused, Response};
 
 /// Responses that are compared if none is asked for: the first group of which one is there. If
 /// none is, all are.
@@ -44,73 +44,12 @@ impl Default for Request {
     }
 }
 
-/// Why there is no comparison.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum ComparisonError {
-    /// One input and no factor.
-    #[error("one input: name a second one, or --factor to compare its levels; there are {known}")]
-    OneInput {
-        /// The factors with their levels.
-        known: String,
-    },
-    /// A factor and several inputs.
-    #[error(
-        "--factor compares the levels of a factor within one input, and {inputs} were given: \
-         compare the inputs without it, or one of them with it"
-    )]
-    FactorOfSeveral {
-        /// How many inputs.
-        inputs: usize,
-    },
-    /// No such factor, or only one level of it.
-    #[error("{name} has no factor {factor:?} with two levels or more; there are {known}")]
-    Factor {
-        /// The input.
-        name: String,
-        /// What was asked for.
-        factor: String,
-        /// The factors with their levels.
-        known: String,
-    },
-    /// No such response.
-    #[error("no input has the response {response:?}; there are {known}")]
-    Response {
-        /// What was asked for.
-        response: String,
-        /// What there is.
-        known: String,
-    },
-    /// The trials of two arms measured different things.
-    #[error(
-        "{first_arm} and {second_arm} cannot be compared: {what} is {first} in one and {second} \
-         in the other; a difference would say nothing about the systems"
-    )]
-    Meaning {
-        /// What differs, and under which load.
-        what: String,
-        /// The first arm.
-        first_arm: String,
-        /// What it measured.
-        first: String,
-        /// The other arm.
-        second_arm: String,
-        /// What that measured.
-        second: String,
-    },
-    /// No cell has values of two arms.
-    #[error("nothing in common to compare: {}", left_out.join("; "))]
-    NothingInCommon {
-        /// What each arm has by itself.
-        left_out: Vec<String>,
-    },
-}
-
 impl Request {
     /// The responses to compare, with what they are.
     pub(super) fn responses(
         &self,
         sets: &[Dataset],
-    ) -> Result<BTreeMap<String, Response>, ComparisonError> {
+    ) -> Result<BTreeMap<String, Response>, Refused> {
         let known: BTreeMap<&String, &Response> =
             sets.iter().flat_map(|set| &set.responses).collect();
         let usual = || {
@@ -135,10 +74,12 @@ impl Request {
             .into_iter()
             .map(|name| match known.get(&name) {
                 Some(response) => Ok((name, (*response).clone())),
-                None if name == OUTCOME => Ok((name, outcome_response())),
+                // Nothing is better than less of them.
+                None if name == OUTCOME => Ok((name, Response::default())),
                 None => {
                     let known: Vec<&str> = known.keys().map(|name| name.as_str()).collect();
-                    Err(ComparisonError::Response { response: name, known: known.join(", ") })
+                    let known = known.join(", ");
+                    Err(Refused(format!("no input has the response {name:?}; there are {known}")))
                 }
             })
             .collect()
@@ -150,22 +91,12 @@ impl Request {
         sets: &[Dataset],
         compared: &BTreeMap<String, Response>,
     ) -> Option<String> {
-        let mut others: Vec<&str> = sets
-            .iter()
-            .flat_map(|set| set.responses.keys())
-            .filter(|name| !compared.contains_key(*name))
-            .map(String::as_str)
-            .collect();
-        others.sort_unstable();
-        others.dedup();
-        let others = others.join(", ");
+        let all = sets.iter().flat_map(|set| set.responses.keys());
+        let others: BTreeSet<&str> =
+            all.filter(|name| !compared.contains_key(*name)).map(String::as_str).collect();
+        let others = others.into_iter().collect::<Vec<_>>().join(", ");
         (!others.is_empty()).then(|| format!("also measured, see --response: {others}"))
     }
-}
-
-/// How outcomes are compared: nothing is better than less of them.
-pub(super) fn outcome_response() -> Response {
-    Response { unit: String::new(), more_is_better: false, additive: false }
 }
 
 /// Factors with their levels, for a message.

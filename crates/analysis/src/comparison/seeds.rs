@@ -5,8 +5,11 @@
 
 use std::collections::BTreeMap;
 
+use model::Observation;
 use serde::Serialize;
-use stats::quantile;
+use stats::{bounded_median, quantile};
+
+use super::cells::Seen;
 
 /// The ratios of all seeds that two deterministic arms have in common.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -26,7 +29,24 @@ pub struct Seeds {
 }
 
 /// The ratios of the seeds that both have; `None` if there is none with a ratio.
-pub(super) fn seeds(first: &BTreeMap<u64, f64>, second: &BTreeMap<u64, f64>) -> Option<Seeds> {
+pub(super) fn seeds(
+    sides: [&[Seen]; 2],
+    costs: impl Fn(&[Observation]) -> Vec<Observation>,
+) -> Option<Seeds> {
+    // The median cost, where bounds do not decide it; trials of one seed count together.
+    let by_seed = |side: &[Seen]| -> BTreeMap<u64, f64> {
+        let mut samples: BTreeMap<u64, Vec<Observation>> = BTreeMap::new();
+        for seen in side {
+            let Some(seed) = seen.trial.seed else { continue };
+            samples.entry(seed).or_default().extend(costs(seen.samples));
+        }
+        let known = |(seed, samples): (u64, Vec<Observation>)| {
+            let median = bounded_median(&samples).filter(|median| !median.is_lower_bound)?;
+            Some((seed, median.value))
+        };
+        samples.into_iter().filter_map(known).collect()
+    };
+    let [first, second] = sides.map(by_seed);
     let ratio = |(seed, cost): (&u64, &f64)| {
         let ratio = second.get(seed)? / cost;
         (ratio.is_finite() && ratio > 0.0).then_some((*seed, ratio))

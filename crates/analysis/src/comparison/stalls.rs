@@ -2,20 +2,12 @@
 //!
 //! How often, with Clopper and Pearson's exact interval and Fisher's exact test; and how large.
 
-use std::collections::BTreeMap;
-
-use model::{BASELINE, Observation};
+use model::Observation;
 use serde::Serialize;
 use stats::{bounded_median, bounded_quantile, clopper_pearson, fisher_exact_p};
 
-use super::Cell;
-use super::arms::{ArmTrials, Arms};
-use super::cells::DELAY;
+use super::cells::{Seen, samples};
 use crate::responsiveness::STALL_FACTOR;
-use crate::{Standing, Trial};
-
-/// The factor of runs.
-const LOAD: &str = "load";
 
 /// The stalls of two arms in one cell.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -55,41 +47,11 @@ pub struct Share {
     pub largest_ns: Option<Observation>,
 }
 
-/// Adds the stalls to all cells of delays.
-pub(super) fn add(arms: &Arms, cells: &mut [Cell], alpha: f64) {
-    let mut p_values = Vec::new();
-    for cell in &mut *cells {
-        if cell.response == DELAY {
-            cell.stalls = stalls(arms, cell, alpha);
-            p_values.extend(cell.stalls.as_ref().map(|stalls| stalls.p));
-        }
-    }
-    let adjusted = stats::holm(&p_values);
-    let found = cells.iter_mut().filter_map(|cell| cell.stalls.as_mut());
-    for (stalls, p_adjusted) in found.zip(adjusted) {
-        stalls.p_adjusted = p_adjusted;
-    }
-}
-
-fn stalls(arms: &Arms, cell: &Cell, alpha: f64) -> Option<Stalls> {
-    let of_arm = |arm: &ArmTrials, levels: &BTreeMap<String, String>| -> Vec<Observation> {
-        let counts =
-            |trial: &&&Trial| trial.standing() == Standing::Counts && arms.place(trial) == *levels;
-        let trials = arm.trials.iter().filter(counts);
-        trials
-            .filter_map(|trial| trial.samples(cell.part.as_deref(), DELAY))
-            .flatten()
-            .copied()
-            .collect()
-    };
-    let mut without_load = cell.levels.clone();
-    if let Some(load) = without_load.get_mut(LOAD) {
-        BASELINE.clone_into(load);
-    }
-    let first = of_arm(&arms.all[0], &cell.levels);
-    let second = of_arm(&arms.all[cell.arm], &cell.levels);
-    let noload = bounded_median(&of_arm(&arms.all[0], &without_load))
-        .filter(|_| cell.levels.contains_key(LOAD));
+/// The stalls of a cell of delays; `noload` are the first arm's trials without load, if loads are
+/// told apart.
+pub(super) fn stalls(sides: [&[Seen]; 2], noload: Option<&[Seen]>, alpha: f64) -> Option<Stalls> {
+    let [first, second] = sides.map(samples);
+    let noload = noload.and_then(|noload| bounded_median(&samples(noload)));
     // Three times a bound is no limit: the true one may be above every delay.
     let reference = noload.or_else(|| bounded_median(&first));
     let limit_ns = STALL_FACTOR * reference.filter(|it| !it.is_lower_bound)?.value;
@@ -98,13 +60,21 @@ fn stalls(arms: &Arms, cell: &Cell, alpha: f64) -> Option<Stalls> {
     Some(Stalls { limit_ns, of_noload: noload.is_some(), first, second, p, p_adjusted: p })
 }
 
+/// Adjusts the p-values of all cells.
+pub(super) fn adjust<'a>(found: impl Iterator<Item = &'a mut Stalls>) {
+    let found: Vec<&mut Stalls> = found.collect();
+    let p_values: Vec<f64> = found.iter().map(|stalls| stalls.p).collect();
+    for (stalls, p_adjusted) in found.into_iter().zip(stats::holm(&p_values)) {
+        stalls.p_adjusted = p_adjusted;
+    }
+}
+
 /// A delay that was cut off below the limit may be a stall or none, and does not count.
 fn share(delays_ns: &[Observation], limit_ns: f64, alpha: f64) -> Option<Share> {
-    let is_known = |delay: &&Observation| !delay.is_lower_bound || delay.value > limit_ns;
-    let known: Vec<Observation> = delays_ns.iter().filter(is_known).copied().collect();
-    let is_stall = |delay: &Observation| delay.value > limit_ns;
-    let stalled: Vec<Observation> = known.iter().copied().filter(is_stall).collect();
-    let (count, all) = (stalled.len() as u64, known.len() as u64);
+    let (stalled, others): (Vec<_>, Vec<_>) =
+        delays_ns.iter().copied().partition(|delay| delay.value > limit_ns);
+    let known = others.iter().filter(|delay| !delay.is_lower_bound).count();
+    let (count, all) = (stalled.len() as u64, (stalled.len() + known) as u64);
     let interval = clopper_pearson(count, all, 1.0 - alpha)?;
     Some(Share {
         stalled: count,

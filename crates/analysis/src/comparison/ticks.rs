@@ -33,39 +33,29 @@ pub struct Tick {
     pub hides_equivalence: bool,
 }
 
-/// Looks at every cell of a time in ns, adds a note where it is quantised, and takes back an
+/// Looks at a cell of a time in ns, adds a note where it is quantised, and takes back an
 /// equivalence that is finer than a tick. Values that are equal because equal inputs give equal
-/// values stay equal.
-pub(super) fn add(cells: &mut [Cell], unit: impl Fn(&Cell) -> String, margin: f64, exact: &[bool]) {
-    for cell in cells {
-        let Some(mut tick) = (unit(cell) == UNIT).then(|| tick(cell, margin)).flatten() else {
-            continue;
-        };
-        let tick_ms = tick.tick_ns / 1e6;
-        let mut note = format!(
-            "all values are multiples of {} ms, a timer tick at HZ={}: the resolution is one tick",
-            (1000.0 * tick_ms).round() / 1000.0,
-            tick.hz
-        );
-        tick.hides_equivalence =
-            cell.verdict == Verdict::Equivalent && tick.exceeds_margin && !exact[cell.arm];
-        cell.tick = Some(tick);
-        if tick.hides_equivalence {
-            cell.verdict = Verdict::CannotTell;
-            if let Outcome::Judged(found) = &mut cell.outcome {
-                found.verdict = Verdict::CannotTell;
-            }
-            note.push_str(", which is more than the margin, so no equivalence is shown");
-        } else {
-            note.push_str(", and nothing finer is shown");
+/// values (`exact`) stay equal.
+pub(super) fn add(cell: &mut Cell, unit: &str, margin: f64, exact: bool) {
+    let Some(mut tick) = tick(cell, margin).filter(|_| unit == UNIT) else { return };
+    let tick_ms = (tick.tick_ns / 1e3).round() / 1e3;
+    tick.hides_equivalence = cell.verdict == Verdict::Equivalent && tick.exceeds_margin && !exact;
+    cell.tick = Some(tick);
+    let note = if tick.hides_equivalence {
+        cell.verdict = Verdict::CannotTell;
+        if let Outcome::Judged(found) = &mut cell.outcome {
+            found.verdict = Verdict::CannotTell;
         }
-        cell.notes.push(format!("{}: {note}", place(cell)));
-    }
-}
-
-/// Whether a tick takes away an equivalence.
-pub(super) fn hides(cell: &Cell) -> bool {
-    cell.tick.is_some_and(|tick| tick.hides_equivalence)
+        "which is more than the margin, so no equivalence is shown"
+    } else {
+        "and nothing finer is shown"
+    };
+    cell.notes.push(format!(
+        "{}: all values are multiples of {tick_ms} ms, a timer tick at HZ={}: the resolution is \
+         one tick, {note}",
+        place(cell),
+        tick.hz
+    ));
 }
 
 fn place(cell: &Cell) -> String {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use stats::{MeanDifference, mean, paired_mean_difference, welch_mean_difference};
+use stats::{mean, paired_mean_difference, welch_mean_difference};
 
 use super::{Explained, Part};
 
@@ -37,68 +37,53 @@ pub struct PartDifference {
     pub interval_ns: Option<(f64, f64)>,
 }
 
-/// What one value of an arm is made of: the samples of a trial, or one sample.
-pub(crate) type Value<'a> = Vec<&'a Explained>;
-
-/// Divides the difference of the mean delays of two arms; `None` unless both have something.
+/// Divides the difference of the mean delays of two arms; `None` unless both have something. A value
+/// is made of the samples of a trial, or of one sample.
 ///
 /// Paired values are at equal places and of equal number.
 pub(crate) fn difference(
-    arms: [&[Value<'_>]; 2],
+    arms: [&[&[Explained]]; 2],
     paired: bool,
     confidence: f64,
 ) -> Option<ExplainedDifference> {
-    if arms.iter().any(|values| values.is_empty() || values.iter().any(Vec::is_empty)) {
+    if arms.iter().any(|values| values.is_empty() || values.iter().any(|it| it.is_empty())) {
         return None;
     }
     let of = |read: &dyn Fn(&Explained) -> u64| {
-        let [first, second] = arms.map(|values| means(values, read));
-        part_difference(&first, &second, paired, confidence)
-    };
-    let known = |part: Part| {
-        arms.iter().all(|values| {
-            let mut samples = values.iter().flatten();
-            samples.any(|sample| sample.parts_ns.get(&part).is_some_and(Option::is_some))
+        // The mean of each value over its samples.
+        let mean_of = |samples: &&[Explained]| {
+            samples.iter().map(|sample| read(sample) as f64).sum::<f64>() / samples.len() as f64
+        };
+        let [first, second] = arms.map(|values| values.iter().map(mean_of).collect::<Vec<f64>>());
+        let (first_ns, second_ns) = (mean(&first)?, mean(&second)?);
+        let found = match paired {
+            true => paired_mean_difference(&first, &second, confidence),
+            false => welch_mean_difference(&first, &second, confidence),
+        };
+        Some(PartDifference {
+            first_ns,
+            second_ns,
+            difference_ns: second_ns - first_ns,
+            interval_ns: found.map(|found| (found.low, found.high)),
         })
     };
     let part_ns = |sample: &Explained, part| sample.parts_ns.get(&part).copied().flatten();
-    let parts = Part::ALL.into_iter().filter(|part| known(*part)).map(|part| {
+    let is_known = |part: &Part| {
+        let known = |values: &[&[Explained]]| {
+            values.iter().copied().flatten().any(|sample| part_ns(sample, *part).is_some())
+        };
+        arms.iter().all(|values| known(values))
+    };
+    let (known, unknown): (Vec<Part>, Vec<Part>) = Part::ALL.into_iter().partition(is_known);
+    let parts = known.into_iter().map(|part| {
         let found = of(&|sample| part_ns(sample, part).unwrap_or(0));
         Some((part, found?))
     });
     Some(ExplainedDifference {
         delay: of(&|sample| sample.delay_ns)?,
         parts: parts.collect::<Option<_>>()?,
-        unknown: Part::ALL.into_iter().filter(|part| !known(*part)).collect(),
+        unknown,
         values: arms.map(<[_]>::len),
         confidence,
-    })
-}
-
-/// The mean of each value over its samples.
-fn means(values: &[Value<'_>], read: &dyn Fn(&Explained) -> u64) -> Vec<f64> {
-    let mean_of = |samples: &Value<'_>| {
-        let sum: f64 = samples.iter().map(|sample| read(sample) as f64).sum();
-        sum / samples.len() as f64
-    };
-    values.iter().map(mean_of).collect()
-}
-
-fn part_difference(
-    first: &[f64],
-    second: &[f64],
-    paired: bool,
-    confidence: f64,
-) -> Option<PartDifference> {
-    let (first_ns, second_ns) = (mean(first)?, mean(second)?);
-    let found: Option<MeanDifference> = match paired {
-        true => paired_mean_difference(first, second, confidence),
-        false => welch_mean_difference(first, second, confidence),
-    };
-    Some(PartDifference {
-        first_ns,
-        second_ns,
-        difference_ns: second_ns - first_ns,
-        interval_ns: found.map(|found| (found.low, found.high)),
     })
 }
