@@ -55,7 +55,6 @@ pub struct Usage {
 impl Cache {
     /// The cache of this user: `$XDG_CACHE_HOME/thrashlab`, else `~/.cache/thrashlab`, else a
     /// folder of the current one.
-    #[must_use]
     pub fn of_user() -> Self {
         let root = user_folder("XDG_CACHE_HOME", ".cache")
             .unwrap_or_else(|| PathBuf::from("thrashlab-cache"));
@@ -63,51 +62,41 @@ impl Cache {
     }
 
     /// A cache in a folder.
-    #[must_use]
     pub fn at(root: PathBuf) -> Self {
         Self { snapshots: root.join(SNAPSHOTS), cells: Cells::at(root.join(CELLS)), root }
     }
 
     /// This cache with no machine booted; what is booted goes when the folder does.
-    #[must_use]
     pub fn without_snapshots(&self, scratch: &Scratch) -> Self {
         Self { snapshots: scratch.path().to_owned(), ..self.clone() }
     }
 
     /// This cache with its finished cells elsewhere.
-    #[must_use]
     pub fn with_cells(&self, cells: Cells) -> Self {
         Self { cells, ..self.clone() }
     }
 
-    /// A new folder for files that nobody needs later.
-    ///
-    /// # Errors
-    /// When it cannot be made.
+    /// A new folder for files that nobody needs later. Fails when it cannot be made.
     pub fn scratch(&self, name: &str) -> io::Result<Scratch> {
         Scratch::make(&self.root, name)
     }
 
     /// Where it lies.
-    #[must_use]
     pub fn root(&self) -> &Path {
         &self.root
     }
 
     /// Where unpacked kernels lie.
-    #[must_use]
     pub fn kernels(&self) -> PathBuf {
         self.root.join(KERNELS)
     }
 
     /// Where booted machines lie.
-    #[must_use]
     pub fn snapshots(&self) -> &Path {
         &self.snapshots
     }
 
     /// The finished cells.
-    #[must_use]
     pub fn cells(&self) -> &Cells {
         &self.cells
     }
@@ -132,19 +121,14 @@ impl Cache {
         ]
     }
 
-    /// What lies in it.
-    ///
-    /// # Errors
-    /// When it cannot be read.
+    /// What lies in it. Fails when it cannot be read.
     pub fn contents(&self) -> io::Result<Contents> {
         self.parts().iter().map(|part| Ok((part.name, usage(&part.counted)?))).collect()
     }
 
     /// Removes snapshots, cells and the store of fleets, and kernels and copied programs too if
-    /// `all`; all of it is rebuilt when it is needed. Returns what was removed.
-    ///
-    /// # Errors
-    /// When something cannot be removed.
+    /// `all`; all of it is rebuilt when it is needed. Returns what was removed. Fails when
+    /// something cannot be removed.
     pub fn prune(&self, all: bool) -> io::Result<Contents> {
         sweep(&self.root);
         let prune = |part: &Part| {

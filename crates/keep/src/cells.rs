@@ -13,7 +13,6 @@ const SUFFIX: &str = ".run.jsonl";
 
 /// The hash under which something is kept that depends on these parts: BLAKE3 of them and of where
 /// one ends and the next begins.
-#[must_use]
 pub fn key_of(parts: &[&[u8]]) -> String {
     let mut hasher = blake3::Hasher::new();
     for part in parts {
@@ -31,26 +30,22 @@ pub struct Cells {
 
 impl Cells {
     /// The cells in a folder, which is made when the first one is kept.
-    #[must_use]
     pub fn at(folder: PathBuf) -> Self {
         Self { folder }
     }
 
     /// Where they lie.
-    #[must_use]
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
     /// Whether a run that ended so ends so again, and is kept: what the host's clock or its user
     /// ended does not.
-    #[must_use]
     pub fn is_certain(status: EndStatus) -> bool {
         matches!(status, EndStatus::Complete | EndStatus::KernelDied)
     }
 
     /// The bytes of a finished cell; a file that is not whole is removed and counts as none.
-    #[must_use]
     pub fn get(&self, key: &str) -> Option<Vec<u8>> {
         let path = self.path(key);
         let bytes = fs::read(&path).ok()?;
@@ -63,10 +58,7 @@ impl Cells {
         whole.then_some(bytes)
     }
 
-    /// Keeps a finished cell.
-    ///
-    /// # Errors
-    /// When it cannot be written.
+    /// Keeps a finished cell. Fails when it cannot be written.
     pub fn keep(&self, key: &str, bytes: &[u8]) -> io::Result<()> {
         fs::create_dir_all(&self.folder)?;
         // Several threads, processes and machines may finish the same cell at a time.

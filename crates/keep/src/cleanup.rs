@@ -50,10 +50,7 @@ pub struct CleanupProcess {
 }
 
 impl CleanupProcess {
-    /// Starts one; `program` is this program.
-    ///
-    /// # Errors
-    /// When this program cannot be started again.
+    /// Starts one; `program` is this program. Fails when this program cannot be started again.
     pub fn start(program: &Path, duty: &Duty) -> io::Result<Self> {
         let mut command = Command::new(program);
         command.arg(COMMAND).args(duty.arguments());
@@ -75,10 +72,8 @@ impl Drop for CleanupProcess {
     }
 }
 
-/// The cleanup process's own side: waits until its standard input ends, then does its duty.
-///
-/// # Errors
-/// When the arguments are not those of a cleanup process.
+/// The cleanup process's own side: waits until its standard input ends, then does its duty. Fails
+/// when the arguments are not those of a cleanup process.
 pub fn serve(arguments: &[OsString]) -> Result<(), String> {
     let duty = Duty::parse(arguments).ok_or("it is used by thrashlab itself")?;
     let mut input = io::stdin().lock();

@@ -18,7 +18,7 @@ use crate::patience::patiently;
 use crate::sysctl::named;
 
 /// The folder of the switch.
-const FOLDER: &str = "/proc/sys/kernel";
+pub(crate) const FOLDER: &str = "/proc/sys/kernel";
 /// The switch in it (Linux 5.14; before that the kernel was told at boot).
 const SWITCH: &str = "task_delayacct";
 /// The name of the switch as a parameter.
@@ -35,14 +35,7 @@ pub(crate) struct Held {
 
 /// Switches it on; `written_down` is called before anything changes. `None` if there is nothing to
 /// do: it is on anyway, or this kernel has no such switch.
-///
-/// # Errors
-/// When it is off and may not be switched on, with the reason, or `written_down` fails.
-pub(crate) fn switch_on(written_down: impl FnOnce() -> io::Result<()>) -> io::Result<Option<Held>> {
-    switch_on_below(Path::new(FOLDER), written_down)
-}
-
-fn switch_on_below(
+pub(crate) fn switch_on(
     folder: &Path,
     written_down: impl FnOnce() -> io::Result<()>,
 ) -> io::Result<Option<Held>> {
@@ -63,14 +56,7 @@ fn switch_on_below(
 }
 
 /// Puts the switch back unless somebody needs it; whether it did.
-///
-/// # Errors
-/// When it cannot be put back.
-pub(crate) fn put_back() -> io::Result<bool> {
-    put_back_below(Path::new(FOLDER))
-}
-
-fn put_back_below(folder: &Path) -> io::Result<bool> {
+pub(crate) fn put_back(folder: &Path) -> io::Result<bool> {
     let path = folder.join(SWITCH);
     let _turn = turn(folder)?;
     let alone = try_alone(&File::open(&path)?)?;
@@ -82,9 +68,6 @@ fn put_back_below(folder: &Path) -> io::Result<bool> {
 }
 
 /// Waits for the turn to look and to change; it ends when the file is dropped.
-///
-/// # Errors
-/// When somebody keeps the turn: anybody may lock this folder.
 fn turn(folder: &Path) -> io::Result<File> {
     let file = File::open(folder)?;
     patiently(|| file.try_lock().map_err(io::Error::from)).map_err(|error| {
@@ -120,32 +103,32 @@ mod tests {
     #[test]
     fn the_last_one_puts_it_back() {
         let folder = folder("0\n");
-        let first = switch_on_below(folder.path(), || Ok(())).unwrap().unwrap();
+        let first = switch_on(folder.path(), || Ok(())).unwrap().unwrap();
         assert_eq!(value(&folder), ON);
-        let second = switch_on_below(folder.path(), || Ok(())).unwrap().unwrap();
+        let second = switch_on(folder.path(), || Ok(())).unwrap().unwrap();
         drop(first);
-        assert!(!put_back_below(folder.path()).unwrap());
+        assert!(!put_back(folder.path()).unwrap());
         assert_eq!(value(&folder), ON, "the second one still measures");
         drop(second);
-        assert!(put_back_below(folder.path()).unwrap());
+        assert!(put_back(folder.path()).unwrap());
         assert_eq!(value(&folder), OFF);
-        assert!(!put_back_below(folder.path()).unwrap(), "once is enough");
+        assert!(!put_back(folder.path()).unwrap(), "once is enough");
     }
 
     #[test]
     fn what_is_on_anyway_stays_on_and_is_not_written_down() {
         let folder = folder("1\n");
-        let held = switch_on_below(folder.path(), || panic!("there is nothing to put back"));
+        let held = switch_on(folder.path(), || panic!("there is nothing to put back"));
         assert!(held.unwrap().is_none());
         assert_eq!(value(&folder), ON);
         let empty = tempfile::tempdir().unwrap();
-        assert!(switch_on_below(empty.path(), || Ok(())).unwrap().is_none(), "no such switch");
+        assert!(switch_on(empty.path(), || Ok(())).unwrap().is_none(), "no such switch");
     }
 
     #[test]
     fn nothing_changes_before_it_is_written_down() {
         let folder = folder("0\n");
-        let refused = switch_on_below(folder.path(), || Err(io::Error::other("no room")));
+        let refused = switch_on(folder.path(), || Err(io::Error::other("no room")));
         assert_eq!(refused.unwrap_err().to_string(), "no room");
         assert_eq!(value(&folder), "0");
     }

@@ -13,7 +13,6 @@ const NAME: &str = "thrashlab";
 
 /// `$VARIABLE/thrashlab`, else `~/UNDER_HOME/thrashlab`; `None` without either. A relative path
 /// counts as none, as the specification wants it.
-#[must_use]
 pub fn user_folder(variable: &str, under_home: &str) -> Option<PathBuf> {
     let absolute =
         |name: &str| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
@@ -30,15 +29,12 @@ pub(crate) fn state_root() -> PathBuf {
 
 /// The state of this machine: journals and the spool. A home directory may be common to several
 /// machines, which must not remove what the others have made.
-#[must_use]
 pub fn state_dir() -> PathBuf {
     state_root().join(host::machine())
 }
 
-/// Makes a folder that only this user may enter, and those above it; one that is there stays.
-///
-/// # Errors
-/// When it cannot be made.
+/// Makes a folder that only this user may enter, and those above it; one that is there stays. Fails
+/// when it cannot be made.
 pub fn make_private(folder: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(folder)
 }

@@ -34,7 +34,6 @@ impl Host {
 }
 
 /// The number of this user.
-#[must_use]
 pub fn user_id() -> u32 {
     rustix::process::geteuid().as_raw()
 }
@@ -42,17 +41,13 @@ pub fn user_id() -> u32 {
 /// A name of this machine that no other machine with the same home directory has, fit for a file
 /// name: its host name and its machine id. Copies of an image share the one, and a cluster that
 /// boots from one image may share the other.
-#[must_use]
 pub fn machine() -> String {
     let node = rustix::system::uname().nodename().to_string_lossy().into_owned();
     name(&node, &fs::read_to_string(MACHINE_ID).unwrap_or_default())
 }
 
 /// The identity of this boot of the machine, which changes with every boot (random(4)): a UUID, so
-/// fit for a file name.
-///
-/// # Errors
-/// When procfs cannot be read, or has no UUID there.
+/// fit for a file name. Fails when procfs cannot be read, or has no UUID there.
 pub fn boot_id() -> Result<String, String> {
     const PATH: &str = "/proc/sys/kernel/random/boot_id";
     match fs::read_to_string(PATH) {

@@ -17,9 +17,6 @@ pub struct Identity {
 
 impl Identity {
     /// The identity of what has this name; a link is not followed.
-    ///
-    /// # Errors
-    /// When there is nothing of this name.
     pub(crate) fn read(path: &Path) -> io::Result<Self> {
         let wanted = StatxFlags::INO | StatxFlags::BTIME;
         let facts = statx(CWD, path, AtFlags::SYMLINK_NOFOLLOW, wanted)?;
@@ -30,14 +27,10 @@ impl Identity {
         Ok(Self { inode: facts.stx_ino, born_unix_ns: is_known.then_some(born_unix_ns) })
     }
 
-    /// Whether what has this name now is what had it then.
-    ///
-    /// # Errors
-    /// When there is nothing of this name.
-    pub(crate) fn is_at(self, path: &Path) -> io::Result<bool> {
-        let now = Self::read(path)?;
+    /// Whether what had a name then is what has it now.
+    pub(crate) fn is(self, now: Self) -> bool {
         let born = self.born_unix_ns.zip(now.born_unix_ns);
-        Ok(self.inode == now.inode && born.is_none_or(|(then, now)| then == now))
+        self.inode == now.inode && born.is_none_or(|(then, now)| then == now)
     }
 }
 
@@ -54,12 +47,13 @@ mod tests {
         assert!(Identity::read(&path).is_err());
         fs::create_dir(&path).unwrap();
         let first = Identity::read(&path).unwrap();
-        assert!(first.is_at(&path).unwrap());
+        let is_first = || first.is(Identity::read(&path).unwrap());
+        assert!(is_first());
         fs::write(path.join("file"), "x").unwrap();
-        assert!(first.is_at(&path).unwrap(), "what is in it does not matter");
+        assert!(is_first(), "what is in it does not matter");
         fs::rename(&path, folder.path().join("other")).unwrap();
         fs::create_dir(&path).unwrap();
-        assert!(!first.is_at(&path).unwrap());
+        assert!(!is_first());
         let text = serde_json::to_string(&first).unwrap();
         assert_eq!(serde_json::from_str::<Identity>(&text).unwrap(), first);
     }

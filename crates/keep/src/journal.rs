@@ -28,15 +28,12 @@ pub struct Journal {
 
 impl Journal {
     /// Where a new journal of a folder goes: under a name that no other has.
-    #[must_use]
     pub fn new_path(folder: &Path) -> PathBuf {
         folder.join(format!("{}.journal", unique::token()))
     }
 
     /// A new, locked journal. Its cleanup process comes before it, so that it is never without one.
-    ///
-    /// # Errors
-    /// When its folder cannot be made or written.
+    /// Fails when its folder cannot be made or written.
     pub fn create(path: PathBuf, cleanup: Option<CleanupProcess>) -> io::Result<Self> {
         let folder = path.parent().unwrap_or(Path::new("/"));
         make_private(folder)?;
@@ -53,10 +50,8 @@ impl Journal {
         }
     }
 
-    /// Starts the cleanup process again if it was killed.
-    ///
-    /// # Errors
-    /// When this program cannot be started again.
+    /// Starts the cleanup process again if it was killed. Fails when this program cannot be started
+    /// again.
     pub fn see_to_cleanup(&mut self, program: &Path) -> io::Result<()> {
         if self.cleanup.as_mut().is_none_or(|cleanup| !cleanup.is_alive()) {
             let duty = Duty::Journal(self.path.clone());
@@ -65,10 +60,7 @@ impl Journal {
         Ok(())
     }
 
-    /// Writes down that something is about to be made.
-    ///
-    /// # Errors
-    /// When the journal cannot be written.
+    /// Writes down that something is about to be made. Fails when the journal cannot be written.
     pub fn note(&mut self, made: &Made) -> io::Result<()> {
         self.append(&Entry::Made(made.clone()))?;
         // What a power cut leaves is written down where a power cut leaves it.
@@ -77,9 +69,7 @@ impl Journal {
 
     /// Makes something that has a path: it is written down before it is made, and which one it is
     /// afterwards. If it cannot be made, what has its path is somebody else's and is forgotten.
-    ///
-    /// # Errors
-    /// When it cannot be made or written down.
+    /// Fails when it cannot be made or written down.
     pub fn make<T>(
         &mut self,
         planned: Made,
@@ -100,10 +90,8 @@ impl Journal {
     }
 
     /// Sets a kernel parameter: what it was is written down before, and what the kernel made of the
-    /// value afterwards.
-    ///
-    /// # Errors
-    /// When there is no such parameter, it cannot be set, or the journal cannot be written.
+    /// value afterwards. Fails when there is no such parameter, it cannot be set, or the journal
+    /// cannot be written.
     pub fn set_parameter(&mut self, name: &str, value: &str) -> io::Result<Made> {
         let change = Change::planned(name, value)?;
         let planned = Made::Sysctl(change.clone());
@@ -120,10 +108,8 @@ impl Journal {
         Ok(made)
     }
 
-    /// Makes a swap file and switches it on.
-    ///
-    /// # Errors
-    /// Without the privilege or the room, or when `stop` says so.
+    /// Makes a swap file and switches it on. Fails without the privilege or the room, or when
+    /// `stop` says so.
     pub fn add_swap(
         &mut self,
         path: &Path,
@@ -135,28 +121,23 @@ impl Journal {
         swap_file::fill(file, path, size_bytes, stop)
     }
 
-    /// Switches delay accounting on for as long as this invocation lives, where it is not on anyway.
-    ///
-    /// # Errors
-    /// When it is off and may not be switched on, with the reason.
+    /// Switches delay accounting on for as long as this invocation lives, where it is not on
+    /// anyway. Fails when it is off and may not be switched on, with the reason.
     pub fn count_delays(&mut self) -> io::Result<()> {
-        self.delay_accounting = delay_accounting::switch_on(|| self.note(&Made::DelayAccounting))?;
+        let folder = Path::new(delay_accounting::FOLDER);
+        let note = || self.note(&Made::DelayAccounting);
+        self.delay_accounting = delay_accounting::switch_on(folder, note)?;
         Ok(())
     }
 
-    /// Removes something, and writes down that it is gone.
-    ///
-    /// # Errors
-    /// When it cannot be removed, or the journal not be written.
+    /// Removes something, and writes down that it is gone. Fails when it cannot be removed, or the
+    /// journal not be written.
     pub fn remove(&mut self, made: Made) -> io::Result<()> {
         remove(&made)?;
         self.gone(made)
     }
 
-    /// Writes down that something is gone.
-    ///
-    /// # Errors
-    /// When the journal cannot be written.
+    /// Writes down that something is gone. Fails when the journal cannot be written.
     pub fn gone(&mut self, made: Made) -> io::Result<()> {
         self.append(&Entry::Gone(made))
     }

@@ -28,10 +28,8 @@ pub enum Attempt {
 
 impl Lock {
     /// Takes a lock if it is free, and leaves a note. All notes of a kind of lock begin alike: a
-    /// file that begins otherwise is not ours, and stays as it is.
-    ///
-    /// # Errors
-    /// When the file cannot be used, or is not ours.
+    /// file that begins otherwise is not ours, and stays as it is. Fails when the file cannot be
+    /// used, or is not ours.
     pub fn take(path: &Path, begin: &str, note: &str) -> io::Result<Attempt> {
         let mut file = open(path)?;
         let mut text = Vec::new();
@@ -50,10 +48,7 @@ impl Lock {
         }
     }
 
-    /// Waits for a lock, takes it and leaves a note.
-    ///
-    /// # Errors
-    /// When the file cannot be used.
+    /// Waits for a lock, takes it and leaves a note. Fails when the file cannot be used.
     pub fn wait(path: &Path, begin: &str, note: &str) -> io::Result<Self> {
         let file = open(path)?;
         file.lock()?;

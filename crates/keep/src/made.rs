@@ -63,19 +63,16 @@ pub enum Made {
 
 impl Made {
     /// A directory that is about to be made.
-    #[must_use]
     pub fn directory(path: PathBuf) -> Self {
         Self::Directory { path, identity: None }
     }
 
     /// A control group that is about to be made.
-    #[must_use]
     pub fn cgroup(path: PathBuf) -> Self {
         Self::Cgroup { path, identity: None }
     }
 
     /// A swap file that is about to be made.
-    #[must_use]
     pub fn swap(path: PathBuf) -> Self {
         Self::Swap { path, identity: None }
     }

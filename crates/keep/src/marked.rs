@@ -15,10 +15,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 const PAUSE: Duration = Duration::from_millis(5);
 
 /// Kills (SIGKILL) every process of this user whose environment says `THRASHLAB_RUN=mark`, until a
-/// look finds none.
-///
-/// # Errors
-/// When there are still some after two seconds; without `/proc`.
+/// look finds none. Fails when there are still some after two seconds; without `/proc`.
 pub fn end_marked(mark: &str) -> io::Result<()> {
     let entry = format!("{VARIABLE}={mark}");
     let deadline = Instant::now() + PATIENCE;

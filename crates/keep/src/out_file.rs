@@ -39,10 +39,8 @@ enum Pending {
 
 impl OutFile {
     /// Begins an output, and the file to write it to. Nothing changes at `path` until
-    /// [`OutFile::finish`], except that a device or a pipe takes what is written.
-    ///
-    /// # Errors
-    /// When the name is no name of a file, or its folder cannot be written.
+    /// [`OutFile::finish`], except that a device or a pipe takes what is written. Fails when the
+    /// name is no name of a file, or its folder cannot be written.
     pub fn create(path: &Path) -> io::Result<(Self, File)> {
         // The kernel follows links that are no names of files, such as /proc/self/fd/1 to a pipe.
         let former = match fs::metadata(path) {
@@ -70,10 +68,8 @@ impl OutFile {
     }
 
     /// Gives the file its name; a former file of that name is gone. What is written later still
-    /// goes to this file.
-    ///
-    /// # Errors
-    /// When the folder cannot be written any more; the former file is as it was.
+    /// goes to this file. Fails when the folder cannot be written any more; the former file is as
+    /// it was.
     pub fn finish(self) -> io::Result<()> {
         let named = match self.pending {
             Pending::InPlace => return Ok(()),
@@ -87,10 +83,7 @@ impl OutFile {
     }
 }
 
-/// Writes a file as [`OutFile`] does.
-///
-/// # Errors
-/// As [`OutFile::create`], or when the disk is full.
+/// Writes a file as [`OutFile`] does. Fails as [`OutFile::create`], or when the disk is full.
 pub fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let (out, mut file) = OutFile::create(path)?;
     file.write_all(bytes)?;

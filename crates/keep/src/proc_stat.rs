@@ -4,13 +4,11 @@ use std::fs;
 use std::str::FromStr;
 
 /// Start time of a process in clock ticks since boot; `None` if there is no such process.
-#[must_use]
 pub fn start_ticks(pid: u32) -> Option<u64> {
     field(pid, 22)
 }
 
 /// The parent of a process; `None` if there is no such process.
-#[must_use]
 pub fn parent(pid: u32) -> Option<u32> {
     field(pid, 4)
 }

@@ -10,7 +10,6 @@ use sys::process::{signal, signals};
 use sys::shared_segment::SharedSegment;
 use sys::swap::swap_off;
 
-use crate::delay_accounting;
 use crate::folders::{state_dir, state_root};
 use crate::host::{Host, user_id};
 use crate::identity::Identity;
@@ -18,6 +17,7 @@ use crate::made::{Made, outstanding};
 use crate::marked::end_marked;
 use crate::patience::patiently;
 use crate::proc_stat::start_ticks;
+use crate::{delay_accounting, sysctl};
 
 /// What a sweep did, a phrase each.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -85,13 +85,12 @@ pub(crate) fn sweep(journal: &Path) -> Swept {
 }
 
 /// Removes one thing; whether it was still there.
-///
-/// # Errors
-/// When it is there and cannot be removed.
 pub(crate) fn remove(made: &Made) -> io::Result<bool> {
     match made {
         Made::Process { pid, start_ticks } => remove_process(*pid, *start_ticks),
-        Made::Cgroup { path, identity } => remove_cgroup(path, *identity),
+        Made::Cgroup { path, identity } => {
+            remove_at(path, *identity, || remove_empty(path), || remove_cgroup(path))
+        }
         Made::Queue { key } => match MessageQueue::open(*key) {
             Ok(queue) => queue.remove().map(|()| true),
             Err(_) => Ok(false),
@@ -100,10 +99,18 @@ pub(crate) fn remove(made: &Made) -> io::Result<bool> {
             Ok(segment) => segment.remove().map(|()| true),
             Err(_) => Ok(false),
         },
-        Made::Swap { path, identity } => remove_swap(path, *identity),
-        Made::Sysctl(change) => change.put_back(),
-        Made::DelayAccounting => delay_accounting::put_back(),
-        Made::Directory { path, identity } => remove_directory(path, *identity),
+        Made::Swap { path, identity } => {
+            let empty = || {
+                let is_empty = fs::symlink_metadata(path)?.len() == 0;
+                if is_empty { remove_swap(path).map(|()| true) } else { Ok(false) }
+            };
+            remove_at(path, *identity, empty, || remove_swap(path))
+        }
+        Made::Sysctl(change) => change.put_back(Path::new(sysctl::ROOT)),
+        Made::DelayAccounting => delay_accounting::put_back(Path::new(delay_accounting::FOLDER)),
+        Made::Directory { path, identity } => {
+            remove_at(path, *identity, || remove_empty(path), || remove_directory(path))
+        }
     }
 }
 
@@ -115,52 +122,42 @@ fn remove_process(pid: u32, expected_ticks: u64) -> io::Result<bool> {
     Ok(true)
 }
 
-/// Whether what is at a path that a journal names is what was made; `None` if that is not known: its
-/// maker ended while it was made, and then it is empty.
-fn is_ours(path: &Path, identity: Option<Identity>) -> io::Result<Option<bool>> {
-    let found = match identity {
-        Some(identity) => identity.is_at(path).map(Some),
-        None => Identity::read(path).map(|_| None),
-    };
-    match found {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Some(false)),
-        other => other,
+/// Removes what is at a path that a journal names if it is what was made. If that is not known, its
+/// maker ended while it was made, and it is removed only if it is `empty`.
+fn remove_at(
+    path: &Path,
+    identity: Option<Identity>,
+    empty: impl FnOnce() -> io::Result<bool>,
+    ours: impl FnOnce() -> io::Result<()>,
+) -> io::Result<bool> {
+    match (identity, Identity::read(path)) {
+        (_, Err(error)) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        (_, Err(error)) => Err(error),
+        (None, Ok(_)) => empty(),
+        (Some(made), Ok(now)) if made.is(now) => ours().map(|()| true),
+        _ => Ok(false),
     }
 }
 
 /// Removes a directory if nothing is in it.
 fn remove_empty(path: &Path) -> io::Result<bool> {
-    match fs::remove_dir(path) {
+    use io::ErrorKind::{DirectoryNotEmpty, NotFound, ResourceBusy};
+    match fs::remove_dir(path).map_err(|error| (error.kind(), error)) {
         Ok(()) => Ok(true),
-        Err(error)
-            if matches!(
-                error.kind(),
-                io::ErrorKind::NotFound
-                    | io::ErrorKind::DirectoryNotEmpty
-                    | io::ErrorKind::ResourceBusy
-            ) =>
-        {
-            Ok(false)
-        }
-        Err(error) => Err(error),
+        Err((NotFound | DirectoryNotEmpty | ResourceBusy, _)) => Ok(false),
+        Err((_, error)) => Err(error),
     }
 }
 
-/// Kills all processes of a control group and removes it.
-fn remove_cgroup(path: &Path, identity: Option<Identity>) -> io::Result<bool> {
-    match is_ours(path, identity)? {
-        Some(false) => return Ok(false),
-        // The kernel does not remove a group with processes in it.
-        None => return remove_empty(path),
-        Some(true) => {}
-    }
+/// Kills all processes of a control group and removes it. The kernel does not remove a group with
+/// processes in it.
+fn remove_cgroup(path: &Path) -> io::Result<()> {
     patiently(|| {
         if fs::write(path.join("cgroup.kill"), "1").is_err() {
             kill_members(path)?;
         }
         unless_gone(fs::remove_dir(path))
-    })?;
-    Ok(true)
+    })
 }
 
 fn kill_members(path: &Path) -> io::Result<()> {
@@ -177,41 +174,21 @@ fn kill_members(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-fn remove_swap(path: &Path, identity: Option<Identity>) -> io::Result<bool> {
-    match is_ours(path, identity)? {
-        Some(false) => return Ok(false),
-        None if fs::symlink_metadata(path)?.len() > 0 => return Ok(false),
-        None | Some(true) => {}
-    }
-    match swap_off(path) {
+fn remove_swap(path: &Path) -> io::Result<()> {
+    use io::ErrorKind::{InvalidInput, NotFound, PermissionDenied};
+    match swap_off(path).map_err(|error| (error.kind(), error)) {
         // "Invalid argument" means that it is not in use: it was made but never switched on. And
         // without the privilege to switch it off it cannot have been switched on.
-        Err(error)
-            if !matches!(
-                error.kind(),
-                io::ErrorKind::InvalidInput
-                    | io::ErrorKind::NotFound
-                    | io::ErrorKind::PermissionDenied
-            ) =>
-        {
-            return Err(error);
-        }
-        _ => {}
+        Ok(()) | Err((InvalidInput | NotFound | PermissionDenied, _)) => {}
+        Err((_, error)) => return Err(error),
     }
-    unless_gone(fs::remove_file(path))?;
-    Ok(true)
+    unless_gone(fs::remove_file(path))
 }
 
-fn remove_directory(path: &Path, identity: Option<Identity>) -> io::Result<bool> {
-    match is_ours(path, identity)? {
-        Some(false) => return Ok(false),
-        None => return remove_empty(path),
-        Some(true) => {}
-    }
+fn remove_directory(path: &Path) -> io::Result<()> {
     // What the commands of a session had started may outlive them, and write on.
     end_marked(&path.display().to_string())?;
-    patiently(|| unless_gone(fs::remove_dir_all(path)))?;
-    Ok(true)
+    patiently(|| unless_gone(fs::remove_dir_all(path)))
 }
 
 /// A thing that somebody else has removed meanwhile is removed: cleanup process and next start may work at

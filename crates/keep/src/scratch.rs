@@ -26,10 +26,8 @@ pub struct Scratch {
 }
 
 impl Scratch {
-    /// Makes an empty folder in `dir`, and removes what dead processes left there.
-    ///
-    /// # Errors
-    /// When it cannot be made.
+    /// Makes an empty folder in `dir`, and removes what dead processes left there. Fails when it
+    /// cannot be made.
     pub fn make(dir: &Path, name: &str) -> io::Result<Self> {
         sweep(dir);
         fs::create_dir_all(dir)?;
@@ -53,7 +51,6 @@ impl Scratch {
     }
 
     /// Where it is.
-    #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }

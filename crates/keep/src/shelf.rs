@@ -25,26 +25,22 @@ pub struct Shelf {
 impl Shelf {
     /// The shelf in a folder, which is made when something is put there. Lists begin with `head`:
     /// what has another layout has another head, and is rebuilt.
-    #[must_use]
     pub fn at(folder: PathBuf, head: &'static str) -> Self {
         Self { folder, head }
     }
 
     /// Where it lies.
-    #[must_use]
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
     /// The folder of that key, if it is there and complete.
-    #[must_use]
     pub fn find(&self, key: &str) -> Option<PathBuf> {
         let folder = self.folder.join(key);
         self.is_complete(&folder).then_some(folder)
     }
 
     /// The keys of all folders, complete or damaged.
-    #[must_use]
     pub fn keys(&self) -> Vec<String> {
         fs::read_dir(&self.folder)
             .into_iter()
@@ -54,19 +50,13 @@ impl Shelf {
             .collect()
     }
 
-    /// A new folder beside the others, to be filled and put there.
-    ///
-    /// # Errors
-    /// When it cannot be made.
+    /// A new folder beside the others, to be filled and put there. Fails when it cannot be made.
     pub fn scratch(&self, name: &str) -> io::Result<Scratch> {
         Scratch::make(&self.folder, name)
     }
 
-    /// Gives a folder with these files its key, unless another process was faster. Others see all of
-    /// it or nothing.
-    ///
-    /// # Errors
-    /// When a file is missing, or the folder cannot be renamed.
+    /// Gives a folder with these files its key, unless another process was faster. Others see all
+    /// of it or nothing. Fails when a file is missing, or the folder cannot be renamed.
     pub fn put<P: AsRef<Path>>(
         &self,
         made: &Scratch,

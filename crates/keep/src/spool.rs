@@ -39,10 +39,8 @@ struct Kept<E> {
 }
 
 impl Spool {
-    /// The spool of this user on this machine, made if it is missing.
-    ///
-    /// # Errors
-    /// When it cannot be made, with its path.
+    /// The spool of this user on this machine, made if it is missing. Fails when it cannot be made,
+    /// with its path.
     pub fn of_user() -> io::Result<Self> {
         Self::at(state_dir().join("remote"))
     }
@@ -57,30 +55,23 @@ impl Spool {
     }
 
     /// The file of the lock on the host.
-    #[must_use]
     pub fn lock(&self) -> PathBuf {
         self.folder.join(LOCK)
     }
 
     /// The folder, and the name in it of a session's socket.
-    #[must_use]
     pub fn socket(&self, session: &str) -> (&Path, String) {
         (&self.folder, format!("{session}.{SOCKET}"))
     }
 
-    /// Begins a run; its file is empty.
-    ///
-    /// # Errors
-    /// When it cannot be made.
+    /// Begins a run; its file is empty. Fails when it cannot be made.
     pub fn begin(&self, key: &str) -> io::Result<SpooledRun> {
         let file = File::create(self.path(key, PART))?;
         Ok(SpooledRun { file, hasher: blake3::Hasher::new(), size_bytes: 0 })
     }
 
-    /// Keeps a run that is over for a time, with what its end says.
-    ///
-    /// # Errors
-    /// When the disk does not take it.
+    /// Keeps a run that is over for a time, with what its end says. Fails when the disk does not
+    /// take it.
     pub fn finish(&self, key: &str, ended: &impl Serialize, keep_ns: u64) -> io::Result<()> {
         let until_unix_ns = realtime_ns().saturating_add(keep_ns);
         let end = serde_json::to_vec(&Kept { ended, until_unix_ns }).map_err(io::Error::other)?;
@@ -90,7 +81,6 @@ impl Spool {
     }
 
     /// How a finished run ended; `None` if there is none of this key.
-    #[must_use]
     pub fn finished<E: DeserializeOwned>(&self, key: &str) -> Option<E> {
         self.kept(key).map(|kept| kept.ended)
     }
@@ -99,10 +89,8 @@ impl Spool {
         serde_json::from_slice(&fs::read(self.path(key, END)).ok()?).ok()
     }
 
-    /// Reads a part of a run, from a byte on, at most as much as the buffer takes.
-    ///
-    /// # Errors
-    /// When the run is not there.
+    /// Reads a part of a run, from a byte on, at most as much as the buffer takes. Fails when the
+    /// run is not there.
     pub fn read(&self, key: &str, from: u64, into: &mut [u8]) -> io::Result<usize> {
         // It has its last name as soon as it is over.
         let file = File::open(self.path(key, PART)).or_else(|_| File::open(self.path(key, RUN)))?;
@@ -150,10 +138,7 @@ pub struct SpooledRun {
 }
 
 impl SpooledRun {
-    /// Adds a line.
-    ///
-    /// # Errors
-    /// When the disk does not take it.
+    /// Adds a line. Fails when the disk does not take it.
     pub fn line(&mut self, line: &[u8]) -> io::Result<()> {
         self.file.write_all(line)?;
         self.hasher.update(line);
@@ -162,7 +147,6 @@ impl SpooledRun {
     }
 
     /// BLAKE3 of what is written, in hexadecimal.
-    #[must_use]
     pub fn blake3(&self) -> String {
         self.hasher.finalize().to_hex().to_string()
     }

@@ -13,9 +13,6 @@ const PAGE_BYTES: usize = 4096;
 
 /// Whether this process may switch swap on: asked for before the file, which need not be written
 /// without.
-///
-/// # Errors
-/// Without the privilege, or for pages of another size.
 pub(crate) fn may_swap(path: &Path) -> io::Result<()> {
     let system_page = rustix::param::page_size();
     if system_page != PAGE_BYTES {
@@ -29,18 +26,12 @@ pub(crate) fn may_swap(path: &Path) -> io::Result<()> {
 }
 
 /// Makes the file, empty.
-///
-/// # Errors
-/// When there is one of this name.
 pub(crate) fn create(path: &Path) -> io::Result<File> {
     OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)
 }
 
 /// Writes a swap file of `size_bytes` (no holes) and switches it on; the caller has written it
 /// into the journal.
-///
-/// # Errors
-/// Without space, on a file system that cannot swap to files, or when the user stops it.
 pub(crate) fn fill(
     mut file: File,
     path: &Path,
@@ -63,10 +54,8 @@ pub(crate) fn fill(
 }
 
 /// Writes the header of a swap area of `size_bytes` at the start of a device; what does not fill a
-/// page stays unused.
-///
-/// # Errors
-/// With fewer than 40 KiB or more than 16 TiB, or when the device cannot be written.
+/// page stays unused. Fails with fewer than 40 KiB or more than 16 TiB, or when the device cannot
+/// be written.
 pub fn format(device: &mut impl Write, size_bytes: u64) -> io::Result<()> {
     device.write_all(&header(size_bytes / PAGE_BYTES as u64)?)
 }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 /// Where the kernel shows its parameters.
-const ROOT: &str = "/proc/sys";
+pub(crate) const ROOT: &str = "/proc/sys";
 
 /// Parameters of which one at a time is in force; the other one reads as 0
 /// (`Documentation/admin-guide/sysctl/vm.rst`).
@@ -33,11 +33,7 @@ fn file(root: &Path, name: &str) -> Option<PathBuf> {
 }
 
 /// The present value of a parameter, in a form that can be written.
-fn read(name: &str) -> io::Result<String> {
-    read_below(Path::new(ROOT), name)
-}
-
-fn read_below(root: &Path, name: &str) -> io::Result<String> {
+fn read(root: &Path, name: &str) -> io::Result<String> {
     let path = file(root, name).ok_or_else(|| no_parameter(name))?;
     let text = fs::read_to_string(&path).map_err(|error| match error.kind() {
         io::ErrorKind::NotFound => no_parameter(name),
@@ -68,31 +64,29 @@ impl Change {
     /// Makes the change.
     pub(crate) fn set(&self) -> io::Result<()> {
         let Some((name, value)) = &self.set else { return Ok(()) };
-        set_below(Path::new(ROOT), name, value)
+        set(Path::new(ROOT), name, value)
     }
 
     /// The change as it was made: the kernel shows many a value in another form.
     pub(crate) fn as_made(&self) -> io::Result<Self> {
-        let shown = |(name, _): &(String, String)| Ok::<_, io::Error>((name.clone(), read(name)?));
+        let shown = |(name, _): &(String, String)| {
+            Ok::<_, io::Error>((name.clone(), read(Path::new(ROOT), name)?))
+        };
         Ok(Self { set: self.set.as_ref().map(shown).transpose()?, ..self.clone() })
     }
 
     /// Gives the parameter its old value back, unless somebody has changed it since; whether it
     /// did.
-    pub(crate) fn put_back(&self) -> io::Result<bool> {
-        self.put_back_below(Path::new(ROOT))
-    }
-
-    fn put_back_below(&self, root: &Path) -> io::Result<bool> {
+    pub(crate) fn put_back(&self, root: &Path) -> io::Result<bool> {
         if let Some((name, value)) = &self.set
-            && read_below(root, name)? != *value
+            && read(root, name)? != *value
         {
             return Ok(false);
         }
-        if read_below(root, &self.name).is_ok_and(|now| now == self.before) {
+        if read(root, &self.name).is_ok_and(|now| now == self.before) {
             return Ok(false);
         }
-        set_below(root, &self.name, &self.before).map(|()| true)
+        set(root, &self.name, &self.before).map(|()| true)
     }
 }
 
@@ -104,7 +98,7 @@ impl fmt::Display for Change {
 
 /// Which parameter with which value undoes a change of this one.
 fn undo(name: &str) -> io::Result<(String, String)> {
-    let before = read(name)?;
+    let before = read(Path::new(ROOT), name)?;
     let other = COUNTERPARTS.iter().find_map(|(one, other)| match name {
         _ if name == *one => Some(*other),
         _ if name == *other => Some(*one),
@@ -112,12 +106,12 @@ fn undo(name: &str) -> io::Result<(String, String)> {
     });
     match other {
         // Not in force, and 0 cannot be written: setting the other one switches it off again.
-        Some(other) if before == "0" => Ok((other.to_owned(), read(other)?)),
+        Some(other) if before == "0" => Ok((other.to_owned(), read(Path::new(ROOT), other)?)),
         _ => Ok((name.to_owned(), before)),
     }
 }
 
-fn set_below(root: &Path, name: &str, value: &str) -> io::Result<()> {
+fn set(root: &Path, name: &str, value: &str) -> io::Result<()> {
     let path = file(root, name).ok_or_else(|| no_parameter(name))?;
     fs::write(path, value).map_err(|error| named(name, &error))
 }
@@ -151,13 +145,13 @@ mod tests {
             [("10\n", true, "60"), ("35\n", false, "35\n"), ("60\n", false, "60\n")]
         {
             fs::write(&parameter, now).unwrap();
-            assert_eq!(change.put_back_below(root.path()).unwrap(), is_put_back, "{now}");
+            assert_eq!(change.put_back(root.path()).unwrap(), is_put_back, "{now}");
             assert_eq!(fs::read_to_string(&parameter).unwrap(), after);
         }
         // The journal of a former version does not say what was set.
         let former = Change { set: None, ..change };
         fs::write(&parameter, "35\n").unwrap();
-        assert!(former.put_back_below(root.path()).unwrap());
+        assert!(former.put_back(root.path()).unwrap());
     }
 
     #[test]
@@ -172,7 +166,7 @@ mod tests {
 
     #[test]
     fn a_parameter_that_is_not_there_is_named() {
-        let error = read("vm.no_such_thing").unwrap_err().to_string();
+        let error = read(Path::new(ROOT), "vm.no_such_thing").unwrap_err().to_string();
         assert!(error.contains("vm.no_such_thing: no such kernel parameter"), "{error}");
     }
 }

@@ -7,14 +7,12 @@ use sys::message_queue::MessageQueue;
 use sys::shared_segment::SharedSegment;
 
 /// A text that no other process of this machine has made or will make.
-#[must_use]
 pub fn token() -> String {
     format!("{}-{}", realtime_ns(), std::process::id())
 }
 
 /// A path in a folder that nothing has yet: the process numbers of containers and machines that
 /// share the folder are the same again and again.
-#[must_use]
 pub fn free_path(folder: &Path, name: &str) -> PathBuf {
     let mut path = folder.join(name);
     let mut number = 1;
@@ -26,7 +24,6 @@ pub fn free_path(folder: &Path, name: &str) -> PathBuf {
 }
 
 /// A key under which neither a SysV message queue nor a shared memory segment exists.
-#[must_use]
 pub fn free_key() -> i32 {
     let mut key = (realtime_ns() ^ u64::from(std::process::id()) << 20) as u32;
     loop {

@@ -34,9 +34,6 @@ pub struct Missed {
 
 /// Reads counters that are sorted, as they are written, several times faster than one by one: a map
 /// is built from a list in one go, where single entries are looked up each.
-///
-/// # Errors
-/// Those of the deserializer, and when these are no numbers by their names.
 pub(crate) fn sorted_set<'de, D: Deserializer<'de>>(from: D) -> Result<CounterSet, D::Error> {
     from.deserialize_map(Entries(PhantomData)).map(|sources: Vec<(Name, Sorted)>| {
         sources.into_iter().map(|(source, values)| (source, values.0)).collect()

@@ -38,10 +38,7 @@ impl DescriptionError {
 pub struct Description<'a>(pub &'a str);
 
 impl Description<'_> {
-    /// Reads it into a type.
-    ///
-    /// # Errors
-    /// What does not fit, and where.
+    /// Reads it into a type. Fails with the place of what does not fit.
     pub fn read<T: DeserializeOwned>(&self) -> Result<T, DescriptionError> {
         toml::from_str(self.0)
             .map_err(|error| DescriptionError::at(self.0, error.span(), error.message().to_owned()))
@@ -52,10 +49,7 @@ impl Description<'_> {
         Err(DescriptionError::at(self.0, span(self.0, path), reason.to_string()))
     }
 
-    /// Refuses the value at a path unless something holds.
-    ///
-    /// # Errors
-    /// When it does not.
+    /// Refuses the value at a path unless something holds. Fails when it does not.
     pub fn that(
         &self,
         path: &str,
@@ -65,10 +59,7 @@ impl Description<'_> {
         if holds { Ok(()) } else { self.refuse(path, reason) }
     }
 
-    /// Refuses the number at a path if it is out of bounds.
-    ///
-    /// # Errors
-    /// When it is.
+    /// Refuses the number at a path if it is out of bounds. Fails when it is.
     pub fn between<T: PartialOrd + Display>(
         &self,
         path: &str,

@@ -37,10 +37,8 @@ pub enum HistogramError {
     },
 }
 
-/// Encodes delays in ns; 0 is kept as a delay like any other.
-///
-/// # Errors
-/// When a delay is beyond what the format can hold (about 290 years).
+/// Encodes delays in ns; 0 is kept as a delay like any other. Fails when a delay is beyond what the
+/// format can hold (about 290 years).
 pub fn encode(delays_ns: &[u64]) -> Result<String, HistogramError> {
     let mut histogram =
         Histogram::<u64>::new(DIGITS).map_err(|error| HistogramError::Hdr(error.to_string()))?;
@@ -55,9 +53,6 @@ pub fn encode(delays_ns: &[u64]) -> Result<String, HistogramError> {
 }
 
 /// As [`counts`], where the line of the histogram says how many delays it holds.
-///
-/// # Errors
-/// As [`counts`], and when they are not as many.
 pub(crate) fn claimed_counts(text: &str, claimed: u64) -> Result<Vec<(u64, u64)>, HistogramError> {
     let counts = counts(text)?;
     match counts.iter().fold(0_u64, |sum, (_, count)| sum.saturating_add(*count)) {
@@ -67,10 +62,8 @@ pub(crate) fn claimed_counts(text: &str, claimed: u64) -> Result<Vec<(u64, u64)>
 }
 
 /// The delays in ns of an encoded histogram, ascending, each to three significant digits and with
-/// its count. However many there are, this takes no more memory than a histogram.
-///
-/// # Errors
-/// When the text is not base64 or not an HdrHistogram V2.
+/// its count. However many there are, this takes no more memory than a histogram. Fails when the
+/// text is not base64 or not an HdrHistogram V2.
 pub fn counts(text: &str) -> Result<Vec<(u64, u64)>, HistogramError> {
     let bytes = STANDARD.decode(text)?;
     check_head(&bytes)?;

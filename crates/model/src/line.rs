@@ -8,7 +8,8 @@ use serde_json::Value;
 use crate::{CounterSet, HistogramRecord, Missed, SampleRecord, Spec, SubjectSpec, Values};
 
 /// One line of a run file.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Line {
     /// The first line: what was run, where, and what was missed.
     Header(Box<Header>),
@@ -33,6 +34,7 @@ pub enum Line {
     /// The last line.
     End(End),
     /// A kind that this build does not know: kept as it was read.
+    #[serde(untagged)]
     Unknown(Value),
 }
 
@@ -58,7 +60,6 @@ pub struct Header {
 impl Header {
     /// Whether equal inputs give equal bytes: in the deterministic machine, and where a machine is
     /// simulated.
-    #[must_use]
     pub fn is_deterministic(&self) -> bool {
         let is_yes = |fact: &String| fact == "yes";
         matches!(self.spec.subject, SubjectSpec::Mmu(_))
@@ -226,7 +227,6 @@ pub struct End {
 
 impl Line {
     /// What a reader of the results must know: the text of a warning, or the cause of a death.
-    #[must_use]
     pub fn note(&self) -> Option<&str> {
         match self {
             Self::Warning(warning) => Some(&warning.text),
@@ -253,7 +253,6 @@ impl Line {
     }
 
     /// When the line was written, in ns from the start of the run; a header has no such moment.
-    #[must_use]
     pub fn at_ns(&self) -> Option<u64> {
         match self {
             Self::Header(_) | Self::Unknown(_) => None,

@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use serde::Deserialize;
 use serde::de::value::MapDeserializer;
-use serde::{Deserialize, Serialize};
 use serde_json::error::Category;
 use serde_json::value::RawValue;
 
@@ -47,20 +47,14 @@ impl LineError {
 }
 
 impl Line {
-    /// Reads one line (without its newline).
-    ///
-    /// # Errors
-    /// When it is not JSON, has no kind, or a known kind lacks a field. An unknown kind is no
-    /// error: it is kept as [`Line::Unknown`].
+    /// Reads one line (without its newline). Fails when it is not JSON, has no kind, or a known
+    /// kind lacks a field. An unknown kind is no error: it is kept as [`Line::Unknown`].
     pub fn parse(text: &str) -> Result<Self, LineError> {
         Self::read(text, Source::Text(text))
     }
 
     /// Reads one line as [`Line::parse`] does, but for its counters, which are most of its bytes:
-    /// they are empty in what is returned, and not looked at but as JSON.
-    ///
-    /// # Errors
-    /// As [`Line::parse`].
+    /// they are empty in what is returned, and not looked at but as JSON. Fails as [`Line::parse`].
     pub fn parse_without_counters(text: &str) -> Result<Self, LineError> {
         let none: &RawValue = from_text("{}")?;
         let mut fields: BTreeMap<String, &RawValue> = match from_text(text) {
@@ -101,22 +95,9 @@ impl Line {
     }
 
     /// The line as JSON, without its newline; `kind` stands first.
-    #[must_use]
     pub fn to_json(&self) -> String {
-        match self {
-            Self::Header(record) => tagged("header", record),
-            Self::Phase(record) => tagged("phase", record),
-            Self::Sample(record) => tagged("sample", record),
-            Self::Histogram(record) => tagged("histogram", record),
-            Self::Work(record) => tagged("work", record),
-            Self::Pass(record) => tagged("pass", record),
-            Self::Delivered(record) => tagged("delivered", record),
-            Self::Counters(record) => tagged("counters", record),
-            Self::Warning(record) => tagged("warning", record),
-            Self::Death(record) => tagged("death", record),
-            Self::End(record) => tagged("end", record),
-            Self::Unknown(value) => value.to_string(),
-        }
+        // Plain structs of numbers, strings and maps with string keys cannot fail to serialise.
+        serde_json::to_string(self).unwrap_or_default()
     }
 }
 
@@ -177,18 +158,6 @@ fn plain(error: &serde_json::Error) -> String {
     let text = error.to_string();
     let place = format!(" at line {} column {}", error.line(), error.column());
     text.strip_suffix(&place).unwrap_or(&text).to_owned()
-}
-
-/// Serialises a record as an object that begins with its kind.
-fn tagged<T: Serialize>(kind: &str, record: &T) -> String {
-    #[derive(Serialize)]
-    struct Tagged<'a, T: Serialize> {
-        kind: &'a str,
-        #[serde(flatten)]
-        record: &'a T,
-    }
-    // Plain structs of numbers, strings and maps with string keys cannot fail to serialise.
-    serde_json::to_string(&Tagged { kind, record }).unwrap_or_default()
 }
 
 #[cfg(test)]

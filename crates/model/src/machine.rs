@@ -78,15 +78,16 @@ pub struct MmuSpec {
     pub settings: BTreeMap<String, String>,
 }
 
-/// What executes the guest's instructions.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Accel {
-    /// QEMU's translator, counting instructions: deterministic.
-    #[default]
-    Tcg,
-    /// The host's processor: fast, not deterministic.
-    Kvm,
+named! {
+    /// What executes the guest's instructions.
+    #[derive(Default)]
+    pub enum Accel {
+        /// QEMU's translator, counting instructions: deterministic.
+        #[default]
+        Tcg = "tcg",
+        /// The host's processor: fast, not deterministic.
+        Kvm = "kvm",
+    }
 }
 
 /// A disk that exists in the guest's memory and is slow by a virtual timer.
@@ -107,7 +108,6 @@ pub struct DiskSpec {
 impl DiskSpec {
     /// Whether reading and writing are delayed differently, for which the driver alone is not
     /// enough.
-    #[must_use]
     pub fn needs_mapper(&self) -> bool {
         self.read_delay_ns != self.write_delay_ns
     }
@@ -115,7 +115,6 @@ impl DiskSpec {
 
 impl MachineSpec {
     /// The memory that the guest is given, in bytes: the disk's store lies in it too.
-    #[must_use]
     pub fn ram_bytes(&self) -> u64 {
         self.memory_bytes
             .saturating_add(self.kernel_memory_bytes)
@@ -124,14 +123,9 @@ impl MachineSpec {
 
     /// Everything about it but its name, as it is typed behind `vm:` or stands in a description
     /// (`docs/vm.md`); what is as the kernel has it is absent.
-    #[must_use]
     pub fn settings(&self) -> BTreeMap<String, String> {
-        let accel = match self.accel {
-            Accel::Tcg => "tcg",
-            Accel::Kvm => "kvm",
-        };
         let mut settings = vec![
-            ("accel", accel.to_owned()),
+            ("accel", self.accel.name().to_owned()),
             ("mem", exact_size(self.memory_bytes)),
             ("kernel_mem", exact_size(self.kernel_memory_bytes)),
             ("shift", self.icount_shift.to_string()),
@@ -139,13 +133,12 @@ impl MachineSpec {
             ("disk.size", exact_size(self.disk.size_bytes)),
             ("disk.rate", exact_size(self.disk.spindle_bytes_per_s.unwrap_or(0))),
         ];
-        let (read_delay, write_delay) =
-            (exact_duration(self.disk.read_delay_ns), exact_duration(self.disk.write_delay_ns));
+        let delay = exact_duration(self.disk.read_delay_ns);
         if self.disk.needs_mapper() {
-            settings.push(("disk.read_delay", read_delay));
-            settings.push(("disk.write_delay", write_delay));
+            settings.push(("disk.read_delay", delay));
+            settings.push(("disk.write_delay", exact_duration(self.disk.write_delay_ns)));
         } else {
-            settings.push(("disk.delay", read_delay));
+            settings.push(("disk.delay", delay));
         }
         if !self.cmdline.is_empty() {
             settings.push(("cmdline", self.cmdline.clone()));
@@ -161,7 +154,6 @@ impl MachineSpec {
     }
 
     /// Whether equal inputs give equal bytes.
-    #[must_use]
     pub fn is_deterministic(&self) -> bool {
         self.accel == Accel::Tcg
     }

@@ -16,15 +16,11 @@ macro_rules! named {
             pub const ALL: &[Self] = &[$(Self::$variant),*];
 
             /// Its name, as files spell it.
-            #[must_use]
             pub const fn name(self) -> &'static str {
                 match self { $(Self::$variant => $word,)* }
             }
 
-            /// The one of a name.
-            ///
-            /// # Errors
-            /// When none has this name; lists the names that there are.
+            /// The one of a name. Fails when none has this name; lists the names that there are.
             pub fn named(name: &str) -> Result<Self, String> {
                 let found = Self::ALL.iter().find(|value| value.name() == name);
                 found.copied().ok_or_else(|| {

@@ -18,19 +18,16 @@ pub struct Observation {
 
 impl Observation {
     /// A value that was measured to its end.
-    #[must_use]
     pub const fn exact(value: f64) -> Self {
         Self { value, is_lower_bound: false }
     }
 
     /// What stands before the value in print: `≥ ` of a lower bound, else nothing.
-    #[must_use]
     pub const fn mark(&self) -> &'static str {
         if self.is_lower_bound { "≥ " } else { "" }
     }
 
     /// A value that is at least this.
-    #[must_use]
     pub const fn at_least(value: f64) -> Self {
         Self { value, is_lower_bound: true }
     }

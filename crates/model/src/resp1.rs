@@ -71,13 +71,11 @@ pub struct Resp1Row {
 
 impl Resp1Table {
     /// The row that all ratios are relative to; `None` in a table that was cut off.
-    #[must_use]
     pub fn noload(&self) -> Option<&Resp1Row> {
         self.row(NOLOAD)
     }
 
     /// The row of the load `test`.
-    #[must_use]
     pub fn row(&self, test: &str) -> Option<&Resp1Row> {
         self.rows.iter().find(|row| row.test == test)
     }

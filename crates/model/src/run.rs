@@ -53,10 +53,8 @@ pub enum RunFault {
 
 impl Line {
     /// Reads a line of a run file without its newline: the first one is the header and no other is,
-    /// and none stands after the end.
-    ///
-    /// # Errors
-    /// When it is no line of a run file, or may not stand there.
+    /// and none stands after the end. Fails when it is no line of a run file, or may not stand
+    /// there.
     pub fn parse_in_run(raw: &[u8], is_first: bool, is_ended: bool) -> Result<Self, RunFault> {
         let text = std::str::from_utf8(raw)
             .map_err(|error| RunFault::NotUtf8 { byte: error.valid_up_to() })?;
@@ -71,10 +69,8 @@ impl Line {
 }
 
 impl Run {
-    /// Reads a whole run file.
-    ///
-    /// # Errors
-    /// When a line that is whole (ends in a newline) is not a line of a run file, with its number.
+    /// Reads a whole run file. Fails when a line that is whole (ends in a newline) is not a line of
+    /// a run file, with its number.
     pub fn parse(bytes: &[u8]) -> Result<Self, RunError> {
         let whole = whole_lines::length(bytes);
         let mut run = Self { truncated_bytes: bytes.len() - whole, ..Self::default() };
@@ -99,7 +95,6 @@ impl Run {
     }
 
     /// The last line, if the run has one.
-    #[must_use]
     pub fn end(&self) -> Option<&End> {
         match self.lines.last() {
             Some(Line::End(end)) => Some(end),
@@ -108,14 +103,12 @@ impl Run {
     }
 
     /// How the run ended; without an `end` line it was killed.
-    #[must_use]
     pub fn status(&self) -> EndStatus {
         self.end().map_or(EndStatus::Killed, |end| end.status)
     }
 
     /// Whether the run has any measurement: a sample, the histogram of a periodic
     /// probe, or a piece of work.
-    #[must_use]
     pub fn is_measured(&self) -> bool {
         self.lines.iter().any(|line| {
             matches!(line, Line::Sample(_) | Line::Histogram(_) | Line::Work(_) | Line::Pass(_))
@@ -154,7 +147,6 @@ impl RunEncoder {
     }
 
     /// The text of the `end` line, newline included.
-    #[must_use]
     pub fn end(&self, at_ns: u64, status: EndStatus) -> String {
         let blake3 = self.hasher.finalize().to_hex().to_string();
         let mut text = Line::End(End { at_ns, status, blake3 }).to_json();

@@ -58,14 +58,12 @@ pub struct SampleRecord {
 
 impl SampleRecord {
     /// The delay in ns, counted from the intended start; a lower bound if the sample was censored.
-    #[must_use]
     pub fn delay_ns(&self) -> u64 {
         let end_ns = self.completed_ns.or(self.censored_at_ns).unwrap_or(self.at_ns);
         end_ns.saturating_sub(self.intended_ns)
     }
 
     /// The delay in ns as an observation: a lower bound if the sample was censored.
-    #[must_use]
     pub fn delay(&self) -> Observation {
         let is_lower_bound = self.completed_ns.is_none();
         Observation { value: self.delay_ns() as f64, is_lower_bound }
@@ -98,10 +96,8 @@ pub struct HistogramRecord {
 
 impl HistogramRecord {
     /// All delays in ns: those of the completed starts, ascending, each to three significant
-    /// digits, then the lower bounds of the others.
-    ///
-    /// # Errors
-    /// When an encoded histogram cannot be read, or holds another number of delays than it claims.
+    /// digits, then the lower bounds of the others. Fails when an encoded histogram cannot be read,
+    /// or holds another number of delays than it claims.
     pub fn delays_ns(&self) -> Result<Vec<Observation>, HistogramError> {
         let counts = [self.count, self.censored.as_ref().map_or(0, |it| it.count)];
         if let Some(many) = counts.into_iter().find(|count| *count > MOST_DELAYS) {
@@ -115,16 +111,13 @@ impl HistogramRecord {
     }
 
     /// Whether [`Self::delays_ns`] fails: nothing is known of the delays of this interval.
-    #[must_use]
     pub fn is_unreadable(&self) -> bool {
         self.delays_ns().is_err()
     }
 
     /// The same as counts: each delay or lower bound in ns, how often, and of a bound why there is
-    /// no completion. However many there are, this takes no more memory than the histograms.
-    ///
-    /// # Errors
-    /// As [`Self::delays_ns`].
+    /// no completion. However many there are, this takes no more memory than the histograms. Fails
+    /// as [`Self::delays_ns`].
     pub fn counts(&self) -> Result<Vec<(u64, u64, Option<Censored>)>, HistogramError> {
         let completed = claimed_counts(&self.hdr_v2_base64, self.count)?;
         let mut counts: Vec<_> =

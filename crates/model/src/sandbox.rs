@@ -23,7 +23,6 @@ pub struct SandboxSpec {
 
 impl SandboxSpec {
     /// The limits as they are typed behind `sandbox:`, by name.
-    #[must_use]
     pub fn settings(&self) -> Vec<(&'static str, String)> {
         let high = self.high_bytes.map(|bytes| ("high", exact_size(bytes)));
         let cpus = self.cpus_milli.map(|milli| ("cpus", (milli as f64 / 1000.0).to_string()));

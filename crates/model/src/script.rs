@@ -30,7 +30,6 @@ pub struct Script {
 impl Script {
     /// Longest time that one pass may take, in ns: every thought half as long again as the mean, and
     /// every command as long as its limit.
-    #[must_use]
     pub fn longest_pass_ns(&self) -> u64 {
         let thought_ns = self.think_ns.saturating_add(self.think_ns / 2);
         let command_ns = thought_ns.saturating_add(self.limit_ns);
@@ -38,24 +37,24 @@ impl Script {
     }
 
     /// How many commands the first passes of all users have.
-    #[must_use]
     pub fn first_passes(&self) -> u64 {
         u64::from(self.users) * self.commands.len() as u64
     }
 }
 
-/// Whose programs the commands of a script run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Tools {
-    /// Those of the subject if it has all that are named, else our own wherever there is one: never
-    /// some of each, since that would be another load.
-    #[default]
-    Auto,
-    /// Those of the subject.
-    System,
-    /// Our own wherever there is one.
-    Builtin,
+named! {
+    /// Whose programs the commands of a script run.
+    #[derive(Default)]
+    pub enum Tools {
+        /// Those of the subject if it has all that are named, else our own wherever there is one:
+        /// never some of each, since that would be another load.
+        #[default]
+        Auto = "auto",
+        /// Those of the subject.
+        System = "system",
+        /// Our own wherever there is one.
+        Builtin = "builtin",
+    }
 }
 
 /// A command of a script: arguments without a shell in between.

@@ -8,7 +8,6 @@ const INSTEAD: char = '\u{fffd}';
 
 /// Text that a terminal, a mail or a page only shows: control characters (escape sequences begin
 /// with one) and those that change the direction of text are replaced. Lines and tabs stay.
-#[must_use]
 pub fn shown(text: &str) -> Cow<'_, str> {
     let acts = |letter: char| acts(letter) && letter != '\n' && letter != '\t';
     if !text.contains(acts) {
@@ -21,7 +20,6 @@ pub fn shown(text: &str) -> Cow<'_, str> {
 
 /// JSON as a terminal only shows it, with the same content: such characters stand in strings alone,
 /// where they are escaped.
-#[must_use]
 pub fn shown_json(json: &str) -> Cow<'_, str> {
     let acts = |letter: char| acts(letter) && letter != '\n';
     match json.contains(acts) {
@@ -37,7 +35,6 @@ pub fn shown_json(json: &str) -> Cow<'_, str> {
 }
 
 /// A cell of a table, which is one line.
-#[must_use]
 pub fn one_line(text: &str) -> Cow<'_, str> {
     match text.contains(['\n', '\t']) {
         false => shown(text),
@@ -47,7 +44,6 @@ pub fn one_line(text: &str) -> Cow<'_, str> {
 
 /// A word as a shell takes it for one. Characters that act on a terminal are escaped, so that what
 /// is seen is what is pasted.
-#[must_use]
 pub fn quoted(word: &str) -> String {
     let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_./:,=+@%".contains(letter);
     if !word.is_empty() && word.chars().all(is_plain) {

@@ -52,7 +52,6 @@ pub enum SubjectSpec {
 
 impl SubjectSpec {
     /// The subject's memory in bytes: the sandbox's limit, not the host's.
-    #[must_use]
     pub fn memory_bytes(&self) -> u64 {
         match self {
             Self::Host { memory_bytes } => *memory_bytes,
@@ -65,7 +64,6 @@ impl SubjectSpec {
     }
 
     /// The control groups that confine the run where it takes place: for a machine, in its guest.
-    #[must_use]
     pub fn sandbox(&self) -> Option<&SandboxSpec> {
         match self {
             Self::Host { .. } | Self::Mmu(_) => None,
@@ -75,7 +73,6 @@ impl SubjectSpec {
     }
 
     /// The subject's kind as a word: `host`, `sandbox`, `vm` or `mmu`.
-    #[must_use]
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Host { .. } => "host",
@@ -87,7 +84,6 @@ impl SubjectSpec {
 
     /// The lowest number of the run-file format that has this subject: what an older reader can
     /// read is written so that it can.
-    #[must_use]
     pub fn schema(&self) -> u32 {
         match self {
             Self::Host { .. } | Self::Sandbox(_) | Self::Vm(_) => 1,
@@ -122,7 +118,6 @@ pub enum Measure {
 
 impl Measure {
     /// The probe's or job's name.
-    #[must_use]
     pub fn name(&self) -> &str {
         match self {
             Self::Probe(probe) => &probe.name,
@@ -131,7 +126,6 @@ impl Measure {
     }
 
     /// Version of the probe's or job's meaning.
-    #[must_use]
     pub fn version(&self) -> u32 {
         match self {
             Self::Probe(probe) => probe.version,

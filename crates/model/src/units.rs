@@ -15,42 +15,37 @@ const DURATION_HINT: &str = "write a number and ns, us, ms, s or m, such as 20s"
 /// below 2^63 and can be read again.
 const LARGEST: u64 = (1 << 63) - (1 << 40);
 
-/// Reads a size such as `512M`, `1.5G`, `4096`; the units are powers of 1024.
-///
-/// # Errors
-/// When the number or the unit is unknown, negative, or too large for 63 bits.
+const SIZES: [(&str, u64); 4] = [("T", 1 << 40), ("G", 1 << 30), ("M", 1 << 20), ("K", 1 << 10)];
+const DURATIONS: [(&str, u64); 3] = [("s", 1_000_000_000), ("ms", 1_000_000), ("us", 1_000)];
+
+/// Reads a size such as `512M`, `1.5G`, `4096`; the units are powers of 1024. Fails when the number
+/// or the unit is unknown, negative, or too large for 63 bits.
 pub fn parse_size_bytes(text: &str) -> Result<u64, UnitError> {
-    let error = || UnitError { text: text.to_owned(), what: "size", hint: SIZE_HINT };
     let (number, unit) = split(text);
-    let unit = unit.to_ascii_lowercase();
-    let unit = unit.strip_suffix("ib").or_else(|| unit.strip_suffix('b')).unwrap_or(&unit);
-    let factor: u64 = match unit {
-        "" => 1,
-        "k" => 1 << 10,
-        "m" => 1 << 20,
-        "g" => 1 << 30,
-        "t" => 1 << 40,
-        _ => return Err(error()),
-    };
-    scale(number, factor).ok_or_else(error)
+    let unit = unit.to_ascii_uppercase();
+    let unit = unit.strip_suffix("IB").or_else(|| unit.strip_suffix('B')).unwrap_or(&unit);
+    let factor = if unit.is_empty() { Some(1) } else { factor(&SIZES, unit) };
+    let error = || UnitError { text: text.to_owned(), what: "size", hint: SIZE_HINT };
+    factor.and_then(|factor| scale(number, factor)).ok_or_else(error)
 }
 
-/// Reads a duration such as `20s`, `300ms`, `1.5s`, `2m`; a bare number is seconds.
-///
-/// # Errors
-/// When the number or the unit is unknown, negative, or too large.
+/// Reads a duration such as `20s`, `300ms`, `1.5s`, `2m`; a bare number is seconds. Fails when the
+/// number or the unit is unknown, negative, or too large.
 pub fn parse_duration_ns(text: &str) -> Result<u64, UnitError> {
-    let error = || UnitError { text: text.to_owned(), what: "duration", hint: DURATION_HINT };
     let (number, unit) = split(text);
-    let factor: u64 = match unit {
-        "ns" => 1,
-        "us" | "µs" => 1_000,
-        "ms" => 1_000_000,
-        "s" | "" => 1_000_000_000,
-        "m" | "min" => 60_000_000_000,
-        _ => return Err(error()),
+    let factor = match unit {
+        "ns" => Some(1),
+        "µs" => Some(1_000),
+        "" => Some(1_000_000_000),
+        "m" | "min" => Some(60_000_000_000),
+        unit => factor(&DURATIONS, unit),
     };
-    scale(number, factor).ok_or_else(error)
+    let error = || UnitError { text: text.to_owned(), what: "duration", hint: DURATION_HINT };
+    factor.and_then(|factor| scale(number, factor)).ok_or_else(error)
+}
+
+fn factor(units: &[(&str, u64)], unit: &str) -> Option<u64> {
+    units.iter().find(|(name, _)| *name == unit).map(|(_, factor)| *factor)
 }
 
 /// Splits a text into its leading number and the unit behind it.
@@ -70,32 +65,22 @@ fn scale(number: &str, factor: u64) -> Option<u64> {
 }
 
 /// Writes a size with the largest unit that keeps at least one whole digit: `512M`, `1.5G`.
-#[must_use]
 pub fn format_size(size_bytes: u64) -> String {
-    const UNITS: [(&str, u64); 4] =
-        [("T", 1 << 40), ("G", 1 << 30), ("M", 1 << 20), ("K", 1 << 10)];
-    for (unit, factor) in UNITS {
-        if size_bytes >= factor {
-            return format!("{}{unit}", trimmed(size_bytes as f64 / factor as f64));
-        }
+    match SIZES.iter().find(|(_, factor)| size_bytes >= *factor) {
+        Some((unit, factor)) => format!("{}{unit}", trimmed(size_bytes as f64 / *factor as f64)),
+        None => format!("{size_bytes}B"),
     }
-    format!("{size_bytes}B")
 }
 
 /// Writes a size exactly: in the largest unit of which it is a whole multiple, so that
 /// [`parse_size_bytes`] reads the same size: `24M`, `1536K`, `4097B`.
-#[must_use]
 pub fn exact_size(size_bytes: u64) -> String {
-    const UNITS: [(&str, u64); 4] =
-        [("T", 1 << 40), ("G", 1 << 30), ("M", 1 << 20), ("K", 1 << 10)];
-    exactly(size_bytes, &UNITS, "B")
+    exactly(size_bytes, &SIZES, "B")
 }
 
 /// Writes a duration exactly, as [`exact_size`] a size: `2s`, `1500ms`, `7ns`.
-#[must_use]
 pub fn exact_duration(duration_ns: u64) -> String {
-    const UNITS: [(&str, u64); 3] = [("s", 1_000_000_000), ("ms", 1_000_000), ("us", 1_000)];
-    exactly(duration_ns, &UNITS, "ns")
+    exactly(duration_ns, &DURATIONS, "ns")
 }
 
 /// A value in the largest unit of which it is a whole multiple.
@@ -107,23 +92,17 @@ fn exactly(value: u64, units: &[(&str, u64)], smallest: &str) -> String {
 }
 
 /// Writes a duration with three significant digits: `7.42ms`, `12.0s`, `250ns`.
-#[must_use]
 pub fn format_duration(duration_ns: u64) -> String {
-    const UNITS: [(&str, f64); 3] = [("s", 1e9), ("ms", 1e6), ("us", 1e3)];
-    let value_ns = duration_ns as f64;
-    for (unit, factor) in UNITS {
-        if value_ns >= factor {
-            let value = value_ns / factor;
-            let digits = if value >= 99.95 { 0 } else { 1 + usize::from(value < 9.995) };
-            return format!("{value:.digits$}{unit}");
-        }
-    }
-    format!("{duration_ns}ns")
+    let Some((unit, factor)) = DURATIONS.iter().find(|(_, factor)| duration_ns >= *factor) else {
+        return format!("{duration_ns}ns");
+    };
+    let value = duration_ns as f64 / *factor as f64;
+    let digits = if value >= 99.95 { 0 } else { 1 + usize::from(value < 9.995) };
+    format!("{value:.digits$}{unit}")
 }
 
 /// A time in ns as text with about three digits and its unit, fractions of a nanosecond too, as a
 /// touch of memory may take less than one.
-#[must_use]
 pub fn format_duration_ns(time_ns: f64) -> String {
     match time_ns {
         few if few < 9.995 => format!("{few:.2}ns"),

@@ -12,7 +12,6 @@ pub fn lines(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
 }
 
 /// How many of the bytes are whole lines, their newlines included.
-#[must_use]
 pub fn length(bytes: &[u8]) -> usize {
     memchr::memrchr(b'\n', bytes).map_or(0, |last| last + 1)
 }

@@ -31,10 +31,8 @@ struct Partition {
 
 /// Tells the kernel of a partition (from number 1 on), without any partition table on the disk.
 ///
-/// It lasts until the device goes. Start and length are multiples of the device's blocks.
-///
-/// # Errors
-/// Without the privilege (`CAP_SYS_ADMIN`), when the number is taken, when the range is empty,
+/// It lasts until the device goes. Start and length are multiples of the device's blocks. Fails
+/// without the privilege (`CAP_SYS_ADMIN`), when the number is taken, when the range is empty,
 /// overlaps another partition or leaves the device, or when the device takes no partitions.
 pub fn add_partition(
     device: &File,

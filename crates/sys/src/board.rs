@@ -28,17 +28,14 @@ pub struct Board {
 }
 
 impl Board {
-    /// A board for `workers` workers, all counters 0. Make it before forking.
-    ///
-    /// # Errors
-    /// When the shared memory cannot be mapped.
+    /// A board for `workers` workers, all counters 0. Make it before forking. Fails when the shared
+    /// memory cannot be mapped.
     pub fn new(workers: usize) -> io::Result<Self> {
         let mapping = Mapping::shared(workers.max(1) * size_of::<Row>())?;
         Ok(Self { mapping, workers: workers.max(1) })
     }
 
     /// How many workers have a row.
-    #[must_use]
     pub fn workers(&self) -> usize {
         self.workers
     }
@@ -66,13 +63,11 @@ impl Board {
     }
 
     /// One counter of one worker.
-    #[must_use]
     pub fn get(&self, worker: usize, slot: usize) -> u64 {
         self.row(worker).slots.get(slot).map_or(0, |counter| counter.load(Ordering::Relaxed))
     }
 
     /// The sum of a counter over all workers.
-    #[must_use]
     pub fn total(&self, slot: usize) -> u64 {
         (0..self.workers).fold(0, |sum, worker| sum.wrapping_add(self.get(worker, slot)))
     }
@@ -91,7 +86,6 @@ impl Board {
     }
 
     /// The message that a worker left.
-    #[must_use]
     pub fn failure(&self, worker: usize) -> Option<String> {
         let row = self.row(worker);
         let length = row.message_bytes.load(Ordering::Acquire) as usize;

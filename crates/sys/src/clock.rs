@@ -8,19 +8,16 @@ use rustix::thread::{clock_nanosleep_absolute, set_current_timer_slack};
 use rustix::time::{ClockId, Timespec, clock_gettime};
 
 /// The monotonic clock (`CLOCK_MONOTONIC`) in ns, the same in every process of this boot.
-#[must_use]
 pub fn monotonic_ns() -> u64 {
     now_ns(ClockId::Monotonic)
 }
 
 /// CPU time that this process has used (`CLOCK_PROCESS_CPUTIME_ID`) in ns.
-#[must_use]
 pub fn process_cpu_ns() -> u64 {
     now_ns(ClockId::ProcessCPUTime)
 }
 
 /// The time of day (`CLOCK_REALTIME`) in ns since 1970 UTC.
-#[must_use]
 pub fn realtime_ns() -> u64 {
     now_ns(ClockId::Realtime)
 }
@@ -43,10 +40,8 @@ pub fn sleep_until_ns(until_ns: u64) {
     while clock_nanosleep_absolute(ClockId::Monotonic, &until) == Err(Errno::INTR) {}
 }
 
-/// Sets the timer slack of the calling thread, in ns (`PR_SET_TIMERSLACK`); 0 is the default.
-///
-/// # Errors
-/// What the kernel answers.
+/// Sets the timer slack of the calling thread, in ns (`PR_SET_TIMERSLACK`); 0 is the default. Fails
+/// with what the kernel answers.
 pub fn set_timer_slack_ns(slack_ns: u64) -> io::Result<()> {
     Ok(set_current_timer_slack(NonZero::new(slack_ns))?)
 }

@@ -66,11 +66,8 @@ pub struct Delay {
 }
 
 /// Makes a device of segments. The kernel puts its node at `/dev/dm-<minor>` where devtmpfs is
-/// mounted.
-///
-/// # Errors
-/// Without the privilege (`CAP_SYS_ADMIN`) or the device mapper, when the name is taken or longer
-/// than 127 bytes, or when the kernel refuses a segment; nothing is left then.
+/// mounted. Fails without the privilege (`CAP_SYS_ADMIN`) or the device mapper, when the name is
+/// taken or longer than 127 bytes, or when the kernel refuses a segment; nothing is left then.
 pub fn create(name: &str, segments: &[Segment]) -> io::Result<DeviceNumber> {
     let table = table(segments)?;
     let reply = call(DM_DEV_CREATE, name, 0, &[])?;
@@ -84,10 +81,7 @@ pub fn create(name: &str, segments: &[Segment]) -> io::Result<DeviceNumber> {
     Ok(device_number(&reply))
 }
 
-/// Removes a device.
-///
-/// # Errors
-/// When there is none of this name, or it is in use.
+/// Removes a device. Fails when there is none of this name, or it is in use.
 pub fn remove(name: &str) -> io::Result<()> {
     call(DM_DEV_REMOVE, name, 0, &[]).map(drop)
 }

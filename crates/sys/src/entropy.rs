@@ -22,11 +22,8 @@ const RNDRESEEDCRNG: libc::Ioctl = 0x5207;
 
 /// Mixes bytes into the kernel's pool, credits each with 8 bits, and has the generator seed itself
 /// again from the pool, so that what the kernel draws from now on (addresses, hash keys) depends on
-/// them.
-///
-/// # Errors
-/// With fewer than [`SEED_BYTES`] bytes, without the privilege (`CAP_SYS_ADMIN`), or when there is
-/// no `/dev/random`.
+/// them. Fails with fewer than [`SEED_BYTES`] bytes, without the privilege (`CAP_SYS_ADMIN`), or
+/// when there is no `/dev/random`.
 pub fn mix_in(bytes: &[u8]) -> io::Result<()> {
     let request = request(bytes)?;
     let device = File::options().write(true).open("/dev/random")?;

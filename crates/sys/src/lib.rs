@@ -11,7 +11,6 @@ pub mod device_mapper;
 pub mod entropy;
 pub mod memory;
 pub mod message_queue;
-pub mod numa;
 pub mod pagemap;
 pub mod pages;
 pub mod perf;
@@ -25,4 +24,14 @@ pub mod touch;
 /// What a system call answered that returns 0 or fails.
 fn done(code: libc::c_int) -> std::io::Result<()> {
     if code == 0 { Ok(()) } else { Err(std::io::Error::last_os_error()) }
+}
+
+/// The same of a system call that is made again if a signal interrupts it.
+fn done_in_the_end(mut call: impl FnMut() -> libc::c_int) -> std::io::Result<()> {
+    loop {
+        match done(call()) {
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+            other => return other,
+        }
+    }
 }

@@ -19,38 +19,30 @@ pub struct Mapping {
 }
 
 impl Mapping {
-    /// Maps fresh anonymous private memory.
-    ///
-    /// # Errors
-    /// When the size is 0 or the kernel refuses (no memory, limits).
+    /// Maps fresh anonymous private memory. Fails when the size is 0 or the kernel refuses (no
+    /// memory, limits).
     pub fn anonymous(size_bytes: usize) -> io::Result<Self> {
         Self::map_memory(size_bytes, false, 0)
     }
 
-    /// Maps fresh anonymous memory that is shared with children forked later.
-    ///
-    /// # Errors
-    /// As [`Mapping::anonymous`].
+    /// Maps fresh anonymous memory that is shared with children forked later. Fails as
+    /// [`Mapping::anonymous`].
     pub fn shared(size_bytes: usize) -> io::Result<Self> {
         Self::map_memory(size_bytes, true, 0)
     }
 
     /// Maps the first `size_bytes` of a file, shared and writable: dirty pages go back to the file.
     ///
-    /// A page beyond the end of the file raises SIGBUS when touched: size the file first.
-    ///
-    /// # Errors
-    /// When the size is 0 or larger than the file, or the kernel refuses.
+    /// A page beyond the end of the file raises SIGBUS when touched: size the file first. Fails
+    /// when the size is 0 or larger than the file, or the kernel refuses.
     pub fn file_shared(file: &File, size_bytes: usize) -> io::Result<Self> {
         check_length(file, size_bytes)?;
         let protection = libc::PROT_READ | libc::PROT_WRITE;
         Self::map(size_bytes, protection, libc::MAP_SHARED, file.as_raw_fd())
     }
 
-    /// Maps the first `size_bytes` of a file for reading, as the text of a program is mapped.
-    ///
-    /// # Errors
-    /// When the size is 0 or larger than the file, or the kernel refuses.
+    /// Maps the first `size_bytes` of a file for reading, as the text of a program is mapped. Fails
+    /// when the size is 0 or larger than the file, or the kernel refuses.
     pub fn file_read_only(file: &File, size_bytes: usize) -> io::Result<Self> {
         check_length(file, size_bytes)?;
         Self::map(size_bytes, libc::PROT_READ, libc::MAP_PRIVATE, file.as_raw_fd())
@@ -95,7 +87,6 @@ impl Mapping {
     }
 
     /// Size of the mapping in bytes.
-    #[must_use]
     pub fn size_bytes(&self) -> usize {
         self.size_bytes
     }
@@ -112,7 +103,6 @@ impl Mapping {
     }
 
     /// Reads one byte; an offset outside the mapping reads 0.
-    #[must_use]
     pub fn read(&self, offset: usize) -> u8 {
         if offset >= self.size_bytes {
             return 0;
@@ -130,7 +120,6 @@ impl Mapping {
 
     /// Reads every byte of a range of offsets, one by one, and returns their sum; what lies
     /// outside the mapping is not read.
-    #[must_use]
     pub fn scan(&self, range: Range<usize>) -> u64 {
         let end = range.end.min(self.size_bytes);
         let mut sum: u64 = 0;
@@ -176,12 +165,10 @@ fn check_length(file: &File, size_bytes: usize) -> io::Result<()> {
 /// Memory that must be lockable beyond what a process has when it locks itself, in bytes.
 const ROOM_BYTES: usize = 256 << 20;
 
-/// Locks all present and future pages of this process into memory, so that it does not suffer
-/// from the thrashing that it observes.
-///
-/// # Errors
-/// Without the privilege, when `RLIMIT_MEMLOCK` is too small for this process or for what it will
-/// allocate: then nothing is locked, because an allocation beyond the limit would end it.
+/// Locks all present and future pages of this process into memory, so that it does not suffer from
+/// the thrashing that it observes. Fails without the privilege, when `RLIMIT_MEMLOCK` is too small
+/// for this process or for what it will allocate: then nothing is locked, because an allocation
+/// beyond the limit would end it.
 pub fn lock_all() -> io::Result<()> {
     mlockall(MlockAllFlags::CURRENT | MlockAllFlags::FUTURE)?;
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;

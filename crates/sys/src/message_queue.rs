@@ -20,17 +20,14 @@ struct Message {
 
 impl MessageQueue {
     /// Makes a new queue under a key that nobody uses, readable and writable by this user only.
-    ///
-    /// # Errors
-    /// When the key is in use, no more queues are allowed, or SysV IPC is missing in this kernel.
+    /// Fails when the key is in use, no more queues are allowed, or SysV IPC is missing in this
+    /// kernel.
     pub fn create(key: i32) -> io::Result<Self> {
         Self::get(key, libc::IPC_CREAT | libc::IPC_EXCL | 0o600)
     }
 
-    /// Opens the queue that exists under a key.
-    ///
-    /// # Errors
-    /// When there is none, or it belongs to somebody else.
+    /// Opens the queue that exists under a key. Fails when there is none, or it belongs to somebody
+    /// else.
     pub fn open(key: i32) -> io::Result<Self> {
         Self::get(key, 0o600)
     }
@@ -41,58 +38,30 @@ impl MessageQueue {
         if id < 0 { Err(io::Error::last_os_error()) } else { Ok(Self { id }) }
     }
 
-    /// Sends one word to the receiver `kind` (from 1); waits while the queue is full.
-    ///
-    /// # Errors
-    /// When the queue was removed or the kind is not positive.
+    /// Sends one word to the receiver `kind` (from 1); waits while the queue is full. Fails when
+    /// the queue was removed or the kind is not positive.
     pub fn send(&self, kind: i32, body: u64) -> io::Result<()> {
         let message = Message { kind: libc::c_long::from(kind), body };
-        loop {
-            // SAFETY: `message` begins with the long that msgsnd wants, and the size is that of
-            // the body behind it.
-            let code =
-                unsafe { libc::msgsnd(self.id, (&raw const message).cast(), size_of::<u64>(), 0) };
-            if code == 0 {
-                return Ok(());
-            }
-            let error = io::Error::last_os_error();
-            if error.kind() != io::ErrorKind::Interrupted {
-                return Err(error);
-            }
-        }
+        let from = (&raw const message).cast();
+        // SAFETY: `message` begins with the long that msgsnd wants, and the size is that of the
+        // body behind it.
+        crate::done_in_the_end(|| unsafe { libc::msgsnd(self.id, from, size_of::<u64>(), 0) })
     }
 
-    /// Waits for a word sent to the receiver `kind` (from 1).
-    ///
-    /// # Errors
-    /// When the queue was removed.
+    /// Waits for a word sent to the receiver `kind` (from 1). Fails when the queue was removed.
     pub fn receive(&self, kind: i32) -> io::Result<u64> {
         let mut message = Message { kind: 0, body: 0 };
-        loop {
+        let (to, kind) = ((&raw mut message).cast(), libc::c_long::from(kind));
+        crate::done_in_the_end(|| {
             // SAFETY: `message` has room for the long and a body of exactly this size.
-            let got = unsafe {
-                libc::msgrcv(
-                    self.id,
-                    (&raw mut message).cast(),
-                    size_of::<u64>(),
-                    libc::c_long::from(kind),
-                    0,
-                )
-            };
-            if got >= 0 {
-                return Ok(message.body);
-            }
-            let error = io::Error::last_os_error();
-            if error.kind() != io::ErrorKind::Interrupted {
-                return Err(error);
-            }
-        }
+            let got = unsafe { libc::msgrcv(self.id, to, size_of::<u64>(), kind, 0) };
+            if got < 0 { -1 } else { 0 }
+        })?;
+        Ok(message.body)
     }
 
-    /// Removes the queue; waiting processes get an error.
-    ///
-    /// # Errors
-    /// When it is gone already or belongs to somebody else.
+    /// Removes the queue; waiting processes get an error. Fails when it is gone already or belongs
+    /// to somebody else.
     pub fn remove(&self) -> io::Result<()> {
         // SAFETY: IPC_RMID takes no buffer.
         crate::done(unsafe { libc::msgctl(self.id, libc::IPC_RMID, std::ptr::null_mut()) })

@@ -63,11 +63,8 @@ struct PageRegion {
 /// the place of one that was swapped out. Skips what has no page tables, so that an empty range
 /// costs nothing however large it is.
 ///
-/// `pagemap` is an open `/proc/PID/pagemap`.
-///
-/// # Errors
-/// On kernels before 6.7 and on files that are no pagemap (`ENOTTY`), when the process has ended,
-/// and when the range is none of whole pages.
+/// `pagemap` is an open `/proc/PID/pagemap`. Fails on kernels before 6.7 and on files that are no
+/// pagemap (`ENOTTY`), when the process has ended, and when the range is none of whole pages.
 pub fn occupied(pagemap: &File, addresses: Range<u64>) -> io::Result<Vec<Stretch>> {
     let mut found = Vec::new();
     let mut start = addresses.start;
@@ -110,13 +107,11 @@ pub fn occupied(pagemap: &File, addresses: Range<u64>) -> io::Result<Vec<Stretch
 }
 
 /// The first address of a mapping.
-#[must_use]
 pub fn address(mapping: &Mapping) -> u64 {
     mapping.start().as_ptr().addr() as u64
 }
 
 /// Bytes of a page of this system.
-#[must_use]
 pub fn page_bytes() -> u64 {
     rustix::param::page_size() as u64
 }

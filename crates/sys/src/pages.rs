@@ -1,4 +1,4 @@
-//! Mappings whose pages are of a kind, and advice on them.
+//! Mappings whose pages are of a kind or from a node, and advice on them.
 
 use std::io;
 use std::ops::Range;
@@ -18,38 +18,47 @@ pub enum Advice {
     Random,
 }
 
+/// What `mbind` is given as the size of a mask of 64 nodes: it reads one bit fewer than it is given
+/// (`get_nodes` in the kernel's `mm/mempolicy.c`).
+const MASK_BITS: libc::c_ulong = 64 + 1;
+
+/// Where the pages of a part of a mapping come from (`mbind(2)`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Placement {
+    /// As the process has it. Without a policy of its own the kernel takes pages of the node that
+    /// first touches them, and may move them later (`kernel.numa_balancing`).
+    OfProcess,
+    /// The node that first touches them; the kernel leaves them there, and those that are there
+    /// already where they are.
+    Local,
+    /// This node, from 0 to 63, as far as there is one and it has free memory.
+    Prefer(u32),
+}
+
 impl Mapping {
     /// Maps fresh anonymous memory of which only a part will be touched: address space that no
     /// memory is set aside for (`MAP_NORESERVE`); `shared` with children forked later, or private.
-    ///
-    /// # Errors
-    /// As [`Mapping::anonymous`].
+    /// Fails as [`Mapping::anonymous`].
     pub fn unreserved(size_bytes: usize, shared: bool) -> io::Result<Self> {
         Self::map_memory(size_bytes, shared, libc::MAP_NORESERVE)
     }
 
     /// Maps fresh anonymous memory of huge pages that were set aside (`MAP_HUGETLB`); `size_bytes`
-    /// is a multiple of their size.
-    ///
-    /// # Errors
-    /// When there are not so many of them free, or none at all in this kernel.
+    /// is a multiple of their size. Fails when there are not so many of them free, or none at all
+    /// in this kernel.
     pub fn huge(size_bytes: usize, shared: bool) -> io::Result<Self> {
         Self::map_memory(size_bytes, shared, libc::MAP_HUGETLB)
     }
 
-    /// Advises the kernel on all pages of the mapping.
-    ///
-    /// # Errors
-    /// When the kernel does not know the advice.
+    /// Advises the kernel on all pages of the mapping. Fails when the kernel does not know the
+    /// advice.
     pub fn advise(&self, advice: Advice) -> io::Result<()> {
         self.advise_part(0..self.size_bytes(), advice)
     }
 
     /// Advises the kernel on the pages of a part of the mapping: a range of offsets of whole pages.
-    ///
-    /// # Errors
-    /// When the range does not begin at a page or reaches beyond the mapping, or the kernel does
-    /// not know the advice.
+    /// Fails when the range does not begin at a page or reaches beyond the mapping, or the kernel
+    /// does not know the advice.
     pub fn advise_part(&self, part: Range<usize>, advice: Advice) -> io::Result<()> {
         let advice = match advice {
             Advice::Huge => libc::MADV_HUGEPAGE,
@@ -62,11 +71,8 @@ impl Mapping {
     }
 
     /// Gives the pages of a part of the mapping back (`MADV_DONTNEED`): private memory is zero when
-    /// it is touched next, shared memory is as it was.
-    ///
-    /// # Errors
-    /// When the range does not begin at a page or reaches beyond the mapping, or the pages are
-    /// locked.
+    /// it is touched next, shared memory is as it was. Fails when the range does not begin at a
+    /// page or reaches beyond the mapping, or the pages are locked.
     pub fn give_back(&self, part: Range<usize>) -> io::Result<()> {
         let (start, length) = self.part(part)?;
         // SAFETY: part of a live mapping, whose bytes are only read and written volatilely, so
@@ -75,10 +81,7 @@ impl Mapping {
     }
 
     /// Asks the kernel to write the pages of the mapping out and drop them (`MADV_PAGEOUT`), as far
-    /// as it can: what is there, it only slows down.
-    ///
-    /// # Errors
-    /// On kernels before 5.4.
+    /// as it can: what is there, it only slows down. Fails on kernels before 5.4.
     pub fn page_out(&self) -> io::Result<()> {
         // SAFETY: exactly the range of a live mapping, whose content stays.
         done(unsafe {
@@ -87,16 +90,36 @@ impl Mapping {
     }
 
     /// Lets a part of the mapping be read only, or be written again (`mprotect(2)`). While it is
-    /// read only, a write to it ends the process (SIGSEGV).
-    ///
-    /// # Errors
-    /// When the range does not begin at a page or reaches beyond the mapping, or the kernel
-    /// refuses.
+    /// read only, a write to it ends the process (SIGSEGV). Fails when the range does not begin at
+    /// a page or reaches beyond the mapping, or the kernel refuses.
     pub fn protect(&self, part: Range<usize>, writable: bool) -> io::Result<()> {
         let (start, length) = self.part(part)?;
         let protection = libc::PROT_READ | if writable { libc::PROT_WRITE } else { 0 };
         // SAFETY: part of a live mapping, which stays readable.
         done(unsafe { libc::mprotect(start, length, protection) })
+    }
+
+    /// Says where the pages of a part of the mapping come from that are touched from now on; those
+    /// that are there already stay where they are. Fails when the range does not begin at a page or
+    /// reaches beyond the mapping, the node's number is above 63, or the kernel knows no nodes.
+    pub fn place(&self, part: Range<usize>, placement: Placement) -> io::Result<()> {
+        let (mode, nodes) = match placement {
+            Placement::OfProcess => (libc::MPOL_DEFAULT, 0),
+            Placement::Local => (libc::MPOL_LOCAL, 0),
+            Placement::Prefer(node) => {
+                let mask = 1_u64.checked_shl(node).filter(|mask| *mask != 0);
+                let beyond = || io::Error::new(io::ErrorKind::InvalidInput, "no such node");
+                (libc::MPOL_PREFERRED, mask.ok_or_else(beyond)?)
+            }
+        };
+        let (start, length) = self.part(part)?;
+        let mask: *const u64 = if nodes == 0 { std::ptr::null() } else { &raw const nodes };
+        let bits = if nodes == 0 { 0 } else { MASK_BITS };
+        // SAFETY: part of a live mapping, whose content stays; the mask lives across the call and
+        // has as many bits as are named.
+        done(unsafe {
+            libc::syscall(libc::SYS_mbind, start, length, mode, mask, bits, 0) as libc::c_int
+        })
     }
 
     /// A part of the mapping as the system takes it.
@@ -172,5 +195,31 @@ mod tests {
                 assert!([Some(libc::ENOMEM), Some(libc::EINVAL)].contains(&code), "{error}");
             }
         }
+    }
+
+    #[test]
+    fn the_first_node_is_everywhere_and_the_65th_cannot_be_named() {
+        let page = rustix::param::page_size();
+        let mapping = Mapping::anonymous(2 * page).unwrap();
+        let known = match mapping.place(0..page, Placement::Prefer(0)) {
+            Ok(()) => true,
+            // A kernel without nodes, or a sandbox that does not let anybody ask for one.
+            Err(error) => {
+                let code = error.raw_os_error();
+                assert!([Some(libc::ENOSYS), Some(libc::EPERM)].contains(&code), "{error}");
+                false
+            }
+        };
+        // The kernel refuses a node that is not there, so it has seen the last bit of the mask.
+        let last = mapping.place(0..page, Placement::Prefer(63));
+        let nodes = std::fs::read_to_string("/sys/devices/system/node/possible");
+        if known && nodes.is_ok_and(|nodes| nodes.trim() == "0") {
+            assert_eq!(last.unwrap_err().raw_os_error(), Some(libc::EINVAL));
+        }
+        mapping.write(0, 3);
+        assert_eq!(mapping.place(0..page, Placement::OfProcess).is_ok(), known);
+        assert!(mapping.place(0..page, Placement::Prefer(64)).is_err());
+        assert!(mapping.place(0..9 * page, Placement::OfProcess).is_err());
+        assert_eq!(mapping.read(0), 3);
     }
 }

@@ -44,9 +44,7 @@ impl PerfCounter {
     /// Opens a counter of a child of this process, or of this process itself: loads in user mode
     /// whose address was in no TLB, so that the page tables were walked; counted by the CPU. Walks
     /// for stores and for instructions are not among them: many CPUs have no counter of those.
-    ///
-    /// # Errors
-    /// When this CPU, machine or kernel has no such counter, or this user may not have it
+    /// Fails when this CPU, machine or kernel has no such counter, or this user may not have it
     /// (`kernel.perf_event_paranoid` above 2).
     pub fn load_walks(pid: u32) -> io::Result<Self> {
         Self::open(CACHE, TLB_READ_MISSES, pid)
@@ -81,10 +79,8 @@ impl PerfCounter {
         Ok(Self { file: File::from(fd) })
     }
 
-    /// The count so far, of living and dead processes together.
-    ///
-    /// # Errors
-    /// When the counter could not stay on its CPU, because others had taken all there are.
+    /// The count so far, of living and dead processes together. Fails when the counter could not
+    /// stay on its CPU, because others had taken all there are.
     pub fn read(&self) -> io::Result<u64> {
         let mut word = [0; 8];
         // Of a counter that had to leave its CPU nothing can be read.

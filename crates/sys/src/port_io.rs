@@ -6,6 +6,13 @@
 //! **Invariant:** a port that was not granted is never touched: the processor would end the
 //! process.
 
+#![cfg_attr(
+    not(target_arch = "x86_64"),
+    expect(unused_variables, reason = "nothing is written where there are no ports")
+)]
+
+#[cfg(target_arch = "x86_64")]
+use std::arch::asm;
 use std::io;
 use std::marker::PhantomData;
 
@@ -21,54 +28,64 @@ pub struct PortAccess {
 }
 
 impl PortAccess {
-    /// Gains `count` ports from `first` on.
-    ///
-    /// # Errors
-    /// Without the privilege (`CAP_SYS_RAWIO`), for no ports or ports behind the last one, in a
-    /// kernel without `ioperm`, and on a machine that is not x86.
+    /// Gains `count` ports from `first` on. Fails without the privilege (`CAP_SYS_RAWIO`), for no
+    /// ports or ports behind the last one, in a kernel without `ioperm`, and on a machine that is
+    /// not x86.
     pub fn gain(first: u16, count: u16) -> io::Result<Self> {
         if count == 0 || u32::from(first) + u32::from(count) > 1 << 16 {
             let text = format!("{count} I/O ports from {first:#x} on do not exist");
             return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
         }
-        instructions::permit(first, count)?;
+        permit(first, count)?;
         Ok(Self { first, count, this_thread: PhantomData })
     }
 
-    /// Writes one byte.
-    ///
-    /// # Panics
-    /// When the port was not gained; so do the others.
+    /// Writes one byte. Panics, as the others do, when the port was not gained.
     pub fn write_u8(&self, port: u16, value: u8) {
         self.check(port, 1);
-        instructions::write_u8(port, value);
+        // SAFETY: touches no memory, no stack and no flags.
+        #[cfg(target_arch = "x86_64")]
+        unsafe {
+            asm!("out dx, al", in("dx") port, in("al") value,
+                 options(nomem, nostack, preserves_flags));
+        }
     }
 
     /// Writes two bytes at once, to `port` and the one behind it.
-    ///
-    /// # Panics
-    /// When one of the two was not gained.
     pub fn write_u16(&self, port: u16, value: u16) {
         self.check(port, 2);
-        instructions::write_u16(port, value);
+        // SAFETY: touches no memory, no stack and no flags.
+        #[cfg(target_arch = "x86_64")]
+        unsafe {
+            asm!("out dx, ax", in("dx") port, in("ax") value,
+                 options(nomem, nostack, preserves_flags));
+        }
     }
 
     /// Writes bytes to one port, one after the other, by a single instruction.
-    ///
-    /// # Panics
-    /// When the port was not gained.
     pub fn write_all(&self, port: u16, bytes: &[u8]) {
         self.check(port, 1);
-        instructions::write_all(port, bytes);
+        // SAFETY: reads exactly the bytes of the slice, upwards, as the direction flag is clear
+        // whenever inline assembly begins.
+        #[cfg(target_arch = "x86_64")]
+        unsafe {
+            asm!("rep outsb", in("dx") port,
+                 inout("rsi") bytes.as_ptr() => _, inout("rcx") bytes.len() => _,
+                 options(readonly, nostack, preserves_flags));
+        }
     }
 
     /// Fills a buffer from one port, one byte after the other, by a single instruction.
-    ///
-    /// # Panics
-    /// When the port was not gained.
     pub fn read_into(&self, port: u16, bytes: &mut [u8]) {
         self.check(port, 1);
-        instructions::read_into(port, bytes);
+        // SAFETY: writes exactly the bytes of the slice, upwards, as the direction flag is clear
+        // whenever inline assembly begins.
+        #[cfg(target_arch = "x86_64")]
+        unsafe {
+            asm!("rep insb", in("dx") port,
+                 inout("rdi") bytes.as_mut_ptr() => _, inout("rcx") bytes.len() => _,
+                 options(nostack, preserves_flags));
+        }
     }
 
     fn check(&self, port: u16, width: u16) {
@@ -78,73 +95,17 @@ impl PortAccess {
     }
 }
 
-/// The instructions. Sound with any port: none of them touches memory but the buffer it is given,
-/// and without permission the process ends.
 #[cfg(target_arch = "x86_64")]
-mod instructions {
-    use std::arch::asm;
-    use std::io;
-
-    pub(super) fn permit(first: u16, count: u16) -> io::Result<()> {
-        let (first, count) = (libc::c_ulong::from(first), libc::c_ulong::from(count));
-        // SAFETY: takes three integers.
-        crate::done(unsafe { libc::syscall(libc::SYS_ioperm, first, count, 1) as libc::c_int })
-    }
-
-    pub(super) fn write_u8(port: u16, value: u8) {
-        // SAFETY: touches no memory, no stack and no flags.
-        unsafe {
-            asm!("out dx, al", in("dx") port, in("al") value,
-                 options(nomem, nostack, preserves_flags));
-        }
-    }
-
-    pub(super) fn write_u16(port: u16, value: u16) {
-        // SAFETY: touches no memory, no stack and no flags.
-        unsafe {
-            asm!("out dx, ax", in("dx") port, in("ax") value,
-                 options(nomem, nostack, preserves_flags));
-        }
-    }
-
-    pub(super) fn write_all(port: u16, bytes: &[u8]) {
-        // SAFETY: reads exactly the bytes of the slice, upwards, as the direction flag is clear
-        // whenever inline assembly begins.
-        unsafe {
-            asm!("rep outsb", in("dx") port,
-                 inout("rsi") bytes.as_ptr() => _, inout("rcx") bytes.len() => _,
-                 options(readonly, nostack, preserves_flags));
-        }
-    }
-
-    pub(super) fn read_into(port: u16, bytes: &mut [u8]) {
-        // SAFETY: writes exactly the bytes of the slice, upwards, as the direction flag is clear
-        // whenever inline assembly begins.
-        unsafe {
-            asm!("rep insb", in("dx") port,
-                 inout("rdi") bytes.as_mut_ptr() => _, inout("rcx") bytes.len() => _,
-                 options(nostack, preserves_flags));
-        }
-    }
+fn permit(first: u16, count: u16) -> io::Result<()> {
+    let (first, count) = (libc::c_ulong::from(first), libc::c_ulong::from(count));
+    // SAFETY: takes three integers.
+    crate::done(unsafe { libc::syscall(libc::SYS_ioperm, first, count, 1) as libc::c_int })
 }
 
-/// No ports: permission is never given, so the rest is never called.
+/// Permission is never given where there are no ports, so that nothing is read or written.
 #[cfg(not(target_arch = "x86_64"))]
-mod instructions {
-    use std::io;
-
-    pub(super) fn permit(_first: u16, _count: u16) -> io::Result<()> {
-        let text = "this machine has no I/O ports";
-        Err(io::Error::new(io::ErrorKind::Unsupported, text))
-    }
-
-    pub(super) fn write_u8(_port: u16, _value: u8) {}
-
-    pub(super) fn write_u16(_port: u16, _value: u16) {}
-
-    pub(super) fn write_all(_port: u16, _bytes: &[u8]) {}
-
-    pub(super) fn read_into(_port: u16, _bytes: &mut [u8]) {}
+fn permit(_first: u16, _count: u16) -> io::Result<()> {
+    Err(io::Error::new(io::ErrorKind::Unsupported, "this machine has no I/O ports"))
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Processes: forking workers that die with their parent, waiting, signals, resource usage.
 
 use std::ffi::CString;
+use std::fmt;
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::os::unix::ffi::OsStrExt;
@@ -29,14 +30,21 @@ pub enum Exit {
     Signal(i32),
 }
 
+impl fmt::Display for Exit {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Code(code) => write!(out, "ended with code {code}"),
+            Self::Signal(number) => write!(out, "ended by signal {number}"),
+        }
+    }
+}
+
 /// Forks a child that runs `body` and then exits with its code.
 ///
 /// The child is killed (SIGKILL) when this process dies, however it dies. A panic in `body` ends
-/// the child with code 101. Signals have their default meaning in the child.
-///
-/// # Errors
-/// When this process has more than one thread (a fork would copy locks in unknown states), when
-/// `/proc` does not show how many it has, or when the kernel refuses (process limit, memory).
+/// the child with code 101. Signals have their default meaning in the child. Fails when this
+/// process has more than one thread (a fork would copy locks in unknown states), when `/proc` does
+/// not show how many it has, or when the kernel refuses (process limit, memory).
 pub fn fork_child(body: impl FnOnce() -> i32) -> io::Result<u32> {
     has_one_thread(Path::new("/proc/self/task"))?;
     let parent = std::process::id();
@@ -89,10 +97,8 @@ pub fn exit_now(code: i32) -> ! {
 }
 
 /// Asks the kernel to kill this process when `parent` dies (`PR_SET_PDEATHSIG`). It is called
-/// between fork and exec, so it allocates nothing, whatever comes of it.
-///
-/// # Errors
-/// When the parent is dead already (no such process), or the kernel refuses.
+/// between fork and exec, so it allocates nothing, whatever comes of it. Fails when the parent is
+/// dead already (no such process), or the kernel refuses.
 pub fn die_with_parent(parent: u32) -> io::Result<()> {
     set_parent_process_death_signal(Some(Signal::KILL))?;
     match getppid() {
@@ -103,9 +109,7 @@ pub fn die_with_parent(parent: u32) -> io::Result<()> {
 
 /// Lets the calling thread run before every ordinary one (`SCHED_RR`, sched(7)), and take from the
 /// kernel's reserve of memory where others must wait for reclaim. Its children are ordinary again.
-///
-/// # Errors
-/// Without the privilege (`CAP_SYS_NICE`).
+/// Fails without the privilege (`CAP_SYS_NICE`).
 pub fn become_urgent() -> io::Result<()> {
     // SAFETY: all bytes zero is a valid `sched_param`.
     let mut param: libc::sched_param = unsafe { std::mem::zeroed() };
@@ -116,19 +120,14 @@ pub fn become_urgent() -> io::Result<()> {
 }
 
 /// Starts a program that is killed when the calling *thread* ends, in a process group of its own.
-///
-/// # Errors
-/// As [`Command::spawn`].
+/// Fails as [`Command::spawn`].
 pub fn spawn_bound(command: &mut Command) -> io::Result<std::process::Child> {
     command.process_group(0);
     spawn_bound_in_group(command)
 }
 
 /// Starts a program that is killed when the calling *thread* ends, in this process's own group, so
-/// that it can read the terminal and gets its signals.
-///
-/// # Errors
-/// As [`Command::spawn`].
+/// that it can read the terminal and gets its signals. Fails as [`Command::spawn`].
 pub fn spawn_bound_in_group(command: &mut Command) -> io::Result<std::process::Child> {
     let parent = std::process::id();
     // SAFETY: the closure runs between fork and exec and calls only prctl and getppid, which are
@@ -137,10 +136,8 @@ pub fn spawn_bound_in_group(command: &mut Command) -> io::Result<std::process::C
     command.spawn().map_err(explained)
 }
 
-/// Starts a program in a session of its own that outlives this process.
-///
-/// # Errors
-/// As [`Command::spawn`].
+/// Starts a program in a session of its own that outlives this process. Fails as
+/// [`Command::spawn`].
 pub fn spawn_detached(command: &mut Command) -> io::Result<std::process::Child> {
     // SAFETY: the closure calls only setsid, which is async-signal-safe. It is refused to the head
     // of a process group, which a new process is not.
@@ -155,10 +152,8 @@ pub struct Program {
 }
 
 impl Program {
-    /// Prepares a program; `arguments` begins with the program's own name.
-    ///
-    /// # Errors
-    /// When a string holds a NUL byte.
+    /// Prepares a program; `arguments` begins with the program's own name. Fails when a string
+    /// holds a NUL byte.
     pub fn new(path: &Path, arguments: &[&str]) -> io::Result<Self> {
         let mut strings = vec![CString::new(path.as_os_str().as_bytes())?];
         for argument in arguments {
@@ -168,10 +163,8 @@ impl Program {
     }
 
     /// Forks and executes the program with `output` as its standard output and error; its
-    /// environment is empty. It dies with this process.
-    ///
-    /// # Errors
-    /// When the fork is refused. A program that cannot be executed ends with code 127.
+    /// environment is empty. It dies with this process. Fails when the fork is refused. A program
+    /// that cannot be executed ends with code 127.
     pub fn start(&self, output: BorrowedFd<'_>) -> io::Result<u32> {
         let mut pointers = [std::ptr::null(); 8];
         for (to, from) in pointers[..7].iter_mut().zip(&self.strings[1..]) {
@@ -203,18 +196,13 @@ impl Program {
 }
 
 /// Waits for a child of this process; with `block` false it returns `None` while the child runs.
-///
-/// # Errors
-/// When there is no such child.
+/// Fails when there is no such child.
 pub fn wait(pid: u32, block: bool) -> io::Result<Option<Exit>> {
     Ok(wait_for(Some(process(pid)?), block)?.map(|(_, exit)| exit))
 }
 
 /// Waits for any child of this process, and takes it; with `block` false it returns `None` while
-/// all run.
-///
-/// # Errors
-/// When there is no child.
+/// all run. Fails when there is no child.
 pub fn wait_any(block: bool) -> io::Result<Option<(u32, Exit)>> {
     wait_for(None, block)
 }
@@ -238,18 +226,14 @@ fn process(pid: u32) -> io::Result<Pid> {
     pid.ok_or_else(|| io::Error::other("no such process id"))
 }
 
-/// Sends a signal to one process; a process that is gone is no error.
-///
-/// # Errors
-/// When the process belongs to somebody else, or the pid is 0 or does not fit.
+/// Sends a signal to one process; a process that is gone is no error. Fails when the process
+/// belongs to somebody else, or the pid is 0 or does not fit.
 pub fn signal(pid: u32, number: i32) -> io::Result<()> {
     send(pid, number, kill_process)
 }
 
-/// Sends a signal to all processes of a group; a group that is gone is no error.
-///
-/// # Errors
-/// When the group belongs to somebody else, or its number is 0, 1 or does not fit.
+/// Sends a signal to all processes of a group; a group that is gone is no error. Fails when the
+/// group belongs to somebody else, or its number is 0, 1 or does not fit.
 pub fn signal_group(group: u32, number: i32) -> io::Result<()> {
     match group {
         1 => Err(io::Error::other("no such process group")),
@@ -302,19 +286,16 @@ impl Usage {
     ];
 
     /// CPU time in user mode and in the kernel, in ns.
-    #[must_use]
     pub fn cpu_ns(&self) -> u64 {
         self.0[0] + self.0[1]
     }
 
     /// Page faults that waited for I/O.
-    #[must_use]
     pub fn major_faults(&self) -> u64 {
         self.0[3]
     }
 
     /// What was used after `before`.
-    #[must_use]
     pub fn since(&self, before: &Self) -> Self {
         Self(std::array::from_fn(|number| self.0[number].saturating_sub(before.0[number])))
     }
@@ -346,14 +327,12 @@ impl Usage {
 }
 
 /// The usage of this process so far (`RUSAGE_SELF`).
-#[must_use]
 pub fn usage() -> Usage {
     Usage::read(libc::RUSAGE_SELF)
 }
 
 /// The usage of this process and of all its children that ended and were waited for, and of theirs
 /// (`RUSAGE_CHILDREN`).
-#[must_use]
 pub fn all_usage() -> Usage {
     let children = Usage::read(libc::RUSAGE_CHILDREN).0;
     let own = usage().0;
@@ -364,10 +343,7 @@ pub fn all_usage() -> Usage {
 /// those that it had waited for used (`wait4(2)`); `None` if it still runs.
 ///
 /// Prompt in a process with a single thread; in others, whose signal another thread may take, it
-/// may notice the end up to a second late.
-///
-/// # Errors
-/// When there is no such child.
+/// may notice the end up to a second late. Fails when there is no such child.
 pub fn wait_usage(pid: u32, until_ns: u64) -> io::Result<Option<(Exit, Usage)>> {
     let child = SignalSet::of(libc::SIGCHLD);
     // Blocked before the first look, the signal of a child that ends after it is kept.
@@ -437,7 +413,6 @@ impl SignalSet {
 }
 
 /// How many CPUs this process may run on.
-#[must_use]
 pub fn usable_cpus() -> u32 {
     std::thread::available_parallelism().map_or(1, |count| count.get() as u32)
 }

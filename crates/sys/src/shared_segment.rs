@@ -17,21 +17,16 @@ pub struct SharedSegment {
 impl SharedSegment {
     /// Makes a new segment under a key that nobody uses, for this user only; no swap is set aside
     /// for it. With `huge` it has huge pages that were set aside (`SHM_HUGETLB`), and its size is a
-    /// multiple of theirs.
-    ///
-    /// # Errors
-    /// When the key is in use, the size is more than the kernel allows (`kernel.shmmax`,
-    /// `kernel.shmall`), huge pages are missing, or SysV IPC is.
+    /// multiple of theirs. Fails when the key is in use, the size is more than the kernel allows
+    /// (`kernel.shmmax`, `kernel.shmall`), huge pages are missing, or SysV IPC is.
     pub fn create(key: i32, size_bytes: usize, huge: bool) -> io::Result<Self> {
         let pages = if huge { libc::SHM_HUGETLB } else { 0 };
         let flags = libc::IPC_CREAT | libc::IPC_EXCL | libc::SHM_NORESERVE | pages | 0o600;
         Self::get(key, size_bytes, flags)
     }
 
-    /// Opens the segment that exists under a key, to remove it: it has no size for attaching.
-    ///
-    /// # Errors
-    /// When there is none, or it belongs to somebody else.
+    /// Opens the segment that exists under a key, to remove it: it has no size for attaching. Fails
+    /// when there is none, or it belongs to somebody else.
     pub fn open(key: i32) -> io::Result<Self> {
         Self::get(key, 0, 0o600)
     }
@@ -42,10 +37,8 @@ impl SharedSegment {
         if id < 0 { Err(io::Error::last_os_error()) } else { Ok(Self { id, size_bytes }) }
     }
 
-    /// Maps the segment; children forked later share it.
-    ///
-    /// # Errors
-    /// When it is gone, or there is no address space.
+    /// Maps the segment; children forked later share it. Fails when it is gone, or there is no
+    /// address space.
     pub fn attach(&self) -> io::Result<Mapping> {
         // SAFETY: at an address of the kernel's choice it overlaps no memory that Rust knows.
         let start = unsafe { libc::shmat(self.id, std::ptr::null(), 0) };
@@ -57,10 +50,8 @@ impl SharedSegment {
         unsafe { Mapping::of_raw(start, self.size_bytes) }
     }
 
-    /// Removes the segment: nobody finds it any more, and it goes with the last who has attached it.
-    ///
-    /// # Errors
-    /// When it is gone already or belongs to somebody else.
+    /// Removes the segment: nobody finds it any more, and it goes with the last who has attached
+    /// it. Fails when it is gone already or belongs to somebody else.
     pub fn remove(&self) -> io::Result<()> {
         // SAFETY: IPC_RMID takes no buffer.
         crate::done(unsafe { libc::shmctl(self.id, libc::IPC_RMID, std::ptr::null_mut()) })

@@ -15,17 +15,14 @@ pub struct SharedWords {
 }
 
 impl SharedWords {
-    /// Maps the first `count` words of a file.
-    ///
-    /// # Errors
-    /// When the file is shorter, there are no words, or the kernel refuses.
+    /// Maps the first `count` words of a file. Fails when the file is shorter, there are no words,
+    /// or the kernel refuses.
     pub fn map(file: &File, count: usize) -> io::Result<Self> {
         let mapping = Mapping::file_shared(file, count * size_of::<AtomicU64>())?;
         Ok(Self { mapping, count })
     }
 
     /// The words.
-    #[must_use]
     pub fn words(&self) -> &[AtomicU64] {
         // SAFETY: the mapping holds `count` words from its page-aligned start and lives as long as
         // `self`; any bytes are a valid word, and as atomics others may change them at any time.

@@ -5,10 +5,8 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-/// Switches swapping to a prepared file or device on.
-///
-/// # Errors
-/// Without the privilege, or when the area has no swap header or has holes.
+/// Switches swapping to a prepared file or device on. Fails without the privilege, or when the area
+/// has no swap header or has holes.
 pub fn swap_on(path: &Path) -> io::Result<()> {
     let path = CString::new(path.as_os_str().as_bytes())?;
     // SAFETY: `path` is a NUL-terminated string that outlives the call.
@@ -16,21 +14,10 @@ pub fn swap_on(path: &Path) -> io::Result<()> {
 }
 
 /// Switches swapping off; what lies in the area is read back first, which can take long. A signal
-/// does not end it half done.
-///
-/// # Errors
-/// Without the privilege, when the area is not in use, or when memory is too small for its pages.
+/// does not end it half done. Fails without the privilege, when the area is not in use, or when
+/// memory is too small for its pages.
 pub fn swap_off(path: &Path) -> io::Result<()> {
     let path = CString::new(path.as_os_str().as_bytes())?;
-    loop {
-        // SAFETY: `path` is a NUL-terminated string that outlives the call.
-        let code = unsafe { libc::swapoff(path.as_ptr()) };
-        if code == 0 {
-            return Ok(());
-        }
-        let error = io::Error::last_os_error();
-        if error.kind() != io::ErrorKind::Interrupted {
-            return Err(error);
-        }
-    }
+    // SAFETY: `path` is a NUL-terminated string that outlives the call.
+    crate::done_in_the_end(|| unsafe { libc::swapoff(path.as_ptr()) })
 }

@@ -9,7 +9,6 @@ pub const POINTER_BYTES: usize = 8;
 
 impl Mapping {
     /// Reads a byte in each step of the mapping, `loops` times over; how many were not 0.
-    #[must_use]
     pub fn step_through(&self, step_bytes: usize, loops: u64) -> u64 {
         let step_bytes = step_bytes.clamp(1, self.size_bytes().max(1));
         let start = self.start().as_ptr();
@@ -29,7 +28,6 @@ impl Mapping {
     }
 
     /// Reads a byte at each offset; the sum of them. An offset outside the mapping is left out.
-    #[must_use]
     #[inline]
     pub fn read_each(&self, offsets: impl Iterator<Item = usize>) -> u64 {
         offsets.fold(0, |sum, offset| sum.wrapping_add(u64::from(self.read(offset))))
@@ -70,13 +68,11 @@ impl Mapping {
 
     /// Follows `steps` pointers of a chain from an offset, each load waiting for the one before;
     /// where it ends up. A pointer to nowhere is where it stops.
-    #[must_use]
     pub fn follow(&self, from: usize, steps: u64) -> usize {
         self.follow_each(from, steps, |_, _| {})
     }
 
     /// The same, writing each pointer again before the next one is followed.
-    #[must_use]
     pub fn follow_and_write(&self, from: usize, steps: u64) -> usize {
         self.follow_each(from, steps, |pointer, to| {
             // SAFETY: as in `set_pointer`; what is written is what was there.

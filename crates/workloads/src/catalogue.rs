@@ -62,26 +62,22 @@ pub fn jobs() -> impl Iterator<Item = &'static Workload> {
 }
 
 /// The load or provocation of a name.
-#[must_use]
 pub fn find_load(name: &str) -> Option<&'static Workload> {
     loads_and_provocations().find(|load| load.name == name)
 }
 
 /// The probe of a name.
-#[must_use]
 pub fn find_probe(name: &str) -> Option<&'static Workload> {
     probes().find(|probe| probe.name == name)
 }
 
 /// The job of a name.
-#[must_use]
 pub fn find_job(name: &str) -> Option<&'static Workload> {
     jobs().find(|job| job.name == name)
 }
 
 /// Whether an intensity of 0 means something for the load of a name: for a provocation the control
 /// run without its condition, for no load nothing. Other loads without a dose are no loads.
-#[must_use]
 pub fn may_have_no_dose(name: &str) -> bool {
     name == crate::loads::noload::LOAD.name
         || find_load(name).is_some_and(|load| matches!(load.work, Work::Provocation(_)))

@@ -3,12 +3,10 @@
 use model::{JobSpec, Script};
 
 use crate::memory::MemoryJob;
-use crate::param::Value;
-use crate::workload::Workload;
+use crate::{Value, Workload};
 
 impl Workload {
     /// The job with all its parameters at their defaults.
-    #[must_use]
     pub fn spec(&self) -> JobSpec {
         let mut job = JobSpec {
             name: self.name.to_owned(),
@@ -28,10 +26,8 @@ impl Workload {
         job
     }
 
-    /// Sets a parameter of a job of this kind.
-    ///
-    /// # Errors
-    /// When there is no such parameter, or the value is none of its own, with what there is.
+    /// Sets a parameter of a job of this kind. Fails when there is no such parameter, or the value
+    /// is none of its own, with what there is.
     pub fn set(&self, job: &mut JobSpec, name: &str, value: &str) -> Result<(), String> {
         let Some(param) = self.params.iter().find(|param| param.name == name) else {
             let names: Vec<&str> = self.params.iter().map(|param| param.name).collect();
@@ -60,7 +56,6 @@ impl Workload {
 }
 
 /// The longest that a job may take, in ns, without the time that its load needs.
-#[must_use]
 pub fn longest_ns(job: &JobSpec) -> u64 {
     match MemoryJob::new(job) {
         Ok(Some(memory)) => memory.making_ns().saturating_add(memory.limit_ns()),

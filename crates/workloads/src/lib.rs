@@ -40,11 +40,13 @@ pub use memory::{
     Shuffled, TOUCH, TouchPlan, Uniform, VMTEST, VmtestPlan, Zipf,
 };
 pub use param::{Kind, Number, Param, Value};
+pub(crate) use probe::Made;
 pub use probe::{Interaction, MAX_PARTS, Parts, Probe, Rhythm};
 pub use session::{
-    CORPUS_BYTES, DEFAULT_SCRIPT, MOST_USERS, Order, Resolved, SESSION, ScriptError, Seat, fill,
-    parse_script, resolve, script_text, search_path, set,
+    CORPUS_BYTES, DEFAULT_SCRIPT, MOST_USERS, Order, Resolved, SESSION, Seat, fill, parse_script,
+    resolve, script_text, search_path, set,
 };
 pub use setting::{Plan, Setting, WorkloadError};
+pub(crate) use setting::{at, page_bytes, scaled};
 pub use tools::{COMMAND as TOOL_COMMAND, ToolError, run_tool, tool_names};
 pub use workload::{Steady, Work, Workload};

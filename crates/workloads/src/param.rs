@@ -58,31 +58,28 @@ impl Param {
         name: &'static str,
         kind: Kind,
         (default, least, most): (u64, u64, u64),
-        about: &'static str,
     ) -> Self {
-        Self { name, value: Value::Number(Number { kind, default, least, most }), about }
+        Self { name, value: Value::Number(Number { kind, default, least, most }), about: "" }
     }
 
     /// A choice among named things, the default first.
-    pub(crate) const fn choice(
-        name: &'static str,
-        names: &'static [&'static str],
-        about: &'static str,
-    ) -> Self {
-        Self { name, value: Value::Choice(names), about }
+    pub(crate) const fn choice(name: &'static str, names: &'static [&'static str]) -> Self {
+        Self { name, value: Value::Choice(names), about: "" }
     }
 
     /// A number that follows from the subject.
     pub(crate) const fn resolved(name: &'static str) -> Self {
         Self { name, value: Value::Resolved, about: "" }
     }
+
+    /// The parameter with its line for `--help`.
+    pub(crate) const fn about(self, about: &'static str) -> Self {
+        Self { about, ..self }
+    }
 }
 
 impl Kind {
-    /// Reads a value.
-    ///
-    /// # Errors
-    /// When the text is not of this kind, with what is expected.
+    /// Reads a value. Fails when the text is not of this kind, with what is expected.
     pub fn parse(self, text: &str) -> Result<u64, String> {
         match self {
             Self::Size => parse_size_bytes(text).map_err(|error| error.to_string()),
@@ -98,7 +95,6 @@ impl Kind {
     }
 
     /// A value as it would be typed.
-    #[must_use]
     pub fn format(self, value: u64) -> String {
         match self {
             Self::Size => format_size(value),

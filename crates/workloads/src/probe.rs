@@ -38,9 +38,6 @@ pub type Parts = [u64; MAX_PARTS];
 /// One small interaction.
 pub trait Interaction {
     /// Does the interaction; this call is the timed region.
-    ///
-    /// # Errors
-    /// When the interaction itself fails; the sample is kept as failed, with the reason.
     fn interact(&mut self, parts: &mut Parts) -> Result<(), WorkloadError>;
 
     /// Tidies up after an interaction, outside the timed region.

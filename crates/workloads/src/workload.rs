@@ -71,7 +71,6 @@ impl Workload {
     }
 
     /// A parameter that can be set to a number.
-    #[must_use]
     pub fn number(&self, name: &str) -> Option<&'static Number> {
         self.params.iter().find(|param| param.name == name).and_then(|param| match &param.value {
             Value::Number(number) => Some(number),
@@ -80,7 +79,6 @@ impl Workload {
     }
 
     /// The functions of a load or provocation.
-    #[must_use]
     pub fn as_load(&self) -> Option<&Load> {
         match &self.work {
             Work::Load(load) | Work::Provocation(load) => Some(load),
@@ -89,7 +87,6 @@ impl Workload {
     }
 
     /// The functions of a probe.
-    #[must_use]
     pub fn as_probe(&self) -> Option<&Probe> {
         match &self.work {
             Work::Probe(probe) => Some(probe),

@@ -6,10 +6,10 @@ use std::hint::black_box;
 
 use rand::RngExt;
 
-use crate::load::{Dose, Load, Progress, Worker};
-use crate::param::Param;
-use crate::setting::{Plan, Setting, WorkloadError, scaled};
-use crate::workload::{Steady, Work, Workload};
+use crate::{
+    Dose, Load, Param, Plan, Progress, Setting, Steady, Work, Worker, Workload, WorkloadError,
+    scaled,
+};
 
 /// Numbers in each process's array: 256 KiB, about a second-level cache.
 const ARRAY_LENGTH: usize = 32 * 1024;

@@ -8,10 +8,9 @@ use model::units::format_size;
 use rand::Rng;
 use sys::clock::monotonic_ns;
 
-use crate::load::{Load, Progress, Worker};
-use crate::param::Param;
-use crate::setting::{Plan, Setting, WorkloadError, at, scaled};
-use crate::workload::{Steady, Work, Workload};
+use crate::{
+    Load, Param, Plan, Progress, Setting, Steady, Work, Worker, Workload, WorkloadError, at, scaled,
+};
 
 /// The file is this many times as large as memory.
 const FILE_PER_MEMORY: u64 = 5;

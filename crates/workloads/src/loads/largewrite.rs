@@ -3,8 +3,7 @@
 use model::units::format_size;
 
 use super::file_writer;
-use crate::setting::{Plan, Setting, scaled};
-use crate::workload::Workload;
+use crate::{Plan, Setting, Workload, scaled};
 
 /// Memory left to the rest of the system before the buffer takes half, in bytes.
 const LEFT_BYTES: u64 = 20 << 20;

@@ -2,9 +2,7 @@
 
 use std::time::Duration;
 
-use crate::load::{Dose, Load};
-use crate::setting::Plan;
-use crate::workload::{Work, Workload};
+use crate::{Dose, Load, Plan, Work, Workload};
 
 pub(crate) const LOAD: Workload = Workload {
     name: "noload",

@@ -10,10 +10,7 @@ use std::time::Duration;
 use sys::clock::monotonic_ns;
 use sys::process::{Exit, Program, fork_child, wait};
 
-use crate::load::{Load, Worker};
-use crate::param::Param;
-use crate::setting::{Plan, Setting, WorkloadError, at};
-use crate::workload::{Steady, Work, Workload};
+use crate::{Load, Param, Plan, Setting, Steady, Work, Worker, Workload, WorkloadError, at};
 
 /// Loops after which the load is warm, per worker.
 const WARM_LOOPS: u64 = 20;

@@ -12,10 +12,10 @@ use rand_pcg::Pcg64Mcg;
 use sys::memory::Mapping;
 use sys::message_queue::MessageQueue;
 
-use crate::load::{Dose, Load, Progress, Worker};
-use crate::param::Param;
-use crate::setting::{Plan, Setting, WorkloadError, at, scaled};
-use crate::workload::{Steady, Work, Workload};
+use crate::{
+    Dose, Load, Param, Plan, Progress, Setting, Steady, Work, Worker, Workload, WorkloadError, at,
+    scaled,
+};
 
 /// All processes together hold this part of the memory.
 const MEMORY_SHARE: f64 = 1.2;

@@ -21,7 +21,6 @@ impl Layout {
     ///
     /// At random, because pages at the same distance from each other would all fall into one set
     /// of a TLB.
-    #[must_use]
     pub fn new(footprint_bytes: u64, step_bytes: u64, spread_bytes: u64, seed: u64) -> Self {
         let choices = (spread_bytes / PAGE_BYTES).max(1);
         let spread_bytes = choices * PAGE_BYTES;
@@ -35,25 +34,21 @@ impl Layout {
     }
 
     /// How many places there are.
-    #[must_use]
     pub fn places(&self) -> u64 {
         (self.footprint_bytes / self.step_bytes).max(1)
     }
 
     /// How many pages the footprint has.
-    #[must_use]
     pub fn pages(&self) -> u64 {
         self.footprint_bytes.div_ceil(PAGE_BYTES).max(1)
     }
 
     /// Address space of all, in bytes.
-    #[must_use]
     pub fn size_bytes(&self) -> u64 {
         self.pages().saturating_mul(self.spread_bytes)
     }
 
     /// Offset of a page of the footprint in bytes.
-    #[must_use]
     #[inline]
     pub fn page_offset(&self, page: u64) -> u64 {
         // The high half of a product by an odd number is as good as random here.
@@ -62,7 +57,6 @@ impl Layout {
     }
 
     /// Offset of a place in bytes.
-    #[must_use]
     #[inline]
     pub fn offset(&self, place: u64) -> usize {
         let at = place * self.step_bytes;

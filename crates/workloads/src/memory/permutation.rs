@@ -35,7 +35,6 @@ impl Permutation {
     }
 
     /// The number at a position; `position` is below the count.
-    #[must_use]
     #[inline]
     pub fn at(&self, position: u64) -> u64 {
         let mut number = position;
@@ -52,7 +51,6 @@ impl Permutation {
     }
 
     /// The position at which a number stands; `number` is below the count.
-    #[must_use]
     #[inline]
     pub fn position(&self, number: u64) -> u64 {
         let mut position = number;

@@ -23,10 +23,8 @@ pub enum MemoryJob {
 }
 
 impl MemoryJob {
-    /// Reads a spec; `None` if it is that of another job.
-    ///
-    /// # Errors
-    /// What is missing or contradicts itself, with what to change.
+    /// Reads a spec; `None` if it is that of another job. Fails with what is missing or contradicts
+    /// itself, with what to change.
     pub fn new(job: &JobSpec) -> Result<Option<Self>, String> {
         if job.name == VMTEST.name {
             VmtestPlan::new(job).map(|plan| Some(Self::Vmtest(plan)))
@@ -38,7 +36,6 @@ impl MemoryJob {
     }
 
     /// How many processes work.
-    #[must_use]
     pub fn processes(&self) -> u64 {
         match self {
             Self::Vmtest(plan) => plan.processes,
@@ -47,7 +44,6 @@ impl MemoryJob {
     }
 
     /// How long the steady state is measured, in ns.
-    #[must_use]
     pub fn time_ns(&self) -> u64 {
         match self {
             Self::Vmtest(plan) => plan.time_ns,
@@ -56,7 +52,6 @@ impl MemoryJob {
     }
 
     /// Longest time of measuring, in ns.
-    #[must_use]
     pub fn limit_ns(&self) -> u64 {
         match self {
             Self::Vmtest(plan) => plan.limit_ns,
@@ -65,7 +60,6 @@ impl MemoryJob {
     }
 
     /// Longest time in which the memory is made, in ns: a minute, and a second for each 16 MiB.
-    #[must_use]
     pub fn making_ns(&self) -> u64 {
         let bytes = match self {
             Self::Vmtest(plan) => plan.process_bytes,
@@ -76,7 +70,6 @@ impl MemoryJob {
 
     /// Physical memory that it needs, page tables included, in bytes; memory that was set aside
     /// for huge pages does not count.
-    #[must_use]
     pub fn need_bytes(&self) -> u64 {
         match self {
             Self::Vmtest(plan) => {

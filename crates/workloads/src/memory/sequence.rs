@@ -18,7 +18,6 @@ pub struct InOrder {
 impl InOrder {
     /// Places below `places`, `stride` of them from one to the next; process `process` of
     /// `processes` begins at its part of them.
-    #[must_use]
     pub fn new(places: u64, stride: u64, process: u64, processes: u64) -> Self {
         let (places, stride) = (places.max(1), stride.clamp(1, places.max(1)));
         let first = part(places, process, processes);
@@ -55,7 +54,6 @@ pub struct Uniform {
 
 impl Uniform {
     /// The touches of one process.
-    #[must_use]
     pub fn new(places: u64, seed: u64, process: u64) -> Self {
         Self { places: places.max(1), random: generator(seed, process) }
     }
@@ -80,7 +78,6 @@ pub struct Shuffled {
 
 impl Shuffled {
     /// The touches of one process.
-    #[must_use]
     pub fn new(places: u64, seed: u64, process: u64) -> Self {
         let places = places.max(1);
         Self { places, order: Permutation::new(places, &mut generator(seed, process)), next: 0 }
@@ -108,21 +105,18 @@ pub struct Chain {
 impl Chain {
     /// A chain over all places below `places`; process `process` has its own if its memory is its
     /// own.
-    #[must_use]
     pub fn new(places: u64, seed: u64, process: u64) -> Self {
         let places = places.max(1);
         Self { places, order: Permutation::new(places, &mut generator(seed, process)) }
     }
 
     /// The place that follows one.
-    #[must_use]
     pub fn after(&self, place: u64) -> u64 {
         let position = self.order.position(place) + 1;
         self.order.at(if position == self.places { 0 } else { position })
     }
 
     /// Where process `process` of `processes` begins, if they share a chain.
-    #[must_use]
     pub fn first(&self, process: u64, processes: u64) -> u64 {
         self.order.at(part(self.places, process, processes))
     }

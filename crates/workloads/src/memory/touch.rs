@@ -5,8 +5,7 @@ use serde::Deserialize;
 
 use super::spec::{choice, number};
 use super::{Layout, PAGE_BYTES};
-use crate::param::{Kind, Param};
-use crate::workload::{Steady, Work, Workload};
+use crate::{Kind, Param, Steady, Work, Workload};
 
 /// Address space that a process may have for its places, in bytes.
 const MOST_SPACE_BYTES: u64 = 1 << 46;
@@ -19,84 +18,40 @@ pub const TOUCH: Workload = Workload {
     about: "processes that touch memory: private or shared, in order or at random, dense or sparse",
     needs: "memory for the footprint; hugetlb needs pages set aside (sysctl vm.nr_hugepages)",
     params: &[
-        Param::number("processes", Kind::Count, (1, 1, 4096), "how many processes"),
-        Param::number(
-            "footprint",
-            Kind::Size,
-            (64 << 20, 4096, 1 << 44),
-            "memory that is touched: by each process if it is private, else by all",
-        ),
-        Param::number(
-            "step",
-            Kind::Size,
-            (4096, 8, 1 << 30),
-            "bytes from one place that is touched to the next",
-        ),
-        Param::number(
-            "stride",
-            Kind::Size,
-            (64 << 10, 8, 1 << 40),
-            "pattern strided: bytes from one touch to the following one",
-        ),
-        Param::number(
-            "spread",
-            Kind::Size,
-            (4096, 4096, 1 << 40),
+        Param::number("processes", Kind::Count, (1, 1, 4096)).about("how many processes"),
+        Param::number("footprint", Kind::Size, (64 << 20, 4096, 1 << 44))
+            .about("memory that is touched: by each process if it is private, else by all"),
+        Param::number("step", Kind::Size, (4096, 8, 1 << 30))
+            .about("bytes from one place that is touched to the next"),
+        Param::number("stride", Kind::Size, (64 << 10, 8, 1 << 40))
+            .about("pattern strided: bytes from one touch to the following one"),
+        Param::number("spread", Kind::Size, (4096, 4096, 1 << 40)).about(
             "address space that each page of the footprint has: 4096 is dense, 2M leaves one page \
              to a page-table page",
         ),
-        Param::number(
-            "skew",
-            Kind::Thousandths,
-            (990, 0, 5000),
-            "pattern zipf: exponent of the popularity of places",
-        ),
-        Param::number(
-            "work",
-            Kind::Count,
-            (0, 0, 1 << 50),
+        Param::number("skew", Kind::Thousandths, (990, 0, 5000))
+            .about("pattern zipf: exponent of the popularity of places"),
+        Param::number("work", Kind::Count, (0, 0, 1 << 50)).about(
             "touches that each process makes and is then done; 0 = as many as `time` allows",
         ),
-        Param::number(
-            "time",
-            Kind::Time,
-            (SECOND_NS, 1_000_000, 86_400 * SECOND_NS),
-            "how long the steady state is measured",
-        ),
-        Param::number(
-            "batch",
-            Kind::Count,
-            (0, 0, 1 << 40),
-            "touches between two pauses; 0 = each place once",
-        ),
-        Param::number(
-            "think",
-            Kind::Time,
-            (0, 0, 3600 * SECOND_NS),
-            "pause after each batch; each process has its own",
-        ),
-        Param::number(
-            "limit",
-            Kind::Time,
-            (60 * SECOND_NS, 1_000_000, 86_400 * SECOND_NS),
-            "longest time of all, the way to the steady state among it",
-        ),
-        Param::choice(
-            "backing",
-            &["private", "shared", "file", "shm"],
+        Param::number("time", Kind::Time, (SECOND_NS, 1_000_000, 86_400 * SECOND_NS))
+            .about("how long the steady state is measured"),
+        Param::number("batch", Kind::Count, (0, 0, 1 << 40))
+            .about("touches between two pauses; 0 = each place once"),
+        Param::number("think", Kind::Time, (0, 0, 3600 * SECOND_NS))
+            .about("pause after each batch; each process has its own"),
+        Param::number("limit", Kind::Time, (60 * SECOND_NS, 1_000_000, 86_400 * SECOND_NS))
+            .about("longest time of all, the way to the steady state among it"),
+        Param::choice("backing", &["private", "shared", "file", "shm"]).about(
             "anonymous memory of each process or shared by all, a mapped file, a SysV segment",
         ),
-        Param::choice(
-            "pattern",
-            &["sequential", "strided", "uniform", "zipf", "chase"],
+        Param::choice("pattern", &["sequential", "strided", "uniform", "zipf", "chase"]).about(
             "order of touches; chase follows pointers, each load waiting for the one before",
         ),
-        Param::choice(
-            "pages",
-            &["default", "small", "thp", "hugetlb"],
+        Param::choice("pages", &["default", "small", "thp", "hugetlb"]).about(
             "page size policy: as the system has it, 4 KiB, transparent or reserved huge pages",
         ),
-        Param::choice("access", &["read", "write"], "what a touch is"),
+        Param::choice("access", &["read", "write"]).about("what a touch is"),
     ],
     measures: &["touches", "processes", "first_touches", "page_walks"],
     steady: Steady::WhenPassesAreAlike,
@@ -246,13 +201,11 @@ impl TouchPlan {
     }
 
     /// Where the places of this footprint lie; `seed` is that of the run.
-    #[must_use]
     pub fn layout(&self, seed: u64) -> Layout {
         Layout::new(self.footprint_bytes, self.step_bytes, self.spread_bytes, seed)
     }
 
     /// Memory of all processes together, in bytes.
-    #[must_use]
     pub fn touched_bytes(&self) -> u64 {
         match self.backing {
             Backing::Private => self.footprint_bytes.saturating_mul(self.processes),
@@ -263,14 +216,12 @@ impl TouchPlan {
     /// Touches of each process before it is in the state that is to be measured: each place once,
     /// so that no page is missing because it was never used. A process has made private memory
     /// itself; and of work that is to be done every touch counts.
-    #[must_use]
     pub fn first_touches(&self) -> u64 {
         let is_made = self.backing == Backing::Private;
         if is_made || self.work > 0 { 0 } else { self.layout(0).places() }
     }
 
     /// Whether touches come at random, so that what lies beside a place is of no use.
-    #[must_use]
     pub fn is_random(&self) -> bool {
         matches!(self.pattern, Pattern::Uniform | Pattern::Zipf | Pattern::Chase)
     }

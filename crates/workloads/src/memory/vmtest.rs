@@ -4,8 +4,7 @@ use model::JobSpec;
 use model::units::format_size;
 
 use super::spec::number;
-use crate::param::{Kind, Param};
-use crate::workload::{Steady, Work, Workload};
+use crate::{Kind, Param, Steady, Work, Workload};
 
 /// Most processes of one job.
 const MOST_PROCESSES: u64 = 1 << 16;
@@ -21,55 +20,25 @@ pub const VMTEST: Workload = Workload {
     about: "processes that step through shared pages, each a small part of the virtual memory",
     needs: "memory for one process; one process for each 2 MiB of virtual memory",
     params: &[
-        Param::number(
-            "size",
-            Kind::Size,
-            (16 << 20, 4096, 1 << 40),
-            "active virtual memory of all processes together",
-        ),
-        Param::number(
-            "process_size",
-            Kind::Size,
-            (2 << 20, 4096, 1 << 36),
-            "the data segment that each process steps through",
-        ),
-        Param::number(
-            "step",
-            Kind::Size,
-            (4096, 1, 1 << 30),
-            "bytes from one touched byte to the next",
-        ),
-        Param::number(
-            "loops",
-            Kind::Count,
-            (0, 0, 1 << 40),
+        Param::number("size", Kind::Size, (16 << 20, 4096, 1 << 40))
+            .about("active virtual memory of all processes together"),
+        Param::number("process_size", Kind::Size, (2 << 20, 4096, 1 << 36))
+            .about("the data segment that each process steps through"),
+        Param::number("step", Kind::Size, (4096, 1, 1 << 30))
+            .about("bytes from one touched byte to the next"),
+        Param::number("loops", Kind::Count, (0, 0, 1 << 40)).about(
             "how often each process steps through its segment; 0 = so often that all take `time`",
         ),
-        Param::number(
-            "switch_rate",
-            Kind::Count,
-            (50, 1, 100_000),
-            "context switches a second that the parent makes by sleeping and looking",
-        ),
-        Param::number(
-            "time",
-            Kind::Time,
-            (SECOND_NS / 2, 1_000_000, 3600 * SECOND_NS),
-            "what one round takes when `loops` is calibrated, and the least time measured",
-        ),
-        Param::number(
-            "of_size",
-            Kind::Size,
-            (0, 0, 1 << 40),
+        Param::number("switch_rate", Kind::Count, (50, 1, 100_000))
+            .about("context switches a second that the parent makes by sleeping and looking"),
+        Param::number("time", Kind::Time, (SECOND_NS / 2, 1_000_000, 3600 * SECOND_NS))
+            .about("what one round takes when `loops` is calibrated, and the least time measured"),
+        Param::number("of_size", Kind::Size, (0, 0, 1 << 40)).about(
             "the size for which `loops` is calibrated, so that all points of a sweep do the same \
              work; 0 = `size`",
         ),
-        Param::number(
-            "limit",
-            Kind::Time,
-            (60 * SECOND_NS, 1_000_000, 86_400 * SECOND_NS),
-            "longest time of all rounds; what was done until then counts",
-        ),
+        Param::number("limit", Kind::Time, (60 * SECOND_NS, 1_000_000, 86_400 * SECOND_NS))
+            .about("longest time of all rounds; what was done until then counts"),
     ],
     measures: &["touches", "processes", "loops", "page_walks"],
     steady: Steady::WhenPassesAreAlike,
@@ -142,14 +111,12 @@ impl VmtestPlan {
     }
 
     /// Touches of a process that steps through its segment once.
-    #[must_use]
     pub fn touches_a_loop(&self) -> u64 {
         self.process_bytes.div_ceil(self.step_bytes.max(1))
     }
 
     /// The loops with which a round takes about `time` when it is spread over `cpus_milli`
     /// thousandths of a CPU, if one process alone needs `loop_ns` for a loop; at least 1.
-    #[must_use]
     pub fn calibrated_loops(&self, loop_ns: f64, cpus_milli: u64) -> u64 {
         // A process has one CPU at the most.
         let busy_milli = cpus_milli.min(self.calibrated_processes.saturating_mul(1000)).max(1);

@@ -37,7 +37,6 @@ struct Bucket {
 
 impl Zipf {
     /// The touches of one process; `skew` is the exponent s.
-    #[must_use]
     pub fn new(places: u64, skew: f64, seed: u64, process: u64) -> Self {
         let places = places.max(1);
         let (bounds, weights) = buckets(places, skew);

@@ -10,10 +10,10 @@ use sys::clock::monotonic_ns;
 use sys::process::{Program, wait};
 
 use super::elf;
-use crate::param::Param;
-use crate::probe::{Interaction, Made, Parts, Probe, Rhythm};
-use crate::setting::{Plan, Setting, WorkloadError, at};
-use crate::workload::{Work, Workload};
+use crate::{
+    Interaction, Made, Param, Parts, Plan, Probe, Rhythm, Setting, Work, Workload, WorkloadError,
+    at,
+};
 
 pub(crate) const PROBE: Workload = Workload {
     name: "exec",

@@ -4,10 +4,10 @@
 use sys::clock::monotonic_ns;
 use sys::memory::Mapping;
 
-use crate::param::Param;
-use crate::probe::{Interaction, Made, Parts, Probe, Rhythm};
-use crate::setting::{Plan, Setting, WorkloadError, at};
-use crate::workload::{Work, Workload};
+use crate::{
+    Interaction, Made, Param, Parts, Plan, Probe, Rhythm, Setting, Work, Workload, WorkloadError,
+    at,
+};
 
 /// Size of the mapping, in bytes.
 const MAP_BYTES: u64 = 4 << 20;

@@ -10,10 +10,10 @@ use rand_pcg::Pcg64Mcg;
 use rustix::fs::{Advice, fadvise};
 use sys::clock::monotonic_ns;
 
-use crate::param::Param;
-use crate::probe::{Interaction, Made, Parts, Probe, Rhythm};
-use crate::setting::{Plan, Setting, WorkloadError, at};
-use crate::workload::{Work, Workload};
+use crate::{
+    Interaction, Made, Param, Parts, Plan, Probe, Rhythm, Setting, Work, Workload, WorkloadError,
+    at,
+};
 
 /// Bytes written to the new file.
 const WRITE_BYTES: usize = 64 << 10;

@@ -18,10 +18,10 @@ use rand_pcg::Pcg64Mcg;
 use sys::clock::monotonic_ns;
 use sys::memory::Mapping;
 
-use crate::param::Param;
-use crate::probe::{Interaction, Made, Parts, Probe, Rhythm};
-use crate::setting::{Plan, Setting, WorkloadError, at};
-use crate::workload::{Work, Workload};
+use crate::{
+    Interaction, Made, Param, Parts, Plan, Probe, Rhythm, Setting, Work, Workload, WorkloadError,
+    at,
+};
 
 /// Size of each array in a memory of at least 256 MiB, in bytes.
 const ARRAY_BYTES: u64 = 8 << 20;

@@ -3,10 +3,9 @@
 //! The interaction is empty: the delay is how late the process runs. A missed wake-up is made up
 //! for at once and counts from its own intended moment, so a frozen machine shows as what it is.
 
-use crate::param::Param;
-use crate::probe::{Interaction, Made, Parts, Probe, Rhythm};
-use crate::setting::{Plan, Setting, WorkloadError};
-use crate::workload::{Work, Workload};
+use crate::{
+    Interaction, Made, Param, Parts, Plan, Probe, Rhythm, Setting, Work, Workload, WorkloadError,
+};
 
 /// One wake-up in each period of this length, in ns.
 const PERIOD_NS: u64 = 4_000_000;

@@ -8,10 +8,7 @@ use std::time::Duration;
 use sys::process::usage;
 
 use super::{counted, provocation};
-use crate::load::Worker;
-use crate::param::Param;
-use crate::setting::{Plan, Setting, WorkloadError};
-use crate::workload::{Steady, Workload};
+use crate::{Param, Plan, Setting, Steady, Worker, Workload, WorkloadError};
 
 /// CPU time of one operation, about: steps of the computation.
 const STEPS: u64 = 200_000;

@@ -10,10 +10,7 @@ use sys::pages::Advice;
 use sys::process::{fork_child, signal, signals, wait};
 
 use super::{OPERATIONS, counted, provocation};
-use crate::load::Worker;
-use crate::param::Param;
-use crate::setting::{Plan, Setting, WorkloadError, at, page_bytes};
-use crate::workload::{Steady, Workload};
+use crate::{Param, Plan, Setting, Steady, Worker, Workload, WorkloadError, at, page_bytes};
 
 /// Memory of the process, in bytes.
 const RESIDENT_BYTES: u64 = 64 << 20;

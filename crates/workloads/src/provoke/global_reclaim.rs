@@ -8,10 +8,7 @@ use std::os::unix::fs::FileExt;
 use rand::RngExt;
 
 use super::{OPERATIONS, counted, provocation};
-use crate::load::Worker;
-use crate::param::Param;
-use crate::setting::{Plan, Setting, WorkloadError, at, page_bytes};
-use crate::workload::{Steady, Workload};
+use crate::{Param, Plan, Setting, Steady, Worker, Workload, WorkloadError, at, page_bytes};
 
 /// Size of the file for memory of 1 at an intensity of 0, which fits.
 const FITS: f64 = 0.4;

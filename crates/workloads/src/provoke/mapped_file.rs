@@ -9,8 +9,7 @@ use sys::memory::Mapping;
 use sys::pages::Advice;
 
 use super::{OPERATIONS, counted, written};
-use crate::load::{Progress, Worker};
-use crate::setting::{Setting, WorkloadError, at, page_bytes};
+use crate::{Progress, Setting, Worker, WorkloadError, at, page_bytes};
 
 /// The load is warm when each page has been read this many times on average: nothing is cold.
 const WARM_PASSES: u64 = 3;

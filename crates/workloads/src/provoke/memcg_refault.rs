@@ -2,9 +2,7 @@
 //! random, so that most of what the group evicts comes back.
 
 use super::{mapped_file, provocation};
-use crate::param::Param;
-use crate::setting::{Plan, Setting};
-use crate::workload::{Steady, Workload};
+use crate::{Param, Plan, Setting, Steady, Workload};
 
 /// Size of the file for memory of 1 at an intensity of 0, which fits.
 const FITS: f64 = 0.5;

@@ -6,10 +6,9 @@ use std::convert::Infallible;
 use sys::memory::Mapping;
 
 use super::{OPERATIONS, counted, provocation};
-use crate::load::Worker;
-use crate::param::Param;
-use crate::setting::{Plan, Setting, WorkloadError, at, page_bytes, scaled};
-use crate::workload::{Steady, Workload};
+use crate::{
+    Param, Plan, Setting, Steady, Worker, Workload, WorkloadError, at, page_bytes, scaled,
+};
 
 /// Memory that is held at an intensity of 0 for memory of 1: below a `high` of one half of it.
 const BELOW: f64 = 0.25;

@@ -9,10 +9,7 @@ use sys::memory::Mapping;
 use sys::pages::Advice;
 
 use super::{OPERATIONS, Turns, counted, percent, provocation};
-use crate::load::Worker;
-use crate::param::Param;
-use crate::setting::{Plan, Setting, WorkloadError, at, page_bytes};
-use crate::workload::{Steady, Workload};
+use crate::{Param, Plan, Setting, Steady, Worker, Workload, WorkloadError, at, page_bytes};
 
 /// Memory that is mapped, in bytes.
 const MAP_BYTES: u64 = 16 << 20;

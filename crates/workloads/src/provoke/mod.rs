@@ -30,9 +30,7 @@ use std::path::Path;
 use rand::RngExt;
 use sys::clock::monotonic_ns;
 
-use crate::load::{Load, Worker};
-use crate::setting::{Plan, Setting, WorkloadError};
-use crate::workload::{Work, Workload};
+use crate::{Load, Plan, Setting, Work, Worker, Workload, WorkloadError};
 
 /// Names of the totals, in the order of the slots.
 pub(crate) const TOTALS: &[&str] = &["operations", "busy_ns"];

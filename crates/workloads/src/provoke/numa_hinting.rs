@@ -5,14 +5,12 @@ use std::convert::Infallible;
 use std::{fs, io};
 
 use sys::memory::Mapping;
-use sys::numa::Placement;
-use sys::pages::Advice;
+use sys::pages::{Advice, Placement};
 
 use super::{OPERATIONS, counted, provocation};
-use crate::load::Worker;
-use crate::param::Param;
-use crate::setting::{Plan, Setting, WorkloadError, at, page_bytes, scaled};
-use crate::workload::{Steady, Workload};
+use crate::{
+    Param, Plan, Setting, Steady, Worker, Workload, WorkloadError, at, page_bytes, scaled,
+};
 
 /// Where the system lists its nodes that have memory, as `0-1`.
 const NODES: &str = "/sys/devices/system/node/has_memory";

@@ -7,10 +7,9 @@ use sys::memory::Mapping;
 use sys::process::{fork_child, wait_any};
 
 use super::{BUSY_NS, OPERATIONS, Turns, counted, percent, provocation};
-use crate::load::{Load, Worker};
-use crate::param::Param;
-use crate::setting::{Plan, Setting, WorkloadError, at, page_bytes};
-use crate::workload::{Steady, Work, Workload};
+use crate::{
+    Load, Param, Plan, Setting, Steady, Work, Worker, Workload, WorkloadError, at, page_bytes,
+};
 
 /// Memory that all processes share, in bytes.
 const SHARED_BYTES: u64 = 16 << 20;

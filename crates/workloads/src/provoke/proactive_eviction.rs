@@ -7,10 +7,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::{BUSY_NS, mapped_file, provocation};
-use crate::load::{Load, Worker};
-use crate::param::Param;
-use crate::setting::{Plan, Setting, WorkloadError, at, scaled};
-use crate::workload::{Steady, Work, Workload};
+use crate::{
+    Load, Param, Plan, Setting, Steady, Work, Worker, Workload, WorkloadError, at, scaled,
+};
 
 /// Size of the file for memory of 1: it fits.
 const FITS: f64 = 0.4;

@@ -9,10 +9,9 @@ use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use sys::memory::Mapping;
 
 use super::{OPERATIONS, counted, provocation};
-use crate::load::Worker;
-use crate::param::Param;
-use crate::setting::{Plan, Setting, WorkloadError, at, page_bytes, scaled};
-use crate::workload::{Steady, Workload};
+use crate::{
+    Param, Plan, Setting, Steady, Worker, Workload, WorkloadError, at, page_bytes, scaled,
+};
 
 /// Pages whose protection is changed, one after the other.
 const PAGES: u64 = 64;

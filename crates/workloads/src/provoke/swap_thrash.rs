@@ -8,10 +8,7 @@ use rand::RngExt;
 use sys::memory::Mapping;
 
 use super::{OPERATIONS, counted, provocation};
-use crate::load::Worker;
-use crate::param::Param;
-use crate::setting::{Plan, Setting, WorkloadError, at, page_bytes};
-use crate::workload::{Steady, Workload};
+use crate::{Param, Plan, Setting, Steady, Worker, Workload, WorkloadError, at, page_bytes};
 
 /// Size of the memory for memory of 1 at an intensity of 0, which fits.
 const FITS: f64 = 0.5;

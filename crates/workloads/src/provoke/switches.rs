@@ -7,10 +7,7 @@ use std::io::{PipeReader, PipeWriter, Read, Write, pipe};
 use sys::process::fork_child;
 
 use super::{OPERATIONS, counted, provocation};
-use crate::load::Worker;
-use crate::param::Param;
-use crate::setting::{Plan, Setting, WorkloadError, at, scaled};
-use crate::workload::{Steady, Workload};
+use crate::{Param, Plan, Setting, Steady, Worker, Workload, WorkloadError, at, scaled};
 
 /// Round trips that are counted together at an intensity of 1.
 const BATCH: u64 = 256;

@@ -7,10 +7,7 @@ use sys::memory::Mapping;
 use sys::pages::Advice;
 
 use super::{OPERATIONS, counted, provocation};
-use crate::load::Worker;
-use crate::param::Param;
-use crate::setting::{Plan, Setting, WorkloadError, at, scaled};
-use crate::workload::{Steady, Workload};
+use crate::{Param, Plan, Setting, Steady, Worker, Workload, WorkloadError, at, scaled};
 
 /// Memory of the chain, in bytes.
 const CHAIN_BYTES: u64 = 64 << 20;

@@ -8,10 +8,7 @@ use std::os::unix::fs::FileExt;
 use rand::RngExt;
 
 use super::{OPERATIONS, counted, provocation};
-use crate::load::Worker;
-use crate::param::Param;
-use crate::setting::{Plan, Setting, WorkloadError, at, scaled};
-use crate::workload::{Steady, Workload};
+use crate::{Param, Plan, Setting, Steady, Worker, Workload, WorkloadError, at, scaled};
 
 /// Size of the file at an intensity of 0 for memory of 1: so little that it is begun again before
 /// the kernel begins to write it.

@@ -23,10 +23,7 @@ const FOLDER_FILES: usize = 12;
 const SMALL_FILE_BYTES: usize = 600;
 
 /// Fills a user's directory, which exists: `text/`, `src/` and `tree/`. Equal seeds and users give
-/// the same bytes.
-///
-/// # Errors
-/// When a file cannot be written, with its path.
+/// the same bytes. Fails when a file cannot be written, with its path.
 pub fn fill(dir: &Path, seed: u64, user: u32) -> io::Result<()> {
     let own = seed.wrapping_mul(1_000_003).wrapping_add(u64::from(user));
     let mut author = Author::new(Pcg64Mcg::seed_from_u64(own));

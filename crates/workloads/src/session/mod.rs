@@ -4,15 +4,13 @@ mod corpus;
 mod order;
 mod resolve;
 mod script;
-mod script_text;
 mod text;
 mod variables;
 
 pub use corpus::{CORPUS_BYTES, fill};
 pub use order::Order;
 pub use resolve::{Resolved, resolve, search_path};
-pub use script::{DEFAULT_SCRIPT, MOST_USERS, ScriptError, parse_script, set};
-pub use script_text::script_text;
+pub use script::{DEFAULT_SCRIPT, MOST_USERS, parse_script, script_text, set};
 pub use variables::Seat;
 
 use crate::workload::{Steady, Work, Workload};

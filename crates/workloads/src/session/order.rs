@@ -17,7 +17,6 @@ pub struct Order {
 
 impl Order {
     /// The choices of a user of a script of so many commands.
-    #[must_use]
     pub fn new(seed: u64, user: u32, commands: usize) -> Self {
         let own = seed ^ (u64::from(user) + 1).wrapping_mul(APART);
         Self {

@@ -21,7 +21,6 @@ pub struct Resolved {
 
 impl Resolved {
     /// The words of a command that are run, and whether they name one of our own tools.
-    #[must_use]
     pub fn words<'a>(&self, command: &'a Command) -> (&'a [String], bool) {
         let wants_own = self.script.tools == Tools::Builtin;
         match (wants_own && !command.builtin.is_empty()) || command.run.is_empty() {
@@ -32,17 +31,13 @@ impl Resolved {
 }
 
 /// The folders in which programs are looked for: those of the environment, or the usual ones.
-#[must_use]
 pub fn search_path(environment: Option<OsString>) -> OsString {
     environment.filter(|path| !path.is_empty()).unwrap_or_else(|| USUAL_PATH.into())
 }
 
 /// Chooses the tools: the subject's if it has all that the script names, else our own wherever
-/// there is one.
-///
-/// # Errors
-/// When a command cannot be issued with the tools that are wanted, with its name and what is
-/// missing.
+/// there is one. Fails when a command cannot be issued with the tools that are wanted, with its
+/// name and what is missing.
 pub fn resolve(script: &Script, path: &OsStr) -> Result<Resolved, String> {
     let missing: BTreeSet<&str> = script
         .commands
@@ -51,21 +46,17 @@ pub fn resolve(script: &Script, path: &OsStr) -> Result<Resolved, String> {
         .filter(|program| !is_there(program, path))
         .map(String::as_str)
         .collect();
-    let without_run = script.commands.iter().find(|command| command.run.is_empty());
-    let listed = || missing.iter().copied().collect::<Vec<_>>().join(", ");
     let (tools, note) = match script.tools {
-        Tools::Builtin => (Tools::Builtin, None),
-        Tools::System => (Tools::System, None),
         Tools::Auto if missing.is_empty() => (Tools::System, None),
         Tools::Auto => {
-            let note = format!("tools: our own, as the subject lacks {}", listed());
+            let listed = missing.iter().copied().collect::<Vec<_>>().join(", ");
+            let note = format!("tools: our own, as the subject lacks {listed}");
             (Tools::Builtin, Some(note))
         }
+        wanted => (wanted, None),
     };
-    if tools == Tools::System
-        && script.tools == Tools::System
-        && let Some(command) = without_run
-    {
+    let without_run = script.commands.iter().find(|command| command.run.is_empty());
+    if let Some(command) = without_run.filter(|_| script.tools == Tools::System) {
         return Err(format!(
             "command {:?} has no `run`, but the subject's tools are wanted: add it, or set tools \
              to \"builtin\" or \"auto\"",

@@ -1,11 +1,12 @@
-//! Scripts as users write them (TOML; `docs/sessions.md`).
+//! Scripts as users write them (TOML; `docs/sessions.md`), and what a run file has of one as a file
+//! that can be run again.
 
 use std::collections::BTreeMap;
 
-use model::units::parse_duration_ns;
+use model::description::{Description, DescriptionError};
+use model::units::{exact_duration, parse_duration_ns};
 use model::{Command, Script, Tools};
-use serde::Deserialize;
-use toml::Spanned;
+use serde::{Deserialize, Serialize};
 
 use super::variables::{OWN, is_name, names};
 use crate::tools;
@@ -20,79 +21,98 @@ const MOST_COMMANDS: usize = 1000;
 const LONGEST_NAME: usize = 40;
 /// Longest think time and limit of a command, in ns: a day.
 const LONGEST_NS: u64 = 86_400_000_000_000;
-/// Users, if the script does not say: those of the RFC.
+/// Users, mean think time and longest time of a command, if the script does not say: the users are
+/// those of the RFC.
 const USERS: u32 = 6;
-/// Mean think time, if the script does not say.
 const THINK: &str = "1s";
-/// Longest time of a command, if the script does not say.
 const LIMIT: &str = "60s";
+/// The settings that every script has.
+const SETTINGS: [&str; 4] = ["users", "think", "limit", "tools"];
 
-/// A script that cannot be run: where, and why.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("line {line}, column {column}: {reason}")]
-pub struct ScriptError {
-    /// Line, from 1.
-    pub line: usize,
-    /// Column in characters, from 1.
-    pub column: usize,
-    /// What is wrong there.
-    pub reason: String,
-}
-
-/// A script as it is written; every value knows where it stands.
-#[derive(Deserialize)]
+/// A script as it is written.
+#[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Written {
-    name: Spanned<String>,
-    version: Option<Spanned<i64>>,
-    users: Option<Spanned<i64>>,
-    think: Option<Spanned<String>>,
-    limit: Option<Spanned<String>>,
-    tools: Option<Spanned<Tools>>,
+    name: String,
+    version: Option<i64>,
+    users: Option<i64>,
+    think: Option<String>,
+    limit: Option<String>,
     #[serde(default)]
-    variables: BTreeMap<Spanned<String>, Spanned<String>>,
+    tools: Tools,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    variables: BTreeMap<String, String>,
     #[serde(default)]
-    command: Vec<Spanned<WrittenCommand>>,
+    command: Vec<WrittenCommand>,
 }
 
-#[derive(Deserialize)]
+#[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct WrittenCommand {
-    name: Spanned<String>,
-    #[serde(default)]
-    run: Vec<Spanned<String>>,
-    #[serde(default)]
-    builtin: Vec<Spanned<String>>,
+    name: String,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    run: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    builtin: Vec<String>,
 }
 
-/// Reads a script.
-///
-/// # Errors
-/// When it is not TOML, or not a script that can be run, with the place and the reason.
-pub fn parse_script(text: &str) -> Result<Script, ScriptError> {
-    let reader = Reader { text };
-    let written: Written = toml::from_str(text).map_err(|error| {
-        reader.error(error.span().map_or(0, |span| span.start), error.message())
-    })?;
-    let variables = reader.variables(&written)?;
+/// Reads a script. Fails when it is not TOML, or not a script that can be run, with the place and
+/// the reason.
+pub fn parse_script(text: &str) -> Result<Script, DescriptionError> {
+    let at = Description(text);
+    let written: Written = at.read()?;
+    let number = |name: &str, value: Option<i64>, usual: u32, most: u32| {
+        let number = value.unwrap_or(usual.into());
+        let fits = (1..=i64::from(most)).contains(&number);
+        at.that(name, fits, format!("{name}: {number} is not 1 to {most}"))?;
+        Ok(number as u32)
+    };
+    let time = |name: &str, value: &Option<String>, usual: &str, least_ns: u64| {
+        let time = time_ns(value.as_deref().unwrap_or(usual), least_ns);
+        time.or_else(|reason| at.refuse(name, reason))
+    };
+    for (name, value) in &written.variables {
+        let path = format!("variables.{name}");
+        let is_taken = OWN.iter().chain(&SETTINGS).any(|taken| taken == name);
+        let reason = format!("{name:?} has a meaning of its own; take another name");
+        at.that(&path, !is_taken, reason)?;
+        let reason = format!("{name:?} is no name: write letters, digits, _ and -, a letter first");
+        at.that(&path, is_name(name), reason)?;
+        check_value(value).or_else(|reason| at.refuse(&path, reason))?;
+    }
     let script = Script {
-        version: reader.number(written.version.as_ref(), 1, 1, i64::from(u32::MAX), "version")?,
-        users: reader.number(written.users.as_ref(), USERS, 1, i64::from(MOST_USERS), "users")?,
-        think_ns: reader.time(written.think.as_ref(), THINK, 0)?,
-        limit_ns: reader.time(written.limit.as_ref(), LIMIT, 1)?,
-        tools: written.tools.as_ref().map_or(Tools::Auto, |tools| *tools.get_ref()),
-        commands: reader.commands(&written, &variables)?,
-        name: reader.name(&written.name, "a script's name")?,
-        variables,
+        version: number("version", written.version, 1, u32::MAX)?,
+        users: number("users", written.users, USERS, MOST_USERS)?,
+        think_ns: time("think", &written.think, THINK, 0)?,
+        limit_ns: time("limit", &written.limit, LIMIT, 1)?,
+        tools: written.tools,
+        commands: commands(at, written.command, &written.variables)?,
+        name: checked_name(at, "name", written.name, "a script's name")?,
+        variables: written.variables,
     };
     Ok(script)
 }
 
+/// A script as TOML, of which [`parse_script`] makes the same one. Fails when TOML cannot hold it,
+/// which no script that was ever read does.
+pub fn script_text(script: &Script) -> Result<String, toml::ser::Error> {
+    let Script { name, variables, commands, .. } = script.clone();
+    let written = |Command { name, run, builtin }| WrittenCommand { name, run, builtin };
+    toml::to_string(&Written {
+        name,
+        version: Some(script.version.into()),
+        users: Some(script.users.into()),
+        think: Some(exact_duration(script.think_ns)),
+        limit: Some(exact_duration(script.limit_ns)),
+        tools: script.tools,
+        variables,
+        command: commands.into_iter().map(written).collect(),
+    })
+}
+
 /// Changes one setting of a script, as `--set name=value` does: `users`, `think`, `limit`, `tools`
-/// or a variable that the script has.
-///
-/// # Errors
-/// When the value does not fit, or there is no such setting, with those that there are.
+/// or a variable that the script has. Fails when the value does not fit, or there is no such
+/// setting, with those that there are.
 pub fn set(script: &mut Script, name: &str, value: &str) -> Result<(), String> {
     match name {
         "users" => {
@@ -102,25 +122,17 @@ pub fn set(script: &mut Script, name: &str, value: &str) -> Result<(), String> {
         "think" => script.think_ns = time_ns(value, 0)?,
         "limit" => script.limit_ns = time_ns(value, 1)?,
         "tools" => {
-            script.tools = match value {
-                "auto" => Tools::Auto,
-                "system" => Tools::System,
-                "builtin" => Tools::Builtin,
-                _ => return Err(format!("tools: {value:?} is not auto, system or builtin")),
-            };
+            script.tools = Tools::named(value)
+                .map_err(|_| format!("tools: {value:?} is not auto, system or builtin"))?;
         }
-        _ => match script.variables.get_mut(name) {
-            Some(variable) => {
-                check_value(value)?;
-                value.clone_into(variable);
-            }
-            None => {
-                let own = script.variables.keys().map(String::as_str);
-                let all: Vec<&str> =
-                    ["users", "think", "limit", "tools"].into_iter().chain(own).collect();
-                return Err(format!("the script has no {name:?}; there are {}", all.join(", ")));
-            }
-        },
+        _ => {
+            let own = script.variables.keys().map(String::as_str);
+            let all: Vec<&str> = SETTINGS.into_iter().chain(own).collect();
+            let unknown = format!("the script has no {name:?}; there are {}", all.join(", "));
+            let variable = script.variables.get_mut(name).ok_or(unknown)?;
+            check_value(value)?;
+            value.clone_into(variable);
+        }
     }
     Ok(())
 }
@@ -145,172 +157,70 @@ fn check_value(value: &str) -> Result<(), String> {
     }
 }
 
-/// Turns places into lines and columns.
-struct Reader<'a> {
-    text: &'a str,
+/// A name that fits into a table.
+fn checked_name(
+    at: Description<'_>,
+    path: &str,
+    name: String,
+    what: &str,
+) -> Result<String, DescriptionError> {
+    let fits = !name.trim().is_empty()
+        && name.len() <= LONGEST_NAME
+        && !name.chars().any(char::is_control);
+    let reason = format!("{what} is 1 to {LONGEST_NAME} bytes of printable text, unlike {name:?}");
+    at.that(path, fits, reason).map(|()| name)
 }
 
-impl Reader<'_> {
-    fn error(&self, at: usize, reason: impl Into<String>) -> ScriptError {
-        // A place between two bytes of a character, or behind the end, is rounded down.
-        let mut at = at.min(self.text.len());
-        while !self.text.is_char_boundary(at) {
-            at -= 1;
+fn commands(
+    at: Description<'_>,
+    written: Vec<WrittenCommand>,
+    variables: &BTreeMap<String, String>,
+) -> Result<Vec<Command>, DescriptionError> {
+    at.that("command", !written.is_empty(), "a script has at least one [[command]]")?;
+    let too_many = format!("more than {MOST_COMMANDS} commands");
+    at.that(&format!("command.{MOST_COMMANDS}"), written.len() <= MOST_COMMANDS, too_many)?;
+    let mut commands: Vec<Command> = Vec::new();
+    for (index, WrittenCommand { name, run, builtin }) in written.into_iter().enumerate() {
+        let path = |field: &str| format!("command.{index}.{field}");
+        let name = checked_name(at, &path("name"), name, "a command's name")?;
+        let is_new = commands.iter().all(|other| other.name != name);
+        at.that(&path("name"), is_new, format!("a second command named {name:?}"))?;
+        let reason = format!("command {name:?} has neither `run` nor `builtin`");
+        at.that(&path("name"), !(run.is_empty() && builtin.is_empty()), reason)?;
+        if let Some(tool) = builtin.first() {
+            let known: Vec<&str> = tools::tool_names().collect();
+            let reason = format!("no tool is named {tool:?}; there are {}", known.join(", "));
+            at.that(&path("builtin.0"), known.contains(&tool.as_str()), reason)?;
         }
-        let before = &self.text[..at];
-        let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
-        ScriptError {
-            line: before.matches('\n').count() + 1,
-            column: before[line_start..].chars().count() + 1,
-            reason: reason.into(),
-        }
-    }
-
-    fn at<T>(&self, value: &Spanned<T>, reason: impl Into<String>) -> ScriptError {
-        self.error(value.span().start, reason)
-    }
-
-    fn number(
-        &self,
-        value: Option<&Spanned<i64>>,
-        usual: u32,
-        least: i64,
-        most: i64,
-        what: &str,
-    ) -> Result<u32, ScriptError> {
-        let Some(value) = value else { return Ok(usual) };
-        let number = *value.get_ref();
-        match (least..=most).contains(&number) {
-            true => Ok(number as u32),
-            false => Err(self.at(value, format!("{what}: {number} is not {least} to {most}"))),
-        }
-    }
-
-    fn time(
-        &self,
-        value: Option<&Spanned<String>>,
-        usual: &str,
-        least_ns: u64,
-    ) -> Result<u64, ScriptError> {
-        match value {
-            None => time_ns(usual, least_ns).map_err(|reason| self.error(0, reason)),
-            Some(text) => time_ns(text.get_ref(), least_ns).map_err(|reason| self.at(text, reason)),
-        }
-    }
-
-    /// A name that fits into a table.
-    fn name(&self, name: &Spanned<String>, what: &str) -> Result<String, ScriptError> {
-        let text = name.get_ref();
-        let fits = !text.trim().is_empty()
-            && text.len() <= LONGEST_NAME
-            && !text.chars().any(char::is_control);
-        match fits {
-            true => Ok(text.clone()),
-            false => Err(self.at(
-                name,
-                format!("{what} is 1 to {LONGEST_NAME} bytes of printable text, unlike {text:?}"),
-            )),
-        }
-    }
-
-    fn variables(&self, written: &Written) -> Result<BTreeMap<String, String>, ScriptError> {
-        let mut variables = BTreeMap::new();
-        for (name, value) in &written.variables {
-            let key = name.get_ref();
-            if OWN.contains(&key.as_str())
-                || ["users", "think", "limit", "tools"].contains(&key.as_str())
-            {
-                return Err(
-                    self.at(name, format!("{key:?} has a meaning of its own; take another name"))
-                );
+        for (field, words) in [("run", &run), ("builtin", &builtin)] {
+            for (number, word) in words.iter().enumerate() {
+                check_argument(word, variables)
+                    .or_else(|reason| at.refuse(&path(&format!("{field}.{number}")), reason))?;
             }
-            if !is_name(key) {
-                return Err(self.at(
-                    name,
-                    format!("{key:?} is no name: write letters, digits, _ and -, a letter first"),
-                ));
-            }
-            check_value(value.get_ref()).map_err(|reason| self.at(value, reason))?;
-            variables.insert(key.clone(), value.get_ref().clone());
         }
-        Ok(variables)
+        commands.push(Command { name, run, builtin });
     }
+    Ok(commands)
+}
 
-    fn commands(
-        &self,
-        written: &Written,
-        variables: &BTreeMap<String, String>,
-    ) -> Result<Vec<Command>, ScriptError> {
-        let mut commands: Vec<Command> = Vec::new();
-        if written.command.is_empty() {
-            let reason = "a script has at least one [[command]]";
-            return Err(self.error(self.text.len(), reason));
-        }
-        if let Some(many) = written.command.get(MOST_COMMANDS) {
-            return Err(self.at(many, format!("more than {MOST_COMMANDS} commands")));
-        }
-        for spanned in &written.command {
-            let command = spanned.get_ref();
-            let name = self.name(&command.name, "a command's name")?;
-            if commands.iter().any(|other| other.name == name) {
-                return Err(self.at(&command.name, format!("a second command named {name:?}")));
-            }
-            if command.run.is_empty() && command.builtin.is_empty() {
-                let reason = format!("command {name:?} has neither `run` nor `builtin`");
-                return Err(self.at(&command.name, reason));
-            }
-            if let Some(tool) = command.builtin.first()
-                && !tools::tool_names().any(|known| known == tool.get_ref())
-            {
-                let known: Vec<&str> = tools::tool_names().collect();
-                let reason = format!(
-                    "no tool is named {:?}; there are {}",
-                    tool.get_ref(),
-                    known.join(", ")
-                );
-                return Err(self.at(tool, reason));
-            }
-            for argument in command.run.iter().chain(&command.builtin) {
-                self.argument(argument, variables)?;
-            }
-            let texts = |words: &[Spanned<String>]| {
-                words.iter().map(|word| word.get_ref().clone()).collect()
-            };
-            commands.push(Command {
-                name,
-                run: texts(&command.run),
-                builtin: texts(&command.builtin),
-            });
-        }
-        Ok(commands)
+fn check_argument(text: &str, variables: &BTreeMap<String, String>) -> Result<(), String> {
+    if text.contains('\0') {
+        return Err("an argument cannot hold a NUL character".to_owned());
     }
-
-    fn argument(
-        &self,
-        argument: &Spanned<String>,
-        variables: &BTreeMap<String, String>,
-    ) -> Result<(), ScriptError> {
-        let text = argument.get_ref();
-        if text.contains('\0') {
-            return Err(self.at(argument, "an argument cannot hold a NUL character"));
-        }
-        let is_known = |name: &str| OWN.contains(&name) || variables.contains_key(name);
-        match names(text).find(|name| !is_known(name)) {
-            None => Ok(()),
-            Some(name) => Err(self.at(
-                argument,
-                format!(
-                    "no variable is named {name:?}: define it in [variables], or write \
-                     {{{{{name}}}}} for the text itself"
-                ),
-            )),
-        }
+    let is_known = |name: &str| OWN.contains(&name) || variables.contains_key(name);
+    match names(text).find(|name| !is_known(name)) {
+        None => Ok(()),
+        Some(name) => Err(format!(
+            "no variable is named {name:?}: define it in [variables], or write {{{{{name}}}}} for \
+             the text itself"
+        )),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::collection::{btree_map, vec};
     use proptest::prelude::*;
 
     const SMALL: &str = "name = \"x\"\n[[command]]\nname = \"a\"\nrun = [\"true\"]\n";
@@ -337,7 +247,7 @@ mod tests {
         let second = "[[command]]\nname = \"a\"\nrun = [\"x\"]\n";
         let cases = [
             ("users = 6\n".to_owned(), 1, "name"),
-            ("name = \"x\"\n".to_owned(), 2, "at least one"),
+            ("name = \"x\"\n".to_owned(), 1, "at least one"),
             (format!("users = 0\n{SMALL}"), 1, "1 to 64"),
             (format!("think = \"5 days\"\n{SMALL}"), 1, "duration"),
             (format!("limit = \"0s\"\n{SMALL}"), 1, "more than 0"),
@@ -406,6 +316,43 @@ mod tests {
                 prop_assert!(error.line <= text.matches('\n').count() + 1, "{}", error);
                 prop_assert!(!error.reason.is_empty());
             }
+        }
+    }
+
+    /// Text with everything that TOML has to escape, without braces, which name variables.
+    const ANY: &str = "[^{}\\x00]{0,12}";
+
+    fn script() -> impl Strategy<Value = Script> {
+        let day_ns = 86_400_000_000_000_u64;
+        let tools = prop_oneof![Just(Tools::Auto), Just(Tools::System), Just(Tools::Builtin)];
+        let numbers = (1..=u32::MAX, 1..=64_u32, 0..=day_ns, 1..=day_ns, tools);
+        let variables = btree_map("v[a-z0-9_-]{0,6}", ANY, 0..3);
+        let names = ("[a-z][a-z \"#=]{0,10}", variables, vec(vec(ANY, 1..4), 1..4));
+        (numbers, names).prop_map(|((version, users, think_ns, limit_ns, tools), names)| {
+            let (name, variables, runs) = names;
+            let command = |(index, run): (usize, Vec<String>)| Command {
+                name: format!("{index} {name}"),
+                builtin: if index == 0 { vec!["list".to_owned()] } else { Vec::new() },
+                run,
+            };
+            let commands = runs.into_iter().enumerate().map(command).collect();
+            Script { version, users, think_ns, limit_ns, tools, variables, commands, name }
+        })
+    }
+
+    #[test]
+    fn the_default_script_is_itself_again() {
+        let script = parse_script(DEFAULT_SCRIPT).unwrap();
+        let text = script_text(&script).unwrap();
+        assert_eq!(parse_script(&text).unwrap(), script);
+        assert!(text.starts_with("name = \"default\"\nversion = 1\nusers = 6\nthink = \"1s\"\n"));
+    }
+
+    proptest! {
+        #[test]
+        fn a_script_that_is_written_out_reads_as_the_same(script in script()) {
+            let text = script_text(&script).unwrap();
+            prop_assert_eq!(parse_script(&text), Ok(script), "{}", text);
         }
     }
 }

@@ -19,7 +19,6 @@ pub struct Seat<'a> {
 
 impl Seat<'_> {
     /// The arguments of a command with all variables of the script replaced.
-    #[must_use]
     pub fn arguments(&self, script: &Script, arguments: &[String]) -> Vec<String> {
         let mut values: BTreeMap<&str, String> = self.own();
         for (name, value) in &script.variables {
@@ -34,41 +33,32 @@ impl Seat<'_> {
     }
 }
 
-/// A piece of an argument.
-#[derive(Debug, PartialEq, Eq)]
-enum Piece<'a> {
-    Text(&'a str),
-    Variable(&'a str),
-}
-
-/// Cuts an argument: `{name}` is a variable, `{{` and `}}` are braces, and so is a brace that
-/// belongs to neither.
-fn pieces(argument: &str) -> Vec<Piece<'_>> {
+/// Cuts an argument into text and the names of variables: `{name}` is a variable, `{{` and `}}` are
+/// braces, and so is a brace that belongs to neither.
+fn pieces(argument: &str) -> Vec<Result<&str, Variable<'_>>> {
     let mut pieces = Vec::new();
     let mut rest = argument;
     while let Some(at) = rest.find(['{', '}']) {
         let (before, from) = rest.split_at(at);
-        pieces.push(Piece::Text(before));
-        let name = from[1..].split_once('}').map(|(name, _)| name).filter(|name| is_name(name));
-        let used = match name {
-            _ if from.starts_with("{{") || from.starts_with("}}") => {
-                pieces.push(Piece::Text(&from[..1]));
-                2
-            }
-            Some(name) if from.starts_with('{') => {
-                pieces.push(Piece::Variable(name));
+        pieces.push(Ok(before));
+        let name = from.strip_prefix('{').and_then(|from| from.split_once('}'));
+        let used = match name.filter(|(name, _)| is_name(name)) {
+            Some((name, _)) => {
+                pieces.push(Err(Variable(name)));
                 name.len() + 2
             }
-            _ => {
-                pieces.push(Piece::Text(&from[..1]));
-                1
+            None => {
+                pieces.push(Ok(&from[..1]));
+                1 + usize::from(from.starts_with("{{") || from.starts_with("}}"))
             }
         };
         rest = &from[used..];
     }
-    pieces.push(Piece::Text(rest));
+    pieces.push(Ok(rest));
     pieces
 }
+
+struct Variable<'a>(&'a str);
 
 /// Whether a text can name a variable: letters, digits, `_` and `-`, a letter first.
 pub(crate) fn is_name(text: &str) -> bool {
@@ -78,21 +68,13 @@ pub(crate) fn is_name(text: &str) -> bool {
 
 /// The names of the variables in an argument.
 pub(crate) fn names(argument: &str) -> impl Iterator<Item = &str> {
-    pieces(argument).into_iter().filter_map(|piece| match piece {
-        Piece::Variable(name) => Some(name),
-        Piece::Text(_) => None,
-    })
+    pieces(argument).into_iter().filter_map(|piece| piece.err().map(|Variable(name)| name))
 }
 
 fn replaced(argument: &str, values: &BTreeMap<&str, String>) -> String {
-    pieces(argument)
-        .into_iter()
-        .map(|piece| match piece {
-            Piece::Text(text) => text,
-            // A script with an unknown variable is refused when it is read.
-            Piece::Variable(name) => values.get(name).map_or("", String::as_str),
-        })
-        .collect()
+    // A script with an unknown variable is refused when it is read.
+    let value = |Variable(name)| values.get(name).map_or("", String::as_str);
+    pieces(argument).into_iter().map(|piece| piece.unwrap_or_else(value)).collect()
 }
 
 #[cfg(test)]

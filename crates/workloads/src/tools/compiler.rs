@@ -27,6 +27,13 @@ enum Op {
     Return,
 }
 
+/// The operators, those that bind least first.
+const OPERATORS: [[(&str, Op); 2]; 3] = [
+    [(">", Op::Greater), ("<", Op::Less)],
+    [("+", Op::Add), ("-", Op::Subtract)],
+    [("*", Op::Multiply), ("/", Op::Divide)],
+];
+
 /// A compiled source: code, what it defines, and where it calls what it may not define.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Object {
@@ -199,48 +206,19 @@ impl Compiler {
         self.expect(")")
     }
 
-    /// `sum`, `sum > sum`, `sum < sum`.
     fn expression(&mut self) -> Result<(), String> {
-        self.sum()?;
-        for (sign, op) in [(">", Op::Greater), ("<", Op::Less)] {
-            if self.takes(sign) {
-                self.sum()?;
-                self.emit(op);
-            }
+        self.operations(&OPERATORS)
+    }
+
+    /// Operands that the first level's operators join, each of which has those of the other levels.
+    fn operations(&mut self, levels: &[[(&str, Op); 2]]) -> Result<(), String> {
+        let Some((level, tighter)) = levels.split_first() else { return self.factor() };
+        self.operations(tighter)?;
+        while let Some((_, op)) = level.iter().find(|(sign, _)| self.takes(sign)) {
+            self.operations(tighter)?;
+            self.emit(*op);
         }
         Ok(())
-    }
-
-    fn sum(&mut self) -> Result<(), String> {
-        self.product()?;
-        loop {
-            let op = match (self.takes("+"), self.is_next("-")) {
-                (true, _) => Op::Add,
-                (_, true) => {
-                    self.next += 1;
-                    Op::Subtract
-                }
-                _ => return Ok(()),
-            };
-            self.product()?;
-            self.emit(op);
-        }
-    }
-
-    fn product(&mut self) -> Result<(), String> {
-        self.factor()?;
-        loop {
-            let op = match (self.takes("*"), self.is_next("/")) {
-                (true, _) => Op::Multiply,
-                (_, true) => {
-                    self.next += 1;
-                    Op::Divide
-                }
-                _ => return Ok(()),
-            };
-            self.factor()?;
-            self.emit(op);
-        }
     }
 
     /// A number, a variable, a call, or an expression in parentheses.

@@ -78,10 +78,8 @@ pub fn tool_names() -> impl Iterator<Item = &'static str> {
     ALL.iter().map(|(name, ..)| *name)
 }
 
-/// Runs a tool; what would go to the terminal goes to `out`.
-///
-/// # Errors
-/// When there is no such tool, its arguments are wrong, or a file cannot be read or written.
+/// Runs a tool; what would go to the terminal goes to `out`. Fails when there is no such tool, its
+/// arguments are wrong, or a file cannot be read or written.
 pub fn run_tool(name: &str, arguments: &[String], out: &mut dyn Write) -> Result<(), ToolError> {
     let (name, usage, run) = ALL
         .iter()
