@@ -1,5 +1,6 @@
-//! What the agent is told: one spec, and where to run it.
+//! What the agent is told: one spec, and where to run it; and why it can measure nothing.
 
+use std::io;
 use std::path::PathBuf;
 
 use counters::Sources;
@@ -44,4 +45,29 @@ pub struct Freeze {
     pub freeze_ns: u64,
     /// Time from one freeze to the next in ns.
     pub every_ns: u64,
+}
+
+/// A run that could not be made at all.
+#[derive(Debug, thiserror::Error)]
+pub enum AgentError {
+    /// The spec names a workload that this build does not have.
+    #[error("no {kind} is named {name:?}")]
+    Unknown {
+        /// A load, a probe or a job.
+        kind: &'static str,
+        /// Its name.
+        name: String,
+    },
+    /// The load cannot run on this subject.
+    #[error("{0}")]
+    Unsupported(String),
+    /// The prober cannot be made.
+    #[error("the probe cannot start: {0}")]
+    Probe(String),
+    /// The job cannot be done on this subject.
+    #[error("the job cannot start: {0}")]
+    Job(String),
+    /// The output is gone, or a process cannot be started.
+    #[error(transparent)]
+    Io(#[from] io::Error),
 }

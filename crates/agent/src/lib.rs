@@ -11,22 +11,13 @@
 //! it starts dies with it, SIGKILL included.
 
 mod assignment;
+mod children;
 mod due;
-mod enter;
-mod error;
-mod freezer;
-mod job_measure;
-mod job_session;
-mod job_user;
-mod job_users;
-mod load_group;
-mod load_plan;
-mod measure;
+mod load;
 mod memory_board;
 mod memory_group;
 mod memory_job;
 mod memory_measure;
-mod memory_parent;
 mod observer;
 mod output;
 mod page_policy;
@@ -34,16 +25,14 @@ mod prober;
 mod probing;
 mod record;
 mod run;
-mod schedule;
+mod session;
 mod touch_process;
 mod touched_memory;
-mod under_load;
+mod users;
 mod vmtest_process;
 mod waiter;
-mod words;
 
-pub use assignment::{Assignment, Freeze};
+pub use assignment::{AgentError, Assignment, Freeze};
 pub use due::Due;
-pub use error::AgentError;
 pub use run::run;
 pub use waiter::{Waiter, Woken};

@@ -1,14 +1,15 @@
 //! What the processes of a job on memory note on the board: each has a row, the parent the last one.
 
+use std::collections::BTreeMap;
 use std::io::{self, PipeReader, PipeWriter, Read};
 
 use serde::{Deserialize, Serialize};
 use sys::board::Board;
 use sys::clock::monotonic_ns;
-use sys::process::{Exit, Usage, usage};
+use sys::process::{Exit, Usage, fork_child, usage};
 
 use crate::assignment::Assignment;
-use crate::words::say;
+use crate::children::say;
 
 /// Touches so far.
 const TOUCHES: usize = 0;
@@ -46,17 +47,11 @@ pub(crate) struct Side<'a> {
 
 impl Side<'_> {
     /// Tells the observer.
-    ///
-    /// # Errors
-    /// When it is gone.
     pub(crate) fn say(&self, word: &Word) -> io::Result<()> {
         say(self.writer, word)
     }
 
     /// Waits until the observer lets one process begin.
-    ///
-    /// # Errors
-    /// When it is gone.
     pub(crate) fn await_start(&self) -> io::Result<()> {
         let mut start = self.start;
         start.read_exact(&mut [0])
@@ -81,20 +76,31 @@ impl Side<'_> {
         }
     }
 
-    /// What it means for the job that a process ended.
-    ///
-    /// # Errors
-    /// When it did not end by itself and well, with the reason.
-    pub(crate) fn ended(&self, row: usize, exit: Exit) -> io::Result<()> {
-        let how = match (self.board.failure(row), exit) {
-            (_, Exit::Code(0)) => return Ok(()),
-            (Some(why), _) => why,
-            (None, Exit::Code(code)) => format!("ended with code {code}"),
-            (None, Exit::Signal(number)) => {
-                self.board.set(self.processes, SIGNAL, number as u64);
-                format!("ended by signal {number}")
-            }
-        };
+    /// Forks all processes that work; their rows by their numbers.
+    pub(crate) fn fork_all(&self, work: impl Fn(usize) -> i32) -> io::Result<BTreeMap<u32, usize>> {
+        let mut rows = BTreeMap::new();
+        for row in 0..self.processes {
+            let pid = fork_child(|| work(row)).map_err(|error| {
+                let text = format!("start process {} of {}: {error}", row + 1, self.processes);
+                io::Error::new(error.kind(), text)
+            })?;
+            rows.insert(pid, row);
+        }
+        Ok(rows)
+    }
+
+    /// What it means for the job that a process of a row ended: nothing if it did so by itself and
+    /// well, else it fails with the reason.
+    pub(crate) fn ended(&self, row: Option<&usize>, exit: Exit) -> io::Result<()> {
+        let row = row.copied().unwrap_or_default();
+        if exit == Exit::Code(0) {
+            return Ok(());
+        }
+        let failure = self.board.failure(row);
+        if let (None, Exit::Signal(number)) = (&failure, exit) {
+            self.board.set(self.processes, SIGNAL, number as u64);
+        }
+        let how = failure.unwrap_or_else(|| exit.to_string());
         Err(io::Error::other(format!("process {row} of {}: {how}", self.processes)))
     }
 }

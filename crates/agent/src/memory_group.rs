@@ -1,21 +1,22 @@
-//! The processes of a job on memory, as the observer has them: started, heard, and ended together.
+//! The processes of a job on memory: started, heard, and ended together. A parent enters the sandbox,
+//! makes what all share, and forks those that work; they die with it, and it dies with the observer.
 
-use std::io::{self, PipeWriter, Write};
+use std::convert::Infallible;
+use std::io::{self, PipeReader, PipeWriter, Write};
 use std::os::fd::AsFd;
 
 use model::Missed;
 use sys::board::Board;
 use sys::clock::monotonic_ns;
 use sys::perf::PerfCounter;
-use sys::process::{Exit, fork_child, signals, wait};
+use sys::process::{Exit, fork_child, signal_group, signals, wait};
 use workloads::MemoryJob;
 
 use crate::assignment::Assignment;
-use crate::memory_board::{Word, was_killed};
-use crate::memory_parent;
-use crate::observer::{Death, NotReady};
-use crate::waiter::{Waiter, Woken};
-use crate::words::Words;
+use crate::children::{self, Words, enter_groups, prefer_as_oom_victim};
+use crate::memory_board::{Side, Word, was_killed};
+use crate::waiter::{Death, End, Waiter, Woken};
+use crate::{touch_process, vmtest_process};
 
 /// How long processes that were killed may take to give their memory back, in ns.
 const END_NS: u64 = 2_000_000_000;
@@ -37,9 +38,6 @@ pub(crate) struct MemoryGroup {
 impl MemoryGroup {
     /// Forks the parent and opens counters for it; capabilities that are unavailable go to
     /// `missed`.
-    ///
-    /// # Errors
-    /// When pipes, board or the process cannot be made.
     pub(crate) fn start(
         assignment: &Assignment,
         work: &MemoryJob,
@@ -49,8 +47,7 @@ impl MemoryGroup {
         let (words, writer) = Words::pipe()?;
         let (start_reader, start) = io::pipe()?;
         let board = Board::new(processes + 1)?;
-        let parent =
-            fork_child(|| memory_parent::live(assignment, work, &board, &writer, &start_reader))?;
+        let parent = fork_child(|| live(assignment, work, &board, &writer, &start_reader))?;
         let walks =
             PerfCounter::load_walks(parent).map_err(|error| missed.push(no_walks(&error))).ok();
         let waiting = match work {
@@ -62,40 +59,26 @@ impl MemoryGroup {
 
     /// Lets the memory be made, and waits until all processes wait for the start; the loops of each
     /// process of `vmtest`.
-    ///
-    /// # Errors
-    /// When there is a request to stop, or the memory cannot be made.
-    pub(crate) fn make(
-        &mut self,
-        waiter: &Waiter,
-        until_ns: u64,
-    ) -> io::Result<Result<Option<u64>, NotReady>> {
+    pub(crate) fn make(&mut self, waiter: &Waiter, until_ns: u64) -> Result<Option<u64>, End> {
         // A parent that is gone is noticed as its death.
         let _ = self.start.write_all(&[1]);
+        let late = "the memory was not made in time: take a smaller footprint";
         let mut loops = None;
         let mut ready = 0;
         while ready < self.waiting {
-            match waiter.wait(Some(self.words.as_fd()), until_ns) {
-                Woken::Signal if waiter.stop_requested() => return Ok(Err(NotReady::Stopped)),
-                Woken::Signal => {}
-                Woken::Time => {
-                    let why = "the memory was not made in time: take a smaller footprint";
-                    return Ok(Err(NotReady::Failed(why.to_owned())));
-                }
-                Woken::Readable => {
-                    for word in self.words.read()? {
-                        if let Word::Ready { loops: told } = word {
-                            loops = told;
-                            ready += 1;
-                        }
+            if waiter.until_ready(self.words.as_fd(), until_ns, late)? == Woken::Readable {
+                for word in self.words.read()? {
+                    if let Word::Ready { loops: told } = word {
+                        loops = told;
+                        ready += 1;
                     }
                 }
             }
             if let Some(death) = self.dead() {
-                return Ok(Err(NotReady::Died(death)));
+                return Err(End::Died(death));
             }
         }
-        Ok(Ok(loops))
+        Ok(loops)
     }
 
     /// Lets all begin: the processes of `touch`, or a round of `vmtest`.
@@ -113,20 +96,17 @@ impl MemoryGroup {
     pub(crate) fn dead(&mut self) -> Option<Death> {
         let exit = wait(self.parent, false).ok()??;
         self.reaped = true;
-        let how = match (self.board.failure(self.board.workers() - 1), exit) {
-            (Some(why), _) => why,
-            (None, Exit::Signal(number)) => format!("their parent ended by signal {number}"),
-            (None, Exit::Code(code)) => format!("their parent ended with code {code}"),
-        };
+        let failure = self.board.failure(self.board.workers() - 1);
+        let how = failure.unwrap_or_else(|| format!("their parent {exit}"));
         let exit = if was_killed(&self.board) { Exit::Signal(signals::KILL) } else { exit };
-        Some(Death::new("the job", how, Some(exit)))
+        Some(Death { who: "the job".to_owned(), how, exit: Some(exit) })
     }
 }
 
 impl Drop for MemoryGroup {
     fn drop(&mut self) {
         if !self.reaped {
-            memory_parent::end(self.parent);
+            end(self.parent);
         }
         // The processes are not ours to wait for, but hold the pipe until they have ended: what
         // comes next is to have the memory.
@@ -152,4 +132,41 @@ fn no_walks(error: &io::Error) -> Missed {
         capability: "page walks".to_owned(),
         reason: format!("perf_event_open for dTLB load misses: {error}: {next}"),
     }
+}
+
+/// The parent: lives until it is killed; returns only if it cannot go on, with the reason on the board.
+fn live(
+    assignment: &Assignment,
+    work: &MemoryJob,
+    board: &Board,
+    writer: &PipeWriter,
+    start: &PipeReader,
+) -> i32 {
+    let processes = work.processes() as usize;
+    let side = Side { assignment, processes, board, writer, start };
+    match try_to_live(&side, work) {
+        Err(error) => board.fail(processes, &error.to_string()),
+        Ok(never) => match never {},
+    }
+    1
+}
+
+fn try_to_live(side: &Side<'_>, work: &MemoryJob) -> io::Result<Infallible> {
+    // One signal for all, and for none else.
+    rustix::process::setpgid(None, None)?;
+    prefer_as_oom_victim();
+    // The observer has opened its counters, which count what is forked from now on.
+    side.await_start()?;
+    enter_groups(&side.assignment.enter)?;
+    match work {
+        MemoryJob::Vmtest(plan) => vmtest_process::live(side, plan),
+        MemoryJob::Touch(plan) => touch_process::live(side, plan),
+    }
+}
+
+/// Ends a parent and all of its processes.
+fn end(parent: u32) {
+    // A group that is gone already, or was never made, is what we want.
+    let _ = signal_group(parent, signals::KILL);
+    children::end([parent]);
 }

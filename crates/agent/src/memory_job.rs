@@ -7,21 +7,16 @@ use model::{EndStatus, JobSpec, Line, Measure, SubjectSpec};
 use sys::clock::monotonic_ns;
 use workloads::{Backing, MemoryJob, Workload};
 
-use crate::assignment::Assignment;
-use crate::error::AgentError;
-use crate::load_plan::LoadPlan;
+use crate::assignment::{AgentError, Assignment};
+use crate::load::LoadPlan;
 use crate::memory_group::MemoryGroup;
 use crate::memory_measure::MemoryMeasuring;
-use crate::observer::{Counters, NotReady, Observer};
+use crate::observer::{Counters, Observer, become_observer, header};
 use crate::output::Output;
 use crate::page_policy;
-use crate::under_load::{become_observer, header, under_load};
-use crate::waiter::Waiter;
+use crate::waiter::{End, Waiter};
 
 /// Makes the run.
-///
-/// # Errors
-/// As [`crate::run`].
 pub(crate) fn run(
     assignment: &Assignment,
     load: &'static Workload,
@@ -50,20 +45,19 @@ pub(crate) fn run(
         observer.output.warning(note)?;
     }
     let made = match refused {
-        Some(missed) => Err(NotReady::Failed(format!(
-            "{} are not available: {}",
-            missed.capability, missed.reason
-        ))),
+        Some(missed) => {
+            Err(End::Failed(format!("{} are not available: {}", missed.capability, missed.reason)))
+        }
         None => {
             let until_ns = monotonic_ns().saturating_add(work.making_ns());
-            group.make(&observer.waiter, until_ns)?
+            group.make(&observer.waiter, until_ns)
         }
     };
     let status = match made {
-        Ok(loops) => under_load(&mut observer, &load, |observer, load, _| {
+        Ok(loops) => observer.under_load(&load, |observer, load, _| {
             MemoryMeasuring::new(observer, load, &mut group, work, loops).until_it_is_steady()
         })?,
-        Err(why) => observer.not_ready("the job", why)?.map_err(AgentError::Job)?,
+        Err(end) => observer.not_ready("the job", AgentError::Job, end)?,
     };
     drop(group);
     observer.output.end(status)?;

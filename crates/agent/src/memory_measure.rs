@@ -11,12 +11,12 @@ use sys::clock::monotonic_ns;
 use sys::process::Usage;
 use workloads::{MemoryJob, TouchPlan};
 
-use crate::load_group::LoadGroup;
+use crate::load::LoadGroup;
 use crate::memory_board::{Totals, Word, last_end_ns, totals};
 use crate::memory_group::MemoryGroup;
-use crate::observer::{Death, Observer};
+use crate::observer::Observer;
 use crate::record::named_usage;
-use crate::waiter::Woken;
+use crate::waiter::{End, Woken};
 
 /// Windows in the time that is to be measured.
 const WINDOWS: u64 = 10;
@@ -50,25 +50,6 @@ struct Span {
     page_walks: Option<u64>,
 }
 
-/// Why a wait ended.
-enum Heard {
-    Words(Vec<Word>),
-    Time,
-    End(End),
-}
-
-/// Why the work ended.
-enum End {
-    Complete,
-    /// The limit came before the steady state was measured for long enough.
-    Unsteady,
-    /// The limit came while so many processes were at their work.
-    Undone(u64),
-    Interrupted,
-    LoadDied,
-    Died(Death),
-}
-
 /// A pass that has no line yet.
 struct UnderWay {
     started_ns: u64,
@@ -93,45 +74,24 @@ impl<'m, 'a, 's, W: Write> MemoryMeasuring<'m, 'a, 's, W> {
     /// was done until then is in the passes after this call.
     pub(crate) fn until_it_is_steady(mut self) -> io::Result<EndStatus> {
         let end = match self.work {
-            MemoryJob::Vmtest(_) => self.rounds()?,
-            MemoryJob::Touch(plan) => self.windows(plan)?,
+            MemoryJob::Vmtest(_) => self.rounds(),
+            MemoryJob::Touch(plan) => self.windows(plan),
         };
-        self.conclude(end)
-    }
-
-    /// Writes the pass that was under way, and what the end is.
-    fn conclude(mut self, end: End) -> io::Result<EndStatus> {
         // Of a job that died, not all processes worked in the pass under way: its death is told.
-        let pass = self.under_way.take().filter(|_| !matches!(end, End::Died(_)));
-        if let Some(pass) = pass {
-            let at_limit = matches!(end, End::Unsteady);
-            self.write_cut_pass(
-                &pass,
-                if at_limit { "at the limit" } else { "when the run ended" },
-            )?;
+        if !matches!(end, Err(End::Died(_) | End::Io(_))) {
+            self.write_cut_pass("when the run ended")?;
         }
-        match end {
-            End::Complete => Ok(EndStatus::Complete),
-            End::Unsteady => self.warn_unsteady(),
-            End::Undone(working) => self.warn_undone(working),
-            End::Interrupted => Ok(EndStatus::Interrupted),
-            End::LoadDied => Ok(EndStatus::LoadDied),
-            End::Died(death) => self.observer.measured_died(&death),
-        }
+        self.observer.status(end)
     }
 
-    fn rounds(&mut self) -> io::Result<End> {
+    fn rounds(&mut self) -> Result<(), End> {
         let until_ns = monotonic_ns().saturating_add(self.work.limit_ns());
         while monotonic_ns() < until_ns {
             let (started_ns, walks) = (monotonic_ns(), self.page_walks()?);
             // The board counts from 0 in each round.
             self.under_way = Some(UnderWay { started_ns, before: None, walks });
             self.group.begin();
-            let words = match self.wait(until_ns)? {
-                Heard::End(end) => return Ok(end),
-                Heard::Time => break,
-                Heard::Words(words) => words,
-            };
+            let Some(words) = self.wait(until_ns)? else { break };
             let page_walks = self.walks_since(walks)?;
             for word in words {
                 if let Word::Round { started_ns, completed_ns, touches, usage } = word {
@@ -143,14 +103,16 @@ impl<'m, 'a, 's, W: Write> MemoryMeasuring<'m, 'a, 's, W> {
                 }
             }
             if self.is_done() {
-                return Ok(End::Complete);
+                return Ok(());
             }
         }
-        Ok(End::Unsteady)
+        self.write_cut_pass("at the limit")?;
+        Ok(self.warn_unsteady()?)
     }
 
-    /// A pass that was under way at the end: what was done until then counts.
-    fn write_cut_pass(&mut self, pass: &UnderWay, when: &str) -> io::Result<()> {
+    /// Writes the pass that was under way at the end, if one was: what was done until then counts.
+    fn write_cut_pass(&mut self, when: &str) -> io::Result<()> {
+        let Some(pass) = self.under_way.take() else { return Ok(()) };
         let page_walks = self.walks_since(pass.walks)?;
         let after = totals(&self.group.board);
         let Totals { touches, first, usage } = after.since(&pass.before.unwrap_or_default());
@@ -164,7 +126,7 @@ impl<'m, 'a, 's, W: Write> MemoryMeasuring<'m, 'a, 's, W> {
         ))
     }
 
-    fn windows(&mut self, plan: &TouchPlan) -> io::Result<End> {
+    fn windows(&mut self, plan: &TouchPlan) -> Result<(), End> {
         let window_ns = (plan.time_ns / WINDOWS).max(WINDOW_NS);
         let (mut before, mut walks) = (totals(&self.group.board), self.page_walks()?);
         let mut started_ns = monotonic_ns();
@@ -174,15 +136,11 @@ impl<'m, 'a, 's, W: Write> MemoryMeasuring<'m, 'a, 's, W> {
         self.group.begin();
         loop {
             self.under_way = Some(UnderWay { started_ns, before: Some(before), walks });
-            match self.wait(next_ns.min(until_ns))? {
-                Heard::End(end) => return Ok(end),
-                Heard::Words(words) => {
-                    working -= words.iter().filter(|word| **word == Word::Done).count() as u64;
-                    if working > 0 {
-                        continue;
-                    }
+            if let Some(words) = self.wait(next_ns.min(until_ns))? {
+                working -= words.iter().filter(|word| **word == Word::Done).count() as u64;
+                if working > 0 {
+                    continue;
                 }
-                Heard::Time => {}
             }
             let after = totals(&self.group.board);
             let now_ns = monotonic_ns();
@@ -204,10 +162,13 @@ impl<'m, 'a, 's, W: Write> MemoryMeasuring<'m, 'a, 's, W> {
                 self.cold = self.passes.len();
             }
             if working == 0 || plan.work == 0 && self.is_done() {
-                return Ok(End::Complete);
+                return Ok(());
+            }
+            if now_ns >= until_ns && plan.work > 0 {
+                return Ok(self.warn_undone(working)?);
             }
             if now_ns >= until_ns {
-                return Ok(if plan.work > 0 { End::Undone(working) } else { End::Unsteady });
+                return Ok(self.warn_unsteady()?);
             }
             (before, started_ns) = match plan.work {
                 // Reading the counters took the processes' time: that belongs to no window.
@@ -220,28 +181,22 @@ impl<'m, 'a, 's, W: Write> MemoryMeasuring<'m, 'a, 's, W> {
         }
     }
 
-    /// Waits until the processes say something or a moment has come.
-    fn wait(&mut self, until_ns: u64) -> io::Result<Heard> {
+    /// Waits until the processes say something; `None` if a moment has come before.
+    fn wait(&mut self, until_ns: u64) -> Result<Option<Vec<Word>>, End> {
         loop {
-            match self.observer.waiter.wait(Some(self.group.words.as_fd()), until_ns) {
-                Woken::Time => return Ok(Heard::Time),
-                Woken::Readable => {
-                    let words: Vec<Word> = self.group.words.read()?;
-                    if !words.is_empty() {
-                        return Ok(Heard::Words(words));
-                    }
-                }
-                Woken::Signal => {
-                    if self.observer.waiter.stop_requested() {
-                        return Ok(Heard::End(End::Interrupted));
-                    }
-                    if self.observer.load_died(self.load)? {
-                        return Ok(Heard::End(End::LoadDied));
-                    }
+            let fd = Some(self.group.words.as_fd());
+            let woken = self.observer.wait(self.load, fd, until_ns)?;
+            if woken == Woken::Time {
+                return Ok(None);
+            }
+            if woken == Woken::Readable {
+                let words: Vec<Word> = self.group.words.read()?;
+                if !words.is_empty() {
+                    return Ok(Some(words));
                 }
             }
             if let Some(death) = self.group.dead() {
-                return Ok(Heard::End(End::Died(death)));
+                return Err(End::Died(death));
             }
         }
     }
@@ -278,24 +233,22 @@ impl<'m, 'a, 's, W: Write> MemoryMeasuring<'m, 'a, 's, W> {
         steady_ns >= self.work.time_ns()
     }
 
-    fn warn_unsteady(&mut self) -> io::Result<EndStatus> {
+    fn warn_unsteady(&mut self) -> io::Result<()> {
         let limit = format_duration(self.work.limit_ns());
         let time = format_duration(self.work.time_ns());
         self.observer.output.warning(format!(
             "no steady state of {time} within limit={limit}: the time of a touch still changes, or \
              the passes are too few to tell; give it a larger limit"
-        ))?;
-        Ok(EndStatus::Complete)
+        ))
     }
 
-    fn warn_undone(&mut self, working: u64) -> io::Result<EndStatus> {
+    fn warn_undone(&mut self, working: u64) -> io::Result<()> {
         let limit = format_duration(self.work.limit_ns());
         self.observer.output.warning(format!(
             "{working} of {} processes had not done their work within limit={limit}: it counts \
              with what was done until then",
             self.work.processes()
-        ))?;
-        Ok(EndStatus::Complete)
+        ))
     }
 
     /// Page walks so far; a counter that can no longer be read is told of once.

@@ -1,18 +1,22 @@
-//! The observer: keeps time limits, watches prober and load, reads counters.
+//! The observer: keeps time limits, watches what is measured and the load, reads counters, and has
+//! around every measurement what all have: the header, the load from its start to its end.
 
 use std::io::{self, Write};
+use std::os::fd::BorrowedFd;
 use std::path::Path;
 
-use counters::{Reader, TaskReader};
+use counters::{Reader, Roots, TaskReader};
 use model::units::format_size;
-use model::{CounterSet, EndStatus, Missed, Phase};
-use sys::clock::monotonic_ns;
+use model::{
+    CounterRecord, CounterSet, Delivered, EndStatus, Header, Line, Measure, Missed, Phase,
+};
+use sys::clock::{monotonic_ns, realtime_ns};
 use sys::process::{Exit, signals};
 
-use crate::assignment::Assignment;
-use crate::load_group::LoadGroup;
+use crate::assignment::{AgentError, Assignment};
+use crate::load::{LoadGroup, LoadPlan};
 use crate::output::Output;
-use crate::waiter::{Waiter, Woken};
+use crate::waiter::{Death, End, Waiter, Woken};
 
 /// How often the load is asked whether it is warm, in ns.
 const WARM_TICK_NS: u64 = 20_000_000;
@@ -39,39 +43,15 @@ impl Counters {
         });
         Self { machine, task }
     }
-}
 
-/// The death of a process whose work is measured: none of them ends by itself.
-pub(crate) struct Death {
-    /// Whose, such as `the probe`.
-    who: String,
-    how: String,
-    /// How its process ended, where that is known.
-    exit: Option<Exit>,
-}
-
-impl Death {
-    pub(crate) fn new(who: impl Into<String>, how: impl Into<String>, exit: Option<Exit>) -> Self {
-        Self { who: who.into(), how: how.into(), exit }
+    fn oom_kills(&mut self) -> OomKills {
+        let set = self.machine.read();
+        let counter = |source: &str, name: &str| set.get(source)?.get(name).copied();
+        OomKills {
+            kills: counter("memcg", "events_oom_kill").or_else(|| counter("vmstat", "oom_kill")),
+            at_limit: counter("memcg", "events_oom").or_else(|| counter("memcg", "failcnt")),
+        }
     }
-
-    /// A death of which no more is known than how the process ended.
-    pub(crate) fn from_exit(who: impl Into<String>, exit: Exit) -> Self {
-        let how = match exit {
-            Exit::Signal(number) => format!("ended by signal {number}"),
-            Exit::Code(code) => format!("ended with code {code}"),
-        };
-        Self::new(who, how, Some(exit))
-    }
-}
-
-/// Why the processes whose work is measured did not become ready.
-pub(crate) enum NotReady {
-    /// There is a request to stop.
-    Stopped,
-    Failed(String),
-    /// A process ended before it was ready.
-    Died(Death),
 }
 
 /// Kills for want of memory.
@@ -82,6 +62,51 @@ struct OomKills {
     /// How often the control group was at its limit and nothing could be reclaimed; with version 1
     /// how often it was at its limit.
     at_limit: Option<u64>,
+}
+
+/// Makes this process fit to observe: the observer must not wait for memory or a CPU with the
+/// processes that it observes. Capabilities that are unavailable go to `missed`.
+pub(crate) fn become_observer(assignment: &Assignment, missed: &mut Vec<Missed>) {
+    if let Err(error) = sys::memory::lock_all() {
+        missed.push(Missed {
+            capability: "locked observer".to_owned(),
+            reason: format!("mlockall: {error}: the observer itself may be swapped out"),
+        });
+    }
+    if matches!(assignment.spec.subject, model::SubjectSpec::Vm(_))
+        && let Err(error) = sys::process::become_urgent()
+    {
+        missed.push(Missed {
+            capability: "urgent observer".to_owned(),
+            reason: format!("sched_setscheduler: {error}: the load may hold up the observer"),
+        });
+    }
+}
+
+/// The first line of a run.
+pub(crate) fn header(
+    assignment: &Assignment,
+    load: &LoadPlan,
+    measure: Measure,
+    mut missed: Vec<Missed>,
+) -> Header {
+    let mut spec = assignment.spec.clone();
+    spec.load = load.spec(&spec.load);
+    spec.measure = measure;
+    let roots = Roots::system(Some(assignment.work_dir.clone()));
+    let (mut facts, facts_missed) = counters::environment(&roots);
+    facts.extend(assignment.environment.clone());
+    missed.extend(facts_missed);
+    missed.extend(load.missed());
+    Header {
+        schema: assignment.spec.subject.schema(),
+        run_id: assignment.run_id.clone(),
+        thrashlab: env!("CARGO_PKG_VERSION").to_owned(),
+        started_unix_ns: realtime_ns(),
+        spec,
+        environment: facts,
+        missed,
+    }
 }
 
 /// The state of a run under way.
@@ -102,37 +127,85 @@ impl<'a, W: Write> Observer<'a, W> {
         assignment: &'a Assignment,
         output: Output<W>,
         waiter: Waiter,
-        counters: Counters,
+        mut counters: Counters,
     ) -> Self {
-        let oom_kills = OomKills { kills: None, at_limit: None };
-        let mut observer =
-            Self { assignment, output, waiter, counters, load_died: false, oom_kills };
-        observer.oom_kills = observer.oom_kills_now();
-        observer
+        let oom_kills = counters.oom_kills();
+        Self { assignment, output, waiter, counters, load_died: false, oom_kills }
     }
 
-    /// Waits until the load is warm or may wait no longer; a status if the run ends here.
-    pub(crate) fn await_warm(&mut self, load: &mut LoadGroup<'_>) -> io::Result<Option<EndStatus>> {
+    /// Starts the load, waits for its warm state, measures, and stops it. `measure` gets the time of
+    /// the line that opens the measuring phase, in ns from the start of the run.
+    pub(crate) fn under_load(
+        &mut self,
+        plan: &LoadPlan,
+        measure: impl FnOnce(&mut Self, &mut LoadGroup<'_>, u64) -> io::Result<EndStatus>,
+    ) -> io::Result<EndStatus> {
+        self.output.phase(Phase::Warming)?;
+        let mut load = match LoadGroup::start(plan, &self.assignment.enter) {
+            Ok(load) => load,
+            Err(why) => {
+                self.output.death(format!("{} cannot start: {why}", plan.workload.name))?;
+                return Ok(EndStatus::LoadDied);
+            }
+        };
+        if let Err(end) = self.await_warm(&mut load) {
+            return self.status(Err(end));
+        }
+        self.write_counters(&mut load)?;
+        load.begin_span();
+        let measuring_ns = self.output.phase(Phase::Measuring)?;
+        let status = measure(self, &mut load, measuring_ns)?;
+        let (dose, elapsed_ns, totals) = load.delivered();
+        drop(load);
+        self.output.phase(Phase::Stopped)?;
+        self.output.line(&Line::Delivered(Delivered {
+            at_ns: self.output.now_ns(),
+            unit: plan.workload.dose_unit.to_owned(),
+            intended: dose.intended,
+            delivered: dose.delivered,
+            elapsed_ns,
+            totals,
+        }))?;
+        Ok(status)
+    }
+
+    /// Waits until the load is warm or may wait no longer.
+    fn await_warm(&mut self, load: &mut LoadGroup<'_>) -> Result<(), End> {
         let until_ns = monotonic_ns() + self.assignment.spec.timing.warmup_ns;
-        loop {
+        let phase = loop {
             if load.warm() {
-                self.output.phase(Phase::Warm)?;
-                return Ok(None);
+                break Phase::Warm;
             }
             if monotonic_ns() >= until_ns {
-                self.output.phase(Phase::NotWarm)?;
-                return Ok(None);
+                break Phase::NotWarm;
             }
-            let tick_ns = (monotonic_ns() + WARM_TICK_NS).min(until_ns);
-            if self.waiter.wait(None, tick_ns) == Woken::Signal {
-                if self.waiter.stop_requested() {
-                    return Ok(Some(EndStatus::Interrupted));
-                }
-                if self.load_died(load)? {
-                    return Ok(Some(EndStatus::LoadDied));
-                }
-            }
+            self.wait(load, None, (monotonic_ns() + WARM_TICK_NS).min(until_ns))?;
+        };
+        self.output.phase(phase)?;
+        Ok(())
+    }
+
+    /// Waits as [`Waiter::wait`]. Fails if measuring ends here: somebody asks to stop, or the load
+    /// has died.
+    pub(crate) fn wait(
+        &mut self,
+        load: &mut LoadGroup<'_>,
+        fd: Option<BorrowedFd<'_>>,
+        until_ns: u64,
+    ) -> Result<Woken, End> {
+        let woken = self.waiter.wait(fd, until_ns);
+        if woken == Woken::Signal {
+            self.check(load)?;
         }
+        Ok(woken)
+    }
+
+    /// Fails if somebody asks to stop, or the load has died.
+    pub(crate) fn check(&mut self, load: &mut LoadGroup<'_>) -> Result<(), End> {
+        if self.waiter.stop_requested() {
+            return Err(End::Interrupted);
+        }
+        if self.load_died(load)? { Err(End::LoadDied) } else { Ok(()) }
     }
 
     /// Looks for workers that ended; the first one is reported as a death.
@@ -152,43 +225,46 @@ impl<'a, W: Write> Observer<'a, W> {
         Ok(true)
     }
 
-    /// Writes what a process died of whose work is measured; the status of the run.
-    pub(crate) fn measured_died(&mut self, death: &Death) -> io::Result<EndStatus> {
-        if self.was_stopped(death) {
-            return Ok(EndStatus::Interrupted);
+    /// The status of a run that ended so. Writes what a process died of whose work is measured.
+    pub(crate) fn status(&mut self, end: Result<(), End>) -> io::Result<EndStatus> {
+        match end {
+            Ok(()) => Ok(EndStatus::Complete),
+            Err(End::Timeout) => Ok(EndStatus::Timeout),
+            Err(End::Interrupted) => Ok(EndStatus::Interrupted),
+            Err(End::LoadDied) => Ok(EndStatus::LoadDied),
+            Err(End::Died(death)) if self.was_stopped(&death) => Ok(EndStatus::Interrupted),
+            Err(End::Died(death)) => {
+                let (status, cause) = self.death_cause(&death);
+                self.output.death(cause)?;
+                Ok(status)
+            }
+            Err(End::Gone | End::Failed(_)) => Ok(EndStatus::Killed),
+            Err(End::Io(error)) => Err(error),
         }
-        let (status, cause) = self.death_cause(death);
-        self.output.death(cause)?;
-        Ok(status)
     }
 
     /// The status of a run whose processes did not become ready because it is to stop. Else writes
-    /// why they did not, and the end of the run.
-    ///
-    /// # Errors
-    /// When a line cannot be written, or with the reason why `what` cannot start.
+    /// why they did not, and the end of the run, and fails with the reason why `what` cannot start.
     pub(crate) fn not_ready(
         &mut self,
         what: &str,
-        why: NotReady,
-    ) -> io::Result<Result<EndStatus, String>> {
-        let (status, why) = match why {
-            NotReady::Stopped => return Ok(Ok(EndStatus::Interrupted)),
-            NotReady::Failed(why) => {
+        refused: fn(String) -> AgentError,
+        end: End,
+    ) -> Result<EndStatus, AgentError> {
+        let (status, why) = match end {
+            End::Failed(why) => {
                 self.output.warning(format!("{what} cannot start: {why}"))?;
                 (EndStatus::Killed, why)
             }
-            NotReady::Died(death) if self.was_stopped(&death) => {
-                return Ok(Ok(EndStatus::Interrupted));
-            }
-            NotReady::Died(death) => {
+            End::Died(death) if !self.was_stopped(&death) => {
                 let (status, cause) = self.death_cause(&death);
                 self.output.death(cause.clone())?;
                 (status, cause)
             }
+            end => return Ok(self.status(Err(end))?),
         };
         self.output.end(status)?;
-        Ok(Err(why))
+        Err(refused(why))
     }
 
     /// Whether a death is part of a stop of all processes.
@@ -214,7 +290,7 @@ impl<'a, W: Write> Observer<'a, W> {
     /// Whether the OOM killer has struck since the last death that was attributed to it, and which
     /// memory was too little.
     fn attribute_oom_kill(&mut self) -> Option<String> {
-        let now = self.oom_kills_now();
+        let now = self.counters.oom_kills();
         let before = std::mem::replace(&mut self.oom_kills, now);
         if now.kills <= before.kills {
             return None;
@@ -225,15 +301,6 @@ impl<'a, W: Write> Observer<'a, W> {
             }
             _ => "the machine's memory".to_owned(),
         })
-    }
-
-    fn oom_kills_now(&mut self) -> OomKills {
-        let set = self.counters.machine.read();
-        let counter = |source: &str, name: &str| set.get(source)?.get(name).copied();
-        OomKills {
-            kills: counter("memcg", "events_oom_kill").or_else(|| counter("vmstat", "oom_kill")),
-            at_limit: counter("memcg", "events_oom").or_else(|| counter("memcg", "failcnt")),
-        }
     }
 
     /// All counters as they are now, the load's own among them.
@@ -257,5 +324,12 @@ impl<'a, W: Write> Observer<'a, W> {
             set.insert("load".into(), own);
         }
         set
+    }
+
+    /// Writes all counters of this moment, outside any sample.
+    pub(crate) fn write_counters(&mut self, load: &mut LoadGroup<'_>) -> io::Result<()> {
+        let counters = self.read_counters(load);
+        let at_ns = self.output.now_ns();
+        self.output.line(&Line::Counters(Box::new(CounterRecord { at_ns, counters })))
     }
 }

@@ -4,21 +4,19 @@
 use std::fs::File;
 use std::io::{self, PipeReader, PipeWriter, Read, Write};
 use std::os::fd::AsFd;
+use std::path::PathBuf;
 
 use sys::clock::{monotonic_ns, set_timer_slack_ns, sleep_until_ns};
-use sys::process::{Exit, fork_child, signal, signals, usage, wait};
+use sys::process::{Exit, fork_child, usage, wait};
 use workloads::{Interaction, Parts, Plan, Probe, Rhythm, Setting};
 
-use crate::enter::Enter;
-use crate::observer::{Death, NotReady};
+use crate::children::{end, enter_groups, wide_pipe};
+use crate::due::Schedule;
 use crate::record::{Kind, RECORD_BYTES, Record};
-use crate::schedule::Schedule;
-use crate::waiter::{Waiter, Woken};
+use crate::waiter::{Death, End, Waiter, Woken};
 
 /// How long a prober may take to become ready, in ns.
 const READY_NS: u64 = 30_000_000_000;
-/// Buffer of the pipe from the prober in bytes: hours of short records, should the observer wait.
-const PIPE_BYTES: usize = 1 << 20;
 
 /// The observer's end of a running prober.
 pub(crate) struct Prober {
@@ -31,21 +29,15 @@ pub(crate) struct Prober {
 
 impl Prober {
     /// Forks the prober; its first record says whether it is ready.
-    ///
-    /// # Errors
-    /// When the pipes or the process cannot be made.
     pub(crate) fn start(
         probe: Probe,
         setting: &Setting,
         plan: &Plan,
         schedule: Schedule,
-        enter: &Enter<'_>,
+        enter: &[PathBuf],
     ) -> io::Result<Self> {
-        let (records, writer) = io::pipe()?;
+        let (records, writer) = wide_pipe()?;
         let (start_reader, start) = io::pipe()?;
-        // A refusal (the user's pipe quota) leaves the default size, which only means that the
-        // prober waits sooner should the observer be late.
-        let _ = rustix::pipe::fcntl_setpipe_size(&writer, PIPE_BYTES);
         let pid = fork_child(|| {
             let mut prober = Side { probe, writer: &writer };
             match prober.make(setting, plan, enter) {
@@ -59,23 +51,14 @@ impl Prober {
     }
 
     /// Waits until the prober waits for its schedule.
-    pub(crate) fn await_ready(&mut self, waiter: &Waiter) -> Result<(), NotReady> {
+    pub(crate) fn await_ready(&mut self, waiter: &Waiter) -> Result<(), End> {
         let until_ns = monotonic_ns() + READY_NS;
-        loop {
-            match waiter.wait(Some(self.records.as_fd()), until_ns) {
-                Woken::Signal if waiter.stop_requested() => return Err(NotReady::Stopped),
-                Woken::Signal => {}
-                Woken::Time => {
-                    return Err(NotReady::Failed("it is not ready after 30 s".to_owned()));
-                }
-                Woken::Readable => {
-                    return match self.read_record() {
-                        Some(Record { kind: Kind::Ready, .. }) => Ok(()),
-                        Some(record) => Err(NotReady::Failed(record.message)),
-                        None => Err(NotReady::Died(self.await_death())),
-                    };
-                }
-            }
+        let late = "it is not ready after 30 s";
+        while waiter.until_ready(self.records.as_fd(), until_ns, late)? != Woken::Readable {}
+        match self.read_record() {
+            Some(Record { kind: Kind::Ready, .. }) => Ok(()),
+            Some(record) => Err(End::Failed(record.message)),
+            None => Err(End::Died(self.await_death())),
         }
     }
 
@@ -87,9 +70,6 @@ impl Prober {
     }
 
     /// Lets the schedule begin at a moment of the monotonic clock.
-    ///
-    /// # Errors
-    /// When the prober is gone.
     pub(crate) fn begin(&mut self, at_ns: u64) -> io::Result<()> {
         self.start.write_all(&at_ns.to_le_bytes())
     }
@@ -107,7 +87,11 @@ impl Prober {
         self.exit = self.exit.or_else(|| wait(self.pid, true).ok().flatten());
         match self.exit {
             Some(exit) => Death::from_exit("the probe", exit),
-            None => Death::new("the probe", "its process cannot be waited for", None),
+            None => Death {
+                who: "the probe".to_owned(),
+                how: "its process cannot be waited for".to_owned(),
+                exit: None,
+            },
         }
     }
 }
@@ -116,9 +100,7 @@ impl Drop for Prober {
     /// Kills and reaps it.
     fn drop(&mut self) {
         if self.exit.is_none() {
-            // A prober that is gone already is what we want.
-            let _ = signal(self.pid, signals::KILL);
-            let _ = wait(self.pid, true);
+            end([self.pid]);
         }
     }
 }
@@ -134,9 +116,9 @@ impl Side<'_> {
         &mut self,
         setting: &Setting,
         plan: &Plan,
-        enter: &Enter<'_>,
+        enter: &[PathBuf],
     ) -> Result<Box<dyn Interaction>, String> {
-        enter.enter().map_err(|error| error.to_string())?;
+        enter_groups(enter).map_err(|error| error.to_string())?;
         // The delay is to be the system's, not the tolerance that timers have by default.
         let _ = set_timer_slack_ns(1);
         (self.probe.make)(setting, plan).map_err(|error| error.to_string())

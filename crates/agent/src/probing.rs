@@ -1,28 +1,33 @@
-//! A run that times a probe.
+//! A run that times a probe: one sample after the other, or the histograms of a periodic probe.
 
-use std::io::Write;
+use std::io::{self, Read, Write};
+use std::os::fd::AsFd;
 
-use model::{EndStatus, Line, Measure, ProbeSpec};
-use workloads::Workload;
+use model::{Censored, CounterSet, EndStatus, HistogramRecord, Line, Measure, ProbeSpec};
+use model::{SampleRecord, Values, histogram};
+use sys::clock::{monotonic_ns, sleep_until_ns};
+use sys::process::{fork_child, signal, signals};
+use workloads::{Rhythm, Workload};
 
-use crate::assignment::Assignment;
-use crate::due::Due;
-use crate::enter::Enter;
-use crate::error::AgentError;
-use crate::freezer::Freezer;
-use crate::load_plan::{LoadPlan, setting};
-use crate::measure::Measuring;
-use crate::observer::{Counters, Observer};
+use crate::assignment::{AgentError, Assignment, Freeze};
+use crate::children::end;
+use crate::due::{Due, Schedule};
+use crate::load::{LoadGroup, LoadPlan, setting};
+use crate::observer::{Counters, Observer, become_observer, header};
 use crate::output::Output;
 use crate::prober::Prober;
-use crate::schedule::Schedule;
-use crate::under_load::{become_observer, header, under_load};
-use crate::waiter::Waiter;
+use crate::record::{Kind, Record, SHORT_BYTES, named_usage, word};
+use crate::waiter::{End, Waiter, Woken};
+
+/// The counters before a sample are read this long before its intended start, in ns.
+const LEAD_NS: u64 = 10_000_000;
+/// Time between two histograms of a periodic probe, in ns.
+const TICK_NS: u64 = 1_000_000_000;
+
+/// Name of what the prober itself used, among the counters of a sample.
+const OWN_USAGE: &str = "rusage";
 
 /// Makes the run.
-///
-/// # Errors
-/// As [`crate::run`].
 pub(crate) fn run(
     assignment: &Assignment,
     load: &'static Workload,
@@ -39,10 +44,9 @@ pub(crate) fn run(
         .ok_or_else(|| AgentError::Probe("it has no period".to_owned()))?;
 
     let mut output = Output::new(out);
-    let enter = Enter { groups: &assignment.enter };
     // Before the first child: from here on a request to stop is never lost.
     let waiter = Waiter::new()?;
-    let mut prober = Prober::start(probe, &setting, &plan, schedule.clone(), &enter)
+    let mut prober = Prober::start(probe, &setting, &plan, schedule.clone(), &assignment.enter)
         .map_err(|error| AgentError::Probe(format!("start its process: {error}")))?;
     let mut missed = assignment.missed.clone();
     become_observer(assignment, &mut missed);
@@ -58,7 +62,7 @@ pub(crate) fn run(
     }
     let mut observer = Observer::new(assignment, output, waiter, counters);
     let status = match prober.await_ready(&observer.waiter) {
-        Ok(()) => under_load(&mut observer, &load, |observer, load, measuring_ns| {
+        Ok(()) => observer.under_load(&load, |observer, load, measuring_ns| {
             let freezer =
                 assignment.freeze.and_then(|freeze| Freezer::start(freeze, prober.pid).ok());
             let due = Due::all(probe.rhythm, schedule, spec.timing.timeout_ns, measuring_ns);
@@ -69,8 +73,286 @@ pub(crate) fn run(
             drop(freezer);
             status
         })?,
-        Err(why) => observer.not_ready("the probe", why)?.map_err(AgentError::Probe)?,
+        Err(end) => observer.not_ready("the probe", AgentError::Probe, end)?,
     };
     observer.output.end(status)?;
     Ok(status)
+}
+
+/// What is needed while measuring.
+struct Measuring<'m, 'a, 's, W> {
+    prober: &'m mut Prober,
+    observer: &'m mut Observer<'a, W>,
+    load: &'m mut LoadGroup<'s>,
+    probe: &'static Workload,
+    rhythm: Rhythm,
+    /// The starts that have no line yet.
+    due: Due,
+    /// The counters before the next line, if they were read.
+    before: Option<CounterSet>,
+}
+
+impl<W: Write> Measuring<'_, '_, '_, W> {
+    /// Measures the whole schedule; how it ended. Whatever the end is, every start that was due
+    /// has its line after this call.
+    fn all(mut self) -> io::Result<EndStatus> {
+        match self.measure() {
+            Err(End::Io(error)) => Err(error),
+            end => self.conclude(end),
+        }
+    }
+
+    fn measure(&mut self) -> Result<(), End> {
+        let origin_ns = self.observer.output.moment_ns(self.due.origin_ns());
+        self.prober.begin(origin_ns).map_err(|_| End::Gone)?;
+        match self.rhythm {
+            Rhythm::Interval => self.samples()?,
+            Rhythm::Periodic => self.histograms(origin_ns)?,
+        }
+        // A load that died meanwhile is reported.
+        if self.observer.load_died(self.load)? { Err(End::LoadDied) } else { Ok(()) }
+    }
+
+    /// Writes what the prober had completed when measuring ended, then every other start that is
+    /// due, and what a prober that is gone died of.
+    fn conclude(mut self, end: Result<(), End>) -> io::Result<EndStatus> {
+        let ended_ns = self.observer.output.now_ns();
+        rustix::io::ioctl_fionbio(&self.prober.records, true)?;
+        match self.rhythm {
+            Rhythm::Interval => {
+                while let Some(record) = self.prober.read_record() {
+                    self.write_sample(&record)?;
+                }
+            }
+            Rhythm::Periodic => {
+                let (delays_ns, _) = self.read_short_records()?;
+                self.write_histogram(&delays_ns)?;
+            }
+        }
+        let why = match end {
+            Err(End::Timeout) => Censored::Timeout,
+            Err(End::Gone) => Censored::ProbeDied,
+            _ => Censored::RunEnded,
+        };
+        let lines = self.due.censored(why, ended_ns).map_err(io::Error::other)?;
+        for mut line in lines {
+            // The first of them was under way; those behind it had not begun, and have no counters.
+            let counters = self
+                .before
+                .take()
+                .map(|before| (before, self.observer.read_counters(self.load)))
+                .unwrap_or_default();
+            let at_ns = self.observer.output.now_ns();
+            match &mut line {
+                Line::Sample(sample) => {
+                    (sample.at_ns, (sample.before, sample.after)) = (at_ns, counters);
+                }
+                Line::Histogram(record) => {
+                    (record.at_ns, (record.before, record.after)) = (at_ns, counters);
+                }
+                _ => {}
+            }
+            self.observer.output.line(&line)?;
+        }
+        self.observer.status(match end {
+            Err(End::Gone) => Err(End::Died(self.prober.await_death())),
+            end => end,
+        })
+    }
+
+    fn samples(&mut self) -> Result<(), End> {
+        while let Some(start_ns) = self.due.next_ns() {
+            let intended_ns = self.observer.output.moment_ns(start_ns);
+            self.sleep_until(intended_ns.saturating_sub(LEAD_NS))?;
+            // A start that was missed while the sample before was under way begins where that
+            // one ended.
+            if self.before.is_none() || monotonic_ns() < intended_ns {
+                self.before = Some(self.observer.read_counters_before(self.load));
+            }
+            let record = self.await_record(intended_ns)?;
+            self.write_sample(&record)?;
+        }
+        Ok(())
+    }
+
+    /// Waits for a moment, unless measuring ends before.
+    fn sleep_until(&mut self, until_ns: u64) -> Result<(), End> {
+        loop {
+            self.observer.check(self.load)?;
+            if self.prober.has_died() {
+                return Err(End::Gone);
+            }
+            if self.observer.waiter.wait(None, until_ns) == Woken::Time {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Waits for the record of the sample that was to start at `intended_ns`, unless measuring ends
+    /// before. The death of the load does not end the wait: the sample is taken first.
+    fn await_record(&mut self, intended_ns: u64) -> Result<Record, End> {
+        let until_ns = intended_ns + self.observer.assignment.spec.timing.timeout_ns;
+        loop {
+            match self.observer.waiter.wait(Some(self.prober.records.as_fd()), until_ns) {
+                Woken::Readable => return self.prober.read_record().ok_or(End::Gone),
+                Woken::Time => return Err(End::Timeout),
+                Woken::Signal if self.observer.waiter.stop_requested() => {
+                    return Err(End::Interrupted);
+                }
+                Woken::Signal => {
+                    self.observer.load_died(self.load)?;
+                }
+            }
+        }
+    }
+
+    /// Writes the next sample, which has a record.
+    fn write_sample(&mut self, record: &Record) -> io::Result<()> {
+        let Some((index, intended_ns)) = self.due.take() else { return Ok(()) };
+        let mut after = self.observer.read_counters(self.load);
+        let mut before = self.before.take().unwrap_or_default();
+        let output = &mut self.observer.output;
+        let ended_ns = output.relative_ns(record.completed_ns);
+        let is_complete = record.kind == Kind::Sample;
+        before.insert(OWN_USAGE.into(), named_usage(&record.before));
+        after.insert(OWN_USAGE.into(), named_usage(&record.after));
+        let line = Line::Sample(Box::new(SampleRecord {
+            at_ns: output.now_ns(),
+            index,
+            intended_ns,
+            started_ns: Some(output.relative_ns(record.started_ns)),
+            completed_ns: is_complete.then_some(ended_ns),
+            censored: (!is_complete).then_some(Censored::Failed),
+            censored_at_ns: (!is_complete).then_some(ended_ns),
+            parts: if is_complete { named_parts(self.probe, record) } else { Values::new() },
+            before,
+            after,
+        }));
+        output.line(&line)?;
+        self.go_on_from(line);
+        if is_complete {
+            return Ok(());
+        }
+        self.observer.output.warning(format!("sample {index} failed: {}", record.message))
+    }
+
+    /// The counters after one line are those before the next, unless they are read again.
+    fn go_on_from(&mut self, line: Line) {
+        self.before = match line {
+            Line::Sample(sample) => Some(sample.after),
+            Line::Histogram(record) => Some(record.after),
+            _ => None,
+        };
+        if let Some(set) = &mut self.before {
+            set.remove(OWN_USAGE);
+        }
+    }
+
+    fn histograms(&mut self, origin_ns: u64) -> Result<(), End> {
+        let last_ns = self.observer.output.moment_ns(self.due.last_ns());
+        let until_ns = last_ns + self.observer.assignment.spec.timing.timeout_ns;
+        rustix::io::ioctl_fionbio(&self.prober.records, true).map_err(io::Error::from)?;
+        self.before = Some(self.observer.read_counters(self.load));
+        let mut tick_ns = origin_ns;
+        while self.due.next_ns().is_some() {
+            tick_ns = (tick_ns + TICK_NS).min(until_ns);
+            // The last wake-ups arrive between two ticks: look again soon after the last start.
+            let look_ns =
+                if tick_ns > last_ns { monotonic_ns().max(last_ns) + LEAD_NS } else { tick_ns };
+            self.sleep_until(look_ns)?;
+            let (delays_ns, gone) = self.read_short_records()?;
+            self.write_histogram(&delays_ns)?;
+            if self.due.next_ns().is_some() {
+                if gone {
+                    return Err(End::Gone);
+                }
+                if monotonic_ns() >= until_ns {
+                    return Err(End::Timeout);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The delays that the prober has reported since the last look, in ns, and whether its process
+    /// has ended.
+    fn read_short_records(&mut self) -> io::Result<(Vec<u64>, bool)> {
+        let mut delays_ns = Vec::new();
+        let mut bytes = [0; SHORT_BYTES * 256];
+        loop {
+            // Short records are written whole and their size divides the buffer's.
+            match self.prober.records.read(&mut bytes) {
+                Ok(0) => return Ok((delays_ns, true)),
+                Ok(count) => delays_ns.extend(
+                    bytes[..count].chunks_exact(SHORT_BYTES).map(|entry| word(&entry[8..])),
+                ),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    return Ok((delays_ns, false));
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Writes the delays of the next starts, if there are any.
+    fn write_histogram(&mut self, delays_ns: &[u64]) -> io::Result<()> {
+        let starts: Vec<u64> =
+            delays_ns.iter().map_while(|_| self.due.take()).map(|(_, start_ns)| start_ns).collect();
+        let (Some(first_ns), Some(last_ns)) = (starts.first(), starts.last()) else {
+            return Ok(());
+        };
+        let after = self.observer.read_counters(self.load);
+        let before = self.before.take().unwrap_or_default();
+        let output = &mut self.observer.output;
+        let line = Line::Histogram(Box::new(HistogramRecord {
+            at_ns: output.now_ns(),
+            from_ns: *first_ns,
+            to_ns: last_ns + 1,
+            count: delays_ns.len() as u64,
+            hdr_v2_base64: histogram::encode(delays_ns).map_err(io::Error::other)?,
+            censored: None,
+            before,
+            after,
+        }));
+        output.line(&line)?;
+        self.go_on_from(line);
+        Ok(())
+    }
+}
+
+fn named_parts(probe: &Workload, record: &Record) -> Values {
+    probe.measures.iter().map(|name| (*name).into()).zip(record.parts).collect()
+}
+
+/// The test hook that freezes the prober again and again: a process, killed when dropped, with the prober going on.
+struct Freezer {
+    pid: u32,
+    prober: u32,
+}
+
+impl Freezer {
+    /// Starts freezing.
+    fn start(freeze: Freeze, prober: u32) -> io::Result<Self> {
+        let pid = fork_child(|| {
+            let mut next_ns = monotonic_ns();
+            loop {
+                next_ns += freeze.every_ns.max(1);
+                sleep_until_ns(next_ns);
+                let stopped = signal(prober, signals::STOP);
+                sleep_until_ns(next_ns + freeze.freeze_ns);
+                if stopped.and_then(|()| signal(prober, signals::CONT)).is_err() {
+                    return 1;
+                }
+            }
+        })?;
+        Ok(Self { pid, prober })
+    }
+}
+
+impl Drop for Freezer {
+    fn drop(&mut self) {
+        end([self.pid]);
+        let _ = signal(self.prober, signals::CONT);
+    }
 }

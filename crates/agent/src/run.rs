@@ -5,17 +5,14 @@ use std::io::Write;
 use model::{EndStatus, Measure};
 use workloads::{MemoryJob, find_job, find_load, find_probe};
 
-use crate::assignment::Assignment;
-use crate::error::AgentError;
-use crate::{job_session, memory_job, probing};
+use crate::assignment::{AgentError, Assignment};
+use crate::{memory_job, probing, session};
 
 /// Makes one run and writes its lines to `out`.
 ///
-/// Takes the calling process for its observer: it must have a single thread.
-///
-/// # Errors
-/// When nothing could be measured; whatever happens after the header is written is a line of the
-/// run and not an error.
+/// Takes the calling process for its observer: it must have a single thread. Fails when nothing
+/// could be measured; whatever happens after the header is written is a line of the run and not an
+/// error.
 pub fn run(assignment: &Assignment, out: impl Write) -> Result<EndStatus, AgentError> {
     let unknown = |kind, name: &str| AgentError::Unknown { kind, name: name.to_owned() };
     let load = &assignment.spec.load.name;
@@ -29,7 +26,7 @@ pub fn run(assignment: &Assignment, out: impl Write) -> Result<EndStatus, AgentE
             let job = find_job(&asked.name).ok_or_else(|| unknown("job", &asked.name))?;
             match MemoryJob::new(asked).map_err(AgentError::Job)? {
                 Some(work) => memory_job::run(assignment, load, (job, asked), &work, out),
-                None => job_session::run(assignment, load, (job, asked), out),
+                None => session::run(assignment, load, (job, asked), out),
             }
         }
     }

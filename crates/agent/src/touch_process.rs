@@ -1,13 +1,12 @@
 //! `touch`: the parent, and the processes that touch memory in an order, at a pace.
 
-use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::hint::black_box;
 use std::io;
 
 use sys::clock::{monotonic_ns, set_timer_slack_ns, sleep_until_ns};
 use sys::memory::Mapping;
-use sys::process::{fork_child, usage, wait_any};
+use sys::process::{usage, wait_any};
 use workloads::{
     Access, Backing, Chain, InOrder, Layout, Pattern, Shuffled, TouchPlan, Uniform, Zipf,
 };
@@ -16,34 +15,23 @@ use crate::memory_board::{Noted, Side, Word};
 use crate::touched_memory::{chain_of, private, shared};
 
 /// The parent: makes what all share, forks all, and looks after them.
-///
-/// # Errors
-/// When memory or a process is refused, or a process does not end well.
 pub(crate) fn live(side: &Side<'_>, plan: &TouchPlan) -> io::Result<Infallible> {
     let layout = plan.layout(side.assignment.spec.seed);
     let common = match plan.backing {
         Backing::Private => None,
         _ => Some(shared(side, plan, &layout)?),
     };
-    let mut rows = BTreeMap::new();
-    for row in 0..side.processes {
-        let pid = fork_child(|| {
-            let process = Process { side, plan, layout: &layout, row };
-            match process.live(common.as_ref()) {
-                Ok(()) => return 0,
-                Err(error) => side.board.fail(row, &error.to_string()),
-            }
-            1
-        })
-        .map_err(|error| {
-            let text = format!("start process {} of {}: {error}", row + 1, side.processes);
-            io::Error::new(error.kind(), text)
-        })?;
-        rows.insert(pid, row);
-    }
+    let rows = side.fork_all(|row| {
+        let process = Process { side, plan, layout: &layout, row };
+        match process.live(common.as_ref()) {
+            Ok(()) => return 0,
+            Err(error) => side.board.fail(row, &error.to_string()),
+        }
+        1
+    })?;
     for _ in 0..rows.len() {
         if let Some((pid, exit)) = wait_any(true)? {
-            side.ended(rows.get(&pid).copied().unwrap_or_default(), exit)?;
+            side.ended(rows.get(&pid), exit)?;
         }
     }
     // All have done their work; the observer makes an end of this process.
@@ -90,9 +78,10 @@ impl Process<'_> {
         // Of places that are drawn some would come for the first time very late.
         let shuffled = || Shuffled::new(places, seed, row);
         match self.plan.pattern {
-            Pattern::Sequential => self.follow(mapping, None, InOrder::new(places, 1, row, rows)),
-            Pattern::Strided => {
-                self.follow(mapping, None, InOrder::new(places, self.plan.stride, row, rows));
+            Pattern::Sequential | Pattern::Strided => {
+                let stride =
+                    if self.plan.pattern == Pattern::Strided { self.plan.stride } else { 1 };
+                self.follow(mapping, None, InOrder::new(places, stride, row, rows));
             }
             Pattern::Uniform => {
                 self.follow(mapping, Some(shuffled()), Uniform::new(places, seed, row));

@@ -18,9 +18,6 @@ use crate::page_policy::huge_bytes;
 const PAGES_AT_ONCE: u64 = 256;
 
 /// The memory of one process.
-///
-/// # Errors
-/// When it cannot be had, with what was asked for.
 pub(crate) fn private(
     side: &Side<'_>,
     plan: &TouchPlan,
@@ -33,9 +30,6 @@ pub(crate) fn private(
 }
 
 /// The memory that all processes share.
-///
-/// # Errors
-/// As [`private`]; when its file cannot be written.
 pub(crate) fn shared(side: &Side<'_>, plan: &TouchPlan, layout: &Layout) -> io::Result<Mapping> {
     if plan.backing == Backing::File {
         return file(side, plan, layout);

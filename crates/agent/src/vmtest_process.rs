@@ -1,7 +1,6 @@
 //! `vmtest`: the parent that forks, sleeps and looks, and the children that step through their
 //! segment.
 
-use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::hint::black_box;
 use std::io;
@@ -9,7 +8,7 @@ use std::io;
 use sys::clock::{monotonic_ns, sleep_until_ns};
 use sys::memory::Mapping;
 use sys::pages::Advice;
-use sys::process::{all_usage, fork_child, usable_cpus, usage, wait_any};
+use sys::process::{all_usage, usable_cpus, usage, wait_any};
 use workloads::VmtestPlan;
 
 use crate::memory_board::{Noted, Side, Word, last_end_ns, totals};
@@ -20,9 +19,6 @@ const CALIBRATED_NS: u64 = 5_000_000;
 const TRIES: u32 = 3;
 
 /// The parent: makes rounds whenever the observer asks for one.
-///
-/// # Errors
-/// When memory or a process is refused, or a child does not end well.
 pub(crate) fn live(side: &Side<'_>, plan: &VmtestPlan) -> io::Result<Infallible> {
     let too_large = |_| io::Error::other("process_size is more than this machine can address");
     let segment = Mapping::anonymous(usize::try_from(plan.process_bytes).map_err(too_large)?)?;
@@ -80,14 +76,7 @@ impl Round<'_> {
         let note_own = || side.note_usage(processes, &usage().since(&own_before));
         note_own();
         let started_ns = monotonic_ns();
-        let mut rows = BTreeMap::new();
-        for row in 0..processes {
-            let pid = fork_child(|| self.step(row)).map_err(|error| {
-                let text = format!("start process {} of {processes}: {error}", row + 1);
-                io::Error::new(error.kind(), text)
-            })?;
-            rows.insert(pid, row);
-        }
+        let rows = side.fork_all(|row| self.step(row))?;
         let mut left = processes;
         while left > 0 {
             sleep_until_ns(monotonic_ns().saturating_add(self.plan.look_ns));
@@ -95,7 +84,7 @@ impl Round<'_> {
                 && let Some((pid, exit)) = wait_any(false)?
             {
                 left -= 1;
-                side.ended(rows.get(&pid).copied().unwrap_or_default(), exit)?;
+                side.ended(rows.get(&pid), exit)?;
             }
             note_own();
         }

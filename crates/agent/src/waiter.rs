@@ -1,4 +1,5 @@
-//! Waiting for a moment, a signal or the prober, whichever comes first.
+//! Waiting for a moment, a signal or what children say, whichever comes first, and why a run goes on
+//! no longer.
 
 use std::io;
 use std::os::fd::BorrowedFd;
@@ -30,6 +31,44 @@ pub enum Woken {
     Time,
 }
 
+/// Why a run does not go on.
+pub(crate) enum End {
+    /// An interaction took longer than allowed, or the time of a session is up.
+    Timeout,
+    /// There is a request to stop.
+    Interrupted,
+    LoadDied,
+    /// A process whose work is measured died.
+    Died(Death),
+    /// What is measured does not listen or speak any more.
+    Gone,
+    /// What is measured did not become ready, with the reason.
+    Failed(String),
+    Io(io::Error),
+}
+
+impl From<io::Error> for End {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
+    }
+}
+
+/// The death of a process whose work is measured: none of them ends by itself.
+pub(crate) struct Death {
+    /// Whose, such as `the probe`.
+    pub(crate) who: String,
+    pub(crate) how: String,
+    /// How its process ended, where that is known.
+    pub(crate) exit: Option<Exit>,
+}
+
+impl Death {
+    /// A death of which no more is known than how the process ended.
+    pub(crate) fn from_exit(who: impl Into<String>, exit: Exit) -> Self {
+        Self { who: who.into(), how: exit.to_string(), exit: Some(exit) }
+    }
+}
+
 /// Signals of this process, as something that can be waited for.
 pub struct Waiter {
     wakes: UnixStream,
@@ -37,10 +76,8 @@ pub struct Waiter {
 }
 
 impl Waiter {
-    /// Catches SIGTERM, SIGINT, SIGHUP and SIGCHLD from now on.
-    ///
-    /// # Errors
-    /// When the handlers cannot be set.
+    /// Catches SIGTERM, SIGINT, SIGHUP and SIGCHLD from now on. Fails when the handlers cannot be
+    /// set.
     pub fn new() -> io::Result<Self> {
         let (wakes, writer) = UnixStream::pair()?;
         wakes.set_nonblocking(true)?;
@@ -54,7 +91,6 @@ impl Waiter {
     }
 
     /// Whether somebody asked this process to stop.
-    #[must_use]
     pub fn stop_requested(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
     }
@@ -93,6 +129,21 @@ impl Waiter {
                 // An interrupted poll is followed by the signal's byte on the pipe.
                 Err(_) => {}
             }
+        }
+    }
+
+    /// Waits for children that are to become ready. Fails if somebody asks to stop, or with `late`
+    /// when the time is up.
+    pub(crate) fn until_ready(
+        &self,
+        fd: BorrowedFd<'_>,
+        until_ns: u64,
+        late: &str,
+    ) -> Result<Woken, End> {
+        match self.wait(Some(fd), until_ns) {
+            Woken::Signal if self.stop_requested() => Err(End::Interrupted),
+            Woken::Time => Err(End::Failed(late.to_owned())),
+            woken => Ok(woken),
         }
     }
 

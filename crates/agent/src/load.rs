@@ -1,16 +1,80 @@
-//! The workers of a load: started together, watched, and killed together.
+//! A load: with its parameters for one subject, and its workers, which are started together,
+//! watched, and killed together.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use counters::TaskSum;
-use model::{CounterSet, Values};
+use counters::{SUMMED_TASKS_MAX, TaskSum};
+use model::{CounterSet, LoadSpec, Missed, Values};
 use sys::board::Board;
 use sys::clock::monotonic_ns;
-use sys::process::{Exit, fork_child, signal, signals, wait};
-use workloads::{Dose, Progress, Steady, Worker};
+use sys::process::{Exit, fork_child, wait};
+use workloads::{Dose, Load, Plan, Progress, Setting, Steady, Worker, Workload};
 
-use crate::enter::{Enter, prefer_as_oom_victim};
-use crate::load_plan::LoadPlan;
+use crate::assignment::{AgentError, Assignment};
+use crate::children::{end, enter_groups, prefer_as_oom_victim};
+
+/// A load with what it was resolved to for this subject.
+pub(crate) struct LoadPlan {
+    pub(crate) workload: &'static Workload,
+    pub(crate) load: Load,
+    pub(crate) setting: Setting,
+    pub(crate) plan: Plan,
+}
+
+/// The subject as workloads see it.
+pub(crate) fn setting(assignment: &Assignment) -> Setting {
+    let spec = &assignment.spec;
+    Setting {
+        memory_bytes: spec.subject.memory_bytes(),
+        cpus_milli: assignment.cpus_milli,
+        swap_bytes: assignment.swap_bytes,
+        work_dir: assignment.work_dir.clone(),
+        free_disk_bytes: assignment.free_disk_bytes,
+        queue_key: assignment.queue_key,
+        interval_ns: spec.timing.interval_ns,
+        seed: spec.seed,
+        intensity: spec.load.intensity,
+    }
+}
+
+impl LoadPlan {
+    /// Resolves a load; `kept_bytes` of the disk are for what is measured.
+    pub(crate) fn new(
+        assignment: &Assignment,
+        workload: &'static Workload,
+        kept_bytes: u64,
+    ) -> Result<Self, AgentError> {
+        let mut setting = setting(assignment);
+        setting.free_disk_bytes = setting.free_disk_bytes.saturating_sub(kept_bytes);
+        if setting.intensity == 0.0 && !workloads::may_have_no_dose(workload.name) {
+            let why = "an intensity of 0 is for noload and for what provokes a condition";
+            return Err(AgentError::Unsupported(why.to_owned()));
+        }
+        let not_a_load = || AgentError::Unsupported(format!("{} is no load", workload.name));
+        let load = *workload.as_load().ok_or_else(not_a_load)?;
+        let plan = (load.plan)(&setting).map_err(AgentError::Unsupported)?;
+        Ok(Self { workload, load, setting, plan })
+    }
+
+    /// What is not counted of its workers, and why. What a single process lacks is reported where
+    /// the prober's counters are opened.
+    pub(crate) fn missed(&self) -> Option<Missed> {
+        let workers = self.plan.workers;
+        (workers > SUMMED_TASKS_MAX).then(|| Missed {
+            capability: "load_task_stat".to_owned(),
+            reason: format!(
+                "the load has {workers} processes; only those of at most {SUMMED_TASKS_MAX} are \
+                 read one by one"
+            ),
+        })
+    }
+
+    /// The load as the header has it.
+    pub(crate) fn spec(&self, asked: &LoadSpec) -> LoadSpec {
+        let params = self.plan.params.clone();
+        LoadSpec { version: self.workload.version, params, ..asked.clone() }
+    }
+}
 
 /// A running load. Dropping it kills and reaps all its workers.
 pub(crate) struct LoadGroup<'a> {
@@ -24,10 +88,7 @@ pub(crate) struct LoadGroup<'a> {
 
 impl<'a> LoadGroup<'a> {
     /// Prepares the load and forks its workers.
-    ///
-    /// # Errors
-    /// When the preparation or a fork fails, with the reason; what was started is stopped.
-    pub(crate) fn start(load: &'a LoadPlan, enter: &Enter<'_>) -> Result<Self, String> {
+    pub(crate) fn start(load: &'a LoadPlan, enter: &[PathBuf]) -> Result<Self, String> {
         let (setting, plan) = (&load.setting, &load.plan);
         let board = Board::new(plan.workers).map_err(|error| format!("map the board: {error}"))?;
         let span = (vec![0; load.workload.measures.len()], monotonic_ns());
@@ -37,7 +98,7 @@ impl<'a> LoadGroup<'a> {
             let board = &group.board;
             let pid = fork_child(|| {
                 prefer_as_oom_victim();
-                let message = match enter.enter() {
+                let message = match enter_groups(enter) {
                     Err(error) => error.to_string(),
                     Ok(()) => match (load.load.work)(&Worker { setting, plan, number, board }) {
                         Err(error) => error.to_string(),
@@ -61,11 +122,7 @@ impl<'a> LoadGroup<'a> {
             let (worker, pid) = self.workers[position];
             if let Ok(Some(exit)) = wait(pid, false) {
                 self.workers.remove(position);
-                let text = match (exit, self.board.failure(worker)) {
-                    (_, Some(message)) => message,
-                    (Exit::Signal(number), None) => format!("ended by signal {number}"),
-                    (Exit::Code(code), None) => format!("ended with code {code}"),
-                };
+                let text = self.board.failure(worker).unwrap_or_else(|| exit.to_string());
                 return Some((
                     format!("worker {worker} of {}: {text}", self.load.workload.name),
                     exit,
@@ -124,13 +181,7 @@ impl<'a> LoadGroup<'a> {
 
 impl Drop for LoadGroup<'_> {
     fn drop(&mut self) {
-        for (_, pid) in &self.workers {
-            // A worker of ours that is gone already is what we want.
-            let _ = signal(*pid, signals::KILL);
-        }
-        for (_, pid) in self.workers.drain(..) {
-            let _ = wait(pid, true);
-        }
+        end(self.workers.drain(..).map(|(_, pid)| pid));
         (self.load.load.finish)(&self.load.setting);
     }
 }

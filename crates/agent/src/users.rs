@@ -1,25 +1,125 @@
-//! One user: the process that thinks, issues commands, and tells what they used.
+//! The users of a job: started together, heard through one pipe, and ended with all they started.
+//! Each is a process that thinks, issues commands, and tells what they used.
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
-use std::io::{self, PipeReader, PipeWriter, Read, Seek};
+use std::io::{self, PipeReader, PipeWriter, Read, Seek, Write};
+use std::os::fd::AsFd;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use keep::marked;
+use keep::marked::{self, end_marked};
 use model::{PassRecord, WorkRecord};
 use rustix::fs::{MemfdFlags, SealFlags};
 use serde::{Deserialize, Serialize};
 use sys::board::Board;
 use sys::clock::{monotonic_ns, set_timer_slack_ns, sleep_until_ns};
-use sys::process::{Exit, Usage, all_usage, signal_group, signals, spawn_bound, wait_usage};
+use sys::process::wait_usage;
+use sys::process::{Exit, all_usage, fork_child, signal_group, signals, spawn_bound, wait};
 use workloads::{Order, Resolved, Seat, TOOL_COMMAND, fill};
 
 use crate::assignment::Assignment;
-use crate::enter::Enter;
+use crate::children::{Words, end, enter_groups, say};
 use crate::record::named_usage;
-use crate::words::say;
+use crate::waiter::{Death, End, Waiter, Woken};
+
+/// How long the users may take to fill their directories, in ns.
+const READY_NS: u64 = 60_000_000_000;
+
+/// The observer's end of all users. Dropping it ends them and whatever they started.
+pub(crate) struct Users {
+    pids: Vec<u32>,
+    /// What each does at the moment; slots below.
+    pub(crate) board: Board,
+    pub(crate) words: Words,
+    start: PipeWriter,
+    mark: String,
+}
+
+impl Users {
+    /// Forks all users of a script; each fills its directory and says that it is ready.
+    pub(crate) fn start(
+        assignment: &Assignment,
+        resolved: &Resolved,
+        path: &OsStr,
+    ) -> io::Result<Self> {
+        let count = resolved.script.users;
+        let (words, writer) = Words::pipe()?;
+        let (start_reader, start) = io::pipe()?;
+        let board = Board::new(count as usize)?;
+        let mark = assignment.work_dir.display().to_string();
+        let program = std::env::current_exe()?;
+        let mut users = Self { pids: Vec::new(), board, words, start, mark };
+        for user in 0..count {
+            let board = &users.board;
+            let pid = fork_child(|| {
+                let (program, writer) = (&program, &writer);
+                let side = UserSide { assignment, resolved, user, path, program, board, writer };
+                side.live(&start_reader)
+            })?;
+            users.pids.push(pid);
+        }
+        Ok(users)
+    }
+
+    /// Waits until all users wait for the start.
+    pub(crate) fn await_ready(&mut self, waiter: &Waiter) -> Result<(), End> {
+        let until_ns = monotonic_ns() + READY_NS;
+        let late = "the users' directories are not filled after 60 s";
+        let mut ready = 0;
+        while ready < self.pids.len() {
+            let woken = waiter.until_ready(self.words.as_fd(), until_ns, late);
+            // What a user said before he died tells more than his death.
+            for word in self.words.read().map_err(|error| End::Failed(error.to_string()))? {
+                match word {
+                    Word::NotReady(why) => return Err(End::Failed(why)),
+                    _ => ready += 1,
+                }
+            }
+            if woken? == Woken::Signal
+                && let Some(death) = self.dead_user()
+            {
+                return Err(End::Died(death));
+            }
+        }
+        Ok(())
+    }
+
+    /// Lets all users begin.
+    pub(crate) fn begin(&mut self) -> io::Result<()> {
+        // A byte for each.
+        self.start.write_all(&vec![1; self.pids.len()])
+    }
+
+    /// How many there are.
+    pub(crate) fn count(&self) -> usize {
+        self.pids.len()
+    }
+
+    /// The death of a user's process, if one died: none ends by itself.
+    pub(crate) fn dead_user(&mut self) -> Option<Death> {
+        let (user, exit) = self
+            .pids
+            .iter()
+            .enumerate()
+            .find_map(|(user, pid)| Some((user, wait(*pid, false).ok()??)))?;
+        let who = format!("the process of user {user}");
+        Some(match self.board.failure(user) {
+            Some(how) => Death { who, how, exit: None },
+            None => Death::from_exit(who, exit),
+        })
+    }
+}
+
+impl Drop for Users {
+    fn drop(&mut self) {
+        end(self.pids.drain(..));
+        // Their commands die with them; what those had started does not. Whoever removes the
+        // directory tries again.
+        let _ = end_marked(&self.mark);
+    }
+}
 
 /// A message of a user to the observer: one line of JSON, shorter than a pipe's atomic write.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -45,29 +145,21 @@ const COMPLAINT_BYTES: u64 = 4096;
 const FAILURE_CHARS: usize = 200;
 
 /// A user's own side.
-pub(crate) struct UserSide<'a> {
-    pub(crate) assignment: &'a Assignment,
-    pub(crate) resolved: &'a Resolved,
-    pub(crate) user: u32,
+struct UserSide<'a> {
+    assignment: &'a Assignment,
+    resolved: &'a Resolved,
+    user: u32,
     /// Where programs are looked for.
-    pub(crate) path: &'a OsStr,
+    path: &'a OsStr,
     /// This program, for our own tools.
-    pub(crate) program: &'a Path,
-    pub(crate) board: &'a Board,
-    pub(crate) writer: &'a PipeWriter,
-}
-
-/// How a command ended.
-struct Ended {
-    completed_ns: Option<u64>,
-    censored_at_ns: Option<u64>,
-    failure: Option<String>,
-    usage: Option<Usage>,
+    program: &'a Path,
+    board: &'a Board,
+    writer: &'a PipeWriter,
 }
 
 impl UserSide<'_> {
     /// Works until it is killed; returns only if it cannot.
-    pub(crate) fn live(&self, mut start: &PipeReader) -> i32 {
+    fn live(&self, mut start: &PipeReader) -> i32 {
         let dir = match self.make() {
             Ok(dir) => dir,
             Err(error) => {
@@ -87,7 +179,7 @@ impl UserSide<'_> {
 
     /// Enters the sandbox and fills the user's directory.
     fn make(&self) -> io::Result<PathBuf> {
-        Enter { groups: &self.assignment.enter }.enter()?;
+        enter_groups(&self.assignment.enter)?;
         // Think time is to be that of the script, not that with the tolerance of timers.
         let _ = set_timer_slack_ns(1);
         let dir = self.assignment.work_dir.join(format!("user{:02}", self.user));
@@ -113,18 +205,10 @@ impl UserSide<'_> {
                 // Not before: the observer finds each command on the board or in the pipe.
                 self.board.set(self.user as usize, COMMAND, 0);
             }
-            let used = all_usage().since(&before);
-            say(
-                self.writer,
-                &Word::Pass(PassRecord {
-                    at_ns: 0,
-                    worker: self.user,
-                    pass,
-                    started_ns,
-                    completed_ns: monotonic_ns(),
-                    usage: named_usage(&used),
-                }),
-            )?;
+            let usage = named_usage(&all_usage().since(&before));
+            let (worker, completed_ns) = (self.user, monotonic_ns());
+            let done = PassRecord { at_ns: 0, worker, pass, started_ns, completed_ns, usage };
+            say(self.writer, &Word::Pass(done))?;
         }
         Ok(())
     }
@@ -147,18 +231,19 @@ impl UserSide<'_> {
         self.board.set(user, STARTED_NS, started_ns);
         self.board.set(user, PASS, u64::from(pass));
         self.board.set(user, COMMAND, index as u64 + 1);
-        let ended = ended(&mut command, started_ns, script.limit_ns, complaints);
-        WorkRecord {
+        let mut work = WorkRecord {
             at_ns: 0,
             worker: self.user,
             pass,
             item: described.name.clone(),
             started_ns,
-            completed_ns: ended.completed_ns,
-            censored_at_ns: ended.censored_at_ns,
-            failure: ended.failure,
-            usage: ended.usage.as_ref().map(named_usage).unwrap_or_default(),
-        }
+            completed_ns: None,
+            censored_at_ns: None,
+            failure: None,
+            usage: [].into(),
+        };
+        await_end(&mut command, &mut work, script.limit_ns, complaints);
+        work
     }
 
     /// The command, ready to be started: in the user's directory, with an environment that is the
@@ -170,17 +255,11 @@ impl UserSide<'_> {
         is_own: bool,
         complaints: &mut Option<File>,
     ) -> Command {
-        let mut command = match is_own {
-            true => {
-                let mut command = Command::new(self.program);
-                command.arg(TOOL_COMMAND).args(words);
-                command
-            }
-            false => {
-                let mut command = Command::new(&words[0]);
-                command.args(&words[1..]);
-                command
-            }
+        let program = if is_own { self.program } else { Path::new(&words[0]) };
+        let mut command = Command::new(program);
+        match is_own {
+            true => command.arg(TOOL_COMMAND).args(words),
+            false => command.args(&words[1..]),
         };
         command
             .current_dir(dir)
@@ -197,38 +276,43 @@ impl UserSide<'_> {
     }
 }
 
-/// Starts a command and waits until it ends or its time is up.
-fn ended(
+/// Starts a command, waits until it ends or its time is up, and notes how it ended.
+fn await_end(
     command: &mut Command,
-    started_ns: u64,
+    work: &mut WorkRecord,
     limit_ns: u64,
     complaints: &mut Option<File>,
-) -> Ended {
-    let given_up = |failure: String, usage: Option<Usage>| Ended {
-        completed_ns: None,
-        censored_at_ns: Some(monotonic_ns()),
-        failure: Some(failure),
-        usage,
-    };
+) {
     // Reaped below, by its number.
     let pid = match spawn_bound(command) {
         Ok(child) => child.id(),
-        Err(error) => return given_up(format!("cannot be started: {error}"), None),
+        Err(error) => {
+            work.censored_at_ns = Some(monotonic_ns());
+            work.failure = Some(format!("cannot be started: {error}"));
+            return;
+        }
     };
-    match wait_usage(pid, started_ns.saturating_add(limit_ns)) {
+    let usage = match wait_usage(pid, work.started_ns.saturating_add(limit_ns)) {
         Ok(Some((exit, usage))) => {
-            let completed_ns = Some(monotonic_ns());
-            let failure = failure(exit, complaints);
-            Ended { completed_ns, censored_at_ns: None, failure, usage: Some(usage) }
+            work.completed_ns = Some(monotonic_ns());
+            work.failure = failure(exit, complaints);
+            Some(usage)
         }
         Ok(None) => {
             // Its number cannot be another's yet: it was not waited for.
             let _ = signal_group(pid, signals::KILL);
             let usage = wait_usage(pid, u64::MAX).ok().flatten().map(|(_, usage)| usage);
-            given_up("not done within the limit".to_owned(), usage)
+            work.censored_at_ns = Some(monotonic_ns());
+            work.failure = Some("not done within the limit".to_owned());
+            usage
         }
-        Err(error) => given_up(format!("cannot be waited for: {error}"), None),
-    }
+        Err(error) => {
+            work.censored_at_ns = Some(monotonic_ns());
+            work.failure = Some(format!("cannot be waited for: {error}"));
+            None
+        }
+    };
+    work.usage = usage.as_ref().map(named_usage).unwrap_or_default();
 }
 
 /// What is wrong with how a command ended, with the last line of its complaints.

@@ -1,0 +1,239 @@
+//! A run that does a job with a script: what the users of a session tell becomes lines, until all
+//! have finished their first pass.
+
+use std::collections::BTreeSet;
+use std::io::{self, Write};
+use std::os::fd::AsFd;
+
+use model::{EndStatus, JobSpec, Line, Measure, PassRecord, Script, WorkRecord};
+use sys::clock::monotonic_ns;
+use workloads::{CORPUS_BYTES, Resolved, Workload, resolve, search_path};
+
+use crate::assignment::{AgentError, Assignment};
+use crate::load::{LoadGroup, LoadPlan};
+use crate::observer::{Counters, Observer, become_observer, header};
+use crate::output::Output;
+use crate::users::{COMMAND, PASS, STARTED_NS, Users, Word};
+use crate::waiter::{End, Waiter, Woken};
+
+/// Time that a user may lose between commands in one pass, in ns.
+const SLACK_NS: u64 = 30_000_000_000;
+
+/// Makes the run.
+pub(crate) fn run(
+    assignment: &Assignment,
+    load: &'static Workload,
+    (job, asked): (&Workload, &JobSpec),
+    out: impl Write,
+) -> Result<EndStatus, AgentError> {
+    let script = asked
+        .script
+        .as_ref()
+        .ok_or_else(|| AgentError::Job(format!("{} needs a script", asked.name)))?;
+    let path = search_path(std::env::var_os("PATH"));
+    let resolved = resolve(script, &path).map_err(AgentError::Job)?;
+    let kept_bytes = CORPUS_BYTES * u64::from(script.users);
+    let load = LoadPlan::new(assignment, load, kept_bytes)?;
+
+    let mut output = Output::new(out);
+    // Before the first child: from here on a request to stop is never lost.
+    let waiter = Waiter::new()?;
+    let mut users = Users::start(assignment, &resolved, &path)
+        .map_err(|error| AgentError::Job(format!("start the users: {error}")))?;
+    let mut missed = assignment.missed.clone();
+    become_observer(assignment, &mut missed);
+    let counters = Counters::open(assignment, None, &mut missed);
+    let measure = Measure::Job(Box::new(JobSpec {
+        version: job.version,
+        script: Some(resolved.script.clone()),
+        ..asked.clone()
+    }));
+    output.line(&Line::Header(Box::new(header(assignment, &load, measure, missed))))?;
+    for note in load.plan.notes.iter().chain(notes(assignment, &resolved, kept_bytes).iter()) {
+        output.warning(note)?;
+    }
+    let mut observer = Observer::new(assignment, output, waiter, counters);
+    let status = match users.await_ready(&observer.waiter) {
+        Ok(()) => observer.under_load(&load, |observer, load, measuring_ns| {
+            let origin_ns = observer.output.moment_ns(measuring_ns);
+            let working = Working::new(observer, load, &mut users, &resolved.script, origin_ns);
+            let status = working.until_all_are_done()?;
+            observer.write_counters(load)?;
+            drop(users);
+            Ok(status)
+        })?,
+        Err(end) => observer.not_ready("the job", AgentError::Job, end)?,
+    };
+    observer.output.end(status)?;
+    Ok(status)
+}
+
+/// Where the subject forced another choice than the usual one, or may spoil the job.
+fn notes(assignment: &Assignment, resolved: &Resolved, kept_bytes: u64) -> Vec<String> {
+    let mut notes: Vec<String> = resolved.note.iter().cloned().collect();
+    if assignment.free_disk_bytes < kept_bytes {
+        notes.push(format!(
+            "the users' files need up to {kept_bytes} bytes and there are {} free: commands may \
+             fail; take fewer users or another --work-dir",
+            assignment.free_disk_bytes
+        ));
+    }
+    notes
+}
+
+/// What is needed while the users work.
+struct Working<'m, 'a, 's, W> {
+    observer: &'m mut Observer<'a, W>,
+    load: &'m mut LoadGroup<'s>,
+    users: &'m mut Users,
+    script: &'m Script,
+    until_ns: u64,
+    /// Users that have finished their first pass.
+    done: BTreeSet<u32>,
+    /// Commands of which it was said that they fail.
+    failing: BTreeSet<String>,
+    /// Commands of first passes that have their line, each with its user.
+    finished: BTreeSet<(u32, String)>,
+}
+
+impl<'m, 'a, 's, W: Write> Working<'m, 'a, 's, W> {
+    fn new(
+        observer: &'m mut Observer<'a, W>,
+        load: &'m mut LoadGroup<'s>,
+        users: &'m mut Users,
+        script: &'m Script,
+        origin_ns: u64,
+    ) -> Self {
+        let until_ns = origin_ns.saturating_add(script.longest_pass_ns()).saturating_add(SLACK_NS);
+        let (done, failing, finished) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
+        Self { observer, load, users, script, until_ns, done, failing, finished }
+    }
+
+    /// Lets the users work; how it ended. Whatever the end is, every command of a first pass that
+    /// was issued has its line after this call.
+    fn until_all_are_done(mut self) -> io::Result<EndStatus> {
+        let end = match self.work() {
+            Err(End::Io(error)) => return Err(error),
+            Err(end) => end,
+            Ok(()) => return Ok(EndStatus::Complete),
+        };
+        // The board before the pipe: a command that ends in between has its line from the pipe.
+        let ended_ns = monotonic_ns();
+        let under_way = self.under_way();
+        self.listen()?;
+        let why = match end {
+            End::Timeout => "not done when the time of the session was up",
+            End::Interrupted => "not done when the run was interrupted",
+            End::LoadDied => "not done when the load died",
+            _ => "not done when a user died",
+        };
+        for (user, item, started_ns) in under_way {
+            if !self.finished.contains(&(user, item.clone())) {
+                self.write_cut(user, item, started_ns, ended_ns, why)?;
+            }
+        }
+        let count = self.users.count();
+        if matches!(end, End::Timeout) {
+            let left = count - self.done.len();
+            let text = format!("{left} of {count} users did not finish their first pass in time");
+            self.observer.output.warning(text)?;
+        }
+        let death = if matches!(end, End::Gone) { self.users.dead_user() } else { None };
+        self.observer.status(Err(death.map_or(end, End::Died)))
+    }
+
+    fn work(&mut self) -> Result<(), End> {
+        self.users.begin().map_err(|_| End::Gone)?;
+        while self.done.len() < self.users.count() {
+            let fd = Some(self.users.words.as_fd());
+            match self.observer.wait(self.load, fd, self.until_ns)? {
+                Woken::Readable => self.listen()?,
+                Woken::Time => return Err(End::Timeout),
+                Woken::Signal => {
+                    if let Some(death) = self.users.dead_user() {
+                        return Err(End::Died(death));
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes what the users have told.
+    fn listen(&mut self) -> io::Result<()> {
+        for word in self.users.words.read()? {
+            match word {
+                // Nothing is done after the last first pass: it would be there or not by chance.
+                _ if self.done.len() == self.users.count() => {}
+                Word::Work(work) => {
+                    if work.pass == 0 {
+                        self.finished.insert((work.worker, work.item.clone()));
+                    }
+                    self.write_work(work)?;
+                }
+                Word::Pass(pass) => self.write_pass(pass)?,
+                Word::Ready | Word::NotReady(_) => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn write_work(&mut self, mut work: WorkRecord) -> io::Result<()> {
+        let output = &mut self.observer.output;
+        work.at_ns = output.now_ns();
+        work.started_ns = output.relative_ns(work.started_ns);
+        work.completed_ns = work.completed_ns.map(|moment_ns| output.relative_ns(moment_ns));
+        work.censored_at_ns = work.censored_at_ns.map(|moment_ns| output.relative_ns(moment_ns));
+        let warning =
+            work.failure.as_ref().filter(|_| self.failing.insert(work.item.clone())).map(|why| {
+                format!("command {:?} failed (first of user {}): {why}", work.item, work.worker)
+            });
+        output.line(&Line::Work(Box::new(work)))?;
+        warning.map_or(Ok(()), |text| output.warning(text))
+    }
+
+    fn write_pass(&mut self, mut pass: PassRecord) -> io::Result<()> {
+        let output = &mut self.observer.output;
+        pass.at_ns = output.now_ns();
+        pass.started_ns = output.relative_ns(pass.started_ns);
+        pass.completed_ns = output.relative_ns(pass.completed_ns);
+        self.done.insert(pass.worker);
+        output.line(&Line::Pass(Box::new(pass)))
+    }
+
+    /// The commands of first passes that are under way: user, command, and start.
+    fn under_way(&self) -> Vec<(u32, String, u64)> {
+        let board = &self.users.board;
+        (0..self.users.count())
+            .filter(|user| board.get(*user, PASS) == 0)
+            .filter_map(|user| {
+                let number = board.get(user, COMMAND) as usize;
+                let command = self.script.commands.get(number.checked_sub(1)?)?;
+                Some((user as u32, command.name.clone(), board.get(user, STARTED_NS)))
+            })
+            .collect()
+    }
+
+    /// Writes a command that the end of the work cut off.
+    fn write_cut(
+        &mut self,
+        worker: u32,
+        item: String,
+        started_ns: u64,
+        ended_ns: u64,
+        why: &str,
+    ) -> io::Result<()> {
+        let output = &mut self.observer.output;
+        output.line(&Line::Work(Box::new(WorkRecord {
+            at_ns: output.now_ns(),
+            worker,
+            pass: 0,
+            item,
+            started_ns: output.relative_ns(started_ns),
+            completed_ns: None,
+            censored_at_ns: Some(output.relative_ns(ended_ns)),
+            failure: Some(why.to_owned()),
+            usage: [].into(),
+        })))
+    }
+}
