@@ -80,7 +80,7 @@ fn trace_json(view: &TraceView<'_>) -> Value {
         .bad
         .first
         .iter()
-        .map(|(place, reason)| json!({ "place": place.to_string(), "reason": reason }))
+        .map(|(place, reason)| json!({ "place": place, "reason": reason }))
         .collect();
     json!({
         "file": view.name,
@@ -90,7 +90,7 @@ fn trace_json(view: &TraceView<'_>) -> Value {
         "summary": view.summary,
         "packed_bytes": view.notes.packed,
         "bad_records": { "count": view.notes.bad.count, "first": first },
-        "cut_off": view.notes.cut_off.as_ref().map(ToString::to_string),
+        "cut_off": view.notes.cut_off,
     })
 }
 
@@ -219,7 +219,7 @@ fn size(view: &TraceView<'_>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use trace::{Access, BadRecords, Block, Event, Header, PackedBytes, PageRun, Place, Reference};
+    use trace::{Access, BadRecords, Block, Event, Header, PackedBytes, PageRun, Reference};
 
     use render::plain_text;
 
@@ -267,7 +267,7 @@ mod tests {
         let notes = Notes {
             header: Some(header),
             packed: Some(PackedBytes { pages: 20, references: 16, events: 4, heads: 128 }),
-            cut_off: Some(Place::Byte(321)),
+            cut_off: Some("byte 321".to_owned()),
             ..Notes::default()
         };
         let summary = summary();
@@ -290,7 +290,7 @@ mod tests {
             ..Block::default()
         });
         summary.finish();
-        let first = vec![(Place::Line(7), "no label 0 to 2 and hexadecimal address".to_owned())];
+        let first = vec![("line 7".to_owned(), "no label 0 to 2 and hexadecimal address")];
         let notes = Notes { bad: BadRecords { count: 3, first }, ..Notes::default() };
         let view = TraceView {
             name: "-",

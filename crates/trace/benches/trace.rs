@@ -174,7 +174,7 @@ fn measure(criterion: &mut Criterion) {
     let mut writer = Writer::new(Vec::new(), &Header::default(), QUICK_LEVEL).unwrap();
     blocks.iter().for_each(|block| writer.add(block, Effort::Compress).unwrap());
     let file = writer.finish().unwrap();
-    let runs: u64 = blocks.iter().map(|block| u64::from(block.runs)).sum();
+    let runs: u64 = blocks.iter().map(|block| u64::from(block.head.runs)).sum();
 
     let mut group = criterion.benchmark_group(format!(
         "{:.2} references a run, {:.2} bytes a reference",

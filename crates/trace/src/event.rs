@@ -1,7 +1,9 @@
 //! What a program does beside referring to memory.
 
+use serde::{Deserialize, Serialize};
+
 /// Something that happened to the address space or the threads of a process.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Event {
     /// The program that a process runs from here on, its first or that of an `execve`.
     Program {

@@ -6,7 +6,7 @@ mod tlt;
 
 use std::fs::File;
 
-use crate::{Block, Format, Granularity, Header, Place, TraceError};
+use crate::{Block, Format, Header, TraceError};
 
 /// Something that takes a trace block by block.
 pub trait Sink {
@@ -30,6 +30,18 @@ pub struct Left {
     pub events: u64,
     /// Blocks of other threads than the first that are no longer told apart.
     pub blocks_of_other_threads: u64,
+    /// Process and thread of the first block.
+    of: Option<(u32, u32)>,
+}
+
+impl Left {
+    /// Counts what is left out of a block by a format without events.
+    fn count(&mut self, block: &Block, tells_threads: bool) {
+        let thread = (block.process, block.thread);
+        let other = *self.of.get_or_insert(thread) != thread;
+        self.blocks_of_other_threads += u64::from(other && !tells_threads);
+        self.events += block.events.len() as u64;
+    }
 }
 
 /// A sink that writes a file of this format. The header is for the own format.
@@ -43,24 +55,14 @@ pub fn create(
 ) -> Result<Box<dyn Sink + Send>, TraceError> {
     Ok(match format {
         Format::Tlt => Box::new(tlt::Tlt::new(file, header)?),
-        Format::Lackey => Box::new(text::Text::new(file, text::lackey, header)?),
-        Format::Din => Box::new(text::Text::new(file, text::din, header)?),
-        Format::Csv => Box::new(text::Text::csv(file, header)?),
+        Format::Lackey => Box::new(text::Text::new(file, text::lackey, false, header)?),
+        Format::Din => Box::new(text::Text::new(file, text::din, false, header)?),
+        Format::Csv => Box::new(text::Text::new(file, text::csv, true, header)?),
         Format::OracleGeneral => Box::new(oracle::OracleGeneral::new(file)),
         Format::ChampSim | Format::ChampSimCloudsuite => {
             let reason = "ChampSim's instructions have registers and branches, which no trace has; \
                           write tlt, lackey, din, oracleGeneral or csv";
-            return Err(TraceError::bad(&Place::Header, reason));
+            return Err(TraceError::bad("header", reason));
         }
     })
-}
-
-/// That a trace of pages cannot be written in a format of single references.
-fn needs_references(header: &Header) -> Result<(), TraceError> {
-    if header.granularity == Granularity::Reference {
-        return Ok(());
-    }
-    let reason = "only pages were recorded, so single references cannot be told; write tlt or \
-                  oracleGeneral";
-    Err(TraceError::bad(&Place::Header, reason))
 }

@@ -1,27 +1,21 @@
 //! Opens traces of any known format.
 
-mod by_line;
-mod champsim;
+mod binary;
 mod csv;
-mod din;
+mod decompressed;
 mod format;
 mod importer;
-mod lackey;
-mod number;
-mod oracle;
-mod supply;
+mod text;
 
 use std::fs::File;
-use std::io::{Read, Seek};
+use std::io::{Cursor, Read, Seek, stdin};
 use std::path::Path;
 
 pub use format::Format;
-pub(crate) use oracle::{REQUEST_BYTES, Request};
 
-use crate::{Columns, Reader, Source, TraceError};
-use by_line::ByLine;
-use importer::{Importer, Records};
-use supply::Supply;
+use crate::{Columns, Reader, Source, TraceError, tlt};
+use decompressed::Decompressed;
+use importer::Importer;
 
 /// Opens a trace, whose format is told by its content; `-` is standard input. It may be compressed
 /// as a whole by gzip, xz or zstd.
@@ -42,15 +36,15 @@ pub fn open_as(
     format: Option<Format>,
 ) -> Result<(Format, Box<dyn Source + Send>), TraceError> {
     if path.as_os_str() == "-" {
-        return open_stream(Box::new(std::io::stdin()), columns, format);
+        return open_stream(Box::new(stdin()), columns, format);
     }
     let mut file = File::open(path)?;
     // In an own file that is not compressed as a whole one can seek, and pass over columns.
     if file.metadata()?.is_file() {
         let mut begin = Vec::new();
-        (&mut file).take(crate::tlt::MAGIC.len() as u64).read_to_end(&mut begin)?;
+        (&mut file).take(tlt::MAGIC.len() as u64).read_to_end(&mut begin)?;
         file.rewind()?;
-        if begin == crate::tlt::MAGIC && format.is_none_or(|format| format == Format::Tlt) {
+        if begin == tlt::MAGIC && format.is_none_or(|format| format == Format::Tlt) {
             return Ok((Format::Tlt, Box::new(Reader::from_file(file, columns)?)));
         }
     }
@@ -66,31 +60,15 @@ pub fn open_stream(
     columns: Columns,
     format: Option<Format>,
 ) -> Result<(Format, Box<dyn Source + Send>), TraceError> {
-    let mut supply = Supply::new(stream)?;
-    let begin = supply.peek(format::LOOKED_AT_BYTES)?;
-    let format = format.map_or_else(|| Format::of(begin), Ok)?;
-    Ok((format, source(format, supply, columns)?))
-}
-
-fn source(
-    format: Format,
-    supply: Supply,
-    columns: Columns,
-) -> Result<Box<dyn Source + Send>, TraceError> {
-    fn importer<R: Records + Send + 'static>(
-        records: R,
-        supply: Supply,
-        columns: Columns,
-    ) -> Box<dyn Source + Send> {
-        Box::new(Importer::new(records, supply, columns))
+    let mut stream = Decompressed::new(stream)?;
+    let mut begin = Vec::new();
+    if format.is_none() {
+        (&mut stream).take(format::LOOKED_AT_BYTES).read_to_end(&mut begin)?;
     }
-    Ok(match format {
-        Format::Tlt => Box::new(Reader::from_stream(Box::new(supply), columns)?),
-        Format::Lackey => importer(ByLine::<lackey::Lackey>::default(), supply, columns),
-        Format::Din => importer(ByLine::<din::Din>::default(), supply, columns),
-        Format::ChampSim => importer(champsim::ChampSim::new(false), supply, columns),
-        Format::ChampSimCloudsuite => importer(champsim::ChampSim::new(true), supply, columns),
-        Format::OracleGeneral => importer(oracle::OracleGeneral::default(), supply, columns),
-        Format::Csv => importer(ByLine::<csv::Csv>::default(), supply, columns),
+    let format = format.map_or_else(|| Format::of(&begin), Ok)?;
+    let stream = Cursor::new(begin).chain(stream);
+    Ok(match format.records() {
+        Some(records) => (format, Box::new(Importer::new(records, stream, columns))),
+        None => (format, Box::new(Reader::from_stream(Box::new(stream), columns)?)),
     })
 }

@@ -9,22 +9,22 @@
 //! panic. No clock and no threads here.
 
 mod block;
+mod error;
 mod event;
 mod export;
 mod import;
 mod notes;
 mod pages;
-mod place;
 mod reference;
 mod summary;
 mod tlt;
 
 pub use block::{Block, Columns, Source};
+pub use error::TraceError;
 pub use event::Event;
 pub use export::{Left, Sink, create};
 pub use import::{Format, open, open_as, open_stream};
 pub use notes::{BadRecords, Notes, PackedBytes};
-pub use place::{Place, TraceError};
 pub use reference::{Access, MAX_SIZE_LOG2, PAGE_SHIFT, PageRun, Reference, ReferenceWords};
 pub use summary::{EventCounts, Summary};
 pub use tlt::{

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::{Header, Place, TraceError};
+use crate::{Header, TraceError};
 
 /// How many bad records are kept with place and reason.
 const KEPT: usize = 8;
@@ -19,7 +19,7 @@ pub struct Notes {
     /// Records that could not be understood and were left out.
     pub bad: BadRecords,
     /// Where the file ends too early; what stands before is in the trace.
-    pub cut_off: Option<Place>,
+    pub cut_off: Option<String>,
     /// What the columns take in the file; only thrashlab's own.
     pub packed: Option<PackedBytes>,
 }
@@ -42,36 +42,29 @@ pub struct PackedBytes {
 pub struct BadRecords {
     /// How many.
     pub count: u64,
-    /// The first of them, each with the reason.
-    pub first: Vec<(Place, String)>,
+    /// The first of them, each with its place and the reason.
+    pub first: Vec<(String, &'static str)>,
 }
 
 impl BadRecords {
-    /// Counts one more of `records` so far.
-    ///
-    /// # Errors
-    /// When so many are bad that the file is not what it is taken for.
+    /// Counts one more of `records` so far; an error if so many are bad that the file is not what
+    /// it is taken for.
     pub(crate) fn add(
         &mut self,
-        place: Place,
-        reason: impl Into<String>,
+        place: String,
+        reason: &'static str,
         records: u64,
     ) -> Result<(), TraceError> {
         self.count += 1;
         if self.first.len() < KEPT {
-            self.first.push((place, reason.into()));
+            self.first.push((place, reason));
         }
         if self.count < TOLERATED || self.count.saturating_mul(ONE_IN) < records {
             return Ok(());
         }
-        let (first_place, first_reason) = &self.first[0];
-        Err(TraceError::bad(
-            first_place,
-            format!(
-                "{first_reason}; {} of {records} records are bad, so this is probably another \
-                 format: name it with --from",
-                self.count
-            ),
-        ))
+        let (count, (place, reason)) = (self.count, &self.first[0]);
+        let most = format!("{count} of {records} records are bad");
+        let next = "so this is probably another format: name it with --from";
+        Err(TraceError::bad(place, format!("{reason}; {most}, {next}")))
     }
 }

@@ -13,22 +13,8 @@ const FILTER: usize = 1 << 12;
 /// An entry of the filter that is of no run.
 const NOTHING: u64 = u64::MAX;
 
-/// Pages of a region, one bit each.
-#[derive(Clone, Copy, Debug, Default)]
-struct Region {
-    data: [u64; WORDS],
-    fetched: [u64; WORDS],
-    written: [u64; WORDS],
-}
-
-/// How many pages there are.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct PageCounts {
-    pub(crate) all: u64,
-    pub(crate) data: u64,
-    pub(crate) fetched: u64,
-    pub(crate) written: u64,
-}
+/// Pages of a region, one bit each: with data references, fetched from, written.
+type Region = [[u64; WORDS]; 3];
 
 /// The pages of all processes.
 #[derive(Clone, Debug)]
@@ -61,26 +47,25 @@ impl PageSet {
             *entry = noted;
             let region = self.regions.entry((process, run.page >> REGION_SHIFT)).or_default();
             let (word, bit) = ((run.page >> 6) as usize % WORDS, 1 << (run.page % 64));
-            let kind = if run.fetch { &mut region.fetched } else { &mut region.data };
-            kind[word] |= bit;
+            region[usize::from(run.fetch)][word] |= bit;
             if run.written {
-                region.written[word] |= bit;
+                region[2][word] |= bit;
             }
         }
     }
 
-    /// How many pages there are of all processes.
-    pub(crate) fn count(&self) -> PageCounts {
-        let ones =
-            |words: &[u64]| words.iter().map(|word| u64::from(word.count_ones())).sum::<u64>();
-        let mut counts = PageCounts::default();
-        for region in self.regions.values() {
-            let either: Vec<u64> =
-                region.data.iter().zip(&region.fetched).map(|(data, code)| data | code).collect();
-            counts.all += ones(&either);
-            counts.data += ones(&region.data);
-            counts.fetched += ones(&region.fetched);
-            counts.written += ones(&region.written);
+    /// How many pages there are of all processes, and of these how many with data references, how
+    /// many that were fetched from, and how many that were written.
+    pub(crate) fn count(&self) -> [u64; 4] {
+        let mut counts = [0; 4];
+        for [data, fetched, written] in self.regions.values() {
+            for ((data, fetched), written) in data.iter().zip(fetched).zip(written) {
+                for (count, word) in
+                    counts.iter_mut().zip([data | fetched, *data, *fetched, *written])
+                {
+                    *count += u64::from(word.count_ones());
+                }
+            }
         }
         counts
     }

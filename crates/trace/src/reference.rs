@@ -22,7 +22,7 @@ pub enum Access {
 /// Bits 63..5 are the address, 4..3 the access (0 load, 1 store, 2 fetch), 2..0 the logarithm of
 /// the size in bytes (0 = 1 byte … 6 = 64 bytes).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Reference(u64);
+pub struct Reference(pub(crate) u64);
 
 impl Reference {
     /// A reference of `2^size_log2` bytes at an address.
@@ -34,11 +34,6 @@ impl Reference {
             Access::Fetch => 2,
         };
         Self(address << 5 | access << 3 | u64::from(size_log2.min(MAX_SIZE_LOG2)))
-    }
-
-    /// The reference with these bits, of which the access must be one.
-    pub(crate) fn of_bits(bits: u64) -> Self {
-        Self(bits)
     }
 
     /// All of it, as the description of the type tells.

@@ -108,11 +108,7 @@ impl Summary {
 
     /// Counts the distinct pages of what was added.
     pub fn finish(&mut self) {
-        let counts = self.seen.count();
-        self.pages = counts.all;
-        self.data_pages = counts.data;
-        self.fetched_pages = counts.fetched;
-        self.written_pages = counts.written;
+        [self.pages, self.data_pages, self.fetched_pages, self.written_pages] = self.seen.count();
         if self.fetches == self.references {
             (self.loads, self.stores) = (Some(0), Some(0));
         }
@@ -132,22 +128,11 @@ impl Summary {
         let thread = (block.process, block.thread);
         let before = self.last_thread.replace(thread);
         self.switches += u64::from(before.is_some_and(|before| before != thread));
-        let count = match self
-            .threads
-            .get_mut(&block.process)
-            .and_then(|of| of.get_mut(&block.thread))
-        {
-            Some(count) => Some(count),
-            None if self.threads_told == MOST_THREADS => None,
-            None => {
-                self.threads_told += 1;
-                Some(
-                    self.threads.entry(block.process).or_default().entry(block.thread).or_default(),
-                )
-            }
-        };
-        if let Some(count) = count {
-            *count += references;
+        let (process, thread) = thread;
+        let is_told = self.threads.get(&process).is_some_and(|of| of.contains_key(&thread));
+        if is_told || self.threads_told < MOST_THREADS {
+            self.threads_told += usize::from(!is_told);
+            *self.threads.entry(process).or_default().entry(thread).or_default() += references;
         }
         if let Some(at_ns) = block.at_ns {
             let before = self.last_ns.replace(at_ns);

@@ -228,7 +228,8 @@ mod tests {
         assert!(taker.is_full());
         let mut block = PackedBlock::default();
         taker.finish_into(&mut block);
-        let counts = (block.process, block.thread, block.references, block.runs, block.events);
+        let head = block.head;
+        let counts = (head.process, head.thread, head.references, head.runs, head.events);
         assert_eq!(counts, (4, 5, 5, 3, 1));
         assert_eq!(taker.seen, 15);
     }

@@ -81,7 +81,7 @@ impl Recording {
         while !taker.is_done() && self.fill(&mut taker)? {
             let mut block = used.try_recv().unwrap_or_default();
             taker.finish_into(&mut block);
-            block.at_ns = u64::try_from(begun.elapsed().as_nanos()).ok();
+            block.head.at_ns = u64::try_from(begun.elapsed().as_nanos()).ok();
             waiting.fetch_add(1, Ordering::Relaxed);
             if full.send(block).is_err() {
                 break;

@@ -10,9 +10,10 @@ use std::io::Write;
 use std::os::unix::fs::FileExt;
 
 use super::{Left, Sink};
-use crate::import::{REQUEST_BYTES, Request};
 use crate::{Block, PAGE_SHIFT, TraceError};
 
+/// Bytes of a request: time, object, size, the object's next request.
+const REQUEST_BYTES: usize = 24;
 /// How many requests are kept in memory at most.
 const KEPT: u64 = 1 << 20;
 /// A request's second, as traces of memory have no such times.
@@ -30,8 +31,6 @@ pub(crate) struct OracleGeneral {
     /// The number of each page's last request, from 0.
     last: BTreeMap<u64, u64>,
     left: Left,
-    /// Process and thread of the first block.
-    of: Option<(u32, u32)>,
 }
 
 impl OracleGeneral {
@@ -43,15 +42,16 @@ impl OracleGeneral {
             count: 0,
             last: BTreeMap::new(),
             left: Left::default(),
-            of: None,
         }
     }
 
     /// Adds a request, which its successor may directly follow.
     fn push(&mut self, object: u64, next: i64) {
         let time_s = (self.count / REQUESTS_PER_SECOND) as u32;
-        let request = Request { time_s, object, size_bytes: 1 << PAGE_SHIFT, next };
-        self.kept.extend(request.to_bytes());
+        self.kept.extend(time_s.to_le_bytes());
+        self.kept.extend(object.to_le_bytes());
+        self.kept.extend((1_u32 << PAGE_SHIFT).to_le_bytes());
+        self.kept.extend(next.to_le_bytes());
         self.count += 1;
     }
 
@@ -82,10 +82,7 @@ impl OracleGeneral {
 
 impl Sink for OracleGeneral {
     fn add(&mut self, block: &Block) -> Result<(), TraceError> {
-        let thread = (block.process, block.thread);
-        let other = *self.of.get_or_insert(thread) != thread;
-        self.left.blocks_of_other_threads += u64::from(other);
-        self.left.events += block.events.len() as u64;
+        self.left.count(block, false);
         for run in &block.runs {
             if let Some(before) = self.last.insert(run.page, self.count + u64::from(run.count) - 1)
             {

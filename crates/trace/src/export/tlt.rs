@@ -34,10 +34,13 @@ impl Tlt {
         })
     }
 
-    /// Writes what the encoder has.
-    fn flush(&mut self, block: &Block) -> Result<(), TraceError> {
+    /// Writes what the encoder has, if that is due.
+    fn flush_if(&mut self, is_due: bool, block: &Block) -> Result<(), TraceError> {
+        if !is_due {
+            return Ok(());
+        }
         self.encoder.finish_into(&mut self.packed);
-        self.packed.at_ns = block.at_ns;
+        self.packed.head.at_ns = block.at_ns;
         self.writer.add(&self.packed, Effort::Compress)
     }
 
@@ -45,9 +48,8 @@ impl Tlt {
         while run.count > 0 {
             let piece = PageRun { count: run.count.min(LONGEST_RUN), ..run };
             run.count -= piece.count;
-            if self.encoder.push_run(piece) {
-                self.flush(block)?;
-            }
+            let is_full = self.encoder.push_run(piece);
+            self.flush_if(is_full, block)?;
         }
         Ok(())
     }
@@ -56,30 +58,27 @@ impl Tlt {
 impl Sink for Tlt {
     fn add(&mut self, block: &Block) -> Result<(), TraceError> {
         self.encoder.set_thread(block.process, block.thread);
-        let mut events = block.events.iter().peekable();
         let mut references = block.references.iter();
+        let mut events = block.events.iter().peekable();
         for (place, run) in block.runs.iter().enumerate() {
             while let Some((_, event)) = events.next_if(|(before, _)| *before as usize <= place) {
-                if self.encoder.event(event) {
-                    self.flush(block)?;
-                }
+                let is_full = self.encoder.event(event);
+                self.flush_if(is_full, block)?;
             }
             if self.columns == Columns::Pages {
                 self.add_run(block, *run)?;
                 continue;
             }
             for reference in references.by_ref().take(run.count as usize) {
-                if self.encoder.push_reference(*reference) {
-                    self.flush(block)?;
-                }
+                let is_full = self.encoder.push_reference(*reference);
+                self.flush_if(is_full, block)?;
             }
         }
         for (_, event) in events {
-            if self.encoder.event(event) {
-                self.flush(block)?;
-            }
+            let is_full = self.encoder.event(event);
+            self.flush_if(is_full, block)?;
         }
-        self.flush(block)
+        self.flush_if(true, block)
     }
 
     fn finish(self: Box<Self>) -> Result<Left, TraceError> {

@@ -2,57 +2,33 @@
 //! row names them. All but the address may be left out.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
-use super::by_line::Lines;
-use super::importer::{Item, Record};
-use super::number::{decimal, fitting, hexadecimal, size_log2};
+use super::importer::{Fault, Item, Record, Told};
+use super::text::{decimal, fitting, hexadecimal, size_log2};
 use crate::{Access, Reference};
 
-/// Most processes, and most threads of all processes, that are told apart.
-const MOST_NAMES: usize = 1 << 20;
+/// Most threads of all processes that are told apart.
+const MOST_THREADS: usize = 1 << 20;
 /// What a header row may name.
 const COLUMNS: [&str; 5] = ["address", "access", "size", "thread", "process"];
 
-/// The records of a CSV trace.
+/// Where a file has the address, the access, …
+type Places = [Option<usize>; COLUMNS.len()];
+
+/// What was read of a CSV trace.
+#[derive(Default)]
 pub(crate) struct Csv {
-    /// Whether the next line is the first, which may be a header row.
-    at_begin: bool,
-    /// Which column of the file has the address, the access, …
-    places: [Option<usize>; COLUMNS.len()],
-    /// Numbers from 0 for the processes' own.
-    processes: BTreeMap<u64, u32>,
-    /// Numbers from 0 for the threads' own, in each process.
-    threads: BTreeMap<(u32, u64), u32>,
-    /// How many threads each process has.
-    counts: BTreeMap<u32, u32>,
-}
-
-impl Default for Csv {
-    fn default() -> Self {
-        Self {
-            at_begin: true,
-            places: [Some(0), Some(1), Some(2), Some(3), Some(4)],
-            processes: BTreeMap::new(),
-            threads: BTreeMap::new(),
-            counts: BTreeMap::new(),
-        }
-    }
-}
-
-impl Lines for Csv {
-    fn record(&mut self, line: &[u8]) -> Result<Option<Record>, &'static str> {
-        if std::mem::take(&mut self.at_begin)
-            && let Some(places) = header(line)
-        {
-            self.places = places;
-            return Ok(None);
-        }
-        self.parse(line).map(Some)
-    }
+    /// From the header row, if there is one.
+    places: Option<Places>,
+    /// Numbers from 0 for the processes' own, and in each of them for the threads'.
+    processes: BTreeMap<u64, (u32, BTreeMap<u64, u32>)>,
+    /// How many threads there are.
+    threads: usize,
 }
 
 /// Where a header row has the columns; `None` if it is none.
-pub(crate) fn header(line: &[u8]) -> Option<[Option<usize>; COLUMNS.len()]> {
+pub(crate) fn header(line: &[u8]) -> Option<Places> {
     let line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line);
     let names: Vec<&[u8]> = line.split(|byte| *byte == b',').map(<[u8]>::trim_ascii).collect();
     let places = COLUMNS
@@ -61,53 +37,55 @@ pub(crate) fn header(line: &[u8]) -> Option<[Option<usize>; COLUMNS.len()]> {
 }
 
 impl Csv {
-    fn parse(&mut self, line: &[u8]) -> Result<Record, &'static str> {
+    /// Reads a row; the first may be the header.
+    pub(crate) fn read(&mut self, line: &[u8], number: u64, told: &mut Told) -> Result<(), Fault> {
+        if number == 1 {
+            self.places = header(line);
+        }
+        if number == 1 && self.places.is_some() || line.trim_ascii().is_empty() {
+            return Ok(());
+        }
+        let places = self.places.unwrap_or([0, 1, 2, 3, 4].map(Some));
         let mut fields: [&[u8]; COLUMNS.len()] = [b""; COLUMNS.len()];
         for (place, text) in line.split(|byte| *byte == b',').enumerate() {
-            if let Some(column) = self.places.iter().position(|own| *own == Some(place)) {
+            if let Some(column) = places.iter().position(|own| *own == Some(place)) {
                 fields[column] = text.trim_ascii();
             }
         }
         let [address, access, size, thread, process] = fields;
-        let reference = reference(address, access, size)?;
+        let item = Item::Reference(reference(address, access, size)?);
         let number = |text: &[u8]| match text {
             b"" => Ok(0),
             text => decimal(text).ok_or("the thread or process is no number"),
         };
-        let process = self.process(number(process)?)?;
-        let thread = self.thread(process, number(thread)?)?;
-        Ok(Record { process, thread, item: Item::Reference(reference) })
+        let (process, thread) = self.numbers(number(process)?, number(thread)?)?;
+        told.push_back(Record { process, thread, item });
+        Ok(())
     }
 
-    fn process(&mut self, name: u64) -> Result<u32, &'static str> {
-        let next = self.processes.len();
-        if next == MOST_NAMES && !self.processes.contains_key(&name) {
-            return Err("there are more than a million processes");
+    fn numbers(&mut self, process: u64, thread: u64) -> Result<(u32, u32), Fault> {
+        let next = self.processes.len() as u32;
+        let is_full = self.threads == MOST_THREADS;
+        let full = Err("there are more than a million threads");
+        let (process, threads) = match self.processes.entry(process) {
+            Entry::Occupied(entry) => entry.into_mut(),
+            Entry::Vacant(_) if is_full => return full,
+            Entry::Vacant(entry) => entry.insert((next, BTreeMap::new())),
+        };
+        let next = threads.len() as u32;
+        match threads.entry(thread) {
+            Entry::Occupied(entry) => Ok((*process, *entry.get())),
+            Entry::Vacant(_) if is_full => full,
+            Entry::Vacant(entry) => {
+                self.threads += 1;
+                Ok((*process, *entry.insert(next)))
+            }
         }
-        Ok(*self.processes.entry(name).or_insert(next as u32))
-    }
-
-    fn thread(&mut self, process: u32, name: u64) -> Result<u32, &'static str> {
-        if let Some(thread) = self.threads.get(&(process, name)) {
-            return Ok(*thread);
-        }
-        if self.threads.len() == MOST_NAMES {
-            return Err("there are more than a million threads");
-        }
-        let count = self.counts.entry(process).or_default();
-        let thread = *count;
-        *count += 1;
-        self.threads.insert((process, name), thread);
-        Ok(thread)
     }
 }
 
 /// A reference of a row's fields.
-pub(crate) fn reference(
-    address: &[u8],
-    access: &[u8],
-    size: &[u8],
-) -> Result<Reference, &'static str> {
+fn reference(address: &[u8], access: &[u8], size: &[u8]) -> Result<Reference, Fault> {
     let number = match address {
         [b'0', b'x' | b'X', ..] => hexadecimal(address),
         _ => decimal(address),

@@ -4,8 +4,9 @@ use std::str::FromStr;
 
 use model::named;
 
-use super::{champsim, csv, din, lackey, oracle};
-use crate::{Place, TraceError};
+use super::importer::{Item, Records, Take, Told};
+use super::{binary, csv, text};
+use crate::{TraceError, tlt};
 
 named! {
     /// A format of traces.
@@ -30,19 +31,33 @@ named! {
 /// How many lines or records are looked at.
 const LOOKED_AT: usize = 64;
 /// How many bytes are.
-pub(crate) const LOOKED_AT_BYTES: usize = 1 << 15;
+pub(crate) const LOOKED_AT_BYTES: u64 = 1 << 15;
 
 impl Format {
+    /// How the records of another tool's format are read; `None` of the own.
+    pub(crate) fn records(self) -> Option<Records> {
+        let (bytes, take): (Option<usize>, Take) = match self {
+            Self::Tlt => return None,
+            Self::Lackey => (None, Box::new(text::lackey)),
+            Self::Din => (None, Box::new(text::din)),
+            Self::ChampSim => (Some(64), Box::new(binary::champsim)),
+            Self::ChampSimCloudsuite => (Some(96), Box::new(binary::champsim)),
+            Self::OracleGeneral => (Some(24), Box::new(binary::oracle)),
+            Self::Csv => {
+                let mut csv = csv::Csv::default();
+                (None, Box::new(move |line, number, told| csv.read(line, number, told)))
+            }
+        };
+        Some(Records { bytes, take })
+    }
+
     /// The format of a file that begins with these bytes, decompressed.
-    ///
-    /// # Errors
-    /// When it is none of them, or could be several.
-    pub fn of(begin: &[u8]) -> Result<Self, TraceError> {
-        let unknown = |reason: String| Err(TraceError::bad(&Place::Byte(0), reason));
+    pub(crate) fn of(begin: &[u8]) -> Result<Self, TraceError> {
+        let unknown = |reason: String| Err(TraceError::bad("byte 0", reason));
         if begin.is_empty() {
             return unknown("the file is empty; there is no trace in it".to_owned());
         }
-        if begin.starts_with(crate::tlt::MAGIC) {
+        if begin.starts_with(tlt::MAGIC) {
             return Ok(Self::Tlt);
         }
         let is_text =
@@ -53,6 +68,9 @@ impl Format {
         };
         let fit: Vec<Self> =
             candidates.iter().copied().filter(|format| format.fits(begin)).collect();
+        let names = |formats: &[Self], between: &str| {
+            formats.iter().map(|format| format.name()).collect::<Vec<_>>().join(between)
+        };
         match fit.as_slice() {
             [one] => Ok(*one),
             [] => unknown(format!(
@@ -67,69 +85,48 @@ impl Format {
         }
     }
 
-    /// Whether a file that begins so can be of this format.
+    /// Whether a file that begins so can be of this other tool's format: most lines, or all
+    /// records, have to be right.
     fn fits(self, begin: &[u8]) -> bool {
+        let Some(mut records) = self.records() else { return false };
+        let mut told = Told::new();
+        let mut is_right = |number: usize, record: &[u8]| {
+            told.clear();
+            let outcome = (records.take)(record, number as u64, &mut told);
+            let tells = told.iter().any(|record| matches!(record.item, Item::Reference(_)));
+            (tells || outcome.is_err()).then_some(tells)
+        };
+        if let Some(length) = records.bytes {
+            let mut records = (1..).zip(begin.chunks_exact(length)).take(LOOKED_AT);
+            return begin.len() >= length
+                && records.all(|(number, record)| {
+                    is_right(number, record) == Some(true) && self.is_likely(record)
+                });
+        }
+        // Without a line that may go on.
+        let whole = &begin[..memchr::memrchr(b'\n', begin).unwrap_or(begin.len())];
+        let lines =
+            whole.split(|byte| *byte == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line));
+        let lines = lines.filter(|line| !line.trim_ascii().is_empty()).take(LOOKED_AT);
+        let mut lines = (1..).zip(lines).peekable();
+        let has_header = |(_, line): &(usize, &[u8])| csv::header(line).is_some();
+        if self == Self::Csv && lines.peek().is_some_and(has_header) {
+            return true;
+        }
+        let told: Vec<bool> = lines.filter_map(|(number, line)| is_right(number, line)).collect();
+        2 * told.iter().filter(|is_right| **is_right).count() > told.len()
+    }
+
+    /// Whether a record that can be right is not a mere coincidence.
+    fn is_likely(self, record: &[u8]) -> bool {
         match self {
-            Self::Tlt => begin.starts_with(crate::tlt::MAGIC),
-            Self::Lackey => most(lines(begin).filter(|line| !lackey::is_noise(line)), |line| {
-                lackey::parse(line).is_some()
-            }),
-            Self::Din => most(lines(begin), |line| din::parse(line).is_some()),
-            Self::Csv => {
-                lines(begin).next().is_some_and(|line| csv::header(line).is_some())
-                    || most(lines(begin), |line| {
-                        let mut fields = line.split(|byte| *byte == b',').map(<[u8]>::trim_ascii);
-                        let mut next = || fields.next().unwrap_or_default();
-                        csv::reference(next(), next(), next()).is_ok()
-                    })
+            Self::OracleGeneral => {
+                let next = binary::first_number(&record[16..]).cast_signed();
+                next < 1 << 48 || next == i64::MAX
             }
-            Self::ChampSim => all(begin, champsim::INSTRUCTION_BYTES, |_, bytes| {
-                champsim::is_plausible(bytes) && champsim::number(bytes) != 0
-            }),
-            Self::ChampSimCloudsuite => all(begin, champsim::CLOUDSUITE_BYTES, |_, bytes| {
-                champsim::is_plausible(bytes) && champsim::number(bytes) != 0
-            }),
-            Self::OracleGeneral => all(begin, oracle::REQUEST_BYTES, |place, bytes| {
-                bytes.first_chunk().map(oracle::Request::from_bytes).is_some_and(|request| {
-                    request.is_plausible(place as u64 + 1) && request.next < 1 << 48
-                        || request.next == i64::MAX
-                })
-            }),
+            _ => binary::first_number(record) != 0,
         }
     }
-}
-
-/// The first lines, without one that may go on.
-fn lines(begin: &[u8]) -> impl Iterator<Item = &[u8]> {
-    let whole = match memchr::memrchr(b'\n', begin) {
-        Some(end) => &begin[..end],
-        None => begin,
-    };
-    whole
-        .split(|byte| *byte == b'\n')
-        .map(|line| line.strip_suffix(b"\r").unwrap_or(line))
-        .filter(|line| !line.trim_ascii().is_empty())
-        .take(LOOKED_AT)
-}
-
-/// Whether there are lines, and most of them are right.
-fn most<'a>(lines: impl Iterator<Item = &'a [u8]>, is_right: impl Fn(&[u8]) -> bool) -> bool {
-    let (mut right, mut all) = (0, 0);
-    for line in lines {
-        all += 1;
-        right += usize::from(is_right(line));
-    }
-    2 * right > all
-}
-
-/// Whether there are records of this length, and all are right.
-fn all(begin: &[u8], length: usize, is_right: impl Fn(usize, &[u8]) -> bool) -> bool {
-    let mut records = begin.chunks_exact(length).take(LOOKED_AT).enumerate();
-    begin.len() >= length && records.all(|(place, record)| is_right(place, record))
-}
-
-fn names(formats: &[Format], between: &str) -> String {
-    formats.iter().map(|format| format.name()).collect::<Vec<_>>().join(between)
 }
 
 impl FromStr for Format {

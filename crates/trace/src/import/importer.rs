@@ -1,10 +1,16 @@
 //! Records of another tool, put together to blocks.
 
-use super::supply::Supply;
+use std::collections::VecDeque;
+use std::io::{self, BufRead, BufReader, Chain, Cursor, Read};
+
+use super::decompressed::Decompressed;
 use crate::{
-    Access, BadRecords, Block, Columns, Event, Notes, PageRun, Place, REFERENCES_PER_BLOCK,
-    Reference, Source, TraceError,
+    Access, BadRecords, Block, Columns, Event, Notes, PageRun, REFERENCES_PER_BLOCK, Reference,
+    Source, TraceError,
 };
+
+/// The longest line that is read, in bytes.
+const LONGEST_LINE_BYTES: usize = 4096;
 
 /// What a record tells.
 pub(crate) enum Item {
@@ -19,87 +25,118 @@ pub(crate) struct Record {
     pub(crate) item: Item,
 }
 
-impl Record {
+impl From<Reference> for Record {
     /// A reference of a program that has one thread, or whose threads are not told.
-    pub(crate) fn single(reference: Reference) -> Self {
+    fn from(reference: Reference) -> Self {
         Self { process: 0, thread: 0, item: Item::Reference(reference) }
     }
 }
 
-/// A format's records, one by one.
-pub(crate) trait Records {
-    /// The next record that can be understood; `None` at the end. Others are counted.
-    fn next(
-        &mut self,
-        supply: &mut Supply,
-        tally: &mut Tally,
-    ) -> Result<Option<Record>, TraceError>;
+/// What was told and is in no block yet.
+pub(crate) type Told = VecDeque<Record>;
+/// Why a record cannot be understood.
+pub(crate) type Fault = &'static str;
+/// Takes the record of a number, from 1, apart. A line without a record tells nothing.
+pub(crate) type Take = Box<dyn FnMut(&[u8], u64, &mut Told) -> Result<(), Fault> + Send>;
+
+/// The records of a format.
+pub(crate) struct Records {
+    /// How long each of them is; `None` if it is a line.
+    pub(crate) bytes: Option<usize>,
+    pub(crate) take: Take,
 }
 
-/// How many records were read, and which were bad.
-#[derive(Default)]
-pub(crate) struct Tally {
-    records: u64,
-    bad: BadRecords,
-}
-
-impl Tally {
-    /// Counts a record that was understood.
-    pub(crate) fn good(&mut self) {
-        self.records += 1;
-    }
-
-    /// Counts one that was not.
-    pub(crate) fn bad(
-        &mut self,
-        place: Place,
-        reason: impl Into<String>,
-    ) -> Result<(), TraceError> {
-        self.records += 1;
-        self.bad.add(place, reason, self.records)
-    }
-}
+/// Bytes of a file, of which the first were looked at already.
+pub(crate) type Supply = Chain<Cursor<Vec<u8>>, BufReader<Decompressed>>;
 
 /// Puts records together to blocks.
-pub(crate) struct Importer<R> {
-    records: R,
+pub(crate) struct Importer {
     supply: Supply,
+    records: Records,
     columns: Columns,
-    tally: Tally,
-    /// A record of the next block.
-    waiting: Option<Record>,
+    /// The record that was read last, its number from 1, and how many lines without one there were.
+    record: Vec<u8>,
+    number: u64,
+    empty: u64,
+    told: Told,
+    bad: BadRecords,
+    cut_off: Option<String>,
     /// References so far.
     first: u64,
-    ended: bool,
 }
 
-impl<R: Records> Importer<R> {
-    pub(crate) fn new(records: R, supply: Supply, columns: Columns) -> Self {
-        let tally = Tally::default();
-        Self { records, supply, columns, tally, waiting: None, first: 0, ended: false }
+impl Importer {
+    pub(crate) fn new(records: Records, supply: Supply, columns: Columns) -> Self {
+        let (record, told, bad) = (Vec::new(), Told::new(), BadRecords::default());
+        let cut_off = None;
+        Self { supply, records, columns, record, number: 0, empty: 0, told, bad, cut_off, first: 0 }
     }
 
-    fn take(&mut self) -> Result<Option<Record>, TraceError> {
-        if self.waiting.is_some() || self.ended {
-            return Ok(self.waiting.take());
+    /// Reads on until something is told; `false` at the end. Records that cannot be understood are
+    /// counted.
+    fn fill(&mut self) -> Result<bool, TraceError> {
+        while self.told.is_empty() {
+            let Some(is_too_long) = self.cut()? else { return Ok(false) };
+            self.number += 1;
+            let mut outcome = (self.records.take)(&self.record, self.number, &mut self.told);
+            if is_too_long && (outcome.is_err() || !self.told.is_empty()) {
+                self.told.clear();
+                outcome = Err("a line of more than 4096 bytes");
+            }
+            match outcome {
+                Ok(()) => self.empty += u64::from(self.told.is_empty()),
+                Err(fault) => {
+                    let place = match self.records.bytes {
+                        Some(length) => format!("byte {}", (self.number - 1) * length as u64),
+                        None => format!("line {}", self.number),
+                    };
+                    self.bad.add(place, fault, self.number - self.empty)?;
+                }
+            }
         }
-        let record = self.records.next(&mut self.supply, &mut self.tally);
-        self.ended = !matches!(record, Ok(Some(_)));
-        record
+        Ok(true)
+    }
+
+    /// Reads the next record, and says whether it is a line that is too long; `None` at the end.
+    fn cut(&mut self) -> io::Result<Option<bool>> {
+        self.record.clear();
+        let Some(length) = self.records.bytes else {
+            let most = LONGEST_LINE_BYTES as u64 + 1;
+            if (&mut self.supply).take(most).read_until(b'\n', &mut self.record)? == 0 {
+                return Ok(None);
+            }
+            self.record.pop_if(|byte| *byte == b'\n');
+            let is_too_long = self.record.len() > LONGEST_LINE_BYTES;
+            if is_too_long {
+                self.supply.skip_until(b'\n')?;
+            }
+            self.record.pop_if(|byte| *byte == b'\r');
+            return Ok(Some(is_too_long));
+        };
+        let read = (&mut self.supply).take(length as u64).read_to_end(&mut self.record)?;
+        if (1..length).contains(&read) {
+            self.cut_off = Some(format!("byte {}", self.number * length as u64));
+        }
+        Ok((read == length).then_some(false))
     }
 }
 
-impl<R: Records> Source for Importer<R> {
+impl Source for Importer {
     fn next(&mut self, block: &mut Block) -> Result<bool, TraceError> {
         block.runs.clear();
         block.references.clear();
         block.events.clear();
-        let Some(mut record) = self.take()? else { return Ok(false) };
-        (block.process, block.thread, block.first) = (record.process, record.thread, self.first);
-        block.at_ns = None;
-        let mut open = false;
-        let mut count = 0;
-        loop {
+        (block.first, block.at_ns) = (self.first, None);
+        let (mut open, mut count) = (false, 0);
+        while count < REFERENCES_PER_BLOCK && block.events.len() < 1 << 12 && self.fill()? {
+            let is_first = count == 0 && block.events.is_empty();
+            let of = |record: &Record| (record.process, record.thread);
+            let Some(record) = self.told.pop_front() else { break };
+            if !is_first && of(&record) != (block.process, block.thread) {
+                self.told.push_front(record);
+                break;
+            }
+            (block.process, block.thread) = of(&record);
             match record.item {
                 Item::Reference(reference) => {
                     add(block, reference, open);
@@ -113,30 +150,19 @@ impl<R: Records> Source for Importer<R> {
                     open = false;
                 }
             }
-            if count == REFERENCES_PER_BLOCK || block.events.len() == 1 << 12 {
-                break;
-            }
-            let Some(next) = self.take()? else { break };
-            if (next.process, next.thread) != (block.process, block.thread) {
-                self.waiting = Some(next);
-                break;
-            }
-            record = next;
         }
         self.first += u64::from(count);
-        Ok(true)
+        Ok(count > 0 || !block.events.is_empty())
     }
 
     fn notes(&self) -> Notes {
-        Notes {
-            bad: self.tally.bad.clone(),
-            cut_off: self.supply.cut_off().cloned(),
-            ..Notes::default()
-        }
+        let of_file = || Some(format!("byte {}", self.supply.get_ref().1.get_ref().cut_off()?));
+        let cut_off = of_file().or_else(|| self.cut_off.clone());
+        Notes { bad: self.bad.clone(), cut_off, ..Notes::default() }
     }
 
     fn read_bytes(&self) -> u64 {
-        self.supply.read_bytes()
+        self.supply.get_ref().1.get_ref().read_bytes()
     }
 }
 

@@ -1,9 +1,9 @@
 //! Columns of bytes back to runs and references.
 
-use super::limits::RECENT;
-use super::table::{EMPTY, FETCH, OFFSET, PAGE_AT, WRITTEN};
-use super::varint::{take, take_byte, take_signed};
-use crate::{Event, PageRun, Reference};
+use postcard::take_from_bytes;
+
+use super::table::{EMPTY, FETCH, OFFSET, PAGE_AT, RECENT, WRITTEN};
+use crate::{Block, BlockHead, Event, PageRun, Reference};
 
 /// What is wrong with a column.
 pub(crate) type Fault = &'static str;
@@ -11,41 +11,34 @@ pub(crate) type Fault = &'static str;
 const BAD_PAGES: Fault = "the pages column is no such column";
 const BAD_RUNS: Fault = "the block has another number of runs than its head tells";
 
-/// The columns of a block, not compressed any more.
-pub(crate) struct Unpacked<'a> {
-    pub(crate) references: u32,
-    pub(crate) runs: u32,
-    pub(crate) pages: &'a [u8],
-    /// `None` if they are not wanted or not there.
-    pub(crate) rest: Option<&'a [u8]>,
-}
-
-/// Puts the runs of a block behind each other, and its references if they are there. Each event,
-/// which comes with the number of references before it, then has the number of runs.
+/// Puts the runs of a block behind each other, and its references if their column is wanted and
+/// there. Each event, which comes with the number of references before it, then has the number of
+/// runs.
 pub(crate) fn decode(
-    columns: &Unpacked<'_>,
-    runs: &mut Vec<PageRun>,
-    references: &mut Vec<Reference>,
-    events: &mut [(u32, Event)],
+    head: &BlockHead,
+    pages: &[u8],
+    rest: Option<&[u8]>,
+    block: &mut Block,
 ) -> Result<(), Fault> {
-    let count = columns.references as usize;
-    let (entries, more) = columns.pages.split_at_checked(count).ok_or(BAD_PAGES)?;
+    let Block { runs, references, events, .. } = block;
+    let count = head.references as usize;
+    let (entries, more) = pages.split_at_checked(count).ok_or(BAD_PAGES)?;
     if entries.iter().any(|entry| entry & (FETCH | WRITTEN) == FETCH | WRITTEN) {
         return Err("a fetch writes");
     }
     runs.clear();
     // The last is for a run too many.
-    runs.resize(columns.runs as usize + 1, NO_RUN);
+    runs.resize(head.runs as usize + 1, NO_RUN);
     references.clear();
-    let mut decoder = Decoder::new(more, runs);
-    match columns.rest {
+    let mut decoder = Decoder { table: EMPTY, more, runs, count: 0, open: NO_RUN, entry: NO_ENTRY };
+    match rest {
         None => decoder.decode(entries, events, |decoder, range| decoder.pages(&entries[range])),
         Some(rest) if rest.len() != 2 * count => Err("the references column has another length"),
         Some(rest) => {
             if rest.chunks_exact(2).any(|rest| rest[0] & 7 == 7 || rest[1] & 0x80 != 0) {
                 return Err("a reference is of 128 bytes, or its offset is no such");
             }
-            references.resize(count, Reference::of_bits(0));
+            references.resize(count, Reference(0));
             decoder.decode(entries, events, |decoder, range| {
                 let rest = &rest[2 * range.start..2 * range.end];
                 decoder.all(&entries[range.clone()], rest, &mut references[range])
@@ -73,11 +66,7 @@ struct Decoder<'a> {
     entry: u8,
 }
 
-impl<'a> Decoder<'a> {
-    fn new(more: &'a [u8], runs: &'a mut [PageRun]) -> Self {
-        Self { table: EMPTY, more, runs, count: 0, open: NO_RUN, entry: NO_ENTRY }
-    }
-
+impl Decoder<'_> {
     /// Gives the references between new pages and events to `each`.
     fn decode(
         &mut self,
@@ -120,19 +109,19 @@ impl<'a> Decoder<'a> {
         if self.more.is_empty() {
             return Ok(None);
         }
-        let further = take(&mut self.more).and_then(|further| usize::try_from(further).ok());
-        further.and_then(|further| last.checked_add(further)).map(Some).ok_or(BAD_PAGES)
+        let (further, more) = take_from_bytes::<usize>(self.more).map_err(|_| BAD_PAGES)?;
+        self.more = more;
+        last.checked_add(further).map(Some).ok_or(BAD_PAGES)
     }
 
     /// Puts the new page that is told next into an entry.
     fn enter_page(&mut self, entry: u8) -> Result<(), Fault> {
-        let mut read = || {
-            let from = *self.table.get(usize::from(take_byte(&mut self.more)?))?;
-            let page = (from >> PAGE_AT).wrapping_add_signed(take_signed(&mut self.more)?);
-            Some(page << PAGE_AT | from & OFFSET)
-        };
-        let word = read().ok_or(BAD_PAGES)?;
-        self.table[usize::from(entry & !WRITTEN)] = word;
+        let ((base, distance), more) =
+            take_from_bytes::<(u8, i64)>(self.more).map_err(|_| BAD_PAGES)?;
+        self.more = more;
+        let from = *self.table.get(usize::from(base)).ok_or(BAD_PAGES)?;
+        let page = (from >> PAGE_AT).wrapping_add_signed(distance);
+        self.table[usize::from(entry & !WRITTEN)] = page << PAGE_AT | from & OFFSET;
         self.entry = NO_ENTRY;
         Ok(())
     }
@@ -169,7 +158,7 @@ impl<'a> Decoder<'a> {
             let word = &mut self.table[usize::from(entry & !WRITTEN)];
             *word = *word & !OFFSET | word.wrapping_add((rest & !7) << 2) & OFFSET;
             let access = u64::from(entry & WRITTEN) >> 4 | u64::from(entry & FETCH) >> 2;
-            *reference = Reference::of_bits(*word | access | rest & 7);
+            *reference = Reference(*word | access | rest & 7);
         }
         Ok(())
     }

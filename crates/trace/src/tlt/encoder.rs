@@ -9,9 +9,8 @@
 //! that here. Runs of references to one page are found by who reads.
 
 use super::events::put_event;
-use super::limits::{MOST_EVENTS, RECENT, REFERENCES_PER_BLOCK};
-use super::packed::PackedBlock;
-use super::table::{ADDRESS, EMPTY, FETCH, NewPages, PAGE_AT, WRITTEN, entry_of};
+use super::head::{BlockHead, MOST_EVENTS, PackedBlock, REFERENCES_PER_BLOCK};
+use super::table::{ADDRESS, EMPTY, FETCH, NewPages, PAGE_AT, RECENT, WRITTEN, entry_of};
 use crate::{Access, Columns, Event, PAGE_SHIFT, PageRun, Reference};
 
 /// Packs the references of one thread.
@@ -39,7 +38,7 @@ impl Encoder {
     /// An encoder for a thread. With [`Columns::Pages`] it keeps no single references.
     #[must_use]
     pub fn new(process: u32, thread: u32, columns: Columns) -> Self {
-        let mut encoder = Self {
+        Self {
             process,
             thread,
             columns,
@@ -51,9 +50,7 @@ impl Encoder {
             events: 0,
             event_at: 0,
             breaks: Vec::new(),
-        };
-        encoder.clear();
-        encoder
+        }
     }
 
     /// Goes on with another thread.
@@ -155,8 +152,7 @@ impl Encoder {
 
     /// Whether the block has as many references as it should.
     #[inline]
-    #[must_use]
-    pub fn is_full(&self) -> bool {
+    fn is_full(&self) -> bool {
         self.entries.len() >= REFERENCES_PER_BLOCK as usize
     }
 
@@ -168,24 +164,21 @@ impl Encoder {
 
     /// Takes what was added since the last block into a block whose memory can be used again.
     pub fn finish_into(&mut self, block: &mut PackedBlock) {
-        block.process = self.process;
-        block.thread = self.thread;
-        block.at_ns = None;
-        block.references = self.entries.len() as u32;
-        block.runs = self.runs();
-        block.events = self.events;
+        block.head = BlockHead {
+            process: self.process,
+            thread: self.thread,
+            references: self.entries.len() as u32,
+            runs: self.runs(),
+            events: self.events,
+            ..BlockHead::default()
+        };
         self.entries.extend(&self.new_pages.bytes);
         std::mem::swap(&mut self.entries, &mut block.pages_column);
         std::mem::swap(&mut self.rest, &mut block.references_column);
         std::mem::swap(&mut self.event_bytes, &mut block.events_column);
-        self.clear();
-    }
-
-    /// Makes it as it is at the beginning of a block.
-    fn clear(&mut self) {
-        self.entries.clear();
-        self.rest.clear();
-        self.event_bytes.clear();
+        for column in [&mut self.entries, &mut self.rest, &mut self.event_bytes] {
+            column.clear();
+        }
         self.breaks.clear();
         self.new_pages.clear();
         *self.table = EMPTY;

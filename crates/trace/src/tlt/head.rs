@@ -1,13 +1,26 @@
-//! The head of a block in a file.
+//! A block: its head in a file, and how large things may be, so that a broken file cannot make a
+//! reader take much memory.
 
-use super::limits::{MOST_EVENT_BYTES, MOST_REFERENCES};
-use super::packed::{NO_TIME, PackedBlock};
-use crate::{Place, TraceError};
+use crate::TraceError;
 
 /// Its first four bytes.
 pub(crate) const BLOCK_MAGIC: [u8; 4] = *b"TLTB";
-/// How long it is.
+/// How long the head is.
 pub(crate) const HEAD_BYTES: usize = 64;
+/// `at_ns` of a block whose time is not known.
+const NO_TIME: u64 = u64::MAX;
+
+/// References of a block at which it is full.
+pub const REFERENCES_PER_BLOCK: u32 = 1 << 16;
+/// Most references of a block.
+const MOST_REFERENCES: u32 = 1 << 21;
+/// Most events of a block.
+pub(crate) const MOST_EVENTS: u32 = 1 << 16;
+/// Most bytes of an events column.
+const MOST_EVENT_BYTES: u32 = 1 << 21;
+/// Most bytes of one reference in the pages column: its own, and of a new page a number, a base and
+/// a number.
+const MOST_PAGE_BYTES: u64 = 1 + 5 + 1 + 10;
 
 /// What the head of a block tells.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -40,6 +53,17 @@ pub struct BlockHead {
     pub(crate) references_checksum: u32,
 }
 
+/// A block as the encoder leaves it: columns of bytes, not yet compressed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PackedBlock {
+    /// Thread and counts. When it was finished is for its caller to set; sizes and checksums have
+    /// no meaning yet.
+    pub head: BlockHead,
+    pub(crate) pages_column: Vec<u8>,
+    pub(crate) references_column: Vec<u8>,
+    pub(crate) events_column: Vec<u8>,
+}
+
 impl BlockHead {
     pub(crate) fn to_bytes(self) -> [u8; HEAD_BYTES] {
         let time = self.at_ns.unwrap_or(NO_TIME);
@@ -70,12 +94,15 @@ impl BlockHead {
     }
 
     /// What [`Self::to_bytes`] made, if it can be.
-    pub(crate) fn from_bytes(bytes: &[u8; HEAD_BYTES], place: &Place) -> Result<Self, TraceError> {
+    pub(crate) fn from_bytes(bytes: &[u8], place: &str) -> Result<Self, TraceError> {
+        let broken = |what: &str| Err(TraceError::bad(place, what));
         let number =
             |at: usize| bytes[4 * at..].first_chunk().map_or(0, |bytes| u32::from_le_bytes(*bytes));
+        if !bytes.starts_with(&BLOCK_MAGIC) {
+            return broken("here is no block; the file is broken here");
+        }
         if crc32fast::hash(&bytes[..HEAD_BYTES - 4]) != number(15) {
-            let reason = "the checksum of the head of a block is wrong; the file is broken here";
-            return Err(TraceError::bad(place, reason));
+            return broken("the checksum of the head of a block is wrong; the file is broken here");
         }
         let time = u64::from(number(6)) | u64::from(number(7)) << 32;
         let head = Self {
@@ -93,32 +120,26 @@ impl BlockHead {
             pages_checksum: number(13),
             references_checksum: number(14),
         };
-        if !head.is_possible() {
-            let reason = "the head of a block tells impossible sizes; the file is broken here, or \
-                          of a later version";
-            return Err(TraceError::bad(place, reason));
+        match head.is_possible() {
+            true => Ok(head),
+            false => broken(
+                "the head of a block tells impossible sizes; the file is broken here, or of a \
+                 later version",
+            ),
         }
-        Ok(head)
     }
 
     /// Whether the numbers fit each other and are within the limits.
-    fn is_possible(&self) -> bool {
-        let counted = PackedBlock {
-            references: self.references,
-            runs: self.runs,
-            events: self.events,
-            ..PackedBlock::default()
-        };
-        let references = if self.references_bytes == 0 { 0 } else { self.references_unpacked() };
+    pub(crate) fn is_possible(&self) -> bool {
         self.references <= MOST_REFERENCES
-            && self.events_unpacked_bytes <= MOST_EVENT_BYTES
-            && counted.could_have([
-                self.pages_unpacked_bytes,
-                references,
-                self.events_unpacked_bytes,
-            ])
+            && self.runs <= self.references
+            && (self.references == 0) == (self.runs == 0)
+            && self.events <= MOST_EVENTS
+            && self.pages_unpacked_bytes >= self.references
+            && u64::from(self.pages_unpacked_bytes) <= u64::from(self.references) * MOST_PAGE_BYTES
+            && (self.events * 2..=MOST_EVENT_BYTES).contains(&self.events_unpacked_bytes)
             && self.pages_bytes <= self.pages_unpacked_bytes
-            && self.references_bytes <= references
+            && self.references_bytes <= self.references_unpacked()
             && self.events_bytes <= self.events_unpacked_bytes
     }
 
@@ -127,10 +148,8 @@ impl BlockHead {
         self.references * 2
     }
 
-    /// Bytes of all its columns in the file.
-    pub(crate) fn body_bytes(&self) -> u64 {
-        u64::from(self.pages_bytes)
-            + u64::from(self.events_bytes)
-            + u64::from(self.references_bytes)
+    /// Bytes of its pages and events column in the file.
+    pub(crate) fn first_bytes(&self) -> usize {
+        self.pages_bytes as usize + self.events_bytes as usize
     }
 }

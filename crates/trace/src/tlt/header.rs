@@ -1,17 +1,20 @@
 //! The head of a trace file: what was recorded of what, by what.
 
 use std::collections::BTreeMap;
+use std::fmt::Display;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Place, TraceError};
+use crate::TraceError;
 
 /// The first bytes of a trace; the last four find transfers that change ends of lines.
 pub(crate) const MAGIC: &[u8; 8] = b"\x89TLT\r\n\x1a\n";
 /// The version of the format.
-pub(crate) const VERSION: u32 = 2;
+const VERSION: u32 = 2;
 /// The longest description in bytes.
 const LONGEST_BYTES: usize = 1 << 20;
+/// Bytes of magic, version and the description's length.
+pub(crate) const FIXED_BYTES: usize = 16;
 
 /// How finely a trace tells references.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -47,16 +50,10 @@ pub struct Header {
 
 impl Header {
     /// The bytes before the first block.
-    ///
-    /// # Errors
-    /// When the description is longer than the format allows.
     pub(crate) fn to_bytes(&self) -> Result<Vec<u8>, TraceError> {
         let json = serde_json::to_vec(self).map_err(std::io::Error::other)?;
         if json.len() > LONGEST_BYTES {
-            return Err(TraceError::bad(
-                &Place::Header,
-                "the description is longer than 1 MiB; shorten the command line",
-            ));
+            return Err(bad("the description is longer than 1 MiB; shorten the command line"));
         }
         let mut bytes = MAGIC.to_vec();
         bytes.extend(VERSION.to_le_bytes());
@@ -67,40 +64,38 @@ impl Header {
         Ok(bytes)
     }
 
-    /// How long the description is, from the 16 bytes before it.
-    pub(crate) fn length(fixed: &[u8; 16]) -> Result<usize, TraceError> {
-        let [.., a, b, c, d, e, f, g, h] = *fixed;
-        if !fixed.starts_with(MAGIC) {
-            let reason = "this is no trace of thrashlab; name its format, or convert it";
-            return Err(TraceError::bad(&Place::Header, reason));
-        }
-        let version = u32::from_le_bytes([a, b, c, d]);
+    /// How many bytes follow the first [`FIXED_BYTES`].
+    pub(crate) fn rest_bytes(fixed: &[u8]) -> Result<usize, TraceError> {
+        let Some([version, length]) = fixed.strip_prefix(MAGIC).and_then(|rest| {
+            let [a, b, c, d, e, f, g, h] = *rest.first_chunk()?;
+            Some([u32::from_le_bytes([a, b, c, d]), u32::from_le_bytes([e, f, g, h])])
+        }) else {
+            return Err(bad("this is no trace of thrashlab; name its format, or convert it"));
+        };
         if version != VERSION {
-            let reason = format!(
+            return Err(bad(format!(
                 "this is version {version} of the format, this program reads {VERSION}; use the \
                  program that wrote it, or record again"
-            );
-            return Err(TraceError::bad(&Place::Header, reason));
+            )));
         }
-        let length = u32::from_le_bytes([e, f, g, h]) as usize;
-        if length > LONGEST_BYTES {
+        if length as usize > LONGEST_BYTES {
             let reason = format!("a description of {length} bytes is too long; the file is broken");
-            return Err(TraceError::bad(&Place::Header, reason));
+            return Err(bad(reason));
         }
-        Ok(length)
+        Ok(length as usize + 4)
     }
 
     /// What [`Self::to_bytes`] made.
-    pub(crate) fn from_parts(fixed: &[u8; 16], rest: &[u8]) -> Result<Self, TraceError> {
-        let broken = |reason: &str| TraceError::bad(&Place::Header, reason);
-        let (json, checksum) =
-            rest.split_last_chunk::<4>().ok_or_else(|| broken("the description is cut off"))?;
-        let mut hasher = crc32fast::Hasher::new();
-        hasher.update(fixed);
-        hasher.update(json);
-        if hasher.finalize() != u32::from_le_bytes(*checksum) {
-            return Err(broken("the checksum is wrong; the file is broken"));
+    pub(crate) fn from_bytes(bytes: &[u8]) -> Result<Self, TraceError> {
+        let (head, checksum) =
+            bytes.split_last_chunk().ok_or_else(|| bad("the description is cut off"))?;
+        if crc32fast::hash(head) != u32::from_le_bytes(*checksum) {
+            return Err(bad("the checksum is wrong; the file is broken"));
         }
-        serde_json::from_slice(json).map_err(|error| broken(&error.to_string()))
+        serde_json::from_slice(&head[FIXED_BYTES..]).map_err(bad)
     }
+}
+
+fn bad(reason: impl Display) -> TraceError {
+    TraceError::bad("header", reason)
 }

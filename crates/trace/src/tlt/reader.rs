@@ -1,21 +1,55 @@
 //! Reads a trace block by block, and only the columns that are asked for.
 
 use std::fs::File;
-use std::io::Read;
+use std::io::{self, BufReader, Read, Seek, copy, sink};
 
 use zstd::bulk::Decompressor;
 
-use super::decode::{Unpacked, decode};
+use super::decode::decode;
 use super::events::take_event;
-use super::head::{BLOCK_MAGIC, BlockHead, HEAD_BYTES};
-use super::header::MAGIC;
+use super::head::{BlockHead, HEAD_BYTES};
+use super::header::{FIXED_BYTES, MAGIC};
 use super::index::INDEX_MAGIC;
-use super::input::Input;
-use crate::{Block, Columns, Event, Header, Notes, PackedBytes, Place, Source, TraceError};
+use crate::{Block, Columns, Event, Header, Notes, PackedBytes, Source, TraceError};
+
+/// Where a trace comes from.
+trait Input: Read {
+    /// Passes over bytes; `false` if there are not so many.
+    fn skip(&mut self, count: u64) -> io::Result<bool>;
+}
+
+/// A file and its length in bytes.
+struct Seekable(BufReader<File>, u64);
+
+impl Read for Seekable {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.0.read(buffer)
+    }
+}
+
+impl Input for Seekable {
+    fn skip(&mut self, count: u64) -> io::Result<bool> {
+        let is_there = self.0.stream_position()?.saturating_add(count) <= self.1;
+        // A file shorter than 2^63 bytes has no longer way.
+        if is_there {
+            self.0.seek_relative(count.cast_signed())?;
+        }
+        Ok(is_there)
+    }
+}
+
+/// A pipe, or a file that is compressed as a whole.
+impl Input for Box<dyn Read + Send> {
+    fn skip(&mut self, count: u64) -> io::Result<bool> {
+        Ok(copy(&mut self.take(count), &mut sink())? == count)
+    }
+}
 
 /// Reads a trace of thrashlab.
 pub struct Reader {
-    input: Input,
+    input: Box<dyn Input + Send>,
+    /// How many bytes are read or passed over.
+    at_byte: u64,
     columns: Columns,
     header: Header,
     zstd: Decompressor<'static>,
@@ -24,7 +58,7 @@ pub struct Reader {
     /// How many references stand before it.
     first: u64,
     packed: PackedBytes,
-    cut_off: Option<Place>,
+    cut_off: Option<String>,
     ended: bool,
     buffers: Buffers,
 }
@@ -45,7 +79,9 @@ impl Reader {
     /// # Errors
     /// When it cannot be read or is no trace.
     pub fn from_file(file: File, columns: Columns) -> Result<Self, TraceError> {
-        Self::new(Input::of_file(file)?, columns)
+        let length_bytes = file.metadata()?.len();
+        let file = BufReader::with_capacity(1 << 16, file);
+        Self::new(Box::new(Seekable(file, length_bytes)), columns)
     }
 
     /// Reads a pipe.
@@ -53,12 +89,13 @@ impl Reader {
     /// # Errors
     /// When it cannot be read or is no trace.
     pub fn from_stream(stream: Box<dyn Read + Send>, columns: Columns) -> Result<Self, TraceError> {
-        Self::new(Input::of_stream(stream), columns)
+        Self::new(Box::new(stream), columns)
     }
 
-    fn new(input: Input, columns: Columns) -> Result<Self, TraceError> {
+    fn new(input: Box<dyn Input + Send>, columns: Columns) -> Result<Self, TraceError> {
         let mut reader = Self {
             input,
+            at_byte: 0,
             columns,
             header: Header::default(),
             zstd: Decompressor::new()?,
@@ -69,7 +106,19 @@ impl Reader {
             ended: false,
             buffers: Buffers::default(),
         };
-        reader.read_header()?;
+        if !reader.fill(FIXED_BYTES)? {
+            let begin = &reader.buffers.packed;
+            if MAGIC.starts_with(&begin[..begin.len().min(MAGIC.len())]) {
+                reader.end_early();
+                return Ok(reader);
+            }
+        }
+        let fixed = reader.buffers.packed.clone();
+        if reader.fill(Header::rest_bytes(&fixed)?)? {
+            reader.header = Header::from_bytes(&[fixed, reader.buffers.packed.clone()].concat())?;
+        } else {
+            reader.end_early();
+        }
         Ok(reader)
     }
 
@@ -78,8 +127,9 @@ impl Reader {
     /// # Errors
     /// When the file cannot be read or is broken.
     pub fn next_head(&mut self) -> Result<Option<BlockHead>, TraceError> {
-        let Some(head) = self.take_head()? else { return Ok(None) };
-        if !self.input.skip(head.body_bytes())? {
+        let Some((head, _)) = self.take_head()? else { return Ok(None) };
+        let all = head.first_bytes() as u64 + u64::from(head.references_bytes);
+        if !self.skip(all)? {
             self.end_early();
             return Ok(None);
         }
@@ -87,55 +137,46 @@ impl Reader {
         Ok(Some(head))
     }
 
-    fn read_header(&mut self) -> Result<(), TraceError> {
-        let mut fixed = [0; 16];
-        let read = self.input.fill(&mut fixed)?;
-        if read < fixed.len() && MAGIC.starts_with(&fixed[..read.min(MAGIC.len())]) {
-            self.end_early();
-            return Ok(());
-        }
-        let mut rest = vec![0; Header::length(&fixed)? + 4];
-        if self.input.fill(&mut rest)? < rest.len() {
-            self.end_early();
-            return Ok(());
-        }
-        self.header = Header::from_parts(&fixed, &rest)?;
-        Ok(())
+    /// Reads so many bytes into the buffer; `false` if there are not so many.
+    fn fill(&mut self, count: usize) -> io::Result<bool> {
+        self.buffers.packed.clear();
+        let mut input = (&mut self.input).take(count as u64);
+        let read = input.read_to_end(&mut self.buffers.packed)?;
+        self.at_byte += read as u64;
+        Ok(read == count)
+    }
+
+    fn skip(&mut self, count: u64) -> io::Result<bool> {
+        let is_there = self.input.skip(count)?;
+        self.at_byte += if is_there { count } else { 0 };
+        Ok(is_there)
     }
 
     /// The trace is over, without its proper end.
     fn end_early(&mut self) {
         self.ended = true;
-        self.cut_off = Some(Place::Byte(self.input.at_byte()));
+        self.cut_off = Some(format!("byte {}", self.at_byte));
     }
 
-    /// Where the next block stands, of which the head may be read.
-    fn place(&self, read: usize) -> Place {
-        Place::Block { number: self.number, byte: self.input.at_byte() - read as u64 }
-    }
-
-    /// The head of the next block; `None` at the end. An error ends the trace.
-    fn take_head(&mut self) -> Result<Option<BlockHead>, TraceError> {
+    /// The head of the next block, and where that stands; `None` at the end. An error ends the
+    /// trace.
+    fn take_head(&mut self) -> Result<Option<(BlockHead, String)>, TraceError> {
         if self.ended {
             return Ok(None);
         }
-        let mut bytes = [0; HEAD_BYTES];
-        let read = self.input.fill(&mut bytes)?;
-        if bytes.starts_with(&INDEX_MAGIC) && read >= INDEX_MAGIC.len() {
+        let place = format!("block {} at byte {}", self.number, self.at_byte);
+        let is_whole = self.fill(HEAD_BYTES)?;
+        if self.buffers.packed.starts_with(&INDEX_MAGIC) {
             self.ended = true;
             return Ok(None);
         }
-        if read < HEAD_BYTES {
+        if !is_whole {
             self.end_early();
             return Ok(None);
         }
-        let place = self.place(read);
-        let head = match bytes.starts_with(&BLOCK_MAGIC) {
-            true => BlockHead::from_bytes(&bytes, &place),
-            false => Err(TraceError::bad(&place, "here is no block; the file is broken here")),
-        };
+        let head = BlockHead::from_bytes(&self.buffers.packed, &place);
         self.ended = head.is_err();
-        head.map(Some)
+        head.map(|head| Some((head, place)))
     }
 
     fn count(&mut self, head: &BlockHead) {
@@ -147,25 +188,24 @@ impl Reader {
         self.packed.events += u64::from(head.events_bytes);
     }
 
-    /// Reads the columns of a block into the buffers, as they are in the file; `false` if the file
+    /// Reads the columns of a block into the buffer, as they are in the file; `false` if the file
     /// ends within.
-    fn read_columns(&mut self, head: &BlockHead) -> Result<bool, TraceError> {
-        let (pages, all) = (head.pages_bytes + head.events_bytes, head.body_bytes() as usize);
-        let wanted = if self.columns == Columns::Pages { pages as usize } else { all };
-        self.buffers.packed.resize(wanted, 0);
-        let whole = self.input.fill(&mut self.buffers.packed)? == wanted
-            && self.input.skip((all - wanted) as u64)?;
-        if !whole {
+    fn read_columns(&mut self, head: &BlockHead) -> io::Result<bool> {
+        let (first, references) = (head.first_bytes(), head.references_bytes);
+        let is_whole = match self.columns {
+            Columns::Pages => self.fill(first)? && self.skip(references.into())?,
+            Columns::References => self.fill(first + references as usize)?,
+        };
+        if !is_whole {
             self.end_early();
         }
-        Ok(whole)
+        Ok(is_whole)
     }
 
     /// Decompresses what is in the buffers and decodes it.
     fn unpack(&mut self, head: &BlockHead, block: &mut Block) -> Result<(), String> {
         let Buffers { packed, pages, references, events } = &mut self.buffers;
-        let behind = (head.pages_bytes + head.events_bytes) as usize;
-        let (first, rest) = packed.split_at(behind);
+        let (first, rest) = packed.split_at(head.first_bytes());
         if crc32fast::hash(first) != head.pages_checksum {
             return Err("the checksum of the pages is wrong".to_owned());
         }
@@ -182,9 +222,7 @@ impl Reader {
             }
             false => Some(unpack(&mut self.zstd, rest, head.references_unpacked(), references)?),
         };
-        let columns = Unpacked { references: head.references, runs: head.runs, pages, rest };
-        decode(&columns, &mut block.runs, &mut block.references, &mut block.events)?;
-        Ok(())
+        Ok(decode(head, pages, rest, block)?)
     }
 }
 
@@ -220,14 +258,13 @@ fn unpack_events(mut bytes: &[u8], head: &BlockHead, events: &mut Vec<(u32, Even
 
 impl Source for Reader {
     fn next(&mut self, block: &mut Block) -> Result<bool, TraceError> {
-        let Some(head) = self.take_head()? else { return Ok(false) };
-        let place = self.place(HEAD_BYTES);
+        let Some((head, place)) = self.take_head()? else { return Ok(false) };
         if !self.read_columns(&head)? {
             return Ok(false);
         }
         self.unpack(&head, block).map_err(|reason| {
             self.ended = true;
-            TraceError::bad(&place, format!("{reason}; the file is broken here"))
+            TraceError::bad(place, format!("{reason}; the file is broken here"))
         })?;
         (block.process, block.thread, block.first) = (head.process, head.thread, self.first);
         block.at_ns = head.at_ns;
@@ -245,6 +282,6 @@ impl Source for Reader {
     }
 
     fn read_bytes(&self) -> u64 {
-        self.input.at_byte()
+        self.at_byte
     }
 }

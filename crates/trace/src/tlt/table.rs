@@ -4,9 +4,12 @@
 //! An entry is the last reference to its page, without access and size: the page from bit 17, the
 //! offset in bits 5..17, 0 below.
 
-use super::limits::RECENT;
-use super::varint;
+use postcard::to_io;
+
 use crate::PAGE_SHIFT;
+
+/// Entries of the table: 64 of data, 64 of instructions.
+pub(crate) const RECENT: usize = 128;
 
 /// In a byte of the pages column: the reference writes.
 pub(crate) const WRITTEN: u8 = 0x80;
@@ -23,7 +26,7 @@ pub(crate) const ADDRESS: u64 = !31;
 pub(crate) const EMPTY: [u64; RECENT] = [0; RECENT];
 
 /// Which pages came new into the table, as an encoder tells it.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct NewPages {
     /// For each of them how many references further it is, its base and how far it is from there.
     pub(crate) bytes: Vec<u8>,
@@ -31,6 +34,12 @@ pub(crate) struct NewPages {
     last: usize,
     /// The entry of the newest page of each kind.
     newest: [u8; 2],
+}
+
+impl Default for NewPages {
+    fn default() -> Self {
+        Self { bytes: Vec::new(), last: 0, newest: [0, FETCH] }
+    }
 }
 
 impl NewPages {
@@ -50,9 +59,8 @@ impl NewPages {
         let from = table[usize::from(base)];
         // Both in 47 bits, so that the distance is the same with any sign.
         let distance = (page.wrapping_sub(from >> PAGE_AT) << PAGE_AT).cast_signed() >> PAGE_AT;
-        varint::put(&mut self.bytes, (at - self.last) as u64);
-        self.bytes.push(base);
-        varint::put_signed(&mut self.bytes, distance);
+        let written = to_io(&((at - self.last) as u64, base, distance), &mut self.bytes);
+        debug_assert!(written.is_ok(), "a vector takes everything");
         self.last = at;
         self.newest[usize::from(half != 0)] = entry as u8;
         table[entry] = page << PAGE_AT | from & OFFSET;

@@ -4,9 +4,8 @@ use std::io::Write;
 
 use zstd::bulk::Compressor;
 
-use super::head::{BlockHead, HEAD_BYTES};
+use super::head::{BlockHead, HEAD_BYTES, PackedBlock, REFERENCES_PER_BLOCK};
 use super::index::Index;
-use super::packed::PackedBlock;
 use crate::{Header, TraceError};
 
 /// How hard a recorder compresses: 1 is zstd's quickest level that models well.
@@ -55,10 +54,9 @@ impl<W: Write> Writer<W> {
     /// # Errors
     /// When it is larger than a block may be or cannot be written.
     pub fn add(&mut self, block: &PackedBlock, effort: Effort) -> Result<(), TraceError> {
-        if block.is_empty() {
+        if block.head.references == 0 && block.head.events == 0 {
             return Ok(());
         }
-        block.check()?;
         let (pages, references) = (effort != Effort::Store, effort == Effort::Compress);
         self.bytes.clear();
         self.bytes.resize(HEAD_BYTES, 0);
@@ -67,23 +65,26 @@ impl<W: Write> Writer<W> {
         let behind = self.bytes.len();
         let references_bytes = self.append(&block.references_column, references)?;
         let head = BlockHead {
-            process: block.process,
-            thread: block.thread,
-            references: block.references,
-            runs: block.runs,
-            events: block.events,
-            at_ns: block.at_ns,
-            pages_unpacked_bytes: block.pages_column.len() as u32,
+            pages_unpacked_bytes: length(&block.pages_column),
             pages_bytes,
-            events_unpacked_bytes: block.events_column.len() as u32,
+            events_unpacked_bytes: length(&block.events_column),
             events_bytes,
             references_bytes,
             pages_checksum: crc32fast::hash(&self.bytes[HEAD_BYTES..behind]),
             references_checksum: crc32fast::hash(&self.bytes[behind..]),
+            ..block.head
         };
+        if !head.is_possible() {
+            let reason = format!(
+                "a block of {} references and {} events is too large to write; finish blocks of \
+                 {REFERENCES_PER_BLOCK} references",
+                head.references, head.events
+            );
+            return Err(TraceError::bad("byte 0", reason));
+        }
         self.bytes[..HEAD_BYTES].copy_from_slice(&head.to_bytes());
         self.out.write_all(&self.bytes)?;
-        self.index.add(self.at_byte, block.references);
+        self.index.add(self.at_byte, head.references);
         self.at_byte += self.bytes.len() as u64;
         Ok(())
     }
@@ -101,7 +102,7 @@ impl<W: Write> Writer<W> {
             bytes.truncate(begin);
             bytes.extend(column);
         }
-        Ok((bytes.len() - begin) as u32)
+        Ok(length(&bytes[begin..]))
     }
 
     /// Gives what is written to the system.
@@ -131,4 +132,9 @@ impl<W: Write> Writer<W> {
         self.out.flush()?;
         Ok(self.out)
     }
+}
+
+/// How many bytes there are, or more than a block can have.
+fn length(bytes: &[u8]) -> u32 {
+    u32::try_from(bytes.len()).unwrap_or(u32::MAX)
 }

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use trace::{Columns, Format, Place};
+use trace::{Columns, Format};
 
 use crate::support::{LACKEY, instruction, read, references, request};
 
@@ -73,7 +73,7 @@ fn a_compressed_file_that_is_cut_off_is_a_shorter_trace() {
         else {
             panic!("it is refused");
         };
-        assert!(matches!(notes.cut_off, Some(Place::Byte(_))));
+        assert!(notes.cut_off.unwrap().starts_with("byte "));
         let all = references(&plain, None);
         let read: Vec<_> = blocks.into_iter().flat_map(|block| block.references).collect();
         assert_eq!(read[..], all[..read.len()]);

@@ -1,6 +1,6 @@
 //! Each format, with what real files have in them.
 
-use trace::{Access, Columns, Event, Format, Place, Summary};
+use trace::{Access, Columns, Event, Format, Summary};
 
 use crate::support::{LACKEY, fetch, instruction, load, read, references, request, store};
 
@@ -48,8 +48,11 @@ fn lackey_with_bad_lines() {
     let (_, blocks, notes) =
         read(text.as_bytes(), Columns::References, Some(Format::Lackey)).unwrap();
     assert_eq!(blocks[0].references, [fetch(0x401_ab70, 2), store(0x1f_ff00_01a0, 6)]);
-    let lines: Vec<Place> = notes.bad.first.into_iter().map(|(place, _)| place).collect();
-    assert_eq!((notes.bad.count, lines), (3, vec![Place::Line(2), Place::Line(3), Place::Line(4)]));
+    let lines: Vec<String> = notes.bad.first.into_iter().map(|(place, _)| place).collect();
+    assert_eq!(
+        (notes.bad.count, lines),
+        (3, vec!["line 2".to_owned(), "line 3".to_owned(), "line 4".to_owned()])
+    );
 }
 
 #[test]
@@ -68,8 +71,8 @@ fn din_with_and_without_prefix_comment_and_faults() {
             store(0xffff_ffff_ff60_0000, 0)
         ]
     );
-    let lines: Vec<Place> = notes.bad.first.into_iter().map(|(place, _)| place).collect();
-    assert_eq!(lines, [Place::Line(6), Place::Line(8), Place::Line(9)]);
+    let lines: Vec<String> = notes.bad.first.into_iter().map(|(place, _)| place).collect();
+    assert_eq!(lines, ["line 6".to_owned(), "line 8".to_owned(), "line 9".to_owned()]);
 }
 
 #[test]
@@ -95,9 +98,9 @@ fn champsim_fetches_reads_and_writes_in_this_order() {
             store(8, 0),
         ]
     );
-    let places: Vec<Place> = notes.bad.first.into_iter().map(|(place, _)| place).collect();
-    assert_eq!(places, [Place::Byte(128), Place::Byte(192)]);
-    assert_eq!(notes.cut_off, Some(Place::Byte(320)));
+    let places: Vec<String> = notes.bad.first.into_iter().map(|(place, _)| place).collect();
+    assert_eq!(places, ["byte 128".to_owned(), "byte 192".to_owned()]);
+    assert_eq!(notes.cut_off, Some("byte 320".to_owned()));
 }
 
 #[test]
@@ -135,7 +138,7 @@ fn oracle_general_is_of_pages() {
     let pages: Vec<u64> = blocks[0].runs.iter().map(|run| run.page).collect();
     assert_eq!(pages[..2], [5, 9]);
     // The third says that the next is the second.
-    assert_eq!((notes.bad.count, &notes.bad.first[0].0), (1, &Place::Byte(48)));
+    assert_eq!((notes.bad.count, &notes.bad.first[0].0), (1, &"byte 48".to_owned()));
     assert_eq!((blocks[0].runs.len(), blocks[0].runs[2].count), (3, 2));
     assert!(pages[2] >> 46 == 0x3_ffff, "{:x}", pages[2]);
 }
@@ -160,8 +163,8 @@ fn csv_by_header_and_by_order() {
             (0, 0, vec![load(0x1008, 3)]),
         ]
     );
-    let lines: Vec<Place> = notes.bad.first.into_iter().map(|(place, _)| place).collect();
-    assert_eq!(lines, [Place::Line(6), Place::Line(7), Place::Line(8)]);
+    let lines: Vec<String> = notes.bad.first.into_iter().map(|(place, _)| place).collect();
+    assert_eq!(lines, ["line 6".to_owned(), "line 7".to_owned(), "line 8".to_owned()]);
     let plain = "4096\n0x2000,store,8\n";
     assert_eq!(references(plain.as_bytes(), None), [load(4096, 0), store(0x2000, 3)]);
 }

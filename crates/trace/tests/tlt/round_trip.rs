@@ -33,7 +33,7 @@ fn a_long_run_and_a_full_block() {
     }
     assert_eq!(pushed, trace::REFERENCES_PER_BLOCK);
     let block = finished(&mut encoder);
-    assert_eq!((block.references, block.runs), (pushed, 1));
+    assert_eq!((block.head.references, block.head.runs), (pushed, 1));
     assert!(encoder.is_empty());
     let mut writer = trace::Writer::new(Vec::new(), &header(), 1).unwrap();
     writer.add(&block, Effort::Compress).unwrap();
