@@ -23,6 +23,6 @@ fuzz_target!(|bytes: &[u8]| {
         let _ = has_pvh_entry(&inside);
     }
     if let Ok(text) = str::from_utf8(bytes) {
-        let _ = ConfigFacts::parse(text).missing();
+        let _ = ConfigFacts::parse(text).missing;
     }
 });

@@ -2,7 +2,7 @@
 
 use std::io::{self, Read};
 
-use liblzma::read::XzDecoder;
+use liblzma::bufread::XzDecoder;
 use liblzma::stream::Stream;
 
 /// Longer packages are cut off there: no kernel needs as much.
@@ -17,65 +17,28 @@ const MEMORY_LIMIT_BYTES: u64 = 512 << 20;
 /// The largest block of LZ4's legacy format.
 const LZ4_BLOCK_BYTES: usize = 8 << 20;
 
-/// What bytes are compressed with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Compression {
-    /// Nothing that is known here.
-    None,
-    /// RFC 1952.
-    Gzip,
-    /// The xz container.
-    Xz,
-    /// RFC 8878.
-    Zstd,
-    /// The older container of LZMA.
-    Lzma,
-    /// LZ4's legacy frame, which kernels are packed with.
-    Lz4,
-    /// Known, but not supported, as nobody packs kernels with it any more.
-    Bzip2,
-}
-
-impl Compression {
-    /// The compression of these bytes.
-    pub(crate) fn of(bytes: &[u8]) -> Self {
-        const MAGICS: [(&[u8], Compression); 6] = [
-            (b"\x1f\x8b", Compression::Gzip),
-            (b"\xfd7zXZ\0", Compression::Xz),
-            (b"\x28\xb5\x2f\xfd", Compression::Zstd),
-            (b"\x5d\0\0", Compression::Lzma),
-            (b"\x02\x21\x4c\x18", Compression::Lz4),
-            (b"BZh", Compression::Bzip2),
-        ];
-        MAGICS
-            .iter()
-            .find(|(magic, _)| bytes.starts_with(magic))
-            .map_or(Self::None, |(_, compression)| *compression)
-    }
-}
-
-/// A reader of what was compressed; the bytes as they are if they are not. What follows the
-/// compressed data is not looked at: kernels append the length.
+/// A reader of what was compressed, known by its first bytes; the bytes as they are if they are
+/// not. What follows the compressed data is not looked at: kernels append the length.
 pub(crate) fn reader<'a>(bytes: &'a [u8]) -> io::Result<Box<dyn Read + 'a>> {
-    let unlimited: Box<dyn Read + 'a> = match Compression::of(bytes) {
-        Compression::None => Box::new(bytes),
-        Compression::Gzip => Box::new(flate2::bufread::GzDecoder::new(bytes)),
-        Compression::Xz => {
-            let stream = Stream::new_stream_decoder(MEMORY_LIMIT_BYTES, 0);
-            Box::new(XzDecoder::new_stream(bytes, stream.map_err(io::Error::other)?))
+    let xz = |stream: Result<Stream, liblzma::stream::Error>| {
+        Ok::<_, io::Error>(Box::new(XzDecoder::new_stream(bytes, stream?)))
+    };
+    let unlimited: Box<dyn Read + 'a> = match bytes {
+        [0x1f, 0x8b, ..] => Box::new(flate2::bufread::GzDecoder::new(bytes)),
+        [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => {
+            xz(Stream::new_stream_decoder(MEMORY_LIMIT_BYTES, 0))?
         }
-        Compression::Zstd => Box::new(zstd::Decoder::with_buffer(bytes)?.single_frame()),
-        Compression::Lzma => {
-            let stream = Stream::new_lzma_decoder(MEMORY_LIMIT_BYTES);
-            Box::new(XzDecoder::new_stream(bytes, stream.map_err(io::Error::other)?))
-        }
-        Compression::Lz4 => Box::new(io::Cursor::new(lz4_legacy(bytes)?)),
-        Compression::Bzip2 => {
+        [0x28, 0xb5, 0x2f, 0xfd, ..] => Box::new(zstd::Decoder::with_buffer(bytes)?.single_frame()),
+        // The older container of LZMA.
+        [0x5d, 0, 0, ..] => xz(Stream::new_lzma_decoder(MEMORY_LIMIT_BYTES))?,
+        [0x02, 0x21, 0x4c, 0x18, rest @ ..] => Box::new(io::Cursor::new(lz4_legacy(rest)?)),
+        [b'B', b'Z', b'h', ..] => {
             return Err(io::Error::new(
                 io::ErrorKind::Unsupported,
                 "compressed by bzip2, which is not supported; pack it by gzip, xz or zstd",
             ));
         }
+        plain => Box::new(plain),
     };
     Ok(Box::new(unlimited.take(PACKAGE_LIMIT_BYTES)))
 }
@@ -85,17 +48,16 @@ pub(crate) fn decompressed(bytes: &[u8]) -> io::Result<Vec<u8>> {
     let mut result = Vec::new();
     let length_bytes = reader(bytes)?.take(RESULT_LIMIT_BYTES).read_to_end(&mut result)?;
     if length_bytes as u64 == RESULT_LIMIT_BYTES {
-        return Err(io::Error::other(format!(
-            "decompresses to {RESULT_LIMIT_BYTES} bytes or more"
-        )));
+        let reason = format!("decompresses to {RESULT_LIMIT_BYTES} bytes or more");
+        return Err(io::Error::other(reason));
     }
     Ok(result)
 }
 
-/// The legacy frame: a magic, then blocks, each with its length before it.
-fn lz4_legacy(bytes: &[u8]) -> io::Result<Vec<u8>> {
+/// LZ4's legacy frame behind its magic: blocks, each with its length before it.
+fn lz4_legacy(mut rest: &[u8]) -> io::Result<Vec<u8>> {
+    let cut_off = || io::Error::new(io::ErrorKind::UnexpectedEof, "an LZ4 block is cut off");
     let mut result = Vec::new();
-    let mut rest = bytes.get(4..).unwrap_or_default();
     // A length without its block is the length of the whole, which kernels append.
     while let Some((length, after)) = rest.split_first_chunk()
         && !after.is_empty()
@@ -111,10 +73,6 @@ fn lz4_legacy(bytes: &[u8]) -> io::Result<Vec<u8>> {
         rest = after;
     }
     Ok(result)
-}
-
-fn cut_off() -> io::Error {
-    io::Error::new(io::ErrorKind::UnexpectedEof, "an LZ4 block is cut off")
 }
 
 #[cfg(test)]

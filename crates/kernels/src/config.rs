@@ -69,8 +69,10 @@ const FACTS: [(&str, &str, Kind, &str); 18] = [
 /// Facts of a configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfigFacts {
-    words: Vec<(&'static str, String)>,
-    missing: Vec<Missing>,
+    /// All facts by their names, in words; `?` for what is not known.
+    pub words: Vec<(&'static str, String)>,
+    /// What a guest with this kernel would certainly miss; not what is unknown.
+    pub missing: Vec<Missing>,
 }
 
 /// Something that a guest would have to do without.
@@ -92,23 +94,15 @@ impl ConfigFacts {
             .lines()
             .filter_map(|line| line.trim().strip_prefix("CONFIG_")?.split_once('='))
             .collect();
-        let words = FACTS.iter().map(|(name, config, kind, _)| {
+        let mut facts = Self { words: Vec::new(), missing: Vec::new() };
+        for (name, config, kind, lost) in &FACTS {
             let word = (!settings.is_empty()).then(|| word(&settings, config, kind)).flatten();
-            (*name, word.unwrap_or_else(|| UNKNOWN.to_owned()))
-        });
-        let words: Vec<_> = words.collect();
-        let missing = FACTS
-            .iter()
-            .zip(&words)
-            .filter(|((.., lost), (_, word))| !lost.is_empty() && word == "no");
-        let missing = missing.map(|((_, config, _, lost), _)| Missing { config, lost }).collect();
-        Self { words, missing }
-    }
-
-    /// All facts by their names, in words; `?` for what is not known.
-    #[must_use]
-    pub fn words(&self) -> &[(&'static str, String)] {
-        &self.words
+            if word.as_deref() == Some("no") && !lost.is_empty() {
+                facts.missing.push(Missing { config, lost });
+            }
+            facts.words.push((name, word.unwrap_or_else(|| UNKNOWN.to_owned())));
+        }
+        facts
     }
 
     /// Those that matter most.
@@ -116,47 +110,27 @@ impl ConfigFacts {
     pub fn main_words(&self) -> &[(&'static str, String)] {
         &self.words[..MAIN_COUNT]
     }
-
-    /// What a guest with this kernel would certainly miss, and what is lost by it. What is unknown
-    /// is not listed.
-    #[must_use]
-    pub fn missing(&self) -> &[Missing] {
-        &self.missing
-    }
 }
 
 fn word(settings: &HashMap<&str, &str>, config: &str, kind: &Kind) -> Option<String> {
     let is_on = |name: &str| settings.get(name) == Some(&"y");
-    let feature = |is_default: bool| match (is_on(config), is_default) {
-        (false, _) => "no",
-        (true, false) => "off",
-        (true, true) => "on",
-    };
     let first = |words: &[(&str, &'static str)]| {
         words.iter().find(|(name, _)| is_on(name)).map(|(_, word)| *word)
     };
     let word = match kind {
-        Kind::OnWith(other) => feature(is_on(other)),
-        Kind::OnWithout(other) => feature(!is_on(other)),
-        Kind::Switch => {
-            if is_on(config) {
-                "yes"
-            } else {
-                "no"
-            }
-        }
-        Kind::Part => match settings.get(config) {
-            Some(&"y") => "built in",
-            Some(&"m") => "module",
-            _ => "no",
-        },
         Kind::Number => return settings.get(config)?.parse::<u32>().ok().map(|n| n.to_string()),
-        Kind::OneOf(words) if is_on(config) => first(words)?,
-        Kind::OneOf(_) => "no",
         Kind::Preemption => {
             let dynamic = if is_on("PREEMPT_DYNAMIC") { " (dynamic)" } else { "" };
             return Some(format!("{}{dynamic}", first(&PREEMPTION)?));
         }
+        Kind::Part if settings.get(config) == Some(&"m") => "module",
+        _ if !is_on(config) => "no",
+        Kind::OnWith(other) if is_on(other) => "on",
+        Kind::OnWithout(other) if !is_on(other) => "on",
+        Kind::OnWith(_) | Kind::OnWithout(_) => "off",
+        Kind::Switch => "yes",
+        Kind::Part => "built in",
+        Kind::OneOf(words) => first(words)?,
     };
     Some(word.to_owned())
 }
@@ -184,13 +158,12 @@ CONFIG_SWAP=y
     #[test]
     fn facts_are_read_and_the_rest_is_missing() {
         let facts = ConfigFacts::parse(CONFIG);
-        let word =
-            |wanted: &str| &*facts.words().iter().find(|(name, _)| *name == wanted).unwrap().1;
+        let word = |wanted: &str| &*facts.words.iter().find(|(name, _)| *name == wanted).unwrap().1;
         let main = ["PSI", "MGLRU", "THP", "swap", "zswap", "preemption", "HZ"];
         let words = ["on", "off", "madvise", "yes", "no", "voluntary (dynamic)", "250"];
         assert_eq!(main.map(word), words);
         assert_eq!((word("ext4"), word("scsi_debug")), ("built in", "module"));
-        let missing: Vec<&str> = facts.missing().iter().map(|missing| missing.config).collect();
+        let missing: Vec<&str> = facts.missing.iter().map(|missing| missing.config).collect();
         assert!(missing.contains(&"ZSWAP") && missing.contains(&"DM_DELAY"), "{missing:?}");
         assert!(!missing.contains(&"PSI") && !missing.contains(&"SWAP"), "{missing:?}");
     }
@@ -198,14 +171,14 @@ CONFIG_SWAP=y
     #[test]
     fn what_is_no_configuration_leaves_all_unknown() {
         let facts = ConfigFacts::parse("<html>not found</html>");
-        assert!(facts.words().iter().all(|(_, word)| word == UNKNOWN));
-        assert_eq!(facts.missing(), []);
+        assert!(facts.words.iter().all(|(_, word)| word == UNKNOWN));
+        assert_eq!(facts.missing, []);
     }
 
     proptest::proptest! {
         #[test]
         fn any_text_is_read(text in "(CONFIG_(PSI|HZ|SWAP|PREEMPT)=?[a-z0-9]{0,9}\n|.{0,9}\n){0,9}") {
-            let _ = ConfigFacts::parse(&text).missing();
+            let _ = ConfigFacts::parse(&text).missing;
         }
     }
 }

@@ -1,7 +1,6 @@
 //! Kernel images: what they say of themselves, and the ELF file inside.
 
 use std::borrow::Cow;
-use std::fmt;
 
 use memchr::memmem;
 use object::Endianness;
@@ -10,38 +9,14 @@ use object::read::elf::{FileHeader as _, ProgramHeader as _, SectionHeader as _}
 
 use crate::compression::decompressed;
 
-/// The processor that a kernel is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Architecture {
-    /// `x86-64`.
-    X86_64,
-    /// 32-bit x86.
-    X86,
-    /// `arm64`.
-    Arm64,
-    /// 64-bit RISC-V.
-    Riscv64,
-    /// Any other, as the machine number of ELF.
-    Other(u16),
-}
-
-impl fmt::Display for Architecture {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::X86_64 => formatter.write_str("x86-64"),
-            Self::X86 => formatter.write_str("x86"),
-            Self::Arm64 => formatter.write_str("arm64"),
-            Self::Riscv64 => formatter.write_str("riscv64"),
-            Self::Other(machine) => write!(formatter, "ELF machine {machine}"),
-        }
-    }
-}
+/// The processor of which a guest's kernel has to be.
+pub const X86_64: &str = "x86-64";
 
 /// What an image says of itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ImageFacts {
-    /// The processor it is for.
-    pub architecture: Architecture,
+    /// The processor it is for: [`X86_64`], `x86`, `arm64`, `riscv64`, or the machine number of ELF.
+    pub architecture: Cow<'static, str>,
     /// Release, builder and time of the build, if they are in the image.
     pub version_text: Option<String>,
 }
@@ -53,24 +28,28 @@ impl ImageFacts {
     /// When it is none of these.
     pub fn parse(bytes: &[u8]) -> Result<Self, String> {
         let bytes = unwrapped(bytes)?;
-        if is_bzimage(&bytes) {
-            return Ok(Self {
-                architecture: bzimage_architecture(&bytes),
-                version_text: bzimage_version(&bytes),
-            });
-        }
-        let architecture = if bytes.starts_with(&elf::ELFMAG) {
-            match machine(&bytes).ok_or_else(|| damaged("ELF header"))? {
-                elf::EM_X86_64 => Architecture::X86_64,
-                elf::EM_386 => Architecture::X86,
-                elf::EM_AARCH64 => Architecture::Arm64,
-                elf::EM_RISCV => Architecture::Riscv64,
-                other => Architecture::Other(other.0),
+        let architecture = if is_bzimage(&bytes) {
+            // Bit 0 of xloadflags: it has a 64-bit entry; the field came with protocol 2.12.
+            let flags = u16_at(&bytes, 0x236).unwrap_or(0);
+            let protocol = u16_at(&bytes, 0x206).unwrap_or(0);
+            let architecture = if protocol >= 0x20c && flags & 1 == 0 { "x86" } else { X86_64 };
+            let version_text = u16_at(&bytes, 0x20e).filter(|offset| *offset != 0);
+            let version_text =
+                version_text.and_then(|offset| line(bytes.get(0x200 + usize::from(offset)..)?));
+            return Ok(Self { architecture: architecture.into(), version_text });
+        } else if bytes.starts_with(&elf::ELFMAG) {
+            let machine = u16_at(&bytes, 18).ok_or_else(|| damaged("ELF header"))?;
+            match elf::Machine(machine) {
+                elf::EM_X86_64 => X86_64.into(),
+                elf::EM_386 => "x86".into(),
+                elf::EM_AARCH64 => "arm64".into(),
+                elf::EM_RISCV => "riscv64".into(),
+                _ => format!("ELF machine {machine}").into(),
             }
         } else {
             match bytes.get(56..60) {
-                Some(b"ARM\x64") => Architecture::Arm64,
-                Some(b"RSC\x05") => Architecture::Riscv64,
+                Some(b"ARM\x64") => "arm64".into(),
+                Some(b"RSC\x05") => "riscv64".into(),
                 _ => return Err("not a kernel image (bzImage, vmlinux, Image)".to_owned()),
             }
         };
@@ -157,18 +136,6 @@ fn is_bzimage(bytes: &[u8]) -> bool {
     bytes.get(0x202..0x206) == Some(b"HdrS")
 }
 
-fn bzimage_architecture(bytes: &[u8]) -> Architecture {
-    // Bit 0 of xloadflags: the kernel has a 64-bit entry; the field came with protocol 2.12.
-    let flags = u16_at(bytes, 0x236).unwrap_or(0);
-    let protocol = u16_at(bytes, 0x206).unwrap_or(0);
-    if protocol >= 0x20c && flags & 1 == 0 { Architecture::X86 } else { Architecture::X86_64 }
-}
-
-fn bzimage_version(bytes: &[u8]) -> Option<String> {
-    let offset = usize::from(u16_at(bytes, 0x20e)?);
-    if offset == 0 { None } else { line(bytes.get(0x200 + offset..)?) }
-}
-
 /// The compressed kernel of a bzImage; its offset counts from behind the setup sectors.
 fn payload(bytes: &[u8]) -> Result<&[u8], String> {
     let part = || {
@@ -220,10 +187,6 @@ fn elf_length(bytes: &[u8]) -> Option<u64> {
         }
     }
     Some(end)
-}
-
-fn machine(elf: &[u8]) -> Option<elf::Machine> {
-    u16_at(elf, 18).map(elf::Machine)
 }
 
 fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
@@ -303,7 +266,7 @@ pub(crate) mod tests {
         for pack in [gzip, xz, zstd, lzma, lz4] {
             let image = bzimage("6.1.0-test", &inside, pack);
             let facts = ImageFacts::parse(&image).unwrap();
-            assert_eq!(facts.architecture, Architecture::X86_64);
+            assert_eq!(facts.architecture, X86_64);
             assert_eq!(facts.version_text.as_deref(), Some("6.1.0-test (me) #1 SMP"));
             assert_eq!(vmlinux(&image).unwrap(), inside, "without what is appended");
             let error = vmlinux(&image[..image.len() - 9]).unwrap_err();
@@ -334,7 +297,7 @@ pub(crate) mod tests {
         zboot.extend(gzip(&image));
         for wrapped in [&zboot, &gzip(&image), &image] {
             let facts = ImageFacts::parse(wrapped).unwrap();
-            assert_eq!(facts.architecture, Architecture::Arm64);
+            assert_eq!(facts.architecture, "arm64");
             assert_eq!(facts.version_text.as_deref(), Some("6.12.1-arm64 (me)"));
             assert!(vmlinux(wrapped).unwrap_err().contains("for arm64 has no vmlinux"));
         }

@@ -1,10 +1,11 @@
 //! A kernel as it lies on the disk, and what is known of it.
 
+use std::borrow::Cow;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::compression::decompressed;
-use crate::image::{self, Architecture, ImageFacts};
+use crate::image::{self, ImageFacts};
 use crate::{ConfigFacts, KernelError, ModuleIndex};
 
 /// A kernel that is at hand.
@@ -14,8 +15,8 @@ pub struct Kernel {
     pub release: String,
     /// Release, builder and time of the build, if the image says it.
     pub version_text: Option<String>,
-    /// The processor it is for.
-    pub architecture: Architecture,
+    /// The processor it is for, as [`ImageFacts`] tells it.
+    pub architecture: Cow<'static, str>,
     /// The image.
     pub image_path: PathBuf,
     /// BLAKE3 of the image, in hexadecimal.

@@ -8,7 +8,7 @@
 //! }
 //! let arg: kernels::KernelArg = "deb:linux-image-cloud-amd64".parse()?;
 //! let kernel = kernels::locate(&arg, cache_dir)?;
-//! for missing in kernel.facts.missing() {
+//! for missing in &kernel.facts.missing {
 //!     let _ = (missing.config, missing.lost);
 //! }
 //! let vmlinux = kernel.vmlinux()?;
@@ -40,7 +40,7 @@ mod version;
 pub use arg::{KernelArg, KernelArgError, KernelSource};
 pub use config::{ConfigFacts, Missing};
 pub use error::KernelError;
-pub use image::{Architecture, ImageFacts, has_pvh_entry, vmlinux};
+pub use image::{ImageFacts, X86_64, has_pvh_entry, vmlinux};
 pub use kernel::Kernel;
 pub use locate::locate;
 pub use modules::{Modinfo, Module, ModuleIndex};

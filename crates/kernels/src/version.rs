@@ -1,60 +1,41 @@
 //! The order of Debian versions, which is good for releases and names of packages too.
 
 use std::cmp::Ordering;
+use std::iter::{from_fn, once};
 
 /// Compares two versions without epochs: runs of digits as numbers, letters before other marks,
 /// and `~` before all, even before the end (deb-version(7)).
 pub(crate) fn compare(left: &str, right: &str) -> Ordering {
-    let (mut left, mut right) = (left.as_bytes(), right.as_bytes());
-    while !left.is_empty() || !right.is_empty() {
-        let by_text = texts(&mut left, &mut right);
-        if by_text != Ordering::Equal {
-            return by_text;
-        }
-        let (left_number, right_number) = (number(&mut left), number(&mut right));
-        let by_number = left_number.len().cmp(&right_number.len());
-        let by_number = by_number.then_with(|| left_number.cmp(right_number));
-        if by_number != Ordering::Equal {
-            return by_number;
-        }
-    }
-    Ordering::Equal
+    pieces(left).cmp(pieces(right))
 }
 
-/// Compares and takes away what stands before the next digits.
-fn texts(left: &mut &[u8], right: &mut &[u8]) -> Ordering {
-    loop {
-        let (left_rank, right_rank) = (rank(left.first()), rank(right.first()));
-        if left_rank != right_rank {
-            return left_rank.cmp(&right_rank);
+/// What stands before digits by the ranks of its marks, and the digits: without leading zeros, so
+/// that the longer number is greater. The last piece is the end.
+fn pieces(mut rest: &str) -> impl Iterator<Item = (Vec<u16>, usize, &str)> {
+    let pieces = from_fn(move || {
+        if rest.is_empty() {
+            return None;
         }
-        if left_rank == END {
-            return Ordering::Equal;
-        }
-        *left = left.get(1..).unwrap_or_default();
-        *right = right.get(1..).unwrap_or_default();
-    }
+        let begin = rest.find(|mark: char| mark.is_ascii_digit()).unwrap_or(rest.len());
+        let (marks, number) = rest.split_at(begin);
+        let end = number.find(|mark: char| !mark.is_ascii_digit()).unwrap_or(number.len());
+        let (number, after) = number.split_at(end);
+        rest = after;
+        let number = number.trim_start_matches('0');
+        Some((marks.bytes().map(rank).chain([END]).collect(), number.len(), number))
+    });
+    pieces.chain(once((vec![END], 0, "")))
 }
 
 /// The rank of a digit or of the end.
 const END: u16 = 1;
 
-fn rank(mark: Option<&u8>) -> u16 {
+fn rank(mark: u8) -> u16 {
     match mark {
-        Some(b'~') => 0,
-        None | Some(b'0'..=b'9') => END,
-        Some(letter) if letter.is_ascii_alphabetic() => 2 + u16::from(*letter),
-        Some(mark) => 300 + u16::from(*mark),
+        b'~' => 0,
+        letter if letter.is_ascii_alphabetic() => 2 + u16::from(letter),
+        mark => 300 + u16::from(mark),
     }
-}
-
-/// Takes away the digits in front; without leading zeros, so that the longer number is greater.
-fn number<'a>(text: &mut &'a [u8]) -> &'a [u8] {
-    let end = text.iter().position(|mark| !mark.is_ascii_digit()).unwrap_or(text.len());
-    let (digits, rest) = text.split_at(end);
-    *text = rest;
-    let zeros = digits.iter().take_while(|digit| **digit == b'0').count();
-    digits.split_at(zeros).1
 }
 
 #[cfg(test)]

@@ -78,7 +78,7 @@ fn table(all: &[Listed]) -> String {
             Some(Ok(kernel)) => {
                 row.push(if obstacle(kernel).is_none() { "yes" } else { "NO" }.to_owned());
                 row.extend(kernel.facts.main_words().iter().map(|(_, word)| word.clone()));
-                let missing = kernel.facts.missing();
+                let missing = &kernel.facts.missing;
                 let names: Vec<&str> = missing.iter().map(|missing| missing.config).collect();
                 row.push(if names.is_empty() { "-".to_owned() } else { names.join(" ") });
             }
@@ -99,7 +99,7 @@ fn place_name(place: Place) -> &'static str {
 
 /// Why it cannot be a guest's.
 fn obstacle(kernel: &Kernel) -> Option<String> {
-    if kernel.architecture != kernels::Architecture::X86_64 {
+    if kernel.architecture != kernels::X86_64 {
         return Some("it is for another processor than x86-64".to_owned());
     }
     let plan = kernel.modules().and_then(|modules| modules.plan(&MODULES).map(drop));
@@ -137,8 +137,8 @@ fn description(name: &str, kernel: &Kernel) -> String {
         ("configuration", path(&kernel.config_path)),
         ("as a guest", obstacle(kernel).map_or("yes".to_owned(), |why| format!("no: {why}"))),
     ];
-    rows.extend(kernel.facts.words().iter().cloned());
-    let missing = kernel.facts.missing().iter();
+    rows.extend(kernel.facts.words.iter().cloned());
+    let missing = kernel.facts.missing.iter();
     rows.extend(missing.map(|it| ("missing", format!("CONFIG_{}: {}", it.config, it.lost))));
     let width = rows.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
     rows.iter().map(|(name, value)| format!("{name:<width$}  {value}\n")).collect()
@@ -157,10 +157,10 @@ fn listed_json(listed: &Listed) -> Value {
 }
 
 fn as_json(name: &str, kernel: &Kernel) -> Value {
-    let words = kernel.facts.words().iter();
+    let words = kernel.facts.words.iter();
     let facts: Map<String, Value> =
         words.map(|(name, word)| ((*name).to_owned(), json!(word))).collect();
-    let missing = kernel.facts.missing().iter();
+    let missing = kernel.facts.missing.iter();
     let missing: Map<String, Value> =
         missing.map(|it| (it.config.to_owned(), json!(it.lost))).collect();
     json!({
