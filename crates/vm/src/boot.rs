@@ -1,41 +1,44 @@
 //! What a guest is made of, and booting one to look at it.
 
-use std::fs;
+use std::fs::{self, File};
+use std::io;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use guest::{Notice, Setup, Then};
 use keep::Cache;
-use kernels::{Kernel, KernelArg, KernelError, locate};
+use kernels::{Kernel, KernelArg, KernelError, Missing, locate};
 use model::{MachineSpec, Missed};
 use object::Endianness;
 use object::elf::{FileHeader64, PT_INTERP};
 use object::read::elf::{FileHeader as _, ProgramHeader as _};
+use rustix::fs::{FallocateFlags, fallocate};
 
-use crate::guest_process::News;
+use crate::guest_process::{GuestProcess, Launch, News};
 use crate::initramfs::{RootFile, archive};
-use crate::qemu::{Console, Qemu, THIS_PROGRAM};
+use crate::qemu::{Console, INITRAMFS, KERNEL, MEMORY, Qemu, Start, THIS_PROGRAM, ram_bytes};
 use crate::qmp::Event;
-use crate::snapshot::{self, Ingredients};
 use crate::{MODULES, Stop, VmError};
 
-/// Kernel and root of a guest.
+/// What a guest is booted from.
 pub(crate) struct Parts {
+    pub(crate) qemu: Qemu,
+    pub(crate) setup: Setup,
     pub(crate) kernel: Kernel,
-    pub(crate) kernel_hash: String,
     pub(crate) initramfs: Vec<u8>,
     pub(crate) initramfs_hash: String,
-    /// Files of the modules, in the order in which they are loaded.
-    pub(crate) modules: Vec<String>,
 }
 
 impl Parts {
-    /// Finds the kernel and packs the root.
+    /// Finds QEMU and the kernel, and packs the root.
     pub(crate) fn gather(
-        kernel: &str,
         machine: &MachineSpec,
+        kernel: &str,
         cache: &Cache,
         extra: &[RootFile],
+        then: Then,
     ) -> Result<Self, VmError> {
+        let qemu = Qemu::find(machine).map_err(VmError::Unavailable)?;
         let arg: KernelArg =
             kernel.parse().map_err(|error| VmError::KernelName(format!("{kernel}: {error}")))?;
         let kernel = locate(&arg, &cache.kernels()).map_err(|error| match error {
@@ -51,28 +54,31 @@ impl Parts {
             modules.push((format!("{}.ko", module.name), module.bytes()?));
         }
         let initramfs = archive(&program()?, &modules, extra);
-        Ok(Self {
-            kernel_hash: kernel.image_hash.clone(),
-            kernel,
-            initramfs_hash: blake3::hash(&initramfs).to_hex().to_string(),
-            initramfs,
-            modules: modules.into_iter().map(|(file, _)| file).collect(),
-        })
+        let initramfs_hash = blake3::hash(&initramfs).to_hex().to_string();
+        let modules = modules.into_iter().map(|(file, _)| file).collect();
+        let setup = Setup { machine: machine.clone(), modules, then };
+        Ok(Self { qemu, setup, kernel, initramfs, initramfs_hash })
     }
 
-    /// What a guest of these parts is booted from.
-    pub(crate) fn ingredients<'a>(
-        &'a self,
-        qemu: &'a Qemu,
-        setup: &'a Setup,
-        console: Console,
-    ) -> Result<Ingredients<'a>, VmError> {
-        let kernel = self.kernel_for_qemu()?;
-        Ok(Ingredients { qemu, setup, kernel, initramfs: &self.initramfs, console })
+    /// Writes what QEMU boots from; `image` is that of [`Self::image`].
+    pub(crate) fn write(&self, image: &[u8], folder: &Path) -> Result<(), VmError> {
+        let written = fs::write(folder.join(KERNEL), image);
+        written
+            .and_then(|()| fs::write(folder.join(INITRAMFS), &self.initramfs))
+            .map_err(VmError::cache(folder))
+    }
+
+    /// Starts a guest from these files, with its memory in a new one.
+    pub(crate) fn boot(&self, folder: &Path, console: Console) -> Result<GuestProcess, VmError> {
+        let memory = folder.join(MEMORY);
+        reserve(&memory, ram_bytes(&self.setup.machine)).map_err(VmError::cache(&memory))?;
+        let Self { qemu, setup, .. } = self;
+        let launch = Launch { qemu, setup, cell: &[], folder, start: Start::Boot, console };
+        Ok(GuestProcess::start(&launch)?)
     }
 
     /// The kernel without its compression where QEMU can start that: the guest need not unpack it.
-    fn kernel_for_qemu(&self) -> Result<Vec<u8>, VmError> {
+    pub(crate) fn image(&self) -> Result<Vec<u8>, VmError> {
         match self.kernel.vmlinux() {
             Ok(elf) if kernels::has_pvh_entry(&elf) => Ok(elf),
             _ => Ok(self.kernel.image()?),
@@ -81,13 +87,23 @@ impl Parts {
 
     /// What this kernel cannot offer, as far as its configuration tells.
     pub(crate) fn missed(&self) -> Vec<Missed> {
-        let missing = self.kernel.facts.missing().iter();
-        missing
-            .map(|found| Missed {
-                capability: format!("CONFIG_{}", found.config),
-                reason: format!("this kernel is built without it: {}", found.lost),
-            })
-            .collect()
+        let missed = |found: &Missing| Missed {
+            capability: format!("CONFIG_{}", found.config),
+            reason: format!("this kernel is built without it: {}", found.lost),
+        };
+        self.kernel.facts.missing.iter().map(missed).collect()
+    }
+}
+
+/// Makes the file of the guest's memory and takes its room on the disk: the guest would die of a bus
+/// error, without a word, when the disk is full later.
+fn reserve(path: &Path, bytes: u64) -> io::Result<()> {
+    let file = File::create_new(path)?;
+    match fallocate(&file, FallocateFlags::empty(), 0, bytes) {
+        Ok(()) => Ok(()),
+        // A file system that cannot promise.
+        Err(rustix::io::Errno::OPNOTSUPP) => file.set_len(bytes),
+        Err(error) => Err(error.into()),
     }
 }
 
@@ -138,22 +154,21 @@ pub fn boot(
     cache: &Cache,
     stop: Stop<'_>,
 ) -> Result<Booted, VmError> {
-    let qemu = Qemu::find(machine)?;
-    let parts = Parts::gather(kernel, machine, cache, &[])?;
-    let setup =
-        Setup { machine: machine.clone(), modules: parts.modules.clone(), then: Then::Report };
-    let failed = VmError::cache(cache.root());
-    let folder = cache.scratch("boot").map_err(failed)?;
-    let from = parts.ingredients(&qemu, &setup, Console::Quiet)?;
-    snapshot::write_parts(folder.path(), &from).map_err(failed)?;
+    let parts = Parts::gather(machine, kernel, cache, &[], Then::Report)?;
+    let folder = cache.scratch("boot").map_err(VmError::cache(cache.root()))?;
+    parts.write(&parts.image()?, folder.path())?;
     let begun = Instant::now();
-    let mut guest = snapshot::boot(&from, folder.path())?;
+    let mut guest = parts.boot(folder.path(), Console::Quiet)?;
     let (mut first_line, mut ready, mut dmesg) = (None, None, String::new());
     let ready = guest.follow("boot", stop, |news| {
         match news {
             News::Said(Notice::Started) => first_line = Some(begun.elapsed()),
             News::Said(Notice::Ready) => ready = Some(begun.elapsed()),
-            News::Said(Notice::Log { at_us, text }) => dmesg += &log_line(at_us, &text),
+            // As the kernel's own programs print it.
+            News::Said(Notice::Log { at_us, text }) => {
+                let (s, us) = (at_us / 1_000_000, at_us % 1_000_000);
+                dmesg += &format!("[{s:5}.{us:06}] {text}\n");
+            }
             News::Event(Event::Ended) => return ready,
             _ => {}
         }
@@ -161,9 +176,4 @@ pub fn boot(
     })?;
     let first_line = first_line.unwrap_or(ready);
     Ok(Booted { release: parts.kernel.release, first_line, ready, dmesg })
-}
-
-/// A record of the log as the kernel's own programs print it.
-fn log_line(at_us: u64, text: &str) -> String {
-    format!("[{:5}.{:06}] {text}\n", at_us / 1_000_000, at_us % 1_000_000)
 }

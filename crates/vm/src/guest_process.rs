@@ -1,19 +1,19 @@
 //! A running QEMU: started, listened to, saved, restored, and made an end of.
 
-use std::fs::File;
-use std::io;
+use std::fs::{self, File};
+use std::io::{self, Read};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use guest::{NOTICE, Notice, Setup};
-use model::{DeathRecord, MachineSpec, whole_lines};
+use model::{DeathRecord, whole_lines};
 use rustix::fs::{MemfdFlags, memfd_create};
 use serde_json::json;
 use sys::process::{signal, signals, spawn_bound};
 
-use crate::qemu::{Console, Files, Qemu, Start, file_arguments, machine_arguments, path_of};
+use crate::qemu::{Console, Qemu, Start, file_arguments, machine_arguments, path_of};
 use crate::qmp::{Event, Qmp};
 use crate::{Stop, TICK, VmError};
 
@@ -21,9 +21,6 @@ use crate::{Stop, TICK, VmError};
 const BOOT_LIMIT: Duration = Duration::from_secs(300);
 /// Longest time that saving or restoring may take.
 const MIGRATION: Duration = Duration::from_secs(120);
-/// What of the console is shown when a guest died, in bytes.
-const CONSOLE_TAIL_BYTES: usize = 4096;
-
 /// How many of the kernel's last lines are kept when it died: an oops with registers and call
 /// trace has about 60.
 const LOG_LINES: usize = 100;
@@ -34,9 +31,8 @@ pub(crate) struct Launch<'a> {
     pub(crate) setup: &'a Setup,
     /// The cell as the guest reads it; empty before there is one.
     pub(crate) cell: &'a [u8],
-    pub(crate) kernel: &'a Path,
-    pub(crate) initramfs: &'a Path,
-    pub(crate) memory: &'a Path,
+    /// Where kernel, root and memory are.
+    pub(crate) folder: &'a Path,
     pub(crate) start: Start,
     pub(crate) console: Console,
 }
@@ -61,7 +57,6 @@ pub(crate) struct GuestProcess {
     child: Child,
     qmp: Qmp,
     channel: File,
-    read_bytes: u64,
     rest: Vec<u8>,
     console: File,
     errors: File,
@@ -85,52 +80,33 @@ fn memory_file(name: &str, content: &[u8]) -> io::Result<File> {
 }
 
 impl GuestProcess {
-    /// Starts QEMU; it dies with the calling thread.
-    ///
-    /// # Errors
-    /// When it cannot be started or ends at once, with what it said.
+    /// Starts QEMU; it dies with the calling thread. Fails when it cannot be started or ends at
+    /// once, with what it said.
     pub(crate) fn start(launch: &Launch<'_>) -> io::Result<Self> {
         let setup = memory_file("setup", &serde_json::to_vec(launch.setup)?)?;
         let cell = memory_file("cell", launch.cell)?;
         let channel = memory_file("channel", &[])?;
         let console = memory_file("console", &[])?;
         let errors = memory_file("errors", &[])?;
-        let machine: &MachineSpec = &launch.setup.machine;
+        let Launch { setup: Setup { machine, .. }, folder, start, .. } = *launch;
         let mut command = Command::new(&launch.qemu.program);
-        command.args(machine_arguments(machine, launch.console, launch.start));
-        command.args(file_arguments(
-            machine,
-            &Files {
-                kernel: launch.kernel,
-                initramfs: launch.initramfs,
-                memory: launch.memory,
-                memory_shared: launch.start == Start::Boot,
-                setup: &setup,
-                cell: &cell,
-                channel: &channel,
-            },
-        ));
+        command.args(machine_arguments(machine, launch.console, start));
+        command.args(file_arguments(machine, start, folder, [&setup, &cell, &channel]));
         let terminal = match launch.console {
             Console::Terminal(socket) => format!("socket,id=console,fd={socket}"),
             _ => format!("file,id=console,path={}", path_of(&console)),
         };
         command.args(["-chardev", &terminal, "-qmp", "stdio"]);
-        if launch.start == Start::Restore {
+        if start == Start::Restore {
             command.args(["-incoming", "defer"]);
         }
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(errors.try_clone()?);
         let mut child = spawn_bound(&mut command)?;
         match Qmp::connect(&mut child) {
-            Ok(qmp) => Ok(Self {
-                child,
-                qmp,
-                channel,
-                read_bytes: 0,
-                rest: Vec::new(),
-                console,
-                errors,
-                _inputs: [setup, cell],
-            }),
+            Ok(qmp) => {
+                let (rest, _inputs) = (Vec::new(), [setup, cell]);
+                Ok(Self { child, qmp, channel, rest, console, errors, _inputs })
+            }
             Err(error) => {
                 let _ = signal(child.id(), signals::KILL);
                 let exit = child.wait()?;
@@ -148,15 +124,7 @@ impl GuestProcess {
 
     /// What the guest has written since the last call, in whole lines.
     pub(crate) fn said(&mut self) -> io::Result<Vec<Said>> {
-        let mut bytes = [0; 65536];
-        loop {
-            let count = self.channel.read_at(&mut bytes, self.read_bytes)?;
-            if count == 0 {
-                break;
-            }
-            self.read_bytes += count as u64;
-            self.rest.extend_from_slice(&bytes[..count]);
-        }
+        self.channel.read_to_end(&mut self.rest)?;
         let whole = whole_lines::take(&mut self.rest);
         Ok(whole_lines::lines(&whole)
             .filter_map(|line| match line.first() {
@@ -197,7 +165,7 @@ impl GuestProcess {
                 }
                 _ => continue,
             };
-            return Err(VmError::Boot(self.autopsy(&how)));
+            return Err(self.died(&how));
         }
     }
 
@@ -243,17 +211,18 @@ impl GuestProcess {
         }
     }
 
-    /// Ends QEMU and reports how it came to its end, with the last words of guest and QEMU.
-    pub(crate) fn autopsy(&mut self, how: &str) -> String {
-        self.examine(how).text
+    /// The error of a guest that did not come up; ends QEMU.
+    pub(crate) fn died(&mut self, how: &str) -> VmError {
+        VmError::Boot(self.examine(how).text)
     }
 
-    /// The same with what the guest's kernel died of, if it died.
+    /// Ends QEMU and reports how it came to its end, with the last words of guest and QEMU, and what
+    /// the guest's kernel died of, if it died.
     pub(crate) fn examine(&mut self, how: &str) -> Autopsy {
         let _ = signal(self.child.id(), signals::KILL);
         let exit =
             self.child.wait().map_or_else(|error| error.to_string(), |exit| exit.to_string());
-        let console = self.console();
+        let console = text_of(&self.console);
         let errors = text_of(&self.errors);
         let Some(cause) = last_words(&console) else {
             let text = match errors.is_empty() {
@@ -270,14 +239,9 @@ impl GuestProcess {
             false => "",
         };
         let text = format!("the guest's kernel died: {cause}{hint}");
-        let lines: Vec<String> = console.lines().map(|line| line.trim_end().to_owned()).collect();
-        let log = lines[lines.len().saturating_sub(LOG_LINES)..].to_vec();
+        let skipped = console.lines().count().saturating_sub(LOG_LINES);
+        let log = console.lines().skip(skipped).map(|line| line.trim_end().to_owned()).collect();
         Autopsy { text, kernel: Some(DeathRecord { at_ns: 0, cause, log }) }
-    }
-
-    /// What the guest printed on its console.
-    pub(crate) fn console(&self) -> String {
-        text_of(&self.console)
     }
 }
 
@@ -298,17 +262,9 @@ fn last_words(console: &str) -> Option<String> {
     Some(complaint.map_or(panic.clone(), |complaint| format!("{complaint}; {panic}")))
 }
 
-/// The end of a file as text.
+/// A file as text.
 fn text_of(file: &File) -> String {
-    let size_bytes = file.metadata().map_or(0, |facts| facts.len());
-    let mut bytes = Vec::new();
-    let mut part = [0; CONSOLE_TAIL_BYTES];
-    while let Ok(count @ 1..) = file.read_at(&mut part, bytes.len() as u64) {
-        bytes.extend_from_slice(&part[..count]);
-        if bytes.len() as u64 >= size_bytes {
-            break;
-        }
-    }
+    let bytes = fs::read(path_of(file)).unwrap_or_default();
     String::from_utf8_lossy(&bytes).trim().to_owned()
 }
 

@@ -7,11 +7,11 @@ use guest::{MODULES_DIR, PROGRAM};
 const MAGIC: &str = "070701";
 /// Name of the entry after which the archive ends.
 const TRAILER: &str = "TRAILER!!!";
-const DIRECTORY: u32 = 0o040_755;
-const EXECUTABLE: u32 = 0o100_755;
-const PLAIN: u32 = 0o100_644;
+pub(crate) const DIRECTORY: u32 = 0o040_755;
+pub(crate) const EXECUTABLE: u32 = 0o100_755;
+pub(crate) const PLAIN: u32 = 0o100_644;
 const CHARACTER_DEVICE: u32 = 0o020_600;
-const LINK: u32 = 0o120_777;
+pub(crate) const LINK: u32 = 0o120_777;
 /// Programs that loads expect; here they are this program under another name.
 const APPLETS: [&str; 2] = ["bin/sh", "bin/true"];
 
@@ -20,34 +20,10 @@ const APPLETS: [&str; 2] = ["bin/sh", "bin/true"];
 pub(crate) struct RootFile {
     /// Its absolute path.
     pub(crate) path: String,
-    pub(crate) content: Content,
-}
-
-/// What a file of the guest's root is.
-#[derive(Debug)]
-pub(crate) enum Content {
-    Directory,
-    Link(Vec<u8>),
-    File { is_executable: bool, bytes: Vec<u8> },
-}
-
-impl Content {
-    /// What takes up room.
-    pub(crate) fn bytes(&self) -> &[u8] {
-        match self {
-            Self::Directory => &[],
-            Self::Link(bytes) | Self::File { bytes, .. } => bytes,
-        }
-    }
-
-    fn mode(&self) -> u32 {
-        match self {
-            Self::Directory => DIRECTORY,
-            Self::Link(_) => LINK,
-            Self::File { is_executable: true, .. } => EXECUTABLE,
-            Self::File { is_executable: false, .. } => PLAIN,
-        }
-    }
+    /// [`DIRECTORY`], [`LINK`], [`EXECUTABLE`] or [`PLAIN`].
+    pub(crate) mode: u32,
+    /// Its content, or where a link leads.
+    pub(crate) bytes: Vec<u8>,
 }
 
 /// The archive, not compressed: the guest would pay for that in its own time.
@@ -73,8 +49,7 @@ pub(crate) fn archive(
         }
     }
     for file in extra {
-        let (path, content) = (file.path.trim_start_matches('/'), &file.content);
-        made.entry(path, content.mode(), (0, 0), content.bytes());
+        made.entry(file.path.trim_start_matches('/'), file.mode, (0, 0), &file.bytes);
     }
     made.entry(TRAILER, 0, (0, 0), &[]);
     made.bytes
@@ -91,21 +66,9 @@ impl Archive {
         let name_size = name.len() as u32 + 1;
         let links = if mode == DIRECTORY { 2 } else { 1 };
         // inode, mode, uid, gid, links, mtime, size, device of the archive, device, name, check
-        let fields = [
-            self.next_inode,
-            mode,
-            0,
-            0,
-            links,
-            0,
-            content.len() as u32,
-            0,
-            0,
-            device.0,
-            device.1,
-            name_size,
-            0,
-        ];
+        let (inode, size) = (self.next_inode, content.len() as u32);
+        let (major, minor) = device;
+        let fields = [inode, mode, 0, 0, links, 0, size, 0, 0, major, minor, name_size, 0];
         self.next_inode += 1;
         self.bytes.extend(MAGIC.as_bytes());
         for field in fields {
@@ -130,8 +93,8 @@ mod tests {
 
     #[test]
     fn the_archive_is_aligned_and_ends() {
-        let content = Content::File { is_executable: true, bytes: b"odd".to_vec() };
-        let extra = [RootFile { path: "/bin/sh".to_owned(), content }];
+        let (path, bytes) = ("/bin/sh".to_owned(), b"odd".to_vec());
+        let extra = [RootFile { path, mode: EXECUTABLE, bytes }];
         let modules = [("a.ko".to_owned(), b"module".to_vec())];
         let bytes = archive(b"program", &modules, &extra);
         assert_eq!(bytes.len() % 4, 0);

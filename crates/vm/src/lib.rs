@@ -22,6 +22,7 @@ mod shell;
 mod snapshot;
 mod verify;
 
+use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -30,7 +31,7 @@ use agent::Freeze;
 use guest::{Cell, Notice, Setup, Then};
 use keep::{Cache, Cells, key_of};
 use kernels::KernelError;
-use model::{DeathRecord, EndStatus, Environment, Line, Missed, Spec, VmSpec};
+use model::{DeathRecord, EndStatus, Environment, Line, Spec, VmSpec};
 use subject::{Outcome, RunLines, Sink};
 
 pub use boot::{Booted, boot};
@@ -46,7 +47,6 @@ pub use verify::{Difference, first_difference};
 use guest_process::{Autopsy, GuestProcess, Said};
 use qemu::{Console, Qemu, Start, machine_arguments};
 use qmp::Event;
-use snapshot::Snapshot;
 
 /// Changes when the meaning of a cell does although none of its inputs did.
 const CELL_VERSION: &str = "thrashlab cell 2";
@@ -115,11 +115,9 @@ impl VmError {
 /// A machine with a kernel, booted and ready for cells.
 pub struct Vm {
     qemu: Qemu,
-    setup: Setup,
-    snapshot: Snapshot,
-    key: String,
-    facts: Environment,
-    missed: Vec<Missed>,
+    machine: PackedMachine,
+    /// Where its files are.
+    folder: PathBuf,
     options: VmOptions,
     /// Whether it had been booted before and came from the cache.
     pub was_booted: bool,
@@ -141,36 +139,34 @@ impl Vm {
     /// When QEMU, the kernel or one of its modules is missing, with the next step; when the guest
     /// does not boot, with its last words.
     pub fn prepare(spec: &VmSpec, options: &VmOptions, stop: Stop<'_>) -> Result<Self, VmError> {
-        let qemu = Qemu::find(&spec.machine)?;
         let overlay = spec.overlay.as_ref().map(|folder| overlay::read(Path::new(folder)));
         let overlay = overlay.transpose().map_err(VmError::Unavailable)?.unwrap_or_default();
-        let parts = boot::Parts::gather(&spec.kernel, &spec.machine, &options.cache, &overlay)?;
-        let setup = Setup {
-            machine: spec.machine.clone(),
-            modules: parts.modules.clone(),
-            then: Then::Cell,
-        };
-        let key = machine_key(&qemu, &setup, &parts.kernel_hash, &parts.initramfs_hash)?;
-        let snapshots = options.cache.snapshots();
-        let found = Snapshot::find(snapshots, &key);
+        let (cache, kernel) = (&options.cache, &spec.kernel);
+        let parts = boot::Parts::gather(&spec.machine, kernel, cache, &overlay, Then::Cell)?;
+        let (qemu, setup) = (&parts.qemu, &parts.setup);
+        let key = machine_key(qemu, setup, &parts.kernel.image_hash, &parts.initramfs_hash)?;
+        let found = snapshot::find(cache.snapshots(), &key);
         let was_booted = found.is_some();
-        let snapshot = match found {
-            Some(snapshot) => snapshot,
-            None => {
-                let from = parts.ingredients(&qemu, &setup, Console::Quiet)?;
-                Snapshot::make(snapshots, &key, &from, stop)?
-            }
+        let folder = match found {
+            Some(folder) => folder,
+            None => snapshot::make(cache.snapshots(), &key, &parts, stop)?,
         };
-        let facts = facts(&qemu, &parts, &setup, &key);
-        let missed = parts.missed();
-        let options = options.clone();
-        Ok(Self { qemu, setup, snapshot, key, facts, missed, options, was_booted })
+        let machine = PackedMachine {
+            qemu: qemu.version.clone(),
+            memory_bytes: setup.machine.ram_bytes(),
+            facts: facts(&parts, &key),
+            missed: parts.missed(),
+            files: BTreeMap::new(),
+            setup: parts.setup,
+            key,
+        };
+        Ok(Self { qemu: parts.qemu, machine, folder, options: options.clone(), was_booted })
     }
 
     /// The hash of everything that the booted machine depends on.
     #[must_use]
     pub fn key(&self) -> &str {
-        &self.key
+        &self.machine.key
     }
 
     /// The hash of everything that a run depends on, under which it is kept.
@@ -191,7 +187,7 @@ impl Vm {
     }
 
     fn reuses_cells(&self) -> bool {
-        self.options.reuse_cells && self.setup.machine.is_deterministic()
+        self.options.reuse_cells && self.machine.setup.machine.is_deterministic()
     }
 
     /// What a guest is told of a run, and the hash under which the run is kept.
@@ -199,12 +195,12 @@ impl Vm {
         let cell = Cell {
             run_id: IN_GUEST.to_owned(),
             spec: spec.clone(),
-            facts: self.facts.clone(),
-            missed: self.missed.clone(),
+            facts: self.machine.facts.clone(),
+            missed: self.machine.missed.clone(),
             freeze: self.options.freeze,
         };
         let cell = serde_json::to_vec(&cell).map_err(io::Error::from)?;
-        let key = key_of(&[CELL_VERSION.as_bytes(), self.key.as_bytes(), &cell]);
+        let key = key_of(&[CELL_VERSION.as_bytes(), self.machine.key.as_bytes(), &cell]);
         Ok((cell, key))
     }
 
@@ -233,7 +229,8 @@ impl Vm {
             return Ok(CellOutcome { outcome: Outcome { status, death: None }, cached: true });
         }
         let mut kept = Vec::new();
-        let mut guest = self.snapshot.restore(&self.qemu, &self.setup, &cell)?;
+        let setup = &self.machine.setup;
+        let mut guest = snapshot::restore(&self.folder, &self.qemu, setup, &cell)?;
         let mut keep = |bytes: &[u8], line: Option<&Line>| {
             kept.extend_from_slice(bytes);
             named(bytes, line)
@@ -267,11 +264,11 @@ fn machine_key(
 }
 
 /// What a reader of a result must know of the machine and the guest cannot tell.
-fn facts(qemu: &Qemu, parts: &boot::Parts, setup: &Setup, key: &str) -> Environment {
-    let deterministic = if setup.machine.is_deterministic() { "yes" } else { "no" };
+fn facts(parts: &boot::Parts, key: &str) -> Environment {
+    let deterministic = if parts.setup.machine.is_deterministic() { "yes" } else { "no" };
     [
-        ("vm_qemu", qemu.version.as_str()),
-        ("vm_kernel_blake3", parts.kernel_hash.as_str()),
+        ("vm_qemu", parts.qemu.version.as_str()),
+        ("vm_kernel_blake3", parts.kernel.image_hash.as_str()),
         ("vm_initramfs_blake3", parts.initramfs_hash.as_str()),
         ("vm_machine_blake3", key),
         ("vm_deterministic", deterministic),
@@ -307,11 +304,10 @@ fn listen(
         }
         match (event, &ended) {
             (_, Some(why)) => break (EndStatus::Killed, why.clone(), None),
-            (Event::Ended, None) => {
-                break died(guest.examine("the guest ended by itself"), EndStatus::Killed);
-            }
-            (Event::Paused, None) => {
-                break died(guest.examine("the guest paused by itself"), EndStatus::Killed);
+            (Event::Ended | Event::Paused, None) => {
+                let what = if event == Event::Ended { "ended" } else { "paused" };
+                let how = format!("the guest {what} by itself");
+                break died(guest.examine(&how), EndStatus::Killed);
             }
             _ if stop() => break (EndStatus::Interrupted, Some("interrupted".to_owned()), None),
             _ if heard.elapsed() > silence => {

@@ -7,20 +7,18 @@ use std::path::Path;
 
 use guest::{MODULES_DIR, PROGRAM};
 
-use crate::initramfs::{Content, RootFile};
+use crate::initramfs::{DIRECTORY, EXECUTABLE, LINK, PLAIN, RootFile};
 
 /// Most bytes of an overlay: it lies in the guest's memory.
 const MOST_BYTES: u64 = 256 << 20;
 
-/// Reads all files below a folder, in the order of their names.
-///
-/// # Errors
-/// When the folder cannot be read, is too large for a guest's memory, holds something else than
-/// files, folders and symbolic links, or would replace what the guest itself needs.
+/// Reads all files below a folder, in the order of their names. Fails when the folder cannot be
+/// read, is too large for a guest's memory, holds something else than files, folders and symbolic
+/// links, or would replace what the guest itself needs.
 pub(crate) fn read(folder: &Path) -> Result<Vec<RootFile>, String> {
     let mut files = Vec::new();
     collect(folder, "", &mut files)?;
-    let size_bytes: u64 = files.iter().map(|file| file.content.bytes().len() as u64).sum();
+    let size_bytes: u64 = files.iter().map(|file| file.bytes.len() as u64).sum();
     if size_bytes > MOST_BYTES {
         let folder = folder.display();
         return Err(format!(
@@ -44,25 +42,25 @@ fn collect(folder: &Path, inside: &str, files: &mut Vec<RootFile>) -> Result<(),
         if inside == PROGRAM || inside == MODULES_DIR {
             return Err(unfit("the guest has its own of this name"));
         }
-        let content = content(&entry).map_err(|error| failed(&path, error))?;
-        let is_directory = matches!(content, Content::Directory);
-        files.push(RootFile { path: inside.clone(), content });
-        if is_directory {
+        let (mode, bytes) = content(&entry).map_err(|error| failed(&path, error))?;
+        files.push(RootFile { path: inside.clone(), mode, bytes });
+        if mode == DIRECTORY {
             collect(&path, &inside, files)?;
         }
     }
     Ok(())
 }
 
-fn content(entry: &fs::DirEntry) -> io::Result<Content> {
+/// Mode and bytes of a file.
+fn content(entry: &fs::DirEntry) -> io::Result<(u32, Vec<u8>)> {
     let (path, kind) = (entry.path(), entry.file_type()?);
     if kind.is_dir() {
-        Ok(Content::Directory)
+        Ok((DIRECTORY, Vec::new()))
     } else if kind.is_symlink() {
-        Ok(Content::Link(fs::read_link(&path)?.into_os_string().into_encoded_bytes()))
+        Ok((LINK, fs::read_link(&path)?.into_os_string().into_encoded_bytes()))
     } else if kind.is_file() {
-        let mode = entry.metadata()?.permissions().mode();
-        Ok(Content::File { is_executable: mode & 0o111 != 0, bytes: fs::read(&path)? })
+        let is_executable = entry.metadata()?.permissions().mode() & 0o111 != 0;
+        Ok((if is_executable { EXECUTABLE } else { PLAIN }, fs::read(&path)?))
     } else {
         Err(io::Error::other("neither a file nor a folder nor a symbolic link"))
     }

@@ -7,8 +7,7 @@ use guest::Setup;
 use model::{Environment, Missed};
 use serde::{Deserialize, Serialize};
 
-use crate::qemu::Qemu;
-use crate::snapshot::{FILES, Snapshot};
+use crate::qemu::{FILES, Qemu};
 use crate::{Vm, VmError, VmOptions, machine_key};
 
 /// A booted machine as another host has to know it to go on from it.
@@ -20,9 +19,9 @@ pub struct PackedMachine {
     pub qemu: String,
     /// Memory that a guest takes of its host, in bytes.
     pub memory_bytes: u64,
-    setup: Setup,
-    facts: Environment,
-    missed: Vec<Missed>,
+    pub(crate) setup: Setup,
+    pub(crate) facts: Environment,
+    pub(crate) missed: Vec<Missed>,
     /// Its files where it was packed, by the names that they have in its folder.
     pub files: BTreeMap<String, PathBuf>,
 }
@@ -31,16 +30,8 @@ impl Vm {
     /// This machine as another host has to know it.
     #[must_use]
     pub fn packed(&self) -> PackedMachine {
-        let folder = self.snapshot.folder();
-        PackedMachine {
-            key: self.key.clone(),
-            qemu: self.qemu.version.clone(),
-            memory_bytes: self.setup.machine.ram_bytes(),
-            setup: self.setup.clone(),
-            facts: self.facts.clone(),
-            missed: self.missed.clone(),
-            files: FILES.map(|name| (name.to_owned(), folder.join(name))).into(),
-        }
+        let files = FILES.map(|name| (name.to_owned(), self.folder.join(name))).into();
+        PackedMachine { files, ..self.machine.clone() }
     }
 
     /// A machine that was booted on another host, whose files lie in `folder`.
@@ -53,7 +44,7 @@ impl Vm {
         folder: &Path,
         options: &VmOptions,
     ) -> Result<Self, VmError> {
-        let qemu = Qemu::find(&packed.setup.machine)?;
+        let qemu = Qemu::find(&packed.setup.machine).map_err(VmError::Unavailable)?;
         if qemu.version != packed.qemu {
             return Err(VmError::Unavailable(format!(
                 "the machine was booted by {:?}, here is {:?}: install the same QEMU everywhere",
@@ -69,20 +60,10 @@ impl Vm {
             ));
         }
         if let Some(missing) = FILES.iter().find(|name| !folder.join(name).is_file()) {
-            let folder = folder.display();
-            return Err(VmError::Unavailable(format!(
-                "the machine's {missing} is not in {folder}"
-            )));
+            let why = format!("the machine's {missing} is not in {}", folder.display());
+            return Err(VmError::Unavailable(why));
         }
-        Ok(Self {
-            qemu,
-            setup: packed.setup.clone(),
-            snapshot: Snapshot::in_folder(folder.to_owned()),
-            key: packed.key.clone(),
-            facts: packed.facts.clone(),
-            missed: packed.missed.clone(),
-            options: options.clone(),
-            was_booted: true,
-        })
+        let (machine, folder, options) = (packed.clone(), folder.to_owned(), options.clone());
+        Ok(Self { qemu, machine, folder, options, was_booted: true })
     }
 }

@@ -9,8 +9,6 @@ use std::process::{Command, Stdio};
 use guest::{CELL_FILE, CHANNEL_PORT, COMMAND, EXIT_PORT, PAUSE_PORT, PROGRAM, SETUP_FILE};
 use model::{Accel, MachineSpec};
 
-use crate::VmError;
-
 /// How a guest begins.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Start {
@@ -20,8 +18,18 @@ pub(crate) enum Start {
     Restore,
 }
 
+/// The file of a machine's kernel.
+pub(crate) const KERNEL: &str = "kernel";
+/// The file of its root.
+pub(crate) const INITRAMFS: &str = "initramfs";
+/// The file of its memory.
+pub(crate) const MEMORY: &str = "memory";
+/// The file of its devices, once it is saved.
+pub(crate) const DEVICES: &str = "devices";
+/// Files that a booted machine consists of.
+pub(crate) const FILES: [&str; 4] = [KERNEL, INITRAMFS, MEMORY, DEVICES];
 /// The emulator of this architecture.
-pub(crate) const EMULATOR: &str = "qemu-system-x86_64";
+const EMULATOR: &str = "qemu-system-x86_64";
 /// This program, which is the guest's too.
 pub(crate) const THIS_PROGRAM: &str = "/proc/self/exe";
 /// Through which a process uses the host's processor for a guest.
@@ -43,11 +51,7 @@ pub(crate) struct Qemu {
 
 impl Qemu {
     /// Finds it in `$PATH`; without it, or without what the machine asks for, says what to do.
-    pub(crate) fn find(machine: &MachineSpec) -> Result<Self, VmError> {
-        Self::search(machine).map_err(VmError::Unavailable)
-    }
-
-    fn search(machine: &MachineSpec) -> Result<Self, String> {
+    pub(crate) fn find(machine: &MachineSpec) -> Result<Self, String> {
         if !cfg!(target_arch = "x86_64") {
             return Err("the deterministic machine needs an x86-64 build of thrashlab: its guest \
                         talks to QEMU through I/O ports, which other architectures do not have"
@@ -141,46 +145,35 @@ fn command_line(machine: &MachineSpec) -> String {
     format!("{CMDLINE}{space}{own} rdinit={PROGRAM} -- {COMMAND}")
 }
 
-/// The files of a machine that is started.
-pub(crate) struct Files<'a> {
-    pub(crate) kernel: &'a Path,
-    pub(crate) initramfs: &'a Path,
-    /// The guest's memory, and whether what it writes reaches the file.
-    pub(crate) memory: &'a Path,
-    pub(crate) memory_shared: bool,
-    pub(crate) setup: &'a File,
-    pub(crate) cell: &'a File,
-    pub(crate) channel: &'a File,
-}
-
 /// Another process's way to an open file of this one.
 pub(crate) fn path_of(file: &File) -> String {
     format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd())
 }
 
-/// The arguments that say where things are on this host. A comma in a path is doubled, as QEMU
-/// wants it.
-pub(crate) fn file_arguments(machine: &MachineSpec, files: &Files<'_>) -> Vec<String> {
-    let quoted = |path: &Path| path.display().to_string().replace(',', ",,");
-    let share = if files.memory_shared { "on" } else { "off" };
-    vec![
-        "-object".into(),
-        format!(
-            "memory-backend-file,id=ram,size={}B,mem-path={},share={share}",
-            ram_bytes(machine),
-            quoted(files.memory)
+/// The arguments that say where things are on this host: a folder with the [`FILES`], and the open
+/// files of setup, cell and channel. A comma in a path is doubled, as QEMU wants it.
+pub(crate) fn file_arguments(
+    machine: &MachineSpec,
+    start: Start,
+    folder: &Path,
+    [setup, cell, channel]: [&File; 3],
+) -> Vec<String> {
+    let path = |name: &str| folder.join(name).display().to_string();
+    let memory = path(MEMORY).replace(',', ",,");
+    let share = if start == Start::Boot { "on" } else { "off" };
+    let ram = ram_bytes(machine);
+    let arguments = [
+        (
+            "-object",
+            format!("memory-backend-file,id=ram,size={ram}B,mem-path={memory},share={share}"),
         ),
-        "-kernel".into(),
-        files.kernel.display().to_string(),
-        "-initrd".into(),
-        files.initramfs.display().to_string(),
-        "-fw_cfg".into(),
-        format!("name={SETUP_FILE},file={}", path_of(files.setup)),
-        "-fw_cfg".into(),
-        format!("name={CELL_FILE},file={}", path_of(files.cell)),
-        "-chardev".into(),
-        format!("file,id=channel,path={}", path_of(files.channel)),
-    ]
+        ("-kernel", path(KERNEL)),
+        ("-initrd", path(INITRAMFS)),
+        ("-fw_cfg", format!("name={SETUP_FILE},file={}", path_of(setup))),
+        ("-fw_cfg", format!("name={CELL_FILE},file={}", path_of(cell))),
+        ("-chardev", format!("file,id=channel,path={}", path_of(channel))),
+    ];
+    arguments.into_iter().flat_map(|(name, value)| [name.to_owned(), value]).collect()
 }
 
 #[cfg(test)]

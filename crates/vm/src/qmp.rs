@@ -2,7 +2,6 @@
 
 use std::collections::VecDeque;
 use std::io::{self, Read, Write};
-use std::os::fd::{AsFd, BorrowedFd};
 use std::process::{Child, ChildStdin, ChildStdout};
 use std::time::{Duration, Instant};
 
@@ -22,10 +21,8 @@ pub(crate) struct Qmp {
 }
 
 impl Qmp {
-    /// Takes the streams of a QEMU that was started with `-qmp stdio`, and shakes hands.
-    ///
-    /// # Errors
-    /// When QEMU ends instead.
+    /// Takes the streams of a QEMU that was started with `-qmp stdio`, and shakes hands. Fails when
+    /// QEMU ends instead.
     pub(crate) fn connect(child: &mut Child) -> io::Result<Self> {
         let lost = || io::Error::other("QEMU was started without its streams");
         let input = child.stdin.take().ok_or_else(lost)?;
@@ -36,10 +33,8 @@ impl Qmp {
         Ok(qmp)
     }
 
-    /// Gives a command and waits for its answer; events that come in between are kept.
-    ///
-    /// # Errors
-    /// When QEMU refuses, ends, or does not answer.
+    /// Gives a command and waits for its answer; events that come in between are kept. Fails when
+    /// QEMU refuses, ends, or does not answer.
     pub(crate) fn command(&mut self, name: &str, arguments: Value) -> io::Result<Value> {
         let failed = |why: &dyn std::fmt::Display| io::Error::other(format!("{name}: {why}"));
         self.send(name, arguments)?;
@@ -66,10 +61,7 @@ impl Qmp {
         }
     }
 
-    /// Gives a command whose answer nobody waits for.
-    ///
-    /// # Errors
-    /// When QEMU is gone.
+    /// Gives a command whose answer nobody waits for. Fails when QEMU is gone.
     pub(crate) fn send(&mut self, name: &str, arguments: Value) -> io::Result<()> {
         let text = json!({ "execute": name, "arguments": arguments }).to_string();
         self.input
@@ -77,32 +69,22 @@ impl Qmp {
             .map_err(|error| io::Error::other(format!("{name}: {error}")))
     }
 
-    /// The next event, waiting no longer than `patience`.
-    ///
-    /// # Errors
-    /// When the stream breaks.
+    /// The next event, waiting no longer than `patience`. Fails when the stream breaks.
     pub(crate) fn event(&mut self, patience: Duration) -> io::Result<Event> {
         if self.messages.is_empty() && !self.closed {
             self.fill(patience)?;
         }
         Ok(match self.messages.pop_front() {
-            Some(message) => match message.get("event").and_then(Value::as_str) {
-                Some("GUEST_PANICKED") => Event::Paused,
-                _ => Event::Other,
-            },
+            Some(message) if message["event"] == "GUEST_PANICKED" => Event::Paused,
             None if self.closed => Event::Ended,
-            None => Event::Nothing,
+            _ => Event::Other,
         })
     }
 
     /// Reads what is there, or comes within `patience`.
     fn fill(&mut self, patience: Duration) -> io::Result<()> {
-        let timeout = Timespec {
-            tv_sec: patience.as_secs() as i64,
-            tv_nsec: i64::from(patience.subsec_nanos()) as _,
-        };
-        let mut fds = [PollFd::from_borrowed_fd(self.fd(), PollFlags::IN)];
-        match poll(&mut fds, Some(&timeout)) {
+        let timeout = Timespec::try_from(patience).map_err(io::Error::other)?;
+        match poll(&mut [PollFd::new(&self.output, PollFlags::IN)], Some(&timeout)) {
             Ok(0) | Err(rustix::io::Errno::INTR) => return Ok(()),
             Ok(_) => {}
             Err(error) => return Err(error.into()),
@@ -118,10 +100,6 @@ impl Qmp {
         }
         Ok(())
     }
-
-    fn fd(&self) -> BorrowedFd<'_> {
-        self.output.as_fd()
-    }
 }
 
 /// What QEMU tells by itself.
@@ -129,10 +107,8 @@ impl Qmp {
 pub(crate) enum Event {
     /// The guest paused the machine.
     Paused,
-    /// Something that nobody here waits for.
+    /// Nothing in time, or something that nobody here waits for.
     Other,
-    /// Nothing came in time.
-    Nothing,
     /// QEMU ended.
     Ended,
 }

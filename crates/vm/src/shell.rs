@@ -7,7 +7,7 @@ use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use guest::{BUSYBOX, Notice, Setup, Then};
+use guest::{BUSYBOX, Notice, Then};
 use keep::{Cache, Scratch};
 use model::MachineSpec;
 use rustix::io::{FdFlags, fcntl_setfd};
@@ -15,10 +15,9 @@ use rustix::io::{FdFlags, fcntl_setfd};
 use crate::VmError;
 use crate::boot::{Parts, needs_loader};
 use crate::guest_process::{GuestProcess, Said};
-use crate::initramfs::{Content, RootFile};
-use crate::qemu::{Console, Qemu};
+use crate::initramfs::{EXECUTABLE, RootFile};
+use crate::qemu::Console;
 use crate::qmp::Event;
-use crate::snapshot;
 
 /// Where busybox may be beside `$PATH`.
 const BUSYBOX_DIRS: [&str; 3] = ["/bin", "/usr/lib/busybox", "/usr/lib/initramfs-tools/bin"];
@@ -57,20 +56,17 @@ impl Shell {
         cache: &Cache,
         is_script: bool,
     ) -> Result<Self, VmError> {
-        let qemu = Qemu::find(machine)?;
-        let busybox =
-            static_busybox().ok_or_else(|| VmError::Unavailable(NO_BUSYBOX.to_owned()))?;
-        let content = Content::File { is_executable: true, bytes: busybox };
-        let extra = [RootFile { path: BUSYBOX.to_owned(), content }];
-        let parts = Parts::gather(kernel, machine, cache, &extra)?;
+        let bytes = static_busybox().ok_or_else(|| VmError::Unavailable(NO_BUSYBOX.to_owned()))?;
+        let extra = [RootFile { path: BUSYBOX.to_owned(), mode: EXECUTABLE, bytes }];
         let then = if is_script { Then::Script } else { Then::Shell };
-        let setup = Setup { machine: machine.clone(), modules: parts.modules.clone(), then };
-        let (console, theirs) = socket_pair()?;
-        let from = parts.ingredients(&qemu, &setup, Console::Terminal(theirs.as_raw_fd()))?;
-        let failed = VmError::cache(cache.root());
-        let folder = cache.scratch("shell").map_err(failed)?;
-        snapshot::write_parts(folder.path(), &from).map_err(failed)?;
-        let guest = snapshot::boot(&from, folder.path())?;
+        let parts = Parts::gather(machine, kernel, cache, &extra, then)?;
+        // Our end of the console, and the one that QEMU inherits.
+        let (console, theirs) = UnixStream::pair()?;
+        console.set_nonblocking(true)?;
+        fcntl_setfd(&theirs, FdFlags::empty()).map_err(io::Error::from)?;
+        let folder = cache.scratch("shell").map_err(VmError::cache(cache.root()))?;
+        parts.write(&parts.image()?, folder.path())?;
+        let guest = parts.boot(folder.path(), Console::Terminal(theirs.as_raw_fd()))?;
         Ok(Self { guest, console, is_ready: false, _folder: folder })
     }
 
@@ -94,23 +90,13 @@ impl Shell {
             }
         }
         match event {
-            Event::Paused => Err(VmError::Boot(self.guest.autopsy("its kernel died"))),
-            Event::Ended if !self.is_ready => {
-                Err(VmError::Boot(self.guest.autopsy("it ended while it booted")))
-            }
+            Event::Paused => Err(self.guest.died("its kernel died")),
+            Event::Ended if !self.is_ready => Err(self.guest.died("it ended while it booted")),
             Event::Ended => Ok(ShellState::Ended),
             _ if self.is_ready => Ok(ShellState::Ready),
             _ => Ok(ShellState::Booting),
         }
     }
-}
-
-/// Our end of a console, and the one that QEMU inherits.
-fn socket_pair() -> io::Result<(UnixStream, UnixStream)> {
-    let (ours, theirs) = UnixStream::pair()?;
-    ours.set_nonblocking(true)?;
-    fcntl_setfd(&theirs, FdFlags::empty())?;
-    Ok((ours, theirs))
 }
 
 /// A busybox of this machine that needs no loader.

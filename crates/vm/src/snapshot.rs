@@ -3,7 +3,6 @@
 
 use std::fs::{self, File};
 use std::io;
-use std::os::fd::AsFd;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -13,15 +12,12 @@ use guest::{Notice, Setup};
 use keep::{Scratch, Shelf};
 use rustix::fs::{FallocateFlags, fallocate};
 
+use crate::boot::Parts;
 use crate::guest_process::{GuestProcess, Launch, News};
-use crate::qemu::{Console, Qemu, Start, ram_bytes};
+use crate::qemu::{Console, DEVICES, FILES, MEMORY, Qemu, Start};
 use crate::qmp::Event;
 use crate::{Stop, VmError};
 
-const KERNEL: &str = "kernel";
-const INITRAMFS: &str = "initramfs";
-const MEMORY: &str = "memory";
-const DEVICES: &str = "devices";
 /// How the lists of its files begin; another layout gets another line.
 const SHELF_HEAD: &str = "thrashlab machine 1";
 /// When it was last used: the time of this file.
@@ -29,8 +25,6 @@ const USED: &str = "used";
 /// So many snapshots are kept however old they are; of the others, those used within this time.
 const KEPT: usize = 8;
 const KEPT_FOR: Duration = Duration::from_secs(7 * 86_400);
-/// Files that a snapshot consists of.
-pub(crate) const FILES: [&str; 4] = [KERNEL, INITRAMFS, MEMORY, DEVICES];
 /// How much of the memory is looked at at a time, in bytes: holes are of this size.
 const CHUNK_BYTES: usize = 1 << 16;
 /// So often two boots may differ: on a busy host most of them go on to the next timer ([`agreed`]).
@@ -38,106 +32,61 @@ const ROUNDS: u32 = 20;
 /// More instructions than there are between the two readings of the clock around the pause.
 const INSTRUCTIONS_IN_PAUSE: u64 = 1000;
 
-/// A booted machine in the cache.
-#[derive(Clone, Debug)]
-pub(crate) struct Snapshot {
-    folder: PathBuf,
+/// The folder of the booted machine of this key, if it is whole.
+pub(crate) fn find(snapshots: &Path, key: &str) -> Option<PathBuf> {
+    let folder = shelf(snapshots).find(key)?;
+    // Only what `tidy` goes by; a cache that cannot be written is still good to read.
+    let _ = fs::write(folder.join(USED), []);
+    Some(folder)
 }
 
-/// What a guest is booted from.
-pub(crate) struct Ingredients<'a> {
-    pub(crate) qemu: &'a Qemu,
-    pub(crate) setup: &'a Setup,
-    /// The kernel as QEMU loads it.
-    pub(crate) kernel: Vec<u8>,
-    pub(crate) initramfs: &'a [u8],
-    pub(crate) console: Console,
-}
-
-impl Snapshot {
-    /// The snapshot of this key, if it is whole.
-    pub(crate) fn find(snapshots: &Path, key: &str) -> Option<Self> {
-        let folder = shelf(snapshots).find(key)?;
-        // Only what `tidy` goes by; a cache that cannot be written is still good to read.
-        let _ = fs::write(folder.join(USED), []);
-        Some(Self { folder })
-    }
-
-    /// A snapshot in a folder whose files somebody else answers for.
-    pub(crate) fn in_folder(folder: PathBuf) -> Self {
-        Self { folder }
-    }
-
-    /// Where it lies.
-    pub(crate) fn folder(&self) -> &Path {
-        &self.folder
-    }
-
-    /// Boots a guest until it pauses itself, and keeps it under this key.
-    ///
-    /// A deterministic guest is booted twice at a time, until two boots are the same bytes: whatever
-    /// chance there may be in a boot, it does not get into the cache.
-    pub(crate) fn make(
-        snapshots: &Path,
-        key: &str,
-        from: &Ingredients<'_>,
-        stop: Stop<'_>,
-    ) -> Result<Self, VmError> {
-        let failed = VmError::cache(snapshots);
-        tidy(snapshots);
-        let mut made: Vec<Boot> = Vec::new();
-        let at_a_time = if from.setup.machine.is_deterministic() { 2 } else { 1 };
-        for round in 0..ROUNDS {
-            let boots = thread::scope(|scope| {
-                let boots: Vec<_> = (0..at_a_time)
-                    .map(|index| {
-                        let name = format!("{key}-{round}-{index}");
-                        scope.spawn(move || Boot::make(snapshots, &name, from, stop))
-                    })
-                    .collect();
-                boots.into_iter().map(|boot| boot.join()).collect::<Vec<_>>()
-            });
-            for boot in boots {
-                made.push(boot.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?);
-            }
-            if let Some(boot) = agreed(&made, at_a_time) {
-                fs::write(boot.folder.path().join(USED), []).map_err(failed)?;
-                let put = shelf(snapshots).put(&boot.folder, FILES, key);
-                return put.map(|folder| Self { folder }).map_err(failed);
-            }
+/// Boots a guest until it pauses itself, and keeps it under this key.
+///
+/// A deterministic guest is booted twice at a time, until two boots are the same bytes: whatever
+/// chance there may be in a boot, it does not get into the cache.
+pub(crate) fn make(
+    snapshots: &Path,
+    key: &str,
+    parts: &Parts,
+    stop: Stop<'_>,
+) -> Result<PathBuf, VmError> {
+    let failed = VmError::cache(snapshots);
+    tidy(snapshots);
+    let image = &parts.image()?;
+    let mut made: Vec<Boot> = Vec::new();
+    let at_a_time = if parts.setup.machine.is_deterministic() { 2 } else { 1 };
+    for round in 0..ROUNDS {
+        let boots = thread::scope(|scope| {
+            let boots: Vec<_> = (0..at_a_time)
+                .map(|index| {
+                    let name = format!("{key}-{round}-{index}");
+                    scope.spawn(move || Boot::make(snapshots, &name, parts, image, stop))
+                })
+                .collect();
+            boots.into_iter().map(|boot| boot.join()).collect::<Vec<_>>()
+        });
+        for boot in boots {
+            made.push(boot.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?);
         }
-        Err(VmError::Boot(format!("of {} boots no two are the same", made.len())))
+        if let Some(boot) = agreed(&made, at_a_time) {
+            fs::write(boot.folder.path().join(USED), []).map_err(failed)?;
+            return shelf(snapshots).put(&boot.folder, FILES, key).map_err(failed);
+        }
     }
+    Err(VmError::Boot(format!("of {} boots no two are the same", made.len())))
+}
 
-    /// How much virtual time passed between the pause and going on, in ns, as the guest saw it.
-    fn gap_ns(&self, from: &Ingredients<'_>, stop: Stop<'_>) -> Result<u64, VmError> {
-        let mut guest = self.restore(from.qemu, from.setup, &[])?;
-        guest.follow("go on from its pause", stop, |news| match news {
-            News::Said(Notice::Resumed { gap_ns }) => Some(gap_ns),
-            _ => None,
-        })
-    }
-
-    /// Starts a guest that goes on from here with a cell.
-    pub(crate) fn restore(
-        &self,
-        qemu: &Qemu,
-        setup: &Setup,
-        cell: &[u8],
-    ) -> io::Result<GuestProcess> {
-        let mut guest = GuestProcess::start(&Launch {
-            qemu,
-            setup,
-            cell,
-            kernel: &self.folder.join(KERNEL),
-            initramfs: &self.folder.join(INITRAMFS),
-            memory: &self.folder.join(MEMORY),
-            start: Start::Restore,
-            console: Console::Quiet,
-        })?;
-        guest.restore(&File::open(self.folder.join(DEVICES))?)?;
-        Ok(guest)
-    }
+/// Starts a guest that goes on from the booted machine in a folder with a cell.
+pub(crate) fn restore(
+    folder: &Path,
+    qemu: &Qemu,
+    setup: &Setup,
+    cell: &[u8],
+) -> io::Result<GuestProcess> {
+    let (start, console) = (Start::Restore, Console::Quiet);
+    let mut guest = GuestProcess::start(&Launch { qemu, setup, cell, folder, start, console })?;
+    guest.restore(&File::open(folder.join(DEVICES))?)?;
+    Ok(guest)
 }
 
 /// A machine that was booted and saved in a folder of its own.
@@ -154,25 +103,31 @@ impl Boot {
     fn make(
         snapshots: &Path,
         name: &str,
-        from: &Ingredients<'_>,
+        parts: &Parts,
+        image: &[u8],
         stop: Stop<'_>,
     ) -> Result<Self, VmError> {
         let failed = VmError::cache(snapshots);
-        let folder = Scratch::make(snapshots, name).map_err(failed)?;
-        write_parts(folder.path(), from).map_err(failed)?;
-        let mut guest = boot(from, folder.path())?;
+        let scratch = Scratch::make(snapshots, name).map_err(failed)?;
+        let folder = scratch.path();
+        parts.write(image, folder)?;
+        let mut guest = parts.boot(folder, Console::Quiet)?;
         let is_pause = |news| matches!(news, News::Event(Event::Paused)).then_some(());
         guest.follow("boot", stop, is_pause)?;
-        let devices = File::create_new(folder.path().join(DEVICES)).map_err(failed)?;
-        guest.save(&devices)?;
+        guest.save(&File::create_new(folder.join(DEVICES)).map_err(failed)?)?;
         drop(guest);
         let mut hasher = blake3::Hasher::new();
-        compact(&folder.path().join(MEMORY), &mut hasher).map_err(failed)?;
-        let gap_ns = Snapshot { folder: folder.path().to_owned() }.gap_ns(from, stop)?;
+        compact(&folder.join(MEMORY), &mut hasher).map_err(failed)?;
+        // How much virtual time passed between the pause and going on, as the guest saw it.
+        let mut guest = restore(folder, &parts.qemu, &parts.setup, &[])?;
+        let gap_ns = guest.follow("go on from its pause", stop, |news| match news {
+            News::Said(Notice::Resumed { gap_ns }) => Some(gap_ns),
+            _ => None,
+        })?;
         hasher.update(&gap_ns.to_le_bytes());
         // Far more than the few instructions between the two readings of the clock.
-        let is_exact = gap_ns < INSTRUCTIONS_IN_PAUSE << from.setup.machine.icount_shift;
-        Ok(Self { folder, hash: hasher.finalize(), is_exact })
+        let is_exact = gap_ns < INSTRUCTIONS_IN_PAUSE << parts.setup.machine.icount_shift;
+        Ok(Self { folder: scratch, hash: hasher.finalize(), is_exact })
     }
 }
 
@@ -186,41 +141,6 @@ fn agreed(made: &[Boot], wanted: usize) -> Option<&Boot> {
 /// The booted machines in a folder.
 fn shelf(snapshots: &Path) -> Shelf {
     Shelf::at(snapshots.to_owned(), SHELF_HEAD)
-}
-
-/// Writes what QEMU boots from.
-pub(crate) fn write_parts(folder: &Path, from: &Ingredients<'_>) -> io::Result<()> {
-    fs::write(folder.join(KERNEL), &from.kernel)?;
-    fs::write(folder.join(INITRAMFS), from.initramfs)
-}
-
-/// Makes the file of the guest's memory and takes its room on the disk: the guest would die of a bus
-/// error, without a word, when the disk is full later.
-fn reserve(path: &Path, bytes: u64) -> io::Result<()> {
-    let file = File::create_new(path)?;
-    match fallocate(file.as_fd(), FallocateFlags::empty(), 0, bytes) {
-        Ok(()) => Ok(()),
-        // A file system that cannot promise.
-        Err(rustix::io::Errno::OPNOTSUPP) => file.set_len(bytes),
-        Err(error) => Err(error.into()),
-    }
-}
-
-/// Starts a guest from these files, with its memory in a new one.
-pub(crate) fn boot(from: &Ingredients<'_>, folder: &Path) -> Result<GuestProcess, VmError> {
-    let memory = folder.join(MEMORY);
-    reserve(&memory, ram_bytes(&from.setup.machine)).map_err(VmError::cache(&memory))?;
-    let guest = GuestProcess::start(&Launch {
-        qemu: from.qemu,
-        setup: from.setup,
-        cell: &[],
-        kernel: &folder.join(KERNEL),
-        initramfs: &folder.join(INITRAMFS),
-        memory: &memory,
-        start: Start::Boot,
-        console: from.console,
-    })?;
-    Ok(guest)
 }
 
 /// Removes snapshots that nobody has used for long: every build of this program makes new ones.
@@ -253,7 +173,7 @@ fn compact(path: &Path, hasher: &mut blake3::Hasher) -> io::Result<()> {
         file.read_exact_at(&mut chunk[..part], offset)?;
         if chunk[..part].iter().all(|byte| *byte == 0) {
             let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
-            match fallocate(file.as_fd(), flags, offset, part as u64) {
+            match fallocate(&file, flags, offset, part as u64) {
                 // A file system without holes keeps the zeros.
                 Ok(()) | Err(rustix::io::Errno::OPNOTSUPP) => {}
                 Err(error) => return Err(error.into()),
