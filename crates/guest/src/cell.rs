@@ -13,8 +13,8 @@ use subject::{Stage, StageOptions};
 use sys::entropy::{SEED_BYTES, mix_in};
 
 use crate::channel::Channel;
+use crate::disk::WORK_DIR;
 use crate::failed::{Failed, at};
-use crate::machine_disk::WORK_DIR;
 use crate::protocol::{COMMAND as GUEST, Cell, Notice, PROGRAM};
 
 /// Argument of the second life of the first process.

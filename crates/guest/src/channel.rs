@@ -13,10 +13,7 @@ pub(crate) struct Channel {
 }
 
 impl Channel {
-    /// Gains the port.
-    ///
-    /// # Errors
-    /// Without the privilege, or in a kernel without `ioperm`.
+    /// Gains the port. Fails without the privilege, or in a kernel without `ioperm`.
     pub(crate) fn open() -> io::Result<Self> {
         Ok(Self { port: PortAccess::gain(CHANNEL_PORT, 1)? })
     }
@@ -39,10 +36,7 @@ impl Write for Channel {
 }
 
 /// Pauses the machine; the next instruction is executed when the host lets it go on. Returns how
-/// much virtual time passed in between, in ns.
-///
-/// # Errors
-/// When the port cannot be had.
+/// much virtual time passed in between, in ns. Fails when the port cannot be had.
 pub(crate) fn pause() -> io::Result<u64> {
     let port = PortAccess::gain(PAUSE_PORT, 1)?;
     let before_ns = monotonic_ns();

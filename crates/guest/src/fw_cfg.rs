@@ -14,10 +14,7 @@ const DIRECTORY_KEY: u16 = 0x19;
 const ENTRY_BYTES: usize = 64;
 const NAME_OFFSET: usize = 8;
 
-/// Reads a whole file.
-///
-/// # Errors
-/// Without the device, or when it has no file of this name.
+/// Reads a whole file. Fails without the device, or when it has no file of this name.
 pub(crate) fn read(name: &str) -> io::Result<Vec<u8>> {
     let ports = PortAccess::gain(SELECTOR_PORT, 2)?;
     ports.write_u16(SELECTOR_PORT, DIRECTORY_KEY);

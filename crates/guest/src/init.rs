@@ -9,9 +9,8 @@ use rustix::mount::{MountFlags, mount};
 use rustix::system::{RebootCommand, init_module, reboot, sethostname};
 
 use crate::failed::{Failed, at};
-use crate::machine_disk::WORK_DIR;
 use crate::protocol::{CELL_FILE, Cell, MODULES_DIR, Notice, SETUP_FILE, Setup, Then};
-use crate::{cell, channel, fw_cfg, kernel_log, machine_disk, settings, shell};
+use crate::{cell, channel, disk, fw_cfg, kernel_log, settings, shell};
 
 /// What the guest cannot live without, in the order of mounting: source, target, type.
 const MOUNTS: [(&str, &str, &str); 4] = [
@@ -50,7 +49,7 @@ fn boot() -> Result<(), Failed> {
     for file in &setup.modules {
         load(file, &setup.machine.disk)?;
     }
-    machine_disk::set_up(&setup.machine, Path::new(WORK_DIR)).map_err(at("set up the disk"))?;
+    disk::set_up(&setup.machine).map_err(at("set up the disk"))?;
     settings::apply(&setup.machine)?;
     match setup.then {
         Then::Cell => {
@@ -69,11 +68,11 @@ fn boot() -> Result<(), Failed> {
 }
 
 /// Loads a module and removes its file: the memory belongs to the machine under test.
-fn load(file: &str, disk: &model::DiskSpec) -> Result<(), Failed> {
+fn load(file: &str, spec: &model::DiskSpec) -> Result<(), Failed> {
     let path = Path::new(MODULES_DIR).join(file);
     let bytes = fs::read(&path).map_err(at(format!("read module {file}")))?;
     let arguments = match file {
-        "scsi_debug.ko" => machine_disk::scsi_debug_arguments(disk),
+        "scsi_debug.ko" => disk::scsi_debug_arguments(spec),
         _ => c"".to_owned(),
     };
     match init_module(&bytes, &arguments) {

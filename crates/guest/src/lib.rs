@@ -16,7 +16,6 @@ mod failed;
 mod fw_cfg;
 mod init;
 mod kernel_log;
-mod machine_disk;
 mod protocol;
 mod settings;
 mod shell;

@@ -11,10 +11,8 @@ use crate::failed::{Failed, at};
 /// of it, so that a run does not wait for ever. Far more than any response takes.
 const LOST_TASK_S: &str = "1800";
 
-/// Applies all settings.
-///
-/// # Errors
-/// When the kernel has no such setting or refuses the value, with its file.
+/// Applies all settings. Fails when the kernel has no such setting or refuses the value, with its
+/// file.
 pub(crate) fn apply(machine: &MachineSpec) -> Result<(), Failed> {
     for (name, value) in [("hung_task_timeout_secs", LOST_TASK_S), ("hung_task_panic", "1")] {
         // A kernel that does not look for such tasks leaves that to the host's patience.

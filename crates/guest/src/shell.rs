@@ -7,8 +7,8 @@ use std::process::Command;
 use rustix::termios::{LocalModes, OptionalActions, OutputModes, tcdrain, tcgetattr, tcsetattr};
 
 use crate::channel::Channel;
+use crate::disk::WORK_DIR;
 use crate::failed::{Failed, at};
-use crate::machine_disk::WORK_DIR;
 use crate::protocol::{BUSYBOX, Notice};
 
 /// Programs of the root that busybox has better ones of.

@@ -31,37 +31,25 @@ const LOST_FOUND_INODE: u32 = 11;
 /// Blocks of `lost+found`, made large at once so that nothing need be allocated in an emergency.
 const LOST_FOUND_BLOCKS: u32 = 4;
 
-/// What is not given by the size of a file system.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Options {
-    /// Identity of the file system.
-    pub(crate) uuid: [u8; 16],
-    /// Seed of the hash by which large directories are ordered.
-    pub(crate) hash_seed: [u8; 16],
-    /// When it was made, in s since 1970 UTC.
-    pub(crate) time_s: u32,
-}
+/// Identity of the file system, and seed of the hash by which large directories are ordered: the
+/// same in every guest.
+const UUID: [u8; 16] = *b"thrashlab-work-1";
+/// When it was made, in s since 1970 UTC.
+const TIME_S: u32 = 1_577_836_800;
 
 /// Writes an empty file system over the first `size_bytes` of a device that reads as zeros: zeros are
 /// not written.
 ///
-/// What does not fill a block, or would be a last group too small for its own tables, stays
-/// unused.
-///
-/// # Errors
-/// With fewer than 8 MiB or more than 16 TiB, or when the device cannot be written.
-pub(crate) fn format(
-    device: &mut (impl Write + Seek),
-    size_bytes: u64,
-    options: &Options,
-) -> io::Result<()> {
+/// What does not fill a block, or would be a last group too small for its own tables, stays unused.
+/// Fails with fewer than 8 MiB or more than 16 TiB, or when the device cannot be written.
+pub(crate) fn format(device: &mut (impl Write + Seek), size_bytes: u64) -> io::Result<()> {
     let geometry = Geometry::of(size_bytes)?;
     let descriptors = records::descriptors(&geometry);
     for (index, group) in geometry.groups.iter().enumerate() {
-        let head = head(&geometry, index as u32, group, &descriptors, options);
+        let head = head(&geometry, index as u32, group, &descriptors);
         write_at(device, group.first_block, &head)?;
     }
-    let inodes = records::first_inodes(&geometry, options);
+    let inodes = records::first_inodes(&geometry);
     write_at(device, geometry.groups[0].inode_table_block(), &inodes)?;
     write_at(device, geometry.root_block(), &records::root_directory())?;
     write_at(device, geometry.lost_found_block(), &records::lost_found_directory())?;
@@ -72,18 +60,12 @@ pub(crate) fn format(
 
 /// What comes before a group's inode table: copies of the superblock and of the descriptors, where
 /// the group has them, and its two bitmaps.
-fn head(
-    geometry: &Geometry,
-    index: u32,
-    group: &Group,
-    descriptors: &[u8],
-    options: &Options,
-) -> Vec<u8> {
+fn head(geometry: &Geometry, index: u32, group: &Group, descriptors: &[u8]) -> Vec<u8> {
     let mut head = Vec::new();
     if group.has_superblock {
         // The first block of a disk begins with room for a boot loader.
         head.resize(if index == 0 { 1024 } else { 0 }, 0);
-        head.extend(records::superblock(geometry, index, options));
+        head.extend(records::superblock(geometry, index));
         head.resize(BLOCK_BYTES, 0);
         head.extend(descriptors);
     }

@@ -4,7 +4,7 @@
 use super::geometry::{DESCRIPTOR_BYTES, Geometry, Run};
 use super::{
     BLOCK_BYTES, GROUP_BLOCKS, INODE_BYTES, JOURNAL_INODE, LOST_FOUND_BLOCKS, LOST_FOUND_INODE,
-    Options, ROOT_INODE,
+    ROOT_INODE, TIME_S, UUID,
 };
 
 const SUPERBLOCK_BYTES: usize = 1024;
@@ -24,7 +24,7 @@ const EXTENTS_BYTES: usize = 60;
 const ENTRY_DIRECTORY: u8 = 2;
 
 /// The superblock (`super.rst`), or the copy of it in another group.
-pub(super) fn superblock(geometry: &Geometry, group: u32, options: &Options) -> Vec<u8> {
+pub(super) fn superblock(geometry: &Geometry, group: u32) -> Vec<u8> {
     let groups = &geometry.groups;
     let inodes = geometry.inodes_per_group * groups.len() as u32;
     let used_inodes: u32 = groups.iter().map(|group| group.used_inodes).sum();
@@ -42,14 +42,14 @@ pub(super) fn superblock(geometry: &Geometry, group: u32, options: &Options) -> 
     put_u32(&mut bytes, 0x20, GROUP_BLOCKS);
     put_u32(&mut bytes, 0x24, GROUP_BLOCKS);
     put_u32(&mut bytes, 0x28, geometry.inodes_per_group);
-    put_u32(&mut bytes, 0x30, options.time_s);
+    put_u32(&mut bytes, 0x30, TIME_S);
     // No check after so many mounts.
     put_u16(&mut bytes, 0x36, u16::MAX);
     put_u16(&mut bytes, 0x38, 0xef53);
     // Clean; goes on after errors.
     put_u16(&mut bytes, 0x3a, 1);
     put_u16(&mut bytes, 0x3c, 1);
-    put_u32(&mut bytes, 0x40, options.time_s);
+    put_u32(&mut bytes, 0x40, TIME_S);
     // Revision 1: with features and inodes of any size.
     put_u32(&mut bytes, 0x4c, 1);
     put_u32(&mut bytes, 0x54, LOST_FOUND_INODE);
@@ -59,15 +59,15 @@ pub(super) fn superblock(geometry: &Geometry, group: u32, options: &Options) -> 
     put_u32(&mut bytes, 0x5c, FEATURES_COMPATIBLE);
     put_u32(&mut bytes, 0x60, FEATURES_INCOMPATIBLE);
     put_u32(&mut bytes, 0x64, FEATURES_READ_ONLY_COMPATIBLE);
-    put(&mut bytes, 0x68, &options.uuid);
+    put(&mut bytes, 0x68, &UUID);
     put_u32(&mut bytes, 0xe0, JOURNAL_INODE);
-    put(&mut bytes, 0xec, &options.hash_seed);
+    put(&mut bytes, 0xec, &UUID);
     // Directories are hashed by half MD4, of signed characters.
     put(&mut bytes, 0xfc, &[1]);
     put_u32(&mut bytes, 0x160, 1);
     // Mounted with user_xattr and acl.
     put_u32(&mut bytes, 0x100, 0x4 | 0x8);
-    put_u32(&mut bytes, 0x108, options.time_s);
+    put_u32(&mut bytes, 0x108, TIME_S);
     // A copy of the journal's extents and size, should its inode be lost.
     put(&mut bytes, 0xfd, &[1]);
     put(&mut bytes, 0x10c, &extents(&geometry.journal));
@@ -96,13 +96,13 @@ pub(super) fn descriptors(geometry: &Geometry) -> Vec<u8> {
 }
 
 /// The first block of the inode table, which has all inodes that are in use (`inodes.rst`).
-pub(super) fn first_inodes(geometry: &Geometry, options: &Options) -> Vec<u8> {
+pub(super) fn first_inodes(geometry: &Geometry) -> Vec<u8> {
     let root = Run { first_block: geometry.root_block(), blocks: 1 };
     let lost_found = Run { first_block: geometry.lost_found_block(), blocks: LOST_FOUND_BLOCKS };
     let mut bytes = vec![0; BLOCK_BYTES];
     let mut put_inode = |number: u32, mode: u16, links: u16, runs: &[Run]| {
         let at = (number as usize - 1) * INODE_BYTES;
-        put(&mut bytes, at, &inode(mode, links, runs, options.time_s));
+        put(&mut bytes, at, &inode(mode, links, runs));
     };
     put_inode(ROOT_INODE, 0o040_755, 3, &[root]);
     put_inode(JOURNAL_INODE, 0o100_600, 1, &geometry.journal);
@@ -110,14 +110,14 @@ pub(super) fn first_inodes(geometry: &Geometry, options: &Options) -> Vec<u8> {
     bytes
 }
 
-fn inode(mode: u16, links: u16, runs: &[Run], time_s: u32) -> Vec<u8> {
+fn inode(mode: u16, links: u16, runs: &[Run]) -> Vec<u8> {
     let size_bytes = runs.iter().map(|run| run.blocks).sum::<u32>() * BLOCK_BYTES as u32;
     let mut bytes = vec![0; INODE_BYTES];
     put_u16(&mut bytes, 0x0, mode);
     put_u32(&mut bytes, 0x4, size_bytes);
     // Times of access, of change, of the content, and of making.
     for at in [0x8, 0xc, 0x10, 0x90] {
-        put_u32(&mut bytes, at, time_s);
+        put_u32(&mut bytes, at, TIME_S);
     }
     put_u16(&mut bytes, 0x1a, links);
     put_u32(&mut bytes, 0x1c, size_bytes / 512);

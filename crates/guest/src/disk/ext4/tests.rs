@@ -13,7 +13,6 @@ use super::*;
 #[path = "../../../../../tests/skip.rs"]
 mod skip;
 
-const OPTIONS: Options = Options { uuid: [0x5a; 16], hash_seed: [0xc3; 16], time_s: 1_700_000_000 };
 const MIB: u64 = 1 << 20;
 const GROUP_BYTES: u64 = GROUP_BLOCKS as u64 * BLOCK_BYTES as u64;
 
@@ -44,7 +43,7 @@ impl Image {
         let mut file =
             File::options().create(true).truncate(true).read(true).write(true).open(path).unwrap();
         file.set_len(size_bytes).unwrap();
-        format(&mut file, size_bytes, &OPTIONS).unwrap();
+        format(&mut file, size_bytes).unwrap();
         assert_eq!(file.metadata().unwrap().len(), size_bytes, "nothing is written behind the end");
         Self(file)
     }
@@ -179,7 +178,7 @@ fn the_same_arguments_give_the_same_bytes() {
     let size_bytes = 9 * MIB + 100;
     let make = || {
         let mut device = std::io::Cursor::new(vec![0; size_bytes as usize]);
-        format(&mut device, size_bytes, &OPTIONS).unwrap();
+        format(&mut device, size_bytes).unwrap();
         device.into_inner()
     };
     assert_eq!(make(), make());
