@@ -87,10 +87,7 @@ fn lost() -> *mut AtomicU64 {
     LOST.as_ptr().cast_mut()
 }
 
-/// Maps the shared memory.
-///
-/// # Errors
-/// When the recorder is gone, or it is another version's.
+/// Maps the shared memory. Fails when the recorder is gone, or it is another version's.
 pub(crate) fn attach(path: String, process: u64, image: u64) -> io::Result<()> {
     let file = File::options().read(true).write(true).open(&path)?;
     let bytes = wire::ALL_WORDS * size_of::<u64>();

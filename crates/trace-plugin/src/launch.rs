@@ -53,10 +53,7 @@ pub(crate) enum Fetches {
 }
 
 impl Settings {
-    /// Reads the plugin's arguments.
-    ///
-    /// # Errors
-    /// When there is none of the channel.
+    /// Reads the plugin's arguments. Fails when there is none of the channel.
     pub(crate) fn read(arguments: impl Iterator<Item = String>) -> io::Result<Self> {
         let mut settings = Self {
             plugin: String::new(),
