@@ -10,7 +10,7 @@ fuzz_target!(|text: &str| {
         Ok(recording) => {
             if let [before, .., after] = recording.snapshots.as_slice() {
                 let found = diagnose(&Interval::new(before, after), &recording.header.costs);
-                assert!(found.findings.iter().all(|finding| finding.lost().is_none_or(|lost| lost.share() >= 0.0)));
+                assert!(found.findings.iter().all(|finding| finding.lost().is_none_or(|lost| lost.lost_share >= 0.0)));
             }
         }
         Err(error) => assert!(error.to_string().starts_with("line ")),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::finding::NOTE_SHARE;
+use crate::finding::{LOST_SHARE, NOTE_SHARE};
 use crate::interval::{Change, Interval, Task};
 use crate::rule::{Verdict, ruled_out, unable};
 use crate::threads::Threads;
@@ -10,10 +10,34 @@ use crate::{Finding, LostTime, Price, Rule, Scope};
 
 /// What one process lost to a condition.
 #[derive(Clone, Copy, Debug)]
-struct Loss<'a> {
+pub(crate) struct Loss<'a> {
     task: Task<'a>,
     lost_ns: f64,
     threads: Threads,
+}
+
+/// What processes lost, each by a figure in ns, at most all that its threads had; who lost less than
+/// 1 % of that is left out. `None` if no process knows its loss.
+pub(crate) fn losses<'a>(
+    interval: &Interval<'a>,
+    mut figure: impl FnMut(&Task<'a>) -> Option<f64>,
+) -> Option<Vec<Loss<'a>>> {
+    let loss = |task: Task<'a>| {
+        let lost_ns = figure(&task)?;
+        let threads = Threads::awake(interval, &task.counters);
+        Some(Loss { task, lost_ns: lost_ns.min(threads.had_ns), threads })
+    };
+    let mut losses: Vec<Loss<'a>> = interval.tasks().filter_map(loss).collect();
+    let is_known = !losses.is_empty();
+    losses.retain(|loss| loss.lost_ns >= NOTE_SHARE * loss.threads.had_ns);
+    is_known.then_some(losses)
+}
+
+/// What several processes lost together, of the time of their threads.
+pub(crate) fn sum(losses: &[Loss<'_>]) -> LostTime {
+    let sum = |figure: fn(&Loss<'_>) -> f64| losses.iter().map(figure).sum();
+    let threads = losses.iter().map(|loss| loss.threads.count).sum();
+    LostTime::of_threads(sum(|loss| loss.lost_ns), threads, sum(|loss| loss.threads.had_ns))
 }
 
 /// A process, or the processes of one group, that lost time to the same condition.
@@ -39,36 +63,20 @@ impl Affected {
         }
     }
 
-    /// The process that lost most.
-    pub(crate) fn worst_pid(&self) -> u32 {
-        self.pids.first().copied().unwrap_or_default()
-    }
-
-    /// The price, if the cost of the kernel's work was measured; else those affected were taken to
-    /// lose all their time in the kernel, at most.
-    pub(crate) fn price(&self, is_measured: bool) -> Price {
-        Price::Known(if is_measured { self.lost } else { self.lost.at_most() })
-    }
-
     /// A figure of all of them together; processes that do not have it add nothing.
-    fn sum(&self, interval: &Interval<'_>, figure: impl Fn(&Change<'_>) -> f64) -> f64 {
+    fn sum(&self, interval: &Interval<'_>, figure: impl Fn(&Change<'_>) -> Option<f64>) -> f64 {
         let affected = interval.tasks().filter(|task| self.pids.contains(&task.pid));
-        affected.map(|task| figure(&task.counters)).sum()
-    }
-
-    /// How much a counter of all of them has grown.
-    pub(crate) fn grown(&self, interval: &Interval<'_>, source: &str, name: &str) -> f64 {
-        self.sum(interval, |counters| counters.grown(source, name).unwrap_or(0) as f64)
+        affected.map(|task| figure(&task.counters).unwrap_or(0.0)).sum()
     }
 
     /// The sum of a counter of all of them at the end.
     pub(crate) fn level(&self, interval: &Interval<'_>, source: &str, name: &str) -> f64 {
-        self.sum(interval, |counters| counters.level(source, name).unwrap_or(0) as f64)
+        self.sum(interval, |counters| counters.level(source, name))
     }
 
     /// Their minor faults a second.
     pub(crate) fn minor_faults_per_s(&self, interval: &Interval<'_>) -> f64 {
-        self.grown(interval, "task_stat", "minflt") / interval.seconds()
+        self.sum(interval, |counters| counters.grown("task_stat", "minflt")) / interval.seconds()
     }
 
     /// How many CPUs each process kept busy in the kernel, on average.
@@ -80,11 +88,11 @@ impl Affected {
     /// The share of the time of their threads that they spent in user mode (`utime_ticks`) or in the
     /// kernel (`stime_ticks`).
     pub(crate) fn share_of_time(&self, interval: &Interval<'_>, ticks: &str) -> f64 {
-        self.cpu_ns(interval, ticks) / (self.lost.of_ns() as f64).max(1.0)
+        self.cpu_ns(interval, ticks) / (self.lost.lost_of_ns as f64).max(1.0)
     }
 
     fn cpu_ns(&self, interval: &Interval<'_>, ticks: &str) -> f64 {
-        self.sum(interval, |counters| counters.cpu_ns(ticks))
+        self.sum(interval, |counters| Some(counters.cpu_ns(ticks)))
     }
 }
 
@@ -92,51 +100,41 @@ impl Affected {
 /// themselves; who lost less than 1 % of its time is left out. `None` if no process knows its loss.
 pub(crate) fn affected<'a>(
     interval: &Interval<'a>,
-    mut lost_ns: impl FnMut(&Task<'a>) -> Option<f64>,
+    lost_ns: impl FnMut(&Task<'a>) -> Option<f64>,
 ) -> Option<Vec<Affected>> {
-    let losses: Vec<Loss<'a>> = interval
-        .tasks()
-        .filter_map(|task| {
-            let threads = Threads::awake(interval, &task.counters);
-            // At most all that its threads had.
-            Some(Loss { task, lost_ns: lost_ns(&task)?.min(threads.had_ns), threads })
-        })
-        .collect();
-    (!losses.is_empty()).then(|| by_scope(&losses))
-}
-
-fn by_scope(losses: &[Loss<'_>]) -> Vec<Affected> {
-    let mut groups: BTreeMap<(Option<&str>, u32), Vec<&Loss<'_>>> = BTreeMap::new();
-    for loss in losses.iter().filter(|loss| loss.lost_ns >= NOTE_SHARE * loss.threads.had_ns) {
+    let mut groups: BTreeMap<(Option<&str>, u32), Vec<Loss<'a>>> = BTreeMap::new();
+    for loss in losses(interval, lost_ns)? {
         let alone = if loss.task.group.is_some() { 0 } else { loss.task.pid };
         groups.entry((loss.task.group, alone)).or_default().push(loss);
     }
     let affected = groups.into_iter().filter_map(|((group, _), mut losses)| {
-        let lost_ns: f64 = losses.iter().map(|loss| loss.lost_ns).sum();
-        let threads = losses.iter().map(|loss| loss.threads.count).sum();
-        let had_ns: f64 = losses.iter().map(|loss| loss.threads.had_ns).sum();
-        let first = losses.first()?.task;
+        let (lost, first) = (sum(&losses), losses.first()?.task);
         let scope = match (losses.len(), group) {
             (2.., Some(path)) => Scope::Group(path.to_owned()),
             _ => Scope::Process { pid: first.pid, name: first.name.to_owned() },
         };
         losses.sort_by(|a, b| b.lost_ns.total_cmp(&a.lost_ns));
-        Some(Affected {
-            scope,
-            group: group.map(str::to_owned),
-            pids: losses.iter().map(|loss| loss.task.pid).collect(),
-            lost: LostTime::of_threads(lost_ns, threads, had_ns),
-        })
+        let pids = losses.iter().map(|loss| loss.task.pid).collect();
+        Some(Affected { scope, group: group.map(str::to_owned), pids, lost })
     });
-    affected.collect()
+    Some(affected.collect())
 }
 
 impl Rule {
     /// A finding about processes; `PID` in the command that confirms it is the process that lost
-    /// most.
-    pub(crate) fn finding_of(&self, who: &Affected, price: Price, condition: String) -> Finding {
-        let confirm = self.confirm.replace("PID", &who.worst_pid().to_string());
-        Finding { confirm, ..self.finding(who.scope.clone(), price, condition) }
+    /// most. If the cost of the kernel's work was not measured, those affected were taken to lose
+    /// all their time in the kernel, at most.
+    pub(crate) fn finding_of(
+        &self,
+        who: &Affected,
+        is_measured: bool,
+        condition: String,
+    ) -> Finding {
+        let lost = if is_measured { who.lost } else { who.lost.at_most() };
+        let worst = who.pids.first().copied().unwrap_or_default();
+        let confirm = self.confirm.replace("PID", &worst.to_string());
+        let found = self.finding(who.scope.clone(), Price::Known(lost), condition);
+        Finding { confirm, ..found.lost_from(LOST_SHARE) }
     }
 }
 
@@ -176,8 +174,8 @@ mod tests {
         let scopes: Vec<String> = found.iter().map(Affected::who).collect();
         assert_eq!(scopes, ["job (3)", "job (4)", "2 processes of /a", "job (5)"]);
         // Half a second was waited for a CPU.
-        assert!(found.iter().all(|one| (one.lost.share() - 0.5).abs() < 1e-9), "{found:?}");
-        assert!((losses(9e9)[0].lost.share() - 1.0).abs() < 1e-9, "never more than all");
+        assert!(found.iter().all(|one| (one.lost.lost_share - 0.5).abs() < 1e-9), "{found:?}");
+        assert!((losses(9e9)[0].lost.lost_share - 1.0).abs() < 1e-9, "never more than all");
         assert!(losses(4e6).is_empty());
     }
 

@@ -20,13 +20,12 @@ pub(crate) struct CpuTime {
 impl CpuTime {
     /// What `/proc/stat` counted; `None` if it is not there.
     pub(crate) fn in_interval(interval: &Interval<'_>) -> Option<Self> {
-        let ticks = |states: &[&str]| -> Option<u64> {
-            let known: Vec<u64> =
-                states.iter().filter_map(|state| cpu_ticks(interval, state)).collect();
-            (!known.is_empty()).then(|| known.iter().sum())
+        let ns = |states: &[&str]| {
+            let known = states.iter().filter_map(|state| cpu_ticks(interval, state));
+            known.reduce(|sum, ticks| sum + ticks).map(|ticks| ticks * TICK_NS)
         };
-        let wanted_ns = ticks(&WANTED)? as f64 * TICK_NS;
-        let all_ns = wanted_ns + ticks(&NOT_WANTED).unwrap_or(0) as f64 * TICK_NS;
+        let wanted_ns = ns(&WANTED)?;
+        let all_ns = wanted_ns + ns(&NOT_WANTED).unwrap_or(0.0);
         let cpus = (all_ns / interval.elapsed_ns().max(1) as f64).round().max(1.0) as u64;
         Some(Self { cpus, wanted_ns })
     }
@@ -38,7 +37,7 @@ impl CpuTime {
 }
 
 /// CPU time of the machine in a state, in ticks.
-pub(crate) fn cpu_ticks(interval: &Interval<'_>, state: &str) -> Option<u64> {
+pub(crate) fn cpu_ticks(interval: &Interval<'_>, state: &str) -> Option<f64> {
     interval.machine().grown("stat", &format!("cpu_{state}_ticks"))
 }
 
@@ -56,7 +55,7 @@ mod tests {
         ]);
         let cpus = CpuTime::in_interval(&second.interval()).unwrap();
         assert_eq!(cpus, CpuTime { cpus: 4, wanted_ns: 1e9 });
-        assert_eq!(cpus.lost(2.5e8).share(), 0.25);
+        assert_eq!(cpus.lost(2.5e8).lost_share, 0.25);
         assert_eq!(CpuTime::in_interval(&Second::bare().interval()), None);
     }
 }

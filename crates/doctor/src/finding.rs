@@ -6,8 +6,8 @@ use crate::{LostTime, Price};
 
 /// From this share of time lost on, a finding is a note.
 pub(crate) const NOTE_SHARE: f64 = 0.01;
-/// From this share on it is a warning.
-const WARNING_SHARE: f64 = 0.05;
+/// From this share on it is a warning, and speaks for a finding about processes.
+pub(crate) const LOST_SHARE: f64 = 0.05;
 /// From this share on it is severe.
 const SEVERE_SHARE: f64 = 0.20;
 
@@ -48,7 +48,11 @@ impl Finding {
         if let Some(value) = value.into() {
             self.confidence.asked += 1;
             self.confidence.agreeing += usize::from(value >= threshold);
-            self.evidence.push(Evidence::with_threshold(counter, value, threshold));
+            self.evidence.push(Evidence {
+                counter: counter.into(),
+                value,
+                threshold: Some(threshold),
+            });
         }
         self
     }
@@ -59,14 +63,16 @@ impl Finding {
         counter: impl Into<String>,
         value: impl Into<Option<f64>>,
     ) -> Self {
-        self.evidence.extend(value.into().map(|value| Evidence::plain(counter, value)));
+        let value = value.into();
+        let noted = value.map(|value| Evidence { counter: counter.into(), value, threshold: None });
+        self.evidence.extend(noted);
         self
     }
 
     /// With the time lost as evidence, from a share on. What was lost at least says nothing against
     /// it where it is less.
     pub(crate) fn lost_from(self, least_share: f64) -> Self {
-        let share = self.lost().map(|lost| lost.share());
+        let share = self.lost().map(|lost| lost.lost_share);
         match self.price {
             Price::Known(_) => self.speaks("share of time lost", share, least_share),
             Price::Unknown { .. } => self.speaks(
@@ -89,9 +95,9 @@ impl Finding {
     pub fn severity(&self) -> Severity {
         match self.lost() {
             None => Severity::Warning,
-            Some(lost) if lost.is_bound() => Severity::Note,
-            Some(lost) if lost.share() >= SEVERE_SHARE => Severity::Severe,
-            Some(lost) if lost.share() >= WARNING_SHARE => Severity::Warning,
+            Some(lost) if lost.is_bound => Severity::Note,
+            Some(lost) if lost.lost_share >= SEVERE_SHARE => Severity::Severe,
+            Some(lost) if lost.lost_share >= LOST_SHARE => Severity::Warning,
             // What was lost at least may be much more.
             Some(_) if matches!(self.price, Price::Unknown { .. }) => Severity::Warning,
             Some(_) => Severity::Note,
@@ -104,9 +110,9 @@ impl Finding {
     pub fn rank(&self) -> impl Ord + use<> {
         let class = match &self.price {
             Price::Unknown { .. } => 0,
-            Price::Known(lost) => 1 + u8::from(lost.is_bound()),
+            Price::Known(lost) => 1 + u8::from(lost.is_bound),
         };
-        (class, std::cmp::Reverse(self.lost().map_or(0, |lost| lost.lost_ns())))
+        (class, std::cmp::Reverse(self.lost().map_or(0, |lost| lost.lost_ns)))
     }
 }
 
@@ -182,18 +188,4 @@ pub struct Evidence {
     pub value: f64,
     /// From this value on it speaks for the finding; `None`: it is for the reader alone.
     pub threshold: Option<f64>,
-}
-
-impl Evidence {
-    /// A counter that speaks for the finding from a threshold on.
-    #[must_use]
-    pub fn with_threshold(counter: impl Into<String>, value: f64, threshold: f64) -> Self {
-        Self { counter: counter.into(), value, threshold: Some(threshold) }
-    }
-
-    /// A counter for the reader alone.
-    #[must_use]
-    pub fn plain(counter: impl Into<String>, value: f64) -> Self {
-        Self { counter: counter.into(), value, threshold: None }
-    }
 }

@@ -23,31 +23,22 @@ const LOAD_PREFIX: &str = "load_";
 /// Sources that are no counters of the kernel: what the load and the prober say of themselves.
 const OWN_SOURCES: [&str; 2] = ["load", "rusage"];
 
-/// Why a run cannot be diagnosed.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum FromRunError {
-    /// The run has no whole header.
-    #[error("the run was cut off before its header was whole")]
-    NoHeader,
-    /// The run has counters at fewer than two moments under its load.
-    #[error("the run has counters at {0} moments under its load; an interval needs two")]
-    TooShort(usize),
-}
-
 /// Two snapshots of a run: when its load was warm, and at the last sample or pass.
 ///
 /// The sandbox is the group [`SANDBOX`], the prober the process [`PROBER`], the load's processes
 /// together are the process [`LOAD`], whose sources say how many they are (`tasks`).
 ///
 /// # Errors
-/// When the run has counters at fewer than two moments under its load.
-pub fn from_run(run: &Run) -> Result<(Snapshot, Snapshot), FromRunError> {
-    let header = run.header.as_ref().ok_or(FromRunError::NoHeader)?;
+/// When the run has no whole header, or counters at fewer than two moments under its load.
+pub fn from_run(run: &Run) -> Result<(Snapshot, Snapshot), String> {
+    let header = run.header.as_ref().ok_or("the run was cut off before its header was whole")?;
     let load = header.spec.load.name.as_str();
     let mut moments = moments(&run.lines);
     let (Some(first), Some(last)) = (moments.next(), moments.last()) else {
-        let readings = self::moments(&run.lines).count();
-        return Err(FromRunError::TooShort(readings));
+        return Err(format!(
+            "the run has counters at {} moments under its load; an interval needs two",
+            self::moments(&run.lines).count()
+        ));
     };
     let is_confined = header.spec.subject.sandbox().is_some();
     let page_bytes = page_bytes(&header.environment);
@@ -134,10 +125,11 @@ mod tests {
         let one = r#"{"kind":"counters","at_ns":10,"counters":{"psi":{}}}"#.to_owned() + "\n";
         // A start that was due behind one that hung never began, and nothing was read for it.
         let never = r#"{"kind":"sample","at_ns":50,"index":1,"intended_ns":40,"censored":"run-ended","censored_at_ns":50,"before":{},"after":{}}"#;
-        assert_eq!(from_run(&run("")), Err(FromRunError::TooShort(0)));
-        assert_eq!(from_run(&run(&one)), Err(FromRunError::TooShort(1)));
+        let refused = |run: &Run| from_run(run).unwrap_err();
+        assert!(refused(&run("")).contains("counters at 0 moments"));
+        assert!(refused(&run(&one)).contains("counters at 1 moments"));
         let (_, after) = from_run(&run(&format!("{}{never}\n", one.repeat(2)))).unwrap();
         assert_eq!(after.at_ns, 10);
-        assert_eq!(from_run(&Run::default()), Err(FromRunError::NoHeader));
+        assert!(refused(&Run::default()).contains("its header"));
     }
 }

@@ -54,7 +54,7 @@ impl<'a> Interval<'a> {
 
     /// How much a counter of `/proc/vmstat` has grown.
     pub(crate) fn vmstat(&self, name: &str) -> Option<f64> {
-        self.machine().grown("vmstat", name).map(|value| value as f64)
+        self.machine().grown("vmstat", name)
     }
 
     /// What has changed of each control group, by path. A group that was not there before was
@@ -106,9 +106,9 @@ fn is_same(before: &TaskSnapshot, after: &TaskSnapshot) -> bool {
 
 /// A value, unless no machine counts that far: 36 years of ns, else 2^50 (35 years of µs, a pebibyte).
 /// Beyond that a recording is damaged. So rules may convert units and add up.
-fn plausible(name: &str, value: u64) -> Option<u64> {
+fn plausible(name: &str, value: u64) -> Option<f64> {
     let bits = if name.ends_with("_ns") { 60 } else { 50 };
-    (value >> bits == 0).then_some(value)
+    (value >> bits == 0).then_some(value as f64)
 }
 
 /// The counters of the machine, of a control group or of a process at both ends of an interval.
@@ -122,19 +122,19 @@ pub(crate) struct Change<'a> {
 
 impl Change<'_> {
     /// How much a counter has grown; `None` if it is absent or has shrunk.
-    pub(crate) fn grown(&self, source: &str, name: &str) -> Option<u64> {
+    pub(crate) fn grown(&self, source: &str, name: &str) -> Option<f64> {
         let at = |set: &CounterSet| set.get(source)?.get(name).copied();
         let before = self.before.map_or(Some(0), at)?;
         plausible(name, at(self.after)?.checked_sub(before)?)
     }
 
     /// How much the first counter has grown that is there: kernels spell some differently.
-    pub(crate) fn grown_any(&self, source: &str, names: &[&str]) -> Option<u64> {
+    pub(crate) fn grown_any(&self, source: &str, names: &[&str]) -> Option<f64> {
         names.iter().find_map(|name| self.grown(source, name))
     }
 
     /// How much each counter of a source has grown, by name; one that was not there has begun at 0.
-    pub(crate) fn grown_each(&self, source: &str) -> impl Iterator<Item = (&str, u64)> {
+    pub(crate) fn grown_each(&self, source: &str) -> impl Iterator<Item = (&str, f64)> {
         let before = self.before.and_then(|set| set.get(source));
         let after = self.after.get(source).into_iter().flatten();
         after.filter_map(move |(name, after)| {
@@ -149,31 +149,24 @@ impl Change<'_> {
     }
 
     /// A counter at the end.
-    pub(crate) fn level(&self, source: &str, name: &str) -> Option<u64> {
+    pub(crate) fn level(&self, source: &str, name: &str) -> Option<f64> {
         plausible(name, self.after.get(source)?.get(name).copied()?)
     }
 
     /// The first counter at the end that is there.
-    pub(crate) fn level_any(&self, source: &str, names: &[&str]) -> Option<u64> {
+    pub(crate) fn level_any(&self, source: &str, names: &[&str]) -> Option<f64> {
         names.iter().find_map(|name| self.level(source, name))
-    }
-
-    /// How much a counter has grown, a second.
-    pub(crate) fn per_s(&self, source: &str, name: &str) -> Option<f64> {
-        let grown = self.grown(source, name)?;
-        (self.elapsed_ns > 0).then(|| grown as f64 * 1e9 / self.elapsed_ns as f64)
     }
 
     /// CPU time of a process in ns: `utime_ticks` in user mode, `stime_ticks` in the kernel.
     pub(crate) fn cpu_ns(&self, name: &str) -> f64 {
-        self.grown("task_stat", name).unwrap_or(0) as f64 * TICK_NS
+        self.grown("task_stat", name).unwrap_or(0.0) * TICK_NS
     }
 
     /// A pressure stall total (`psi/memory_some_us`, `memcg_psi/memory_full_us`, …) as a part of the
     /// time by the clock.
     pub(crate) fn pressure(&self, source: &str, name: &str) -> Option<LostTime> {
-        let us = self.grown(source, name)?;
-        Some(LostTime::of_wall(us as f64 * 1e3, self.elapsed_ns))
+        Some(LostTime::of_wall(self.grown(source, name)? * 1e3, self.elapsed_ns))
     }
 
     /// Whether a source is there at both ends, or at the later one of what has begun since.
@@ -201,7 +194,7 @@ mod tests {
         snapshot
     }
 
-    fn switches(before: &Snapshot, after: &Snapshot) -> Vec<(u32, Option<u64>)> {
+    fn switches(before: &Snapshot, after: &Snapshot) -> Vec<(u32, Option<f64>)> {
         let interval = Interval::new(before, after);
         let grown = |change: Change<'_>| change.grown("task_status", "voluntary_ctxt_switches");
         interval.tasks().map(|task| (task.pid, grown(task.counters))).collect()
@@ -211,7 +204,7 @@ mod tests {
     fn what_has_begun_since_counts_from_nothing() {
         let before = with(0, &[(1, 10, 100), (2, 20, 100)]);
         let after = with(9, &[(1, 10, 130), (2, 77, 40), (3, 80, 5)]);
-        assert_eq!(switches(&before, &after), [(1, Some(30)), (2, Some(40)), (3, Some(5))]);
+        assert_eq!(switches(&before, &after), [(1, Some(30.0)), (2, Some(40.0)), (3, Some(5.0))]);
         assert_eq!(switches(&with(0, &[]), &after), []);
     }
 
@@ -225,12 +218,12 @@ mod tests {
             }
             snapshot
         };
-        let faults = |before: &Snapshot, after: &Snapshot| -> Vec<Option<u64>> {
+        let faults = |before: &Snapshot, after: &Snapshot| -> Vec<Option<f64>> {
             let interval = Interval::new(before, after);
             interval.groups().map(|(_, change)| change.grown("memcg", "pgmajfault")).collect()
         };
         let after = with(9, &[("/new", 40), ("/old", 90)]);
-        assert_eq!(faults(&with(0, &[("/old", 70)]), &after), [Some(40), Some(20)]);
+        assert_eq!(faults(&with(0, &[("/old", 70)]), &after), [Some(40.0), Some(20.0)]);
         assert_eq!(faults(&with(0, &[]), &after), []);
     }
 
@@ -243,6 +236,6 @@ mod tests {
         after.keep_ended(glance);
         assert_eq!(after.groups.keys().collect::<Vec<_>>(), ["/gone", "/now"]);
         let before = with(0, &[(1, 10, 100), (2, 20, 100)]);
-        assert_eq!(switches(&before, &after), [(1, Some(30)), (2, Some(40))]);
+        assert_eq!(switches(&before, &after), [(1, Some(30.0)), (2, Some(40.0))]);
     }
 }

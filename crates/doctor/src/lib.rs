@@ -34,11 +34,11 @@ mod waits;
 
 pub use diagnosis::{Diagnosis, Unable, diagnose};
 pub use finding::{Confidence, Evidence, Family, Finding, Scope, Severity};
-pub use from_run::{FromRunError, LOAD, PROBER, SANDBOX, from_run};
+pub use from_run::{LOAD, PROBER, SANDBOX, from_run};
 pub use interval::Interval;
 pub use lost_time::{Denominator, LostTime, Price};
 pub use pmeg_estimate::PmegEstimate;
-pub use recording::{RECORDING_SCHEMA, Recording, RecordingError, RecordingHeader, recording_line};
+pub use recording::{RECORDING_SCHEMA, Recording, RecordingHeader, recording_line};
 pub use rule::{Provocation, Rule};
 pub use rules::ALL;
 pub use snapshot::{Snapshot, TaskSnapshot};

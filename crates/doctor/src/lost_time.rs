@@ -16,12 +16,18 @@ pub enum Denominator {
 
 /// Time that was lost, out of the time of those who lost it. It is never more than that.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct LostTime {
-    lost_ns: u64,
-    lost_share: f64,
-    lost_of: Denominator,
-    lost_of_ns: u64,
-    is_bound: bool,
+    /// The time lost in ns, summed over those who lost it.
+    pub lost_ns: u64,
+    /// The same as a share of the time of those who lost it (0 to 1).
+    pub lost_share: f64,
+    /// Whose time it was.
+    pub lost_of: Denominator,
+    /// The time in ns that they had, of which it was lost.
+    pub lost_of_ns: u64,
+    /// Whether it is an upper bound.
+    pub is_bound: bool,
 }
 
 impl LostTime {
@@ -56,36 +62,6 @@ impl LostTime {
     pub fn at_most(self) -> Self {
         Self { is_bound: true, ..self }
     }
-
-    /// The time lost in ns, summed over those who lost it.
-    #[must_use]
-    pub fn lost_ns(&self) -> u64 {
-        self.lost_ns
-    }
-
-    /// Whose time it was.
-    #[must_use]
-    pub fn denominator(&self) -> Denominator {
-        self.lost_of
-    }
-
-    /// The time in ns that they had, of which it was lost.
-    #[must_use]
-    pub fn of_ns(&self) -> u64 {
-        self.lost_of_ns
-    }
-
-    /// Whether it is an upper bound.
-    #[must_use]
-    pub fn is_bound(&self) -> bool {
-        self.is_bound
-    }
-
-    /// The time lost as a share of the time of those who lost it (0 to 1).
-    #[must_use]
-    pub fn share(&self) -> f64 {
-        self.lost_share
-    }
 }
 
 /// What a condition costs.
@@ -108,7 +84,7 @@ impl Price {
     /// A price that is not known, but for what pressure says.
     pub(crate) fn unknown(what_is_missing: &str, at_least: Option<LostTime>) -> Self {
         // At least nothing is no bound.
-        let at_least = at_least.filter(|lost| lost.lost_ns() > 0);
+        let at_least = at_least.filter(|lost| lost.lost_ns > 0);
         Self::Unknown { price_unknown: what_is_missing.to_owned(), at_least }
     }
 
@@ -129,11 +105,11 @@ mod tests {
     #[test]
     fn a_share_is_of_those_who_lost_the_time() {
         let lost = LostTime::of_threads(6.4e9, 64, 64e9);
-        assert_eq!((lost.lost_ns(), lost.share()), (6_400_000_000, 0.1));
-        assert_eq!(LostTime::of_cpus(1e9, 4, 4e9).share(), 0.25);
-        assert_eq!(LostTime::of_wall(9e9, 2_000_000_000).share(), 1.0, "never more than all");
-        assert_eq!(LostTime::of_wall(1.0, 0).share(), 0.0);
-        assert_eq!(LostTime::of_threads(f64::NAN, 1, 1.0).share(), 0.0);
+        assert_eq!((lost.lost_ns, lost.lost_share), (6_400_000_000, 0.1));
+        assert_eq!(LostTime::of_cpus(1e9, 4, 4e9).lost_share, 0.25);
+        assert_eq!(LostTime::of_wall(9e9, 2_000_000_000).lost_share, 1.0, "never more than all");
+        assert_eq!(LostTime::of_wall(1.0, 0).lost_share, 0.0);
+        assert_eq!(LostTime::of_threads(f64::NAN, 1, 1.0).lost_share, 0.0);
     }
 
     #[test]

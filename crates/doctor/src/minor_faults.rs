@@ -25,7 +25,7 @@ pub(crate) struct MinorFaults {
 ///
 /// `None` without the counters.
 pub(crate) fn split(interval: &Interval<'_>, task: &Task<'_>) -> Option<MinorFaults> {
-    let faults = task.counters.grown("task_stat", "minflt")? as f64;
+    let faults = task.counters.grown("task_stat", "minflt")?;
     let taken = faults * taking_share(interval, task.group)?;
     let copies = copies_at_most(interval, &task.counters, taken);
     Some(MinorFaults { first_touches: taken - copies, copies, maps: faults - taken })
@@ -34,21 +34,19 @@ pub(crate) fn split(interval: &Interval<'_>, task: &Task<'_>) -> Option<MinorFau
 /// Pages of anonymous memory that a process holds at the end; `None` if it is not known.
 pub(crate) fn anonymous_pages(interval: &Interval<'_>, change: &Change<'_>) -> Option<f64> {
     let held_kb = change.level("task_status", "RssAnon_kb")?;
-    Some(held_kb as f64 * 1024.0 / interval.page_bytes() as f64)
+    Some(held_kb * 1024.0 / interval.page_bytes() as f64)
 }
 
 /// The share of faults that take a page.
 fn taking_share(interval: &Interval<'_>, group: Option<&str>) -> Option<f64> {
-    let share =
-        |taken: u64, faults: u64| (faults > 0).then(|| (taken as f64 / faults as f64).min(1.0));
+    let share = |taken: f64, faults: f64| (faults > 0.0).then(|| (taken / faults).min(1.0));
     let of_group = interval.group(group).and_then(|change| {
         share(change.grown("memcg", "pgpgin")?, change.grown("memcg", "pgfault")?)
     });
     of_group.or_else(|| {
         let machine = interval.machine();
-        let zones = ZONES.iter();
-        let taken: Vec<u64> =
-            zones.filter_map(|zone| machine.grown("vmstat", &format!("pgalloc_{zone}"))).collect();
+        let of_zone = |zone| machine.grown("vmstat", &format!("pgalloc_{zone}"));
+        let taken: Vec<f64> = ZONES.into_iter().filter_map(of_zone).collect();
         let faults = machine.grown("vmstat", "pgfault")?;
         (!taken.is_empty()).then(|| share(taken.iter().sum(), faults).unwrap_or(1.0))
     })
@@ -57,8 +55,8 @@ fn taking_share(interval: &Interval<'_>, group: Option<&str>) -> Option<f64> {
 /// How many of the pages that a process took were copies: at most its whole memory for each fork of
 /// the machine, if it waited for children at all, and took as much as a good part of its memory.
 fn copies_at_most(interval: &Interval<'_>, change: &Change<'_>, taken: f64) -> f64 {
-    let has_children = change.grown("task_stat", "cminflt").is_some_and(|faults| faults > 0);
-    let forks = interval.machine().grown("stat", "processes").unwrap_or(0) as f64;
+    let has_children = change.grown("task_stat", "cminflt").is_some_and(|faults| faults > 0.0);
+    let forks = interval.machine().grown("stat", "processes").unwrap_or(0.0);
     match anonymous_pages(interval, change) {
         Some(pages) if has_children && taken >= COPYING_SHARE * pages => taken.min(forks * pages),
         _ => 0.0,

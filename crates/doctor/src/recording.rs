@@ -45,76 +45,54 @@ pub struct Recording {
     pub snapshots: Vec<Snapshot>,
 }
 
-/// A file that is not a recording.
-#[derive(Debug, thiserror::Error)]
-pub enum RecordingError {
-    /// A whole line cannot be read.
-    #[error("line {line}, column {column}: {message}")]
-    Line {
-        /// Number of the line, from 1.
-        line: usize,
-        /// Column of the first offending byte, from 1.
-        column: usize,
-        /// What is wrong with it.
-        message: String,
-    },
-    /// The first line is something else's.
-    #[error("line 1: no recording of the doctor")]
-    NotARecording,
-    /// A newer format.
-    #[error(
-        "line 1: schema {0} is newer than this build knows ({RECORDING_SCHEMA}): update thrashlab"
-    )]
-    Newer(u32),
-    /// Snapshots do not follow each other.
-    #[error("line {line}: the snapshot is of an earlier moment than the one before")]
-    Disorder {
-        /// Number of the line, from 1.
-        line: usize,
-    },
-}
-
 impl Recording {
     /// Reads a recording.
     ///
     /// # Errors
-    /// When its first line is not a recording's, or a whole line cannot be read, with its place.
-    pub fn parse(text: &str) -> Result<Self, RecordingError> {
+    /// When its first line is not a recording's or of a newer schema, or a whole line cannot be read
+    /// or is of an earlier moment than the one before, with its place.
+    pub fn parse(text: &str) -> Result<Self, String> {
         let mut lines = text.split_inclusive('\n').enumerate();
         let first = lines.next().map_or("", |(_, line)| line);
-        let header: RecordingHeader = match serde_json::from_str(first) {
-            Ok(header) => header,
-            Err(error) if first.contains(RecordingHeader::KIND) => return Err(at(1, &error)),
-            Err(_) => return Err(RecordingError::NotARecording),
-        };
-        match (header.kind.as_str(), header.schema) {
-            (RecordingHeader::KIND, schema) if schema <= RECORDING_SCHEMA => {}
-            (RecordingHeader::KIND, schema) => return Err(RecordingError::Newer(schema)),
-            _ => return Err(RecordingError::NotARecording),
-        }
-        let mut snapshots: Vec<Snapshot> = Vec::new();
-        for (index, line) in lines {
-            match serde_json::from_str::<Snapshot>(line) {
-                Ok(next) if snapshots.last().is_some_and(|last| next.at_ns < last.at_ns) => {
-                    return Err(RecordingError::Disorder { line: index + 1 });
-                }
-                Ok(next) => snapshots.push(next),
-                // The line that was being written when the recording was killed.
-                Err(_) if !line.ends_with('\n') => {}
-                Err(error) => return Err(at(index + 1, &error)),
+        let another = || "line 1: no recording of the doctor".to_owned();
+        let is_ours = first.contains(RecordingHeader::KIND);
+        let header: RecordingHeader = serde_json::from_str(first)
+            .map_err(|error| if is_ours { at(1, &error) } else { another() })?;
+        match header.schema {
+            _ if header.kind != RecordingHeader::KIND => return Err(another()),
+            ..=RECORDING_SCHEMA => {}
+            schema => {
+                return Err(format!(
+                    "line 1: schema {schema} is newer than this build knows ({RECORDING_SCHEMA}): \
+                     update thrashlab"
+                ));
             }
         }
         let page_bytes = page_bytes(&header.environment);
-        snapshots.iter_mut().for_each(|snapshot| snapshot.page_bytes = page_bytes);
+        let mut snapshots: Vec<Snapshot> = Vec::new();
+        for (index, line) in lines {
+            let number = index + 1;
+            match serde_json::from_str::<Snapshot>(line) {
+                Ok(next) if snapshots.last().is_some_and(|last| next.at_ns < last.at_ns) => {
+                    return Err(format!(
+                        "line {number}: the snapshot is of an earlier moment than the one before"
+                    ));
+                }
+                Ok(next) => snapshots.push(Snapshot { page_bytes, ..next }),
+                // The line that was being written when the recording was killed.
+                Err(_) if !line.ends_with('\n') => {}
+                Err(error) => return Err(at(number, &error)),
+            }
+        }
         Ok(Self { header, snapshots })
     }
 }
 
-/// The place of an error in a line of the file.
-fn at(line: usize, error: &serde_json::Error) -> RecordingError {
+/// An error in a line of the file, with its place.
+fn at(line: usize, error: &serde_json::Error) -> String {
     let message = error.to_string();
-    let message = message.split(" at line ").next().unwrap_or_default().to_owned();
-    RecordingError::Line { line, column: error.column().max(1), message }
+    let message = message.split(" at line ").next().unwrap_or_default();
+    format!("line {line}, column {}: {message}", error.column().max(1))
 }
 
 /// A header or a snapshot as a line of the file, with its newline.
@@ -159,7 +137,7 @@ mod tests {
 
     #[test]
     fn what_is_wrong_is_refused_with_its_place() {
-        let said = |text: &str| Recording::parse(text).unwrap_err().to_string();
+        let said = |text: &str| Recording::parse(text).unwrap_err();
         assert_eq!(said(""), "line 1: no recording of the doctor");
         assert_eq!(said("{\"kind\":\"header\"}\n"), "line 1: no recording of the doctor");
         let text = recorded();

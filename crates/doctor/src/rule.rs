@@ -62,6 +62,13 @@ pub(crate) fn unable(missing: &str) -> NoFinding {
     NoFinding::Unable(missing.to_owned())
 }
 
+impl Interval<'_> {
+    /// How much a counter of `/proc/vmstat` has grown, without which nothing can be judged.
+    pub(crate) fn needed(&self, name: &str, missing: &str) -> Result<f64, NoFinding> {
+        self.vmstat(name).ok_or_else(|| unable(missing))
+    }
+}
+
 impl Rule {
     /// A finding of this rule, with the rule's words; the counters are added to it one by one.
     pub(crate) fn finding(&self, scope: Scope, price: Price, condition: String) -> Finding {
@@ -77,6 +84,11 @@ impl Rule {
             remedy: self.remedy.to_owned(),
             confirm: self.confirm.to_owned(),
         }
+    }
+
+    /// A finding about the whole machine, for which the time lost speaks from 1 % on.
+    pub(crate) fn of_machine(&self, price: Price, condition: String) -> Finding {
+        self.finding(Scope::Machine, price, condition).lost_from(NOTE_SHARE)
     }
 
     /// The findings that cost enough to matter, each of the group that loses.
@@ -96,7 +108,7 @@ impl Rule {
 impl Price {
     /// Whether it is known to be too little to matter. What was lost at least says nothing of it.
     pub(crate) fn is_negligible(&self) -> bool {
-        matches!(self, Self::Known(lost) if lost.share() < NOTE_SHARE)
+        matches!(self, Self::Known(lost) if lost.lost_share < NOTE_SHARE)
     }
 }
 
@@ -125,9 +137,7 @@ fn without_ancestors(findings: Vec<Finding>) -> Vec<Finding> {
     };
     // What has no price may be all of a group's loss, or none of it.
     let is_most_of = |below: &Finding, above: &Finding| match (below.lost(), above.lost()) {
-        (Some(below), Some(above)) => {
-            below.lost_ns() as f64 >= BELOW_SHARE * above.lost_ns() as f64
-        }
+        (Some(below), Some(above)) => below.lost_ns as f64 >= BELOW_SHARE * above.lost_ns as f64,
         (below, above) => below.is_none() && above.is_none(),
     };
     let repeats = |found: &Finding| {

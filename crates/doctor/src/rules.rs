@@ -16,7 +16,16 @@ mod swap_thrash;
 mod translation;
 mod writeback_throttle;
 
-use crate::Rule;
+// What rules are made of: each has all of it by `use super::*`.
+use crate::affected::{Affected, affected, verdict_of_work};
+use crate::cpu_time::{CpuTime, cpu_ticks};
+use crate::finding::{LOST_SHARE, NOTE_SHARE};
+use crate::interval::{Change, Interval, TICK_NS, Task};
+use crate::minor_faults::{anonymous_pages, split};
+use crate::rule::{Verdict, ruled_out, unable};
+use crate::threads::Threads;
+use crate::waits::{Delays, NO_DELAYS, Traffic, Waits, lost_of_tasks};
+use crate::{Family, Finding, LostTime, Operation, Price, Provocation, Rule, Scope, UnitCosts};
 
 /// All rules; findings are ranked by time lost, so the order does not matter.
 pub const ALL: &[Rule] = &[

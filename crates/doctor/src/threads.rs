@@ -20,27 +20,25 @@ impl Threads {
     /// The threads of a process that ran at all in an interval, at least one. Where single threads
     /// are not known (recordings made before they were; sums over processes), all there are.
     pub(crate) fn awake(interval: &Interval<'_>, change: &Change<'_>) -> Self {
-        let elapsed_ns = interval.elapsed_ns();
-        let one = |run_ns: Option<u64>, wait_ns: Option<u64>| {
-            had_ns(elapsed_ns, run_ns, wait_ns.unwrap_or(0))
-        };
+        let elapsed_ns = interval.elapsed_ns() as f64;
+        let one = |run_ns, wait_ns: Option<f64>| had_ns(elapsed_ns, run_ns, wait_ns.unwrap_or(0.0));
         let first =
             || one(change.grown("schedstat", "run_ns"), change.grown("schedstat", "wait_ns"));
         if change.has(RUN) {
             let ran: Vec<f64> = change
                 .grown_each(RUN)
-                .filter(|(_, run_ns)| *run_ns > 0)
+                .filter(|(_, run_ns)| *run_ns > 0.0)
                 .map(|(thread, run_ns)| one(Some(run_ns), change.grown(WAIT, thread)))
                 .collect();
             return match ran.len() {
-                0 => Self { count: 1, had_ns: elapsed_ns.max(1) as f64 },
+                0 => Self { count: 1, had_ns: elapsed_ns.max(1.0) },
                 count => Self { count: count as u64, had_ns: ran.iter().sum() },
             };
         }
         match all_threads(change) {
             1 => Self { count: 1, had_ns: first() },
             // Of several the scheduler's figures are those of the first, or of one of each process.
-            count => Self { count, had_ns: count as f64 * elapsed_ns.max(1) as f64 },
+            count => Self { count, had_ns: count as f64 * elapsed_ns.max(1.0) },
         }
     }
 }
@@ -51,16 +49,16 @@ pub(crate) fn all_threads(change: &Change<'_>) -> u64 {
         change.level("taskstats", "tasks").or_else(|| change.level("task_stat", "tasks"));
     let threads =
         || change.level("task_stat", "threads").or_else(|| change.level("task_status", "Threads"));
-    processes.or_else(threads).unwrap_or(1).max(1)
+    processes.or_else(threads).unwrap_or(1.0).max(1.0) as u64
 }
 
 /// The time that a thread had, in ns.
-fn had_ns(elapsed_ns: u64, run_ns: Option<u64>, wait_ns: u64) -> f64 {
-    let left_ns = elapsed_ns.saturating_sub(wait_ns);
+fn had_ns(elapsed_ns: f64, run_ns: Option<f64>, wait_ns: f64) -> f64 {
+    let left_ns = elapsed_ns - wait_ns;
     // The kernel adds up a wait when it ends, so that it may have begun before the interval: who
     // waits most of the time had the time in which it ran.
-    let ran_ns = run_ns.filter(|_| wait_ns > elapsed_ns / 2);
-    ran_ns.map_or(left_ns, |ran_ns| ran_ns.min(elapsed_ns)).max(1) as f64
+    let ran_ns = run_ns.filter(|_| wait_ns > (elapsed_ns / 2.0).floor());
+    ran_ns.map_or(left_ns, |ran_ns| ran_ns.min(elapsed_ns)).max(1.0)
 }
 
 #[cfg(test)]
@@ -96,9 +94,9 @@ mod tests {
 
     #[test]
     fn who_waits_most_of_the_time_had_what_it_ran() {
-        assert_eq!(had_ns(1000, Some(50), 500), 500.0);
-        assert_eq!(had_ns(1000, Some(50), 800), 50.0);
-        assert_eq!(had_ns(1000, None, 800), 200.0);
-        assert_eq!(had_ns(1000, Some(300), 1200), 300.0, "part of the wait was before");
+        assert_eq!(had_ns(1000.0, Some(50.0), 500.0), 500.0);
+        assert_eq!(had_ns(1000.0, Some(50.0), 800.0), 50.0);
+        assert_eq!(had_ns(1000.0, None, 800.0), 200.0);
+        assert_eq!(had_ns(1000.0, Some(300.0), 1200.0), 300.0, "part of the wait was before");
     }
 }

@@ -7,11 +7,10 @@
 //! or the machine's pressure stall totals are a lower bound (`Documentation/accounting/psi.rst`):
 //! the time in which at least one thread waited.
 
-use std::cell::Cell;
-
+use crate::affected::{losses, sum};
 use crate::finding::NOTE_SHARE;
 use crate::interval::{Change, Interval, TICK_NS};
-use crate::threads::{Threads, all_threads};
+use crate::threads::all_threads;
 use crate::{LostTime, Price};
 
 /// What the kernel reads ahead for one fault, at most, in bytes (`VM_READAHEAD_PAGES`).
@@ -47,21 +46,21 @@ impl<'a> Delays<'a> {
     pub(crate) fn ns(&self, name: &str) -> f64 {
         let counted = self.change.grown("taskstats", &format!("{name}_delay_total_ns"));
         let of_stat = || match name {
-            "blkio" => self.block_ticks().map(|ticks| ticks as f64 * TICK_NS),
+            "blkio" => self.block_ticks().map(|ticks| ticks * TICK_NS),
             _ => None,
         };
-        counted.map(|ns| ns as f64).or_else(of_stat).unwrap_or(0.0)
+        counted.or_else(of_stat).unwrap_or(0.0)
     }
 
     /// Ticks of waiting for block I/O of all threads; of one of several it says too little.
-    fn block_ticks(&self) -> Option<u64> {
+    fn block_ticks(&self) -> Option<f64> {
         let by_thread = "thread_blkio_ticks";
         if self.change.has(by_thread) {
-            let most = (self.elapsed_ns / TICK_NS).ceil() as u64 + 1;
+            let most = (self.elapsed_ns / TICK_NS).ceil() + 1.0;
             let each = self.change.grown_each(by_thread).map(|(_, ticks)| ticks);
             return Some(each.filter(|ticks| *ticks <= most).sum());
         }
-        let is_single = self.change.level("task_stat", "threads") == Some(1);
+        let is_single = self.change.level("task_stat", "threads") == Some(1.0);
         is_single.then(|| self.change.grown("task_stat", "blkio_delay_ticks")).flatten()
     }
 }
@@ -73,44 +72,30 @@ pub(crate) fn lost_of_tasks(
     group: Option<&str>,
     formula: impl Fn(&Delays<'_>) -> f64,
 ) -> Option<LostTime> {
-    let is_damaged = Cell::new(false);
+    let mut is_damaged = false;
     let lost = lost_of_each(interval, group, |change| {
-        let delays = Delays::from_change(interval, change)?;
-        if delays.are_impossible() {
-            is_damaged.set(true);
-            return None;
-        }
-        Some(formula(&delays))
+        let delays = Delays::from_change(interval, *change)?;
+        is_damaged |= delays.are_impossible();
+        (!delays.are_impossible()).then(|| formula(&delays))
     });
     // That the others lost nothing says little where one is not known.
-    lost.filter(|lost| !is_damaged.get() || lost.share() >= NOTE_SHARE)
+    lost.filter(|lost| !is_damaged || lost.lost_share >= NOTE_SHARE)
 }
 
 /// What tasks lost, each by a figure in ns, out of the time of those threads that are affected;
 /// `None` if no task has the figure.
-fn lost_of_each<'a>(
-    interval: &Interval<'a>,
+fn lost_of_each(
+    interval: &Interval<'_>,
     group: Option<&str>,
-    figure: impl Fn(Change<'a>) -> Option<f64>,
+    mut figure: impl FnMut(&Change<'_>) -> Option<f64>,
 ) -> Option<LostTime> {
-    let (mut is_known, mut lost_ns) = (false, 0.0);
-    let mut affected = Threads::default();
-    for task in interval.tasks().filter(|task| group.is_none() || task.group == group) {
+    let losses = losses(interval, |task| {
+        let is_meant = group.is_none() || task.group == group;
         // Threads of the kernel wait for the disk on behalf of others, who wait for them.
-        if is_kernel_thread(&task.counters) {
-            continue;
-        }
-        let Some(own_ns) = figure(task.counters) else { continue };
-        is_known = true;
-        let threads = Threads::awake(interval, &task.counters);
-        let own_ns = own_ns.clamp(0.0, threads.had_ns);
-        if own_ns >= NOTE_SHARE * threads.had_ns {
-            lost_ns += own_ns;
-            affected.count += threads.count;
-            affected.had_ns += threads.had_ns;
-        }
-    }
-    is_known.then(|| LostTime::of_threads(lost_ns, affected.count, affected.had_ns))
+        let is_meant = is_meant && !is_kernel_thread(&task.counters);
+        is_meant.then(|| figure(&task.counters)).flatten()
+    });
+    losses.map(|losses| sum(&losses))
 }
 
 /// Whether a task has no memory of its own.
@@ -145,10 +130,10 @@ impl Waits<'_> {
         let (total, share) = self.pressure;
         let all = interval.machine().pressure("psi", total);
         let pressure =
-            all.map(|lost| LostTime::of_wall(lost.lost_ns() as f64 * share, lost.of_ns()));
+            all.map(|lost| LostTime::of_wall(lost.lost_ns as f64 * share, lost.lost_of_ns));
         // What waits for `read` makes no fault: somebody waited for longer than faults explain.
         let is_too_little =
-            |lost: &LostTime| pressure.is_some_and(|least| least.lost_ns() > lost.lost_ns());
+            |lost: &LostTime| pressure.is_some_and(|least| least.lost_ns > lost.lost_ns);
         match self.by_major_faults(interval, traffic).filter(|lost| !is_too_little(lost)) {
             Some(lost) => Price::Known(lost),
             None => Price::unknown(NO_DELAYS, pressure),
@@ -166,7 +151,7 @@ impl Waits<'_> {
         }
         let share = traffic.share_of_reads(pages);
         lost_of_each(interval, self.group, |counters| {
-            Some(counters.grown("task_stat", "majflt")? as f64 * share * fault_ns)
+            Some(counters.grown("task_stat", "majflt")? * share * fault_ns)
         })
     }
 }
@@ -194,7 +179,7 @@ impl Traffic {
     /// What has changed in `vmstat`; `None` if it is not there.
     pub(crate) fn in_interval(interval: &Interval<'_>) -> Option<Self> {
         let machine = interval.machine();
-        let grown = |names: &[&str]| machine.grown_any("vmstat", names).map(|value| value as f64);
+        let grown = |names: &[&str]| machine.grown_any("vmstat", names);
         let swapped_in = grown(&["pswpin"]).unwrap_or(0.0);
         let file_refaults = grown(&["workingset_refault_file", "workingset_refault"])?;
         // Both count KiB.
@@ -244,7 +229,7 @@ mod tests {
             6400 * MS,
         );
         let expected = LostTime::of_threads(6.4e9, 64, 64e9);
-        assert_eq!((lost(&many), expected.share()), (expected, 0.1));
+        assert_eq!((lost(&many), expected.lost_share), (expected, 0.1));
         for thread in 0..64 {
             many = many.task("thread_run_ns", &thread.to_string(), MS);
         }
@@ -261,13 +246,13 @@ mod tests {
     #[test]
     fn more_than_there_is_cannot_be_lost_and_less_than_a_note_is_nobodys() {
         let of = |ns| Second::bare().task("taskstats", "blkio_delay_total_ns", ns);
-        assert_eq!(lost(&of(1500 * MS)).share(), 1.0);
+        assert_eq!(lost(&of(1500 * MS)).lost_share, 1.0);
         // A thread that waits since boot, all of it within a second.
         let since_boot = of(5_687_000 * MS);
         let interval = since_boot.interval();
         assert_eq!(lost_of_tasks(&interval, None, |task| task.ns("blkio")), None);
-        assert_eq!(lost(&of(9 * MS)).denominator(), Denominator::Threads(0));
-        assert_eq!(lost(&of(9 * MS)).share(), 0.0);
+        assert_eq!(lost(&of(9 * MS)).lost_of, Denominator::Threads(0));
+        assert_eq!(lost(&of(9 * MS)).lost_share, 0.0);
     }
 
     #[test]
@@ -294,7 +279,7 @@ mod tests {
         let interval = status.interval();
         assert_eq!(lost_of_tasks(&interval, None, |task| task.ns("blkio")), None);
         let program = status.clone().task_level("task_status", "VmSize_kb", 4096);
-        assert_eq!(lost(&program).lost_ns(), 900_000_000);
+        assert_eq!(lost(&program).lost_ns, 900_000_000);
     }
 
     #[test]

@@ -69,7 +69,7 @@ proptest! {
         let costs = if is_measured { costs() } else { UnitCosts::default() };
         let found = diagnose(&Interval::new(&before, &after), &costs);
         for finding in &found.findings {
-            let share = finding.lost().map(|lost| lost.share());
+            let share = finding.lost().map(|lost| lost.lost_share);
             match finding.price {
                 Price::Known(_) => prop_assert!((0.01..=1.0).contains(&share.unwrap()), "{finding:#?}"),
                 Price::Unknown { .. } => prop_assert!(share.is_none_or(|share| share <= 1.0)),

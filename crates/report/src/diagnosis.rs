@@ -171,10 +171,15 @@ pub(crate) mod tests {
 
     /// A group that thrashes, and everything that can be said beside it.
     pub(crate) fn thrashing() -> Diagnosis {
+        let line = |counter: &str, value, threshold| Evidence {
+            counter: counter.to_owned(),
+            value,
+            threshold,
+        };
         let evidence = vec![
-            Evidence::with_threshold("memcg/workingset_refault_file per major fault", 0.998, 0.5),
-            Evidence::with_threshold("memcg/usage of limit", 0.9, 0.95),
-            Evidence::plain("vmstat/pgscan_direct per s", 0.0),
+            line("memcg/workingset_refault_file per major fault", 0.998, Some(0.5)),
+            line("memcg/usage of limit", 0.9, Some(0.95)),
+            line("vmstat/pgscan_direct per s", 0.0, None),
         ];
         let finding = Finding {
             rule: "memcg-refault",

@@ -4,7 +4,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, anyhow};
+use anyhow::{Context, Error, anyhow};
 use doctor::{Interval, PmegEstimate, Recording, UnitCosts, diagnose, from_run};
 use render::Document;
 use report::{doctor_document, pmeg_estimate_document};
@@ -22,7 +22,8 @@ const HATCNT: &str = "sun4/hatcnt";
 pub(super) fn replay(args: &DoctorArgs, file: &Path) -> Result<(), Failure> {
     let name = || file.display().to_string();
     let text = fs::read_to_string(file).with_context(name).map_err(Failure::WrongUse)?;
-    let recording = Recording::parse(&text).with_context(name).map_err(Failure::WrongUse)?;
+    let recording = Recording::parse(&text).map_err(Error::msg).with_context(name);
+    let recording = recording.map_err(Failure::WrongUse)?;
     let costs = &recording.header.costs;
     match recording.snapshots.as_slice() {
         [before, .., after] if !args.watch => report_interval(args, before, after, costs),
@@ -43,7 +44,7 @@ pub(super) fn from(args: &DoctorArgs, what: &str) -> Result<(), Failure> {
     let mut all = Vec::new();
     for (path, run) in &runs {
         let place = path.display().to_string();
-        let snapshots = from_run(run).with_context(|| place.clone());
+        let snapshots = from_run(run).map_err(Error::msg).with_context(|| place.clone());
         let (before, after) = snapshots.map_err(Failure::WrongUse)?;
         // Costs of this machine say nothing of the one that was measured.
         all.push((place, diagnose(&Interval::new(&before, &after), &UnitCosts::default())));

@@ -63,7 +63,7 @@ fn is_named_in(lab: &Lab, settings: &str, rule: &str) {
     assert_eq!(first.rule, rule, "{said:#?}");
     // Of the one process that has the work to do: others of the load only provoke it.
     let lost = first.lost().unwrap_or_else(|| panic!("no price: {first:#?}"));
-    let share = lost.lost_ns() as f64 / said.elapsed_ns as f64;
+    let share = lost.lost_ns as f64 / said.elapsed_ns as f64;
     assert!((measured / 2.0..=measured * 2.0).contains(&share), "{measured} measured: {first:#?}");
     assert!(loud(&said).iter().all(|found| found.family == first.family), "{said:#?}");
     let healthy = diagnosis(&healthy);

@@ -1,10 +1,6 @@
 //! Processes wait until pages have been moved, so that a huge page is available.
 
-use crate::finding::NOTE_SHARE;
-use crate::interval::Interval;
-use crate::rule::{Verdict, ruled_out, unable};
-use crate::waits::{NO_DELAYS, lost_of_tasks};
-use crate::{Family, Price, Provocation, Rule, Scope, UnitCosts};
+use super::*;
 
 /// From this share of compactions that came to nothing on, they are wasted (methods.md, rule 7).
 const FAIL_SHARE: f64 = 0.5;
@@ -28,9 +24,7 @@ pub(crate) const RULE: Rule = Rule {
 };
 
 fn look(interval: &Interval<'_>, _: &UnitCosts) -> Verdict {
-    let stalls = interval
-        .vmstat("compact_stall")
-        .ok_or_else(|| unable("this kernel does not compact memory"))?;
+    let stalls = interval.needed("compact_stall", "this kernel does not compact memory")?;
     if stalls == 0.0 {
         return ruled_out("no allocation waited for compaction");
     }
@@ -38,8 +32,7 @@ fn look(interval: &Interval<'_>, _: &UnitCosts) -> Verdict {
     let condition =
         format!("{stalls} allocations waited for compaction, {fails} of them for nothing");
     let mut found = RULE
-        .finding(Scope::Machine, price(interval), condition)
-        .lost_from(NOTE_SHARE)
+        .of_machine(price(interval), condition)
         .speaks("vmstat/compact_stall", stalls, 1.0)
         .speaks("vmstat/compact_fail per stall", fails / stalls, FAIL_SHARE);
     for name in ["compact_migrate_scanned", "thp_fault_alloc", "thp_fault_fallback"] {
@@ -82,7 +75,7 @@ mod tests {
     fn waits_for_compaction_are_found() {
         let finding = stalls().found(&RULE);
         assert_eq!(
-            (finding.lost().unwrap().lost_ns(), finding.lost().unwrap().share()),
+            (finding.lost().unwrap().lost_ns, finding.lost().unwrap().lost_share),
             (600_000_000, 0.6)
         );
         assert_eq!(finding.confidence, Confidence { agreeing: 3, asked: 3 });

@@ -1,14 +1,8 @@
 //! A control group is stopped because its quota of CPU time is used up, or the machine itself gets
 //! no CPU from its hypervisor.
 
-use crate::cpu_time::{CpuTime, cpu_ticks};
-use crate::finding::NOTE_SHARE;
-use crate::interval::{Change, Interval, TICK_NS};
-use crate::rule::{Verdict, ruled_out, unable};
-use crate::{Family, Finding, LostTime, Price, Provocation, Rule, Scope, UnitCosts};
+use super::*;
 
-/// From this share of the time lost on it is evidence.
-const LOST_SHARE: f64 = 0.05;
 /// From this share of its periods on a quota is too small.
 const PERIOD_SHARE: f64 = 0.1;
 /// CPU time denied by a quota or a hypervisor.
@@ -30,7 +24,7 @@ fn look(interval: &Interval<'_>, _: &UnitCosts) -> Verdict {
     if stolen.is_none() && throttled.is_empty() {
         return Err(unable("neither steal (/proc/stat) nor cpu.stat is available"));
     }
-    let share = stolen.map_or(0.0, |lost| lost.share());
+    let share = stolen.map_or(0.0, |lost| lost.lost_share);
     let all = throttled.into_iter().chain(stolen.map(stolen_finding));
     let findings: Vec<Finding> = all.filter(|found| !found.price.is_negligible()).collect();
     if findings.is_empty() {
@@ -46,23 +40,23 @@ fn look(interval: &Interval<'_>, _: &UnitCosts) -> Verdict {
 /// CPU on which the group was stopped while somebody in it wanted to run.
 fn throttled(interval: &Interval<'_>, path: &str, change: &Change<'_>) -> Option<Finding> {
     let of_v1 = change.grown("cpu_cgroup", "throttled_time_ns");
-    let of_v2 = || change.grown("cpu_cgroup", "throttled_usec").map(|us| us * 1000);
-    let lost_ns = of_v1.or_else(of_v2)? as f64;
+    let of_v2 = || change.grown("cpu_cgroup", "throttled_usec").map(|us| us * 1e3);
+    let lost_ns = of_v1.or_else(of_v2)?;
     let elapsed_ns = interval.elapsed_ns().max(1) as f64;
     // CPUs that were stopped at once, at most.
     let stopped = (lost_ns / elapsed_ns).ceil().max(runnable(interval, path)).max(1.0);
     let lost = LostTime::of_cpus(lost_ns, stopped as u64, stopped * elapsed_ns);
-    let periods = change.grown("cpu_cgroup", "nr_periods").filter(|periods| *periods > 0);
+    let periods = change.grown("cpu_cgroup", "nr_periods").filter(|periods| *periods > 0.0);
     let throttled = change.grown("cpu_cgroup", "nr_throttled");
-    let of_periods = throttled.zip(periods).map(|(stopped, all)| stopped as f64 / all as f64);
+    let of_periods = throttled.zip(periods).map(|(stopped, all)| stopped / all);
     let condition = format!(
         "{path} was stopped for {:.0} % of its time on {stopped} CPUs: its quota was used up",
-        lost.share() * 100.0
+        lost.lost_share * 100.0
     );
     let found = RULE
         .finding(Scope::Group(path.to_owned()), Price::Known(lost), condition)
         .lost_from(LOST_SHARE)
-        .notes("cpu_cgroup/throttled, ns", lost.lost_ns() as f64)
+        .notes("cpu_cgroup/throttled, ns", lost.lost_ns as f64)
         .speaks("cpu_cgroup/nr_throttled per period", of_periods, PERIOD_SHARE);
     Some(Finding {
         remedy: "raise the quota (cpu.max; version 1: cpu.cfs_quota_us), or start fewer processes \
@@ -103,18 +97,18 @@ fn confirm(path: &str) -> String {
 
 /// Time that the hypervisor took, out of that in which a CPU was wanted.
 fn steal(interval: &Interval<'_>) -> Option<LostTime> {
-    let steal = cpu_ticks(interval, "steal")? as f64;
-    Some(CpuTime::in_interval(interval)?.lost(steal * TICK_NS))
+    let steal_ns = cpu_ticks(interval, "steal")? * TICK_NS;
+    Some(CpuTime::in_interval(interval)?.lost(steal_ns))
 }
 
 fn stolen_finding(lost: LostTime) -> Finding {
     let condition = format!(
         "the hypervisor gave {:.1} % of the CPU time that was wanted to somebody else",
-        lost.share() * 100.0
+        lost.lost_share * 100.0
     );
     RULE.finding(Scope::Machine, Price::Known(lost), condition)
         .lost_from(LOST_SHARE)
-        .notes("stat/cpu_steal_ticks, ns", lost.lost_ns() as f64)
+        .notes("stat/cpu_steal_ticks, ns", lost.lost_ns as f64)
 }
 
 #[cfg(test)]
@@ -139,26 +133,26 @@ mod tests {
             ("cpu_cgroup", "nr_throttled", 9),
         ];
         let one = machine(0).with_group("/a", &group).with_task(1, Some("/a"), &ran);
-        assert!((one.found(&RULE).lost().unwrap().share() - 0.9).abs() < 1e-9);
+        assert!((one.found(&RULE).lost().unwrap().lost_share - 0.9).abs() < 1e-9);
         let many = one.with_task(2, Some("/a/b"), &ran).with_task(3, Some("/a"), &ran);
         let found = many.found(&RULE);
         assert!(
-            (found.lost().unwrap().share() - 0.45).abs() < 1e-9,
+            (found.lost().unwrap().lost_share - 0.45).abs() < 1e-9,
             "there are two CPUs: {found:?}"
         );
         assert_eq!((found.confidence.agreeing, found.confidence.asked), (2, 2));
         let us = machine(0).with_group("/a", &[("cpu_cgroup", "throttled_usec", 300_000)]);
-        assert_eq!(us.found(&RULE).lost().unwrap().lost_ns(), 300_000_000);
+        assert_eq!(us.found(&RULE).lost().unwrap().lost_ns, 300_000_000);
     }
 
     #[test]
     fn steal_is_a_share_of_what_was_wanted() {
         let found = machine(20).found(&RULE);
         assert_eq!(
-            (found.scope.clone(), found.lost().unwrap().lost_ns()),
+            (found.scope.clone(), found.lost().unwrap().lost_ns),
             (Scope::Machine, 200_000_000)
         );
-        assert!((found.lost().unwrap().share() - 0.2).abs() < 1e-9);
+        assert!((found.lost().unwrap().lost_share - 0.2).abs() < 1e-9);
     }
 
     #[test]

@@ -1,13 +1,7 @@
 //! A process with much memory forks, and both it and its children pay for the copies.
 
-use crate::affected::{affected, verdict_of_work};
-use crate::interval::Interval;
-use crate::minor_faults::{anonymous_pages, split};
-use crate::rule::{Verdict, unable};
-use crate::{Family, Operation, Provocation, Rule, UnitCosts};
+use super::*;
 
-/// From this share of the time lost on it is evidence.
-const LOST_SHARE: f64 = 0.05;
 /// From this share of its memory on, copied a second, a process copies for its forks.
 const COPIED_PER_S: f64 = 0.5;
 
@@ -27,15 +21,13 @@ pub(crate) const RULE: Rule = Rule {
 
 fn look(interval: &Interval<'_>, costs: &UnitCosts) -> Verdict {
     let unit_ns = costs.ns(Operation::ForkPage).zip(costs.ns(Operation::CopyOnWrite));
-    let forks = interval
-        .machine()
-        .grown("stat", "processes")
-        .ok_or_else(|| unable("forks are not counted (/proc/stat processes)"))?;
+    let forks = interval.machine().grown("stat", "processes");
+    let forks = forks.ok_or_else(|| unable("forks are not counted (/proc/stat processes)"))?;
     let affected = affected(interval, |task| {
         let pages = anonymous_pages(interval, &task.counters)?;
         let copies = split(interval, task)?.copies;
         // As many of the machine's forks are its own as it takes to make so many copies.
-        let own = if pages > 0.0 { (copies / pages).ceil().min(forks as f64) } else { 0.0 };
+        let own = if pages > 0.0 { (copies / pages).ceil().min(forks) } else { 0.0 };
         Some(match unit_ns {
             Some((fork_ns, copy_ns)) => own * pages * fork_ns + copies * copy_ns,
             None if copies > 0.0 => task.counters.cpu_ns("stime_ticks"),
@@ -54,11 +46,10 @@ fn look(interval: &Interval<'_>, costs: &UnitCosts) -> Verdict {
         );
         let copied_per_s = faults_per_s / held_pages.max(1.0);
         let system = who.share_of_time(interval, "stime_ticks");
-        RULE.finding_of(who, who.price(unit_ns.is_some()), condition)
-            .lost_from(LOST_SHARE)
+        RULE.finding_of(who, unit_ns.is_some(), condition)
             .speaks("minor faults for each anonymous page held, per s", copied_per_s, COPIED_PER_S)
             .speaks("share of time in the kernel", system, LOST_SHARE)
-            .notes("stat/processes per s", forks as f64 / interval.seconds())
+            .notes("stat/processes per s", forks / interval.seconds())
             .notes("task_status/RssAnon_kb", held_kb)
     });
     let missing = "the costs of fork and copy were not measured";
@@ -94,7 +85,7 @@ mod tests {
     fn forks_and_copies_are_priced() {
         let found = forking(20, 100_000).found(&RULE);
         // Ten forks of 10,000 pages, and 100,000 copies.
-        assert_eq!((found.scope.clone(), found.lost().unwrap().lost_ns()), (job(5), 200_000_000));
+        assert_eq!((found.scope.clone(), found.lost().unwrap().lost_ns), (job(5), 200_000_000));
         assert_eq!((found.confidence.agreeing, found.confidence.asked), (3, 3));
         assert!(found.condition.contains("39 MB"), "{}", found.condition);
         let churn = forking(20, 100_000).ruled_out(&super::super::minor_faults::RULE);

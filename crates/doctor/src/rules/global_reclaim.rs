@@ -1,10 +1,6 @@
 //! The machine evicts file pages for want of memory and reads them again.
 
-use crate::finding::NOTE_SHARE;
-use crate::interval::Interval;
-use crate::rule::{Verdict, ruled_out, unable};
-use crate::waits::{Traffic, Waits};
-use crate::{Family, Operation, Provocation, Rule, Scope, UnitCosts};
+use super::*;
 
 /// From this many pages reclaimed by the machine for each file page that comes back on, the machine
 /// has evicted it, and not a control group or somebody who asked for it: those do not count in
@@ -69,8 +65,7 @@ fn look(interval: &Interval<'_>, costs: &UnitCosts) -> Verdict {
     );
     let steals_per_refault = stolen / refaults.max(1.0);
     let stalls: f64 = STALLS.iter().filter_map(|name| interval.vmstat(name)).sum();
-    RULE.finding(Scope::Machine, price, condition)
-        .lost_from(NOTE_SHARE)
+    RULE.of_machine(price, condition)
         .speaks("vmstat/workingset_refault_file per page read", of_reads, 0.5)
         .speaks(
             "vmstat/pgsteal (kswapd and direct) per file refault",
@@ -106,7 +101,7 @@ mod tests {
     fn file_pages_that_the_machine_evicted_and_reads_again_are_found() {
         let finding = reclaim().found(&RULE);
         // 900 ms x 900 / 1000, and the reclaim.
-        assert_eq!(finding.lost().unwrap().lost_ns(), 860_000_000);
+        assert_eq!(finding.lost().unwrap().lost_ns, 860_000_000);
         assert_eq!(finding.confidence, Confidence { agreeing: 3, asked: 3 });
         assert!(!finding.condition.contains("in vain"), "{}", finding.condition);
         let vain = reclaim().machine("vmstat", "pgscan_kswapd", 9000);
@@ -151,7 +146,7 @@ mod tests {
         let pressed = read.machine("psi", "io_some_us", 500_000);
         assert_eq!(pressed.unpriced(&RULE), Some(LostTime::of_wall(4.5e8, 1_000_000_000)));
         let both = faults.clone().machine("psi", "io_some_us", 500_000);
-        assert_eq!(both.unpriced(&RULE).unwrap().lost_ns(), 450_000_000, "faults say too little");
+        assert_eq!(both.unpriced(&RULE).unwrap().lost_ns, 450_000_000, "faults say too little");
         assert!(faults.machine("psi", "io_some_us", 90_000).found(&RULE).lost().is_some());
     }
 

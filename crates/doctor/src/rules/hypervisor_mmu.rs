@@ -1,11 +1,7 @@
 //! The hypervisor's copies of a guest's page tables do not fit, and each fault is expensive: what
 //! pmegs were to the Sun-4.
 
-use crate::cpu_time::CpuTime;
-use crate::finding::NOTE_SHARE;
-use crate::interval::Interval;
-use crate::rule::{Verdict, ruled_out, unable};
-use crate::{Family, Operation, Price, Provocation, Rule, Scope, UnitCosts};
+use super::*;
 
 /// From this multiple of the cheapest first touch on, faults are expensive (methods.md, rule 5).
 const EXPENSIVE: f64 = 3.0;
@@ -28,12 +24,9 @@ pub(crate) const RULE: Rule = Rule {
 };
 
 fn look(interval: &Interval<'_>, costs: &UnitCosts) -> Verdict {
-    let touch = costs
-        .costs
-        .get(&Operation::FirstTouch)
-        .ok_or_else(|| unable("the cost of a first touch was not measured"))?;
-    let faults =
-        interval.vmstat("pgfault").ok_or_else(|| unable("vmstat does not count page faults"))?;
+    let touch = costs.costs.get(&Operation::FirstTouch);
+    let touch = touch.ok_or_else(|| unable("the cost of a first touch was not measured"))?;
+    let faults = interval.needed("pgfault", "vmstat does not count page faults")?;
     let ratio = touch.ns / touch.least_ns.max(1.0);
     if ratio < EXPENSIVE {
         return ruled_out(format!("a first touch costs {ratio:.1} times what it costs at least"));
@@ -44,13 +37,11 @@ fn look(interval: &Interval<'_>, costs: &UnitCosts) -> Verdict {
     let condition = format!(
         "a page fault costs {ratio:.1} times what it costs at best, and there were {faults}"
     );
-    let steal = interval.machine().grown("stat", "cpu_steal_ticks").map(|ticks| ticks as f64);
     let found = RULE
-        .finding(Scope::Machine, price, condition)
-        .lost_from(NOTE_SHARE)
+        .of_machine(price, condition)
         .speaks("cost of a first touch per least cost", ratio, EXPENSIVE)
         .notes("vmstat/pgfault", faults)
-        .notes("stat/cpu_steal_ticks", steal);
+        .notes("stat/cpu_steal_ticks", cpu_ticks(interval, "steal"));
     Ok(vec![found])
 }
 

@@ -1,23 +1,17 @@
 //! A control group evicts file pages and reads them again, while the machine has memory free.
 
-use crate::affected::{Affected, affected};
-use crate::interval::{Change, Interval, Task};
-use crate::rule::{Verdict, ruled_out, unable};
-use crate::waits::Delays;
-use crate::{Family, Finding, LostTime, Operation, Price, Provocation, Rule, Scope, UnitCosts};
+use super::*;
 
 /// From this share of major faults on, file pages that come back are what the group waits for, and
 /// not pages that it reads for the first time.
 const REFAULT_SHARE: f64 = 0.5;
 /// A group that uses less of its limit than this is not evicting for the limit's sake.
 const NEAR_LIMIT: f64 = 0.95;
-/// From this share of the time lost on it is evidence.
-const LOST_SHARE: f64 = 0.05;
 /// Up to so many voluntary context switches for each major fault, faults are all that a process
 /// sleeps for.
 const MOST_SWITCHES: f64 = 1.1;
 /// Limits from here on are no limits: version 1 has the largest number of pages.
-const UNLIMITED_BYTES: u64 = 1 << 60;
+const UNLIMITED_BYTES: f64 = (1_u64 << 60) as f64;
 
 /// What is missing where the price is not known.
 const NO_COST: &str = "the cost of a file refault was not measured (thrashlab doctor --calibrate), \
@@ -41,15 +35,15 @@ pub(crate) const RULE: Rule = Rule {
 
 /// What a group's counters say of it.
 struct Refaults {
-    refaults: u64,
-    faults: u64,
+    refaults: f64,
+    faults: f64,
     /// Refaults for each major fault: with less than one half, most pages are read for the first
     /// time.
     of_faults: f64,
-    limit_bytes: Option<u64>,
+    limit_bytes: Option<f64>,
     used_share: Option<f64>,
     /// How often the limit was met.
-    limit_met: Option<u64>,
+    limit_met: Option<f64>,
 }
 
 impl Refaults {
@@ -63,18 +57,16 @@ impl Refaults {
         Some(Self {
             refaults,
             faults,
-            of_faults: refaults as f64 / faults.max(1) as f64,
+            of_faults: refaults / faults.max(1.0),
             limit_bytes,
-            used_share: used_bytes
-                .zip(limit_bytes)
-                .map(|(used, limit)| used as f64 / limit.max(1) as f64),
+            used_share: used_bytes.zip(limit_bytes).map(|(used, limit)| used / limit.max(1.0)),
             limit_met: group.grown_any("memcg", &["events_max", "failcnt"]),
         })
     }
 
     /// Whether the group uses what it may; where its limit is not known, whether it met it.
     fn is_near_limit(&self) -> bool {
-        let met = self.limit_met.is_some_and(|met| met > 0);
+        let met = self.limit_met.is_some_and(|met| met > 0.0);
         self.used_share.map_or(met, |share| share >= NEAR_LIMIT)
     }
 }
@@ -82,13 +74,13 @@ impl Refaults {
 fn look(interval: &Interval<'_>, costs: &UnitCosts) -> Verdict {
     let refault_ns = costs.ns(Operation::FileRefault);
     let mut findings = Vec::new();
-    let (mut most, mut cold, mut unpriced) = (None, false, None);
+    let (mut most, mut cold, mut unpriced) = (None::<f64>, false, None);
     for (path, change) in interval.groups() {
         let Some(group) = Refaults::of(&change) else { continue };
-        most = most.max(Some(group.refaults));
+        most = Some(group.refaults.max(most.unwrap_or(0.0)));
         let (price, affected) = price(interval, (path, &change), &group, refault_ns);
         if group.of_faults < REFAULT_SHARE {
-            cold |= price.lost().is_some_and(|lost| lost.share() >= LOST_SHARE);
+            cold |= price.lost().is_some_and(|lost| lost.lost_share >= LOST_SHARE);
             continue;
         }
         // Without a limit it is not the group that lacks memory, and another rule's business.
@@ -97,7 +89,7 @@ fn look(interval: &Interval<'_>, costs: &UnitCosts) -> Verdict {
             continue;
         }
         let found = finding(interval, path, &group, price, affected.as_ref());
-        match found.if_frequent(interval, group.refaults as f64) {
+        match found.if_frequent(interval, group.refaults) {
             Ok(found) => findings.extend(found),
             Err(why) => unpriced = Some(why),
         }
@@ -124,7 +116,7 @@ fn price(
     let share = group.of_faults.min(1.0);
     let mut is_whole = true;
     let affected = affected(interval, |task| {
-        let faults = task.counters.grown("task_stat", "majflt").unwrap_or(0) as f64;
+        let faults = task.counters.grown("task_stat", "majflt").unwrap_or(0.0);
         if faults == 0.0 || task.group != Some(path) {
             return None;
         }
@@ -141,7 +133,7 @@ fn price(
         // Whose faults they were is not known. By the clock they took at most as long as one after
         // the other.
         (None, Some(refault_ns)) if is_whole => {
-            let one_by_one_ns = group.faults as f64 * share * refault_ns;
+            let one_by_one_ns = group.faults * share * refault_ns;
             Price::Known(LostTime::of_wall(one_by_one_ns, interval.elapsed_ns()).at_most())
         }
         _ => Price::unknown(NO_COST, change.pressure("memcg_psi", "memory_some_us")),
@@ -173,13 +165,13 @@ fn waited_ns(
 /// nothing else: it has one thread, which gave its CPU up about once for each fault
 /// (`/proc/PID/status`).
 fn slept_ns(interval: &Interval<'_>, change: &Change<'_>, faults: f64) -> Option<f64> {
-    let is_single = change.level("task_status", "Threads") == Some(1);
+    let is_single = change.level("task_status", "Threads") == Some(1.0);
     let switches = change.grown("task_status", "voluntary_ctxt_switches");
-    let only_faults = switches.is_some_and(|switches| switches as f64 <= MOST_SWITCHES * faults);
+    let only_faults = switches.is_some_and(|switches| switches <= MOST_SWITCHES * faults);
     let run_ns = change.grown("schedstat", "run_ns")?;
     let wait_ns = change.grown("schedstat", "wait_ns")?;
     (is_single && only_faults && !change.has_begun())
-        .then(|| interval.elapsed_ns().saturating_sub(run_ns + wait_ns) as f64)
+        .then(|| (interval.elapsed_ns() as f64 - (run_ns + wait_ns)).max(0.0))
 }
 
 fn finding(
@@ -189,21 +181,21 @@ fn finding(
     price: Price,
     affected: Option<&Affected>,
 ) -> Finding {
-    let per_s = group.refaults as f64 / interval.seconds();
+    let per_s = group.refaults / interval.seconds();
     let who = affected.map_or_else(|| path.to_owned(), Affected::who);
     let condition =
         format!("{path} evicts file pages and reads them again: {per_s:.0} a second, for {who}");
     let known = match price {
-        Price::Known(lost) => Some(lost.share()),
+        Price::Known(lost) => Some(lost.lost_share),
         Price::Unknown { .. } => None,
     };
     let counterfactual = missing_bytes(interval, path, group).map(|missing| {
-        let megabytes = (missing as f64 / f64::from(1 << 20)).ceil();
+        let megabytes = (missing / f64::from(1 << 20)).ceil();
         let less =
             known.map_or(String::new(), |share| format!(", {:.0} % less time", share * 100.0));
         format!("with at most {megabytes:.0} MB more: nothing would come back{less}")
     });
-    let met_per_s = group.limit_met.map(|met| met as f64 / interval.seconds());
+    let met_per_s = group.limit_met.map(|met| met / interval.seconds());
     let found = RULE
         .finding(Scope::Group(path.to_owned()), price, condition)
         // Pressure leaves out most of the waits, so little of it speaks against nothing.
@@ -217,15 +209,15 @@ fn finding(
 
 /// What would be enough: all anonymous memory and all file mappings of its processes, less the
 /// limit. `None` if it is not known, or no more than the limit.
-fn missing_bytes(interval: &Interval<'_>, path: &str, group: &Refaults) -> Option<u64> {
+fn missing_bytes(interval: &Interval<'_>, path: &str, group: &Refaults) -> Option<f64> {
     let needed_kb = interval.tasks_of(Some(path)).map(|task| {
         let kb = |name: &str| task.counters.level("task_status", name);
         let others = ["VmData_kb", "VmStk_kb", "VmExe_kb", "VmLib_kb"];
-        let others = others.into_iter().map(kb).sum::<Option<u64>>()?;
-        Some(kb("RssAnon_kb")? + kb("VmSize_kb")?.saturating_sub(others))
+        let others = others.into_iter().map(kb).sum::<Option<f64>>()?;
+        Some(kb("RssAnon_kb")? + (kb("VmSize_kb")? - others).max(0.0))
     });
-    let needed_bytes = needed_kb.sum::<Option<u64>>()? * 1024;
-    needed_bytes.checked_sub(group.limit_bytes?).filter(|missing| *missing > 0)
+    let needed_bytes = needed_kb.sum::<Option<f64>>()? * 1024.0;
+    Some(needed_bytes - group.limit_bytes?).filter(|missing| *missing > 0.0)
 }
 
 #[cfg(test)]
@@ -251,7 +243,7 @@ mod tests {
     fn refaults_at_the_limit_are_priced() {
         let found = group(300_000, 300_000, 46 * MIB).found(&RULE);
         assert_eq!(
-            (found.scope.clone(), found.lost().unwrap().lost_ns()),
+            (found.scope.clone(), found.lost().unwrap().lost_ns),
             (Scope::Group("/a".to_owned()), 300_000_000)
         );
         assert_eq!((found.confidence.agreeing, found.confidence.asked), (4, 4));
@@ -287,7 +279,7 @@ mod tests {
                 ("schedstat", "wait_ns", 50_000_000),
             ];
             let job = group(40_000, 40_000, 46 * MIB).with_task(1, Some("/a"), &values);
-            job.found(&RULE).lost().unwrap().lost_ns()
+            job.found(&RULE).lost().unwrap().lost_ns
         };
         assert_eq!(lost_ns(40_100, 1), 700_000_000);
         let calibrated_ns = 40_000_000;

@@ -1,8 +1,6 @@
 //! A control group is beyond its `memory.high`, cannot get below it, and is put to sleep for it.
 
-use crate::interval::{Change, Interval};
-use crate::rule::{Verdict, ruled_out, unable};
-use crate::{Family, Finding, Price, Provocation, Rule, Scope, UnitCosts};
+use super::*;
 
 /// From this share of the time with every process of the group waiting for memory on, the group is
 /// stalled (methods.md, rule 3).
@@ -29,13 +27,13 @@ pub(crate) const RULE: Rule = Rule {
 };
 
 fn look(interval: &Interval<'_>, _: &UnitCosts) -> Verdict {
-    let counted: Vec<(&str, Change<'_>, u64)> = interval
+    let counted: Vec<(&str, Change<'_>, f64)> = interval
         .groups()
         .filter_map(|(path, group)| Some((path, group, group.grown("memcg", "events_high")?)))
         .collect();
-    let most = counted.iter().map(|(_, _, events)| *events).max();
+    let most = counted.iter().map(|(_, _, events)| *events).reduce(f64::max);
     let most = most.ok_or_else(|| unable("no control group (version 2) has memory.events"))?;
-    if most == 0 {
+    if most == 0.0 {
         return ruled_out(format!(
             "none of {} control groups went beyond memory.high",
             counted.len()
@@ -56,30 +54,29 @@ fn stalled(
     interval: &Interval<'_>,
     path: &str,
     group: &Change<'_>,
-    events: u64,
+    events: f64,
 ) -> Option<Finding> {
     let lost = group.pressure("memcg_psi", "memory_full_us")?;
     let used_bytes = group.level("memcg", "current_bytes")?;
-    let anon_share = group.level("memcg", "anon")? as f64 / used_bytes.max(1) as f64;
-    let no_swap = interval.machine().level("meminfo", "SwapFree_kb") == Some(0);
-    if events == 0 || !no_swap || lost.share() < FULL_SHARE || anon_share < ANON_SHARE {
+    let anon_share = group.level("memcg", "anon")? / used_bytes.max(1.0);
+    let no_swap = interval.machine().level("meminfo", "SwapFree_kb") == Some(0.0);
+    if events == 0.0 || !no_swap || lost.lost_share < FULL_SHARE || anon_share < ANON_SHARE {
         return None;
     }
-    let over = group.level("memcg", "high_bytes").and_then(|high| used_bytes.checked_sub(high));
-    let counterfactual = over.map(|over| {
-        format!("with memory.high {} higher: no sleep", model::units::format_size(over))
+    let over = group.level("memcg", "high_bytes").map(|high| used_bytes - high);
+    let counterfactual = over.filter(|over| *over >= 0.0).map(|over| {
+        format!("with memory.high {} higher: no sleep", model::units::format_size(over as u64))
     });
     let condition = format!(
         "beyond memory.high with {:.0} % anonymous memory and no swap space: its processes are put \
          to sleep at each charge, and nothing ever ends it",
         100.0 * anon_share
     );
-    let per_s = events as f64 / interval.seconds();
     let found = RULE
         .finding(Scope::Group(path.to_owned()), Price::Known(lost), condition)
-        .speaks("memcg_psi/memory_full share of the time", lost.share(), FULL_SHARE)
+        .speaks("memcg_psi/memory_full share of the time", lost.lost_share, FULL_SHARE)
         .speaks("memcg/anon share of the group's memory", anon_share, ANON_SHARE)
-        .speaks("memcg/events_high per s", per_s, HIGH_PER_S)
+        .speaks("memcg/events_high per s", events / interval.seconds(), HIGH_PER_S)
         .notes("meminfo/SwapFree_kb", 0.0);
     Some(Finding { counterfactual, ..found })
 }
@@ -106,7 +103,7 @@ mod tests {
     fn a_group_that_cannot_get_below_high_is_found() {
         let finding = livelock().found(&RULE);
         assert_eq!(
-            (finding.lost().unwrap().lost_ns(), finding.lost().unwrap().share()),
+            (finding.lost().unwrap().lost_ns, finding.lost().unwrap().lost_share),
             (950_000_000, 0.95)
         );
         assert_eq!(finding.scope, Scope::Group(GROUP.to_owned()));

@@ -1,14 +1,8 @@
 //! A process takes pages from the kernel and gives them back, over and over.
 
-use crate::affected::{affected, verdict_of_work};
-use crate::interval::Interval;
-use crate::minor_faults::split;
-use crate::rule::{Verdict, unable};
-use crate::rules::page_tables::blow_up;
-use crate::{Family, Operation, Provocation, Rule, UnitCosts};
+use super::page_tables::blow_up;
+use super::*;
 
-/// From this share of the time lost on it is evidence.
-const LOST_SHARE: f64 = 0.05;
 /// Faults for each page held, a second, from which on pages come and go.
 const TURNOVER_PER_S: f64 = 0.5;
 
@@ -46,8 +40,7 @@ fn look(interval: &Interval<'_>, costs: &UnitCosts) -> Verdict {
         let turnover_per_s = (pages > 0.0).then(|| faults_per_s / pages);
         let condition = format!("{} made {faults_per_s:.0} minor faults a second", who.who());
         let system = who.share_of_time(interval, "stime_ticks");
-        RULE.finding_of(who, who.price(unit_ns.is_some()), condition)
-            .lost_from(LOST_SHARE)
+        RULE.finding_of(who, unit_ns.is_some(), condition)
             .notes("task_stat/minflt per s", faults_per_s)
             .speaks("minor faults for each page held, per s", turnover_per_s, TURNOVER_PER_S)
             .speaks("share of time in the kernel", system, LOST_SHARE)
@@ -82,7 +75,7 @@ mod tests {
     #[test]
     fn churn_is_priced() {
         let found = taking(500_000).found(&RULE);
-        assert_eq!((found.scope.clone(), found.lost().unwrap().lost_ns()), (job(7), 500_000_000));
+        assert_eq!((found.scope.clone(), found.lost().unwrap().lost_ns), (job(7), 500_000_000));
         assert_eq!((found.confidence.agreeing, found.confidence.asked), (3, 3));
     }
 

@@ -1,11 +1,7 @@
 //! The kernel takes pages away from processes to see from which node they are used, and each
 //! touch of them is a fault.
 
-use crate::cpu_time::{CpuTime, cpu_ticks};
-use crate::finding::NOTE_SHARE;
-use crate::interval::{Interval, TICK_NS};
-use crate::rule::{Verdict, ruled_out, unable};
-use crate::{Family, Operation, Price, Provocation, Rule, Scope, UnitCosts};
+use super::*;
 
 /// Taking away one page, in ns (methods.md, rule 8: 0.1 µs).
 const UPDATE_NS: f64 = 100.0;
@@ -29,9 +25,7 @@ pub(crate) const RULE: Rule = Rule {
 };
 
 fn look(interval: &Interval<'_>, costs: &UnitCosts) -> Verdict {
-    let faults = interval
-        .vmstat("numa_hint_faults")
-        .ok_or_else(|| unable("this kernel does not balance NUMA nodes"))?;
+    let faults = interval.needed("numa_hint_faults", "this kernel does not balance NUMA nodes")?;
     if faults == 0.0 {
         return ruled_out("there was no NUMA hinting fault");
     }
@@ -49,8 +43,7 @@ fn look(interval: &Interval<'_>, costs: &UnitCosts) -> Verdict {
     };
     let condition = format!("{faults} NUMA hinting faults, {gain}; {migrated} pages were moved");
     let found = RULE
-        .finding(Scope::Machine, price, condition)
-        .lost_from(NOTE_SHARE)
+        .of_machine(price, condition)
         .speaks("vmstat/numa_hint_faults", faults, 1.0)
         .notes("vmstat/numa_hint_faults_local per fault", local_share)
         .notes("vmstat/numa_pages_migrated", migrated)
@@ -73,7 +66,7 @@ fn price(interval: &Interval<'_>, costs: &UnitCosts, faults: f64) -> Option<Pric
     let of_system_time = || {
         let ticks = cpu_ticks(interval, "system")?;
         let all = interval.vmstat("pgfault")?.max(1.0);
-        Some(ticks as f64 * TICK_NS * (faults / all).min(1.0))
+        Some(ticks * TICK_NS * (faults / all).min(1.0))
     };
     let lost_ns = calibrated().or_else(of_system_time)?;
     Some(Price::Known(CpuTime::in_interval(interval)?.lost(lost_ns)))
@@ -107,7 +100,7 @@ mod tests {
         assert_eq!(finding.confidence, Confidence { agreeing: 3, asked: 3 });
         let priced = storm().cost(Operation::MapPage, 500.0).cost(Operation::CopyOnWrite, 3_000.0);
         assert_eq!(
-            priced.found(&RULE).lost().unwrap().lost_ns(),
+            priced.found(&RULE).lost().unwrap().lost_ns,
             45_000_000 + 3_000_000 + 10_000_000
         );
         let local = storm().machine("vmstat", "numa_hint_faults_local", 85_000);

@@ -1,13 +1,7 @@
 //! Many processes map the same memory page by page, each with page tables of its own.
 
-use crate::affected::{Affected, affected, verdict_of_work};
-use crate::interval::Interval;
-use crate::minor_faults::split;
-use crate::rule::{Verdict, unable};
-use crate::{Family, Finding, Operation, Provocation, Rule, UnitCosts};
+use super::*;
 
-/// From this share of the time lost on it is evidence.
-const LOST_SHARE: f64 = 0.05;
 /// Page tables of this share of what they map, once, are a blow-up: one process alone has 0.2 %
 /// (8 bytes for each page).
 const TABLE_SHARE: f64 = 0.10;
@@ -42,31 +36,24 @@ pub(crate) struct BlowUp {
 
 /// The blow-up of page tables among the processes of a group, if there is one.
 pub(crate) fn blow_up(interval: &Interval<'_>, group: Option<&str>) -> Option<BlowUp> {
-    let tables_kb: u64 = interval
-        .tasks_of(group)
-        .filter_map(|task| task.counters.level("task_status", "VmPTE_kb"))
-        .sum();
-    let machine = interval.machine();
-    let ratio = |part: u64, whole: u64| (whole > 0).then(|| part as f64 / whole as f64);
-    let of_mapped = mapped_kb(interval, group).and_then(|mapped| ratio(tables_kb, mapped));
-    let of_memory = machine
-        .level("meminfo", "PageTables_kb")
-        .zip(machine.level("meminfo", "MemTotal_kb"))
-        .and_then(|(tables, memory)| ratio(tables, memory));
-    let is_large = |share: Option<f64>, threshold| share.is_some_and(|share| share >= threshold);
-    (is_large(of_mapped, TABLE_SHARE) || is_large(of_memory, MEMORY_SHARE)).then_some(BlowUp {
-        tables_kb: tables_kb as f64,
-        of_mapped,
-        of_memory,
-    })
+    let of_task = |task: Task<'_>| task.counters.level("task_status", "VmPTE_kb").unwrap_or(0.0);
+    let tables_kb = interval.tasks_of(group).map(of_task).sum();
+    let level = |name| interval.machine().level("meminfo", name);
+    let ratio = |part: f64, whole: Option<f64>| Some(part / whole.filter(|whole| *whole > 0.0)?);
+    let of_mapped = ratio(tables_kb, mapped_kb(interval, group));
+    let of_memory = level("PageTables_kb").and_then(|tables| ratio(tables, level("MemTotal_kb")));
+    let is_large = of_mapped >= Some(TABLE_SHARE) || of_memory >= Some(MEMORY_SHARE);
+    is_large.then_some(BlowUp { tables_kb, of_mapped, of_memory })
 }
 
 /// File and shared memory that somebody maps, each page once, in kB.
-fn mapped_kb(interval: &Interval<'_>, group: Option<&str>) -> Option<u64> {
+fn mapped_kb(interval: &Interval<'_>, group: Option<&str>) -> Option<f64> {
     // As versions 1 and 2 spell it.
     let names = ["mapped_file", "file_mapped"];
     let of_group = interval.group(group).and_then(|group| group.level_any("memcg", &names));
-    of_group.map(|bytes| bytes / 1024).or_else(|| interval.machine().level("meminfo", "Mapped_kb"))
+    of_group
+        .map(|bytes| (bytes / 1024.0).floor())
+        .or_else(|| interval.machine().level("meminfo", "Mapped_kb"))
 }
 
 fn look(interval: &Interval<'_>, costs: &UnitCosts) -> Verdict {
@@ -104,8 +91,7 @@ fn finding(interval: &Interval<'_>, who: &Affected, is_measured: bool) -> Option
         tables_mb / entries as f64
     );
     let found = RULE
-        .finding_of(who, who.price(is_measured), condition)
-        .lost_from(LOST_SHARE)
+        .finding_of(who, is_measured, condition)
         .notes("task_stat/minflt per s", faults_per_s)
         .notes("task_status/VmPTE_kb", blow_up.tables_kb)
         .speaks("page tables as a share of what is mapped", blow_up.of_mapped, TABLE_SHARE)
@@ -138,10 +124,10 @@ mod tests {
     fn maps_of_a_blow_up_are_priced() {
         let found = sharing(400_000, 2000).found(&RULE);
         assert_eq!(
-            (found.scope.clone(), found.lost().unwrap().lost_ns()),
+            (found.scope.clone(), found.lost().unwrap().lost_ns),
             (Scope::Group("/db".to_owned()), 800_000_000)
         );
-        assert!((found.lost().unwrap().share() - 0.4).abs() < 1e-9);
+        assert!((found.lost().unwrap().lost_share - 0.4).abs() < 1e-9);
         assert!(
             sharing(400_000, 2000).ruled_out(&super::super::minor_faults::RULE).contains("minor")
         );
@@ -153,7 +139,7 @@ mod tests {
         assert!(sharing(400, 2000).ruled_out(&RULE).contains("9000 kB"));
         // The faults are there, so they are somebody's.
         let other = sharing(400_000, 100).found(&super::super::minor_faults::RULE);
-        assert_eq!(other.lost().unwrap().lost_ns(), 800_000_000);
+        assert_eq!(other.lost().unwrap().lost_ns, 800_000_000);
     }
 
     #[test]

@@ -1,10 +1,6 @@
 //! Somebody has pages evicted that there is room for, and they are read again.
 
-use crate::finding::NOTE_SHARE;
-use crate::interval::{Change, Interval};
-use crate::rule::{Verdict, ruled_out, unable};
-use crate::waits::{Traffic, Waits};
-use crate::{Family, Operation, Provocation, Rule, Scope, UnitCosts};
+use super::*;
 
 /// From this share of its limit on, a group evicts for its limit's sake (methods.md, rule 1).
 const NEAR_LIMIT: f64 = 0.95;
@@ -70,15 +66,15 @@ fn look(interval: &Interval<'_>, costs: &UnitCosts) -> Verdict {
         .notes("vmstat/workingset_refault_file", refaults)
         .notes("vmstat/pgsteal (kswapd and direct)", stolen);
     for (counter, events) in orders(&interval.machine(), group) {
-        found = found.speaks(counter, events as f64, 1.0);
+        found = found.speaks(counter, events, 1.0);
     }
     found.if_frequent(interval, unexplained)
 }
 
 /// Counters that show who asked, where they have grown.
-fn orders(machine: &Change<'_>, group: Option<Change<'_>>) -> Vec<(String, u64)> {
+fn orders(machine: &Change<'_>, group: Option<Change<'_>>) -> Vec<(String, f64)> {
     let grown = |change: &Change<'_>, source: &str, name: &str| {
-        let grown = change.grown(source, name).filter(|grown| *grown > 0)?;
+        let grown = change.grown(source, name).filter(|grown| *grown > 0.0)?;
         Some((format!("{source}/{name}"), grown))
     };
     let of_machine = ["pgsteal_proactive", "balloon_inflate"];
@@ -92,19 +88,18 @@ fn orders(machine: &Change<'_>, group: Option<Change<'_>>) -> Vec<(String, u64)>
 
 fn group_refaults(group: &Change<'_>) -> f64 {
     let names = ["workingset_refault_file", "total_workingset_refault_file"];
-    group.grown_any("memcg", &names).unwrap_or(0) as f64
+    group.grown_any("memcg", &names).unwrap_or(0.0)
 }
 
 /// File pages of a group that came back because it is at its limit or beyond `high`.
 fn refaults_at_limit(group: &Change<'_>) -> f64 {
-    let used = group.level_any("memcg", &["current_bytes", "usage_in_bytes"]).unwrap_or(0) as f64;
-    let limits = ["limit_bytes", "high_bytes"].map(|name| group.level("memcg", name));
-    let limit = limits.into_iter().flatten().min();
-    let pushed = ["events_max", "events_high", "failcnt"]
-        .iter()
-        .any(|name| group.grown("memcg", name).is_some_and(|events| events > 0));
-    let is_near = limit.is_some_and(|limit| used >= NEAR_LIMIT * limit as f64);
-    if pushed || is_near { group_refaults(group) } else { 0.0 }
+    let used = group.level_any("memcg", &["current_bytes", "usage_in_bytes"]).unwrap_or(0.0);
+    let limits = ["limit_bytes", "high_bytes"];
+    let is_near = |name| group.level("memcg", name).is_some_and(|limit| used >= NEAR_LIMIT * limit);
+    let events = ["events_max", "events_high", "failcnt"];
+    let is_pushed = |name| group.grown("memcg", name).is_some_and(|events| events > 0.0);
+    let is_at_limit = limits.into_iter().any(is_near) || events.into_iter().any(is_pushed);
+    if is_at_limit { group_refaults(group) } else { 0.0 }
 }
 
 #[cfg(test)]
@@ -133,7 +128,7 @@ mod tests {
     fn pages_that_come_back_to_a_group_with_room_are_found() {
         let finding = evicted().found(&RULE);
         assert_eq!(
-            (finding.lost().unwrap().lost_ns(), finding.lost().unwrap().share()),
+            (finding.lost().unwrap().lost_ns, finding.lost().unwrap().lost_share),
             (600_000_000, 0.6)
         );
         assert_eq!(finding.scope, Scope::Group(GROUP.to_owned()));
@@ -143,7 +138,7 @@ mod tests {
             .machine("vmstat", "pgmajfault", 400)
             .task("task_stat", "majflt", 400)
             .cost(Operation::FileRefault, 100_000.0);
-        assert_eq!(priced.found(&RULE).lost().unwrap().lost_ns(), 40_000_000);
+        assert_eq!(priced.found(&RULE).lost().unwrap().lost_ns, 40_000_000);
     }
 
     #[test]
@@ -151,7 +146,7 @@ mod tests {
         let reclaimed = evicted().machine("vmstat", "pgsteal_kswapd", 480);
         assert!(matches!(reclaimed.verdict(&RULE), Err(NoFinding::RuledOut(_))));
         let ballooned = reclaimed.machine("vmstat", "balloon_inflate", 480);
-        assert_eq!(ballooned.found(&RULE).lost().unwrap().lost_ns(), 600_000_000);
+        assert_eq!(ballooned.found(&RULE).lost().unwrap().lost_ns, 600_000_000);
     }
 
     #[test]

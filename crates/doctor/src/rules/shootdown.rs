@@ -1,12 +1,7 @@
 //! Threads of a process change its address space, and every change interrupts the other CPUs.
 
-use crate::affected::{affected, verdict_of_work};
-use crate::interval::{Interval, Task};
-use crate::rule::{Verdict, unable};
-use crate::{Family, Operation, Provocation, Rule, UnitCosts};
+use super::*;
 
-/// From this share of the time lost on it is evidence.
-const LOST_SHARE: f64 = 0.05;
 /// A process that keeps less of a CPU busy in the kernel does not cause a storm, however many other
 /// threads it has.
 const SYSTEM_CPUS: f64 = 0.05;
@@ -38,18 +33,19 @@ fn look(interval: &Interval<'_>, costs: &UnitCosts) -> Verdict {
     let interrupts = machine
         .grown("interrupts", "TLB")
         .ok_or_else(|| unable("there is no line TLB in /proc/interrupts"))?;
-    let per_s = interrupts as f64 / interval.seconds();
+    let per_s = interrupts / interval.seconds();
+    let calls = machine.grown("interrupts", "CAL");
     let cost_ns = costs.ns(Operation::TlbShootdown);
     // Only a process with several threads has others to interrupt.
     let system_ns = |task: &Task<'_>| {
-        let has_threads = task.counters.level("task_stat", "threads").is_some_and(|it| it > 1);
+        let has_threads = task.counters.level("task_stat", "threads").is_some_and(|it| it > 1.0);
         has_threads.then(|| task.counters.cpu_ns("stime_ticks"))
     };
     let all_ns: f64 = interval.tasks().filter_map(|task| system_ns(&task)).sum();
     let affected = affected(interval, |task| {
         let own_ns = system_ns(task)?;
         let share = own_ns / all_ns.max(1.0);
-        Some(cost_ns.map_or(own_ns, |ns| STOPPED * interrupts as f64 * share * ns))
+        Some(cost_ns.map_or(own_ns, |ns| STOPPED * interrupts * share * ns))
     });
     let affected = affected.unwrap_or_default();
     let storms = affected.iter().filter(|who| who.system_cpus(interval) >= SYSTEM_CPUS);
@@ -59,8 +55,7 @@ fn look(interval: &Interval<'_>, costs: &UnitCosts) -> Verdict {
              second",
             who.who()
         );
-        let found =
-            RULE.finding_of(who, who.price(cost_ns.is_some()), condition).lost_from(LOST_SHARE);
+        let found = RULE.finding_of(who, cost_ns.is_some(), condition);
         let counter = "interrupts/TLB per s";
         let found = match cost_ns {
             Some(_) => found.notes(counter, per_s),
@@ -68,7 +63,7 @@ fn look(interval: &Interval<'_>, costs: &UnitCosts) -> Verdict {
         };
         found
             .speaks("CPUs busy in the kernel, a process", who.system_cpus(interval), SYSTEM_CPUS)
-            .notes("interrupts/CAL per s", machine.per_s("interrupts", "CAL"))
+            .notes("interrupts/CAL per s", calls.map(|calls| calls / interval.seconds()))
     });
     let missing = "the cost of a TLB shootdown was not measured";
     verdict_of_work(findings.collect(), (cost_ns.is_some(), missing), || {
@@ -95,7 +90,7 @@ mod tests {
     #[test]
     fn interrupts_are_priced() {
         let found = storm(300_000, 2).found(&RULE);
-        assert_eq!((found.scope.clone(), found.lost().unwrap().lost_ns()), (job(9), 600_000_000));
+        assert_eq!((found.scope.clone(), found.lost().unwrap().lost_ns), (job(9), 600_000_000));
         assert_eq!((found.confidence.agreeing, found.confidence.asked), (2, 2));
     }
 
@@ -104,8 +99,8 @@ mod tests {
         let other = [("task_stat", "threads", 4), ("task_stat", "stime_ticks", 80)];
         let found = storm(200_000, 2).with_task(10, Some("/b"), &other).verdict(&RULE);
         let Ok(found) = found else { panic!("{found:?}") };
-        let lost: Vec<u64> = found.iter().map(|one| one.lost().unwrap().lost_ns()).collect();
-        let shares: Vec<f64> = found.iter().map(|one| one.lost().unwrap().share()).collect();
+        let lost: Vec<u64> = found.iter().map(|one| one.lost().unwrap().lost_ns).collect();
+        let shares: Vec<f64> = found.iter().map(|one| one.lost().unwrap().lost_share).collect();
         assert_eq!(shares, [0.1, 0.05], "of two threads, and of four");
         assert_eq!(lost, [200_000_000, 200_000_000]);
     }

@@ -1,10 +1,6 @@
 //! Anonymous pages are swapped out and come back: there is less memory than processes use.
 
-use crate::finding::NOTE_SHARE;
-use crate::interval::Interval;
-use crate::rule::{Verdict, ruled_out, unable};
-use crate::waits::{Traffic, Waits};
-use crate::{Family, Operation, Provocation, Rule, Scope, UnitCosts};
+use super::*;
 
 /// From this share of pages swapped in on, they are pages that were evicted just before, and not
 /// those of a program that has slept for long (methods.md, rule 2).
@@ -61,9 +57,8 @@ fn look(interval: &Interval<'_>, costs: &UnitCosts) -> Verdict {
         "{pages} pages were swapped in and {evicted} anonymous ones evicted: processes use more \
          memory than there is"
     );
-    let full = interval.machine().pressure("psi", "memory_full_us").map(|lost| lost.share());
-    RULE.finding(Scope::Machine, price, condition)
-        .lost_from(NOTE_SHARE)
+    let full = interval.machine().pressure("psi", "memory_full_us").map(|lost| lost.lost_share);
+    RULE.of_machine(price, condition)
         .speaks("vmstat/workingset_refault_anon per page swapped in", refault_share, REFAULT_SHARE)
         .speaks("anonymous pages evicted per page swapped in", evicted / pages, EVICTED_SHARE)
         .notes("vmstat/pswpin", pages)
@@ -96,7 +91,7 @@ mod tests {
     fn pages_that_go_and_come_are_thrash() {
         let finding = thrash().found(&RULE);
         assert_eq!(
-            (finding.lost().unwrap().lost_ns(), finding.lost().unwrap().share()),
+            (finding.lost().unwrap().lost_ns, finding.lost().unwrap().lost_share),
             (800_000_000, 0.8)
         );
         assert_eq!(finding.confidence, Confidence { agreeing: 3, asked: 3 });
@@ -110,7 +105,7 @@ mod tests {
         );
         let clean = thrash().machine("vmstat", "pswpout", 0).machine("vmstat", "pgsteal_anon", 399);
         assert_eq!(
-            clean.found(&RULE).lost().unwrap().share(),
+            clean.found(&RULE).lost().unwrap().lost_share,
             0.8,
             "clean pages are not written again"
         );

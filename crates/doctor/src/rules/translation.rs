@@ -1,14 +1,7 @@
 //! A process works on much memory through small pages, and pays for the page walks.
 
-use crate::affected::{Affected, affected};
-use crate::interval::{Change, Interval};
-use crate::minor_faults::anonymous_pages;
-use crate::rule::{Verdict, ruled_out, unable};
-use crate::threads::Threads;
-use crate::{Family, Finding, Operation, Price, Provocation, Rule, UnitCosts};
+use super::*;
 
-/// From this share of the time lost on it is evidence.
-const LOST_SHARE: f64 = 0.05;
 /// Memory that no TLB reaches with small pages, in pages: four times the reach of 2,048 entries.
 const REACH_PAGES: f64 = 8192.0;
 /// A process that makes more faults than this a second is not only working on what it has: a
@@ -46,7 +39,8 @@ fn look(interval: &Interval<'_>, costs: &UnitCosts) -> Verdict {
         let threads = Threads::awake(interval, &task.counters);
         // What one of its threads had on average: where it waits for a CPU, less than the interval.
         let is_busy = user_ns >= USER_CPUS * threads.had_ns / threads.count as f64;
-        let pays = small >= SMALL_SHARE && is_steady(&task.counters, pages) && is_busy;
+        let pays =
+            small >= SMALL_SHARE && is_steady(&task.counters, pages, interval.seconds()) && is_busy;
         Some(if pays { user_ns * tax * small } else { 0.0 })
     })
     .ok_or_else(|| {
@@ -70,15 +64,14 @@ fn look(interval: &Interval<'_>, costs: &UnitCosts) -> Verdict {
         );
         let small = small_share(interval, who.group.as_deref()).unwrap_or(1.0);
         let found = RULE
-            .finding_of(who, Price::Known(who.lost.at_most()), condition)
-            .lost_from(LOST_SHARE)
+            .finding_of(who, false, condition)
             .notes("share of a reference that small pages cost", tax)
             .notes("share of time in user mode", who.share_of_time(interval, "utime_ticks"))
             .notes("share of small pages", small)
             .notes("task_status/RssAnon_kb", held_kb);
         let counterfactual = format!(
             "with huge pages at most {:.0} % less time; less if its references are local",
-            who.lost.share() * 100.0
+            who.lost.lost_share * 100.0
         );
         Finding { counterfactual: Some(counterfactual), ..found }
     };
@@ -87,14 +80,14 @@ fn look(interval: &Interval<'_>, costs: &UnitCosts) -> Verdict {
 
 /// Whether a process has much memory and keeps it: one that still takes memory does not yet work on
 /// it.
-fn is_steady(change: &Change<'_>, pages: f64) -> bool {
-    let faults_per_s = change.per_s("task_stat", "minflt");
-    pages >= REACH_PAGES && faults_per_s.is_some_and(|faults| faults <= STEADY_FAULTS_PER_S)
+fn is_steady(change: &Change<'_>, pages: f64, seconds: f64) -> bool {
+    let faults = change.grown("task_stat", "minflt");
+    pages >= REACH_PAGES && faults.is_some_and(|faults| faults <= STEADY_FAULTS_PER_S * seconds)
 }
 
 /// The share of small pages of the anonymous memory of a group, or of the machine.
 fn small_share(interval: &Interval<'_>, group: Option<&str>) -> Option<f64> {
-    let share = |huge: u64, all: u64| (all > 0).then(|| 1.0 - (huge as f64 / all as f64).min(1.0));
+    let share = |huge: f64, all: f64| (all > 0.0).then(|| 1.0 - (huge / all).min(1.0));
     // As versions 1 and 2 spell it.
     let of_group = interval.group(group).and_then(|group| {
         share(
@@ -141,7 +134,7 @@ mod tests {
     fn the_tax_is_a_share_of_user_time() {
         // Half of a reference, of 0.8 s.
         let found = working(65_536, 1, 0).found(&RULE);
-        assert_eq!((found.scope.clone(), found.lost().unwrap().lost_ns()), (job(3), 400_000_000));
+        assert_eq!((found.scope.clone(), found.lost().unwrap().lost_ns), (job(3), 400_000_000));
         assert!(found.condition.contains("64 MB"), "{}", found.condition);
     }
 

@@ -1,10 +1,6 @@
 //! More is written than the disk takes, and writers are made to wait.
 
-use crate::finding::NOTE_SHARE;
-use crate::interval::{Change, Interval};
-use crate::rule::{Verdict, ruled_out, unable};
-use crate::waits::{Traffic, Waits};
-use crate::{Family, Provocation, Rule, Scope, UnitCosts};
+use super::*;
 
 /// Share of the ceiling from which on writers are throttled (methods.md, rule 13: 90 %).
 const NEAR_CEILING: f64 = 0.9;
@@ -29,7 +25,7 @@ pub(crate) const RULE: Rule = Rule {
 /// What is dirty or under way to the disk, against the ceiling above which writers wait: the mean
 /// of both thresholds (`dirty_freerun_ceiling` in the kernel's `mm/page-writeback.c`).
 fn dirty_per_ceiling(machine: &Change<'_>) -> Option<f64> {
-    let level = |name: &str| machine.level("vmstat", name).map(|value| value as f64);
+    let level = |name| machine.level("vmstat", name);
     let ceiling = (level("nr_dirty_threshold")? + level("nr_dirty_background_threshold")?) / 2.0;
     Some((level("nr_dirty")? + level("nr_writeback")?) / ceiling.max(1.0))
 }
@@ -53,9 +49,8 @@ fn look(interval: &Interval<'_>, _: &UnitCosts) -> Verdict {
         "{written} pages were written, and as much as may be is still dirty: writers wait for the \
          disk"
     );
-    let io_share = machine.pressure("psi", "io_some_us").map(|lost| lost.share());
-    RULE.finding(Scope::Machine, price, condition)
-        .lost_from(NOTE_SHARE)
+    let io_share = machine.pressure("psi", "io_some_us").map(|lost| lost.lost_share);
+    RULE.of_machine(price, condition)
         .speaks("vmstat/nr_dirty + nr_writeback per ceiling", dirty, NEAR_CEILING)
         .notes("pages written per page of I/O", write_share)
         .speaks("psi/io_some share of the time", io_share, IO_SHARE)
@@ -87,7 +82,7 @@ mod tests {
     #[test]
     fn a_stream_of_writes_that_waits_is_found() {
         let finding = stream().found(&RULE);
-        assert_eq!(finding.lost().unwrap().lost_ns(), 720_000_000);
+        assert_eq!(finding.lost().unwrap().lost_ns, 720_000_000);
         assert_eq!(finding.confidence, Confidence { agreeing: 3, asked: 3 });
         let bare = stream().without_task("taskstats");
         assert_eq!(bare.unpriced(&RULE), Some(LostTime::of_wall(765e6, 1_000_000_000)));

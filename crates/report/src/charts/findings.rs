@@ -77,8 +77,8 @@ pub(super) fn make(data: &Data<'_>) -> Vec<(Value, Table)> {
         let finding = one.finding;
         let bound = bound_prefix(&finding.price);
         let time = finding.lost();
-        let lost = time.map(|lost| format!("{bound}{}", format::duration(lost.lost_ns() as f64)));
-        let percent = |lost: &LostTime| format!("{bound}{:.0} %", 100.0 * lost.share());
+        let lost = time.map(|lost| format!("{bound}{}", format::duration(lost.lost_ns as f64)));
+        let percent = |lost: &LostTime| format!("{bound}{:.0} %", 100.0 * lost.lost_share);
         let share = time.map(|lost| format!("{} of {}", percent(&lost), whose_time(&lost)));
         let word = severity_word(finding.severity());
         let runs = format!("{} of {}", one.runs, one.of);
@@ -100,7 +100,7 @@ pub(super) fn make(data: &Data<'_>) -> Vec<(Value, Table)> {
         if values.len() < MOST {
             let name = format!("{} · {}", finding.rule, one.load);
             values.push(json!({
-                "what": name, "share": rounded(time.map_or(0.0, |lost| lost.share())),
+                "what": name, "share": rounded(time.map_or(0.0, |lost| lost.lost_share)),
                 "severity": word,
                 "text": match (&time, &lost) {
                     (Some(time), Some(lost)) => format!("{}, {lost}", percent(time)),

@@ -40,9 +40,9 @@ pub fn doctor_metrics(found: &[(Option<&str>, &Diagnosis)]) -> String {
             if let Some(time) = finding.lost() {
                 let of = [("of", denominator_word(&time)), ("bound", bound_word(&finding.price))];
                 let labels = [&labels[..], &of].concat();
-                lost.push("", &labels, time.lost_ns() as f64 / 1e9);
-                share.push("", &labels, time.share());
-                had.push("", &labels, time.of_ns() as f64 / 1e9);
+                lost.push("", &labels, time.lost_ns as f64 / 1e9);
+                share.push("", &labels, time.lost_share);
+                had.push("", &labels, time.lost_of_ns as f64 / 1e9);
             }
         }
         for rule in &found.unable {

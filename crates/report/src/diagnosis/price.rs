@@ -18,20 +18,20 @@ pub(crate) fn price_text(price: &Price) -> String {
 /// What stands before a figure of a price.
 pub(crate) fn bound_prefix(price: &Price) -> &'static str {
     match price {
-        Price::Known(lost) if lost.is_bound() => "at most ",
+        Price::Known(lost) if lost.is_bound => "at most ",
         Price::Known(_) => "",
         Price::Unknown { .. } => "at least ",
     }
 }
 
 fn lost_text(lost: &LostTime) -> String {
-    let share = 100.0 * lost.share();
-    format!("{} lost ({share:.0} % of {})", format_duration(lost.lost_ns()), whose_time(lost))
+    let share = 100.0 * lost.lost_share;
+    format!("{} lost ({share:.0} % of {})", format_duration(lost.lost_ns), whose_time(lost))
 }
 
 /// Whose time was lost, in words.
 pub(crate) fn whose_time(lost: &LostTime) -> String {
-    match lost.denominator() {
+    match lost.lost_of {
         Denominator::Threads(0 | 1) => "a thread's time".to_owned(),
         Denominator::Threads(count) => format!("the time of {count} threads"),
         Denominator::Cpus(0 | 1) => "the time that a CPU was wanted".to_owned(),
@@ -43,7 +43,7 @@ pub(crate) fn whose_time(lost: &LostTime) -> String {
 /// A price as a bound on what it is: `exact`, `at-most`, `at-least`.
 pub(crate) fn bound_word(price: &Price) -> &'static str {
     match price {
-        Price::Known(lost) if lost.is_bound() => "at-most",
+        Price::Known(lost) if lost.is_bound => "at-most",
         Price::Known(_) => "exact",
         Price::Unknown { .. } => "at-least",
     }
@@ -51,7 +51,7 @@ pub(crate) fn bound_word(price: &Price) -> &'static str {
 
 /// Whose time was lost, in a word.
 pub(crate) fn denominator_word(lost: &LostTime) -> &'static str {
-    match lost.denominator() {
+    match lost.lost_of {
         Denominator::Threads(_) => "threads",
         Denominator::Cpus(_) => "cpus",
         Denominator::Wall => "wall",

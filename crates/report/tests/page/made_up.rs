@@ -95,7 +95,8 @@ pub(crate) fn two_kernels() -> Material<'static> {
 
 /// A diagnosis of a run that swaps.
 fn swapping() -> Diagnosed {
-    let evidence = vec![Evidence::with_threshold("vmstat/pswpin per s", 1200.0, 10.0)];
+    let counter = "vmstat/pswpin per s".to_owned();
+    let evidence = vec![Evidence { counter, value: 1200.0, threshold: Some(10.0) }];
     let finding = Finding {
         rule: "swap-thrash",
         family: Family::Reclaim,
