@@ -2,10 +2,9 @@
 //!
 //! What a step is and how it is measured is the caller's: a level of a plan, or a command.
 
-use stats::{
-    Conclusion, ExactBisect, NoisyBisect, NoisySettings, OutOfOrder, Outcome, Posterior,
-    RefusedMeasurement,
-};
+use stats::{Conclusion, ExactBisect, NoisyBisect, NoisySettings, Outcome, Posterior};
+
+use crate::are_apart;
 
 /// What measuring a step gave.
 #[derive(Clone, Debug, PartialEq)]
@@ -42,7 +41,7 @@ pub struct Axis {
 }
 
 /// How a search ended.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Found {
     /// The first changed step is one of these, from 0; `None` if that could not be said.
     pub changed: Option<(usize, usize)>,
@@ -71,9 +70,9 @@ pub enum Stopped<E> {
     Search(BisectError),
 }
 
-impl<E, T: Into<BisectError>> From<T> for Stopped<E> {
-    fn from(error: T) -> Self {
-        Self::Search(error.into())
+impl<E> From<BisectError> for Stopped<E> {
+    fn from(error: BisectError) -> Self {
+        Self::Search(error)
     }
 }
 
@@ -91,70 +90,25 @@ pub enum BisectError {
         /// Why not.
         why: String,
     },
-    /// Nothing to find.
+    /// Nothing to find: the values of the first and of the last step.
     #[error(
-        "the ends are alike or cannot be told apart: {first:?} against {last:?}; more seeds make \
-         them tell, if there is a difference"
+        "the ends are alike or cannot be told apart: {0:?} against {1:?}; more seeds make them \
+         tell, if there is a difference"
     )]
-    EndsAlike {
-        /// Values of the first step.
-        first: Vec<f64>,
-        /// Values of the last step.
-        last: Vec<f64>,
-    },
-    /// The first step fails already.
-    #[error(
-        "the first step fails already ({why}): begin with one that does not, or put the steps in \
-         the other order to find the first one that does not fail"
-    )]
-    FirstFails {
-        /// What it died of.
-        why: String,
-    },
-    /// The verdicts of the ends are not those of a change for the worse.
-    #[error(
-        "the first step must be good and the last one bad; the first is {first}, the last {last}"
-    )]
-    WrongWay {
-        /// The verdict of the first step.
-        first: &'static str,
-        /// The verdict of the last step.
-        last: &'static str,
-    },
-    /// The axis is not in order.
-    #[error(transparent)]
-    OutOfOrder(#[from] OutOfOrder),
-    /// A value that a noisy search cannot use.
-    #[error(transparent)]
-    Refused(#[from] RefusedMeasurement),
+    EndsAlike(Vec<f64>, Vec<f64>),
+    /// What was measured makes no sense for a search, in words.
+    #[error("{0}")]
+    Senseless(String),
 }
 
-/// Where both ends' values lie, and on which side of their middle a step does.
-struct Ends {
-    good: f64,
-    bad: f64,
-}
-
-impl Ends {
-    /// `None` if the values of the ends overlap: then no step can be judged for certain.
-    fn new(first: &[f64], last: &[f64]) -> Option<Self> {
-        let range = |values: &[f64]| {
-            let low = values.iter().copied().fold(f64::INFINITY, f64::min);
-            let high = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-            (low, high)
-        };
-        let ((first_low, first_high), (last_low, last_high)) = (range(first), range(last));
-        let apart = first_high < last_low || last_high < first_low;
-        let ends = Self { good: stats::mean(first)?, bad: stats::mean(last)? };
-        apart.then_some(ends)
-    }
-
-    fn judge(&self, values: &[f64]) -> Outcome {
-        let value = stats::mean(values).unwrap_or(f64::NAN);
-        let is_bad = (value - self.bad).abs() < (value - self.good).abs();
-        if is_bad { Outcome::Bad } else { Outcome::Good }
+impl BisectError {
+    fn senseless(error: impl std::fmt::Display) -> Self {
+        Self::Senseless(error.to_string())
     }
 }
+
+/// Measures a step.
+type Measure<'m, E> = &'m mut dyn FnMut(usize) -> Result<Measured, E>;
 
 /// Searches along `steps` steps whose measurements are certain: each is made once.
 ///
@@ -165,13 +119,17 @@ impl Ends {
 pub fn bisect_exactly<E>(
     steps: usize,
     target: Target,
-    measure: &mut dyn FnMut(usize) -> Result<Measured, E>,
+    measure: Measure<'_, E>,
 ) -> Result<Found, Stopped<E>> {
     let mut search = ExactBisect::new(steps).ok_or(BisectError::TooFew)?;
-    let mut found = Found::nothing();
+    let mut found = Found::default();
     let (first, last) = (found.end(0, measure)?, found.end(steps - 1, measure)?);
     if let Measured::Failed(why) = first {
-        return Err(BisectError::FirstFails { why }.into());
+        return Err(BisectError::Senseless(format!(
+            "the first step fails already ({why}): begin with one that does not, or put the steps \
+             in the other order to find the first one that does not fail"
+        ))
+        .into());
     }
     match (target, &last) {
         (_, Measured::Failed(_)) => found.by_outcome = true,
@@ -182,29 +140,39 @@ pub fn bisect_exactly<E>(
         found.no_change = true;
         return Ok(found);
     }
-    let ends = match (&first, &last) {
-        (Measured::Values(first), Measured::Values(last)) => Ends::new(first, last)
-            .map(Some)
-            .ok_or(BisectError::EndsAlike { first: first.clone(), last: last.clone() })?,
+    let means = match (&first, &last) {
+        (Measured::Values(first), Measured::Values(last)) => {
+            // Where the values of the ends overlap no step can be judged for certain.
+            let means = stats::mean(first).zip(stats::mean(last));
+            let alike = || BisectError::EndsAlike(first.clone(), last.clone());
+            Some(means.filter(|_| are_apart(first, last)).ok_or_else(alike)?)
+        }
         (_, Measured::Failed(_)) => None,
         (Measured::Judged(Outcome::Good), Measured::Judged(Outcome::Bad)) => None,
         (first, last) => {
             let (first, last) = (in_words(first), in_words(last));
-            return Err(BisectError::WrongWay { first, last }.into());
+            return Err(BisectError::Senseless(format!(
+                "the first step must be good and the last one bad; the first is {first}, the last \
+                 {last}"
+            ))
+            .into());
         }
     };
     while let Some(step) = search.next() {
-        let outcome = match (found.measure(step, measure)?, &ends) {
-            (Measured::Values(values), Some(ends)) => ends.judge(&values),
+        let outcome = match (found.measure(step, measure)?, means) {
+            (Measured::Values(values), Some((good, bad))) => {
+                let value = stats::mean(&values).unwrap_or(f64::NAN);
+                let is_bad = (value - bad).abs() < (value - good).abs();
+                if is_bad { Outcome::Bad } else { Outcome::Good }
+            }
             (Measured::Values(_), None) if found.by_outcome => Outcome::Good,
             (Measured::Failed(_), None) if found.by_outcome => Outcome::Bad,
             (Measured::Judged(outcome), _) => outcome,
             _ => Outcome::Skip,
         };
-        search.tell(step, outcome)?;
+        search.tell(step, outcome).map_err(BisectError::senseless)?;
     }
-    let suspects = search.suspects();
-    found.changed = Some((*suspects.start(), *suspects.end()));
+    found.changed = Some(search.suspects().into_inner());
     Ok(found)
 }
 
@@ -226,33 +194,36 @@ pub fn bisect_noisily<E>(
     steps: usize,
     settings: NoisySettings,
     at_hand: &[(usize, f64)],
-    measure: &mut dyn FnMut(usize) -> Result<Measured, E>,
+    measure: Measure<'_, E>,
     on_posterior: &mut dyn FnMut(&Posterior),
 ) -> Result<Found, Stopped<E>> {
     let mut search = NoisyBisect::new(steps, settings).ok_or(BisectError::TooFew)?;
-    let mut found = Found::nothing();
+    let mut found = Found::default();
     for (step, value) in at_hand {
-        search.tell(*step, *value)?;
+        search.tell(*step, *value).map_err(BisectError::senseless)?;
     }
     while let Some(step) = search.next() {
-        match found.measure(step, measure)? {
+        let is_end = step == 0 || step == steps - 1;
+        let measured = match is_end {
+            true => found.end(step, measure)?,
+            false => found.measure(step, measure)?,
+        };
+        match measured {
             Measured::Values(values) => {
-                search.tell(step, stats::median(&values).unwrap_or(f64::NAN))?;
+                let value = stats::median(&values).unwrap_or(f64::NAN);
+                search.tell(step, value).map_err(BisectError::senseless)?;
                 on_posterior(&search.posterior());
             }
-            Measured::Failed(why) if step == 0 || step == steps - 1 => {
+            Measured::Failed(why) if is_end => {
                 let why = format!("{why}; look for the first step that fails instead");
                 return Err(BisectError::End { step, why }.into());
             }
-            _ if step == 0 || step == steps - 1 => {
-                let why = found.skipped.pop().map_or_else(String::new, |(_, why)| why);
-                return Err(BisectError::End { step, why }.into());
-            }
+            _ if is_end => return Err(BisectError::End { step, why: String::new() }.into()),
             _ => search.skip(step),
         }
     }
     match search.conclusion() {
-        Conclusion::Changed(steps) => found.changed = Some((*steps.start(), *steps.end())),
+        Conclusion::Changed(steps) => found.changed = Some(steps.into_inner()),
         Conclusion::NoChange => found.no_change = true,
         Conclusion::Undecided => {}
     }
@@ -261,25 +232,12 @@ pub fn bisect_noisily<E>(
 }
 
 impl Found {
-    fn nothing() -> Self {
-        Self {
-            changed: None,
-            no_change: false,
-            posterior: None,
-            measurements: 0,
-            skipped: Vec::new(),
-            values: Vec::new(),
-            failed: Vec::new(),
-            by_outcome: false,
-        }
-    }
-
     /// Both ends are alive: no search by halves can find a failure between them, so every step is
     /// measured until one fails.
     fn first_failure<E>(
         mut self,
         steps: usize,
-        measure: &mut dyn FnMut(usize) -> Result<Measured, E>,
+        measure: Measure<'_, E>,
     ) -> Result<Self, Stopped<E>> {
         self.by_outcome = true;
         let mut alive = 0;
@@ -299,11 +257,7 @@ impl Found {
     }
 
     /// Measures a step and writes down what came of it.
-    fn measure<E>(
-        &mut self,
-        step: usize,
-        measure: &mut dyn FnMut(usize) -> Result<Measured, E>,
-    ) -> Result<Measured, Stopped<E>> {
+    fn measure<E>(&mut self, step: usize, measure: Measure<'_, E>) -> Result<Measured, Stopped<E>> {
         let measured = measure(step).map_err(Stopped::Measurement)?;
         match &measured {
             Measured::Values(values) => self.values.push((step, values.clone())),
@@ -319,11 +273,7 @@ impl Found {
     }
 
     /// The same for an end, without which nothing can be found.
-    fn end<E>(
-        &mut self,
-        step: usize,
-        measure: &mut dyn FnMut(usize) -> Result<Measured, E>,
-    ) -> Result<Measured, Stopped<E>> {
+    fn end<E>(&mut self, step: usize, measure: Measure<'_, E>) -> Result<Measured, Stopped<E>> {
         match self.measure(step, measure)? {
             Measured::Skip(why) => Err(BisectError::End { step, why }.into()),
             measured => Ok(measured),
@@ -400,7 +350,7 @@ mod tests {
             let found = bisect_exactly(16, Target::Change, &mut judged);
             match first {
                 Outcome::Good => assert!(found.unwrap().no_change),
-                _ => assert!(matches!(found, Err(Stopped::Search(BisectError::WrongWay { .. })))),
+                _ => assert!(matches!(found, Err(Stopped::Search(BisectError::Senseless(_))))),
             }
         }
     }
@@ -420,12 +370,12 @@ mod tests {
         let found = bisect_exactly(32, Target::Change, &mut dying(19..32)).unwrap();
         assert_eq!((found.changed, found.by_outcome), (Some((19, 19)), true));
         assert!(found.measurements <= 7 && !found.failed.is_empty());
-        let Err(Stopped::Search(BisectError::FirstFails { why })) =
+        let Err(Stopped::Search(BisectError::Senseless(why))) =
             bisect_exactly(4, Target::Failure, &mut dying(0..2))
         else {
             panic!("the first step fails");
         };
-        assert!(why.contains("BUG"), "{why}");
+        assert!(why.contains("fails already (the kernel died: BUG"), "{why}");
     }
 
     #[test]

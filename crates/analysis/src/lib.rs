@@ -37,3 +37,15 @@ pub use standing::Standing;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct Refused(pub(crate) String);
+
+/// The smallest and the largest of some values; of none ∞ and -∞.
+pub(crate) fn extent(values: &[f64]) -> (f64, f64) {
+    let begin = (f64::INFINITY, f64::NEG_INFINITY);
+    values.iter().fold(begin, |(low, high), value| (low.min(*value), high.max(*value)))
+}
+
+/// Whether all values of one side are above all of the other.
+pub(crate) fn are_apart(one: &[f64], other: &[f64]) -> bool {
+    let (one, other) = (extent(one), extent(other));
+    one.1 < other.0 || other.1 < one.0
+}

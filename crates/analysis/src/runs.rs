@@ -85,7 +85,6 @@ fn trial(name: &str, header: &Header, run: &Run) -> Trial {
         Measure::Probe(_) => (delays(run).into_iter().collect(), None),
         Measure::Job(_) => MemoryWork::of(run).map_or_else(|| work(run), |work| of_memory(&work)),
     };
-    let problems: Vec<String> = problems(run).into_iter().chain(unfinished).collect();
     Trial {
         name: name.to_owned(),
         levels: [(LOAD.to_owned(), spec.load.name.clone())].into(),
@@ -95,10 +94,19 @@ fn trial(name: &str, header: &Header, run: &Run) -> Trial {
         values,
         environment: environment(header),
         meaning: meaning(header),
+        explained: explain_run(run).into_iter().map(|(_, explained)| explained).collect(),
+        ..of_ending(run, unfinished)
+    }
+}
+
+/// What a trial is good for: how its run ended and what casts doubt on it, which may be more.
+pub(crate) fn of_ending(run: &Run, more: Option<String>) -> Trial {
+    let problems: Vec<String> = problems(run).into_iter().chain(more).collect();
+    Trial {
         ending: Some(Ending::of(run)),
         is_altered: run.checksum_ok == Some(false),
         problem: (!problems.is_empty()).then(|| problems.join("; ")),
-        explained: explain_run(run).into_iter().map(|(_, explained)| explained).collect(),
+        ..Trial::default()
     }
 }
 
@@ -173,7 +181,7 @@ fn meaning(header: &Header) -> BTreeMap<String, String> {
 }
 
 /// What casts doubt on a run's values.
-pub(crate) fn problems(run: &Run) -> Vec<String> {
+fn problems(run: &Run) -> Vec<String> {
     let mut problems = Vec::new();
     for line in &run.lines {
         match line {

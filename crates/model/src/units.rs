@@ -111,6 +111,18 @@ pub fn format_duration_ns(time_ns: f64) -> String {
     }
 }
 
+/// A duration in ns that was measured, with three significant digits: `7.42ms`, `12.0s`, `250ns`; of
+/// less than 100 ns with its fraction, if it has one: `0.53ns`. Negative ones have their sign.
+#[must_use]
+pub fn measured_duration(duration_ns: f64) -> String {
+    let (sign, size_ns) = if duration_ns < 0.0 { ("-", -duration_ns) } else { ("", duration_ns) };
+    let text = match size_ns {
+        few if few < 99.95 && few.fract() != 0.0 => format_duration_ns(few),
+        many => format_duration(many.round() as u64),
+    };
+    format!("{sign}{text}")
+}
+
 /// A number with at most one decimal, and none if it is whole.
 fn trimmed(value: f64) -> String {
     let text = format!("{value:.1}");

@@ -4,19 +4,8 @@
 //! figures that were measured.
 
 use model::Observation;
-use model::units::{format_duration, format_duration_ns, format_size};
-
-/// A duration in ns with three significant digits: `7.42ms`, `12.0s`, `250ns`; of less than 100 ns
-/// with its fraction, if it has one: `0.53ns`. Negative ones have their sign.
-#[must_use]
-pub fn duration(duration_ns: f64) -> String {
-    let (sign, size_ns) = if duration_ns < 0.0 { ("-", -duration_ns) } else { ("", duration_ns) };
-    let text = match size_ns {
-        few if few < 99.95 && few.fract() != 0.0 => format_duration_ns(few),
-        many => format_duration(many.round() as u64),
-    };
-    format!("{sign}{text}")
-}
+use model::units::format_size;
+pub use model::units::measured_duration as duration;
 
 /// A duration in ns, with a mark if it is a lower bound: `≥ 7.42ms`.
 #[must_use]

@@ -1,8 +1,7 @@
 //! What the figures of a load mean to a person in front of the machine, in a line.
 
+use model::units::measured_duration;
 use model::{BASELINE, EndStatus};
-
-use render::format;
 
 use super::matrix::{DELIVERED_AT_LEAST, Row, STALL_FACTOR};
 
@@ -97,7 +96,8 @@ impl Feeling {
 
 fn feeling(row: &Row, baseline_median_ns: Option<f64>) -> String {
     let [_, _, max] = row.quantiles_ns();
-    let max = max.map_or_else(String::new, |max| format::observed(&max));
+    let max =
+        max.map_or_else(String::new, |it| it.mark().to_owned() + &measured_duration(it.value));
     let ratio = row.ratio.map_or(f64::NAN, |ratio| ratio.ratio);
     let times = row.ratio.map_or_else(String::new, |ratio| ratio.times());
     match Feeling::new(row, baseline_median_ns) {

@@ -1,4 +1,4 @@
-//! The measurements of a sweep, whatever they come from.
+//! The measurements of a sweep, whatever they come from, and how they are read.
 
 use std::collections::BTreeMap;
 
@@ -50,13 +50,67 @@ pub struct Point {
     pub counters: BTreeMap<String, f64>,
 }
 
+/// How a curve is read.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Settings {
+    /// Coverage of intervals, from 0 to 1, both excluded.
+    pub confidence: f64,
+    /// Factor of the cost that counts as leaving the plateau, above 1.
+    pub least_rise: f64,
+    /// The level in use now, from which headroom is reckoned.
+    pub present: Option<f64>,
+    /// Bootstrap samples behind an interval.
+    pub resamples: usize,
+    /// Seed of these samples.
+    pub seed: u64,
+    /// At which end the plateau lies; `None` = where the cost is lower.
+    pub plateau: Option<End>,
+    /// How many counters are told at most.
+    pub most_movers: usize,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        let stats::KneeSettings { confidence, least_rise, resamples, seed } = Default::default();
+        Self {
+            confidence,
+            least_rise,
+            present: None,
+            resamples,
+            seed,
+            plateau: None,
+            most_movers: 12,
+        }
+    }
+}
+
+/// An end of the levels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum End {
+    /// Low levels, as for a footprint that grows.
+    Low,
+    /// High levels, as for a limit that shrinks.
+    High,
+}
+
+impl End {
+    /// Whether a level lies at another one or farther from the plateau.
+    pub(super) fn is_outside(self, level: f64, other: f64) -> bool {
+        match self {
+            Self::Low => level >= other,
+            Self::High => level <= other,
+        }
+    }
+}
+
 impl Curve {
     /// Takes away each cost that is a lower bound and below an exact cost: where it would stand on
     /// the curve is not known. A bound above all of them is at least a step of that height, and
     /// stays.
     pub fn leave_out_small_bounds(&mut self) {
         let exact = self.points.iter().filter(|point| !point.is_lower_bound);
-        let largest = exact.filter_map(|point| point.cost).fold(f64::NEG_INFINITY, f64::max);
+        let (_, largest) = crate::extent(&exact.filter_map(|it| it.cost).collect::<Vec<f64>>());
         for point in self.points.iter_mut().filter(|point| point.is_lower_bound) {
             point.cost = point.cost.filter(|cost| *cost >= largest);
         }

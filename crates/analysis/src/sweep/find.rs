@@ -3,10 +3,10 @@
 use serde::Serialize;
 use stats::{Knee, Shape};
 
-use super::verification::verification;
+use super::rows::{Verification, verification};
 use super::{
-    Boundary, Curve, End, FaultCost, Headroom, Hysteresis, Moved, Row, Settings, Verification,
-    fault_cost, hysteresis, moved, orient,
+    Boundary, Curve, End, FaultCost, Hysteresis, Moved, Row, Settings, fault_cost, hysteresis,
+    moved, orient,
 };
 
 /// Irlam's capacity is the last level with at least this part of the first level's speed.
@@ -50,6 +50,20 @@ pub struct Found {
     pub notes: Vec<String>,
 }
 
+/// How far the present level is from the knee.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Headroom {
+    /// The present level.
+    pub present: f64,
+    /// By which factor the level can change before the knee: knee / present where the plateau lies
+    /// at low levels, present / knee where it lies at high ones. Below 1 the knee is passed.
+    pub factor: f64,
+    /// Lower end of its interval.
+    pub low: f64,
+    /// Upper end of its interval.
+    pub high: f64,
+}
+
 impl Found {
     /// The knee, if there is one.
     #[must_use]
@@ -68,17 +82,20 @@ fn knee_of(shape: &Shape) -> Option<&Knee> {
 /// Says what a curve's measurements tell.
 #[must_use]
 pub fn find(curve: &Curve, settings: &Settings) -> Found {
-    let oriented = orient::orient(curve, settings);
-    let orient::Oriented { rows, plateau, shape, unmeasurable, notes, .. } = oriented;
+    let orient::Oriented { rows, plateau, shape, unmeasurable, notes, .. } =
+        orient::orient(curve, settings);
     let knee = knee_of(&shape);
+    let is_fast = |row: &&Row| row.relative_speed.is_some_and(|speed| speed >= CAPACITY_SPEED);
+    let capacity = match plateau {
+        End::Low => rows.iter().rfind(is_fast),
+        End::High => rows.iter().find(is_fast),
+    };
     Found {
-        capacity: capacity(&rows, plateau),
+        capacity: capacity.map(|row| row.level),
         verification: knee.map(|knee| verification(curve, knee)),
         hysteresis: knee.and_then(|knee| hysteresis::hysteresis(curve, knee, plateau, settings)),
         fault_cost: fault_cost::fault_cost(curve, settings),
-        headroom: knee.zip(settings.present).and_then(|(knee, present)| {
-            Headroom::new(plateau, present, knee.level, knee.low, knee.high)
-        }),
+        headroom: knee.and_then(|knee| headroom(plateau, settings.present?, knee)),
         moved: knee.map(|knee| moved::moved(curve, knee, plateau, settings)),
         rows,
         plateau,
@@ -89,12 +106,15 @@ pub fn find(curve: &Curve, settings: &Settings) -> Found {
     }
 }
 
-/// The last level, coming from the plateau, that is fast enough.
-fn capacity(rows: &[Row], plateau: End) -> Option<f64> {
-    let is_fast = |row: &&Row| row.relative_speed.is_some_and(|speed| speed >= CAPACITY_SPEED);
-    let fast = match plateau {
-        End::Low => rows.iter().rfind(is_fast),
-        End::High => rows.iter().find(is_fast),
+/// `None` if a level is not above 0, so that there is no ratio.
+fn headroom(plateau: End, present: f64, knee: &Knee) -> Option<Headroom> {
+    let Knee { level, low, high, .. } = *knee;
+    if [present, level, low, high].iter().any(|level| *level <= 0.0) {
+        return None;
+    }
+    let (factor, low, high) = match plateau {
+        End::Low => (level / present, low / present, high / present),
+        End::High => (present / level, present / high, present / low),
     };
-    fast.map(|row| row.level)
+    Some(Headroom { present, factor, low, high })
 }

@@ -1,6 +1,6 @@
 //! The knee of a curve, in the curve's own levels.
 
-use stats::{Knee, KneeSettings, Level, NoKnee, OtherKnee, Shape, WhyNoKnee};
+use stats::{Knee, KneeSettings, Level, NoKnee, Shape, WhyNoKnee};
 
 use super::{Curve, End, Settings, rows};
 
@@ -10,13 +10,11 @@ const SAME: f64 = 1e-12;
 /// The knee over the levels, or over 1 / level if the plateau lies at high ones. Levels that are not
 /// above 0 have no logarithm and are left out.
 pub(super) fn shape(curve: &Curve, plateau: End, settings: &Settings) -> Shape {
-    let mut levels: Vec<Level> = Vec::new();
-    for (level, points) in rows::by_level(curve) {
-        let costs = rows::costs(&points);
-        if level > 0.0 && !costs.is_empty() {
-            levels.push(Level { level, costs });
-        }
-    }
+    let levels = rows::by_level(curve)
+        .into_iter()
+        .map(|(level, points)| Level { level, costs: rows::costs(points) });
+    let mut levels: Vec<Level> =
+        levels.filter(|level| level.level > 0.0 && !level.costs.is_empty()).collect();
     let knee_settings = KneeSettings {
         confidence: settings.confidence,
         least_rise: settings.least_rise,
@@ -26,61 +24,43 @@ pub(super) fn shape(curve: &Curve, plateau: End, settings: &Settings) -> Shape {
     let measured: Vec<f64> = levels.iter().map(|level| level.level).collect();
     if plateau == End::High {
         levels.reverse();
-        for level in &mut levels {
-            level.level = level.level.recip();
-        }
+        levels.iter_mut().for_each(|level| level.level = level.level.recip());
     }
     in_levels(stats::knee(&levels, &knee_settings), plateau, &measured)
 }
 
 /// A shape in the levels that were measured: these went through logarithms, and through 1 / level
 /// where the plateau lies at high ones.
-fn in_levels(shape: Shape, plateau: End, measured: &[f64]) -> Shape {
-    let level = |fitted: f64| {
-        let fitted = if plateau == End::Low { fitted } else { fitted.recip() };
+fn in_levels(mut shape: Shape, plateau: End, measured: &[f64]) -> Shape {
+    let level = |fitted: &mut f64| {
+        let own = if plateau == End::Low { *fitted } else { fitted.recip() };
         // The end of an interval may be 0, and its reciprocal like no level that was measured.
-        let is_same = |level: &&f64| fitted.is_finite() && (*level - fitted).abs() <= SAME * fitted;
-        measured.iter().find(is_same).copied().unwrap_or(fitted)
+        let is_same = |level: &&f64| own.is_finite() && (*level - own).abs() <= SAME * own;
+        *fitted = measured.iter().find(is_same).copied().unwrap_or(own);
     };
-    let slope = |slope: f64| if plateau == End::Low { slope } else { -slope };
-    match shape {
-        Shape::Knee(knee) => {
-            let (low, high) = (level(knee.low), level(knee.high));
-            Shape::Knee(Knee {
-                level: level(knee.level),
-                low: low.min(high),
-                high: low.max(high),
-                capacity: level(knee.capacity),
-                beyond: level(knee.beyond),
-                steepness: slope(knee.steepness),
-                others: knee
-                    .others
-                    .into_iter()
-                    .map(|other| OtherKnee {
-                        capacity: level(other.capacity),
-                        beyond: level(other.beyond),
-                        ..other
-                    })
-                    .collect(),
-                ..knee
-            })
+    let slope = |slope: &mut f64| *slope *= if plateau == End::Low { 1.0 } else { -1.0 };
+    match &mut shape {
+        Shape::Knee(Knee { level: at, low, high, capacity, beyond, others, steepness, .. }) => {
+            [at, low, high, capacity, beyond].into_iter().for_each(level);
+            let others = others.iter_mut();
+            others.flat_map(|other| [&mut other.capacity, &mut other.beyond]).for_each(level);
+            slope(steepness);
         }
-        Shape::NoKnee(none) => Shape::NoKnee(NoKnee {
-            up_to: level(none.up_to),
-            growth: slope(none.growth),
-            why: match none.why {
-                WhyNoKnee::OneLevel { level: at } => WhyNoKnee::OneLevel { level: level(at) },
-                WhyNoKnee::Returns { level: at } => WhyNoKnee::Returns { level: level(at) },
-                WhyNoKnee::LastLevelOnce { level: at } => {
-                    WhyNoKnee::LastLevelOnce { level: level(at) }
-                }
-                WhyNoKnee::FirstLevelOnce { level: at } => {
-                    WhyNoKnee::FirstLevelOnce { level: level(at) }
-                }
-                why => why,
-            },
-            ..none
-        }),
-        too_few => too_few,
+        Shape::NoKnee(NoKnee { up_to, growth, why, .. }) => {
+            level(up_to);
+            slope(growth);
+            if let WhyNoKnee::OneLevel { level: at }
+            | WhyNoKnee::Returns { level: at }
+            | WhyNoKnee::LastLevelOnce { level: at }
+            | WhyNoKnee::FirstLevelOnce { level: at } = why
+            {
+                level(at);
+            }
+        }
+        Shape::TooFew(_) => {}
     }
+    if let Shape::Knee(Knee { low, high, .. }) = &mut shape {
+        (*low, *high) = (low.min(*high), low.max(*high));
+    }
+    shape
 }

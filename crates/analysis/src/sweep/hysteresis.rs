@@ -1,11 +1,13 @@
 //! Whether the cost of a level depends on the direction from which it is reached.
 
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 use serde::Serialize;
 use stats::{Knee, Shape};
 
-use super::{Curve, End, Point, Settings, fit, rows};
+use super::{Curve, End, Settings, fit, rows};
+use crate::{are_apart, extent};
 
 /// A difference between the directions counts from so many standard errors on.
 const CERTAIN: f64 = 4.0;
@@ -49,18 +51,12 @@ pub struct Directions {
     pub down: Vec<f64>,
 }
 
-/// Which way a pass goes.
-#[derive(Clone, Copy, PartialEq)]
-enum Way {
-    Up,
-    Down,
-}
+/// The way of a pass whose first level is less than its last.
+const UP: Ordering = Ordering::Less;
+const DOWN: Ordering = Ordering::Greater;
 
 /// Compares the directions near `knee`; `None` if no level there was measured in both, or if the
 /// subject is deterministic, where each measurement begins anew.
-///
-/// The way of a pass is that of its measurements in order of time; a pass of a single level has
-/// none.
 pub(super) fn hysteresis(
     curve: &Curve,
     knee: &Knee,
@@ -71,44 +67,44 @@ pub(super) fn hysteresis(
         return None;
     }
     let ways = ways(curve);
-    let levels: Vec<Directions> = rows::by_level(curve)
-        .iter()
-        .filter(|(level, _)| is_near(curve, knee, *level))
-        .map(|(level, points)| {
-            let of = |way: Way| {
-                let points = points.iter().filter(|point| ways.get(&point.pass) == Some(&way));
-                rows::costs(&points.copied().collect::<Vec<&Point>>())
-            };
-            Directions { level: *level, up: of(Way::Up), down: of(Way::Down) }
-        })
-        .filter(|level| !level.up.is_empty() && !level.down.is_empty())
-        .collect();
+    let near = rows::by_level(curve).into_iter().filter(|(level, _)| is_near(curve, knee, *level));
+    let mut levels = Vec::new();
+    for (level, points) in near {
+        let of =
+            |way| rows::costs(points.iter().copied().filter(|it| ways.get(&it.pass) == Some(&way)));
+        levels.push(Directions { level, up: of(UP), down: of(DOWN) });
+    }
+    levels.retain(|level| !level.up.is_empty() && !level.down.is_empty());
     let noise = noise(&levels);
-    let certain: Vec<&Directions> = levels.iter().filter(|level| level.is_certain(noise)).collect();
-    let largest = |levels: &[&Directions]| {
-        let logs = levels.iter().filter_map(|level| level.log_factor());
+    let largest = |is_of: &dyn Fn(&&Directions) -> bool| {
+        let logs = levels.iter().filter(is_of).filter_map(Directions::log_factor);
         logs.max_by(|a, b| a.abs().total_cmp(&b.abs()))
     };
-    let all: Vec<&Directions> = levels.iter().collect();
-    let (sure, any) = (largest(&certain), largest(&all)?);
-    let knee_of = |way: Way| knee_of(curve, &ways, way, plateau, settings);
-    let (up, down) = (knee_of(Way::Up), knee_of(Way::Down));
+    let (sure, any) = (largest(&|level| level.is_certain(noise)), largest(&|_| true)?);
+    let [up, down] = knees(curve, plateau, settings);
     let apart = up.as_ref().zip(down.as_ref()).is_some_and(|(up, down)| !meet(up, down));
     let differ = sure.is_some_and(|log| log.abs() >= settings.least_rise.ln());
-    let factor = sure.unwrap_or(any).exp();
     let told = |knee: Knee| KneeOf { level: knee.level, low: knee.low, high: knee.high };
-    let (up, down) = (up.map(told), down.map(told));
-    Some(Hysteresis { factor, up, down, is_there: differ || apart, levels })
+    Some(Hysteresis {
+        factor: sure.unwrap_or(any).exp(),
+        up: up.map(told),
+        down: down.map(told),
+        is_there: differ || apart,
+        levels,
+    })
 }
 
-/// The knees of upward and of downward passes, if each has one.
-pub(super) fn knees(curve: &Curve, plateau: End, settings: &Settings) -> Option<[Knee; 2]> {
-    if curve.deterministic {
-        return None;
-    }
+/// The knees of upward and of downward passes alone.
+pub(super) fn knees(curve: &Curve, plateau: End, settings: &Settings) -> [Option<Knee>; 2] {
     let ways = ways(curve);
-    let knee_of = |way: Way| knee_of(curve, &ways, way, plateau, settings);
-    Some([knee_of(Way::Up)?, knee_of(Way::Down)?])
+    [UP, DOWN].map(|way| {
+        let of_way = curve.points.iter().filter(|point| ways.get(&point.pass) == Some(&way));
+        let part = Curve { points: of_way.cloned().collect(), ..Curve::default() };
+        match fit::shape(&part, plateau, settings) {
+            Shape::Knee(knee) => Some(knee),
+            _ => None,
+        }
+    })
 }
 
 /// Whether the intervals of two knees have a level in common.
@@ -142,15 +138,11 @@ impl Directions {
     /// Whether the directions are apart by more than noise: at least two measurements each, none
     /// of them within the other direction's range, and a distance of some standard errors.
     fn is_certain(&self, noise: Option<f64>) -> bool {
-        let lowest = |costs: &[f64]| costs.iter().copied().fold(f64::INFINITY, f64::min);
-        let highest = |costs: &[f64]| costs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        let apart =
-            lowest(&self.up) > highest(&self.down) || highest(&self.up) < lowest(&self.down);
         let (up, down) = (self.up.len(), self.down.len());
         let error = noise.map(|noise| noise * (1.0 / up as f64 + 1.0 / down as f64).sqrt());
         let is_far =
             self.log_factor().zip(error).is_some_and(|(log, error)| log.abs() > CERTAIN * error);
-        up.min(down) >= 2 && apart && is_far
+        up.min(down) >= 2 && are_apart(&self.up, &self.down) && is_far
     }
 }
 
@@ -166,48 +158,21 @@ fn noise(levels: &[Directions]) -> Option<f64> {
     (freedom > 0).then(|| (squares / freedom as f64).sqrt())
 }
 
-/// The way of each pass that has one.
-fn ways(curve: &Curve) -> BTreeMap<u32, Way> {
+/// The way of each pass: that of its measurements in order of time; one of a single level has none.
+fn ways(curve: &Curve) -> BTreeMap<u32, Ordering> {
     let mut ends: BTreeMap<u32, (f64, f64)> = BTreeMap::new();
     for point in &curve.points {
         ends.entry(point.pass).or_insert((point.level, point.level)).1 = point.level;
     }
-    let way = |(first, last): (f64, f64)| match first.partial_cmp(&last)? {
-        std::cmp::Ordering::Less => Some(Way::Up),
-        std::cmp::Ordering::Greater => Some(Way::Down),
-        std::cmp::Ordering::Equal => None,
-    };
-    ends.into_iter().filter_map(|(pass, ends)| Some((pass, way(ends)?))).collect()
+    let way = |(pass, (first, last)): (u32, (f64, f64))| Some((pass, first.partial_cmp(&last)?));
+    ends.into_iter().filter_map(way).collect()
 }
 
 /// Whether a level lies within the knee's interval or its sides, or is the next one outside.
 fn is_near(curve: &Curve, knee: &Knee, level: f64) -> bool {
-    let ends = [knee.low, knee.high, knee.capacity, knee.beyond];
-    let low = ends.iter().copied().fold(f64::INFINITY, f64::min);
-    let high = ends.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    let between = |from: f64, to: f64| {
-        curve.points.iter().any(|point| point.level > from && point.level < to)
+    let (low, high) = extent(&[knee.low, knee.high, knee.capacity, knee.beyond]);
+    let none_between = |from: f64, to: f64| {
+        !curve.points.iter().any(|point| point.level > from && point.level < to)
     };
-    match level {
-        _ if level < low => !between(level, low),
-        _ if level > high => !between(high, level),
-        _ => true,
-    }
-}
-
-/// The knee of the passes of one way.
-fn knee_of(
-    curve: &Curve,
-    ways: &BTreeMap<u32, Way>,
-    way: Way,
-    plateau: End,
-    settings: &Settings,
-) -> Option<Knee> {
-    let of_way = |point: &&Point| ways.get(&point.pass) == Some(&way);
-    let points = curve.points.iter().filter(of_way).cloned().collect();
-    let part = Curve { points, ..Curve::default() };
-    match fit::shape(&part, plateau, settings) {
-        Shape::Knee(knee) => Some(knee),
-        _ => None,
-    }
+    none_between(level, low) && none_between(high, level)
 }

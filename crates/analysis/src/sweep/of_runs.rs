@@ -1,13 +1,13 @@
 //! Run files as points of a curve: a run is one measurement of one level.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use model::{CounterSet, Line, Run};
 use stats::{bounded_median, mean};
 
 use super::Point;
-use crate::runs::problems;
-use crate::{Ending, MemoryWork, Standing, Trial, from_runs};
+use crate::runs::of_ending;
+use crate::{MemoryWork, Standing, from_runs};
 
 /// What stands for the cost of work on memory: time for each touch.
 const COST: &str = "touch_ns";
@@ -29,8 +29,7 @@ pub struct OfRun {
 ///
 /// - Work on memory (passes that count touches) has by itself the time for each touch, in ns,
 ///   over the steady part of the run ([`MemoryWork`]). Without such a part all of it counts, and the
-///   point says so. Named, it is any
-///   other figure of the passes for each touch (`system_ns`, `faults`).
+///   point says so. Named, it is any other figure of the passes for each touch (`system_ns`).
 /// - A probe has the median of its delays, a session the mean time of its users; named, it is any
 ///   response of [`from_runs`], by its median.
 ///
@@ -39,22 +38,15 @@ pub struct OfRun {
 /// here: the figure `page_table_bytes` is their size at the end.
 #[must_use]
 pub fn of_run(run: &Run, response: Option<&str>) -> OfRun {
-    let own = problems(run);
     let mut made = match MemoryWork::of(run) {
         Some(work) => of_memory(&work, response),
         None => of_response(run, response),
     };
-    let trial = Trial {
-        ending: Some(Ending::of(run)),
-        is_altered: run.checksum_ok == Some(false),
-        problem: (!own.is_empty()).then(|| own.join("; ")),
-        ..Trial::default()
-    };
-    let all: Vec<String> = trial.remark().into_iter().chain(made.point.problem.take()).collect();
+    let problem = made.point.problem.take();
+    let trial = of_ending(run, None);
+    let all: Vec<String> = trial.remark().into_iter().chain(problem).collect();
     made.point.problem = (!all.is_empty()).then(|| all.join("; "));
-    if trial.standing() != Standing::Counts {
-        made.point.cost = None;
-    }
+    made.point.cost = made.point.cost.filter(|_| trial.standing() == Standing::Counts);
     made
 }
 
@@ -153,31 +145,25 @@ fn of_response(run: &Run, response: Option<&str>) -> OfRun {
     let mut point = Point {
         cost: median.map(|median| median.value),
         is_lower_bound: median.is_some_and(|median| median.is_lower_bound),
-        figures: means(trial),
+        // What a job used for each of its workers.
+        figures: trial
+            .values
+            .iter()
+            .filter(|values| values.part.is_none() && values.response != "delay_ns")
+            .filter_map(|values| Some((values.response.clone(), mean(&values.at_bounds())?)))
+            .collect(),
         counters: sampled(run),
         ..Point::default()
     };
-    if let (None, Some(name)) = (point.cost, name) {
-        let names = trial.values.iter().map(|values| values.response.as_str());
-        point.problem = Some(lacks(name, names));
-    } else if point.cost.is_none() {
-        point.problem = Some("nothing was measured".to_owned());
-    } else if point.is_lower_bound {
-        point.problem = Some("its cost is a lower bound".to_owned());
-    }
+    let names = trial.values.iter().map(|values| values.response.as_str());
+    point.problem = match (median, name) {
+        (None, Some(name)) => Some(lacks(name, names)),
+        (None, None) => Some("nothing was measured".to_owned()),
+        (Some(median), _) => median.is_lower_bound.then(|| "its cost is a lower bound".to_owned()),
+    };
     let name = name.unwrap_or(USUAL[0]);
     let unit = set.responses.get(name).map(|response| response.unit.clone());
     OfRun { point, response: name.to_owned(), unit: unit.unwrap_or_default() }
-}
-
-/// What a job used for each of its workers.
-fn means(trial: &Trial) -> BTreeMap<String, f64> {
-    trial
-        .values
-        .iter()
-        .filter(|values| values.part.is_none() && values.response != "delay_ns")
-        .filter_map(|values| Some((values.response.clone(), mean(&values.at_bounds())?)))
-        .collect()
 }
 
 /// What counters grew by from the first to the last look at them.
@@ -191,9 +177,7 @@ fn sampled(run: &Run) -> BTreeMap<String, f64> {
 }
 
 fn lacks<'a>(name: &str, has: impl Iterator<Item = &'a str>) -> String {
-    let mut names: Vec<&str> = has.collect();
-    names.sort_unstable();
-    names.dedup();
+    let names: Vec<&str> = has.collect::<BTreeSet<_>>().into_iter().collect();
     format!("no response is named {name:?}; there are {}", names.join(", "))
 }
 

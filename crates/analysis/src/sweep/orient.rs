@@ -3,7 +3,6 @@
 use serde::Serialize;
 use stats::{Knee, Shape};
 
-use super::verification::verification;
 use super::{Curve, End, Row, Settings, fit, hysteresis, rows};
 
 /// A curve of which it is known where the plateau lies.
@@ -30,11 +29,8 @@ pub(super) fn orient(curve: &Curve, settings: &Settings) -> Oriented {
         .collect();
     let unmeasurable = boundary(&table, plateau);
     for row in table.iter().filter(|row| row.cost.is_none()) {
-        let is_beyond = unmeasurable.as_ref().is_some_and(|boundary| match plateau {
-            End::Low => row.level >= boundary.first,
-            End::High => row.level <= boundary.first,
-        });
-        if !is_beyond {
+        let is_beyond = |it: &Boundary| plateau.is_outside(row.level, it.first);
+        if !unmeasurable.as_ref().is_some_and(is_beyond) {
             let why = reason(row);
             notes.push(format!("level {} could not be measured and is left out: {why}", row.level));
         }
@@ -49,12 +45,13 @@ pub(super) fn orient(curve: &Curve, settings: &Settings) -> Oriented {
 fn shape(curve: &Curve, plateau: End, settings: &Settings) -> (Shape, Option<[Knee; 2]>) {
     let shape = fit::shape(curve, plateau, settings);
     let is_certain = match &shape {
-        Shape::Knee(knee) => verification(curve, knee).holds,
+        Shape::Knee(knee) => rows::verification(curve, knee).holds,
         Shape::NoKnee(_) => false,
         Shape::TooFew(_) => true,
     };
     if !is_certain
-        && let Some([up, down]) = hysteresis::knees(curve, plateau, settings)
+        && !curve.deterministic
+        && let [Some(up), Some(down)] = hysteresis::knees(curve, plateau, settings)
         && !hysteresis::meet(&up, &down)
     {
         return (Shape::Knee(hysteresis::spanning(&up, &down, plateau)), Some([up, down]));
@@ -69,8 +66,8 @@ fn shape(curve: &Curve, plateau: End, settings: &Settings) -> (Shape, Option<[Kn
 fn plateau(curve: &Curve, rows: &[Row], settings: &Settings) -> End {
     let logs: Vec<f64> = rows.iter().filter_map(|row| row.cost).map(f64::ln).collect();
     let outer = logs.len().min(2);
-    let low: f64 = logs.iter().take(outer).sum::<f64>() / outer.max(1) as f64;
-    let high: f64 = logs.iter().rev().take(outer).sum::<f64>() / outer.max(1) as f64;
+    let mean = |logs: &[f64]| logs.iter().sum::<f64>() / outer.max(1) as f64;
+    let (low, high) = (mean(&logs[..outer]), mean(&logs[logs.len() - outer..]));
     let fails = |row: Option<&Row>| row.is_some_and(|row| row.cost.is_none());
     let by_cost = if high < low { End::High } else { End::Low };
     if (high - low).abs() >= settings.least_rise.ln() {
@@ -79,16 +76,11 @@ fn plateau(curve: &Curve, rows: &[Row], settings: &Settings) -> End {
     match (fails(rows.first()), fails(rows.last())) {
         (true, false) => End::High,
         (false, true) => End::Low,
-        _ => begun(curve, rows),
-    }
-}
-
-/// The end at which the first measurement was made.
-fn begun(curve: &Curve, rows: &[Row]) -> End {
-    let highest = rows.last().map(|row| row.level);
-    match curve.points.first() {
-        Some(first) if rows.len() > 1 && Some(first.level) == highest => End::High,
-        _ => End::Low,
+        // The end at which the first measurement was made.
+        _ => match (curve.points.first(), rows) {
+            (Some(first), [_, .., last]) if first.level == last.level => End::High,
+            _ => End::Low,
+        },
     }
 }
 
@@ -104,10 +96,10 @@ fn boundary(rows: &[Row], plateau: End) -> Option<Boundary> {
 }
 
 fn reason(row: &Row) -> String {
-    if row.problems.is_empty() {
-        return "no reason was given".to_owned();
+    match &row.problems[..] {
+        [] => "no reason was given".to_owned(),
+        problems => problems.join("; "),
     }
-    row.problems.join("; ")
 }
 
 /// Between the last level that can be measured and the first that cannot.

@@ -1,8 +1,9 @@
-//! One line a level.
+//! One line a level, and the two levels beside a knee.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
+use stats::{Knee, KneeKind};
 
 use super::{Curve, End, Point};
 
@@ -37,9 +38,9 @@ pub(super) fn by_level(curve: &Curve) -> Vec<(f64, Vec<&Point>)> {
 }
 
 /// Costs that a logarithm can be taken of.
-pub(super) fn costs(points: &[&Point]) -> Vec<f64> {
-    let is_cost = |cost: &f64| cost.is_finite() && *cost > 0.0;
-    points.iter().filter_map(|point| point.cost).filter(is_cost).collect()
+pub(super) fn costs<'a>(points: impl IntoIterator<Item = &'a Point>) -> Vec<f64> {
+    let costs = points.into_iter().filter_map(|point| point.cost);
+    costs.filter(|cost| cost.is_finite() && *cost > 0.0).collect()
 }
 
 /// All levels, from low to high, without relative speeds.
@@ -48,9 +49,17 @@ pub(super) fn rows(curve: &Curve) -> Vec<Row> {
 }
 
 fn row(level: f64, points: &[&Point]) -> Row {
-    let costs = costs(points);
+    let costs = costs(points.iter().copied());
     let problems: BTreeSet<&String> =
         points.iter().filter_map(|point| point.problem.as_ref()).collect();
+    // Over the points that have the name.
+    let mut figures: BTreeMap<&String, Vec<f64>> = BTreeMap::new();
+    for (name, value) in points.iter().flat_map(|point| &point.figures) {
+        figures.entry(name).or_default().push(*value);
+    }
+    let medians = figures.into_iter();
+    let medians =
+        medians.filter_map(|(name, values)| Some((name.clone(), stats::median(&values)?)));
     Row {
         level,
         measurements: points.len(),
@@ -58,24 +67,9 @@ fn row(level: f64, points: &[&Point]) -> Row {
         lowest_cost: costs.iter().copied().reduce(f64::min),
         highest_cost: costs.iter().copied().reduce(f64::max),
         relative_speed: None,
-        figures: medians(points, |point| &point.figures),
+        figures: medians.collect(),
         problems: problems.into_iter().cloned().collect(),
     }
-}
-
-/// Medians by name over the points that have the name.
-pub(super) fn medians(
-    points: &[&Point],
-    of: impl Fn(&Point) -> &BTreeMap<String, f64>,
-) -> BTreeMap<String, f64> {
-    let mut values: BTreeMap<&String, Vec<f64>> = BTreeMap::new();
-    for (name, value) in points.iter().flat_map(|point| of(point)) {
-        values.entry(name).or_default().push(*value);
-    }
-    let median = |(name, values): (&String, Vec<f64>)| {
-        stats::median(&values).map(|median| (name.clone(), median))
-    };
-    values.into_iter().filter_map(median).collect()
 }
 
 /// Fills in the speeds relative to the level at the plateau's end.
@@ -88,4 +82,28 @@ pub(super) fn relate(rows: &mut [Row], plateau: End) {
     for row in rows {
         row.relative_speed = first.zip(row.cost).map(|(first, cost)| first / cost);
     }
+}
+
+/// How the two sides of a knee were told apart.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Verification {
+    /// Costs of the last level on the plateau, in the order of the measurements.
+    pub capacity: Vec<f64>,
+    /// Costs of the first level beyond it.
+    pub beyond: Vec<f64>,
+    /// Whether the sides stay what they are. Of a step every cost beyond must be above every cost
+    /// on the plateau's side; if not, a side flipped: the knee moves from pass to pass, or depends
+    /// on the direction. Of a hinge, whose sides are close, the medians must be in order.
+    pub holds: bool,
+}
+
+/// The costs of both sides of a knee.
+pub(super) fn verification(curve: &Curve, knee: &Knee) -> Verification {
+    let [capacity, beyond] = [knee.capacity, knee.beyond]
+        .map(|level| costs(curve.points.iter().filter(|point| point.level == level)));
+    let holds = match knee.kind {
+        KneeKind::Step => crate::extent(&beyond).0 > crate::extent(&capacity).1,
+        KneeKind::Hinge => stats::median(&beyond) > stats::median(&capacity),
+    };
+    Verification { capacity, beyond, holds }
 }

@@ -3,7 +3,6 @@
 use serde::Serialize;
 use stats::Shape;
 
-use super::verification::verification;
 use super::{Boundary, Curve, Range, Settings, orient, rows};
 
 /// Levels that a refinement puts inside an interval. With both ends measured again three cost the
@@ -265,7 +264,7 @@ impl State<'_> {
         }
         let mut levels = vec![knee.capacity, knee.beyond];
         let fewest = levels.iter().map(|level| self.count(*level)).min()?;
-        let holds = verification(self.curve, knee).holds;
+        let holds = rows::verification(self.curve, knee).holds;
         if fewest >= 2 * self.passes() {
             if holds || fewest >= MOST_REPEATS * self.passes() {
                 return None;

@@ -39,14 +39,8 @@ const FIRST_LOOKS: [(&str, &str, &[&str]); 4] = [
 
 /// One line; `None` if nothing but clocks was counted.
 pub(super) fn conclusion(curve: &Curve, movers: &[Mover]) -> Option<String> {
-    let is_told = |name: &String| {
-        name != "work" && !matches!(meaning::meaning(name), Some((Cause::Clock, _)))
-    };
-    let mut counted =
-        curve.points.iter().flat_map(|point| point.figures.keys().chain(point.counters.keys()));
-    if !counted.any(is_told) {
-        return None;
-    }
+    let is_told = |name: &&String| !matches!(meaning::meaning(name), Some((Cause::Clock, _)));
+    super::names(curve).into_iter().find(is_told)?;
     let rose = |cause: Cause| {
         movers.iter().find(|mover| mover.cause == Some(cause) && mover.after > mover.before)
     };
@@ -57,17 +51,12 @@ pub(super) fn conclusion(curve: &Curve, movers: &[Mover]) -> Option<String> {
         Cause::Swap => rose(Cause::Stealing).is_some(),
         _ => false,
     };
-    let said: Vec<&str> = SENTENCES
-        .iter()
-        .filter(|(cause, _)| rose(*cause).is_some() && !is_implied(*cause))
-        .map(|(_, sentence)| *sentence)
-        .collect();
+    let is_said = |cause: Cause| rose(cause).is_some() && !is_implied(cause);
+    let said = SENTENCES.iter().filter(|(cause, _)| is_said(*cause)).map(|(_, sentence)| *sentence);
     let at_limit = rose(Cause::Limit).map(|_| "the control group is at its limit");
+    let said: Vec<&str> = said.chain(at_limit).collect();
     if !said.is_empty() {
-        return Some(said.into_iter().chain(at_limit).collect::<Vec<_>>().join("; "));
-    }
-    if let Some(at_limit) = at_limit {
-        return Some(at_limit.to_owned());
+        return Some(said.join("; "));
     }
     if rose(Cause::Mapping).is_some() {
         return Some("mappings are lost and faulted in again".to_owned());

@@ -16,6 +16,7 @@ use serde::Serialize;
 use stats::Knee;
 
 use super::{Curve, End, Point, Settings, rows};
+use crate::are_apart;
 use meaning::Cause;
 
 /// Levels on each side of the knee that are compared, the nearest ones.
@@ -94,35 +95,32 @@ impl Mover {
 /// What moved at `knee`.
 pub(super) fn moved(curve: &Curve, knee: &Knee, plateau: End, settings: &Settings) -> Moved {
     let sides = Sides::new(curve, knee, plateau);
-    let names: BTreeSet<&String> = curve
-        .points
-        .iter()
-        .flat_map(|point| point.figures.keys().chain(point.counters.keys()))
-        .collect();
-    let mut movers: Vec<Mover> = names
-        .into_iter()
-        .filter(|name| name.as_str() != "work")
-        .filter_map(|name| sides.mover(name))
-        .collect();
+    let mut movers: Vec<Mover> =
+        names(curve).into_iter().filter_map(|name| sides.mover(name)).collect();
     movers.sort_by(Mover::most_telling_first);
     let mut movers = merged(movers);
     let conclusion = conclusion::conclusion(curve, &movers);
     let still = conclusion::still(&sides.beyond);
     movers.truncate(settings.most_movers);
+    let levels = |points: &[&Point]| {
+        let mut levels: Vec<f64> = points.iter().map(|point| point.level).collect();
+        levels.dedup();
+        levels
+    };
     Moved {
         per: sides.per.in_words().to_owned(),
-        plateau: levels_of(&sides.plateau),
-        beyond: levels_of(&sides.beyond),
+        plateau: levels(&sides.plateau),
+        beyond: levels(&sides.beyond),
         movers,
         still,
         conclusion,
     }
 }
 
-fn levels_of(points: &[&Point]) -> Vec<f64> {
-    let mut levels: Vec<f64> = points.iter().map(|point| point.level).collect();
-    levels.dedup();
-    levels
+/// All figures and counters but the work itself.
+fn names(curve: &Curve) -> BTreeSet<&String> {
+    let names = curve.points.iter().flat_map(|it| it.figures.keys().chain(it.counters.keys()));
+    names.filter(|name| *name != "work").collect()
 }
 
 /// One mover for each thing, whatever its names; the first is the best.
@@ -189,34 +187,27 @@ impl<'a> Sides<'a> {
             points.retain(|point| point.cost.is_some());
         }
         all.retain(|(_, points)| !points.is_empty());
-        let is_inside = |level: f64| match end {
-            End::Low => level <= knee.capacity,
-            End::High => level >= knee.capacity,
-        };
-        let is_outside = |level: f64| match end {
-            End::Low => level >= knee.beyond,
-            End::High => level <= knee.beyond,
-        };
-        let nearest = |is_of_side: &dyn Fn(f64) -> bool, from_above: bool| -> Vec<&'a Point> {
-            let mut side: Vec<_> = all.iter().filter(|(level, _)| is_of_side(*level)).collect();
-            if from_above {
-                side.reverse();
-            }
+        let mut outwards: Vec<_> = all.iter().collect();
+        if end == End::High {
+            outwards.reverse();
+        }
+        let nearest = |side: Vec<&(f64, Vec<&'a Point>)>| -> Vec<&'a Point> {
             side.into_iter().take(LEVELS).flat_map(|(_, points)| points.iter().copied()).collect()
         };
-        let plateau = nearest(&is_inside, end == End::Low);
-        let beyond = nearest(&is_outside, end == End::High);
-        let has =
-            |per: Per| plateau.iter().chain(&beyond).all(|point| per.divisor(point).is_some());
-        let per = [Per::Work, Per::Second].into_iter().find(|per| has(*per));
-        let typical = |points: &[&Point]| {
+        let is_beyond = |level: f64, other: f64| end.is_outside(level, other);
+        let inwards = outwards.iter().rev().copied();
+        let plateau = nearest(inwards.filter(|(at, _)| is_beyond(knee.capacity, *at)).collect());
+        outwards.retain(|(at, _)| is_beyond(*at, knee.beyond));
+        let beyond = nearest(outwards);
+        let has = |per: &Per| plateau.iter().chain(&beyond).all(|it| per.divisor(it).is_some());
+        let level = |points: &[&Point]| {
             stats::median(&points.iter().map(|point| point.level).collect::<Vec<_>>())
         };
-        let change = typical(&beyond).zip(typical(&plateau));
+        let change = level(&beyond).zip(level(&plateau));
         let change = change.map_or(0.0, |(beyond, plateau)| (beyond / plateau).ln().abs());
         Self {
-            per: per.unwrap_or(Per::Measurement),
-            has_time: has(Per::Second),
+            per: [Per::Work, Per::Second].into_iter().find(has).unwrap_or(Per::Measurement),
+            has_time: has(&Per::Second),
             level_change: if change.is_finite() { change } else { 0.0 },
             plateau,
             beyond,
@@ -235,11 +226,15 @@ impl<'a> Sides<'a> {
         let (mut separated, mut certain) = (change.separated, association);
         if per == Per::Work && self.has_time {
             let by_time = self.change(name, Per::Second)?;
-            if !by_time.is_as(&change) {
+            // By the second it must go where it goes by the unit of work, by more than noise.
+            if by_time.magnitude.signum() != change.magnitude.signum()
+                || by_time.magnitude.abs() < LEAST_FACTOR.ln()
+            {
                 return None;
             }
             separated &= by_time.separated;
-            certain = weaker(association, self.association(name, Per::Second));
+            let other = self.association(name, Per::Second);
+            certain = if association.abs() < other.abs() { association } else { other };
         }
         let is_known = cause.is_some_and(|cause| cause < Cause::Clock);
         let is_sure = separated || (is_known && certain.abs() >= ASSOCIATED);
@@ -262,17 +257,13 @@ impl<'a> Sides<'a> {
 
     /// How a rate differs between the sides; `None` if it was not counted on both.
     fn change(&self, name: &str, per: Per) -> Option<Change> {
-        let before = rates(&self.plateau, name, per);
-        let after = rates(&self.beyond, name, per);
-        let (typical_before, typical_after) = (stats::median(&before)?, stats::median(&after)?);
+        let sides = [&self.plateau, &self.beyond].map(|points| rates(points, name, per));
+        let (before, after) = (stats::median(&sides[0])?, stats::median(&sides[1])?);
         // The rate of a single event, so that a logarithm can be taken of nothing.
         let divisors = self.plateau.iter().chain(&self.beyond).filter_map(|p| per.divisor(p));
         let one = stats::median(&divisors.collect::<Vec<_>>())?.recip();
-        let magnitude = ((typical_after.max(0.0) + one) / (typical_before.max(0.0) + one)).ln();
-        let lowest = |values: &[f64]| values.iter().copied().fold(f64::INFINITY, f64::min);
-        let highest = |values: &[f64]| values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        let separated = lowest(&after) > highest(&before) || highest(&after) < lowest(&before);
-        Some(Change { before: typical_before, after: typical_after, magnitude, separated })
+        let magnitude = ((after.max(0.0) + one) / (before.max(0.0) + one)).ln();
+        Some(Change { before, after, magnitude, separated: are_apart(&sides[0], &sides[1]) })
     }
 
     /// Rank correlation of a rate with the cost over the levels.
@@ -281,7 +272,7 @@ impl<'a> Sides<'a> {
             .all
             .iter()
             .filter_map(|(_, points)| {
-                let cost = stats::median(&rows::costs(points))?;
+                let cost = stats::median(&rows::costs(points.iter().copied()))?;
                 Some((stats::median(&rates(points, name, per))?, cost))
             })
             .collect();
@@ -290,25 +281,12 @@ impl<'a> Sides<'a> {
     }
 }
 
-/// The correlation nearer to 0.
-fn weaker(a: f64, b: f64) -> f64 {
-    if a.abs() < b.abs() { a } else { b }
-}
-
 /// How a rate differs between the plateau and beyond.
 struct Change {
     before: f64,
     after: f64,
     magnitude: f64,
     separated: bool,
-}
-
-impl Change {
-    /// Whether it goes where the other one goes, by more than noise.
-    fn is_as(&self, other: &Self) -> bool {
-        self.magnitude.signum() == other.magnitude.signum()
-            && self.magnitude.abs() >= LEAST_FACTOR.ln()
-    }
 }
 
 /// A figure or counter of each point that has it.
@@ -322,21 +300,17 @@ fn rates(points: &[&Point], name: &str, per: Per) -> Vec<f64> {
 
 /// Spearman's rank correlation: Pearson's on midranks; `None` if one of the two is constant.
 fn spearman(x: &[f64], y: &[f64]) -> Option<f64> {
-    let (x, y) = (ranks(x), ranks(y));
-    let middle = (x.len() + 1) as f64 / 2.0;
-    let product = |a: &[f64], b: &[f64]| -> f64 {
-        a.iter().zip(b).map(|(a, b)| (a - middle) * (b - middle)).sum()
+    // Midranks, less their mean.
+    let ranks = |values: &[f64]| -> Vec<f64> {
+        let count = |is_it: &dyn Fn(&f64) -> bool| values.iter().filter(|it| is_it(it)).count();
+        let rank = |value: &f64| {
+            let (below, same) = (count(&|other| other < value), count(&|other| other == value));
+            below as f64 + (same + 1) as f64 / 2.0 - (values.len() + 1) as f64 / 2.0
+        };
+        values.iter().map(rank).collect()
     };
+    let (x, y) = (ranks(x), ranks(y));
+    let product = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
     let correlation = product(&x, &y) / (product(&x, &x) * product(&y, &y)).sqrt();
     Some(correlation).filter(|correlation| correlation.is_finite())
-}
-
-/// Midranks from 1.
-fn ranks(values: &[f64]) -> Vec<f64> {
-    let rank = |value: &f64| {
-        let below = values.iter().filter(|other| *other < value).count();
-        let same = values.iter().filter(|other| *other == value).count();
-        below as f64 + (same + 1) as f64 / 2.0
-    };
-    values.iter().map(rank).collect()
 }
