@@ -48,6 +48,19 @@ fn factor(units: &[(&str, u64)], unit: &str) -> Option<u64> {
     units.iter().find(|(name, _)| *name == unit).map(|(_, factor)| *factor)
 }
 
+/// Units of time as they end names, and how many ns they are.
+pub const TIME_UNITS: [(&str, f64); 4] = [("ns", 1.0), ("us", 1e3), ("ms", 1e6), ("s", 1e9)];
+
+/// What stands in the name of a time before its unit, the unit, and how many ns it is: of `delay_us`
+/// `delay`, `us` and 1000. `None` of any other name; `per_s` is no time.
+#[must_use]
+pub fn split_time_name(name: &str) -> Option<(&str, &'static str, f64)> {
+    TIME_UNITS.into_iter().find_map(|(unit, ns)| {
+        let stem = name.strip_suffix(unit)?.strip_suffix('_')?;
+        (!stem.ends_with("per")).then_some((stem, unit, ns))
+    })
+}
+
 /// Splits a text into its leading number and the unit behind it.
 fn split(text: &str) -> (&str, &str) {
     let text = text.trim();

@@ -46,9 +46,7 @@ pub struct CurveOptions {
 pub fn curves(what: &str, options: &CurveOptions) -> Result<Curves, StoreError> {
     if let Some(name) = what.strip_prefix(REFERENCE) {
         let found = reference::find(name)?;
-        if found.kind != Kind::Csv {
-            return Err(StoreError::OtherKind { name: found.name, expected: "a CSV table" });
-        }
+        found.expect(Kind::Csv)?;
         let mut made = table(what, found.text, options)?;
         made.place = format!("{}\nFrom: {}", found.title, found.source);
         return Ok(made);

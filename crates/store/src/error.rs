@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use model::{MANIFEST_SCHEMA, RunError};
+use model::RunError;
 
 use crate::refusal::Refusal;
 
@@ -32,56 +32,9 @@ pub enum StoreError {
         /// The folder.
         path: PathBuf,
     },
-    /// Not a manifest.
-    #[error("{path}: not the manifest of an experiment: {source}")]
-    Manifest {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong, with line and column.
-        source: serde_json::Error,
-    },
-    /// A manifest of a newer format.
-    #[error(
-        "{path}: schema {found} is newer than this build knows ({MANIFEST_SCHEMA}): update thrashlab"
-    )]
-    NewerManifest {
-        /// The file.
-        path: PathBuf,
-        /// Schema number of the file.
-        found: u32,
-    },
-    /// A folder that is no sweep.
-    #[error("{path}: {why}")]
-    NoSweep {
-        /// The folder.
-        path: PathBuf,
-        /// What it lacks.
-        why: String,
-    },
-    /// No published result of this name.
-    #[error("no published result {name:?}; {hint}")]
-    NotPublished {
-        /// The name that was asked for.
-        name: String,
-        /// The closest names, as a sentence.
-        hint: String,
-    },
-    /// A published result that was asked for as something that it is not.
-    #[error("{name} is not {expected}")]
-    OtherKind {
-        /// The result's name.
-        name: &'static str,
-        /// What it was asked for as.
-        expected: &'static str,
-    },
-    /// A text that was refused.
-    #[error("{name}: {source}")]
-    Refused {
-        /// Where it comes from.
-        name: String,
-        /// Where in it, and why.
-        source: Refusal,
-    },
+    /// Anything else: where it comes from, where in it, and why.
+    #[error("{0}")]
+    Refused(String),
 }
 
 impl StoreError {
@@ -94,6 +47,6 @@ impl StoreError {
     /// The refusal of a text of this name.
     pub(crate) fn refused(name: impl Into<String>) -> impl FnOnce(Refusal) -> Self {
         let name = name.into();
-        |source| Self::Refused { name, source }
+        move |refusal| Self::Refused(format!("{name}: {refusal}"))
     }
 }

@@ -34,10 +34,9 @@ pub struct Format {
     read: fn(&str, &Options) -> Result<Dataset, Refusal>,
 }
 
-/// A text of an unknown format.
+/// A text of an unknown format, and the text as JSON if it is that: no other format looks so.
 struct Looks<'a> {
     text: &'a str,
-    /// The text as JSON, if it is one value; no other format looks like that.
     json: Option<Value>,
 }
 
@@ -148,25 +147,29 @@ fn varied<'a>(factors: impl IntoIterator<Item = &'a str>) -> Dataset {
     Dataset { factors: factors.into_iter().map(factor).collect(), ..Dataset::default() }
 }
 
-/// Adds a trial; levels stand in the order in which they appear.
-fn add(set: &mut Dataset, trial: Trial) {
+/// A response, what it means, and its only value in a trial.
+type Figure = (String, Response, f64);
+
+/// Adds a trial with its levels, which stand in the order in which they appear, and its figures.
+fn add<'a>(
+    set: &mut Dataset,
+    name: String,
+    levels: impl IntoIterator<Item = (&'a str, String)>,
+    figures: impl IntoIterator<Item = Figure>,
+) -> &mut Trial {
+    let levels = levels.into_iter().map(|(factor, level)| (factor.to_owned(), level)).collect();
+    let mut trial = Trial { name, levels, ..Trial::default() };
     for factor in &mut set.factors {
         let level = trial.levels.get(&factor.name);
         factor.levels.extend(level.filter(|it| !factor.levels.contains(it)).cloned());
     }
+    for (response, meaning, value) in figures {
+        trial.values.push(Values::exact(None, &response, &[value]));
+        set.responses.entry(response).or_insert(meaning);
+    }
     set.trials.push(trial);
-}
-
-/// Says what a response is, unless that was said, and hands out its only figure.
-fn figure(
-    set: &mut Dataset,
-    part: Option<String>,
-    response: &str,
-    meaning: Response,
-    value: f64,
-) -> Values {
-    set.responses.entry(response.to_owned()).or_insert(meaning);
-    Values::exact(part, response, &[value])
+    let last = set.trials.len() - 1;
+    &mut set.trials[last]
 }
 
 /// A response of which the parts of a trial do not add up.
@@ -182,4 +185,9 @@ fn facts<'a>(facts: impl IntoIterator<Item = (&'a str, Option<String>)>) -> Envi
 /// The measure of a trial, which must be the same where trials are compared.
 fn measure(name: &str) -> Environment {
     Environment::from([("measure".to_owned(), name.to_owned())])
+}
+
+/// Times in ns since 1970 UTC.
+fn unix_ns(time: jiff::Timestamp) -> Option<u64> {
+    u64::try_from(time.as_nanosecond()).ok()
 }

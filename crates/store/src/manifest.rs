@@ -35,16 +35,16 @@ pub fn parse(bytes: &[u8], path: PathBuf) -> Result<Manifest, StoreError> {
     struct Schema {
         schema: u32,
     }
+    let refused = |why: String| StoreError::Refused(format!("{}: {why}", path.display()));
+    let none = |error| refused(format!("not the manifest of an experiment: {error}"));
     // The schema alone first: a newer one may lack what this build expects.
-    let read = || match serde_json::from_slice(bytes)? {
-        Schema { schema } if schema > MANIFEST_SCHEMA => Ok(Err(schema)),
-        _ => serde_json::from_slice(bytes).map(Ok),
-    };
-    match read() {
-        Ok(Ok(manifest)) => Ok(manifest),
-        Ok(Err(found)) => Err(StoreError::NewerManifest { path, found }),
-        Err(source) => Err(StoreError::Manifest { path, source }),
+    let Schema { schema } = serde_json::from_slice(bytes).map_err(none)?;
+    if schema > MANIFEST_SCHEMA {
+        return Err(refused(format!(
+            "schema {schema} is newer than this build knows ({MANIFEST_SCHEMA}): update thrashlab"
+        )));
     }
+    serde_json::from_slice(bytes).map_err(none)
 }
 
 /// Writes a manifest into its folder, whole or not at all.

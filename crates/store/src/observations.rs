@@ -48,14 +48,17 @@ pub fn observations_as(
             Kind::Resp1 => Format::RESP1,
             Kind::Csv => Format::CSV,
         };
-        return text(what, found.text, Some(format), options);
+        let read = import::dataset(what, found.text, Some(format), options);
+        return read.map_err(StoreError::refused(what));
     }
     let path = Path::new(what);
     if is_foreign_folder(path) {
         return foreign_folder(path, format, options);
     }
     if path.is_dir() {
-        return folder(path);
+        let named = |(file, run): (PathBuf, Run)| (run_name(path, &file), run);
+        let runs: Vec<(String, Run)> = read_runs(path)?.into_iter().map(named).collect();
+        return Ok(of_runs(what, &runs, manifest::read(path)?));
     }
     let content = read(path)?;
     if is_run(what, content.as_bytes()) {
@@ -63,7 +66,7 @@ pub fn observations_as(
             .map_err(|source| StoreError::Run { path: path.to_owned(), source })?;
         return Ok(from_runs(what, &[(what.to_owned(), run)]));
     }
-    text(what, &content, format, options)
+    import::dataset(what, &content, format, options).map_err(StoreError::refused(what))
 }
 
 /// Whether a text is a run file, by its name or by its beginning.
@@ -123,41 +126,21 @@ fn foreign_folder(
     format: Option<Format>,
     options: &Options,
 ) -> Result<Dataset, StoreError> {
-    let found = foreign_files(path).map_err(StoreError::io(path))?;
     let refused = |(file, refusal): (String, Refusal)| {
         StoreError::refused(path.join(file).to_string_lossy())(refusal)
     };
     let mut files = Vec::new();
-    for file in found {
+    for file in foreign_files(path).map_err(StoreError::io(path))? {
         let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let text = read(&file)?;
         // A folder of anything else is not read to its end.
-        if let (true, None, Err(mut refusal)) = (files.is_empty(), format, Format::of(&text)) {
-            refusal.reason += &format!("; and the folder has no run file (*{SUFFIX})");
-            return Err(refused((name, refusal)));
+        if let (true, None, Err(Refusal(why))) = (files.is_empty(), format, Format::of(&text)) {
+            let why = format!("{why}; and the folder has no run file (*{SUFFIX})");
+            return Err(refused((name, Refusal(why))));
         }
         files.push((name, text));
     }
     import::folder::dataset(&path.to_string_lossy(), &files, format, options).map_err(refused)
-}
-
-/// The runs of a folder, each named by its path in it, with the levels that the manifest of an
-/// experiment gives them.
-fn folder(path: &Path) -> Result<Dataset, StoreError> {
-    let runs: Vec<(String, Run)> =
-        read_runs(path)?.into_iter().map(|(file, run)| (run_name(path, &file), run)).collect();
-    Ok(of_runs(&path.to_string_lossy(), &runs, manifest::read(path)?))
-}
-
-/// The observations of runs, each with its path in their folder as its name, and with the levels
-/// that the manifest of an experiment gives them.
-#[must_use]
-pub fn of_runs(name: &str, runs: &[(String, Run)], manifest: Option<Manifest>) -> Dataset {
-    let mut set = from_runs(name, runs);
-    if let Some(manifest) = manifest {
-        add_levels(&mut set, manifest);
-    }
-    set
 }
 
 /// The name of a run in a folder: its path there, without what all run files end in. Of a file that
@@ -169,9 +152,13 @@ pub fn run_name(folder: &Path, file: &Path) -> String {
     name.trim_end_matches(SUFFIX).to_owned()
 }
 
-/// Gives every run the levels, the block and the seed that its experiment planned. Runs that are
-/// not of the experiment are left out, with a note.
-fn add_levels(set: &mut Dataset, manifest: Manifest) {
+/// The observations of runs, each with its path in their folder as its name, and with the levels, the
+/// block and the seed that the manifest of an experiment gives them. Runs that are not of the
+/// experiment are left out, with a note.
+#[must_use]
+pub fn of_runs(name: &str, runs: &[(String, Run)], manifest: Option<Manifest>) -> Dataset {
+    let mut set = from_runs(name, runs);
+    let Some(manifest) = manifest else { return set };
     let all = manifest.runs.len();
     let mut planned: BTreeMap<String, ManifestRun> =
         manifest.runs.into_iter().map(|run| (run.run_id.clone(), run)).collect();
@@ -203,15 +190,7 @@ fn add_levels(set: &mut Dataset, manifest: Manifest) {
     });
     set.factors.splice(0..0, factors);
     set.notes.extend(manifest.aliases);
-}
-
-fn text(
-    name: &str,
-    content: &str,
-    format: Option<Format>,
-    options: &Options,
-) -> Result<Dataset, StoreError> {
-    import::dataset(name, content, format, options).map_err(StoreError::refused(name))
+    set
 }
 
 /// The text of a file, or of standard input if it is `-`.

@@ -49,7 +49,7 @@ pub enum Kind {
 pub fn find(name: &str) -> Result<&'static Reference, StoreError> {
     ALL.iter()
         .find(|reference| reference.name == name)
-        .ok_or_else(|| StoreError::NotPublished { name: name.to_owned(), hint: hint(name) })
+        .ok_or_else(|| StoreError::Refused(format!("no published result {name:?}; {}", hint(name))))
 }
 
 /// A sentence that helps who asked for `name`: at most three names that are close to it.
@@ -69,22 +69,29 @@ fn hint(name: &str) -> String {
         .collect();
     close.sort_unstable();
     let names: Vec<&str> = close.into_iter().take(3).map(|(_, name)| name).collect();
-    if names.is_empty() {
-        let all: Vec<&str> = ALL.iter().map(|reference| reference.name).collect();
-        return format!("there are: {}", all.join(", "));
+    let all = || ALL.iter().map(|reference| reference.name).collect::<Vec<_>>().join(", ");
+    match names.is_empty() {
+        true => format!("there are: {}", all()),
+        false => format!("did you mean {}?", names.join(" or ")),
     }
-    format!("did you mean {}?", names.join(" or "))
 }
 
 impl Reference {
+    pub(crate) fn expect(&self, kind: Kind) -> Result<(), StoreError> {
+        let expected = match kind {
+            _ if kind == self.kind => return Ok(()),
+            Kind::Resp1 => "an output of resp1",
+            Kind::Csv => "a CSV table",
+        };
+        Err(StoreError::Refused(format!("{} is not {expected}", self.name)))
+    }
+
     /// The result as a resp1 table.
     ///
     /// # Errors
     /// When it is not an output of resp1.
     pub fn resp1(&self) -> Result<Resp1Table, StoreError> {
-        if self.kind != Kind::Resp1 {
-            return Err(StoreError::OtherKind { name: self.name, expected: "an output of resp1" });
-        }
+        self.expect(Kind::Resp1)?;
         resp1::parse(self.text).map_err(StoreError::refused(self.name))
     }
 
@@ -93,9 +100,7 @@ impl Reference {
     /// # Errors
     /// When it is not a CSV.
     pub fn cells(&self) -> Result<Vec<Vec<&'static str>>, StoreError> {
-        if self.kind != Kind::Csv {
-            return Err(StoreError::OtherKind { name: self.name, expected: "a CSV table" });
-        }
+        self.expect(Kind::Csv)?;
         // The published tables have no quoted cells; a test holds them to it.
         Ok(self.text.lines().map(|line| line.split(',').collect()).collect())
     }

@@ -75,30 +75,26 @@ pub fn run_files(path: &Path) -> Result<Vec<PathBuf>, StoreError> {
     if !path.is_dir() {
         return Ok(vec![path.to_owned()]);
     }
-    let mut files = Vec::new();
-    collect(path, &mut files).map_err(|(folder, error)| StoreError::io(folder)(error))?;
+    let (mut files, mut folders) = (Vec::new(), vec![path.to_owned()]);
+    while let Some(folder) = folders.pop() {
+        let mut add = || -> io::Result<()> {
+            for entry in fs::read_dir(&folder)? {
+                let entry = entry?;
+                if entry.file_type()?.is_dir() {
+                    folders.push(entry.path());
+                } else if entry.path().to_string_lossy().ends_with(SUFFIX) {
+                    files.push(entry.path());
+                }
+            }
+            Ok(())
+        };
+        add().map_err(StoreError::io(&folder))?;
+    }
     files.sort();
     match files.is_empty() {
         true => Err(StoreError::Empty { path: path.to_owned() }),
         false => Ok(files),
     }
-}
-
-fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), (PathBuf, io::Error)> {
-    let mut read = || -> io::Result<Vec<PathBuf>> {
-        let mut below = Vec::new();
-        for entry in fs::read_dir(folder)? {
-            let entry = entry?;
-            if entry.file_type()?.is_dir() {
-                below.push(entry.path());
-            } else if entry.path().to_string_lossy().ends_with(SUFFIX) {
-                files.push(entry.path());
-            }
-        }
-        Ok(below)
-    };
-    let below = read().map_err(|error| (folder.to_owned(), error))?;
-    below.iter().try_for_each(|folder| collect(folder, files))
 }
 
 /// Where results go by default: `$XDG_DATA_HOME/thrashlab`, else `~/.local/share/thrashlab`, else

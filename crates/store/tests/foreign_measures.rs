@@ -329,7 +329,7 @@ proptest! {
                     });
                     prop_assert!(is_sound, "{damaged}");
                 }
-                Err(refusal) => prop_assert!(!refusal.reason.is_empty()),
+                Err(refusal) => prop_assert!(!refusal.to_string().is_empty()),
             }
         }
     }

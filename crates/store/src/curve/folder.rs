@@ -1,11 +1,12 @@
 //! The runs of a folder as curves: the levels of a numeric factor, which the manifest gives them.
 
 use std::collections::BTreeMap;
+use std::fmt::Display;
 use std::path::Path;
 
 use analysis::sweep::{Curve, OfRun, Point, of_run};
 use model::units::{parse_duration_ns, parse_size_bytes};
-use model::{EndStatus, Header, Manifest, ManifestFactor, ManifestRun, Run};
+use model::{EndStatus, Header, Line, Manifest, ManifestFactor, ManifestRun};
 
 use super::{CurveOptions, Curves};
 use crate::error::StoreError;
@@ -19,8 +20,7 @@ const MOST_WARNINGS: usize = 6;
 
 pub(super) fn curves(path: &Path, options: &CurveOptions) -> Result<Curves, StoreError> {
     let manifest = manifest::read(path)?.ok_or_else(|| {
-        let why = "it has no experiment.json, which says what the levels are".to_owned();
-        StoreError::NoSweep { path: path.to_owned(), why }
+        no_sweep(path, "it has no experiment.json, which says what the levels are")
     })?;
     curves_of_manifest(path, &manifest, options)
 }
@@ -34,19 +34,44 @@ pub fn curves_of_manifest(
     manifest: &Manifest,
     options: &CurveOptions,
 ) -> Result<Curves, StoreError> {
-    let no_sweep = |why: String| StoreError::NoSweep { path: path.to_owned(), why };
-    let (factor, unit) = swept(manifest, options.over.as_deref()).map_err(no_sweep)?;
-    let read = Read { path, manifest, factor, unit, response: options };
-    let mut made = Curves { by: by(manifest, factor), ..Curves::default() };
-    made.plan = manifest.sweep.as_ref().map(|_| manifest.plan.clone());
+    let (factor, unit) =
+        swept(manifest, options.over.as_deref()).map_err(|why| no_sweep(path, why))?;
+    let others: Vec<&ManifestFactor> =
+        manifest.factors.iter().filter(|other| other.name != factor.name).collect();
+    let by: Vec<&str> = others.iter().map(|other| other.name.as_str()).collect();
+    let asked = options.cost.as_deref().or(manifest.responses.first().map(String::as_str));
+    let mut rows = Vec::new();
     let mut headers = Vec::new();
-    for label in labels(manifest, factor) {
-        let (curve, own) = read.curve(&label)?;
-        headers.extend(own);
-        made.rows.push((label.join(" "), curve));
+    // Each combination of the other factors' levels, in their order.
+    let counts: Vec<usize> = others.iter().map(|other| other.levels.len()).collect();
+    for cell in if by.is_empty() { vec![Vec::new()] } else { stats::full_factorial(&counts) } {
+        let label: Vec<&str> =
+            others.iter().zip(cell).map(|(other, level)| other.levels[level].as_str()).collect();
+        let is_of = |run: &&ManifestRun| {
+            by.iter()
+                .zip(&label)
+                .all(|(name, level)| run.levels.get(*name).is_some_and(|it| it == level))
+        };
+        let mut curve = Curve {
+            name: path.to_string_lossy().into_owned(),
+            parameter: factor.name.clone(),
+            level_unit: unit.clone(),
+            ..Curve::default()
+        };
+        let runs = manifest.runs.iter().filter(is_of);
+        headers.extend(add_runs(&mut curve, path, manifest, runs, asked)?);
+        rows.push((label.join(" "), curve));
     }
-    made.place = report::place_of(&headers);
-    Ok(made)
+    Ok(Curves {
+        by: (!by.is_empty()).then(|| by.join(" ")),
+        rows,
+        place: report::place_of(&headers),
+        plan: manifest.sweep.as_ref().map(|_| manifest.plan.clone()),
+    })
+}
+
+fn no_sweep(path: &Path, why: impl Display) -> StoreError {
+    StoreError::Refused(format!("{}: {why}", path.display()))
 }
 
 /// The factor that was swept and the unit of its levels.
@@ -59,13 +84,11 @@ fn swept<'m>(
     {
         return Ok((factor, sweep.unit.clone()));
     }
-    let names = || -> String {
-        let names: Vec<&str> = manifest.factors.iter().map(|factor| factor.name.as_str()).collect();
-        names.join(", ")
-    };
+    let names: Vec<&str> = manifest.factors.iter().map(|factor| factor.name.as_str()).collect();
+    let names = names.join(", ");
     if let Some(over) = over {
         let factor = manifest.factors.iter().find(|factor| factor.name == over);
-        let factor = factor.ok_or_else(|| format!("no factor {over:?}; it has {}", names()))?;
+        let factor = factor.ok_or_else(|| format!("no factor {over:?}; it has {names}"))?;
         let unit = unit(&factor.levels);
         let unit = unit.ok_or_else(|| format!("the levels of {over} are not all numbers"))?;
         return Ok((factor, unit.to_owned()));
@@ -79,10 +102,9 @@ fn swept<'m>(
     match numeric[..] {
         [(factor, unit)] => Ok((factor, unit.to_owned())),
         [] => Err(format!(
-            "no factor has {FEWEST_LEVELS} levels and more that are numbers; it has {}",
-            names()
+            "no factor has {FEWEST_LEVELS} levels and more that are numbers; it has {names}"
         )),
-        _ => Err(format!("which of the factors {} was swept? Name it with --over", names())),
+        _ => Err(format!("which of the factors {names} was swept? Name it with --over")),
     }
 }
 
@@ -102,100 +124,44 @@ fn number(level: &str, unit: &str) -> Option<f64> {
     }
 }
 
-/// The other factors, if there are any.
-fn by(manifest: &Manifest, swept: &ManifestFactor) -> Option<String> {
-    let others = manifest.factors.iter().filter(|factor| factor.name != swept.name);
-    let names: Vec<&str> = others.map(|factor| factor.name.as_str()).collect();
-    (!names.is_empty()).then(|| names.join(" "))
-}
-
-/// The combinations of the other factors' levels, in their order.
-fn labels(manifest: &Manifest, swept: &ManifestFactor) -> Vec<Vec<String>> {
-    let others: Vec<&ManifestFactor> =
-        manifest.factors.iter().filter(|factor| factor.name != swept.name).collect();
-    let counts: Vec<usize> = others.iter().map(|factor| factor.levels.len()).collect();
-    if counts.is_empty() {
-        return vec![Vec::new()];
-    }
-    let label = |cell: Vec<usize>| {
-        let levels = others.iter().zip(cell);
-        levels.map(|(factor, level)| factor.levels[level].clone()).collect()
-    };
-    stats::full_factorial(&counts).into_iter().map(label).collect()
-}
-
-struct Read<'a> {
-    path: &'a Path,
-    manifest: &'a Manifest,
-    factor: &'a ManifestFactor,
-    unit: String,
-    response: &'a CurveOptions,
-}
-
-impl Read<'_> {
-    /// The curve of one combination of the other factors, with the headers of its runs.
-    fn curve(&self, label: &[String]) -> Result<(Curve, Vec<Header>), StoreError> {
-        let manifest = self.manifest;
-        let others: Vec<&ManifestFactor> =
-            manifest.factors.iter().filter(|factor| factor.name != self.factor.name).collect();
-        let is_of = |run: &&ManifestRun| {
-            others
-                .iter()
-                .zip(label)
-                .all(|(factor, level)| run.levels.get(&factor.name) == Some(level))
+/// Adds the points of these runs to their curve; answers their headers.
+fn add_runs<'m>(
+    curve: &mut Curve,
+    folder: &Path,
+    manifest: &Manifest,
+    runs: impl Iterator<Item = &'m ManifestRun>,
+    asked: Option<&str>,
+) -> Result<Vec<Header>, StoreError> {
+    let (mut headers, mut warnings) = (Vec::new(), BTreeMap::new());
+    for planned in runs {
+        let level = planned.levels.get(&curve.parameter);
+        let Some(level) = level.and_then(|level| number(level, &curve.level_unit)) else {
+            continue;
         };
-        let mut curve = Curve {
-            name: self.path.to_string_lossy().into_owned(),
-            parameter: self.factor.name.clone(),
-            level_unit: self.unit.clone(),
-            deterministic: true,
-            ..Curve::default()
-        };
-        let (mut headers, mut warnings) = (Vec::new(), BTreeMap::new());
-        let asked =
-            self.response.cost.as_deref().or(manifest.responses.first().map(String::as_str));
-        for planned in manifest.runs.iter().filter(is_of) {
-            let level = planned.levels.get(&self.factor.name);
-            let Some(level) = level.and_then(|level| number(level, &self.unit)) else { continue };
-            let own = Point {
-                level,
-                name: planned.run_id.clone(),
-                pass: planned.block,
-                ..Point::default()
-            };
-            let file = self.path.join(format!("{}{SUFFIX}", planned.run_id));
-            if file.exists() {
-                let run = read_run(&file)?;
-                // It is made again when the sweep goes on.
-                if run.status() == EndStatus::Interrupted {
-                    continue;
-                }
-                let OfRun { point, response, unit } = of_run(&run, asked);
-                curve.points.push(Point { level, name: own.name, pass: own.pass, ..point });
-                (curve.response, curve.cost_unit) = (response, unit);
-                count_warnings(&run, &mut warnings);
-                headers.extend(run.header);
-            } else if let Some(why) = refused(manifest, &planned.run_id) {
-                curve.points.push(Point { problem: Some(why.to_owned()), ..own });
+        let (name, pass) = (planned.run_id.clone(), planned.block);
+        let file = folder.join(format!("{name}{SUFFIX}"));
+        if file.exists() {
+            let run = read_run(&file)?;
+            // It is made again when the sweep goes on.
+            if run.status() == EndStatus::Interrupted {
+                continue;
             }
-        }
-        curve.leave_out_small_bounds();
-        curve.deterministic = !headers.is_empty() && headers.iter().all(Header::is_deterministic);
-        curve.notes = told(warnings);
-        Ok((curve, headers))
-    }
-}
-
-fn refused<'m>(manifest: &'m Manifest, run_id: &str) -> Option<&'m String> {
-    manifest.sweep.as_ref()?.refused.get(run_id)
-}
-
-fn count_warnings(run: &Run, warnings: &mut BTreeMap<String, usize>) {
-    for line in &run.lines {
-        if let Some(note) = line.note() {
-            *warnings.entry(note.to_owned()).or_insert(0) += 1;
+            let OfRun { point, response, unit } = of_run(&run, asked);
+            curve.points.push(Point { level, name, pass, ..point });
+            (curve.response, curve.cost_unit) = (response, unit);
+            for note in run.lines.iter().filter_map(Line::note) {
+                *warnings.entry(note.to_owned()).or_insert(0) += 1;
+            }
+            headers.extend(run.header);
+        } else if let Some(why) = manifest.sweep.as_ref().and_then(|it| it.refused.get(&name)) {
+            let problem = Some(why.clone());
+            curve.points.push(Point { level, name, pass, problem, ..Point::default() });
         }
     }
+    curve.leave_out_small_bounds();
+    curve.deterministic = !headers.is_empty() && headers.iter().all(Header::is_deterministic);
+    curve.notes = told(warnings);
+    Ok(headers)
 }
 
 /// The most frequent warnings.

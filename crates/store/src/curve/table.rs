@@ -9,6 +9,7 @@
 use std::collections::BTreeMap;
 
 use analysis::sweep::{Curve, Point};
+use model::units::split_time_name;
 
 use super::{CurveOptions, Curves};
 use crate::import::table::{Table, ending};
@@ -21,8 +22,6 @@ const LEVEL_UNITS: [(&str, &str); 5] =
 const ELAPSED: &str = "elapsed_s";
 /// What costs for a unit of work are called.
 const COST: &str = "cost";
-/// Endings of times, and what makes ns of them.
-const TIMES: [(&str, f64); 4] = [("_ns", 1.0), ("_us", 1e3), ("_ms", 1e6), ("_s", 1e9)];
 
 /// Which column is what.
 struct Columns {
@@ -98,12 +97,6 @@ fn level_unit(name: &str) -> Option<&'static str> {
     LEVEL_UNITS.iter().find(|(ending, _)| *ending == found).map(|(_, unit)| *unit)
 }
 
-/// The unit that the name of a time ends in.
-fn time_unit(name: &str) -> Option<(&'static str, f64)> {
-    let found = TIMES.iter().find(|(ending, _)| name.ends_with(ending));
-    found.map(|(ending, scale)| (ending.trim_start_matches('_'), *scale))
-}
-
 fn curve(
     name: &str,
     table: &Table,
@@ -122,7 +115,7 @@ fn curve(
         parameter: level_name.clone(),
         level_unit: level_unit(level_name).unwrap_or_default().to_owned(),
         response: format!("{cost_name}{}", per.unwrap_or_default()),
-        cost_unit: time_unit(cost_name).map_or_else(String::new, |(unit, _)| unit.to_owned()),
+        cost_unit: split_time_name(cost_name).map_or("", |(_, unit, _)| unit).to_owned(),
         ..Curve::default()
     };
     let mut passes: BTreeMap<u64, u32> = BTreeMap::new();
@@ -133,26 +126,24 @@ fn curve(
         };
         // What was not published is no measurement.
         let Some(mut value) = number(cost)? else { continue };
-        if let Some(work) = columns.work {
-            match number(work)? {
-                Some(work) if work > 0.0 => value /= work,
-                _ => return Err(table.refused(*line, work, "work is a number above 0")),
-            }
+        let mut figures = figures(table, *line, cells, columns, prefix);
+        if let Some(column) = columns.work {
+            let work = number(column)?.filter(|work| *work > 0.0);
+            let work =
+                work.ok_or_else(|| table.refused(*line, column, "work is a number above 0"))?;
+            value /= work;
+            figures.insert("work".to_owned(), work);
         }
         let pass = passes.entry(level.to_bits()).or_insert(0);
-        let mut point = Point {
+        made.points.push(Point {
             level,
             name: format!("line {line}"),
             pass: *pass,
             cost: Some(value),
-            figures: figures(table, *line, cells, columns, prefix)?,
+            figures,
             ..Point::default()
-        };
-        if let Some(work) = columns.work {
-            point.figures.extend(number(work)?.map(|work| ("work".to_owned(), work)));
-        }
+        });
         *pass += 1;
-        made.points.push(point);
     }
     Ok(made)
 }
@@ -164,30 +155,23 @@ fn figures(
     cells: &[String],
     columns: &Columns,
     prefix: &str,
-) -> Result<BTreeMap<String, f64>, Refusal> {
-    let mut figures = BTreeMap::new();
-    for (column, name) in table.names.iter().enumerate() {
+) -> BTreeMap<String, f64> {
+    let figure = |(column, name): (usize, &String)| {
         let of_another = columns.costs.iter().any(|(other, _)| {
             !other.is_empty() && other != prefix && name.starts_with(other.as_str())
         });
-        let is_level = column == columns.level || Some(column) == columns.work;
-        if of_another || is_level {
-            continue;
+        if of_another || column == columns.level || Some(column) == columns.work {
+            return None;
         }
         // A word is no figure; only what was chosen as a cost has to be a number.
-        let Ok(Some(value)) = number(table, line, cells, column) else { continue };
+        let value = number(table, line, cells, column).ok()??;
         let own = name.strip_prefix(prefix).unwrap_or(name);
-        match time_unit(own) {
-            Some((unit, scale)) => {
-                let stem = own.trim_end_matches(unit).trim_end_matches('_');
-                figures.insert(format!("{stem}_ns"), value * scale);
-            }
-            None => {
-                figures.insert(own.to_owned(), value);
-            }
-        }
-    }
-    Ok(figures)
+        Some(match split_time_name(own) {
+            Some((stem, _, scale)) => (format!("{stem}_ns"), value * scale),
+            None => (own.to_owned(), value),
+        })
+    };
+    table.names.iter().enumerate().filter_map(figure).collect()
 }
 
 /// A cell as a number; `None` if it is empty.

@@ -10,9 +10,9 @@
 //! trial that is a copy of another one are refused, since each would count something that nobody
 //! measured.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use analysis::{Dataset, Response, Trial, Values};
+use analysis::{Dataset, Response, Values};
 
 use super::table::{Key, Row, Table, ending};
 use super::{Format, Options, Refusal, add, repeats, varied};
@@ -49,10 +49,10 @@ fn read(text: &str, options: &Options) -> Result<Dataset, Refusal> {
     let mut seen: BTreeMap<(BTreeMap<String, String>, Option<String>), usize> = BTreeMap::new();
     for (line, cells) in &table.rows {
         let mut row = row(&table, &meanings, *line, cells)?;
-        let count = seen.entry((row.levels.clone(), row.part.clone())).or_insert(0);
+        let count = seen.entry((row.key.levels.clone(), row.part.clone())).or_insert(0);
         *count += 1;
-        if row.trial.is_empty() {
-            row.trial = count.to_string();
+        if row.key.trial.is_empty() {
+            row.key.trial = count.to_string();
         }
         rows.push(row);
     }
@@ -131,35 +131,32 @@ fn response(name: &str) -> Response {
 fn row(table: &Table, meanings: &[Meaning], line: usize, cells: &[String]) -> Result<Row, Refusal> {
     let mut row = Row { line, ..Row::default() };
     for (index, (meaning, cell)) in meanings.iter().zip(cells).enumerate() {
-        let (name, cell) = (&table.names[index], cell.clone());
-        let refused = |reason: String| Err(table.refused(line, index, reason));
-        if cell.is_empty() && *meaning != Meaning::Response {
-            return refused("an empty cell; only what was measured may be missing".to_owned());
-        }
+        let (name, cell) = (table.names[index].clone(), cell.clone());
+        let refused = |reason: String| table.refused(line, index, reason);
+        let number = |cell: String| {
+            let number = cell.parse().map(Some);
+            number.map_err(|_| refused(format!("{cell:?} is not a whole number")))
+        };
         match meaning {
-            Meaning::Trial => row.trial = cell,
-            Meaning::Part => row.part = Some(cell),
-            Meaning::Factor => drop(row.levels.insert(name.clone(), cell)),
-            Meaning::Block | Meaning::Seed => {
-                let Ok(number) = cell.parse() else {
-                    return refused(format!("{cell:?} is not a whole number"));
-                };
-                let place = if *meaning == Meaning::Block { &mut row.block } else { &mut row.seed };
-                *place = Some(number);
-            }
             Meaning::Response => {
-                match cell.parse::<f64>() {
-                    _ if cell.is_empty() => {}
-                    Ok(value) if value.is_finite() => row.values.push((name.clone(), value)),
-                    _ => {
-                        return refused(format!(
-                            "{cell:?} is not a number, which {name} must be; leave a cell empty \
-                             that was not published"
-                        ));
-                    }
+                let is_number = cell.parse().is_ok_and(f64::is_finite);
+                if !is_number && !cell.is_empty() {
+                    return Err(refused(format!(
+                        "{cell:?} is not a number, which {name} must be; leave a cell empty that \
+                         was not published"
+                    )));
                 }
-                row.texts.insert(name.clone(), cell);
+                row.texts.push((name, cell));
             }
+            _ if cell.is_empty() => {
+                let reason = "an empty cell; only what was measured may be missing";
+                return Err(refused(reason.to_owned()));
+            }
+            Meaning::Trial => row.key.trial = cell,
+            Meaning::Part => row.part = Some(cell),
+            Meaning::Factor => drop(row.key.levels.insert(name, cell)),
+            Meaning::Block => row.key.block = number(cell)?,
+            Meaning::Seed => row.key.seed = number(cell)?,
         }
     }
     Ok(row)
@@ -167,13 +164,13 @@ fn row(table: &Table, meanings: &[Meaning], line: usize, cells: &[String]) -> Re
 
 /// Refuses two rows of one trial and one part.
 fn refuse_second_rows(rows: &[Row]) -> Result<(), Refusal> {
-    let mut first: BTreeMap<(Key, Option<&str>), usize> = BTreeMap::new();
+    let mut first: BTreeMap<(&Key, &Option<String>), usize> = BTreeMap::new();
     for row in rows {
-        if let Some(line) = first.insert((row.key(), row.part.as_deref()), row.line) {
+        if let Some(line) = first.insert((&row.key, &row.part), row.line) {
             let reason = format!(
                 "a second row of trial {} with the same levels (the first is line {line}): one \
                  measurement would count twice",
-                row.trial
+                row.key.trial
             );
             return Err(Refusal::line(row.line, reason));
         }
@@ -188,34 +185,34 @@ fn build(table: &Table, meanings: &[Meaning], rows: &[Row]) -> Dataset {
     };
     let mut set = varied(of(Meaning::Factor));
     set.responses = of(Meaning::Response).map(|name| (name.to_owned(), response(name))).collect();
-    let mut places: BTreeMap<Key, usize> = BTreeMap::new();
-    for row in rows {
-        let place = *places.entry(row.key()).or_insert_with(|| {
-            let trial = Trial {
-                name: format!("trial {}, line {}", row.trial, row.line),
-                levels: row.levels.clone(),
-                block: row.block,
-                seed: row.seed,
-                ..Trial::default()
-            };
-            add(&mut set, trial);
+    let mut places: BTreeMap<&Key, usize> = BTreeMap::new();
+    for Row { line, key, part, texts } in rows {
+        let place = *places.entry(key).or_insert_with(|| {
+            let levels = key.levels.iter().map(|(factor, level)| (factor.as_str(), level.clone()));
+            let trial = add(&mut set, format!("trial {}, line {line}", key.trial), levels, []);
+            (trial.block, trial.seed) = (key.block, key.seed);
             set.trials.len() - 1
         });
-        let values = row.values.iter();
-        let values = values.map(|(name, value)| Values::exact(row.part.clone(), name, &[*value]));
+        let values = texts.iter().filter_map(|(name, text)| Some((name, text.parse().ok()?)));
+        let values = values.map(|(name, value)| Values::exact(part.clone(), name, &[value]));
         set.trials[place].values.extend(values);
     }
     add_wholes(&mut set, rows);
-    set.notes.extend(empty_cells(rows));
+    let empty = rows.iter().flat_map(|row| {
+        let empty = row.texts.iter().filter(|(_, text)| text.is_empty());
+        empty.map(|(name, _)| format!("{name} in line {}", row.line))
+    });
+    let empty: Vec<String> = empty.collect();
+    if !empty.is_empty() {
+        set.notes.push(format!("not published: {}", empty.join(", ")));
+    }
     set.notes.extend(repeats::strays(&set));
     set
 }
 
 /// Gives every trial that has all parts the sum of them as its whole, where parts add up.
 fn add_wholes(set: &mut Dataset, rows: &[Row]) {
-    let mut parts: Vec<&str> = rows.iter().filter_map(|row| row.part.as_deref()).collect();
-    parts.sort_unstable();
-    parts.dedup();
+    let parts: BTreeSet<&str> = rows.iter().filter_map(|row| row.part.as_deref()).collect();
     if parts.is_empty() {
         return;
     }
@@ -223,12 +220,9 @@ fn add_wholes(set: &mut Dataset, rows: &[Row]) {
     let names: Vec<&String> = additive.map(|(name, _)| name).collect();
     for trial in &mut set.trials {
         for name in &names {
-            let sum: Option<f64> = parts
-                .iter()
-                .map(|part| {
-                    Some(trial.samples(Some(part), name)?.iter().map(|it| it.value).sum::<f64>())
-                })
-                .sum();
+            let of_part = |part| Some(trial.samples(Some(part), name)?.iter().map(|it| it.value));
+            let sums = parts.iter().map(|part| of_part(part).map(Iterator::sum::<f64>));
+            let sum: Option<f64> = sums.sum();
             trial.values.extend(sum.map(|sum| Values::exact(None, name, &[sum])));
         }
     }
@@ -240,18 +234,4 @@ fn add_wholes(set: &mut Dataset, rows: &[Row]) {
             parts.len()
         ));
     }
-}
-
-/// How many cells were not published.
-fn empty_cells(rows: &[Row]) -> Option<String> {
-    let lines: Vec<String> = rows
-        .iter()
-        .flat_map(|row| {
-            row.texts
-                .iter()
-                .filter(|(_, text)| text.is_empty())
-                .map(|(name, _)| format!("{name} in line {}", row.line))
-        })
-        .collect();
-    (!lines.is_empty()).then(|| format!("not published: {}", lines.join(", ")))
 }

@@ -13,7 +13,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::folder::WHOLE_FILE;
-use super::{Format, Options, Refusal, fact, json, measure, response};
+use super::{Format, Options, Refusal, fact, facts, json, measure, response, unix_ns};
 
 /// What this file reads.
 pub(super) const FORMAT: Format = Format {
@@ -53,29 +53,24 @@ struct Thread {
     avg: f64,
 }
 
-/// What the threads' numbers mean.
-struct Scale {
-    /// ns in a number of the file.
-    unit_ns: u64,
-    /// Delays from this many units on are not in the histogram, as the command line says.
-    limit: Option<u64>,
-}
-
-/// What one thread measured, in ns.
-enum Found {
-    Delays { samples: Vec<Observation> },
-    Summary { cycles: u64, least: f64, mean: f64, longest: f64 },
+/// What threads measured, in ns; without a histogram there are no samples.
+struct Found {
+    cycles: f64,
+    least: f64,
+    mean: f64,
+    longest: f64,
+    samples: Vec<Observation>,
 }
 
 /// The file is one trial, its threads are parts of it, and all delays together are the whole.
 fn read(text: &str, _: &Options) -> Result<Dataset, Refusal> {
     let output: Output = json(text)?;
-    let scale = Scale::of(&output);
+    let unit_ns = if output.resolution_in_ns == 1 { 1 } else { 1000 };
+    let limit = output.limit();
     let cycles = output.thread.values().try_fold(0_u64, |sum, thread| {
         sum.checked_add(thread.cycles).filter(|sum| *sum <= MOST_DELAYS)
     });
-    let with_delays =
-        scale.limit.is_some() || output.thread.values().any(|it| !it.histogram.is_empty());
+    let with_delays = limit.is_some() || output.thread.values().any(|it| !it.histogram.is_empty());
     if with_delays && cycles.is_none() {
         return Err(Refusal::whole(format!(
             "more than {MOST_DELAYS} delays: measure for a shorter time, or without -h for a summary"
@@ -90,61 +85,50 @@ fn read(text: &str, _: &Options) -> Result<Dataset, Refusal> {
             set.notes.push(format!("thread {key} made no cycle"));
             continue;
         }
-        let one = match with_delays {
-            true => thread.delays(&scale).map_err(refused)?,
-            false => thread.summary(&scale).map_err(refused)?,
-        };
-        found.push((number, one));
+        let limit = with_delays.then_some(limit.unwrap_or(0));
+        found.push((number, thread.found(unit_ns as f64, limit).map_err(refused)?));
     }
     if found.is_empty() {
         return Err(Refusal::whole("no thread made a cycle"));
     }
     found.sort_by_key(|(number, _)| *number);
-    set.notes.extend(notes(&found, with_delays, scale.unit_ns));
-    let values = values(&found);
-    for one in &values {
-        set.responses.insert(one.response.clone(), response("ns", false));
+    let whole = Found::of_all(&found);
+    let mut values = whole.values(None);
+    for (number, one) in found.iter().filter(|_| found.len() > 1) {
+        values.extend(one.values(Some(format!("thread {number}"))));
     }
+    set.notes.extend(notes(&whole, unit_ns));
+    let meaning = |one: &Values| (one.response.clone(), response("ns", false));
+    set.responses = values.iter().map(meaning).collect();
     let (meaning, environment) = output.facts();
-    let started = output.start_time.as_deref().and_then(moment);
+    // As rt-tests write it (RFC 2822).
+    let started = output.start_time.and_then(|it| jiff::fmt::rfc2822::parse(&it).ok());
     set.trials.push(Trial {
         name: WHOLE_FILE.to_owned(),
         values,
         environment,
         meaning,
-        started_unix_ns: started,
+        started_unix_ns: started.and_then(|time| unix_ns(time.timestamp())),
         problem: output.return_code.filter(|code| *code != 0).map(|it| format!("exit code {it}")),
         ..Trial::default()
     });
     Ok(set)
 }
 
-/// A time of day as rt-tests write it (RFC 2822), in ns since 1970 UTC.
-fn moment(text: &str) -> Option<u64> {
-    let time = jiff::fmt::rfc2822::parse(text).ok()?;
-    u64::try_from(time.timestamp().as_nanosecond()).ok()
-}
-
-impl Scale {
-    fn of(output: &Output) -> Self {
-        let words: Vec<&str> = output.command.iter().flat_map(|it| it.split_whitespace()).collect();
-        let limit = words.iter().enumerate().find_map(|(index, word)| {
+impl Output {
+    /// Delays from this one on are not in the histogram, as the command line says.
+    fn limit(&self) -> Option<u64> {
+        let words: Vec<&str> = self.command.as_deref()?.split_whitespace().collect();
+        words.iter().enumerate().find_map(|(index, word)| {
             let long = word.strip_prefix("--histogram=").or(word.strip_prefix("--histofall="));
             let value = match *word {
                 "-h" | "-H" | "--histogram" | "--histofall" => words.get(index + 1).copied(),
                 _ => long.or(word.strip_prefix("-h")).or(word.strip_prefix("-H")),
             };
             value?.parse().ok()
-        });
-        Self { unit_ns: if output.resolution_in_ns == 1 { 1 } else { 1000 }, limit }
+        })
     }
 
-    fn ns(&self, value: u64) -> f64 {
-        value as f64 * self.unit_ns as f64
-    }
-}
-
-impl Output {
     /// What must be the same where outputs are compared, and facts of the system.
     fn facts(&self) -> (Environment, Environment) {
         let command = self.command.as_deref().unwrap_or("cyclictest");
@@ -152,30 +136,47 @@ impl Output {
         let tool = program.rsplit('/').next().unwrap_or(program).to_owned();
         let is_of_run = |word: &&str| !word.starts_with("--json");
         let options: Vec<&str> = options.split_whitespace().filter(is_of_run).collect();
-        let mut environment = Environment::from([(format!("{tool}_options"), options.join(" "))]);
-        environment.extend(self.version.clone().map(|version| ("rt_tests".to_owned(), version)));
-        // The words that run files have for them.
-        for (key, name) in [
-            ("release", "kernel"),
-            ("version", "kernel_version"),
-            ("nodename", "hostname"),
-            ("machine", "architecture"),
-            ("realtime", "kernel_realtime"),
-        ] {
-            environment.extend(self.sysinfo.get(key).map(|it| (name.to_owned(), fact(it))));
-        }
+        let told = |key: &str| self.sysinfo.get(key).map(fact);
+        let environment = facts([
+            (format!("{tool}_options").as_str(), Some(options.join(" "))),
+            ("rt_tests", self.version.clone()),
+            // The words that run files have for them.
+            ("kernel", told("release")),
+            ("kernel_version", told("version")),
+            ("hostname", told("nodename")),
+            ("architecture", told("machine")),
+            ("kernel_realtime", told("realtime")),
+        ]);
         (measure(&tool), environment)
     }
 }
 
 impl Thread {
+    /// What it measured, with the delays if there is a limit of the histogram.
+    fn found(&self, unit_ns: f64, limit: Option<u64>) -> Result<Found, String> {
+        let (least, longest) = (self.min as f64 * unit_ns, self.max as f64 * unit_ns);
+        let (cycles, mean) = (self.cycles as f64, self.avg * unit_ns);
+        let samples = match limit {
+            Some(limit) => self.delays(unit_ns, limit)?,
+            // A mean is of numbers that were cut, as least and longest are.
+            None if !(least <= mean && mean <= longest) => {
+                return Err(format!(
+                    "\"avg\" {} is not between \"min\" {} and \"max\" {}",
+                    self.avg, self.min, self.max
+                ));
+            }
+            None => Vec::new(),
+        };
+        Ok(Found { cycles, least, mean, longest, samples })
+    }
+
     /// All delays, those beyond the histogram as lower bounds but for the longest.
-    fn delays(&self, scale: &Scale) -> Result<Found, String> {
-        let mut buckets: Vec<(u64, u64)> = Vec::new();
-        for (bucket, count) in &self.histogram {
-            let bucket = bucket.parse().map_err(|_| format!("bucket {bucket:?} is no number"))?;
-            buckets.push((bucket, *count));
-        }
+    fn delays(&self, unit_ns: f64, limit: u64) -> Result<Vec<Observation>, String> {
+        let bucket = |(bucket, count): (&String, &u64)| match bucket.parse::<u64>() {
+            Ok(number) => Ok((number, *count)),
+            Err(_) => Err(format!("bucket {bucket:?} is no number")),
+        };
+        let mut buckets = self.histogram.iter().map(bucket).collect::<Result<Vec<_>, _>>()?;
         buckets.sort_unstable();
         let inside = buckets.iter().try_fold(0_u64, |sum, (_, count)| sum.checked_add(*count));
         let beyond =
@@ -184,7 +185,7 @@ impl Thread {
             })?;
         let last = buckets.iter().rev().find(|(_, count)| *count > 0).map(|(bucket, _)| *bucket);
         let passed = last.map_or(self.min, |last| last.saturating_add(1));
-        let limit = scale.limit.unwrap_or(0).max(passed);
+        let limit = limit.max(passed);
         let longest = if beyond > 0 { limit } else { last.unwrap_or(0) };
         let agrees = if beyond > 0 { self.max >= longest } else { self.max == longest };
         if !agrees {
@@ -194,83 +195,49 @@ impl Thread {
                 self.max
             ));
         }
-        let mut samples = Vec::new();
-        for (bucket, count) in buckets {
-            let delay = Observation::exact(scale.ns(bucket));
-            samples.extend(std::iter::repeat_n(delay, count as usize));
-        }
-        let passed = Observation::at_least(scale.ns(limit));
+        let exact = |value: u64| Observation::exact(value as f64 * unit_ns);
+        let all = |(bucket, count)| std::iter::repeat_n(exact(bucket), count as usize);
+        let mut samples: Vec<Observation> = buckets.into_iter().flat_map(all).collect();
+        let passed = Observation::at_least(limit as f64 * unit_ns);
         samples.extend(std::iter::repeat_n(passed, beyond.saturating_sub(1) as usize));
-        samples.extend((beyond > 0).then(|| Observation::exact(scale.ns(self.max))));
-        Ok(Found::Delays { samples })
-    }
-
-    fn summary(&self, scale: &Scale) -> Result<Found, String> {
-        let (least, longest) = (scale.ns(self.min), scale.ns(self.max));
-        let mean = self.avg * scale.unit_ns as f64;
-        // A mean is of numbers that were cut, as least and longest are.
-        if !(least <= mean && mean <= longest) {
-            return Err(format!(
-                "\"avg\" {} is not between \"min\" {} and \"max\" {}",
-                self.avg, self.min, self.max
-            ));
-        }
-        Ok(Found::Summary { cycles: self.cycles, least, mean, longest })
+        samples.extend((beyond > 0).then(|| exact(self.max)));
+        Ok(samples)
     }
 }
 
-/// The values of the whole and, where there are several threads, of each of them.
-fn values(found: &[(u64, Found)]) -> Vec<Values> {
-    let mut values = of_whole(found);
-    if found.len() > 1 {
-        for (number, one) in found {
-            values.extend(of_thread(Some(format!("thread {number}")), one));
+impl Found {
+    /// What all threads measured together.
+    fn of_all(found: &[(u64, Self)]) -> Self {
+        let all = || found.iter().map(|(_, one)| one);
+        let cycles = all().map(|one| one.cycles).sum();
+        Self {
+            cycles,
+            least: all().map(|one| one.least).fold(f64::INFINITY, f64::min),
+            mean: all().map(|one| one.mean * one.cycles).sum::<f64>() / cycles,
+            longest: all().map(|one| one.longest).fold(0.0, f64::max),
+            samples: all().flat_map(|one| &one.samples).copied().collect(),
         }
     }
-    values
-}
 
-fn of_thread(part: Option<String>, one: &Found) -> Vec<Values> {
-    match one {
-        Found::Delays { samples } => {
-            vec![Values { part, response: DELAY.to_owned(), samples: samples.clone() }]
+    fn values(&self, part: Option<String>) -> Vec<Values> {
+        if !self.samples.is_empty() {
+            let (response, samples) = (DELAY.to_owned(), self.samples.clone());
+            return vec![Values { part, response, samples }];
         }
-        Found::Summary { least, mean, longest, .. } => {
-            [("average_ns", mean), ("low_ns", least), ("high_ns", longest)]
-                .map(|(response, figure)| Values::exact(part.clone(), response, &[*figure]))
-                .into()
-        }
+        [("average_ns", self.mean), ("low_ns", self.least), ("high_ns", self.longest)]
+            .map(|(response, figure)| Values::exact(part.clone(), response, &[figure]))
+            .into()
     }
-}
-
-fn of_whole(found: &[(u64, Found)]) -> Vec<Values> {
-    let mut samples = Vec::new();
-    let (mut low, mut high, mut sum, mut all) = (f64::INFINITY, 0.0_f64, 0.0, 0.0);
-    for (_, one) in found {
-        match one {
-            Found::Delays { samples: own } => samples.extend(own),
-            Found::Summary { cycles, least, mean, longest } => {
-                (low, high) = (low.min(*least), high.max(*longest));
-                sum += mean * *cycles as f64;
-                all += *cycles as f64;
-            }
-        }
-    }
-    let whole = match samples.is_empty() {
-        false => Found::Delays { samples },
-        true => Found::Summary { cycles: all as u64, least: low, mean: sum / all, longest: high },
-    };
-    of_thread(None, &whole)
 }
 
 /// What a reader of any result must know.
-fn notes(found: &[(u64, Found)], with_delays: bool, unit_ns: u64) -> Vec<String> {
+fn notes(whole: &Found, unit_ns: u64) -> Vec<String> {
     let mut notes = vec![
         "cyclictest leaves out the wake-ups that it slept through: a long stall is one delay, \
          where it should be many"
             .to_owned(),
     ];
-    if !with_delays {
+    if whole.samples.is_empty() {
         notes.push(
             "no histogram, so least, mean and longest delay only: there are ratios, but no \
              intervals, no tests and no percentiles; use cyclictest -h"
@@ -282,13 +249,7 @@ fn notes(found: &[(u64, Found)], with_delays: bool, unit_ns: u64) -> Vec<String>
     if unit_ns > 1 {
         notes.push("cyclictest cuts delays to whole µs".to_owned());
     }
-    let beyond: usize = found
-        .iter()
-        .map(|(_, one)| match one {
-            Found::Delays { samples } => samples.iter().filter(|it| it.is_lower_bound).count(),
-            Found::Summary { .. } => 0,
-        })
-        .sum();
+    let beyond = whole.samples.iter().filter(|it| it.is_lower_bound).count();
     if beyond > 0 {
         notes.push(format!(
             "{beyond} delays lie beyond the histogram and count as its limit, which they passed; \

@@ -1,7 +1,5 @@
 //! Several results of another program, one a file, as one: each file's trials beside the others'.
 
-use std::collections::BTreeMap;
-
 use analysis::{Dataset, Factor, Trial};
 
 use super::{Format, Options, Refusal};
@@ -24,7 +22,7 @@ pub(crate) fn dataset(
 ) -> Result<Dataset, (String, Refusal)> {
     let mut set = Dataset { name: name.to_owned(), ..Dataset::default() };
     let mut first = None;
-    let mut notes = Notes::default();
+    let mut notes: Vec<(String, Vec<&str>)> = Vec::new();
     for (index, (file, text)) in files.iter().enumerate() {
         let refused = |refusal| (file.clone(), refusal);
         let copied = files[..index].iter().find(|(_, earlier)| earlier == text);
@@ -41,13 +39,23 @@ pub(crate) fn dataset(
             return Err(refused(Refusal::whole(reason)));
         }
         let part = super::dataset(file, text, Some(found), options).map_err(refused)?;
-        notes.add(file, &part.notes);
+        for note in &part.notes {
+            match notes.iter_mut().find(|(known, _)| known == note) {
+                Some((_, files)) => files.push(file),
+                None => notes.push((note.clone(), vec![file])),
+            }
+        }
         add(&mut set, file, part, index == 0).map_err(|reason| refused(Refusal::whole(reason)))?;
     }
     if set.trials.iter().all(|trial| trial.started_unix_ns.is_some()) {
         set.trials.sort_by_key(|trial| trial.started_unix_ns);
     }
-    set.notes = notes.told(files.len());
+    // Each note once, with the names of its files if not all have it.
+    let told = |(note, of): (String, Vec<&str>)| match of.len() < files.len() {
+        true => format!("{}: {note}", of.join(", ")),
+        false => note,
+    };
+    set.notes = notes.into_iter().map(told).collect();
     Ok(set)
 }
 
@@ -84,32 +92,4 @@ fn add(set: &mut Dataset, file: &str, part: Dataset, is_first: bool) -> Result<(
     };
     set.trials.extend(part.trials.into_iter().map(named));
     Ok(())
-}
-
-/// What the readers of the files remarked, with the files of each remark.
-#[derive(Default)]
-struct Notes {
-    in_order: Vec<String>,
-    files: BTreeMap<String, Vec<String>>,
-}
-
-impl Notes {
-    fn add(&mut self, file: &str, notes: &[String]) {
-        for note in notes {
-            let files = self.files.entry(note.clone()).or_default();
-            if files.is_empty() {
-                self.in_order.push(note.clone());
-            }
-            files.push(file.to_owned());
-        }
-    }
-
-    /// Each note once, with the names of its files if not all have it.
-    fn told(self, all: usize) -> Vec<String> {
-        let told = |note: String| match self.files.get(&note) {
-            Some(files) if files.len() < all => format!("{}: {note}", files.join(", ")),
-            _ => note,
-        };
-        self.in_order.into_iter().map(told).collect()
-    }
 }

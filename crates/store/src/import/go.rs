@@ -5,12 +5,12 @@
 //! something of the results below it. All other lines are noise by that definition; they are
 //! counted in the notes.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
-use analysis::{Dataset, Trial};
+use analysis::Dataset;
 use model::Environment;
 
-use super::{Format, Options, Refusal, add, figure, response, varied};
+use super::{Figure, Format, Options, Refusal, add, response, varied};
 
 /// What this file reads.
 pub(super) const FORMAT: Format =
@@ -27,11 +27,11 @@ const OF_GO_TEST: [&str; 2] = ["PASS", "ok"];
 
 /// One line of a result.
 struct Entry {
+    name: String,
     benchmark: String,
-    procs: Option<String>,
-    values: Vec<(String, f64)>,
+    procs: String,
+    figures: Vec<Figure>,
     environment: Environment,
-    line: usize,
 }
 
 /// Whether a line is a result: a benchmark's name, a count, and at least one pair of value and
@@ -65,7 +65,21 @@ fn read(text: &str, _: &Options) -> Result<Dataset, Refusal> {
     if entries.is_empty() {
         return Err(Refusal::whole("no line \"BenchmarkName count value unit\""));
     }
-    let mut set = build(entries);
+    let is_varied = entries.iter().any(|entry| entry.procs != entries[0].procs);
+    let mut set = varied([BENCHMARK].into_iter().chain(is_varied.then_some(PROCS)));
+    for Entry { name, benchmark, procs, figures, mut environment } in entries {
+        if !is_varied {
+            environment.insert(PROCS.to_owned(), procs.clone());
+        }
+        let procs = is_varied.then_some((PROCS, procs));
+        let levels = [(BENCHMARK, benchmark)].into_iter().chain(procs);
+        add(&mut set, name, levels, figures).environment = environment;
+    }
+    set.notes.push(
+        "lines of one process unless several outputs were joined: how processes differ from each \
+         other may not have been seen"
+            .to_owned(),
+    );
     if !others.is_empty() {
         let lines: Vec<String> = others.iter().map(usize::to_string).collect();
         set.notes.push(format!("no results and not read: lines {}", lines.join(", ")));
@@ -88,53 +102,33 @@ fn entry(line: usize, words: &[&str], environment: &Environment) -> Result<Entry
     if words[1].parse::<u64>().is_err() {
         return refused(1, format!("{:?} is not a count of iterations", words[1]));
     }
-    let mut values = Vec::new();
+    let mut figures: Vec<Figure> = Vec::new();
     for (index, pair) in words[2..].chunks(2).enumerate() {
         let column = 2 + 2 * index;
         let [value, unit] = pair else {
             return refused(column, format!("{:?} has no unit behind it", pair[0]));
         };
         match value.parse::<f64>() {
-            Ok(number) if number.is_finite() => values.push(((*unit).to_owned(), number)),
+            // A response is named by its unit; of a rate more is better.
+            Ok(number) if number.is_finite() => {
+                figures.push(((*unit).to_owned(), response(unit, unit.ends_with("/s")), number));
+            }
             _ => return refused(column, format!("{value:?} is not a number")),
         }
     }
-    let units: BTreeSet<&String> = values.iter().map(|(unit, _)| unit).collect();
-    if values.is_empty() || units.len() < values.len() {
+    let units: BTreeSet<&String> = figures.iter().map(|(unit, ..)| unit).collect();
+    if figures.is_empty() || units.len() < figures.len() {
         let reason = "a result has pairs of value and unit, each unit once";
         return Err(Refusal::line(line, reason));
     }
     let name = words[0].trim_start_matches(PREFIX);
-    let (benchmark, procs) = match name.rsplit_once('-') {
-        Some((name, procs)) if procs.parse::<u32>().is_ok() => (name, Some(procs.to_owned())),
-        _ => (name, None),
-    };
-    let environment = environment.clone();
-    Ok(Entry { benchmark: benchmark.to_owned(), procs, values, environment, line })
-}
-
-fn build(entries: Vec<Entry>) -> Dataset {
-    let procs = |entry: &Entry| entry.procs.clone().unwrap_or_else(|| "1".to_owned());
-    let is_varied = entries.iter().map(procs).collect::<BTreeSet<_>>().len() > 1;
-    let mut set = varied([BENCHMARK].into_iter().chain(is_varied.then_some(PROCS)));
-    for mut entry in entries {
-        let count = procs(&entry);
-        let mut levels = BTreeMap::from([(BENCHMARK.to_owned(), entry.benchmark)]);
-        let place = if is_varied { &mut levels } else { &mut entry.environment };
-        place.insert(PROCS.to_owned(), count);
-        let values = entry.values.into_iter();
-        // A response is named by its unit; of a rate more is better.
-        let values = values.map(|(unit, value)| {
-            figure(&mut set, None, &unit, response(&unit, unit.ends_with("/s")), value)
-        });
-        let values = values.collect();
-        let (name, environment) = (format!("line {}", entry.line), entry.environment);
-        add(&mut set, Trial { name, levels, values, environment, ..Trial::default() });
-    }
-    set.notes.push(
-        "lines of one process unless several outputs were joined: how processes differ from each \
-         other may not have been seen"
-            .to_owned(),
-    );
-    set
+    let procs = name.rsplit_once('-').filter(|(_, procs)| procs.parse::<u32>().is_ok());
+    let (benchmark, procs) = procs.unwrap_or((name, "1"));
+    Ok(Entry {
+        name: format!("line {line}"),
+        benchmark: benchmark.to_owned(),
+        procs: procs.to_owned(),
+        figures,
+        environment: environment.clone(),
+    })
 }

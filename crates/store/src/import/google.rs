@@ -1,11 +1,12 @@
 //! The JSON of Google Benchmark (`--benchmark_format=json`).
 
-use analysis::{Dataset, Trial, Values};
+use analysis::Dataset;
 use model::Environment;
+use model::units::TIME_UNITS;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::{Format, Options, Refusal, add, fact, figure, json, response, varied};
+use super::{Figure, Format, Options, Refusal, add, fact, json, response, unix_ns, varied};
 
 /// What this file reads.
 pub(super) const FORMAT: Format =
@@ -51,26 +52,23 @@ fn read(text: &str, _: &Options) -> Result<Dataset, Refusal> {
     let output: Output = json(text)?;
     let (environment, started_unix_ns) = environment(&output.context);
     let mut set = varied([BENCHMARK]);
-    let mut aggregates = 0_usize;
-    for entry in &output.benchmarks {
-        if entry.run_type.as_deref().is_some_and(|kind| kind != "iteration") {
-            aggregates += 1;
-            continue;
-        }
-        let level = entry.run_name.clone().unwrap_or_else(|| entry.name.clone());
-        let values = values(entry, &mut set)?;
+    let is_single = |it: &Entry| it.run_type.as_deref().is_none_or(|kind| kind == "iteration");
+    let (single, aggregates): (Vec<Entry>, Vec<Entry>) =
+        output.benchmarks.into_iter().partition(is_single);
+    for entry in single {
+        let mut figures = figures(&entry)?;
         let failed = entry.error_occurred || entry.error_message.is_some();
-        let message = || entry.error_message.clone().unwrap_or_else(|| "an error".to_owned());
-        let trial = Trial {
-            name: format!("{}, repetition {}", entry.name, repetition(entry)),
-            levels: [(BENCHMARK.to_owned(), level)].into(),
-            values: if failed { Vec::new() } else { values },
-            environment: environment.clone(),
-            started_unix_ns,
-            problem: failed.then(message),
-            ..Trial::default()
-        };
-        add(&mut set, trial);
+        if failed {
+            figures.clear();
+        }
+        let index = entry.others.get("repetition_index").and_then(Value::as_u64).unwrap_or(0);
+        let name = format!("{}, repetition {}", entry.name, index + 1);
+        let level = entry.run_name.unwrap_or(entry.name);
+        let trial = add(&mut set, name, [(BENCHMARK, level)], figures);
+        trial.environment = environment.clone();
+        trial.started_unix_ns = started_unix_ns;
+        let message = || entry.error_message.unwrap_or_else(|| "an error".to_owned());
+        trial.problem = failed.then(message);
     }
     if set.trials.is_empty() {
         return Err(Refusal::whole(
@@ -82,59 +80,46 @@ fn read(text: &str, _: &Options) -> Result<Dataset, Refusal> {
         "repetitions within one process: how processes differ from each other was not seen"
             .to_owned(),
     );
-    if aggregates > 0 {
+    if !aggregates.is_empty() {
         set.notes.push(format!(
-            "{aggregates} aggregates (means, medians, deviations) left out: they follow from the \
-             repetitions"
+            "{} aggregates (means, medians, deviations) left out: they follow from the \
+             repetitions",
+            aggregates.len()
         ));
     }
     Ok(set)
 }
 
-fn repetition(entry: &Entry) -> u64 {
-    entry.others.get("repetition_index").and_then(Value::as_u64).unwrap_or(0) + 1
-}
-
-/// What one repetition measured; adds the responses that are new.
-fn values(entry: &Entry, set: &mut Dataset) -> Result<Vec<Values>, Refusal> {
+/// What one repetition measured.
+fn figures(entry: &Entry) -> Result<Vec<Figure>, Refusal> {
     let refused = |what: String| Refusal::whole(format!("benchmark {:?}: {what}", entry.name));
     let unit = entry.time_unit.as_deref().unwrap_or("ns");
-    let factor = match unit {
-        "ns" => 1.0,
-        "us" => 1e3,
-        "ms" => 1e6,
-        "s" => 1e9,
-        other => return Err(refused(format!("time unit {other:?}; known are ns, us, ms and s"))),
-    };
-    let mut found: Vec<(String, f64, &str, bool)> = Vec::new();
-    for (name, time) in [("real_ns", entry.real_time), ("cpu_ns", entry.cpu_time)] {
-        found.extend(time.map(|time| (name.to_owned(), time * factor, "ns", false)));
-    }
+    let factor = TIME_UNITS.iter().find(|(known, _)| *known == unit).map(|(_, factor)| factor);
+    let factor =
+        factor.ok_or_else(|| refused(format!("time unit {unit:?}; known are ns, us, ms and s")))?;
+    let times = [("real_ns", entry.real_time), ("cpu_ns", entry.cpu_time)];
+    let times = times
+        .into_iter()
+        .filter_map(|(name, time)| Some((name.to_owned(), response("ns", false), time? * factor)));
     let others = entry.others.iter().filter(|(name, _)| !NOT_MEASURED.contains(&name.as_str()));
-    for (name, value) in others {
-        let Some(value) = value.as_f64() else { continue };
+    let others = others.filter_map(|(name, value)| {
         let rate = name.ends_with("_per_second");
-        found.push((name.clone(), value, if rate { "/s" } else { "" }, rate));
-    }
+        Some((name.clone(), response(if rate { "/s" } else { "" }, rate), value.as_f64()?))
+    });
+    let found: Vec<Figure> = times.chain(others).collect();
     if !entry.error_occurred && found.is_empty() {
         return Err(refused("no time and no counter".to_owned()));
     }
-    let mut values = Vec::new();
-    for (name, value, unit, more_is_better) in found {
-        if !value.is_finite() {
-            return Err(refused(format!("{name} is {value}")));
-        }
-        values.push(figure(set, None, &name, response(unit, more_is_better), value));
+    match found.iter().find(|(.., value)| !value.is_finite()) {
+        Some((name, _, value)) => Err(refused(format!("{name} is {value}"))),
+        None => Ok(found),
     }
-    Ok(values)
 }
 
 /// The context as facts of the system, and when it was made.
 fn environment(context: &Map<String, Value>) -> (Environment, Option<u64>) {
     let date = context.get("date").and_then(Value::as_str);
-    let started = date
-        .and_then(|date| date.parse::<jiff::Timestamp>().ok())
-        .and_then(|moment| u64::try_from(moment.as_nanosecond()).ok());
+    let started = date.and_then(|date| date.parse().ok()).and_then(unix_ns);
     let facts = context
         .iter()
         .filter(|(name, _)| started.is_none() || *name != "date")

@@ -5,10 +5,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use analysis::{Dataset, Response, Trial};
+use analysis::{Dataset, Response};
 use serde::Deserialize;
 
-use super::{Format, Options, Refusal, add, figure, json, varied};
+use super::{Figure, Format, Options, Refusal, add, json, varied};
 
 /// What this file reads.
 pub(super) const FORMAT: Format =
@@ -42,7 +42,8 @@ fn read(text: &str, _: &Options) -> Result<Dataset, Refusal> {
     }
     let mut set = varied(factors(&export.results));
     for name in ["elapsed_s", "user_s", "system_s"] {
-        set.responses.insert(name.to_owned(), time(name));
+        let (name, meaning, _) = time(name, 0.0);
+        set.responses.insert(name, meaning);
     }
     set.notes = vec![
         "hyperfine makes all runs of one command before the next: a drift of the machine would \
@@ -56,17 +57,10 @@ fn read(text: &str, _: &Options) -> Result<Dataset, Refusal> {
     Ok(set)
 }
 
-fn time(name: &str) -> Response {
-    Response { unit: "s".to_owned(), more_is_better: false, additive: name != "elapsed_s" }
-}
-
-impl Entry {
-    fn level(&self, factor: &str) -> String {
-        if factor == COMMAND {
-            return self.command.clone();
-        }
-        self.parameters.get(factor).cloned().unwrap_or_default()
-    }
+fn time(name: &str, value_s: f64) -> Figure {
+    let meaning =
+        Response { unit: "s".to_owned(), more_is_better: false, additive: name != "elapsed_s" };
+    (name.to_owned(), meaning, value_s)
 }
 
 /// The parameters, if they tell all results apart; the commands otherwise.
@@ -83,8 +77,9 @@ fn factors(results: &[Entry]) -> Vec<&str> {
 }
 
 fn push(set: &mut Dataset, index: usize, entry: &Entry) -> Result<(), Refusal> {
+    let number = index + 1;
     let refused =
-        |what: String| Refusal::whole(format!("result {}, {:?}: {what}", index + 1, entry.command));
+        |what: String| Refusal::whole(format!("result {number}, {:?}: {what}", entry.command));
     let checked = |what: &str, value: f64| match value.is_finite() && value >= 0.0 {
         true => Ok(value),
         false => Err(refused(format!("{what} is {value}; a time is finite and not negative"))),
@@ -95,30 +90,25 @@ fn push(set: &mut Dataset, index: usize, entry: &Entry) -> Result<(), Refusal> {
         set.notes.push(format!("{:?}: no single times, its mean stands for one", entry.command));
         times = vec![mean];
     }
-    let levels = set.factors.iter();
-    let levels = levels.map(|factor| (factor.name.clone(), entry.level(&factor.name)));
-    let levels: BTreeMap<String, String> = levels.collect();
+    let names: Vec<String> = set.factors.iter().map(|factor| factor.name.clone()).collect();
+    let levels = names.iter().map(|factor| {
+        let command = (factor == COMMAND).then_some(&entry.command);
+        let level = command.or_else(|| entry.parameters.get(factor));
+        (factor.as_str(), level.cloned().unwrap_or_default())
+    });
     for (run, seconds) in times.iter().enumerate() {
         let code = entry.exit_codes.get(run).copied().flatten();
-        let seconds = checked("a time", *seconds)?;
-        let trial = Trial {
-            name: format!("result {}, run {}", index + 1, run + 1),
-            levels: levels.clone(),
-            values: vec![figure(set, None, "elapsed_s", time("elapsed_s"), seconds)],
-            problem: code.filter(|code| *code != 0).map(|code| format!("exit code {code}")),
-            ..Trial::default()
-        };
-        add(set, trial);
+        let figure = time("elapsed_s", checked("a time", *seconds)?);
+        let name = format!("result {number}, run {}", run + 1);
+        add(set, name, levels.clone(), [figure]).problem =
+            code.filter(|code| *code != 0).map(|code| format!("exit code {code}"));
     }
-    let mut values = Vec::new();
-    for (response, mean) in [("user_s", entry.user), ("system_s", entry.system)] {
-        if let Some(mean) = mean {
-            values.push(figure(set, None, response, time(response), checked(response, mean)?));
-        }
-    }
-    if !values.is_empty() {
-        let name = format!("result {}, means", index + 1);
-        add(set, Trial { name, levels, values, ..Trial::default() });
+    let means = [("user_s", entry.user), ("system_s", entry.system)].into_iter();
+    let means = means.filter_map(|(response, mean)| Some((response, mean?)));
+    let means = means.map(|(response, mean)| Ok(time(response, checked(response, mean)?)));
+    let means = means.collect::<Result<Vec<Figure>, Refusal>>()?;
+    if !means.is_empty() {
+        add(set, format!("result {number}, means"), levels, means);
     }
     Ok(())
 }

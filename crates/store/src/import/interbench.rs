@@ -5,10 +5,10 @@
 //! of which each is one. A log that several runs were added to has several rows of one task and
 //! load, and these can be tested.
 
-use analysis::{Dataset, Response, Trial, Values};
+use analysis::{Dataset, Response};
 use model::Environment;
 
-use super::{Format, Options, Refusal, add, facts, figure, measure, response, varied};
+use super::{Figure, Format, Options, Refusal, add, facts, measure, response, varied};
 
 /// What this file reads.
 pub(super) const FORMAT: Format = Format {
@@ -23,39 +23,29 @@ const UNDER: &str = "in the presence of simulated";
 /// The columns behind the label: what stands in the row, our name of it without unit.
 const SHARES: [&str; 2] = ["desired_cpu_percent", "deadlines_met_percent"];
 
-/// The table that rows belong to.
-#[derive(Clone, Debug, Default)]
-struct Table {
-    task: String,
-    unit: Option<&'static str>,
-}
-
 /// Every row is a trial, the factors are the task and the load.
 fn read(text: &str, _: &Options) -> Result<Dataset, Refusal> {
     let mut set = varied(["task", "load"]);
     let mut environment = Environment::new();
-    let mut table: Option<Table> = None;
-    for (index, line) in text.lines().enumerate() {
-        let number = index + 1;
+    // The task of the table that rows belong to, and the unit of its delays.
+    let mut table: Option<(String, Option<&str>)> = None;
+    for (number, line) in (1..).zip(text.lines()) {
         if let Some(heading) = line.strip_prefix(TABLE) {
-            table = Some(Table { task: task(number, heading)?, unit: None });
-        } else if let Some(table) = table.as_mut().filter(|_| line.starts_with("Load\t")) {
-            table.unit = Some(unit(number, line)?);
+            table = Some((task(number, heading)?, None));
         } else if line.trim().is_empty() {
             // A table ends in an empty line.
             table = None;
-        } else if let Some(table) = &table {
-            let (load, values) = row(number, line, table, &mut set)?;
-            let task = table.task.clone();
-            let trial = Trial {
-                name: format!("line {number}"),
-                levels: [("task".to_owned(), task), ("load".to_owned(), load)].into(),
-                values,
-                environment: environment.clone(),
-                meaning: measure("interbench"),
-                ..Trial::default()
-            };
-            add(&mut set, trial);
+        } else if let Some((task, unit)) = &mut table {
+            if line.starts_with("Load\t") {
+                *unit = Some(self::unit(number, line)?);
+                continue;
+            }
+            let (load, figures) =
+                row(line, *unit).map_err(|reason| Refusal::line(number, reason))?;
+            let levels = [("task", task.clone()), ("load", load.to_owned())];
+            let trial = add(&mut set, format!("line {number}"), levels, figures);
+            trial.environment = environment.clone();
+            trial.meaning = measure("interbench");
         } else {
             match line.strip_prefix("Comment: ") {
                 Some(comment) => set.notes.push(format!("its comment: {comment}")),
@@ -98,24 +88,16 @@ fn unit(number: usize, line: &str) -> Result<&'static str, Refusal> {
 }
 
 /// The load of a row, and its figures.
-fn row(
-    number: usize,
-    line: &str,
-    table: &Table,
-    set: &mut Dataset,
-) -> Result<(String, Vec<Values>), Refusal> {
-    let refused = |reason: String| Err(Refusal::line(number, reason));
-    let Some(unit) = table.unit else {
-        return refused("a row before the heading of its table".to_owned());
-    };
-    let Some((load, figures)) = line.split_once('\t') else {
-        return refused(format!("{line:?} has no tab behind the name of a load"));
-    };
+fn row<'l>(line: &'l str, unit: Option<&str>) -> Result<(&'l str, Vec<Figure>), String> {
+    let unit = unit.ok_or("a row before the heading of its table")?;
+    let (load, figures) = line
+        .split_once('\t')
+        .ok_or_else(|| format!("{line:?} has no tab behind the name of a load"))?;
     let words: Vec<&str> = figures.split_whitespace().flat_map(apart).collect();
     let (mean, rest) = match words[..] {
         [mean, "+/-", ref rest @ ..] if (3..=4).contains(&rest.len()) => (mean, rest),
         _ => {
-            return refused(format!(
+            return Err(format!(
                 "{} words, where a row has mean, +/-, SD, longest, % of CPU and perhaps % of \
                  deadlines",
                 words.len()
@@ -124,18 +106,19 @@ fn row(
     };
     let names = ["average", "sd", "high"].map(|name| format!("{name}_{unit}"));
     let names = names.into_iter().chain(SHARES.map(str::to_owned));
-    let mut values = Vec::new();
+    let mut figures = Vec::new();
     for (name, word) in names.zip([&[mean], rest].concat()) {
         match word.parse::<f64>() {
             // What printf makes of the root of a number below 0.
             Ok(value) if value.is_nan() => {}
             Ok(value) if value.is_finite() && value >= 0.0 => {
-                values.push(figure(set, None, &name, meaning(&name), value));
+                let meaning = meaning(&name);
+                figures.push((name, meaning, value));
             }
-            _ => return refused(format!("{name} is {word:?}, which is no number from 0 on")),
+            _ => return Err(format!("{name} is {word:?}, which is no number from 0 on")),
         }
     }
-    Ok((load.to_owned(), values))
+    Ok((load, figures))
 }
 
 /// Two numbers of one decimal that grew together, as `%-8.1f%6.1f` prints large ones.

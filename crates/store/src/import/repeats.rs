@@ -20,7 +20,7 @@ const LEAST_DIGITS: usize = 6;
 /// Where a row stands but for one factor.
 type Rest = BTreeMap<String, String>;
 /// The texts of all responses, by the level of that factor.
-type Texts<'a> = BTreeMap<String, &'a BTreeMap<String, String>>;
+type Texts<'a> = BTreeMap<String, &'a [(String, String)]>;
 
 /// Refuses a trial that repeats another one of the same levels value for value over all levels of
 /// some factor.
@@ -32,7 +32,7 @@ pub(super) fn refuse(rows: &[Row]) -> Result<(), Refusal> {
         for (row, place) in rows.iter().zip(&places) {
             let mut rest = place.clone();
             let level = rest.remove(name).unwrap_or_default();
-            let trial = format!("{} {:?} {:?}", row.trial, row.key().2, row.key().3);
+            let trial = format!("{} {:?} {:?}", row.key.trial, row.key.block, row.key.seed);
             let entry = trials.entry((rest, trial)).or_insert_with(|| (row.line, BTreeMap::new()));
             entry.1.insert(level, &row.texts);
         }
@@ -54,17 +54,17 @@ pub(super) fn refuse(rows: &[Row]) -> Result<(), Refusal> {
 /// The levels of a row, with its part as one more.
 fn place(row: &Row) -> Rest {
     let part = row.part.iter().map(|part| (PART.to_owned(), part.clone()));
-    row.levels.iter().map(|(name, level)| (name.clone(), level.clone())).chain(part).collect()
+    row.key.levels.clone().into_iter().chain(part).collect()
 }
 
 fn digits(texts: &Texts) -> usize {
-    let cells = texts.values().flat_map(|cells| cells.values());
-    cells.map(|cell| cell.chars().filter(char::is_ascii_digit).count()).sum()
+    let cells = texts.values().copied().flatten();
+    cells.map(|(_, cell)| cell.chars().filter(char::is_ascii_digit).count()).sum()
 }
 
 fn copied(line: usize, original: usize, name: &str, texts: &Texts) -> Refusal {
-    let values: Vec<&str> =
-        texts.values().flat_map(|cells| cells.values()).map(String::as_str).collect();
+    let cells = texts.values().copied().flatten();
+    let values: Vec<&str> = cells.map(|(_, cell)| cell.as_str()).collect();
     let levels = if name == PART { "parts".to_owned() } else { format!("levels of {name}") };
     Refusal::line(
         line,

@@ -4,13 +4,16 @@
 //! spread determine the points, these are there too ([`recover_points`]); of the other rows there
 //! is the median alone, and nothing that needs to know how the points scatter.
 
-use analysis::{Dataset, Trial, Values};
+use analysis::{Dataset, Values};
 
 use super::{Format, Looks, Options, Refusal, add, facts, response, varied};
 use crate::resp1::{parse, points_notes, recover_points};
 
 /// What this file reads.
 pub(super) const FORMAT: Format = Format { name: "resp1", looks_right, read };
+
+/// The delays of a row.
+const DELAY: &str = "delay_ms";
 
 /// A damaged output is read, too, to say what is wrong with it.
 fn looks_right(looks: &Looks) -> bool {
@@ -33,27 +36,24 @@ fn read(text: &str, _: &Options) -> Result<Dataset, Refusal> {
         ("interval_s", table.interval_s.map(|time| time.to_string())),
     ]);
     let mut set = varied(["load"]);
-    set.wanted = vec!["delay_ms".to_owned()];
+    set.wanted = vec![DELAY.to_owned()];
     set.notes = points_notes(&points);
     for (row, points) in table.rows.iter().zip(&points) {
-        let one = |figure: f64| Some(vec![figure]);
         let figures = [
-            ("delay_ms", points.samples_ms(row).or_else(|| one(row.median_ms))),
-            ("median_ms", one(row.median_ms)),
-            ("average_ms", one(row.average_ms)),
-            ("low_ms", one(row.low_ms)),
-            ("high_ms", one(row.high_ms)),
-            ("sd_ms", row.sd_s.and_then(|sd_s| one(1e3 * sd_s))),
+            ("median_ms", Some(row.median_ms)),
+            ("average_ms", Some(row.average_ms)),
+            ("low_ms", Some(row.low_ms)),
+            ("high_ms", Some(row.high_ms)),
+            ("sd_ms", row.sd_s.map(|sd_s| 1e3 * sd_s)),
         ];
-        let mut values = Vec::new();
-        for (name, samples) in figures {
-            let Some(samples) = samples else { continue };
-            set.responses.entry(name.to_owned()).or_insert_with(|| response("ms", false));
-            values.push(Values::exact(None, name, &samples));
-        }
-        let (name, environment) = (row.test.clone(), environment.clone());
-        let levels = [("load".to_owned(), name.clone())].into();
-        add(&mut set, Trial { name, levels, values, environment, ..Trial::default() });
+        let figures = figures
+            .into_iter()
+            .filter_map(|(name, figure)| Some((name.to_owned(), response("ms", false), figure?)));
+        let trial = add(&mut set, row.test.clone(), [("load", row.test.clone())], figures);
+        let delays_ms = points.samples_ms(row).unwrap_or_else(|| vec![row.median_ms]);
+        trial.values.insert(0, Values::exact(None, DELAY, &delays_ms));
+        trial.environment = environment.clone();
     }
+    set.responses.insert(DELAY.to_owned(), response("ms", false));
     Ok(set)
 }

@@ -6,16 +6,20 @@
 
 use std::collections::BTreeMap;
 
-use analysis::{Dataset, Response, Trial};
+use analysis::{Dataset, Response};
 use model::Environment;
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::folder::WHOLE_FILE;
-use super::{Format, Looks, Options, Refusal, fact, figure, json, measure, response as meaning};
+use super::{Format, Options, Refusal, add, fact, json, measure, response as meaning, varied};
 
 /// What this file reads.
-pub(super) const FORMAT: Format = Format { name: "schbench", looks_right: is_output, read };
+pub(super) const FORMAT: Format = Format {
+    name: "schbench",
+    looks_right: |it| it.key("int").is_some_and(Value::is_object) && it.key("normal").is_some(),
+    read,
+};
 
 /// What is measured, by the beginnings of its keys: unit at the end of our names, and whether more
 /// is better.
@@ -33,54 +37,50 @@ struct Output {
     figures: BTreeMap<String, f64>,
 }
 
-fn is_output(looks: &Looks) -> bool {
-    looks.key("int").is_some_and(Value::is_object) && looks.key("normal").is_some()
-}
-
 /// The file is one trial, with a figure for each percentile, the least and the most.
 fn read(text: &str, _: &Options) -> Result<Dataset, Refusal> {
     let output: Output = json(text)?;
-    let mut set = Dataset {
-        notes: vec![
-            "schbench writes percentiles, each of them one figure a file: tests need several files \
-             a side (a folder of them), and without the single delays there is no share of stalls"
-                .to_owned(),
-            "schbench drops wake-ups of less than 1 µs, and a request's time begins when it is \
-             picked up: waiting in its queue is not in it"
-                .to_owned(),
-        ],
-        ..Dataset::default()
-    };
-    let mut trial = Trial { name: WHOLE_FILE.to_owned(), ..Trial::default() };
+    let (mut figures, mut environment, mut started_unix_ns) =
+        (Vec::new(), Environment::new(), None);
     for (key, value) in &output.figures {
         let refused = |what: &str| Refusal::whole(format!("\"int\", {key:?}: {what}"));
         if !value.is_finite() || *value < 0.0 {
             return Err(refused("a figure is finite and not negative"));
         }
         match key.as_str() {
-            "time" => trial.started_unix_ns = seconds(*value),
+            // Whole seconds since 1970.
+            "time" if value.fract() == 0.0 && *value < 1e10 => {
+                started_unix_ns = Some(*value as u64 * 1_000_000_000);
+            }
+            "time" => {}
             "runtime" => {
-                trial.environment.insert("schbench_runtime_s".to_owned(), value.to_string());
+                environment.insert("schbench_runtime_s".to_owned(), value.to_string());
             }
             _ => {
                 let (response, meaning) = response(key)
                     .ok_or_else(|| refused("neither a percentile nor a least or a most of it"))?;
-                trial.values.push(figure(&mut set, None, &response, meaning, *value));
+                figures.push((response, meaning, *value));
             }
         }
     }
-    if trial.values.is_empty() {
+    if figures.is_empty() {
         return Err(Refusal::whole("\"int\" has no percentile"));
     }
+    let mut set = varied([]);
+    let trial = add(&mut set, WHOLE_FILE.to_owned(), [], figures);
+    trial.environment = environment;
     trial.environment.extend(facts(&output.system));
+    trial.started_unix_ns = started_unix_ns;
     trial.meaning = measure("schbench");
-    set.trials.push(trial);
+    set.notes = vec![
+        "schbench writes percentiles, each of them one figure a file: tests need several files a \
+         side (a folder of them), and without the single delays there is no share of stalls"
+            .to_owned(),
+        "schbench drops wake-ups of less than 1 µs, and a request's time begins when it is picked \
+         up: waiting in its queue is not in it"
+            .to_owned(),
+    ];
     Ok(set)
-}
-
-/// Whole seconds since 1970 in ns.
-fn seconds(value: f64) -> Option<u64> {
-    (value.fract() == 0.0 && value < 1e10).then(|| value as u64 * 1_000_000_000)
 }
 
 /// Our name of a figure: `wakeup_latency_pct99.0` is `wakeup_latency_p99_us`.

@@ -1,6 +1,7 @@
 //! The cells of comma-separated values with a heading row, and where they stand.
 
 use std::collections::BTreeMap;
+use std::fmt::Display;
 
 use ::csv::{ErrorKind, ReaderBuilder, Trim};
 
@@ -18,11 +19,11 @@ impl Table {
     /// Reads a table.
     pub(crate) fn read(text: &str) -> Result<Self, Refusal> {
         let mut reader = ReaderBuilder::new().trim(Trim::All).from_reader(text.as_bytes());
-        let names = reader.headers().map_err(|error| refusal(&error))?;
+        let names = reader.headers().map_err(refusal)?;
         let names: Vec<String> = names.iter().map(str::to_owned).collect();
         let mut rows = Vec::new();
         for record in reader.records() {
-            let record = record.map_err(|error| refusal(&error))?;
+            let record = record.map_err(refusal)?;
             let line = record.position().map_or(0, |position| position.line() as usize);
             rows.push((line, record.iter().map(str::to_owned).collect()));
         }
@@ -30,7 +31,7 @@ impl Table {
     }
 
     /// The refusal of a cell.
-    pub(crate) fn refused(&self, line: usize, column: usize, why: impl Into<String>) -> Refusal {
+    pub(crate) fn refused(&self, line: usize, column: usize, why: impl Display) -> Refusal {
         Refusal::cell(line, format!("{} ({})", column + 1, self.names[column]), why)
     }
 
@@ -40,7 +41,7 @@ impl Table {
     }
 }
 
-fn refusal(error: &::csv::Error) -> Refusal {
+fn refusal(error: ::csv::Error) -> Refusal {
     let reason = match error.kind() {
         ErrorKind::UnequalLengths { expected_len, len, .. } => {
             format!("{len} cells, where the heading has {expected_len}")
@@ -48,8 +49,10 @@ fn refusal(error: &::csv::Error) -> Refusal {
         ErrorKind::Utf8 { .. } => "not UTF-8".to_owned(),
         _ => error.to_string(),
     };
-    let line = error.position().map(|position| position.line() as usize);
-    Refusal { line, column: None, reason }
+    match error.position() {
+        Some(position) => Refusal::line(position.line() as usize, reason),
+        None => Refusal::whole(reason),
+    }
 }
 
 /// The ending of a column's name that is one of these: it follows a `_`, or is the whole name.
@@ -62,33 +65,26 @@ pub(crate) fn ending<'a>(
     })
 }
 
-/// A row of trials.
-#[derive(Clone, Debug, Default)]
+/// A row of a trial.
+#[derive(Default)]
 pub(super) struct Row {
     /// Number of its line, from 1.
     pub(super) line: usize,
+    /// The trial.
+    pub(super) key: Key,
+    /// The part.
+    pub(super) part: Option<String>,
+    /// The text of every response, empty where nothing was published.
+    pub(super) texts: Vec<(String, String)>,
+}
+
+/// What the rows of one trial have in common.
+#[derive(Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Key {
     /// The level of each factor.
     pub(super) levels: BTreeMap<String, String>,
     /// What the trial column says, or else the row's number among those of equal levels and part.
     pub(super) trial: String,
-    /// The part.
-    pub(super) part: Option<String>,
-    /// The text of every response, empty where nothing was published.
-    pub(super) texts: BTreeMap<String, String>,
-    /// Its block.
     pub(super) block: Option<u64>,
-    /// Its seed.
     pub(super) seed: Option<u64>,
-    /// The numbers, by response.
-    pub(super) values: Vec<(String, f64)>,
-}
-
-/// What makes the rows of one trial.
-pub(super) type Key = (BTreeMap<String, String>, String, Option<u64>, Option<u64>);
-
-impl Row {
-    /// See [`Key`].
-    pub(super) fn key(&self) -> Key {
-        (self.levels.clone(), self.trial.clone(), self.block, self.seed)
-    }
 }
