@@ -6,7 +6,7 @@ use std::os::fd::AsFd;
 
 use model::units::format_duration;
 use model::{EndStatus, Line, PassRecord};
-use stats::{SteadySettings, steady_from};
+use stats::steady_from;
 use sys::clock::monotonic_ns;
 use sys::process::Usage;
 use workloads::{MemoryJob, TouchPlan};
@@ -228,7 +228,7 @@ impl<'m, 'a, 's, W: Write> MemoryMeasuring<'m, 'a, 's, W> {
     fn is_done(&self) -> bool {
         let warm = &self.passes[self.cold..];
         let costs: Vec<f64> = warm.iter().map(|(_, cost)| *cost).collect();
-        let steady_ns = steady_from(&costs, &SteadySettings::default())
+        let steady_ns = steady_from(&costs)
             .map_or(0, |from| warm[from..].iter().map(|(elapsed_ns, _)| elapsed_ns).sum());
         steady_ns >= self.work.time_ns()
     }

@@ -2,7 +2,7 @@
 
 use model::{CounterSet, Line, PassRecord, Run, SubjectSpec, Values};
 use serde::Serialize;
-use stats::{SteadySettings, steady_from};
+use stats::steady_from;
 
 /// Name of the work in what a pass used: places touched.
 const TOUCHES: &str = "touches";
@@ -58,7 +58,7 @@ impl MemoryWork {
         let costs: Vec<f64> = passes[cold..].iter().map(|(pass, _)| cost_of(pass)).collect();
         let steady_from = match is_simulated(run) {
             true => Some(0),
-            false => steady_from(&costs, &SteadySettings::default()).map(|index| cold + index),
+            false => steady_from(&costs).map(|index| cold + index),
         };
         let first = steady_from.unwrap_or(0);
         let begin = first.checked_sub(1).map_or(before_all, |index| passes[index].1);

@@ -2,6 +2,9 @@
 
 use statrs::function::beta::checked_beta_reg;
 
+use crate::is_confidence;
+use crate::search::first_float_where;
+
 /// A proportion with its interval, all 0 to 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ProportionInterval {
@@ -18,40 +21,26 @@ pub struct ProportionInterval {
 ///
 /// With α = 1 - confidence, the ends are the quantile α/2 of Beta(k, n - k + 1) and the quantile
 /// 1 - α/2 of Beta(k + 1, n - k); 0 when k = 0 and 1 when k = n. They agree with SciPy's to nine
-/// digits up to a thousand trials and to seven up to a million.
-///
-/// # Errors
-/// `None` when there are no trials, more successes than trials, or `confidence` is not strictly
-/// between 0 and 1.
+/// digits up to a thousand trials and to seven up to a million. `None` when there are no trials, more
+/// successes than trials, or `confidence` is not strictly between 0 and 1.
 #[must_use]
 pub fn clopper_pearson(successes: u64, trials: u64, confidence: f64) -> Option<ProportionInterval> {
-    if trials == 0 || successes > trials || !(confidence > 0.0 && confidence < 1.0) {
+    if trials == 0 || successes > trials || !is_confidence(confidence) {
         return None;
     }
     let tail = (1.0 - confidence) / 2.0;
     let failures = trials - successes;
-    let low = if successes == 0 { 0.0 } else { lower_end(successes, failures, tail)? };
+    let low = if successes == 0 { 0.0 } else { lower_end(successes, failures, tail) };
     // The upper end is the lower end of the failures, counted from 1.
-    let high = if failures == 0 { 1.0 } else { 1.0 - lower_end(failures, successes, tail)? };
+    let high = if failures == 0 { 1.0 } else { 1.0 - lower_end(failures, successes, tail) };
     Some(ProportionInterval { proportion: successes as f64 / trials as f64, low, high })
 }
 
-/// The quantile `tail` of Beta(hits, misses + 1), bisected until neighbouring floats: the inverse of
-/// `statrs` has six digits where hits are rare.
-fn lower_end(hits: u64, misses: u64, tail: f64) -> Option<f64> {
+/// The quantile `tail` of Beta(hits, misses + 1): the inverse of `statrs` has six digits where hits
+/// are rare.
+fn lower_end(hits: u64, misses: u64, tail: f64) -> f64 {
     let (a, b) = (hits as f64, misses as f64 + 1.0);
-    let (mut low, mut high) = (0.0_f64, 1.0_f64);
-    loop {
-        let middle = low + (high - low) / 2.0;
-        if middle <= low || middle >= high {
-            return Some(middle);
-        }
-        if checked_beta_reg(a, b, middle).ok()? < tail {
-            low = middle;
-        } else {
-            high = middle;
-        }
-    }
+    first_float_where(0.0, 1.0, |x| checked_beta_reg(a, b, x).is_ok_and(|below| below >= tail))
 }
 
 #[cfg(test)]

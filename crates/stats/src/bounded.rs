@@ -8,10 +8,8 @@ use crate::quantile;
 /// Quantile at `probability` (0 to 1) as by [`quantile`], with each bound at its value.
 ///
 /// It is itself a lower bound if it would be larger were the true values behind the bounds larger:
-/// a quantile never falls when a value rises, so it is enough to try the largest ones.
-///
-/// # Errors
-/// `None` as of [`quantile`].
+/// a quantile never falls when a value rises, so it is enough to try the largest ones. `None` as of
+/// [`quantile`].
 #[must_use]
 pub fn bounded_quantile(sample: &[Observation], probability: f64) -> Option<Observation> {
     let values: Vec<f64> = sample.iter().map(|one| one.value).collect();
@@ -25,9 +23,6 @@ pub fn bounded_quantile(sample: &[Observation], probability: f64) -> Option<Obse
 }
 
 /// The median of observations: see [`bounded_quantile`].
-///
-/// # Errors
-/// `None` as [`crate::median`].
 #[must_use]
 pub fn bounded_median(sample: &[Observation]) -> Option<Observation> {
     bounded_quantile(sample, 0.5)

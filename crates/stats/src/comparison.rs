@@ -1,34 +1,18 @@
-//! Verdicts on a whole family of comparisons: what `thrashlab compare` decides.
+//! Verdicts on a whole family of comparisons: what `thrashlab compare` decides (docs/comparing.md).
 //!
-//! Each cell compares two samples of a cost (lower is better) by the ratio second / first.
-//!
-//! * **Method.** The rank method (Mann and Whitney's test of two samples, the signed ranks of
-//!   pairs) decides if its smallest attainable p-value reaches the strictest level of the family,
-//!   α / m for m comparable cells: it keeps its coverage and its power under stalls. Otherwise it
-//!   could not fire whatever the data, and t on logarithms decides. If that has no spread to judge
-//!   by either, the rank method decides after all, and can hardly tell. The choice depends on the sizes of
-//!   the samples, never on what the test says.
-//! * **Regression**: "the ratio is 1" is rejected, and the estimate is above 1 + margin.
-//!   **Improvement**: the same with an estimate below 1 / (1 + margin).
-//! * **Equivalent**: "the ratio is outside 1 / (1 + margin) … 1 + margin" is rejected by two
-//!   one-sided tests (Schuirmann 1987); that is, the interval with confidence 1 - 2 α lies inside.
-//!   Two samples of one and the same value, at least two of them a side, are equivalent too.
-//! * **Cannot tell**: everything else, with the reason.
+//! Each cell compares two samples of a cost (lower is better) by the ratio second / first. Ranks
+//! decide if their smallest attainable p-value reaches α / m for m comparable cells, else t on
+//! logarithms: the choice depends on the sizes of the samples, never on what the test says.
 //!
 //! **Bounds.** A value may be a lower bound: a start that never completed. Each claim is tested
 //! where the bounds speak most against it: "larger" with the second sample's bounds taken as
-//! values and the first one's as beyond everything, "smaller" and "not larger" the other way
-//! round. The rank statistics are monotone in each value, so no completion of the bounded values
-//! could withdraw a verdict; t on logarithms judges values capped at their bounds, whose mean is
-//! not above the true one. The interval reaches from the lower end of the one case to the upper
-//! end of the other.
+//! values and the first one's as beyond everything, "smaller" the other way round. The rank
+//! statistics are monotone in each value, so no completion could withdraw a verdict.
 //!
 //! **Invariant:** however many cells, the chance that *any* of them is called a regression or an
 //! improvement though its ratio is 1, or equivalent though its ratio is outside the margin, is at
-//! most α. All these hypotheses are stepped down together (Holm 1979, Shaffer 1986; the proof is
-//! with the adjustment in `multiple.rs`), the p-values of a cell are those that its intervals
-//! invert, and the adjusted interval has the level that the step-down gave this cell: it says the
-//! same as the verdict.
+//! most α: all these hypotheses are stepped down together (`multiple.rs` has the proof). The
+//! adjusted interval has the level that the step-down gave its cell: it says the same as the verdict.
 
 mod cell;
 mod evidence;
@@ -39,6 +23,7 @@ mod tests;
 use model::Observation;
 use serde::Serialize;
 
+use crate::Refused;
 use crate::log_ratio::LogRatio;
 use crate::multiple::{ExclusiveFamily, reaches};
 pub use outlook::says_nothing;
@@ -91,11 +76,11 @@ impl Default for Settings {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
-    /// The second is slower, by more than the margin as estimated.
+    /// The ratio is not 1, and the estimate is above 1 + margin.
     Regression,
-    /// The second is faster, by more than the margin as estimated.
+    /// The ratio is not 1, and the estimate is below 1 / (1 + margin).
     Improvement,
-    /// The difference is smaller than the margin.
+    /// The ratio is inside the margin, by two one-sided tests (Schuirmann 1987).
     Equivalent,
     /// Neither was shown.
     CannotTell,
@@ -125,8 +110,7 @@ pub enum NotDecided {
     IntervalIncludesOne,
     /// The interval excludes 1 by itself, but not at the level that so many comparisons need.
     NotAmongSoMany,
-    /// There is a difference, but the interval includes an end of the margin: it may or may not be
-    /// large enough to matter.
+    /// There is a difference, but the interval includes an end of the margin.
     MarginInsideInterval,
     /// Lower bounds among the values leave the ratio open: a longer timeout settles it.
     BoundsDecide,
@@ -141,8 +125,7 @@ pub struct CellResult {
     pub why: Option<NotDecided>,
     /// The method that decided.
     pub method: Method,
-    /// Its estimate of second / first; with bounds the end of [`Self::allowed`] that is not
-    /// trivial.
+    /// Its estimate of second / first; with bounds the end of `allowed` that is not trivial.
     pub ratio: f64,
     /// What lower bounds among the values allow the estimate to be; `None` without any.
     pub allowed: Option<AllowedRatio>,
@@ -152,8 +135,8 @@ pub struct CellResult {
     pub high: f64,
     /// Coverage of that interval: at least 1 - α, or the most that so few values can give.
     pub confidence_attained: f64,
-    /// Lower end of the interval at the level that the step-down gave this cell: with confidence
-    /// 1 - α / d, and 1 - 2 α / d if the verdict is [`Verdict::Equivalent`], for 1 ≤ d ≤ m.
+    /// Lower end of the interval at the level of the step-down: with confidence 1 - α / d, and
+    /// 1 - 2 α / d if the verdict is [`Verdict::Equivalent`], for 1 ≤ d ≤ m.
     pub adjusted_low: f64,
     /// Upper end of that interval.
     pub adjusted_high: f64,
@@ -169,21 +152,18 @@ pub struct CellResult {
     pub rank_can_fire: bool,
     /// Values a side, or pairs, with which it would.
     pub rank_needs: u64,
-    /// The comparison by t on logarithms at confidence 1 - α, whichever method decided; `None`
-    /// where there is no spread.
+    /// t on logarithms at confidence 1 - α, whichever method decided; `None` without spread.
     pub log_ratio: Option<LogRatio>,
-    /// p-value of the exact permutation (pairs: sign-flip) test of the means, for at most four
-    /// values a side.
+    /// p-value of the exact permutation (pairs: sign-flip) test of at most four values a side.
     pub permutation_p: Option<f64>,
     /// The smallest ratio above 1 that has a chance of 80 % to be called a regression at the level
     /// α / m with so many values that spread as these do; `None` where the spread is unknown.
     pub minimum_detectable: Option<f64>,
-    /// How many more values a side (blocks) it would take to tell, with a chance of 80 % and if the
-    /// ratio and the spread are what they seem; `None` if it was told, or if it is more than a
-    /// million.
+    /// How many more values a side (blocks) it would take to tell with a chance of 80 %, if ratio
+    /// and spread are what they seem; `None` if it was told, or if it is more than a million.
     pub more_blocks: Option<u64>,
-    /// Values a side (blocks) with which the adjusted interval would be usable: its ends within a
-    /// factor of two. `None` if it is not one that [`says_nothing`].
+    /// Values a side (blocks) with which the ends of the adjusted interval would be within a factor
+    /// of two. `None` if it is not one that [`says_nothing`].
     pub interval_needs: Option<u64>,
     /// Number of values in the first sample.
     pub n_first: usize,
@@ -212,34 +192,6 @@ impl AllowedRatio {
     }
 }
 
-/// Why two samples cannot be compared.
-#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
-pub enum CellError {
-    /// A sample has no values.
-    #[error("a sample has no values: nothing to compare")]
-    Empty,
-    /// A value is not positive and finite: this one.
-    #[error("the value {0} has no ratio: costs must be above 0")]
-    NotPositive(f64),
-    /// Paired samples have different lengths.
-    #[error(
-        "{first} values cannot be paired with {second}: leave out incomplete pairs, or compare \
-         them unpaired"
-    )]
-    UnequalLengths {
-        /// Values in the first sample.
-        first: usize,
-        /// Values in the second sample.
-        second: usize,
-    },
-    /// The ratio of two values is too large or too small for a float.
-    #[error("the values differ by more than a float can hold: check the unit")]
-    RatioOutOfRange,
-    /// The margin is negative or not finite, or alpha is not above 0 and below 0.5.
-    #[error("margin {} must be 0 or more, alpha {} above 0 and below 0.5", .0.margin, .0.alpha)]
-    Settings(Settings),
-}
-
 /// How often something happened in two arms, such as the death of a run: times, and of how many.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Proportions {
@@ -264,23 +216,22 @@ pub struct ProportionResult {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Judgement {
     /// Of the cells, in their order.
-    pub cells: Vec<Result<CellResult, CellError>>,
+    pub cells: Vec<Result<CellResult, Refused>>,
     /// Of the proportions, in their order; `None` where an arm has no trials.
     pub proportions: Vec<Option<ProportionResult>>,
 }
 
-/// Compares every cell and every pair of proportions of a family, and lets each know of the
-/// others: see the [module](self) for the rules.
+/// Compares every cell and every pair of proportions of a family by the rules of the
+/// [module](self).
 ///
-/// The results are in the order of the cells. What cannot be compared does not count among the m
-/// comparisons. Proportions are never called equivalent.
+/// What cannot be compared does not count among the m comparisons. Proportions are never called
+/// equivalent.
 #[must_use]
 pub fn compare(cells: &[Arms], proportions: &[Proportions], settings: &Settings) -> Judgement {
     let checked: Vec<_> = cells.iter().map(|arms| cell::check(arms, settings)).collect();
     let fisher: Vec<_> =
         proportions.iter().map(|of| crate::fisher_exact_p(of.first, of.second)).collect();
-    let comparable =
-        checked.iter().filter(|found| found.is_ok()).count() + fisher.iter().flatten().count();
+    let comparable = checked.iter().flatten().count() + fisher.iter().flatten().count();
     let level = settings.alpha / comparable as f64;
     let weighed: Vec<_> = checked
         .into_iter()
@@ -292,29 +243,66 @@ pub fn compare(cells: &[Arms], proportions: &[Proportions], settings: &Settings)
     let p_values: Vec<_> =
         weighed.iter().flatten().map(cell::Weighed::p_values).chain(of_proportions).collect();
     let family = ExclusiveFamily::new(&p_values);
-    let judge = |weighed: cell::Weighed<'_>| weighed.judge(settings, level, &family);
+    let proportion = |(of, p): (&Proportions, Option<f64>)| {
+        let share = |(count, all): (u64, u64)| count as f64 / all as f64;
+        let p = p?;
+        let p_adjusted = family.adjusted(p).p;
+        let verdict = match reaches(p_adjusted, settings.alpha) {
+            true if share(of.second) > share(of.first) => Verdict::Regression,
+            true => Verdict::Improvement,
+            false => Verdict::CannotTell,
+        };
+        Some(ProportionResult { verdict, p, p_adjusted })
+    };
     Judgement {
-        cells: weighed.into_iter().map(|found| found.and_then(judge)).collect(),
-        proportions: proportions
-            .iter()
-            .zip(fisher)
-            .map(|(of, p)| Some(judge_proportions(*of, p?, settings, &family)))
-            .collect(),
+        proportions: proportions.iter().zip(fisher).map(proportion).collect(),
+        cells: weighed.into_iter().map(|found| found?.judge(settings, &family)).collect(),
     }
 }
 
-fn judge_proportions(
-    of: Proportions,
-    p: f64,
-    settings: &Settings,
-    family: &ExclusiveFamily,
-) -> ProportionResult {
-    let p_adjusted = family.adjusted(p).p;
-    let share = |(count, all): (u64, u64)| count as f64 / all as f64;
-    let verdict = match reaches(p_adjusted, settings.alpha) {
-        true if share(of.second) > share(of.first) => Verdict::Regression,
-        true => Verdict::Improvement,
-        false => Verdict::CannotTell,
-    };
-    ProportionResult { verdict, p, p_adjusted }
+/// The verdict by the p-values of a family, and the level at which the step-down gave it.
+pub(crate) struct Judged {
+    pub(crate) verdict: Verdict,
+    /// Why it cannot tell, if it cannot.
+    pub(crate) why: Option<NotDecided>,
+    /// The probability that its interval leaves out.
+    pub(crate) tail: f64,
+    pub(crate) p_adjusted: f64,
+    pub(crate) equivalence_p_adjusted: f64,
+}
+
+impl Judged {
+    /// By the p-values of "no difference" and "not equivalent", for an estimate from `lowest` to
+    /// `highest`.
+    pub(crate) fn new(
+        settings: &Settings,
+        family: &ExclusiveFamily,
+        (p, equivalence_p): (f64, f64),
+        (lowest, highest): (f64, f64),
+    ) -> Self {
+        let Settings { margin, alpha } = *settings;
+        let (difference, equivalence) = (family.adjusted(p), family.adjusted(equivalence_p));
+        let verdict = |p: f64, equivalence_p: f64| match reaches(p, alpha) {
+            _ if reaches(equivalence_p, alpha) => Verdict::Equivalent,
+            true if lowest > 1.0 + margin => Verdict::Regression,
+            true if highest < 1.0 / (1.0 + margin) => Verdict::Improvement,
+            _ => Verdict::CannotTell,
+        };
+        let found = verdict(difference.p, equivalence.p);
+        let why = match reaches(difference.p, alpha) {
+            _ if verdict(p, equivalence_p) != Verdict::CannotTell => NotDecided::NotAmongSoMany,
+            true => NotDecided::MarginInsideInterval,
+            false => NotDecided::IntervalIncludesOne,
+        };
+        Self {
+            verdict: found,
+            why: (found == Verdict::CannotTell).then_some(why),
+            tail: match found {
+                Verdict::Equivalent => 2.0 * alpha / equivalence.divisor,
+                _ => alpha / difference.divisor,
+            },
+            p_adjusted: difference.p,
+            equivalence_p_adjusted: equivalence.p,
+        }
+    }
 }

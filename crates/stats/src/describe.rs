@@ -9,9 +9,6 @@ use crate::sorted_finite;
 ///
 /// Computed as the first value plus the mean distance from it, so that a constant sample has
 /// exactly that constant as its mean.
-///
-/// # Errors
-/// `None` when the sample is empty or a value is not finite.
 #[must_use]
 pub fn mean(values: &[f64]) -> Option<f64> {
     let first = *values.first()?;
@@ -20,9 +17,6 @@ pub fn mean(values: &[f64]) -> Option<f64> {
 }
 
 /// Middle value; the mean of the two middle values when their number is even.
-///
-/// # Errors
-/// `None` when the sample is empty or a value is not finite.
 #[must_use]
 pub fn median(values: &[f64]) -> Option<f64> {
     quantile(values, 0.5)
@@ -33,9 +27,7 @@ pub fn median(values: &[f64]) -> Option<f64> {
 ///
 /// With the values sorted and numbered from 0, it is the value at position
 /// `(n - 1) * probability`, interpolated linearly between neighbours.
-///
-/// # Errors
-/// `None` when the sample is empty, a value is not finite, or `probability` is outside 0 to 1.
+/// `None` too when `probability` is outside 0 to 1.
 #[must_use]
 pub fn quantile(values: &[f64], probability: f64) -> Option<f64> {
     if !(0.0..=1.0).contains(&probability) {
@@ -53,9 +45,6 @@ pub fn quantile(values: &[f64], probability: f64) -> Option<f64> {
 ///
 /// A constant sample has exactly 0. One point has none: it says nothing about spread, and 0 would
 /// claim that it does.
-///
-/// # Errors
-/// `None` when there are fewer than two values or a value is not finite.
 #[must_use]
 pub fn standard_deviation(values: &[f64]) -> Option<f64> {
     let centre = mean(values)?;
@@ -92,9 +81,6 @@ pub fn standard_deviation(values: &[f64]) -> Option<f64> {
 /// * Undecided: how many points each row had, and whether "within" includes a point exactly one
 ///   S.D. away. Given five to nine points to a row, a random search met nearly every ratio with
 ///   n - 1 and with n alike.
-///
-/// # Errors
-/// `None` when the sample is empty or a value is not finite.
 #[must_use]
 pub fn one_sd_mean(values: &[f64]) -> Option<f64> {
     let centre = median(values)?;

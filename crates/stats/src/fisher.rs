@@ -7,7 +7,6 @@
 /// one observed; the same rule as R's `fisher.test` and SciPy's, with their tolerance of 1e-7 for
 /// tables that are as likely but for rounding.
 ///
-/// # Errors
 /// `None` when a group has no trials or more hits than trials, or both together have more than
 /// 2^53 trials.
 #[must_use]

@@ -24,10 +24,8 @@ pub struct LeftOut {
 /// the headline. Of equal ratios the first is named.
 ///
 /// The geometric mean is the only mean of ratios that does not depend on which side is the
-/// baseline (Fleming and Wallace 1986).
-///
-/// # Errors
-/// `None` when there is no ratio, or one is not positive and finite.
+/// baseline (Fleming and Wallace 1986). `None` when there is no ratio, or one is not positive and
+/// finite.
 #[must_use]
 pub fn geometric_mean(ratios: &[f64]) -> Option<GeometricMean> {
     let usable = |ratio: &f64| ratio.is_finite() && *ratio > 0.0;

@@ -1,32 +1,25 @@
 //! Hodges and Lehmann's shift between two samples, as a ratio.
 
 use crate::null_distribution::{NullDistribution, minimum_two_sided_p};
-use crate::rank_inversion::{OrderedRatios, RankInversion, RatioInterval};
-use crate::sorted_finite;
+use crate::rank_inversion::{Inversion, OrderedRatios, RankInversion, RatioInterval};
+use crate::{is_confidence, sorted_finite};
 
 /// Ratio of `treated` to `baseline` by Hodges and Lehmann (1963), with the interval that inverts
 /// Mann and Whitney's test. Any positive unit, the same in both samples.
 ///
 /// The estimate is the median of the n × m ratios; of the two middle ones when their number is
-/// even, the *geometric* mean, so that exchanging the samples gives the reciprocal. It is the
-/// exponential of the usual estimate on logarithms.
+/// even, the *geometric* mean, so that exchanging the samples gives the reciprocal.
 ///
 /// The interval reaches from the k-th smallest to the k-th largest ratio, with the largest k for
 /// which its coverage 1 - 2 P(U ≤ k - 1) is at least `confidence` (Moses; Hollander and Wolfe,
 /// *Nonparametric Statistical Methods*, 4.3). It assumes that treated is distributed as baseline
-/// times a constant; then, without ties, the coverage is exact. With ties the closed interval
-/// covers at least as often.
+/// times a constant; then, without ties, the coverage is exact, and with ties the closed interval
+/// covers at least as often. When even k = 1 does not reach `confidence`, the full range is returned
+/// with the coverage it has, 1 - 2 / C(n + m, n): 94.3 % for three against four trials.
 ///
-/// When even k = 1 does not reach `confidence`, the full range is returned with the coverage it
-/// has, 1 - 2 / C(n + m, n): 94.3 % for three against four trials, whatever was asked for.
+/// Where U is too much to count (see `null_distribution.rs`) the attained confidence is approximate,
+/// at 95 % to about 1e-3 when both samples have ten values. The ratios are never stored.
 ///
-/// U is counted exactly while n × m ≤ 100,000 and C(n + m, n) < 2^127 (63 against 63, 5 against
-/// 20,000). Beyond that it is taken as normal with mean n m / 2 and the variance without ties,
-/// n m (n + m + 1) / 12, with continuity correction; the attained confidence then is approximate,
-/// at 95 % to about 1e-3 when both samples have ten values, and rougher when one has fewer. The
-/// ratios are never stored: the memory is that of the samples and at most 100,000 counts.
-///
-/// # Errors
 /// `None` when a sample is empty, a value is not positive and finite, a ratio that is needed is
 /// too large or too small for a float, or `confidence` is not strictly between 0 and 1.
 #[must_use]
@@ -35,18 +28,15 @@ pub fn hodges_lehmann_ratio(
     treated: &[f64],
     confidence: f64,
 ) -> Option<RatioInterval> {
-    if !(confidence > 0.0 && confidence < 1.0) {
-        return None;
-    }
-    pairwise_inversion(baseline, treated)?.interval(confidence)
+    is_confidence(confidence).then(|| pairwise_inversion(baseline, treated))??.interval(confidence)
 }
 
 /// Mann and Whitney's test of every ratio of `treated` to `baseline`.
 pub(crate) fn pairwise_inversion(baseline: &[f64], treated: &[f64]) -> Option<RankInversion> {
     let null = NullDistribution::new(baseline.len(), treated.len());
     let smallest_p = minimum_two_sided_p(baseline.len(), treated.len());
-    let ratios = PairwiseRatios::new(sorted_positive(baseline)?, sorted_positive(treated)?);
-    Some(RankInversion::new(ratios, null, smallest_p))
+    let (baseline, treated) = (sorted_positive(baseline)?, sorted_positive(treated)?);
+    Some(RankInversion { ratios: Box::new(PairwiseRatios { baseline, treated }), null, smallest_p })
 }
 
 /// A copy sorted from low to high, or `None` when it is empty or a value is not positive and finite.
@@ -55,16 +45,9 @@ pub(crate) fn sorted_positive(values: &[f64]) -> Option<Vec<f64>> {
 }
 
 /// All ratios treated / baseline of two ascending, positive, finite samples.
-pub(crate) struct PairwiseRatios {
+struct PairwiseRatios {
     baseline: Vec<f64>,
     treated: Vec<f64>,
-}
-
-impl PairwiseRatios {
-    /// Both samples must be ascending, positive and finite.
-    pub(crate) fn new(baseline: Vec<f64>, treated: Vec<f64>) -> Self {
-        Self { baseline, treated }
-    }
 }
 
 impl OrderedRatios for PairwiseRatios {
@@ -154,7 +137,7 @@ mod tests {
         let mut all: Vec<f64> =
             baseline.iter().flat_map(|x| treated.iter().map(move |y| y / x)).collect();
         all.sort_unstable_by(f64::total_cmp);
-        let ratios = PairwiseRatios::new(baseline, treated);
+        let ratios = PairwiseRatios { baseline, treated };
         assert_eq!(ratios.len(), 30);
         for (rank, expected) in (1..).zip(&all) {
             assert_eq!(ratios.smallest(rank), Some(*expected));
@@ -163,9 +146,9 @@ mod tests {
 
     #[test]
     fn a_ratio_outside_the_floats_is_none() {
-        let ratios = PairwiseRatios::new(vec![1e-300], vec![1e300]);
+        let ratios = PairwiseRatios { baseline: vec![1e-300], treated: vec![1e300] };
         assert_eq!(ratios.smallest(1), None);
-        let ratios = PairwiseRatios::new(vec![1e300], vec![1e-300]);
+        let ratios = PairwiseRatios { baseline: vec![1e300], treated: vec![1e-300] };
         assert_eq!(ratios.smallest(1), None);
     }
 }

@@ -26,9 +26,6 @@ pub(crate) struct LeastSquares {
     pub residual_ss: f64,
 }
 
-/// Directions along which the response differs from what it would be without some columns.
-pub(crate) struct Directions(Vec<Vec<f64>>);
-
 impl Design {
     /// Orthogonalises the columns of X, given by its `rows`, which all have the same length.
     ///
@@ -57,25 +54,14 @@ impl Design {
         }
     }
 
-    /// What the coefficients of some `columns` add to the rest, for [`LeastSquares::extra_ss`].
+    /// What the coefficients of some `columns` add to the rest, for [`LeastSquares::extra_ss`]: the
+    /// directions along which the response differs from what it would be without them.
     ///
     /// # Errors
     /// As [`Design::new`], of columns that nearly are such a sum.
-    pub(crate) fn directions(
-        &self,
-        columns: impl Iterator<Item = usize> + Clone,
-    ) -> Result<Directions, usize> {
-        let rows = columns.clone().map(|column| self.inverse[column].clone());
-        let found = orthonormalised(rows);
-        let found = found.map_err(|nth| columns.clone().nth(nth).unwrap_or(nth))?;
-        Ok(Directions(found.vectors))
-    }
-}
-
-impl Directions {
-    /// How many there are: one a column.
-    pub(crate) fn count(&self) -> usize {
-        self.0.len()
+    pub(crate) fn directions(&self, columns: &[usize]) -> Result<Vec<Vec<f64>>, usize> {
+        let rows = columns.iter().map(|column| self.inverse[*column].clone());
+        Ok(orthonormalised(rows).map_err(|nth| columns[nth])?.vectors)
     }
 }
 
@@ -86,8 +72,8 @@ impl LeastSquares {
     ///
     /// With A the columns' rows of R⁻¹ and z = Qᵀy, βₛ is A z and Cₛₛ is A Aᵀ, so this is the
     /// squared length of z within the span of A's rows, which is had without inverting Cₛₛ.
-    pub(crate) fn extra_ss(&self, of: &Directions) -> f64 {
-        of.0.iter().map(|direction| dot(direction, &self.projections).powi(2)).sum()
+    pub(crate) fn extra_ss(&self, of: &[Vec<f64>]) -> f64 {
+        of.iter().map(|direction| dot(direction, &self.projections).powi(2)).sum()
     }
 }
 

@@ -43,26 +43,23 @@ mod permutation;
 mod power;
 mod rank_inversion;
 mod run_ratio;
+mod search;
 mod shapley;
 mod signed_rank;
 mod steady;
 
 pub use binomial::{ProportionInterval, clopper_pearson};
-pub use bisect::{
-    Conclusion, ExactBisect, NoisyBisect, NoisySettings, OutOfOrder, Outcome, Posterior,
-    RefusedMeasurement,
-};
+pub use bisect::{Conclusion, ExactBisect, NoisyBisect, NoisySettings, Outcome, Posterior};
 pub use bounded::{bounded_median, bounded_quantile};
-pub use box_cox::{BoxCox, ScaleChoice, box_cox, box_cox_interaction_f, choose_scale};
-pub use breakdown::{Breakdown, BreakdownError, NoBounds, Part, PartChange, breakdown};
+pub use box_cox::{BoxCox, box_cox, box_cox_interaction_f, interaction_f};
+pub use breakdown::{Part, PartChange, breakdown};
 pub use comparison::{
-    AllowedRatio, Arms, CellError, CellResult, Judgement, Method, NotDecided, Pairing,
-    ProportionResult, Proportions, Settings, Verdict, compare, says_nothing,
+    AllowedRatio, Arms, CellResult, Judgement, Method, NotDecided, Pairing, ProportionResult,
+    Proportions, Settings, Verdict, compare, says_nothing,
 };
 pub use describe::{mean, median, one_sd_mean, quantile, standard_deviation};
 pub use design::{
-    DesignError, FractionalFactorial, Resolution, abba, full_factorial, randomised_blocks,
-    two_level_fraction,
+    FractionalFactorial, Resolution, abba, full_factorial, randomised_blocks, two_level_fraction,
 };
 pub use factorial::{
     CellMean, Estimate, Factor, Factorial, FactorialError, FactorialTrial, Fit,
@@ -80,22 +77,34 @@ pub use log_ratio::{LogRatio, paired_log_ratio, welch_log_ratio};
 pub use mean_difference::{MeanDifference, paired_mean_difference, welch_mean_difference};
 pub use mediation::{Mediation, UnitCost, mediation, unit_cost};
 pub use multiple::holm;
-pub use null_distribution::{minimum_signed_rank_p, minimum_two_sided_p};
-pub use overall::{
-    OverallCell, OverallEffect, OverallError, PermutationInterval, TrialCost, overall,
-};
+pub use null_distribution::minimum_two_sided_p;
+pub use overall::{OverallCell, OverallEffect, PermutationInterval, TrialCost, overall};
 pub use permutation::{permutation_p, sign_flip_p};
-pub use power::{
-    Goal, SampleSizes, minimum_detectable_ratio, more_values_for_equivalence,
-    more_values_for_interval, more_values_to_detect,
-};
+pub use power::{Goal, SampleSizes, minimum_detectable_ratio};
 pub use rank_inversion::RatioInterval;
 pub use run_ratio::{bounded_run_ratio, run_ratio};
-pub use shapley::{
-    Attribution, Contribution, MOST_SHAPLEY_FACTORS, ShapleyError, shapley, shapley_intervals,
-    shapley_of,
-};
-pub use steady::{SteadySettings, steady_from};
+pub use shapley::{Contribution, shapley, shapley_intervals, shapley_of};
+pub use steady::steady_from;
+
+/// Why something cannot be computed, and what to do.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct Refused(String);
+
+impl Refused {
+    fn new(why: impl Into<String>) -> Self {
+        Self(why.into())
+    }
+}
+
+fn refused<T>(why: impl Into<String>) -> Result<T, Refused> {
+    Err(Refused::new(why))
+}
+
+/// Whether this is strictly between 0 and 1.
+fn is_confidence(confidence: f64) -> bool {
+    confidence > 0.0 && confidence < 1.0
+}
 
 /// A copy sorted from low to high, or `None` when it is empty or a value is not finite.
 fn sorted_finite(values: &[f64]) -> Option<Vec<f64>> {

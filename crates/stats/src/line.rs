@@ -1,6 +1,6 @@
 //! A straight line through points: what one more of this costs of that.
 
-use crate::distributions;
+use crate::{distributions, is_confidence};
 
 /// A straight line by least squares, with its intervals.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
@@ -26,7 +26,6 @@ pub struct Line {
 /// The line y = intercept + slope × x through points (x, y) by ordinary least squares, with
 /// intervals by Student's t. They suppose noise in y alone, the same for all x.
 ///
-/// # Errors
 /// `None` when there are fewer than three points, a number is not finite, x does not vary, or
 /// `confidence` is not strictly between 0 and 1.
 #[must_use]
@@ -56,7 +55,7 @@ pub(crate) struct Slope {
     /// Sum of the squared distances of x from its mean, within groups.
     sxx: f64,
     /// Points minus groups minus one.
-    pub(crate) residual_df: usize,
+    residual_df: usize,
     /// Part of the variation of y within groups that goes with x; 1 when y does not vary.
     pub(crate) r_squared: f64,
 }
@@ -67,8 +66,8 @@ pub(crate) fn pooled_slope(groups: &[&[(f64, f64)]], confidence: f64) -> Option<
     let count: usize = groups.iter().map(|group| group.len()).sum();
     let residual_df = count.checked_sub(groups.len() + 1).filter(|df| *df > 0)?;
     let is_finite = |(x, y): &(f64, f64)| x.is_finite() && y.is_finite();
-    let usable = confidence > 0.0 && confidence < 1.0;
-    if groups.is_empty() || !usable || !groups.iter().copied().flatten().all(is_finite) {
+    let usable = !groups.is_empty() && is_confidence(confidence);
+    if !usable || !groups.iter().copied().flatten().all(is_finite) {
         return None;
     }
     let centred = |group: &&[(f64, f64)]| -> Vec<(f64, f64)> {

@@ -1,7 +1,8 @@
 //! Student's and Welch's t on logarithms: the ratio of two geometric means.
 
-use crate::distributions;
 use crate::mean_difference::Shift;
+use crate::rank_inversion::{Inversion, RatioInterval};
+use crate::{distributions, is_confidence};
 
 /// Logarithms that spread less than this differ by rounding only: there is no spread to judge by.
 pub(crate) const NO_SPREAD: f64 = 1e-12;
@@ -24,28 +25,8 @@ pub struct LogRatio {
 }
 
 impl LogRatio {
-    /// The interval with this confidence, 0 to 1.
-    pub(crate) fn interval(&self, confidence: f64) -> (f64, f64) {
-        let reach = distributions::t_critical(1.0 - confidence, self.degrees_of_freedom)
-            * self.log_standard_error;
-        let end = |log: f64| log.exp().clamp(f64::MIN_POSITIVE, f64::MAX);
-        (end(self.ratio.ln() - reach), end(self.ratio.ln() + reach))
-    }
-
-    /// One-sided p-value of "the true ratio is at most `ratio`".
-    pub(crate) fn p_at_most(&self, ratio: f64) -> f64 {
-        let t = (self.ratio.ln() - ratio.ln()) / self.log_standard_error;
-        distributions::t_upper_tail(t, self.degrees_of_freedom)
-    }
-
-    /// One-sided p-value of "the true ratio is at least `ratio`".
-    pub(crate) fn p_at_least(&self, ratio: f64) -> f64 {
-        let t = (ratio.ln() - self.ratio.ln()) / self.log_standard_error;
-        distributions::t_upper_tail(t, self.degrees_of_freedom)
-    }
-
     fn of(shift: &Shift, confidence: f64) -> Option<Self> {
-        let usable = confidence > 0.0 && confidence < 1.0 && shift.spread > NO_SPREAD;
+        let usable = is_confidence(confidence) && shift.spread > NO_SPREAD;
         let Shift { difference, standard_error, degrees_of_freedom, .. } = *shift;
         usable.then(|| Self::new(difference, standard_error, degrees_of_freedom, confidence))?
     }
@@ -55,30 +36,52 @@ impl LogRatio {
         let (ratio, p) = (log.exp(), distributions::t_two_sided_p(log / log_standard_error, df));
         let mut found =
             Self { ratio, low: ratio, high: ratio, degrees_of_freedom: df, p, log_standard_error };
-        (found.low, found.high) = found.interval(confidence);
+        (found.low, found.high) = found.ends(confidence);
         (ratio.is_normal() && ratio > 0.0).then_some(found)
+    }
+
+    fn ends(&self, confidence: f64) -> (f64, f64) {
+        let reach = distributions::t_critical(1.0 - confidence, self.degrees_of_freedom)
+            * self.log_standard_error;
+        let end = |log: f64| log.exp().clamp(f64::MIN_POSITIVE, f64::MAX);
+        (end(self.ratio.ln() - reach), end(self.ratio.ln() + reach))
+    }
+
+    /// One-sided p-value by how far the true logarithm is below this one's.
+    fn p_of(&self, distance: f64) -> f64 {
+        distributions::t_upper_tail(distance / self.log_standard_error, self.degrees_of_freedom)
+    }
+}
+
+impl Inversion for LogRatio {
+    fn p_at_most(&self, ratio: f64) -> f64 {
+        self.p_of(self.ratio.ln() - ratio.ln())
+    }
+
+    fn p_at_least(&self, ratio: f64) -> f64 {
+        self.p_of(ratio.ln() - self.ratio.ln())
+    }
+
+    fn interval(&self, confidence: f64) -> Option<RatioInterval> {
+        let (low, high) = self.ends(confidence);
+        Some(RatioInterval { ratio: self.ratio, low, high, confidence_attained: confidence })
     }
 }
 
 /// Ratio of the geometric means of `second` and `first` by Welch's (1947) t on logarithms: the
 /// variances may differ. Any positive unit, the same in both.
 ///
-/// It supposes logarithms that are about normal; a sample with stalls makes it cautious.
-///
-/// # Errors
-/// `None` when a sample has fewer than two values, a value is not positive and finite, the
-/// logarithms of neither sample spread by more than rounding (1e-12), the ratio is too large or
-/// too small for a float, or `confidence` is not strictly between 0 and 1.
+/// It supposes logarithms that are about normal; a sample with stalls makes it cautious. `None` when
+/// a sample has fewer than two values, a value is not positive and finite, the logarithms of neither
+/// sample spread by more than rounding (1e-12), the ratio is too large or too small for a float, or
+/// `confidence` is not strictly between 0 and 1.
 #[must_use]
 pub fn welch_log_ratio(first: &[f64], second: &[f64], confidence: f64) -> Option<LogRatio> {
     LogRatio::of(&Shift::welch(&logs(first)?, &logs(second)?)?, confidence)
 }
 
-/// Geometric mean of the ratios second / first of pairs, by Student's t on their logarithms, with
-/// one degree of freedom less than pairs. Values at the same position are a pair.
-///
-/// # Errors
-/// `None` as [`welch_log_ratio`], and when the samples differ in length.
+/// Geometric mean of the ratios second / first of pairs, by Student's t on their logarithms. Values
+/// at the same position are a pair. `None` as [`welch_log_ratio`], and when the lengths differ.
 #[must_use]
 pub fn paired_log_ratio(first: &[f64], second: &[f64], confidence: f64) -> Option<LogRatio> {
     if first.len() != second.len() || !first.iter().all(|value| *value > 0.0) {

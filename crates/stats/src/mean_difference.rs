@@ -1,7 +1,7 @@
 //! Student's and Welch's t: the difference of two means, of values or of their logarithms.
 
 use crate::describe::{mean, standard_deviation};
-use crate::distributions;
+use crate::{distributions, is_confidence};
 
 /// A difference of means with its interval.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
@@ -17,11 +17,8 @@ pub struct MeanDifference {
 /// Difference of the means of `second` and `first` by Welch's (1947) t: the variances may differ.
 ///
 /// It supposes means that are about normal; values with a heavy tail make the interval wide.
-/// Differences of parts that sum to a whole sum to the difference of the whole.
-///
-/// # Errors
-/// `None` when a sample has fewer than two values, a value is not finite, or `confidence` is not
-/// strictly between 0 and 1.
+/// Differences of parts that sum to a whole sum to the difference of the whole. `None` when a sample
+/// has fewer than two values, a value is not finite, or `confidence` is not strictly between 0 and 1.
 #[must_use]
 pub fn welch_mean_difference(
     first: &[f64],
@@ -31,11 +28,8 @@ pub fn welch_mean_difference(
     Shift::welch(first, second)?.interval(confidence)
 }
 
-/// Mean of the differences `second` - `first` of pairs, by Student's t on them.
-///
-/// # Errors
-/// `None` when there are fewer than two pairs or the samples differ in length, a value is not
-/// finite, or `confidence` is not strictly between 0 and 1.
+/// Mean of the differences `second` - `first` of pairs, by Student's t on them. `None` as
+/// [`welch_mean_difference`], and when the lengths differ.
 #[must_use]
 pub fn paired_mean_difference(
     first: &[f64],
@@ -87,21 +81,15 @@ impl Shift {
     }
 
     fn interval(&self, confidence: f64) -> Option<MeanDifference> {
-        if !(confidence > 0.0 && confidence < 1.0) {
+        let Self { difference, standard_error, degrees_of_freedom, .. } = *self;
+        if !is_confidence(confidence) {
             return None;
         }
-        let reach = match self.standard_error > 0.0 {
-            true => {
-                distributions::t_critical(1.0 - confidence, self.degrees_of_freedom)
-                    * self.standard_error
-            }
-            // Nothing spreads: what was measured is all there is.
-            false => 0.0,
-        };
-        let difference = self.difference;
+        let t = || distributions::t_critical(1.0 - confidence, degrees_of_freedom);
+        // Where nothing spreads, what was measured is all there is.
+        let reach = if standard_error > 0.0 { t() * standard_error } else { 0.0 };
         let (low, high) = (difference - reach, difference + reach);
-        let found = MeanDifference { difference, low, high };
-        (low.is_finite() && high.is_finite()).then_some(found)
+        (low.is_finite() && high.is_finite()).then_some(MeanDifference { difference, low, high })
     }
 }
 

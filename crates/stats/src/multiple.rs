@@ -9,13 +9,9 @@
 /// order of the input; p-values must be 0 to 1.
 #[must_use]
 pub fn holm(p_values: &[f64]) -> Vec<f64> {
-    let mut adjusted = vec![0.0; p_values.len()];
-    let mut largest = 0.0_f64;
-    for (rank, index) in ascending(p_values).into_iter().enumerate() {
-        largest = largest.max(p_values[index] * (p_values.len() - rank) as f64);
-        adjusted[index] = largest.min(1.0);
-    }
-    adjusted
+    let cells: Vec<(f64, f64)> = p_values.iter().map(|p| (*p, *p)).collect();
+    let family = ExclusiveFamily::new(&cells);
+    p_values.iter().map(|p| family.adjusted(*p).p).collect()
 }
 
 /// What a step-down did to one p-value.
@@ -69,13 +65,6 @@ impl ExclusiveFamily {
 /// Whether a p-value is at most this level; an excess of rounding size is forgiven.
 pub(crate) fn reaches(p: f64, level: f64) -> bool {
     p <= level * (1.0 + 1e-12)
-}
-
-/// Positions from the smallest value to the largest.
-fn ascending(values: &[f64]) -> Vec<usize> {
-    let mut order: Vec<usize> = (0..values.len()).collect();
-    order.sort_by(|a, b| values[*a].total_cmp(&values[*b]));
-    order
 }
 
 #[cfg(test)]

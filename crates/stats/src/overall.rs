@@ -5,14 +5,10 @@
 //!
 //! log cost = cell + effect of the arm + (arm × cell) + trial,
 //!
-//! with the arm × cell term and the trials random. Two methods judge it:
-//!
-//! * the **mixed model**: t with the variance of the estimate under that model ([`mixed`]);
-//! * the **permutation test**: the arms' labels exchanged within the cells, so that it needs no
-//!   distribution ([`permuted`]). It is left out where it could not reach the level.
-//!
-//! Where both are there, each p-value is the larger of the two and the interval spans both, so that
-//! a verdict holds by either.
+//! with the arm × cell term and the trials random. The **mixed model** (t with the variance of the
+//! estimate under it: [`mixed`]) and the **permutation test** (labels exchanged within the cells:
+//! [`permuted`], where it could reach the level) judge it. Where both are there, each p-value is the
+//! larger of the two and the interval spans both, so that a verdict holds by either.
 //!
 //! **Unit.** The unit is the trial. Values of one trial in several cells (the commands of one
 //! session) move together, in the variance and in the permutation; a single trial a side then shows
@@ -28,9 +24,11 @@ mod tests;
 
 use serde::Serialize;
 
-use crate::comparison::{NotDecided, Pairing, Settings, Verdict};
-use crate::log_ratio::LogRatio;
+use crate::comparison::{Judged, NotDecided, Pairing, Settings, Verdict};
+use crate::log_ratio::{LogRatio, NO_SPREAD};
 use crate::multiple::{ExclusiveFamily, reaches};
+use crate::rank_inversion::{Inversion, RatioInterval};
+use crate::{Refused, refused};
 use mixed::Effect;
 use permuted::PermutationInversion;
 
@@ -101,36 +99,15 @@ pub struct PermutationInterval {
     pub exact: bool,
 }
 
-/// Why there is no effect over all cells.
-#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
-pub enum OverallError {
-    /// There are fewer than two cells.
-    #[error("one cell is its own verdict: an effect over all takes two")]
-    TooFewCells,
-    /// A cost or ratio is not positive and finite.
-    #[error("the value {0} has no ratio: costs must be above 0")]
-    NotPositive(f64),
-    /// A cell lacks values, or its pairs do not match.
-    #[error("a cell has no trials to judge by")]
-    NoTrials,
-    /// Cells are of one trial a side.
-    #[error("the cells are of a single trial: how trials differ was not seen")]
-    SingleTrial,
-    /// All cells have exactly one ratio, and it is not 1.
-    #[error("the cells' ratios do not spread: there is nothing to judge them by")]
-    NoSpread,
-}
-
 /// Judges overall effects, each of its own cells, as one family.
 #[must_use]
 pub fn overall(
     effects: &[Vec<OverallCell>],
     settings: &Settings,
-) -> Vec<Result<OverallEffect, OverallError>> {
+) -> Vec<Result<OverallEffect, Refused>> {
     let effects: Vec<Vec<OverallCell>> = effects.iter().map(|cells| alike(cells)).collect();
     let estimated: Vec<_> = effects.iter().map(|cells| mixed::estimate(cells)).collect();
-    let count = estimated.iter().filter(|found| found.is_ok()).count();
-    let level = settings.alpha / count as f64;
+    let level = settings.alpha / estimated.iter().flatten().count() as f64;
     let weighed: Vec<_> = estimated
         .into_iter()
         .zip(&effects)
@@ -166,94 +143,67 @@ impl Weighed {
         cells: &[OverallCell],
         settings: &Settings,
         level: f64,
-    ) -> Result<Self, OverallError> {
+    ) -> Result<Self, Refused> {
         let mixed = effect.log_ratio(1.0 - settings.alpha);
         let permuted = PermutationInversion::new(cells, effect.log)
             .filter(|permuted| reaches(permuted.smallest_p(), level));
-        if mixed.is_none() && permuted.is_none() && effect.log.abs() > crate::log_ratio::NO_SPREAD {
-            return Err(OverallError::NoSpread);
+        if mixed.is_none() && permuted.is_none() && effect.log.abs() > NO_SPREAD {
+            return refused("the cells' ratios do not spread: there is nothing to judge them by");
         }
         Ok(Self { effect, mixed, permuted })
     }
 
-    /// One-sided p-value of "the true ratio is at most `ratio`". Without any spread the estimate is
-    /// the truth.
-    fn p_at_most(&self, ratio: f64) -> f64 {
-        let mixed = self.mixed.map(|mixed| mixed.p_at_most(ratio));
-        let permuted = self.permuted.as_ref().map(|permuted| permuted.p_at_most(ratio.ln()));
-        larger(mixed, permuted).unwrap_or(if ratio >= 1.0 { 1.0 } else { 0.0 })
+    /// The largest that a method says; without any spread the estimate is the truth.
+    fn largest(&self, p: impl Fn(&dyn Inversion) -> f64, is_one: bool) -> f64 {
+        let without = if is_one { 1.0 } else { 0.0 };
+        self.methods().map(p).reduce(f64::max).unwrap_or(without)
     }
 
-    fn p_at_least(&self, ratio: f64) -> f64 {
-        let mixed = self.mixed.map(|mixed| mixed.p_at_least(ratio));
-        let permuted = self.permuted.as_ref().map(|permuted| permuted.p_at_least(ratio.ln()));
-        larger(mixed, permuted).unwrap_or(if ratio <= 1.0 { 1.0 } else { 0.0 })
-    }
-
-    fn difference_p(&self) -> f64 {
-        (2.0 * self.p_at_most(1.0).min(self.p_at_least(1.0))).min(1.0)
-    }
-
-    fn equivalence_p(&self, margin: f64) -> f64 {
-        self.p_at_most(1.0 / (1.0 + margin)).max(self.p_at_least(1.0 + margin))
-    }
-
-    /// The span of both methods' intervals.
-    fn interval(&self, confidence: f64) -> (f64, f64) {
-        let estimate = self.effect.log.exp();
-        let mixed = self.mixed.map_or((estimate, estimate), |mixed| mixed.interval(confidence));
-        match &self.permuted {
-            Some(permuted) => {
-                let (low, high) = permuted.interval(confidence);
-                (mixed.0.min(low), mixed.1.max(high))
-            }
-            None => mixed,
-        }
+    fn methods(&self) -> impl Iterator<Item = &dyn Inversion> {
+        let mixed = self.mixed.iter().map(|mixed| mixed as &dyn Inversion);
+        mixed.chain(self.permuted.iter().map(|permuted| permuted as &dyn Inversion))
     }
 
     fn judge(&self, settings: &Settings, family: &ExclusiveFamily) -> OverallEffect {
-        let Settings { margin, alpha } = *settings;
-        let (p, equivalence_p) = (self.difference_p(), self.equivalence_p(margin));
-        let (difference, equivalence) = (family.adjusted(p), family.adjusted(equivalence_p));
-        let ratio = self.effect.log.exp();
-        let verdict = |difference_p: f64, equivalence_p: f64| match reaches(difference_p, alpha) {
-            _ if reaches(equivalence_p, alpha) => Verdict::Equivalent,
-            true if ratio > 1.0 + margin => Verdict::Regression,
-            true if ratio < 1.0 / (1.0 + margin) => Verdict::Improvement,
-            _ => Verdict::CannotTell,
-        };
-        let found = verdict(difference.p, equivalence.p);
-        let why = (found == Verdict::CannotTell).then(|| match reaches(difference.p, alpha) {
-            _ if verdict(p, equivalence_p) != Verdict::CannotTell => NotDecided::NotAmongSoMany,
-            true => NotDecided::MarginInsideInterval,
-            false => NotDecided::IntervalIncludesOne,
-        });
-        let tail = match found {
-            Verdict::Equivalent => 2.0 * alpha / equivalence.divisor,
-            _ => alpha / difference.divisor,
-        };
-        let (low, high) = self.interval(1.0 - tail);
+        let (p, ratio) = (self.difference_p(), self.effect.log.exp());
+        let p_values = (p, self.equivalence_p(settings.margin));
+        let judged = Judged::new(settings, family, p_values, (ratio, ratio));
+        let interval = self.interval(1.0 - judged.tail);
         OverallEffect {
-            verdict: found,
-            why,
+            verdict: judged.verdict,
+            why: judged.why,
             ratio,
-            low,
-            high,
+            low: interval.map_or(ratio, |of| of.low),
+            high: interval.map_or(ratio, |of| of.high),
             p,
-            p_adjusted: difference.p,
-            equivalence_p_adjusted: equivalence.p,
+            p_adjusted: judged.p_adjusted,
+            equivalence_p_adjusted: judged.equivalence_p_adjusted,
             mixed: self.mixed,
-            permutation: self.permuted.as_ref().map(|permuted| permuted.summary(1.0 - alpha)),
+            permutation: self.permuted.as_ref().map(|of| of.summary(1.0 - settings.alpha)),
             cells: self.effect.cells,
             trials: self.effect.trials,
         }
     }
 }
 
-/// The larger of two values, of which one may be missing.
-fn larger(one: Option<f64>, other: Option<f64>) -> Option<f64> {
-    match (one, other) {
-        (Some(one), Some(other)) => Some(one.max(other)),
-        (one, other) => one.or(other),
+impl Inversion for Weighed {
+    fn p_at_most(&self, ratio: f64) -> f64 {
+        self.largest(|method| method.p_at_most(ratio), ratio >= 1.0)
+    }
+
+    fn p_at_least(&self, ratio: f64) -> f64 {
+        self.largest(|method| method.p_at_least(ratio), ratio <= 1.0)
+    }
+
+    /// The span of both methods' intervals.
+    fn interval(&self, confidence: f64) -> Option<RatioInterval> {
+        let ratio = self.effect.log.exp();
+        let own = RatioInterval { ratio, low: ratio, high: ratio, confidence_attained: confidence };
+        let intervals = self.methods().filter_map(|method| method.interval(confidence));
+        Some(intervals.fold(own, |span, of| RatioInterval {
+            low: span.low.min(of.low),
+            high: span.high.max(of.high),
+            ..span
+        }))
     }
 }

@@ -10,7 +10,6 @@ const ARRANGEMENTS_LIMIT: u64 = 200_000;
 /// Unlike twice the smaller tail, this can be below 2 / C(n + m, n) when n ≠ m: no arrangement on
 /// the other side need be as extreme.
 ///
-/// # Errors
 /// `None` when a sample is empty, a value is not finite, or there are more than 200,000
 /// arrangements (ten against ten are 184,756).
 #[must_use]
@@ -40,7 +39,6 @@ pub fn permutation_p(a: &[f64], b: &[f64]) -> Option<f64> {
 /// 0: the share of all 2^n choices of their signs for which the sum is, up or down, at least as far
 /// from 0 as the one observed.
 ///
-/// # Errors
 /// `None` when there is no difference, one is not finite, or there are more than 17 of them.
 #[must_use]
 pub fn sign_flip_p(differences: &[f64]) -> Option<f64> {

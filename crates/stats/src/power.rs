@@ -1,15 +1,15 @@
 //! What a comparison can see: the ratio it detects, and the values it would take to tell.
 //!
-//! Power is the chance of a *verdict*. A difference is called one where the test rejects "the ratio
-//! is 1" and the estimate is beyond the margin; near the margin the second condition takes far more
-//! values than the first.
+//! Power is the chance of a *verdict*: the test rejects "the ratio is 1" and the estimate is beyond
+//! the margin. Near the margin the second condition takes far more values than the first.
 //!
-//! All of it is the power of the t-test on logarithms, by the noncentral t distribution. For a rank
-//! test give the spread that its own interval implies; its efficiency beside t is at least 0.864
-//! whatever the distribution, 0.955 for the normal one, and unbounded for heavy tails (Hodges and
-//! Lehmann 1956).
+//! All of it is the power of the t-test on logarithms, by the noncentral t distribution. A spread is
+//! the standard deviation of the natural logarithms of values, or of pairs' ratios; for a rank test
+//! that which its own interval implies. The efficiency of ranks beside t is at least 0.864 whatever
+//! the distribution, and unbounded for heavy tails (Hodges and Lehmann 1956).
 
-use crate::distributions::{self, normal_cdf};
+use crate::distributions::{normal_cdf, t_critical};
+use crate::search::first_where;
 
 /// Most values a side that are ever asked for.
 const MOST_VALUES: u64 = 1_000_000;
@@ -53,8 +53,7 @@ impl SampleSizes {
     }
 }
 
-/// What is to be achieved: the two-sided level of a test, the margin beyond which an estimate must
-/// lie, and the chance of the verdict. Equivalence is tested at this level on each side.
+/// What is to be achieved. Equivalence is tested at this level on each side.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Goal {
     /// Ratios from 1 / (1 + margin) to 1 + margin do not matter; 0 or more.
@@ -65,32 +64,24 @@ pub struct Goal {
     pub power: f64,
 }
 
-impl Goal {
-    fn is_possible(self) -> bool {
-        let margin = self.margin >= 0.0 && self.margin.is_finite();
-        margin && self.alpha > 0.0 && self.alpha < self.power && self.power < 1.0
-    }
-}
-
 /// The smallest ratio above 1 that these samples show with the wanted power to be different and
-/// beyond the margin; its reciprocal is the largest below 1. `log_spread` is the standard deviation of the natural logarithms of the
-/// values, or of the pairs' ratios.
+/// beyond the margin; its reciprocal is the largest below 1.
 ///
-/// # Errors
-/// `None` without a degree of freedom, for a negative or non-finite spread, an impossible goal, or
-/// a ratio beyond the floats.
+/// `None` without a degree of freedom, for a spread that is not finite, an impossible goal, or a
+/// ratio beyond the floats.
 #[must_use]
-pub fn minimum_detectable_ratio(log_spread: f64, sizes: SampleSizes, goal: Goal) -> Option<f64> {
+pub fn minimum_detectable_ratio(spread: f64, sizes: SampleSizes, goal: Goal) -> Option<f64> {
     let df = sizes.degrees_of_freedom();
-    if !(df >= 1.0 && log_spread >= 0.0 && goal.is_possible()) {
+    let possible = goal.alpha > 0.0 && goal.alpha < goal.power && goal.power < 1.0;
+    if !(df >= 1.0 && spread >= 0.0 && goal.margin >= 0.0 && possible) {
         return None;
     }
-    let unit = log_spread * sizes.standard_error();
+    let unit = spread * sizes.standard_error();
     if unit == 0.0 {
         // Without spread every ratio beyond the margin is seen.
         return Some(1.0 + goal.margin);
     }
-    let test = NoncentralT::new(distributions::t_critical(goal.alpha, df), df);
+    let test = NoncentralT::new(goal.alpha, df);
     let room = goal.margin.ln_1p() / unit;
     let lacking = |distance: f64| goal.power - test.rejection_beyond(distance, room);
     // False position (Illinois): an end that stays has its weight halved.
@@ -117,72 +108,51 @@ pub fn minimum_detectable_ratio(log_spread: f64, sizes: SampleSizes, goal: Goal)
 }
 
 /// How many more values a side (or pairs) are needed to show that a true `ratio` is different and
-/// beyond the margin: 0 when these are enough. `log_spread` is as for
-/// [`minimum_detectable_ratio`].
-///
-/// # Errors
-/// `None` when `ratio` is not beyond the margin or not positive and finite, for a spread or a goal
-/// as there, and when more than a million would be needed.
-#[must_use]
-pub fn more_values_to_detect(
+/// beyond the margin. `None` when it is not beyond it, or more than a million would be needed.
+pub(crate) fn more_values_to_detect(
     ratio: f64,
-    log_spread: f64,
+    spread: f64,
     sizes: SampleSizes,
     goal: Goal,
 ) -> Option<u64> {
     let (effect, room) = (ratio.ln().abs(), goal.margin.ln_1p());
-    let usable = effect.is_finite() && effect > room && log_spread >= 0.0 && goal.is_possible();
-    fewest(usable, sizes, |sizes| {
-        let df = sizes.degrees_of_freedom();
-        let unit = log_spread * sizes.standard_error();
-        let test = NoncentralT::new(distributions::t_critical(goal.alpha, df), df);
+    fewest(effect.is_finite() && effect > room, sizes, |sizes| {
+        let unit = spread * sizes.standard_error();
+        let test = NoncentralT::new(goal.alpha, sizes.degrees_of_freedom());
         unit == 0.0 || test.rejection_beyond(effect / unit, room / unit) >= goal.power
     })
 }
 
-/// How many more values a side (or pairs) are needed to show that a true `ratio` lies between
-/// 1 / (1 + margin) and 1 + margin, by two one-sided tests (Schuirmann 1987): 0 when these are
-/// enough. Their joint power is taken as at least the sum of both powers less 1.
-///
-/// # Errors
-/// `None` when `ratio` is not strictly inside the margin, for a spread or a goal as for
-/// [`minimum_detectable_ratio`], and when more than a million would be needed.
-#[must_use]
-pub fn more_values_for_equivalence(
+/// How many more values a side (or pairs) are needed to show that a true `ratio` is inside the
+/// margin, by two one-sided tests (Schuirmann 1987). Their joint power is taken as at least the sum
+/// of both powers less 1. `None` when it is not inside, or more than a million would be needed.
+pub(crate) fn more_values_for_equivalence(
     ratio: f64,
-    log_spread: f64,
+    spread: f64,
     sizes: SampleSizes,
     goal: Goal,
 ) -> Option<u64> {
     let (effect, room) = (ratio.ln().abs(), goal.margin.ln_1p());
-    let usable = effect < room && room.is_finite() && log_spread >= 0.0 && goal.is_possible();
-    fewest(usable, sizes, |sizes| {
-        let df = sizes.degrees_of_freedom();
-        let test = NoncentralT::new(distributions::t_critical(2.0 * goal.alpha.min(0.49), df), df);
-        let unit = log_spread * sizes.standard_error();
+    fewest(effect < room && room.is_finite(), sizes, |sizes| {
+        let test = NoncentralT::new(2.0 * goal.alpha.min(0.49), sizes.degrees_of_freedom());
+        let unit = spread * sizes.standard_error();
         let one = |distance: f64| test.rejection_beyond(distance / unit, 0.0);
         one(room - effect) + one(room + effect) - 1.0 >= goal.power
     })
 }
 
 /// How many more values a side (or pairs) are needed for an interval with confidence 1 - alpha
-/// whose upper end is at most `widest` times its lower one: 0 when these are enough. `log_spread`
-/// is as for [`minimum_detectable_ratio`].
-///
-/// # Errors
-/// `None` when `widest` is not above 1, for a negative or non-finite spread, an alpha that is not
-/// strictly between 0 and 1, and when more than a million would be needed.
-#[must_use]
-pub fn more_values_for_interval(
+/// whose upper end is at most `widest` times its lower one. `None` when `widest` is not above 1, or
+/// more than a million would be needed.
+pub(crate) fn more_values_for_interval(
     widest: f64,
-    log_spread: f64,
+    spread: f64,
     sizes: SampleSizes,
     alpha: f64,
 ) -> Option<u64> {
-    let usable = widest > 1.0 && log_spread >= 0.0 && alpha > 0.0 && alpha < 1.0;
-    fewest(usable, sizes, |sizes| {
-        let critical = distributions::t_critical(alpha, sizes.degrees_of_freedom());
-        2.0 * critical * log_spread * sizes.standard_error() <= widest.ln()
+    fewest(widest > 1.0, sizes, |sizes| {
+        let critical = t_critical(alpha, sizes.degrees_of_freedom());
+        2.0 * critical * spread * sizes.standard_error() <= widest.ln()
     })
 }
 
@@ -200,16 +170,7 @@ fn fewest(usable: bool, sizes: SampleSizes, enough: impl Fn(SampleSizes) -> bool
     while !enough(high) {
         high = (2 * high + 1).min(MOST_VALUES);
     }
-    let mut low = high / 2;
-    while low < high {
-        let middle = low + (high - low) / 2;
-        if enough(middle) {
-            high = middle;
-        } else {
-            low = middle + 1;
-        }
-    }
-    Some(high)
+    Some(first_where(high / 2, high, enough))
 }
 
 /// The chance that T exceeds a critical value for noncentral t, `distance` standard errors from the
@@ -225,7 +186,9 @@ struct NoncentralT {
 }
 
 impl NoncentralT {
-    fn new(critical: f64, df: f64) -> Self {
+    /// For the two-sided test at the level `alpha`.
+    fn new(alpha: f64, df: f64) -> Self {
+        let critical = t_critical(alpha, df);
         let spread = 8.0 / (2.0 * df).sqrt();
         let (left, right) = (-spread.max(24.0 / df), spread.min(2.0));
         let steps = ((right - left) * 2.0 * critical).ceil().clamp(FEWEST_POINTS, MOST_POINTS);
@@ -295,7 +258,7 @@ mod tests {
         let more = more_values_for_interval(2.0, 0.3, two, 0.05).unwrap();
         let factor = |pairs: u64| {
             let sizes = SampleSizes::Paired(pairs);
-            let critical = distributions::t_critical(0.05, sizes.degrees_of_freedom());
+            let critical = t_critical(0.05, sizes.degrees_of_freedom());
             (2.0 * critical * 0.3 * sizes.standard_error()).exp()
         };
         assert!(factor(2 + more) <= 2.0 && factor(1 + more) > 2.0);

@@ -13,7 +13,8 @@ use statrs::function::erf::{erfc, erfc_inv};
 use crate::beyond::{beyond, has_bounds, joined, limited, raised};
 use crate::comparison::AllowedRatio;
 use crate::hodges_lehmann::pairwise_inversion;
-use crate::{RatioInterval, mean, standard_deviation};
+use crate::rank_inversion::Inversion;
+use crate::{RatioInterval, is_confidence, mean, standard_deviation};
 
 /// Fewest batches of which an autocorrelation is estimated: fewer are taken as independent.
 const FEWEST_BATCHES: usize = 8;
@@ -32,7 +33,6 @@ const LARGEST_CORRELATION: f64 = 0.95;
 /// 1954), and of 20 batches or more the sum over lags while neighbours add up to more than 0 (Geyer
 /// 1992) if that is more. Fewer than eight batches cannot show any and are taken as independent.
 ///
-/// # Errors
 /// `None` as [`crate::hodges_lehmann_ratio`].
 #[must_use]
 pub fn run_ratio(
@@ -40,7 +40,7 @@ pub fn run_ratio(
     treated: &[Vec<f64>],
     confidence: f64,
 ) -> Option<RatioInterval> {
-    if !(confidence > 0.0 && confidence < 1.0) {
+    if !is_confidence(confidence) {
         return None;
     }
     let (first, second) = (baseline.concat(), treated.concat());
@@ -63,10 +63,7 @@ pub fn run_ratio(
 
 /// The same of observations: a lower bound may be any larger value, so the interval reaches from the
 /// lower end of the smallest ratio that they allow to the upper end of the largest. With bounds, the
-/// estimates that they leave possible come with it.
-///
-/// # Errors
-/// `None` as [`run_ratio`].
+/// estimates that they leave possible come with it. `None` as [`run_ratio`].
 #[must_use]
 pub fn bounded_run_ratio(
     baseline: &[Vec<Observation>],

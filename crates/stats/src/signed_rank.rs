@@ -3,9 +3,7 @@
 //!
 //! The estimate is the exponential of the median Walsh average (the mean of two, or one with itself)
 //! of the logarithms of the ratios. It supposes that these are symmetric about their middle, as they
-//! are when a block's disturbance reaches both of its runs alike. The interval is exact up to 126
-//! pairs; ties make it cover more often; where no k gives the confidence, it is the full range of the
-//! ratios, with the coverage 1 - 2 / 2^pairs that it has.
+//! are when a block's disturbance reaches both of its runs alike.
 
 use crate::hodges_lehmann::sorted_positive;
 use crate::null_distribution::{NullDistribution, minimum_signed_rank_p};
@@ -17,14 +15,13 @@ pub(crate) fn walsh_inversion(first: &[f64], second: &[f64]) -> Option<RankInver
         return None;
     }
     let ratios: Vec<f64> = first.iter().zip(second).map(|(first, second)| second / first).collect();
-    let ratios = WalshRatios::new(&sorted_positive(&ratios)?);
+    let ratios = Box::new(WalshRatios::new(&sorted_positive(&ratios)?));
     let null = NullDistribution::signed_rank(first.len());
-    Some(RankInversion::new(ratios, null, minimum_signed_rank_p(first.len())))
+    Some(RankInversion { ratios, null, smallest_p: minimum_signed_rank_p(first.len()) })
 }
 
-/// The geometric means of every ratio with itself and with each other one (Walsh averages of the
-/// logarithms): n (n + 1) / 2 of them.
-pub(crate) struct WalshRatios {
+/// The geometric means of every ratio with itself and with each other one: n (n + 1) / 2 of them.
+struct WalshRatios {
     /// Square roots of the ratios, ascending: rounded multiplication is monotone, and needs no
     /// logarithm, whose last digit differs between machines.
     roots: Vec<f64>,
@@ -32,7 +29,7 @@ pub(crate) struct WalshRatios {
 
 impl WalshRatios {
     /// The ratios must be ascending, positive and finite.
-    pub(crate) fn new(ratios: &[f64]) -> Self {
+    fn new(ratios: &[f64]) -> Self {
         Self { roots: ratios.iter().map(|ratio| ratio.sqrt()).collect() }
     }
 }
@@ -62,6 +59,7 @@ impl OrderedRatios for WalshRatios {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rank_inversion::Inversion;
 
     #[test]
     fn every_rank_agrees_with_sorting_all_averages() {

@@ -13,40 +13,18 @@
 //! than half of the tolerance above the limit is below 3 %. Such a probability may be asked for
 //! after every window without losing its meaning, which a test of significance may not.
 //!
-//! From the simulation in `tests/steady.rs` (31 cold starts: none, one dear window, decays from
-//! 1.5 to 31 times the limit with time constants of 1 to 8 windows, steps, regimes; 3 % of all
-//! windows take ten times as long; least tail 5). "Fixed" is a warm-up that ends when the cost is
-//! within 10 % of its limit, chosen for each start by somebody who knows it, and five windows:
-//!
-//! | noise | decays called steady while > 10 % above their limit | windows, fixed = 1 | kept |
-//! |---|---|---|---|
-//! | 0.005 | 0.011 | 0.99 | 0.911 |
-//! | 0.02 | 0.013 | 1.04 | 0.957 |
-//! | 0.05 | 0.031 | 1.08 | 0.905 |
-//! | 0.1 | 0.030 | 1.19 | 0.849 |
-//! | 0.2 | 0.040 | 1.39 | 0.729 |
-//!
-//! The mean is 1.14 times the fixed number of windows. The more noise, the longer it takes to tell
-//! a slow decay from a level. "Kept" is the part of the steady series that are steady after each of
-//! ten windows more: with much noise some fall below the threshold again, so stop at the first
-//! answer.
+//! docs/memory-jobs.md has how often it errs, by simulation. The more noise, the
+//! longer it takes to tell a slow decay from a level; some tails fall below the threshold again, so
+//! stop at the first answer.
 
 use crate::median;
+use crate::search::first_where;
 
-/// What counts as steady.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct SteadySettings {
-    /// Fewest values in the tail once values vary. Fewer are taken where they are alike.
-    pub least_tail: usize,
-    /// Part of the limit by which the cost may still exceed it.
-    pub tolerance: f64,
-}
+/// Fewest values in the tail once values vary. Fewer are taken where they are alike.
+const LEAST_TAIL: usize = 5;
 
-impl Default for SteadySettings {
-    fn default() -> Self {
-        Self { least_tail: 5, tolerance: 0.1 }
-    }
-}
+/// Part of the limit by which the cost may still exceed it.
+const TOLERANCE: f64 = 0.1;
 
 /// Two values this close (part of the cost) are evidently the same level; more may differ by twice
 /// as much.
@@ -76,41 +54,35 @@ const WINDOWS: std::ops::RangeInclusive<i32> = -1..=5;
 ///
 /// Meant to be asked again after every window: the answer depends on nothing but the series. Two
 /// values are enough when they are alike (within 0.5 %), three or more within 1 %, and these with or
-/// without a first one that differs; else the tail has at least [`SteadySettings::least_tail`]. What falls
-/// is a cold start, what rises is not: a cost that grows slowly counts as steady. The next cliff
+/// without a first one that differs; else the tail has at least five. What falls is a cold start, what
+/// rises is not: a cost that grows slowly counts as steady. The next cliff
 /// after a level cannot be foreseen: three equal windows before a step down are steady until it
 /// comes.
 ///
 /// An infinite cost (a window in which no work was done) counts as ten times the highest finite
-/// one.
-///
-/// # Errors
-/// `None` too when a cost is not above 0 or is not a number, none is finite, or the tolerance is
-/// not above 0.
+/// one. `None` too when a cost is not above 0 or is not a number, or none is finite.
 #[must_use]
-pub fn steady_from(costs: &[f64], settings: &SteadySettings) -> Option<usize> {
+pub fn steady_from(costs: &[f64]) -> Option<usize> {
     let finite = costs.iter().copied().filter(|cost| cost.is_finite());
     let dearest = finite.reduce(f64::max)?;
-    let usable = settings.tolerance > 0.0 && costs.iter().all(|cost| *cost > 0.0);
-    if !usable {
+    if !costs.iter().all(|cost| *cost > 0.0) {
         return None;
     }
     let log = |cost: &f64| if cost.is_finite() { cost.ln() } else { dearest.ln() + 10.0_f64.ln() };
     let logs: Vec<f64> = costs.iter().map(log).collect();
-    let least = settings.least_tail.max(2);
-    alike(&logs, least).or_else(|| level_tail(&without_stalls(&logs), least, settings.tolerance))
+    alike(&logs).or_else(|| level_tail(&without_stalls(&logs)))
 }
 
 /// The start of a series shorter than a tail, or of what follows its first value, if that is
 /// evidently constant.
-fn alike(logs: &[f64], least_tail: usize) -> Option<usize> {
+fn alike(logs: &[f64]) -> Option<usize> {
     let constant = |values: &[f64]| {
         let low = values.iter().copied().fold(f64::INFINITY, f64::min);
         let range = if values.len() == 2 { ALIKE } else { 2.0 * ALIKE };
         values.iter().all(|value| value - low <= range)
     };
     match logs {
-        [_, rest @ ..] if logs.len() < least_tail && !rest.is_empty() => {
+        [_, rest @ ..] if logs.len() < LEAST_TAIL && !rest.is_empty() => {
             let from_second = rest.len() > 2 && constant(rest);
             if constant(logs) { Some(0) } else { from_second.then_some(1) }
         }
@@ -134,32 +106,20 @@ fn without_stalls(logs: &[f64]) -> Vec<f64> {
 
 /// The earliest tail in whose first windows no likely cold start has too much left. Windows beyond
 /// the least tail have less, and may not make up for these.
-fn level_tail(logs: &[f64], least: usize, tolerance: f64) -> Option<usize> {
-    let count = logs.len();
-    let latest = count.checked_sub(least)?;
+fn level_tail(logs: &[f64]) -> Option<usize> {
+    let latest = logs.len().checked_sub(LEAST_TAIL)?;
     let starts = cold_starts(logs);
     let best = starts.iter().map(|start| start.log_weight).fold(f64::NEG_INFINITY, f64::max);
     let weight = |start: &ColdStart| (start.log_weight - best).exp();
     let total: f64 = starts.iter().map(weight).sum();
     let steady = |from: usize| {
-        let high =
-            starts.iter().filter(|start| start.mean_excess(from, from + least) > tolerance / 2.0);
+        let left = |start: &ColdStart| start.mean_excess(from, from + LEAST_TAIL);
+        let high = starts.iter().filter(|start| left(start) > TOLERANCE / 2.0);
         high.map(weight).sum::<f64>() <= DOUBT * total
     };
-    // Every cold start has less left in a later tail: the earliest is found by halving.
-    let (mut low, mut high) = (0, latest);
-    if !steady(latest) {
-        return None;
-    }
-    while low < high {
-        let middle = low + (high - low) / 2;
-        if steady(middle) {
-            high = middle;
-        } else {
-            low = middle + 1;
-        }
-    }
-    Some(low)
+    // Every cold start has less left in a later tail.
+    let earliest = || first_where(0, latest as u64, |from| steady(from as usize)) as usize;
+    steady(latest).then(earliest)
 }
 
 /// A way in which the cost may have come down to its limit.
@@ -270,7 +230,7 @@ mod tests {
     use super::*;
 
     fn from(costs: &[f64]) -> Option<usize> {
-        steady_from(costs, &SteadySettings::default())
+        steady_from(costs)
     }
 
     #[test]
@@ -327,7 +287,5 @@ mod tests {
             assert_eq!(from(&[1.0, 1.0, bad, 1.0, 1.0, 1.0, 1.0]), None);
         }
         assert_eq!(from(&[f64::INFINITY; 9]), None);
-        let settings = SteadySettings { tolerance: 0.0, ..SteadySettings::default() };
-        assert_eq!(steady_from(&[1.0, 1.0], &settings), None);
     }
 }

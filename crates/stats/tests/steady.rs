@@ -5,7 +5,7 @@
 
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
-use stats::{SteadySettings, steady_from};
+use stats::steady_from;
 
 /// Noise, as the standard deviation of the logarithm.
 const NOISES: [f64; 5] = [0.005, 0.02, 0.05, 0.1, 0.2];
@@ -98,7 +98,7 @@ impl Series {
     }
 
     fn steady_from(&self) -> Option<usize> {
-        steady_from(&self.costs, &SteadySettings::default())
+        steady_from(&self.costs)
     }
 
     /// Goes on until it is steady.
@@ -120,7 +120,7 @@ struct Measured {
 }
 
 fn measured(noise: f64, series: u32) -> Measured {
-    let least_tail = SteadySettings::default().least_tail;
+    let least_tail = 5;
     let (mut early, mut decays, mut kept, mut steady) = (0, 0, 0, 0);
     let (mut windows, mut fixed) = (0, 0);
     for start in starts() {

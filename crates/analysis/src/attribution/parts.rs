@@ -45,11 +45,14 @@ pub(super) fn parts(table: &Table) -> Vec<PartShare> {
         known.then(|| Part { name: name.clone(), before, after })
     };
     let parts: Vec<Part> = table.parts.iter().filter_map(part).collect();
-    let Ok(found) = stats::breakdown(&parts) else { return Vec::new() };
+    let found = stats::breakdown(&parts).unwrap_or_default();
+    let sum = |side: fn(&Part) -> &Vec<f64>| -> f64 {
+        parts.iter().filter_map(|part| stats::mean(side(part))).sum()
+    };
     // Bounds are over trials, so every trial must have all parts.
     let mut rows = table.rows.iter().filter(|row| ends.contains(&row.levels));
     let whole = rows.all(|row| row.parts.len() == table.parts.len());
-    let total = found.after - found.before;
+    let total = sum(|part| &part.after) - sum(|part| &part.before);
     let share = |change: PartChange| PartShare {
         factors: factors(table, &change.name, &ends, total),
         part: change.name,
@@ -61,7 +64,7 @@ pub(super) fn parts(table: &Table) -> Vec<PartShare> {
             .filter(|_| whole)
             .map(|(low, high)| (100.0 * low, 100.0 * high)),
     };
-    found.parts.into_iter().map(share).collect()
+    found.into_iter().map(share).collect()
 }
 
 /// How the change of one part divides among several factors. Shapley values add over parts, so
@@ -72,8 +75,7 @@ fn factors(table: &Table, part: &str, ends: &[Vec<usize>; 2], total: f64) -> Vec
     }
     let data = table.factorial(|row| row.parts.get(part).copied());
     let found = stats::shapley_of(&data, &ends[0], &ends[1], Scale::Additive);
-    let contributions = found.map_or_else(|_| Vec::new(), |found| found.contributions);
-    let factors = table.factors.iter().zip(contributions);
+    let factors = table.factors.iter().zip(found.unwrap_or_default());
     let part = |(factor, found): (&crate::Factor, stats::Contribution)| FactorPart {
         factor: factor.name.clone(),
         contribution: found.effect,

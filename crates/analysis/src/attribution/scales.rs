@@ -16,22 +16,23 @@ pub(super) fn both(data: &Factorial, confidence: f64) -> Result<TwoScales, Facto
         Ok(fit)
     };
     let additive = fit(Scale::Additive)?;
-    let (log, log_refused) = match fit(Scale::Log) {
-        Ok(log) => (Some(log), None),
-        Err(FactorialError::NotPositive { value, .. }) => {
-            let which = format!("a value is {value}, which has no logarithm");
-            (None, Some(format!("no ratios: {which}, so only differences are shown")))
-        }
-        Err(error) => return Err(error),
-    };
-    let choice = stats::choose_scale(data)?;
+    let without = data.observations.iter().find(|each| each.value <= 0.0);
+    let log_refused = without.map(|each| {
+        let which = format!("a value is {}, which has no logarithm", each.value);
+        format!("no ratios: {which}, so only differences are shown")
+    });
+    let log = if log_refused.is_none() { Some(fit(Scale::Log)?) } else { None };
     let (scale, reason) = match &log {
-        Some(log) => chosen(&additive, log, choice.log_f.zip(choice.additive_f), confidence),
+        Some(log) => {
+            let additive_f = stats::interaction_f(data, Scale::Additive)?;
+            let tests = stats::interaction_f(data, Scale::Log)?.zip(additive_f);
+            chosen(&additive, log, tests, confidence)
+        }
         None => (Scale::Additive, log_refused.clone().unwrap_or_default()),
     };
     let (mut profile, mut box_cox) = (Vec::new(), None);
     if log.is_some() {
-        box_cox = stats::box_cox(data, confidence)?;
+        box_cox = stats::box_cox(data)?;
         for power in POWERS {
             let f = stats::box_cox_interaction_f(data, power)?;
             profile.extend(f.map(|f| (power, f)));

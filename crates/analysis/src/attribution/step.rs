@@ -1,6 +1,6 @@
 //! From the references to other levels, and back with one factor at a time.
 
-use stats::{Factorial, FactorialError, ShapleyError};
+use stats::{Contribution, Factorial, FactorialError};
 
 use super::outcome::{Effect, Effects, Figure, Neighbour, Revert, Scale, Share, Step, TwoScales};
 use super::table::{Row, Table};
@@ -60,7 +60,7 @@ fn step(table: &Table, confidence: f64) -> Result<Step, FactorialError> {
     } else if several {
         match shares_with_intervals(&data, Scale::Additive, confidence) {
             Ok(shares) => of_differences = shares,
-            Err(error) => shares_note = Some(told(&error, &table.factors)),
+            Err(error) => shares_note = Some(error.to_string()),
         }
         if scales.log.is_some() && shares_note.is_none() {
             of_ratios = shares_with_intervals(&data, Scale::Log, confidence).unwrap_or_default();
@@ -171,7 +171,7 @@ fn shares_with_intervals(
     data: &Factorial,
     scale: Scale,
     confidence: f64,
-) -> Result<Vec<Share>, ShapleyError> {
+) -> Result<Vec<Share>, stats::Refused> {
     let (before, after) = (vec![0; data.factors.len()], vec![1; data.factors.len()]);
     let found = stats::shapley_of(data, &before, &after, scale)?;
     let ends = (before.as_slice(), after.as_slice());
@@ -182,12 +182,12 @@ fn shares_with_intervals(
 /// Means that a model has leave no intervals.
 fn shares(
     data: &Factorial,
-    found: &stats::Attribution,
+    found: &[Contribution],
     intervals: &[Option<(f64, f64)>],
 ) -> Vec<Share> {
     let percent = |(low, high): (f64, f64)| (100.0 * low, 100.0 * high);
-    let factors = data.factors.iter().zip(&found.contributions).enumerate();
-    let share = |(index, (factor, found)): (usize, (&Factor, &stats::Contribution))| Share {
+    let factors = data.factors.iter().zip(found).enumerate();
+    let share = |(index, (factor, found)): (usize, (&Factor, &Contribution))| Share {
         factor: factor.name.clone(),
         contribution: found.effect,
         percent: found.share.map(|share| 100.0 * share),
@@ -195,13 +195,4 @@ fn shares(
         order_bounds: found.lowest_share.zip(found.highest_share).map(percent),
     };
     factors.map(share).collect()
-}
-
-/// In words, with the combination that is missing.
-fn told(error: &ShapleyError, factors: &[Factor]) -> String {
-    let ShapleyError::EmptyCell(levels) = error else { return error.to_string() };
-    let level =
-        |(factor, level): (&Factor, &usize)| format!("{} = {}", factor.name, factor.levels[*level]);
-    let names: Vec<String> = factors.iter().zip(levels).map(level).collect();
-    format!("no observation of {}: measure it", names.join(", "))
 }

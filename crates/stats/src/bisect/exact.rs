@@ -3,6 +3,8 @@
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 
+use crate::{Refused, refused};
+
 /// What a step turned out to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
@@ -12,23 +14,6 @@ pub enum Outcome {
     Bad,
     /// It cannot be built or run.
     Skip,
-}
-
-/// A verdict that no single change can explain.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "step {step} is {outcome:?}, but the change lies in steps {first} to {last}: the order is \
-     wrong, the verdict is not certain, or there is more than one change"
-)]
-pub struct OutOfOrder {
-    /// The step that was judged.
-    pub step: usize,
-    /// Its verdict.
-    pub outcome: Outcome,
-    /// First step that could be the first bad one.
-    pub first: usize,
-    /// Last step that could be the first bad one.
-    pub last: usize,
 }
 
 /// Bisection of steps in order, the first known to be good and the last to be bad.
@@ -62,8 +47,8 @@ impl ExactBisect {
     /// Takes the verdict on any step.
     ///
     /// # Errors
-    /// [`OutOfOrder`] when a good step follows a bad one, or an end is skipped.
-    pub fn tell(&mut self, step: usize, outcome: Outcome) -> Result<(), OutOfOrder> {
+    /// When a good step follows a bad one, or an end is skipped: no single change explains that.
+    pub fn tell(&mut self, step: usize, outcome: Outcome) -> Result<(), Refused> {
         match outcome {
             Outcome::Good if step < self.bad => self.good = self.good.max(step),
             Outcome::Bad if step > self.good => self.bad = self.bad.min(step),
@@ -72,7 +57,11 @@ impl ExactBisect {
             }
             _ => {
                 let (first, last) = self.suspects().into_inner();
-                return Err(OutOfOrder { step, outcome, first, last });
+                return refused(format!(
+                    "step {step} is {outcome:?}, but the change lies in steps {first} to {last}: \
+                     the order is wrong, the verdict is not certain, or there is more than one \
+                     change"
+                ));
             }
         }
         Ok(())

@@ -4,5 +4,5 @@ mod evidence;
 mod exact;
 mod noisy;
 
-pub use exact::{ExactBisect, OutOfOrder, Outcome};
-pub use noisy::{Conclusion, NoisyBisect, NoisySettings, Posterior, RefusedMeasurement};
+pub use exact::{ExactBisect, Outcome};
+pub use noisy::{Conclusion, NoisyBisect, NoisySettings, Posterior};

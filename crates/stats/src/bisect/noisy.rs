@@ -1,15 +1,12 @@
-//! Bisection on noisy measurements, by Bayes' theorem.
-//!
-//! Noise decides how often to measure where; a verdict of good or bad per step would throw that
-//! away: with a shift of two standard deviations, plain bisection of 128 steps is right in 30 % of
-//! all cases. See Karp and Kleinberg (2007) and Ben-Or and Hassidim (2008) for the theory of noisy
-//! binary search.
+//! Bisection on noisy measurements, by Bayes' theorem: docs/bisecting.md has the model, the search
+//! and how many measurements it takes.
 
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 
 use super::evidence::{Evidence, Measured};
+use crate::{Refused, refused};
 
 /// While "nothing changed" is more likely than this, only the ends are measured: first make sure
 /// that there is anything to find.
@@ -35,13 +32,8 @@ pub struct NoisySettings {
 
 impl Default for NoisySettings {
     fn default() -> NoisySettings {
-        NoisySettings {
-            confidence: 0.95,
-            no_change_prior: 0.5,
-            budget: 100,
-            anchor_every: 4,
-            drift: true,
-        }
+        let (confidence, no_change_prior) = (0.95, 0.5);
+        NoisySettings { confidence, no_change_prior, budget: 100, anchor_every: 4, drift: true }
     }
 }
 
@@ -65,51 +57,21 @@ pub enum Conclusion {
     Undecided,
 }
 
-/// A measurement that the search cannot take.
-#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
-pub enum RefusedMeasurement {
-    /// Not one of the steps.
-    #[error("step {0} is not one of those that are searched")]
-    UnknownStep(usize),
-    /// A value without a logarithm.
-    #[error("{value} at step {step} is not positive and finite: skip the step instead")]
-    NotPositive {
-        /// The step.
-        step: usize,
-        /// Its value.
-        value: f64,
-    },
-}
-
 /// Search for one change of level along `steps` steps.
 ///
-/// # Model
-/// The logarithm of measurement i at step s is m + δ [s ≥ c] (+ β i with drift) + noise, noise
-/// being normal with variance σ². Before measuring, c is uniform over the steps 1 to n - 1; m, β
-/// and ln σ are flat; δ is normal with standard deviation 4 σ. All but c can be integrated in
-/// closed form (normal-gamma; Zellner 1971, chapter 3). With x, y and S the step function [s ≥ c],
-/// the logarithms and their sums of products after regression on the flat terms, q of them,
+/// The logarithm of measurement i at step s is m + δ [s ≥ c] (+ β i with drift) + normal noise with
+/// variance σ². Before measuring, c is uniform over the steps 1 to n - 1; m, β and ln σ are flat; δ
+/// is normal with standard deviation 4 σ. All but c can be integrated in closed form (normal-gamma;
+/// Zellner 1971, chapter 3). With x, y and S the step function [s ≥ c], the logarithms and their
+/// sums of products after regression on the flat terms, q of them,
 ///
 ///   P(y | c) ∝ (1 + τ² Sxx)^(-1/2) (Syy - Sxy² / (Sxx + τ⁻²))^(-(N - q)/2), τ = 4,
 ///
-/// and without change P(y) ∝ Syy^(-(N - q)/2). No level or variance is plugged in, so nothing is
-/// overconfident while they are known badly.
-///
-/// # Search
-/// Both ends at least twice, and on while it is doubtful that anything changed (first, last, last,
-/// first, …); then the median of the posterior of c given a change, with an end in every
-/// `anchor_every`-th place.
-///
-/// # Cost
-/// In simulations of 128 steps with a shift of two standard deviations, 43 measurements are needed
-/// on average, 35 without drift in the model, and 15 if levels and noise were known exactly; with
-/// four standard deviations 18, 15 and 8. Measurements that are at hand, such as those of the
-/// comparison that found the change, are told first: after 20 of each end, two standard deviations
-/// need 20 more without drift. (With drift in the model, tell only those of the same session.)
-/// About 96 in 100 conclusions are right.
+/// and without change P(y) ∝ Syy^(-(N - q)/2).
 ///
 /// Noise is taken as normal, so tell it the median of a run and not single delays: with stalls of
-/// ten standard deviations in 5 % of the measurements, 10 in 100 conclusions are wrong, not 3.
+/// ten standard deviations in 5 % of the measurements, 10 in 100 conclusions are wrong, not 3. With
+/// drift in the model, tell only measurements of the same session.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NoisyBisect {
     settings: NoisySettings,
@@ -124,12 +86,8 @@ impl NoisyBisect {
     pub fn new(steps: usize, settings: NoisySettings) -> Option<NoisyBisect> {
         let NoisySettings { confidence, no_change_prior, .. } = settings;
         let sensible = (0.5..1.0).contains(&confidence) && (0.0..1.0).contains(&no_change_prior);
-        (steps >= 2 && sensible).then(|| NoisyBisect {
-            settings,
-            steps,
-            skipped: BTreeSet::new(),
-            measured: Vec::new(),
-        })
+        let (skipped, measured) = (BTreeSet::new(), Vec::new());
+        (steps >= 2 && sensible).then_some(NoisyBisect { settings, steps, skipped, measured })
     }
 
     /// The step to measure next; `None` when the search is over or too many steps were skipped.
@@ -142,8 +100,7 @@ impl NoisyBisect {
         if first == last || done >= self.settings.budget {
             return None;
         }
-        let (at_first, at_last) = (self.count(first), self.count(last));
-        if at_first < 2 || at_last < 2 {
+        if self.count(first) < 2 || self.count(last) < 2 {
             return Some(self.end(first, last));
         }
         let posterior = self.posterior();
@@ -161,13 +118,15 @@ impl NoisyBisect {
     /// time, which matters with drift.
     ///
     /// # Errors
-    /// See [`RefusedMeasurement`].
-    pub fn tell(&mut self, step: usize, value: f64) -> Result<(), RefusedMeasurement> {
+    /// When there is no such step, or the value has no logarithm.
+    pub fn tell(&mut self, step: usize, value: f64) -> Result<(), Refused> {
         if step >= self.steps {
-            return Err(RefusedMeasurement::UnknownStep(step));
+            return refused(format!("step {step} is not one of those that are searched"));
         }
         if !(value > 0.0 && value.is_finite()) {
-            return Err(RefusedMeasurement::NotPositive { step, value });
+            return refused(format!(
+                "{value} at step {step} is not positive and finite: skip the step instead"
+            ));
         }
         self.measured.push(Measured { step, log: value.ln() });
         Ok(())
@@ -248,12 +207,11 @@ impl NoisyBisect {
 /// The usable step that is changed, if any is, with a probability nearest to one half.
 fn median(posterior: &Posterior, usable: &[usize]) -> usize {
     let change = 1.0 - posterior.no_change;
-    let mut cumulative = 0.0;
-    let mut distance = Vec::with_capacity(posterior.first_changed.len());
-    for probability in &posterior.first_changed {
-        cumulative += probability / change;
-        distance.push((cumulative - 0.5).abs());
-    }
+    let cumulative = posterior.first_changed.iter().scan(0.0, |sum, probability| {
+        *sum += probability / change;
+        Some((*sum - 0.5_f64).abs())
+    });
+    let distance: Vec<f64> = cumulative.collect();
     let nearest = usable.iter().min_by(|a, b| distance[**a].total_cmp(&distance[**b]));
     nearest.copied().unwrap_or(0)
 }

@@ -3,11 +3,12 @@
 use super::evidence::Evidence;
 use super::{Arms, NotDecided, Pairing, Settings};
 use crate::multiple::reaches;
+use crate::null_distribution::{minimum_signed_rank_p, minimum_two_sided_p};
 use crate::power::{
     Goal, SampleSizes, minimum_detectable_ratio, more_values_for_equivalence,
     more_values_for_interval, more_values_to_detect,
 };
-use crate::{RatioInterval, distributions, minimum_signed_rank_p, minimum_two_sided_p};
+use crate::{RatioInterval, distributions};
 
 /// Chance that a detectable ratio is detected.
 const POWER: f64 = 0.8;
@@ -37,11 +38,8 @@ pub(super) fn smallest_p(pairing: Pairing, first: usize, second: usize) -> f64 {
 
 /// The fewest values a side with which the rank test can reach `level`.
 pub(super) fn rank_needs(pairing: Pairing, level: f64) -> u64 {
-    let mut values = 1;
-    while !reaches(smallest_p(pairing, values, values), level) {
-        values += 1;
-    }
-    values as u64
+    let enough = |values: &usize| reaches(smallest_p(pairing, *values, *values), level);
+    (1..).find(enough).unwrap_or(usize::MAX) as u64
 }
 
 /// The sizes of a cell, the spread that its method sees, and the level of the family.
@@ -54,11 +52,9 @@ pub(super) struct Outlook {
 }
 
 impl Outlook {
-    /// For t the spread is that of the standard error. For ranks it is the spread with which t
-    /// would have given the rank method's own interval: the standard deviation itself would be
-    /// that of the stalls, which ranks do not mind. Where t decides only because there are few
-    /// values, ranks will decide among more, and need a little more. Without evidence there is no
-    /// spread.
+    /// For t the spread is that of the standard error; ranks, which will decide among more values,
+    /// need a little more. For ranks it is the spread with which t would have given their own
+    /// interval: the standard deviation would be that of the stalls, which ranks do not mind.
     pub(super) fn new(
         arms: &Arms,
         settings: &Settings,
@@ -78,7 +74,7 @@ impl Outlook {
                 let reach = (plain.high.ln() - plain.low.ln()) / 2.0;
                 Some(reach / distributions::t_critical(1.0 - plain.confidence_attained, df))
             }
-            Some(Evidence::Ranks(_)) | None => None,
+            _ => None,
         };
         Self {
             sizes,
@@ -96,9 +92,8 @@ impl Outlook {
         minimum_detectable_ratio(self.spread?, self.sizes, self.goal)
     }
 
-    /// How many more values a side it would take for a verdict, if the ratio and the spread are what
-    /// they seem: to call a ratio beyond the margin different, or one within it equivalent. At least
-    /// one, for these did not tell.
+    /// How many more values a side it would take to call a ratio beyond the margin different, or one
+    /// within it equivalent. At least one, for these did not tell.
     pub(super) fn more_blocks(&self, why: NotDecided) -> Option<u64> {
         if why == NotDecided::TooFewValues {
             return Some(self.rank_lacks.max(1));

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use crate::{Refused, refused};
+
 /// How clear the effects of a fraction are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Resolution {
@@ -14,13 +16,7 @@ pub enum Resolution {
 /// A fraction of a 2^k design with all that it confuses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FractionalFactorial {
-    /// k, the number of factors.
-    pub factors: usize,
-    /// Factors whose level is a product of others': (the factor, those that make it).
-    pub generators: Vec<(usize, Vec<usize>)>,
-    /// Products of factors that are the same in all runs, shortest first.
-    pub defining_relation: Vec<Vec<usize>>,
-    /// Length of the shortest of them.
+    /// Number of factors of the shortest product of factors that is the same in all runs.
     pub resolution: usize,
     /// Each main effect and interaction of two factors, with all effects that it cannot be told
     /// from, shortest first.
@@ -29,27 +25,19 @@ pub struct FractionalFactorial {
     pub cells: Vec<Vec<usize>>,
 }
 
-/// Why there is no fraction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum DesignError {
-    /// No table of generators for this number of factors.
-    #[error("no fraction for {0} factors: fractions are for 5 to 8; use the full factorial below")]
-    Factors(usize),
-}
-
 /// The smallest two-level fraction for 5 to 8 `factors` with at least `resolution`.
 ///
-/// Generators are those of minimum aberration in Box, Hunter and Hunter, *Statistics for
-/// Experimenters*, table 6.22, and the NIST/SEMATECH handbook, 5.3.3.4.7. What follows from them
-/// is computed: the defining relation is all their products, and the aliases of an effect are its
+/// Generators, factors whose level is a product of others', are those of minimum aberration in Box,
+/// Hunter and Hunter, *Statistics for Experimenters*, table 6.22, and the NIST/SEMATECH handbook,
+/// 5.3.3.4.7. The defining relation is all their products, and the aliases of an effect are its
 /// products with the defining relation (a factor twice in a product is gone).
 ///
 /// # Errors
-/// [`DesignError::Factors`] for another number of factors.
+/// For another number of factors.
 pub fn two_level_fraction(
     factors: usize,
     resolution: Resolution,
-) -> Result<FractionalFactorial, DesignError> {
+) -> Result<FractionalFactorial, Refused> {
     let generators: &[(usize, &[usize])] = match (factors, resolution) {
         (5, _) => &[(4, &[0, 1, 2, 3])],
         (6, Resolution::Four) => &[(4, &[0, 1, 2]), (5, &[1, 2, 3])],
@@ -60,19 +48,20 @@ pub fn two_level_fraction(
             &[(4, &[1, 2, 3]), (5, &[0, 2, 3]), (6, &[0, 1, 2]), (7, &[0, 1, 3])]
         }
         (8, Resolution::Five) => &[(6, &[0, 1, 2, 3]), (7, &[0, 1, 4, 5])],
-        _ => return Err(DesignError::Factors(factors)),
+        _ => {
+            return refused(format!(
+                "no fraction for {factors} factors: fractions are for 5 to 8; use the full \
+                 factorial below"
+            ));
+        }
     };
     let words = defining_words(generators);
-    let resolution = words.iter().map(|word| word.count_ones() as usize).min().unwrap_or(factors);
     let mut effects: Vec<u32> =
         (1..1 << factors).filter(|effect: &u32| effect.count_ones() <= 2).collect();
     effects.sort_unstable_by_key(|effect| by_length(*effect));
     let products = |effect: u32| words.iter().map(move |word| word ^ effect);
     Ok(FractionalFactorial {
-        factors,
-        generators: generators.iter().map(|(made, by)| (*made, by.to_vec())).collect(),
-        defining_relation: listed(words.iter().copied()),
-        resolution,
+        resolution: words.iter().map(|word| word.count_ones()).min().unwrap_or(0) as usize,
         aliases: effects.iter().map(|e| (members(*e), listed(products(*e)))).collect(),
         cells: cells(factors, generators),
     })
@@ -128,7 +117,8 @@ mod tests {
 
     #[test]
     fn sizes_and_resolutions_are_those_of_the_handbook() {
-        let found: Vec<_> = all().map(|(_, d)| (d.factors, d.cells.len(), d.resolution)).collect();
+        let found: Vec<_> =
+            all().map(|(_, d)| (d.cells[0].len(), d.cells.len(), d.resolution)).collect();
         let handbook = [
             (5, 16, 5),
             (5, 16, 5),
@@ -157,7 +147,6 @@ mod tests {
             };
             let runs = design.cells.len() as i32;
             for (effect, aliases) in &design.aliases {
-                assert_eq!(aliases.len(), design.defining_relation.len());
                 assert!(aliases.iter().all(|alias| product(effect, alias) == runs));
                 for (other, _) in design.aliases.iter().filter(|(other, _)| other != effect) {
                     let clear = effect.len() == 1 || asked == Resolution::Five;
@@ -169,10 +158,8 @@ mod tests {
     }
 
     #[test]
-    fn defining_relation_of_the_quarter_of_six_factors() {
+    fn aliases_in_the_quarter_of_six_factors() {
         let design = two_level_fraction(6, Resolution::Four).unwrap();
-        let relation = [[0, 1, 2, 4], [0, 3, 4, 5], [1, 2, 3, 5]];
-        assert_eq!(design.defining_relation, relation);
         let (effect, aliases) = &design.aliases[6];
         assert_eq!(effect, &[0, 1]);
         assert_eq!(aliases, &[vec![2, 4], vec![0, 2, 3, 5], vec![1, 3, 4, 5]]);

@@ -3,7 +3,7 @@
 mod fraction;
 mod order;
 
-pub use fraction::{DesignError, FractionalFactorial, Resolution, two_level_fraction};
+pub use fraction::{FractionalFactorial, Resolution, two_level_fraction};
 pub(crate) use order::below;
 pub use order::{abba, randomised_blocks};
 

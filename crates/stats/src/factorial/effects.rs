@@ -4,8 +4,6 @@ use serde::Serialize;
 
 use super::model::Model;
 use super::{Factorial, Noise, Scale};
-use crate::design::full_factorial;
-use crate::distributions;
 use crate::least_squares::{Design, LeastSquares, dot, quadratic_form};
 
 /// An estimate: of a ratio on the log scale, of a difference on the additive one.
@@ -73,43 +71,22 @@ pub struct CellMean {
 
 /// Turns weights of cells into estimates.
 pub(super) struct Estimator<'a> {
-    model: &'a Model<'a>,
-    design: &'a Design,
-    fit: &'a LeastSquares,
-    noise: Noise,
-    scale: Scale,
-    t: Option<f64>,
-    cells: Vec<Vec<usize>>,
+    pub(super) model: &'a Model<'a>,
+    pub(super) design: &'a Design,
+    pub(super) fit: &'a LeastSquares,
+    pub(super) noise: Noise,
+    pub(super) scale: Scale,
+    /// Student's t of the confidence; absent without residual degrees of freedom.
+    pub(super) t: Option<f64>,
+    pub(super) cells: Vec<Vec<usize>>,
 }
 
-impl<'a> Estimator<'a> {
-    pub(super) fn new(
-        model: &'a Model<'a>,
-        design: &'a Design,
-        fit: &'a LeastSquares,
-        noise: Noise,
-        scale: Scale,
-        confidence: f64,
-    ) -> Estimator<'a> {
-        let df = design.residual_df as f64;
-        let t = (df > 0.0).then(|| distributions::t_critical(1.0 - confidence, df));
-        Estimator {
-            model,
-            design,
-            fit,
-            noise,
-            scale,
-            t,
-            cells: full_factorial(&model.level_counts()),
-        }
-    }
-
+impl Estimator<'_> {
     pub(super) fn main_effects(&self) -> Vec<MainEffect> {
         let mut effects = Vec::new();
-        for (factor, levels) in self.model.level_counts().into_iter().enumerate() {
-            for level in 1..levels {
+        for (factor, names) in self.model.data.factors.iter().enumerate() {
+            for level in 1..names.levels.len() {
                 let figure = self.average(2.0, |cell| sign(cell[factor], level));
-                let names = self.model.factor(factor);
                 effects.push(MainEffect {
                     factor: names.name.clone(),
                     level: names.levels[level].clone(),
@@ -123,12 +100,12 @@ impl<'a> Estimator<'a> {
 
     pub(super) fn simple_effects(&self) -> Vec<SimpleEffect> {
         let mut effects = Vec::new();
-        for factor in 0..self.model.level_counts().len() {
+        for (factor, names) in self.model.data.factors.iter().enumerate() {
             for cell in self.cells.iter().filter(|cell| cell[factor] > 0) {
                 let mut reference = cell.clone();
                 reference[factor] = 0;
                 effects.push(SimpleEffect {
-                    factor: self.model.factor(factor).name.clone(),
+                    factor: names.name.clone(),
                     cell: self.model.level_names(cell),
                     figure: self.between(&reference, cell),
                 });
@@ -140,13 +117,12 @@ impl<'a> Estimator<'a> {
     /// Empty when the model has no interactions.
     pub(super) fn interactions(&self) -> Vec<InteractionContrast> {
         let mut contrasts = Vec::new();
-        let counts = self.model.level_counts();
-        for term in self.model.terms() {
+        for term in &self.model.terms {
             let &[first, second] = term.factors.as_slice() else { continue };
-            for i in 1..counts[first] {
-                for j in 1..counts[second] {
+            let [one, other] = [first, second].map(|factor| &self.model.data.factors[factor]);
+            for i in 1..one.levels.len() {
+                for j in 1..other.levels.len() {
                     let both = |cell: &[usize]| sign(cell[first], i) * sign(cell[second], j);
-                    let (one, other) = (self.model.factor(first), self.model.factor(second));
                     contrasts.push(InteractionContrast {
                         factors: (one.name.clone(), other.name.clone()),
                         levels: (one.levels[i].clone(), other.levels[j].clone()),
@@ -159,9 +135,7 @@ impl<'a> Estimator<'a> {
     }
 
     pub(super) fn total(&self) -> Estimate {
-        let first = vec![0; self.model.level_counts().len()];
-        let last: Vec<usize> = self.model.level_counts().iter().map(|levels| levels - 1).collect();
-        self.between(&first, &last)
+        self.between(&self.cells[0], &self.cells[self.cells.len() - 1])
     }
 
     pub(super) fn cell_means(&self, data: &Factorial) -> Vec<CellMean> {
@@ -215,9 +189,5 @@ impl<'a> Estimator<'a> {
 
 /// +1 at `level`, -1 at the reference, else 0.
 fn sign(at: usize, level: usize) -> f64 {
-    match at {
-        0 => -1.0,
-        _ if at == level => 1.0,
-        _ => 0.0,
-    }
+    f64::from(u8::from(at == level)) - f64::from(u8::from(at == 0))
 }

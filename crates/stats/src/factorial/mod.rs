@@ -8,16 +8,16 @@
 //! in balanced data these are the classic ones.
 
 mod effects;
-mod error;
 mod model;
 mod term_tests;
 
 use serde::Serialize;
 
+use crate::distributions::{f_tail, t_critical};
+use crate::is_confidence;
 use crate::least_squares::LeastSquares;
 use effects::Estimator;
 pub use effects::{CellMean, Estimate, InteractionContrast, MainEffect, SimpleEffect};
-pub use error::FactorialError;
 use model::Model;
 pub(crate) use term_tests::DefaultModel;
 pub use term_tests::TermTest;
@@ -49,6 +49,20 @@ pub struct Factorial {
     pub factors: Vec<Factor>,
     /// What came of it.
     pub observations: Vec<FactorialTrial>,
+}
+
+/// Why an experiment cannot be analysed as asked, where, and what to do.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum FactorialError {
+    /// A combination without which an interaction cannot be estimated.
+    #[error("no observation of {0}: measure it, or fit interactions of fewer factors")]
+    EmptyCell(String),
+    /// Two terms of the model that these data cannot tell apart.
+    #[error("{0} cannot be told from earlier terms: measure more combinations or leave it out")]
+    Aliased(String),
+    /// Anything else.
+    #[error("{0}")]
+    Refused(String),
 }
 
 /// The scale on which effects add.
@@ -84,21 +98,11 @@ impl Scale {
 pub struct Fit {
     /// Scale of all effects below.
     pub scale: Scale,
-    /// Coverage of all intervals below, 0 to 1.
-    #[serde(skip)]
-    pub confidence: f64,
-    /// Most factors in one interaction of the model.
-    #[serde(skip)]
-    pub order: usize,
     /// Observations minus coefficients. At 0 nothing tells noise from effect: estimates then come
     /// without sigma, interval, F or p.
     pub residual_df: usize,
     /// Residual standard deviation on the scale (on `Log`, roughly a relative one).
     pub sigma: Option<f64>,
-    /// Part of the response's variation about its mean that the model describes, 0 to 1; absent
-    /// when nothing varied.
-    #[serde(skip)]
-    pub r_squared: Option<f64>,
     /// Every term of the model, blocks first, then main effects, then interactions.
     pub terms: Vec<TermTest>,
     /// Each level against its factor's reference, averaged over the other factors.
@@ -133,8 +137,9 @@ pub fn fit_to_order(
     confidence: f64,
     order: usize,
 ) -> Result<Fit, FactorialError> {
-    if !(confidence > 0.0 && confidence < 1.0) {
-        return Err(FactorialError::Confidence(confidence));
+    if !is_confidence(confidence) {
+        let why = format!("confidence {confidence} is not strictly between 0 and 1");
+        return Err(FactorialError::Refused(why));
     }
     let model = Model::new(data, order)?;
     let y = response(data, scale)?;
@@ -142,16 +147,21 @@ pub fn fit_to_order(
     let full = design.solve(&y);
     let mean = y.iter().sum::<f64>() / y.len() as f64;
     let total_ss: f64 = y.iter().map(|value| (value - mean).powi(2)).sum();
-    let noise = Noise::of(&full, &y, design.residual_df);
-    let estimator = Estimator::new(&model, &design, &full, noise, scale, confidence);
+    let df = design.residual_df as f64;
+    let estimator = Estimator {
+        cells: crate::design::full_factorial(&model.level_counts),
+        noise: Noise::of(&full, &y, design.residual_df),
+        t: (df > 0.0).then(|| t_critical(1.0 - confidence, df)),
+        model: &model,
+        design: &design,
+        fit: &full,
+        scale,
+    };
     Ok(Fit {
         scale,
-        confidence,
-        order: model.order(),
         residual_df: design.residual_df,
-        sigma: noise.variance.map(f64::sqrt),
-        r_squared: (total_ss > 0.0).then(|| 1.0 - noise.residual_ss / total_ss),
-        terms: term_tests::all(&model, &design, &full, noise, total_ss)?,
+        sigma: estimator.noise.variance.map(f64::sqrt),
+        terms: estimator.terms(total_ss)?,
         main: estimator.main_effects(),
         simple: estimator.simple_effects(),
         interactions: estimator.interactions(),
@@ -182,8 +192,7 @@ impl Noise {
     fn test(self, sum_of_squares: f64, df: usize) -> (Option<f64>, Option<f64>) {
         let variance = self.variance.filter(|variance| *variance > 0.0);
         let f = variance.map(|variance| sum_of_squares / df as f64 / variance);
-        let p = f.and_then(|f| crate::distributions::f_tail(f, df as f64, self.df as f64));
-        (f, p)
+        (f, f.and_then(|f| f_tail(f, df as f64, self.df as f64)))
     }
 }
 
@@ -191,22 +200,22 @@ impl Noise {
 pub(crate) fn response(data: &Factorial, scale: Scale) -> Result<Vec<f64>, FactorialError> {
     let on_scale = |(index, observation): (usize, &FactorialTrial)| {
         let value = observation.value;
-        if !value.is_finite() {
-            return Err(FactorialError::NotFinite { observation: index, value });
-        }
-        if scale == Scale::Log && value <= 0.0 {
-            return Err(FactorialError::NotPositive { observation: index, value });
-        }
-        Ok(scale.forward(value))
+        let why = match scale {
+            _ if !value.is_finite() => ": leave it out and say why",
+            Scale::Log if value <= 0.0 => ", which has no logarithm: use the additive scale",
+            _ => return Ok(scale.forward(value)),
+        };
+        Err(FactorialError::Refused(format!("observation {index} is {value}{why}")))
     };
     data.observations.iter().enumerate().map(on_scale).collect()
 }
 
 fn default_order(data: &Factorial) -> Result<usize, FactorialError> {
     model::check(data)?;
-    let factors = data.factors.len();
-    if factors <= 4 {
-        return Ok(if model::first_empty_cell(data).is_none() { factors } else { 2 });
+    let factors: Vec<usize> = (0..data.factors.len()).collect();
+    if factors.len() <= 4 {
+        let is_full = model::first_missing(data, &factors).is_none();
+        return Ok(if is_full { factors.len() } else { 2 });
     }
     // A fraction of resolution IV confuses pairs with each other; its main effects are clear of them.
     let aliased = |order| {

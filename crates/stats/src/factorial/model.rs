@@ -3,15 +3,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-use super::{Factor, Factorial, FactorialError};
-use crate::least_squares::{Design, Directions};
+use super::{Factorial, FactorialError};
+use crate::least_squares::Design;
 
 /// Which coefficients describe what.
 pub(crate) struct Model<'a> {
-    data: &'a Factorial,
+    pub(super) data: &'a Factorial,
     block_columns: BTreeMap<usize, usize>,
-    terms: Vec<Term>,
-    order: usize,
+    pub(crate) terms: Vec<Term>,
+    /// Number of levels of each factor.
+    pub(crate) level_counts: Vec<usize>,
 }
 
 /// A set of factors (none: the blocks) and its columns.
@@ -24,10 +25,11 @@ impl<'a> Model<'a> {
     /// The model with interactions of at most `order` factors, if `data` can carry it.
     pub(crate) fn new(data: &'a Factorial, order: usize) -> Result<Model<'a>, FactorialError> {
         check(data)?;
-        let order = order.clamp(1, data.factors.len());
         let blocks: BTreeSet<usize> =
             data.observations.iter().filter_map(|observation| observation.block).collect();
         let block_columns = blocks.into_iter().zip(0..).collect::<BTreeMap<_, _>>();
+        let level_counts: Vec<usize> =
+            data.factors.iter().map(|factor| factor.levels.len()).collect();
         let mut terms = Vec::new();
         let mut next = 1;
         let mut add = |factors: Vec<usize>, columns: usize| {
@@ -37,39 +39,15 @@ impl<'a> Model<'a> {
         if block_columns.len() > 1 {
             add(Vec::new(), block_columns.len() - 1);
         }
-        for size in 1..=order {
+        for size in 1..=order.clamp(1, data.factors.len()) {
             for factors in subsets(data.factors.len(), size) {
-                let columns = factors.iter().map(|f| data.factors[*f].levels.len() - 1).product();
+                let columns = factors.iter().map(|factor| level_counts[*factor] - 1).product();
                 add(factors, columns);
             }
         }
-        let model = Model { data, block_columns, terms, order };
+        let model = Model { data, block_columns, terms, level_counts };
         model.refuse_empty_cells()?;
         Ok(model)
-    }
-
-    pub(crate) fn order(&self) -> usize {
-        self.order
-    }
-
-    pub(crate) fn terms(&self) -> &[Term] {
-        &self.terms
-    }
-
-    /// The factor of this index.
-    pub(super) fn factor(&self, index: usize) -> &Factor {
-        &self.data.factors[index]
-    }
-
-    /// The names of the levels of a cell.
-    pub(super) fn level_names(&self, cell: &[usize]) -> Vec<String> {
-        let names = self.data.factors.iter().zip(cell);
-        names.map(|(factor, level)| factor.levels[*level].clone()).collect()
-    }
-
-    /// Number of levels of each factor.
-    pub(crate) fn level_counts(&self) -> Vec<usize> {
-        self.data.factors.iter().map(|factor| factor.levels.len()).collect()
     }
 
     /// The columns of one combination of levels; without a block, those of the average block.
@@ -82,8 +60,7 @@ impl<'a> Model<'a> {
                 code.map_or(vec![0.0; blocks - 1], |index| effect_code(*index, blocks))
             } else {
                 term.factors.iter().fold(vec![1.0], |product, factor| {
-                    let code =
-                        effect_code(levels[*factor], self.data.factors[*factor].levels.len());
+                    let code = effect_code(levels[*factor], self.level_counts[*factor]);
                     product.iter().flat_map(|a| code.iter().map(move |b| a * b)).collect()
                 })
             };
@@ -94,9 +71,7 @@ impl<'a> Model<'a> {
 
     /// One row for each observation.
     pub(crate) fn rows(&self) -> Vec<Vec<f64>> {
-        let row =
-            |observation: &super::FactorialTrial| self.row(&observation.levels, observation.block);
-        self.data.observations.iter().map(row).collect()
+        self.data.observations.iter().map(|each| self.row(&each.levels, each.block)).collect()
     }
 
     /// Its columns, ready for any number of responses.
@@ -104,20 +79,26 @@ impl<'a> Model<'a> {
         Design::new(&self.rows()).map_err(|column| self.aliased(column))
     }
 
-    /// What `terms` add to the rest of the model.
+    /// What `terms` add to the rest of the model: directions of the response, one a column.
     pub(crate) fn directions<'t>(
         &self,
         design: &Design,
-        terms: impl Iterator<Item = &'t Term> + Clone,
-    ) -> Result<Directions, FactorialError> {
-        let columns = terms.flat_map(|term| term.columns.clone());
-        design.directions(columns).map_err(|column| self.aliased(column))
+        terms: impl Iterator<Item = &'t Term>,
+    ) -> Result<Vec<Vec<f64>>, FactorialError> {
+        let columns: Vec<usize> = terms.flat_map(|term| term.columns.clone()).collect();
+        design.directions(&columns).map_err(|column| self.aliased(column))
     }
 
     fn aliased(&self, column: usize) -> FactorialError {
         let term = self.terms.iter().find(|term| term.columns.contains(&column));
         let name = |term| self.name(term).unwrap_or_else(|| "the effect of blocks".to_owned());
         FactorialError::Aliased(term.map_or_else(String::new, name))
+    }
+
+    /// The names of the levels of a cell.
+    pub(super) fn level_names(&self, cell: &[usize]) -> Vec<String> {
+        let names = self.data.factors.iter().zip(cell);
+        names.map(|(factor, level)| factor.levels[*level].clone()).collect()
     }
 
     /// Names of the factors of a term, as in `compiler × system`; `None` of blocks.
@@ -129,66 +110,71 @@ impl<'a> Model<'a> {
 
     /// A term needs every combination of its own factors' levels, whatever the others were.
     fn refuse_empty_cells(&self) -> Result<(), FactorialError> {
-        for term in self.terms.iter().filter(|term| !term.factors.is_empty()) {
-            if let Some(combination) = first_missing(self.data, &term.factors) {
-                let name = |(factor, level): (&usize, usize)| {
-                    let factor = &self.data.factors[*factor];
-                    format!("{} = {}", factor.name, factor.levels[level])
-                };
-                let names: Vec<String> = term.factors.iter().zip(combination).map(name).collect();
-                return Err(FactorialError::EmptyCell(names.join(", ")));
-            }
-        }
-        Ok(())
+        let missing = self.terms.iter().filter(|term| !term.factors.is_empty()).find_map(|term| {
+            let levels = first_missing(self.data, &term.factors)?;
+            Some(self.data.combination(term.factors.iter().copied().zip(levels)))
+        });
+        missing.map_or(Ok(()), |missing| Err(FactorialError::EmptyCell(missing)))
+    }
+}
+
+impl Factorial {
+    /// Factors with their levels, as in `compiler = v2, system = 18.9`.
+    pub(crate) fn combination(&self, levels: impl Iterator<Item = (usize, usize)>) -> String {
+        let name = |(factor, level): (usize, usize)| {
+            let factor = &self.factors[factor];
+            format!("{} = {}", factor.name, factor.levels[level])
+        };
+        levels.map(name).collect::<Vec<_>>().join(", ")
     }
 }
 
 /// Refuses data that no model can be made for.
 pub(crate) fn check(data: &Factorial) -> Result<(), FactorialError> {
+    first_problem(data).map_or(Ok(()), |why| Err(FactorialError::Refused(why)))
+}
+
+fn first_problem(data: &Factorial) -> Option<String> {
     if data.factors.is_empty() {
-        return Err(FactorialError::NoFactor);
+        return Some("no factor: an experiment varies at least one".to_owned());
     }
     if let Some(factor) = data.factors.iter().find(|factor| factor.levels.len() < 2) {
-        return Err(FactorialError::TooFewLevels(factor.name.clone()));
+        let name = &factor.name;
+        return Some(format!(
+            "factor {name} has fewer than two levels: give it a second one or leave it out"
+        ));
     }
     let blocked = data.observations.iter().any(|observation| observation.block.is_some());
     for (index, observation) in data.observations.iter().enumerate() {
         let (found, expected) = (observation.levels.len(), data.factors.len());
         if found != expected {
-            return Err(FactorialError::LevelCount { observation: index, found, expected });
+            return Some(format!("observation {index} has {found} levels for {expected} factors"));
         }
-        for (factor, &level) in data.factors.iter().zip(&observation.levels) {
-            if level >= factor.levels.len() {
-                let factor = factor.name.clone();
-                return Err(FactorialError::UnknownLevel { observation: index, factor, level });
+        for (factor, level) in data.factors.iter().zip(&observation.levels) {
+            if *level >= factor.levels.len() {
+                let name = &factor.name;
+                return Some(format!(
+                    "observation {index}: factor {name} has no level number {level} (from 0)"
+                ));
             }
         }
         if blocked && observation.block.is_none() {
-            return Err(FactorialError::BlockMissing(index));
+            return Some(format!(
+                "observation {index} has no block while others have: give all a block or none"
+            ));
         }
     }
-    for (index, factor) in data.factors.iter().enumerate() {
-        if let Some(missing) = first_missing(data, &[index]) {
-            let level = factor.levels[missing[0]].clone();
-            return Err(FactorialError::LevelNotObserved { factor: factor.name.clone(), level });
-        }
-    }
-    Ok(())
-}
-
-/// The first combination of all factors' levels without an observation.
-pub(crate) fn first_empty_cell(data: &Factorial) -> Option<Vec<usize>> {
-    let all: Vec<usize> = (0..data.factors.len()).collect();
-    first_missing(data, &all)
+    let unseen = |index: usize| Some((index, first_missing(data, &[index])?[0]));
+    let level = (0..data.factors.len()).find_map(unseen)?;
+    let level = data.combination([level].into_iter());
+    Some(format!("no observation of {level}: measure it or leave the level out"))
 }
 
 /// The first combination of these factors' levels without an observation.
-fn first_missing(data: &Factorial, factors: &[usize]) -> Option<Vec<usize>> {
-    let seen: BTreeSet<Vec<usize>> = data
-        .observations
-        .iter()
-        .map(|observation| factors.iter().map(|factor| observation.levels[*factor]).collect())
-        .collect();
+pub(crate) fn first_missing(data: &Factorial, factors: &[usize]) -> Option<Vec<usize>> {
+    let of_factors = |levels: &[usize]| factors.iter().map(|factor| levels[*factor]).collect();
+    let seen: BTreeSet<Vec<usize>> =
+        data.observations.iter().map(|each| of_factors(&each.levels)).collect();
     let counts: Vec<usize> =
         factors.iter().map(|factor| data.factors[*factor].levels.len()).collect();
     crate::design::full_factorial(&counts).into_iter().find(|cell| !seen.contains(cell))

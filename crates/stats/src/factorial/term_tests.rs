@@ -2,9 +2,10 @@
 
 use serde::Serialize;
 
+use super::effects::Estimator;
 use super::model::Model;
 use super::{Factorial, FactorialError, Noise};
-use crate::least_squares::{Design, Directions, LeastSquares};
+use crate::least_squares::Design;
 
 /// One line of the table of variance.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -25,29 +26,26 @@ pub struct TermTest {
     pub percent: Option<f64>,
 }
 
-/// All terms of `model`, each tested against `noise`.
-pub(super) fn all(
-    model: &Model<'_>,
-    design: &Design,
-    full: &LeastSquares,
-    noise: Noise,
-    total_ss: f64,
-) -> Result<Vec<TermTest>, FactorialError> {
-    let test = |term| {
-        let sum_of_squares = full.extra_ss(&model.directions(design, std::iter::once(term))?);
-        let df = term.columns.len();
-        let (f, p) = noise.test(sum_of_squares, df);
-        let percent = (total_ss > 0.0).then(|| 100.0 * sum_of_squares / total_ss);
-        let name = model.name(term).unwrap_or_else(|| "blocks".to_owned());
-        Ok(TermTest { name, df, sum_of_squares, f, p, percent })
-    };
-    model.terms().iter().map(test).collect()
+impl Estimator<'_> {
+    /// All terms of the model, each tested against the noise.
+    pub(super) fn terms(&self, total_ss: f64) -> Result<Vec<TermTest>, FactorialError> {
+        let test = |term| {
+            let directions = self.model.directions(self.design, std::iter::once(term))?;
+            let sum_of_squares = self.fit.extra_ss(&directions);
+            let df = term.columns.len();
+            let (f, p) = self.noise.test(sum_of_squares, df);
+            let percent = (total_ss > 0.0).then(|| 100.0 * sum_of_squares / total_ss);
+            let name = self.model.name(term).unwrap_or_else(|| "blocks".to_owned());
+            Ok(TermTest { name, df, sum_of_squares, f, p, percent })
+        };
+        self.model.terms.iter().map(test).collect()
+    }
 }
 
 /// The model that data can carry by default, for any number of transformed responses.
 pub(crate) struct DefaultModel {
-    design: Design,
-    interactions: Directions,
+    pub(crate) design: Design,
+    interactions: Vec<Vec<f64>>,
 }
 
 impl DefaultModel {
@@ -56,7 +54,7 @@ impl DefaultModel {
     pub(crate) fn of(data: &Factorial) -> Result<DefaultModel, FactorialError> {
         let model = Model::new(data, super::default_order(data)?)?;
         let design = model.design()?;
-        let interactions = model.terms().iter().filter(|term| term.factors.len() > 1);
+        let interactions = model.terms.iter().filter(|term| term.factors.len() > 1);
         let interactions = model.directions(&design, interactions)?;
         Ok(DefaultModel { design, interactions })
     }
@@ -64,26 +62,15 @@ impl DefaultModel {
     /// Joint F of all interactions against the residuals of the full model; absent without noise
     /// or without interactions.
     pub(crate) fn interaction_f(&self, y: &[f64]) -> Option<f64> {
-        let df = self.interactions.count();
-        if df == 0 {
-            return None;
-        }
+        let df = self.interactions.len();
         let full = self.design.solve(y);
-        self.noise(&full, y).test(full.extra_ss(&self.interactions), df).0
-    }
-
-    /// Observations minus coefficients.
-    pub(crate) fn residual_df(&self) -> usize {
-        self.design.residual_df
+        let noise = Noise::of(&full, y, self.design.residual_df);
+        if df == 0 { None } else { noise.test(full.extra_ss(&self.interactions), df).0 }
     }
 
     /// Residual sum of squares.
     pub(crate) fn residual_ss(&self, y: &[f64]) -> f64 {
-        self.noise(&self.design.solve(y), y).residual_ss
-    }
-
-    fn noise(&self, full: &LeastSquares, y: &[f64]) -> Noise {
-        Noise::of(full, y, self.design.residual_df)
+        Noise::of(&self.design.solve(y), y, self.design.residual_df).residual_ss
     }
 }
 
@@ -140,13 +127,13 @@ mod tests {
             let whole: f64 = y.iter().map(|value| value * value).sum();
             // A refit takes the difference of two large figures.
             let close = |a: f64, b: f64| (a - b).abs() <= 1e-9 * a + 1e-13 * whole;
-            prop_assert_eq!(found.terms.len(), model.terms().len());
-            for (test, term) in found.terms.iter().zip(model.terms()) {
+            prop_assert_eq!(found.terms.len(), model.terms.len());
+            for (test, term) in found.terms.iter().zip(&model.terms) {
                 let refit = by_refit(&model, &y, |column| term.columns.contains(&column));
                 prop_assert!(close(test.sum_of_squares, refit), "{:?}, refit {}", test, refit);
             }
             let design = model.design().unwrap();
-            let several = model.terms().iter().filter(|term| term.factors.len() != 1);
+            let several = model.terms.iter().filter(|term| term.factors.len() != 1);
             let together = model.directions(&design, several.clone()).unwrap();
             let together = design.solve(&y).extra_ss(&together);
             let refit = by_refit(&model, &y, |column| {

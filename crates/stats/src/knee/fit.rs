@@ -38,47 +38,41 @@ impl Bend {
     }
 }
 
-/// A fitted curve.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Curve {
-    pub bend: Bend,
-    /// Schwarz's criterion; the smaller the better.
-    pub bic: f64,
-}
-
-/// The best curves with one piece, and with more.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// The best curves with one piece, and with more. Of Schwarz's criterion the smaller is better.
 pub(super) struct Curves {
     /// Slope of the line through all.
-    pub line: Line,
-    /// Schwarz's criterion of one piece.
+    pub slope: f64,
     pub straight_bic: f64,
-    /// More pieces, absent when the points are too few.
-    pub bent: Option<Curve>,
+    /// More pieces with their criterion, absent when the points are too few.
+    pub bent: Option<(f64, Bend)>,
 }
 
 /// Fits all curves that the points allow.
 ///
 /// One piece: constant, or a line. Two pieces: any two of these with a jump between neighbouring
-/// points (of at least half of `reach`), or joined where they meet (Hudson 1966: the join is where the separate fits meet if
-/// that is between the same two points, else at a point). Three pieces: two jumps between
-/// constants, or a slope between constants, all of them at least `reach`: so much freedom would
-/// else be spent on the noise of the plateau.
+/// points (of at least half of `reach`), or joined where they meet (Hudson 1966: the join is where
+/// the separate fits meet if that is between the same two points, else at a point). Three pieces:
+/// two jumps between constants, or a slope between constants, all of them at least `reach`: so much
+/// freedom would else be spent on the noise of the plateau.
 ///
 /// Schwarz's criterion counts a place between pieces twice: it is chosen among all, and costs more
 /// freedom than a coefficient (Zhang and Siegmund 2007).
 pub(super) fn curves(points: &[Point], reach: f64) -> Curves {
-    let search = Search::new(points);
+    let mut before = vec![Sums::default()];
+    for (index, point) in points.iter().enumerate() {
+        before.push(before[index].with(point.x, point.y, point.weight));
+    }
+    let mean_weight = before[points.len()].weight() / points.len() as f64;
+    let mut search = Search { points, before, mean_weight, reach, best: None };
     let all = search.sums(0, points.len());
     let (flat, line) = (all.constant(), all.line());
     let straight_bic = search.bic(flat.1, 1, 0).min(search.bic(line.1, 2, 0));
-    let mut best = Best { search: &search, reach, curve: None };
     for after in 0..points.len() - 1 {
-        best.steps(after);
-        best.hinges(after);
-        best.three_pieces(after);
+        search.steps(after);
+        search.hinges(after);
+        search.three_pieces(after);
     }
-    Curves { line: line.0, straight_bic, bent: best.curve }
+    Curves { slope: line.0.slope, straight_bic, bent: search.best }
 }
 
 struct Search<'a> {
@@ -86,20 +80,21 @@ struct Search<'a> {
     /// Sums over all points before the index.
     before: Vec<Sums>,
     mean_weight: f64,
+    reach: f64,
+    best: Option<(f64, Bend)>,
 }
 
-impl<'a> Search<'a> {
-    fn new(points: &'a [Point]) -> Self {
-        let mut before = vec![Sums::default()];
-        for (index, point) in points.iter().enumerate() {
-            before.push(before[index].with(point.x, point.y, point.weight));
-        }
-        let mean_weight = before[points.len()].weight() / points.len() as f64;
-        Self { points, before, mean_weight }
-    }
-
+impl Search<'_> {
     fn sums(&self, from: usize, to: usize) -> Sums {
         self.before[to].less(&self.before[from])
+    }
+
+    /// A constant and, with enough points, a line: each with its residual sum and coefficients.
+    fn pieces(&self, from: usize, to: usize) -> impl Iterator<Item = (Line, f64, usize)> + use<> {
+        let sums = self.sums(from, to);
+        let (constant, line) = (sums.constant(), sums.line());
+        let sloped = (to - from >= SLOPE).then_some((line.0, line.1, 2));
+        [Some((constant.0, constant.1, 1)), sloped].into_iter().flatten()
     }
 
     fn bic(&self, rss: f64, coefficients: usize, places: usize) -> f64 {
@@ -107,61 +102,49 @@ impl<'a> Search<'a> {
         let variance = (rss / self.mean_weight / n).max(EXACT * EXACT);
         n * variance.ln() + (coefficients + 2 * places) as f64 * n.ln()
     }
-}
 
-struct Best<'a> {
-    search: &'a Search<'a>,
-    reach: f64,
-    curve: Option<Curve>,
-}
-
-impl Best<'_> {
     /// Keeps the curve if it is the best so far and the points allow it: a step between two
     /// constants always, any other if it leaves two degrees of freedom.
     fn offer(&mut self, rss: f64, (coefficients, places): (usize, usize), bend: Bend) {
-        let bic = self.search.bic(rss, coefficients, places);
-        let better = self.curve.is_none_or(|best| bic < best.bic);
+        let bic = self.bic(rss, coefficients, places);
+        let better = self.best.is_none_or(|(best, _)| bic < best);
         let parameters = coefficients + places;
         let is_plain_step = !bend.joined && parameters == STEP;
-        if better && (is_plain_step || parameters + 2 <= self.search.points.len()) {
-            self.curve = Some(Curve { bend, bic });
+        if better && (is_plain_step || parameters + 2 <= self.points.len()) {
+            self.best = Some((bic, bend));
         }
     }
 
     /// A jump between two neighbours.
     fn steps(&mut self, after: usize) {
-        let points = self.search.points;
-        let at = f64::midpoint(points[after].x, points[after + 1].x);
-        for (plateau, left, left_coefficients) in pieces(self.search, 0, after + 1) {
-            for (beyond, right, right_coefficients) in pieces(self.search, after + 1, points.len())
-            {
-                let next = points[after + 1].x;
-                if (beyond.at(next) - plateau.at(next)).abs() < self.reach / 2.0 {
-                    continue;
+        let (last, next) = (self.points[after].x, self.points[after + 1].x);
+        let at = f64::midpoint(last, next);
+        for (plateau, left, left_coefficients) in self.pieces(0, after + 1) {
+            for (beyond, right, right_coefficients) in self.pieces(after + 1, self.points.len()) {
+                if (beyond.at(next) - plateau.at(next)).abs() >= self.reach / 2.0 {
+                    let bend = Bend { after, at, joined: false, plateau, beyond, last: None };
+                    self.offer(left + right, (left_coefficients + right_coefficients, 1), bend);
                 }
-                let bend = Bend { after, at, joined: false, plateau, beyond, last: None };
-                self.offer(left + right, (left_coefficients + right_coefficients, 1), bend);
             }
         }
     }
 
     /// A join between two neighbours, or at the lower one.
     fn hinges(&mut self, after: usize) {
-        let points = self.search.points;
+        let points = self.points;
         if points.len() - after <= 2 {
             return;
         }
-        let (beyond, right) = self.search.sums(after + 1, points.len()).line();
-        for (plateau, left, coefficients) in pieces(self.search, 0, after + 1) {
-            let at = plateau.meets(&beyond);
-            let between = at.filter(|at| (points[after].x..=points[after + 1].x).contains(at));
-            if let Some(at) = between {
-                let bend = Bend { after, at, joined: true, plateau, beyond, last: None };
-                self.offer(left + right, (coefficients + 1, 1), bend);
-            } else if let Some((plateau, beyond, rss)) =
-                hinge_at(points, points[after].x, coefficients == 2)
-            {
-                let at = points[after].x;
+        let (last, next) = (points[after].x, points[after + 1].x);
+        let (beyond, right) = self.sums(after + 1, points.len()).line();
+        for (plateau, left, coefficients) in self.pieces(0, after + 1) {
+            let between = plateau.meets(&beyond).filter(|at| (last..=next).contains(at));
+            let fitted = match between {
+                Some(_) => Some((plateau, beyond, left + right)),
+                None => hinge_at(points, last, coefficients == 2),
+            };
+            if let Some((plateau, beyond, rss)) = fitted {
+                let at = between.unwrap_or(last);
                 let bend = Bend { after, at, joined: true, plateau, beyond, last: None };
                 self.offer(rss, (coefficients + 1, 1), bend);
             }
@@ -170,11 +153,11 @@ impl Best<'_> {
 
     /// The plateau up to `after`, then two more pieces.
     fn three_pieces(&mut self, after: usize) {
-        let points = self.search.points;
-        let (plateau, left) = self.search.sums(0, after + 1).constant();
+        let points = self.points;
+        let (plateau, left) = self.sums(0, after + 1).constant();
         for second in after + 1..points.len() - 1 {
-            let (middle, between) = self.search.sums(after + 1, second + 1).constant();
-            let (line, right) = self.search.sums(second + 1, points.len()).constant();
+            let (middle, between) = self.sums(after + 1, second + 1).constant();
+            let (line, right) = self.sums(second + 1, points.len()).constant();
             let at = f64::midpoint(points[after].x, points[after + 1].x);
             let jumps = [middle.value - plateau.value, line.value - middle.value];
             if jumps.iter().all(|jump| jump.abs() >= self.reach) {
@@ -190,37 +173,25 @@ impl Best<'_> {
 
     /// Constant up to `from`, constant from `to` on, and a slope that joins them.
     fn slope_between(&mut self, from: usize, to: usize) {
-        let points = self.search.points;
+        let points = self.points;
         let (start, end) = (points[from].x, points[to].x);
-        let part = |x: f64| ((x - start) / (end - start)).clamp(0.0, 1.0);
-        let sums = points
-            .iter()
-            .fold(Sums::default(), |sums, point| sums.with(part(point.x), point.y, point.weight));
-        let (whole, rss) = sums.line();
+        let part = |point: &Point| ((point.x - start) / (end - start)).clamp(0.0, 1.0);
+        let (whole, rss) = Sums::of(points, part, |point| point.y).line();
         if whole.slope < self.reach {
             return;
         }
         let plateau = Line { value: whole.value, slope: 0.0 };
         let slope = whole.slope / (end - start);
         let beyond = Line { value: whole.value - slope * start, slope };
-        let top = Line { value: whole.value + whole.slope, slope: 0.0 };
-        let last = Some((to, top));
+        let last = Some((to, Line { value: whole.value + whole.slope, slope: 0.0 }));
         // The upper corner may lie before `to`: only the points before it are surely on the slope.
         let inside = if to > from + 2 { to } else { to + 1 };
-        let (free, _) = self.search.sums(from + 1, inside).line();
-        let meets = Line { value: plateau.value, slope: 0.0 }.meets(&free).unwrap_or(start);
+        let (free, _) = self.sums(from + 1, inside).line();
+        let meets = plateau.meets(&free).unwrap_or(start);
         let at = meets.clamp(points[from.saturating_sub(1)].x, points[from + 1].x);
         let bend = Bend { after: from, at, joined: true, plateau, beyond, last };
         self.offer(rss, (2, 2), bend);
     }
-}
-
-/// A constant and, with enough points, a line: each with its residual sum and coefficients.
-fn pieces(search: &Search, from: usize, to: usize) -> impl Iterator<Item = (Line, f64, usize)> {
-    let sums = search.sums(from, to);
-    let (constant, line) = (sums.constant(), sums.line());
-    let sloped = (to - from >= SLOPE).then_some((line.0, line.1, 2));
-    [Some((constant.0, constant.1, 1)), sloped].into_iter().flatten()
 }
 
 #[cfg(test)]
@@ -233,6 +204,8 @@ mod tests {
             x: level.ln(),
             y: cost.ln(),
             weight: 1.0,
+            lowest: cost.ln(),
+            highest: cost.ln(),
         };
         levels.iter().zip(costs).map(point).collect()
     }
@@ -243,7 +216,7 @@ mod tests {
         let levels = [2.0, 4.0, 8.0, 16.0, 24.0, 32.0, 48.0, 64.0, 96.0];
         let costs = [1.02, 0.98, 1.01, 1.0, 1.03, 1.35, 2.1, 2.7, 4.2];
         let curves = curves(&points(&levels, &costs), 1.5_f64.ln());
-        let bend = curves.bent.unwrap().bend;
+        let (_, bend) = curves.bent.unwrap();
         assert!(bend.joined && bend.last.is_none(), "{bend:?}");
         assert!((bend.at.exp() - 23.543_876_9).abs() < 2e-3, "{}", bend.at.exp());
         assert!((bend.beyond.slope - 1.012_811_9).abs() < 1e-4, "{bend:?}");
@@ -255,7 +228,7 @@ mod tests {
         let levels: Vec<f64> = (1..=12).map(f64::from).collect();
         let cost = |level: &f64| level.powf(0.1) * (level / 6.0).max(1.0).powi(2);
         let costs: Vec<f64> = levels.iter().map(cost).collect();
-        let bend = curves(&points(&levels, &costs), 1.5_f64.ln()).bent.unwrap().bend;
+        let (_, bend) = curves(&points(&levels, &costs), 1.5_f64.ln()).bent.unwrap();
         assert!((bend.at.exp() - 6.0).abs() < 1e-6, "{bend:?}");
         assert!((bend.plateau.slope - 0.1).abs() < 1e-6, "{bend:?}");
         assert!((bend.beyond.slope - 2.1).abs() < 1e-6, "{bend:?}");

@@ -36,55 +36,42 @@ impl Found {
     }
 }
 
-/// What replicates say of the outermost points: absent where there is only one. A piece that
-/// consists of such a point needs more than one value, and all must agree.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Ends {
-    /// Logarithm of the highest cost at the first point.
-    pub first: Option<f64>,
-    /// Logarithm of the lowest cost at the last point.
-    pub last: Option<f64>,
-}
-
 /// The knee of the best curve through the points, or why it has none.
-pub(super) fn judge(points: &[Point], reach: f64, ends: Ends) -> Result<Found, WhyNoKnee> {
+pub(super) fn judge(points: &[Point], reach: f64) -> Result<Found, WhyNoKnee> {
     let curves = curves(points, reach);
-    let span = points[points.len() - 1].x - points[0].x;
+    let (first, last) = (&points[0], &points[points.len() - 1]);
     let straight = if largest_rise(points) < reach {
         WhyNoKnee::NeverRises
-    } else if curves.line.slope * span >= reach {
+    } else if curves.slope * (last.x - first.x) >= reach {
         WhyNoKnee::GrowsSteadily
     } else {
         WhyNoKnee::Noise
     };
-    let bent = curves.bent.filter(|bent| bent.bic + PREFERENCE <= curves.straight_bic);
-    let Some(bend) = bent.map(|bent| bent.bend) else {
-        return Err(straight);
+    let bend = match curves.bent {
+        Some((bic, bend)) if bic + PREFERENCE <= curves.straight_bic => bend,
+        _ => return Err(straight),
     };
-    if !is_steep(points, &bend, reach) {
-        return Err(straight);
-    }
     let above = |index: usize| points[index].y - extrapolated(&bend, points[index].x);
     let left = (bend.after + 1..points.len()).find(|index| above(*index) >= reach);
-    let Some(beyond) = left else {
+    let Some(beyond) = left.filter(|_| is_steep(points, &bend, reach)) else {
         return Err(straight);
     };
     if let Some(back) = (beyond..points.len()).find(|index| above(*index) < reach / 2.0) {
         return Err(WhyNoKnee::Returns { level: points[back].level });
     }
-    let agrees = |highest: f64| points[beyond].y - highest >= reach / 2.0;
-    if bend.after == 0 && !ends.first.is_some_and(agrees) {
-        return Err(WhyNoKnee::FirstLevelOnce { level: points[0].level });
+    // A piece that consists of one point needs more than one value, and all must agree.
+    let agrees = |of: &Point, rise: f64| of.weight >= 2.0 && rise >= reach / 2.0;
+    if bend.after == 0 && !agrees(first, points[beyond].y - first.highest) {
+        return Err(WhyNoKnee::FirstLevelOnce { level: first.level });
+    }
+    if beyond + 1 == points.len() && !agrees(last, last.lowest - extrapolated(&bend, last.x)) {
+        return Err(WhyNoKnee::LastLevelOnce { level: last.level });
     }
     // Wherever the fit has the bend, if the whole rise lies between two neighbours, so does the knee.
     let on_plateau = (ON_PLATEAU * reach).max(ON_PLATEAU_OF_RISE * above(beyond));
     let stepped = above(beyond - 1) <= on_plateau;
     let (kind, capacity) =
         if stepped { (KneeKind::Step, beyond - 1) } else { (KneeKind::Hinge, bend.after) };
-    let agrees = |lowest: f64| lowest - extrapolated(&bend, points[beyond].x) >= reach / 2.0;
-    if beyond + 1 == points.len() && !ends.last.is_some_and(agrees) {
-        return Err(WhyNoKnee::LastLevelOnce { level: points[beyond].level });
-    }
     Ok(Found { bend, kind, capacity, beyond })
 }
 

@@ -8,22 +8,17 @@
 //!    its neighbours by the least rise is an outlier; a lead that is dearer than what follows
 //!    (start-up, a second processor) is left out.
 //! 2. Curves of one, two and three pieces are fitted by least squares to log cost over log level
-//!    and compared by Schwarz's criterion. A bent one must be better than a line: so a power law,
-//!    however steep, has no knee.
+//!    and compared by Schwarz's criterion. A bent one must be better than a line.
 //! 3. The best curve must rise by the least rise above the plateau, or above what the plateau's own
-//!    slope makes of it, within one doubling of the level (or within one distance of levels): so a
-//!    gradual growth has no knee either. All further levels must stay above half of that.
+//!    slope makes of it, within one doubling of the level (or within one distance of levels), and
+//!    all further levels must stay above half of that: a gradual growth has no knee.
 //! 4. A piece of a single level needs two or more replicates that agree.
 //! 5. Bootstrap samples go through 2 to 4 again. Half of them must have a knee.
-//! 6. [`LEAST_LEVELS`] is the only limit on how few levels may be: a step is fitted from there on,
-//!    curves of more pieces and bends from more levels on.
 //!
-//! In simulations (`tests/knee`; noise of 5 and 20 %; 4, 5, 9 and 17 levels; 1, 2 and 4 replicates) a
-//! flat curve has a knee in at most .3 % of all cases, one that grows with elasticity .23 or 1 in at
-//! most 4.75 %. A step to twice the cost is found in at least 98 % of the cases with nine levels, two
-//! replicates and noise of 10 %, in 82 to 85 % with one replicate, and in about half with noise of
-//! 20 %. Intervals at .95 cover the truth in at least 93 % where there are replicates; with one, in
-//! at least 90 %.
+//! In simulations (`tests/knee`) a flat curve has a knee in at most .3 % of all cases, one that grows
+//! with elasticity .23 or 1 in at most 4.75 %. A step to twice the cost is found in at least 98 % of
+//! the cases with nine levels, two replicates and noise of 10 %, in about half with noise of 20 %.
+//! Intervals at .95 cover the truth in at least 93 % where there are replicates, else in 90 %.
 
 mod fit;
 mod judge;
@@ -32,13 +27,14 @@ mod shape;
 mod sums;
 
 use crate::{median, quantile};
-use judge::{Ends, Found, judge, largest_rise};
+use judge::{Found, judge, largest_rise};
 use resample::{Deviations, resampled_ends};
 use sums::Point;
 
 pub use shape::{Knee, KneeKind, KneeSettings, Level, NoKnee, OtherKnee, Shape, WhyNoKnee};
 
-/// Fewest levels that can show that a plateau was left: one more than a step has parameters.
+/// Fewest levels that can show that a plateau was left, one more than a step has parameters; curves
+/// of more pieces take more.
 pub const LEAST_LEVELS: usize = fit::STEP + 1;
 
 /// Part of the bootstrap samples that must have a knee too.
@@ -49,7 +45,8 @@ const LEAST_SUPPORT: f64 = 0.5;
 ///
 /// **Step and hinge.** Wherever the fit has the bend: when one level is near the plateau (within a
 /// quarter of the least rise, or a tenth of the rise that follows, both on the log scale) and the
-/// next is at least the least rise above it, the knee is a step between the two. Its interval is never narrower. Else it is a hinge, where the two pieces meet.
+/// next is at least the least rise above it, the knee is a step between the two, and its interval is
+/// never narrower. Else it is a hinge, where the two pieces meet.
 ///
 /// **Interval.** With replicates, the deviations of all of them from the middle of their level are
 /// pooled, enlarged by √(n / (n - 1)), and drawn for each level anew. Without, each level keeps its
@@ -74,7 +71,7 @@ pub fn knee(levels: &[Level], settings: &KneeSettings) -> Shape {
             levels.len()
         ));
     }
-    let why = match judge(&used.points, reach, used.ends()) {
+    let why = match judge(&used.points, reach) {
         Ok(found) => match used.described(&found, settings) {
             Some(knee) => return Shape::Knee(knee),
             None => WhyNoKnee::Noise,
@@ -84,7 +81,7 @@ pub fn knee(levels: &[Level], settings: &KneeSettings) -> Shape {
     let from_outlier = outlier.filter(|_| why == WhyNoKnee::NeverRises);
     Shape::NoKnee(NoKnee {
         up_to: levels[levels.len() - 1].level,
-        growth: fit::curves(&curve.points, reach).line.slope,
+        growth: fit::curves(&curve.points, reach).slope,
         largest_rise: largest_rise(&curve.points).exp(),
         why: from_outlier.unwrap_or(why),
     })
@@ -135,9 +132,11 @@ impl Measured {
     fn new(levels: &[Level]) -> Self {
         let logs: Vec<Vec<f64>> =
             levels.iter().map(|level| level.costs.iter().map(|cost| cost.ln()).collect()).collect();
-        let point = |(level, logs): (&Level, &Vec<f64>)| {
-            let weight = logs.len() as f64;
-            median(logs).map(|y| Point { level: level.level, x: level.level.ln(), y, weight })
+        let point = |(&Level { level, .. }, logs): (&Level, &Vec<f64>)| {
+            let (weight, x) = (logs.len() as f64, level.ln());
+            let lowest = logs.iter().copied().reduce(f64::min)?;
+            let highest = logs.iter().copied().reduce(f64::max)?;
+            median(logs).map(|y| Point { level, x, y, weight, lowest, highest })
         };
         Self { points: levels.iter().zip(&logs).filter_map(point).collect(), logs }
     }
@@ -169,21 +168,10 @@ impl Measured {
         (Measured { points, logs }, worst)
     }
 
-    fn ends(&self) -> Ends {
-        let replicated = |logs: Option<&Vec<f64>>, pick: fn(f64, f64) -> f64| {
-            logs.filter(|logs| logs.len() >= 2)?.iter().copied().reduce(pick)
-        };
-        Ends {
-            first: replicated(self.logs.first(), f64::max),
-            last: replicated(self.logs.last(), f64::min),
-        }
-    }
-
     fn described(&self, found: &Found, settings: &KneeSettings) -> Option<Knee> {
         let points = &self.points;
-        let reach = settings.least_rise.ln();
         let deviations = Deviations::new(&self.logs, points, found);
-        let knees = resampled_ends(points, &deviations, (reach, self.ends()), settings);
+        let knees = resampled_ends(points, &deviations, settings);
         let support = knees.len() as f64 / settings.resamples as f64;
         if support < LEAST_SUPPORT {
             return None;
@@ -219,28 +207,21 @@ impl Measured {
             steepness,
             support,
             kind: found.kind,
-            others: self.others(found, reach),
+            others: others(points, found.capacity + 1, settings.least_rise.ln()),
         })
     }
+}
 
-    /// Knees of what follows a knee.
-    fn others(&self, found: &Found, reach: f64) -> Vec<OtherKnee> {
-        let mut others = vec![];
-        let mut from = found.capacity + 1;
-        while self.points.len() - from >= LEAST_LEVELS {
-            let rest =
-                Measured { points: self.points[from..].to_vec(), logs: self.logs[from..].to_vec() };
-            let Ok(next) = judge(&rest.points, reach, rest.ends()) else {
-                break;
-            };
-            let (before, after) = (rest.points[next.capacity], rest.points[next.beyond]);
-            others.push(OtherKnee {
-                capacity: before.level,
-                beyond: after.level,
-                rise: (after.y - before.y).exp(),
-            });
-            from += next.capacity + 1;
-        }
-        others
+/// Knees of the points from one on.
+fn others(points: &[Point], mut from: usize, reach: f64) -> Vec<OtherKnee> {
+    let mut others = vec![];
+    while points.len() - from >= LEAST_LEVELS
+        && let Ok(next) = judge(&points[from..], reach)
+    {
+        let (before, after) = (points[from + next.capacity], points[from + next.beyond]);
+        let (capacity, beyond, rise) = (before.level, after.level, (after.y - before.y).exp());
+        others.push(OtherKnee { capacity, beyond, rise });
+        from += next.capacity + 1;
     }
+    others
 }

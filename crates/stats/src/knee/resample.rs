@@ -4,7 +4,7 @@ use rand::SeedableRng;
 use rand_pcg::Pcg64Mcg;
 
 use super::KneeSettings;
-use super::judge::{Ends, Found, judge};
+use super::judge::{Found, judge};
 use super::sums::Point;
 use crate::design::below;
 use crate::median;
@@ -13,9 +13,9 @@ use crate::median;
 pub(super) fn resampled_ends(
     points: &[Point],
     deviations: &Deviations,
-    (reach, ends): (f64, Ends),
     settings: &KneeSettings,
 ) -> Vec<(f64, f64)> {
+    let reach = settings.least_rise.ln();
     let mut random = Pcg64Mcg::seed_from_u64(settings.seed);
     let mut sample = points.to_vec();
     let mut knees = Vec::with_capacity(settings.resamples);
@@ -23,7 +23,7 @@ pub(super) fn resampled_ends(
         for (index, (drawn, point)) in sample.iter_mut().zip(points).enumerate() {
             drawn.y = point.y + deviations.draw(index, point, &mut random);
         }
-        knees.extend(judge(&sample, reach, ends).ok().map(|found| found.ends(&sample)));
+        knees.extend(judge(&sample, reach).ok().map(|found| found.ends(&sample)));
     }
     knees
 }

@@ -11,6 +11,10 @@ pub(super) struct Point {
     pub y: f64,
     /// Replicates behind it.
     pub weight: f64,
+    /// Logarithm of the lowest of their costs.
+    pub lowest: f64,
+    /// Logarithm of the highest.
+    pub highest: f64,
 }
 
 /// value + slope × x.
@@ -32,61 +36,52 @@ impl Line {
     }
 }
 
-/// Weighted sums of powers and products.
+/// Weighted sums of 1, x, y, x², x y and y².
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Sums {
-    w: f64,
-    x: f64,
-    y: f64,
-    xx: f64,
-    xy: f64,
-    yy: f64,
-}
+pub(super) struct Sums([f64; 6]);
 
 impl Sums {
+    /// Over points, by what is x and what is y.
+    pub(super) fn of(
+        points: &[Point],
+        x: impl Fn(&Point) -> f64,
+        y: impl Fn(&Point) -> f64,
+    ) -> Self {
+        points
+            .iter()
+            .fold(Self::default(), |sums, point| sums.with(x(point), y(point), point.weight))
+    }
+
     pub(super) fn with(&self, x: f64, y: f64, w: f64) -> Self {
-        Self {
-            w: self.w + w,
-            x: self.x + w * x,
-            y: self.y + w * y,
-            xx: self.xx + w * x * x,
-            xy: self.xy + w * x * y,
-            yy: self.yy + w * y * y,
-        }
+        let more = [w, w * x, w * y, w * x * x, w * x * y, w * y * y];
+        Self(std::array::from_fn(|index| self.0[index] + more[index]))
     }
 
     pub(super) fn less(&self, other: &Self) -> Self {
-        Self {
-            w: self.w - other.w,
-            x: self.x - other.x,
-            y: self.y - other.y,
-            xx: self.xx - other.xx,
-            xy: self.xy - other.xy,
-            yy: self.yy - other.yy,
-        }
+        Self(std::array::from_fn(|index| self.0[index] - other.0[index]))
     }
 
     pub(super) fn weight(&self) -> f64 {
-        self.w
+        self.0[0]
     }
 
     /// The mean, and the residual sum of squares.
     pub(super) fn constant(&self) -> (Line, f64) {
-        let value = self.y / self.w;
-        (Line { value, slope: 0.0 }, (self.yy - self.y * value).max(0.0))
+        let [w, _, y, .., yy] = self.0;
+        let value = y / w;
+        (Line { value, slope: 0.0 }, (yy - y * value).max(0.0))
     }
 
     /// The line, and the residual sum of squares; the mean when all x are the same.
     pub(super) fn line(&self) -> (Line, f64) {
+        let [w, x, y, xx, xy, _] = self.0;
         let (constant, total) = self.constant();
-        let sxx = self.xx - self.x * self.x / self.w;
-        let sxy = self.xy - self.x * self.y / self.w;
-        if sxx <= f64::EPSILON * self.xx.abs() {
+        let (sxx, sxy) = (xx - x * x / w, xy - x * y / w);
+        if sxx <= f64::EPSILON * xx.abs() {
             return (constant, total);
         }
         let slope = sxy / sxx;
-        let value = (self.y - slope * self.x) / self.w;
-        (Line { value, slope }, (total - slope * sxy).max(0.0))
+        (Line { value: (y - slope * x) / w, slope }, (total - slope * sxy).max(0.0))
     }
 }
 
@@ -94,23 +89,19 @@ impl Sums {
 /// plateau that is not `sloped` is level.
 pub(super) fn hinge_at(points: &[Point], knot: f64, sloped: bool) -> Option<(Line, Line, f64)> {
     let excess = |point: &Point| (point.x - knot).max(0.0);
+    // The line that leaves a plateau at the knot, steeper by `bend`.
+    let continued = |plateau: Line, bend: f64| Line {
+        value: plateau.value - bend * knot,
+        slope: plateau.slope + bend,
+    };
     if !sloped {
-        let sums = points
-            .iter()
-            .fold(Sums::default(), |sums, point| sums.with(excess(point), point.y, point.weight));
-        let (line, rss) = sums.line();
+        let (line, rss) = Sums::of(points, excess, |point| point.y).line();
         let plateau = Line { value: line.value, slope: 0.0 };
-        return Some((plateau, continued(plateau, line.slope, knot), rss));
+        return Some((plateau, continued(plateau, line.slope), rss));
     }
     // Frisch, Waugh and Lovell: what is left of y and of the excess after a line in x.
-    let over_x = |value: &dyn Fn(&Point) -> f64| {
-        points
-            .iter()
-            .fold(Sums::default(), |sums, point| sums.with(point.x, value(point), point.weight))
-            .line()
-    };
-    let (of_y, _) = over_x(&|point| point.y);
-    let (of_excess, left) = over_x(&excess);
+    let (of_y, _) = Sums::of(points, |point| point.x, |point| point.y).line();
+    let (of_excess, left) = Sums::of(points, |point| point.x, excess).line();
     if left <= f64::EPSILON {
         return None;
     }
@@ -127,10 +118,5 @@ pub(super) fn hinge_at(points: &[Point], knot: f64, sloped: bool) -> Option<(Lin
         let residual = p.y - plateau.at(p.x) - bend * excess(p);
         p.weight * residual * residual
     });
-    Some((plateau, continued(plateau, bend, knot), rss.sum()))
-}
-
-/// The line that leaves `plateau` at `knot`, steeper by `bend`.
-fn continued(plateau: Line, bend: f64, knot: f64) -> Line {
-    Line { value: plateau.value - bend * knot, slope: plateau.slope + bend }
+    Some((plateau, continued(plateau, bend), rss.sum()))
 }

@@ -17,9 +17,10 @@
 
 use std::collections::BTreeMap;
 
-use super::{OverallCell, OverallError, TrialCost};
+use super::{OverallCell, TrialCost};
 use crate::comparison::Pairing;
 use crate::log_ratio::{LogRatio, NO_SPREAD};
+use crate::{Refused, refused};
 
 /// An overall effect with its variance.
 pub(super) struct Effect {
@@ -75,7 +76,7 @@ pub(super) fn components(cells: &[Logs]) -> Vec<Vec<usize>> {
 }
 
 /// The estimate with its variance.
-pub(super) fn estimate(cells: &[OverallCell]) -> Result<Effect, OverallError> {
+pub(super) fn estimate(cells: &[OverallCell]) -> Result<Effect, Refused> {
     check(cells)?;
     let count = cells.len() as f64;
     let ratios: Vec<f64> = cells.iter().map(|cell| cell.ratio.ln()).collect();
@@ -110,19 +111,19 @@ pub(super) fn estimate(cells: &[OverallCell]) -> Result<Effect, OverallError> {
     })
 }
 
-fn check(cells: &[OverallCell]) -> Result<(), OverallError> {
+fn check(cells: &[OverallCell]) -> Result<(), Refused> {
     if cells.len() < 2 {
-        return Err(OverallError::TooFewCells);
+        return refused("one cell is its own verdict: an effect over all takes two");
     }
     for cell in cells {
         let costs = cell.first.iter().chain(&cell.second).map(|one| one.cost);
         let bad = |value: &f64| !(value.is_finite() && *value > 0.0);
         if let Some(value) = costs.chain([cell.ratio]).find(bad) {
-            return Err(OverallError::NotPositive(value));
+            return refused(format!("the value {value} has no ratio: costs must be above 0"));
         }
         let unequal = cell.pairing == Pairing::Paired && cell.first.len() != cell.second.len();
         if cell.first.is_empty() || cell.second.is_empty() || unequal {
-            return Err(OverallError::NoTrials);
+            return refused("a cell has no trials to judge by");
         }
     }
     Ok(())
@@ -139,7 +140,7 @@ struct Trials {
 
 impl Trials {
     /// Adds the trials of one arm.
-    fn add(&mut self, arm: &[Logs], count: f64) -> Result<(), OverallError> {
+    fn add(&mut self, arm: &[Logs], count: f64) -> Result<(), Refused> {
         for component in components(arm) {
             let mut shares: BTreeMap<usize, f64> = BTreeMap::new();
             let mut known = 0;
@@ -154,7 +155,7 @@ impl Trials {
             }
             self.count += shares.len();
             if component.len() > 1 && shares.len() < 2 {
-                return Err(OverallError::SingleTrial);
+                return refused("the cells are of a single trial: how trials differ was not seen");
             }
             if known > 0 {
                 // Cells with a single value of the arm are taken to vary as the others do.

@@ -14,6 +14,7 @@ use rand_pcg::Pcg64Mcg;
 
 use super::mixed::{Logs, components, logs};
 use super::{OverallCell, PermutationInterval};
+use crate::rank_inversion::{Inversion, RatioInterval};
 
 /// Up to so many arrangements all are tried, beyond it so many are drawn.
 const MOST_ARRANGEMENTS: usize = 10_000;
@@ -27,7 +28,9 @@ pub(super) struct PermutationInversion {
     /// Arrangements that are as extreme as what was observed whatever the effect.
     always: usize,
     exact: bool,
-    /// The cells' own estimates less this test's: it is centred at those.
+    /// The logarithm of the cells' own estimate, at which the test is centred.
+    log: f64,
+    /// That less this test's own.
     shift: f64,
 }
 
@@ -61,7 +64,8 @@ impl PermutationInversion {
         let number = groups.iter().map(Group::number).product::<f64>();
         let exact = number <= MOST_ARRANGEMENTS as f64;
         let arrangements = if exact { all(&groups) } else { drawn(&groups) };
-        let mut found = Self { thresholds: Vec::new(), always: 0, exact, shift: log - observed };
+        let shift = log - observed;
+        let mut found = Self { thresholds: Vec::new(), always: 0, exact, log, shift };
         for (statistic, weight) in arrangements {
             if 1.0 - weight > ROUNDING {
                 found.thresholds.push((observed - statistic) / (1.0 - weight));
@@ -82,22 +86,14 @@ impl PermutationInversion {
         2.0 * self.always as f64 / self.total()
     }
 
-    /// One-sided p-value of "the true logarithm is at most `log`".
-    pub(super) fn p_at_most(&self, log: f64) -> f64 {
-        let limit = log - self.shift + ROUNDING;
-        let extreme = self.thresholds.partition_point(|threshold| *threshold <= limit);
-        (extreme + self.always) as f64 / self.total()
-    }
-
-    /// One-sided p-value of "the true logarithm is at least `log`".
-    pub(super) fn p_at_least(&self, log: f64) -> f64 {
-        let limit = log - self.shift - ROUNDING;
-        let below = self.thresholds.partition_point(|threshold| *threshold < limit);
-        (self.thresholds.len() - below + self.always) as f64 / self.total()
+    pub(super) fn summary(&self, confidence: f64) -> PermutationInterval {
+        let (low, high) = self.ends(confidence);
+        let arrangements = self.thresholds.len() + self.always;
+        PermutationInterval { low, high, p: self.difference_p(), arrangements, exact: self.exact }
     }
 
     /// The ratios that are not rejected at this confidence.
-    pub(super) fn interval(&self, confidence: f64) -> (f64, f64) {
+    fn ends(&self, confidence: f64) -> (f64, f64) {
         let allowed = (1.0 - confidence) / 2.0 * self.total() * (1.0 + 1e-12);
         let end = |log: f64| (log + self.shift).exp().clamp(f64::MIN_POSITIVE, f64::MAX);
         // As many thresholds as this, with what is always extreme, are still rejected.
@@ -108,16 +104,24 @@ impl PermutationInversion {
         });
         ends.unwrap_or((f64::MIN_POSITIVE, f64::MAX))
     }
+}
 
-    pub(super) fn summary(&self, confidence: f64) -> PermutationInterval {
-        let (low, high) = self.interval(confidence);
-        PermutationInterval {
-            low,
-            high,
-            p: (2.0 * self.p_at_most(0.0).min(self.p_at_least(0.0))).min(1.0),
-            arrangements: self.thresholds.len() + self.always,
-            exact: self.exact,
-        }
+impl Inversion for PermutationInversion {
+    fn p_at_most(&self, ratio: f64) -> f64 {
+        let limit = ratio.ln() - self.shift + ROUNDING;
+        let extreme = self.thresholds.partition_point(|threshold| *threshold <= limit);
+        (extreme + self.always) as f64 / self.total()
+    }
+
+    fn p_at_least(&self, ratio: f64) -> f64 {
+        let limit = ratio.ln() - self.shift - ROUNDING;
+        let below = self.thresholds.partition_point(|threshold| *threshold < limit);
+        (self.thresholds.len() - below + self.always) as f64 / self.total()
+    }
+
+    fn interval(&self, confidence: f64) -> Option<RatioInterval> {
+        let (low, high) = self.ends(confidence);
+        Some(RatioInterval { ratio: self.log.exp(), low, high, confidence_attained: confidence })
     }
 }
 

@@ -3,68 +3,23 @@
 //! With 2^k means, one for each set of factors that is "after" while the others are "before",
 //! the share of a factor is the average, over all orders of switching the factors, of what
 //! switching it adds (Shapley 1953; for decomposing a change, Shorrocks 2013). Shares add up to
-//! the whole. What a factor adds in the best and in the worst order bounds it, and the two ends,
-//! switched first and switched last, are what an engineer can act on.
+//! the whole. What a factor adds in the best and in the worst order bounds it.
 
 mod resample;
 
 use crate::factorial::Scale;
+use crate::{Refused, refused};
 pub use resample::{shapley_intervals, shapley_of};
 
 /// Most factors; a table for them has 256 means.
-pub const MOST_SHAPLEY_FACTORS: usize = 8;
+const MOST_FACTORS: usize = 8;
 
-/// Why there are no shares.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum ShapleyError {
-    /// The table is none for 1 to 8 factors.
-    #[error("{0} means: shares of k factors need 2^k, for k from 1 to 8")]
-    TableSize(usize),
-    /// A mean that cannot be put on the scale.
-    #[error("the mean of cell {cell} is {value}: the log scale needs positive means")]
-    Mean {
-        /// Index of the mean: bit f is set when factor f is "after".
-        cell: usize,
-        /// Its value.
-        value: f64,
-    },
-    /// A combination of "before" and "after" levels without an observation.
-    #[error("no observation with levels {0:?}: shares need all combinations of before and after")]
-    EmptyCell(Vec<usize>),
-    /// Levels that are not two different ones for each factor.
-    #[error("before {before:?} and after {after:?} are not two different levels of each factor")]
-    Levels {
-        /// Levels before.
-        before: Vec<usize>,
-        /// Levels after.
-        after: Vec<usize>,
-    },
-    /// A confidence that is none, or too few resamples.
-    #[error("confidence must be strictly between 0 and 1, and resamples at least 2")]
-    Settings,
-}
-
-/// The change and what each factor brought. "Effect" means ratio on the log scale and difference on
-/// the additive one.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Attribution {
-    /// Scale on which the contributions add.
-    pub scale: Scale,
-    /// Mean with all factors before.
-    pub before: f64,
-    /// Mean with all factors after.
-    pub after: f64,
-    /// Effect of all factors together; the product (log) or sum of the contributions.
-    pub total: f64,
-    /// One for each factor.
-    pub contributions: Vec<Contribution>,
-}
-
-/// What one factor brought. Shares are parts of the whole, 1 being all of it; they are absent when
-/// the total is "no change", and can be negative or above 1 when factors work against each other.
+/// What one factor brought: a ratio on the log scale, a difference on the additive one. Shares are
+/// parts of the whole, 1 being all of it; they are absent when the total is "no change", and can be
+/// negative or above 1 when factors work against each other.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Contribution {
-    /// Effect by Shapley's value.
+    /// Effect by Shapley's value; all of them together are the effect of all factors.
     pub effect: f64,
     /// Part of the whole.
     pub share: Option<f64>,
@@ -72,30 +27,24 @@ pub struct Contribution {
     pub lowest_share: Option<f64>,
     /// Largest part over all orders of switching.
     pub highest_share: Option<f64>,
-    /// Mean with this factor alone after: what it does when it is switched first.
-    pub applied_alone: f64,
-    /// Part of the whole that it brings alone.
-    pub applied_share: Option<f64>,
-    /// Mean with all factors after but this one: what reverting it would give.
-    pub reverted_alone: f64,
-    /// Part of the whole that reverting it alone takes back. These do not add to 1.
-    pub regained_share: Option<f64>,
 }
 
-/// Shares from a table of 2^k `means`; bit f of the index is set when factor f is "after". On the
-/// log scale, give geometric means to have shares of the geometric mean.
+/// What each factor brought, from a table of 2^k `means`; bit f of the index is set when factor f is
+/// "after". On the log scale, give geometric means to have shares of the geometric mean.
 ///
 /// # Errors
-/// [`ShapleyError`] for a table of another size, and for means that are not finite or, on the log
-/// scale, not positive.
-pub fn shapley(means: &[f64], scale: Scale) -> Result<Attribution, ShapleyError> {
+/// A table of another size, and means that are not finite or, on the log scale, not positive.
+pub fn shapley(means: &[f64], scale: Scale) -> Result<Vec<Contribution>, Refused> {
     let factors = means.len().trailing_zeros() as usize;
-    if !means.len().is_power_of_two() || !(1..=MOST_SHAPLEY_FACTORS).contains(&factors) {
-        return Err(ShapleyError::TableSize(means.len()));
+    if !means.len().is_power_of_two() || !(1..=MOST_FACTORS).contains(&factors) {
+        return table_size(means.len());
     }
     let unfit = |value: &f64| !value.is_finite() || (scale == Scale::Log && *value <= 0.0);
     if let Some(cell) = means.iter().position(unfit) {
-        return Err(ShapleyError::Mean { cell, value: means[cell] });
+        let value = means[cell];
+        return refused(format!(
+            "the mean of cell {cell} is {value}: the log scale needs positive means"
+        ));
     }
     let worth: Vec<f64> = means.iter().map(|mean| scale.forward(*mean)).collect();
     let all = means.len() - 1;
@@ -115,19 +64,13 @@ pub fn shapley(means: &[f64], scale: Scale) -> Result<Attribution, ShapleyError>
             share: share_of(value),
             lowest_share: share_of(lowest),
             highest_share: share_of(highest),
-            applied_alone: means[bit],
-            applied_share: share_of(worth[bit] - worth[0]),
-            reverted_alone: means[all ^ bit],
-            regained_share: share_of(worth[all] - worth[all ^ bit]),
         }
     };
-    Ok(Attribution {
-        scale,
-        before: means[0],
-        after: means[all],
-        total: scale.back(total),
-        contributions: (0..factors).map(contribution).collect(),
-    })
+    Ok((0..factors).map(contribution).collect())
+}
+
+fn table_size<T>(means: usize) -> Result<T, Refused> {
+    refused(format!("{means} means: shares of k factors need 2^k, for k from 1 to 8"))
 }
 
 /// Part of all orders in which a given set of `size` comes right before a given factor of

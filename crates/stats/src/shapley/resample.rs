@@ -3,24 +3,24 @@
 use rand::SeedableRng;
 use rand_pcg::Pcg64Mcg;
 
-use super::{Attribution, Contribution, ShapleyError, shapley};
+use super::{Contribution, MOST_FACTORS, shapley, table_size};
 use crate::design::below;
-use crate::distributions;
 use crate::factorial::{Factorial, Scale};
-use crate::standard_deviation;
+use crate::{Refused, distributions, is_confidence, refused, standard_deviation};
 
 /// Shares of the change from the levels `before` to the levels `after` (one index a factor), from
 /// the means of the 2^k cells between them: geometric means on the log scale. Observations at
 /// other levels take no part.
 ///
 /// # Errors
-/// [`ShapleyError`].
+/// Levels that are not two for each factor, a combination of them without an observation, and as
+/// [`shapley`].
 pub fn shapley_of(
     data: &Factorial,
     before: &[usize],
     after: &[usize],
     scale: Scale,
-) -> Result<Attribution, ShapleyError> {
+) -> Result<Vec<Contribution>, Refused> {
     let corners = Corners::of(data, before, after, scale)?;
     shapley(&corners.means(|clusters| (0..clusters).collect()), scale)
 }
@@ -40,7 +40,7 @@ pub fn shapley_of(
 /// Drawn from `Pcg64Mcg` seeded with `seed`: the same arguments give the same intervals.
 ///
 /// # Errors
-/// As [`shapley_of`], and [`ShapleyError::Settings`].
+/// As [`shapley_of`], and a confidence that is none or too few resamples.
 pub fn shapley_intervals(
     data: &Factorial,
     (before, after): (&[usize], &[usize]),
@@ -48,9 +48,9 @@ pub fn shapley_intervals(
     confidence: f64,
     resamples: usize,
     seed: u64,
-) -> Result<Vec<Option<(f64, f64)>>, ShapleyError> {
-    if !(confidence > 0.0 && confidence < 1.0) || resamples < 2 {
-        return Err(ShapleyError::Settings);
+) -> Result<Vec<Option<(f64, f64)>>, Refused> {
+    if !is_confidence(confidence) || resamples < 2 {
+        return refused("confidence must be strictly between 0 and 1, and resamples at least 2");
     }
     let corners = Corners::of(data, before, after, scale)?;
     let mut shares = vec![Vec::with_capacity(resamples); before.len()];
@@ -60,7 +60,7 @@ pub fn shapley_intervals(
     let mut random = Pcg64Mcg::seed_from_u64(seed);
     for _ in 0..resamples {
         let means = corners.resampled(&mut random);
-        for (share, contribution) in shares.iter_mut().zip(shapley(&means, scale)?.contributions) {
+        for (share, contribution) in shares.iter_mut().zip(shapley(&means, scale)?) {
             share.extend(contribution.share);
         }
     }
@@ -71,7 +71,7 @@ pub fn shapley_intervals(
         let half = t? * standard_deviation(shares)?;
         found.share.map(|share| (share - half, share + half))
     };
-    Ok(point.contributions.iter().zip(&shares).map(interval).collect())
+    Ok(point.iter().zip(&shares).map(interval).collect())
 }
 
 /// The observations of 2^k cells, on the scale, in clusters that are drawn as a whole.
@@ -89,15 +89,16 @@ impl Corners {
         before: &[usize],
         after: &[usize],
         scale: Scale,
-    ) -> Result<Corners, ShapleyError> {
+    ) -> Result<Corners, Refused> {
         let factors = data.factors.len();
         let differ = before.iter().zip(after).all(|(before, after)| before != after);
         if before.len() != factors || after.len() != factors || !differ {
-            let (before, after) = (before.to_vec(), after.to_vec());
-            return Err(ShapleyError::Levels { before, after });
+            return refused(format!(
+                "before {before:?} and after {after:?} are not two different levels of each factor"
+            ));
         }
-        if !(1..=super::MOST_SHAPLEY_FACTORS).contains(&factors) {
-            return Err(ShapleyError::TableSize(1 << factors.min(63)));
+        if !(1..=MOST_FACTORS).contains(&factors) {
+            return table_size(1 << factors.min(63));
         }
         let levels = |cell: usize| -> Vec<usize> {
             let level = |f: usize| if cell >> f & 1 == 1 { after[f] } else { before[f] };
@@ -110,7 +111,8 @@ impl Corners {
             let values: Vec<_> =
                 observed.map(|each| (each.block, scale.forward(each.value))).collect();
             if values.is_empty() {
-                return Err(ShapleyError::EmptyCell(levels));
+                let levels = data.combination(levels.into_iter().enumerate());
+                return refused(format!("no observation of {levels}: measure it"));
             }
             cells.push(values);
         }

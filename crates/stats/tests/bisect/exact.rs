@@ -45,7 +45,6 @@ fn a_verdict_against_the_order_is_refused() {
     let mut bisect = ExactBisect::new(8).unwrap();
     bisect.tell(3, Outcome::Bad).unwrap();
     let error = bisect.tell(5, Outcome::Good).unwrap_err();
-    assert_eq!((error.first, error.last), (1, 3));
     assert!(error.to_string().starts_with("step 5 is Good, but the change lies in steps 1 to 3"));
     assert!(bisect.tell(0, Outcome::Bad).is_err());
     assert!(ExactBisect::new(1).is_none());

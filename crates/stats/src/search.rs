@@ -1,0 +1,19 @@
+//! Where something begins to hold: the bisection behind quantiles, ranks and numbers of values.
+
+/// The first of `low..=high` that holds, which all larger ones do; `high` is not asked.
+pub(crate) fn first_where(mut low: u64, mut high: u64, holds: impl Fn(u64) -> bool) -> u64 {
+    while low < high {
+        let middle = low + (high - low) / 2;
+        if holds(middle) {
+            high = middle;
+        } else {
+            low = middle + 1;
+        }
+    }
+    low
+}
+
+/// The same among positive floats, which are ordered as their bit patterns are.
+pub(crate) fn first_float_where(low: f64, high: f64, holds: impl Fn(f64) -> bool) -> f64 {
+    f64::from_bits(first_where(low.to_bits(), high.to_bits(), |bits| holds(f64::from_bits(bits))))
+}
