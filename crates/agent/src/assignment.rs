@@ -51,13 +51,8 @@ pub struct Freeze {
 #[derive(Debug, thiserror::Error)]
 pub enum AgentError {
     /// The spec names a workload that this build does not have.
-    #[error("no {kind} is named {name:?}")]
-    Unknown {
-        /// A load, a probe or a job.
-        kind: &'static str,
-        /// Its name.
-        name: String,
-    },
+    #[error("no {0} is named {1:?}")]
+    Unknown(&'static str, String),
     /// The load cannot run on this subject.
     #[error("{0}")]
     Unsupported(String),

@@ -36,6 +36,10 @@ impl<W: Write> Output<W> {
     /// Writes one line.
     pub(crate) fn line(&mut self, line: &Line) -> io::Result<()> {
         let text = self.encoder.line(line);
+        self.write(&text)
+    }
+
+    fn write(&mut self, text: &str) -> io::Result<()> {
         self.writer.write_all(text.as_bytes())?;
         self.writer.flush()
     }
@@ -61,7 +65,6 @@ impl<W: Write> Output<W> {
     /// Writes the last line.
     pub(crate) fn end(&mut self, status: EndStatus) -> io::Result<()> {
         let text = self.encoder.end(self.now_ns(), status);
-        self.writer.write_all(text.as_bytes())?;
-        self.writer.flush()
+        self.write(&text)
     }
 }

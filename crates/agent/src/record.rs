@@ -14,9 +14,10 @@ const FIXED_WORDS: usize = 5 + MAX_PARTS + 2 * Usage::NAMES.len();
 const MESSAGE_BYTES: usize = (WORDS - FIXED_WORDS) * 8 - 8;
 
 /// What a record says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// The probe is made and waits for the beginning of its schedule.
+    #[default]
     Ready,
     /// The probe cannot be made; the message says why.
     NotReady,
@@ -29,7 +30,7 @@ pub(crate) enum Kind {
 const KINDS: [Kind; 4] = [Kind::Ready, Kind::NotReady, Kind::Sample, Kind::Failed];
 
 /// One record; all times are moments of the monotonic clock.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Record {
     pub(crate) kind: Kind,
     pub(crate) index: u32,
@@ -45,17 +46,7 @@ pub(crate) struct Record {
 impl Record {
     /// A record without times.
     pub(crate) fn word(kind: Kind, message: String) -> Self {
-        Self {
-            kind,
-            index: 0,
-            intended_ns: 0,
-            started_ns: 0,
-            completed_ns: 0,
-            parts: Parts::default(),
-            before: Usage::default(),
-            after: Usage::default(),
-            message,
-        }
+        Self { kind, message, ..Self::default() }
     }
 
     /// The record as bytes (a message that is too long is cut).

@@ -14,7 +14,7 @@ use crate::{memory_job, probing, session};
 /// could be measured; whatever happens after the header is written is a line of the run and not an
 /// error.
 pub fn run(assignment: &Assignment, out: impl Write) -> Result<EndStatus, AgentError> {
-    let unknown = |kind, name: &str| AgentError::Unknown { kind, name: name.to_owned() };
+    let unknown = |kind, name: &str| AgentError::Unknown(kind, name.to_owned());
     let load = &assignment.spec.load.name;
     let load = find_load(load).ok_or_else(|| unknown("load", load))?;
     match &assignment.spec.measure {

@@ -8,7 +8,7 @@ use std::os::unix::fs::FileExt;
 use rustix::fs::{Advice as FileAdvice, fadvise};
 use sys::memory::Mapping;
 use sys::pages::Advice;
-use sys::shared_segment::SharedSegment;
+use sys::sysv::SharedSegment;
 use workloads::{Backing, Chain, Layout, PAGE_BYTES, Pages, Pattern, TouchPlan};
 
 use crate::memory_board::Side;

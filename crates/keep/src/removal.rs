@@ -5,10 +5,9 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use sys::message_queue::MessageQueue;
 use sys::process::{signal, signals};
-use sys::shared_segment::SharedSegment;
 use sys::swap::swap_off;
+use sys::sysv::{MessageQueue, SharedSegment};
 
 use crate::folders::{state_dir, state_root};
 use crate::host::{Host, user_id};

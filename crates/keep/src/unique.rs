@@ -3,8 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use sys::clock::realtime_ns;
-use sys::message_queue::MessageQueue;
-use sys::shared_segment::SharedSegment;
+use sys::sysv::{MessageQueue, SharedSegment};
 
 /// A text that no other process of this machine has made or will make.
 pub fn token() -> String {

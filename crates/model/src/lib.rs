@@ -17,7 +17,6 @@ mod observation;
 pub mod resp1;
 mod run;
 mod sample;
-mod sandbox;
 mod script;
 pub mod shown;
 mod spec;
@@ -30,12 +29,11 @@ pub use line::{
     Phase, PhaseRecord, REMOTE_FACT, Warning, WorkRecord,
 };
 pub use line_text::LineError;
-pub use machine::{Accel, DiskSpec, MachineSpec, MmuSpec, VmSpec};
+pub use machine::{Accel, DiskSpec, MachineSpec, MmuSpec, SandboxSpec, VmSpec};
 pub use manifest::{MANIFEST_SCHEMA, Manifest, ManifestFactor, ManifestRun, ManifestSweep};
 pub use observation::Observation;
 pub use run::{Run, RunEncoder, RunError, RunFault};
 pub use sample::{Censored, CensoredDelays, HistogramRecord, SampleRecord};
-pub use sandbox::SandboxSpec;
 pub use script::{Command, Script, Tools};
 pub use spec::{BASELINE, JobSpec, LoadSpec, Measure, ProbeSpec, Spec, SubjectSpec, Timing};
 

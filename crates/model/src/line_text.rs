@@ -10,39 +10,14 @@ use serde_json::value::RawValue;
 
 use crate::Line;
 
-/// A line that is not a line of a run file.
+/// Why a line is not a line of a run file.
 #[derive(Debug, thiserror::Error)]
-pub enum LineError {
-    /// Not JSON.
-    #[error("not JSON at column {column}: {message}")]
-    Syntax {
-        /// Column of the first offending byte, from 1.
-        column: usize,
-        /// What the parser expected.
-        message: String,
-    },
-    /// No `kind`.
-    #[error("the line has no string field \"kind\"")]
-    NoKind,
-    /// A header of a format that this build does not know.
-    #[error("schema {found} is newer than this build knows ({}): update thrashlab", crate::SCHEMA)]
-    NewerSchema {
-        /// Schema number of the file.
-        found: u64,
-    },
-    /// A known kind with wrong fields.
-    #[error("bad {kind} line: {message}")]
-    Fields {
-        /// The line's kind.
-        kind: String,
-        /// Which field is missing or wrong.
-        message: String,
-    },
-}
+#[error("{0}")]
+pub struct LineError(String);
 
 impl LineError {
     fn syntax(error: &serde_json::Error) -> Self {
-        Self::Syntax { column: error.column(), message: error.to_string() }
+        Self(format!("not JSON at column {}: {error}", error.column()))
     }
 }
 
@@ -89,7 +64,7 @@ impl Line {
             _ => return from_text(text).map(Self::Unknown),
         };
         line.map_err(|error| match error.classify() {
-            Category::Data => LineError::Fields { kind: kind.into_owned(), message: plain(&error) },
+            Category::Data => LineError(format!("bad {kind} line: {}", plain(&error))),
             _ => LineError::syntax(&error),
         })
     }
@@ -131,7 +106,7 @@ fn kind(text: &str) -> Result<Cow<'_, str>, LineError> {
     match serde_json::from_str::<Kind>(text) {
         Ok(found) if text.trim_ascii_start().starts_with('{') => Ok(Cow::Owned(found.kind)),
         Err(error) if error.classify() != Category::Data => Err(LineError::syntax(&error)),
-        _ => Err(LineError::NoKind),
+        _ => Err(LineError("the line has no string field \"kind\"".to_owned())),
     }
 }
 
@@ -143,7 +118,10 @@ fn check_schema(text: &str) -> Result<(), LineError> {
     }
     match serde_json::from_str::<Schema>(text) {
         Ok(Schema { schema: found }) if found > u64::from(crate::SCHEMA) => {
-            Err(LineError::NewerSchema { found })
+            Err(LineError(format!(
+                "schema {found} is newer than this build knows ({}): update thrashlab",
+                crate::SCHEMA
+            )))
         }
         _ => Ok(()),
     }
@@ -178,10 +156,11 @@ mod tests {
             assert_eq!(Line::parse_without_counters(&text).unwrap(), Line::parse(&bare).unwrap());
             let faulty = text.replace("\"at_ns\":9", "\"at_ns\":-9");
             for read in [Line::parse, Line::parse_without_counters] {
-                assert!(matches!(read(&faulty), Err(LineError::Fields { .. })));
-                assert!(matches!(read(&text[..text.len() - 1]), Err(LineError::Syntax { .. })));
-                assert!(matches!(read(&text.replace("kind", "name")), Err(LineError::NoKind)));
-                assert!(matches!(read("[1]"), Err(LineError::NoKind)));
+                let why = |text: &str| read(text).unwrap_err().to_string();
+                assert!(why(&faulty).starts_with("bad "));
+                assert!(why(&text[..text.len() - 1]).starts_with("not JSON at column "));
+                assert!(why(&text.replace("kind", "name")).contains("no string field"));
+                assert!(why("[1]").contains("no string field"));
             }
         }
     }

@@ -101,7 +101,9 @@ impl HistogramRecord {
     pub fn delays_ns(&self) -> Result<Vec<Observation>, HistogramError> {
         let counts = [self.count, self.censored.as_ref().map_or(0, |it| it.count)];
         if let Some(many) = counts.into_iter().find(|count| *count > MOST_DELAYS) {
-            return Err(HistogramError::TooMany(many));
+            return Err(HistogramError(format!(
+                "the histogram claims to hold {many} delays, more than {MOST_DELAYS}"
+            )));
         }
         let repeated = |(delay_ns, count, censored): (u64, u64, Option<Censored>)| {
             let delay = Observation { value: delay_ns as f64, is_lower_bound: censored.is_some() };

@@ -10,15 +10,14 @@ pub mod clock;
 pub mod device_mapper;
 pub mod entropy;
 pub mod memory;
-pub mod message_queue;
 pub mod pagemap;
 pub mod pages;
 pub mod perf;
 pub mod port_io;
 pub mod process;
-pub mod shared_segment;
 pub mod shared_words;
 pub mod swap;
+pub mod sysv;
 pub mod touch;
 
 /// What a system call answered that returns 0 or fails.

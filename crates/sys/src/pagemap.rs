@@ -35,6 +35,7 @@ pub struct Stretch {
 
 /// `struct pm_scan_arg`.
 #[repr(C)]
+#[derive(Default)]
 struct Request {
     size: u64,
     flags: u64,
@@ -72,17 +73,13 @@ pub fn occupied(pagemap: &File, addresses: Range<u64>) -> io::Result<Vec<Stretch
         let mut regions = [PageRegion::default(); STRETCHES];
         let mut request = Request {
             size: size_of::<Request>() as u64,
-            flags: 0,
             start,
             end: addresses.end,
-            walk_end: 0,
             vec: regions.as_mut_ptr().addr() as u64,
             vec_len: STRETCHES as u64,
-            max_pages: 0,
-            category_inverted: 0,
-            category_mask: 0,
             category_anyof_mask: PAGE_IS_PRESENT | PAGE_IS_SWAPPED,
             return_mask: PAGE_IS_PFNZERO | PAGE_IS_HUGE,
+            ..Request::default()
         };
         // The address as an integer must be one that the kernel may write to.
         let _ = regions.as_mut_ptr().expose_provenance();

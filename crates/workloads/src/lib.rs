@@ -47,6 +47,6 @@ pub use session::{
     resolve, script_text, search_path, set,
 };
 pub use setting::{Plan, Setting, WorkloadError};
-pub(crate) use setting::{at, page_bytes, scaled};
-pub use tools::{COMMAND as TOOL_COMMAND, ToolError, run_tool, tool_names};
+pub(crate) use setting::{at, emptied, page_bytes, scaled};
+pub use tools::{COMMAND as TOOL_COMMAND, run_tool, tool_names};
 pub use workload::{Steady, Work, Workload};

@@ -3,8 +3,9 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
+use std::fs::File;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use model::units::format_size;
 
@@ -105,6 +106,11 @@ impl fmt::Display for WorkloadError {
 /// compile time it allocates nothing.
 pub(crate) fn at(step: impl Into<Cow<'static, str>>) -> impl FnOnce(io::Error) -> WorkloadError {
     move |source| WorkloadError { step: step.into(), source }
+}
+
+/// A file of a workload's own, empty, for reading and writing.
+pub(crate) fn emptied(path: &Path) -> io::Result<File> {
+    File::options().read(true).write(true).create(true).truncate(true).open(path)
 }
 
 /// `value × factor`, as a whole number.

@@ -1,7 +1,7 @@
 //! What `smallwrite` and `largewrite` share: writing a large file buffer by buffer, over and over.
 
 use std::convert::Infallible;
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, Seek, Write};
 
 use model::units::format_size;
@@ -9,7 +9,8 @@ use rand::Rng;
 use sys::clock::monotonic_ns;
 
 use crate::{
-    Load, Param, Plan, Progress, Setting, Steady, Work, Worker, Workload, WorkloadError, at, scaled,
+    Load, Param, Plan, Progress, Setting, Steady, Work, Worker, Workload, WorkloadError, at,
+    emptied, scaled,
 };
 
 /// The file is this many times as large as memory.
@@ -69,8 +70,7 @@ pub(super) fn plan(setting: &Setting, buffer_bytes: u64) -> Result<Plan, String>
 fn work(worker: &Worker<'_>) -> Result<Infallible, WorkloadError> {
     let path = worker.setting.work_dir.join("written.dat");
     let failed = |error| at(format!("write {}", path.display()))(error);
-    let mut file =
-        OpenOptions::new().write(true).create(true).truncate(true).open(&path).map_err(failed)?;
+    let mut file = emptied(&path).map_err(failed)?;
     let buffer = filled_buffer(worker)?;
     let file_bytes = worker.plan.param("file_bytes");
     let mut at_bytes = 0;

@@ -2,7 +2,6 @@
 //! and pass tokens in a ring, each token moving its holder on through its memory.
 
 use std::convert::Infallible;
-use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::rc::Rc;
 
@@ -10,11 +9,11 @@ use model::units::format_size;
 use rand::Rng;
 use rand_pcg::Pcg64Mcg;
 use sys::memory::Mapping;
-use sys::message_queue::MessageQueue;
+use sys::sysv::MessageQueue;
 
 use crate::{
     Dose, Load, Param, Plan, Progress, Setting, Steady, Work, Worker, Workload, WorkloadError, at,
-    scaled,
+    emptied, scaled,
 };
 
 /// All processes together hold this part of the memory.
@@ -222,9 +221,7 @@ fn filled_file(
     }
     let path = worker.setting.work_dir.join(format!("memory-{}.dat", worker.number));
     let failed = |error: io::Error| at(format!("fill {}", path.display()))(error);
-    let mut options = OpenOptions::new();
-    options.read(true).write(true).create(true).truncate(true);
-    let mut file = options.open(&path).map_err(failed)?;
+    let mut file = emptied(&path).map_err(failed)?;
     let mut buffer = vec![0; CHUNK_BYTES];
     for _ in 0..size / CHUNK_BYTES {
         random.fill_bytes(&mut buffer);

@@ -1,7 +1,7 @@
 //! `fileops`: the file work of a small command: create, write, fsync, stat, read something cold,
 //! unlink.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{Read, Seek, Write};
 use std::path::PathBuf;
 
@@ -12,7 +12,7 @@ use sys::clock::monotonic_ns;
 
 use crate::{
     Interaction, Made, Param, Parts, Plan, Probe, Rhythm, Setting, Work, Workload, WorkloadError,
-    at,
+    at, emptied,
 };
 
 /// Bytes written to the new file.
@@ -44,13 +44,7 @@ struct FileOps {
 fn make(setting: &Setting, _: &Plan) -> Made {
     let mut buffer = vec![0; COLD_BYTES];
     Pcg64Mcg::seed_from_u64(setting.seed).fill_bytes(&mut buffer);
-    let mut cold = OpenOptions::new()
-        .read(true)
-        .write(true)
-        .create(true)
-        .truncate(true)
-        .open(setting.work_dir.join("cold.dat"))
-        .map_err(at("make the cold file"))?;
+    let mut cold = emptied(&setting.work_dir.join("cold.dat")).map_err(at("make the cold file"))?;
     cold.write_all(&buffer).map_err(at("write the cold file"))?;
     cold.sync_data().map_err(at("sync the cold file"))?;
     let mut probe = FileOps { path: setting.work_dir.join("probe.dat"), cold, buffer };

@@ -9,7 +9,6 @@
 //! With swap the resident array is anonymous memory, as resp1's was. Without swap anonymous memory
 //! cannot be evicted, so the array is a mapped file, as the text of a program is.
 
-use std::fs::OpenOptions;
 use std::hint::black_box;
 use std::io::Write;
 
@@ -20,7 +19,7 @@ use sys::memory::Mapping;
 
 use crate::{
     Interaction, Made, Param, Parts, Plan, Probe, Rhythm, Setting, Work, Workload, WorkloadError,
-    at,
+    at, emptied,
 };
 
 /// Size of each array in a memory of at least 256 MiB, in bytes.
@@ -91,13 +90,7 @@ fn make(setting: &Setting, plan: &Plan) -> Made {
         let path = setting.work_dir.join("resident.dat");
         let mut bytes = vec![0; resident_bytes];
         random.fill_bytes(&mut bytes);
-        let mut file = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(true)
-            .open(path)
-            .map_err(at("make the file of the resident array"))?;
+        let mut file = emptied(&path).map_err(at("make the file of the resident array"))?;
         file.write_all(&bytes).map_err(at("write the file of the resident array"))?;
         file.sync_data().map_err(at("sync the file of the resident array"))?;
         Mapping::file_read_only(&file, resident_bytes).map_err(at("map the resident array"))?

@@ -23,14 +23,14 @@ pub(crate) mod translation;
 pub(crate) mod writeback_throttle;
 
 use std::convert::Infallible;
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
 
 use rand::RngExt;
 use sys::clock::monotonic_ns;
 
-use crate::{Load, Plan, Setting, Work, Worker, Workload, WorkloadError};
+use crate::{Load, Plan, Setting, Work, Worker, Workload, WorkloadError, emptied};
 
 /// Names of the totals, in the order of the slots.
 pub(crate) const TOTALS: &[&str] = &["operations", "busy_ns"];
@@ -65,8 +65,7 @@ fn counted<T>(worker: &Worker<'_>, operations: u64, act: impl FnOnce() -> T) -> 
 fn written(worker: &Worker<'_>, path: &Path, file_bytes: u64) -> io::Result<File> {
     let mut chunk = vec![0; CHUNK_BYTES.min(file_bytes as usize)];
     worker.random().fill(&mut chunk[..]);
-    let mut file =
-        OpenOptions::new().read(true).write(true).create(true).truncate(true).open(path)?;
+    let mut file = emptied(path)?;
     let mut rest = file_bytes as usize;
     while rest > 0 {
         file.write_all(&chunk[..CHUNK_BYTES.min(rest)])?;

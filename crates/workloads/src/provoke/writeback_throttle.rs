@@ -2,13 +2,12 @@
 //! taken yet, so that the writer is made to wait.
 
 use std::convert::Infallible;
-use std::fs::OpenOptions;
 use std::os::unix::fs::FileExt;
 
 use rand::RngExt;
 
 use super::{OPERATIONS, counted, provocation};
-use crate::{Param, Plan, Setting, Steady, Worker, Workload, WorkloadError, at, scaled};
+use crate::{Param, Plan, Setting, Steady, Worker, Workload, WorkloadError, at, emptied, scaled};
 
 /// Size of the file at an intensity of 0 for memory of 1: so little that it is begun again before
 /// the kernel begins to write it.
@@ -44,8 +43,7 @@ fn plan(setting: &Setting) -> Result<Plan, String> {
 fn work(worker: &Worker<'_>) -> Result<Infallible, WorkloadError> {
     let path = worker.setting.work_dir.join("provoked.dat");
     let failed = |error| at(format!("write {}", path.display()))(error);
-    let file =
-        OpenOptions::new().write(true).create(true).truncate(true).open(&path).map_err(failed)?;
+    let file = emptied(&path).map_err(failed)?;
     let mut chunk = vec![0; CHUNK_BYTES as usize];
     worker.random().fill(&mut chunk[..]);
     let chunks = worker.plan.param("file_bytes") / CHUNK_BYTES;

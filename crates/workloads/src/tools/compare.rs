@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::io::Write;
 
-use super::{ToolError, exactly, read_text, write};
+use super::{Done, exactly, read_text, write};
 
-pub(super) fn compare(arguments: &[String], _: &mut dyn Write) -> Result<(), ToolError> {
+pub(super) fn compare(arguments: &[String], _: &mut dyn Write) -> Done {
     let [one, other, to] = exactly(arguments)?;
     let (one, other) = (read_text(one)?, read_text(other)?);
     let (one, other): (Vec<&str>, Vec<&str>) = (one.lines().collect(), other.lines().collect());

@@ -18,7 +18,10 @@ pub const COMMAND: &str = "__tool";
 
 /// A tool's name, its arguments for the error when they are wrong, and its work; what would go to
 /// the terminal goes to the writer.
-type Tool = (&'static str, &'static str, fn(&[String], &mut dyn Write) -> Result<(), ToolError>);
+type Tool = (&'static str, &'static str, fn(&[String], &mut dyn Write) -> Done);
+
+/// Fails with what was done to which file and what the system answered, or with [`WRONG_ARGUMENTS`].
+type Done = Result<(), String>;
 
 const ALL: &[Tool] = &[
     ("edit", "FILE RESULT", texts::edit),
@@ -39,40 +42,6 @@ const ALL: &[Tool] = &[
     ("delete", "FOLDER DOOMED", trees::delete),
 ];
 
-/// A tool that failed.
-#[derive(Debug, thiserror::Error)]
-pub enum ToolError {
-    /// There is no tool of this name.
-    #[error("no tool is named {0:?}")]
-    Unknown(String),
-    /// The arguments are not those of the tool.
-    #[error("usage: {name} {arguments}")]
-    Usage {
-        /// The tool.
-        name: &'static str,
-        /// Its arguments.
-        arguments: &'static str,
-    },
-    /// A source that cannot be compiled or linked.
-    #[error("{path}: {reason}")]
-    Source {
-        /// The file.
-        path: String,
-        /// What is wrong where.
-        reason: String,
-    },
-    /// The system, with what was done to which file.
-    #[error("{step} {path}: {source}")]
-    File {
-        /// What was being done.
-        step: &'static str,
-        /// The file.
-        path: String,
-        /// What the system answered.
-        source: io::Error,
-    },
-}
-
 /// The names of all tools.
 pub fn tool_names() -> impl Iterator<Item = &'static str> {
     ALL.iter().map(|(name, ..)| *name)
@@ -80,42 +49,42 @@ pub fn tool_names() -> impl Iterator<Item = &'static str> {
 
 /// Runs a tool; what would go to the terminal goes to `out`. Fails when there is no such tool, its
 /// arguments are wrong, or a file cannot be read or written.
-pub fn run_tool(name: &str, arguments: &[String], out: &mut dyn Write) -> Result<(), ToolError> {
+pub fn run_tool(name: &str, arguments: &[String], out: &mut dyn Write) -> Result<(), String> {
     let (name, usage, run) = ALL
         .iter()
         .find(|(known, ..)| *known == name)
-        .ok_or_else(|| ToolError::Unknown(name.to_owned()))?;
-    run(arguments, out).map_err(|error| match error {
-        ToolError::Usage { .. } => ToolError::Usage { name, arguments: usage },
-        other => other,
+        .ok_or_else(|| format!("no tool is named {name:?}"))?;
+    run(arguments, out).map_err(|error| match error.as_str() {
+        WRONG_ARGUMENTS => format!("usage: {name} {usage}"),
+        _ => error,
     })
 }
 
-/// The error of arguments that are not those of the tool; its caller adds which tool it is.
-const WRONG_ARGUMENTS: ToolError = ToolError::Usage { name: "", arguments: "" };
+/// The error of arguments that are not those of the tool, which its caller puts into words.
+const WRONG_ARGUMENTS: &str = "";
 
 /// Exactly so many arguments.
-fn exactly<const N: usize>(arguments: &[String]) -> Result<&[String; N], ToolError> {
-    arguments.try_into().map_err(|_| WRONG_ARGUMENTS)
+fn exactly<const N: usize>(arguments: &[String]) -> Result<&[String; N], String> {
+    arguments.try_into().map_err(|_| WRONG_ARGUMENTS.to_owned())
 }
 
 /// A closure for `map_err` that names step and file.
-fn at(step: &'static str, path: impl AsRef<Path>) -> impl FnOnce(io::Error) -> ToolError {
-    move |source| ToolError::File { step, path: path.as_ref().display().to_string(), source }
+fn at(step: &'static str, path: impl AsRef<Path>) -> impl FnOnce(io::Error) -> String {
+    move |source| format!("{step} {}: {source}", path.as_ref().display())
 }
 
 /// The bytes of a file.
-fn read(path: &str) -> Result<Vec<u8>, ToolError> {
+fn read(path: &str) -> Result<Vec<u8>, String> {
     fs::read(path).map_err(at("read", path))
 }
 
 /// The lines of a file, as text.
-fn read_text(path: &str) -> Result<String, ToolError> {
+fn read_text(path: &str) -> Result<String, String> {
     Ok(String::from_utf8_lossy(&read(path)?).into_owned())
 }
 
 /// Writes a file.
-fn write(path: &str, bytes: impl AsRef<[u8]>) -> Result<(), ToolError> {
+fn write(path: &str, bytes: impl AsRef<[u8]>) -> Done {
     fs::write(path, bytes).map_err(at("write", path))
 }
 

@@ -4,31 +4,28 @@ use std::collections::BTreeMap;
 use std::io::Write;
 
 use super::compiler::{Object, compile as compiled};
-use super::{ToolError, WRONG_ARGUMENTS, exactly, read_text, write};
+use super::{Done, WRONG_ARGUMENTS, exactly, read_text, write};
 
 /// A source into an object file.
-pub(super) fn compile(arguments: &[String], _: &mut dyn Write) -> Result<(), ToolError> {
+pub(super) fn compile(arguments: &[String], _: &mut dyn Write) -> Done {
     let [source, object] = exactly(arguments)?;
     write(object, object_of(source)?.encode())
 }
 
 /// Sources into one program, as `cc -o` does: compiled, laid one behind the other, and every call
 /// bound to what it calls.
-pub(super) fn link(arguments: &[String], _: &mut dyn Write) -> Result<(), ToolError> {
-    let [program, sources @ ..] = arguments else { return Err(WRONG_ARGUMENTS) };
+pub(super) fn link(arguments: &[String], _: &mut dyn Write) -> Done {
+    let [program, sources @ ..] = arguments else { return Err(WRONG_ARGUMENTS.to_owned()) };
     if sources.is_empty() {
-        return Err(WRONG_ARGUMENTS);
+        return Err(WRONG_ARGUMENTS.to_owned());
     }
     let objects = sources.iter().map(|path| object_of(path)).collect::<Result<Vec<_>, _>>()?;
-    let bytes =
-        linked(&objects).map_err(|reason| ToolError::Source { path: program.clone(), reason })?;
-    write(program, bytes)
+    write(program, linked(&objects).map_err(|reason| format!("{program}: {reason}"))?)
 }
 
 /// The compiled source of a path.
-fn object_of(path: &str) -> Result<Object, ToolError> {
-    compiled(&read_text(path)?)
-        .map_err(|reason| ToolError::Source { path: path.to_owned(), reason })
+fn object_of(path: &str) -> Result<Object, String> {
+    compiled(&read_text(path)?).map_err(|reason| format!("{path}: {reason}"))
 }
 
 /// The code of all objects with every call bound.

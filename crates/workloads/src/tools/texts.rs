@@ -4,7 +4,7 @@ use std::fs;
 use std::io::Write;
 use std::path::Path;
 
-use super::{ToolError, WRONG_ARGUMENTS, at, exactly, read, read_text, say, walk, write};
+use super::{Done, WRONG_ARGUMENTS, at, exactly, read, read_text, say, walk, write};
 
 /// Every line of this many is moved to where the cursor was before.
 const MOVED: usize = 16;
@@ -14,7 +14,7 @@ const LEFT_OUT: usize = 50;
 const PAGE_LINES: usize = 56;
 
 /// A line editor's work on a file: substitutions, lines moved, lines left out.
-pub(super) fn edit(arguments: &[String], _: &mut dyn Write) -> Result<(), ToolError> {
+pub(super) fn edit(arguments: &[String], _: &mut dyn Write) -> Done {
     let [from, to] = exactly(arguments)?;
     write(to, edited(&read_text(from)?))
 }
@@ -42,7 +42,7 @@ fn edited(text: &str) -> String {
 }
 
 /// A listing for a line printer: pages with headings, lines with numbers.
-pub(super) fn print(arguments: &[String], _: &mut dyn Write) -> Result<(), ToolError> {
+pub(super) fn print(arguments: &[String], _: &mut dyn Write) -> Done {
     let [from, to] = exactly(arguments)?;
     write(to, listing(&read_text(from)?))
 }
@@ -60,7 +60,7 @@ fn listing(text: &str) -> String {
 }
 
 /// The lines of a file in the order of their bytes.
-pub(super) fn sort(arguments: &[String], _: &mut dyn Write) -> Result<(), ToolError> {
+pub(super) fn sort(arguments: &[String], _: &mut dyn Write) -> Done {
     let [from, to] = exactly(arguments)?;
     let bytes = read(from)?;
     let mut lines: Vec<&[u8]> = bytes.split_inclusive(|byte| *byte == b'\n').collect();
@@ -69,8 +69,8 @@ pub(super) fn sort(arguments: &[String], _: &mut dyn Write) -> Result<(), ToolEr
 }
 
 /// Counts the lines of files that hold a text.
-pub(super) fn search(arguments: &[String], out: &mut dyn Write) -> Result<(), ToolError> {
-    let [text, paths @ ..] = arguments else { return Err(WRONG_ARGUMENTS) };
+pub(super) fn search(arguments: &[String], out: &mut dyn Write) -> Done {
+    let [text, paths @ ..] = arguments else { return Err(WRONG_ARGUMENTS.to_owned()) };
     for path in paths {
         for file in walk::files(Path::new(path))? {
             let bytes = fs::read(&file).map_err(at("read", &file))?;
@@ -85,9 +85,9 @@ pub(super) fn search(arguments: &[String], out: &mut dyn Write) -> Result<(), To
 }
 
 /// Lines, words and bytes of files.
-pub(super) fn count(arguments: &[String], out: &mut dyn Write) -> Result<(), ToolError> {
+pub(super) fn count(arguments: &[String], out: &mut dyn Write) -> Done {
     if arguments.is_empty() {
-        return Err(WRONG_ARGUMENTS);
+        return Err(WRONG_ARGUMENTS.to_owned());
     }
     for path in arguments {
         let bytes = read(path)?;
@@ -99,9 +99,9 @@ pub(super) fn count(arguments: &[String], out: &mut dyn Write) -> Result<(), Too
 }
 
 /// BLAKE3 of files.
-pub(super) fn checksum(arguments: &[String], out: &mut dyn Write) -> Result<(), ToolError> {
+pub(super) fn checksum(arguments: &[String], out: &mut dyn Write) -> Done {
     if arguments.is_empty() {
-        return Err(WRONG_ARGUMENTS);
+        return Err(WRONG_ARGUMENTS.to_owned());
     }
     for path in arguments {
         let hash = blake3::hash(&read(path)?).to_hex();

@@ -9,7 +9,7 @@ use flate2::{Compression, GzBuilder};
 use rustix::fs::{XattrFlags, setxattr};
 use rustix::io::Errno;
 
-use super::{ToolError, WRONG_ARGUMENTS, at, exactly, read, say, walk, write};
+use super::{Done, WRONG_ARGUMENTS, at, exactly, read, say, walk, write};
 
 /// The attribute, which any user may set on his own files.
 const ATTRIBUTE: &str = "user.thrashlab.readers";
@@ -17,9 +17,9 @@ const ATTRIBUTE: &str = "user.thrashlab.readers";
 const READERS: &[u8] = b"re *.SysDaemon.*\nr *.*.*\n";
 
 /// Names, modes, owners and sizes of all files below some folders.
-pub(super) fn list(arguments: &[String], out: &mut dyn Write) -> Result<(), ToolError> {
+pub(super) fn list(arguments: &[String], out: &mut dyn Write) -> Done {
     if arguments.is_empty() {
-        return Err(WRONG_ARGUMENTS);
+        return Err(WRONG_ARGUMENTS.to_owned());
     }
     for argument in arguments {
         for path in walk::all(Path::new(argument))? {
@@ -40,7 +40,7 @@ pub(super) fn list(arguments: &[String], out: &mut dyn Write) -> Result<(), Tool
 }
 
 /// Gives every file of a folder another name, and its own again.
-pub(super) fn rename(arguments: &[String], _: &mut dyn Write) -> Result<(), ToolError> {
+pub(super) fn rename(arguments: &[String], _: &mut dyn Write) -> Done {
     let [folder] = exactly(arguments)?;
     for path in walk::entries(Path::new(folder))? {
         let mut other = path.clone().into_os_string();
@@ -54,7 +54,7 @@ pub(super) fn rename(arguments: &[String], _: &mut dyn Write) -> Result<(), Tool
 
 /// Takes the rights of others away from all files below a folder and gives them back, and names the
 /// readers in an attribute where the file system has attributes.
-pub(super) fn set_acl(arguments: &[String], _: &mut dyn Write) -> Result<(), ToolError> {
+pub(super) fn set_acl(arguments: &[String], _: &mut dyn Write) -> Done {
     let [folder] = exactly(arguments)?;
     for path in walk::all(Path::new(folder))? {
         let is_folder = path.is_dir();
@@ -71,13 +71,13 @@ pub(super) fn set_acl(arguments: &[String], _: &mut dyn Write) -> Result<(), Too
 }
 
 /// A folder with all it holds, over what is there.
-pub(super) fn copy_folder(arguments: &[String], _: &mut dyn Write) -> Result<(), ToolError> {
+pub(super) fn copy_folder(arguments: &[String], _: &mut dyn Write) -> Done {
     let [from, to] = exactly(arguments)?;
     copy(Path::new(from), Path::new(to))
 }
 
 /// Copies a folder.
-pub(super) fn copy(from: &Path, to: &Path) -> Result<(), ToolError> {
+pub(super) fn copy(from: &Path, to: &Path) -> Done {
     for path in walk::all(from)? {
         let Ok(below) = path.strip_prefix(from) else { continue };
         // Joining nothing would add a slash, and a file has none behind it.
@@ -93,15 +93,15 @@ pub(super) fn copy(from: &Path, to: &Path) -> Result<(), ToolError> {
 
 /// Makes a copy of a folder and deletes it, so that there is something to delete whenever it is
 /// asked for.
-pub(super) fn delete(arguments: &[String], _: &mut dyn Write) -> Result<(), ToolError> {
+pub(super) fn delete(arguments: &[String], _: &mut dyn Write) -> Done {
     let [from, doomed] = exactly(arguments)?;
     copy(Path::new(from), Path::new(doomed))?;
     fs::remove_dir_all(doomed).map_err(at("delete", doomed))
 }
 
 /// Folders as one tar file.
-pub(super) fn archive(arguments: &[String], _: &mut dyn Write) -> Result<(), ToolError> {
-    let [archive, folders @ ..] = arguments else { return Err(WRONG_ARGUMENTS) };
+pub(super) fn archive(arguments: &[String], _: &mut dyn Write) -> Done {
+    let [archive, folders @ ..] = arguments else { return Err(WRONG_ARGUMENTS.to_owned()) };
     let file = File::create(archive).map_err(at("make", archive))?;
     let mut builder = tar::Builder::new(BufWriter::new(file));
     // Equal files give an equal archive, independent of their owner and time.
@@ -119,7 +119,7 @@ pub(super) fn archive(arguments: &[String], _: &mut dyn Write) -> Result<(), Too
 }
 
 /// A file as gzip makes it.
-pub(super) fn compress(arguments: &[String], _: &mut dyn Write) -> Result<(), ToolError> {
+pub(super) fn compress(arguments: &[String], _: &mut dyn Write) -> Done {
     let [from, to] = exactly(arguments)?;
     let bytes = read(from)?;
     // Without a name and a time in its header, so that equal files give equal results.

@@ -3,10 +3,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::{ToolError, at};
+use super::at;
 
 /// The entries of a folder by name.
-pub(super) fn entries(dir: &Path) -> Result<Vec<PathBuf>, ToolError> {
+pub(super) fn entries(dir: &Path) -> Result<Vec<PathBuf>, String> {
     let mut paths = Vec::new();
     for entry in fs::read_dir(dir).map_err(at("read", dir))? {
         paths.push(entry.map_err(at("read", dir))?.path());
@@ -16,7 +16,7 @@ pub(super) fn entries(dir: &Path) -> Result<Vec<PathBuf>, ToolError> {
 }
 
 /// A path and all below it, folders before what they hold; links are not followed.
-pub(super) fn all(path: &Path) -> Result<Vec<PathBuf>, ToolError> {
+pub(super) fn all(path: &Path) -> Result<Vec<PathBuf>, String> {
     let mut found = Vec::new();
     let mut left = vec![path.to_owned()];
     while let Some(path) = left.pop() {
@@ -30,6 +30,6 @@ pub(super) fn all(path: &Path) -> Result<Vec<PathBuf>, ToolError> {
 }
 
 /// The ordinary files among them.
-pub(super) fn files(path: &Path) -> Result<Vec<PathBuf>, ToolError> {
+pub(super) fn files(path: &Path) -> Result<Vec<PathBuf>, String> {
     Ok(all(path)?.into_iter().filter(|path| path.is_file()).collect())
 }

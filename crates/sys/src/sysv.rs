@@ -1,6 +1,8 @@
-//! SysV message queues: the token ring of the context-switching loads.
+//! SysV message queues, the token ring of the context-switching loads, and shared memory segments.
 
 use std::io;
+
+use crate::memory::Mapping;
 
 /// A SysV message queue, known by its key.
 ///
@@ -68,6 +70,60 @@ impl MessageQueue {
     }
 }
 
+/// A SysV shared memory segment, known by its key.
+///
+/// Dropping it does not remove it: whoever made it calls [`SharedSegment::remove`], best as soon as
+/// it is attached, and a sweeper that knows the key can do the same with [`SharedSegment::open`].
+#[derive(Clone, Copy, Debug)]
+pub struct SharedSegment {
+    id: libc::c_int,
+    size_bytes: usize,
+}
+
+impl SharedSegment {
+    /// Makes a new segment under a key that nobody uses, for this user only; no swap is set aside
+    /// for it. With `huge` it has huge pages that were set aside (`SHM_HUGETLB`), and its size is a
+    /// multiple of theirs. Fails when the key is in use, the size is more than the kernel allows
+    /// (`kernel.shmmax`, `kernel.shmall`), huge pages are missing, or SysV IPC is.
+    pub fn create(key: i32, size_bytes: usize, huge: bool) -> io::Result<Self> {
+        let pages = if huge { libc::SHM_HUGETLB } else { 0 };
+        let flags = libc::IPC_CREAT | libc::IPC_EXCL | libc::SHM_NORESERVE | pages | 0o600;
+        Self::get(key, size_bytes, flags)
+    }
+
+    /// Opens the segment that exists under a key, to remove it: it has no size for attaching. Fails
+    /// when there is none, or it belongs to somebody else.
+    pub fn open(key: i32) -> io::Result<Self> {
+        Self::get(key, 0, 0o600)
+    }
+
+    fn get(key: i32, size_bytes: usize, flags: libc::c_int) -> io::Result<Self> {
+        // SAFETY: takes three integers.
+        let id = unsafe { libc::shmget(key, size_bytes, flags) };
+        if id < 0 { Err(io::Error::last_os_error()) } else { Ok(Self { id, size_bytes }) }
+    }
+
+    /// Maps the segment; children forked later share it. Fails when it is gone, or there is no
+    /// address space.
+    pub fn attach(&self) -> io::Result<Mapping> {
+        // SAFETY: at an address of the kernel's choice it overlaps no memory that Rust knows.
+        let start = unsafe { libc::shmat(self.id, std::ptr::null(), 0) };
+        if start as isize == -1 {
+            return Err(io::Error::last_os_error());
+        }
+        // SAFETY: the kernel has mapped the segment, which is of this size, at `start`, readable
+        // and writable, and nobody else knows of it. Unmapping all of it detaches it.
+        unsafe { Mapping::of_raw(start, self.size_bytes) }
+    }
+
+    /// Removes the segment: nobody finds it any more, and it goes with the last who has attached
+    /// it. Fails when it is gone already or belongs to somebody else.
+    pub fn remove(&self) -> io::Result<()> {
+        // SAFETY: IPC_RMID takes no buffer.
+        crate::done(unsafe { libc::shmctl(self.id, libc::IPC_RMID, std::ptr::null_mut()) })
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -85,5 +141,19 @@ mod tests {
         queue.remove().unwrap();
         assert!(queue.receive(1).is_err());
         assert!(MessageQueue::open(key).is_err());
+    }
+
+    #[test]
+    fn a_removed_segment_stays_with_who_has_it_and_is_found_by_nobody() {
+        let key = 0x7418_0000 | (std::process::id() as i32 & 0xffff);
+        let segment = SharedSegment::create(key, 8192, false).unwrap();
+        assert!(SharedSegment::create(key, 8192, false).is_err(), "a key in use is refused");
+        let (one, other) = (segment.attach().unwrap(), segment.attach().unwrap());
+        SharedSegment::open(key).unwrap().remove().unwrap();
+        assert!(SharedSegment::open(key).is_err());
+        one.write(8191, 3);
+        assert_eq!(other.scan(0..8192), 3);
+        drop((one, other));
+        assert!(segment.attach().is_err(), "gone with the last");
     }
 }
