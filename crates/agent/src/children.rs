@@ -85,7 +85,6 @@ impl AsFd for Words {
     }
 }
 
-/// Says a word to the observer.
 pub(crate) fn say(mut writer: &PipeWriter, word: &impl Serialize) -> io::Result<()> {
     let mut line = serde_json::to_vec(word)?;
     line.push(b'\n');

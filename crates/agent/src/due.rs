@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::iter::Peekable;
 
 use model::histogram::{self, HistogramError};
-use model::{Censored, CensoredDelays, CounterSet, HistogramRecord, Line, Measure};
+use model::{Censored, CensoredDelays, HistogramRecord, Line, Measure};
 use model::{SampleRecord, Spec, Timing};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
@@ -17,7 +17,6 @@ use workloads::Rhythm;
 /// Time from the line that opens the measuring phase to the origin of the schedule, in ns.
 const BEGIN_LEAD_NS: u64 = 2_000_000;
 
-/// The intended starts of a run.
 #[derive(Clone, Debug)]
 pub(crate) struct Schedule {
     interval_ns: u64,
@@ -108,7 +107,6 @@ impl Due {
         }
     }
 
-    /// When the schedule begins.
     pub(crate) fn origin_ns(&self) -> u64 {
         self.origin_ns
     }
@@ -171,13 +169,9 @@ impl Due {
                 at_ns: until_ns,
                 index,
                 intended_ns,
-                started_ns: None,
-                completed_ns: None,
                 censored: Some(self.reason(why, until_ns - intended_ns)),
                 censored_at_ns: Some(until_ns),
-                parts: BTreeMap::new(),
-                before: CounterSet::new(),
-                after: CounterSet::new(),
+                ..SampleRecord::default()
             }))
         };
         Ok(due.into_iter().map(sample).collect())
@@ -197,15 +191,13 @@ impl Due {
             at_ns: until_ns,
             from_ns: *first_ns,
             to_ns: last_ns + 1,
-            count: 0,
             hdr_v2_base64: histogram::encode(&[])?,
             censored: Some(CensoredDelays {
                 reason: self.reason(why, until_ns - first_ns),
                 count: bounds_ns.len() as u64,
                 hdr_v2_base64: histogram::encode(&bounds_ns)?,
             }),
-            before: CounterSet::new(),
-            after: CounterSet::new(),
+            ..HistogramRecord::default()
         }))))
     }
 

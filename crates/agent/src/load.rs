@@ -69,7 +69,6 @@ impl LoadPlan {
         })
     }
 
-    /// The load as the header has it.
     pub(crate) fn spec(&self, asked: &LoadSpec) -> LoadSpec {
         let params = self.plan.params.clone();
         LoadSpec { version: self.workload.version, params, ..asked.clone() }
@@ -139,7 +138,6 @@ impl<'a> LoadGroup<'a> {
         is_warm(&self.progress(&totals, &totals))
     }
 
-    /// Begins the span over which the dose is reported.
     pub(crate) fn begin_span(&mut self) {
         self.span = (self.totals(), monotonic_ns());
     }
@@ -169,7 +167,6 @@ impl<'a> LoadGroup<'a> {
         names.zip(totals.iter().copied()).collect()
     }
 
-    /// What the kernel counts of the workers, summed.
     pub(crate) fn task_counters(&mut self) -> CounterSet {
         self.tasks.read()
     }

@@ -11,7 +11,6 @@ use sys::process::{Exit, Usage, fork_child, usage};
 use crate::assignment::Assignment;
 use crate::children::say;
 
-/// Touches so far.
 const TOUCHES: usize = 0;
 /// The numbers of the usage so far.
 const USAGE: usize = 1;
@@ -24,7 +23,6 @@ const SIGNAL: usize = FIRST + 1;
 /// How long a process works between two notes, about, in ns.
 const NOTE_NS: u64 = 2_000_000;
 
-/// What a process of the job tells.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) enum Word {
     /// The process waits for the start; the parent of `vmtest` tells the loops of each child.
@@ -46,7 +44,6 @@ pub(crate) struct Side<'a> {
 }
 
 impl Side<'_> {
-    /// Tells the observer.
     pub(crate) fn say(&self, word: &Word) -> io::Result<()> {
         say(self.writer, word)
     }
@@ -57,14 +54,12 @@ impl Side<'_> {
         start.read_exact(&mut [0])
     }
 
-    /// Notes what a process has used so far.
     pub(crate) fn note_usage(&self, row: usize, usage: &Usage) {
         for (number, word) in usage.0.into_iter().enumerate() {
             self.board.set(row, USAGE + number, word);
         }
     }
 
-    /// Notes that a process has done its work.
     pub(crate) fn note_end(&self, row: usize) {
         self.board.set(row, ENDED_NS, monotonic_ns());
     }
@@ -142,13 +137,11 @@ impl<'a> Noted<'a> {
         count
     }
 
-    /// Says that a pause is over.
     pub(crate) fn go_on(&mut self) {
         self.since_ns = monotonic_ns();
     }
 }
 
-/// Touches and usage of all processes so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Totals {
     pub(crate) touches: u64,
@@ -158,7 +151,6 @@ pub(crate) struct Totals {
 }
 
 impl Totals {
-    /// What was done after `before`.
     pub(crate) fn since(&self, before: &Self) -> Self {
         Self {
             touches: self.touches - before.touches,
@@ -168,7 +160,6 @@ impl Totals {
     }
 }
 
-/// The sums over all rows.
 pub(crate) fn totals(board: &Board) -> Totals {
     Totals {
         touches: board.total(TOUCHES),
@@ -182,7 +173,6 @@ pub(crate) fn last_end_ns(board: &Board, processes: usize) -> u64 {
     (0..processes).map(|row| board.get(row, ENDED_NS)).max().unwrap_or(0)
 }
 
-/// Whether a signal ended one of the parent's processes.
 pub(crate) fn was_killed(board: &Board) -> bool {
     board.get(board.workers() - 1, SIGNAL) != 0
 }

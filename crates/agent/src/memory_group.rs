@@ -164,7 +164,6 @@ fn try_to_live(side: &Side<'_>, work: &MemoryJob) -> io::Result<Infallible> {
     }
 }
 
-/// Ends a parent and all of its processes.
 fn end(parent: u32) {
     // A group that is gone already, or was never made, is what we want.
     let _ = signal_group(parent, signals::KILL);

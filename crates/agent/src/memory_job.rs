@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use model::units::format_size;
-use model::{EndStatus, JobSpec, Line, Measure, SubjectSpec};
+use model::{EndStatus, JobSpec, Measure, SubjectSpec};
 use sys::clock::monotonic_ns;
 use workloads::{Backing, MemoryJob, Workload};
 
@@ -11,12 +11,11 @@ use crate::assignment::{AgentError, Assignment};
 use crate::load::LoadPlan;
 use crate::memory_group::MemoryGroup;
 use crate::memory_measure::MemoryMeasuring;
-use crate::observer::{Counters, Observer, become_observer, header};
+use crate::observer::{Observer, become_observer};
 use crate::output::Output;
 use crate::page_policy;
 use crate::waiter::{End, Waiter};
 
-/// Makes the run.
 pub(crate) fn run(
     assignment: &Assignment,
     load: &'static Workload,
@@ -31,8 +30,7 @@ pub(crate) fn run(
     // Before the first child: from here on a request to stop is never lost.
     let waiter = Waiter::new()?;
     let mut missed = assignment.missed.clone();
-    let counters = Counters::open(assignment, None, &mut missed);
-    let mut observer = Observer::new(assignment, output, waiter, counters);
+    let mut observer = Observer::new(assignment, output, waiter, None, &mut missed);
     // Before this process is locked into memory, so that children have little to copy.
     let mut group = MemoryGroup::start(assignment, work, &mut missed)
         .map_err(|error| AgentError::Job(format!("start its processes: {error}")))?;
@@ -40,10 +38,7 @@ pub(crate) fn run(
     let refused = page_policy::unavailable(work);
     missed.extend(refused.clone());
     let measure = Measure::Job(Box::new(JobSpec { version: job.version, ..asked.clone() }));
-    observer.output.line(&Line::Header(Box::new(header(assignment, &load, measure, missed))))?;
-    for note in &load.plan.notes {
-        observer.output.warning(note)?;
-    }
+    observer.write_header(&load, measure, missed, &[])?;
     let made = match refused {
         Some(missed) => {
             Err(End::Failed(format!("{} are not available: {}", missed.capability, missed.reason)))
@@ -64,7 +59,6 @@ pub(crate) fn run(
     Ok(status)
 }
 
-/// What the job needs of the disk, in bytes.
 fn file_bytes(work: &MemoryJob) -> u64 {
     match work {
         MemoryJob::Touch(plan) if plan.backing == Backing::File => plan.footprint_bytes,

@@ -23,7 +23,6 @@ const WINDOWS: u64 = 10;
 /// Shortest window, in ns: processes note what they did every few ms.
 const WINDOW_NS: u64 = 20_000_000;
 
-/// What is needed while the job is measured.
 pub(crate) struct MemoryMeasuring<'m, 'a, 's, W> {
     observer: &'m mut Observer<'a, W>,
     load: &'m mut LoadGroup<'s>,
@@ -50,7 +49,6 @@ struct Span {
     page_walks: Option<u64>,
 }
 
-/// A pass that has no line yet.
 struct UnderWay {
     started_ns: u64,
     /// What was done before it; `None` of a round, whose board begins at 0.

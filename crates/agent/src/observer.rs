@@ -21,40 +21,6 @@ use crate::waiter::{Death, End, Waiter, Woken};
 /// How often the load is asked whether it is warm, in ns.
 const WARM_TICK_NS: u64 = 20_000_000;
 
-/// All counters but those of the prober's own usage and of the load.
-pub(crate) struct Counters {
-    machine: Reader,
-    /// Those of the prober; a job has no process that stands for it.
-    task: Option<TaskReader>,
-}
-
-impl Counters {
-    pub(crate) fn open(
-        assignment: &Assignment,
-        prober: Option<u32>,
-        missed: &mut Vec<Missed>,
-    ) -> Self {
-        let (machine, machine_missed) = Reader::open(&assignment.sources);
-        missed.extend(machine_missed);
-        let task = prober.map(|pid| {
-            let (task, task_missed) = TaskReader::open(Path::new("/proc"), pid);
-            missed.extend(task_missed);
-            task
-        });
-        Self { machine, task }
-    }
-
-    fn oom_kills(&mut self) -> OomKills {
-        let set = self.machine.read();
-        let counter = |source: &str, name: &str| set.get(source)?.get(name).copied();
-        OomKills {
-            kills: counter("memcg", "events_oom_kill").or_else(|| counter("vmstat", "oom_kill")),
-            at_limit: counter("memcg", "events_oom").or_else(|| counter("memcg", "failcnt")),
-        }
-    }
-}
-
-/// Kills for want of memory.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct OomKills {
     /// In the control group if it counts them, else on the machine.
@@ -62,6 +28,17 @@ struct OomKills {
     /// How often the control group was at its limit and nothing could be reclaimed; with version 1
     /// how often it was at its limit.
     at_limit: Option<u64>,
+}
+
+impl OomKills {
+    fn read(machine: &mut Reader) -> Self {
+        let set = machine.read();
+        let counter = |source: &str, name: &str| set.get(source)?.get(name).copied();
+        Self {
+            kills: counter("memcg", "events_oom_kill").or_else(|| counter("vmstat", "oom_kill")),
+            at_limit: counter("memcg", "events_oom").or_else(|| counter("memcg", "failcnt")),
+        }
+    }
 }
 
 /// Makes this process fit to observe: the observer must not wait for memory or a CPU with the
@@ -83,8 +60,7 @@ pub(crate) fn become_observer(assignment: &Assignment, missed: &mut Vec<Missed>)
     }
 }
 
-/// The first line of a run.
-pub(crate) fn header(
+fn header(
     assignment: &Assignment,
     load: &LoadPlan,
     measure: Measure,
@@ -114,23 +90,47 @@ pub(crate) struct Observer<'a, W> {
     pub(crate) assignment: &'a Assignment,
     pub(crate) output: Output<W>,
     pub(crate) waiter: Waiter,
-    pub(crate) counters: Counters,
-    /// Whether the load died.
+    /// All counters but those of the prober and of the load.
+    machine: Reader,
+    /// Those of the prober; a job has no process that stands for it.
+    task: Option<TaskReader>,
     load_died: bool,
     /// Kills for want of memory that are before this run or have been attributed.
     oom_kills: OomKills,
 }
 
 impl<'a, W: Write> Observer<'a, W> {
-    /// An observer of what was just started.
+    /// An observer of what was just started. Capabilities that are unavailable go to `missed`.
     pub(crate) fn new(
         assignment: &'a Assignment,
         output: Output<W>,
         waiter: Waiter,
-        mut counters: Counters,
+        prober: Option<u32>,
+        missed: &mut Vec<Missed>,
     ) -> Self {
-        let oom_kills = counters.oom_kills();
-        Self { assignment, output, waiter, counters, load_died: false, oom_kills }
+        let (mut machine, machine_missed) = Reader::open(&assignment.sources);
+        missed.extend(machine_missed);
+        let task = prober.map(|pid| {
+            let (task, task_missed) = TaskReader::open(Path::new("/proc"), pid);
+            missed.extend(task_missed);
+            task
+        });
+        let oom_kills = OomKills::read(&mut machine);
+        Self { assignment, output, waiter, machine, task, load_died: false, oom_kills }
+    }
+
+    /// Writes the first line, and where the subject forced another choice than the usual one.
+    pub(crate) fn write_header(
+        &mut self,
+        load: &LoadPlan,
+        measure: Measure,
+        missed: Vec<Missed>,
+        notes: &[String],
+    ) -> io::Result<()> {
+        let header = header(self.assignment, load, measure, missed);
+        self.output.line(&Line::Header(Box::new(header)))?;
+        let mut notes = load.plan.notes.iter().chain(notes);
+        notes.try_for_each(|note| self.output.warning(note))
     }
 
     /// Starts the load, waits for its warm state, measures, and stops it. `measure` gets the time of
@@ -290,7 +290,7 @@ impl<'a, W: Write> Observer<'a, W> {
     /// Whether the OOM killer has struck since the last death that was attributed to it, and which
     /// memory was too little.
     fn attribute_oom_kill(&mut self) -> Option<String> {
-        let now = self.counters.oom_kills();
+        let now = OomKills::read(&mut self.machine);
         let before = std::mem::replace(&mut self.oom_kills, now);
         if now.kills <= before.kills {
             return None;
@@ -305,19 +305,19 @@ impl<'a, W: Write> Observer<'a, W> {
 
     /// All counters as they are now, the load's own among them.
     pub(crate) fn read_counters(&mut self, load: &mut LoadGroup<'_>) -> CounterSet {
-        let set = self.counters.machine.read();
+        let set = self.machine.read();
         self.with_own(set, load)
     }
 
     /// The same before a sample: without `interrupts`, which no reading of a single sample needs.
     pub(crate) fn read_counters_before(&mut self, load: &mut LoadGroup<'_>) -> CounterSet {
-        let set = self.counters.machine.read_short();
+        let set = self.machine.read_short();
         self.with_own(set, load)
     }
 
     /// Adds the counters of the prober and of the load.
     fn with_own(&mut self, mut set: CounterSet, load: &mut LoadGroup<'_>) -> CounterSet {
-        set.extend(self.counters.task.as_mut().map(TaskReader::read).unwrap_or_default());
+        set.extend(self.task.as_mut().map(TaskReader::read).unwrap_or_default());
         set.extend(load.task_counters());
         let own = load.counters();
         if !own.is_empty() {

@@ -5,7 +5,6 @@ use std::io::{self, Write};
 use model::{DeathRecord, EndStatus, Line, Phase, PhaseRecord, RunEncoder, Warning};
 use sys::clock::monotonic_ns;
 
-/// Writes the lines of one run.
 pub(crate) struct Output<W> {
     writer: W,
     encoder: RunEncoder,
@@ -33,7 +32,6 @@ impl<W: Write> Output<W> {
         self.origin_ns.saturating_add(relative_ns)
     }
 
-    /// Writes one line.
     pub(crate) fn line(&mut self, line: &Line) -> io::Result<()> {
         let text = self.encoder.line(line);
         self.write(&text)
@@ -51,7 +49,6 @@ impl<W: Write> Output<W> {
         Ok(at_ns)
     }
 
-    /// Writes a warning.
     pub(crate) fn warning(&mut self, text: impl Into<String>) -> io::Result<()> {
         self.line(&Line::Warning(Warning { at_ns: self.now_ns(), text: text.into() }))
     }
@@ -62,7 +59,6 @@ impl<W: Write> Output<W> {
         self.line(&Line::Death(Box::new(DeathRecord { at_ns, cause, log: Vec::new() })))
     }
 
-    /// Writes the last line.
     pub(crate) fn end(&mut self, status: EndStatus) -> io::Result<()> {
         let text = self.encoder.end(self.now_ns(), status);
         self.write(&text)

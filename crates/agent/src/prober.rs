@@ -50,7 +50,6 @@ impl Prober {
         Ok(Self { pid, records, start, exit: None })
     }
 
-    /// Waits until the prober waits for its schedule.
     pub(crate) fn await_ready(&mut self, waiter: &Waiter) -> Result<(), End> {
         let until_ns = monotonic_ns() + READY_NS;
         let late = "it is not ready after 30 s";
@@ -97,7 +96,6 @@ impl Prober {
 }
 
 impl Drop for Prober {
-    /// Kills and reaps it.
     fn drop(&mut self) {
         if self.exit.is_none() {
             end([self.pid]);
@@ -105,7 +103,6 @@ impl Drop for Prober {
     }
 }
 
-/// The prober's own side.
 struct Side<'a> {
     probe: Probe,
     writer: &'a PipeWriter,

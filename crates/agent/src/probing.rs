@@ -13,10 +13,10 @@ use crate::assignment::{AgentError, Assignment, Freeze};
 use crate::children::end;
 use crate::due::{Due, Schedule};
 use crate::load::{LoadGroup, LoadPlan, setting};
-use crate::observer::{Counters, Observer, become_observer, header};
+use crate::observer::{Observer, become_observer};
 use crate::output::Output;
 use crate::prober::Prober;
-use crate::record::{Kind, Record, SHORT_BYTES, named_usage, word};
+use crate::record::{Kind, Record, SHORT_BYTES, named_usage};
 use crate::waiter::{End, Waiter, Woken};
 
 /// The counters before a sample are read this long before its intended start, in ns.
@@ -27,7 +27,6 @@ const TICK_NS: u64 = 1_000_000_000;
 /// Name of what the prober itself used, among the counters of a sample.
 const OWN_USAGE: &str = "rusage";
 
-/// Makes the run.
 pub(crate) fn run(
     assignment: &Assignment,
     load: &'static Workload,
@@ -43,24 +42,20 @@ pub(crate) fn run(
     let schedule = Schedule::new(spec, probe.rhythm, &plan.params)
         .ok_or_else(|| AgentError::Probe("it has no period".to_owned()))?;
 
-    let mut output = Output::new(out);
+    let output = Output::new(out);
     // Before the first child: from here on a request to stop is never lost.
     let waiter = Waiter::new()?;
     let mut prober = Prober::start(probe, &setting, &plan, schedule.clone(), &assignment.enter)
         .map_err(|error| AgentError::Probe(format!("start its process: {error}")))?;
     let mut missed = assignment.missed.clone();
     become_observer(assignment, &mut missed);
-    let counters = Counters::open(assignment, Some(prober.pid), &mut missed);
+    let mut observer = Observer::new(assignment, output, waiter, Some(prober.pid), &mut missed);
     let measure = Measure::Probe(ProbeSpec {
         name: workload.name.to_owned(),
         version: workload.version,
         params: plan.params.clone(),
     });
-    output.line(&Line::Header(Box::new(header(assignment, &load, measure, missed))))?;
-    for note in load.plan.notes.iter().chain(&plan.notes) {
-        output.warning(note)?;
-    }
-    let mut observer = Observer::new(assignment, output, waiter, counters);
+    observer.write_header(&load, measure, missed, &plan.notes)?;
     let status = match prober.await_ready(&observer.waiter) {
         Ok(()) => observer.under_load(&load, |observer, load, measuring_ns| {
             let freezer =
@@ -79,7 +74,6 @@ pub(crate) fn run(
     Ok(status)
 }
 
-/// What is needed while measuring.
 struct Measuring<'m, 'a, 's, W> {
     prober: &'m mut Prober,
     observer: &'m mut Observer<'a, W>,
@@ -284,7 +278,13 @@ impl<W: Write> Measuring<'_, '_, '_, W> {
             match self.prober.records.read(&mut bytes) {
                 Ok(0) => return Ok((delays_ns, true)),
                 Ok(count) => delays_ns.extend(
-                    bytes[..count].chunks_exact(SHORT_BYTES).map(|entry| word(&entry[8..])),
+                    bytes[..count]
+                        .as_chunks::<8>()
+                        .0
+                        .iter()
+                        .skip(1)
+                        .step_by(2)
+                        .map(|word| u64::from_le_bytes(*word)),
                 ),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                     return Ok((delays_ns, false));
@@ -332,7 +332,6 @@ struct Freezer {
 }
 
 impl Freezer {
-    /// Starts freezing.
     fn start(freeze: Freeze, prober: u32) -> io::Result<Self> {
         let pid = fork_child(|| {
             let mut next_ns = monotonic_ns();

@@ -4,16 +4,13 @@ use model::Values;
 use sys::process::Usage;
 use workloads::{MAX_PARTS, Parts};
 
-/// Words in a record.
 const WORDS: usize = 64;
-/// Size of a record in bytes.
 pub(crate) const RECORD_BYTES: usize = WORDS * 8;
 /// Size of the short record of a periodic probe in bytes: intended start and delay.
 pub(crate) const SHORT_BYTES: usize = 16;
 const FIXED_WORDS: usize = 5 + MAX_PARTS + 2 * Usage::NAMES.len();
 const MESSAGE_BYTES: usize = (WORDS - FIXED_WORDS) * 8 - 8;
 
-/// What a record says.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// The probe is made and waits for the beginning of its schedule.
@@ -62,8 +59,8 @@ impl Record {
             .chain(self.after.0)
             .chain([message.len() as u64]);
         let mut bytes = [0; RECORD_BYTES];
-        for (to, word) in bytes.chunks_exact_mut(8).zip(words) {
-            to.copy_from_slice(&word.to_le_bytes());
+        for (to, word) in bytes.as_chunks_mut().0.iter_mut().zip(words) {
+            *to = word.to_le_bytes();
         }
         bytes[(FIXED_WORDS + 1) * 8..][..message.len()].copy_from_slice(message);
         bytes
@@ -71,7 +68,7 @@ impl Record {
 
     /// Reads a record; `None` if the bytes are not one.
     pub(crate) fn decode(bytes: &[u8; RECORD_BYTES]) -> Option<Self> {
-        let mut words = bytes.chunks_exact(8).map(word);
+        let mut words = bytes.as_chunks().0.iter().map(|word| u64::from_le_bytes(*word));
         let mut next = || words.next().unwrap_or(0);
         let kind = *KINDS.get(usize::try_from(next()).ok()?)?;
         let index = u32::try_from(next()).ok()?;
@@ -94,11 +91,6 @@ impl Record {
             message,
         })
     }
-}
-
-/// Eight bytes as a word.
-pub(crate) fn word(bytes: &[u8]) -> u64 {
-    bytes.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte))
 }
 
 /// A usage by the names of a run file.

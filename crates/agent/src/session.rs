@@ -11,7 +11,7 @@ use workloads::{CORPUS_BYTES, Resolved, Workload, resolve, search_path};
 
 use crate::assignment::{AgentError, Assignment};
 use crate::load::{LoadGroup, LoadPlan};
-use crate::observer::{Counters, Observer, become_observer, header};
+use crate::observer::{Observer, become_observer};
 use crate::output::Output;
 use crate::users::{COMMAND, PASS, STARTED_NS, Users, Word};
 use crate::waiter::{End, Waiter, Woken};
@@ -19,7 +19,6 @@ use crate::waiter::{End, Waiter, Woken};
 /// Time that a user may lose between commands in one pass, in ns.
 const SLACK_NS: u64 = 30_000_000_000;
 
-/// Makes the run.
 pub(crate) fn run(
     assignment: &Assignment,
     load: &'static Workload,
@@ -35,24 +34,20 @@ pub(crate) fn run(
     let kept_bytes = CORPUS_BYTES * u64::from(script.users);
     let load = LoadPlan::new(assignment, load, kept_bytes)?;
 
-    let mut output = Output::new(out);
+    let output = Output::new(out);
     // Before the first child: from here on a request to stop is never lost.
     let waiter = Waiter::new()?;
     let mut users = Users::start(assignment, &resolved, &path)
         .map_err(|error| AgentError::Job(format!("start the users: {error}")))?;
     let mut missed = assignment.missed.clone();
     become_observer(assignment, &mut missed);
-    let counters = Counters::open(assignment, None, &mut missed);
+    let mut observer = Observer::new(assignment, output, waiter, None, &mut missed);
     let measure = Measure::Job(Box::new(JobSpec {
         version: job.version,
         script: Some(resolved.script.clone()),
         ..asked.clone()
     }));
-    output.line(&Line::Header(Box::new(header(assignment, &load, measure, missed))))?;
-    for note in load.plan.notes.iter().chain(notes(assignment, &resolved, kept_bytes).iter()) {
-        output.warning(note)?;
-    }
-    let mut observer = Observer::new(assignment, output, waiter, counters);
+    observer.write_header(&load, measure, missed, &notes(assignment, &resolved, kept_bytes))?;
     let status = match users.await_ready(&observer.waiter) {
         Ok(()) => observer.under_load(&load, |observer, load, measuring_ns| {
             let origin_ns = observer.output.moment_ns(measuring_ns);
@@ -81,7 +76,6 @@ fn notes(assignment: &Assignment, resolved: &Resolved, kept_bytes: u64) -> Vec<S
     notes
 }
 
-/// What is needed while the users work.
 struct Working<'m, 'a, 's, W> {
     observer: &'m mut Observer<'a, W>,
     load: &'m mut LoadGroup<'s>,
@@ -159,7 +153,6 @@ impl<'m, 'a, 's, W: Write> Working<'m, 'a, 's, W> {
         Ok(())
     }
 
-    /// Writes what the users have told.
     fn listen(&mut self) -> io::Result<()> {
         for word in self.users.words.read()? {
             match word {
@@ -227,13 +220,11 @@ impl<'m, 'a, 's, W: Write> Working<'m, 'a, 's, W> {
         output.line(&Line::Work(Box::new(WorkRecord {
             at_ns: output.now_ns(),
             worker,
-            pass: 0,
             item,
             started_ns: output.relative_ns(started_ns),
-            completed_ns: None,
             censored_at_ns: Some(output.relative_ns(ended_ns)),
             failure: Some(why.to_owned()),
-            usage: [].into(),
+            ..WorkRecord::default()
         })))
     }
 }

@@ -40,7 +40,6 @@ pub(crate) fn live(side: &Side<'_>, plan: &TouchPlan) -> io::Result<Infallible> 
     }
 }
 
-/// One process that touches.
 struct Process<'a> {
     side: &'a Side<'a>,
     plan: &'a TouchPlan,

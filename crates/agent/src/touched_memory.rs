@@ -14,10 +14,8 @@ use workloads::{Backing, Chain, Layout, PAGE_BYTES, Pages, Pattern, TouchPlan};
 use crate::memory_board::Side;
 use crate::page_policy::huge_bytes;
 
-/// Pages that are written to a file at once.
 const PAGES_AT_ONCE: u64 = 256;
 
-/// The memory of one process.
 pub(crate) fn private(
     side: &Side<'_>,
     plan: &TouchPlan,
@@ -29,7 +27,6 @@ pub(crate) fn private(
     Ok(mapping)
 }
 
-/// The memory that all processes share.
 pub(crate) fn shared(side: &Side<'_>, plan: &TouchPlan, layout: &Layout) -> io::Result<Mapping> {
     if plan.backing == Backing::File {
         return file(side, plan, layout);

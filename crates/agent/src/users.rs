@@ -63,7 +63,6 @@ impl Users {
         Ok(users)
     }
 
-    /// Waits until all users wait for the start.
     pub(crate) fn await_ready(&mut self, waiter: &Waiter) -> Result<(), End> {
         let until_ns = monotonic_ns() + READY_NS;
         let late = "the users' directories are not filled after 60 s";
@@ -86,13 +85,11 @@ impl Users {
         Ok(())
     }
 
-    /// Lets all users begin.
     pub(crate) fn begin(&mut self) -> io::Result<()> {
         // A byte for each.
         self.start.write_all(&vec![1; self.pids.len()])
     }
 
-    /// How many there are.
     pub(crate) fn count(&self) -> usize {
         self.pids.len()
     }
@@ -144,7 +141,6 @@ const COMPLAINT_BYTES: u64 = 4096;
 /// Longest text of a failure, in characters: a word of a user is written in one piece.
 const FAILURE_CHARS: usize = 200;
 
-/// A user's own side.
 struct UserSide<'a> {
     assignment: &'a Assignment,
     resolved: &'a Resolved,
@@ -177,7 +173,6 @@ impl UserSide<'_> {
         1
     }
 
-    /// Enters the sandbox and fills the user's directory.
     fn make(&self) -> io::Result<PathBuf> {
         enter_groups(&self.assignment.enter)?;
         // Think time is to be that of the script, not that with the tolerance of timers.
@@ -191,7 +186,6 @@ impl UserSide<'_> {
         Ok(dir)
     }
 
-    /// One pass after the other.
     fn work(&self, dir: &Path) -> io::Result<()> {
         let script = &self.resolved.script;
         let mut order = Order::new(self.assignment.spec.seed, self.user, script.commands.len());
@@ -213,7 +207,6 @@ impl UserSide<'_> {
         Ok(())
     }
 
-    /// Issues one command and waits for its end.
     fn issue(
         &self,
         dir: &Path,
@@ -232,15 +225,11 @@ impl UserSide<'_> {
         self.board.set(user, PASS, u64::from(pass));
         self.board.set(user, COMMAND, index as u64 + 1);
         let mut work = WorkRecord {
-            at_ns: 0,
             worker: self.user,
             pass,
             item: described.name.clone(),
             started_ns,
-            completed_ns: None,
-            censored_at_ns: None,
-            failure: None,
-            usage: [].into(),
+            ..WorkRecord::default()
         };
         await_end(&mut command, &mut work, script.limit_ns, complaints);
         work

@@ -58,7 +58,6 @@ fn loop_ns(segment: &Mapping, step_bytes: usize) -> f64 {
     best_ns as f64 / loops as f64
 }
 
-/// The whole program once.
 struct Round<'a> {
     side: &'a Side<'a>,
     plan: &'a VmtestPlan,
@@ -97,7 +96,6 @@ impl Round<'_> {
         })
     }
 
-    /// A child.
     fn step(&self, row: usize) -> i32 {
         let step_bytes = self.plan.step_bytes as usize;
         let mut noted = Noted::new(self.side, row, self.plan.touches_a_loop());

@@ -147,7 +147,6 @@ impl Waiter {
         }
     }
 
-    /// Takes all pending wake-ups.
     fn drain(&self) {
         let mut bytes = [0; 64];
         while matches!(io::Read::read(&mut &self.wakes, &mut bytes), Ok(count) if count > 0) {}

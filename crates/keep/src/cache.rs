@@ -9,7 +9,6 @@ use crate::cells::Cells;
 use crate::folders::user_folder;
 use crate::scratch::{Scratch, sweep};
 
-/// Folders of the cache.
 const KERNELS: &str = "kernels";
 const SNAPSHOTS: &str = "snapshots";
 const CELLS: &str = "cells";
@@ -24,7 +23,6 @@ const FLEET_PARTS: [&str; 2] = ["cells", "blobs"];
 #[derive(Clone, Debug)]
 pub struct Cache {
     root: PathBuf,
-    /// Where booted machines lie.
     snapshots: PathBuf,
     cells: Cells,
 }
@@ -35,9 +33,7 @@ pub type Contents = Vec<(&'static str, Usage)>;
 /// One kind of things in the cache.
 struct Part {
     name: &'static str,
-    /// Whose entries are counted.
     counted: Vec<PathBuf>,
-    /// What is removed.
     folder: PathBuf,
     /// Whether it is removed with the others; what is costly to get again is not.
     is_cheap: bool,

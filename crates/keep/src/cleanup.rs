@@ -24,7 +24,6 @@ pub enum Duty {
 }
 
 impl Duty {
-    /// The arguments of [`COMMAND`].
     fn arguments(&self) -> [OsString; 2] {
         match self {
             Self::Journal(path) => ["journal".into(), path.into()],
@@ -58,7 +57,6 @@ impl CleanupProcess {
         Ok(Self { child: spawn_detached(&mut command)? })
     }
 
-    /// Whether it still watches.
     pub(crate) fn is_alive(&mut self) -> bool {
         matches!(self.child.try_wait(), Ok(None))
     }

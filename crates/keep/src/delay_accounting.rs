@@ -17,11 +17,9 @@ use std::path::Path;
 use crate::patience::patiently;
 use crate::sysctl::named;
 
-/// The folder of the switch.
 pub(crate) const FOLDER: &str = "/proc/sys/kernel";
 /// The switch in it (Linux 5.14; before that the kernel was told at boot).
 const SWITCH: &str = "task_delayacct";
-/// The name of the switch as a parameter.
 const NAME: &str = "kernel.task_delayacct";
 const ON: &str = "1";
 const OFF: &str = "0";

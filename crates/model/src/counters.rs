@@ -40,7 +40,6 @@ pub(crate) fn sorted_set<'de, D: Deserializer<'de>>(from: D) -> Result<CounterSe
     })
 }
 
-/// The counters of one source.
 struct Sorted(Values);
 
 impl<'de> Deserialize<'de> for Sorted {
@@ -50,7 +49,6 @@ impl<'de> Deserialize<'de> for Sorted {
     }
 }
 
-/// The entries of a map in their order.
 struct Entries<T>(PhantomData<T>);
 
 impl<'de, T: Deserialize<'de>> Visitor<'de> for Entries<T> {

@@ -100,7 +100,7 @@ pub struct PhaseRecord {
 }
 
 /// One piece of a job's work, such as a command of a session, with what it used.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct WorkRecord {
     /// When the line was written, in ns from the start of the run.
     pub at_ns: u64,

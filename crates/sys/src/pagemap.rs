@@ -17,7 +17,6 @@ const PAGE_IS_SWAPPED: u64 = 1 << 4;
 const PAGE_IS_PFNZERO: u64 = 1 << 5;
 const PAGE_IS_HUGE: u64 = 1 << 6;
 
-/// Stretches that one call may return.
 const STRETCHES: usize = 1024;
 
 /// Pages in a row that are all mapped alike.

@@ -26,7 +26,6 @@ struct Attributes {
     config1: u64,
 }
 
-/// Bits of `flags`.
 const INHERIT: u64 = 1 << 1;
 /// Always on its CPU, never by turns with others: what is read is a count and not an estimate.
 const PINNED: u64 = 1 << 2;

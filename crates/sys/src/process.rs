@@ -220,7 +220,6 @@ fn exit_of(status: libc::c_int) -> Exit {
     }
 }
 
-/// A process by its number.
 fn process(pid: u32) -> io::Result<Pid> {
     let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
     pid.ok_or_else(|| io::Error::other("no such process id"))
@@ -380,7 +379,6 @@ fn reap(pid: u32) -> io::Result<Option<(Exit, Usage)>> {
     }
 }
 
-/// A set of one signal.
 struct SignalSet(libc::sigset_t);
 
 impl SignalSet {
@@ -395,7 +393,6 @@ impl SignalSet {
         Self(set)
     }
 
-    /// Changes the signal mask of the calling thread.
     fn change(&self, how: libc::c_int) -> io::Result<()> {
         // SAFETY: the set outlives the call, which only reads it; no old mask is asked for.
         let code = unsafe { libc::pthread_sigmask(how, &raw const self.0, std::ptr::null_mut()) };

@@ -52,7 +52,6 @@ impl Worker<'_> {
         self.board.add(self.number, slot, amount);
     }
 
-    /// A generator of this worker's own.
     pub(crate) fn random(&self) -> Pcg64Mcg {
         Pcg64Mcg::seed_from_u64(self.setting.seed ^ self.number as u64)
     }

@@ -43,7 +43,6 @@ impl Setting {
         scaled(self.memory_bytes, share) / page_bytes() as u64
     }
 
-    /// Refuses a subject with less memory.
     pub(crate) fn needs_memory(&self, size_bytes: u64) -> Result<(), String> {
         let needed = || format!("it needs memory of {}", format_size(size_bytes));
         if size_bytes > self.memory_bytes { Err(needed()) } else { Ok(()) }

@@ -9,7 +9,7 @@ use crate::probe::Probe;
 pub struct Workload {
     /// Name on the command line, in run files and in the documents.
     pub name: &'static str,
-    /// Version of its meaning.
+    /// Version of its meaning; 1 unless it says otherwise.
     pub version: u32,
     /// One line for `--help`.
     pub about: &'static str,

@@ -21,7 +21,6 @@ const PASSES: usize = 1;
 
 pub(crate) const LOAD: Workload = Workload {
     name: "cpuload",
-    version: 1,
     about: "CPUs + 1 floating-point processes",
     params: &[Param::resolved("processes"), Param::resolved("array_bytes")],
     measures: &["cpu_ns", "passes"],

@@ -10,7 +10,6 @@ const LEFT_BYTES: u64 = 20 << 20;
 
 pub(crate) const LOAD: Workload = Workload {
     name: "largewrite",
-    version: 1,
     about: "a file of 5 x memory, written from a buffer of (memory - 20 MiB) / 2",
     ..file_writer::workload(plan)
 };

@@ -3,12 +3,10 @@
 use super::file_writer;
 use crate::workload::Workload;
 
-/// Size of the buffer, in bytes.
 const BUFFER_BYTES: u64 = 1 << 20;
 
 pub(crate) const LOAD: Workload = Workload {
     name: "smallwrite",
-    version: 1,
     about: "a file of 5 x memory, written in pieces of 1 MiB",
     ..file_writer::workload(|setting| file_writer::plan(setting, BUFFER_BYTES))
 };

@@ -12,7 +12,6 @@ use sys::process::{Exit, Program, fork_child, wait};
 
 use crate::{Load, Param, Plan, Setting, Steady, Work, Worker, Workload, WorkloadError, at};
 
-/// Loops after which the load is warm, per worker.
 const WARM_LOOPS: u64 = 20;
 /// Pause after a refused fork, so that a full process table is not fought for.
 const REFUSED_PAUSE: Duration = Duration::from_millis(10);
@@ -23,7 +22,6 @@ const REFUSED: usize = 2;
 
 pub(crate) const LOAD: Workload = Workload {
     name: "spawnload",
-    version: 1,
     about: "fork a process that forks and executes a shell that runs a command, in a loop",
     needs: "/bin/sh and /bin/true",
     params: &[Param::resolved("loops_at_once"), Param::resolved("duty_ppm")],

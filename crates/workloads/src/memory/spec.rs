@@ -4,12 +4,10 @@ use model::JobSpec;
 use serde::de::value::{Error, StrDeserializer};
 use serde::{Deserialize, de::IntoDeserializer};
 
-/// A parameter that is a number.
 pub(super) fn number(job: &JobSpec, name: &str) -> Result<u64, String> {
     job.params.get(name).copied().ok_or_else(|| format!("{} needs a {name}", job.name))
 }
 
-/// A parameter that is a choice.
 pub(super) fn choice<'de, T: Deserialize<'de>>(job: &JobSpec, name: &str) -> Result<T, String> {
     let chosen = job.choices.get(name).map_or("", String::as_str);
     let reader: StrDeserializer<'_, Error> = chosen.into_deserializer();

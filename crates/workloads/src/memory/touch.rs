@@ -14,7 +14,6 @@ const SECOND_NS: u64 = 1_000_000_000;
 /// Processes that touch memory of a kind, in an order, at a pace.
 pub const TOUCH: Workload = Workload {
     name: "touch",
-    version: 1,
     about: "processes that touch memory: private or shared, in order or at random, dense or sparse",
     needs: "memory for the footprint; hugetlb needs pages set aside (sysctl vm.nr_hugepages)",
     params: &[
@@ -170,7 +169,6 @@ impl TouchPlan {
         plan.check(number("stride")?).map(|()| plan)
     }
 
-    /// What contradicts itself.
     fn check(&self, stride_bytes: u64) -> Result<(), String> {
         let refuse = |text: &str| Err(text.to_owned());
         if self.step_bytes > self.footprint_bytes {

@@ -6,7 +6,6 @@ use model::units::format_size;
 use super::spec::number;
 use crate::{Kind, Param, Steady, Work, Workload};
 
-/// Most processes of one job.
 const MOST_PROCESSES: u64 = 1 << 16;
 const SECOND_NS: u64 = 1_000_000_000;
 
@@ -16,7 +15,6 @@ const SECOND_NS: u64 = 1_000_000_000;
 /// "A Guide to Sun-4 Virtual Memory Performance", 1990, section 6).
 pub const VMTEST: Workload = Workload {
     name: "vmtest",
-    version: 1,
     about: "processes that step through shared pages, each a small part of the virtual memory",
     needs: "memory for one process; one process for each 2 MiB of virtual memory",
     params: &[

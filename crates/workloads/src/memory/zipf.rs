@@ -99,7 +99,6 @@ fn weight(from: u64, to: u64, skew: f64) -> f64 {
     low.powf(power) * share
 }
 
-/// Vose's tables.
 fn aliases(bounds: &[u64], weights: &[f64]) -> Box<[Bucket]> {
     let total: f64 = weights.iter().sum();
     let mut shares: Vec<f64> =

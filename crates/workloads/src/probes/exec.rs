@@ -17,7 +17,6 @@ use crate::{
 
 pub(crate) const PROBE: Workload = Workload {
     name: "exec",
-    version: 1,
     about: "fork and execute a tiny static program, until its first write",
     measures: &["fork_ns", "first_write_ns"],
     params: &[Param::resolved("program_bytes")],

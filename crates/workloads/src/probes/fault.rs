@@ -9,14 +9,12 @@ use crate::{
     at,
 };
 
-/// Size of the mapping, in bytes.
 const MAP_BYTES: u64 = 4 << 20;
 /// Step in which it is touched: not larger than any page.
 const PAGE_BYTES: usize = 4096;
 
 pub(crate) const PROBE: Workload = Workload {
     name: "fault",
-    version: 1,
     about: "map, touch and unmap 4 MiB of anonymous memory",
     measures: &["map_ns", "touch_ns", "unmap_ns"],
     params: &[Param::resolved("map_bytes")],

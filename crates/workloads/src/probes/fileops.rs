@@ -15,14 +15,11 @@ use crate::{
     at, emptied,
 };
 
-/// Bytes written to the new file.
 const WRITE_BYTES: usize = 64 << 10;
-/// Bytes read from the cold file.
 const COLD_BYTES: usize = 256 << 10;
 
 pub(crate) const PROBE: Workload = Workload {
     name: "fileops",
-    version: 1,
     about: "create, write 64 KiB, fsync, stat, read 256 KiB cold, unlink",
     measures: &["create_ns", "write_ns", "fsync_ns", "stat_ns", "cold_read_ns", "unlink_ns"],
     params: &[Param::resolved("write_bytes"), Param::resolved("cold_bytes")],

@@ -21,7 +21,6 @@ const CPU_NS: usize = 2;
 
 pub(crate) const LOAD: Workload = Workload {
     name: "provoke-cpu-denied",
-    version: 1,
     about: "a process for each CPU computes all the time (at 0 for less than the quota)",
     measures: &["operations", "busy_ns", "cpu_ns"],
     params: &[Param::resolved("processes"), Param::resolved("duty_ppm")],

@@ -12,16 +12,13 @@ use sys::process::{fork_child, signal, signals, wait};
 use super::{OPERATIONS, counted, provocation};
 use crate::{Param, Plan, Setting, Steady, Worker, Workload, WorkloadError, at, page_bytes};
 
-/// Memory of the process, in bytes.
 const RESIDENT_BYTES: u64 = 64 << 20;
 /// Time from one fork to the next at an intensity of 1, in ns.
 const FORK_EVERY_NS: f64 = 100e6;
-/// Passes over the memory after which the load is warm.
 const WARM_PASSES: u64 = 20;
 
 pub(crate) const LOAD: Workload = Workload {
     name: "provoke-fork-storm",
-    version: 1,
     about: "a process of 64 MiB forks every 100 ms and goes on writing (at 0 never)",
     params: &[Param::resolved("resident_bytes"), Param::resolved("fork_every_ns")],
     steady: Steady::When(|progress| {

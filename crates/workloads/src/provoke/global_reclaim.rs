@@ -14,7 +14,6 @@ use crate::{Param, Plan, Setting, Steady, Worker, Workload, WorkloadError, at, p
 const FITS: f64 = 0.4;
 /// What an intensity of 1 adds: 150 % of memory does not fit.
 const MORE: f64 = 1.1;
-/// Reads that are counted together.
 const BATCH: u64 = 16;
 /// The load is warm after so many random reads: the file was read in order before, so nothing is
 /// cold.
@@ -22,7 +21,6 @@ const WARM_READS: u64 = 64;
 
 pub(crate) const LOAD: Workload = Workload {
     name: "provoke-global-reclaim",
-    version: 1,
     about: "random reads of a file of 150 % of memory (at 0 of 40 %)",
     params: &[Param::resolved("file_bytes")],
     steady: Steady::When(|progress| progress.since_start(OPERATIONS) >= WARM_READS),

@@ -46,7 +46,6 @@ pub(super) fn read_at_random(worker: &Worker<'_>, batch: u64) -> Result<Infallib
     }
 }
 
-/// Whether each page has been read often enough.
 pub(super) fn is_warm(progress: &Progress<'_>) -> bool {
     let pages = progress.plan.param("file_bytes") / page_bytes() as u64;
     progress.since_start(OPERATIONS) >= WARM_PASSES * pages

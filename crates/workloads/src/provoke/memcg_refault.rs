@@ -8,12 +8,10 @@ use crate::{Param, Plan, Setting, Steady, Workload};
 const FITS: f64 = 0.5;
 /// What an intensity of 1 adds: 105 % of memory does not fit.
 const MORE: f64 = 0.55;
-/// Reads that are counted together.
 const BATCH: u64 = 64;
 
 pub(crate) const LOAD: Workload = Workload {
     name: "provoke-memcg-refault",
-    version: 1,
     about: "random reads of a mapped file of 105 % of memory (at 0 of 50 %)",
     params: &[Param::resolved("file_bytes")],
     steady: Steady::When(mapped_file::is_warm),

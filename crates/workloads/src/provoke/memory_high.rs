@@ -17,12 +17,10 @@ const MORE: f64 = 0.30;
 /// Pages that are given back and touched again in one operation: as many as the kernel charges at
 /// once (`MEMCG_CHARGE_BATCH`).
 const PAGES: usize = 64;
-/// The load is warm after so many operations.
 const WARM_OPERATIONS: u64 = 2;
 
 pub(crate) const LOAD: Workload = Workload {
     name: "provoke-memory-high",
-    version: 1,
     about: "touch memory again at 55 % of the limit, where high is at 50 % (at 0 at 25 %)",
     params: &[Param::resolved("map_bytes")],
     steady: Steady::When(|progress| progress.since_start(OPERATIONS) >= WARM_OPERATIONS),

@@ -11,14 +11,11 @@ use sys::pages::Advice;
 use super::{OPERATIONS, Turns, counted, percent, provocation};
 use crate::{Param, Plan, Setting, Steady, Worker, Workload, WorkloadError, at, page_bytes};
 
-/// Memory that is mapped, in bytes.
 const MAP_BYTES: u64 = 16 << 20;
-/// Passes after which the load is warm.
 const WARM_PASSES: u64 = 10;
 
 pub(crate) const LOAD: Workload = Workload {
     name: "provoke-minor-faults",
-    version: 1,
     about: "map, touch and unmap 16 MiB (at 0 touch what stays mapped)",
     params: &[Param::resolved("map_bytes"), Param::resolved("unmapped_percent")],
     steady: Steady::When(|progress| {

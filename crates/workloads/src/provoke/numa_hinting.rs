@@ -22,7 +22,6 @@ const WARM_NS: u64 = 1_000_000_000;
 
 pub(crate) const LOAD: Workload = Workload {
     name: "provoke-numa-hinting",
-    version: 1,
     about: "touch memory that the kernel wants on another node (at 0 it may not move)",
     needs: "a machine of several NUMA nodes",
     params: &[Param::resolved("touched_bytes"), Param::resolved("balanced_bytes")],

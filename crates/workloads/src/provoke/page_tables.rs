@@ -11,16 +11,12 @@ use crate::{
     Load, Param, Plan, Setting, Steady, Work, Worker, Workload, WorkloadError, at, page_bytes,
 };
 
-/// Memory that all processes share, in bytes.
 const SHARED_BYTES: u64 = 16 << 20;
-/// How many processes share it.
 const PROCESSES: u64 = 32;
-/// Passes of each process after which the load is warm.
 const WARM_PASSES: u64 = 1;
 
 pub(crate) const LOAD: Workload = Workload {
     name: "provoke-page-tables",
-    version: 1,
     about: "32 processes map 16 MiB of shared memory page by page (at 0 they keep it mapped)",
     params: &[
         Param::resolved("processes"),

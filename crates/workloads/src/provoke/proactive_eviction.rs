@@ -16,16 +16,13 @@ const FITS: f64 = 0.4;
 /// Share of the file that is asked for each time at an intensity of 1: less than a slow disk brings
 /// back until the next time, so that pages go and come all the time.
 const EVICTED: f64 = 1.0 / 64.0;
-/// Rest between two requests.
 const REST: Duration = Duration::from_millis(200);
-/// Reads that are counted together.
 const BATCH: u64 = 16;
 /// The worker that reads; the other one has pages evicted.
 const READER: usize = 0;
 
 pub(crate) const LOAD: Workload = Workload {
     name: "provoke-proactive-eviction",
-    version: 1,
     about: "random reads of a mapped file while parts of it are evicted all the time (at 0: not)",
     needs: "control groups of version 2, with memory.reclaim",
     params: &[Param::resolved("file_bytes"), Param::resolved("evicted_bytes")],

@@ -15,12 +15,10 @@ use crate::{
 
 /// Pages whose protection is changed, one after the other.
 const PAGES: u64 = 64;
-/// Operations after which the load is warm.
 const WARM_OPERATIONS: u64 = 10_000;
 
 pub(crate) const LOAD: Workload = Workload {
     name: "provoke-shootdown",
-    version: 1,
     about: "protect a page beside a thread that runs (at 0 there is no other thread)",
     needs: "two CPUs",
     params: &[Param::resolved("other_threads"), Param::resolved("pages")],
@@ -72,7 +70,6 @@ fn work(worker: &Worker<'_>) -> Result<Infallible, WorkloadError> {
     }
 }
 
-/// The CPUs that this process may use.
 fn cpus() -> io::Result<Vec<usize>> {
     let allowed = sched_getaffinity(None)?;
     Ok((0..CpuSet::MAX_CPU).filter(|cpu| allowed.is_set(*cpu)).collect())

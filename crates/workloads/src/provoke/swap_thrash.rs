@@ -14,7 +14,6 @@ use crate::{Param, Plan, Setting, Steady, Worker, Workload, WorkloadError, at, p
 const FITS: f64 = 0.5;
 /// What an intensity of 1 adds: 150 % of memory does not fit.
 const MORE: f64 = 1.0;
-/// Touches that are counted together.
 const BATCH: u64 = 16;
 /// The load is warm after so many touches at random: all pages were touched in order before, so
 /// none of them is cold.
@@ -22,7 +21,6 @@ const WARM_TOUCHES: u64 = 64;
 
 pub(crate) const LOAD: Workload = Workload {
     name: "provoke-swap-thrash",
-    version: 1,
     about: "random touches of anonymous memory of 150 % of memory (at 0 of 50 %)",
     needs: "swap space",
     params: &[Param::resolved("map_bytes")],

@@ -11,12 +11,10 @@ use crate::{Param, Plan, Setting, Steady, Worker, Workload, WorkloadError, at, s
 
 /// Round trips that are counted together at an intensity of 1.
 const BATCH: u64 = 256;
-/// Round trips after which the load is warm.
 const WARM_TRIPS: u64 = 10_000;
 
 pub(crate) const LOAD: Workload = Workload {
     name: "provoke-switches",
-    version: 1,
     about: "two processes pass a byte to and fro (at 0 one passes it to itself): all healthy",
     params: &[Param::resolved("partners"), Param::resolved("batch")],
     steady: Steady::When(|progress| progress.since_start(OPERATIONS) >= WARM_TRIPS),
@@ -45,7 +43,6 @@ fn work(worker: &Worker<'_>) -> Result<Infallible, WorkloadError> {
     }
 }
 
-/// A byte out and back.
 fn trip(to_far: &mut PipeWriter, near: &mut PipeReader) -> std::io::Result<()> {
     to_far.write_all(&[1])?;
     near.read_exact(&mut [0])

@@ -9,20 +9,16 @@ use sys::pages::Advice;
 use super::{OPERATIONS, counted, provocation};
 use crate::{Param, Plan, Setting, Steady, Worker, Workload, WorkloadError, at, scaled};
 
-/// Memory of the chain, in bytes.
 const CHAIN_BYTES: u64 = 64 << 20;
 /// A huge page, in bytes: advice is given on multiples of it.
 const HUGE_BYTES: u64 = 2 << 20;
 /// A cache line in bytes: a pointer stands in each.
 const LINE_BYTES: usize = 64;
-/// Pointers that are counted together.
 const BATCH: u64 = 4096;
-/// Pointers after which the load is warm.
 const WARM_POINTERS: u64 = 1 << 20;
 
 pub(crate) const LOAD: Workload = Workload {
     name: "provoke-translation",
-    version: 1,
     about: "a random chain through 64 MiB of small pages (at 0 of huge ones)",
     params: &[Param::resolved("chain_bytes"), Param::resolved("small_bytes")],
     steady: Steady::When(|progress| progress.since_start(OPERATIONS) >= WARM_POINTERS),

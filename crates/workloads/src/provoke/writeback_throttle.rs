@@ -14,14 +14,12 @@ use crate::{Param, Plan, Setting, Steady, Worker, Workload, WorkloadError, at, e
 const LITTLE: f64 = 0.02;
 /// What an intensity of 1 adds: far more than may be dirty.
 const MORE: f64 = 1.5;
-/// Bytes of one write.
 const CHUNK_BYTES: u64 = 64 << 10;
 /// The load is warm when so much of memory (a half of it), or the whole file, has been written.
 const WARM_PART: u64 = 2;
 
 pub(crate) const LOAD: Workload = Workload {
     name: "provoke-writeback-throttle",
-    version: 1,
     about: "writes of a file of 150 % of memory, over and over (at 0 of 2 %)",
     params: &[Param::resolved("file_bytes")],
     steady: Steady::When(|progress| {

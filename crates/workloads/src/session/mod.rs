@@ -19,7 +19,6 @@ use crate::workload::{Steady, Work, Workload};
 /// RFC 17, 1973, experiment 1.
 pub const SESSION: Workload = Workload {
     name: "session",
-    version: 1,
     about: "users who issue the commands of a script in random order, thinking in between",
     needs: "a disk for the users' files (a few MiB each); tools of the subject or our own",
     steady: Steady::AfterFirstPasses,

@@ -15,7 +15,6 @@ use crate::tools;
 pub const DEFAULT_SCRIPT: &str = include_str!("../../scripts/default.toml");
 /// Most users of a session.
 pub const MOST_USERS: u32 = 64;
-/// Most commands of a script.
 const MOST_COMMANDS: usize = 1000;
 /// Longest name of a command, in bytes: it has a column in a table.
 const LONGEST_NAME: usize = 40;
@@ -29,7 +28,6 @@ const LIMIT: &str = "60s";
 /// The settings that every script has.
 const SETTINGS: [&str; 4] = ["users", "think", "limit", "tools"];
 
-/// A script as it is written.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Written {

@@ -3,15 +3,12 @@
 use rand::RngExt;
 use rand_pcg::Pcg64Mcg;
 
-/// Syllables of which words are made.
 const SYLLABLES: [&str; 32] = [
     "page", "the", "ing", "mo", "ver", "no", "re", "sys", "tem", "ta", "ble", "pro", "cess", "com",
     "pi", "ler", "de", "lay", "me", "ry", "seg", "ment", "di", "rec", "to", "vir", "tu", "al",
     "fa", "ult", "in", "put",
 ];
-/// Words of the vocabulary.
 const VOCABULARY: usize = 2000;
-/// Words of a line of prose.
 const LINE_WORDS: usize = 11;
 
 /// A writer with a vocabulary of its own.
@@ -31,7 +28,6 @@ impl Author {
         Self { random, words }
     }
 
-    /// A number below a limit.
     pub(crate) fn below(&mut self, limit: usize) -> usize {
         self.random.random_range(0..limit)
     }

@@ -66,7 +66,6 @@ pub(crate) fn is_name(text: &str) -> bool {
         && text.chars().all(|one| one.is_ascii_alphanumeric() || matches!(one, '_' | '-'))
 }
 
-/// The names of the variables in an argument.
 pub(crate) fn names(argument: &str) -> impl Iterator<Item = &str> {
     pieces(argument).into_iter().filter_map(|piece| piece.err().map(|Variable(name)| name))
 }

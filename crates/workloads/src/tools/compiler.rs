@@ -64,7 +64,6 @@ impl Object {
     }
 }
 
-/// Compiles a source.
 pub(super) fn compile(source: &str) -> Result<Object, String> {
     let mut compiler = Compiler {
         tokens: tokens(source)?,

@@ -11,7 +11,6 @@ pub(super) enum Token {
     Sign(String),
 }
 
-/// Words that are not names.
 const WORDS: [&str; 5] = ["int", "void", "if", "while", "return"];
 
 /// Cuts a source into words with their lines, from 1.

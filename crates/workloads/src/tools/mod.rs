@@ -63,7 +63,6 @@ pub fn run_tool(name: &str, arguments: &[String], out: &mut dyn Write) -> Result
 /// The error of arguments that are not those of the tool, which its caller puts into words.
 const WRONG_ARGUMENTS: &str = "";
 
-/// Exactly so many arguments.
 fn exactly<const N: usize>(arguments: &[String]) -> Result<&[String; N], String> {
     arguments.try_into().map_err(|_| WRONG_ARGUMENTS.to_owned())
 }
@@ -73,17 +72,14 @@ fn at(step: &'static str, path: impl AsRef<Path>) -> impl FnOnce(io::Error) -> S
     move |source| format!("{step} {}: {source}", path.as_ref().display())
 }
 
-/// The bytes of a file.
 fn read(path: &str) -> Result<Vec<u8>, String> {
     fs::read(path).map_err(at("read", path))
 }
 
-/// The lines of a file, as text.
 fn read_text(path: &str) -> Result<String, String> {
     Ok(String::from_utf8_lossy(&read(path)?).into_owned())
 }
 
-/// Writes a file.
 fn write(path: &str, bytes: impl AsRef<[u8]>) -> Done {
     fs::write(path, bytes).map_err(at("write", path))
 }

@@ -6,7 +6,6 @@ use std::io::Write;
 use super::compiler::{Object, compile as compiled};
 use super::{Done, WRONG_ARGUMENTS, exactly, read_text, write};
 
-/// A source into an object file.
 pub(super) fn compile(arguments: &[String], _: &mut dyn Write) -> Done {
     let [source, object] = exactly(arguments)?;
     write(object, object_of(source)?.encode())
@@ -23,7 +22,6 @@ pub(super) fn link(arguments: &[String], _: &mut dyn Write) -> Done {
     write(program, linked(&objects).map_err(|reason| format!("{program}: {reason}"))?)
 }
 
-/// The compiled source of a path.
 fn object_of(path: &str) -> Result<Object, String> {
     compiled(&read_text(path)?).map_err(|reason| format!("{path}: {reason}"))
 }

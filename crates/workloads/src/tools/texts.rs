@@ -59,7 +59,6 @@ fn listing(text: &str) -> String {
     listing
 }
 
-/// The lines of a file in the order of their bytes.
 pub(super) fn sort(arguments: &[String], _: &mut dyn Write) -> Done {
     let [from, to] = exactly(arguments)?;
     let bytes = read(from)?;
@@ -84,7 +83,6 @@ pub(super) fn search(arguments: &[String], out: &mut dyn Write) -> Done {
     Ok(())
 }
 
-/// Lines, words and bytes of files.
 pub(super) fn count(arguments: &[String], out: &mut dyn Write) -> Done {
     if arguments.is_empty() {
         return Err(WRONG_ARGUMENTS.to_owned());
@@ -98,7 +96,6 @@ pub(super) fn count(arguments: &[String], out: &mut dyn Write) -> Done {
     Ok(())
 }
 
-/// BLAKE3 of files.
 pub(super) fn checksum(arguments: &[String], out: &mut dyn Write) -> Done {
     if arguments.is_empty() {
         return Err(WRONG_ARGUMENTS.to_owned());

@@ -76,7 +76,6 @@ pub(super) fn copy_folder(arguments: &[String], _: &mut dyn Write) -> Done {
     copy(Path::new(from), Path::new(to))
 }
 
-/// Copies a folder.
 pub(super) fn copy(from: &Path, to: &Path) -> Done {
     for path in walk::all(from)? {
         let Ok(below) = path.strip_prefix(from) else { continue };
@@ -99,7 +98,6 @@ pub(super) fn delete(arguments: &[String], _: &mut dyn Write) -> Done {
     fs::remove_dir_all(doomed).map_err(at("delete", doomed))
 }
 
-/// Folders as one tar file.
 pub(super) fn archive(arguments: &[String], _: &mut dyn Write) -> Done {
     let [archive, folders @ ..] = arguments else { return Err(WRONG_ARGUMENTS.to_owned()) };
     let file = File::create(archive).map_err(at("make", archive))?;

@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 
 use super::at;
 
-/// The entries of a folder by name.
 pub(super) fn entries(dir: &Path) -> Result<Vec<PathBuf>, String> {
     let mut paths = Vec::new();
     for entry in fs::read_dir(dir).map_err(at("read", dir))? {
