@@ -59,18 +59,10 @@ impl Words {
 
     /// What was said since the last look.
     pub(crate) fn read<T: DeserializeOwned>(&mut self) -> io::Result<Vec<T>> {
-        let mut bytes = [0; 1 << 16];
-        loop {
-            match self.pipe.read(&mut bytes) {
-                Ok(0) => {
-                    self.ended = true;
-                    break;
-                }
-                Ok(count) => self.rest.extend_from_slice(&bytes[..count]),
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
-            }
+        match self.pipe.read_to_end(&mut self.rest) {
+            Ok(_) => self.ended = true,
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+            Err(error) => return Err(error),
         }
         let whole = whole_lines::take(&mut self.rest);
         whole_lines::lines(&whole)

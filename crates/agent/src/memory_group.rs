@@ -2,7 +2,7 @@
 //! makes what all share, and forks those that work; they die with it, and it dies with the observer.
 
 use std::convert::Infallible;
-use std::io::{self, PipeReader, PipeWriter, Write};
+use std::io::{self, PipeWriter, Write};
 use std::os::fd::AsFd;
 
 use model::Missed;
@@ -47,7 +47,9 @@ impl MemoryGroup {
         let (words, writer) = Words::pipe()?;
         let (start_reader, start) = io::pipe()?;
         let board = Board::new(processes + 1)?;
-        let parent = fork_child(|| live(assignment, work, &board, &writer, &start_reader))?;
+        let (writer, start_reader) = (&writer, &start_reader);
+        let side = Side { assignment, processes, board: &board, writer, start: start_reader };
+        let parent = fork_child(|| live(&side, work))?;
         let walks =
             PerfCounter::load_walks(parent).map_err(|error| missed.push(no_walks(&error))).ok();
         let waiting = match work {
@@ -134,18 +136,11 @@ fn no_walks(error: &io::Error) -> Missed {
     }
 }
 
-/// The parent: lives until it is killed; returns only if it cannot go on, with the reason on the board.
-fn live(
-    assignment: &Assignment,
-    work: &MemoryJob,
-    board: &Board,
-    writer: &PipeWriter,
-    start: &PipeReader,
-) -> i32 {
-    let processes = work.processes() as usize;
-    let side = Side { assignment, processes, board, writer, start };
-    match try_to_live(&side, work) {
-        Err(error) => board.fail(processes, &error.to_string()),
+/// The parent: lives until it is killed; returns only if it cannot go on, with the reason on the
+/// board.
+fn live(side: &Side<'_>, work: &MemoryJob) -> i32 {
+    match try_to_live(side, work) {
+        Err(error) => side.board.fail(side.processes, &error.to_string()),
         Ok(never) => match never {},
     }
     1

@@ -38,21 +38,10 @@ pub(crate) struct MemoryMeasuring<'m, 'a, 's, W> {
     under_way: Option<UnderWay>,
 }
 
-/// What the job did in a span of time.
-struct Span {
-    started_ns: u64,
-    completed_ns: u64,
-    touches: u64,
-    /// Of `touch`: those of the first time that each place was touched.
-    first: Option<u64>,
-    usage: Usage,
-    page_walks: Option<u64>,
-}
-
 struct UnderWay {
     started_ns: u64,
-    /// What was done before it; `None` of a round, whose board begins at 0.
-    before: Option<Totals>,
+    /// What was done before it; nothing of a round, whose board begins at 0.
+    before: Totals,
     walks: Option<u64>,
 }
 
@@ -87,17 +76,14 @@ impl<'m, 'a, 's, W: Write> MemoryMeasuring<'m, 'a, 's, W> {
         while monotonic_ns() < until_ns {
             let (started_ns, walks) = (monotonic_ns(), self.page_walks()?);
             // The board counts from 0 in each round.
-            self.under_way = Some(UnderWay { started_ns, before: None, walks });
+            self.under_way = Some(UnderWay { started_ns, before: Totals::default(), walks });
             self.group.begin();
             let Some(words) = self.wait(until_ns)? else { break };
             let page_walks = self.walks_since(walks)?;
             for word in words {
                 if let Word::Round { started_ns, completed_ns, touches, usage } = word {
-                    let usage = Usage(usage);
-                    let first = None;
-                    let span = Span { started_ns, completed_ns, touches, first, usage, page_walks };
-                    self.under_way = None;
-                    self.write_pass(&span)?;
+                    let done = Totals { touches, first: 0, usage: Usage(usage) };
+                    self.write_pass(started_ns, completed_ns, &done, page_walks)?;
                 }
             }
             if self.is_done() {
@@ -112,12 +98,9 @@ impl<'m, 'a, 's, W: Write> MemoryMeasuring<'m, 'a, 's, W> {
     fn write_cut_pass(&mut self, when: &str) -> io::Result<()> {
         let Some(pass) = self.under_way.take() else { return Ok(()) };
         let page_walks = self.walks_since(pass.walks)?;
-        let after = totals(&self.group.board);
-        let Totals { touches, first, usage } = after.since(&pass.before.unwrap_or_default());
-        let first = pass.before.map(|_| first);
-        let (started_ns, completed_ns) = (pass.started_ns, monotonic_ns());
-        self.write_pass(&Span { started_ns, completed_ns, touches, first, usage, page_walks })?;
-        let what = if pass.before.is_none() { "round" } else { "window" };
+        let done = totals(&self.group.board).since(&pass.before);
+        self.write_pass(pass.started_ns, monotonic_ns(), &done, page_walks)?;
+        let what = if self.is_touch() { "window" } else { "round" };
         self.observer.output.warning(format!(
             "{what} {} was cut {when}: it counts with what was done until then",
             self.passes.len() - 1
@@ -133,7 +116,7 @@ impl<'m, 'a, 's, W: Write> MemoryMeasuring<'m, 'a, 's, W> {
         let mut working = plan.processes;
         self.group.begin();
         loop {
-            self.under_way = Some(UnderWay { started_ns, before: Some(before), walks });
+            self.under_way = Some(UnderWay { started_ns, before, walks });
             if let Some(words) = self.wait(next_ns.min(until_ns))? {
                 working -= words.iter().filter(|word| **word == Word::Done).count() as u64;
                 if working > 0 {
@@ -152,10 +135,7 @@ impl<'m, 'a, 's, W: Write> MemoryMeasuring<'m, 'a, 's, W> {
                 _ => now_ns,
             };
             let page_walks = self.walks_since(walks)?;
-            let Totals { touches, first, usage } = after.since(&before);
-            let first = Some(first);
-            self.under_way = None;
-            self.write_pass(&Span { started_ns, completed_ns, touches, first, usage, page_walks })?;
+            self.write_pass(started_ns, completed_ns, &after.since(&before), page_walks)?;
             if before.first < plan.first_touches().saturating_mul(plan.processes) {
                 self.cold = self.passes.len();
             }
@@ -199,26 +179,37 @@ impl<'m, 'a, 's, W: Write> MemoryMeasuring<'m, 'a, 's, W> {
         }
     }
 
-    /// Writes a pass, and the counters after it.
-    fn write_pass(&mut self, span: &Span) -> io::Result<()> {
-        let elapsed_ns = span.completed_ns.saturating_sub(span.started_ns);
-        let mut usage = named_usage(&span.usage);
-        let own = [("touches", Some(span.touches)), ("processes", Some(self.work.processes()))];
-        let first = ("first_touches", span.first);
-        let rest = [first, ("loops", self.loops), ("page_walks", span.page_walks)];
-        let known = own.into_iter().chain(rest).filter_map(|(name, number)| Some((name, number?)));
-        usage.extend(known.map(|(name, number)| (name.into(), number)));
+    fn is_touch(&self) -> bool {
+        matches!(self.work, MemoryJob::Touch(_))
+    }
+
+    /// Writes a pass and the counters after it; no other is under way then.
+    fn write_pass(
+        &mut self,
+        started_ns: u64,
+        completed_ns: u64,
+        done: &Totals,
+        page_walks: Option<u64>,
+    ) -> io::Result<()> {
+        self.under_way = None;
+        let elapsed_ns = completed_ns.saturating_sub(started_ns);
+        let mut usage = named_usage(&done.usage);
+        usage.insert("touches".into(), done.touches);
+        usage.insert("processes".into(), self.work.processes());
+        let first = self.is_touch().then_some(done.first);
+        let rest = [("first_touches", first), ("loops", self.loops), ("page_walks", page_walks)];
+        usage.extend(rest.into_iter().filter_map(|(name, number)| Some((name.into(), number?))));
         let output = &mut self.observer.output;
         let record = PassRecord {
             at_ns: output.now_ns(),
             worker: 0,
             pass: self.passes.len() as u32,
-            started_ns: output.relative_ns(span.started_ns),
-            completed_ns: output.relative_ns(span.completed_ns),
+            started_ns: output.relative_ns(started_ns),
+            completed_ns: output.relative_ns(completed_ns),
             usage,
         };
         output.line(&Line::Pass(Box::new(record)))?;
-        self.passes.push((elapsed_ns, elapsed_ns.max(1) as f64 / span.touches as f64));
+        self.passes.push((elapsed_ns, elapsed_ns.max(1) as f64 / done.touches as f64));
         self.observer.write_counters(self.load)
     }
 

@@ -16,7 +16,7 @@ use crate::load::{LoadGroup, LoadPlan, setting};
 use crate::observer::{Observer, become_observer};
 use crate::output::Output;
 use crate::prober::Prober;
-use crate::record::{Kind, Record, SHORT_BYTES, named_usage};
+use crate::record::{Kind, Record, named_usage};
 use crate::waiter::{End, Waiter, Woken};
 
 /// The counters before a sample are read this long before its intended start, in ns.
@@ -271,28 +271,15 @@ impl<W: Write> Measuring<'_, '_, '_, W> {
     /// The delays that the prober has reported since the last look, in ns, and whether its process
     /// has ended.
     fn read_short_records(&mut self) -> io::Result<(Vec<u64>, bool)> {
-        let mut delays_ns = Vec::new();
-        let mut bytes = [0; SHORT_BYTES * 256];
-        loop {
-            // Short records are written whole and their size divides the buffer's.
-            match self.prober.records.read(&mut bytes) {
-                Ok(0) => return Ok((delays_ns, true)),
-                Ok(count) => delays_ns.extend(
-                    bytes[..count]
-                        .as_chunks::<8>()
-                        .0
-                        .iter()
-                        .skip(1)
-                        .step_by(2)
-                        .map(|word| u64::from_le_bytes(*word)),
-                ),
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    return Ok((delays_ns, false));
-                }
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
-            }
-        }
+        let mut bytes = Vec::new();
+        let gone = match self.prober.records.read_to_end(&mut bytes) {
+            Ok(_) => true,
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => false,
+            Err(error) => return Err(error),
+        };
+        // Short records are written whole: intended start and delay.
+        let words = bytes.as_chunks().0.iter().map(|word| u64::from_le_bytes(*word));
+        Ok((words.skip(1).step_by(2).collect(), gone))
     }
 
     /// Writes the delays of the next starts, if there are any.

@@ -50,8 +50,17 @@ pub(crate) fn run(
     observer.write_header(&load, measure, missed, &notes(assignment, &resolved, kept_bytes))?;
     let status = match users.await_ready(&observer.waiter) {
         Ok(()) => observer.under_load(&load, |observer, load, measuring_ns| {
-            let origin_ns = observer.output.moment_ns(measuring_ns);
-            let working = Working::new(observer, load, &mut users, &resolved.script, origin_ns);
+            let allowed_ns = script.longest_pass_ns().saturating_add(SLACK_NS);
+            let working = Working {
+                until_ns: observer.output.moment_ns(measuring_ns).saturating_add(allowed_ns),
+                observer,
+                load,
+                users: &mut users,
+                script: &resolved.script,
+                done: BTreeSet::new(),
+                failing: BTreeSet::new(),
+                finished: BTreeSet::new(),
+            };
             let status = working.until_all_are_done()?;
             observer.write_counters(load)?;
             drop(users);
@@ -90,19 +99,7 @@ struct Working<'m, 'a, 's, W> {
     finished: BTreeSet<(u32, String)>,
 }
 
-impl<'m, 'a, 's, W: Write> Working<'m, 'a, 's, W> {
-    fn new(
-        observer: &'m mut Observer<'a, W>,
-        load: &'m mut LoadGroup<'s>,
-        users: &'m mut Users,
-        script: &'m Script,
-        origin_ns: u64,
-    ) -> Self {
-        let until_ns = origin_ns.saturating_add(script.longest_pass_ns()).saturating_add(SLACK_NS);
-        let (done, failing, finished) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
-        Self { observer, load, users, script, until_ns, done, failing, finished }
-    }
-
+impl<W: Write> Working<'_, '_, '_, W> {
     /// Lets the users work; how it ended. Whatever the end is, every command of a first pass that
     /// was issued has its line after this call.
     fn until_all_are_done(mut self) -> io::Result<EndStatus> {
@@ -121,9 +118,18 @@ impl<'m, 'a, 's, W: Write> Working<'m, 'a, 's, W> {
             End::LoadDied => "not done when the load died",
             _ => "not done when a user died",
         };
-        for (user, item, started_ns) in under_way {
-            if !self.finished.contains(&(user, item.clone())) {
-                self.write_cut(user, item, started_ns, ended_ns, why)?;
+        for (worker, item, started_ns) in under_way {
+            if !self.finished.contains(&(worker, item.clone())) {
+                let output = &mut self.observer.output;
+                output.line(&Line::Work(Box::new(WorkRecord {
+                    at_ns: output.now_ns(),
+                    worker,
+                    item,
+                    started_ns: output.relative_ns(started_ns),
+                    censored_at_ns: Some(output.relative_ns(ended_ns)),
+                    failure: Some(why.to_owned()),
+                    ..WorkRecord::default()
+                })))?;
             }
         }
         let count = self.users.count();
@@ -205,26 +211,5 @@ impl<'m, 'a, 's, W: Write> Working<'m, 'a, 's, W> {
                 Some((user as u32, command.name.clone(), board.get(user, STARTED_NS)))
             })
             .collect()
-    }
-
-    /// Writes a command that the end of the work cut off.
-    fn write_cut(
-        &mut self,
-        worker: u32,
-        item: String,
-        started_ns: u64,
-        ended_ns: u64,
-        why: &str,
-    ) -> io::Result<()> {
-        let output = &mut self.observer.output;
-        output.line(&Line::Work(Box::new(WorkRecord {
-            at_ns: output.now_ns(),
-            worker,
-            item,
-            started_ns: output.relative_ns(started_ns),
-            censored_at_ns: Some(output.relative_ns(ended_ns)),
-            failure: Some(why.to_owned()),
-            ..WorkRecord::default()
-        })))
     }
 }

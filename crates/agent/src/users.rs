@@ -54,8 +54,19 @@ impl Users {
         for user in 0..count {
             let board = &users.board;
             let pid = fork_child(|| {
-                let (program, writer) = (&program, &writer);
-                let side = UserSide { assignment, resolved, user, path, program, board, writer };
+                let dir = assignment.work_dir.join(format!("user{user:02}"));
+                let (program, writer, complaints) = (&program, &writer, None);
+                let mut side = UserSide {
+                    assignment,
+                    resolved,
+                    user,
+                    path,
+                    program,
+                    board,
+                    writer,
+                    dir,
+                    complaints,
+                };
                 side.live(&start_reader)
             })?;
             users.pids.push(pid);
@@ -151,21 +162,22 @@ struct UserSide<'a> {
     program: &'a Path,
     board: &'a Board,
     writer: &'a PipeWriter,
+    /// The user's own directory.
+    dir: PathBuf,
+    /// What commands complain of.
+    complaints: Option<File>,
 }
 
 impl UserSide<'_> {
     /// Works until it is killed; returns only if it cannot.
-    fn live(&self, mut start: &PipeReader) -> i32 {
-        let dir = match self.make() {
-            Ok(dir) => dir,
-            Err(error) => {
-                let _ = say(self.writer, &Word::NotReady(format!("user {}: {error}", self.user)));
-                return 1;
-            }
-        };
+    fn live(&mut self, mut start: &PipeReader) -> i32 {
+        if let Err(error) = self.make() {
+            let _ = say(self.writer, &Word::NotReady(format!("user {}: {error}", self.user)));
+            return 1;
+        }
         let worked = say(self.writer, &Word::Ready).and_then(|()| {
             start.read_exact(&mut [0])?;
-            self.work(&dir)
+            self.work()
         });
         if let Err(error) = worked {
             self.board.fail(self.user as usize, &error.to_string());
@@ -173,28 +185,26 @@ impl UserSide<'_> {
         1
     }
 
-    fn make(&self) -> io::Result<PathBuf> {
+    fn make(&mut self) -> io::Result<()> {
         enter_groups(&self.assignment.enter)?;
         // Think time is to be that of the script, not that with the tolerance of timers.
         let _ = set_timer_slack_ns(1);
-        let dir = self.assignment.work_dir.join(format!("user{:02}", self.user));
-        fs::create_dir(&dir)?;
-        fill(&dir, self.assignment.spec.seed, self.user)?;
-        std::env::set_current_dir(&dir)?;
+        fs::create_dir(&self.dir)?;
+        fill(&self.dir, self.assignment.spec.seed, self.user)?;
+        std::env::set_current_dir(&self.dir)?;
         // The corpus is not to be written back while commands are timed.
-        rustix::fs::syncfs(File::open(&dir)?)?;
-        Ok(dir)
+        Ok(rustix::fs::syncfs(File::open(&self.dir)?)?)
     }
 
-    fn work(&self, dir: &Path) -> io::Result<()> {
+    fn work(&mut self) -> io::Result<()> {
         let script = &self.resolved.script;
         let mut order = Order::new(self.assignment.spec.seed, self.user, script.commands.len());
-        let mut complaints = complaints().ok();
+        self.complaints = complaints().ok();
         for pass in 0.. {
             let (started_ns, before) = (monotonic_ns(), all_usage());
             for index in order.next_pass() {
                 sleep_until_ns(monotonic_ns() + order.next_think_ns(script.think_ns));
-                let work = self.issue(dir, index, pass, &mut complaints);
+                let work = self.issue(index, pass);
                 say(self.writer, &Word::Work(work))?;
                 // Not before: the observer finds each command on the board or in the pipe.
                 self.board.set(self.user as usize, COMMAND, 0);
@@ -207,43 +217,26 @@ impl UserSide<'_> {
         Ok(())
     }
 
-    fn issue(
-        &self,
-        dir: &Path,
-        index: usize,
-        pass: u32,
-        complaints: &mut Option<File>,
-    ) -> WorkRecord {
+    fn issue(&mut self, index: usize, pass: u32) -> WorkRecord {
         let script = &self.resolved.script;
         let described = &script.commands[index];
         let (words, is_own) = self.resolved.words(described);
-        let words = Seat { dir, user: self.user }.arguments(script, words);
-        let mut command = self.command(dir, &words, is_own, complaints);
+        let words = Seat { dir: &self.dir, user: self.user }.arguments(script, words);
+        let mut command = self.command(&words, is_own);
         let user = self.user as usize;
         let started_ns = monotonic_ns();
         self.board.set(user, STARTED_NS, started_ns);
         self.board.set(user, PASS, u64::from(pass));
         self.board.set(user, COMMAND, index as u64 + 1);
-        let mut work = WorkRecord {
-            worker: self.user,
-            pass,
-            item: described.name.clone(),
-            started_ns,
-            ..WorkRecord::default()
-        };
-        await_end(&mut command, &mut work, script.limit_ns, complaints);
+        let (worker, item) = (self.user, described.name.clone());
+        let mut work = WorkRecord { worker, pass, item, started_ns, ..WorkRecord::default() };
+        self.await_end(&mut command, &mut work, script.limit_ns);
         work
     }
 
     /// The command, ready to be started: in the user's directory, with an environment that is the
     /// same everywhere, and the mark by which all it starts is found.
-    fn command(
-        &self,
-        dir: &Path,
-        words: &[String],
-        is_own: bool,
-        complaints: &mut Option<File>,
-    ) -> Command {
+    fn command(&mut self, words: &[String], is_own: bool) -> Command {
         let program = if is_own { self.program } else { Path::new(&words[0]) };
         let mut command = Command::new(program);
         match is_own {
@@ -251,73 +244,64 @@ impl UserSide<'_> {
             false => command.args(&words[1..]),
         };
         command
-            .current_dir(dir)
+            .current_dir(&self.dir)
             .env_clear()
             .env("PATH", self.path)
-            .env("HOME", dir)
-            .env("TMPDIR", dir)
+            .env("HOME", &self.dir)
+            .env("TMPDIR", &self.dir)
             .env("LC_ALL", "C")
             .env(marked::VARIABLE, &self.assignment.work_dir)
             .stdin(Stdio::null())
             .stdout(Stdio::null())
-            .stderr(listener(complaints).map_or_else(Stdio::null, Stdio::from));
+            .stderr(listener(&mut self.complaints).map_or_else(Stdio::null, Stdio::from));
         command
     }
-}
 
-/// Starts a command, waits until it ends or its time is up, and notes how it ended.
-fn await_end(
-    command: &mut Command,
-    work: &mut WorkRecord,
-    limit_ns: u64,
-    complaints: &mut Option<File>,
-) {
-    // Reaped below, by its number.
-    let pid = match spawn_bound(command) {
-        Ok(child) => child.id(),
-        Err(error) => {
+    /// Starts a command, waits until it ends or its time is up, and notes how it ended.
+    fn await_end(&self, command: &mut Command, work: &mut WorkRecord, limit_ns: u64) {
+        let mut given_up = |failure: String| {
             work.censored_at_ns = Some(monotonic_ns());
-            work.failure = Some(format!("cannot be started: {error}"));
-            return;
-        }
-    };
-    let usage = match wait_usage(pid, work.started_ns.saturating_add(limit_ns)) {
-        Ok(Some((exit, usage))) => {
-            work.completed_ns = Some(monotonic_ns());
-            work.failure = failure(exit, complaints);
-            Some(usage)
-        }
-        Ok(None) => {
-            // Its number cannot be another's yet: it was not waited for.
-            let _ = signal_group(pid, signals::KILL);
-            let usage = wait_usage(pid, u64::MAX).ok().flatten().map(|(_, usage)| usage);
-            work.censored_at_ns = Some(monotonic_ns());
-            work.failure = Some("not done within the limit".to_owned());
-            usage
-        }
-        Err(error) => {
-            work.censored_at_ns = Some(monotonic_ns());
-            work.failure = Some(format!("cannot be waited for: {error}"));
-            None
-        }
-    };
-    work.usage = usage.as_ref().map(named_usage).unwrap_or_default();
-}
+            work.failure = Some(failure);
+        };
+        // Reaped below, by its number.
+        let pid = match spawn_bound(command) {
+            Ok(child) => child.id(),
+            Err(error) => return given_up(format!("cannot be started: {error}")),
+        };
+        let usage = match wait_usage(pid, work.started_ns.saturating_add(limit_ns)) {
+            Ok(Some((exit, usage))) => {
+                work.completed_ns = Some(monotonic_ns());
+                work.failure = self.failure(exit);
+                Some(usage)
+            }
+            Ok(None) => {
+                // Its number cannot be another's yet: it was not waited for.
+                let _ = signal_group(pid, signals::KILL);
+                let ended = wait_usage(pid, u64::MAX).ok().flatten();
+                given_up("not done within the limit".to_owned());
+                ended.map(|(_, usage)| usage)
+            }
+            Err(error) => return given_up(format!("cannot be waited for: {error}")),
+        };
+        work.usage = usage.as_ref().map(named_usage).unwrap_or_default();
+    }
 
-/// What is wrong with how a command ended, with the last line of its complaints.
-fn failure(exit: Exit, complaints: &mut Option<File>) -> Option<String> {
-    let how = match exit {
-        Exit::Code(0) => return None,
-        Exit::Code(code) => format!("exit code {code}"),
-        Exit::Signal(number) => format!("ended by signal {number}"),
-    };
-    let mut bytes = vec![0; COMPLAINT_BYTES as usize];
-    let read = complaints.as_ref().and_then(|file| file.read_at(&mut bytes, 0).ok());
-    bytes.truncate(read.unwrap_or(0));
-    let text = String::from_utf8_lossy(&bytes);
-    let said = text.trim_matches(['\0', '\n', ' ']).lines().next_back().unwrap_or_default();
-    let said: String = said.chars().filter(|one| !one.is_control()).take(FAILURE_CHARS).collect();
-    Some(if said.is_empty() { how } else { format!("{how}: {said}") })
+    /// What is wrong with how a command ended, with the last line of its complaints.
+    fn failure(&self, exit: Exit) -> Option<String> {
+        let how = match exit {
+            Exit::Code(0) => return None,
+            Exit::Code(code) => format!("exit code {code}"),
+            Exit::Signal(_) => exit.to_string(),
+        };
+        let mut bytes = vec![0; COMPLAINT_BYTES as usize];
+        let read = self.complaints.as_ref().and_then(|file| file.read_at(&mut bytes, 0).ok());
+        bytes.truncate(read.unwrap_or(0));
+        let text = String::from_utf8_lossy(&bytes);
+        let said = text.trim_matches(['\0', '\n', ' ']).lines().next_back().unwrap_or_default();
+        let said = said.chars().filter(|one| !one.is_control()).take(FAILURE_CHARS);
+        let said: String = said.collect();
+        Some(if said.is_empty() { how } else { format!("{how}: {said}") })
+    }
 }
 
 /// A file in memory for what commands complain of. It does not grow: a command that complains

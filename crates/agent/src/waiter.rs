@@ -1,7 +1,7 @@
 //! Waiting for a moment, a signal or what children say, whichever comes first, and why a run goes on
 //! no longer.
 
-use std::io;
+use std::io::{self, Read};
 use std::os::fd::BorrowedFd;
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
@@ -121,7 +121,8 @@ impl Waiter {
             match poll(&mut fds, Some(&timeout)) {
                 Ok(0) => return Woken::Time,
                 Ok(_) if !fds[0].revents().is_empty() => {
-                    self.drain();
+                    // All pending wake-ups; then there are none for now.
+                    let _ = (&self.wakes).read_to_end(&mut Vec::new());
                     return Woken::Signal;
                 }
                 Ok(_) => return Woken::Readable,
@@ -145,11 +146,6 @@ impl Waiter {
             Woken::Time => Err(End::Failed(late.to_owned())),
             woken => Ok(woken),
         }
-    }
-
-    fn drain(&self) {
-        let mut bytes = [0; 64];
-        while matches!(io::Read::read(&mut &self.wakes, &mut bytes), Ok(count) if count > 0) {}
     }
 }
 
