@@ -22,8 +22,7 @@ pub struct Assignment {
     pub free_disk_bytes: u64,
     /// Swap space that the subject may use, in bytes; 0 without swap.
     pub swap_bytes: u64,
-    /// Key for a SysV message queue and a shared memory segment, which are recorded for removal by
-    /// its maker.
+    /// Key for a SysV queue and segment, which are recorded for removal by its maker.
     pub queue_key: i32,
     /// Control-group files (`cgroup.procs`, `tasks`) that prober and workers enter.
     pub enter: Vec<PathBuf>,

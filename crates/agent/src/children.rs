@@ -1,5 +1,4 @@
-//! What forked children have in common: they enter the sandbox, tell the observer through one pipe
-//! what they have to say, and are ended.
+//! What forked children have in common: entering the sandbox, one pipe to the observer, their end.
 
 use std::fs;
 use std::io::{self, PipeReader, PipeWriter, Read, Write};
@@ -86,8 +85,7 @@ pub(crate) fn say(mut writer: &PipeWriter, word: &impl Serialize) -> io::Result<
 /// A pipe to the observer, whose buffer holds hours of short words.
 pub(crate) fn wide_pipe() -> io::Result<(PipeReader, PipeWriter)> {
     let (reader, writer) = io::pipe()?;
-    // A refusal (the user's pipe quota) leaves the default size, which only means that children
-    // wait sooner should the observer be late.
+    // A refusal (the user's pipe quota) only means that children wait sooner for a late observer.
     let _ = rustix::pipe::fcntl_setpipe_size(&writer, PIPE_BYTES);
     Ok((reader, writer))
 }

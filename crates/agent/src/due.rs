@@ -67,8 +67,7 @@ impl Iterator for Schedule {
     }
 }
 
-/// The starts of a probe's schedule that have no completion yet. Times are in ns from the start of
-/// the run.
+/// The starts without a completion. Times are in ns from the start of the run.
 pub struct Due {
     rhythm: Rhythm,
     timeout_ns: u64,

@@ -1,5 +1,4 @@
-//! A load: with its parameters for one subject, and its workers, which are started together,
-//! watched, and killed together.
+//! A load with its parameters for one subject, and its workers.
 
 use std::path::{Path, PathBuf};
 
@@ -56,8 +55,7 @@ impl LoadPlan {
         Ok(Self { workload, load, setting, plan })
     }
 
-    /// What is not counted of its workers, and why. What a single process lacks is reported where
-    /// the prober's counters are opened.
+    /// What is not counted of its workers, and why, but for what a single process lacks.
     pub(crate) fn missed(&self) -> Option<Missed> {
         let workers = self.plan.workers;
         (workers > SUMMED_TASKS_MAX).then(|| Missed {
@@ -142,8 +140,7 @@ impl<'a> LoadGroup<'a> {
         self.span = (self.totals(), monotonic_ns());
     }
 
-    /// What was intended and delivered since the span began, over how many ns, and the totals of
-    /// the span by name.
+    /// Dose and totals by name since the span began, over how many ns.
     pub(crate) fn delivered(&self) -> (Dose, u64, Values) {
         let now = self.totals();
         let span: Vec<u64> = now.iter().zip(&self.span.0).map(|(now, then)| now - then).collect();

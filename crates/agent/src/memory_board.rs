@@ -84,8 +84,7 @@ impl Side<'_> {
         Ok(rows)
     }
 
-    /// What it means for the job that a process of a row ended: nothing if it did so by itself and
-    /// well, else it fails with the reason.
+    /// Fails with the reason if a process of a row did not end by itself and well.
     pub(crate) fn ended(&self, row: Option<&usize>, exit: Exit) -> io::Result<()> {
         let row = row.copied().unwrap_or_default();
         if exit == Exit::Code(0) {
@@ -130,8 +129,7 @@ impl<'a> Noted<'a> {
         let now_ns = monotonic_ns();
         let took_ns = now_ns.saturating_sub(self.since_ns).max(1);
         self.since_ns = now_ns;
-        // As many as take the time between two notes, but at most twice as many as before: one
-        // quick piece promises nothing.
+        // At most twice as many as before: one quick piece promises nothing.
         let fitting = u128::from(count) * u128::from(NOTE_NS) / u128::from(took_ns);
         self.piece = (fitting.min(u128::from(count) * 2) as u64).max(1);
         count

@@ -36,8 +36,7 @@ pub(crate) struct MemoryGroup {
 }
 
 impl MemoryGroup {
-    /// Forks the parent and opens counters for it; capabilities that are unavailable go to
-    /// `missed`.
+    /// Forks the parent and opens counters for it; what is unavailable goes to `missed`.
     pub(crate) fn start(
         assignment: &Assignment,
         work: &MemoryJob,
@@ -59,8 +58,7 @@ impl MemoryGroup {
         Ok(Self { parent, reaped: false, board, words, start, walks, waiting })
     }
 
-    /// Lets the memory be made, and waits until all processes wait for the start; the loops of each
-    /// process of `vmtest`.
+    /// Waits until the memory is made and all wait for the start; the loops of `vmtest`.
     pub(crate) fn make(&mut self, waiter: &Waiter, until_ns: u64) -> Result<Option<u64>, End> {
         // A parent that is gone is noticed as its death.
         let _ = self.start.write_all(&[1]);
@@ -110,8 +108,8 @@ impl Drop for MemoryGroup {
         if !self.reaped {
             end(self.parent);
         }
-        // The processes are not ours to wait for, but hold the pipe until they have ended: what
-        // comes next is to have the memory.
+        // They are not ours to wait for, but hold the pipe, and their memory, until they have
+        // ended.
         let until_ns = monotonic_ns() + END_NS;
         while !self.words.ended && monotonic_ns() < until_ns {
             let timeout = rustix::event::Timespec { tv_sec: 0, tv_nsec: 10_000_000 };

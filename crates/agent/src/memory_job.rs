@@ -66,8 +66,7 @@ fn file_bytes(work: &MemoryJob) -> u64 {
     }
 }
 
-/// Whether the subject has room for the job. Of a sandbox or a machine its limit is the protection;
-/// on the host nothing is but this check.
+/// Whether there is room. Of all but the host the subject's limit is the protection.
 fn check_room(
     assignment: &Assignment,
     asked: &JobSpec,

@@ -1,5 +1,4 @@
-//! The measuring phase of a job on memory: rounds of `vmtest` and windows of `touch` become passes,
-//! until the steady state was measured for long enough.
+//! The measuring phase of a job on memory: rounds and windows become passes until they are steady.
 
 use std::io::{self, Write};
 use std::os::fd::AsFd;

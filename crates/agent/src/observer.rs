@@ -25,8 +25,7 @@ const WARM_TICK_NS: u64 = 20_000_000;
 struct OomKills {
     /// In the control group if it counts them, else on the machine.
     kills: Option<u64>,
-    /// How often the control group was at its limit and nothing could be reclaimed; with version 1
-    /// how often it was at its limit.
+    /// How often the group could reclaim nothing at its limit; with version 1, was at it.
     at_limit: Option<u64>,
 }
 
@@ -185,8 +184,7 @@ impl<'a, W: Write> Observer<'a, W> {
         Ok(())
     }
 
-    /// Waits as [`Waiter::wait`]. Fails if measuring ends here: somebody asks to stop, or the load
-    /// has died.
+    /// Waits as [`Waiter::wait`]; fails as [`Self::check`].
     pub(crate) fn wait(
         &mut self,
         load: &mut LoadGroup<'_>,
@@ -287,8 +285,7 @@ impl<'a, W: Write> Observer<'a, W> {
         }
     }
 
-    /// Whether the OOM killer has struck since the last death that was attributed to it, and which
-    /// memory was too little.
+    /// Which memory was too little, if there was an OOM kill that is not attributed yet.
     fn attribute_oom_kill(&mut self) -> Option<String> {
         let now = OomKills::read(&mut self.machine);
         let before = std::mem::replace(&mut self.oom_kills, now);

@@ -140,8 +140,8 @@ impl Side<'_> {
             match self.probe.rhythm {
                 Rhythm::Interval => {
                     let record = timed(interaction.as_mut(), index as u32, intended_ns);
-                    // Only then is there time to settle: it is nobody's delay but that of a next
-                    // start that is already due.
+                    // Only then is there time to settle, which delays nobody but a start already
+                    // due.
                     self.send(&record)?;
                     interaction.settle();
                 }

@@ -158,8 +158,7 @@ impl<W: Write> Measuring<'_, '_, '_, W> {
         while let Some(start_ns) = self.due.next_ns() {
             let intended_ns = self.observer.output.moment_ns(start_ns);
             self.sleep_until(intended_ns.saturating_sub(LEAD_NS))?;
-            // A start that was missed while the sample before was under way begins where that
-            // one ended.
+            // A start missed while the sample before was under way begins where that ended.
             if self.before.is_none() || monotonic_ns() < intended_ns {
                 self.before = Some(self.observer.read_counters_before(self.load));
             }
@@ -268,8 +267,7 @@ impl<W: Write> Measuring<'_, '_, '_, W> {
         Ok(())
     }
 
-    /// The delays that the prober has reported since the last look, in ns, and whether its process
-    /// has ended.
+    /// The delays reported since the last look, in ns, and whether the prober has ended.
     fn read_short_records(&mut self) -> io::Result<(Vec<u64>, bool)> {
         let mut bytes = Vec::new();
         let gone = match self.prober.records.read_to_end(&mut bytes) {

@@ -1,5 +1,4 @@
-//! A run that does a job with a script: what the users of a session tell becomes lines, until all
-//! have finished their first pass.
+//! A run that does a job with a script: what users tell becomes lines until all had a first pass.
 
 use std::collections::BTreeSet;
 use std::io::{self, Write};

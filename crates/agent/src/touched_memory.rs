@@ -1,13 +1,11 @@
-//! Making the memory that `touch` touches: each of its pages is there, and in use once, before the
-//! first touch is counted.
+//! Making the memory that `touch` touches: all pages are in use before the first touch is counted.
 
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::fs::FileExt;
 
 use rustix::fs::{Advice as FileAdvice, fadvise};
-use sys::memory::Mapping;
-use sys::pages::Advice;
+use sys::memory::{Advice, Mapping};
 use sys::sysv::SharedSegment;
 use workloads::{Backing, Chain, Layout, PAGE_BYTES, Pages, Pattern, TouchPlan};
 

@@ -123,8 +123,7 @@ impl Users {
 impl Drop for Users {
     fn drop(&mut self) {
         end(self.pids.drain(..));
-        // Their commands die with them; what those had started does not. Whoever removes the
-        // directory tries again.
+        // Their commands die with them, what those had started does not. Its remover tries again.
         let _ = end_marked(&self.mark);
     }
 }
@@ -304,8 +303,7 @@ impl UserSide<'_> {
     }
 }
 
-/// A file in memory for what commands complain of. It does not grow: a command that complains
-/// without end fills no memory.
+/// A file in memory for complaints; it cannot grow, however many there are.
 fn complaints() -> io::Result<File> {
     let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
     let file = File::from(rustix::fs::memfd_create("complaints", flags)?);

@@ -1,13 +1,11 @@
-//! `vmtest`: the parent that forks, sleeps and looks, and the children that step through their
-//! segment.
+//! `vmtest`: the parent that forks and looks, and the children that step through their segment.
 
 use std::convert::Infallible;
 use std::hint::black_box;
 use std::io;
 
 use sys::clock::{monotonic_ns, sleep_until_ns};
-use sys::memory::Mapping;
-use sys::pages::Advice;
+use sys::memory::{Advice, Mapping};
 use sys::process::{all_usage, usable_cpus, usage, wait_any};
 use workloads::VmtestPlan;
 

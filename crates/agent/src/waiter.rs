@@ -1,5 +1,4 @@
-//! Waiting for a moment, a signal or what children say, whichever comes first, and why a run goes on
-//! no longer.
+//! Waiting for a moment, a signal or what children say, and why a run goes on no longer.
 
 use std::io::{self, Read};
 use std::os::fd::BorrowedFd;
@@ -76,8 +75,7 @@ pub struct Waiter {
 }
 
 impl Waiter {
-    /// Catches SIGTERM, SIGINT, SIGHUP and SIGCHLD from now on. Fails when the handlers cannot be
-    /// set.
+    /// Catches SIGTERM, SIGINT, SIGHUP and SIGCHLD from now on, if handlers can be set.
     pub fn new() -> io::Result<Self> {
         let (wakes, writer) = UnixStream::pair()?;
         wakes.set_nonblocking(true)?;
@@ -133,8 +131,7 @@ impl Waiter {
         }
     }
 
-    /// Waits for children that are to become ready. Fails if somebody asks to stop, or with `late`
-    /// when the time is up.
+    /// Waits for children to become ready; fails with `late` when the time is up, or to stop.
     pub(crate) fn until_ready(
         &self,
         fd: BorrowedFd<'_>,

@@ -1,12 +1,12 @@
-//! The cache: kernels, snapshots of booted machines, and finished deterministic cells, each under
-//! the hash of everything that it depends on.
+//! The cache: kernels, booted machines and finished cells, each under the hash of what it depends
+//! on.
 
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::cells::Cells;
-use crate::folders::user_folder;
+use crate::folders::{unless_missing, user_folder};
 use crate::scratch::{Scratch, sweep};
 
 const KERNELS: &str = "kernels";
@@ -14,8 +14,7 @@ const SNAPSHOTS: &str = "snapshots";
 const CELLS: &str = "cells";
 /// Where other machines put copies of this program, named by their hashes (crate `remote`).
 const PROGRAMS: &str = "bin";
-/// The store of fleets that name no other one (`docs/fleet.md`), and what lies in it: finished cells,
-/// and the files that nodes fetch.
+/// The store of fleets that name no other (`docs/fleet.md`): finished cells, and files for nodes.
 const FLEET: &str = "fleet";
 const FLEET_PARTS: [&str; 2] = ["cells", "blobs"];
 
@@ -29,15 +28,6 @@ pub struct Cache {
 
 /// What lies in the cache: name and usage of each part.
 pub type Contents = Vec<(&'static str, Usage)>;
-
-/// One kind of things in the cache.
-struct Part {
-    name: &'static str,
-    counted: Vec<PathBuf>,
-    folder: PathBuf,
-    /// Whether it is removed with the others; what is costly to get again is not.
-    is_cheap: bool,
-}
 
 /// Count and size of entries.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -97,29 +87,25 @@ impl Cache {
         &self.cells
     }
 
-    fn parts(&self) -> [Part; 5] {
-        let simple = |name, folder: &Path, is_cheap| {
-            let folder = folder.to_owned();
-            Part { name, counted: vec![folder.clone()], folder, is_cheap }
-        };
+    /// The parts of the cache: name, what is removed, whose entries are counted, and whether it is
+    /// removed with the others; what is costly to get again is not.
+    fn parts(&self) -> [(&'static str, PathBuf, Vec<PathBuf>, bool); 5] {
+        let simple =
+            |name, folder: PathBuf, is_cheap| (name, folder.clone(), vec![folder], is_cheap);
         let fleet = self.root.join(FLEET);
+        let counted = FLEET_PARTS.map(|part| fleet.join(part)).into();
         [
-            simple("kernels", &self.kernels(), false),
-            simple("snapshots", &self.snapshots, true),
-            simple("cells", self.cells.folder(), true),
-            simple("programs", &self.root.join(PROGRAMS), false),
-            Part {
-                name: "fleet",
-                counted: FLEET_PARTS.map(|part| fleet.join(part)).into(),
-                folder: fleet,
-                is_cheap: true,
-            },
+            simple("kernels", self.kernels(), false),
+            simple("snapshots", self.snapshots.clone(), true),
+            simple("cells", self.cells.folder().to_owned(), true),
+            simple("programs", self.root.join(PROGRAMS), false),
+            ("fleet", fleet, counted, true),
         ]
     }
 
     /// What lies in it. Fails when it cannot be read.
     pub fn contents(&self) -> io::Result<Contents> {
-        self.parts().iter().map(|part| Ok((part.name, usage(&part.counted)?))).collect()
+        self.parts().iter().map(|(name, _, counted, _)| Ok((*name, usage(counted)?))).collect()
     }
 
     /// Removes snapshots, cells and the store of fleets, and kernels and copied programs too if
@@ -127,20 +113,19 @@ impl Cache {
     /// something cannot be removed.
     pub fn prune(&self, all: bool) -> io::Result<Contents> {
         sweep(&self.root);
-        let prune = |part: &Part| {
-            if !(all || part.is_cheap) {
-                return Ok((part.name, Usage::default()));
+        let mut contents = Contents::new();
+        for (name, folder, counted, is_cheap) in self.parts() {
+            let mut removed = Usage::default();
+            if all || is_cheap {
+                removed = usage(&counted)?;
+                unless_missing(fs::remove_dir_all(&folder)).map_err(|error| {
+                    let text = format!("remove {}: {error}", folder.display());
+                    io::Error::new(error.kind(), text)
+                })?;
             }
-            let removed = usage(&part.counted)?;
-            match fs::remove_dir_all(&part.folder) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                    let text = format!("remove {}: {error}", part.folder.display());
-                    Err(io::Error::new(error.kind(), text))
-                }
-                _ => Ok((part.name, removed)),
-            }
-        };
-        self.parts().iter().map(prune).collect()
+            contents.push((name, removed));
+        }
+        Ok(contents)
     }
 }
 

@@ -11,8 +11,7 @@ use crate::out_file::OutFile;
 /// How the name of a finished cell ends.
 const SUFFIX: &str = ".run.jsonl";
 
-/// The hash under which something is kept that depends on these parts: BLAKE3 of them and of where
-/// one ends and the next begins.
+/// The hash under which something is kept: BLAKE3 of what it depends on, each part with its length.
 pub fn key_of(parts: &[&[u8]]) -> String {
     let mut hasher = blake3::Hasher::new();
     for part in parts {
@@ -39,8 +38,7 @@ impl Cells {
         &self.folder
     }
 
-    /// Whether a run that ended so ends so again, and is kept: what the host's clock or its user
-    /// ended does not.
+    /// Whether a run that ended so ends so again and is kept; what clock or user ended does not.
     pub fn is_certain(status: EndStatus) -> bool {
         matches!(status, EndStatus::Complete | EndStatus::KernelDied)
     }

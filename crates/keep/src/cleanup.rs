@@ -70,8 +70,7 @@ impl Drop for CleanupProcess {
     }
 }
 
-/// The cleanup process's own side: waits until its standard input ends, then does its duty. Fails
-/// when the arguments are not those of a cleanup process.
+/// The cleanup process's own side: waits until its standard input ends, then does its duty.
 pub fn serve(arguments: &[OsString]) -> Result<(), String> {
     let duty = Duty::parse(arguments).ok_or("it is used by thrashlab itself")?;
     let mut input = io::stdin().lock();

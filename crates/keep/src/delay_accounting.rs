@@ -24,8 +24,7 @@ const NAME: &str = "kernel.task_delayacct";
 const ON: &str = "1";
 const OFF: &str = "0";
 
-/// Delay accounting that is on because of this; the lock ends when it is dropped, which does not
-/// put anything back: that is what [`put_back`] is for.
+/// Delay accounting that is on because of this, until it is dropped and [`put_back`] is called.
 #[derive(Debug)]
 pub(crate) struct Held {
     _lock: File,

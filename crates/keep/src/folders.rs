@@ -33,8 +33,15 @@ pub fn state_dir() -> PathBuf {
     state_root().join(host::machine())
 }
 
-/// Makes a folder that only this user may enter, and those above it; one that is there stays. Fails
-/// when it cannot be made.
+/// What is missing already is removed: cleanup process and next start may work at the same time.
+pub(crate) fn unless_missing(removed: io::Result<()>) -> io::Result<()> {
+    match removed {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        other => other,
+    }
+}
+
+/// Makes a folder that only this user may enter, and those above it, unless it is there.
 pub fn make_private(folder: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(folder)
 }

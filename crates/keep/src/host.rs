@@ -46,8 +46,7 @@ pub fn machine() -> String {
     name(&node, &fs::read_to_string(MACHINE_ID).unwrap_or_default())
 }
 
-/// The identity of this boot of the machine, which changes with every boot (random(4)): a UUID, so
-/// fit for a file name. Fails when procfs cannot be read, or has no UUID there.
+/// The identity of this boot (random(4)), a UUID. Fails when procfs cannot be read or has none.
 pub fn boot_id() -> Result<String, String> {
     const PATH: &str = "/proc/sys/kernel/random/boot_id";
     match fs::read_to_string(PATH) {

@@ -1,5 +1,4 @@
-//! The journal: what this invocation has made and not yet removed, on disk, so that another process
-//! can remove it.
+//! The journal: what this invocation has made and not yet removed, for others to remove.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
@@ -32,8 +31,7 @@ impl Journal {
         folder.join(format!("{}.journal", unique::token()))
     }
 
-    /// A new, locked journal. Its cleanup process comes before it, so that it is never without one.
-    /// Fails when its folder cannot be made or written.
+    /// A new, locked journal, never without its cleanup process. Fails when it cannot be written.
     pub fn create(path: PathBuf, cleanup: Option<CleanupProcess>) -> io::Result<Self> {
         let folder = path.parent().unwrap_or(Path::new("/"));
         make_private(folder)?;
@@ -50,8 +48,7 @@ impl Journal {
         }
     }
 
-    /// Starts the cleanup process again if it was killed. Fails when this program cannot be started
-    /// again.
+    /// Starts the cleanup process again if it was killed; fails when that is impossible.
     pub fn see_to_cleanup(&mut self, program: &Path) -> io::Result<()> {
         if self.cleanup.as_mut().is_none_or(|cleanup| !cleanup.is_alive()) {
             let duty = Duty::Journal(self.path.clone());
@@ -108,8 +105,7 @@ impl Journal {
         Ok(made)
     }
 
-    /// Makes a swap file and switches it on. Fails without the privilege or the room, or when
-    /// `stop` says so.
+    /// Makes a swap file in use. Fails without privilege or room, or when `stop` says so.
     pub fn add_swap(
         &mut self,
         path: &Path,
@@ -130,8 +126,7 @@ impl Journal {
         Ok(())
     }
 
-    /// Removes something, and writes down that it is gone. Fails when it cannot be removed, or the
-    /// journal not be written.
+    /// Removes something and writes that down. Fails when either is impossible.
     pub fn remove(&mut self, made: Made) -> io::Result<()> {
         remove(&made)?;
         self.gone(made)
@@ -142,8 +137,7 @@ impl Journal {
         self.append(&Entry::Gone(made))
     }
 
-    /// Removes all that is left. What cannot be removed is returned with the reason, and stays in
-    /// the journal for the next start.
+    /// Removes all that is left; returns why what stays for the next start cannot be removed.
     pub fn remove_all(&mut self) -> Vec<String> {
         self.delay_accounting = None;
         sweep(&self.path).failed

@@ -41,7 +41,7 @@ pub use cleanup::{COMMAND, CleanupProcess, Duty, serve};
 pub use identity::Identity;
 pub use journal::Journal;
 pub use lock::{Attempt, Lock};
-pub use made::Made;
+pub use made::{Made, Place};
 pub use removal::{Swept, sweep_leftovers};
 pub use scratch::Scratch;
 pub use shelf::Shelf;

@@ -1,5 +1,4 @@
-//! A lock on a file with a note of its holder. The kernel frees the lock when the holder ends; the
-//! note is for people.
+//! A lock on a file, freed by the kernel when its holder ends, with a note of him for people.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, Write};

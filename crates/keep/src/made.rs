@@ -22,13 +22,7 @@ pub enum Made {
         start_ticks: u64,
     },
     /// A control group.
-    Cgroup {
-        /// Its directory.
-        path: PathBuf,
-        /// Which one of this path; `None`: it was about to be made.
-        #[serde(default)]
-        identity: Option<Identity>,
-    },
+    Cgroup(Place),
     /// A SysV message queue.
     Queue {
         /// Its key.
@@ -40,46 +34,44 @@ pub enum Made {
         key: i32,
     },
     /// A swap file: switched off, then removed.
-    Swap {
-        /// The file.
-        path: PathBuf,
-        /// Which one of this path; `None`: it was about to be made.
-        #[serde(default)]
-        identity: Option<Identity>,
-    },
+    Swap(Place),
     /// A kernel parameter that was changed: it gets its old value back.
     Sysctl(Change),
     /// Delay accounting, switched on: it goes off when nobody needs it any more.
     DelayAccounting,
     /// A directory with all that is in it.
-    Directory {
-        /// The directory.
-        path: PathBuf,
-        /// Which one of this path; `None`: it was about to be made.
-        #[serde(default)]
-        identity: Option<Identity>,
-    },
+    Directory(Place),
+}
+
+/// What has a path.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Place {
+    /// Where it is.
+    pub path: PathBuf,
+    /// Which one of this path; `None`: it was about to be made.
+    #[serde(default)]
+    pub(crate) identity: Option<Identity>,
 }
 
 impl Made {
     /// A directory that is about to be made.
     pub fn directory(path: PathBuf) -> Self {
-        Self::Directory { path, identity: None }
+        Self::Directory(Place { path, identity: None })
     }
 
     /// A control group that is about to be made.
     pub fn cgroup(path: PathBuf) -> Self {
-        Self::Cgroup { path, identity: None }
+        Self::Cgroup(Place { path, identity: None })
     }
 
     /// A swap file that is about to be made.
     pub fn swap(path: PathBuf) -> Self {
-        Self::Swap { path, identity: None }
+        Self::Swap(Place { path, identity: None })
     }
 
     /// Whether it is still there after a power cut.
     pub(crate) fn outlives_boot(&self) -> bool {
-        matches!(self, Self::Directory { .. } | Self::Swap { .. })
+        matches!(self, Self::Directory(_) | Self::Swap(_))
     }
 
     /// Whether its name means the same to processes of other namespaces.
@@ -94,11 +86,8 @@ impl Made {
     /// The same with the identity of what was made; what has no path stays as it is.
     pub(crate) fn identified(&self) -> io::Result<Self> {
         let mut made = self.clone();
-        if let Self::Cgroup { path, identity }
-        | Self::Swap { path, identity }
-        | Self::Directory { path, identity } = &mut made
-        {
-            *identity = Some(Identity::read(path)?);
+        if let Self::Cgroup(place) | Self::Swap(place) | Self::Directory(place) = &mut made {
+            place.identity = Some(Identity::read(&place.path)?);
         }
         Ok(made)
     }
@@ -108,13 +97,13 @@ impl fmt::Display for Made {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Process { pid, .. } => write!(out, "process {pid}"),
-            Self::Cgroup { path, .. } => write!(out, "control group {}", path.display()),
+            Self::Cgroup(place) => write!(out, "control group {}", place.path.display()),
             Self::Queue { key } => write!(out, "SysV message queue {key:#x}"),
             Self::Segment { key } => write!(out, "SysV shared memory segment {key:#x}"),
-            Self::Swap { path, .. } => write!(out, "swap file {}", path.display()),
+            Self::Swap(place) => write!(out, "swap file {}", place.path.display()),
             Self::Sysctl(change) => write!(out, "kernel parameter {change}"),
             Self::DelayAccounting => write!(out, "delay accounting, switched on"),
-            Self::Directory { path, .. } => write!(out, "directory {}", path.display()),
+            Self::Directory(place) => write!(out, "directory {}", place.path.display()),
         }
     }
 }

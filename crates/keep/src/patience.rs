@@ -8,8 +8,7 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
 /// Pause between two tries.
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// Tries until it works, as long as what stands in the way may go away by itself: dying processes
-/// hold a thing for a moment.
+/// Tries as long as what stands in the way, such as dying processes, may go away by itself.
 pub(crate) fn patiently(mut work: impl FnMut() -> io::Result<()>) -> io::Result<()> {
     let deadline = Instant::now() + PATIENCE;
     loop {

@@ -9,10 +9,10 @@ use sys::process::{signal, signals};
 use sys::swap::swap_off;
 use sys::sysv::{MessageQueue, SharedSegment};
 
-use crate::folders::{state_dir, state_root};
+use crate::folders::{state_dir, state_root, unless_missing};
 use crate::host::{Host, user_id};
 use crate::identity::Identity;
-use crate::made::{Made, outstanding};
+use crate::made::{Made, Place, outstanding};
 use crate::marked::end_marked;
 use crate::patience::patiently;
 use crate::proc_stat::start_ticks;
@@ -34,8 +34,7 @@ impl Swept {
     }
 }
 
-/// Removes what invocations of this user on this machine left that no longer live: after a power cut,
-/// or when a user killed everything.
+/// Removes what invocations of this user on this machine left that no longer live.
 #[must_use]
 pub fn sweep_leftovers() -> Swept {
     let mut swept = sweep_folder(&state_dir());
@@ -87,9 +86,7 @@ pub(crate) fn sweep(journal: &Path) -> Swept {
 pub(crate) fn remove(made: &Made) -> io::Result<bool> {
     match made {
         Made::Process { pid, start_ticks } => remove_process(*pid, *start_ticks),
-        Made::Cgroup { path, identity } => {
-            remove_at(path, *identity, || remove_empty(path), || remove_cgroup(path))
-        }
+        Made::Cgroup(place) => remove_at(place, remove_empty, remove_cgroup),
         Made::Queue { key } => match MessageQueue::open(*key) {
             Ok(queue) => queue.remove().map(|()| true),
             Err(_) => Ok(false),
@@ -98,18 +95,10 @@ pub(crate) fn remove(made: &Made) -> io::Result<bool> {
             Ok(segment) => segment.remove().map(|()| true),
             Err(_) => Ok(false),
         },
-        Made::Swap { path, identity } => {
-            let empty = || {
-                let is_empty = fs::symlink_metadata(path)?.len() == 0;
-                if is_empty { remove_swap(path).map(|()| true) } else { Ok(false) }
-            };
-            remove_at(path, *identity, empty, || remove_swap(path))
-        }
+        Made::Swap(place) => remove_at(place, remove_empty_swap, remove_swap),
         Made::Sysctl(change) => change.put_back(Path::new(sysctl::ROOT)),
         Made::DelayAccounting => delay_accounting::put_back(Path::new(delay_accounting::FOLDER)),
-        Made::Directory { path, identity } => {
-            remove_at(path, *identity, || remove_empty(path), || remove_directory(path))
-        }
+        Made::Directory(place) => remove_at(place, remove_empty, remove_directory),
     }
 }
 
@@ -124,16 +113,16 @@ fn remove_process(pid: u32, expected_ticks: u64) -> io::Result<bool> {
 /// Removes what is at a path that a journal names if it is what was made. If that is not known, its
 /// maker ended while it was made, and it is removed only if it is `empty`.
 fn remove_at(
-    path: &Path,
-    identity: Option<Identity>,
-    empty: impl FnOnce() -> io::Result<bool>,
-    ours: impl FnOnce() -> io::Result<()>,
+    place: &Place,
+    empty: fn(&Path) -> io::Result<bool>,
+    ours: fn(&Path) -> io::Result<()>,
 ) -> io::Result<bool> {
-    match (identity, Identity::read(path)) {
+    let path = &place.path;
+    match (place.identity, Identity::read(path)) {
         (_, Err(error)) if error.kind() == io::ErrorKind::NotFound => Ok(false),
         (_, Err(error)) => Err(error),
-        (None, Ok(_)) => empty(),
-        (Some(made), Ok(now)) if made.is(now) => ours().map(|()| true),
+        (None, Ok(_)) => empty(path),
+        (Some(made), Ok(now)) if made.is(now) => ours(path).map(|()| true),
         _ => Ok(false),
     }
 }
@@ -148,14 +137,13 @@ fn remove_empty(path: &Path) -> io::Result<bool> {
     }
 }
 
-/// Kills all processes of a control group and removes it. The kernel does not remove a group with
-/// processes in it.
+/// Kills all of a control group and removes it: the kernel keeps one with processes in it.
 fn remove_cgroup(path: &Path) -> io::Result<()> {
     patiently(|| {
         if fs::write(path.join("cgroup.kill"), "1").is_err() {
             kill_members(path)?;
         }
-        unless_gone(fs::remove_dir(path))
+        unless_missing(fs::remove_dir(path))
     })
 }
 
@@ -173,6 +161,11 @@ fn kill_members(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
+fn remove_empty_swap(path: &Path) -> io::Result<bool> {
+    let is_empty = fs::symlink_metadata(path)?.len() == 0;
+    if is_empty { remove_swap(path).map(|()| true) } else { Ok(false) }
+}
+
 fn remove_swap(path: &Path) -> io::Result<()> {
     use io::ErrorKind::{InvalidInput, NotFound, PermissionDenied};
     match swap_off(path).map_err(|error| (error.kind(), error)) {
@@ -181,22 +174,13 @@ fn remove_swap(path: &Path) -> io::Result<()> {
         Ok(()) | Err((InvalidInput | NotFound | PermissionDenied, _)) => {}
         Err((_, error)) => return Err(error),
     }
-    unless_gone(fs::remove_file(path))
+    unless_missing(fs::remove_file(path))
 }
 
 fn remove_directory(path: &Path) -> io::Result<()> {
     // What the commands of a session had started may outlive them, and write on.
     end_marked(&path.display().to_string())?;
-    patiently(|| unless_gone(fs::remove_dir_all(path)))
-}
-
-/// A thing that somebody else has removed meanwhile is removed: cleanup process and next start may work at
-/// the same time.
-fn unless_gone(result: io::Result<()>) -> io::Result<()> {
-    match result {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        other => other,
-    }
+    patiently(|| unless_missing(fs::remove_dir_all(path)))
 }
 
 #[cfg(test)]

@@ -1,5 +1,4 @@
-//! Folders of the cache that are not finished: removed by their maker, or by the next one if the
-//! maker was killed.
+//! Unfinished folders of the cache: removed by their maker, or by the next one if that was killed.
 
 use std::fs::{self, DirEntry, File, TryLockError};
 use std::io;
@@ -10,8 +9,7 @@ use crate::host;
 
 /// How the name of an unfinished folder ends, after the machine that makes it and a free word.
 const SUFFIX: &str = ".part";
-/// How names of unfinished folders began in former versions, which did not lock them: they belong
-/// to nobody any more when they are old.
+/// How their names began in former versions, which locked none: nobody's any more when old.
 const FORMER: (&str, Duration) = (".unfinished-", Duration::from_secs(3600));
 
 /// A folder that is removed unless it has been renamed.
@@ -26,8 +24,7 @@ pub struct Scratch {
 }
 
 impl Scratch {
-    /// Makes an empty folder in `dir`, and removes what dead processes left there. Fails when it
-    /// cannot be made.
+    /// Makes an empty folder in `dir`, if it can, and removes what dead processes left there.
     pub fn make(dir: &Path, name: &str) -> io::Result<Self> {
         sweep(dir);
         fs::create_dir_all(dir)?;

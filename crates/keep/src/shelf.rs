@@ -8,6 +8,7 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use crate::folders::unless_missing;
 use crate::scratch::Scratch;
 
 /// The list.
@@ -71,17 +72,14 @@ impl Shelf {
         list.push(LIST_TAIL.to_owned());
         fs::write(made.path().join(LIST), list.join("\n"))?;
         let folder = self.folder.join(key);
-        // One at a time, where the file system has locks: what another process has just put there
-        // is in use, and not damaged.
+        // One at a time, if there are locks: what another has just put there is not damaged.
         let lock = File::open(&self.folder)?;
         let _ = lock.lock();
         if self.is_complete(&folder) {
             return Ok(folder);
         }
-        match fs::remove_dir_all(&folder) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-            _ => fs::rename(made.path(), &folder).map(|()| folder),
-        }
+        unless_missing(fs::remove_dir_all(&folder))?;
+        fs::rename(made.path(), &folder).map(|()| folder)
     }
 
     /// Whether every listed file is there and unchanged, and the list whole.

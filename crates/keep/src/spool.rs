@@ -1,5 +1,4 @@
-//! Runs on a measured host that nobody has fetched yet, in a folder of this user with the lock on
-//! the host and the sockets of those who use it.
+//! Runs on a measured host that nobody has fetched, with its lock and the sockets of its users.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -15,13 +14,10 @@ use crate::out_file::write_whole;
 
 /// The file of the lock on the host.
 const LOCK: &str = "lease";
-/// How the name of a run under way ends.
+/// How the names end of a run under way, of a finished run, of its end beside it, and of a socket.
 const PART: &str = "part";
-/// How the name of a finished run ends; beside it lies its end.
 const RUN: &str = "run";
-/// How the name of a run's end ends.
 const END: &str = "end";
-/// How the name of a socket ends.
 const SOCKET: &str = "socket";
 
 /// The folder.
@@ -39,8 +35,7 @@ struct Kept<E> {
 }
 
 impl Spool {
-    /// The spool of this user on this machine, made if it is missing. Fails when it cannot be made,
-    /// with its path.
+    /// The spool of this user on this machine, made if it is missing and can be.
     pub fn of_user() -> io::Result<Self> {
         Self::at(state_dir().join("remote"))
     }
@@ -70,8 +65,7 @@ impl Spool {
         Ok(SpooledRun { file, hasher: blake3::Hasher::new(), size_bytes: 0 })
     }
 
-    /// Keeps a run that is over for a time, with what its end says. Fails when the disk does not
-    /// take it.
+    /// Keeps a run that is over for a time, with its end. Fails when the disk does not take it.
     pub fn finish(&self, key: &str, ended: &impl Serialize, keep_ns: u64) -> io::Result<()> {
         let until_unix_ns = realtime_ns().saturating_add(keep_ns);
         let end = serde_json::to_vec(&Kept { ended, until_unix_ns }).map_err(io::Error::other)?;
@@ -89,8 +83,7 @@ impl Spool {
         serde_json::from_slice(&fs::read(self.path(key, END)).ok()?).ok()
     }
 
-    /// Reads a part of a run, from a byte on, at most as much as the buffer takes. Fails when the
-    /// run is not there.
+    /// Reads of a run from a byte on, at most a buffer. Fails when the run is not there.
     pub fn read(&self, key: &str, from: u64, into: &mut [u8]) -> io::Result<usize> {
         // It has its last name as soon as it is over.
         let file = File::open(self.path(key, PART)).or_else(|_| File::open(self.path(key, RUN)))?;

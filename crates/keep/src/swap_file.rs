@@ -11,8 +11,7 @@ use sys::swap::swap_on;
 /// Bytes of a page, for which the header is written.
 const PAGE_BYTES: usize = 4096;
 
-/// Whether this process may switch swap on: asked for before the file, which need not be written
-/// without.
+/// Whether this process may switch swap on; asked before the file is written.
 pub(crate) fn may_swap(path: &Path) -> io::Result<()> {
     let system_page = rustix::param::page_size();
     if system_page != PAGE_BYTES {
@@ -30,8 +29,7 @@ pub(crate) fn create(path: &Path) -> io::Result<File> {
     OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)
 }
 
-/// Writes a swap file of `size_bytes` (no holes) and switches it on; the caller has written it
-/// into the journal.
+/// Writes a swap file (no holes) that is in the journal, and switches it on.
 pub(crate) fn fill(
     mut file: File,
     path: &Path,

@@ -10,8 +10,7 @@ use serde::{Deserialize, Serialize};
 /// Where the kernel shows its parameters.
 pub(crate) const ROOT: &str = "/proc/sys";
 
-/// Parameters of which one at a time is in force; the other one reads as 0
-/// (`Documentation/admin-guide/sysctl/vm.rst`).
+/// Of each two one is in force, the other reads 0 (`Documentation/admin-guide/sysctl/vm.rst`).
 const COUNTERPARTS: [(&str, &str); 2] = [
     ("vm.dirty_bytes", "vm.dirty_ratio"),
     ("vm.dirty_background_bytes", "vm.dirty_background_ratio"),
@@ -75,8 +74,7 @@ impl Change {
         Ok(Self { set: self.set.as_ref().map(shown).transpose()?, ..self.clone() })
     }
 
-    /// Gives the parameter its old value back, unless somebody has changed it since; whether it
-    /// did.
+    /// Gives the parameter its old value unless somebody has changed it; whether it did.
     pub(crate) fn put_back(&self, root: &Path) -> io::Result<bool> {
         if let Some((name, value)) = &self.set
             && read(root, name)? != *value

@@ -9,8 +9,7 @@ use hdrhistogram::serialization::{Deserializer, Serializer, V2Serializer};
 
 /// Decimal digits that a histogram keeps of each delay.
 const DIGITS: u8 = 3;
-/// Most delays of one line that are listed one by one: an hour of a probe that wakes every 4 ms.
-/// More are damage or malice, or are read as [`counts`].
+/// Most delays of a line listed one by one: an hour of every 4 ms. More are read as [`counts`].
 pub(crate) const MOST_DELAYS: u64 = 1 << 20;
 /// How the encoding begins: its kind, the size of its counts, an offset that is 0 here, and the
 /// digits that it keeps (`HdrHistogram`, V2 encoding), each of 4 bytes; three values of 8 follow.
@@ -28,8 +27,7 @@ impl HistogramError {
     }
 }
 
-/// Encodes delays in ns; 0 is kept as a delay like any other. Fails when a delay is beyond what the
-/// format can hold (about 290 years).
+/// Encodes delays in ns, 0 too. Fails when one is beyond the format (about 290 years).
 pub fn encode(delays_ns: &[u64]) -> Result<String, HistogramError> {
     let mut histogram = Histogram::<u64>::new(DIGITS).map_err(HistogramError::hdr)?;
     for delay_ns in delays_ns {
@@ -72,8 +70,7 @@ pub fn counts(text: &str) -> Result<Vec<(u64, u64)>, HistogramError> {
         .collect())
 }
 
-/// That a histogram is of the kind that [`encode`] makes, and takes no more memory than what was
-/// read: its reader believes the size and the digits that it claims.
+/// That a histogram is of our kind and size: its reader believes the claims in its head.
 fn check_head(bytes: &[u8]) -> Result<(), HistogramError> {
     let word = |at: usize| {
         let word = bytes.get(at..at + 4).and_then(|word| word.try_into().ok());

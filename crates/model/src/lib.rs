@@ -37,6 +37,5 @@ pub use sample::{Censored, CensoredDelays, HistogramRecord, SampleRecord};
 pub use script::{Command, Script, Tools};
 pub use spec::{BASELINE, JobSpec, LoadSpec, Measure, ProbeSpec, Spec, SubjectSpec, Timing};
 
-/// Version of the run-file format that this build knows (see `docs/run-format.md`); a run is
-/// written in the lowest that has its subject ([`SubjectSpec::schema`]).
+/// Newest run-file format that is read (`docs/run-format.md`); see [`SubjectSpec::schema`].
 pub const SCHEMA: u32 = 2;

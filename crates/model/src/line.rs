@@ -58,8 +58,7 @@ pub struct Header {
 }
 
 impl Header {
-    /// Whether equal inputs give equal bytes: in the deterministic machine, and where a machine is
-    /// simulated.
+    /// Whether equal inputs give equal bytes: in the deterministic machine and simulated ones.
     pub fn is_deterministic(&self) -> bool {
         let is_yes = |fact: &String| fact == "yes";
         matches!(self.spec.subject, SubjectSpec::Mmu(_))

@@ -105,8 +105,7 @@ pub struct DiskSpec {
 }
 
 impl DiskSpec {
-    /// Whether reading and writing are delayed differently, for which the driver alone is not
-    /// enough.
+    /// Whether reads and writes have delays of their own, for which a driver is not enough.
     pub fn needs_mapper(&self) -> bool {
         self.read_delay_ns != self.write_delay_ns
     }
@@ -163,8 +162,7 @@ impl MachineSpec {
 pub struct SandboxSpec {
     /// Memory limit, in bytes: this is "the memory of the machine" for every load.
     pub memory_bytes: u64,
-    /// Memory from which on processes are slowed down and pages reclaimed (version 2's
-    /// `memory.high`), in bytes; `None` = none.
+    /// Memory above which processes are slowed (`memory.high`), in bytes; `None` = none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub high_bytes: Option<u64>,
     /// CPU bandwidth limit in thousandths of a CPU; `None` = all CPUs.

@@ -63,8 +63,7 @@ pub struct Resp1Row {
     pub sd_s: Option<f64>,
     /// `average / average(noload)`.
     pub ratio_raw: f64,
-    /// `a / a(noload)`, where `a` is the mean of all delays within one S.D. of the median; second
-    /// format only.
+    /// `a / a(noload)`, `a` the mean delay within 1 S.D. of the median; second format only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ratio_sd: Option<f64>,
 }

@@ -107,8 +107,7 @@ impl Run {
         self.end().map_or(EndStatus::Killed, |end| end.status)
     }
 
-    /// Whether the run has any measurement: a sample, the histogram of a periodic
-    /// probe, or a piece of work.
+    /// Whether the run has a sample, a histogram, or a piece of work.
     pub fn is_measured(&self) -> bool {
         self.lines.iter().any(|line| {
             matches!(line, Line::Sample(_) | Line::Histogram(_) | Line::Work(_) | Line::Pass(_))

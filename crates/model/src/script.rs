@@ -28,8 +28,7 @@ pub struct Script {
 }
 
 impl Script {
-    /// Longest time that one pass may take, in ns: every thought half as long again as the mean, and
-    /// every command as long as its limit.
+    /// Longest time of one pass, in ns: thoughts of 1.5 times the mean, commands of the limit.
     pub fn longest_pass_ns(&self) -> u64 {
         let thought_ns = self.think_ns.saturating_add(self.think_ns / 2);
         let command_ns = thought_ns.saturating_add(self.limit_ns);

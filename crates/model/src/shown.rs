@@ -1,5 +1,4 @@
-//! Text of others where it is shown or pasted: run files, manifests and traces may come from
-//! anywhere, and what they say must not act on a terminal or in a shell.
+//! Text of others, shown or pasted: whatever it says must not act on a terminal or in a shell.
 
 use std::borrow::Cow;
 
@@ -18,8 +17,7 @@ pub fn shown(text: &str) -> Cow<'_, str> {
     Cow::Owned(text.split("\r\n").map(line).collect::<Vec<String>>().join("\r\n"))
 }
 
-/// JSON as a terminal only shows it, with the same content: such characters stand in strings alone,
-/// where they are escaped.
+/// JSON as a terminal only shows it, with the same content: what acts is escaped in its strings.
 pub fn shown_json(json: &str) -> Cow<'_, str> {
     let acts = |letter: char| acts(letter) && letter != '\n';
     match json.contains(acts) {
@@ -42,8 +40,7 @@ pub fn one_line(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// A word as a shell takes it for one. Characters that act on a terminal are escaped, so that what
-/// is seen is what is pasted.
+/// A word as a shell takes it for one; what acts on a terminal is escaped.
 pub fn quoted(word: &str) -> String {
     let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_./:,=+@%".contains(letter);
     if !word.is_empty() && word.chars().all(is_plain) {

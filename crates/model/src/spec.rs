@@ -82,8 +82,7 @@ impl SubjectSpec {
         }
     }
 
-    /// The lowest number of the run-file format that has this subject: what an older reader can
-    /// read is written so that it can.
+    /// The lowest format number that has this subject, so that older readers can read it.
     pub fn schema(&self) -> u32 {
         match self {
             Self::Host { .. } | Self::Sandbox(_) | Self::Vm(_) => 1,
@@ -175,7 +174,6 @@ pub struct Timing {
     pub points: u32,
     /// How long the load may take to become warm, in ns.
     pub warmup_ns: u64,
-    /// How long one interaction may take, from its intended start, before it is given up and kept
-    /// as a censored sample, in ns.
+    /// Longest interaction from its intended start in ns; then it is given up as censored.
     pub timeout_ns: u64,
 }

@@ -11,8 +11,7 @@ pub struct UnitError {
 
 const SIZE_HINT: &str = "write a number and B, K, M, G or T (powers of 1024), such as 512M";
 const DURATION_HINT: &str = "write a number and ns, us, ms, s or m, such as 20s";
-/// The largest value that is read: what is printed of it, rounded to the largest unit (1T), is still
-/// below 2^63 and can be read again.
+/// The largest value read: printed and rounded to 1T it is below 2^63 and can be read again.
 const LARGEST: u64 = (1 << 63) - (1 << 40);
 
 const SIZES: [(&str, u64); 4] = [("T", 1 << 40), ("G", 1 << 30), ("M", 1 << 20), ("K", 1 << 10)];
@@ -114,8 +113,7 @@ pub fn format_duration(duration_ns: u64) -> String {
     format!("{value:.digits$}{unit}")
 }
 
-/// A time in ns as text with about three digits and its unit, fractions of a nanosecond too, as a
-/// touch of memory may take less than one.
+/// A time in ns with about three digits, fractions too: a touch may take less than 1 ns.
 pub fn format_duration_ns(time_ns: f64) -> String {
     match time_ns {
         few if few < 9.995 => format!("{few:.2}ns"),

@@ -150,7 +150,7 @@ impl Maker<'_> {
             .v1(controller)
             .ok_or_else(|| format!("the version 1 controller {controller} is not mounted"))?;
         let shared = hierarchy.own_dir.join(self.name);
-        let is_shared = |made: &Made| matches!(made, Made::Cgroup { path, .. } if *path == shared);
+        let is_shared = |made: &Made| matches!(made, Made::Cgroup(place) if place.path == shared);
         if self.made.groups.iter().any(is_shared) {
             return Ok(shared);
         }

@@ -13,9 +13,8 @@ use rustix::fs::{Advice as FileAdvice, fadvise};
 use rustix::time::{ClockId, clock_gettime};
 use survey::Survey;
 use sys::clock::monotonic_ns;
-use sys::memory::Mapping;
+use sys::memory::{Advice, Mapping};
 use sys::pagemap::page_bytes;
-use sys::pages::Advice;
 
 #[path = "../../../tests/skip.rs"]
 mod skip;

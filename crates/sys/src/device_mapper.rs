@@ -153,9 +153,7 @@ fn sectors(bytes: u64) -> io::Result<u64> {
 
 /// The device of a reply, as the kernel's `huge_encode_dev` writes it.
 fn device_number(reply: &[u8]) -> DeviceNumber {
-    let mut bytes = [0; 8];
-    bytes.copy_from_slice(&reply[DEVICE_AT..DEVICE_AT + 8]);
-    let code = u64::from_ne_bytes(bytes);
+    let code = u64::from_ne_bytes(reply.as_chunks().0[DEVICE_AT / 8]);
     let major = (code >> 8 & 0xfff) as u32;
     let minor = (code & 0xff | code >> 12 & 0xf_ff00) as u32;
     DeviceNumber { major, minor }

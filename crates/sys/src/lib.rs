@@ -11,7 +11,7 @@ pub mod device_mapper;
 pub mod entropy;
 pub mod memory;
 pub mod pagemap;
-pub mod pages;
+mod pages;
 pub mod perf;
 pub mod port_io;
 pub mod process;

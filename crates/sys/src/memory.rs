@@ -18,6 +18,31 @@ pub struct Mapping {
     size_bytes: usize,
 }
 
+/// Advice on the pages of a mapping (`madvise(2)`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Advice {
+    /// Huge pages where they fit (`MADV_HUGEPAGE`).
+    Huge,
+    /// Small pages only (`MADV_NOHUGEPAGE`).
+    Small,
+    /// What lies beside a page that is touched is of no use: nothing is read ahead
+    /// (`MADV_RANDOM`).
+    Random,
+}
+
+/// Where the pages of a part of a mapping come from (`mbind(2)`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Placement {
+    /// As the process has it. Without a policy of its own the kernel takes pages of the node that
+    /// first touches them, and may move them later (`kernel.numa_balancing`).
+    OfProcess,
+    /// The node that first touches them; the kernel leaves them there, and those that are there
+    /// already where they are.
+    Local,
+    /// This node, from 0 to 63, as far as there is one and it has free memory.
+    Prefer(u32),
+}
+
 impl Mapping {
     /// Maps fresh anonymous private memory. Fails when the size is 0 or the kernel refuses (no
     /// memory, limits).

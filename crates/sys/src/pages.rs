@@ -4,36 +4,11 @@ use std::io;
 use std::ops::Range;
 
 use crate::done;
-use crate::memory::Mapping;
-
-/// Advice on the pages of a mapping (`madvise(2)`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Advice {
-    /// Huge pages where they fit (`MADV_HUGEPAGE`).
-    Huge,
-    /// Small pages only (`MADV_NOHUGEPAGE`).
-    Small,
-    /// What lies beside a page that is touched is of no use: nothing is read ahead
-    /// (`MADV_RANDOM`).
-    Random,
-}
+use crate::memory::{Advice, Mapping, Placement};
 
 /// What `mbind` is given as the size of a mask of 64 nodes: it reads one bit fewer than it is given
 /// (`get_nodes` in the kernel's `mm/mempolicy.c`).
 const MASK_BITS: libc::c_ulong = 64 + 1;
-
-/// Where the pages of a part of a mapping come from (`mbind(2)`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Placement {
-    /// As the process has it. Without a policy of its own the kernel takes pages of the node that
-    /// first touches them, and may move them later (`kernel.numa_balancing`).
-    OfProcess,
-    /// The node that first touches them; the kernel leaves them there, and those that are there
-    /// already where they are.
-    Local,
-    /// This node, from 0 to 63, as far as there is one and it has free memory.
-    Prefer(u32),
-}
 
 impl Mapping {
     /// Maps fresh anonymous memory of which only a part will be touched: address space that no

@@ -114,7 +114,7 @@ mod tests {
         // Of this thread, which is the one that touches.
         let own = PerfCounter::open(SOFTWARE, PAGE_FAULTS, 0).unwrap();
         let mapping = Mapping::anonymous(4096 * PAGES as usize).unwrap();
-        let _ = mapping.advise(crate::pages::Advice::Small);
+        let _ = mapping.advise(crate::memory::Advice::Small);
         let before = own.read().unwrap();
         mapping.touch(4096, 1);
         let faults = own.read().unwrap() - before;

@@ -46,7 +46,7 @@ pub use session::{
     CORPUS_BYTES, DEFAULT_SCRIPT, MOST_USERS, Order, Resolved, SESSION, Seat, fill, parse_script,
     resolve, script_text, search_path, set,
 };
+pub(crate) use setting::{Endless, at, emptied, page_bytes, scaled};
 pub use setting::{Plan, Setting, WorkloadError};
-pub(crate) use setting::{at, emptied, page_bytes, scaled};
 pub use tools::{COMMAND as TOOL_COMMAND, run_tool, tool_names};
 pub use workload::{Steady, Work, Workload};

@@ -1,15 +1,13 @@
 //! What a load does, and what its functions get.
 
-use std::convert::Infallible;
-
 use rand::SeedableRng;
 use rand_pcg::Pcg64Mcg;
 use sys::board::Board;
 
-use crate::setting::{Plan, Setting, WorkloadError};
+use crate::setting::{Endless, Plan, Setting, WorkloadError};
 
 type Plans = fn(&Setting) -> Result<Plan, String>;
-type Works = fn(&Worker<'_>) -> Result<Infallible, WorkloadError>;
+type Works = fn(&Worker<'_>) -> Endless;
 type Doses = fn(&Progress<'_>) -> Dose;
 
 /// The functions of a load.
@@ -82,8 +80,7 @@ impl Progress<'_> {
         self.since_start.get(slot).copied().unwrap_or(0)
     }
 
-    /// The dose of processes that are meant to be busy all the time, or for the share of it that
-    /// `duty_ppm` says; a slot has the time that they were.
+    /// The dose of processes busy for the share `duty_ppm`, or always; a slot has their time.
     pub(crate) fn busy(&self, processes: u64, slot: usize) -> Dose {
         let duty = self.plan.params.get("duty_ppm").map_or(1.0, |ppm| *ppm as f64 / 1e6);
         let intended = self.elapsed_ns as f64 * processes as f64 * duty;

@@ -1,5 +1,4 @@
-//! The parameters of workloads: numbers with their limits, choices, and what follows from the
-//! subject.
+//! The parameters of workloads: numbers with limits, choices, and what follows from the subject.
 
 use model::units::{format_duration, format_size, parse_duration_ns, parse_size_bytes};
 
@@ -10,8 +9,7 @@ pub struct Param {
     pub name: &'static str,
     /// What it can be.
     pub value: Value,
-    /// One line for `--help` and documents; of a parameter that follows from the subject the
-    /// workload's document states it.
+    /// One line for `--help`; what follows from the subject is stated in the document.
     pub about: &'static str,
 }
 

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::fmt;
+use std::convert::Infallible;
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -89,20 +89,17 @@ impl Plan {
 }
 
 /// Why a workload cannot go on: what it did, and what the system answered.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("{step}: {source}")]
 pub struct WorkloadError {
     step: Cow<'static, str>,
     source: io::Error,
 }
 
-impl fmt::Display for WorkloadError {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{}: {}", self.step, self.source)
-    }
-}
+/// What a worker returns, who works until it is killed or cannot go on.
+pub(crate) type Endless = Result<Infallible, WorkloadError>;
 
-/// A closure for `map_err` that names the step, such as `map memory`; of a step that is known at
-/// compile time it allocates nothing.
+/// A closure for `map_err` that names the step; of a constant one it allocates nothing.
 pub(crate) fn at(step: impl Into<Cow<'static, str>>) -> impl FnOnce(io::Error) -> WorkloadError {
     move |source| WorkloadError { step: step.into(), source }
 }

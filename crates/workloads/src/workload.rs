@@ -17,8 +17,7 @@ pub struct Workload {
     pub needs: &'static str,
     /// Its parameters: those that can be set, and those that follow from the subject.
     pub params: &'static [Param],
-    /// What it measures or counts, with units: the totals of a load in the order of their slots,
-    /// the parts of a probe, the numbers in a pass of a job.
+    /// What it counts, with units: totals of a load by slot, parts of a probe, numbers of a pass.
     pub measures: &'static [&'static str],
     /// Unit of the dose of a load (`busy_ns`, `cpu_ns`, `bytes`); empty without a dose.
     pub dose_unit: &'static str,

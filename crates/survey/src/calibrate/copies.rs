@@ -3,8 +3,7 @@
 use std::io;
 
 use sys::clock::sleep_until_ns;
-use sys::memory::Mapping;
-use sys::pages::Advice;
+use sys::memory::{Advice, Mapping};
 use sys::process::{fork_child, signal, signals, wait};
 
 use super::faults::touched_by_pieces;

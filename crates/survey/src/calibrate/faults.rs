@@ -1,7 +1,6 @@
 //! Faults that need no device: first touches and maps.
 
-use sys::memory::Mapping;
-use sys::pages::Advice;
+use sys::memory::{Advice, Mapping};
 
 use super::{Measured, PIECE_PAGES, cost, each_cpu_ns, page_bytes, refused};
 

@@ -6,8 +6,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{Advice as FileAdvice, fadvise};
 use sys::clock::monotonic_ns;
-use sys::memory::Mapping;
-use sys::pages::Advice;
+use sys::memory::{Advice, Mapping};
 use sys::process::usage;
 
 use super::{Measured, cost, page_bytes, refused};

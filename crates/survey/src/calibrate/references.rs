@@ -1,7 +1,6 @@
 //! References to memory without locality, through small pages and through huge ones.
 
-use sys::memory::Mapping;
-use sys::pages::Advice;
+use sys::memory::{Advice, Mapping};
 
 use super::{Measured, cost, each_cpu_ns, refused};
 use doctor::UnitCost;

@@ -1,14 +1,11 @@
-//! `cpuload`: one floating-point process more than there are CPUs, each with an array of its own,
-//! so that affinity and caches suffer.
+//! `cpuload`: CPUs + 1 floating-point processes with arrays of their own: affinity, caches.
 
-use std::convert::Infallible;
 use std::hint::black_box;
 
 use rand::RngExt;
 
 use crate::{
-    Dose, Load, Param, Plan, Progress, Setting, Steady, Work, Worker, Workload, WorkloadError,
-    scaled,
+    Dose, Endless, Load, Param, Plan, Progress, Setting, Steady, Work, Worker, Workload, scaled,
 };
 
 /// Numbers in each process's array: 256 KiB, about a second-level cache.
@@ -37,7 +34,7 @@ fn plan(setting: &Setting) -> Result<Plan, String> {
     Ok(Plan::new(processes, [("processes", processes), ("array_bytes", array_bytes)]))
 }
 
-fn work(worker: &Worker<'_>) -> Result<Infallible, WorkloadError> {
+fn work(worker: &Worker<'_>) -> Endless {
     let mut random = worker.random();
     let mut array: Vec<f64> = (0..ARRAY_LENGTH).map(|_| random.random::<f64>()).collect();
     loop {

@@ -1,6 +1,5 @@
 //! What `smallwrite` and `largewrite` share: writing a large file buffer by buffer, over and over.
 
-use std::convert::Infallible;
 use std::fs::File;
 use std::io::{self, Seek, Write};
 
@@ -9,8 +8,8 @@ use rand::Rng;
 use sys::clock::monotonic_ns;
 
 use crate::{
-    Load, Param, Plan, Progress, Setting, Steady, Work, Worker, Workload, WorkloadError, at,
-    emptied, scaled,
+    Endless, Load, Param, Plan, Progress, Setting, Steady, Work, Worker, Workload, WorkloadError,
+    at, emptied, scaled,
 };
 
 /// The file is this many times as large as memory.
@@ -67,7 +66,7 @@ pub(super) fn plan(setting: &Setting, buffer_bytes: u64) -> Result<Plan, String>
 ///
 /// A file system that fills up is no end: the file is cut to nothing and begun again, and the
 /// event is counted.
-fn work(worker: &Worker<'_>) -> Result<Infallible, WorkloadError> {
+fn work(worker: &Worker<'_>) -> Endless {
     let path = worker.setting.work_dir.join("written.dat");
     let failed = |error| at(format!("write {}", path.display()))(error);
     let mut file = emptied(&path).map_err(failed)?;

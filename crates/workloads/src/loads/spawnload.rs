@@ -1,6 +1,5 @@
 //! `spawnload`: a loop that forks a process that forks and executes a shell that runs a command.
 
-use std::convert::Infallible;
 use std::fs::OpenOptions;
 use std::io;
 use std::os::fd::AsFd;
@@ -10,7 +9,7 @@ use std::time::Duration;
 use sys::clock::monotonic_ns;
 use sys::process::{Exit, Program, fork_child, wait};
 
-use crate::{Load, Param, Plan, Setting, Steady, Work, Worker, Workload, WorkloadError, at};
+use crate::{Endless, Load, Param, Plan, Setting, Steady, Work, Worker, Workload, at};
 
 const WARM_LOOPS: u64 = 20;
 /// Pause after a refused fork, so that a full process table is not fought for.
@@ -53,7 +52,7 @@ fn command() -> Option<PathBuf> {
     ["/bin/true", "/usr/bin/true"].iter().map(PathBuf::from).find(|path| path.exists())
 }
 
-fn work(worker: &Worker<'_>) -> Result<Infallible, WorkloadError> {
+fn work(worker: &Worker<'_>) -> Endless {
     let command = command().ok_or(io::ErrorKind::NotFound.into()).map_err(at("find /bin/true"))?;
     // A second command keeps the shell from replacing itself with the first one.
     let script = format!("{}; exit 0", command.display());

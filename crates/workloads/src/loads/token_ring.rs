@@ -1,7 +1,6 @@
 //! What `8ctx-mem` and `2ctx-mem` share: processes that together hold more memory than there is,
 //! and pass tokens in a ring, each token moving its holder on through its memory.
 
-use std::convert::Infallible;
 use std::io::{self, Write};
 use std::rc::Rc;
 
@@ -12,14 +11,13 @@ use sys::memory::Mapping;
 use sys::sysv::MessageQueue;
 
 use crate::{
-    Dose, Load, Param, Plan, Progress, Setting, Steady, Work, Worker, Workload, WorkloadError, at,
-    emptied, scaled,
+    Dose, Endless, Load, Param, Plan, Progress, Setting, Steady, Work, Worker, Workload,
+    WorkloadError, at, emptied, scaled,
 };
 
 /// All processes together hold this part of the memory.
 const MEMORY_SHARE: f64 = 1.2;
-/// Swap space needed before anonymous memory is used, as a part of the memory: the fifth that
-/// does not fit, the rest of the system, and room.
+/// Swap needed for anonymous memory, for memory of 1: a fifth, the rest of the system, room.
 const SWAP_SHARE: f64 = 0.35;
 /// Share of the free disk space that files in place of swap may take.
 const DISK_SHARE: f64 = 0.8;
@@ -123,7 +121,7 @@ fn finish(setting: &Setting) {
 }
 
 /// Fills this process's memory, then passes tokens and moves on through it, a stride a token.
-fn work(worker: &Worker<'_>) -> Result<Infallible, WorkloadError> {
+fn work(worker: &Worker<'_>) -> Endless {
     let queue =
         MessageQueue::open(worker.setting.queue_key).map_err(at("open the message queue"))?;
     let memory = Memory::filled(worker)?;
@@ -153,8 +151,7 @@ fn work(worker: &Worker<'_>) -> Result<Infallible, WorkloadError> {
     }
 }
 
-/// The memory of one process: chunks that are anonymous and chunks that are mapped from a file,
-/// by turns as long as there are both.
+/// The memory of one process: anonymous and file-mapped chunks by turns while there are both.
 struct Memory {
     chunks: Vec<(Rc<Mapping>, usize)>,
 }

@@ -1,5 +1,4 @@
-//! The jobs that work on memory, as read from their specs: sizes, orders and limits, and the pure
-//! part of their work.
+//! The jobs on memory as read from their specs, and the pure part of their work.
 
 mod layout;
 mod permutation;
@@ -29,8 +28,7 @@ fn generator(seed: u64, process: u64) -> rand_pcg::Pcg64Mcg {
     rand_pcg::Pcg64Mcg::seed_from_u64(seed ^ (process + 1).wrapping_mul(APART))
 }
 
-/// A number below `count` from a random word, by multiplication: no division, no rejection. Its
-/// bias is at most `count` in 2^64.
+/// A number below `count` from a random word, biased by at most `count` in 2^64.
 fn below(word: u64, count: u64) -> u64 {
     ((u128::from(word) * u128::from(count)) >> 64) as u64
 }

@@ -68,8 +68,7 @@ impl Permutation {
     }
 }
 
-/// The number whose product with an odd number is 1 modulo 2^64 (Newton's iteration: each step
-/// doubles the bits that are right, of which an odd number itself has three).
+/// The inverse modulo 2^64 by Newton's iteration: of 3 right bits each step makes twice as many.
 fn inverse(odd: u64) -> u64 {
     (0..5).fold(odd, |x, _| x.wrapping_mul(2_u64.wrapping_sub(odd.wrapping_mul(x))))
 }

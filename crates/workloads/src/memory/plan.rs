@@ -23,8 +23,7 @@ pub enum MemoryJob {
 }
 
 impl MemoryJob {
-    /// Reads a spec; `None` if it is that of another job. Fails with what is missing or contradicts
-    /// itself, with what to change.
+    /// Reads a spec; `None` of another job. Fails with what is missing or contradictory.
     pub fn new(job: &JobSpec) -> Result<Option<Self>, String> {
         if job.name == VMTEST.name {
             VmtestPlan::new(job).map(|plan| Some(Self::Vmtest(plan)))
@@ -68,8 +67,7 @@ impl MemoryJob {
         MAKING_NS.saturating_add((bytes / MADE_BYTES_PER_S).saturating_mul(1_000_000_000))
     }
 
-    /// Physical memory that it needs, page tables included, in bytes; memory that was set aside
-    /// for huge pages does not count.
+    /// Physical memory that it needs with page tables, but for reserved huge pages, in bytes.
     pub fn need_bytes(&self) -> u64 {
         match self {
             Self::Vmtest(plan) => {

@@ -16,8 +16,7 @@ pub struct InOrder {
 }
 
 impl InOrder {
-    /// Places below `places`, `stride` of them from one to the next; process `process` of
-    /// `processes` begins at its part of them.
+    /// Places `stride` apart; process `process` of `processes` begins at its part of them.
     pub fn new(places: u64, stride: u64, process: u64, processes: u64) -> Self {
         let (places, stride) = (places.max(1), stride.clamp(1, places.max(1)));
         let first = part(places, process, processes);
@@ -103,8 +102,7 @@ pub struct Chain {
 }
 
 impl Chain {
-    /// A chain over all places below `places`; process `process` has its own if its memory is its
-    /// own.
+    /// A chain over all places; process `process` has its own if its memory is its own.
     pub fn new(places: u64, seed: u64, process: u64) -> Self {
         let places = places.max(1);
         Self { places, order: Permutation::new(places, &mut generator(seed, process)) }

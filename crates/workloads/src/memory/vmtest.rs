@@ -113,8 +113,7 @@ impl VmtestPlan {
         self.process_bytes.div_ceil(self.step_bytes.max(1))
     }
 
-    /// The loops with which a round takes about `time` when it is spread over `cpus_milli`
-    /// thousandths of a CPU, if one process alone needs `loop_ns` for a loop; at least 1.
+    /// Loops for a round of about `time` on `cpus_milli` if one process needs `loop_ns` a loop.
     pub fn calibrated_loops(&self, loop_ns: f64, cpus_milli: u64) -> u64 {
         // A process has one CPU at the most.
         let busy_milli = cpus_milli.min(self.calibrated_processes.saturating_mul(1000)).max(1);

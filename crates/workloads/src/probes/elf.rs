@@ -1,5 +1,4 @@
-//! The tiny static program of the `exec` probe: an ELF file with one segment that writes one byte
-//! to its standard output and exits. It needs no loader, no library and no relocation.
+//! The tiny program of the `exec` probe: an ELF file that writes one byte to its output and exits.
 
 const BASE: u64 = 0x40_0000;
 /// Size of an ELF64 header and one program header, in bytes: the code begins behind them.

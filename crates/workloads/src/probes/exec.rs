@@ -1,5 +1,4 @@
-//! `exec`: fork and execute a tiny static program, until its first write arrives: the start of the
-//! smallest command there is.
+//! `exec`: the start of the smallest command: fork and execute it, until its first write arrives.
 
 use std::fs::OpenOptions;
 use std::io::{Read, Write};
@@ -79,8 +78,7 @@ impl Interaction for Exec {
 }
 
 impl Exec {
-    /// Waits for the child's first byte; a child that ends without writing is an error, not a
-    /// wait without end.
+    /// Waits for the child's first byte; fails if it ends without writing.
     fn await_byte(&mut self, child: u32, byte: &mut [u8; 1]) -> Result<(), WorkloadError> {
         use rustix::event::{PollFd, PollFlags, Timespec, poll};
         let (short, none) =

@@ -1,5 +1,4 @@
-//! `fault`: map, touch and unmap anonymous memory: what every program start and large allocation
-//! does.
+//! `fault`: map, touch and unmap memory, as every program start and large allocation does.
 
 use sys::clock::monotonic_ns;
 use sys::memory::Mapping;

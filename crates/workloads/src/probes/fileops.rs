@@ -1,5 +1,4 @@
-//! `fileops`: the file work of a small command: create, write, fsync, stat, read something cold,
-//! unlink.
+//! `fileops`: file work of a small command: create, write, fsync, stat, read cold, unlink.
 
 use std::fs::File;
 use std::io::{Read, Seek, Write};
@@ -73,8 +72,7 @@ impl Interaction for FileOps {
         Ok(())
     }
 
-    /// Drops the cold file from the page cache; where the kernel does not, the read is warm, and
-    /// the counters say so.
+    /// Drops the cold file from the cache; if the kernel does not, the counters say so.
     fn settle(&mut self) {
         let _ = fadvise(&self.cold, 0, None, Advice::DontNeed);
     }

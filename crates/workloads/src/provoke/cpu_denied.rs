@@ -1,14 +1,13 @@
 //! `provoke-cpu-denied`: as many processes as the machine has CPUs compute, so that a group with a
 //! quota is stopped when it is used up.
 
-use std::convert::Infallible;
 use std::hint::black_box;
 use std::time::Duration;
 
 use sys::process::usage;
 
 use super::{counted, provocation};
-use crate::{Param, Plan, Setting, Steady, Worker, Workload, WorkloadError};
+use crate::{Endless, Param, Plan, Setting, Steady, Worker, Workload};
 
 /// CPU time of one operation, about: steps of the computation.
 const STEPS: u64 = 200_000;
@@ -39,12 +38,11 @@ fn plan(setting: &Setting) -> Result<Plan, String> {
     Ok(Plan::new(workers as u64, [("processes", workers as u64), ("duty_ppm", duty_ppm)]))
 }
 
-fn work(worker: &Worker<'_>) -> Result<Infallible, WorkloadError> {
+fn work(worker: &Worker<'_>) -> Endless {
     let duty = worker.plan.param("duty_ppm") as f64 / 1e6;
     let mut value = worker.setting.seed as f64;
     loop {
-        // Who has used up a quota is stopped on the way back from a system call, so these are
-        // inside.
+        // Who has used up a quota is stopped when a system call returns, so they are inside.
         let cpu_ns = counted(worker, 1, || {
             let before_ns = usage().cpu_ns();
             for _ in 0..STEPS {

@@ -1,16 +1,14 @@
 //! `provoke-fork-storm`: a process with much memory forks again and again and goes on writing, so
 //! that its pages are copied, as a database does that forks to save itself.
 
-use std::convert::Infallible;
 use std::io;
 
 use sys::clock::{monotonic_ns, sleep_until_ns};
-use sys::memory::Mapping;
-use sys::pages::Advice;
+use sys::memory::{Advice, Mapping};
 use sys::process::{fork_child, signal, signals, wait};
 
 use super::{OPERATIONS, counted, provocation};
-use crate::{Param, Plan, Setting, Steady, Worker, Workload, WorkloadError, at, page_bytes};
+use crate::{Endless, Param, Plan, Setting, Steady, Worker, Workload, at, page_bytes};
 
 const RESIDENT_BYTES: u64 = 64 << 20;
 /// Time from one fork to the next at an intensity of 1, in ns.
@@ -37,7 +35,7 @@ fn plan(setting: &Setting) -> Result<Plan, String> {
     Ok(Plan::new(1, params))
 }
 
-fn work(worker: &Worker<'_>) -> Result<Infallible, WorkloadError> {
+fn work(worker: &Worker<'_>) -> Endless {
     let failed = |error| at("fork and write")(error);
     let mapping =
         Mapping::anonymous(worker.plan.param("resident_bytes") as usize).map_err(failed)?;

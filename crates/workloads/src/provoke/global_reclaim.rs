@@ -1,22 +1,20 @@
 //! `provoke-global-reclaim`: random reads of a file that is larger than the machine's memory, so
 //! that most of what the machine evicts comes back.
 
-use std::convert::Infallible;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 
 use rand::RngExt;
 
 use super::{OPERATIONS, counted, provocation};
-use crate::{Param, Plan, Setting, Steady, Worker, Workload, WorkloadError, at, page_bytes};
+use crate::{Endless, Param, Plan, Setting, Steady, Worker, Workload, at, page_bytes};
 
 /// Size of the file for memory of 1 at an intensity of 0, which fits.
 const FITS: f64 = 0.4;
 /// What an intensity of 1 adds: 150 % of memory does not fit.
 const MORE: f64 = 1.1;
 const BATCH: u64 = 16;
-/// The load is warm after so many random reads: the file was read in order before, so nothing is
-/// cold.
+/// Warm after so many random reads: the file was read in order before, so nothing is cold.
 const WARM_READS: u64 = 64;
 
 pub(crate) const LOAD: Workload = Workload {
@@ -34,7 +32,7 @@ fn plan(setting: &Setting) -> Result<Plan, String> {
     Ok(Plan::new(1, [("file_bytes", file_bytes)]))
 }
 
-fn work(worker: &Worker<'_>) -> Result<Infallible, WorkloadError> {
+fn work(worker: &Worker<'_>) -> Endless {
     let path = worker.setting.work_dir.join("provoked.dat");
     let file_bytes = worker.plan.param("file_bytes");
     let failed = |error: std::io::Error| at(format!("use {}", path.display()))(error);

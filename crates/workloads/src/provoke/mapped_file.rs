@@ -1,15 +1,11 @@
-//! A mapped file whose pages are read at random: what several provocations do, each with a file of
-//! another size.
-
-use std::convert::Infallible;
+//! A mapped file whose pages are read at random, as several provocations do.
 
 use model::units::format_size;
 use rand::RngExt;
-use sys::memory::Mapping;
-use sys::pages::Advice;
+use sys::memory::{Advice, Mapping};
 
 use super::{OPERATIONS, counted, written};
-use crate::{Progress, Setting, Worker, WorkloadError, at, page_bytes};
+use crate::{Endless, Progress, Setting, Worker, at, page_bytes};
 
 /// The load is warm when each page has been read this many times on average: nothing is cold.
 const WARM_PASSES: u64 = 3;
@@ -28,7 +24,7 @@ pub(super) fn parameter(setting: &Setting, pages: u64) -> Result<(&'static str, 
 }
 
 /// Makes the file and reads its pages at random, so many at a time.
-pub(super) fn read_at_random(worker: &Worker<'_>, batch: u64) -> Result<Infallible, WorkloadError> {
+pub(super) fn read_at_random(worker: &Worker<'_>, batch: u64) -> Endless {
     let path = worker.setting.work_dir.join("provoked.dat");
     let file_bytes = worker.plan.param("file_bytes");
     let mapping = written(worker, &path, file_bytes)

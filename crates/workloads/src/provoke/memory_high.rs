@@ -1,21 +1,16 @@
 //! `provoke-memory-high`: anonymous memory a little beyond the `memory.high` of its control group,
 //! of which parts are given back and touched again, where nothing can be swapped out.
 
-use std::convert::Infallible;
-
 use sys::memory::Mapping;
 
 use super::{OPERATIONS, counted, provocation};
-use crate::{
-    Param, Plan, Setting, Steady, Worker, Workload, WorkloadError, at, page_bytes, scaled,
-};
+use crate::{Endless, Param, Plan, Setting, Steady, Worker, Workload, at, page_bytes, scaled};
 
 /// Memory that is held at an intensity of 0 for memory of 1: below a `high` of one half of it.
 const BELOW: f64 = 0.25;
 /// What an intensity of 1 adds: 55 % is above one half.
 const MORE: f64 = 0.30;
-/// Pages that are given back and touched again in one operation: as many as the kernel charges at
-/// once (`MEMCG_CHARGE_BATCH`).
+/// Pages given back at once: as many as the kernel charges at once (`MEMCG_CHARGE_BATCH`).
 const PAGES: usize = 64;
 const WARM_OPERATIONS: u64 = 2;
 
@@ -34,7 +29,7 @@ fn plan(setting: &Setting) -> Result<Plan, String> {
     Ok(Plan::new(1, [("map_bytes", map_bytes)]))
 }
 
-fn work(worker: &Worker<'_>) -> Result<Infallible, WorkloadError> {
+fn work(worker: &Worker<'_>) -> Endless {
     let map_bytes = worker.plan.param("map_bytes") as usize;
     let part_bytes = PAGES * page_bytes();
     let mapping = Mapping::anonymous(map_bytes).map_err(at("map memory"))?;

@@ -1,15 +1,13 @@
 //! `provoke-minor-faults`: memory is mapped, touched and given back, over and over, as an
 //! allocator does that returns what is freed at once.
 
-use std::convert::Infallible;
 use std::io;
 
 use model::units::format_size;
-use sys::memory::Mapping;
-use sys::pages::Advice;
+use sys::memory::{Advice, Mapping};
 
 use super::{OPERATIONS, Turns, counted, percent, provocation};
-use crate::{Param, Plan, Setting, Steady, Worker, Workload, WorkloadError, at, page_bytes};
+use crate::{Endless, Param, Plan, Setting, Steady, Worker, Workload, at, page_bytes};
 
 const MAP_BYTES: u64 = 16 << 20;
 const WARM_PASSES: u64 = 10;
@@ -34,7 +32,7 @@ fn plan(setting: &Setting) -> Result<Plan, String> {
     Ok(Plan::new(1, params))
 }
 
-fn work(worker: &Worker<'_>) -> Result<Infallible, WorkloadError> {
+fn work(worker: &Worker<'_>) -> Endless {
     let map_bytes = worker.plan.param("map_bytes") as usize;
     let failed = |error| at("map memory")(error);
     let pages = (map_bytes / page_bytes()) as u64;

@@ -22,7 +22,6 @@ pub(crate) mod switches;
 pub(crate) mod translation;
 pub(crate) mod writeback_throttle;
 
-use std::convert::Infallible;
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
@@ -30,7 +29,7 @@ use std::path::Path;
 use rand::RngExt;
 use sys::clock::monotonic_ns;
 
-use crate::{Load, Plan, Setting, Work, Worker, Workload, WorkloadError, emptied};
+use crate::{Endless, Load, Plan, Setting, Work, Worker, Workload, emptied};
 
 /// Names of the totals, in the order of the slots.
 pub(crate) const TOTALS: &[&str] = &["operations", "busy_ns"];
@@ -40,11 +39,10 @@ const BUSY_NS: usize = 1;
 /// Bytes of a file that are written at once.
 const CHUNK_BYTES: usize = 1 << 20;
 
-/// What a provocation has unless it says otherwise: every worker is inside an operation all the
-/// time.
+/// What a provocation has unless it says otherwise: its workers are always in an operation.
 const fn provocation(
     plan: fn(&Setting) -> Result<Plan, String>,
-    work: fn(&Worker<'_>) -> Result<Infallible, WorkloadError>,
+    work: fn(&Worker<'_>) -> Endless,
 ) -> Workload {
     let load =
         Load::new(plan, work, |progress| progress.busy(progress.plan.workers as u64, BUSY_NS));
@@ -60,8 +58,7 @@ fn counted<T>(worker: &Worker<'_>, operations: u64, act: impl FnOnce() -> T) -> 
     result
 }
 
-/// A file of seeded bytes, written by the worker itself, so that its pages are the group's own, and
-/// on the disk.
+/// A file of seeded bytes on the disk, written by the worker, so that its pages are the group's.
 fn written(worker: &Worker<'_>, path: &Path, file_bytes: u64) -> io::Result<File> {
     let mut chunk = vec![0; CHUNK_BYTES.min(file_bytes as usize)];
     worker.random().fill(&mut chunk[..]);

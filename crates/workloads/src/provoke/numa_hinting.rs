@@ -1,16 +1,12 @@
 //! `provoke-numa-hinting`: memory on another node is touched all the time, so that the kernel takes
 //! its pages away to see from where they are used, and moves them.
 
-use std::convert::Infallible;
 use std::{fs, io};
 
-use sys::memory::Mapping;
-use sys::pages::{Advice, Placement};
+use sys::memory::{Advice, Mapping, Placement};
 
 use super::{OPERATIONS, counted, provocation};
-use crate::{
-    Param, Plan, Setting, Steady, Worker, Workload, WorkloadError, at, page_bytes, scaled,
-};
+use crate::{Endless, Param, Plan, Setting, Steady, Worker, Workload, at, page_bytes, scaled};
 
 /// Where the system lists its nodes that have memory, as `0-1`.
 const NODES: &str = "/sys/devices/system/node/has_memory";
@@ -38,7 +34,7 @@ fn plan(setting: &Setting) -> Result<Plan, String> {
     Ok(Plan::new(1, [("touched_bytes", bytes(pages)), ("balanced_bytes", bytes(balanced))]))
 }
 
-fn work(worker: &Worker<'_>) -> Result<Infallible, WorkloadError> {
+fn work(worker: &Worker<'_>) -> Endless {
     let [touched, balanced] =
         ["touched_bytes", "balanced_bytes"].map(|name| worker.plan.param(name) as usize);
     let node = other_node().map_err(at(format!("read {NODES}")))?;

@@ -1,15 +1,11 @@
 //! `provoke-page-tables`: many processes share memory, and each maps it again and again, as
 //! the short connections of a database do.
 
-use std::convert::Infallible;
-
 use sys::memory::Mapping;
 use sys::process::{fork_child, wait_any};
 
 use super::{BUSY_NS, OPERATIONS, Turns, counted, percent, provocation};
-use crate::{
-    Load, Param, Plan, Setting, Steady, Work, Worker, Workload, WorkloadError, at, page_bytes,
-};
+use crate::{Endless, Load, Param, Plan, Setting, Steady, Work, Worker, Workload, at, page_bytes};
 
 const SHARED_BYTES: u64 = 16 << 20;
 const PROCESSES: u64 = 32;
@@ -45,7 +41,7 @@ fn plan(setting: &Setting) -> Result<Plan, String> {
 }
 
 /// The worker has the memory and the processes; these die with it, and it with the agent.
-fn work(worker: &Worker<'_>) -> Result<Infallible, WorkloadError> {
+fn work(worker: &Worker<'_>) -> Endless {
     let shared = Mapping::shared(worker.plan.param("shared_bytes") as usize)
         .map_err(at("map shared memory"))?;
     shared.touch(page_bytes(), 1);

@@ -1,15 +1,12 @@
 //! `provoke-proactive-eviction`: random reads of a mapped file that fits, while somebody asks the
 //! kernel to evict pages of the group all the time (`memory.reclaim`).
 
-use std::convert::Infallible;
 use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use super::{BUSY_NS, mapped_file, provocation};
-use crate::{
-    Load, Param, Plan, Setting, Steady, Work, Worker, Workload, WorkloadError, at, scaled,
-};
+use crate::{Endless, Load, Param, Plan, Setting, Steady, Work, Worker, Workload, at, scaled};
 
 /// Size of the file for memory of 1: it fits.
 const FITS: f64 = 0.4;
@@ -39,7 +36,7 @@ fn plan(setting: &Setting) -> Result<Plan, String> {
     Ok(Plan::new(2, params))
 }
 
-fn work(worker: &Worker<'_>) -> Result<Infallible, WorkloadError> {
+fn work(worker: &Worker<'_>) -> Endless {
     match worker.number {
         READER => mapped_file::read_at_random(worker, BATCH),
         _ => evictions(worker),
@@ -48,7 +45,7 @@ fn work(worker: &Worker<'_>) -> Result<Infallible, WorkloadError> {
 
 /// Asks for evictions, again and again. A request that the kernel cannot meet in full is met as far
 /// as it goes.
-fn evictions(worker: &Worker<'_>) -> Result<Infallible, WorkloadError> {
+fn evictions(worker: &Worker<'_>) -> Endless {
     let evicted_bytes = worker.plan.param("evicted_bytes");
     let path =
         own_group().map_err(at("find the control group (version 2)"))?.join("memory.reclaim");

@@ -9,9 +9,7 @@ use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use sys::memory::Mapping;
 
 use super::{OPERATIONS, counted, provocation};
-use crate::{
-    Param, Plan, Setting, Steady, Worker, Workload, WorkloadError, at, page_bytes, scaled,
-};
+use crate::{Endless, Param, Plan, Setting, Steady, Worker, Workload, at, page_bytes, scaled};
 
 /// Pages whose protection is changed, one after the other.
 const PAGES: u64 = 64;
@@ -39,7 +37,7 @@ fn plan(setting: &Setting) -> Result<Plan, String> {
     Ok(Plan::new(1, params))
 }
 
-fn work(worker: &Worker<'_>) -> Result<Infallible, WorkloadError> {
+fn work(worker: &Worker<'_>) -> Endless {
     let pages = worker.plan.param("pages") as usize;
     let mapping = Mapping::anonymous(pages * page_bytes()).map_err(at("map memory"))?;
     mapping.touch(page_bytes(), 1);

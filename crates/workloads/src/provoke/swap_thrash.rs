@@ -1,14 +1,12 @@
 //! `provoke-swap-thrash`: random touches of anonymous memory that is larger than memory, so that
 //! most of what is swapped out comes back.
 
-use std::convert::Infallible;
-
 use model::units::format_size;
 use rand::RngExt;
 use sys::memory::Mapping;
 
 use super::{OPERATIONS, counted, provocation};
-use crate::{Param, Plan, Setting, Steady, Worker, Workload, WorkloadError, at, page_bytes};
+use crate::{Endless, Param, Plan, Setting, Steady, Worker, Workload, at, page_bytes};
 
 /// Size of the memory for memory of 1 at an intensity of 0, which fits.
 const FITS: f64 = 0.5;
@@ -43,7 +41,7 @@ fn plan(setting: &Setting) -> Result<Plan, String> {
     Ok(Plan::new(1, [("map_bytes", map_bytes)]))
 }
 
-fn work(worker: &Worker<'_>) -> Result<Infallible, WorkloadError> {
+fn work(worker: &Worker<'_>) -> Endless {
     let map_bytes = worker.plan.param("map_bytes") as usize;
     let mapping = Mapping::anonymous(map_bytes).map_err(at("map memory"))?;
     mapping.touch(page_bytes(), 1);

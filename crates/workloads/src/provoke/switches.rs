@@ -1,13 +1,12 @@
 //! `provoke-switches`: two processes pass a byte to and fro through pipes. Nothing is wrong with
 //! it: it is what a doctor must not call ill.
 
-use std::convert::Infallible;
 use std::io::{PipeReader, PipeWriter, Read, Write, pipe};
 
 use sys::process::fork_child;
 
 use super::{OPERATIONS, counted, provocation};
-use crate::{Param, Plan, Setting, Steady, Worker, Workload, WorkloadError, at, scaled};
+use crate::{Endless, Param, Plan, Setting, Steady, Worker, Workload, at, scaled};
 
 /// Round trips that are counted together at an intensity of 1.
 const BATCH: u64 = 256;
@@ -27,7 +26,7 @@ fn plan(setting: &Setting) -> Result<Plan, String> {
     Ok(Plan::new(1, params))
 }
 
-fn work(worker: &Worker<'_>) -> Result<Infallible, WorkloadError> {
+fn work(worker: &Worker<'_>) -> Endless {
     let failed = |error| at("pass a byte through a pipe")(error);
     let (mut near, mut to_far) = pipe().map_err(failed)?;
     if worker.plan.param("partners") > 0 {

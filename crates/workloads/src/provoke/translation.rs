@@ -1,13 +1,10 @@
 //! `provoke-translation`: a chain of pointers without locality through small pages, or through
 //! huge ones.
 
-use std::convert::Infallible;
-
-use sys::memory::Mapping;
-use sys::pages::Advice;
+use sys::memory::{Advice, Mapping};
 
 use super::{OPERATIONS, counted, provocation};
-use crate::{Param, Plan, Setting, Steady, Worker, Workload, WorkloadError, at, scaled};
+use crate::{Endless, Param, Plan, Setting, Steady, Worker, Workload, at, scaled};
 
 const CHAIN_BYTES: u64 = 64 << 20;
 /// A huge page, in bytes: advice is given on multiples of it.
@@ -32,7 +29,7 @@ fn plan(setting: &Setting) -> Result<Plan, String> {
     Ok(Plan::new(1, params))
 }
 
-fn work(worker: &Worker<'_>) -> Result<Infallible, WorkloadError> {
+fn work(worker: &Worker<'_>) -> Endless {
     let (chain_bytes, small_bytes) =
         (worker.plan.param("chain_bytes") as usize, worker.plan.param("small_bytes") as usize);
     let mapping = Mapping::anonymous(chain_bytes).map_err(at("map memory"))?;

@@ -1,13 +1,12 @@
 //! `provoke-writeback-throttle`: a stream of writes that fills memory with what the disk has not
 //! taken yet, so that the writer is made to wait.
 
-use std::convert::Infallible;
 use std::os::unix::fs::FileExt;
 
 use rand::RngExt;
 
 use super::{OPERATIONS, counted, provocation};
-use crate::{Param, Plan, Setting, Steady, Worker, Workload, WorkloadError, at, emptied, scaled};
+use crate::{Endless, Param, Plan, Setting, Steady, Worker, Workload, at, emptied, scaled};
 
 /// Size of the file at an intensity of 0 for memory of 1: so little that it is begun again before
 /// the kernel begins to write it.
@@ -38,7 +37,7 @@ fn plan(setting: &Setting) -> Result<Plan, String> {
 }
 
 /// Writes the file chunk by chunk, cuts it to nothing, and begins again.
-fn work(worker: &Worker<'_>) -> Result<Infallible, WorkloadError> {
+fn work(worker: &Worker<'_>) -> Endless {
     let path = worker.setting.work_dir.join("provoked.dat");
     let failed = |error| at(format!("write {}", path.display()))(error);
     let file = emptied(&path).map_err(failed)?;

@@ -33,8 +33,7 @@ impl Seat<'_> {
     }
 }
 
-/// Cuts an argument into text and the names of variables: `{name}` is a variable, `{{` and `}}` are
-/// braces, and so is a brace that belongs to neither.
+/// Cuts an argument: `{name}` is a variable, `{{` and `}}` are braces, so is a brace of neither.
 fn pieces(argument: &str) -> Vec<Result<&str, Variable<'_>>> {
     let mut pieces = Vec::new();
     let mut rest = argument;

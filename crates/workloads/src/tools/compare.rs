@@ -54,8 +54,7 @@ fn anchors(one: &[&str], other: &[&str]) -> Vec<(usize, usize)> {
         })
         .collect();
     pairs.sort_unstable();
-    // Piles: the smallest partner with which a sequence of each length can end, and the pair
-    // before it.
+    // Piles: the smallest last partner of a sequence of each length, and the pair before it.
     let mut piles: Vec<usize> = Vec::new();
     let mut before: Vec<Option<usize>> = Vec::with_capacity(pairs.len());
     for (index, (_, partner)) in pairs.iter().enumerate() {

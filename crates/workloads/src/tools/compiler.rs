@@ -1,5 +1,4 @@
-//! A compiler of the toy language (a piece of C) into code of a stack machine: functions of `int`,
-//! assignments, `if`, `while`, `return`, calls and arithmetic.
+//! A compiler of the toy language, a piece of C with `int` only, into code of a stack machine.
 
 use std::collections::BTreeMap;
 

@@ -47,8 +47,7 @@ pub fn tool_names() -> impl Iterator<Item = &'static str> {
     ALL.iter().map(|(name, ..)| *name)
 }
 
-/// Runs a tool; what would go to the terminal goes to `out`. Fails when there is no such tool, its
-/// arguments are wrong, or a file cannot be read or written.
+/// Runs a tool. Fails if there is none such, its arguments are wrong, or a file is refused.
 pub fn run_tool(name: &str, arguments: &[String], out: &mut dyn Write) -> Result<(), String> {
     let (name, usage, run) = ALL
         .iter()

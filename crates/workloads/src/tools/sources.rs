@@ -11,8 +11,7 @@ pub(super) fn compile(arguments: &[String], _: &mut dyn Write) -> Done {
     write(object, object_of(source)?.encode())
 }
 
-/// Sources into one program, as `cc -o` does: compiled, laid one behind the other, and every call
-/// bound to what it calls.
+/// Sources into one program, one behind the other, with every call bound, as `cc -o` does.
 pub(super) fn link(arguments: &[String], _: &mut dyn Write) -> Done {
     let [program, sources @ ..] = arguments else { return Err(WRONG_ARGUMENTS.to_owned()) };
     if sources.is_empty() {

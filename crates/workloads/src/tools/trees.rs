@@ -90,8 +90,7 @@ pub(super) fn copy(from: &Path, to: &Path) -> Done {
     Ok(())
 }
 
-/// Makes a copy of a folder and deletes it, so that there is something to delete whenever it is
-/// asked for.
+/// Copies a folder and deletes the copy, so that there is always something to delete.
 pub(super) fn delete(arguments: &[String], _: &mut dyn Write) -> Done {
     let [from, doomed] = exactly(arguments)?;
     copy(Path::new(from), Path::new(doomed))?;
