@@ -11,8 +11,7 @@ use sys::sysv::{MessageQueue, SharedSegment};
 
 use crate::folders::{state_dir, state_root, unless_missing};
 use crate::host::{Host, user_id};
-use crate::identity::Identity;
-use crate::made::{Made, Place, outstanding};
+use crate::made::{Identity, Made, Place, outstanding};
 use crate::marked::end_marked;
 use crate::patience::patiently;
 use crate::proc_stat::start_ticks;

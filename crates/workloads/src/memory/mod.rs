@@ -4,7 +4,6 @@ mod layout;
 mod permutation;
 mod plan;
 mod sequence;
-mod spec;
 mod touch;
 mod vmtest;
 mod zipf;
@@ -16,6 +15,10 @@ pub use sequence::{Chain, InOrder, Shuffled, Uniform};
 pub use touch::{Access, Backing, Pages, Pattern, TOUCH, TouchPlan};
 pub use vmtest::{VMTEST, VmtestPlan};
 pub use zipf::Zipf;
+
+use model::JobSpec;
+use serde::de::value::{Error, StrDeserializer};
+use serde::{Deserialize, de::IntoDeserializer};
 
 /// Size of a small page in bytes.
 pub const PAGE_BYTES: u64 = 4096;
@@ -31,4 +34,14 @@ fn generator(seed: u64, process: u64) -> rand_pcg::Pcg64Mcg {
 /// A number below `count` from a random word, biased by at most `count` in 2^64.
 fn below(word: u64, count: u64) -> u64 {
     ((u128::from(word) * u128::from(count)) >> 64) as u64
+}
+
+fn number(job: &JobSpec, name: &str) -> Result<u64, String> {
+    job.params.get(name).copied().ok_or_else(|| format!("{} needs a {name}", job.name))
+}
+
+fn choice<'de, T: Deserialize<'de>>(job: &JobSpec, name: &str) -> Result<T, String> {
+    let chosen = job.choices.get(name).map_or("", String::as_str);
+    let reader: StrDeserializer<'_, Error> = chosen.into_deserializer();
+    T::deserialize(reader).map_err(|_| format!("{name}={chosen:?} is not known"))
 }

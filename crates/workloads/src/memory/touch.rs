@@ -3,8 +3,7 @@
 use model::JobSpec;
 use serde::Deserialize;
 
-use super::spec::{choice, number};
-use super::{Layout, PAGE_BYTES};
+use super::{Layout, PAGE_BYTES, choice, number};
 use crate::{Kind, Param, Steady, Work, Workload};
 
 /// Address space that a process may have for its places, in bytes.

@@ -3,7 +3,7 @@
 use model::JobSpec;
 use model::units::format_size;
 
-use super::spec::number;
+use super::number;
 use crate::{Kind, Param, Steady, Work, Workload};
 
 const MOST_PROCESSES: u64 = 1 << 16;

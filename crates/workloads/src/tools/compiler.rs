@@ -2,8 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use super::lexer::{Token, tokens};
-
 /// Deepest nesting of statements and expressions.
 const DEEPEST: usize = 200;
 
@@ -270,6 +268,47 @@ impl Compiler {
         let here = (self.object.code.len() as u32).to_le_bytes();
         self.object.code[operand as usize..][..here.len()].copy_from_slice(&here);
     }
+}
+
+/// A word of a source, with its line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Token {
+    Number(i32),
+    Name(String),
+    /// A sign, or a word that the language itself uses.
+    Sign(String),
+}
+
+const WORDS: [&str; 5] = ["int", "void", "if", "while", "return"];
+
+/// Cuts a source into words with their lines, from 1.
+fn tokens(source: &str) -> Result<Vec<(usize, Token)>, String> {
+    let mut found = Vec::new();
+    for (line, text) in source.lines().enumerate() {
+        let line = line + 1;
+        let mut rest = text.trim_start();
+        while let Some(first) = rest.chars().next() {
+            let is_part = |part: char| part.is_ascii_alphanumeric() || part == '_';
+            let length = match first {
+                first if is_part(first) => {
+                    rest.find(|part: char| !is_part(part)).unwrap_or(rest.len())
+                }
+                '(' | ')' | '{' | '}' | ';' | ',' | '=' | '+' | '-' | '*' | '/' | '<' | '>' => 1,
+                other => return Err(format!("line {line}: unexpected {other:?}")),
+            };
+            let (word, behind) = rest.split_at(length);
+            let token = match first {
+                '0'..='9' => Token::Number(
+                    word.parse().map_err(|_| format!("line {line}: {word:?} is not a number"))?,
+                ),
+                first if is_part(first) && !WORDS.contains(&word) => Token::Name(word.to_owned()),
+                _ => Token::Sign(word.to_owned()),
+            };
+            found.push((line, token));
+            rest = behind.trim_start();
+        }
+    }
+    Ok(found)
 }
 
 #[cfg(test)]

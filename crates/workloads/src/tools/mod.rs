@@ -3,11 +3,9 @@
 
 mod compare;
 mod compiler;
-mod lexer;
 mod sources;
 mod texts;
 mod trees;
-mod walk;
 
 use std::fs;
 use std::io::{self, Write};

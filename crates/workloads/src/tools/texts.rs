@@ -4,7 +4,8 @@ use std::fs;
 use std::io::Write;
 use std::path::Path;
 
-use super::{Done, WRONG_ARGUMENTS, at, exactly, read, read_text, say, walk, write};
+use super::trees::files;
+use super::{Done, WRONG_ARGUMENTS, at, exactly, read, read_text, say, write};
 
 /// Every line of this many is moved to where the cursor was before.
 const MOVED: usize = 16;
@@ -71,7 +72,7 @@ pub(super) fn sort(arguments: &[String], _: &mut dyn Write) -> Done {
 pub(super) fn search(arguments: &[String], out: &mut dyn Write) -> Done {
     let [text, paths @ ..] = arguments else { return Err(WRONG_ARGUMENTS.to_owned()) };
     for path in paths {
-        for file in walk::files(Path::new(path))? {
+        for file in files(Path::new(path))? {
             let bytes = fs::read(&file).map_err(at("read", &file))?;
             let count = String::from_utf8_lossy(&bytes)
                 .lines()

@@ -9,7 +9,7 @@ use flate2::{Compression, GzBuilder};
 use rustix::fs::{XattrFlags, setxattr};
 use rustix::io::Errno;
 
-use super::{Done, WRONG_ARGUMENTS, at, exactly, read, say, walk, write};
+use super::{Done, WRONG_ARGUMENTS, at, exactly, read, say, write};
 
 /// The attribute, which any user may set on his own files.
 const ATTRIBUTE: &str = "user.thrashlab.readers";
@@ -22,7 +22,7 @@ pub(super) fn list(arguments: &[String], out: &mut dyn Write) -> Done {
         return Err(WRONG_ARGUMENTS.to_owned());
     }
     for argument in arguments {
-        for path in walk::all(Path::new(argument))? {
+        for path in all(Path::new(argument))? {
             let facts = fs::symlink_metadata(&path).map_err(at("look at", &path))?;
             let line = format!(
                 "{:o} {:>3} {:>6} {:>6} {:>10} {}\n",
@@ -42,7 +42,7 @@ pub(super) fn list(arguments: &[String], out: &mut dyn Write) -> Done {
 /// Gives every file of a folder another name, and its own again.
 pub(super) fn rename(arguments: &[String], _: &mut dyn Write) -> Done {
     let [folder] = exactly(arguments)?;
-    for path in walk::entries(Path::new(folder))? {
+    for path in entries(Path::new(folder))? {
         let mut other = path.clone().into_os_string();
         other.push("~");
         let other = PathBuf::from(other);
@@ -56,7 +56,7 @@ pub(super) fn rename(arguments: &[String], _: &mut dyn Write) -> Done {
 /// readers in an attribute where the file system has attributes.
 pub(super) fn set_acl(arguments: &[String], _: &mut dyn Write) -> Done {
     let [folder] = exactly(arguments)?;
-    for path in walk::all(Path::new(folder))? {
+    for path in all(Path::new(folder))? {
         let is_folder = path.is_dir();
         for mode in if is_folder { [0o700, 0o755] } else { [0o600, 0o644] } {
             fs::set_permissions(&path, Permissions::from_mode(mode)).map_err(at("set", &path))?;
@@ -77,7 +77,7 @@ pub(super) fn copy_folder(arguments: &[String], _: &mut dyn Write) -> Done {
 }
 
 pub(super) fn copy(from: &Path, to: &Path) -> Done {
-    for path in walk::all(from)? {
+    for path in all(from)? {
         let Ok(below) = path.strip_prefix(from) else { continue };
         // Joining nothing would add a slash, and a file has none behind it.
         let target = if below.as_os_str().is_empty() { to.to_owned() } else { to.join(below) };
@@ -106,7 +106,7 @@ pub(super) fn archive(arguments: &[String], _: &mut dyn Write) -> Done {
     for folder in folders {
         let folder = Path::new(folder);
         let above = folder.parent().unwrap_or(folder);
-        for path in walk::files(folder)? {
+        for path in files(folder)? {
             let name = path.strip_prefix(above).unwrap_or(&path);
             builder.append_path_with_name(&path, name).map_err(at("archive", &path))?;
         }
@@ -123,4 +123,32 @@ pub(super) fn compress(arguments: &[String], _: &mut dyn Write) -> Done {
     let mut encoder = GzBuilder::new().write(Vec::new(), Compression::default());
     encoder.write_all(&bytes).map_err(at("compress", from))?;
     write(to, encoder.finish().map_err(at("compress", from))?)
+}
+
+fn entries(dir: &Path) -> Result<Vec<PathBuf>, String> {
+    let mut paths = Vec::new();
+    for entry in fs::read_dir(dir).map_err(at("read", dir))? {
+        paths.push(entry.map_err(at("read", dir))?.path());
+    }
+    paths.sort();
+    Ok(paths)
+}
+
+/// A path and all below it, folders before what they hold; links are not followed.
+fn all(path: &Path) -> Result<Vec<PathBuf>, String> {
+    let mut found = Vec::new();
+    let mut left = vec![path.to_owned()];
+    while let Some(path) = left.pop() {
+        let facts = fs::symlink_metadata(&path).map_err(at("look at", &path))?;
+        if facts.is_dir() {
+            left.extend(entries(&path)?.into_iter().rev());
+        }
+        found.push(path);
+    }
+    Ok(found)
+}
+
+/// The ordinary files among them.
+pub(super) fn files(path: &Path) -> Result<Vec<PathBuf>, String> {
+    Ok(all(path)?.into_iter().filter(|path| path.is_file()).collect())
 }
