@@ -11,11 +11,11 @@ use std::ptr;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 
+use crate::launch::Settings;
 use crate::wire;
 
 /// Most virtual CPUs of a process; QEMU numbers them from 0 and uses numbers again.
 const MOST_CPUS: usize = 4096;
-/// Most words that a thread keeps.
 const MOST_KEPT: usize = 6;
 /// How long a thread waits for room before it looks whether there still is a recorder, in s.
 const PATIENCE_S: i64 = 1;
@@ -49,20 +49,11 @@ unsafe extern "C" {
     fn raise(signal: c_int) -> c_int;
 }
 
-/// What a process is to the recorder.
-#[derive(Debug)]
-pub(crate) struct Identity {
-    /// Path by which the shared memory is opened.
-    pub(crate) path: String,
-    /// Number of the process; that of a child differs.
-    pub(crate) process: AtomicU64,
-    /// The system's number of the process for which `process` holds.
-    pub(crate) pid: AtomicU64,
-    /// How many programs it has been before this one.
-    pub(crate) image: u64,
-}
-
-static IDENTITY: OnceLock<Identity> = OnceLock::new();
+static SETTINGS: OnceLock<Settings> = OnceLock::new();
+/// The recorder's number of this process; at first that of the settings.
+static PROCESS: AtomicU64 = AtomicU64::new(0);
+/// The system's number of the process for which [`PROCESS`] holds.
+static PID: AtomicU64 = AtomicU64::new(0);
 static SHARED: AtomicPtr<AtomicU64> = AtomicPtr::new(ptr::null_mut());
 
 type Head = [AtomicU64; wire::SLOT_RING];
@@ -88,8 +79,8 @@ fn lost() -> *mut AtomicU64 {
 }
 
 /// Maps the shared memory. Fails when the recorder is gone, or it is another version's.
-pub(crate) fn attach(path: String, process: u64, image: u64) -> io::Result<()> {
-    let file = File::options().read(true).write(true).open(&path)?;
+pub(crate) fn attach(settings: Settings) -> io::Result<()> {
+    let file = File::options().read(true).write(true).open(&settings.channel)?;
     let bytes = wire::ALL_WORDS * size_of::<u64>();
     if file.metadata()?.len() != bytes as u64 {
         return Err(io::Error::other("the shared memory is of another version"));
@@ -110,21 +101,20 @@ pub(crate) fn attach(path: String, process: u64, image: u64) -> io::Result<()> {
         cpu.store(none(), Ordering::Relaxed);
     }
     header(wire::HEADER_LOADED).fetch_add(1, Ordering::Relaxed);
-    let identity = Identity {
-        path,
-        process: AtomicU64::new(process),
-        pid: AtomicU64::new(u64::from(std::process::id())),
-        image,
-    };
-    IDENTITY.set(identity).map_err(|_| io::Error::other("the plugin was loaded before"))
+    PROCESS.store(settings.process, Ordering::Relaxed);
+    PID.store(u64::from(std::process::id()), Ordering::Relaxed);
+    SETTINGS.set(settings).map_err(|_| io::Error::other("the plugin was loaded before"))
 }
 
-/// What this process is to the recorder.
-pub(crate) fn identity() -> Option<&'static Identity> {
-    IDENTITY.get()
+/// What the recorder told this program.
+pub(crate) fn settings() -> Option<&'static Settings> {
+    SETTINGS.get()
 }
 
-/// A word of the header.
+pub(crate) fn process() -> u64 {
+    PROCESS.load(Ordering::Relaxed)
+}
+
 pub(crate) fn header(word: usize) -> &'static AtomicU64 {
     // SAFETY: `attach` has mapped all words, for ever, before any callback is registered; they are
     // page-aligned, and only used as atomics.
@@ -164,12 +154,8 @@ fn put(slot: *mut AtomicU64, cursor: u64, value: u64) {
 #[inline(never)]
 fn push_where_none_was(cpu: c_uint, value: u64) {
     let slot = slot_of(cpu);
-    if slot == lost() {
-        return;
-    }
-    if is_muted() {
-        let place = CPUS.get(cpu as usize);
-        place.into_iter().for_each(|place| place.store(lost(), Ordering::Relaxed));
+    if slot == lost() || is_muted() {
+        CPUS[cpu as usize].store(lost(), Ordering::Relaxed);
         return;
     }
     let cursor = word(slot, wire::SLOT_CURSOR).load(Ordering::Relaxed);
@@ -211,7 +197,7 @@ fn slot_of(cpu: c_uint) -> *mut AtomicU64 {
 }
 
 fn take_slot() -> Option<*mut AtomicU64> {
-    let identity = identity()?;
+    let settings = settings()?;
     let shared = SHARED.load(Ordering::Relaxed);
     for index in 0..wire::SLOTS {
         // SAFETY: the mapping holds `SLOTS` slots behind its header.
@@ -223,9 +209,9 @@ fn take_slot() -> Option<*mut AtomicU64> {
             continue;
         }
         let set = |index, value| word(slot, index).store(value, Ordering::Relaxed);
-        set(wire::SLOT_PID, identity.pid.load(Ordering::Relaxed));
-        set(wire::SLOT_PROCESS, identity.process.load(Ordering::Relaxed));
-        set(wire::SLOT_IMAGE, identity.image);
+        set(wire::SLOT_PID, PID.load(Ordering::Relaxed));
+        set(wire::SLOT_PROCESS, process());
+        set(wire::SLOT_IMAGE, settings.image);
         set(wire::SLOT_CLAIM, header(wire::HEADER_CLAIMS).fetch_add(1, Ordering::AcqRel));
         for index in [wire::SLOT_CURSOR, wire::SLOT_LIMIT, wire::SLOT_TAIL, wire::SLOT_WAITING] {
             set(index, 0);
@@ -234,11 +220,6 @@ fn take_slot() -> Option<*mut AtomicU64> {
         return Some(slot);
     }
     None
-}
-
-/// Takes up a thread, so that the recorder knows of it before its first reference.
-pub(crate) fn begin(cpu: c_uint) {
-    slot_of(cpu);
 }
 
 /// Gives up the slot of a thread that has nothing more to say.
@@ -251,14 +232,15 @@ pub(crate) fn end(cpu: c_uint) {
     }
 }
 
-/// In a child that was just forked: it is another process, with one thread.
-pub(crate) fn become_child(process: u64) {
-    let Some(identity) = identity() else { return };
-    identity.process.store(process, Ordering::Relaxed);
-    identity.pid.store(u64::from(std::process::id()), Ordering::Relaxed);
+/// In a child that was just forked: it is another process, with one thread, which is taken up so
+/// that the recorder knows of it before its first reference.
+pub(crate) fn become_child(process: u64, cpu: c_uint) {
+    PROCESS.store(process, Ordering::Relaxed);
+    PID.store(u64::from(std::process::id()), Ordering::Relaxed);
     for cpu in &CPUS {
         cpu.store(none(), Ordering::Relaxed);
     }
+    slot_of(cpu);
 }
 
 /// Puts an event with its bytes into the ring of a thread.
@@ -286,7 +268,6 @@ pub(crate) fn keep<const N: usize>(cpu: c_uint, numbers: [u64; N]) {
     kept.zip(numbers).for_each(|(word, number)| word.store(number, Ordering::Relaxed));
 }
 
-/// What a thread has kept.
 pub(crate) fn kept<const N: usize>(cpu: c_uint) -> [u64; N] {
     let kept = KEPT.get(cpu as usize);
     std::array::from_fn(|index| {
@@ -310,8 +291,8 @@ fn wait_for_room(slot: *mut AtomicU64, tail: u64) {
         return;
     }
     futex(place, FUTEX_WAIT, tail as u32);
-    let is_alone =
-        identity().is_none_or(|identity| !std::fs::exists(&identity.path).is_ok_and(|is| is));
+    let is_there = |settings: &Settings| std::fs::exists(&settings.channel).is_ok_and(|is| is);
+    let is_alone = !settings().is_some_and(is_there);
     if place.load(Ordering::Acquire) == tail && is_alone {
         // SAFETY: takes an integer.
         unsafe { raise(SIGKILL) };

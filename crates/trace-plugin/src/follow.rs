@@ -8,10 +8,9 @@ use std::fs::{self, File};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::launch::{self, Answer, Program, Settings};
+use crate::launch::{self, Program, Settings};
 use crate::{channel, wire};
 
 /// Longest text that is read from the traced program, in bytes; the system allows no longer one.
@@ -24,14 +23,7 @@ unsafe extern "C" {
     -> c_int;
 }
 
-static SETTINGS: OnceLock<Settings> = OnceLock::new();
 static TOLD: AtomicBool = AtomicBool::new(false);
-
-/// Keeps what the programs that follow are told too.
-pub(crate) fn remember(settings: Settings) {
-    // QEMU loads a plugin once.
-    let _ = SETTINGS.set(settings);
-}
 
 /// Tells which program this is, once.
 pub(crate) fn tell_program(cpu: c_uint) {
@@ -50,21 +42,18 @@ pub(crate) fn tell_program(cpu: c_uint) {
 /// Before `execve`: puts the emulator with the program in the place of this one. Returns if that
 /// is impossible, and then the system call goes on as if we were not there.
 pub(crate) fn execute(cpu: c_uint, path: u64, words: u64, environment: u64) {
-    let Some(settings) = SETTINGS.get() else { return };
+    let Some(settings) = channel::settings() else { return };
     let Some(given) = text_at(path) else { return };
     let path = own_program(&given).unwrap_or(PathBuf::from(&given));
     let outcome = match launch::resolve(&path) {
-        Answer::Nobody => return,
-        Answer::NotHere(reason) => reason,
-        Answer::Run(program) => {
+        Err(None) => return,
+        Err(Some(reason)) => reason,
+        Ok(program) => {
             let (Some(words), Some(environment)) = (texts_at(words), texts_at(environment)) else {
                 return;
             };
-            let settings = Settings {
-                process: channel::identity().map_or(0, |own| own.process.load(Ordering::Relaxed)),
-                image: settings.image + 1,
-                ..settings.clone()
-            };
+            let (process, image) = (channel::process(), settings.image + 1);
+            let settings = Settings { process, image, ..settings.clone() };
             replace(&settings, program, &words, environment)
         }
     };
@@ -75,7 +64,7 @@ pub(crate) fn execute(cpu: c_uint, path: u64, words: u64, environment: u64) {
 /// Executes the emulator; returns why it could not.
 fn replace(
     settings: &Settings,
-    program: Program,
+    mut program: Program,
     words: &[OsString],
     mut environment: Vec<OsString>,
 ) -> String {
@@ -83,7 +72,6 @@ fn replace(
         Ok(path) => path,
         Err(error) => return format!("find the emulator: {error}"),
     };
-    let mut program = program;
     // A path that begins with a dash must not be taken for an option.
     program.path = std::path::absolute(&program.path).unwrap_or(program.path);
     let name = match words.first().filter(|_| !program.is_interpreter) {
@@ -103,7 +91,6 @@ fn replace(
     format!("start the emulator: {}", std::io::Error::last_os_error())
 }
 
-/// Texts as the system takes them.
 struct Texts {
     pointers: Vec<*const c_char>,
     _texts: Vec<CString>,

@@ -21,23 +21,16 @@ pub(crate) const PATH_AT: usize = 7;
 const MOST_INTERPRETERS: usize = 4;
 /// How much of a script the system looks at.
 const SCRIPT_BYTES: usize = 256;
-/// Permission bits: set-user-ID and set-group-ID.
 const SET_ID: u32 = 0o6000;
-/// Permission bits: anybody may execute it.
 const EXECUTE: u32 = 0o111;
 
 /// What the plugin is told.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Settings {
-    /// Path of the plugin.
     pub(crate) plugin: String,
-    /// Path of the shared memory.
     pub(crate) channel: String,
-    /// Number of the process.
     pub(crate) process: u64,
-    /// How many programs the process has been before this one.
     pub(crate) image: u64,
-    /// Which fetches are recorded.
     pub(crate) fetches: Fetches,
 }
 
@@ -55,28 +48,22 @@ pub(crate) enum Fetches {
 impl Settings {
     /// Reads the plugin's arguments. Fails when there is none of the channel.
     pub(crate) fn read(arguments: impl Iterator<Item = String>) -> io::Result<Self> {
-        let mut settings = Self {
-            plugin: String::new(),
-            channel: String::new(),
-            process: 0,
-            image: 0,
-            fetches: Fetches::None,
+        let arguments: Vec<String> = arguments.collect();
+        let value = |name: &str| {
+            let mut named = arguments.iter().filter_map(|argument| argument.split_once('='));
+            named.find(|(other, _)| *other == name).map_or("", |(_, value)| value)
         };
-        for argument in arguments {
-            let Some((name, value)) = argument.split_once('=') else { continue };
-            match name {
-                "plugin" => value.clone_into(&mut settings.plugin),
-                "channel" => value.clone_into(&mut settings.channel),
-                "process" => settings.process = value.parse().unwrap_or(0),
-                "image" => settings.image = value.parse().unwrap_or(0),
-                "fetches" => {
-                    let known = [Fetches::None, Fetches::Blocks, Fetches::Instructions];
-                    let number = value.parse::<usize>().unwrap_or(0);
-                    settings.fetches = known.get(number).copied().unwrap_or(Fetches::None);
-                }
-                _ => {}
-            }
-        }
+        let settings = Self {
+            plugin: value("plugin").to_owned(),
+            channel: value("channel").to_owned(),
+            process: value("process").parse().unwrap_or(0),
+            image: value("image").parse().unwrap_or(0),
+            fetches: match value("fetches") {
+                "1" => Fetches::Blocks,
+                "2" => Fetches::Instructions,
+                _ => Fetches::None,
+            },
+        };
         if settings.channel.is_empty() {
             return Err(io::Error::other("there is no channel"));
         }
@@ -121,41 +108,28 @@ pub(crate) struct Program {
     pub(crate) is_interpreter: bool,
 }
 
-/// What the emulator can do with a path.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Answer {
-    /// Run this.
-    Run(Program),
-    /// Only the machine itself can run it, for this reason.
-    NotHere(String),
-    /// Nobody can run it; the system knows the error.
-    Nobody,
-}
-
-/// Finds out what has to be executed for a path.
-#[must_use]
-pub(crate) fn resolve(path: &Path) -> Answer {
+/// Finds out what has to be executed for a path. Fails with the reason if only the machine itself
+/// can run it, without one if nobody can: the system knows the error.
+pub(crate) fn resolve(path: &Path) -> Result<Program, Option<String>> {
     let mut program =
         Program { path: path.to_owned(), first_arguments: Vec::new(), is_interpreter: false };
     for _ in 0..=MOST_INTERPRETERS {
-        let Ok(facts) = fs::metadata(&program.path) else { return Answer::Nobody };
+        let Ok(facts) = fs::metadata(&program.path) else { return Err(None) };
         let mode = facts.permissions().mode();
         if !facts.is_file() || mode & EXECUTE == 0 {
-            return Answer::Nobody;
+            return Err(None);
         }
-        let Ok(start) = first_bytes(&program.path) else {
-            return Answer::NotHere("it cannot be read".to_owned());
-        };
+        let start = first_bytes(&program.path).map_err(|_| Some("it cannot be read".to_owned()))?;
         let Some(line) = start.strip_prefix(b"#!") else {
-            return judge(&start, mode, program);
+            return judge(&start, mode).map(|()| program);
         };
-        let Some((interpreter, argument)) = interpreter(line) else { return Answer::Nobody };
+        let Some((interpreter, argument)) = interpreter(line) else { return Err(None) };
         let script = std::mem::replace(&mut program.path, interpreter);
         program.first_arguments.insert(0, script.into());
         program.first_arguments.splice(0..0, argument);
         program.is_interpreter = true;
     }
-    Answer::Nobody
+    Err(None)
 }
 
 fn first_bytes(path: &Path) -> io::Result<Vec<u8>> {
@@ -175,18 +149,18 @@ fn interpreter(line: &[u8]) -> Option<(PathBuf, Option<OsString>)> {
 }
 
 /// Whether a program is of this machine and gets no more rights than its caller.
-fn judge(start: &[u8], mode: u32, program: Program) -> Answer {
+fn judge(start: &[u8], mode: u32) -> Result<(), Option<String>> {
     const MACHINE: u16 = if cfg!(target_arch = "x86_64") { 62 } else { 183 };
     const CLASS_64: u8 = 2;
-    let [0x7f, b'E', b'L', b'F', class, _, ..] = start else { return Answer::Nobody };
+    let [0x7f, b'E', b'L', b'F', class, _, ..] = start else { return Err(None) };
     let machine = start.get(18..20).map(|bytes| u16::from_le_bytes([bytes[0], bytes[1]]));
     if *class != CLASS_64 || machine != Some(MACHINE) {
-        return Answer::NotHere("it is for another kind of machine".to_owned());
+        return Err(Some("it is for another kind of machine".to_owned()));
     }
     if mode & SET_ID != 0 {
-        return Answer::NotHere("it runs with other rights (set-user-ID)".to_owned());
+        return Err(Some("it runs with other rights (set-user-ID)".to_owned()));
     }
-    Answer::Run(program)
+    Ok(())
 }
 
 #[cfg(test)]
@@ -212,7 +186,7 @@ mod tests {
     #[test]
     fn words_stand_where_they_are_looked_for() {
         let settings = Settings::read(std::iter::once("channel=c".to_owned())).unwrap();
-        let Answer::Run(program) = resolve(&std::env::current_exe().unwrap()) else { panic!() };
+        let program = resolve(&std::env::current_exe().unwrap()).unwrap();
         let words = settings.emulator_words(OsStr::new("q"), OsStr::new("name"), &program);
         assert_eq!(words[NAME_AT], "name");
         assert_eq!(words[PATH_AT], program.path);
@@ -231,21 +205,21 @@ mod tests {
         };
         let me = std::env::current_exe().unwrap();
         let script = file("script", format!("#! {} -e  -x \nmore", me.display()).as_bytes(), 0o755);
-        let Answer::Run(program) = resolve(&script) else { panic!("{:?}", resolve(&script)) };
+        let program = resolve(&script).unwrap();
         assert_eq!(program.path, me);
         assert_eq!(program.first_arguments, [OsStr::new("-e  -x"), script.as_os_str()]);
         let round = dir.join("round");
         file("round", format!("#!{}\n", round.display()).as_bytes(), 0o755);
-        assert_eq!(resolve(&round), Answer::Nobody);
-        assert_eq!(resolve(&file("plain", b"text", 0o755)), Answer::Nobody);
-        assert_eq!(resolve(&file("not", b"#!/bin/sh\n", 0o644)), Answer::Nobody);
-        assert_eq!(resolve(&dir.join("nothing")), Answer::Nobody);
+        assert_eq!(resolve(&round), Err(None));
+        assert_eq!(resolve(&file("plain", b"text", 0o755)), Err(None));
+        assert_eq!(resolve(&file("not", b"#!/bin/sh\n", 0o644)), Err(None));
+        assert_eq!(resolve(&dir.join("nothing")), Err(None));
         let mut bytes = first_bytes(&me).unwrap();
         let with_rights = file("rights", &bytes, 0o4755);
-        assert!(matches!(resolve(&with_rights), Answer::NotHere(why) if why.contains("rights")));
+        assert!(matches!(resolve(&with_rights), Err(Some(why)) if why.contains("rights")));
         bytes[18] = 8;
         let other = file("other", &bytes, 0o755);
-        assert!(matches!(resolve(&other), Answer::NotHere(why) if why.contains("machine")));
+        assert!(matches!(resolve(&other), Err(Some(why)) if why.contains("machine")));
         fs::remove_dir_all(&dir).unwrap();
     }
 }

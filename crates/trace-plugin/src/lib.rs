@@ -16,21 +16,13 @@ mod syscalls;
 mod wire;
 
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use launch::Fetches;
 use qemu::{Instruction, MemoryInfo, PluginId, TranslatedBlock};
 
-/// Which fetches are wanted, as a number of [`Fetches`].
-static FETCHES: AtomicU8 = AtomicU8::new(0);
-
 /// Whether QEMU's descriptions of references are laid out as is known of it.
 static IS_AS_KNOWN: AtomicBool = AtomicBool::new(false);
-
-/// What QEMU's descriptions of references mean, as far as they were seen: description in the high
-/// half, then a bit that is 1, then the low bits of a word.
-static MEANINGS: [AtomicU64; 256] = [const { AtomicU64::new(0) }; 256];
-const KNOWN: u64 = 1 << 31;
 
 /// Where QEMU begins.
 ///
@@ -44,8 +36,8 @@ pub unsafe extern "C" fn qemu_plugin_install(
     arguments: *const *const c_char,
 ) -> c_int {
     let count = usize::try_from(count).unwrap_or(0);
-    // SAFETY: QEMU hands over `count` strings that end with a NUL and outlive the call.
-    let arguments = (0..count) // SAFETY: QEMU hands over `count` strings that end with a NUL and outlive the call.
+    let arguments = (0..count)
+        // SAFETY: QEMU hands over `count` strings that end with a NUL and outlive the call.
         .map(|index| unsafe { CStr::from_ptr(*arguments.add(index)) })
         .map(|argument| argument.to_string_lossy().into_owned());
     match launch::Settings::read(arguments).and_then(|settings| begin(id, settings)) {
@@ -56,10 +48,8 @@ pub unsafe extern "C" fn qemu_plugin_install(
 }
 
 fn begin(id: PluginId, settings: launch::Settings) -> std::io::Result<()> {
-    FETCHES.store(settings.fetches as u8, Ordering::Relaxed);
     IS_AS_KNOWN.store(is_laid_out_as_known(), Ordering::Relaxed);
-    channel::attach(settings.channel.clone(), settings.process, settings.image)?;
-    follow::remember(settings);
+    channel::attach(settings)?;
     // SAFETY: the callbacks are functions of the types that QEMU expects, and live for ever: QEMU
     // never unloads a plugin that does not ask for it.
     unsafe {
@@ -76,7 +66,7 @@ extern "C" fn on_cpu(_: PluginId, cpu: c_uint) {
 }
 
 extern "C" fn on_translation(_: PluginId, block: *mut TranslatedBlock) {
-    let fetches = FETCHES.load(Ordering::Relaxed);
+    let fetches = channel::settings().map_or(Fetches::None, |settings| settings.fetches);
     let on_reference = match IS_AS_KNOWN.load(Ordering::Relaxed) {
         true => on_memory_as_known,
         false => on_memory,
@@ -86,11 +76,11 @@ extern "C" fn on_translation(_: PluginId, block: *mut TranslatedBlock) {
     unsafe {
         let count = qemu::qemu_plugin_tb_n_insns(block);
         let instructions = (0..count).map(|index| qemu::qemu_plugin_tb_get_insn(block, index));
-        if fetches == Fetches::Blocks as u8 {
+        if fetches == Fetches::Blocks {
             want_blocks(block, instructions.clone());
         }
         for instruction in instructions {
-            if fetches == Fetches::Instructions as u8 {
+            if fetches == Fetches::Instructions {
                 qemu::qemu_plugin_register_vcpu_insn_exec_cb(
                     instruction,
                     on_execution,
@@ -122,7 +112,6 @@ unsafe fn fetch(instruction: *mut Instruction) -> u64 {
     address << 5 | wire::FETCH | u64::from(size_log2)
 }
 
-/// A number in the place of user data.
 fn without_pointer(word: u64) -> *mut c_void {
     std::ptr::without_provenance_mut(word as usize)
 }
@@ -168,7 +157,8 @@ extern "C" fn on_memory_as_known(cpu: c_uint, info: MemoryInfo, address: u64, _:
 
 /// At a reference, however descriptions are laid out.
 extern "C" fn on_memory(cpu: c_uint, info: MemoryInfo, address: u64, _: *mut c_void) {
-    channel::push(cpu, address << 5 | meaning(info));
+    let low = asked(info);
+    channel::push(cpu, address << 5 | low & 8 | (low & 7).min(6));
 }
 
 /// The low bits of a word as QEMU 5 to 8 lay out a description: bit 17 is a store, bits 4 to 6 are
@@ -186,33 +176,15 @@ fn is_laid_out_as_known() -> bool {
         (0..MemoryInfo::BITS).map(|bit| 1 << bit).filter(|bit| bit & (3 << 16 | 7 << 4) == 0);
     let mut all = kinds
         .flat_map(|kind| std::iter::once(kind).chain(others.clone().map(move |bit| kind | bit)));
-    all.all(|info| {
-        // SAFETY: both are pure functions of a number.
-        let (is_store, size_log2) = unsafe {
-            (qemu::qemu_plugin_mem_is_store(info), qemu::qemu_plugin_mem_size_shift(info))
-        };
-        as_known(info) == u64::from(is_store) << 3 | u64::from(size_log2)
-    })
+    all.all(|info| as_known(info) == asked(info))
 }
 
-/// The low bits of a word: access and size.
-#[inline(always)]
-fn meaning(info: MemoryInfo) -> u64 {
-    // Multiplied by the golden ratio, so that descriptions that differ in a bit are apart.
-    let index = (info.wrapping_mul(0x9e37_79b1) >> 24) as usize;
-    let known = MEANINGS[index].load(Ordering::Relaxed);
-    if known >> 31 == u64::from(info) << 1 | 1 { known & 31 } else { learn(info, index) }
-}
-
-#[cold]
-#[inline(never)]
-fn learn(info: MemoryInfo, index: usize) -> u64 {
-    // SAFETY: both take a description that QEMU has just handed over.
+/// The same as QEMU tells it, which takes longer.
+fn asked(info: MemoryInfo) -> u64 {
+    // SAFETY: both are pure functions of a number.
     let (is_store, size_log2) =
         unsafe { (qemu::qemu_plugin_mem_is_store(info), qemu::qemu_plugin_mem_size_shift(info)) };
-    let meaning = u64::from(is_store) << 3 | u64::from(size_log2.min(6));
-    MEANINGS[index].store(u64::from(info) << 32 | KNOWN | meaning, Ordering::Relaxed);
-    meaning
+    u64::from(is_store) << 3 | u64::from(size_log2)
 }
 
 extern "C" fn on_syscall(

@@ -19,7 +19,6 @@ pub(crate) struct TranslatedBlock {
     opaque: [u8; 0],
 }
 
-/// An instruction of a translated block.
 #[repr(C)]
 pub(crate) struct Instruction {
     opaque: [u8; 0],
@@ -27,12 +26,10 @@ pub(crate) struct Instruction {
 
 /// A callback does not look at registers.
 pub(crate) const NO_REGISTERS: c_int = 0;
-/// Both loads and stores are wanted.
 pub(crate) const LOADS_AND_STORES: c_int = 3;
 
 /// Called when there is a new virtual CPU, which in user mode is a thread.
 pub(crate) type OnCpu = extern "C" fn(PluginId, c_uint);
-/// Called when a block was translated.
 pub(crate) type OnTranslation = extern "C" fn(PluginId, *mut TranslatedBlock);
 /// Called when a block or an instruction is executed: virtual CPU, user data.
 pub(crate) type OnExecution = extern "C" fn(c_uint, *mut c_void);

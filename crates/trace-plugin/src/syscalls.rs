@@ -48,7 +48,6 @@ fn makes_process(number: i64, flags: u64) -> bool {
     }
 }
 
-/// Before a system call.
 pub(crate) fn before(cpu: c_uint, number: i64, arguments: [u64; 6]) {
     match number {
         number::MMAP | number::MUNMAP | number::MREMAP | number::BRK => {
@@ -77,7 +76,11 @@ pub(crate) fn after(cpu: c_uint, number: i64, result: i64) {
         number::FORK | number::VFORK | number::CLONE => {
             let [child, flags] = channel::kept(cpu);
             if makes_process(number, flags) {
-                forked(cpu, child, failed, result);
+                if failed {
+                    channel::push_numbers(cpu, wire::FORK_FAILED, &[child]);
+                } else if result == 0 {
+                    channel::become_child(child, cpu);
+                }
             }
         }
         number::CLONE3 if !failed => {
@@ -105,13 +108,4 @@ pub(crate) fn after(cpu: c_uint, number: i64, result: i64) {
 
 fn map(cpu: c_uint, address: u64, length: u64, file: u64, shared: u64) {
     channel::push_numbers(cpu, wire::MAP, &[address, length, file, shared]);
-}
-
-fn forked(cpu: c_uint, child: u64, failed: bool, result: i64) {
-    if failed {
-        channel::push_numbers(cpu, wire::FORK_FAILED, &[child]);
-    } else if result == 0 {
-        channel::become_child(child);
-        channel::begin(cpu);
-    }
 }

@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use crate::TracerError;
-use crate::launch::{Answer, Program, resolve};
+use crate::launch::{Program, resolve};
 
 /// The program of a command's first word, as the shell would find it.
 ///
@@ -21,11 +21,11 @@ pub(crate) fn find(word: &OsStr) -> Result<Program, TracerError> {
     };
     for path in candidates {
         match resolve(&path) {
-            Answer::Run(program) => return Ok(absolute(program)),
-            Answer::NotHere(reason) => {
+            Ok(program) => return Ok(absolute(program)),
+            Err(Some(reason)) => {
                 return Err(TracerError::NotHere { path: path.display().to_string(), reason });
             }
-            Answer::Nobody => {}
+            Err(None) => {}
         }
     }
     Err(TracerError::NoProgram(Path::new(word).display().to_string()))
