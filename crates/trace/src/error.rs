@@ -16,7 +16,6 @@ pub enum TraceError {
 }
 
 impl TraceError {
-    /// An error at a place.
     pub(crate) fn bad(place: impl Display, reason: impl Display) -> Self {
         Self::Bad(format!("{place}: {reason}"))
     }

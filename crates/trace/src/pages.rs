@@ -16,7 +16,6 @@ const NOTHING: u64 = u64::MAX;
 /// Pages of a region, one bit each: with data references, fetched from, written.
 type Region = [[u64; WORDS]; 3];
 
-/// The pages of all processes.
 #[derive(Clone, Debug)]
 pub(crate) struct PageSet {
     regions: BTreeMap<(u32, u64), Region>,
@@ -32,7 +31,6 @@ impl Default for PageSet {
 }
 
 impl PageSet {
-    /// Notes the pages of some runs.
     pub(crate) fn add(&mut self, process: u32, runs: &[PageRun]) {
         if self.process != process {
             self.process = process;

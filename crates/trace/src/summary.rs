@@ -7,9 +7,7 @@ use serde::Serialize;
 use crate::pages::PageSet;
 use crate::{Access, Block, Event};
 
-/// Most reasons of missed things that are kept.
 const REASONS: usize = 8;
-/// Most programs that are told by name.
 const MOST_PROGRAMS: u64 = 256;
 /// Most processes and threads that are told one by one.
 const MOST_THREADS: usize = 1 << 16;

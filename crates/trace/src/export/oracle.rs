@@ -19,14 +19,11 @@ const KEPT: u64 = 1 << 20;
 /// A request's second, as traces of memory have no such times.
 const REQUESTS_PER_SECOND: u64 = 1_000_000;
 
-/// Writes oracleGeneral.
 pub(crate) struct OracleGeneral {
     file: File,
     /// The requests that are not in the file yet.
     kept: Vec<u8>,
-    /// How many are in the file.
     written: u64,
-    /// How many there are.
     count: u64,
     /// The number of each page's last request, from 0.
     last: BTreeMap<u64, u64>,

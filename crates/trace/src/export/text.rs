@@ -9,7 +9,6 @@ use crate::{Access, Block, Granularity, Header, Reference, TraceError};
 /// Appends the line of a reference.
 type Line = fn(&mut Vec<u8>, &Block, Reference) -> std::io::Result<()>;
 
-/// Writes one line a reference.
 pub(crate) struct Text {
     out: BufWriter<File>,
     line: Line,

@@ -43,6 +43,7 @@ impl Decompressed {
         (&mut file).take(6).read_to_end(&mut begin)?;
         let magic = begin.clone();
         let file = Cursor::new(begin).chain(file);
+        let mut is_compressed = true;
         let stream: Box<dyn Read + Send> = if magic.starts_with(&[0x1f, 0x8b]) {
             Box::new(flate2::read::MultiGzDecoder::new(file))
         } else if magic.starts_with(&[0xfd, b'7', b'z', b'X', b'Z', 0]) {
@@ -54,11 +55,10 @@ impl Decompressed {
             decoder.window_log_max(ZSTD_WINDOW_LOG)?;
             Box::new(decoder)
         } else {
-            let file =
-                Self { stream: Box::new(file), read, is_compressed: false, is_cut_off: false };
-            return Ok(BufReader::with_capacity(BUFFER_BYTES, file));
+            is_compressed = false;
+            Box::new(file)
         };
-        let file = Self { stream, read, is_compressed: true, is_cut_off: false };
+        let file = Self { stream, read, is_compressed, is_cut_off: false };
         Ok(BufReader::with_capacity(BUFFER_BYTES, file))
     }
 

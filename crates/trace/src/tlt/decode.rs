@@ -5,7 +5,6 @@ use postcard::take_from_bytes;
 use super::table::{EMPTY, FETCH, OFFSET, PAGE_AT, RECENT, WRITTEN};
 use crate::{Block, BlockHead, Event, PageRun, Reference};
 
-/// What is wrong with a column.
 pub(crate) type Fault = &'static str;
 
 const BAD_PAGES: Fault = "the pages column is no such column";
@@ -49,9 +48,7 @@ pub(crate) fn decode(
     Ok(())
 }
 
-/// A run in the place of none.
 const NO_RUN: PageRun = PageRun { page: 0, count: 0, fetch: false, written: false };
-/// The entry of no run.
 const NO_ENTRY: u8 = 0xff;
 
 struct Decoder<'a> {
@@ -164,7 +161,6 @@ impl Decoder<'_> {
     }
 }
 
-/// The page of an entry.
 fn page_of(word: u64) -> u64 {
     (word.cast_signed() >> PAGE_AT).cast_unsigned()
 }

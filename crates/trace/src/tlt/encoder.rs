@@ -150,7 +150,6 @@ impl Encoder {
         self.events >= MOST_EVENTS / 2 || self.event_bytes.len() > 1 << 20
     }
 
-    /// Whether the block has as many references as it should.
     #[inline]
     fn is_full(&self) -> bool {
         self.entries.len() >= REFERENCES_PER_BLOCK as usize

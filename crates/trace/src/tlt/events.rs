@@ -4,11 +4,10 @@
 
 use postcard::{take_from_bytes, to_io};
 
-use crate::Event;
+use crate::{BlockHead, Event};
 
 /// Most bytes of an event's text; a longer one is shortened.
 const LONGEST_TEXT_BYTES: usize = 1 << 16;
-/// The kind of a mapping.
 const MAP: u8 = 5;
 /// A mapping's backing is a file.
 const FILE: u8 = 1;
@@ -37,18 +36,23 @@ pub(crate) fn put_event(bytes: &mut Vec<u8>, distance: u32, event: &Event) {
     debug_assert!(written.is_ok(), "a vector takes everything");
 }
 
-/// Takes an event and its distance off the front; `None` if there is none.
-pub(crate) fn take_event(bytes: &mut &[u8]) -> Option<(u64, Event)> {
-    let (distance, rest) = take_from_bytes(bytes).ok()?;
-    let (event, rest) = match rest.strip_prefix(&[MAP]) {
-        None => take_from_bytes(rest).ok()?,
-        Some(rest) => {
-            let ((address, length_bytes, flags), rest) =
-                take_from_bytes::<(u64, u64, u8)>(rest).ok()?;
-            let (file, shared) = (flags & FILE != 0, flags & SHARED != 0);
-            (Event::Map { address, length_bytes, file, shared }, rest)
-        }
-    };
-    *bytes = rest;
-    Some((distance, event))
+/// All events of a block, each with the references before it; `None` if that is not possible.
+pub(crate) fn take_events(mut bytes: &[u8], head: &BlockHead) -> Option<Vec<(u32, Event)>> {
+    let (mut events, mut at) = (Vec::new(), 0_u64);
+    for _ in 0..head.events {
+        let (distance, rest) = take_from_bytes(bytes).ok()?;
+        at = at.checked_add(distance).filter(|at| *at <= u64::from(head.references))?;
+        let (event, rest) = match rest.strip_prefix(&[MAP]) {
+            None => take_from_bytes(rest).ok()?,
+            Some(rest) => {
+                let ((address, length_bytes, flags), rest) =
+                    take_from_bytes::<(u64, u64, u8)>(rest).ok()?;
+                let (file, shared) = (flags & FILE != 0, flags & SHARED != 0);
+                (Event::Map { address, length_bytes, file, shared }, rest)
+            }
+        };
+        events.push((at as u32, event));
+        bytes = rest;
+    }
+    bytes.is_empty().then_some(events)
 }

@@ -5,18 +5,14 @@ use crate::TraceError;
 
 /// Its first four bytes.
 pub(crate) const BLOCK_MAGIC: [u8; 4] = *b"TLTB";
-/// How long the head is.
 pub(crate) const HEAD_BYTES: usize = 64;
 /// `at_ns` of a block whose time is not known.
 const NO_TIME: u64 = u64::MAX;
 
 /// References of a block at which it is full.
 pub const REFERENCES_PER_BLOCK: u32 = 1 << 16;
-/// Most references of a block.
 const MOST_REFERENCES: u32 = 1 << 21;
-/// Most events of a block.
 pub(crate) const MOST_EVENTS: u32 = 1 << 16;
-/// Most bytes of an events column.
 const MOST_EVENT_BYTES: u32 = 1 << 21;
 /// Most bytes of one reference in the pages column: its own, and of a new page a number, a base and
 /// a number.
@@ -47,9 +43,7 @@ pub struct BlockHead {
     pub events_bytes: u32,
     /// Bytes of its references column; 0 if it has none.
     pub references_bytes: u32,
-    /// The checksum of pages and events column.
     pub(crate) pages_checksum: u32,
-    /// The checksum of the references column.
     pub(crate) references_checksum: u32,
 }
 
@@ -65,28 +59,33 @@ pub struct PackedBlock {
 }
 
 impl BlockHead {
-    pub(crate) fn to_bytes(self) -> [u8; HEAD_BYTES] {
-        let time = self.at_ns.unwrap_or(NO_TIME);
-        let numbers = [
-            u32::from_le_bytes(BLOCK_MAGIC),
-            self.process,
-            self.thread,
-            self.references,
-            self.runs,
-            self.events,
-            time as u32,
-            (time >> 32) as u32,
-            self.pages_unpacked_bytes,
-            self.pages_bytes,
-            self.events_unpacked_bytes,
-            self.events_bytes,
-            self.references_bytes,
-            self.pages_checksum,
-            self.references_checksum,
+    /// Its numbers but the time, and which words of the head they are.
+    fn numbers(&mut self) -> impl Iterator<Item = (usize, &mut u32)> {
+        let first = [
+            &mut self.process,
+            &mut self.thread,
+            &mut self.references,
+            &mut self.runs,
+            &mut self.events,
         ];
+        let last = [
+            &mut self.pages_unpacked_bytes,
+            &mut self.pages_bytes,
+            &mut self.events_unpacked_bytes,
+            &mut self.events_bytes,
+            &mut self.references_bytes,
+            &mut self.pages_checksum,
+            &mut self.references_checksum,
+        ];
+        (1..).zip(first).chain((8..).zip(last))
+    }
+
+    pub(crate) fn to_bytes(mut self) -> [u8; HEAD_BYTES] {
         let mut bytes = [0; HEAD_BYTES];
-        for (place, number) in bytes.chunks_exact_mut(4).zip(numbers) {
-            place.copy_from_slice(&number.to_le_bytes());
+        bytes[..4].copy_from_slice(&BLOCK_MAGIC);
+        bytes[24..32].copy_from_slice(&self.at_ns.unwrap_or(NO_TIME).to_le_bytes());
+        for (at, number) in self.numbers() {
+            bytes[4 * at..][..4].copy_from_slice(&number.to_le_bytes());
         }
         let checksum = crc32fast::hash(&bytes[..HEAD_BYTES - 4]);
         bytes[HEAD_BYTES - 4..].copy_from_slice(&checksum.to_le_bytes());
@@ -96,40 +95,27 @@ impl BlockHead {
     /// What [`Self::to_bytes`] made, if it can be.
     pub(crate) fn from_bytes(bytes: &[u8], place: &str) -> Result<Self, TraceError> {
         let broken = |what: &str| Err(TraceError::bad(place, what));
-        let number =
+        let word =
             |at: usize| bytes[4 * at..].first_chunk().map_or(0, |bytes| u32::from_le_bytes(*bytes));
         if !bytes.starts_with(&BLOCK_MAGIC) {
             return broken("here is no block; the file is broken here");
         }
-        if crc32fast::hash(&bytes[..HEAD_BYTES - 4]) != number(15) {
+        if crc32fast::hash(&bytes[..HEAD_BYTES - 4]) != word(15) {
             return broken("the checksum of the head of a block is wrong; the file is broken here");
         }
-        let time = u64::from(number(6)) | u64::from(number(7)) << 32;
-        let head = Self {
-            process: number(1),
-            thread: number(2),
-            references: number(3),
-            runs: number(4),
-            events: number(5),
-            at_ns: Some(time).filter(|time| *time != NO_TIME),
-            pages_unpacked_bytes: number(8),
-            pages_bytes: number(9),
-            events_unpacked_bytes: number(10),
-            events_bytes: number(11),
-            references_bytes: number(12),
-            pages_checksum: number(13),
-            references_checksum: number(14),
-        };
-        match head.is_possible() {
-            true => Ok(head),
-            false => broken(
+        let time = u64::from(word(6)) | u64::from(word(7)) << 32;
+        let at_ns = Some(time).filter(|time| *time != NO_TIME);
+        let mut head = Self { at_ns, ..Self::default() };
+        head.numbers().for_each(|(at, number)| *number = word(at));
+        if !head.is_possible() {
+            return broken(
                 "the head of a block tells impossible sizes; the file is broken here, or of a \
                  later version",
-            ),
+            );
         }
+        Ok(head)
     }
 
-    /// Whether the numbers fit each other and are within the limits.
     pub(crate) fn is_possible(&self) -> bool {
         self.references <= MOST_REFERENCES
             && self.runs <= self.references

@@ -9,9 +9,7 @@ use crate::TraceError;
 
 /// The first bytes of a trace; the last four find transfers that change ends of lines.
 pub(crate) const MAGIC: &[u8; 8] = b"\x89TLT\r\n\x1a\n";
-/// The version of the format.
 const VERSION: u32 = 2;
-/// The longest description in bytes.
 const LONGEST_BYTES: usize = 1 << 20;
 /// Bytes of magic, version and the description's length.
 pub(crate) const FIXED_BYTES: usize = 16;
@@ -85,7 +83,6 @@ impl Header {
         Ok(length as usize + 4)
     }
 
-    /// What [`Self::to_bytes`] made.
     pub(crate) fn from_bytes(bytes: &[u8]) -> Result<Self, TraceError> {
         let (head, checksum) =
             bytes.split_last_chunk().ok_or_else(|| bad("the description is cut off"))?;

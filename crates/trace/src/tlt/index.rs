@@ -8,7 +8,6 @@ const END_MAGIC: [u8; 8] = *b"TLTEND\r\n";
 /// More blocks than this have only every second, fourth, … in the index.
 const MOST_ENTRIES: usize = 1 << 16;
 
-/// Where blocks begin, and how many there are.
 #[derive(Default)]
 pub(crate) struct Index {
     blocks: u64,
@@ -20,7 +19,6 @@ pub(crate) struct Index {
 }
 
 impl Index {
-    /// Adds the next block.
     pub(crate) fn add(&mut self, byte: u64, references: u32) {
         if self.blocks.is_multiple_of(1 << self.stride_log2) {
             if self.entries.len() == MOST_ENTRIES {

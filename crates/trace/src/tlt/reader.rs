@@ -1,53 +1,22 @@
 //! Reads a trace block by block, and only the columns that are asked for.
 
 use std::fs::File;
-use std::io::{self, BufReader, Read, Seek, copy, sink};
+use std::io::{self, Read, Seek, SeekFrom, copy, sink};
 
 use zstd::bulk::Decompressor;
 
 use super::decode::decode;
-use super::events::take_event;
+use super::events::take_events;
 use super::head::{BlockHead, HEAD_BYTES};
 use super::header::{FIXED_BYTES, MAGIC};
 use super::index::INDEX_MAGIC;
-use crate::{Block, Columns, Event, Header, Notes, PackedBytes, Source, TraceError};
-
-/// Where a trace comes from.
-trait Input: Read {
-    /// Passes over bytes; `false` if there are not so many.
-    fn skip(&mut self, count: u64) -> io::Result<bool>;
-}
-
-/// A file and its length in bytes.
-struct Seekable(BufReader<File>, u64);
-
-impl Read for Seekable {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.0.read(buffer)
-    }
-}
-
-impl Input for Seekable {
-    fn skip(&mut self, count: u64) -> io::Result<bool> {
-        let is_there = self.0.stream_position()?.saturating_add(count) <= self.1;
-        // A file shorter than 2^63 bytes has no longer way.
-        if is_there {
-            self.0.seek_relative(count.cast_signed())?;
-        }
-        Ok(is_there)
-    }
-}
-
-/// A pipe, or a file that is compressed as a whole.
-impl Input for Box<dyn Read + Send> {
-    fn skip(&mut self, count: u64) -> io::Result<bool> {
-        Ok(copy(&mut self.take(count), &mut sink())? == count)
-    }
-}
+use crate::{Block, Columns, Header, Notes, PackedBytes, Source, TraceError};
 
 /// Reads a trace of thrashlab.
 pub struct Reader {
-    input: Box<dyn Input + Send>,
+    input: Box<dyn Read + Send>,
+    /// The same, if bytes can be passed over in it, and its length in bytes.
+    file: Option<(File, u64)>,
     /// How many bytes are read or passed over.
     at_byte: u64,
     columns: Columns,
@@ -80,8 +49,7 @@ impl Reader {
     /// When it cannot be read or is no trace.
     pub fn from_file(file: File, columns: Columns) -> Result<Self, TraceError> {
         let length_bytes = file.metadata()?.len();
-        let file = BufReader::with_capacity(1 << 16, file);
-        Self::new(Box::new(Seekable(file, length_bytes)), columns)
+        Self::new(Box::new(file.try_clone()?), Some((file, length_bytes)), columns)
     }
 
     /// Reads a pipe.
@@ -89,12 +57,17 @@ impl Reader {
     /// # Errors
     /// When it cannot be read or is no trace.
     pub fn from_stream(stream: Box<dyn Read + Send>, columns: Columns) -> Result<Self, TraceError> {
-        Self::new(Box::new(stream), columns)
+        Self::new(stream, None, columns)
     }
 
-    fn new(input: Box<dyn Input + Send>, columns: Columns) -> Result<Self, TraceError> {
+    fn new(
+        input: Box<dyn Read + Send>,
+        file: Option<(File, u64)>,
+        columns: Columns,
+    ) -> Result<Self, TraceError> {
         let mut reader = Self {
             input,
+            file,
             at_byte: 0,
             columns,
             header: Header::default(),
@@ -106,16 +79,12 @@ impl Reader {
             ended: false,
             buffers: Buffers::default(),
         };
-        if !reader.fill(FIXED_BYTES)? {
-            let begin = &reader.buffers.packed;
-            if MAGIC.starts_with(&begin[..begin.len().min(MAGIC.len())]) {
-                reader.end_early();
-                return Ok(reader);
-            }
-        }
-        let fixed = reader.buffers.packed.clone();
-        if reader.fill(Header::rest_bytes(&fixed)?)? {
-            reader.header = Header::from_bytes(&[fixed, reader.buffers.packed.clone()].concat())?;
+        let is_whole = reader.fill(FIXED_BYTES)?;
+        let mut bytes = reader.buffers.packed.clone();
+        let is_magic = MAGIC.starts_with(&bytes[..bytes.len().min(MAGIC.len())]);
+        if (is_whole || !is_magic) && reader.fill(Header::rest_bytes(&bytes)?)? {
+            bytes.extend(&reader.buffers.packed);
+            reader.header = Header::from_bytes(&bytes)?;
         } else {
             reader.end_early();
         }
@@ -146,8 +115,14 @@ impl Reader {
         Ok(read == count)
     }
 
+    /// Passes over so many bytes; `false` if there are not so many.
     fn skip(&mut self, count: u64) -> io::Result<bool> {
-        let is_there = self.input.skip(count)?;
+        let is_there = match &mut self.file {
+            Some((_, length_bytes)) if self.at_byte.saturating_add(count) > *length_bytes => false,
+            // A file shorter than 2^63 bytes has no longer way.
+            Some((file, _)) => file.seek(SeekFrom::Current(count.cast_signed())).map(|_| true)?,
+            None => copy(&mut (&mut self.input).take(count), &mut sink())? == count,
+        };
         self.at_byte += if is_there { count } else { 0 };
         Ok(is_there)
     }
@@ -212,9 +187,7 @@ impl Reader {
         let (pages_packed, events_packed) = first.split_at(head.pages_bytes as usize);
         let pages = unpack(&mut self.zstd, pages_packed, head.pages_unpacked_bytes, pages)?;
         let events = unpack(&mut self.zstd, events_packed, head.events_unpacked_bytes, events)?;
-        block.events.clear();
-        unpack_events(events, head, &mut block.events)
-            .ok_or("the events column is no such column")?;
+        block.events = take_events(events, head).ok_or("the events column is no such column")?;
         let rest = match rest.is_empty() {
             true => None,
             false if crc32fast::hash(rest) != head.references_checksum => {
@@ -243,17 +216,6 @@ fn unpack<'a>(
         Ok(unpacked) => Err(format!("a column has {unpacked} bytes in place of {length}")),
         Err(error) => Err(format!("a column cannot be decompressed: {error}")),
     }
-}
-
-/// Decodes all events of a block, each with the references before it; `None` if that is not possible.
-fn unpack_events(mut bytes: &[u8], head: &BlockHead, events: &mut Vec<(u32, Event)>) -> Option<()> {
-    let mut at = 0;
-    for _ in 0..head.events {
-        let (distance, event) = take_event(&mut bytes)?;
-        at = distance.checked_add(at).filter(|at| *at <= u64::from(head.references))?;
-        events.push((at as u32, event));
-    }
-    bytes.is_empty().then_some(())
 }
 
 impl Source for Reader {
