@@ -7,10 +7,8 @@ use std::process::{Command, Output};
 use crate::KernelError;
 use crate::package::deb::{field, kernel_parts};
 
-/// How many names are suggested for one that does not exist.
 const NEAR_COUNT: usize = 4;
 
-/// A package in the index of apt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct AptPackage {
     pub(crate) name: String,
@@ -59,7 +57,6 @@ pub(crate) fn resolve(name: &str, version: Option<&str>) -> Result<Vec<AptPackag
     Ok(found)
 }
 
-/// Fetches the files of packages into a folder.
 pub(crate) fn download(packages: &[AptPackage], dir: &Path) -> Result<Vec<PathBuf>, KernelError> {
     let name = packages.first().map(|package| package.name.clone()).unwrap_or_default();
     let mut command = Command::new("apt-get");

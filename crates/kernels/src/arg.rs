@@ -4,11 +4,9 @@ use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-/// Which kernel: one source, or several packages that make one kernel together.
-///
-/// As text, sources are separated by commas (Debian names contain `+`):
-/// `host`, `deb:linux-image-cloud-amd64`, `deb:NAME=VERSION`, `/boot/vmlinuz-6.1.0-50-amd64`,
-/// `unpacked/`, `kernel-core.rpm,kernel-modules-core.rpm`.
+/// Which kernel: one source, or several packages that make one kernel together, as text separated
+/// by commas (Debian names contain `+`): `host`, `deb:linux-image-cloud-amd64`, `deb:NAME=VERSION`,
+/// `/boot/vmlinuz-6.1.0-50-amd64`, `unpacked/`, `kernel-core.rpm,kernel-modules-core.rpm`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct KernelArg {
     sources: Vec<KernelSource>,
@@ -73,13 +71,8 @@ impl FromStr for KernelArg {
 
 impl fmt::Display for KernelArg {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (index, source) in self.sources.iter().enumerate() {
-            if index > 0 {
-                formatter.write_str(",")?;
-            }
-            source.fmt(formatter)?;
-        }
-        Ok(())
+        let sources: Vec<String> = self.sources.iter().map(ToString::to_string).collect();
+        formatter.write_str(&sources.join(","))
     }
 }
 
@@ -97,10 +90,8 @@ impl FromStr for KernelSource {
         let Some(package) = text.strip_prefix("deb:") else {
             return Ok(Self::Path(PathBuf::from(text)));
         };
-        let (name, version) = match package.split_once('=') {
-            Some((name, version)) => (name, Some(version)),
-            None => (package, None),
-        };
+        let mut words = package.splitn(2, '=');
+        let (name, version) = (words.next().unwrap_or_default(), words.next());
         if !is_word(name, "+-.") {
             return Err(refused("a package name has letters, digits, '+', '-' and '.'"));
         }
@@ -116,9 +107,7 @@ impl fmt::Display for KernelSource {
         match self {
             Self::Host => formatter.write_str("host"),
             Self::Debian { name, version: None } => write!(formatter, "deb:{name}"),
-            Self::Debian { name, version: Some(version) } => {
-                write!(formatter, "deb:{name}={version}")
-            }
+            Self::Debian { name, version: Some(it) } => write!(formatter, "deb:{name}={it}"),
             Self::Path(path) => path.display().fmt(formatter),
         }
     }

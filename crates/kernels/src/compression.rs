@@ -43,7 +43,6 @@ pub(crate) fn reader<'a>(bytes: &'a [u8]) -> io::Result<Box<dyn Read + 'a>> {
     Ok(Box::new(unlimited.take(PACKAGE_LIMIT_BYTES)))
 }
 
-/// All of what was compressed.
 pub(crate) fn decompressed(bytes: &[u8]) -> io::Result<Vec<u8>> {
     let mut result = Vec::new();
     let length_bytes = reader(bytes)?.take(RESULT_LIMIT_BYTES).read_to_end(&mut result)?;

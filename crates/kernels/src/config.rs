@@ -2,18 +2,15 @@
 
 use std::collections::HashMap;
 
-/// The word for what is not known.
 const UNKNOWN: &str = "?";
 /// So many facts matter most, and fit into a table: the first ones.
 const MAIN_COUNT: usize = 7;
 
-/// How a setting is told.
 enum Kind {
     /// `no`, `off` or `on`: off until the second setting is there.
     OnWith(&'static str),
     /// The same: on until the second setting is there.
     OnWithout(&'static str),
-    /// The number.
     Number,
     /// The first of these settings that is there, by its word; `no` without all of it.
     OneOf(&'static [(&'static str, &'static str)]),

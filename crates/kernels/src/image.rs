@@ -172,21 +172,15 @@ fn elf_length(bytes: &[u8]) -> Option<u64> {
     let endian = header.endian().ok()?;
     let segments = header.program_headers(endian, bytes).ok()?;
     let sections = header.section_headers(endian, bytes).ok()?;
-    let table_end = |offset: u64, count: usize, entry_bytes: u16| {
-        offset.checked_add((count as u64).checked_mul(u64::from(entry_bytes))?)
-    };
-    let mut end = table_end(header.e_phoff(endian), segments.len(), header.e_phentsize(endian))?
-        .max(table_end(header.e_shoff(endian), sections.len(), header.e_shentsize(endian))?);
-    for segment in segments {
-        let (offset, size_bytes) = segment.file_range(endian);
-        end = end.max(offset.checked_add(size_bytes)?);
-    }
-    for section in sections {
-        if let Some((offset, size_bytes)) = section.file_range(endian) {
-            end = end.max(offset.checked_add(size_bytes)?);
-        }
-    }
-    Some(end)
+    let tables = [
+        (header.e_phoff(endian), segments.len() as u64 * u64::from(header.e_phentsize(endian))),
+        (header.e_shoff(endian), sections.len() as u64 * u64::from(header.e_shentsize(endian))),
+    ];
+    let parts = segments.iter().map(|segment| segment.file_range(endian));
+    let parts = parts.chain(sections.iter().filter_map(|section| section.file_range(endian)));
+    tables.into_iter().chain(parts).try_fold(0, |end: u64, (offset, size_bytes)| {
+        Some(end.max(offset.checked_add(size_bytes)?))
+    })
 }
 
 fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {

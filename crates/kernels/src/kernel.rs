@@ -103,23 +103,18 @@ fn release(facts: &ImageFacts, image_path: &Path) -> String {
     }
 }
 
-/// The folder of an image, and the one above it: `boot/` lies beside `lib/`.
-fn roots(image_path: &Path) -> impl Iterator<Item = &Path> {
-    image_path.ancestors().skip(1).take(2)
-}
-
+/// The folder of the image if it is one `lib/modules/RELEASE`, where some systems keep it too; else
+/// one in that folder or the one above it: `boot/` lies beside `lib/`.
 fn modules_dir(image_path: &Path, release: &str) -> Option<PathBuf> {
-    let beside = image_path.parent().filter(|dir| has_modules(dir)).map(Path::to_owned);
-    let below = roots(image_path).flat_map(|root| {
+    let has_modules = |dir: &&Path| {
+        dir.parent().is_some_and(|parent| parent.ends_with("lib/modules"))
+            || ["modules.builtin", "modules.dep"].iter().any(|name| dir.join(name).is_file())
+    };
+    let beside = image_path.parent().filter(has_modules).map(Path::to_owned);
+    let mut below = image_path.ancestors().skip(1).take(2).flat_map(|root| {
         ["lib/modules", "usr/lib/modules"].map(|modules| root.join(modules).join(release))
     });
-    beside.or_else(|| below.into_iter().find(|dir| dir.is_dir()))
-}
-
-/// Whether a folder is one `lib/modules/RELEASE`, in which some systems keep the image too.
-fn has_modules(dir: &Path) -> bool {
-    let is_in_place = dir.parent().is_some_and(|parent| parent.ends_with("lib/modules"));
-    is_in_place || ["modules.builtin", "modules.dep"].iter().any(|name| dir.join(name).is_file())
+    beside.or_else(|| below.find(|dir| dir.is_dir()))
 }
 
 fn config_path(image_path: &Path, modules_dir: Option<&Path>, release: &str) -> Option<PathBuf> {

@@ -2,17 +2,9 @@
 //!
 //! ```no_run
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! let cache_dir = std::path::Path::new("cache/kernels");
-//! for found in kernels::survey(cache_dir, &[]) {
-//!     let _ = (found.release, found.arg.to_string(), found.place);
-//! }
 //! let arg: kernels::KernelArg = "deb:linux-image-cloud-amd64".parse()?;
-//! let kernel = kernels::locate(&arg, cache_dir)?;
-//! for missing in &kernel.facts.missing {
-//!     let _ = (missing.config, missing.lost);
-//! }
-//! let vmlinux = kernel.vmlinux()?;
-//! let boots_directly = kernels::has_pvh_entry(&vmlinux);
+//! let kernel = kernels::locate(&arg, std::path::Path::new("cache/kernels"))?;
+//! let boots_directly = kernels::has_pvh_entry(&kernel.vmlinux()?);
 //! for module in kernel.modules()?.plan(&["scsi_debug", "ext4"])? {
 //!     let _ = (module.name.clone(), module.bytes()?);
 //! }

@@ -1,6 +1,5 @@
 //! From the name of a kernel to its files.
 
-use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -33,7 +32,6 @@ pub(crate) fn shelf(cache_dir: &Path) -> Shelf {
     Shelf::at(cache_dir.to_owned(), SHELF_HEAD)
 }
 
-/// The kernel that is running.
 fn host() -> Result<Kernel, KernelError> {
     let release_path = Path::new("/proc/sys/kernel/osrelease");
     let release = fs::read_to_string(release_path).map_err(KernelError::io(release_path))?;
@@ -44,14 +42,12 @@ fn host() -> Result<Kernel, KernelError> {
         format!("/boot/vmlinux-{release}"),
         format!("/boot/Image-{release}"),
     ];
-    match candidates.iter().find(|path| Path::new(path).is_file()) {
-        Some(path) => Kernel::read(Path::new(path)),
-        None => {
-            let looked = candidates.join(", ");
-            let next = "a container has none: use deb:NAME or a file";
-            Err(KernelError::no_image("host", &format!(" (looked for {looked}); {next}")))
-        }
-    }
+    let found = candidates.iter().find(|path| Path::new(path).is_file()).ok_or_else(|| {
+        let looked = candidates.join(", ");
+        let next = "a container has none: use deb:NAME or a file";
+        KernelError::no_image("host", &format!(" (looked for {looked}); {next}"))
+    })?;
+    Kernel::read(Path::new(found))
 }
 
 /// The kernel in a file or folder; a folder can have packages instead.
@@ -81,12 +77,10 @@ fn from_packages(
 ) -> Result<Kernel, KernelError> {
     let origins: Vec<Origin> =
         sources.iter().map(|source| Origin::of(source, cache)).collect::<Result<_, _>>()?;
-    let key = match origins.as_slice() {
-        [origin] => origin.key.clone(),
-        several => {
-            let keys: Vec<&str> = several.iter().map(|origin| origin.key.as_str()).collect();
-            format!("merged-{}", short_hash(keys.join("\n").as_bytes()))
-        }
+    let keys: Vec<&str> = origins.iter().map(|origin| origin.key.as_str()).collect();
+    let key = match keys[..] {
+        [key] => key.to_owned(),
+        _ => format!("merged-{}", short_hash(keys.join("\n").as_bytes())),
     };
     let dir = match cache.find(&key) {
         Some(dir) => dir,
@@ -107,7 +101,12 @@ fn unpack(
     let (downloads, made) = (scratch()?, scratch()?);
     let mut packages = Vec::new();
     for (index, origin) in origins.iter().enumerate() {
-        packages.extend(origin.files(&downloads.path().join(index.to_string()))?);
+        packages.extend(origin.file.clone());
+        if !origin.to_fetch.is_empty() {
+            let dir = downloads.path().join(index.to_string());
+            fs::create_dir_all(&dir).map_err(KernelError::io(&dir))?;
+            packages.extend(apt::download(&origin.to_fetch, &dir)?);
+        }
     }
     let mut files = Vec::new();
     for package in &packages {
@@ -133,39 +132,30 @@ fn unpack(
     cache.put(&made, files, key).map_err(KernelError::io(cache.folder()))
 }
 
-/// Where one source's package files come from.
+/// Where one source's package files come from; neither if they are in the cache.
 struct Origin {
     /// Its name in the cache; another content has another key.
     key: String,
-    packages: Packages,
-}
-
-enum Packages {
-    File(PathBuf),
-    Apt(Vec<AptPackage>),
-    /// They are in the cache.
-    Unpacked,
+    file: Option<PathBuf>,
+    to_fetch: Vec<AptPackage>,
 }
 
 impl Origin {
     fn of(source: &KernelSource, cache: &Shelf) -> Result<Self, KernelError> {
-        match source {
+        let (name, version) = match source {
             KernelSource::Path(path) if is_package(path) => {
                 let bytes = fs::read(path).map_err(KernelError::io(path))?;
                 let stem = path.file_stem().unwrap_or_default().to_string_lossy();
                 let key = format!("{stem}-{}", short_hash(&bytes));
-                Ok(Self { key, packages: Packages::File(path.clone()) })
+                return Ok(Self { key, file: Some(path.clone()), to_fetch: Vec::new() });
             }
-            KernelSource::Path(_) | KernelSource::Host => Err(KernelError::NoKernel(format!(
-                "{source}: only packages (deb:NAME, .deb, .rpm) can stand in a list"
-            ))),
-            KernelSource::Debian { name, version } => {
-                Self::of_debian(name, version.as_deref(), cache)
+            KernelSource::Path(_) | KernelSource::Host => {
+                return Err(KernelError::NoKernel(format!(
+                    "{source}: only packages (deb:NAME, .deb, .rpm) can stand in a list"
+                )));
             }
-        }
-    }
-
-    fn of_debian(name: &str, version: Option<&str>, cache: &Shelf) -> Result<Self, KernelError> {
+            KernelSource::Debian { name, version } => (name, version.as_deref()),
+        };
         // A package that is here need not be asked for: the same name is the same kernel until the
         // cache is emptied, whatever the index has lost or gained.
         let start = match version {
@@ -173,24 +163,12 @@ impl Origin {
             None => format!("{name}_"),
         };
         if let Some(key) = newest(cache, &start) {
-            return Ok(Self { key, packages: Packages::Unpacked });
+            return Ok(Self { key, file: None, to_fetch: Vec::new() });
         }
-        let packages = apt::resolve(name, version)?;
-        let image = packages.iter().find(|package| package.name.contains("-image-"));
-        let key = image.or(packages.first()).map(AptPackage::key).unwrap_or_default();
-        Ok(Self { key, packages: Packages::Apt(packages) })
-    }
-
-    /// The package files; fetched into `dir` if they are not here yet.
-    fn files(&self, dir: &Path) -> Result<Vec<PathBuf>, KernelError> {
-        match &self.packages {
-            Packages::File(path) => Ok(vec![path.clone()]),
-            Packages::Apt(packages) => {
-                fs::create_dir_all(dir).map_err(KernelError::io(dir))?;
-                apt::download(packages, dir)
-            }
-            Packages::Unpacked => Ok(Vec::new()),
-        }
+        let to_fetch = apt::resolve(name, version)?;
+        let image = to_fetch.iter().find(|package| package.name.contains("-image-"));
+        let key = image.or(to_fetch.first()).map(AptPackage::key).unwrap_or_default();
+        Ok(Self { key, file: None, to_fetch })
     }
 }
 
@@ -226,7 +204,8 @@ pub(crate) fn image_in(dir: &Path) -> Option<PathBuf> {
             let mut names = names_in(folder);
             names.retain(|path| {
                 let name = path.file_name().unwrap_or_default();
-                is_image_name(name) && is_vmlinux == is_bare(name) && path.is_file()
+                let is_bare = name.to_string_lossy().starts_with("vmlinux");
+                is_image_name(name) && is_vmlinux == is_bare && path.is_file()
             });
             names
                 .into_iter()
@@ -234,10 +213,6 @@ pub(crate) fn image_in(dir: &Path) -> Option<PathBuf> {
         })
     };
     images(false).or_else(|| images(true))
-}
-
-fn is_bare(name: &OsStr) -> bool {
-    name.to_string_lossy().starts_with("vmlinux")
 }
 
 fn names_in(dir: &Path) -> Vec<PathBuf> {

@@ -52,26 +52,23 @@ pub fn survey(cache_dir: &Path, extra_dirs: &[PathBuf]) -> Vec<Found> {
 
 /// The kernels directly in a folder (`vmlinuz-*`), and one in each of its folders.
 fn images(dir: &Path, place: Place) -> Vec<Found> {
-    let mut found: Vec<Found> = Vec::new();
+    let found = |path: &Path, image_path: &Path, otherwise: &str| {
+        let release = release_of(image_path).unwrap_or_else(|| otherwise.to_owned());
+        Found { arg: KernelArg::path(path), release, place }
+    };
+    let mut all = Vec::new();
     for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
-        let path = entry.path();
-        let name = entry.file_name().to_string_lossy().into_owned();
-        if path.is_dir() {
-            found.extend(image_in(&path).map(|image_path| {
-                let release = release_of(&image_path).unwrap_or(name);
-                Found { arg: KernelArg::path(path), release, place }
-            }));
-        } else if let Some(release) = release_of(&path) {
-            found.push(Found { arg: KernelArg::path(path), release, place });
-        }
+        let (path, name) = (entry.path(), entry.file_name());
+        let image_path = match path.is_dir() {
+            true => image_in(&path),
+            false => release_of(&path).map(|_| path.clone()),
+        };
+        all.extend(image_path.map(|it| found(&path, &it, &name.to_string_lossy())));
     }
-    if found.is_empty()
-        && let Some(image_path) = image_in(dir)
-    {
-        let release = release_of(&image_path).unwrap_or_else(|| "unknown".to_owned());
-        found.push(Found { arg: KernelArg::path(dir), release, place });
+    if all.is_empty() {
+        all.extend(image_in(dir).map(|image_path| found(dir, &image_path, "unknown")));
     }
-    found
+    all
 }
 
 /// The release in the name of an image, `vmlinuz-6.1.0-50-amd64`.

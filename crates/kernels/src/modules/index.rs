@@ -90,14 +90,10 @@ impl ModuleIndex {
         std::thread::scope(|scope| {
             let readers: Vec<_> =
                 files.chunks(share).map(|files| scope.spawn(move || read_share(files))).collect();
-            let mut all = Vec::with_capacity(files.len());
-            for reader in readers {
-                match reader.join() {
-                    Ok(part) => all.extend(part?),
-                    Err(panic) => std::panic::resume_unwind(panic),
-                }
-            }
-            Ok(all)
+            let parts = readers.into_iter().map(|reader| {
+                reader.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            });
+            Ok(parts.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect())
         })
     }
 
@@ -106,9 +102,7 @@ impl ModuleIndex {
     }
 }
 
-/// Why a module is loaded.
 enum Need<'a> {
-    /// It was asked for.
     Wanted,
     /// This module cannot be loaded without it.
     By(&'a str),
@@ -116,7 +110,6 @@ enum Need<'a> {
     Soft,
 }
 
-/// A plan under way.
 struct Planner<'a> {
     index: &'a ModuleIndex,
     /// Read when it is needed first.
@@ -171,20 +164,17 @@ impl Planner<'_> {
             Some(module) => Some(module),
             None => self.by_alias(&name)?,
         };
-        match (by_alias.and_then(|module| found(&module)), need) {
-            (Some(file), _) => Ok(Some(file)),
-            (None, Need::Soft) => Ok(None),
-            (None, need) => {
-                let needed_by = match need {
-                    Need::By(module) => format!(", which {module} needs"),
-                    Need::Wanted | Need::Soft => String::new(),
-                };
-                Err(KernelError::Unavailable(format!(
-                    "{}: no module {name}{needed_by}; another kernel package may have it",
-                    self.index.dir.display()
-                )))
-            }
-        }
+        let file = by_alias.and_then(|module| found(&module));
+        let needed_by = match need {
+            _ if file.is_some() => return Ok(file),
+            Need::Soft => return Ok(None),
+            Need::By(module) => format!(", which {module} needs"),
+            Need::Wanted => String::new(),
+        };
+        Err(KernelError::Unavailable(format!(
+            "{}: no module {name}{needed_by}; another kernel package may have it",
+            self.index.dir.display()
+        )))
     }
 
     /// A module whose name begins with the alias, as `crc32c_generic` does with `crypto-crc32c`: to
@@ -201,11 +191,10 @@ impl Planner<'_> {
     }
 
     fn by_alias(&mut self, alias: &str) -> Result<Option<String>, KernelError> {
-        let aliases = match &mut self.aliases {
-            Some(aliases) => aliases,
-            unread => unread.insert(self.index.aliases()?),
-        };
-        Ok(aliases.get(alias).cloned())
+        if self.aliases.is_none() {
+            self.aliases = Some(self.index.aliases()?);
+        }
+        Ok(self.aliases.as_ref().and_then(|aliases| aliases.get(alias).cloned()))
     }
 }
 

@@ -51,16 +51,13 @@ impl Modinfo {
 
     /// Reads `pre: a b post: c`.
     fn add_soft(&mut self, text: &str) {
-        let mut list = None;
+        let mut unnamed = Vec::new();
+        let mut list = &mut unnamed;
         for word in text.split_ascii_whitespace() {
             match word {
-                "pre:" => list = Some(&mut self.soft_before),
-                "post:" => list = Some(&mut self.soft_after),
-                name => {
-                    if let Some(list) = &mut list {
-                        list.push(name.to_owned());
-                    }
-                }
+                "pre:" => list = &mut self.soft_before,
+                "post:" => list = &mut self.soft_after,
+                name => list.push(name.to_owned()),
             }
         }
     }

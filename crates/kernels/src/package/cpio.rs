@@ -10,7 +10,6 @@ const TYPE_FILE: u32 = 0o100_000;
 const NAME_LIMIT_BYTES: u32 = 4096;
 const TRAILER: &[u8] = b"TRAILER!!!";
 
-/// Calls `visit` with every file that a guest needs.
 pub(super) fn visit(archive: &mut dyn Read, visit: &mut Visitor<'_>) -> io::Result<()> {
     let damaged = || damaged("the cpio archive");
     loop {

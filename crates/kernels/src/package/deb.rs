@@ -7,10 +7,8 @@ use object::read::archive::ArchiveFile;
 use super::{Visitor, damaged, destination};
 use crate::compression::reader;
 
-/// How every Debian package begins.
 pub(crate) const MAGIC: &[u8] = b"!<arch>\n";
 
-/// Calls `visit` with every file that a guest needs.
 pub(super) fn visit(bytes: &[u8], visit: &mut Visitor<'_>) -> io::Result<()> {
     each_file(bytes, "data.tar", |path, file| {
         if let Some(path) = destination(path)? {

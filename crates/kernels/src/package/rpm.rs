@@ -5,14 +5,12 @@ use std::io;
 use super::{Visitor, cpio, damaged};
 use crate::compression::reader;
 
-/// How every RPM begins.
 pub(super) const MAGIC: &[u8] = b"\xed\xab\xee\xdb";
 
 const LEAD_BYTES: usize = 96;
 const HEADER_MAGIC: &[u8] = b"\x8e\xad\xe8\x01";
 const INDEX_ENTRY_BYTES: usize = 16;
 
-/// Calls `visit` with every file that a guest needs.
 pub(super) fn visit(bytes: &[u8], visit: &mut Visitor<'_>) -> io::Result<()> {
     let payload = payload(bytes).ok_or_else(|| damaged("a header"))?;
     cpio::visit(&mut reader(payload)?, visit)
