@@ -91,7 +91,6 @@ fn request_kb(bytes_per_s: u64, delay_ns: u64) -> u64 {
     pages_kb.max(SMALLEST_REQUEST_KB)
 }
 
-/// The name of the disk.
 fn find() -> Result<String, Failed> {
     for _ in 0..LOOKS {
         for entry in fs::read_dir(BLOCK_DEVICES).map_err(at(BLOCK_DEVICES))?.flatten() {

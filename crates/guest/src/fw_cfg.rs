@@ -8,7 +8,6 @@ use sys::port_io::PortAccess;
 /// Port of the selector; the data port is the next one.
 const SELECTOR_PORT: u16 = 0x510;
 const DATA_PORT: u16 = 0x511;
-/// Key of the directory.
 const DIRECTORY_KEY: u16 = 0x19;
 /// Size of a directory entry: size (4, big endian), key (2, big endian), reserved (2), name (56).
 const ENTRY_BYTES: usize = 64;

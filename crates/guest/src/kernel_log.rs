@@ -11,7 +11,6 @@ const DEVICE: &str = "/dev/kmsg";
 /// A record is never longer (`CONSOLE_EXT_LOG_MAX` of the kernel).
 const RECORD_BYTES: usize = 8192;
 
-/// Tells all records that there are.
 pub(crate) fn tell(channel: &Channel) -> io::Result<()> {
     let nonblocking = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
     let mut log = OpenOptions::new().read(true).custom_flags(nonblocking).open(DEVICE)?;

@@ -28,7 +28,6 @@ pub(crate) fn apply(machine: &MachineSpec) -> Result<(), Failed> {
     Ok(())
 }
 
-/// The files that are written, with their values.
 fn files(machine: &MachineSpec) -> Vec<(PathBuf, &str)> {
     let switch = |on: bool| if on { "1" } else { "0" };
     let switches = [

@@ -13,7 +13,6 @@ use crate::protocol::{BUSYBOX, Notice};
 
 /// Programs of the root that busybox has better ones of.
 const REPLACED: [&str; 2] = ["/bin/sh", "/bin/true"];
-/// The console as a file.
 const CONSOLE: &str = "/dev/console";
 
 /// Installs busybox and runs its shell until it ends.

@@ -14,7 +14,7 @@ use object::elf::{FileHeader64, PT_INTERP};
 use object::read::elf::{FileHeader as _, ProgramHeader as _};
 use rustix::fs::{FallocateFlags, fallocate};
 
-use crate::guest_process::{GuestProcess, Launch, News};
+use crate::guest_process::{GuestProcess, Launch, Said};
 use crate::initramfs::{RootFile, archive};
 use crate::qemu::{Console, INITRAMFS, KERNEL, MEMORY, Qemu, Start, THIS_PROGRAM, ram_bytes};
 use crate::qmp::Event;
@@ -160,16 +160,16 @@ pub fn boot(
     let begun = Instant::now();
     let mut guest = parts.boot(folder.path(), Console::Quiet)?;
     let (mut first_line, mut ready, mut dmesg) = (None, None, String::new());
-    let ready = guest.follow("boot", stop, |news| {
-        match news {
-            News::Said(Notice::Started) => first_line = Some(begun.elapsed()),
-            News::Said(Notice::Ready) => ready = Some(begun.elapsed()),
+    let ready = guest.follow("boot", stop, |said| {
+        match said {
+            Said::Notice(Notice::Started) => first_line = Some(begun.elapsed()),
+            Said::Notice(Notice::Ready) => ready = Some(begun.elapsed()),
             // As the kernel's own programs print it.
-            News::Said(Notice::Log { at_us, text }) => {
+            Said::Notice(Notice::Log { at_us, text }) => {
                 let (s, us) = (at_us / 1_000_000, at_us % 1_000_000);
                 dmesg += &format!("[{s:5}.{us:06}] {text}\n");
             }
-            News::Event(Event::Ended) => return ready,
+            Said::Event(Event::Ended) => return ready,
             _ => {}
         }
         None

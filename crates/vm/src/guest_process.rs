@@ -17,15 +17,12 @@ use crate::qemu::{Console, Qemu, Start, file_arguments, machine_arguments, path_
 use crate::qmp::{Event, Qmp};
 use crate::{Stop, TICK, VmError};
 
-/// How long a boot may take on a busy host.
 const BOOT_LIMIT: Duration = Duration::from_secs(300);
-/// Longest time that saving or restoring may take.
 const MIGRATION: Duration = Duration::from_secs(120);
 /// How many of the kernel's last lines are kept when it died: an oops with registers and call
 /// trace has about 60.
 const LOG_LINES: usize = 100;
 
-/// What is started.
 pub(crate) struct Launch<'a> {
     pub(crate) qemu: &'a Qemu,
     pub(crate) setup: &'a Setup,
@@ -37,39 +34,24 @@ pub(crate) struct Launch<'a> {
     pub(crate) console: Console,
 }
 
-/// A line that the guest wrote.
-#[derive(Debug, PartialEq, Eq)]
+/// What a guest says, or QEMU of it.
 pub(crate) enum Said {
     /// A line of the run, newline included.
     Run(Vec<u8>),
-    /// A word beside it.
     Notice(Notice),
-}
-
-/// What a guest that comes up says, or QEMU of it.
-pub(crate) enum News {
-    Said(Notice),
     Event(Event),
 }
 
 /// A running guest; killed and reaped when dropped.
 pub(crate) struct GuestProcess {
     child: Child,
-    qmp: Qmp,
+    pub(crate) qmp: Qmp,
     channel: File,
     rest: Vec<u8>,
     console: File,
     errors: File,
     // QEMU opens them by their path in this process.
     _inputs: [File; 2],
-}
-
-/// What a guest came to its end of.
-pub(crate) struct Autopsy {
-    /// In a sentence.
-    pub(crate) text: String,
-    /// What its kernel died of, with the end of its log; the time is not known here.
-    pub(crate) kernel: Option<DeathRecord>,
 }
 
 /// A file without a name.
@@ -117,11 +99,6 @@ impl GuestProcess {
         }
     }
 
-    /// What QEMU tells next.
-    pub(crate) fn event(&mut self, patience: Duration) -> io::Result<Event> {
-        self.qmp.event(patience)
-    }
-
     /// What the guest has written since the last call, in whole lines.
     pub(crate) fn said(&mut self) -> io::Result<Vec<Said>> {
         self.channel.read_to_end(&mut self.rest)?;
@@ -139,23 +116,20 @@ impl GuestProcess {
         &mut self,
         step: &str,
         stop: Stop<'_>,
-        mut found: impl FnMut(News) -> Option<T>,
+        mut found: impl FnMut(Said) -> Option<T>,
     ) -> Result<T, VmError> {
         let until = Instant::now() + BOOT_LIMIT;
         loop {
-            let event = self.event(TICK)?;
-            for said in self.said()? {
-                let found = match said {
+            let event = self.qmp.event(TICK)?;
+            for said in self.said()?.into_iter().chain([Said::Event(event)]) {
+                match said {
                     Said::Notice(Notice::Failed(why)) => return Err(VmError::Boot(why)),
-                    Said::Notice(notice) => found(News::Said(notice)),
-                    Said::Run(_) => None,
-                };
-                if let Some(found) = found {
-                    return Ok(found);
+                    said => {
+                        if let Some(found) = found(said) {
+                            return Ok(found);
+                        }
+                    }
                 }
-            }
-            if let Some(found) = found(News::Event(event)) {
-                return Ok(found);
             }
             let how = match event {
                 Event::Ended => format!("it ended before it could {step}"),
@@ -171,54 +145,48 @@ impl GuestProcess {
 
     /// Saves a paused guest's devices; its memory is in its file.
     pub(crate) fn save(&mut self, devices: &File) -> io::Result<()> {
-        self.skip_memory()?;
         let uri = format!("exec:cat > {}", path_of(devices));
-        self.qmp.command("migrate", json!({ "uri": uri }))?;
-        self.await_migration("save the guest")
+        self.migrate("migrate", &uri, "save the guest")
     }
 
     /// Restores a guest's devices and lets it go on.
     pub(crate) fn restore(&mut self, devices: &File) -> io::Result<()> {
-        self.skip_memory()?;
         let uri = format!("exec:cat {}", path_of(devices));
-        self.qmp.command("migrate-incoming", json!({ "uri": uri }))?;
-        self.await_migration("restore the guest")?;
+        self.migrate("migrate-incoming", &uri, "restore the guest")?;
         // A guest may be over before QEMU answers.
         self.qmp.send("cont", json!({}))
     }
 
-    /// Memory that is a file is not part of what is saved.
-    fn skip_memory(&mut self) -> io::Result<()> {
+    fn migrate(&mut self, command: &str, uri: &str, step: &str) -> io::Result<()> {
+        // Memory that is a file is not part of what is saved.
         let capabilities = json!([{ "capability": "x-ignore-shared", "state": true }]);
         let arguments = json!({ "capabilities": capabilities });
-        self.qmp.command("migrate-set-capabilities", arguments).map(drop)
-    }
-
-    fn await_migration(&mut self, step: &str) -> io::Result<()> {
+        self.qmp.command("migrate-set-capabilities", arguments)?;
+        self.qmp.command(command, json!({ "uri": uri }))?;
         let until = Instant::now() + MIGRATION;
         loop {
             let state = self.qmp.command("query-migrate", json!({}))?;
-            match state["status"].as_str() {
+            let why = match state["status"].as_str() {
                 Some("completed") => return Ok(()),
-                Some("failed" | "cancelled") => {
-                    return Err(io::Error::other(format!("{step}: {}", text_of(&self.errors))));
+                Some("failed" | "cancelled") => text_of(&self.errors),
+                _ if Instant::now() > until => "it takes too long".to_owned(),
+                _ => {
+                    std::thread::sleep(Duration::from_millis(1));
+                    continue;
                 }
-                _ if Instant::now() > until => {
-                    return Err(io::Error::other(format!("{step}: it takes too long")));
-                }
-                _ => std::thread::sleep(Duration::from_millis(1)),
-            }
+            };
+            return Err(io::Error::other(format!("{step}: {why}")));
         }
     }
 
     /// The error of a guest that did not come up; ends QEMU.
     pub(crate) fn died(&mut self, how: &str) -> VmError {
-        VmError::Boot(self.examine(how).text)
+        VmError::Boot(self.examine(how).0)
     }
 
-    /// Ends QEMU and reports how it came to its end, with the last words of guest and QEMU, and what
-    /// the guest's kernel died of, if it died.
-    pub(crate) fn examine(&mut self, how: &str) -> Autopsy {
+    /// Ends QEMU and reports how it came to its end, with the last words of guest and QEMU; and what
+    /// the guest's kernel died of, if it died, with the end of its log (the time is not known here).
+    pub(crate) fn examine(&mut self, how: &str) -> (String, Option<DeathRecord>) {
         let _ = signal(self.child.id(), signals::KILL);
         let exit =
             self.child.wait().map_or_else(|error| error.to_string(), |exit| exit.to_string());
@@ -232,7 +200,7 @@ impl GuestProcess {
                     format!("{how} ({exit}); the last line of its console: {last}")
                 }
             };
-            return Autopsy { text, kernel: None };
+            return (text, None);
         };
         let hint = match cause.to_lowercase().contains("memory") {
             true => "; a larger kernel needs more than this machine has: kernel_mem=SIZE",
@@ -241,7 +209,7 @@ impl GuestProcess {
         let text = format!("the guest's kernel died: {cause}{hint}");
         let skipped = console.lines().count().saturating_sub(LOG_LINES);
         let log = console.lines().skip(skipped).map(|line| line.trim_end().to_owned()).collect();
-        Autopsy { text, kernel: Some(DeathRecord { at_ns: 0, cause, log }) }
+        (text, Some(DeathRecord { at_ns: 0, cause, log }))
     }
 }
 
@@ -262,7 +230,6 @@ fn last_words(console: &str) -> Option<String> {
     Some(complaint.map_or(panic.clone(), |complaint| format!("{complaint}; {panic}")))
 }
 
-/// A file as text.
 fn text_of(file: &File) -> String {
     let bytes = fs::read(path_of(file)).unwrap_or_default();
     String::from_utf8_lossy(&bytes).trim().to_owned()

@@ -15,10 +15,8 @@ pub(crate) const LINK: u32 = 0o120_777;
 /// Programs that loads expect; here they are this program under another name.
 const APPLETS: [&str; 2] = ["bin/sh", "bin/true"];
 
-/// A file of the guest's root.
 #[derive(Debug)]
 pub(crate) struct RootFile {
-    /// Its absolute path.
     pub(crate) path: String,
     /// [`DIRECTORY`], [`LINK`], [`EXECUTABLE`] or [`PLAIN`].
     pub(crate) mode: u32,

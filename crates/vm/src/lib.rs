@@ -36,15 +36,14 @@ use subject::{Outcome, RunLines, Sink};
 
 pub use boot::{Booted, boot};
 pub use machine::{
-    DEFAULT, Description, NAMED, VmRequest, load, parse_description, parse_request, parse_settings,
-    request,
+    DEFAULT, NAMED, VmRequest, load, parse_description, parse_request, parse_settings, request,
 };
 pub use named::{IN_GUEST, Named};
 pub use packed::PackedMachine;
 pub use shell::{Shell, ShellState};
 pub use verify::{Difference, first_difference};
 
-use guest_process::{Autopsy, GuestProcess, Said};
+use guest_process::{GuestProcess, Said};
 use qemu::{Console, Qemu, Start, machine_arguments};
 use qmp::Event;
 
@@ -287,19 +286,19 @@ fn listen(
     let mut lines = RunLines::default();
     let mut heard = Instant::now();
     let mut ended = None;
-    let died = |autopsy: Autopsy, otherwise| match autopsy.kernel {
-        Some(death) => (EndStatus::KernelDied, Some(autopsy.text), Some(death)),
-        None => (otherwise, Some(autopsy.text), None),
+    let died = |(text, death): (String, Option<DeathRecord>), otherwise| {
+        let status = if death.is_some() { EndStatus::KernelDied } else { otherwise };
+        (status, Some(text), death)
     };
     let (status, why, death) = loop {
-        let event = guest.event(TICK)?;
+        let event = guest.qmp.event(TICK)?;
         for said in guest.said()? {
             heard = Instant::now();
             match said {
                 Said::Run(line) => lines.push(&line, sink).map_err(VmError::Results)?,
                 Said::Notice(Notice::Ended { death }) => ended = Some(death),
                 Said::Notice(Notice::Failed(why)) => ended = Some(Some(why)),
-                Said::Notice(_) => {}
+                _ => {}
             }
         }
         match (event, &ended) {

@@ -18,11 +18,8 @@ pub const NAMED: [(&str, &str); 3] = [
 pub const DEFAULT: &str = "p2-350";
 /// How the name of a user's description ends.
 const SUFFIX: &str = ".toml";
-/// Smallest memory for programs, in bytes.
 const SMALLEST_MEMORY_BYTES: u64 = 16 << 20;
-/// Smallest part of the disk for files, in bytes.
 const SMALLEST_FILES_BYTES: u64 = 16 << 20;
-/// CPUs of a guest.
 const GUEST_CPUS: f64 = 1.0;
 /// Slowest machine: 2^10 ns an instruction, which is QEMU's own limit.
 const LARGEST_SHIFT: u8 = 10;
@@ -57,7 +54,7 @@ pub fn parse_request(settings: &str) -> Result<VmRequest, String> {
 pub fn request(pairs: &[(String, String)]) -> Result<VmRequest, String> {
     let last = |wanted: &str| pairs.iter().rev().find(|(name, _)| name == wanted);
     let name = last("machine").map_or(DEFAULT, |(_, value)| value.as_str());
-    let Description { mut machine, profile } = load(name)?;
+    let VmRequest { mut machine, profile, .. } = load(name)?;
     let mut limits: Option<Limits> = None;
     for (name, value) in pairs {
         match (name.as_str(), name.strip_prefix("sandbox.")) {
@@ -95,20 +92,11 @@ pub fn parse_settings(settings: &str) -> Result<Vec<(String, String)>, String> {
     Ok(pairs)
 }
 
-/// A machine as described.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Description {
-    /// The machine.
-    pub machine: MachineSpec,
-    /// The timing profile that suits it.
-    pub profile: Option<String>,
-}
-
 /// A machine by its name, or from the TOML file of this path.
 ///
 /// # Errors
 /// When there is no such machine, or its description cannot be read, with the place.
-pub fn load(name: &str) -> Result<Description, String> {
+pub fn load(name: &str) -> Result<VmRequest, String> {
     if let Some((_, text)) = NAMED.iter().find(|(known, _)| *known == name) {
         return parse_description(name, text);
     }
@@ -128,7 +116,7 @@ pub fn load(name: &str) -> Result<Description, String> {
 ///
 /// # Errors
 /// With the place for bad TOML, with the key for a bad value.
-pub fn parse_description(name: &str, text: &str) -> Result<Description, String> {
+pub fn parse_description(name: &str, text: &str) -> Result<VmRequest, String> {
     let mut table: toml::Table =
         text.parse().map_err(|error: toml::de::Error| error.to_string())?;
     let mut machine =
@@ -149,7 +137,7 @@ pub fn parse_description(name: &str, text: &str) -> Result<Description, String> 
         }
     }
     check(&machine)?;
-    Ok(Description { machine, profile })
+    Ok(VmRequest { machine, kernel: None, overlay: None, sandbox: None, profile })
 }
 
 /// The values of a table under their dotted names.
@@ -171,7 +159,6 @@ fn flatten(
     Ok(())
 }
 
-/// Sets one key of a machine.
 fn set(machine: &mut MachineSpec, key: &str, value: &str) -> Result<(), String> {
     let failed = |why: String| format!("{key}: {why}");
     let size = || parse_size_bytes(value).map_err(|error| failed(error.to_string()));

@@ -9,7 +9,6 @@ use std::process::{Command, Stdio};
 use guest::{CELL_FILE, CHANNEL_PORT, COMMAND, EXIT_PORT, PAUSE_PORT, PROGRAM, SETUP_FILE};
 use model::{Accel, MachineSpec};
 
-/// How a guest begins.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Start {
     /// It boots; its memory is the file.
@@ -20,15 +19,12 @@ pub(crate) enum Start {
 
 /// The file of a machine's kernel.
 pub(crate) const KERNEL: &str = "kernel";
-/// The file of its root.
 pub(crate) const INITRAMFS: &str = "initramfs";
-/// The file of its memory.
 pub(crate) const MEMORY: &str = "memory";
 /// The file of its devices, once it is saved.
 pub(crate) const DEVICES: &str = "devices";
 /// Files that a booted machine consists of.
 pub(crate) const FILES: [&str; 4] = [KERNEL, INITRAMFS, MEMORY, DEVICES];
-/// The emulator of this architecture.
 const EMULATOR: &str = "qemu-system-x86_64";
 /// This program, which is the guest's too.
 pub(crate) const THIS_PROGRAM: &str = "/proc/self/exe";
@@ -138,7 +134,6 @@ pub(crate) fn ram_bytes(machine: &MachineSpec) -> u64 {
     machine.ram_bytes().saturating_add(program_bytes.next_multiple_of(1 << 20))
 }
 
-/// The kernel's command line.
 fn command_line(machine: &MachineSpec) -> String {
     let own = &machine.cmdline;
     let space = if own.is_empty() { "" } else { " " };

@@ -8,7 +8,6 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde_json::{Value, json};
 
-/// Longest wait for the answer to a command.
 const ANSWER: Duration = Duration::from_secs(60);
 
 /// A connection; it ends with QEMU.
@@ -105,10 +104,8 @@ impl Qmp {
 /// What QEMU tells by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Event {
-    /// The guest paused the machine.
     Paused,
     /// Nothing in time, or something that nobody here waits for.
     Other,
-    /// QEMU ended.
     Ended,
 }

@@ -23,7 +23,6 @@ use crate::qmp::Event;
 const BUSYBOX_DIRS: [&str; 3] = ["/bin", "/usr/lib/busybox", "/usr/lib/initramfs-tools/bin"];
 const NO_BUSYBOX: &str = "a shell in the guest needs a static busybox on this machine; install it \
     with: apt-get install busybox-static (Fedora: dnf install busybox)";
-/// First bytes of an ELF program.
 const ELF: &[u8] = b"\x7fELF";
 
 /// A guest with a shell; gone when dropped.
@@ -81,7 +80,7 @@ impl Shell {
     /// # Errors
     /// When the guest died or could not be set up.
     pub fn state(&mut self) -> Result<ShellState, VmError> {
-        let event = self.guest.event(Duration::ZERO)?;
+        let event = self.guest.qmp.event(Duration::ZERO)?;
         for said in self.guest.said()? {
             match said {
                 Said::Notice(Notice::Ready) => self.is_ready = true,

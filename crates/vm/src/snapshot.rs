@@ -13,7 +13,7 @@ use keep::{Scratch, Shelf};
 use rustix::fs::{FallocateFlags, fallocate};
 
 use crate::boot::Parts;
-use crate::guest_process::{GuestProcess, Launch, News};
+use crate::guest_process::{GuestProcess, Launch, Said};
 use crate::qemu::{Console, DEVICES, FILES, MEMORY, Qemu, Start};
 use crate::qmp::Event;
 use crate::{Stop, VmError};
@@ -112,7 +112,7 @@ impl Boot {
         let folder = scratch.path();
         parts.write(image, folder)?;
         let mut guest = parts.boot(folder, Console::Quiet)?;
-        let is_pause = |news| matches!(news, News::Event(Event::Paused)).then_some(());
+        let is_pause = |said| matches!(said, Said::Event(Event::Paused)).then_some(());
         guest.follow("boot", stop, is_pause)?;
         guest.save(&File::create_new(folder.join(DEVICES)).map_err(failed)?)?;
         drop(guest);
@@ -120,8 +120,8 @@ impl Boot {
         compact(&folder.join(MEMORY), &mut hasher).map_err(failed)?;
         // How much virtual time passed between the pause and going on, as the guest saw it.
         let mut guest = restore(folder, &parts.qemu, &parts.setup, &[])?;
-        let gap_ns = guest.follow("go on from its pause", stop, |news| match news {
-            News::Said(Notice::Resumed { gap_ns }) => Some(gap_ns),
+        let gap_ns = guest.follow("go on from its pause", stop, |said| match said {
+            Said::Notice(Notice::Resumed { gap_ns }) => Some(gap_ns),
             _ => None,
         })?;
         hasher.update(&gap_ns.to_le_bytes());
@@ -138,7 +138,6 @@ fn agreed(made: &[Boot], wanted: usize) -> Option<&Boot> {
     made.iter().find(|boot| wanted == 1 || boot.is_exact && agree(boot) >= wanted)
 }
 
-/// The booted machines in a folder.
 fn shelf(snapshots: &Path) -> Shelf {
     Shelf::at(snapshots.to_owned(), SHELF_HEAD)
 }

@@ -15,7 +15,6 @@ pub struct Difference {
     pub around: (String, String),
 }
 
-/// Bytes shown on each side of a difference.
 const AROUND_BYTES: usize = 40;
 
 /// Compares two run files; `None` if they are the same bytes.

@@ -7,7 +7,7 @@ use model::MachineSpec;
 use model::units::{format_duration, format_size};
 use report::columns::aligned;
 use serde_json::{Value, json};
-use vm::{DEFAULT, Description, NAMED, load};
+use vm::{DEFAULT, NAMED, VmRequest, load};
 
 use crate::vm_args::MachinesArgs;
 use crate::{Failure, print, print_json};
@@ -27,7 +27,7 @@ pub(crate) fn machines(args: &MachinesArgs) -> Result<(), Failure> {
         };
     }
     let all =
-        NAMED.iter().map(|(name, _)| described(name)).collect::<Result<Vec<Description>, _>>()?;
+        NAMED.iter().map(|(name, _)| described(name)).collect::<Result<Vec<VmRequest>, _>>()?;
     if args.json {
         return print_json(&all.iter().map(as_json).collect::<Vec<_>>());
     }
@@ -40,7 +40,7 @@ pub(crate) fn machines(args: &MachinesArgs) -> Result<(), Failure> {
     ))
 }
 
-fn row(description: &Description) -> Vec<String> {
+fn row(description: &VmRequest) -> Vec<String> {
     let MachineSpec { name, disk, .. } = &description.machine;
     let machine = &description.machine;
     let delay = match (disk.read_delay_ns, disk.write_delay_ns) {
@@ -63,7 +63,7 @@ fn row(description: &Description) -> Vec<String> {
     ]
 }
 
-fn as_json(description: &Description) -> Value {
+fn as_json(description: &VmRequest) -> Value {
     json!({ "machine": description.machine, "profile": description.profile })
 }
 

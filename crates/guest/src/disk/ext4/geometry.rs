@@ -8,9 +8,7 @@ use std::io;
 
 use super::{BLOCK_BYTES, GROUP_BLOCKS, INODE_BYTES, LOST_FOUND_BLOCKS, LOST_FOUND_INODE};
 
-/// Bytes of a group's descriptor.
 pub(super) const DESCRIPTOR_BYTES: usize = 32;
-/// Inodes of a block.
 const BLOCK_INODES: u32 = (BLOCK_BYTES / INODE_BYTES) as u32;
 /// The smallest file system, in blocks: 8 MiB, half of it journal.
 const LEAST_BLOCKS: u64 = 2048;

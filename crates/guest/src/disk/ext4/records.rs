@@ -8,15 +8,11 @@ use super::{
 };
 
 const SUPERBLOCK_BYTES: usize = 1024;
-/// `has_journal`, `ext_attr`, `dir_index`.
-const FEATURES_COMPATIBLE: u32 = 0x4 | 0x8 | 0x20;
-/// `filetype`, `extents`.
-const FEATURES_INCOMPATIBLE: u32 = 0x2 | 0x40;
-/// `sparse_super`, `large_file`, `extra_isize`.
-const FEATURES_READ_ONLY_COMPATIBLE: u32 = 0x1 | 0x2 | 0x40;
+/// `has_journal`, `ext_attr`, `dir_index`; `filetype`, `extents`, which a kernel must know; and what
+/// it must know to write: `sparse_super`, `large_file`, `extra_isize`.
+const FEATURES: [u32; 3] = [0x4 | 0x8 | 0x20, 0x2 | 0x40, 0x1 | 0x2 | 0x40];
 /// Bytes of an inode beyond the first 128 that hold something: finer times, time of making.
 const EXTRA_INODE_BYTES: u16 = 32;
-/// Offset of an inode's extents, in bytes.
 const INODE_EXTENTS_AT: usize = 0x28;
 /// Bytes of the extents inside an inode: a header and room for four.
 const EXTENTS_BYTES: usize = 60;
@@ -30,48 +26,36 @@ pub(super) fn superblock(geometry: &Geometry, group: u32) -> Vec<u8> {
     let used_inodes: u32 = groups.iter().map(|group| group.used_inodes).sum();
     let used_blocks: u32 = groups.iter().map(|group| group.used_blocks).sum();
     let mut bytes = vec![0; SUPERBLOCK_BYTES];
-    put_u32(&mut bytes, 0x0, inodes);
-    put_u32(&mut bytes, 0x4, geometry.blocks);
     // A twentieth for root.
-    put_u32(&mut bytes, 0x8, geometry.blocks / 20);
-    put_u32(&mut bytes, 0xc, geometry.blocks - used_blocks);
-    put_u32(&mut bytes, 0x10, inodes - used_inodes);
+    let (blocks, free_blocks) = (geometry.blocks, geometry.blocks - used_blocks);
+    put_words(&mut bytes, 0x0, &[inodes, blocks, blocks / 20, free_blocks, inodes - used_inodes]);
     // Blocks, and clusters of one block each, of 2^(10 + 2) bytes.
-    put_u32(&mut bytes, 0x18, 2);
-    put_u32(&mut bytes, 0x1c, 2);
-    put_u32(&mut bytes, 0x20, GROUP_BLOCKS);
-    put_u32(&mut bytes, 0x24, GROUP_BLOCKS);
-    put_u32(&mut bytes, 0x28, geometry.inodes_per_group);
-    put_u32(&mut bytes, 0x30, TIME_S);
-    // No check after so many mounts.
-    put_u16(&mut bytes, 0x36, u16::MAX);
-    put_u16(&mut bytes, 0x38, 0xef53);
-    // Clean; goes on after errors.
-    put_u16(&mut bytes, 0x3a, 1);
-    put_u16(&mut bytes, 0x3c, 1);
-    put_u32(&mut bytes, 0x40, TIME_S);
+    put_words(&mut bytes, 0x18, &[2, 2, GROUP_BLOCKS, GROUP_BLOCKS, geometry.inodes_per_group]);
+    put_words(&mut bytes, 0x30, &[TIME_S]);
+    // No check after so many mounts; the magic; clean; goes on after errors.
+    for (at, half) in [(0x36, u16::MAX), (0x38, 0xef53), (0x3a, 1), (0x3c, 1)] {
+        put_u16(&mut bytes, at, half);
+    }
+    put_words(&mut bytes, 0x40, &[TIME_S]);
     // Revision 1: with features and inodes of any size.
-    put_u32(&mut bytes, 0x4c, 1);
-    put_u32(&mut bytes, 0x54, LOST_FOUND_INODE);
+    put_words(&mut bytes, 0x4c, &[1, 0, LOST_FOUND_INODE]);
     put_u16(&mut bytes, 0x58, INODE_BYTES as u16);
     // Copies behind the 65535th group have a remainder here, as `mke2fs` does it.
     put_u16(&mut bytes, 0x5a, group as u16);
-    put_u32(&mut bytes, 0x5c, FEATURES_COMPATIBLE);
-    put_u32(&mut bytes, 0x60, FEATURES_INCOMPATIBLE);
-    put_u32(&mut bytes, 0x64, FEATURES_READ_ONLY_COMPATIBLE);
+    put_words(&mut bytes, 0x5c, &FEATURES);
     put(&mut bytes, 0x68, &UUID);
-    put_u32(&mut bytes, 0xe0, JOURNAL_INODE);
+    put_words(&mut bytes, 0xe0, &[JOURNAL_INODE]);
     put(&mut bytes, 0xec, &UUID);
     // Directories are hashed by half MD4, of signed characters.
     put(&mut bytes, 0xfc, &[1]);
-    put_u32(&mut bytes, 0x160, 1);
+    put_words(&mut bytes, 0x160, &[1]);
     // Mounted with user_xattr and acl.
-    put_u32(&mut bytes, 0x100, 0x4 | 0x8);
-    put_u32(&mut bytes, 0x108, TIME_S);
+    put_words(&mut bytes, 0x100, &[0x4 | 0x8]);
+    put_words(&mut bytes, 0x108, &[TIME_S]);
     // A copy of the journal's extents and size, should its inode be lost.
     put(&mut bytes, 0xfd, &[1]);
     put(&mut bytes, 0x10c, &extents(&geometry.journal));
-    put_u32(&mut bytes, 0x14c, geometry.journal_blocks() * BLOCK_BYTES as u32);
+    put_words(&mut bytes, 0x14c, &[geometry.journal_blocks() * BLOCK_BYTES as u32]);
     put_u16(&mut bytes, 0x15c, EXTRA_INODE_BYTES);
     put_u16(&mut bytes, 0x15e, EXTRA_INODE_BYTES);
     bytes
@@ -82,9 +66,8 @@ pub(super) fn descriptors(geometry: &Geometry) -> Vec<u8> {
     let mut bytes = Vec::new();
     for (index, group) in geometry.groups.iter().enumerate() {
         let mut descriptor = [0; DESCRIPTOR_BYTES];
-        put_u32(&mut descriptor, 0x0, group.bitmap_block);
-        put_u32(&mut descriptor, 0x4, group.bitmap_block + 1);
-        put_u32(&mut descriptor, 0x8, group.inode_table_block());
+        let bitmap = group.bitmap_block;
+        put_words(&mut descriptor, 0x0, &[bitmap, bitmap + 1, group.inode_table_block()]);
         put_u16(&mut descriptor, 0xc, (group.blocks - group.used_blocks) as u16);
         put_u16(&mut descriptor, 0xe, (geometry.inodes_per_group - group.used_inodes) as u16);
         // Directories: the root and lost+found.
@@ -114,15 +97,14 @@ fn inode(mode: u16, links: u16, runs: &[Run]) -> Vec<u8> {
     let size_bytes = runs.iter().map(|run| run.blocks).sum::<u32>() * BLOCK_BYTES as u32;
     let mut bytes = vec![0; INODE_BYTES];
     put_u16(&mut bytes, 0x0, mode);
-    put_u32(&mut bytes, 0x4, size_bytes);
+    put_words(&mut bytes, 0x4, &[size_bytes]);
     // Times of access, of change, of the content, and of making.
-    for at in [0x8, 0xc, 0x10, 0x90] {
-        put_u32(&mut bytes, at, TIME_S);
-    }
+    put_words(&mut bytes, 0x8, &[TIME_S, TIME_S, TIME_S]);
+    put_words(&mut bytes, 0x90, &[TIME_S]);
     put_u16(&mut bytes, 0x1a, links);
-    put_u32(&mut bytes, 0x1c, size_bytes / 512);
+    put_words(&mut bytes, 0x1c, &[size_bytes / 512]);
     // Its blocks are extents.
-    put_u32(&mut bytes, 0x20, 0x8_0000);
+    put_words(&mut bytes, 0x20, &[0x8_0000]);
     put(&mut bytes, INODE_EXTENTS_AT, &extents(runs));
     put_u16(&mut bytes, 0x80, EXTRA_INODE_BYTES);
     bytes
@@ -137,9 +119,9 @@ fn extents(runs: &[Run]) -> [u8; EXTENTS_BYTES] {
     let mut file_block = 0;
     for (index, run) in runs.iter().enumerate() {
         let at = 12 * (index + 1);
-        put_u32(&mut bytes, at, file_block);
+        put_words(&mut bytes, at, &[file_block]);
         put_u16(&mut bytes, at + 4, run.blocks as u16);
-        put_u32(&mut bytes, at + 8, run.first_block);
+        put_words(&mut bytes, at + 8, &[run.first_block]);
         file_block += run.blocks;
     }
     bytes
@@ -166,7 +148,7 @@ pub(super) fn lost_found_directory() -> Vec<u8> {
 }
 
 fn put_entry(bytes: &mut [u8], at: usize, inode: u32, entry_bytes: usize, name: &[u8]) {
-    put_u32(bytes, at, inode);
+    put_words(bytes, at, &[inode]);
     put_u16(bytes, at + 4, entry_bytes as u16);
     put(bytes, at + 6, &[name.len() as u8, ENTRY_DIRECTORY]);
     put(bytes, at + 8, name);
@@ -174,21 +156,8 @@ fn put_entry(bytes: &mut [u8], at: usize, inode: u32, entry_bytes: usize, name: 
 
 /// The journal's superblock, version 2 (`journal.rst`): an empty journal. Big-endian.
 pub(super) fn journal_superblock(blocks: u32) -> Vec<u8> {
-    const MAGIC: u32 = 0xc03b_3998;
-    const SUPERBLOCK_V2: u32 = 4;
-    const FIRST_LOG_BLOCK: u32 = 1;
-    const FIRST_SEQUENCE: u32 = 1;
-    const START_EMPTY: u32 = 0;
-    let words = [
-        MAGIC,
-        SUPERBLOCK_V2,
-        0,
-        BLOCK_BYTES as u32,
-        blocks,
-        FIRST_LOG_BLOCK,
-        FIRST_SEQUENCE,
-        START_EMPTY,
-    ];
+    // Magic, version, block's number, sizes; the first block of the log, its first sequence, empty.
+    let words = [0xc03b_3998, 4, 0, BLOCK_BYTES as u32, blocks, 1, 1, 0];
     let mut bytes: Vec<u8> = words.into_iter().flat_map(u32::to_be_bytes).collect();
     bytes.resize(BLOCK_BYTES, 0);
     // One file system uses it.
@@ -200,8 +169,10 @@ fn put_u16(bytes: &mut [u8], at: usize, value: u16) {
     put(bytes, at, &value.to_le_bytes());
 }
 
-fn put_u32(bytes: &mut [u8], at: usize, value: u32) {
-    put(bytes, at, &value.to_le_bytes());
+fn put_words(bytes: &mut [u8], at: usize, words: &[u32]) {
+    for (index, word) in words.iter().enumerate() {
+        put(bytes, at + 4 * index, &word.to_le_bytes());
+    }
 }
 
 fn put(bytes: &mut [u8], at: usize, value: &[u8]) {
