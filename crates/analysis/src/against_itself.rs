@@ -10,8 +10,7 @@ use serde::Serialize;
 use crate::comparison::{Comparison, Outcome, Request, compare};
 use crate::{Dataset, Refused, Trial};
 
-/// Up to this many ways to name the arms block by block, all are tried; beyond it, this many drawn
-/// with a fixed seed.
+/// Most ways to name the arms block by block that are tried; beyond it they are drawn, seeded.
 const MOST_LABELLINGS: u64 = 1024;
 
 /// What an experiment of something against itself tells.
@@ -36,8 +35,7 @@ pub struct Floor {
     pub response: String,
     /// Levels and part in words.
     pub label: String,
-    /// The larger distance from 1 of the interval's ends, as a part of 1; `None` without an
-    /// interval.
+    /// The larger distance from 1 of the interval's ends; `None` without an interval.
     pub noise: Option<f64>,
 }
 
@@ -87,8 +85,7 @@ pub fn against_itself(
     Ok(AgainstItself { comparison, floors, labellings, alarms, significant })
 }
 
-/// For each labelling, whether the arms of each block change names. Of a labelling and its mirror
-/// image, which give the same verdict the other way round, one is tried.
+/// For each labelling, whether the arms of each block change names; mirror images are left out.
 fn labellings(blocks: usize) -> Vec<Vec<bool>> {
     let free = blocks.saturating_sub(1);
     let all = 1_u64.checked_shl(free as u32).filter(|all| *all <= MOST_LABELLINGS);

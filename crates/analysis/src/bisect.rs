@@ -232,8 +232,7 @@ pub fn bisect_noisily<E>(
 }
 
 impl Found {
-    /// Both ends are alive: no search by halves can find a failure between them, so every step is
-    /// measured until one fails.
+    /// Between living ends halves find no failure: every step is measured until one fails.
     fn first_failure<E>(
         mut self,
         steps: usize,

@@ -69,8 +69,7 @@ pub struct Comparison {
     pub cells: Vec<Cell>,
     /// What was not compared, and why.
     pub left_out: Vec<String>,
-    /// The primary estimates, declared before anything was seen: the effect of each arm over all
-    /// its cells.
+    /// The primary estimates: the effect of each arm over all its cells.
     pub overall: Vec<Overall>,
     /// One sentence on the whole.
     pub conclusion: String,
@@ -230,8 +229,7 @@ impl Cell {
         self.tick.is_some_and(|tick| tick.hides_equivalence)
     }
 
-    /// Levels and part in words, such as `largewrite` or `pl1_version one`; empty for the whole of
-    /// inputs without factors.
+    /// Levels and part in words, such as `pl1_version one`; empty for the whole without factors.
     #[must_use]
     pub fn label(&self) -> String {
         let levels =

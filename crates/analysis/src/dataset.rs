@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use model::{Environment, Observation};
+use model::{EndStatus, Environment, Observation};
 use serde::Serialize;
 pub use stats::Factor;
 
@@ -23,8 +23,7 @@ pub struct Dataset {
     pub factors: Vec<Factor>,
     /// What was measured, by name.
     pub responses: BTreeMap<String, Response>,
-    /// The responses that whoever made the trials wanted to know, the first one most; empty = not
-    /// said.
+    /// The responses that the trials were made for, the first one most; empty = not said.
     pub wanted: Vec<String>,
     /// The trials, in the order in which they were made if that is known.
     pub trials: Vec<Trial>,
@@ -102,8 +101,7 @@ impl Values {
         self.samples.iter().filter(|sample| sample.is_lower_bound).count()
     }
 
-    /// The values with lower bounds taken as values, for formats that know no bounds; say how
-    /// many there are beside them.
+    /// The values with bounds taken as values, for formats that know none; say how many there are.
     #[must_use]
     pub fn at_bounds(&self) -> Vec<f64> {
         self.samples.iter().map(|sample| sample.value).collect()
@@ -118,6 +116,18 @@ impl Dataset {
     }
 }
 
+/// What a trial is good for: one policy for comparison, attribution, sweeps and bisection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// Its values count; those that are lower bounds count as such.
+    Counts,
+    /// It failed: that is its result. It has no values to compare, because those from before its
+    /// end are not those of a whole run.
+    Failed,
+    /// It says nothing about the system: the user stopped it, or its file was changed or cut off.
+    Excluded,
+}
+
 impl Trial {
     /// The values of a response, of the whole or of a part.
     #[must_use]
@@ -126,5 +136,38 @@ impl Trial {
             .iter()
             .find(|values| values.part.as_deref() == part && values.response == response)
             .map(|values| values.samples.as_slice())
+    }
+
+    /// What the trial is good for.
+    #[must_use]
+    pub fn standing(&self) -> Standing {
+        match &self.ending {
+            _ if self.is_altered => Standing::Excluded,
+            Some(ending) if ending.is_cut_off || ending.status == EndStatus::Interrupted => {
+                Standing::Excluded
+            }
+            // What a timeout cut off is in the values, as lower bounds.
+            Some(ending) if ending.is_failure() && ending.status != EndStatus::Timeout => {
+                Standing::Failed
+            }
+            _ => Standing::Counts,
+        }
+    }
+
+    /// Whether the trial failed, as an outcome; `None` if it says nothing about the system.
+    #[must_use]
+    pub fn failed(&self) -> Option<bool> {
+        let is_failure = self.ending.as_ref().is_some_and(Ending::is_failure);
+        (self.standing() != Standing::Excluded).then_some(is_failure)
+    }
+
+    /// How it ended unless as it should, and what else casts doubt on it.
+    #[must_use]
+    pub fn remark(&self) -> Option<String> {
+        let altered = self.is_altered.then(|| "the file was changed after the run".to_owned());
+        let ending = self.ending.as_ref().and_then(Ending::text);
+        let all: Vec<String> =
+            ending.into_iter().chain(altered).chain(self.problem.clone()).collect();
+        (!all.is_empty()).then(|| all.join("; "))
     }
 }

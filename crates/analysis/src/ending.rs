@@ -15,8 +15,7 @@ pub struct Ending {
     pub status: EndStatus,
     /// What it died of, in one line, if that is known.
     pub cause: Option<String>,
-    /// Whether its file has no end at all: what wrote it was killed, and nothing is known of the
-    /// system.
+    /// Whether its file has no end at all, so that nothing is known of the system.
     pub is_cut_off: bool,
 }
 
@@ -24,19 +23,20 @@ impl Ending {
     /// How a run ended.
     #[must_use]
     pub fn of(run: &Run) -> Self {
-        let death = run.lines.iter().find_map(|line| match line {
-            Line::Death(record) => Some(record.cause.clone()),
+        let find = |cause: fn(&Line) -> Option<&str>| run.lines.iter().find_map(cause);
+        let death = find(|line| match line {
+            Line::Death(record) => Some(&record.cause),
             _ => None,
         });
-        let former = run.lines.iter().find_map(|line| match line {
-            Line::Warning(warning) => warning.text.strip_prefix(KERNEL_DIED).map(str::to_owned),
+        let former = find(|line| match line {
+            Line::Warning(warning) => warning.text.strip_prefix(KERNEL_DIED),
             _ => None,
         });
         let status = match run.status() {
             EndStatus::Killed if former.is_some() => EndStatus::KernelDied,
             status => status,
         };
-        let cause = death.or(former);
+        let cause = death.or(former).map(str::to_owned);
         let is_cut_off = run.end().is_none() && cause.is_none();
         Self { status, cause, is_cut_off }
     }

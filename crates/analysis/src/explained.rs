@@ -52,8 +52,7 @@ const STATES: [Part; 5] = [Part::User, Part::System, Part::Irq, Part::CpuWait, P
 const WAITING: &[Part] = &[Part::BlockIo, Part::CpuWait, Part::System, Part::Remainder, Part::User];
 /// What a cause takes from that mostly runs.
 const WORKING: &[Part] = &[Part::System, Part::CpuWait, Part::BlockIo, Part::Remainder, Part::User];
-/// The causes in the order in which they take time, the causes that each contains, and what they
-/// take it from.
+/// The causes in the order in which they take time, what each contains, and what it takes from.
 const CAUSES: [(Part, &[Part], &[Part]); 6] = [
     // It is that of the group, its CPUs together: with several of them an upper bound.
     (Part::Throttled, &[], &[Part::CpuWait]),
@@ -146,8 +145,7 @@ pub struct Explained {
 }
 
 impl Explained {
-    /// Whether any counter of the kernel says where the time went; the times of samples alone tell
-    /// of missed starts and nothing else.
+    /// Whether any counter of the kernel says where the time went, and not only times of samples.
     #[must_use]
     pub fn is_counted(&self) -> bool {
         let mut known = self.parts_ns.iter().filter(|(_, time_ns)| time_ns.is_some());
@@ -171,8 +169,7 @@ impl From<&SampleRecord> for Over {
     }
 }
 
-/// Divides the delay of a sample; `before_it` is when the sample that the probe made before it was
-/// over.
+/// Divides the delay of a sample; `before_it` is when the one that was made before it was over.
 #[must_use]
 pub fn explain(sample: &SampleRecord, before_it: Option<Over>) -> Explained {
     let delay_ns = sample.delay_ns();
@@ -220,8 +217,7 @@ fn counted_ns(sample: &SampleRecord, part: Part) -> Option<u64> {
     differences.next()
 }
 
-/// The samples of a run with what they are explained by, in their order. Empty if the probe is one
-/// of a high rate: those are kept as histograms, which have no sample to explain.
+/// The samples of a run with what they are explained by, in their order; histograms have none.
 #[must_use]
 pub fn explain_run(run: &Run) -> Vec<(&SampleRecord, Explained)> {
     let mut before_it = None;

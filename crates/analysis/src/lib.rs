@@ -19,11 +19,10 @@ pub mod responsiveness;
 mod runs;
 pub mod session;
 mod setup;
-mod standing;
 pub mod sweep;
 
 pub use against_itself::{AgainstItself, Floor, against_itself};
-pub use dataset::{Dataset, Factor, Response, Trial, Values};
+pub use dataset::{Dataset, Factor, Response, Standing, Trial, Values};
 pub use ending::{Ending, OUTCOME};
 pub use memory_job::{MemoryJob, MemoryJobRow, is_of_memory_job};
 pub use memory_work::MemoryWork;
@@ -31,7 +30,6 @@ pub use remarks::{Remarks, by_load};
 pub use runs::from_runs;
 pub use session::{Session, is_of_job};
 pub use setup::{HOST, Machine, Setup, seeds, seeds_text};
-pub use standing::Standing;
 
 /// Why a question has no answer: what stands in the way, where, and what to do.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

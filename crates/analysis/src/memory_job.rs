@@ -40,8 +40,7 @@ pub struct MemoryJobRow {
     pub touch_ns: Option<f64>,
     /// Speed relative to the run without load of the same seed.
     pub relative_speed: Option<f64>,
-    /// Pages read from swap meanwhile, by the whole machine; of a simulated one processes that were
-    /// swapped in.
+    /// Pages that the whole machine read from swap; of a simulated one processes swapped in.
     pub swap_ins: Option<u64>,
     /// How the run ended.
     pub status: EndStatus,
@@ -68,40 +67,35 @@ impl MemoryJob {
         skipped: BTreeMap<String, String>,
     ) -> Self {
         let runs: Vec<&Run> = runs.into_iter().collect();
-        let mut rows: Vec<MemoryJobRow> = Vec::new();
-        for run in &runs {
-            let Some(header) = run.header.as_ref().filter(|header| job(header).is_some()) else {
-                continue;
-            };
+        let row = |run: &&Run| {
+            let header = run.header.as_ref().filter(|header| job(header).is_some())?;
             let work = MemoryWork::of(run);
-            rows.push(MemoryJobRow {
+            let counted = |work: &MemoryWork| work.increase("vmstat", "pswpin");
+            Some(MemoryJobRow {
                 load: header.spec.load.name.clone(),
                 seed: header.spec.seed,
                 touch_ns: work.as_ref().and_then(MemoryWork::cost_ns),
                 relative_speed: None,
-                swap_ins: work.as_ref().and_then(|work| {
-                    work.increase("vmstat", "pswpin").or_else(|| work.used(&["swap_ins"]))
-                }),
+                swap_ins: work
+                    .as_ref()
+                    .and_then(|it| counted(it).or_else(|| it.used(&["swap_ins"]))),
                 status: run.status(),
                 work,
-            });
-        }
-        let base: BTreeMap<u64, f64> = rows
-            .iter()
-            .filter(|row| row.load == BASELINE)
-            .filter_map(|row| Some((row.seed, row.touch_ns?)))
-            .collect();
+            })
+        };
+        let mut rows: Vec<MemoryJobRow> = runs.iter().filter_map(row).collect();
+        let base = rows.iter().filter(|row| row.load == BASELINE);
+        let base: BTreeMap<u64, f64> =
+            base.filter_map(|row| Some((row.seed, row.touch_ns?))).collect();
         for row in &mut rows {
             row.relative_speed =
                 base.get(&row.seed).zip(row.touch_ns).map(|(base, own)| base / own);
         }
-        let found = headers(&runs).find_map(|header| Some((header, job(header)?)));
+        let (header, setup) = Setup::of(&runs, |header| job(header).is_some()).unzip();
         Self {
-            place: found
-                .map_or_else(String::new, |(header, _)| Setup::new(header, Vec::new()).place()),
-            job: found.map(|(_, job)| job.clone()),
-            simulated: found
-                .is_some_and(|(header, _)| matches!(header.spec.subject, SubjectSpec::Mmu(_))),
+            place: setup.map_or_else(String::new, |setup| setup.place()),
+            job: header.and_then(job).cloned(),
+            simulated: header.is_some_and(|it| matches!(it.spec.subject, SubjectSpec::Mmu(_))),
             seeds: seeds(headers(&runs)),
             rows,
             remarks: Remarks::new(&runs, skipped),

@@ -16,8 +16,7 @@ const SETTINGS: [&str; 2] = ["processes", "loops"];
 pub struct MemoryWork {
     /// How many passes (rounds, or windows of time) the run has.
     pub passes: usize,
-    /// Index of the first pass of the steady tail; `None` if there is none, and then all passes are
-    /// counted.
+    /// Index of the first pass of the steady tail; `None` if there is none, and then all count.
     pub steady_from: Option<usize>,
     /// Places that were touched.
     pub touches: u64,

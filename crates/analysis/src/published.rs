@@ -71,8 +71,7 @@ pub struct BesideRow {
 pub struct Judged {
     /// The condition.
     pub condition: Condition,
-    /// What was found, at each level that was tried: the level and the value; of a knee its two
-    /// sides, and nothing if there is none.
+    /// Each level that was tried and its value; of a knee its two sides, if there is one.
     pub values: Vec<(f64, f64)>,
     /// The levels at which it does not hold.
     pub missed: Vec<f64>,
@@ -81,8 +80,7 @@ pub struct Judged {
 }
 
 impl Beside {
-    /// Puts a curve, with what was found in it, beside a published one whose levels have the same
-    /// unit.
+    /// Puts a curve, with what was found in it, beside a published one of the same unit.
     #[must_use]
     pub fn new(curve: &Curve, found: &Found, published: &Curve, conditions: &[Condition]) -> Self {
         let mut levels: Vec<f64> = curve.points.iter().map(|point| point.level).collect();
@@ -137,68 +135,57 @@ fn judge(
     levels: &[f64],
 ) -> Option<Judged> {
     let name = condition.figure.as_str();
-    let inside = || levels.iter().filter(|level| (condition.from..=condition.to).contains(*level));
-    let of_best = |level: f64| figure(best(curve, level)?, name);
-    let has_ends = levels.contains(&condition.from) && levels.contains(&condition.to);
+    let inside =
+        levels.iter().copied().filter(|level| (condition.from..=condition.to).contains(level));
+    let of_best = |level: f64, name: &str| figure(best(curve, level)?, name);
+    let at_last = |value: f64| Some((condition.to, value));
     let values: Vec<(f64, f64)> = match condition.kind {
-        ConditionKind::Ratio => inside()
+        ConditionKind::Ratio => inside
             .filter_map(|level| {
-                let printed = figure(best(published, *level)?, name)?;
-                Some((*level, of_best(*level)? / printed))
+                let printed = figure(best(published, level)?, name)?;
+                Some((level, of_best(level, name)? / printed))
             })
             .collect(),
         ConditionKind::Rate => {
-            let of =
-                |level: &f64| Some((of_best(*level)?, figure(best(curve, *level)?, "elapsed_ns")?));
-            let all: Vec<(f64, f64)> = inside().filter_map(of).collect();
-            let sum = |pick: fn(&(f64, f64)) -> f64| all.iter().map(pick).sum::<f64>();
-            let rate = sum(|(count, _)| *count) / (sum(|(_, elapsed_ns)| *elapsed_ns) / 1e9);
-            rate.is_finite().then_some((condition.to, rate)).into_iter().collect()
+            let of = |level| Some((of_best(level, name)?, of_best(level, "elapsed_ns")?));
+            let (counts, elapsed_ns): (Vec<f64>, Vec<f64>) = inside.filter_map(of).unzip();
+            let rate = counts.iter().sum::<f64>() / (elapsed_ns.iter().sum::<f64>() / 1e9);
+            at_last(rate).filter(|_| rate.is_finite()).into_iter().collect()
         }
-        ConditionKind::Count => inside()
-            .flat_map(|level| curve.points.iter().filter(move |point| point.level == *level))
+        ConditionKind::Count => inside
+            .flat_map(|level| curve.points.iter().filter(move |point| point.level == level))
             .filter_map(|point| Some((point.level, figure(point, name)?)))
             .collect(),
         ConditionKind::Growth => {
-            let first = of_best(condition.from).filter(|first| *first > 0.0);
-            first
-                .zip(of_best(condition.to))
-                .map(|(first, last)| (condition.to, last / first))
-                .into_iter()
-                .collect()
+            let first = of_best(condition.from, name).filter(|first| *first > 0.0);
+            let growth = first.zip(of_best(condition.to, name)).map(|(first, last)| last / first);
+            growth.and_then(at_last).into_iter().collect()
         }
         ConditionKind::Knee | ConditionKind::NoKnee => {
-            let ends = |knee: &stats::Knee| [(knee.capacity, 0.0), (knee.beyond, 0.0)];
-            return has_ends.then(|| knee(condition, found.knee().map(ends)));
+            let has_ends = levels.contains(&condition.from) && levels.contains(&condition.to);
+            let is_inside =
+                |knee: &stats::Knee| knee.capacity >= condition.from && knee.beyond <= condition.to;
+            let holds = match (condition.kind, found.knee()) {
+                (ConditionKind::Knee, knee) => knee.is_some_and(is_inside),
+                (_, knee) => knee.is_none(),
+            };
+            let sides = found.knee().map(|knee| [(knee.capacity, 0.0), (knee.beyond, 0.0)]);
+            let values = sides.into_iter().flatten().collect();
+            let condition = condition.clone();
+            return has_ends.then(|| Judged { condition, values, missed: Vec::new(), holds });
         }
     };
-    let holds = |(level, value): &(f64, f64)| within(condition, published, *level, *value);
-    let missed: Vec<f64> =
-        values.iter().filter(|tried| !holds(tried)).map(|(level, _)| *level).collect();
+    let is_missed = |(level, value): &&(f64, f64)| !within(condition, published, *level, *value);
+    let missed: Vec<f64> = values.iter().filter(is_missed).map(|(level, _)| *level).collect();
     let holds = missed.is_empty();
     (!values.is_empty()).then(|| Judged { condition: condition.clone(), values, missed, holds })
-}
-
-fn knee(condition: &Condition, sides: Option<[(f64, f64); 2]>) -> Judged {
-    let holds = match (condition.kind, &sides) {
-        (ConditionKind::Knee, Some([capacity, beyond])) => {
-            capacity.0 >= condition.from && beyond.0 <= condition.to
-        }
-        (_, sides) => condition.kind == ConditionKind::NoKnee && sides.is_none(),
-    };
-    let values: Vec<(f64, f64)> = sides.into_iter().flatten().collect();
-    Judged { condition: condition.clone(), values, missed: Vec::new(), holds }
 }
 
 /// Whether a value is in bounds. What was printed stands for all that is printed alike, so the
 /// bounds of a ratio are as much wider.
 fn within(condition: &Condition, published: &Curve, level: f64, value: f64) -> bool {
-    let printed = match condition.kind {
-        ConditionKind::Ratio => {
-            best(published, level).and_then(|point| figure(point, &condition.figure))
-        }
-        _ => None,
-    };
+    let printed = best(published, level).filter(|_| condition.kind == ConditionKind::Ratio);
+    let printed = printed.and_then(|point| figure(point, &condition.figure));
     let stretched = |bound: f64, by: f64| printed.map_or(bound, |value| bound * (1.0 + by / value));
     condition.least.is_none_or(|least| value >= stretched(least, -condition.printed_below))
         && condition.most.is_none_or(|most| value <= stretched(most, condition.printed_above))

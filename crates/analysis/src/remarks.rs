@@ -29,8 +29,7 @@ pub(crate) fn headers<'a>(runs: &[&'a Run]) -> impl Iterator<Item = &'a Header> 
     runs.iter().filter_map(|run| run.header.as_ref())
 }
 
-/// The runs of each load, in the order in which the loads were first run; those without a header
-/// are left out.
+/// The runs of each load, in the order in which loads were first run, if they have a header.
 #[must_use]
 pub fn by_load<'a>(runs: &[&'a Run]) -> Vec<(&'a str, Vec<&'a Run>)> {
     let mut loads: Vec<(&str, Vec<&Run>)> = Vec::new();
@@ -60,16 +59,12 @@ pub(crate) fn delays(line: &Line) -> Vec<Observation> {
     }
 }
 
-/// What the runs lack, each capability once with the first reason.
+/// What the runs lack, each capability once with the first reason: those may name their runs.
 fn unavailable(runs: &[&Run]) -> Vec<String> {
-    let mut found: Vec<(&str, &str)> = Vec::new();
-    for miss in headers(runs).flat_map(|header| &header.missed) {
-        // The reason may name a process or a folder of its run, which is another one in each.
-        if !found.iter().any(|(capability, _)| *capability == miss.capability) {
-            found.push((&miss.capability, &miss.reason));
-        }
-    }
-    found.into_iter().map(|(capability, reason)| format!("{capability}: {reason}")).collect()
+    let mut seen = BTreeSet::new();
+    let missed = headers(runs).flat_map(|header| &header.missed);
+    let first = missed.filter(|miss| seen.insert(&miss.capability));
+    first.map(|miss| format!("{}: {}", miss.capability, miss.reason)).collect()
 }
 
 /// Each warning and each death once, with the loads that it belongs to.

@@ -10,8 +10,7 @@ use std::collections::BTreeMap;
 use model::{BASELINE, Line, Observation, Phase, Run};
 use stats::{bounded_quantile, median};
 
-use crate::remarks::{by_load, delays, headers, status};
-use crate::setup::seeds;
+use crate::remarks::{by_load, delays, status};
 use crate::{Remarks, Setup};
 use claim::Units;
 pub use claim::{Claim, Ratio, claims};
@@ -21,8 +20,7 @@ use reading::{overall, reading};
 pub use why_slow::{WhySlow, WorstSample};
 
 impl Matrix {
-    /// The matrix of the runs of one invocation. Runs without a header (killed before they began)
-    /// are left out.
+    /// The matrix of the runs of one invocation, without those killed before their header.
     #[must_use]
     pub fn from_runs<'a>(
         runs: impl IntoIterator<Item = &'a Run>,
@@ -36,25 +34,22 @@ impl Matrix {
         let baseline = Units::from_runs(baseline.map_or(&[], |(_, group)| group));
         let reference_ns = reference_ns(&rows);
         let limit_ns = reference_ns.map(|reference_ns| STALL_FACTOR * reference_ns);
+        let mut why_slow = Vec::new();
         for (row, (load, group)) in rows.iter_mut().zip(&groups) {
             if let Some(limit_ns) = limit_ns {
                 row.stalled = row.delays_ns.iter().filter(|delay| delay.value > limit_ns).count();
+                why_slow.extend(WhySlow::new(load, group, limit_ns));
             }
             if *load != BASELINE {
                 row.ratio = Units::from_runs(group).ratio(&baseline);
             }
             row.reading = reading(row, reference_ns);
         }
-        let why_slow = |limit_ns: f64| -> Vec<WhySlow> {
-            let slow = |(load, group): &(&str, Vec<&Run>)| WhySlow::new(load, group, limit_ns);
-            groups.iter().filter_map(slow).collect()
-        };
-        let loaded = headers(&runs).find(|header| header.spec.load.name != BASELINE);
+        let loaded = Setup::of(&runs, |header| header.spec.load.name != BASELINE);
+        let setup = loaded.or_else(|| Setup::of(&runs, |_| true));
         Self {
-            setup: loaded
-                .or(headers(&runs).next())
-                .map_or_else(Setup::default, |header| Setup::new(header, seeds(headers(&runs)))),
-            why_slow: limit_ns.map_or_else(Vec::new, why_slow),
+            setup: setup.map(|(_, setup)| setup).unwrap_or_default(),
+            why_slow,
             reading: overall(&rows),
             rows,
             remarks: Remarks::new(&runs, skipped),
@@ -84,7 +79,7 @@ fn row(load: &str, runs: &[&Run]) -> Row {
     let mut delays_ns: Vec<Observation> = Vec::new();
     let mut parts: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
     let (mut intended, mut delivered) = (0_u64, 0_u64);
-    let mut totals = BTreeMap::new();
+    let mut totals: BTreeMap<String, u64> = BTreeMap::new();
     let mut warm = true;
     for line in runs.iter().flat_map(|run| &run.lines) {
         delays_ns.extend(delays(line));
@@ -97,9 +92,10 @@ fn row(load: &str, runs: &[&Run]) -> Row {
             Line::Delivered(dose) => {
                 intended = intended.saturating_add(dose.intended);
                 delivered = delivered.saturating_add(dose.delivered);
-                add(&mut totals, "elapsed_ns", dose.elapsed_ns);
-                for (name, amount) in &dose.totals {
-                    add(&mut totals, name, *amount);
+                let own = dose.totals.iter().map(|(name, amount)| (name.to_string(), *amount));
+                for (name, amount) in own.chain([("elapsed_ns".to_owned(), dose.elapsed_ns)]) {
+                    let total = totals.entry(name).or_default();
+                    *total = total.saturating_add(amount);
                 }
             }
             Line::Phase(record) if record.phase == Phase::NotWarm => warm = false,
@@ -126,7 +122,7 @@ fn row(load: &str, runs: &[&Run]) -> Row {
         stalled: 0,
         parts_ns: parts
             .into_iter()
-            .filter_map(|(name, part)| median(&part).map(|median| (name.to_owned(), median)))
+            .filter_map(|(name, part)| Some((name.to_owned(), median(&part)?)))
             .collect(),
         delivered: (intended > 0).then(|| delivered as f64 / intended as f64),
         totals,
@@ -135,9 +131,4 @@ fn row(load: &str, runs: &[&Run]) -> Row {
         reading: String::new(),
         delays_ns,
     }
-}
-
-fn add(totals: &mut BTreeMap<String, u64>, name: &str, amount: u64) {
-    let total = totals.entry(name.to_owned()).or_insert(0);
-    *total = total.saturating_add(amount);
 }

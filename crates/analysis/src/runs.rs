@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use model::{
-    BASELINE, Environment, Header, Line, Measure, Observation, Phase, Run, SubjectSpec, WorkRecord,
+    BASELINE, Environment, Header, Line, Measure, Observation, PassRecord, Phase, Run, SubjectSpec,
+    WorkRecord,
 };
 use serde_json::Value;
 
@@ -60,20 +61,14 @@ pub fn from_runs(name: &str, runs: &[(String, Run)]) -> Dataset {
     }
     levels.sort_by_key(|level| level != BASELINE);
     set.factors.push(Factor { name: LOAD.to_owned(), levels });
-    let measured: BTreeSet<&str> = set
-        .trials
-        .iter()
-        .flat_map(|trial| &trial.values)
-        .map(|values| values.response.as_str())
-        .collect();
-    set.responses = RESPONSES
-        .iter()
-        .filter(|(name, ..)| measured.contains(name))
-        .map(|(name, unit, additive)| {
-            let unit = (*unit).to_owned();
-            ((*name).to_owned(), Response { unit, more_is_better: false, additive: *additive })
-        })
-        .collect();
+    let values = set.trials.iter().flat_map(|trial| &trial.values);
+    let measured: BTreeSet<&str> = values.map(|values| values.response.as_str()).collect();
+    let measured = RESPONSES.iter().filter(|(name, ..)| measured.contains(name));
+    let response = |(name, unit, additive): &(&str, &str, bool)| {
+        let unit = (*unit).to_owned();
+        ((*name).to_owned(), Response { unit, more_is_better: false, additive: *additive })
+    };
+    set.responses = measured.map(response).collect();
     let mut headers = runs.iter().filter_map(|(_, run)| run.header.as_ref());
     set.deterministic = !set.trials.is_empty() && headers.all(Header::is_deterministic);
     set
@@ -122,17 +117,15 @@ fn environment(header: &Header) -> Environment {
     add("thrashlab", header.thrashlab.clone());
     if let Measure::Job(job) = &header.spec.measure {
         // They may be what was varied, so they are no part of the meaning.
-        for (name, value) in &job.params {
-            add(&format!("{}.{name}", job.name), value.to_string());
-        }
-        for (name, chosen) in &job.choices {
-            add(&format!("{}.{name}", job.name), chosen.clone());
+        let params = job.params.iter().map(|(name, value)| (name, value.to_string()));
+        let choices = job.choices.iter().map(|(name, chosen)| (name, chosen.clone()));
+        for (name, value) in params.chain(choices) {
+            add(&format!("{}.{name}", job.name), value);
         }
     }
     if let SubjectSpec::Mmu(mmu) = subject {
         add("mmu_machine", mmu.machine.clone());
-        let hash = blake3::hash(mmu.description.as_bytes()).to_hex();
-        add("mmu_description_blake3", hash[..16].to_owned());
+        add("mmu_description_blake3", hash(&mmu.description));
         for (name, value) in &mmu.settings {
             add(&format!("mmu.{name}"), value.clone());
         }
@@ -150,34 +143,30 @@ fn environment(header: &Header) -> Environment {
     facts
 }
 
+/// The first letters of a text's hash.
+fn hash(text: &str) -> String {
+    blake3::hash(text.as_bytes()).to_hex()[..16].to_owned()
+}
+
 /// What must be the same where runs are compared.
 fn meaning(header: &Header) -> BTreeMap<String, String> {
     let spec = &header.spec;
-    let mut meaning = BTreeMap::from([
-        ("load".to_owned(), format!("{} version {}", spec.load.name, spec.load.version)),
-        ("intensity".to_owned(), spec.load.intensity.to_string()),
-        (
-            "measure".to_owned(),
-            format!("{} version {}", spec.measure.name(), spec.measure.version()),
-        ),
-        (
-            "timing".to_owned(),
-            format!(
-                "{} profile, every {}",
-                spec.timing.profile,
-                model::units::format_duration(spec.timing.interval_ns)
-            ),
-        ),
-    ]);
+    let every = model::units::format_duration(spec.timing.interval_ns);
+    let version = |name: &str, version: u32| format!("{name} version {version}");
+    let mut meaning = vec![
+        ("load", version(&spec.load.name, spec.load.version)),
+        ("intensity", spec.load.intensity.to_string()),
+        ("measure", version(spec.measure.name(), spec.measure.version())),
+        ("timing", format!("{} profile, every {every}", spec.timing.profile)),
+    ];
     if let Measure::Job(job) = &spec.measure
         && let Some(script) = &job.script
     {
-        let text = serde_json::to_string(script).unwrap_or_default();
-        let hash = blake3::hash(text.as_bytes()).to_hex();
-        let script = format!("{} version {}, blake3 {}", script.name, script.version, &hash[..16]);
-        meaning.insert("script".to_owned(), script);
+        let hash = hash(&serde_json::to_string(script).unwrap_or_default());
+        let script = version(&script.name, script.version);
+        meaning.push(("script", format!("{script}, blake3 {hash}")));
     }
-    meaning
+    meaning.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
 /// What casts doubt on a run's values.
@@ -188,13 +177,13 @@ fn problems(run: &Run) -> Vec<String> {
             Line::Phase(record) if record.phase == Phase::NotWarm => {
                 problems.push("the load was not warm in time".to_owned());
             }
-            Line::Delivered(dose) if dose.intended > 0 => {
-                let share = dose.delivered as f64 / dose.intended as f64;
-                if share < DELIVERED_AT_LEAST {
-                    // The same words for all, so that a reader is told once how many there are.
-                    let least = 100.0 * DELIVERED_AT_LEAST;
-                    problems.push(format!("the load delivered less than {least:.0} % of its dose"));
-                }
+            Line::Delivered(dose)
+                if dose.intended > 0
+                    && (dose.delivered as f64 / dose.intended as f64) < DELIVERED_AT_LEAST =>
+            {
+                // The same words for all, so that a reader is told once how many there are.
+                let least = 100.0 * DELIVERED_AT_LEAST;
+                problems.push(format!("the load delivered less than {least:.0} % of its dose"));
             }
             Line::Histogram(record) if record.is_unreadable() => {
                 problems.push("a histogram cannot be read".to_owned());
@@ -228,35 +217,29 @@ const READINGS: [(&str, Reading); 3] = [
 
 /// The figures of a job's first passes, and why they are not all there.
 fn work(run: &Run) -> (Vec<Values>, Option<String>) {
-    let first = |line: &Line| match line {
-        Line::Work(record) => record.pass == 0,
-        Line::Pass(record) => record.pass == 0,
-        _ => false,
-    };
-    let (mut items, mut passes): (Vec<&WorkRecord>, Vec<_>) = (Vec::new(), Vec::new());
-    for line in run.lines.iter().filter(|line| first(line)) {
-        match line {
-            Line::Work(record) => items.push(record),
-            Line::Pass(record) => passes.push(record),
-            _ => {}
-        }
-    }
+    let items = run.lines.iter().filter_map(|line| match line {
+        Line::Work(record) if record.pass == 0 => Some(&**record),
+        _ => None,
+    });
+    let passes = run.lines.iter().filter_map(|line| match line {
+        Line::Pass(record) if record.pass == 0 => Some(&**record),
+        _ => None,
+    });
+    let (items, passes): (Vec<&WorkRecord>, Vec<&PassRecord>) = (items.collect(), passes.collect());
     let workers: BTreeSet<u32> =
         items.iter().map(|item| item.worker).chain(passes.iter().map(|pass| pass.worker)).collect();
-    let mut values = of_commands(&items, workers.len());
-    let unfinished = workers.len() - passes.len().min(workers.len());
+    let workers = workers.len();
+    let mut values = of_commands(&items, workers);
+    let unfinished = workers - passes.len().min(workers);
     if unfinished == 0 && !passes.is_empty() {
-        let elapsed = passes.iter().map(|pass| pass.completed_ns.saturating_sub(pass.started_ns));
-        values.extend(mean_of(None, "elapsed_ns", elapsed.map(Some), workers.len(), false));
-        for (response, reading) in READINGS {
-            let figures = passes.iter().map(|pass| reading(&pass.usage));
-            values.extend(mean_of(None, response, figures, workers.len(), false));
-        }
+        let used =
+            passes.iter().map(|it| (it.completed_ns.saturating_sub(it.started_ns), &it.usage));
+        values.extend(means(None, &used.collect::<Vec<_>>(), workers, false));
     }
     let failed = items.iter().filter(|item| item.failure.is_some()).count();
     let mut problems = Vec::new();
     if unfinished > 0 {
-        problems.push(format!("{unfinished} of {} workers did not finish", workers.len()));
+        problems.push(format!("{unfinished} of {workers} workers did not finish"));
     }
     if failed > 0 {
         problems.push(format!("{failed} of {} pieces of work failed", items.len()));
@@ -269,50 +252,50 @@ fn of_memory(work: &MemoryWork) -> (Vec<Values>, Option<String>) {
     let Some(touch_ns) = work.cost_ns() else {
         return (Vec::new(), Some("nothing was touched".to_owned()));
     };
-    let used = READINGS.iter().map(|(name, reading)| (*name, reading(&work.usage)));
-    let each =
-        used.map(|(name, value)| (name, value.map(|used| used as f64 / work.touches as f64)));
-    let values = [("touch_ns", Some(touch_ns))].into_iter().chain(each);
-    let values = values.filter_map(|(name, value)| Some(Values::exact(None, name, &[value?])));
+    let each = READINGS.iter().filter_map(|(name, reading)| {
+        Some((*name, reading(&work.usage)? as f64 / work.touches as f64))
+    });
+    let values = [("touch_ns", touch_ns)].into_iter().chain(each);
+    let values = values.map(|(name, value)| Values::exact(None, name, &[value]));
     let problem = "no steady state was reached: its cold start is in the figures";
     (values.collect(), work.steady_from.is_none().then(|| problem.to_owned()))
 }
 
 /// The figures of each command, in the order of their names.
 fn of_commands(items: &[&WorkRecord], workers: usize) -> Vec<Values> {
-    let names: BTreeSet<&str> = items.iter().map(|item| item.item.as_str()).collect();
-    let mut values = Vec::new();
-    for name in names {
-        let of_name: Vec<&&WorkRecord> = items.iter().filter(|item| item.item == name).collect();
-        let begun: BTreeSet<u32> = of_name.iter().map(|item| item.worker).collect();
-        // A worker that has not begun it by the end of the run will take its time too.
-        let censored =
-            begun.len() < workers || of_name.iter().any(|item| item.completed_ns.is_none());
-        let elapsed = of_name.iter().map(|item| {
-            let end_ns = item.completed_ns.or(item.censored_at_ns).unwrap_or(item.at_ns);
-            Some(end_ns.saturating_sub(item.started_ns))
-        });
-        values.extend(mean_of(Some(name), "elapsed_ns", elapsed, workers, censored));
-        for (response, reading) in READINGS {
-            let figures = of_name.iter().map(|item| reading(&item.usage));
-            values.extend(mean_of(Some(name), response, figures, workers, censored));
-        }
+    let mut commands: BTreeMap<&str, Vec<&WorkRecord>> = BTreeMap::new();
+    for item in items {
+        commands.entry(&item.item).or_default().push(item);
     }
-    values
+    let figures = |(name, items): (&str, Vec<&WorkRecord>)| {
+        let begun: BTreeSet<u32> = items.iter().map(|item| item.worker).collect();
+        // A worker that has not begun it by the end of the run will take its time too.
+        let censored = begun.len() < workers || items.iter().any(|it| it.completed_ns.is_none());
+        let used = items.iter().map(|item| {
+            let end_ns = item.completed_ns.or(item.censored_at_ns).unwrap_or(item.at_ns);
+            (end_ns.saturating_sub(item.started_ns), &item.usage)
+        });
+        means(Some(name), &used.collect::<Vec<_>>(), workers, censored)
+    };
+    commands.into_iter().flat_map(figures).collect()
 }
 
-/// The sum of figures divided by the number of workers; `None` if a figure is missing.
-fn mean_of(
+/// Time and what was used, divided by the number of workers; without what was not always measured.
+fn means(
     part: Option<&str>,
-    response: &str,
-    figures: impl Iterator<Item = Option<u64>>,
+    used: &[(u64, &model::Values)],
     workers: usize,
     is_lower_bound: bool,
-) -> Option<Values> {
-    let value = figures.sum::<Option<u64>>()? as f64 / workers as f64;
-    Some(Values {
-        part: part.map(str::to_owned),
-        response: response.to_owned(),
-        samples: vec![Observation { value, is_lower_bound }],
-    })
+) -> Vec<Values> {
+    let elapsed_ns: u64 = used.iter().map(|(elapsed_ns, _)| elapsed_ns).sum();
+    let read = READINGS.iter().map(|(response, reading)| {
+        (*response, used.iter().map(|(_, usage)| reading(usage)).sum::<Option<u64>>())
+    });
+    let all = [("elapsed_ns", Some(elapsed_ns))].into_iter().chain(read);
+    let mean = |(response, sum): (&str, Option<u64>)| {
+        let value = sum? as f64 / workers as f64;
+        let samples = vec![Observation { value, is_lower_bound }];
+        Some(Values { part: part.map(str::to_owned), response: response.to_owned(), samples })
+    };
+    all.filter_map(mean).collect()
 }

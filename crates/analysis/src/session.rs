@@ -6,8 +6,7 @@ use model::{EndStatus, Header, Line, Measure, PassRecord, Run, Script, Tools, Wo
 use serde::Serialize;
 use stats::median;
 
-use crate::remarks::{by_load, headers, status};
-use crate::setup::seeds;
+use crate::remarks::{by_load, status};
 use crate::{Remarks, Setup};
 
 /// The result of one invocation with a session.
@@ -15,8 +14,7 @@ use crate::{Remarks, Setup};
 pub struct Session {
     /// What was done where.
     pub setup: SessionSetup,
-    /// What the commands cost, by load in the order in which they were run and by command in the
-    /// script's.
+    /// What the commands cost, by load in the order of the runs and by command in the script's.
     pub commands: Vec<CommandRow>,
     /// The first passes, by run and user.
     pub passes: Vec<PassRow>,
@@ -74,8 +72,7 @@ pub struct Figures {
     pub censored: usize,
     /// Median time from start to end, in ns.
     pub wall_median_ns: Option<f64>,
-    /// Means of what they used, by the names of the run file (`user_ns`, `major_faults`, …), over
-    /// those of which it is known.
+    /// Means of what they used, by the names of the run file, over those of which it is known.
     pub means: BTreeMap<String, f64>,
 }
 
@@ -101,8 +98,7 @@ pub struct PassRow {
 pub struct MeasureRow {
     /// The load.
     pub load: String,
-    /// Mean CPU time of the first passes of all users, in ns, a run each; a run in which a user did
-    /// not finish has none.
+    /// Mean CPU time in ns of all users' first passes, a run each, unless a user did not finish.
     pub runs_ns: BTreeMap<String, f64>,
     /// Their mean in ns.
     pub mean_ns: Option<f64>,
@@ -113,8 +109,8 @@ pub struct MeasureRow {
 /// Whether runs are those of a job.
 #[must_use]
 pub fn is_of_job(runs: &[Run]) -> bool {
-    let headers = runs.iter().filter_map(|run| run.header.as_ref());
-    headers.into_iter().any(|header| matches!(header.spec.measure, Measure::Job(_)))
+    let mut headers = runs.iter().filter_map(|run| run.header.as_ref());
+    headers.any(|header| matches!(header.spec.measure, Measure::Job(_)))
 }
 
 fn script(header: &Header) -> Option<&Script> {
@@ -132,8 +128,8 @@ impl Session {
         skipped: BTreeMap<String, String>,
     ) -> Self {
         let all: Vec<&Run> = runs.into_iter().collect();
-        let mut runs = all.clone();
-        runs.retain(|run| run.header.as_ref().is_some_and(|header| script(header).is_some()));
+        let has_script = |run: &&Run| run.header.as_ref().is_some_and(|it| script(it).is_some());
+        let runs: Vec<&Run> = all.iter().copied().filter(has_script).collect();
         let loads = by_load(&runs);
         let commands: Vec<CommandRow> =
             loads.iter().flat_map(|(load, group)| command_rows(load, group)).collect();
@@ -141,8 +137,18 @@ impl Session {
             loads.iter().flat_map(|(load, group)| pass_rows(load, group)).collect();
         let measures: Vec<MeasureRow> =
             loads.iter().map(|(load, group)| measure_row(load, group, &passes)).collect();
+        let setup = Setup::of(&all, |header| script(header).is_some());
+        let setup = setup.and_then(|(header, setup)| Some((script(header)?, setup)));
         Self {
-            setup: session_setup(&all),
+            setup: setup.map_or_else(SessionSetup::default, |(script, setup)| SessionSetup {
+                place: setup.place(),
+                script: script.name.clone(),
+                version: script.version,
+                users: script.users,
+                think_ns: script.think_ns,
+                tools: script.tools,
+                seeds: setup.seeds,
+            }),
             reading: reading(&commands, &measures),
             commands,
             passes,
@@ -152,64 +158,38 @@ impl Session {
     }
 }
 
-fn session_setup(runs: &[&Run]) -> SessionSetup {
-    let found = headers(runs).find_map(|header| Some((header, script(header)?)));
-    let Some((header, script)) = found else { return SessionSetup::default() };
-    SessionSetup {
-        place: Setup::new(header, Vec::new()).place(),
-        script: script.name.clone(),
-        version: script.version,
-        users: script.users,
-        think_ns: script.think_ns,
-        tools: script.tools,
-        seeds: seeds(headers(runs)),
-    }
-}
-
 /// The rows of a load, in the order of the script.
 fn command_rows(load: &str, runs: &[&Run]) -> Vec<CommandRow> {
-    let works: Vec<&WorkRecord> = runs
-        .iter()
-        .flat_map(|run| &run.lines)
-        .filter_map(|line| match line {
-            Line::Work(work) => Some(work.as_ref()),
-            _ => None,
-        })
-        .collect();
+    let lines = runs.iter().flat_map(|run| &run.lines).filter_map(|line| match line {
+        Line::Work(work) => Some(work.as_ref()),
+        _ => None,
+    });
+    let works: Vec<&WorkRecord> = lines.collect();
     let script = runs.iter().find_map(|run| script(run.header.as_ref()?));
     let commands = script.map_or(&[][..], |script| &script.commands);
     let row = |name: &str| {
         let figures = |user: Option<u32>, is_first: bool| {
-            let chosen = works.iter().filter(|work| {
-                work.item == name
-                    && (work.pass == 0) == is_first
-                    && user.is_none_or(|user| work.worker == user)
-            });
+            let of_command = works.iter().filter(|work| work.item == name);
+            let of_pass = of_command.filter(|work| (work.pass == 0) == is_first);
+            let chosen = of_pass.filter(|work| user.is_none_or(|user| work.worker == user));
             Figures::of(&chosen.copied().collect::<Vec<_>>())
         };
-        let users = works.iter().map(|work| work.worker);
-        CommandRow {
-            load: load.to_owned(),
-            command: name.to_owned(),
-            first: figures(None, true),
-            later: figures(None, false),
-            by_user: users
-                .map(|user| (user, [figures(Some(user), true), figures(Some(user), false)]))
-                .collect(),
-        }
+        let both = |user| [figures(user, true), figures(user, false)];
+        let [first, later] = both(None);
+        let users = works.iter().map(|work| (work.worker, both(Some(work.worker))));
+        let (load, command) = (load.to_owned(), name.to_owned());
+        CommandRow { load, command, first, later, by_user: users.collect() }
     };
     commands.iter().map(|command| row(&command.name)).collect()
 }
 
 impl Figures {
     fn of(works: &[&WorkRecord]) -> Self {
-        let walls_ns: Vec<f64> = works
-            .iter()
-            .filter_map(|work| {
-                let end_ns = work.completed_ns.or(work.censored_at_ns)?;
-                Some(end_ns.saturating_sub(work.started_ns) as f64)
-            })
-            .collect();
+        let wall_ns = |work: &&WorkRecord| {
+            let end_ns = work.completed_ns.or(work.censored_at_ns)?;
+            Some(end_ns.saturating_sub(work.started_ns) as f64)
+        };
+        let walls_ns: Vec<f64> = works.iter().filter_map(wall_ns).collect();
         let mut sums: BTreeMap<&str, (f64, f64)> = BTreeMap::new();
         for (name, value) in works.iter().flat_map(|work| &work.usage) {
             let sum = sums.entry(name).or_default();
@@ -227,9 +207,7 @@ impl Figures {
     /// The sum of the means of these names; `None` if none of them is known.
     #[must_use]
     pub fn mean(&self, names: &[&str]) -> Option<f64> {
-        let known: Vec<f64> =
-            names.iter().filter_map(|name| self.means.get(*name).copied()).collect();
-        if known.is_empty() { None } else { Some(known.iter().sum()) }
+        names.iter().filter_map(|name| self.means.get(*name).copied()).reduce(|a, b| a + b)
     }
 }
 
@@ -259,21 +237,16 @@ fn pass_rows(load: &str, runs: &[&Run]) -> Vec<PassRow> {
 }
 
 fn measure_row(load: &str, runs: &[&Run], passes: &[PassRow]) -> MeasureRow {
-    let mut runs_ns = BTreeMap::new();
-    for header in runs.iter().filter_map(|run| run.header.as_ref()) {
-        let own: Vec<f64> = passes
-            .iter()
-            .filter(|pass| pass.load == load && pass.run_id == header.run_id)
-            .map(|pass| pass.cpu_ns as f64)
-            .collect();
-        if script(header).is_some_and(|script| own.len() as u64 == u64::from(script.users)) {
-            runs_ns.insert(header.run_id.clone(), own.iter().sum::<f64>() / own.len() as f64);
-        }
-    }
-    let mean_ns = match runs_ns.len() {
-        0 => None,
-        count => Some(runs_ns.values().sum::<f64>() / count as f64),
+    let of_run = |run: &&Run| {
+        let header = run.header.as_ref()?;
+        let own = passes.iter().filter(|it| it.load == load && it.run_id == header.run_id);
+        let own: Vec<f64> = own.map(|pass| pass.cpu_ns as f64).collect();
+        let is_whole = own.len() as u64 == u64::from(script(header)?.users);
+        is_whole.then(|| (header.run_id.clone(), own.iter().sum::<f64>() / own.len() as f64))
     };
+    let runs_ns: BTreeMap<String, f64> = runs.iter().filter_map(of_run).collect();
+    let count = runs_ns.len();
+    let mean_ns = (count > 0).then(|| runs_ns.values().sum::<f64>() / count as f64);
     MeasureRow { load: load.to_owned(), runs_ns, mean_ns, status: status(runs) }
 }
 
@@ -283,22 +256,17 @@ fn reading(commands: &[CommandRow], measures: &[MeasureRow]) -> String {
         return "No run in which all users finished their first pass: there is no measure."
             .to_owned();
     };
-    let mut text = format!(
-        "A user's first pass costs {:.3} s of CPU time under {}",
-        mean_ns / 1e9,
-        first.load
-    );
-    for other in measures.iter().filter(|row| row.load != first.load) {
-        match other.mean_ns {
+    let load = &first.load;
+    let mut text =
+        format!("A user's first pass costs {:.3} s of CPU time under {load}", mean_ns / 1e9);
+    for MeasureRow { load, mean_ns: other_ns, .. } in measures.iter().filter(|it| it.load != *load)
+    {
+        text += &match other_ns {
             Some(other_ns) if mean_ns > 0.0 => {
-                text.push_str(&format!(
-                    ", {:.2} times that under {}",
-                    other_ns / mean_ns,
-                    other.load
-                ));
+                format!(", {:.2} times that under {load}", other_ns / mean_ns)
             }
-            _ => text.push_str(&format!(", and was not finished under {}", other.load)),
-        }
+            _ => format!(", and was not finished under {load}"),
+        };
     }
     let own = || commands.iter().filter(|row| row.load == first.load);
     let total_ns: f64 = own().filter_map(|row| row.first.mean(&CPU)).sum();

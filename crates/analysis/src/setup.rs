@@ -3,8 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use model::units::format_size;
-use model::{Header, REMOTE_FACT, SubjectSpec};
+use model::{Header, REMOTE_FACT, Run, SubjectSpec};
 use serde::Serialize;
+
+use crate::remarks::headers;
 
 /// The subject whose loads take less than its memory.
 pub const HOST: &str = "host";
@@ -61,96 +63,91 @@ pub fn seeds<'a>(headers: impl Iterator<Item = &'a Header>) -> Vec<u64> {
     headers.map(|header| header.spec.seed).collect::<BTreeSet<u64>>().into_iter().collect()
 }
 
-/// The memory that the heading shows: of a machine its own, not that of a sandbox in it.
-fn memory_bytes(subject: &SubjectSpec) -> u64 {
-    match subject {
-        SubjectSpec::Vm(vm) => vm.machine.memory_bytes,
-        other => other.memory_bytes(),
-    }
-}
-
-fn machine(subject: &SubjectSpec) -> Option<Machine> {
-    match subject {
-        SubjectSpec::Host { .. } | SubjectSpec::Sandbox(_) => None,
-        SubjectSpec::Vm(vm) => Some(Machine {
-            name: vm.machine.name.clone(),
-            deterministic: vm.machine.is_deterministic(),
-            simulated: None,
-            sandbox_bytes: vm.sandbox.as_ref().map(|sandbox| sandbox.memory_bytes),
-        }),
-        SubjectSpec::Mmu(mmu) => Some(Machine {
-            name: mmu.machine.clone(),
-            deterministic: true,
-            simulated: Some(mmu.asked.clone()),
-            sandbox_bytes: None,
-        }),
-    }
-}
-
 impl Setup {
     /// The setup of a run; `seeds` are those of all runs of its result.
     #[must_use]
     pub fn new(header: &Header, seeds: Vec<u64>) -> Self {
+        let spec = &header.spec;
         let fact = |name: &str| header.environment.get(name).cloned();
         let number = |name: &str| fact(name).and_then(|text| text.parse().ok());
+        // The memory that the heading shows is a machine's own, not that of a sandbox in it.
+        let (memory_bytes, machine) = match &spec.subject {
+            SubjectSpec::Vm(vm) => {
+                let machine = Machine {
+                    name: vm.machine.name.clone(),
+                    deterministic: vm.machine.is_deterministic(),
+                    simulated: None,
+                    sandbox_bytes: vm.sandbox.as_ref().map(|sandbox| sandbox.memory_bytes),
+                };
+                (vm.machine.memory_bytes, Some(machine))
+            }
+            SubjectSpec::Mmu(mmu) => {
+                let (name, simulated) = (mmu.machine.clone(), Some(mmu.asked.clone()));
+                let machine = Machine { name, deterministic: true, simulated, sandbox_bytes: None };
+                (mmu.memory_bytes, Some(machine))
+            }
+            other => (other.memory_bytes(), None),
+        };
         Self {
-            subject: header.spec.subject.kind().to_owned(),
+            subject: spec.subject.kind().to_owned(),
             remote: fact(REMOTE_FACT),
-            machine: machine(&header.spec.subject),
-            memory_bytes: memory_bytes(&header.spec.subject),
+            machine,
+            memory_bytes,
             cpus_milli: number("cpus_milli"),
             swap_bytes: number("swap_bytes"),
             kernel: fact("kernel"),
-            probe: header.spec.measure.name().to_owned(),
-            profile: header.spec.timing.profile.clone(),
-            interval_ns: header.spec.timing.interval_ns,
-            points: header.spec.timing.points,
+            probe: spec.measure.name().to_owned(),
+            profile: spec.timing.profile.clone(),
+            interval_ns: spec.timing.interval_ns,
+            points: spec.timing.points,
             seeds,
         }
     }
 
-    /// The subject in words: `sandbox of 512M, 2 CPUs, no swap, Linux 6.1`.
+    /// That of the first run that `is_it`, with the seeds of all.
+    pub(crate) fn of<'a>(
+        runs: &[&'a Run],
+        is_it: impl Fn(&Header) -> bool,
+    ) -> Option<(&'a Header, Self)> {
+        let header = headers(runs).find(|header| is_it(header))?;
+        Some((header, Self::new(header, seeds(headers(runs)))))
+    }
+
+    /// The subject in words: `sandbox of 512M, 2 CPUs, no swap, Linux 6.1`, `deterministic machine
+    /// p2-350 of 96M, in it a sandbox of 64M`, `simulated sparcstation1 of 24M, hat old`.
     #[must_use]
     pub fn place(&self) -> String {
-        let mut parts = vec![
-            match (&self.machine, self.subject.as_str()) {
-                (Some(machine), _) => machine_text(machine, self.memory_bytes),
-                (None, HOST) => {
-                    format!("{HOST}, loads sized for {}", format_size(self.memory_bytes))
-                }
-                (None, subject) => format!("{subject} of {}", format_size(self.memory_bytes)),
-            },
-            self.remote.clone().unwrap_or_default(),
-            self.cpus_milli.map_or_else(String::new, cpus),
-            match self.swap_bytes {
-                Some(0) => "no swap".to_owned(),
-                Some(swap_bytes) => format!("swap {}", format_size(swap_bytes)),
-                None => String::new(),
-            },
-            self.kernel.clone().map_or_else(String::new, |kernel| format!("Linux {kernel}")),
-        ];
-        parts.retain(|part| !part.is_empty());
-        parts.join(", ")
+        let memory = format_size(self.memory_bytes);
+        let subject = match &self.machine {
+            Some(Machine { name, simulated: Some(settings), .. }) => {
+                let settings = settings.iter().map(|(name, value)| format!(", {name} {value}"));
+                format!("simulated {name} of {memory}{}", settings.collect::<String>())
+            }
+            Some(Machine { name, deterministic, sandbox_bytes, .. }) => {
+                let kind = match deterministic {
+                    true => "deterministic machine",
+                    false => "machine under KVM (not deterministic)",
+                };
+                let sandbox = sandbox_bytes.map_or_else(String::new, |size_bytes| {
+                    format!(", in it a sandbox of {}", format_size(size_bytes))
+                });
+                format!("{kind} {name} of {memory}{sandbox}")
+            }
+            None if self.subject == HOST => format!("{HOST}, loads sized for {memory}"),
+            None => format!("{} of {memory}", self.subject),
+        };
+        let cpus = self.cpus_milli.map(|milli| {
+            let plural = if milli == 1000 { "" } else { "s" };
+            format!("{} CPU{plural}", milli as f64 / 1000.0)
+        });
+        let swap = self.swap_bytes.map(|swap_bytes| match swap_bytes {
+            0 => "no swap".to_owned(),
+            some => format!("swap {}", format_size(some)),
+        });
+        let kernel = self.kernel.as_ref().map(|kernel| format!("Linux {kernel}"));
+        let parts = [Some(subject), self.remote.clone(), cpus, swap, kernel];
+        parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
     }
-}
-
-/// `deterministic machine p2-350 of 96M, in it a sandbox of 64M`, `simulated sparcstation1 of 24M,
-/// hat old`.
-fn machine_text(machine: &Machine, memory_bytes: u64) -> String {
-    if let Some(settings) = &machine.simulated {
-        let settings = settings.iter().map(|(name, value)| format!(", {name} {value}"));
-        let (name, memory) = (&machine.name, format_size(memory_bytes));
-        return format!("simulated {name} of {memory}{}", settings.collect::<String>());
-    }
-    let kind = if machine.deterministic {
-        "deterministic machine"
-    } else {
-        "machine under KVM (not deterministic)"
-    };
-    let sandbox = machine.sandbox_bytes.map_or_else(String::new, |size_bytes| {
-        format!(", in it a sandbox of {}", format_size(size_bytes))
-    });
-    format!("{kind} {} of {}{sandbox}", machine.name, format_size(memory_bytes))
 }
 
 /// `seed 1`, `seeds 1..5`, `seeds 1,3`.
@@ -167,10 +164,4 @@ pub fn seeds_text(seeds: &[u64]) -> String {
             format!("seeds {}", texts.join(","))
         }
     }
-}
-
-/// `2 CPUs`, `1 CPU`, `0.5 CPUs`.
-fn cpus(cpus_milli: u64) -> String {
-    let plural = if cpus_milli == 1000 { "" } else { "s" };
-    format!("{} CPU{plural}", cpus_milli as f64 / 1000.0)
 }

@@ -87,8 +87,7 @@ fn combination<'a>(trial: &'a Trial, factors: &[&str]) -> Option<Combination<'a>
     factors.iter().map(|factor| trial.levels.get(*factor).map(String::as_str)).collect()
 }
 
-/// The factor, by its place, and level that take the most missing combinations with them; `None`
-/// if none is missing, or if nothing would be left.
+/// The factor and level that take most missing combinations with them; `None` if that is no help.
 fn most_missing<'a>(
     missing: &BTreeSet<Combination<'a>>,
     measured: &BTreeSet<Combination<'a>>,

@@ -42,8 +42,7 @@ pub struct Distance {
     pub conditions: Vec<String>,
 }
 
-/// Puts the conditions of experiments side by side: what was varied and measured, the parts, and
-/// every fact of their systems and scripts.
+/// What was varied and measured, the parts, and all facts of systems and scripts, side by side.
 #[must_use]
 pub fn ledger(datasets: &[Dataset]) -> Ledger {
     let told: Vec<BTreeMap<String, String>> = datasets.iter().map(conditions).collect();

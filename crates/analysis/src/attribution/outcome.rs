@@ -30,8 +30,7 @@ pub struct Attribution {
     pub noise: Noise,
     /// All levels together, on both scales.
     pub overall: TwoScales,
-    /// From the reference of all factors to other levels: each of the factor that has more than
-    /// two, and the last of the others.
+    /// From the references to other levels: each of the factor with more than two, else the last.
     pub steps: Vec<Step>,
     /// Each level against the one before it, from the third level on.
     pub neighbours: Vec<Neighbour>,
@@ -47,8 +46,7 @@ pub struct Attribution {
 pub enum Noise {
     /// Trials that differ by chance.
     Trials,
-    /// Seeds of a deterministic machine: no noise of measurement, but another seed gives another
-    /// value.
+    /// Seeds of a deterministic machine: they differ without noise of measurement.
     Seeds,
     /// Nothing repeats, so there are no intervals.
     Absent,
@@ -70,8 +68,7 @@ pub struct TwoScales {
     /// Box-Cox profile: power of the response, from 0 (ratios) to 1 (differences), and joint F of
     /// all interactions; empty where there is none.
     pub profile: Vec<(f64, f64)>,
-    /// Power of the response at which interactions are smallest; absent without interactions,
-    /// noise or logarithms.
+    /// Power at which interactions are smallest; absent without them, noise or logarithms.
     pub additive_power: Option<f64>,
     /// Power at which the residuals look most like those of a normal distribution.
     pub likely_power: Option<f64>,

@@ -67,8 +67,7 @@ pub(super) fn parts(table: &Table) -> Vec<PartShare> {
     found.into_iter().map(share).collect()
 }
 
-/// How the change of one part divides among several factors. Shapley values add over parts, so
-/// those of all parts sum to the whole's.
+/// How the change of one part divides among several factors; Shapley values add over parts.
 fn factors(table: &Table, part: &str, ends: &[Vec<usize>; 2], total: f64) -> Vec<FactorPart> {
     if table.factors.len() == 1 {
         return Vec::new();

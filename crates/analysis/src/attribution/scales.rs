@@ -50,8 +50,7 @@ pub(super) fn both(data: &Factorial, confidence: f64) -> Result<TwoScales, Facto
     })
 }
 
-/// The scale with the smaller interaction, and why; `tests` are the F of the interactions as ratios
-/// and as differences.
+/// The scale with the smaller interaction, and why; `tests` are its F as ratios and differences.
 fn chosen(
     additive: &Fit,
     log: &Fit,

@@ -12,8 +12,7 @@ const RESAMPLES: usize = 2000;
 /// Seed of these draws: the same data give the same intervals.
 const SEED: u64 = 1;
 
-/// The steps from the references: with one factor of more than two levels one to each of them,
-/// else one to the last levels of all.
+/// The steps from the references to [`ends`].
 pub(super) fn steps(table: &Table, confidence: f64) -> Result<Vec<Step>, FactorialError> {
     let step_to = |end: Vec<usize>| {
         let levels: Vec<Vec<usize>> = end.into_iter().map(|level| vec![0, level]).collect();
@@ -123,8 +122,7 @@ fn reversed(figure: Figure, back: impl Fn(f64) -> f64) -> Figure {
     Figure { value: back(figure.value), interval, ..figure }
 }
 
-/// Each level of a factor against the one before it, from the third on. Loads have no order: they
-/// are compared with no load only.
+/// Each level against the one before it, from the third on, but of loads, which have no order.
 pub(super) fn neighbours(table: &Table, confidence: f64) -> Result<Vec<Neighbour>, FactorialError> {
     let mut found = Vec::new();
     let ordered = |(_, factor): &(usize, &Factor)| factor.levels[0] != model::BASELINE;

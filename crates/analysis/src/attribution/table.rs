@@ -62,8 +62,7 @@ impl Table {
     }
 }
 
-/// The response that was asked for, or the first that the experiment's author wanted, or the
-/// preferred one of those with most observations.
+/// What was asked for, else what the author wanted, else the preferred one with most observations.
 fn choose_response(dataset: &Dataset, asked: Option<&str>) -> Result<String, Refused> {
     let (source, known) = (&dataset.name, &dataset.responses);
     let mut wanted = dataset.wanted.iter().filter(|name| known.contains_key(*name));

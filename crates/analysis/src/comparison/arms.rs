@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use model::Observation;
+
 use super::Arm;
 use super::request::factors_text;
 use crate::{Dataset, Refused, Trial};
@@ -28,6 +30,19 @@ pub(super) struct ArmTrials<'a> {
     pub(super) name: String,
     pub(super) trials: Vec<&'a Trial>,
     pub(super) deterministic: bool,
+}
+
+/// A trial that counts, by its place in its arm, with its values in one cell.
+#[derive(Clone, Copy)]
+pub(super) struct Seen<'a> {
+    pub(super) number: usize,
+    pub(super) trial: &'a Trial,
+    pub(super) samples: &'a [Observation],
+}
+
+/// All samples of some trials.
+pub(super) fn samples(side: &[Seen]) -> Vec<Observation> {
+    side.iter().flat_map(|seen| seen.samples).copied().collect()
 }
 
 impl<'a> Arms<'a> {

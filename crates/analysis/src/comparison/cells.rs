@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use model::{BASELINE, Observation};
 use stats::{Arms as Samples, OverallCell, Pairing, Settings, TrialCost, Verdict, bounded_median};
 
-use super::arms::{ArmTrials, Arms, Levels};
+use super::arms::{ArmTrials, Arms, Levels, Seen, samples};
+use super::overall::Draft;
 use super::{Cell, Outcome, PairedBy, Side, Unit, outcomes, seeds, stalls};
 use crate::dataset::LOAD;
 use crate::explained::{Explained, ExplainedDifference, difference};
@@ -17,25 +18,7 @@ const DELAY: &str = "delay_ns";
 /// Where a cell stands: response, levels, part.
 type Place = (String, Levels, Option<String>);
 
-/// A trial that counts, by its place in its arm, with its values in one cell.
-#[derive(Clone, Copy)]
-pub(super) struct Seen<'a> {
-    number: usize,
-    pub(super) trial: &'a Trial,
-    pub(super) samples: &'a [Observation],
-}
-
-/// A cell before it is judged.
-pub(super) struct Draft {
-    pub(super) cell: Cell,
-    /// The costs to judge it by; `None` if there is nothing to judge.
-    test: Option<Samples>,
-    /// Its trials for the effect over all cells; the ratio comes with the verdict.
-    pub(super) trials: OverallCell,
-}
-
-/// The cells that two arms have in common, judged together with how their trials ended, and what
-/// was left out.
+/// The cells that two arms have in common, how their trials ended, and what was left out.
 pub(super) fn cells(
     arms: &Arms,
     responses: &BTreeMap<String, Response>,
@@ -88,8 +71,7 @@ pub(super) fn cells(
     (drafts, ends, left_out)
 }
 
-/// Where a place stands in a table: responses by name, levels in their order, parts by name and
-/// the whole last.
+/// Where a place stands in a table: by response, levels in their order, part, the whole last.
 fn rank(arms: &Arms, place: &Place) -> (String, Vec<usize>, bool, Option<String>) {
     let level = |(name, level): (&String, &String)| {
         let order = arms.order.get(name.as_str());
@@ -210,11 +192,6 @@ fn overall_cell(
     let [first, second] = chosen.each_ref().map(|side| side.iter().filter_map(cost).collect());
     let pairing = if paired { Pairing::Paired } else { Pairing::Unpaired };
     OverallCell { ratio: f64::NAN, first, second, pairing }
-}
-
-/// All samples of some trials.
-pub(super) fn samples(side: &[Seen]) -> Vec<Observation> {
-    side.iter().flat_map(|seen| seen.samples).copied().collect()
 }
 
 /// The trials with a partner of equal seed or block, in the order of these. `None` unless every

@@ -77,8 +77,7 @@ fn values(arms: &Arms, read: impl Fn(&Trial) -> Option<&String>) -> Vec<Vec<Stri
     arms.all.iter().map(|arm| of_arm(&arm.trials)).collect()
 }
 
-/// Whether a fact belongs to a factor: it has its name, perhaps with more behind it, or with the
-/// part of the system before it that it is a fact of.
+/// Whether a fact has a factor's name, maybe with more behind it or a part of the system before.
 fn belongs(fact: &str, factor: &str) -> bool {
     ["", "subject_", "vm_", "vm_machine_"].iter().any(|part| {
         let rest = fact.strip_prefix(part).and_then(|fact| fact.strip_prefix(factor));

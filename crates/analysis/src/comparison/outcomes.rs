@@ -121,8 +121,7 @@ fn side(count: &EndCount) -> Side {
     Side { values: Vec::new(), median: None, trials, censored: 0, samples: trials }
 }
 
-/// Seeds with which only the first arm failed, and with which only the other did; `None` unless
-/// both have the same seeds.
+/// How many seeds only the first arm failed with, and only the other; `None` unless all match.
 fn alone(sides: &[Vec<&Trial>; 2]) -> Option<[u64; 2]> {
     let by_seed = |trials: &Vec<&Trial>| -> Option<BTreeMap<u64, bool>> {
         trials.iter().map(|trial| Some((trial.seed?, trial.failed()?))).collect()
@@ -156,8 +155,7 @@ pub(super) fn judge(cells: &mut [Cell], results: Vec<Option<ProportionResult>>) 
     }
 }
 
-/// Takes back what those that lived cannot show: trials that failed have no values, and theirs
-/// might have been of any size.
+/// Takes back what those that lived cannot show: the values of others might be of any size.
 pub(super) fn restrain(cell: &mut Cell, arms: &Arms) {
     let is_lost = |trial: &&Trial| trial.standing() == Standing::Failed;
     let lost = [0, cell.arm].map(|arm| arms.at(arm, &cell.levels).filter(is_lost).count());

@@ -14,7 +14,6 @@ use stats::{
 
 use super::Cell;
 use super::arms::Arms;
-use super::cells::Draft;
 use crate::Standing;
 
 /// The effect of an arm on a response over all its cells.
@@ -52,6 +51,15 @@ impl Overall {
             several => format!("all {several} cells"),
         }
     }
+}
+
+/// A cell before it is judged.
+pub(super) struct Draft {
+    pub(super) cell: Cell,
+    /// The costs to judge it by; `None` if there is nothing to judge.
+    pub(super) test: Option<stats::Arms>,
+    /// Its trials for the effect over all cells; the ratio comes with the verdict.
+    pub(super) trials: OverallCell,
 }
 
 /// The effects of every arm and response with at least two cells that have a ratio, judged together.

@@ -4,8 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{Dataset, OUTCOME, Refused, Response};
 
-/// Responses that are compared if none is asked for: the first group of which one is there. If
-/// none is, all are.
+/// What is compared if nothing is asked for: the first group of which one is there, else all.
 const USUAL: [&[&str]; 9] = [
     &["delay_ns"],
     &["cpu_ns", "faults"],

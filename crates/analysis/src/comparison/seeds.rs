@@ -9,7 +9,7 @@ use model::Observation;
 use serde::Serialize;
 use stats::{bounded_median, quantile};
 
-use super::cells::Seen;
+use super::arms::Seen;
 
 /// The ratios of all seeds that two deterministic arms have in common.
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -6,14 +6,13 @@ use model::Observation;
 use serde::Serialize;
 use stats::{bounded_median, bounded_quantile, clopper_pearson, fisher_exact_p};
 
-use super::cells::{Seen, samples};
+use super::arms::{Seen, samples};
 use crate::responsiveness::STALL_FACTOR;
 
 /// The stalls of two arms in one cell.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Stalls {
-    /// A longer delay is a stall, in ns: three times the first arm's median without load, or, if
-    /// it has none, in this cell.
+    /// A longer delay is a stall, in ns: three times the first arm's median without load, or here.
     pub limit_ns: f64,
     /// Whether that is the median without load.
     pub of_noload: bool,
@@ -47,8 +46,7 @@ pub struct Share {
     pub largest_ns: Option<Observation>,
 }
 
-/// The stalls of a cell of delays; `noload` are the first arm's trials without load, if loads are
-/// told apart.
+/// The stalls of a cell; `noload` are the first arm's trials without load, if loads are told apart.
 pub(super) fn stalls(sides: [&[Seen]; 2], noload: Option<&[Seen]>, alpha: f64) -> Option<Stalls> {
     let [first, second] = sides.map(samples);
     let noload = noload.and_then(|noload| bounded_median(&samples(noload)));

@@ -10,12 +10,10 @@ use super::{Cell, Outcome};
 
 /// Ticks in use, by HZ: the longest first, since its multiples are multiples of shorter ones too.
 const HZ: [u32; 4] = [100, 250, 300, 1000];
-/// A value is a multiple of a tick if it is not further below it, or above it, than these parts of
-/// a tick: work after the tick comes on top.
+/// How far below or above a multiple a value may lie, in ticks: work after the tick is on top.
 const BELOW: f64 = 0.02;
 const ABOVE: f64 = 0.05;
-/// Fewest values that show it: any one is a multiple by chance with a probability of 7 %, so that
-/// many are with one of 1 in 40,000.
+/// Fewest values that show it: one is a multiple by chance in 7 %, four are in 1 of 40,000.
 const FEWEST_VALUES: usize = 4;
 /// The unit of what is measured with a clock to its last digit. Others may be rounded in print.
 const UNIT: &str = "ns";

@@ -45,8 +45,7 @@ pub struct Ratio {
     /// The estimates that lower bounds among the delays leave possible; `None` without any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub allowed: Option<AllowedRatio>,
-    /// Confidence that the interval has, which is less than asked for where there are too few
-    /// samples.
+    /// Confidence that the interval has: less than asked for where there are too few samples.
     pub confidence: f64,
     /// What it is a claim about.
     pub claim: Claim,

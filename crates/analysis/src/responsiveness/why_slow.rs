@@ -68,8 +68,7 @@ pub struct WorstSample {
 }
 
 impl WhySlow {
-    /// Explains the responses of a load's runs that took longer than `limit_ns`; `None` if the probe
-    /// has no samples but histograms.
+    /// Explains the responses that took longer than `limit_ns`; `None` if all are histograms.
     pub(super) fn new(load: &str, runs: &[&Run], limit_ns: f64) -> Option<Self> {
         let mut worst = Vec::new();
         let mut responses = 0;

@@ -45,8 +45,7 @@ pub struct Point {
     /// `system_ns`, `faults`, `major_faults`, `swap_ins`, `page_walks`, `work`. What was not measured
     /// is absent.
     pub figures: BTreeMap<String, f64>,
-    /// What kernel counters increased by, over the same time, by source and name:
-    /// `vmstat.pgmajfault`, `memory_stat.workingset_refault_file`.
+    /// What kernel counters increased by meanwhile, by source and name: `vmstat.pgmajfault`.
     pub counters: BTreeMap<String, f64>,
 }
 

@@ -28,15 +28,13 @@ pub struct Found {
     /// Where upward and downward passes have knees that differ, it spans both: from the last level
     /// on the plateau in both directions to the first that is on it in neither.
     pub shape: Shape,
-    /// Irlam's capacity: the last level, coming from the plateau, with nine tenths of the first
-    /// one's speed or more.
+    /// Irlam's capacity: the last level from the plateau with nine tenths of the first one's speed.
     pub capacity: Option<f64>,
     /// Where measuring ends, beyond the plateau.
     pub unmeasurable: Option<Boundary>,
     /// How well the two sides of the knee were told apart; `None` without knee.
     pub verification: Option<Verification>,
-    /// The directions compared; `None` without knee, or if the levels near it were measured in
-    /// one direction only.
+    /// The directions compared; `None` without knee, or if only one was measured near it.
     pub hysteresis: Option<Hysteresis>,
     /// What a fault costs.
     pub fault_cost: FaultCost,

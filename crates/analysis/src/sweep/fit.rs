@@ -29,8 +29,7 @@ pub(super) fn shape(curve: &Curve, plateau: End, settings: &Settings) -> Shape {
     in_levels(stats::knee(&levels, &knee_settings), plateau, &measured)
 }
 
-/// A shape in the levels that were measured: these went through logarithms, and through 1 / level
-/// where the plateau lies at high ones.
+/// A shape in the levels that were measured: these went through logarithms, and maybe 1 / level.
 fn in_levels(mut shape: Shape, plateau: End, measured: &[f64]) -> Shape {
     let level = |fitted: &mut f64| {
         let own = if plateau == End::Low { *fitted } else { fitted.recip() };

@@ -24,8 +24,7 @@ pub struct Hysteresis {
     pub up: Option<KneeOf>,
     /// The same for the downward passes.
     pub down: Option<KneeOf>,
-    /// Whether the directions differ for certain by `least_rise` or more, or their knees'
-    /// intervals do not meet.
+    /// Whether directions differ surely by `least_rise`, or their knees' intervals do not meet.
     pub is_there: bool,
 }
 
@@ -55,8 +54,7 @@ pub struct Directions {
 const UP: Ordering = Ordering::Less;
 const DOWN: Ordering = Ordering::Greater;
 
-/// Compares the directions near `knee`; `None` if no level there was measured in both, or if the
-/// subject is deterministic, where each measurement begins anew.
+/// Compares the directions near `knee`; `None` without both, or if each measurement begins anew.
 pub(super) fn hysteresis(
     curve: &Curve,
     knee: &Knee,
@@ -112,8 +110,7 @@ pub(super) fn meet(a: &Knee, b: &Knee) -> bool {
     a.low <= b.high && b.low <= a.high
 }
 
-/// From the last level that is on the plateau in both directions to the first that is on it in
-/// neither.
+/// From the last level on the plateau in both directions to the first that is on it in neither.
 pub(super) fn spanning(up: &Knee, down: &Knee, plateau: End) -> Knee {
     let (first, last) = match (plateau, up.level < down.level) {
         (End::Low, true) | (End::High, false) => (up, down),

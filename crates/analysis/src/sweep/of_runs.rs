@@ -11,8 +11,7 @@ use crate::{MemoryWork, Standing, from_runs};
 
 /// What stands for the cost of work on memory: time for each touch.
 const COST: &str = "touch_ns";
-/// Responses of [`from_runs`] that stand for the cost of any other measure, the first one that it
-/// has.
+/// Responses of [`from_runs`] that stand for the cost of other measures, the first that there is.
 const USUAL: [&str; 2] = ["delay_ns", "elapsed_ns"];
 /// A run as a measurement, with the name and unit of its cost.
 #[derive(Clone, Debug, Default, PartialEq)]

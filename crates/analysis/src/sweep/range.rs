@@ -66,9 +66,8 @@ impl Range {
 
     /// Levels strictly between two others, at most `count`, in the order from `from` to `to`.
     pub(super) fn inside(&self, from: f64, to: f64, count: usize) -> Vec<f64> {
-        let (low, high) = (from.min(to), from.max(to));
         let mut levels = self.spread(from, to, count + 2);
-        levels.retain(|level| *level > low && *level < high);
+        levels.retain(|level| *level > from.min(to) && *level < from.max(to));
         levels
     }
 
@@ -89,7 +88,7 @@ impl Range {
         if self.quantum == 0.0 {
             return nine_digits(level);
         }
-        let (low, high) = (self.first.min(self.last), self.first.max(self.last));
+        let (low, high) = crate::extent(&[self.first, self.last]);
         let multiples = |level: f64| level / self.quantum;
         let (fewest, most) = (multiples(low).ceil(), multiples(high).floor());
         if fewest > most {

@@ -20,8 +20,7 @@ pub struct Row {
     pub lowest_cost: Option<f64>,
     /// Highest cost.
     pub highest_cost: Option<f64>,
-    /// Irlam's column: the cost of the first level that has one, at the plateau's end, over the
-    /// cost of this one.
+    /// Irlam's column: the cost of the first level, at the plateau's end, over that of this one.
     pub relative_speed: Option<f64>,
     /// Medians of the figures over the measurements that have them.
     pub figures: BTreeMap<String, f64>,

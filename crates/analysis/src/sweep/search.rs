@@ -82,11 +82,11 @@ impl Batch {
     /// Its measurements as pass and level, in the order in which they are made.
     pub fn measurements(&self) -> impl Iterator<Item = (u32, f64)> + '_ {
         (self.first_pass..self.first_pass + self.passes).flat_map(move |pass| {
-            let count = self.levels.len();
-            (0..count).map(move |place| {
-                let place = if pass % 2 == 0 { place } else { count - 1 - place };
-                (pass, self.levels[place])
-            })
+            let mut levels = self.levels.clone();
+            if pass % 2 == 1 {
+                levels.reverse();
+            }
+            levels.into_iter().map(move |level| (pass, level))
         })
     }
 }
@@ -210,8 +210,7 @@ impl State<'_> {
         Some(batch)
     }
 
-    /// Levels in the knee's interval with its ends, if that is too wide or was only seen from
-    /// afar.
+    /// Levels in the knee's interval with its ends, if that is too wide or only seen from afar.
     fn refine(&self, knee: &stats::Knee) -> Option<Batch> {
         let range = &self.search.range;
         let width = self.search.settings.resolution * knee.level.abs();
@@ -220,20 +219,15 @@ impl State<'_> {
         if knee.high - knee.low <= width.max(range.quantum) && is_seen {
             return None;
         }
-        let end = |level: f64| {
-            let (low, high) = (range.first.min(range.last), range.first.max(range.last));
-            self.snapped(level.clamp(low, high))
-        };
+        let (lowest, highest) = crate::extent(&[range.first, range.last]);
+        let end = |level: f64| self.snapped(level.clamp(lowest, highest));
         let low = end(knee.low.min(knee.level - width / 2.0));
         let high = end(knee.high.max(knee.level + width / 2.0));
-        let is_due = |level: &f64| match self.repeats_nothing() {
-            true => self.count(*level) == 0,
-            false => self.count(*level) < MOST_REPEATS * self.passes(),
-        };
-        let due = |levels: Vec<f64>| levels.into_iter().filter(is_due).collect::<Vec<f64>>();
+        let most = if self.repeats_nothing() { 1 } else { MOST_REPEATS * self.passes() };
+        let is_due = |level: &f64| self.count(*level) < most;
         let inside = range.inside(low, high, INSIDE).into_iter().map(|level| self.snapped(level));
-        let inside = due(inside.collect());
-        let ends = due(vec![low, high]);
+        let inside: Vec<f64> = inside.filter(is_due).collect();
+        let ends: Vec<f64> = [low, high].into_iter().filter(is_due).collect();
         // What is left must do for the verification too.
         let kept = if self.repeats_nothing() { 0 } else { 2 * self.passes() };
         let most = self.left().saturating_sub(kept) / self.passes();
@@ -256,8 +250,7 @@ impl State<'_> {
             .unwrap_or_else(|| self.search.range.rounded(level))
     }
 
-    /// Both sides of the knee, until each was measured in two batches; and with their neighbours
-    /// as long as a side flips.
+    /// Both sides of the knee, until each was in two batches; with neighbours while a side flips.
     fn verify(&self, knee: &stats::Knee) -> Option<Batch> {
         if self.repeats_nothing() {
             return None;
@@ -276,12 +269,11 @@ impl State<'_> {
 
     /// The measured levels next to the two sides of the knee.
     fn neighbours(&self, knee: &stats::Knee) -> Vec<f64> {
-        let (low, high) = (knee.capacity.min(knee.beyond), knee.capacity.max(knee.beyond));
-        let levels: Vec<f64> =
-            rows::by_level(self.curve).into_iter().map(|(level, _)| level).collect();
-        let below = levels.iter().rfind(|level| **level < low);
-        let above = levels.iter().find(|level| **level > high);
-        below.into_iter().chain(above).copied().collect()
+        let (low, high) = crate::extent(&[knee.capacity, knee.beyond]);
+        let levels = rows::by_level(self.curve).into_iter().map(|(level, _)| level);
+        let (below, rest): (Vec<f64>, Vec<f64>) = levels.partition(|level| *level < low);
+        let above = rest.into_iter().find(|level| *level > high);
+        below.last().copied().into_iter().chain(above).collect()
     }
 
     /// Without a knee: the neighbours with the largest rise and the last level again, for it is
@@ -290,10 +282,9 @@ impl State<'_> {
         if self.repeats_nothing() {
             return None;
         }
-        let measured: Vec<(f64, f64)> = rows::rows(self.curve)
-            .into_iter()
-            .filter_map(|row| row.cost.map(|cost| (row.level, cost)))
-            .collect();
+        let rows = rows::rows(self.curve);
+        let measured: Vec<(f64, f64)> =
+            rows.iter().filter_map(|row| Some((row.level, row.cost?))).collect();
         let rise = |pair: &[(f64, f64)]| (pair[0].1 / pair[1].1).ln().abs();
         let pair = measured.windows(2).max_by(|a, b| rise(a).total_cmp(&rise(b)))?;
         let last = match self.search.range.first < self.search.range.last {
@@ -308,8 +299,7 @@ impl State<'_> {
         self.batch(levels, self.passes(), Purpose::Verify)
     }
 
-    /// A level between any two neighbours that have a cost, where those that have one are too few
-    /// for a knee.
+    /// A level between any two neighbours that have a cost, where these are too few for a knee.
     fn fill(&self) -> Option<Batch> {
         let rows = rows::rows(self.curve);
         let measured: Vec<f64> =

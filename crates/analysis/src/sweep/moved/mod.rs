@@ -58,8 +58,7 @@ pub struct Mover {
     pub factor: Option<f64>,
     /// Whether it is an amount at a moment (memory in page tables) and no rate.
     pub is_amount: bool,
-    /// Whether all measurements beyond have more (or all have less) than all on the plateau: by the
-    /// unit of work, and by the second too if both are known.
+    /// Whether the sides are apart, by the unit of work and by the second if both are known.
     pub separated: bool,
     /// Spearman's rank correlation with the cost over all levels.
     pub association: f64,
