@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 
 use analysis::{Dataset, Response, Trial, Values};
+use model::units::split_time_name;
 
 /// What a line is one of.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -21,8 +22,6 @@ pub enum Each {
 
 /// Responses of which the first that is there is `ns/op`.
 const PRIMARY: [&str; 5] = ["delay_ns", "elapsed_ns", "touch_ns", "elapsed_s", "real_ns"];
-/// Endings of names of times, and how many ns they are.
-const TIMES: [(&str, f64); 4] = [("_ns", 1.0), ("_us", 1e3), ("_ms", 1e6), ("_s", 1e9)];
 /// Facts that differ from boot to boot and say nothing.
 const NAMES_ONLY: [&str; 1] = ["boot_id"];
 /// The factor of benchmarks that had a name of this kind before.
@@ -134,14 +133,10 @@ fn unit(name: &str, response: &Response, is_primary: bool) -> Unit {
         let fits = |c: char| if c.is_whitespace() || c == '_' { '-' } else { c };
         text.chars().map(fits).collect::<String>()
     };
-    let found = TIMES.iter().find_map(|(ending, factor)| {
-        // `per_s` is no time.
-        Some((name.strip_suffix(ending)?, *factor)).filter(|(stem, _)| !stem.ends_with("per"))
-    });
-    let (name, factor) = match found {
+    let (name, factor) = match split_time_name(name) {
         _ if name.contains('/') => (word(name), 1.0),
-        Some((_, factor)) if is_primary => ("ns/op".to_owned(), factor),
-        Some((stem, factor)) => (format!("{}-ns/op", word(stem)), factor),
+        Some((.., factor)) if is_primary => ("ns/op".to_owned(), factor),
+        Some((stem, _, factor)) => (format!("{}-ns/op", word(stem)), factor),
         None => match name.strip_suffix("_per_s") {
             Some(stem) => (format!("{}/s", word(stem)), 1.0),
             None => (format!("{}/op", word(name)), 1.0),
@@ -222,11 +217,8 @@ fn distribution(unit: &Unit, samples: &[f64]) -> Vec<(String, f64)> {
         found.extend(stats::quantile(samples, 0.99).map(|value| ("p99", value)));
     }
     found.push(("max", samples.iter().copied().fold(f64::NEG_INFINITY, f64::max)));
-    let name = |what: &str| match unit.name.as_str() {
-        "ns/op" => format!("{what}-ns/op"),
-        other => format!("{what}-{other}"),
-    };
-    found.into_iter().map(|(what, value)| (name(what), value * unit.factor)).collect()
+    let named = |(what, value)| (format!("{what}-{}", unit.name), value * unit.factor);
+    found.into_iter().map(named).collect()
 }
 
 /// The line of a trial: medians, and of several samples how they are distributed.
@@ -284,10 +276,8 @@ fn line(name: &str, count: usize, pairs: &[(String, f64)], out: &mut dyn Write) 
         return Ok(());
     }
     write!(out, "{name} {count}")?;
-    let is_first = |pair: &&(String, f64)| pair.0 == "ns/op";
-    for (unit, value) in
-        pairs.iter().filter(is_first).chain(pairs.iter().filter(|pair| !is_first(pair)))
-    {
+    let (first, others): (Vec<_>, Vec<_>) = pairs.iter().partition(|(unit, _)| unit == "ns/op");
+    for (unit, value) in first.into_iter().chain(others) {
         write!(out, " {value} {unit}")?;
     }
     writeln!(out)

@@ -4,13 +4,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use analysis::{Dataset, Response, Trial, Values};
+use model::units::split_time_name;
 use report::openmetrics::{Family, Kind, exposition, name};
 
 /// Quantiles of the delays of a trial, with the samples that each wants.
 const QUANTILES: [(&str, f64, usize); 4] =
     [("0.5", 0.5, 1), ("0.9", 0.9, 10), ("0.99", 0.99, 100), ("0.999", 0.999, 1000)];
-/// Endings of names of times, and how many seconds they are.
-const TIMES: [(&str, f64); 4] = [("_ns", 1e-9), ("_us", 1e-6), ("_ms", 1e-3), ("_s", 1.0)];
 /// What all names begin with.
 const PREFIX: &str = "thrashlab_";
 /// Families that every exposition may have.
@@ -109,7 +108,8 @@ fn metrics(set: &Dataset) -> BTreeMap<&str, Metric> {
         }
         taken.extend(wanted);
         let names: Vec<&str> = responses.iter().map(|(response, _)| *response).collect();
-        let help = help(&names.join(", "), kind);
+        let of = if kind == Kind::Summary { "the samples of a trial" } else { "a trial" };
+        let help = format!("{} of {of}.", names.join(", "));
         for (response, factor) in &responses {
             let is_shared = responses.len() > 1;
             let (name, help) = (name.clone(), help.clone());
@@ -121,22 +121,11 @@ fn metrics(set: &Dataset) -> BTreeMap<&str, Metric> {
 
 /// A metric's name, which ends in its unit, and by what values are multiplied.
 fn metric(response: &str, meaning: &Response) -> (String, f64) {
-    let time = TIMES.iter().find_map(|(ending, factor)| {
-        // `per_s` is no time.
-        Some((response.strip_suffix(ending)?, *factor)).filter(|(stem, _)| !stem.ends_with("per"))
-    });
-    match (time, meaning.unit.as_str()) {
-        (Some((stem, factor)), _) => (format!("{PREFIX}{}_seconds", name(stem)), factor),
+    match (split_time_name(response), meaning.unit.as_str()) {
+        (Some((stem, _, ns)), _) => (format!("{PREFIX}{}_seconds", name(stem)), ns / 1e9),
         (None, "ns/op") => (format!("{PREFIX}op_seconds"), 1e-9),
         (None, "msec") => (format!("{PREFIX}{}_seconds", name(response)), 1e-3),
         (None, _) => (format!("{PREFIX}{}", name(response)), 1.0),
-    }
-}
-
-fn help(response: &str, kind: Kind) -> String {
-    match kind {
-        Kind::Summary => format!("{response} of the samples of a trial."),
-        _ => format!("{response} of a trial."),
     }
 }
 

@@ -223,10 +223,11 @@ impl<'a> Chunk<'a> {
         if !self.wanted.iter().any(|it| matches!(it, Table::Histograms | Table::Events)) {
             return;
         }
+        let (from_ns, to_ns) = (record.from_ns, record.to_ns);
         match record.counts() {
             Ok(counts) => {
-                for count in counts {
-                    let row = HistogramRow::new(record, count);
+                for (delay_ns, count, censored) in counts {
+                    let row = HistogramRow { from_ns, to_ns, delay_ns, count, censored };
                     self.row(Table::Histograms, HISTOGRAMS, &row, &Values::new());
                 }
             }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::time::Duration;
 
 use store::observations::run_name;
@@ -18,8 +18,8 @@ use crate::tables::Table;
 
 /// How often the caller is asked whether to go on.
 const ASK_EVERY: Duration = Duration::from_millis(50);
-/// So many pieces for each thread are read before the first of them is taken.
-const AHEAD: usize = 4;
+/// So many pieces a thread reads before the first of them is taken.
+const AHEAD: usize = 3;
 
 /// Run files that cannot be read into tables.
 #[derive(Debug, thiserror::Error)]
@@ -111,16 +111,50 @@ impl RunFiles {
         mut go_on: impl FnMut() -> bool,
         mut take: impl FnMut(&mut RunRow, Table, Batch) -> Result<(), E>,
     ) -> Result<(), E> {
-        let reading = Reading::new(self, wanted);
+        let (threads, pieces) = (self.threads.max(1), self.pieces());
         std::thread::scope(|scope| {
-            for _ in 0..self.threads.max(1) {
-                scope.spawn(|| reading.work());
+            // A thread reads every so many-th piece, so that its next one is known.
+            let done = (0..threads).map(|first| {
+                let (read, done) = sync_channel(AHEAD);
+                let mut own = pieces.iter().skip(first).step_by(threads);
+                scope.spawn(move || {
+                    let mut scratch = Scratch::default();
+                    // Nobody takes them any more once something went wrong.
+                    own.try_for_each(|piece| read.send(self.piece(piece, wanted, &mut scratch)))
+                });
+                done
+            });
+            let done: Vec<_> = done.collect();
+            let mut run = RunRow::default();
+            for (index, Piece { file, range }) in pieces.iter().enumerate() {
+                let RunFile { path, levels, len } = &self.files[*file];
+                if range.start == 0 {
+                    run = RunRow::new(*file as u32, path.clone(), levels.clone());
+                }
+                let read = next(&done[index % threads], &mut go_on)?;
+                let mut chunk = read.map_err(|fault| LoadError::from(run.wrong(fault)))?;
+                run.add(&mut chunk).map_err(LoadError::from)?;
+                for (table, batch) in chunk.into_batches() {
+                    take(&mut run, table, batch)?;
+                }
+                if range.end == *len && wanted.contains(&Table::Runs) {
+                    let row = Batch::of(run.row(&self.factors, 1));
+                    take(&mut run, Table::Runs, row)?;
+                }
             }
-            let _guard = StopsOnPanic(&reading);
-            let taken = reading.hand_on(&mut go_on, &mut take);
-            reading.stop();
-            taken
+            Ok(())
         })
+    }
+
+    fn piece<'a>(
+        &self,
+        piece: &Piece,
+        wanted: &'a [Table],
+        scratch: &mut Scratch,
+    ) -> Result<Chunk<'a>, Fault> {
+        let RunFile { path, len, .. } = &self.files[piece.file];
+        let file = File::open(path).map_err(Fault::Io)?;
+        Chunk::read(&file, piece.range.clone(), *len, piece.file as u32, wanted, scratch)
     }
 
     fn pieces(&self) -> Vec<Piece> {
@@ -134,126 +168,17 @@ impl RunFiles {
     }
 }
 
-/// All work, in the order in which it is begun.
-struct Reading<'a> {
-    files: &'a RunFiles,
-    wanted: &'a [Table],
-    pieces: Vec<Piece>,
-    progress: Mutex<Progress<'a>>,
-    changed: Condvar,
-}
-
-/// How far the work is.
-#[derive(Default)]
-struct Progress<'a> {
-    begun: usize,
-    done: BTreeMap<usize, Result<Chunk<'a>, Fault>>,
-    taken: usize,
-    is_stopped: bool,
-}
-
-impl<'a> Reading<'a> {
-    fn new(files: &'a RunFiles, wanted: &'a [Table]) -> Self {
-        let (progress, changed) = (Mutex::default(), Condvar::new());
-        Self { files, wanted, pieces: files.pieces(), progress, changed }
-    }
-
-    fn progress(&self) -> MutexGuard<'_, Progress<'a>> {
-        self.progress.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Reads piece after piece until there is none, but not too far ahead.
-    fn work(&self) {
-        let _guard = StopsOnPanic(self);
-        let mut scratch = Scratch::default();
-        let most = AHEAD * self.files.threads.max(1);
-        loop {
-            let index = {
-                let is_far = |it: &mut Progress| !it.is_stopped && it.begun >= it.taken + most;
-                let waited = self.changed.wait_while(self.progress(), is_far);
-                let mut progress = waited.unwrap_or_else(PoisonError::into_inner);
-                if progress.is_stopped || progress.begun == self.pieces.len() {
-                    return;
-                }
-                progress.begun += 1;
-                progress.begun - 1
-            };
-            let read = self.piece(&self.pieces[index], &mut scratch);
-            self.progress().done.insert(index, read);
-            self.changed.notify_all();
+/// The next piece of a thread, once it was read.
+fn next<T>(done: &Receiver<T>, go_on: &mut impl FnMut() -> bool) -> Result<T, LoadError> {
+    loop {
+        if !go_on() {
+            return Err(LoadError::Stopped);
         }
-    }
-
-    fn piece(&self, piece: &Piece, scratch: &mut Scratch) -> Result<Chunk<'a>, Fault> {
-        let RunFile { path, len, .. } = &self.files.files[piece.file];
-        let file = File::open(path).map_err(Fault::Io)?;
-        Chunk::read(&file, piece.range.clone(), *len, piece.file as u32, self.wanted, scratch)
-    }
-
-    /// Hands on the pieces in their order.
-    fn hand_on<E: From<LoadError>>(
-        &self,
-        go_on: &mut dyn FnMut() -> bool,
-        take: &mut dyn FnMut(&mut RunRow, Table, Batch) -> Result<(), E>,
-    ) -> Result<(), E> {
-        let mut run = RunRow::default();
-        for (index, Piece { file, range }) in self.pieces.iter().enumerate() {
-            let RunFile { path, levels, len } = &self.files.files[*file];
-            if range.start == 0 {
-                run = RunRow::new(*file as u32, path.clone(), levels.clone());
-            }
-            let read = self.wait_for(index, go_on)?;
-            let mut chunk = read.map_err(|fault| LoadError::from(run.wrong(fault)))?;
-            run.add(&mut chunk).map_err(LoadError::from)?;
-            for (table, batch) in chunk.into_batches() {
-                take(&mut run, table, batch)?;
-            }
-            if range.end == *len && self.wanted.contains(&Table::Runs) {
-                let row = Batch::of(run.row(&self.files.factors, 1));
-                take(&mut run, Table::Runs, row)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// The next piece, once it was read.
-    fn wait_for(
-        &self,
-        index: usize,
-        go_on: &mut dyn FnMut() -> bool,
-    ) -> Result<Result<Chunk<'a>, Fault>, LoadError> {
-        loop {
-            if !go_on() {
-                return Err(LoadError::Stopped);
-            }
-            let mut progress = self.progress();
-            if progress.is_stopped {
-                // Another thread panicked, which is told when all have ended.
-                return Err(LoadError::Stopped);
-            }
-            if let Some(read) = progress.done.remove(&index) {
-                progress.taken = index + 1;
-                self.changed.notify_all();
-                return Ok(read);
-            }
-            // Whether it was in vain is found above.
-            let _ = self.changed.wait_timeout(progress, ASK_EVERY);
-        }
-    }
-
-    fn stop(&self) {
-        self.progress().is_stopped = true;
-        self.changed.notify_all();
-    }
-}
-
-/// Ends the other threads, which would wait for this one, when it panics.
-struct StopsOnPanic<'a, 'b>(&'a Reading<'b>);
-
-impl Drop for StopsOnPanic<'_, '_> {
-    fn drop(&mut self) {
-        if std::thread::panicking() {
-            self.0.stop();
+        match done.recv_timeout(ASK_EVERY) {
+            Ok(read) => return Ok(read),
+            Err(RecvTimeoutError::Timeout) => {}
+            // The thread panicked, which is told when all have ended.
+            Err(RecvTimeoutError::Disconnected) => return Err(LoadError::Stopped),
         }
     }
 }

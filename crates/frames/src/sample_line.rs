@@ -53,23 +53,18 @@ impl SampleLine {
         self.before.clear();
         self.after.clear();
         let mut at = Cursor { rest: line };
-        at.byte(b'{')?;
-        at.space();
-        (at.key()? == b"kind" && at.string()? == b"sample").then_some(())?;
-        at.space();
-        let mut record = SampleRecord::default();
-        let mut seen = 0_u32;
-        while at.byte_if(b',') {
-            at.space();
+        let (mut record, mut seen) = (SampleRecord::default(), 0_u32);
+        at.object(|at, index| {
+            if index == 0 {
+                return (at.key()? == b"kind" && at.string()? == b"sample").then_some(());
+            }
             // Fields have an order, in which those that may be absent are left out.
             let field = at.field((u32::BITS - seen.leading_zeros()) as usize)?;
             let bit = 1 << field;
             (seen & bit == 0).then_some(())?;
             seen |= bit;
-            self.field(field, &mut at, &mut record, words)?;
-            at.space();
-        }
-        at.byte(b'}')?;
+            self.field(field, at, &mut record, words)
+        })?;
         self.record = record;
         (seen & REQUIRED == REQUIRED && at.rest.is_empty()).then_some(())
     }
@@ -132,10 +127,34 @@ struct Cursor<'a> {
 
 impl<'a> Cursor<'a> {
     #[inline]
+    fn byte_if(&mut self, byte: u8) -> bool {
+        let rest = self.rest.strip_prefix(&[byte]);
+        self.rest = rest.unwrap_or(self.rest);
+        rest.is_some()
+    }
+
+    #[inline]
     fn byte(&mut self, byte: u8) -> Option<()> {
-        let (first, rest) = self.rest.split_first()?;
-        self.rest = rest;
-        (*first == byte).then_some(())
+        self.byte_if(byte).then_some(())
+    }
+
+    /// An object; `entry` reads a key, its colon and its value, and gets their number.
+    #[inline]
+    fn object(&mut self, mut entry: impl FnMut(&mut Self, usize) -> Option<()>) -> Option<()> {
+        self.byte(b'{')?;
+        self.space();
+        if self.byte_if(b'}') {
+            return Some(());
+        }
+        for index in 0.. {
+            entry(self, index)?;
+            self.space();
+            if !self.byte_if(b',') {
+                break;
+            }
+            self.space();
+        }
+        self.byte(b'}')
     }
 
     #[inline]
@@ -230,26 +249,13 @@ impl<'a> Cursor<'a> {
         names: &mut Words,
         mut found: impl FnMut(i32, u64),
     ) -> Option<()> {
-        self.byte(b'{')?;
-        self.space();
-        if self.byte_if(b'}') {
-            return Some(());
-        }
         let mut last = None;
-        for index in 0.. {
-            let name = self.name(expected(index), names)?;
-            // What was as expected, once and again, was in order before.
-            ascends(last, name, names)?;
-            last = Some(name);
-            let value = self.number()?;
-            found(name, value);
-            self.space();
-            if !self.byte_if(b',') {
-                break;
-            }
-            self.space();
-        }
-        self.byte(b'}')
+        self.object(|at, index| {
+            let name = at.name(expected(index), names)?;
+            ascends(&mut last, name, names)?;
+            found(name, at.number()?);
+            Some(())
+        })
     }
 
     /// Sources, each with a map of its counters.
@@ -259,54 +265,28 @@ impl<'a> Cursor<'a> {
         expected: &mut Vec<(i32, i32)>,
         words: &mut Vocabulary,
     ) -> Option<()> {
-        self.byte(b'{')?;
-        self.space();
-        if self.byte_if(b'}') {
-            return Some(());
-        }
         let mut last = None;
-        loop {
+        self.object(|at, _| {
             let first = found.len();
             let guess = expected.get(first).map(|(source, _)| *source);
-            let source = self.name(guess, &mut words.sources)?;
-            ascends(last, source, &words.sources)?;
-            last = Some(source);
+            let source = at.name(guess, &mut words.sources)?;
+            ascends(&mut last, source, &words.sources)?;
             let guess = |index: usize| expected.get(first + index).map(|(_, name)| *name);
             let counters = &mut words.counters;
-            self.map(guess, counters, |name, value| found.push(Counter { source, name, value }))?;
-            self.space();
-            if !self.byte_if(b',') {
-                break;
-            }
-            self.space();
-        }
-        self.byte(b'}')?;
-        let is_expected = found.len() == expected.len()
-            && found.iter().zip(&*expected).all(|(counter, (source, name))| {
-                counter.source == *source && counter.name == *name
-            });
-        if !is_expected {
-            *expected = found.iter().map(|counter| (counter.source, counter.name)).collect();
+            at.map(guess, counters, |name, value| found.push(Counter { source, name, value }))
+        })?;
+        let names = found.iter().map(|counter| (counter.source, counter.name));
+        if !names.clone().eq(expected.iter().copied()) {
+            *expected = names.collect();
         }
         Some(())
-    }
-
-    #[inline]
-    fn byte_if(&mut self, byte: u8) -> bool {
-        match self.rest.split_first() {
-            Some((first, rest)) if *first == byte => {
-                self.rest = rest;
-                true
-            }
-            _ => false,
-        }
     }
 }
 
 /// [`None`] unless a name stands after the one before it, in the order in which maps are kept.
 #[inline]
-fn ascends(last: Option<i32>, name: i32, names: &Words) -> Option<()> {
-    match last {
+fn ascends(last: &mut Option<i32>, name: i32, names: &Words) -> Option<()> {
+    match last.replace(name) {
         Some(last) if names.word(last) >= names.word(name) => None,
         _ => Some(()),
     }

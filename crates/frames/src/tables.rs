@@ -1,7 +1,7 @@
 //! The tables of run files: which there are, and of each column its name, its type and where its
 //! cells come from. Every reader and writer of tables takes them from here.
 
-use model::{Censored, HistogramRecord, PassRecord, SampleRecord, WorkRecord};
+use model::{Censored, PassRecord, SampleRecord, WorkRecord};
 
 use crate::batch::{Batch, Declared};
 use crate::column::Source::{Count, EachCount, EachWord, OptionalCount, OptionalSmall};
@@ -42,24 +42,13 @@ impl Table {
     /// Its name.
     #[must_use]
     pub const fn name(self) -> &'static str {
-        match self {
-            Self::Runs => "runs",
-            Self::Samples => "samples",
-            Self::Counters => "counters",
-            Self::Histograms => "histograms",
-            Self::Work => "work",
-            Self::Passes => "passes",
-            Self::Events => "events",
-        }
+        ["runs", "samples", "counters", "histograms", "work", "passes", "events"][self as usize]
     }
 
     /// What stands before the names of columns that come from maps.
     #[must_use]
     pub const fn prefix(self) -> &'static str {
-        match self {
-            Self::Samples => "part_",
-            _ => "",
-        }
+        if matches!(self, Self::Samples) { "part_" } else { "" }
     }
 
     /// A batch without rows, of a table whose rows come from lines.
@@ -156,20 +145,11 @@ pub(crate) struct Readings {
 
 /// A delay of a periodic probe, or a lower bound of one.
 pub(crate) struct HistogramRow {
-    from_ns: u64,
-    to_ns: u64,
-    delay_ns: u64,
-    count: u64,
-    censored: Option<Censored>,
-}
-
-impl HistogramRow {
-    pub(crate) fn new(
-        record: &HistogramRecord,
-        (delay_ns, count, censored): (u64, u64, Option<Censored>),
-    ) -> Self {
-        Self { from_ns: record.from_ns, to_ns: record.to_ns, delay_ns, count, censored }
-    }
+    pub(crate) from_ns: u64,
+    pub(crate) to_ns: u64,
+    pub(crate) delay_ns: u64,
+    pub(crate) count: u64,
+    pub(crate) censored: Option<Censored>,
 }
 
 /// What happened in a run besides measurements.

@@ -22,7 +22,7 @@ mod ratio;
 
 use model::resp1::{NOLOAD, Resp1Format, Resp1Row, Resp1Table};
 
-use line::{Row, Shape};
+use line::{Row, Shape, Title};
 pub use points::{Points, RowPoints, points_notes, recover_points};
 pub use ratio::{RatioCheck, check_ratios};
 
@@ -38,11 +38,7 @@ fn mixed_formats(line: usize, reason: &str) -> Refusal {
 /// What has been read so far.
 #[derive(Default)]
 struct Reader {
-    cpus: Option<u32>,
-    memory_mb: Option<u64>,
-    minimum_points: Option<u32>,
-    interval_s: Option<f64>,
-    titled: bool,
+    title: Option<Title>,
     format: Option<Resp1Format>,
     rows: Vec<Row>,
     extras: Vec<String>,
@@ -77,13 +73,7 @@ impl Reader {
                 }
                 _ => self.format = Some(format),
             },
-            Shape::Title(title) if !self.titled => {
-                self.titled = true;
-                self.cpus = title.cpus;
-                self.memory_mb = title.memory_mb;
-                self.minimum_points = title.minimum_points;
-                self.interval_s = title.interval_s;
-            }
+            Shape::Title(title) if self.title.is_none() => self.title = Some(title),
             Shape::Row => {
                 let row = Row::parse(number, text)?;
                 if let Some(first) = self.rows.iter().find(|first| first.test == row.test) {
@@ -116,7 +106,11 @@ impl Reader {
         })?;
         let format = match self.format {
             Some(format) => format,
-            None => guess_format(&self.rows, noload_ms)
+            // That of the first row that can have only one.
+            None => self
+                .rows
+                .iter()
+                .find_map(|row| raw_format(row, noload_ms))
                 .ok_or_else(|| Refusal::line(first.line, UNKNOWN_FORMAT))?,
         };
         let mut rows = Vec::with_capacity(self.rows.len());
@@ -130,15 +124,9 @@ impl Reader {
             }
             rows.push(row.finish(format)?);
         }
-        Ok(Resp1Table {
-            cpus: self.cpus,
-            memory_mb: self.memory_mb,
-            minimum_points: self.minimum_points,
-            interval_s: self.interval_s,
-            format,
-            rows,
-            extras: self.extras,
-        })
+        let Title { cpus, memory_mb, minimum_points, interval_s } = self.title.unwrap_or_default();
+        let extras = self.extras;
+        Ok(Resp1Table { cpus, memory_mb, minimum_points, interval_s, format, rows, extras })
     }
 }
 
@@ -153,11 +141,6 @@ fn raw_format(row: &Row, noload_ms: f64) -> Option<Resp1Format> {
         (false, true) => Some(Resp1Format::First),
         _ => None,
     }
-}
-
-/// The format of a table without heading: that of its first row that can have only one.
-fn guess_format(rows: &[Row], noload_ms: f64) -> Option<Resp1Format> {
-    rows.iter().find_map(|row| raw_format(row, noload_ms))
 }
 
 impl Row {

@@ -24,7 +24,7 @@ pub(super) enum Shape {
 }
 
 /// The facts of a title line that could be read.
-#[derive(Default)]
+#[derive(Default, PartialEq)]
 pub(super) struct Title {
     pub(super) cpus: Option<u32>,
     pub(super) memory_mb: Option<u64>,
@@ -128,11 +128,7 @@ fn title(words: &[&str]) -> Option<Title> {
             _ => {}
         }
     }
-    let known = title.cpus.is_some()
-        || title.memory_mb.is_some()
-        || title.minimum_points.is_some()
-        || title.interval_s.is_some();
-    known.then_some(title)
+    (title != Title::default()).then_some(title)
 }
 
 /// A time in s that is finite and not negative.
@@ -173,7 +169,7 @@ impl Row {
         let mut words = text.split_whitespace();
         let test = words.next().unwrap_or_default().to_owned();
         let cells: Vec<&str> = words.collect();
-        let &[low, high, median, average, fifth, sixth] = cells.as_slice() else {
+        let &[_, _, _, _, fifth, sixth] = cells.as_slice() else {
             let reason = format!(
                 "row {test:?} has {} numbers; both formats have 6 (low, high, median, average and \
                  two more)",
@@ -182,8 +178,8 @@ impl Row {
             return Err(Refusal::line(line, reason));
         };
         let mut delays_ms = [0.0; 4];
-        for (index, cell) in [low, high, median, average].into_iter().enumerate() {
-            delays_ms[index] = number(line, COLUMNS[index], cell)?;
+        for ((place, column), cell) in delays_ms.iter_mut().zip(COLUMNS).zip(&cells) {
+            *place = number(line, column, cell)?;
         }
         let optional = |column, cell| match cell {
             "-" => Ok(None),

@@ -71,26 +71,20 @@ impl RowPoints {
 /// What each row of the table says of its single delays.
 #[must_use]
 pub fn recover_points(table: &Resp1Table) -> Vec<RowPoints> {
-    let each = |points: &dyn Fn(&Resp1Row) -> Points| {
-        let row = |row: &Resp1Row| RowPoints { test: row.test.clone(), points: points(row) };
-        table.rows.iter().map(row).collect()
+    let base = table.noload().and_then(|row| figures(row).recovered(Spread::Unknown));
+    let base = base.map(|base| (base.one_sd_mean, Agreement::new(table, base.one_sd_mean)));
+    let points = |row: &Resp1Row| match (table.format, base) {
+        _ if table.minimum_points != Some(POINTS) => Points::NotFive,
+        (Resp1Format::First, _) => judged(figures(row).recovered(deviation(row))),
+        (Resp1Format::Second, Some((base, agreement))) => agreement.points(row, base),
+        (Resp1Format::Second, None) => Points::MoreThanFive,
     };
-    if table.minimum_points != Some(POINTS) {
-        return each(&|_| Points::NotFive);
-    }
-    match table.format {
-        Resp1Format::First => each(&|row| judged(figures(row).recovered(deviation(row)))),
-        Resp1Format::Second => {
-            let base = table.noload().and_then(|row| figures(row).recovered(Spread::Unknown));
-            let Some(base) = base else { return each(&|_| Points::MoreThanFive) };
-            let agreement = Agreement::new(table, base.one_sd_mean);
-            each(&|row| agreement.points(row, base.one_sd_mean))
-        }
-    }
+    let row = |row: &Resp1Row| RowPoints { test: row.test.clone(), points: points(row) };
+    table.rows.iter().map(row).collect()
 }
 
 /// How many ratios five points without load explain.
-#[derive(Clone, Copy, PartialEq)]
+#[derive(Clone, Copy)]
 enum Agreement {
     None,
     Some,
