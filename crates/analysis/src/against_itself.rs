@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use serde::Serialize;
+use stats::Verdict;
 
 use crate::comparison::{Comparison, Outcome, Request, compare};
 use crate::{Dataset, Refused, Trial};
@@ -64,21 +65,17 @@ pub fn against_itself(
     });
     let floors = floors.collect();
     let blocks: BTreeSet<Option<u64>> = set.trials.iter().map(|trial| trial.block).collect();
-    let blocks: Vec<Option<u64>> = blocks.into_iter().collect();
     let (mut alarms, mut significant) = (0, 0);
     let labellings = labellings(blocks.len());
     for swapped in &labellings {
-        let swapped: BTreeSet<Option<u64>> =
-            blocks.iter().zip(swapped).filter_map(|(block, swap)| swap.then_some(*block)).collect();
-        let renamed = renamed(set, factor, &swapped);
+        let swapped = blocks.iter().zip(swapped).filter(|(_, swap)| **swap);
+        let renamed = renamed(set, factor, &swapped.map(|(block, _)| *block).collect());
         let found = compare(std::slice::from_ref(&renamed), &request)?;
-        let cells = found.cells.iter();
-        let verdicts = cells.clone().map(|cell| cell.verdict);
-        let alarmed =
-            |verdict| matches!(verdict, stats::Verdict::Regression | stats::Verdict::Improvement);
-        let overall = found.overall.iter().map(|overall| overall.verdict);
-        alarms += u64::from(verdicts.chain(overall).any(alarmed));
-        let mut judged = cells.filter_map(|cell| cell.judged());
+        let verdicts = found.cells.iter().map(|cell| cell.verdict);
+        let mut verdicts = verdicts.chain(found.overall.iter().map(|overall| overall.verdict));
+        let is_alarm = |verdict| matches!(verdict, Verdict::Regression | Verdict::Improvement);
+        alarms += u64::from(verdicts.any(is_alarm));
+        let mut judged = found.cells.iter().filter_map(|cell| cell.judged());
         significant += u64::from(judged.any(|cell| cell.p_adjusted <= request.alpha));
     }
     let labellings = labellings.len() as u64;

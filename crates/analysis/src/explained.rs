@@ -18,7 +18,7 @@ mod difference;
 use std::collections::BTreeMap;
 
 use model::{Run, SampleRecord};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 pub(crate) use difference::difference;
 pub use difference::{ExplainedDifference, PartDifference};
@@ -63,73 +63,50 @@ const CAUSES: [(Part, &[Part], &[Part]); 6] = [
     (Part::CopyOnWrite, &[Part::Reclaim, Part::Compaction], WORKING),
 ];
 
-/// Where time went.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Part {
-    /// The sample before was still under way.
-    MissedStart,
-    /// Running its own code.
-    User,
-    /// Running in the kernel, for none of the causes below.
-    System,
-    /// Runnable, while others had the CPUs.
-    CpuWait,
-    /// Runnable, but the group had used up its quota.
-    Throttled,
-    /// Sleeping until a disk was done, for none of the causes below.
-    BlockIo,
-    /// Reading from swap (what that means on which kernel: see the module).
-    SwapIn,
-    /// Waiting for pages that were evicted a short while before.
-    Thrashing,
-    /// Freeing memory itself before it got any.
-    Reclaim,
-    /// Moving pages to get a run of free ones.
-    Compaction,
-    /// Copying pages on the first write after a fork.
-    CopyOnWrite,
-    /// Interrupted.
-    Irq,
-    /// None of all these: other sleeps, stolen time, and whatever has no counter here.
-    Remainder,
+model::named! {
+    /// Where time went, in the order in which it is told.
+    #[derive(PartialOrd, Ord, Hash)]
+    pub enum Part {
+        /// The sample before was still under way.
+        MissedStart = "missed-start",
+        /// Running its own code.
+        User = "user",
+        /// Running in the kernel, for none of the causes below.
+        System = "system",
+        /// Runnable, while others had the CPUs.
+        CpuWait = "cpu-wait",
+        /// Runnable, but the group had used up its quota.
+        Throttled = "throttled",
+        /// Sleeping until a disk was done, for none of the causes below.
+        BlockIo = "block-io",
+        /// Reading from swap (what that means on which kernel: see the document).
+        SwapIn = "swap-in",
+        /// Waiting for pages that were evicted a short while before.
+        Thrashing = "thrashing",
+        /// Freeing memory itself before it got any.
+        Reclaim = "reclaim",
+        /// Moving pages to get a run of free ones.
+        Compaction = "compaction",
+        /// Copying pages on the first write after a fork.
+        CopyOnWrite = "copy-on-write",
+        /// Interrupted.
+        Irq = "irq",
+        /// None of all these: other sleeps, stolen time, and whatever has no counter here.
+        Remainder = "remainder",
+    }
 }
 
 impl Part {
-    /// All parts, in the order in which they are told.
-    pub const ALL: [Self; 13] = [
-        Self::MissedStart,
-        Self::User,
-        Self::System,
-        Self::CpuWait,
-        Self::Throttled,
-        Self::BlockIo,
-        Self::SwapIn,
-        Self::Thrashing,
-        Self::Reclaim,
-        Self::Compaction,
-        Self::CopyOnWrite,
-        Self::Irq,
-        Self::Remainder,
-    ];
-
     /// What it is called in a table.
     #[must_use]
-    pub fn name(self) -> &'static str {
+    pub fn title(self) -> &'static str {
         match self {
             Self::MissedStart => "missed start",
-            Self::User => "user",
-            Self::System => "system",
             Self::CpuWait => "CPU wait",
-            Self::Throttled => "throttled",
             Self::BlockIo => "block I/O",
-            Self::SwapIn => "swap-in",
-            Self::Thrashing => "thrashing",
-            Self::Reclaim => "reclaim",
-            Self::Compaction => "compaction",
-            Self::CopyOnWrite => "copy-on-write",
             Self::Irq => "IRQ",
             Self::Remainder => "unexplained",
+            same => same.name(),
         }
     }
 }
@@ -175,7 +152,8 @@ pub fn explain(sample: &SampleRecord, before_it: Option<Over>) -> Explained {
     let delay_ns = sample.delay_ns();
     let missed_ns = before_it.map_or(0, |before_it| missed_start_ns(sample, before_it));
     let mut rest_ns = delay_ns - missed_ns;
-    let mut parts_ns: BTreeMap<Part, Option<u64>> = Part::ALL.map(|part| (part, None)).into();
+    let mut parts_ns: BTreeMap<Part, Option<u64>> =
+        Part::ALL.iter().map(|part| (*part, None)).collect();
     // Both came with Linux 5.17; before it reading from swap was a state of its own, and no cause.
     let compaction = sample.after.get("taskstats").and_then(|it| it.get("compact_delay_total_ns"));
     let apart = compaction.is_none().then_some(Part::SwapIn);

@@ -12,7 +12,7 @@ const MS: u64 = 1_000_000;
 /// A delay of these parts in ms; IRQ is unknown.
 fn explained(parts_ms: &[(Part, u64)]) -> Explained {
     let mut parts_ns: BTreeMap<Part, Option<u64>> =
-        Part::ALL.into_iter().map(|part| (part, Some(0))).collect();
+        Part::ALL.iter().map(|part| (*part, Some(0))).collect();
     parts_ns.insert(Part::Irq, None);
     for (part, part_ms) in parts_ms {
         parts_ns.insert(*part, Some(part_ms * MS));

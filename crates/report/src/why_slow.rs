@@ -23,7 +23,8 @@ pub(crate) fn why_slow_blocks(matrix: &Matrix) -> Vec<Block> {
     }
     let is_unknown =
         |part: &Part| slow.iter().all(|load| load.slow.parts_ns.get(part) == Some(&None));
-    let unknown: Vec<&str> = Part::ALL.into_iter().filter(is_unknown).map(Part::name).collect();
+    let unknown: Vec<&str> =
+        Part::ALL.iter().copied().filter(is_unknown).map(Part::title).collect();
     let mut note = String::new();
     if !unknown.is_empty() {
         note += &format!("Unknown here: {}. ", unknown.join(", "));
@@ -41,14 +42,14 @@ fn table(slow: &[&WhySlow], limit_ns: f64) -> Table {
         let share = |load: &&WhySlow| load.slow.share(*part).unwrap_or(0.0);
         *part != Part::Remainder && slow.iter().map(share).fold(0.0, f64::max) >= SHOWN_FROM
     };
-    let parts: Vec<Part> = Part::ALL.into_iter().filter(shown).collect();
+    let parts: Vec<Part> = Part::ALL.iter().copied().filter(shown).collect();
     let caption = format!(
         "Why slow responses were slow (longer than {}, {STALL_FACTOR:.0} times the noload \
          median): shares of their delay",
         format::duration(limit_ns)
     );
     let head =
-        ["load", "slow", "explained"].into_iter().chain(parts.iter().map(|part| part.name()));
+        ["load", "slow", "explained"].into_iter().chain(parts.iter().map(|part| part.title()));
     let mut table = Table::new(caption, head);
     let share =
         |share: Option<f64>| share.map_or_else(|| Cell::absent_because("unknown"), Cell::share);
@@ -72,7 +73,8 @@ pub(crate) fn worst_item(load: &str, sample: &WorstSample) -> String {
         parts(&explained.parts_ns, delay_ns).join(" + ")
     );
     let is_unknown = |part: &Part| explained.parts_ns.get(part) == Some(&None);
-    let unknown: Vec<&str> = Part::ALL.into_iter().filter(is_unknown).map(Part::name).collect();
+    let unknown: Vec<&str> =
+        Part::ALL.iter().copied().filter(is_unknown).map(Part::title).collect();
     if !unknown.is_empty() {
         text += &format!("; unknown: {}", unknown.join(", "));
     }
@@ -93,7 +95,7 @@ fn parts(parts_ns: &BTreeMap<Part, Option<u64>>, delay_ns: f64) -> Vec<String> {
     known.sort_by_key(|(_, part_ns)| std::cmp::Reverse(*part_ns));
     let text = |(part, part_ns): &(Part, u64)| {
         let share = 100.0 * *part_ns as f64 / delay_ns;
-        format!("{} {} ({share:.0} %)", part.name(), format_duration(*part_ns))
+        format!("{} {} ({share:.0} %)", part.title(), format_duration(*part_ns))
     };
     known.iter().map(text).collect()
 }

@@ -74,7 +74,8 @@ pub(crate) fn difference(
         };
         arms.iter().all(|values| known(values))
     };
-    let (known, unknown): (Vec<Part>, Vec<Part>) = Part::ALL.into_iter().partition(is_known);
+    let (known, unknown): (Vec<Part>, Vec<Part>) =
+        Part::ALL.iter().partition(|part| is_known(part));
     let parts = known.into_iter().map(|part| {
         let found = of(&|sample| part_ns(sample, part).unwrap_or(0));
         Some((part, found?))

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{Curve, Point, Settings};
+use super::{Curve, Settings};
 
 /// Figures that count as faults; the first that was measured is taken.
 const FAULTS: [&str; 3] = ["translation_faults", "faults", "major_faults"];
@@ -46,33 +46,27 @@ pub(super) fn fault_cost(curve: &Curve, settings: &Settings) -> FaultCost {
 fn regression(curve: &Curve, settings: &Settings) -> Result<FaultCost, String> {
     let has = |name: &str| curve.points.iter().any(|point| point.figures.contains_key(name));
     let faults = FAULTS.into_iter().find(|name| has(name)).ok_or("faults were not counted")?;
-    let pairs: Vec<(f64, f64, Option<f64>)> = curve
-        .points
-        .iter()
-        .filter_map(|point| {
-            let work = point.figures.get("work").copied().filter(|work| *work > 0.0);
-            Some((*point.figures.get(faults)?, system_ns(point)?, work))
-        })
-        .collect();
-    if pairs.is_empty() {
+    let figures = curve.points.iter().filter_map(|point| {
+        let figure = |name: &str| point.figures.get(name).copied();
+        let system_ns = figure("system_ns").or_else(|| figure("system_s").map(|s| s * 1e9));
+        Some((figure(faults)?, system_ns?, figure("work").filter(|work| *work > 0.0)))
+    });
+    let figures: Vec<(f64, f64, Option<f64>)> = figures.collect();
+    if figures.is_empty() {
         return Err("system time was not measured with the faults".to_owned());
     }
-    let by_work = pairs.iter().all(|(.., work)| work.is_some());
-    let pairs: Vec<(f64, f64)> = pairs
-        .into_iter()
-        .map(|(faults, system_ns, work)| {
-            let unit = work.filter(|_| by_work).unwrap_or(1.0);
-            (faults / unit, system_ns / unit)
-        })
-        .collect();
+    let by_work = figures.iter().all(|(.., work)| work.is_some());
+    let pairs = figures.into_iter().map(|(faults, system_ns, work)| {
+        let unit = work.filter(|_| by_work).unwrap_or(1.0);
+        (faults / unit, system_ns / unit)
+    });
+    let pairs: Vec<(f64, f64)> = pairs.collect();
     let measurements = pairs.len();
     let cost = stats::unit_cost(&[pairs], settings.confidence)
         .ok_or("too few measurements, or all had equally many faults")?;
     if cost.r_squared < LEAST_EXPLAINED {
-        return Err(format!(
-            "faults explain {:.0} % of the variance of system time",
-            100.0 * cost.r_squared
-        ));
+        let percent = 100.0 * cost.r_squared;
+        return Err(format!("faults explain {percent:.0} % of the variance of system time"));
     }
     if cost.low <= 0.0 {
         return Err("system time does not grow with faults for certain".to_owned());
@@ -85,9 +79,4 @@ fn regression(curve: &Curve, settings: &Settings) -> Result<FaultCost, String> {
         measurements,
         faults: faults.to_owned(),
     })
-}
-
-fn system_ns(point: &Point) -> Option<f64> {
-    let figures = &point.figures;
-    figures.get("system_ns").copied().or_else(|| figures.get("system_s").map(|s| s * 1e9))
 }

@@ -183,7 +183,7 @@ fn spent(explained: &Explained) -> String {
         .collect();
     parts.sort_by(|a, b| b.1.total_cmp(&a.1));
     let texts = parts.iter().take(MOST_PARTS);
-    let texts = texts.map(|(part, share)| format!("{} {:.0} %", part.name(), 100.0 * share));
+    let texts = texts.map(|(part, share)| format!("{} {:.0} %", part.title(), 100.0 * share));
     texts.collect::<Vec<_>>().join(", ")
 }
 

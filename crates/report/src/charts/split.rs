@@ -42,23 +42,23 @@ fn segments(panel: &str, name: &str, slow: &Account) -> Vec<Value> {
     let whole_ns = slow.delay_ns.max(1) as f64;
     let mut from = 0.0;
     let mut values = Vec::new();
-    for part in Part::ALL {
+    for part in Part::ALL.iter().copied() {
         let Some(Some(time_ns)) = slow.parts_ns.get(&part) else { continue };
         let share = *time_ns as f64 / whole_ns;
         if share <= 0.0 {
             continue;
         }
         let text = match share >= NAMED_FROM {
-            true => format!("{} {:.0} %", part.name(), 100.0 * share),
+            true => format!("{} {:.0} %", part.title(), 100.0 * share),
             false => String::new(),
         };
         let each_ns = *time_ns as f64 / slow.samples as f64;
         let each = format::duration(each_ns);
         values.push(json!({
-            "load": name, "part": part.name(), "ink": if DARK.contains(&part) { "#ffffff" } else { "#000000" },
+            "load": name, "part": part.title(), "ink": if DARK.contains(&part) { "#ffffff" } else { "#000000" },
             "text": text,
             "from": rounded(from), "to": rounded(from + share), "middle": rounded(from + share / 2.0),
-            "tip": format!("{panel}: {} {:.1} %, {each} of a response", part.name(), 100.0 * share),
+            "tip": format!("{panel}: {} {:.1} %, {each} of a response", part.title(), 100.0 * share),
         }));
         from += share;
     }
@@ -67,9 +67,9 @@ fn segments(panel: &str, name: &str, slow: &Account) -> Vec<Value> {
 
 fn table(rows: &[(String, &WhySlow)]) -> Table {
     let known = |part: &Part| rows.iter().any(|(_, load)| part_ns(&load.slow, *part) > 0);
-    let parts: Vec<Part> = Part::ALL.into_iter().filter(known).collect();
+    let parts: Vec<Part> = Part::ALL.iter().copied().filter(known).collect();
     let mut table = Table::new("", ["load", "slow responses", "mean delay"]);
-    table.head.extend(parts.iter().map(|part| part.name().to_owned()));
+    table.head.extend(parts.iter().map(|part| part.title().to_owned()));
     for (panel, load) in rows {
         let slow = &load.slow;
         let mean_ns = slow.delay_ns as f64 / slow.samples as f64;

@@ -32,7 +32,7 @@ pub(super) fn explained(view: &View) -> Vec<Block> {
     }
     let mut blocks = vec![Block::Table(table)];
     let mut unknown: Vec<&str> = Vec::new();
-    for name in found().flat_map(|(_, explained)| &explained.unknown).map(|part| part.name()) {
+    for name in found().flat_map(|(_, explained)| &explained.unknown).map(|part| part.title()) {
         if !unknown.contains(&name) {
             unknown.push(name);
         }
@@ -61,7 +61,7 @@ fn parts(explained: &ExplainedDifference) -> String {
         .count();
     let mut texts: Vec<String> = parts[..told]
         .iter()
-        .map(|(part, found)| format!("{} {}", part.name(), difference(found)))
+        .map(|(part, found)| format!("{} {}", part.title(), difference(found)))
         .collect();
     let others_ns: f64 = parts[told..].iter().map(|(_, found)| found.difference_ns).sum();
     if others_ns.abs() >= 1.0 {

@@ -44,7 +44,7 @@ pub struct Moved {
 }
 
 /// A counter or figure that differs between the plateau and beyond.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Mover {
     /// Source and name: `vmstat.pgmajfault`; figures have no source.
     pub name: String,
@@ -107,7 +107,7 @@ pub(super) fn moved(curve: &Curve, knee: &Knee, plateau: End, settings: &Setting
         levels
     };
     Moved {
-        per: sides.per.in_words().to_owned(),
+        per: sides.per.0.to_owned(),
         plateau: levels(&sides.plateau),
         beyond: levels(&sides.beyond),
         movers,
@@ -138,32 +138,17 @@ fn merged(movers: Vec<Mover>) -> Vec<Mover> {
     merged
 }
 
-/// What a rate is of.
-#[derive(Clone, Copy, PartialEq)]
-enum Per {
-    Work,
-    Second,
-    Measurement,
-}
+/// What a rate is of, and by what a point's counts are divided; `None` if that was not measured.
+type Per = (&'static str, fn(&Point) -> Option<f64>);
 
-impl Per {
-    fn in_words(self) -> &'static str {
-        match self {
-            Self::Work => "unit of work",
-            Self::Second => "s",
-            Self::Measurement => "measurement",
-        }
-    }
+const WORK: Per = ("unit of work", |point| positive(point, "work"));
+const SECOND: Per = ("s", |point| {
+    positive(point, "elapsed_ns").map(|ns| ns / 1e9).or_else(|| positive(point, "elapsed_s"))
+});
+const MEASUREMENT: Per = ("measurement", |_| Some(1.0));
 
-    /// By what a point's counts are divided; `None` if that was not measured.
-    fn divisor(self, point: &Point) -> Option<f64> {
-        let figure = |name: &str| point.figures.get(name).copied().filter(|value| *value > 0.0);
-        match self {
-            Self::Work => figure("work"),
-            Self::Second => figure("elapsed_ns").map(|ns| ns / 1e9).or_else(|| figure("elapsed_s")),
-            Self::Measurement => Some(1.0),
-        }
-    }
+fn positive(point: &Point, figure: &str) -> Option<f64> {
+    point.figures.get(figure).copied().filter(|value| *value > 0.0)
 }
 
 /// Measurements on the plateau and beyond it.
@@ -198,15 +183,15 @@ impl<'a> Sides<'a> {
         let plateau = nearest(inwards.filter(|(at, _)| is_beyond(knee.capacity, *at)).collect());
         outwards.retain(|(at, _)| is_beyond(*at, knee.beyond));
         let beyond = nearest(outwards);
-        let has = |per: &Per| plateau.iter().chain(&beyond).all(|it| per.divisor(it).is_some());
+        let has = |per: &Per| plateau.iter().chain(&beyond).all(|it| per.1(it).is_some());
         let level = |points: &[&Point]| {
             stats::median(&points.iter().map(|point| point.level).collect::<Vec<_>>())
         };
         let change = level(&beyond).zip(level(&plateau));
         let change = change.map_or(0.0, |(beyond, plateau)| (beyond / plateau).ln().abs());
         Self {
-            per: [Per::Work, Per::Second].into_iter().find(has).unwrap_or(Per::Measurement),
-            has_time: has(&Per::Second),
+            per: [WORK, SECOND].into_iter().find(has).unwrap_or(MEASUREMENT),
+            has_time: has(&SECOND),
             level_change: if change.is_finite() { change } else { 0.0 },
             plateau,
             beyond,
@@ -219,80 +204,57 @@ impl<'a> Sides<'a> {
         let (cause, meaning) = meaning::meaning(name).unzip();
         // All others are increases over the measurement.
         let is_amount = cause == Some(Cause::PageTables);
-        let per = if is_amount { Per::Measurement } else { self.per };
-        let change = self.change(name, per)?;
-        let association = self.association(name, per);
-        let (mut separated, mut certain) = (change.separated, association);
-        if per == Per::Work && self.has_time {
-            let by_time = self.change(name, Per::Second)?;
+        let per = if is_amount { MEASUREMENT } else { self.per };
+        let mut mover = self.change(name, per)?;
+        let mut certain = mover.association.abs();
+        if per.0 == WORK.0 && self.has_time {
+            let by_time = self.change(name, SECOND)?;
             // By the second it must go where it goes by the unit of work, by more than noise.
-            if by_time.magnitude.signum() != change.magnitude.signum()
+            if by_time.magnitude.signum() != mover.magnitude.signum()
                 || by_time.magnitude.abs() < LEAST_FACTOR.ln()
             {
                 return None;
             }
-            separated &= by_time.separated;
-            let other = self.association(name, Per::Second);
-            certain = if association.abs() < other.abs() { association } else { other };
+            mover.separated &= by_time.separated;
+            certain = certain.min(by_time.association.abs());
         }
         let is_known = cause.is_some_and(|cause| cause < Cause::Clock);
-        let is_sure = separated || (is_known && certain.abs() >= ASSOCIATED);
-        let moves = change.magnitude.abs() >= LEAST_FACTOR.ln() + self.level_change;
-        let factor = change.after / change.before;
-        (is_sure && moves).then(|| Mover {
-            name: name.to_owned(),
-            also: Vec::new(),
-            before: change.before,
-            after: change.after,
-            factor: Some(factor).filter(|factor| factor.is_finite() && *factor >= 0.0),
-            is_amount,
-            separated,
-            association,
-            meaning: meaning.flatten().map(str::to_owned),
-            cause,
-            magnitude: change.magnitude,
-        })
+        let is_sure = mover.separated || (is_known && certain >= ASSOCIATED);
+        let moves = mover.magnitude.abs() >= LEAST_FACTOR.ln() + self.level_change;
+        let meaning = meaning.flatten().map(str::to_owned);
+        (is_sure && moves).then_some(Mover { is_amount, meaning, cause, ..mover })
     }
 
     /// How a rate differs between the sides; `None` if it was not counted on both.
-    fn change(&self, name: &str, per: Per) -> Option<Change> {
+    fn change(&self, name: &str, per: Per) -> Option<Mover> {
         let sides = [&self.plateau, &self.beyond].map(|points| rates(points, name, per));
         let (before, after) = (stats::median(&sides[0])?, stats::median(&sides[1])?);
         // The rate of a single event, so that a logarithm can be taken of nothing.
-        let divisors = self.plateau.iter().chain(&self.beyond).filter_map(|p| per.divisor(p));
+        let divisors = self.plateau.iter().chain(&self.beyond).filter_map(|point| per.1(point));
         let one = stats::median(&divisors.collect::<Vec<_>>())?.recip();
-        let magnitude = ((after.max(0.0) + one) / (before.max(0.0) + one)).ln();
-        Some(Change { before, after, magnitude, separated: are_apart(&sides[0], &sides[1]) })
+        let of_level = |(_, points): &(f64, Vec<&Point>)| {
+            let cost = stats::median(&rows::costs(points.iter().copied()))?;
+            Some((stats::median(&rates(points, name, per))?, cost))
+        };
+        let (rates, costs): (Vec<f64>, Vec<f64>) = self.all.iter().filter_map(of_level).unzip();
+        Some(Mover {
+            name: name.to_owned(),
+            before,
+            after,
+            factor: Some(after / before).filter(|factor| factor.is_finite() && *factor >= 0.0),
+            separated: are_apart(&sides[0], &sides[1]),
+            association: spearman(&rates, &costs).unwrap_or(0.0),
+            magnitude: ((after.max(0.0) + one) / (before.max(0.0) + one)).ln(),
+            ..Mover::default()
+        })
     }
-
-    /// Rank correlation of a rate with the cost over the levels.
-    fn association(&self, name: &str, per: Per) -> f64 {
-        let pairs: Vec<(f64, f64)> = self
-            .all
-            .iter()
-            .filter_map(|(_, points)| {
-                let cost = stats::median(&rows::costs(points.iter().copied()))?;
-                Some((stats::median(&rates(points, name, per))?, cost))
-            })
-            .collect();
-        let (rates, costs): (Vec<f64>, Vec<f64>) = pairs.into_iter().unzip();
-        spearman(&rates, &costs).unwrap_or(0.0)
-    }
-}
-
-/// How a rate differs between the plateau and beyond.
-struct Change {
-    before: f64,
-    after: f64,
-    magnitude: f64,
-    separated: bool,
 }
 
 /// A figure or counter of each point that has it.
-fn rates(points: &[&Point], name: &str, per: Per) -> Vec<f64> {
+fn rates(points: &[&Point], name: &str, (_, divisor): Per) -> Vec<f64> {
     let rate = |point: &&Point| {
         let value = point.figures.get(name).or_else(|| point.counters.get(name))?;
-        Some(value / per.divisor(point)?)
+        Some(value / divisor(point)?)
     };
     points.iter().filter_map(rate).collect()
 }
