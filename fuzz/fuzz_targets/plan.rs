@@ -8,7 +8,7 @@ use std::path::Path;
 use experiment::{CellPlan, Plan, PlanError, Setting, SubjectArg, parse_plan};
 use libfuzzer_sys::fuzz_target;
 use model::SubjectSpec;
-use subject::Asked;
+use subject::LocalSubject;
 
 /// Most runs of a plan that is looked at more closely.
 const MOST_RUNS: usize = 256;
@@ -48,7 +48,7 @@ fn check(plan: &Plan, cells: &[CellPlan]) {
     for (position, run) in runs.iter().enumerate() {
         assert!(!run.run_id.contains('/'), "{}", run.run_id);
         let cell = &cells[run.cell];
-        if matches!(cell.subject, None | Some(SubjectArg::Here(Asked::Host { memory_bytes: None }))) {
+        if matches!(cell.subject, None | Some(SubjectArg::Here(LocalSubject::Host { memory_bytes: None }))) {
             let subject = SubjectSpec::Host { memory_bytes: 64 << 20 };
             let spec = cell.spec(subject, run.seed, run.block, position as u32);
             assert!(cell.describes(&spec), "{}", run.run_id);

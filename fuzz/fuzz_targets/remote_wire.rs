@@ -4,10 +4,10 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use remote::{Answer, Ask, Reader, Receipt, Received, Said, WireError, encode, write_run_lines};
+use remote::{Answer, Ask, Reader, Receipt, Received, Frame, WireError, encode, write_run_lines};
 use serde::de::DeserializeOwned;
 
-fn all<W: DeserializeOwned>(bytes: &[u8], piece: usize) -> Vec<Result<Said<W>, WireError>> {
+fn all<W: DeserializeOwned>(bytes: &[u8], piece: usize) -> Vec<Result<Frame<W>, WireError>> {
     let mut reader = Reader::new();
     let mut said = Vec::new();
     for piece in bytes.chunks(piece.max(1)) {
@@ -37,8 +37,8 @@ fuzz_target!(|input: (usize, &[u8])| {
         for said in said.into_iter().flatten() {
             let mut again = encode(&Answer::Pong);
             match &said {
-                Said::Word(word) => again.extend(encode(word)),
-                Said::Line(line) => write_run_lines(line, &mut again).expect("a vector takes all"),
+                Frame::Message(word) => again.extend(encode(word)),
+                Frame::RunLine(line) => write_run_lines(line, &mut again).expect("a vector takes all"),
             }
             assert_eq!(all::<Answer>(&again, again.len()).pop(), Some(Ok(said.clone())));
             match receipt.take(said) {

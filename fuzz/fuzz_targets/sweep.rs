@@ -2,26 +2,21 @@
 //! again as the same, and its levels are read back from their texts.
 #![no_main]
 
-use experiment::{SweepDraft, parse_sweep};
+use experiment::{TypedSweep, parse_sweep};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {
-    check(parse_sweep(text));
+    check(text);
     let (over, range) = text.split_once('\n').unwrap_or(("load.intensity", text));
-    let typed = SweepDraft {
-        over: Some(over.to_owned()),
-        range: Some(range.to_owned()),
-        ..SweepDraft::default()
-    };
-    check(Ok(typed));
+    check(&format!("[sweep]\nover = {over:?}\nrange = {range:?}\n"));
 });
 
-fn check(draft: Result<SweepDraft, experiment::PlanError>) {
-    let plan = match draft.and_then(SweepDraft::finish) {
+fn check(text: &str) {
+    let plan = match parse_sweep(text, TypedSweep::default()) {
         Ok(plan) => plan,
         Err(error) => return assert!(!error.to_string().is_empty()),
     };
-    let again = parse_sweep(&plan.text()).and_then(SweepDraft::finish);
+    let again = parse_sweep(&plan.text(), TypedSweep::default());
     assert_eq!(again.as_ref(), Ok(&plan), "{}", plan.text());
     let search = plan.search().expect("a finished sweep has a search");
     for level in search.coarse_levels() {

@@ -1,7 +1,5 @@
 //! `thrashlab attribute`: which factor and which part of the work a change is to be put down to.
 
-use std::collections::BTreeMap;
-
 use analysis::Dataset;
 use analysis::attribution::{Attribution, Options, attribute as attribution, ledger};
 use anyhow::Context;
@@ -13,7 +11,7 @@ use store::import;
 use store::observations::observations_as;
 use store::reference::add_conditions;
 
-use crate::{Failure, print, print_json};
+use crate::{Failure, print_result};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -88,7 +86,15 @@ pub(crate) fn attribute(args: &AttributeArgs) -> Result<(), Failure> {
         .map(|what| read(what, args.allow_repeats))
         .collect::<anyhow::Result<_>>()
         .map_err(Failure::WrongUse)?;
-    let options = options(args);
+    let options = Options {
+        response: args.response.clone(),
+        factors: args.factors.clone(),
+        levels: args.levels.iter().cloned().collect(),
+        mediator: args.mediator.clone(),
+        unit_cost_ns: args.unit_cost.map(|cost_ns| cost_ns as f64),
+        per: args.per.map(f64::from),
+        confidence: args.confidence,
+    };
     let found: Vec<Attribution> = datasets
         .iter()
         .filter(|_| !args.ledger)
@@ -96,12 +102,10 @@ pub(crate) fn attribute(args: &AttributeArgs) -> Result<(), Failure> {
         .collect::<anyhow::Result<_>>()
         .map_err(Failure::WrongUse)?;
     let ledger = (args.ledger || datasets.len() > 1).then(|| ledger(&datasets));
-    if args.json {
-        return print_json(&json!({ "experiments": found, "ledger": ledger }));
-    }
-    let mut texts: Vec<String> = found.iter().map(attribution_text).collect();
-    texts.extend(ledger.as_ref().map(ledger_text));
-    print(&texts.join("\n"))
+    print_result(args.json, &json!({ "experiments": found, "ledger": ledger }), || {
+        let texts = found.iter().map(attribution_text);
+        texts.chain(ledger.as_ref().map(ledger_text)).collect::<Vec<_>>().join("\n")
+    })
 }
 
 fn read(what: &str, allow_repeats: bool) -> anyhow::Result<Dataset> {
@@ -110,18 +114,6 @@ fn read(what: &str, allow_repeats: bool) -> anyhow::Result<Dataset> {
     let mut dataset = found.context("read the experiment")?;
     add_conditions(&mut dataset);
     Ok(dataset)
-}
-
-fn options(args: &AttributeArgs) -> Options {
-    Options {
-        response: args.response.clone(),
-        factors: args.factors.clone(),
-        levels: args.levels.iter().cloned().collect::<BTreeMap<_, _>>(),
-        mediator: args.mediator.clone(),
-        unit_cost_ns: args.unit_cost.map(|cost_ns| cost_ns as f64),
-        per: args.per.map(f64::from),
-        confidence: args.confidence,
-    }
 }
 
 /// Reads `system=17.11,18.9`.

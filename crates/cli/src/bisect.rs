@@ -1,13 +1,56 @@
 //! `thrashlab bisect`: the step of an axis at which something changed.
 
 use analysis::bisect::{Axis, Found};
-use anyhow::anyhow;
+use clap::Args;
 use experiment::{Bisection, CommandSteps, LevelSteps, Steps, StepsOfPlan};
 use stats::NoisySettings;
 
-use crate::bisect_args::BisectArgs;
-use crate::laboratory::{drive, failure};
-use crate::{Failure, print, print_json};
+use crate::laboratory::{LabArgs, drive, failure};
+use crate::{Failure, print_result};
+
+const EXAMPLES: &str = "\
+Examples:
+  thrashlab bisect examples/planted-regression.toml
+                                      which level of the plan's factor made it worse?
+  thrashlab bisect plan.toml --git v6.11..v6.12 --repo ~/linux
+                                      commits: the plan's `build` makes each from {level}
+  thrashlab bisect --range 1..128 --run './measure.sh {level}'
+                                      the last line that a command prints is its measurement
+  thrashlab bisect --values a,b,c,d --run './is-it-bad.sh {level}' --exit-code
+                                      as `git bisect run`: 0 good, 125 skip, else bad
+
+On a deterministic subject every step is measured once, and the answer is exact. Elsewhere each
+measurement changes the probabilities of all steps, until one of them has 95 %. A step that cannot
+be built is skipped. What was measured before is not measured again.";
+
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct BisectArgs {
+    #[command(flatten)]
+    of_plan: StepsOfPlan,
+
+    #[command(flatten)]
+    of_command: CommandSteps,
+
+    /// Probability at which the answer is given
+    #[arg(long, value_name = "P", default_value_t = 0.95)]
+    confidence: f64,
+
+    /// Most measurements of a noisy search
+    #[arg(long, value_name = "N", default_value_t = 100)]
+    budget: usize,
+
+    /// The machine does not drift: needs fewer measurements, and fails where it does drift
+    #[arg(long)]
+    no_drift: bool,
+
+    #[command(flatten)]
+    lab: LabArgs,
+
+    /// Print JSON instead of a table
+    #[arg(long)]
+    json: bool,
+}
 
 /// Finds the step and prints it.
 pub(crate) fn bisect(args: &BisectArgs) -> Result<(), Failure> {
@@ -17,49 +60,19 @@ pub(crate) fn bisect(args: &BisectArgs) -> Result<(), Failure> {
         drift: !args.no_drift,
         ..NoisySettings::default()
     };
-    let mut bisection = Bisection { steps: steps(args)?, settings };
-    let mut progress = args.lab.progress(args.quiet)?;
-    let found = drive(&args.lab.options(), &mut progress, |driver| bisection.run(driver))?;
+    let steps: Box<dyn Steps> = match &args.of_command.run {
+        None => Box::new(LevelSteps::new(args.of_plan.clone()).map_err(failure)?),
+        Some(_) => Box::new(args.of_command.clone().named().map_err(failure)?),
+    };
+    let mut bisection = Bisection { steps, settings };
+    let mut progress = args.lab.progress()?;
+    let found = drive(&args.lab.options, &mut progress, |driver| bisection.run(driver))?;
     let axis = bisection.steps.axis();
-    if args.json {
-        print_json(&as_json(&found, &axis))?;
-    } else {
-        print(&report::bisect_text(&found, &axis))?;
-    }
+    print_result(args.json, &as_json(&found, &axis), || report::bisect_text(&found, &axis))?;
     match found.changed {
         Some(_) => Ok(()),
         None => Err(Failure::NotSo),
     }
-}
-
-/// What is measured along what.
-fn steps(args: &BisectArgs) -> Result<Box<dyn Steps>, Failure> {
-    let wrong = |why: String| Failure::WrongUse(anyhow!(why));
-    let Some(command) = &args.run else {
-        let request = StepsOfPlan {
-            path: args.plan.clone().unwrap_or_default(),
-            factor: args.factor.clone(),
-            response: args.response.clone(),
-            part: args.part.clone(),
-            commits: args.git.clone().map(|range| (range, args.repo.clone())),
-            output: args.output.clone(),
-        };
-        return Ok(Box::new(LevelSteps::new(request).map_err(failure)?));
-    };
-    let names = match &args.range {
-        Some(range) => CommandSteps::numbers(range).map_err(wrong)?,
-        None => args.values.clone(),
-    };
-    if names.is_empty() {
-        let why = "name the steps of --run with --values A,B,C or --range FIRST..LAST";
-        return Err(wrong(why.to_owned()));
-    }
-    Ok(Box::new(CommandSteps {
-        names,
-        command: command.clone(),
-        by_exit_code: args.exit_code,
-        is_exact: args.exact,
-    }))
 }
 
 fn as_json(found: &Found, axis: &Axis) -> serde_json::Value {
@@ -71,11 +84,8 @@ fn as_json(found: &Found, axis: &Axis) -> serde_json::Value {
     };
     let value = |(step, values): &(usize, Vec<f64>)| serde_json::json!({"step": name(*step), "values": values});
     let measured: Vec<_> = found.values.iter().map(value).collect();
-    let posterior = found.posterior.as_ref().map(|posterior| {
-        serde_json::json!({
-            "first_changed": posterior.first_changed,
-            "no_change": posterior.no_change,
-        })
+    let posterior = found.posterior.as_ref().map(|found| {
+        serde_json::json!({"first_changed": found.first_changed, "no_change": found.no_change})
     });
     serde_json::json!({
         "axis": axis.name,

@@ -1,41 +1,64 @@
 //! `thrashlab cache`: what is kept of guests and fleets, and removing it.
 
 use anyhow::Context;
+use clap::Subcommand;
 use keep::{Cache, Contents, Usage};
 use model::units::format_size;
 use report::columns::aligned;
 use serde_json::json;
 
-use crate::vm_args::{CacheArgs, CacheCommand};
-use crate::{Failure, print, print_json};
+use crate::{Failure, print, print_result};
+
+const STAT_EXAMPLES: &str = "\
+The cache is $XDG_CACHE_HOME/thrashlab, else ~/.cache/thrashlab.
+
+Examples:
+  thrashlab cache stat
+  thrashlab cache stat --json";
+
+const PRUNE_EXAMPLES: &str = "\
+All of it is made again when it is needed; kernels of packages may have to be fetched again.
+
+Examples:
+  thrashlab cache prune
+  thrashlab cache prune --all";
+
+#[derive(Subcommand)]
+pub(crate) enum CacheCommand {
+    /// Count and size of kernels, booted machines, cells and what fleets keep
+    #[command(after_help = STAT_EXAMPLES)]
+    Stat {
+        /// Print JSON instead of a table
+        #[arg(long)]
+        json: bool,
+    },
+    /// Remove booted machines, cells and what fleets keep
+    #[command(after_help = PRUNE_EXAMPLES)]
+    Prune {
+        /// The kernels, too
+        #[arg(long)]
+        all: bool,
+    },
+}
 
 /// Does what is asked.
-pub(crate) fn cache(args: &CacheArgs) -> Result<(), Failure> {
-    match args.command {
-        CacheCommand::Stat { json } => stat(json),
-        CacheCommand::Prune { all } => prune(all),
-    }
-}
-
-fn stat(json: bool) -> Result<(), Failure> {
+pub(crate) fn cache(command: &CacheCommand) -> Result<(), Failure> {
     let cache = Cache::of_user();
     let root = cache.root().display().to_string();
-    let contents = cache.contents().with_context(|| format!("read {root}"))?;
-    if json {
-        let mut object = json!({ "folder": root });
-        for (name, usage) in contents {
-            object[name] = json!({ "count": usage.count, "size_bytes": usage.size_bytes });
+    match *command {
+        CacheCommand::Stat { json } => {
+            let contents = cache.contents().with_context(|| format!("read {root}"))?;
+            let mut object = json!({ "folder": root });
+            for (name, usage) in &contents {
+                object[name] = json!({ "count": usage.count, "size_bytes": usage.size_bytes });
+            }
+            print_result(json, &object, || format!("{root}\n{}", table(&contents)))
         }
-        return print_json(&object);
+        CacheCommand::Prune { all } => {
+            let removed = cache.prune(all).with_context(|| format!("prune {root}"))?;
+            print(&format!("removed from {root}\n{}", table(&removed)))
+        }
     }
-    print(&format!("{root}\n{}", table(&contents)))
-}
-
-fn prune(all: bool) -> Result<(), Failure> {
-    let cache = Cache::of_user();
-    let root = cache.root().display().to_string();
-    let removed = cache.prune(all).with_context(|| format!("prune {root}"))?;
-    print(&format!("removed from {root}\n{}", table(&removed)))
 }
 
 fn table(contents: &Contents) -> String {

@@ -5,7 +5,7 @@ use std::os::unix::process::parent_id;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, anyhow};
+use anyhow::Context;
 use clap::Args;
 use experiment::{CellMaker, ExperimentError};
 use keep::{Cache, Cells};
@@ -77,7 +77,7 @@ fn tell(made: &experiment::MadeCell, wall: Duration) -> Result<(), Failure> {
 
 fn failure(number: usize, error: ExperimentError) -> Failure {
     match error {
-        ExperimentError::Place(why) => Failure::WrongUse(anyhow!("line {number}: {why}")),
+        ExperimentError::Place(why) => wrong!("line {number}: {why}"),
         other => Failure::NotMeasured(anyhow::Error::new(other).context(format!("line {number}"))),
     }
 }

@@ -2,15 +2,14 @@
 
 use analysis::Dataset;
 use analysis::comparison::{Cell, Comparison, Outcome, Request, compare as compare_sets};
-use anyhow::Context;
 use clap::Args;
 use report::comparison_document;
 use stats::Verdict;
 use store::import::Options;
 use store::observations::observations_as;
 
-use crate::Failure;
 use crate::output::{OutputArgs, show};
+use crate::{Failure, OrWrong};
 
 /// The factor of those who time whole commands.
 const COMMAND: &str = "command";
@@ -88,8 +87,7 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<(), Failure> {
         .iter()
         .map(|input| observations_as(input, None, &options))
         .collect::<Result<Vec<_>, _>>()
-        .context("read what is to be compared")
-        .map_err(Failure::WrongUse)?;
+        .or_wrong("read what is to be compared")?;
     let limit = args.fail_on.and_then(|FailOn(limit)| limit);
     let standard = Request::default();
     let request = Request {
@@ -98,8 +96,7 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<(), Failure> {
         margin: args.margin.or(limit).unwrap_or(standard.margin),
         alpha: args.alpha,
     };
-    let found =
-        compare_sets(&sets, &request).context("nothing was compared").map_err(Failure::WrongUse)?;
+    let found = compare_sets(&sets, &request).or_wrong("nothing was compared")?;
     show(&comparison_document(&found), &args.output)?;
     match args.fail_on {
         Some(FailOn(limit)) if regressed(&found, limit.unwrap_or(0.0)) => Err(Failure::NotSo),

@@ -1,18 +1,104 @@
 //! `thrashlab experiment`: a plan of factors becomes runs.
 
-use std::path::Path;
+use std::env;
+use std::ffi::OsString;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use analysis::Dataset;
 use analysis::comparison::Request;
 use anyhow::{Context, anyhow};
+use clap::Args;
 use experiment::{AA_FACTOR, Carried, Driver, Experiment, ExperimentError, Outlook, PlanChanges};
 use model::units::format_duration;
 use stats::Verdict;
 
-use crate::experiment_args::ExperimentArgs;
-use crate::laboratory::{drive, failure};
+use crate::laboratory::{LabArgs, drive, failure};
 use crate::progress::Progress;
-use crate::{Failure, fleet, print, print_bytes, print_json};
+use crate::values::{Seeds, seeds};
+use crate::{Failure, print, print_bytes, print_json, print_result};
+
+const EXAMPLES: &str = "\
+Examples:
+  thrashlab experiment examples/compiler-vs-system.toml
+  thrashlab experiment plan.toml --print-plan      what would be run, in which order
+  thrashlab experiment plan.toml --dry-run         can all levels be set, and how long will it take?
+  thrashlab experiment plan.toml --blocks 12       go on with more blocks
+  thrashlab experiment plan.toml --fleet ray://head:10001 --store s3://bucket/cells
+  thrashlab experiment plan.toml --aa              the first cell against itself: the noise floor
+  thrashlab compare ~/.local/share/thrashlab/NAME --factor FACTOR
+  thrashlab attribute ~/.local/share/thrashlab/NAME
+
+An interrupted experiment goes on where it was when it is started again.
+How to write a plan, and all that it can set: docs/experiments.md.";
+
+/// Names another Python than `python3`.
+const PYTHON: &str = "THRASHLAB_PYTHON";
+/// Where the package finds this program.
+const PROGRAM: &str = "THRASHLAB";
+/// Prints which of the packages that a fleet needs are not there.
+const MISSING: &str = "import importlib.util as u\n\
+                       print(*[n for n in ('thrashlab', 'ray', 'fsspec') if not u.find_spec(n)])";
+
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct ExperimentArgs {
+    /// The plan (TOML)
+    pub(crate) plan: PathBuf,
+
+    /// Folder for the runs; what it has already is not run again [default: one of the plan's name
+    /// in the user's data directory]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) output: Option<PathBuf>,
+
+    /// Print the plan as it is understood and run nothing
+    #[arg(long, conflicts_with = "dry_run")]
+    pub(crate) print_plan: bool,
+
+    /// Build and try everything, tell how long it will take, and run nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+
+    /// Run the first cell against itself: what differs is noise
+    #[arg(long)]
+    pub(crate) aa: bool,
+
+    /// Print what deterministic cells are still to be made, as JSON lines for `thrashlab cells`,
+    /// and make none (docs/fleet.md)
+    #[arg(long, conflicts_with_all = ["print_plan", "dry_run", "no_cache"])]
+    pub(crate) list_cells: bool,
+
+    /// Let the nodes of a Ray cluster make the cells: `local`, `auto`, `HOST:PORT` or
+    /// `ray://HOST:PORT` (docs/fleet.md)
+    #[arg(long, value_name = "ADDRESS",
+          conflicts_with_all = ["print_plan", "dry_run", "list_cells", "no_cache", "cells"])]
+    pub(crate) fleet: Option<String>,
+
+    /// With --fleet: where cells are kept: a folder that all nodes see, or a URL that fsspec knows
+    /// [default: `thrashlab/fleet` in the user's cache directory]
+    #[arg(long, value_name = "URL", requires = "fleet")]
+    pub(crate) store: Option<String>,
+
+    /// With --fleet: make every cell anew, also those that are in the store
+    #[arg(long, requires = "fleet")]
+    pub(crate) no_resume: bool,
+
+    /// Blocks, each a pass through all cells [default: as the plan says]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub(crate) blocks: Option<u32>,
+
+    /// Seeds of the blocks, such as 1..20 [default: as the plan says]
+    #[arg(long, value_name = "SEEDS", conflicts_with = "blocks", value_parser = seeds)]
+    pub(crate) seeds: Option<Seeds>,
+
+    #[command(flatten)]
+    pub(crate) lab: LabArgs,
+
+    /// Print JSON instead of a table
+    #[arg(long)]
+    pub(crate) json: bool,
+}
 
 /// What came of a laboratory.
 enum Outcome {
@@ -25,11 +111,8 @@ enum Outcome {
 
 /// Carries a plan out, or prints what that would be.
 pub(crate) fn experiment(args: &ExperimentArgs) -> Result<(), Failure> {
-    let changes = PlanChanges {
-        blocks: args.blocks,
-        seeds: args.seeds.as_ref().map(|seeds| seeds.0.clone()),
-        against_itself: args.aa,
-    };
+    let changes =
+        PlanChanges { blocks: args.blocks, seeds: args.seeds.clone(), against_itself: args.aa };
     let output = args.output.as_deref();
     let mut experiment = Experiment::new(&args.plan, &changes, output).map_err(failure)?;
     if args.print_plan {
@@ -41,11 +124,10 @@ pub(crate) fn experiment(args: &ExperimentArgs) -> Result<(), Failure> {
     }
     let folder = experiment.folder.clone();
     if let Some(address) = &args.fleet {
-        return fleet::start(address, args, &folder);
+        return start_fleet(address, args, &folder);
     }
-    let mut progress = args.lab.progress(args.quiet)?;
-    let outcome =
-        drive(&args.lab.options(), &mut progress, |driver| work(args, &experiment, driver));
+    let mut progress = args.lab.progress()?;
+    let outcome = drive(&args.lab.options, &mut progress, |driver| work(args, &experiment, driver));
     let is_run = !args.list_cells && !args.dry_run;
     let outcome = outcome.inspect_err(|error| {
         if is_run && !matches!(error, Failure::WrongUse(_)) && folder.is_dir() {
@@ -78,10 +160,7 @@ fn work(
 /// Prints the plan as it is understood.
 fn print_plan(args: &ExperimentArgs, experiment: &Experiment) -> Result<(), Failure> {
     let manifest = experiment.planned().map_err(failure)?;
-    if args.json {
-        return print_json(&manifest);
-    }
-    print(&report::plan_text(&manifest))
+    print_result(args.json, &manifest, || report::plan_text(&manifest))
 }
 
 /// Prints how far the experiment is and how long the rest will take.
@@ -143,18 +222,12 @@ fn finish(
             carried.refused.iter().map(|(run, why)| format!("{run}: {why}")).collect();
         return Err(Failure::NotMeasured(anyhow!("no run was made: {}", reasons.join("; "))));
     }
-    let dataset = store::observations(&folder.to_string_lossy())
-        .context("read the runs")
-        .map_err(Failure::NotMeasured)?;
+    let dataset = store::observations(&folder.to_string_lossy()).context("read the runs")?;
     if args.aa {
         progress.say(&format!("run files: {shown}"));
         return show_against_itself(args, &dataset);
     }
-    if args.json {
-        print_json(&dataset)?;
-    } else {
-        print(&report::cells_text(&dataset))?;
-    }
+    print_result(args.json, &dataset, || report::cells_text(&dataset))?;
     progress.say(&format!("run files: {shown}"));
     let folder = model::shown::quoted(&folder.to_string_lossy());
     progress.say(&format!("what it means: thrashlab attribute {folder}"));
@@ -169,15 +242,73 @@ fn finish(
 fn show_against_itself(args: &ExperimentArgs, dataset: &Dataset) -> Result<(), Failure> {
     let found = analysis::against_itself(dataset, AA_FACTOR, &Request::default())
         .context("compare the two arms")?;
-    if args.json {
-        print_json(&found)?;
-    } else {
-        print(&report::against_itself_text(&found))?;
-    }
+    print_result(args.json, &found, || report::against_itself_text(&found))?;
     let alarm = found
         .comparison
         .cells
         .iter()
         .any(|cell| matches!(cell.verdict, Verdict::Regression | Verdict::Improvement));
     if alarm { Err(Failure::NotSo) } else { Ok(()) }
+}
+
+/// Becomes the driver of a fleet; returns only if that cannot be.
+fn start_fleet(address: &str, args: &ExperimentArgs, folder: &Path) -> Result<(), Failure> {
+    let python = env::var_os(PYTHON).unwrap_or_else(|| "python3".into());
+    check_python(&python)?;
+    let program = env::current_exe().context("find this program")?;
+    let mut command = Command::new(&python);
+    command.args(["-m", "thrashlab.fleet"]).arg(&args.plan);
+    command.args(["--address", address, "--out"]).arg(folder);
+    if let Some(store) = &args.store {
+        command.args(["--store", store]);
+    }
+    if args.no_resume {
+        command.arg("--no-resume");
+    }
+    if args.lab.quiet {
+        command.arg("--quiet");
+    }
+    command.args(args.lab.of_fleet());
+    // What belongs to the plan goes to every `thrashlab experiment` that the driver starts.
+    command.arg("--").args(of_plan(args));
+    let error = command.env(PROGRAM, program).exec();
+    Err(Failure::NotMeasured(anyhow!("start {}: {error}", python.display())))
+}
+
+/// The arguments that change the plan or what is printed of it.
+fn of_plan(args: &ExperimentArgs) -> Vec<OsString> {
+    let mut passed: Vec<OsString> = Vec::new();
+    if let Some(blocks) = args.blocks {
+        passed.extend(["--blocks".into(), blocks.to_string().into()]);
+    }
+    if let Some(seeds) = &args.seeds {
+        let seeds: Vec<String> = seeds.iter().map(u64::to_string).collect();
+        passed.extend(["--seeds".into(), seeds.join(",").into()]);
+    }
+    let flags = [(args.aa, "--aa"), (args.json, "--json")];
+    passed.extend(flags.iter().filter(|(is_set, _)| *is_set).map(|(_, flag)| (*flag).into()));
+    passed
+}
+
+/// Whether this Python has what a fleet needs.
+fn check_python(python: &OsString) -> Result<(), Failure> {
+    let shown = python.display();
+    let asked = Command::new(python).args(["-c", MISSING]).output().map_err(|error| {
+        Failure::NotMeasured(anyhow!(
+            "--fleet needs Python with thrashlab's package and Ray, and {shown} does not start: \
+             {error}; name another one in {PYTHON}"
+        ))
+    })?;
+    let missing = String::from_utf8_lossy(&asked.stdout).trim().replace(' ', ", ");
+    if !asked.status.success() {
+        let said = String::from_utf8_lossy(&asked.stderr).trim().to_owned();
+        return Err(Failure::NotMeasured(anyhow!("{shown} does not run: {said}")));
+    }
+    match missing.is_empty() {
+        true => Ok(()),
+        false => Err(Failure::NotMeasured(anyhow!(
+            "--fleet needs Python packages that {shown} does not have: {missing}; install them \
+             with: {shown} -m pip install 'thrashlab[fleet]', or name another Python in {PYTHON}"
+        ))),
+    }
 }

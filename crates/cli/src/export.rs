@@ -4,7 +4,6 @@ use std::fs;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, anyhow};
 use clap::{Args, ValueEnum};
 use exchange::{CsvFile, ExportError, ParquetFile, RunTables, Sink};
 use frames::{Column, Table};
@@ -12,7 +11,7 @@ use keep::out_file::OutFile;
 use store::import::Options;
 use store::observations::{is_foreign, observations_as};
 
-use crate::{Failure, print};
+use crate::{Failure, OrWrong, print};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -95,10 +94,10 @@ pub(crate) enum EachArg {
 pub(crate) fn export(args: &ExportArgs) -> Result<(), Failure> {
     let tabular = matches!(args.format, ExportFormat::Csv | ExportFormat::Parquet);
     if args.table.is_some() && !tabular {
-        return Err(Failure::WrongUse(anyhow!("--table is for --format csv and parquet")));
+        return Err(wrong!("--table is for --format csv and parquet"));
     }
     if args.each.is_some() && args.format != ExportFormat::Go {
-        return Err(Failure::WrongUse(anyhow!("--each is for --format go")));
+        return Err(wrong!("--each is for --format go"));
     }
     match args.format {
         ExportFormat::Go => export_go(args),
@@ -116,9 +115,7 @@ pub(crate) fn export(args: &ExportArgs) -> Result<(), Failure> {
 }
 
 fn observed(args: &ExportArgs) -> Result<analysis::Dataset, Failure> {
-    observations_as(&args.input, None, &Options::default())
-        .context("read what is to be exported")
-        .map_err(Failure::WrongUse)
+    observations_as(&args.input, None, &Options::default()).or_wrong("read what is to be exported")
 }
 
 fn export_go(args: &ExportArgs) -> Result<(), Failure> {
@@ -140,8 +137,7 @@ fn export_tables(args: &ExportArgs) -> Result<(), Failure> {
         (Some(TableArg::Observations), _) => TableArg::Observations,
         (Some(table), true) => table,
         (Some(_), false) => {
-            let error = anyhow!("{} is no run file: it has --table observations only", args.input);
-            return Err(Failure::WrongUse(error));
+            return Err(wrong!("{} is no run file: it has --table observations only", args.input));
         }
     };
     let tables = match table {
@@ -159,9 +155,8 @@ fn export_tables(args: &ExportArgs) -> Result<(), Failure> {
             Table::ALL.into_iter().filter(is_it).collect()
         }
     };
-    let runs = RunTables::find(args.input.clone().into())
-        .context("read what is to be exported")
-        .map_err(Failure::WrongUse)?;
+    let runs =
+        RunTables::find(args.input.clone().into()).or_wrong("read what is to be exported")?;
     let [table] = tables[..] else { return export_all(args, &runs) };
     write_to(args.output.as_deref(), |out| {
         runs.write(vec![(table, sink(args.format, &runs.columns(table)?, out)?)])
@@ -173,8 +168,7 @@ fn export_all(args: &ExportArgs, runs: &RunTables) -> Result<(), Failure> {
     let folder = args
         .output
         .as_deref()
-        .context("--table all writes several files: name a folder with -o")
-        .map_err(Failure::WrongUse)?;
+        .or_wrong("--table all writes several files: name a folder with -o")?;
     let ending = if args.format == ExportFormat::Csv { "csv" } else { "parquet" };
     let all = || {
         fs::create_dir_all(folder)?;

@@ -13,7 +13,7 @@ use model::units::parse_duration_ns;
 use report::{FootprintView, footprint_document};
 
 use crate::output::{OutputArgs, show};
-use crate::{Failure, complain};
+use crate::{Failure, OrWrong, complain};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -127,12 +127,10 @@ fn targets(args: &FootprintArgs, system: &System) -> Result<Vec<u32>, Failure> {
     };
     let named = PathBuf::from("/sys/fs/cgroup").join(group);
     let path = if named.join("cgroup.procs").exists() { &named } else { group };
-    let pids = system
-        .in_group(path)
-        .with_context(|| format!("{}: is it a control group?", path.display()))
-        .map_err(Failure::WrongUse)?;
+    let pids =
+        system.in_group(path).or_wrong(format!("{}: is it a control group?", path.display()))?;
     match pids.is_empty() {
-        true => Err(Failure::WrongUse(anyhow!("{}: no process is in it", path.display()))),
+        true => Err(wrong!("{}: no process is in it", path.display())),
         false => Ok(pids),
     }
 }
@@ -160,7 +158,7 @@ fn confirm(others: &[Owner]) -> Result<(), Failure> {
     let (input, output) = (std::io::stdin(), std::io::stderr());
     if !(input.is_terminal() && output.is_terminal()) {
         let how = "say --yes to do it, or --no-clear to look at present pages only";
-        return Err(Failure::WrongUse(anyhow!("{question}; {how}")));
+        return Err(wrong!("{question}; {how}"));
     }
     let mut answer = String::new();
     write!(output.lock(), "thrashlab: {question}. Go on? [y/N] ")

@@ -3,34 +3,13 @@
 use std::time::Duration;
 
 use agent::Waiter;
-use anyhow::Context;
-use clap::Args;
 use experiment::subject_arg;
-use keep::Cache;
 use kernels::{KernelArg, KernelError};
 use model::VmSpec;
-use model::units::parse_duration_ns;
 use vm::{Vm, VmError, VmOptions, VmRequest};
 
-use crate::Failure;
 use crate::progress::Progress;
-
-/// How guests are run.
-#[derive(Args)]
-pub(crate) struct GuestArgs {
-    /// With vm: run every cell again and keep none
-    #[arg(long)]
-    pub(crate) no_cache: bool,
-
-    /// With vm and mmu: guests or simulations at a time, on all nodes of a fleet together [default:
-    /// one a CPU]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
-    pub(crate) jobs: Option<u16>,
-
-    /// With vm: a guest that writes nothing for this long, on the wall clock, is taken for stuck
-    #[arg(long, value_name = "TIME", default_value = "15m", value_parser = parse_duration_ns)]
-    pub(crate) wall_limit: u64,
-}
+use crate::{Failure, OrWrong};
 
 /// A guest that writes nothing for this long is taken for stuck, if nothing else is said.
 pub(crate) const SILENCE: Duration = Duration::from_secs(900);
@@ -42,18 +21,8 @@ pub(crate) fn spec(request: &VmRequest, progress: &Progress) -> Result<VmSpec, F
         progress.say(&note);
     }
     // An error of the name is wrong use; everything else about a kernel is found out later.
-    spec.kernel.parse::<KernelArg>().context("vm:kernel").map_err(Failure::WrongUse)?;
+    spec.kernel.parse::<KernelArg>().or_wrong("vm:kernel")?;
     Ok(spec)
-}
-
-/// The options of all guests.
-pub(crate) fn options(args: &GuestArgs) -> VmOptions {
-    VmOptions {
-        cache: Cache::of_user(),
-        reuse_cells: !args.no_cache,
-        silence: Duration::from_nanos(args.wall_limit),
-        freeze: None,
-    }
 }
 
 /// CPUs that this process may use.

@@ -1,8 +1,9 @@
 //! `thrashlab import`: results of other programs.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow};
+use clap::{Args, Subcommand};
 use model::resp1::Resp1Table;
 use render::{Block, Cell, Document, FORMATS, Table, Tone};
 use report::dataset_document;
@@ -10,9 +11,69 @@ use store::import::Options;
 use store::observations::{observations_as, read};
 use store::resp1::{RatioCheck, RowPoints, check_ratios, parse, points_notes, recover_points};
 
-use crate::Failure;
-use crate::args::{ImportArgs, ImportFrom};
 use crate::output::{OutputArgs, deliver, show};
+use crate::{Failure, OrWrong};
+
+const EXAMPLES: &str = "\
+Examples:
+  thrashlab import old.json                         what is in an export of hyperfine
+  thrashlab import times.csv --response loops       a column without a unit in its name
+  thrashlab import resp1 2.4.20.out                 and check the ratios that it printed
+
+What can be imported can be compared: thrashlab compare old.json new.json";
+
+#[derive(Args)]
+#[command(
+    after_help = EXAMPLES,
+    args_conflicts_with_subcommands = true,
+    subcommand_negates_reqs = true
+)]
+pub(crate) struct ImportArgs {
+    #[command(subcommand)]
+    from: Option<ImportFrom>,
+
+    /// The file, - for standard input, a folder of runs, or `reference:NAME`
+    #[arg(required = true)]
+    file: Option<String>,
+
+    /// What the file is: resp1, hyperfine, go, google, cyclictest, schbench, interbench, perf or
+    /// csv [default: as it looks]
+    #[arg(id = "input_format", long = "from", value_name = "FORMAT", value_parser = import_format)]
+    format: Option<store::import::Format>,
+
+    /// Columns of a CSV that were measured although no unit ends their names
+    #[arg(long = "response", value_name = "COLUMNS", value_delimiter = ',')]
+    responses: Vec<String>,
+
+    /// Columns of a CSV that were varied although a unit ends their names
+    #[arg(long = "factor", value_name = "COLUMNS", value_delimiter = ',')]
+    factors: Vec<String>,
+
+    /// Take trials of a CSV that repeat another one value for value
+    #[arg(long)]
+    allow_repeats: bool,
+
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+#[derive(Subcommand)]
+enum ImportFrom {
+    /// Output of resp1, in either of its formats; recomputes the ratios and checks them
+    Resp1 {
+        /// The file, or - for standard input
+        file: PathBuf,
+
+        #[command(flatten)]
+        output: OutputArgs,
+    },
+}
+
+fn import_format(text: &str) -> Result<store::import::Format, String> {
+    use store::import::Format;
+    let names = Format::ALL.map(|format| format.name).join(", ");
+    Format::named(text).ok_or_else(|| format!("no format is named {text:?}; there are {names}"))
+}
 
 /// Reads a foreign result, checks it, and prints it.
 pub(crate) fn import(args: &ImportArgs) -> Result<(), Failure> {
@@ -30,18 +91,14 @@ fn import_any(args: &ImportArgs) -> Result<(), Failure> {
         allow_repeats: args.allow_repeats,
     };
     let file = args.file.as_deref().unwrap_or("-");
-    let set = observations_as(file, args.format, &options)
-        .context("import")
-        .map_err(Failure::WrongUse)?;
+    let set = observations_as(file, args.format, &options).or_wrong("import")?;
     show(&dataset_document(&set), &args.output)
 }
 
 fn import_resp1(file: &Path, args: &OutputArgs) -> Result<(), Failure> {
     let name = file.display();
-    let text = read(file).context("read the output").map_err(Failure::WrongUse)?;
-    let table = parse(&text)
-        .with_context(|| format!("{name} is not output of resp1"))
-        .map_err(Failure::WrongUse)?;
+    let text = read(file).or_wrong("read the output")?;
+    let table = parse(&text).or_wrong(format!("{name} is not output of resp1"))?;
     let points = recover_points(&table);
     let checks = check_ratios(&table);
     let mut document = Document::of(vec![

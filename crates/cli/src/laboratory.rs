@@ -3,83 +3,55 @@
 
 use std::ffi::OsString;
 use std::fs::File;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use agent::Waiter;
 use anyhow::Context;
 use clap::Args;
 use experiment::{Driver, DriverOptions, ExperimentError, PlanError};
-use keep::Cells;
 use model::units::exact_duration;
 use remote::RemoteError;
 use vm::VmError;
 
-use crate::Failure;
-use crate::guests::{self, GuestArgs};
+use crate::guests;
 use crate::progress::Progress;
-use crate::remote_args::RemoteArgs;
+use crate::{Failure, OrWrong};
 
 /// Where and how runs are made.
 #[derive(Args)]
 pub(crate) struct LabArgs {
     #[command(flatten)]
-    guests: GuestArgs,
-
-    #[command(flatten)]
-    remote: RemoteArgs,
-
-    /// Folder on a disk for the files of loads and measures; with ssh:// there, with --fleet on
-    /// the nodes [default: /var/tmp/thrashlab-UID]
-    #[arg(long, value_name = "DIR")]
-    pub(crate) work_dir: Option<PathBuf>,
-
-    /// Folder of finished cells to take from and add to, simulations too, instead of the user's
-    /// cache of guests
-    #[arg(long, value_name = "DIR", conflicts_with = "no_cache")]
-    cells: Option<PathBuf>,
+    pub(crate) options: DriverOptions,
 
     /// Write what happens to this file as JSON lines, an event each (docs/python.md); /dev/fd/3 is
     /// file descriptor 3
     #[arg(long, value_name = "FILE")]
     events: Option<PathBuf>,
+
+    /// No progress on standard error
+    #[arg(long, short, display_order = 500)]
+    pub(crate) quiet: bool,
 }
 
 impl LabArgs {
     /// The display of what happens, with events in a file if there is to be one.
-    pub(crate) fn progress(&self, quiet: bool) -> Result<Progress, Failure> {
+    pub(crate) fn progress(&self) -> Result<Progress, Failure> {
         let open = |path: &PathBuf| {
             let file = File::create(path);
-            file.with_context(|| format!("--events {}", path.display())).map_err(Failure::WrongUse)
+            file.or_wrong(format!("--events {}", path.display()))
         };
         let events = self.events.as_ref().map(open).transpose()?;
-        Ok(Progress::new(quiet).with_events(events))
-    }
-
-    /// The options of a driver.
-    pub(crate) fn options(&self) -> DriverOptions {
-        let simulated = self.cells.clone().map(Cells::at);
-        let mut guests = guests::options(&self.guests);
-        if let Some(cells) = &simulated {
-            guests.cache = guests.cache.with_cells(cells.clone());
-        }
-        DriverOptions {
-            guests,
-            jobs: self.guests.jobs.map(usize::from),
-            work_dir: self.work_dir.clone(),
-            remote: self.remote.options(Path::new("")),
-            simulated,
-            freeze: None,
-        }
+        Ok(Progress::new(self.quiet, events))
     }
 
     /// The arguments that mean on a fleet what they mean here.
     pub(crate) fn of_fleet(&self) -> Vec<OsString> {
         let mut passed: Vec<OsString> = Vec::new();
-        if let Some(jobs) = self.guests.jobs {
+        if let Some(jobs) = self.options.jobs {
             passed.extend(["--jobs".into(), jobs.to_string().into()]);
         }
-        passed.extend(["--wall-limit".into(), exact_duration(self.guests.wall_limit).into()]);
-        if let Some(folder) = &self.work_dir {
+        passed.extend(["--wall-limit".into(), exact_duration(self.options.wall_limit).into()]);
+        if let Some(folder) = &self.options.work_dir {
             passed.extend(["--work-dir".into(), folder.into()]);
         }
         passed

@@ -4,46 +4,44 @@
 //! complaints to standard error. Exit codes: 0 done, 1 what was to be checked is not so, 2 wrong
 //! use, 3 could not measure, 130 interrupted; of a command that is recorded, its own.
 
+/// What is wrong with what the user asked for, as a failure.
+macro_rules! wrong {
+    ($($why:tt)*) => { crate::Failure::WrongUse(anyhow::anyhow!($($why)*)) };
+}
+
 mod args;
 mod attribute;
 mod bisect;
-mod bisect_args;
 mod cache;
 mod cells;
 mod compare;
 mod doctor;
 mod experiment;
-mod experiment_args;
 mod export;
-mod fleet;
 mod footprint;
 mod guests;
 mod import;
-mod job_args;
 mod laboratory;
 mod mmu;
-mod names;
 mod output;
 mod progress;
-mod remote_args;
 mod report;
 mod run;
-mod seeds;
 mod show;
 mod sweep;
-mod sweep_args;
 mod timing;
 mod trace;
+mod values;
 mod vm;
-mod vm_args;
 
+use std::fmt::{Debug, Display};
 use std::process::ExitCode;
 
 use anyhow::Context;
 use clap::{CommandFactory, Parser};
 
 use args::{Cli, Command};
-pub(crate) use output::{print, print_bytes, print_json};
+pub(crate) use output::{print, print_bytes, print_json, print_result};
 
 /// The user stopped it.
 const INTERRUPTED: u8 = 130;
@@ -73,6 +71,20 @@ impl From<anyhow::Error> for Failure {
         Self::NotMeasured(error)
     }
 }
+
+/// For `map_err`: what is wrong with what the user asked for.
+fn wrong(why: impl Display + Debug + Send + Sync + 'static) -> Failure {
+    Failure::WrongUse(anyhow::Error::msg(why))
+}
+
+/// A step that fails because the user asked for something impossible.
+trait OrWrong<T, E>: Context<T, E> + Sized {
+    fn or_wrong(self, step: impl Display + Send + Sync + 'static) -> Result<T, Failure> {
+        self.context(step).map_err(Failure::WrongUse)
+    }
+}
+
+impl<T, E, R: Context<T, E>> OrWrong<T, E> for R {}
 
 fn main() -> ExitCode {
     let arguments: Vec<_> = std::env::args_os().collect();
@@ -159,8 +171,7 @@ fn chain(error: &anyhow::Error) -> String {
 /// Runs the assignment on standard input; its run file goes to standard output.
 fn agent() -> Result<(), Failure> {
     let assignment: agent::Assignment = serde_json::from_reader(std::io::stdin().lock())
-        .context("read the assignment from standard input")
-        .map_err(Failure::WrongUse)?;
+        .or_wrong("read the assignment from standard input")?;
     match agent::run(&assignment, std::io::stdout().lock()) {
         Ok(_) => Ok(()),
         Err(error) => {
@@ -180,8 +191,7 @@ fn man(name: Option<&str>) -> Result<(), Failure> {
         Some(name) => root
             .find_subcommand(name)
             .cloned()
-            .with_context(|| format!("no command is named {name:?}; see thrashlab --help"))
-            .map_err(Failure::WrongUse)?,
+            .or_wrong(format!("no command is named {name:?}; see thrashlab --help"))?,
     };
     let mut bytes = Vec::new();
     clap_mangen::Man::new(page).render(&mut bytes).context("make the manual page")?;

@@ -7,14 +7,13 @@ mod run;
 mod whatif;
 mod work;
 
-use anyhow::anyhow;
-use clap::{Args, Subcommand};
+use clap::Subcommand;
 use model::MmuSpec;
 use trace::Notes;
 
 use crate::Failure;
 
-const EXAMPLES: &str = "\
+pub(crate) const EXAMPLES: &str = "\
 Examples:
   thrashlab mmu run vmtest --machine sparcstation1 --hat old --range 2M..32M --seeds 10
                                         the table of 1990
@@ -27,15 +26,8 @@ Examples:
   thrashlab mmu curve t.tlt             misses of an LRU cache of translations, for all sizes
   thrashlab mmu machines                which machines there are";
 
-#[derive(Args)]
-#[command(after_help = EXAMPLES)]
-pub(crate) struct MmuArgs {
-    #[command(subcommand)]
-    command: MmuCommand,
-}
-
 #[derive(Subcommand)]
-enum MmuCommand {
+pub(crate) enum MmuCommand {
     /// Run a program, a trace or a command on a simulated machine
     Run(Box<run::RunArgs>),
     /// Try every remedy for a workload, alone and together
@@ -47,18 +39,13 @@ enum MmuCommand {
 }
 
 /// Does what is asked.
-pub(crate) fn mmu(args: &MmuArgs) -> Result<(), Failure> {
-    match &args.command {
+pub(crate) fn mmu(command: &MmuCommand) -> Result<(), Failure> {
+    match command {
         MmuCommand::Run(args) => run::run(args),
         MmuCommand::Whatif(args) => whatif::whatif(args),
         MmuCommand::Curve(args) => curve::curve(args),
         MmuCommand::Machines(args) => machines::machines(args),
     }
-}
-
-/// Something that was asked for and cannot be.
-fn wrong(why: String) -> Failure {
-    Failure::WrongUse(anyhow!(why))
 }
 
 /// A simulated machine in words: its name and what was set of it.

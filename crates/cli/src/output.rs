@@ -113,6 +113,15 @@ pub(crate) fn print_json(value: &impl Serialize) -> Result<(), Failure> {
     print_bytes(model::shown::shown_json(&json).as_bytes())
 }
 
+/// Prints a result as JSON, or as text.
+pub(crate) fn print_result(
+    json: bool,
+    value: &impl Serialize,
+    text: impl FnOnce() -> String,
+) -> Result<(), Failure> {
+    if json { print_json(value) } else { print(&text()) }
+}
+
 /// Prints a result; a reader that went away (`| head`) is no failure.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
     // A result has names and texts of run files, which may come from anywhere.

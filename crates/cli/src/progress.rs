@@ -17,9 +17,6 @@ use crate::complain;
 use live::Live;
 use screen::{Screen, Size, wrapped};
 
-/// Least time between two drawings of a flood of lines.
-const REDRAW_EVERY: Duration = Duration::from_millis(100);
-
 /// A segment that runs.
 struct Active {
     begun: Instant,
@@ -47,18 +44,16 @@ pub(crate) struct Progress {
     cached: usize,
     /// When the segments were planned.
     planned: Instant,
-    /// When the screen was drawn last.
-    drawn: Instant,
 }
 
 impl Progress {
-    /// A display on standard error, or none.
-    pub(crate) fn new(quiet: bool) -> Self {
+    /// A display on standard error, or none; events go to a file, too, if there is one.
+    pub(crate) fn new(quiet: bool, events: Option<File>) -> Self {
         Self {
             screen: Screen::new().filter(|_| !quiet),
             live: Live::default(),
             quiet,
-            events: None,
+            events,
             segments: Vec::new(),
             seeded: false,
             is_virtual: false,
@@ -66,14 +61,7 @@ impl Progress {
             done: 0,
             cached: 0,
             planned: Instant::now(),
-            drawn: Instant::now(),
         }
-    }
-
-    /// The same display, with events as JSON lines in a file.
-    pub(crate) fn with_events(mut self, events: Option<File>) -> Self {
-        self.events = events;
-        self
     }
 
     /// Writes an event; a reader that went away is no reason to stop.
@@ -166,11 +154,7 @@ impl Progress {
                 });
             }
         }
-        // A flood of lines is drawn a few times a second only.
-        let is_line = matches!(event, Event::Line { .. });
-        if !is_line || self.drawn.elapsed() >= REDRAW_EVERY {
-            self.redraw();
-        }
+        self.redraw();
     }
 
     fn over(&mut self, index: usize) {
@@ -226,9 +210,8 @@ impl Progress {
 
     /// Draws what there is.
     fn redraw(&mut self) {
-        self.drawn = Instant::now();
-        let Some((Size { columns, rows }, moving)) =
-            self.screen.as_ref().map(Screen::size).zip(self.moving_line())
+        let Some(moving) = self.moving_line() else { return };
+        let Some(Size { columns, rows }) = self.screen.as_mut().and_then(Screen::size_if_due)
         else {
             return;
         };

@@ -1,14 +1,16 @@
 //! `thrashlab show`: results again, from their files alone, other programs' included.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use analysis::responsiveness::Matrix;
 use analysis::{MemoryJob, Session, is_of_job, is_of_memory_job};
-use anyhow::{Context, anyhow};
+use anyhow::Context;
+use clap::Args;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use model::Run;
 use model::resp1::Resp1Format;
-use render::{Block, Document, FORMATS};
+use render::{Block, Document, FORMATS, OutputFormat, format_named};
 use report::{
     dataset_document, matrix_document, memory_job_document, resp1_table, session_document,
     verbose_lines,
@@ -18,9 +20,79 @@ use store::observations::is_foreign;
 use store::reference::{document, find};
 use store::results::read_runs;
 
-use crate::Failure;
-use crate::args::{Form, Shape, ShowArgs};
-use crate::output::deliver;
+use crate::output::{deliver, possible_values};
+use crate::{Failure, OrWrong};
+
+/// How a responsiveness matrix is printed.
+#[derive(Args)]
+pub(crate) struct Shape {
+    /// Format of the result
+    #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = form())]
+    pub(crate) format: Form,
+
+    /// Print JSON: the same as --format json
+    #[arg(long, conflicts_with = "format")]
+    pub(crate) json: bool,
+
+    /// List the N slowest responses under each load, with where their time went and what was counted
+    /// meanwhile (docs/explained.md)
+    #[arg(long, value_name = "N", conflicts_with = "format")]
+    pub(crate) worst: Option<usize>,
+
+    /// More: all that is not available here; of a session every user by himself; with --format
+    /// resp1 S.D., size written, loops and circles per second
+    #[arg(long, short)]
+    pub(crate) verbose: bool,
+}
+
+/// What a result is printed as.
+#[derive(Clone, Copy)]
+pub(crate) enum Form {
+    /// A document in an output format.
+    Document(&'static OutputFormat),
+    /// The layout of resp1, of 2003 or of its first version.
+    Resp1(Resp1Format),
+}
+
+impl Shape {
+    /// The output format; `None` if the layout of resp1 was asked for.
+    pub(crate) fn output_format(&self) -> Option<&'static OutputFormat> {
+        match self.format {
+            _ if self.json => format_named("json"),
+            Form::Document(format) => Some(format),
+            Form::Resp1(_) => None,
+        }
+    }
+}
+
+/// Reads a form: an output format, `table` for text, or a layout of resp1.
+fn form() -> impl TypedValueParser<Value = Form> {
+    let layouts = [
+        PossibleValue::new("resp1").help("resp1's second format of 2003: raw and S.D. ratios"),
+        PossibleValue::new("resp1-first").help("resp1's first format: S.D. and raw ratio"),
+        PossibleValue::new("table").hide(true),
+    ];
+    PossibleValuesParser::new(possible_values().chain(layouts)).try_map(|name| match &*name {
+        "resp1" => Ok(Form::Resp1(Resp1Format::Second)),
+        "resp1-first" => Ok(Form::Resp1(Resp1Format::First)),
+        "table" => Ok(Form::Document(&FORMATS[0])),
+        name => format_named(name).map(Form::Document).context("unknown format"),
+    })
+}
+
+#[derive(Args)]
+pub(crate) struct ShowArgs {
+    /// A results folder, a run file, `reference:NAME`, or a result of another program (or a folder of
+    /// such files)
+    pub(crate) what: String,
+
+    #[command(flatten)]
+    pub(crate) shape: Shape,
+
+    /// Write the result to this file
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+}
 
 /// Prints a results folder, a run file, or a published result.
 pub(crate) fn show(args: &ShowArgs) -> Result<(), Failure> {
@@ -28,16 +100,15 @@ pub(crate) fn show(args: &ShowArgs) -> Result<(), Failure> {
     let path = Path::new(what);
     let set;
     let shown = if let Some(name) = what.strip_prefix("reference:") {
-        document(find(name).context("show").map_err(Failure::WrongUse)?)
+        document(find(name).or_wrong("show")?)
     } else if is_foreign(path) {
         if shape.worst.is_some() || shape.output_format().is_none() {
-            let error = anyhow!("--worst and --format resp1 are for runs, and {what} is none");
-            return Err(Failure::WrongUse(error));
+            return Err(wrong!("--worst and --format resp1 are for runs, and {what} is none"));
         }
-        set = observations(what).context("read results").map_err(Failure::WrongUse)?;
+        set = observations(what).or_wrong("read results")?;
         dataset_document(&set)
     } else {
-        let runs = read_runs(path).context("read results").map_err(Failure::WrongUse)?;
+        let runs = read_runs(path).or_wrong("read results")?;
         let runs: Vec<Run> = runs.into_iter().map(|(_, run)| run).collect();
         let mut shown = shaped(&runs, BTreeMap::new(), shape)?;
         if shape.output_format().is_some() {
@@ -68,10 +139,10 @@ pub(crate) fn shaped(
         return Ok(of_matrix(Matrix::from_runs(runs, skipped), shape));
     }
     if shape.worst.is_some() {
-        return Err(Failure::WrongUse(anyhow!("--worst is for a probe's responses")));
+        return Err(wrong!("--worst is for a probe's responses"));
     }
     if shape.output_format().is_none() {
-        return Err(Failure::WrongUse(anyhow!("--format resp1 is a form of a probe's results")));
+        return Err(wrong!("--format resp1 is a form of a probe's results"));
     }
     if is_of_memory_job(runs) {
         let result = MemoryJob::from_runs(runs, skipped);

@@ -1,14 +1,122 @@
 //! `thrashlab sweep`: the cost of a unit of work over the levels of a parameter, and its knee.
 
+use std::path::PathBuf;
+
 use analysis::sweep::{Curve, Found, Grid, Settings, find};
 use anyhow::{Context, anyhow};
-use experiment::{Form, Quantity, Sweep, SweepPlan, TypedSweep, parse_sweep};
+use clap::Args;
+use experiment::{Form, Quantity, SearchArgs, Setting, Sweep, SweepPlan, TypedSweep, parse_sweep};
 use report::{SweepRow, SweepView, sweep_text};
 use store::{CurveOptions, Curves};
 
-use crate::laboratory::{drive, failure};
-use crate::sweep_args::SweepArgs;
-use crate::{Failure, print, print_json};
+use crate::laboratory::{LabArgs, drive, failure};
+use crate::{Failure, OrWrong, print, print_result};
+
+const EXAMPLES: &str = "\
+Examples:
+  thrashlab sweep vmtest --range 2M..96M            Irlam's program over active virtual memory
+  thrashlab sweep touch --over sandbox.memory --range 56M..20M \\
+      --set touch.footprint=48M --set touch.backing=file --set touch.pattern=uniform
+                                                    a limit that shrinks under a file mapping
+  thrashlab sweep touch --range 1M..1G --set touch.pattern=chase --by touch.pages=small,thp
+                                                    two curves side by side
+  thrashlab sweep session --range 1..24             users at work at the same time
+  thrashlab sweep cpuload --range 0.1..4 --set probe=wake
+                                                    a dose of a load, and how a probe feels it
+  thrashlab sweep plan.toml                         the plan of a sweep
+  thrashlab sweep --from reference:sun4/vmtest-sparcstation1-old-hat
+                                                    the table of 1990: where is its knee?
+  thrashlab sweep --from FOLDER                     a sweep that was made, again
+
+An interrupted sweep goes on where it was when it is started again. How to ask, how to read the
+answer, and why it can be trusted: docs/sweeps.md.";
+
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct SweepArgs {
+    /// What is measured: a job (vmtest, touch, session), a probe, a load, or the plan of a sweep
+    /// (*.toml)
+    #[arg(required_unless_present = "from", conflicts_with = "from")]
+    what: Option<String>,
+
+    #[command(flatten)]
+    search: SearchArgs,
+
+    /// Another parameter of the plan, as in plans: subject=host, touch.pattern=chase, profile=quick
+    #[arg(long, value_name = "PARAM=VALUE", conflicts_with = "from", value_parser = setting)]
+    set: Vec<(String, String)>,
+
+    /// Where to run, as with `thrashlab run`
+    #[arg(long, value_name = "SUBJECT", conflicts_with = "from")]
+    subject: Option<String>,
+
+    /// The load in the background
+    #[arg(long, value_name = "LOAD", conflicts_with = "from")]
+    load: Option<String>,
+
+    #[command(flatten)]
+    source: SourceArgs,
+
+    /// Folder for the runs; what it has already is not run again [default: one of the sweep's name
+    /// in the user's data directory]
+    #[arg(long, value_name = "DIR", conflicts_with = "from")]
+    output: Option<PathBuf>,
+
+    /// Print the plan as it is understood and run nothing
+    #[arg(long, conflicts_with = "from")]
+    print_plan: bool,
+
+    #[command(flatten)]
+    lab: LabArgs,
+
+    /// Print JSON instead of text
+    #[arg(long)]
+    json: bool,
+}
+
+/// Measurements that are there already.
+#[derive(Args)]
+struct SourceArgs {
+    /// Measure nothing: read a folder of runs, `reference:NAME`, or a CSV (- is standard input)
+    #[arg(long, value_name = "WHAT")]
+    from: Option<String>,
+
+    /// With --from: the column of a CSV that is the level [default: by its name]
+    #[arg(long, value_name = "COLUMN", requires = "from", conflicts_with = "over")]
+    level: Option<String>,
+
+    /// With --from: the column that is the cost [default: by its name]
+    #[arg(long, value_name = "COLUMN", requires = "from", conflicts_with = "response")]
+    cost: Option<String>,
+
+    /// With --from: the column by which the cost is divided [default: of elapsed times the level]
+    #[arg(long, value_name = "COLUMN", requires = "from")]
+    work: Option<String>,
+}
+
+impl SweepArgs {
+    /// What was typed of the sweep's plan.
+    fn typed(&self) -> TypedSweep {
+        let named = [("subject", &self.subject), ("load", &self.load)];
+        let named = named.iter().filter_map(|(name, value)| Some((*name, value.as_ref()?)));
+        let set = self.set.iter().map(|(name, value)| (name.as_str(), value));
+        let setting = |(parameter, value): (&str, &String)| Setting {
+            parameter: parameter.to_owned(),
+            value: value.clone(),
+        };
+        let base = named.chain(set).map(setting).collect();
+        TypedSweep { base, search: self.search.clone() }
+    }
+}
+
+fn setting(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.trim().is_empty() => {
+            Ok((name.trim().to_owned(), value.to_owned()))
+        }
+        _ => Err("write PARAM=VALUE, such as touch.pattern=chase".to_owned()),
+    }
+}
 
 /// Sweeps, or reads what was swept, and prints what it says.
 pub(crate) fn sweep(args: &SweepArgs) -> Result<(), Failure> {
@@ -16,13 +124,13 @@ pub(crate) fn sweep(args: &SweepArgs) -> Result<(), Failure> {
         return redraw(args, what);
     }
     let what = args.what.as_deref().unwrap_or_default();
-    let mut sweep = Sweep::new(what, args.typed()?, args.output.as_deref()).map_err(failure)?;
+    let mut sweep = Sweep::new(what, args.typed(), args.output.as_deref()).map_err(failure)?;
     if args.print_plan {
         return print(&plan_text(&sweep.plan));
     }
     sweep.open().map_err(failure)?;
-    let mut progress = args.lab.progress(args.quiet)?;
-    let outcome = drive(&args.lab.options(), &mut progress, |driver| sweep.run(driver));
+    let mut progress = args.lab.progress()?;
+    let outcome = drive(&args.lab.options, &mut progress, |driver| sweep.run(driver));
     let curves = sweep.curves().map_err(failure)?;
     let is_known = curves.rows.iter().any(|(_, curve)| has_costs(curve));
     if is_known {
@@ -66,20 +174,18 @@ fn redraw(args: &SweepArgs, what: &str) -> Result<(), Failure> {
         cost: args.source.cost.clone().or_else(|| args.search.response.clone()),
         work: args.source.work.clone(),
     };
-    let curves = store::curves(what, &options)
-        .context("read the measurements")
-        .map_err(Failure::WrongUse)?;
+    let curves = store::curves(what, &options).or_wrong("read the measurements")?;
     if !curves.rows.iter().any(|(_, curve)| has_costs(curve)) {
-        return Err(Failure::WrongUse(anyhow!("{what}: no level has a cost")));
+        return Err(wrong!("{what}: no level has a cost"));
     }
     let mut settings = settings_of(&curves);
     if let Some(least_rise) = args.search.least_rise {
         if least_rise.is_nan() || least_rise <= 1.0 {
-            return Err(Failure::WrongUse(anyhow!("--least-rise {least_rise} is not above 1")));
+            return Err(wrong!("--least-rise {least_rise} is not above 1"));
         }
         settings.least_rise = least_rise;
     }
-    if let Some(text) = &args.search.present {
+    if let Some(text) = args.search.present.as_ref().and_then(|level| level.as_str()) {
         let unit = curves.rows.first().map_or("", |(_, curve)| curve.level_unit.as_str());
         let form = match unit {
             "bytes" => Form::Size,
@@ -87,7 +193,7 @@ fn redraw(args: &SweepArgs, what: &str) -> Result<(), Failure> {
             _ => Form::Number,
         };
         let present = Quantity { form, quantum: 0.0 }.parse(text);
-        let present = present.map_err(|why| Failure::WrongUse(anyhow!("--present: {why}")))?;
+        let present = present.map_err(|why| wrong!("--present: {why}"))?;
         settings.present = Some(present);
     }
     show(args, &curves, &settings)
@@ -127,10 +233,7 @@ pub(crate) fn view<'a>(curves: &'a Curves, settings: &Settings) -> SweepView<'a>
 /// Prints what the curves say.
 fn show(args: &SweepArgs, curves: &Curves, settings: &Settings) -> Result<(), Failure> {
     let view = view(curves, settings);
-    match args.json {
-        true => print_json(&as_json(&view)?),
-        false => print(&sweep_text(&view)),
-    }
+    print_result(args.json, &as_json(&view)?, || sweep_text(&view))
 }
 
 fn as_json(view: &SweepView<'_>) -> Result<serde_json::Value, Failure> {

@@ -6,26 +6,19 @@ pub(crate) mod read_ahead;
 pub(crate) mod record;
 mod stat;
 
-use clap::{Args, Subcommand};
+use clap::Subcommand;
 
 use crate::Failure;
 
-const EXAMPLES: &str = "\
+pub(crate) const EXAMPLES: &str = "\
 Examples:
   thrashlab trace record -o t.tlt -- gzip -9 < big > /dev/null
   thrashlab trace stat t.tlt
   thrashlab trace convert lackey.txt -o t.tlt
   thrashlab trace convert champsim.xz -o t.tlt --from champsim";
 
-#[derive(Args)]
-#[command(after_help = EXAMPLES)]
-pub(crate) struct TraceArgs {
-    #[command(subcommand)]
-    command: TraceCommand,
-}
-
 #[derive(Subcommand)]
-enum TraceCommand {
+pub(crate) enum TraceCommand {
     /// Record what a command refers to in memory
     Record(record::RecordArgs),
     /// Make a trace of another tool's, or the other way round
@@ -35,8 +28,8 @@ enum TraceCommand {
 }
 
 /// Does what is asked.
-pub(crate) fn trace(args: &TraceArgs) -> Result<(), Failure> {
-    match &args.command {
+pub(crate) fn trace(command: &TraceCommand) -> Result<(), Failure> {
+    match command {
         TraceCommand::Record(args) => record::record(args),
         TraceCommand::Convert(args) => convert::convert(args),
         TraceCommand::Stat(args) => stat::stat(args),

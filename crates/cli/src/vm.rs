@@ -1,18 +1,78 @@
 //! `thrashlab vm`: the deterministic machine itself, apart from measurements.
 
 mod boot;
-mod host_load;
 mod kernels;
 mod machines;
 mod shell;
 mod verify;
 
-use crate::Failure;
-use crate::vm_args::{VmArgs, VmCommand};
+use agent::Waiter;
+use anyhow::Context;
+use clap::{Args, Subcommand};
+use model::VmSpec;
+use vm::VmRequest;
+
+use crate::progress::Progress;
+use crate::{Failure, guests};
+
+#[derive(Subcommand)]
+pub(crate) enum VmCommand {
+    /// List the kernels at hand, or describe some in full
+    Kernels(kernels::KernelsArgs),
+    /// List the machines by name, or print the description of one
+    Machines(machines::MachinesArgs),
+    /// Boot a machine once, and tell how that went
+    Boot(boot::BootArgs),
+    /// Open a shell in a machine, with its disk at /work
+    Shell(shell::ShellArgs),
+    /// Run one cell several times, once on a busy host, and compare the bytes
+    Verify(verify::VerifyArgs),
+}
+
+/// A machine with a kernel.
+#[derive(Args)]
+struct MachineArgs {
+    /// What follows `vm:` in --subject: `machine=NAME,kernel=KERNEL,mem=SIZE,…` [default: the
+    /// machine p2-350]
+    #[arg(value_name = "SETTINGS", default_value = "", hide_default_value = true,
+        value_parser = request)]
+    settings: VmRequest,
+
+    /// The kernel, instead of kernel= in SETTINGS
+    #[arg(long, value_name = "KERNEL")]
+    kernel: Option<String>,
+}
+
+/// A command that has a machine: the user's wish to stop, what it says, and the machine.
+struct Setting {
+    waiter: Waiter,
+    progress: Progress,
+    spec: VmSpec,
+}
+
+impl MachineArgs {
+    /// What both say together.
+    fn request(&self) -> VmRequest {
+        let kernel = self.kernel.clone().or_else(|| self.settings.kernel.clone());
+        VmRequest { kernel, ..self.settings.clone() }
+    }
+
+    fn setting(&self) -> Result<Setting, Failure> {
+        let waiter = Waiter::new().context("catch signals")?;
+        let progress = Progress::new(false, None);
+        let spec = guests::spec(&self.request(), &progress)?;
+        Ok(Setting { waiter, progress, spec })
+    }
+}
+
+/// Reads settings, with the `vm:` of --subject or without it.
+fn request(text: &str) -> Result<VmRequest, String> {
+    vm::parse_request(text.strip_prefix("vm:").unwrap_or(text))
+}
 
 /// Does what is asked.
-pub(crate) fn vm(args: &VmArgs) -> Result<(), Failure> {
-    match &args.command {
+pub(crate) fn vm(command: &VmCommand) -> Result<(), Failure> {
+    match command {
         VmCommand::Kernels(args) => kernels::kernels(args),
         VmCommand::Machines(args) => machines::machines(args),
         VmCommand::Boot(args) => boot::boot(args),

@@ -31,9 +31,6 @@ pub trait Steps {
     }
 
     /// Measurements that were made before, in the order of time: step and value.
-    ///
-    /// # Errors
-    /// When they cannot be read.
     fn at_hand(&self) -> Result<Vec<(usize, f64)>, ExperimentError> {
         Ok(Vec::new())
     }
@@ -43,10 +40,8 @@ pub trait Steps {
         false
     }
 
-    /// Measures a step.
-    ///
-    /// # Errors
-    /// When that ends the search: the user stopped it, or a machine or the results failed.
+    /// Measures a step. Fails when that ends the search: the user stopped it, or a machine or the
+    /// results failed.
     fn measure(
         &mut self,
         step: usize,
@@ -63,10 +58,8 @@ pub struct Bisection<'s> {
 }
 
 impl Bisection<'_> {
-    /// Finds the step.
-    ///
-    /// # Errors
-    /// When an end cannot be measured, there is no answer, or the user stopped it.
+    /// Finds the step. Fails when an end cannot be measured, there is no answer, or the user
+    /// stopped it.
     pub fn run(&mut self, driver: &mut Driver<'_>) -> Result<Found, ExperimentError> {
         let axis = self.steps.axis();
         let mut found = self.search(&axis, driver);

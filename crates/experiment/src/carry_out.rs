@@ -3,15 +3,13 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use agent::Waiter;
 use model::{MANIFEST_SCHEMA, Manifest, ManifestFactor, ManifestRun};
-use store::results::{SUFFIX, read_run};
 
+use crate::driver::Driver;
 use crate::error::ExperimentError;
-use crate::event::Listener;
-use crate::execute::{Work, execute, has_ended, is_of_machine};
+use crate::execute::{Execution, has_ended, is_of_machine};
 use crate::laboratory::Laboratory;
-use crate::made::{Made, set_aside};
+use crate::made::{Made, run_of, set_aside};
 use crate::order::{At, Order};
 use crate::plan::{CellPlan, Design, Plan};
 use crate::segment::Segment;
@@ -31,7 +29,6 @@ pub struct Carried {
 }
 
 /// The manifest of a plan.
-#[must_use]
 pub fn manifest(plan: &Plan, cells: &[CellPlan], text: &str) -> Manifest {
     let factors = plan.factors.iter().map(|factor| ManifestFactor {
         name: factor.name.clone(),
@@ -57,7 +54,6 @@ pub fn manifest(plan: &Plan, cells: &[CellPlan], text: &str) -> Manifest {
 }
 
 /// What cannot be told apart in the plan's fraction, an effect a line.
-#[must_use]
 pub fn aliases(plan: &Plan) -> Vec<String> {
     let Design::Fraction(resolution) = plan.design else { return Vec::new() };
     let Ok(fraction) = plan.fraction(resolution) else { return Vec::new() };
@@ -71,52 +67,6 @@ pub fn aliases(plan: &Plan) -> Vec<String> {
         format!("{} = {}", name(effect), others.join(" = "))
     };
     fraction.aliases.iter().map(line).collect()
-}
-
-/// Makes the runs of a laboratory's plan that a folder does not have yet.
-///
-/// Runs on this host and on others are made one at a time in the order of the plan; guests and
-/// simulations several at a time.
-///
-/// # Errors
-/// When stage, QEMU or results fail. A run that is refused, dies or times out is part of the
-/// result.
-pub(crate) fn carry_out(
-    lab: &mut Laboratory,
-    jobs: usize,
-    folder: &Path,
-    waiter: &Waiter,
-    on_event: &mut Listener<'_>,
-) -> Result<Carried, ExperimentError> {
-    let mut carried = Carried::default();
-    let mut missing = Vec::new();
-    for order in lab.orders() {
-        if lab.has_finished(&order, folder)? {
-            carried.found += 1;
-        } else {
-            set_aside(folder, &order.run_id)?;
-            missing.push(order);
-        }
-    }
-    let (measured, virtual_ones): (Vec<Order>, Vec<Order>) =
-        missing.into_iter().partition(|order| order.at.is_measured());
-    let work = Work { folder, jobs, settles_first: true, waiter };
-    for orders in [measured, virtual_ones] {
-        if orders.is_empty() || carried.interrupted {
-            continue;
-        }
-        carried.interrupted =
-            execute(&mut lab.machines, &orders, &work, on_event, &mut |order, made| {
-                match made {
-                    Made::Run { .. } => carried.made += 1,
-                    Made::Refused(reason) => {
-                        carried.refused.insert(order.run_id.clone(), reason);
-                    }
-                }
-                Ok(())
-            })?;
-    }
-    Ok(carried)
 }
 
 /// How far an experiment is, before any run is made.
@@ -137,10 +87,57 @@ pub struct Outlook {
 }
 
 impl Laboratory {
-    /// Looks how far the experiment in a folder is.
-    ///
-    /// # Errors
-    /// When a run file in the folder cannot be read.
+    /// Makes the runs of the plan that a folder does not have yet: on this host and on others one
+    /// at a time in the order of the plan, guests and simulations several at a time. A run that is
+    /// refused, dies or times out is part of the result.
+    /// What was made for them is removed.
+    pub(crate) fn carry_out(
+        &mut self,
+        folder: &Path,
+        driver: &mut Driver<'_>,
+    ) -> Result<Carried, ExperimentError> {
+        let carried = self.make_missing(folder, driver);
+        self.machines.close(driver);
+        carried
+    }
+
+    fn make_missing(
+        &mut self,
+        folder: &Path,
+        driver: &mut Driver<'_>,
+    ) -> Result<Carried, ExperimentError> {
+        let mut carried = Carried::default();
+        let (mut measured, mut virtual_ones) = (Vec::new(), Vec::new());
+        for order in self.orders() {
+            if self.has_finished(&order, folder)? {
+                carried.found += 1;
+                continue;
+            }
+            set_aside(folder, &order.run_id)?;
+            let missing = if order.at.is_measured() { &mut measured } else { &mut virtual_ones };
+            missing.push(order);
+        }
+        for orders in [&measured, &virtual_ones] {
+            if orders.is_empty() || carried.interrupted {
+                continue;
+            }
+            let machines = &mut self.machines;
+            let execution = Execution { machines, orders, folder, settles_first: true };
+            carried.interrupted = execution.run(driver, &mut |order, made| {
+                match made {
+                    Made::Run { .. } => carried.made += 1,
+                    Made::Refused(reason) => {
+                        carried.refused.insert(order.run_id.clone(), reason);
+                    }
+                }
+                Ok(())
+            })?;
+        }
+        Ok(carried)
+    }
+
+    /// Looks how far the experiment in a folder is. Fails when a run file in the folder cannot be
+    /// read.
     pub fn outlook(&self, folder: &Path) -> Result<Outlook, ExperimentError> {
         let mut outlook = Outlook::default();
         for order in self.orders() {
@@ -192,11 +189,7 @@ impl Laboratory {
         order: &Order,
         folder: &Path,
     ) -> Result<bool, ExperimentError> {
-        let path = folder.join(format!("{}{SUFFIX}", order.run_id));
-        if !path.exists() {
-            return Ok(false);
-        }
-        let run = read_run(&path)?;
+        let Some((_, run)) = run_of(folder, &order.run_id)? else { return Ok(false) };
         let Some(header) = &run.header else { return Ok(false) };
         let is_fact = |name: &str, value: &str| {
             header.environment.get(name).is_some_and(|fact| fact == value)

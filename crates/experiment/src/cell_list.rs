@@ -6,11 +6,10 @@
 //! another version of thrashlab cannot make it under a wrong name.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io;
 use std::path::{Path, PathBuf};
 
 use keep::Cells;
-use model::{EndStatus, Line, Spec, SubjectSpec};
+use model::{EndStatus, Spec, SubjectSpec};
 use serde::{Deserialize, Serialize};
 use vm::{IN_GUEST, PackedMachine, Stop, Vm, VmError, VmOptions};
 
@@ -61,7 +60,6 @@ pub struct MadeCell {
 
 /// Why nobody else can make a plan's cells: each kind of cell that measures its host or cannot be
 /// repeated, once.
-#[must_use]
 pub fn bound_to_host(cells: &[CellPlan]) -> Vec<String> {
     let mut reasons = BTreeMap::new();
     for cell in cells.iter().filter(|cell| !cell.is_deterministic()) {
@@ -83,10 +81,7 @@ pub fn bound_to_host(cells: &[CellPlan]) -> Vec<String> {
 
 impl Laboratory {
     /// What the plan needs that `folder` does not have, as JSON lines: machines, then cells, each
-    /// once.
-    ///
-    /// # Errors
-    /// When a run file in the folder cannot be read, or a spec cannot be written down.
+    /// once. Fails when a run file in the folder cannot be read, or a spec cannot be written down.
     pub fn list(&self, folder: &Path) -> Result<String, ExperimentError> {
         let mut cells = Vec::new();
         let (mut keys, mut machines) = (BTreeSet::new(), BTreeMap::new());
@@ -134,18 +129,15 @@ pub struct CellMaker {
 
 impl CellMaker {
     /// Whoever makes cells and keeps them among `cells`.
-    #[must_use]
     pub fn new(cells: Cells, machines_folder: PathBuf, options: &VmOptions) -> Self {
         let cache = options.cache.with_cells(cells.clone());
         let options = VmOptions { cache, ..options.clone() };
         Self { cells, machines_folder, options, machines: BTreeMap::new() }
     }
 
-    /// Takes a line: remembers a machine, makes a cell.
-    ///
-    /// # Errors
-    /// When it is no line of a list, with the reason; or that the user stopped it. Whatever is wrong
-    /// with a cell or its machine is part of what came of it.
+    /// Takes a line: remembers a machine, makes a cell. Fails when it is no line of a list, with
+    /// the reason; or that the user stopped it. Whatever is wrong with a cell or its machine is
+    /// part of what came of it.
     pub fn take(
         &mut self,
         line: &str,
@@ -165,13 +157,12 @@ impl CellMaker {
                 Ok(None)
             }
             Listed::Cell(cell) => {
-                let made = self.make(&cell, stop)?;
-                Ok(Some(made.unwrap_or_else(|why| MadeCell {
-                    key: cell.key,
-                    status: None,
-                    cached: false,
-                    why: Some(why),
-                })))
+                let key = cell.key.clone();
+                let mut made = MadeCell { key, status: None, cached: false, why: None };
+                if let Err(why) = self.make(&cell, stop, &mut made)? {
+                    made.why = Some(why);
+                }
+                Ok(Some(made))
             }
         }
     }
@@ -180,9 +171,10 @@ impl CellMaker {
         &self,
         cell: &ListedCell,
         stop: Stop<'_>,
-    ) -> Result<Result<MadeCell, String>, ExperimentError> {
+        made: &mut MadeCell,
+    ) -> Result<Result<(), String>, ExperimentError> {
         let SubjectSpec::Vm(_) = &cell.spec.subject else {
-            return Ok(self.simulate(cell));
+            return Ok(self.simulate(cell, made));
         };
         let machine = cell.machine.as_ref().and_then(|key| self.machines.get(key));
         let vm = match machine {
@@ -194,24 +186,20 @@ impl CellMaker {
             return Ok(Err(why));
         }
         // It is kept among the cells; nobody reads it here.
-        let mut sink = |_: &[u8], _: Option<&Line>| -> io::Result<()> { Ok(()) };
-        let ran = vm.run(&cell.spec, IN_GUEST, stop, &mut sink)?;
+        let ran = vm.run(&cell.spec, IN_GUEST, stop, &mut |_, _| Ok(()))?;
         if ran.outcome.status == EndStatus::Interrupted {
             return Err(VmError::Interrupted.into());
         }
-        Ok(Ok(MadeCell {
-            key: cell.key.clone(),
-            status: Some(ran.outcome.status),
-            cached: ran.cached,
-            why: ran.outcome.death,
-        }))
+        (made.status, made.cached) = (Some(ran.outcome.status), ran.cached);
+        made.why = ran.outcome.death;
+        Ok(Ok(()))
     }
 
-    fn simulate(&self, cell: &ListedCell) -> Result<MadeCell, String> {
+    fn simulate(&self, cell: &ListedCell, made: &mut MadeCell) -> Result<(), String> {
         same_key(cell, &simulated_key(&cell.spec)?)?;
-        let (_, cached) = simulated_cell(&cell.spec, IN_GUEST, Some(&self.cells))?;
-        let status = Some(EndStatus::Complete);
-        Ok(MadeCell { key: cell.key.clone(), status, cached, why: None })
+        made.cached = simulated_cell(&cell.spec, IN_GUEST, Some(&self.cells))?.1;
+        made.status = Some(EndStatus::Complete);
+        Ok(())
     }
 }
 

@@ -1,16 +1,69 @@
 //! What all drivers share: options, the user's wish to stop, and the listener to events.
 
-use std::path::Path;
+use std::path::PathBuf;
+use std::time::Duration;
 
-use agent::Waiter;
+use agent::{Freeze, Waiter};
+use clap::Args;
+use keep::{Cache, Cells};
+use model::units::parse_duration_ns;
+use remote::RemoteOptions;
 use subject::Machine;
+use vm::VmOptions;
 
-use crate::carry_out::{Carried, carry_out};
-use crate::error::ExperimentError;
 use crate::event::{Event, Listener};
-use crate::laboratory::Laboratory;
-use crate::options::DriverOptions;
-use crate::plan::Plan;
+
+/// How runs are made, whatever asks for them, as it is typed.
+#[derive(Args, Clone, Debug)]
+pub struct DriverOptions {
+    /// With vm: run every cell again and keep none
+    #[arg(long)]
+    pub no_cache: bool,
+
+    /// With vm and mmu: guests or simulations at a time, on all nodes of a fleet together [default:
+    /// one a CPU]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub jobs: Option<u16>,
+
+    /// With vm: a guest that writes nothing for this long, on the wall clock, is taken for stuck
+    #[arg(long, value_name = "TIME", default_value = "15m", value_parser = parse_duration_ns)]
+    pub wall_limit: u64,
+
+    #[command(flatten)]
+    pub(crate) remote: RemoteOptions,
+
+    /// Folder on a disk for the files of loads and measures; with ssh:// there, with --fleet on
+    /// the nodes [default: /var/tmp/thrashlab-UID]
+    #[arg(long, value_name = "DIR")]
+    pub work_dir: Option<PathBuf>,
+
+    /// Folder of finished cells to take from and add to, simulations too, instead of the user's
+    /// cache of guests
+    #[arg(long, value_name = "DIR", conflicts_with = "no_cache")]
+    pub(crate) cells: Option<PathBuf>,
+
+    /// Test hook: freezes the probe's process.
+    #[arg(skip)]
+    pub freeze: Option<Freeze>,
+}
+
+impl DriverOptions {
+    /// Where finished simulations are taken from and kept; they are not, if missing.
+    pub(crate) fn simulated(&self) -> Option<Cells> {
+        self.cells.clone().map(Cells::at)
+    }
+
+    /// How guests are run.
+    pub(crate) fn guests(&self) -> VmOptions {
+        let cache = Cache::of_user();
+        VmOptions {
+            cache: self.simulated().map_or(cache.clone(), |cells| cache.with_cells(cells)),
+            reuse_cells: !self.no_cache,
+            silence: Duration::from_nanos(self.wall_limit),
+            freeze: self.freeze,
+        }
+    }
+}
 
 /// Carries out plans and matrices: sets up what they need, makes the runs, and cleans up.
 pub struct Driver<'a> {
@@ -28,45 +81,12 @@ impl Driver<'_> {
         (self.on_event)(&Event::Note { text });
     }
 
-    /// Makes everything ready that a plan needs; `folder` is where its paths begin.
-    ///
-    /// # Errors
-    /// As [`Laboratory::set_up`].
-    pub fn set_up(&mut self, plan: &Plan, folder: &Path) -> Result<Laboratory, ExperimentError> {
-        let (options, waiter, on_event) = (self.options, self.waiter, &mut *self.on_event);
-        let mut say = |text: &str| on_event(&Event::Note { text });
-        Laboratory::set_up(plan, folder, options, waiter, &mut say)
-    }
-
-    /// Makes the runs that a folder does not have yet, and removes what was made for them.
-    ///
-    /// # Errors
-    /// As [`ExperimentError`] says; that the user stopped it is part of the result.
-    pub fn carry_out(
-        &mut self,
-        lab: &mut Laboratory,
-        folder: &Path,
-    ) -> Result<Carried, ExperimentError> {
-        let jobs = self.jobs(lab.machines.largest_guest_bytes());
-        let carried = carry_out(lab, jobs, folder, self.waiter, self.on_event);
-        self.close(lab);
-        carried
-    }
-
-    /// Removes what was made for a laboratory.
-    pub(crate) fn close(&mut self, lab: &mut Laboratory) {
-        for left in lab.machines.close(self.waiter) {
-            self.note(&format!("cannot be removed, the next start tries again: {left}"));
-        }
-    }
-
     /// How many guests of at most this memory run at a time.
-    #[must_use]
     pub fn jobs(&self, largest_bytes: Option<u64>) -> usize {
         let cpus = sys::process::usable_cpus() as usize;
         let guest_bytes = largest_bytes.unwrap_or(0).max(1);
         let fitting = Machine::read()
             .map_or(cpus, |machine| (machine.available_bytes / 2 / guest_bytes) as usize);
-        self.options.jobs.unwrap_or_else(|| cpus.min(fitting).max(1))
+        self.options.jobs.map_or_else(|| cpus.min(fitting).max(1), usize::from)
     }
 }

@@ -22,13 +22,10 @@ pub enum ExperimentError {
     /// The results.
     #[error(transparent)]
     Results(#[from] StoreError),
-    /// The baseline cannot be run, so nothing can be compared.
-    #[error("noload cannot be measured: {0}")]
-    Baseline(String),
     /// The plan cannot be carried out.
     #[error(transparent)]
     Plan(#[from] PlanError),
-    /// A cell has no place to run.
+    /// A cell has no place to run, or without its baseline nothing could be compared.
     #[error("{0}")]
     Place(String),
     /// What was asked for is impossible, or a file that was named is not what it should be.

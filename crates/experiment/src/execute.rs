@@ -6,115 +6,59 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread;
+use std::time::Duration;
 
-use agent::Waiter;
 use keep::Cells;
 use model::{EndStatus, Environment, Line, REMOTE_FACT, Run};
-use remote::Heard;
+use remote::RunEvent;
 use subject::RunLines;
 use vm::{Vm, VmError};
 
+use crate::driver::Driver;
 use crate::error::ExperimentError;
-use crate::event::{Event, Listener};
+use crate::event::Event;
 use crate::machines::Machines;
 use crate::made::{Made, Output};
-use crate::options::TICK;
 use crate::order::Order;
 use crate::segment::Segment;
 use crate::simulated::simulated_cell;
 
-/// How runs are executed.
-pub(crate) struct Work<'a> {
-    /// Where the run files go.
-    pub(crate) folder: &'a Path,
-    /// How many guests or simulations run at a time.
-    pub(crate) jobs: usize,
-    /// Whether the machine is left to settle before the first run, as it is before all others.
-    pub(crate) settles_first: bool,
-    pub(crate) waiter: &'a Waiter,
-}
+/// How often the user's wish to stop is looked for.
+const TICK: Duration = Duration::from_millis(50);
 
 /// Takes what came of a run; an error ends the whole.
 pub(crate) type Take<'t> = dyn FnMut(&Order, Made) -> Result<(), ExperimentError> + 't;
 
-/// Executes runs of one kind, measured or exactly repeatable; whether the user stopped it.
-///
-/// # Errors
-/// When the stage, another machine, QEMU or the results fail, or with what `take` answers.
-pub(crate) fn execute(
-    machines: &mut Machines,
-    orders: &[Order],
-    work: &Work<'_>,
-    on_event: &mut Listener<'_>,
-    take: &mut Take<'_>,
-) -> Result<bool, ExperimentError> {
-    let Some(first) = orders.first() else { return Ok(work.waiter.stop_requested()) };
-    let segments: Vec<Segment> =
-        orders.iter().map(|order| Segment::new(order.label.clone(), &order.spec)).collect();
-    let is_virtual = !first.at.is_measured();
-    on_event(&Event::Planned { segments: &segments, is_virtual });
-    match is_virtual {
-        true => several_at_a_time(machines, orders, work, on_event, take),
-        false => one_at_a_time(machines, orders, work, on_event, take),
-    }
+/// Runs of one kind, measured or exactly repeatable, that are to be executed.
+pub(crate) struct Execution<'a> {
+    pub(crate) machines: &'a mut Machines,
+    pub(crate) orders: &'a [Order],
+    /// Where the run files go.
+    pub(crate) folder: &'a Path,
+    /// Whether the machine is left to settle before the first run, as it is before all others.
+    pub(crate) settles_first: bool,
 }
 
 /// Reports the end of a run, unless it was refused because the user stopped it.
 fn ended(
     (index, order): (usize, &Order),
     (made, cached, interrupted): (Made, bool, bool),
-    on_event: &mut Listener<'_>,
+    driver: &mut Driver<'_>,
     take: &mut Take<'_>,
 ) -> Result<(), ExperimentError> {
     match &made {
         Made::Run { path, run, .. } => {
-            on_event(&Event::Ended { index, status: run.status(), path, cached });
+            (driver.on_event)(&Event::Ended { index, status: run.status(), path, cached });
             take(order, made)
         }
         Made::Refused(_) if interrupted => Ok(()),
         Made::Refused(reason) => {
             let reason = reason.clone();
             take(order, made)?;
-            on_event(&Event::Skipped { index, reason: &reason });
+            (driver.on_event)(&Event::Skipped { index, reason: &reason });
             Ok(())
         }
     }
-}
-
-fn one_at_a_time(
-    machines: &mut Machines,
-    orders: &[Order],
-    work: &Work<'_>,
-    on_event: &mut Listener<'_>,
-    take: &mut Take<'_>,
-) -> Result<bool, ExperimentError> {
-    let Work { folder, waiter, .. } = work;
-    for (index, order) in orders.iter().enumerate() {
-        if index > 0 || work.settles_first {
-            machines.settle(order.at, waiter);
-        }
-        if waiter.stop_requested() {
-            break;
-        }
-        on_event(&Event::Started { index });
-        let mut output = Output::new(folder, &order.run_id);
-        let mut hear = |heard: Heard<'_>| -> io::Result<()> {
-            match heard {
-                Heard::Note(text) => on_event(&Event::Note { text }),
-                Heard::Line(bytes, line) => {
-                    output.line(bytes)?;
-                    if let Some(line) = line {
-                        on_event(&Event::Line { index, line });
-                    }
-                }
-            }
-            Ok(())
-        };
-        let death = machines.measure(order, folder, waiter, &mut hear)?;
-        let made = output.made(death)?;
-        ended((index, order), (made, false, waiter.stop_requested()), on_event, take)?;
-    }
-    Ok(waiter.stop_requested())
 }
 
 /// What a worker reports of a run.
@@ -139,54 +83,110 @@ struct Pool<'a> {
     stop: AtomicBool,
 }
 
-fn several_at_a_time(
-    machines: &Machines,
-    orders: &[Order],
-    work: &Work<'_>,
-    on_event: &mut Listener<'_>,
-    take: &mut Take<'_>,
-) -> Result<bool, ExperimentError> {
-    let (next, stop) = (AtomicUsize::new(0), AtomicBool::new(false));
-    let guests = orders.iter().map(|order| machines.guest(order.at)).collect();
-    let simulated = machines.simulated.as_ref();
-    let pool = Pool { orders, guests, simulated, folder: work.folder, next, stop };
-    let (sender, receiver) = mpsc::channel();
-    thread::scope(|scope| {
-        for _ in 0..work.jobs.clamp(1, orders.len()) {
-            let (sender, pool) = (sender.clone(), &pool);
-            scope.spawn(move || pool.run(&sender));
+impl Execution<'_> {
+    /// Executes the runs; whether the user stopped it.
+    pub(crate) fn run(
+        self,
+        driver: &mut Driver<'_>,
+        take: &mut Take<'_>,
+    ) -> Result<bool, ExperimentError> {
+        let orders = self.orders.iter();
+        let Some(first) = self.orders.first() else { return Ok(driver.waiter.stop_requested()) };
+        let segments: Vec<Segment> =
+            orders.map(|order| Segment::new(order.label.clone(), &order.spec)).collect();
+        let is_virtual = !first.at.is_measured();
+        (driver.on_event)(&Event::Planned { segments: &segments, is_virtual });
+        match is_virtual {
+            true => self.several_at_a_time(driver, take),
+            false => self.one_at_a_time(driver, take),
         }
-        drop(sender);
-        let (mut interrupted, mut failure) = (false, None);
-        loop {
-            if work.waiter.stop_requested() {
-                interrupted = true;
-                pool.stop.store(true, Ordering::Relaxed);
+    }
+
+    fn one_at_a_time(
+        self,
+        driver: &mut Driver<'_>,
+        take: &mut Take<'_>,
+    ) -> Result<bool, ExperimentError> {
+        let waiter = driver.waiter;
+        for (index, order) in self.orders.iter().enumerate() {
+            if index > 0 || self.settles_first {
+                self.machines.settle(order.at, waiter);
             }
-            let (index, report) = match receiver.recv_timeout(TICK) {
-                Ok(message) => message,
-                Err(RecvTimeoutError::Timeout) => continue,
-                Err(RecvTimeoutError::Disconnected) => break,
-            };
-            let outcome = report.and_then(|report| {
-                match report {
-                    Report::Started => on_event(&Event::Started { index }),
-                    Report::Line(line) => on_event(&Event::Line { index, line: &line }),
-                    Report::Ended(made, cached) => {
-                        let end = (*made, cached, interrupted);
-                        return ended((index, &orders[index]), end, on_event, take);
+            if waiter.stop_requested() {
+                break;
+            }
+            (driver.on_event)(&Event::Started { index });
+            let mut output = Output::new(self.folder, &order.run_id);
+            let mut hear = |heard: RunEvent<'_>| -> io::Result<()> {
+                match heard {
+                    RunEvent::Note(text) => driver.note(text),
+                    RunEvent::Line(bytes, line) => {
+                        output.line(bytes)?;
+                        line.iter().for_each(|line| {
+                            (driver.on_event)(&Event::Line { index, line });
+                        });
                     }
                 }
                 Ok(())
-            });
-            if let Err(error) = outcome {
-                // The others are stopped; the first reason is the one that counts.
-                pool.stop.store(true, Ordering::Relaxed);
-                failure.get_or_insert(error);
-            }
+            };
+            let death = self.machines.measure(order, self.folder, waiter, &mut hear)?;
+            let made = output.made(death)?;
+            ended((index, order), (made, false, waiter.stop_requested()), driver, take)?;
         }
-        failure.map_or(Ok(interrupted), Err)
-    })
+        Ok(waiter.stop_requested())
+    }
+
+    fn several_at_a_time(
+        self,
+        driver: &mut Driver<'_>,
+        take: &mut Take<'_>,
+    ) -> Result<bool, ExperimentError> {
+        let Self { machines, orders, folder, .. } = self;
+        let jobs = driver.jobs(machines.largest_guest_bytes());
+        let (next, stop) = (AtomicUsize::new(0), AtomicBool::new(false));
+        let guests = orders.iter().map(|order| machines.guest(order.at)).collect();
+        let simulated = machines.simulated.as_ref();
+        let pool = Pool { orders, guests, simulated, folder, next, stop };
+        let (sender, receiver) = mpsc::channel();
+        thread::scope(|scope| {
+            for _ in 0..jobs.clamp(1, orders.len()) {
+                let (sender, pool) = (sender.clone(), &pool);
+                scope.spawn(move || pool.run(&sender));
+            }
+            drop(sender);
+            let (mut interrupted, mut failure) = (false, None);
+            loop {
+                if driver.waiter.stop_requested() {
+                    interrupted = true;
+                    pool.stop.store(true, Ordering::Relaxed);
+                }
+                let (index, report) = match receiver.recv_timeout(TICK) {
+                    Ok(message) => message,
+                    Err(RecvTimeoutError::Timeout) => continue,
+                    Err(RecvTimeoutError::Disconnected) => break,
+                };
+                let outcome = report.and_then(|report| {
+                    match report {
+                        Report::Started => (driver.on_event)(&Event::Started { index }),
+                        Report::Line(line) => {
+                            (driver.on_event)(&Event::Line { index, line: &line });
+                        }
+                        Report::Ended(made, cached) => {
+                            let end = (*made, cached, interrupted);
+                            return ended((index, &orders[index]), end, driver, take);
+                        }
+                    }
+                    Ok(())
+                });
+                if let Err(error) = outcome {
+                    // The others are stopped; the first reason is the one that counts.
+                    pool.stop.store(true, Ordering::Relaxed);
+                    failure.get_or_insert(error);
+                }
+            }
+            failure.map_or(Ok(interrupted), Err)
+        })
+    }
 }
 
 impl Pool<'_> {

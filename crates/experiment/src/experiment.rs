@@ -39,10 +39,7 @@ pub struct Experiment {
 }
 
 impl Experiment {
-    /// Reads a plan.
-    ///
-    /// # Errors
-    /// When it cannot be read or makes no sense.
+    /// Reads a plan. Fails when it cannot be read or makes no sense.
     pub fn new(
         path: &Path,
         changes: &PlanChanges,
@@ -71,10 +68,7 @@ impl Experiment {
         })
     }
 
-    /// The manifest of the plan as it is understood.
-    ///
-    /// # Errors
-    /// What of the plan cannot be set.
+    /// The manifest of the plan as it is understood. The error says what of the plan cannot be set.
     pub fn planned(&self) -> Result<Manifest, ExperimentError> {
         let cells = self.plan.cells(&self.plan_folder);
         let cells = cells.map_err(|error| ExperimentError::WrongUse(error.to_string()))?;
@@ -82,10 +76,7 @@ impl Experiment {
     }
 
     /// Goes on with what the folder has, which is this experiment or nothing: more blocks are no
-    /// other plan.
-    ///
-    /// # Errors
-    /// When it holds something else.
+    /// other plan. Fails when it holds something else.
     pub fn open(&mut self) -> Result<(), ExperimentError> {
         self.former = manifest_of(&self.folder)?;
         let Some(former) = &self.former else { return Ok(()) };
@@ -100,10 +91,7 @@ impl Experiment {
         }
     }
 
-    /// Fails if only this host can make some of the cells.
-    ///
-    /// # Errors
-    /// Which cells, and why.
+    /// Fails if only this host can make some of the cells. The error says which cells, and why.
     pub fn may_go_elsewhere(&self) -> Result<(), ExperimentError> {
         // What cannot be set at all is reported when it is set up.
         let cells = self.plan.cells(&self.plan_folder).unwrap_or_default();
@@ -116,12 +104,9 @@ impl Experiment {
         }
     }
 
-    /// Makes everything ready that the plan needs.
-    ///
-    /// # Errors
-    /// As [`Laboratory::set_up`].
+    /// Makes everything ready that the plan needs. Fails as [`Laboratory::set_up`] does.
     pub fn set_up(&self, driver: &mut Driver<'_>) -> Result<Laboratory, ExperimentError> {
-        let lab = driver.set_up(&self.plan, &self.plan_folder)?;
+        let lab = Laboratory::set_up(&self.plan, &self.plan_folder, driver)?;
         for line in aliases(&self.plan) {
             driver.note(&format!("cannot be told apart in this fraction: {line}"));
         }
@@ -129,9 +114,6 @@ impl Experiment {
     }
 
     /// Makes the runs that the folder does not have.
-    ///
-    /// # Errors
-    /// When a machine or the results fail.
     pub fn run(
         &self,
         lab: &mut Laboratory,
@@ -142,7 +124,7 @@ impl Experiment {
         if self.former.as_ref() != Some(&manifest) {
             write_manifest(&manifest, &self.folder)?;
         }
-        driver.carry_out(lab, &self.folder)
+        lab.carry_out(&self.folder, driver)
     }
 }
 

@@ -4,17 +4,15 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use crate::plan::known_name;
-use model::{JobSpec, Measure, ProbeSpec, Script, Tools};
+use crate::plan::job_name;
+use model::{JobSpec, LoadSpec, Measure, ProbeSpec, Script, Tools};
 use workloads::MemoryJob;
 
 /// Makes a job from settings such as `size` = `16M`. Of a session `script` is the path of a script
-/// in `folder`, and all others are settings and variables of the script ([`workloads::set`]).
-///
-/// # Errors
-/// Which setting is unknown or has a bad value, or why the script cannot be read.
+/// in `folder`, and all others are settings and variables of the script ([`workloads::set`]). The
+/// error says which setting is unknown or has a bad value, or why the script cannot be read.
 pub fn job(name: &str, settings: &[(String, String)], folder: &Path) -> Result<Measure, String> {
-    let name = known_name(name, "job", workloads::jobs().map(|job| job.name))?;
+    let name = job_name(name)?;
     let desc = workloads::find_job(&name).ok_or_else(|| format!("no job is named {name:?}"))?;
     let mut job = desc.spec();
     if desc.name == workloads::SESSION.name {
@@ -27,6 +25,17 @@ pub fn job(name: &str, settings: &[(String, String)], folder: &Path) -> Result<M
         MemoryJob::new(&job).map_err(|why| format!("{}: {why}", desc.name))?;
     }
     Ok(Measure::Job(Box::new(job)))
+}
+
+/// A load with its dose.
+pub fn load_spec(name: &str, intensity: f64) -> LoadSpec {
+    let version = workloads::find_load(name).map_or(0, |load| load.version);
+    LoadSpec { name: name.to_owned(), version, intensity, params: BTreeMap::new() }
+}
+
+/// Whether a load that ran is the one that is asked for; its parameters are found out only then.
+pub(crate) fn is_load(asked: &LoadSpec, done: &LoadSpec) -> bool {
+    (&asked.name, asked.version, asked.intensity) == (&done.name, done.version, done.intensity)
 }
 
 /// Whether a measure that was done is the one that is asked for.
@@ -74,7 +83,6 @@ fn read(path: &Path) -> Result<Script, String> {
 }
 
 /// The probe of this name as a measure.
-#[must_use]
 pub fn probe_measure(name: &str) -> Measure {
     let version = workloads::find_probe(name).map_or(0, |probe| probe.version);
     Measure::Probe(ProbeSpec { name: name.to_owned(), version, params: BTreeMap::new() })

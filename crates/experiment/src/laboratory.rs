@@ -5,13 +5,12 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
 
-use agent::Waiter;
 use remote::RemoteError;
 use vm::VmError;
 
+use crate::driver::Driver;
 use crate::error::ExperimentError;
-use crate::machines::{Machines, Need, Place, Setting};
-use crate::options::DriverOptions;
+use crate::machines::{Machines, Need, Place};
 use crate::plan::{CellPlan, Plan, PlanError};
 
 /// Most lines of a failed build command that are shown.
@@ -28,24 +27,19 @@ pub struct Laboratory {
 
 impl Laboratory {
     /// Builds what levels are to be built from, makes the machines ready, and tries every setting;
-    /// `folder` is where the plan's paths and build commands begin.
-    ///
-    /// # Errors
-    /// All that is unavailable, as [`PlanError::Problems`]; or that the user stopped it.
-    pub fn set_up(
+    /// `folder` is where the plan's paths and build commands begin. All that is unavailable is one
+    /// [`PlanError::Problems`].
+    pub(crate) fn set_up(
         plan: &Plan,
         folder: &Path,
-        options: &DriverOptions,
-        waiter: &Waiter,
-        say: &mut dyn FnMut(&str),
+        driver: &mut Driver<'_>,
     ) -> Result<Self, ExperimentError> {
-        let mut problems = build(plan, folder, say);
+        let mut problems = build(plan, folder, driver);
         let (cells, wrong) = plan.resolved(folder)?;
         // The other cells are tried all the same, so that all problems are reported at once.
         problems.extend(wrong);
         let (mut machines, mut places) = (Machines::default(), Vec::new());
         let purpose = folder.join(&plan.name);
-        let mut setting = Setting { options, waiter, say };
         for cell in &cells {
             let need = Need {
                 subject: cell.subject.as_ref(),
@@ -53,7 +47,7 @@ impl Laboratory {
                 swap_bytes: cell.swap_bytes,
                 purpose: &purpose,
             };
-            match machines.place(&need, &mut setting) {
+            match machines.place(&need, driver) {
                 Ok(place) => places.push(place),
                 Err(
                     error @ (ExperimentError::Stage(_)
@@ -72,13 +66,11 @@ impl Laboratory {
     }
 
     /// The cells of the plan.
-    #[must_use]
-    pub fn cells(&self) -> &[CellPlan] {
+    pub(crate) fn cells(&self) -> &[CellPlan] {
         &self.cells
     }
 
     /// Memory that the largest guest takes of this host, in bytes; `None` without a guest.
-    #[must_use]
     pub fn largest_guest_bytes(&self) -> Option<u64> {
         self.machines.largest_guest_bytes()
     }
@@ -92,7 +84,7 @@ fn asked_by(cell: &CellPlan) -> String {
 }
 
 /// Runs the build commands of all levels; which failed.
-fn build(plan: &Plan, folder: &Path, say: &mut dyn FnMut(&str)) -> Vec<String> {
+fn build(plan: &Plan, folder: &Path, driver: &mut Driver<'_>) -> Vec<String> {
     let (mut done, mut problems) = (BTreeSet::new(), Vec::new());
     for factor in &plan.factors {
         for level in &factor.levels {
@@ -100,7 +92,7 @@ fn build(plan: &Plan, folder: &Path, say: &mut dyn FnMut(&str)) -> Vec<String> {
             if !done.insert(command) {
                 continue;
             }
-            say(&format!("{} {}: {command}", factor.name, level.name));
+            driver.note(&format!("{} {}: {command}", factor.name, level.name));
             if let Err(why) = run_build(command, folder) {
                 problems.push(format!("factor {}, level {}: {why}", factor.name, level.name));
             }
@@ -109,10 +101,7 @@ fn build(plan: &Plan, folder: &Path, say: &mut dyn FnMut(&str)) -> Vec<String> {
     problems
 }
 
-/// Runs a build command in a folder.
-///
-/// # Errors
-/// What it printed, if it failed.
+/// Runs a build command in a folder; the error is what it printed.
 fn run_build(command: &str, folder: &Path) -> Result<(), String> {
     let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
     let output = Command::new("sh")

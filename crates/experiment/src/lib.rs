@@ -17,7 +17,6 @@ mod laboratory;
 mod machines;
 mod made;
 mod matrix;
-mod options;
 mod order;
 mod parallel;
 mod plan;
@@ -31,21 +30,20 @@ mod sweep;
 pub use bisect::{Bisection, CommandSteps, LevelSteps, Steps, StepsOfPlan};
 pub use carry_out::{Carried, Outlook, aliases, manifest};
 pub use cell_list::{CellMaker, Listed, ListedCell, MadeCell, bound_to_host};
-pub use driver::Driver;
+pub use driver::{Driver, DriverOptions};
 pub use error::ExperimentError;
 pub use event::{Event, Listener};
 pub use experiment::{Experiment, PlanChanges};
-pub use job::{job, probe_measure};
+pub use job::{job, load_spec, probe_measure};
 pub use laboratory::Laboratory;
-pub use matrix::{MatrixPlace, MatrixPlan, MatrixResult};
-pub use options::DriverOptions;
+pub use matrix::{MatrixPlan, MatrixResult};
 pub use parallel::in_parallel;
 pub use plan::{
     AA_FACTOR, CellPlan, Design, Order, PARAMETERS, Plan, PlanError, PlanFactor, PlanLevel,
-    PlannedRun, RunList, Setting, known_name, parse_plan, parse_plan_with,
+    PlannedRun, Setting, job_name, parse_plan, parse_plan_with,
 };
-pub use profile::{CLASSIC, Changes, DEFAULT, Profile, QUICK, SLOW};
+pub use profile::{TimingChanges, timing};
 pub use segment::Segment;
 pub use simulated::{Machine, machine_text, mmu_setup, mmu_spec, simulated_run};
 pub use subject_arg::{RemoteArg, SubjectArg};
-pub use sweep::{Form, Quantity, Sweep, SweepPlan, TypedSweep, parse_sweep, part};
+pub use sweep::{Form, Quantity, SearchArgs, Sweep, SweepPlan, TypedSweep, parse_sweep};

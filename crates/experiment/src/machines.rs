@@ -6,12 +6,13 @@ use std::path::Path;
 use agent::Waiter;
 use keep::Cells;
 use model::{SubjectSpec, VmSpec};
-use remote::{Heard, RemoteOptions, Session};
-use subject::{Asked, Stage, StageError, StageOptions};
-use vm::{Vm, VmOptions};
+use remote::{RunEvent, Session};
+use subject::{LocalSubject, Stage, StageError, StageOptions};
+use vm::Vm;
 
+use crate::driver::Driver;
 use crate::error::ExperimentError;
-use crate::options::DriverOptions;
+use crate::event::Event;
 use crate::order::{At, Order};
 use crate::subject_arg::{self, RemoteArg, SubjectArg};
 
@@ -26,13 +27,6 @@ pub(crate) struct Need<'a> {
     pub(crate) swap_bytes: Option<u64>,
     /// What a session on another host is for.
     pub(crate) purpose: &'a Path,
-}
-
-/// Who makes machines ready.
-pub(crate) struct Setting<'a> {
-    pub(crate) options: &'a DriverOptions,
-    pub(crate) waiter: &'a Waiter,
-    pub(crate) say: &'a mut dyn FnMut(&str),
 }
 
 /// The machines that are ready.
@@ -52,33 +46,33 @@ impl Machines {
     pub(crate) fn place(
         &mut self,
         need: &Need<'_>,
-        setting: &mut Setting<'_>,
+        driver: &mut Driver<'_>,
     ) -> Result<Place, ExperimentError> {
         match need.subject {
             Some(SubjectArg::Vm(request)) => {
                 let (spec, note) = subject_arg::vm_spec(request);
-                let index = self.guest_index(&spec, note, setting)?;
+                let index = self.guest_index(&spec, note, driver)?;
                 Ok((At::Guest(index), SubjectSpec::Vm(Box::new(spec))))
             }
             Some(SubjectArg::Mmu(mmu)) => {
-                self.simulated.clone_from(&setting.options.simulated);
+                self.simulated = driver.options.simulated();
                 Ok((At::Simulator, SubjectSpec::Mmu(mmu.clone())))
             }
-            Some(SubjectArg::Remote(remote)) => self.on_remote(need, remote, setting),
-            Some(SubjectArg::Here(asked)) => self.on_stage(need, Some(asked), setting),
-            None => self.on_stage(need, None, setting),
+            Some(SubjectArg::Remote(remote)) => self.on_remote(need, remote, driver),
+            Some(SubjectArg::Here(asked)) => self.on_stage(need, Some(asked), driver),
+            None => self.on_stage(need, None, driver),
         }
     }
 
     fn on_stage(
         &mut self,
         need: &Need<'_>,
-        asked: Option<&Asked>,
-        setting: &mut Setting<'_>,
+        asked: Option<&LocalSubject>,
+        driver: &mut Driver<'_>,
     ) -> Result<Place, ExperimentError> {
         let (swap_bytes, stage) = match &mut self.stage {
             Some(known) => known,
-            None => self.stage.insert((need.swap_bytes, set_stage(need, setting)?)),
+            None => self.stage.insert((need.swap_bytes, set_stage(need, driver)?)),
         };
         if *swap_bytes != need.swap_bytes {
             return Err(ExperimentError::Place(
@@ -88,7 +82,7 @@ impl Machines {
             ));
         }
         let (subject, note) = subject::resolve(asked, stage).map_err(ExperimentError::Place)?;
-        note.iter().for_each(|note| (setting.say)(note));
+        note.iter().for_each(|note| driver.note(note));
         let problems = stage.try_parameters(need.sysctls);
         match problems.is_empty() {
             true => Ok((At::Stage, subject)),
@@ -103,9 +97,10 @@ impl Machines {
         &mut self,
         need: &Need<'_>,
         remote: &RemoteArg,
-        setting: &mut Setting<'_>,
+        driver: &mut Driver<'_>,
     ) -> Result<Place, ExperimentError> {
-        let Setting { options, waiter, say } = setting;
+        let Driver { options, waiter, on_event } = driver;
+        let say = &mut |text: &str| on_event(&Event::Note { text });
         let address = &remote.address;
         let known = self.sessions.iter().position(|(_, known)| known.address() == address);
         let index = match known {
@@ -116,14 +111,11 @@ impl Machines {
                 )));
             }
             None => {
-                let options = RemoteOptions {
-                    purpose: need.purpose.to_owned(),
-                    work_dir: options.work_dir.clone(),
-                    swap_bytes: need.swap_bytes,
-                    freeze: options.freeze,
-                    ..options.remote.clone()
-                };
-                let session = Session::open(address, &options, waiter, say)?;
+                let mut remote = options.remote.clone();
+                remote.purpose = need.purpose.to_owned();
+                remote.work_dir.clone_from(&options.work_dir);
+                (remote.swap_bytes, remote.freeze) = (need.swap_bytes, options.freeze);
+                let session = Session::open(address, &remote, waiter, say)?;
                 self.sessions.push((need.swap_bytes, session));
                 self.sessions.len() - 1
             }
@@ -140,16 +132,16 @@ impl Machines {
         &mut self,
         spec: &VmSpec,
         note: Option<String>,
-        Setting { options, waiter, say }: &mut Setting<'_>,
+        driver: &mut Driver<'_>,
     ) -> Result<usize, ExperimentError> {
         if let Some(index) = self.guests.iter().position(|(other, _)| other == spec) {
             return Ok(index);
         }
-        note.iter().for_each(|note| say(note));
+        note.iter().for_each(|note| driver.note(note));
         let overlay = spec.overlay.as_ref().map_or_else(String::new, |path| format!(", {path}"));
-        say(&format!("{} with {}{overlay}", spec.machine.name, spec.kernel));
-        let options = VmOptions { freeze: options.freeze, ..options.guests.clone() };
-        let vm = Vm::prepare(spec, &options, &|| waiter.stop_requested())?;
+        driver.note(&format!("{} with {}{overlay}", spec.machine.name, spec.kernel));
+        let stop = || driver.waiter.stop_requested();
+        let vm = Vm::prepare(spec, &driver.options.guests(), &stop)?;
         self.guests.push((spec.clone(), vm));
         Ok(self.guests.len() - 1)
     }
@@ -175,11 +167,6 @@ impl Machines {
         self.guests.iter().map(|(spec, _)| spec.machine.ram_bytes()).max()
     }
 
-    /// Whether the files of this host's runs lie in memory.
-    pub(crate) fn works_in_memory(&self) -> bool {
-        self.stage.as_ref().is_some_and(|(_, stage)| stage.works_in_memory())
-    }
-
     /// Waits until the last run has no effect on the next. A session does so by itself.
     pub(crate) fn settle(&self, at: At, waiter: &Waiter) {
         if let (At::Stage, Some((_, stage))) = (at, &self.stage) {
@@ -193,7 +180,7 @@ impl Machines {
         order: &Order,
         folder: &Path,
         waiter: &Waiter,
-        hear: &mut dyn FnMut(Heard<'_>) -> std::io::Result<()>,
+        hear: &mut dyn FnMut(RunEvent<'_>) -> std::io::Result<()>,
     ) -> Result<Option<String>, ExperimentError> {
         let Order { spec, run_id, at, .. } = order;
         let outcome = match (at, &mut self.stage) {
@@ -201,38 +188,31 @@ impl Machines {
                 self.sessions[*index].1.run(spec, run_id, folder, waiter, hear)?
             }
             (_, Some((_, stage))) => stage
-                .run(spec, run_id, waiter, &mut |bytes, line| hear(Heard::Line(bytes, line)))?,
+                .run(spec, run_id, waiter, &mut |bytes, line| hear(RunEvent::Line(bytes, line)))?,
             (_, None) => return Err(ExperimentError::Place("there is no stage".to_owned())),
         };
         Ok(outcome.death)
     }
 
-    /// Removes what was made on this host and others; what cannot be removed is named with the
-    /// reason.
-    pub(crate) fn close(&mut self, waiter: &Waiter) -> Vec<String> {
+    /// Removes what was made on this host and others, and notes what cannot be removed.
+    pub(crate) fn close(&mut self, driver: &mut Driver<'_>) {
         let stage = self.stage.as_mut();
-        let mut left = stage.map_or_else(Vec::new, |(_, stage)| stage.remove_all());
-        left.extend(self.sessions.iter_mut().flat_map(|(_, session)| session.close(waiter)));
-        left
+        let mut all = stage.map_or_else(Vec::new, |(_, stage)| stage.remove_all());
+        all.extend(self.sessions.iter_mut().flat_map(|(_, session)| session.close(driver.waiter)));
+        for left in all {
+            driver.note(&format!("cannot be removed, the next start tries again: {left}"));
+        }
     }
 }
 
-fn set_stage(
-    need: &Need<'_>,
-    Setting { options, waiter, say }: &mut Setting<'_>,
-) -> Result<Stage, ExperimentError> {
+fn set_stage(need: &Need<'_>, driver: &mut Driver<'_>) -> Result<Stage, ExperimentError> {
     let options = StageOptions {
-        work_dir: options.work_dir.clone(),
+        work_dir: driver.options.work_dir.clone(),
         swap_bytes: need.swap_bytes,
-        freeze: options.freeze,
+        freeze: driver.options.freeze,
         ..StageOptions::default()
     };
-    let stage = Stage::set(&options, waiter)?;
-    for removed in &stage.swept.removed {
-        say(&format!("removed what a killed run had left: {removed}"));
-    }
-    for left in &stage.swept.failed {
-        say(&format!("what a killed run had left cannot be removed: {left}"));
-    }
+    let stage = Stage::set(options, driver.waiter)?;
+    stage.notes().iter().for_each(|note| driver.note(note));
     Ok(stage)
 }

@@ -49,6 +49,15 @@ impl<'a> Output<'a> {
     }
 }
 
+/// The run of this name in a folder, if there is one.
+pub(crate) fn run_of(folder: &Path, run_id: &str) -> Result<Option<(PathBuf, Run)>, StoreError> {
+    let path = folder.join(format!("{run_id}{SUFFIX}"));
+    match path.exists() {
+        true => read_run(&path).map(|run| Some((path, run))),
+        false => Ok(None),
+    }
+}
+
 /// Gives a run file that does not count another name: its own is needed, and nothing that was
 /// measured is thrown away.
 pub(crate) fn set_aside(folder: &Path, run_id: &str) -> Result<(), StoreError> {

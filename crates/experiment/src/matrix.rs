@@ -4,16 +4,14 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use model::{BASELINE, EndStatus, LoadSpec, Measure, Run, Spec, SubjectSpec, Timing};
-use store::results::{SUFFIX, read_run};
+use model::{BASELINE, EndStatus, Measure, Run, Spec, SubjectSpec, Timing};
 
 use crate::driver::Driver;
 use crate::error::ExperimentError;
-use crate::event::Event;
-use crate::execute::{Work, execute, has_ended, is_of_machine};
-use crate::job::is_measure;
-use crate::machines::{Machines, Need, Setting};
-use crate::made::{Made, set_aside};
+use crate::execute::{Execution, has_ended, is_of_machine};
+use crate::job::{is_load, is_measure, load_spec};
+use crate::machines::{Machines, Need};
+use crate::made::{Made, run_of, set_aside};
 use crate::order::{At, Order};
 use crate::segment::pieces;
 use crate::subject_arg::SubjectArg;
@@ -68,7 +66,6 @@ impl MatrixPlan {
 
     /// The cells of a deterministic machine: each load once with each seed. Nothing drifts there,
     /// so the baseline is one piece, and neither block nor order is part of what a cell is.
-    #[must_use]
     pub fn cells(&self, subject: &SubjectSpec) -> Vec<Spec> {
         let (points, _) = pieces(&self.measure, &self.timing);
         let share = if self.is_of_probe() { BASELINE_SHARE } else { 1 };
@@ -84,12 +81,7 @@ impl MatrixPlan {
     fn spec(&self, subject: &SubjectSpec, load: &str, seed: u64, points: u32, block: u32) -> Spec {
         Spec {
             subject: subject.clone(),
-            load: LoadSpec {
-                name: load.to_owned(),
-                version: workloads::find_load(load).map_or(0, |load| load.version),
-                intensity: self.intensity,
-                params: BTreeMap::new(),
-            },
+            load: load_spec(load, self.intensity),
             measure: self.measure.clone(),
             timing: Timing { points, ..self.timing.clone() },
             sysctls: BTreeMap::new(),
@@ -134,43 +126,23 @@ pub struct MatrixResult {
     pub interrupted: bool,
 }
 
-/// Where a matrix is measured.
-pub struct MatrixPlace<'a> {
-    /// The subject; `None` = a sandbox where possible, else the host.
-    pub subject: Option<&'a SubjectArg>,
-    /// Size of a temporary swap file, in bytes.
-    pub swap_bytes: Option<u64>,
-    /// Where the runs go.
-    pub folder: &'a Path,
-}
-
 impl Driver<'_> {
-    /// Makes all runs of a matrix that its folder does not have, and cleans up.
-    ///
-    /// # Errors
-    /// When the machine is unavailable, it or the results fail, or the baseline cannot be measured.
-    /// Another load that cannot run there, dies, or times out is part of the result.
+    /// Makes all runs of a matrix that its folder does not have, and cleans up; `None` as subject is
+    /// a sandbox where possible, else the host. Fails when the machine is unavailable, it or the
+    /// results fail, or the baseline cannot be measured. Another load that cannot run there, dies,
+    /// or times out is part of the result.
     pub fn measure_matrix(
         &mut self,
         plan: &MatrixPlan,
-        place: &MatrixPlace<'_>,
+        subject: Option<&SubjectArg>,
+        swap_bytes: Option<u64>,
+        folder: &Path,
     ) -> Result<MatrixResult, ExperimentError> {
-        let MatrixPlace { subject, swap_bytes, folder } = *place;
         let mut machines = Machines::default();
         let need = Need { subject, sysctls: &BTreeMap::new(), swap_bytes, purpose: folder };
-        let (options, waiter, on_event) = (self.options, self.waiter, &mut *self.on_event);
-        let say = &mut |text: &str| on_event(&Event::Note { text });
-        let (at, subject) = machines.place(&need, &mut Setting { options, waiter, say })?;
-        if machines.works_in_memory() {
-            self.note(
-                "the work directory lives in memory (tmpfs): the writing loads reach no disk; \
-                 name one on a disk with --work-dir",
-            );
-        }
+        let (at, subject) = machines.place(&need, self)?;
         let result = self.matrix_runs(&mut machines, plan.orders(at, &subject), folder);
-        for left in machines.close(waiter) {
-            self.note(&format!("cannot be removed, the next start tries again: {left}"));
-        }
+        machines.close(self);
         result
     }
 
@@ -185,14 +157,14 @@ impl Driver<'_> {
             Made::Run { path, run, death } => {
                 let failed = !run.is_measured() && run.status() != EndStatus::Interrupted;
                 if failed && is_needed(order) {
-                    return Err(ExperimentError::Baseline(why_not(&run, death)));
+                    return Err(no_baseline(&why_not(&run, death)));
                 }
                 // Where several run at a time, in the order of their names, whichever was first.
                 let place = if order.at.is_measured() { order.cell } else { 0 };
                 runs.insert((place, path), *run);
                 Ok(())
             }
-            Made::Refused(reason) if is_needed(order) => Err(ExperimentError::Baseline(reason)),
+            Made::Refused(reason) if is_needed(order) => Err(no_baseline(&reason)),
             Made::Refused(reason) => {
                 // One missing piece of the baseline leaves the others.
                 if order.spec.load.name != BASELINE {
@@ -208,9 +180,9 @@ impl Driver<'_> {
                 _ => missing.push(order),
             }
         }
-        let jobs = self.jobs(machines.largest_guest_bytes());
-        let work = Work { folder, jobs, settles_first: false, waiter: self.waiter };
-        result.interrupted = execute(machines, &missing, &work, self.on_event, &mut take)?;
+        let settles_first = false;
+        let execution = Execution { machines, orders: &missing, folder, settles_first };
+        result.interrupted = execution.run(self, &mut take)?;
         result.runs = runs.into_iter().map(|((_, path), run)| (path, run)).collect();
         result.interrupted |=
             result.runs.iter().any(|(_, run)| run.status() == EndStatus::Interrupted);
@@ -226,6 +198,10 @@ fn is_needed(order: &Order) -> bool {
     }
 }
 
+fn no_baseline(why: &str) -> ExperimentError {
+    ExperimentError::Place(format!("noload cannot be measured: {why}"))
+}
+
 /// Why a run has no measurement: what the agent said, or the last note of the run.
 fn why_not(run: &Run, death: Option<String>) -> String {
     let note = run.lines.iter().rev().find_map(|line| line.note().map(str::to_owned));
@@ -239,11 +215,7 @@ fn found(
     order: &Order,
     folder: &Path,
 ) -> Result<Option<Made>, ExperimentError> {
-    let path = folder.join(format!("{}{SUFFIX}", order.run_id));
-    if !path.exists() {
-        return Ok(None);
-    }
-    let run = read_run(&path)?;
+    let Some((path, run)) = run_of(folder, &order.run_id)? else { return Ok(None) };
     let address = machines.address(order.at);
     let is_this = run.header.as_ref().is_some_and(|header| {
         is_of_machine(&header.environment, address.as_deref()) && is_run(&order.spec, &header.spec)
@@ -264,9 +236,8 @@ fn found(
 /// Whether a run that was made is the one that is asked for; what load and probe found out only when
 /// they ran is left out.
 fn is_run(asked: &Spec, done: &Spec) -> bool {
-    let load = |load: &LoadSpec| (load.name.clone(), load.version, load.intensity);
     asked.subject == done.subject
-        && load(&asked.load) == load(&done.load)
+        && is_load(&asked.load, &done.load)
         && is_measure(&asked.measure, &done.measure)
         && (&asked.timing, asked.seed, asked.block, asked.order)
             == (&done.timing, done.seed, done.block, done.order)
@@ -279,11 +250,15 @@ mod tests {
 
     const HOST: SubjectSpec = SubjectSpec::Host { memory_bytes: 1 << 30 };
 
+    fn profile(name: &str) -> Timing {
+        crate::timing(Some(name), None, &Default::default()).unwrap()
+    }
+
     fn plan(loads: &[&str], points: u32) -> MatrixPlan {
         MatrixPlan {
             loads: loads.iter().map(|load| (*load).to_owned()).collect(),
             measure: crate::probe_measure("response"),
-            timing: Timing { points, ..crate::QUICK.timing() },
+            timing: Timing { points, ..profile("quick") },
             intensity: 1.0,
             seeds: vec![1],
         }
@@ -335,12 +310,12 @@ mod tests {
     #[test]
     fn profiles_keep_their_promises() {
         let loads = ["smallwrite", "largewrite", "cpuload", "spawnload", "8ctx-mem", "2ctx-mem"];
-        for (profile, limit_s) in [(crate::QUICK, 60), (crate::DEFAULT, 180)] {
-            let all = MatrixPlan { timing: profile.timing(), ..plan(&loads, 1) };
+        for (name, limit_s) in [("quick", 60), ("default", 180)] {
+            let all = MatrixPlan { timing: profile(name), ..plan(&loads, 1) };
             let runs = all.runs(&HOST);
             let longest_ns: u64 =
                 runs.iter().map(|run| Segment::new(String::new(), run).longest_ns).sum();
-            assert!(longest_ns < limit_s * 1_000_000_000, "{}: {longest_ns} ns", profile.name);
+            assert!(longest_ns < limit_s * 1_000_000_000, "{name}: {longest_ns} ns");
         }
     }
 }

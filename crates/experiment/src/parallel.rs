@@ -1,32 +1,28 @@
 //! Pure work on several cores.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 /// What `make` makes of each number below `count`, in their order, on at most `jobs` threads: the
 /// same as one after the other, if it is a pure function.
 pub fn in_parallel<T: Send>(count: usize, jobs: usize, make: impl Fn(usize) -> T + Sync) -> Vec<T> {
-    let next = AtomicUsize::new(0);
+    let (next, all) = (AtomicUsize::new(0), Mutex::new(BTreeMap::new()));
     let work = || {
-        let mut made = Vec::new();
         loop {
             let index = next.fetch_add(1, Ordering::Relaxed);
             if index >= count {
-                return made;
+                return;
             }
-            made.push((index, make(index)));
+            let made = make(index);
+            all.lock().unwrap_or_else(PoisonError::into_inner).insert(index, made);
         }
     };
-    let mut all: Vec<(usize, T)> = thread::scope(|scope| {
-        let workers: Vec<_> = (0..jobs.clamp(1, count.max(1))).map(|_| scope.spawn(work)).collect();
-        let join = |worker: thread::ScopedJoinHandle<'_, Vec<(usize, T)>>| match worker.join() {
-            Ok(made) => made,
-            Err(panic) => std::panic::resume_unwind(panic),
-        };
-        workers.into_iter().flat_map(join).collect()
+    thread::scope(|scope| {
+        (0..jobs.clamp(1, count.max(1))).for_each(|_| drop(scope.spawn(work)));
     });
-    all.sort_by_key(|(index, _)| *index);
-    all.into_iter().map(|(_, made)| made).collect()
+    all.into_inner().unwrap_or_else(PoisonError::into_inner).into_values().collect()
 }
 
 #[cfg(test)]

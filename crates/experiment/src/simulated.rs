@@ -45,10 +45,8 @@ pub enum Machine {
 }
 
 impl Machine {
-    /// Reads a description; its `kind` says which kind of machine it is.
-    ///
-    /// # Errors
-    /// What is wrong in it, and where.
+    /// Reads a description; its `kind` says which kind of machine it is. The error says what is
+    /// wrong in it, and where.
     pub fn parse(text: &str) -> Result<Self, DescriptionError> {
         #[derive(Deserialize)]
         struct Kind {
@@ -72,10 +70,8 @@ impl Machine {
 }
 
 /// The description of a machine: of one that comes with thrashlab, or of a file (`*.toml`, or
-/// whatever has a `/`).
-///
-/// # Errors
-/// When there is none of this name, with those that there are, or the file cannot be read.
+/// whatever has a `/`). Fails when there is none of this name, with those that there are, or the
+/// file cannot be read.
 pub fn machine_text(name: &str) -> Result<String, String> {
     if name.ends_with(FILE) || name.contains('/') {
         return fs::read_to_string(name).map_err(|error| format!("machine {name}: {error}"));
@@ -92,11 +88,9 @@ pub fn machine_text(name: &str) -> Result<String, String> {
 }
 
 /// A machine that is simulated, from settings: `machine`, `hat` and those of [`Setup::settings`];
-/// of several for one name the last one counts.
-///
-/// # Errors
-/// Which setting is unknown or has a bad value, and what there is; what is wrong in the description
-/// of a machine, with line and column.
+/// of several for one name the last one counts. The error says which setting is unknown or has a
+/// bad value, and what there is; what is wrong in the description of a machine, with line and
+/// column.
 pub fn mmu_spec(settings: &[(String, String)]) -> Result<MmuSpec, String> {
     let mut asked: BTreeMap<String, String> = settings.iter().cloned().collect();
     if let Some(memory) = asked.remove("mem").or_else(|| asked.remove("memory")) {
@@ -113,10 +107,7 @@ pub fn mmu_spec(settings: &[(String, String)]) -> Result<MmuSpec, String> {
     Ok(MmuSpec { machine, memory_bytes, description, asked, settings })
 }
 
-/// The machine and system of a subject.
-///
-/// # Errors
-/// When this build cannot simulate it, with the reason.
+/// The machine and system of a subject. Fails when this build cannot simulate it, with the reason.
 pub fn mmu_setup(mmu: &MmuSpec) -> Result<Setup, String> {
     setup_of(&mmu.machine, &mmu.description, &mmu.settings)
 }
@@ -156,10 +147,7 @@ fn setup_of(
     }
 }
 
-/// Whether something can be simulated.
-///
-/// # Errors
-/// What cannot be, and why.
+/// Whether something can be simulated. The error says what cannot be, and why.
 pub(crate) fn check(measure: &Measure, load: &LoadSpec) -> Result<(), String> {
     if load.name != BASELINE {
         return Err(format!(
@@ -201,10 +189,8 @@ fn memory_job(job: &JobSpec) -> Result<MemoryJob, String> {
     }
 }
 
-/// The run file of a simulated run: a function of the spec alone.
-///
-/// # Errors
-/// When this build cannot simulate it, with the reason.
+/// The run file of a simulated run: a function of the spec alone. Fails when this build cannot
+/// simulate it, with the reason.
 pub fn simulated_run(spec: &Spec, run_id: &str) -> Result<Vec<u8>, String> {
     let lines = simulated_lines(spec, run_id)?;
     let mut encoder = RunEncoder::default();
@@ -218,9 +204,6 @@ pub fn simulated_run(spec: &Spec, run_id: &str) -> Result<Vec<u8>, String> {
 const CELL_VERSION: &str = "thrashlab simulation 1";
 
 /// The hash of everything that a simulated run depends on, under which it is kept.
-///
-/// # Errors
-/// When the spec cannot be written down.
 pub(crate) fn simulated_key(spec: &Spec) -> Result<String, String> {
     let spec = serde_json::to_vec(spec).map_err(|error| error.to_string())?;
     let parts = [CELL_VERSION, &simulator(), env!("CARGO_PKG_VERSION")];
@@ -228,10 +211,8 @@ pub(crate) fn simulated_key(spec: &Spec) -> Result<String, String> {
     Ok(key_of(&[version, simulator, thrashlab, &spec]))
 }
 
-/// The run file of a simulated run, and whether it was kept among `cells`, where it is now.
-///
-/// # Errors
-/// As [`simulated_run`]; when it cannot be kept.
+/// The run file of a simulated run, and whether it was kept among `cells`, where it is now. Fails
+/// as [`simulated_run`] does; when it cannot be kept.
 pub(crate) fn simulated_cell(
     spec: &Spec,
     run_id: &str,
@@ -349,7 +330,7 @@ fn counters(outcome: &Outcome) -> CounterSet {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{DEFAULT, job};
+    use crate::{job, timing};
 
     fn pairs(settings: &[(&str, &str)]) -> Vec<(String, String)> {
         let owned = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
@@ -367,7 +348,7 @@ mod tests {
                 params: BTreeMap::new(),
             },
             measure: job("vmtest", &settings, std::path::Path::new("")).unwrap(),
-            timing: DEFAULT.timing(),
+            timing: timing(None, None, &Default::default()).unwrap(),
             sysctls: BTreeMap::new(),
             seed,
             block: 0,

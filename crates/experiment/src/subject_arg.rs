@@ -5,7 +5,7 @@ use std::str::FromStr;
 use keep::Cache;
 use model::{MmuSpec, VmSpec};
 use remote::Address;
-use subject::Asked;
+use subject::LocalSubject;
 use vm::VmRequest;
 
 use crate::simulated::mmu_spec;
@@ -23,14 +23,14 @@ pub struct RemoteArg {
     /// The machine.
     pub address: Address,
     /// What it is there; `None` = a sandbox where possible, else the host.
-    pub subject: Option<Asked>,
+    pub subject: Option<LocalSubject>,
 }
 
 /// A subject as typed.
 #[derive(Clone, Debug, PartialEq)]
 pub enum SubjectArg {
     /// The machine that thrashlab is started on, or control groups on it.
-    Here(Asked),
+    Here(LocalSubject),
     /// The same on another machine.
     Remote(Box<RemoteArg>),
     /// A machine of its own.
@@ -65,11 +65,9 @@ pub(crate) fn split_address(text: &str) -> (Option<&str>, &str) {
 }
 
 impl SubjectArg {
-    /// A subject of a kind (`host`, `sandbox`, `vm`, `mmu`) with settings; of several for one name the
-    /// last one counts.
-    ///
-    /// # Errors
-    /// Which kind or setting is unknown or has a bad value, and what there is.
+    /// A subject of a kind (`host`, `sandbox`, `vm`, `mmu`) with settings; of several for one name
+    /// the last one counts. The error says which kind or setting is unknown or has a bad value, and
+    /// what there is.
     pub fn of_settings(kind: &str, settings: &[(String, String)]) -> Result<Self, String> {
         if kind == "vm" {
             return vm::request(settings).map(|request| Self::Vm(Box::new(request)));
@@ -77,7 +75,7 @@ impl SubjectArg {
         if kind == "mmu" {
             return mmu_spec(settings).map(|spec| Self::Mmu(Box::new(spec)));
         }
-        let asked = Asked::of_settings(kind, settings).unwrap_or_else(|| {
+        let asked = LocalSubject::of_settings(kind, settings).unwrap_or_else(|| {
             Err(format!(
                 "no subject is named {kind:?}; there are host, sandbox, vm, mmu and \
                  ssh://[USER@]HOST[:PORT][,SUBJECT]"
@@ -86,10 +84,8 @@ impl SubjectArg {
         asked.map(Self::Here)
     }
 
-    /// A subject on another machine, whose kind and settings may be left out.
-    ///
-    /// # Errors
-    /// When the address is none, or the machine cannot be asked for such a subject.
+    /// A subject on another machine, whose kind and settings may be left out. Fails when the
+    /// address is none, or the machine cannot be asked for such a subject.
     pub(crate) fn remote(
         address: &str,
         kind: &str,
@@ -98,7 +94,7 @@ impl SubjectArg {
         let address = address.parse()?;
         let subject = match kind {
             "" if settings.is_empty() => None,
-            _ => Some(Asked::of_settings(kind, settings).unwrap_or_else(|| {
+            _ => Some(LocalSubject::of_settings(kind, settings).unwrap_or_else(|| {
                 Err(format!(
                     "{address} is measured as host or sandbox, not {kind:?}: write \
                      {address},sandbox:mem=1G; what is exactly repeatable needs no other machine"
@@ -110,7 +106,6 @@ impl SubjectArg {
 }
 
 /// A machine with a kernel; the second part says which one was chosen for the user.
-#[must_use]
 pub fn vm_spec(request: &VmRequest) -> (VmSpec, Option<String>) {
     let (kernel, note) = match &request.kernel {
         Some(kernel) => (kernel.clone(), None),
@@ -147,14 +142,14 @@ mod tests {
     fn subjects_are_read_or_refused_with_the_reason() {
         assert_eq!(
             "sandbox:mem=256M,high=128M,cpus=1.5,pids=99".parse(),
-            Ok(SubjectArg::Here(Asked::Sandbox(Limits {
+            Ok(SubjectArg::Here(LocalSubject::Sandbox(Limits {
                 memory_bytes: Some(256 << 20),
                 high_bytes: Some(128 << 20),
                 cpus_milli: Some(1500),
                 processes: Some(99)
             })))
         );
-        assert_eq!("host".parse(), Ok(SubjectArg::Here(Asked::Host { memory_bytes: None })));
+        assert_eq!("host".parse(), Ok(SubjectArg::Here(LocalSubject::Host { memory_bytes: None })));
         for bad in [
             "qemu",
             "vm:speed=9",
@@ -181,6 +176,6 @@ mod tests {
         assert_eq!(remote("ssh://me@box:22"), ("ssh://me@box:22".to_owned(), None));
         let (address, subject) = remote("ssh://box,host:mem=64M");
         assert_eq!(address, "ssh://box");
-        assert_eq!(subject, Some(Asked::Host { memory_bytes: Some(64 << 20) }));
+        assert_eq!(subject, Some(LocalSubject::Host { memory_bytes: Some(64 << 20) }));
     }
 }

@@ -14,7 +14,7 @@ use crate::plan::{
     CellPlan, Design, Order, Plan, PlanError, PlanFactor, PlanLevel, Setting, label, run_id,
 };
 
-pub use draft::{TypedSweep, parse_sweep, part};
+pub use draft::{SearchArgs, TypedSweep, parse_sweep};
 pub use quantity::{Form, Quantity};
 pub use search::Sweep;
 
@@ -44,17 +44,13 @@ pub struct SweepPlan {
 }
 
 impl SweepPlan {
-    /// The search for the knee.
-    ///
-    /// # Errors
-    /// What is wrong with the range or a setting.
+    /// The search for the knee. The error says what is wrong with the range or a setting.
     pub fn search(&self) -> Result<Search, PlanError> {
         Search::new(self.range, self.settings)
             .map_err(|why| PlanError::Wrong(format!("sweep: {why}")))
     }
 
     /// The levels of the second parameter in words; of a single curve one, which is empty.
-    #[must_use]
     pub fn rows(&self) -> Vec<String> {
         match &self.by {
             None => vec![String::new()],
@@ -66,7 +62,6 @@ impl SweepPlan {
     ///
     /// The seed of a pass is its number from 1. Where a seed gives the same again and again and one
     /// is asked for, all levels have that one.
-    #[must_use]
     pub fn plan(&self, row: usize, batch: &Batch, deterministic: bool) -> Plan {
         let levels = batch.levels.iter().map(|level| {
             let text = self.quantity.format(*level);
@@ -97,7 +92,6 @@ impl SweepPlan {
 
     /// The runs of [`SweepPlan::plan`] in their order, as a manifest has them: also those of levels
     /// that cannot be had.
-    #[must_use]
     pub fn runs(&self, row: usize, batch: &Batch, deterministic: bool) -> Vec<ManifestRun> {
         let plan = self.plan(row, batch, deterministic);
         let names = |factor: &PlanFactor| factor.levels.first().map(|level| level.name.clone());
@@ -118,10 +112,8 @@ impl SweepPlan {
     }
 
     /// What the coarse levels mean, as far as they can be set at all: some may lie beyond what a
-    /// parameter can be.
-    ///
-    /// # Errors
-    /// Every setting that is unknown or has a bad value, if no level can be set.
+    /// parameter can be. The error says every setting that is unknown or has a bad value, if no
+    /// level can be set.
     pub fn cells(&self, folder: &Path) -> Result<Vec<CellPlan>, PlanError> {
         let levels = self.search()?.coarse_levels();
         let batch = Batch { levels, first_pass: 0, passes: 1, purpose: Purpose::Coarse };
@@ -139,7 +131,6 @@ impl SweepPlan {
 
     /// Whether the loops of Irlam's program are still to be calibrated: so that all levels do equal
     /// work for each process, they are the same everywhere.
-    #[must_use]
     pub fn needs_loops(&self) -> bool {
         let is_vmtest = self.value("job") == Some(workloads::VMTEST.name);
         let zero = |text: &str| text.parse() == Ok(0_u64);
@@ -147,7 +138,6 @@ impl SweepPlan {
     }
 
     /// The plan of the run that calibrates them: the smallest work, made for the largest.
-    #[must_use]
     pub fn calibration(&self) -> Plan {
         let (low, high) =
             (self.range.first.min(self.range.last), self.range.first.max(self.range.last));
@@ -162,7 +152,6 @@ impl SweepPlan {
     }
 
     /// The same sweep with calibrated loops.
-    #[must_use]
     pub fn with_loops(mut self, loops: u64) -> Self {
         self.base.retain(|setting| setting.parameter != LOOPS);
         self.base.push(Setting { parameter: LOOPS.to_owned(), value: loops.to_string() });
@@ -170,14 +159,12 @@ impl SweepPlan {
     }
 
     /// The calibrated loops, if they are set.
-    #[must_use]
     pub fn loops(&self) -> Option<u64> {
         self.value(LOOPS)?.parse().ok().filter(|loops| *loops > 0)
     }
 
     /// Whether measurements of another sweep are also of this one: they are of the same parameters
     /// and settings. Range, passes and resolution may differ.
-    #[must_use]
     pub fn measures_as(&self, other: &Self) -> bool {
         let base = |plan: &Self| {
             let mut base = plan.base.clone();

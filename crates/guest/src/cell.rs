@@ -69,7 +69,7 @@ pub(crate) fn run() -> Result<(), Failed> {
         freeze: cell.freeze,
         outlives_login: false,
     };
-    let mut stage = Stage::set(&options, &waiter).map_err(at("prepare the run"))?;
+    let mut stage = Stage::set(options, &waiter).map_err(at("prepare the run"))?;
     let outcome = stage
         .run(&cell.spec, &cell.run_id, &waiter, &mut |bytes, _| {
             std::io::Write::write_all(&mut channel, bytes)

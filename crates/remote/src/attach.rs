@@ -4,6 +4,7 @@
 use std::fs;
 use std::io::{self, Read, Write};
 use std::net::Shutdown;
+use std::os::unix::net::UnixStream;
 use std::thread;
 
 use keep::Spool;
@@ -17,10 +18,8 @@ pub(crate) const ATTACH: &str = "attach";
 /// Word of the hidden command that only looks whether this program is whole.
 pub(crate) const VERIFY: &str = "verify";
 
-/// Connects standard input and output with a session, or says why not.
-///
-/// # Errors
-/// When this program is damaged; nothing has been said then.
+/// Connects standard input and output with a session, or says why not. The error is that this program
+/// is damaged; nothing has been said then.
 pub(crate) fn attach() -> Result<(), String> {
     verify(None)?;
     if let Err(why) = pass_on() {
@@ -43,7 +42,7 @@ fn pass_on() -> Result<(), String> {
     }
     let spool = Spool::of_user().map_err(said)?;
     let (folder, name) = spool.socket(&opening.session);
-    let mut stream = match keeper::connect(folder, &name) {
+    let mut stream = match keeper::at_socket(folder, &name, UnixStream::connect) {
         Ok(stream) => stream,
         Err(_) => keeper::start().map_err(said)?,
     };
@@ -71,9 +70,6 @@ fn copy(from: &mut impl Read, to: &mut impl Write) {
 }
 
 /// Whether this program is what it is meant to be: copies are named by their hash.
-///
-/// # Errors
-/// When it is not.
 pub(crate) fn verify(expected: Option<&str>) -> Result<(), String> {
     let path = std::env::current_exe().map_err(|error| error.to_string())?;
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();

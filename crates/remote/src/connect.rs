@@ -5,9 +5,9 @@ use sys::clock::monotonic_ns;
 
 use crate::address::Address;
 use crate::error::RemoteError;
-use crate::link::{Broken, Link, Ssh};
+use crate::link::{Broken, Link};
 use crate::program::{OTHER_MACHINE, Program};
-use crate::wire::{Answer, Ask, LANGUAGE, Opening, Said};
+use crate::wire::{Answer, Ask, Frame, LANGUAGE, Opening};
 
 /// How long the first word may take: ssh's own limit, and a slow start.
 const HELLO_NS: u64 = 60_000_000_000;
@@ -20,84 +20,72 @@ const SSH_FAILED: i32 = 255;
 /// Code of the script when the machine is another one.
 const MACHINE_CODE: i32 = 65;
 
-/// A session, ready.
-pub(crate) struct Connected {
-    pub(crate) link: Link,
-    /// What the user is to know.
-    pub(crate) notes: Vec<String>,
+/// A machine that is to be reached, and how.
+pub(crate) struct Host {
+    pub(crate) address: Address,
+    /// The ssh command with arguments, as a shell reads it.
+    pub(crate) ssh: String,
+    pub(crate) program: Program,
+    pub(crate) opening: Opening,
 }
 
-/// Who is to be reached, and how.
-struct Way<'a> {
-    ssh: &'a Ssh,
-    address: &'a Address,
-    program: &'a Program,
-    waiter: &'a Waiter,
-}
+impl Host {
+    /// Connects, copies the program if it is not there or damaged, and takes the lease; with what
+    /// the user is to know.
+    pub(crate) fn connect(
+        &self,
+        waiter: &Waiter,
+        say: &mut dyn FnMut(&str),
+    ) -> Result<(Link, Vec<String>), RemoteError> {
+        let link = match self.greet(waiter)? {
+            Ok(link) => link,
+            Err(_) => {
+                say(&format!("copying this program to {}", self.address));
+                self.install(waiter)?;
+                self.greet(waiter)?.map_err(|said| self.not_run(&said))?
+            }
+        };
+        self.await_lease(link, waiter, say)
+    }
 
-/// Connects; copies the program if it is not there, or damaged.
-///
-/// # Errors
-/// What went wrong, with the next step.
-pub(crate) fn connect(
-    ssh: &Ssh,
-    address: &Address,
-    program: &Program,
-    opening: &Opening,
-    waiter: &Waiter,
-    say: &mut dyn FnMut(&str),
-) -> Result<Connected, RemoteError> {
-    let way = Way { ssh, address, program, waiter };
-    let link = match way.greet(opening)? {
-        Ok(link) => link,
-        Err(_) => {
-            say(&format!("copying this program to {address}"));
-            way.install()?;
-            way.greet(opening)?.map_err(|said| way.not_run(&said))?
-        }
-    };
-    way.await_lease(link, say)
-}
-
-impl Way<'_> {
     /// Calls the program there. If it is not there, or does not run, what was said.
-    fn greet(&self, opening: &Opening) -> Result<Result<Link, String>, RemoteError> {
+    fn greet(&self, waiter: &Waiter) -> Result<Result<Link, String>, RemoteError> {
         let mut link = self.start(&self.program.attach())?;
         let until_ns = monotonic_ns() + HELLO_NS;
         let heard = link
-            .ask(&Ask::Open(Box::new(opening.clone())))
-            .and_then(|()| link.hear(self.waiter, until_ns));
+            .ask(&Ask::Open(Box::new(self.opening.clone())))
+            .and_then(|()| link.hear(waiter, until_ns));
         match heard {
-            Ok(Some(Said::Word(Answer::Hello { language: LANGUAGE, .. }))) => Ok(Ok(link)),
+            Ok(Some(Frame::Message(Answer::Hello { language: LANGUAGE, .. }))) => Ok(Ok(link)),
             Ok(Some(said)) => {
                 Err(self.refused(&format!("it answers in another language: {said:?}")))
             }
-            Ok(None) if self.waiter.stop_requested() => Err(RemoteError::Interrupted),
+            Ok(None) if waiter.stop_requested() => Err(RemoteError::Interrupted),
             Ok(None) | Err(Broken::Silent) => {
                 let said = format!("nobody answered for {} s", HELLO_NS / 1_000_000_000);
-                Err(self.unreachable(&said))
+                Err(unreachable(&self.address, &said))
             }
             Err(Broken::Garbled(why)) => Err(self.refused(&why)),
             Err(Broken::Closed) => {
-                let status = link.end(self.waiter, LAST_WORDS_NS);
+                let status = link.end(waiter, LAST_WORDS_NS);
                 let said = link.said();
                 match status.and_then(|status| status.code()) {
                     // One that is killed there ends as if ssh had failed, but ssh would say why.
                     Some(code) if code != SSH_FAILED || said.is_empty() => Ok(Err(said)),
-                    _ if self.waiter.stop_requested() => Err(RemoteError::Interrupted),
-                    _ => Err(self.unreachable(&said)),
+                    _ if waiter.stop_requested() => Err(RemoteError::Interrupted),
+                    _ => Err(unreachable(&self.address, &said)),
                 }
             }
         }
     }
 
     /// Copies the program there.
-    fn install(&self) -> Result<(), RemoteError> {
+    fn install(&self, waiter: &Waiter) -> Result<(), RemoteError> {
         let bytes = self.program.bytes().map_err(RemoteError::program)?;
         let mut link = self.start(&self.program.install())?;
         link.give(bytes);
-        let status = link.end(self.waiter, INSTALL_NS);
-        if self.waiter.stop_requested() {
+        let status = link.end(waiter, INSTALL_NS);
+        if waiter.stop_requested() {
             return Err(RemoteError::Interrupted);
         }
         let said = link.said();
@@ -112,7 +100,7 @@ impl Way<'_> {
                     self.address
                 )))
             }
-            Some(SSH_FAILED) | None => Err(self.unreachable(&said)),
+            Some(SSH_FAILED) | None => Err(unreachable(&self.address, &said)),
             Some(_) => Err(self.not_run(&said)),
         }
     }
@@ -121,53 +109,49 @@ impl Way<'_> {
     fn await_lease(
         &self,
         mut link: Link,
+        waiter: &Waiter,
         say: &mut dyn FnMut(&str),
-    ) -> Result<Connected, RemoteError> {
-        let address = self.address;
+    ) -> Result<(Link, Vec<String>), RemoteError> {
+        let address = &self.address;
         loop {
-            match link.hear(self.waiter, u64::MAX) {
-                Ok(Some(Said::Word(Answer::Ready { notes }))) => {
-                    return Ok(Connected { link, notes });
-                }
-                Ok(Some(Said::Word(Answer::Busy { holder, waits: false }))) => {
+            match link.hear(waiter, u64::MAX) {
+                Ok(Some(Frame::Message(Answer::Ready { notes }))) => return Ok((link, notes)),
+                Ok(Some(Frame::Message(Answer::Busy { holder, waits: false }))) => {
                     return Err(RemoteError::Failed(format!(
                         "{address} is leased to {holder}: two experiments at once would measure \
                          each other; wait for it with --wait"
                     )));
                 }
-                Ok(Some(Said::Word(Answer::Busy { holder, waits: true }))) => {
+                Ok(Some(Frame::Message(Answer::Busy { holder, waits: true }))) => {
                     say(&format!("{address} is leased to {holder}; waiting for it"));
                 }
-                Ok(Some(Said::Word(Answer::Failed { why }))) => return Err(self.refused(&why)),
+                Ok(Some(Frame::Message(Answer::Failed { why }))) => return Err(self.refused(&why)),
                 Ok(Some(_)) => {}
-                Ok(None) if self.waiter.stop_requested() => return Err(RemoteError::Interrupted),
+                Ok(None) if waiter.stop_requested() => return Err(RemoteError::Interrupted),
                 Ok(None) => {}
                 Err(broken) => {
-                    link.end(self.waiter, LAST_WORDS_NS);
+                    link.end(waiter, LAST_WORDS_NS);
                     let said = link.said();
                     let said = if said.is_empty() { broken.to_string() } else { said };
-                    return Err(self.unreachable(&said));
+                    return Err(unreachable(&self.address, &said));
                 }
             }
         }
     }
 
     fn start(&self, command: &str) -> Result<Link, RemoteError> {
-        Link::start(self.ssh, self.address, command)
-            .map_err(|error| self.unreachable(&format!("start ssh: {error}")))
+        Link::start(&self.ssh, &self.address, command)
+            .map_err(|error| unreachable(&self.address, &format!("start ssh: {error}")))
     }
 
-    fn unreachable(&self, said: &str) -> RemoteError {
-        RemoteError::unreachable(self.address, said)
-    }
-
-    fn refused(&self, why: &str) -> RemoteError {
-        RemoteError::refused(self.address, why)
+    /// The other side refuses or cannot go on.
+    pub(crate) fn refused(&self, why: &str) -> RemoteError {
+        RemoteError::Failed(format!("{}: {why}", self.address))
     }
 
     fn not_run(&self, said: &str) -> RemoteError {
         let next = if said.contains("ssh: not found") {
-            return self.unreachable(said);
+            return unreachable(&self.address, said);
         } else if !self.program.is_static {
             "This program needs the libraries of this system: `make build` makes one that does not, \
              and --remote-program FILE names it"
@@ -177,5 +161,56 @@ impl Way<'_> {
         };
         let said = if said.is_empty() { "it says nothing" } else { said };
         self.refused(&format!("thrashlab does not run there: {said}. {next}"))
+    }
+}
+
+/// ssh does not get there, and has said this.
+fn unreachable(address: &Address, said: &str) -> RemoteError {
+    let said = if said.is_empty() { "ssh says nothing" } else { said };
+    let next = next_step(said, address);
+    RemoteError::Failed(format!("{address} cannot be reached: {said}. {next}"))
+}
+
+/// What to do about what ssh said.
+fn next_step(said: &str, address: &Address) -> String {
+    let by_hand = format!("`ssh {}`", address.to_string().trim_start_matches("ssh://"));
+    let has = |words: &[&str]| words.iter().any(|word| said.contains(word));
+    if has(&["Host key verification failed", "REMOTE HOST IDENTIFICATION HAS CHANGED"]) {
+        format!("Next step: check its key, and accept it by hand once with {by_hand}")
+    } else if has(&["Permission denied", "Too many authentication failures"]) {
+        "Next step: a key that needs no password (ssh-copy-id, ssh-add); ssh is not asked to ask \
+         for one"
+            .to_owned()
+    } else if has(&["Could not resolve", "Name or service not known"]) {
+        "Next step: check the name, or give the host one in ~/.ssh/config".to_owned()
+    } else if has(&["ssh: not found", "not found"]) {
+        "Next step: install the ssh client, or name another with --ssh COMMAND".to_owned()
+    } else if has(&["No route", "Connection refused", "timed out", "unreachable"]) {
+        format!("Next step: check that it is up and that {by_hand} works from here")
+    } else {
+        format!("Next step: try {by_hand} by hand")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_complaint_of_ssh_has_a_next_step() {
+        let address: Address = "me@box".parse().unwrap();
+        for (said, next) in [
+            ("Host key verification failed.", "accept it by hand once with `ssh me@box`"),
+            ("me@box: Permission denied (publickey).", "ssh-copy-id"),
+            ("ssh: Could not resolve hostname box", "~/.ssh/config"),
+            ("ssh: connect to host box port 22: Connection refused", "check that it is up"),
+            ("ssh: connect to host box port 22: No route to host", "check that it is up"),
+            ("sh: 1: exec: ssh: not found", "install the ssh client"),
+            ("kex_exchange_identification: read", "try `ssh me@box` by hand"),
+        ] {
+            let error = unreachable(&address, said);
+            let told = error.to_string();
+            assert!(told.contains(said) && told.contains(next), "{told}");
+        }
     }
 }

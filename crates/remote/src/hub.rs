@@ -10,13 +10,11 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use keep::Spool;
-use model::Spec;
-use subject::Asked;
 use sys::process::{signal, signals};
 
 use crate::names::is_name;
 use crate::wire::{
-    Answer, Ask, Ended, Holder, LANGUAGE, Opening, Reader, Said, encode, write_run_lines,
+    Answer, Ask, Ended, Frame, Holder, LANGUAGE, Opening, Reader, encode, write_run_lines,
 };
 
 /// A connection on which nothing was heard for this long is taken for broken: the other side asks
@@ -26,26 +24,6 @@ const SILENCE: Duration = Duration::from_secs(60);
 const PIECE_BYTES: usize = 64 << 10;
 /// How often the owner of a session looks whether it was told to end.
 const TICK: Duration = Duration::from_secs(1);
-
-/// What is to be done.
-pub(crate) enum Task {
-    Prepare {
-        ticket: u64,
-        subject: Option<Asked>,
-        sysctls: BTreeMap<String, String>,
-    },
-    Run {
-        key: String,
-        run_id: String,
-        spec: Box<Spec>,
-    },
-    /// All is fetched.
-    Close,
-    /// Nobody has come for as long as the session waits.
-    Abandoned,
-    /// This process was told to end.
-    Stopped,
-}
 
 /// Who is connected to a session and what it is told.
 pub(crate) struct Hub {
@@ -64,7 +42,8 @@ struct State {
     instance: String,
     who: String,
     lost_since: Option<Instant>,
-    tasks: VecDeque<Task>,
+    /// What is to be done.
+    tasks: VecDeque<Ask>,
     words: VecDeque<Vec<u8>>,
     /// A word or lines that were taken and are being written.
     is_writing: bool,
@@ -175,19 +154,16 @@ impl Hub {
         self.lock().connection.is_none()
     }
 
-    /// The next task; a session that is alone waits for `patience`.
-    pub(crate) fn task(&self, patience: Duration, stopped: impl Fn() -> bool) -> Task {
+    /// The next task; `None` if nobody has come for as long as a session that is alone waits, or
+    /// this process was told to end.
+    pub(crate) fn task(&self, patience: Duration, stopped: impl Fn() -> bool) -> Option<Ask> {
         let mut state = self.lock();
         loop {
-            if let Some(task) = state.tasks.pop_front() {
-                return task;
-            }
-            if state.lost_since.is_some_and(|since| since.elapsed() >= patience) {
-                return Task::Abandoned;
-            }
+            let task = state.tasks.pop_front();
+            let is_abandoned = state.lost_since.is_some_and(|since| since.elapsed() >= patience);
             // Told to stop by whoever is connected, it stays until they close.
-            if stopped() && state.connection.is_none() {
-                return Task::Stopped;
+            if task.is_some() || is_abandoned || (stopped() && state.connection.is_none()) {
+                return task;
             }
             state = self.wait(state, TICK);
         }
@@ -247,7 +223,7 @@ impl Hub {
     /// Hears a connection until it breaks.
     fn read(&self, id: u64, mut stream: UnixStream, mut reader: Reader) {
         let _ = stream.set_read_timeout(Some(SILENCE));
-        while let Ok(Some(Said::Word(ask))) = reader.hear(&mut stream) {
+        while let Ok(Some(Frame::Message(ask))) = reader.hear(&mut stream) {
             let mut state = self.lock();
             if state.connection.as_ref().is_none_or(|(current, _)| *current != id) {
                 return;
@@ -255,18 +231,15 @@ impl Hub {
             match ask {
                 Ask::Open(_) => {}
                 Ask::Ping => state.words.push_back(encode(&Answer::Pong)),
-                Ask::Prepare { ticket, subject, sysctls } => {
-                    state.tasks.push_back(Task::Prepare { ticket, subject, sysctls });
-                }
-                Ask::Run { key, run_id, spec, from } if is_name(&key) => {
-                    self.ask_for(&mut state, key, run_id, spec, from);
+                Ask::Run { ref key, from, .. } if is_name(key) => {
+                    self.ask_for(&mut state, key.clone(), from, ask);
                 }
                 Ask::Run { key, .. } => state.words.push_back(encode(&Answer::Lost { key })),
                 Ask::Stop => {
                     // As if this process was told so: whoever waits for a signal hears it.
                     let _ = signal(std::process::id(), signals::TERM);
                 }
-                Ask::Close => state.tasks.push_back(Task::Close),
+                Ask::Prepare { .. } | Ask::Close => state.tasks.push_back(ask),
             }
             drop(state);
             self.changed.notify_all();
@@ -275,7 +248,7 @@ impl Hub {
     }
 
     /// Somebody asks for a run: it is said if it is there, and else made.
-    fn ask_for(&self, state: &mut State, key: String, run_id: String, spec: Box<Spec>, from: u64) {
+    fn ask_for(&self, state: &mut State, key: String, from: u64, run: Ask) {
         // Whoever asks for the next one has the last one.
         let received: Vec<String> =
             state.finished.keys().filter(|other| **other != key).cloned().collect();
@@ -293,7 +266,7 @@ impl Hub {
                 None if from > 0 => return state.words.push_back(encode(&Answer::Lost { key })),
                 None => {
                     state.under_way = Some((key.clone(), 0));
-                    state.tasks.push_back(Task::Run { key: key.clone(), run_id, spec });
+                    state.tasks.push_back(run);
                 }
             }
         }

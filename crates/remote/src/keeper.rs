@@ -1,11 +1,14 @@
 //! The process on the measured host that outlives the connection: it holds the lease, sets the
 //! stage, makes the runs, and cleans up.
 
+use std::collections::BTreeMap;
+use std::fs::{self, File};
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::net::{UnixListener, UnixStream};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::Arc;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -13,12 +16,12 @@ use std::time::{Duration, Instant};
 use agent::Waiter;
 use keep::{Attempt, Lock, Spool};
 use model::{Environment, REMOTE_FACT, Spec};
-use subject::{Asked, Stage, StageOptions, resolve};
+use subject::{LocalSubject, Stage, StageOptions, resolve};
 use sys::clock::realtime_ns;
 use sys::process::spawn_detached;
 
-use crate::hub::{Hub, Task};
-use crate::wire::{Answer, Ended, Holder, LANGUAGE, Opening, Reader};
+use crate::hub::Hub;
+use crate::wire::{Answer, Ask, Ended, Holder, LANGUAGE, Opening, Reader};
 
 /// Word of the hidden command that runs it.
 pub(crate) const KEEP: &str = "keep";
@@ -30,9 +33,6 @@ const KEPT_LOOK: Duration = Duration::from_secs(60);
 const LAST_WORD: Duration = Duration::from_secs(10);
 
 /// Starts a keeper that outlives this process; it is connected to what is returned.
-///
-/// # Errors
-/// When this program cannot be started again.
 pub(crate) fn start() -> io::Result<UnixStream> {
     let (ours, theirs) = UnixStream::pair()?;
     let mut command = Command::new(std::env::current_exe()?);
@@ -43,10 +43,7 @@ pub(crate) fn start() -> io::Result<UnixStream> {
 }
 
 /// The keeper's own side: a session from its beginning to its end. Its standard input is the first
-/// connection.
-///
-/// # Errors
-/// What could not be told to anybody.
+/// connection. The error is what could not be told to anybody.
 pub(crate) fn keep() -> Result<(), String> {
     let input = rustix::io::dup(io::stdin()).map_err(|error| error.to_string())?;
     let mut stream = UnixStream::from(input);
@@ -75,14 +72,15 @@ struct Session<'a> {
 
 impl Session<'_> {
     /// From the lease to its end.
-    fn hold(hub: &std::sync::Arc<Hub>, spool: &Spool, opening: &Opening) -> Result<(), String> {
+    fn hold(hub: &Arc<Hub>, spool: &Spool, opening: &Opening) -> Result<(), String> {
         if opening.language != LANGUAGE {
             return Err(format!("it speaks language {LANGUAGE}, not {}", opening.language));
         }
         let Some(lease) = take_lease(hub, spool, opening)? else { return Ok(()) };
         let (folder, socket) = spool.socket(&opening.session);
         spool.sweep();
-        let listener = bind(folder, &socket).map_err(|error| format!("socket: {error}"))?;
+        let listener = at_socket(folder, &socket, UnixListener::bind);
+        let listener = listener.map_err(|error| format!("socket: {error}"))?;
         hub.listen(listener);
         let socket = folder.join(socket);
         let waiter = Waiter::new().map_err(|error| format!("catch signals: {error}"))?;
@@ -94,19 +92,19 @@ impl Session<'_> {
             outlives_login: true,
             ..StageOptions::default()
         };
-        let stage = match Stage::set(&options, &waiter) {
+        let stage = match Stage::set(options, &waiter) {
             Ok(stage) => stage,
             Err(error) => {
-                let _ = std::fs::remove_file(socket);
+                let _ = fs::remove_file(socket);
                 return Err(error.to_string());
             }
         };
         let mut session = Session { hub, spool, opening, waiter, stage, has_run: false };
-        hub.ready(session.notes());
+        hub.ready(session.stage.notes());
         let closed = session.work();
         let left = session.stage.remove_all();
         // Whoever comes from now on begins a session of their own, and finds nothing of this one.
-        let _ = std::fs::remove_file(socket);
+        let _ = fs::remove_file(socket);
         drop(session);
         if let Ok(true) = closed {
             hub.forget_all();
@@ -119,34 +117,19 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// What the user is to know.
-    fn notes(&self) -> Vec<String> {
-        let swept = &self.stage.swept;
-        let removed =
-            swept.removed.iter().map(|what| format!("removed what a killed run had left: {what}"));
-        let failed = swept
-            .failed
-            .iter()
-            .map(|what| format!("what a killed run had left cannot be removed: {what}"));
-        let memory = "the work directory lives in memory (tmpfs): the writing loads reach no disk; \
-                      name one on a disk with --work-dir";
-        let in_memory = self.stage.works_in_memory().then(|| memory.to_owned());
-        removed.chain(failed).chain(in_memory).collect()
-    }
-
     /// Does what is asked; whether it was closed, and not left alone.
     fn work(&mut self) -> Result<bool, String> {
         let patience = Duration::from_nanos(self.opening.patience_ns);
         loop {
             match self.hub.task(patience, || self.waiter.stop_requested()) {
-                Task::Prepare { ticket, subject, sysctls } => {
+                Some(Ask::Prepare { ticket, subject, sysctls }) => {
                     self.prepare(ticket, subject.as_ref(), &sysctls);
                 }
-                Task::Run { key, run_id, spec } => {
+                Some(Ask::Run { key, run_id, spec, .. }) => {
                     self.run(key, &run_id, &spec).map_err(|error| format!("{run_id}: {error}"))?;
                 }
-                Task::Close => return Ok(true),
-                Task::Abandoned | Task::Stopped => return Ok(false),
+                Some(_) => return Ok(true),
+                None => return Ok(false),
             }
         }
     }
@@ -154,8 +137,8 @@ impl Session<'_> {
     fn prepare(
         &mut self,
         ticket: u64,
-        asked: Option<&Asked>,
-        sysctls: &std::collections::BTreeMap<String, String>,
+        asked: Option<&LocalSubject>,
+        sysctls: &BTreeMap<String, String>,
     ) {
         let answer = resolve(asked, &mut self.stage).and_then(|(subject, note)| {
             let problems = self.stage.try_parameters(sysctls);
@@ -239,22 +222,12 @@ fn take_lease(hub: &Hub, spool: &Spool, opening: &Opening) -> Result<Option<Lock
     }
 }
 
-/// A socket in a folder whose path may be longer than a socket's may be.
-fn bind(folder: &std::path::Path, name: &str) -> io::Result<UnixListener> {
-    let (_folder, path) = short(folder, name)?;
-    UnixListener::bind(path)
-}
-
-/// Connects to such a socket.
-pub(crate) fn connect(folder: &std::path::Path, name: &str) -> io::Result<UnixStream> {
-    let (_folder, path) = short(folder, name)?;
-    UnixStream::connect(path)
-}
-
-/// A short path to a file of a folder, as long as the folder is open.
-fn short(folder: &std::path::Path, name: &str) -> io::Result<(std::fs::File, PathBuf)> {
-    use std::os::fd::AsRawFd;
-    let open = std::fs::File::open(folder)?;
-    let path = PathBuf::from(format!("/proc/self/fd/{}/{name}", open.as_raw_fd()));
-    Ok((open, path))
+/// Does something with a socket in a folder whose path may be longer than a socket's may be.
+pub(crate) fn at_socket<T>(
+    folder: &Path,
+    name: &str,
+    act: impl Fn(PathBuf) -> io::Result<T>,
+) -> io::Result<T> {
+    let open = File::open(folder)?;
+    act(format!("/proc/self/fd/{}/{name}", open.as_raw_fd()).into())
 }

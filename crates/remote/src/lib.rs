@@ -26,9 +26,9 @@ mod wire;
 pub use address::Address;
 pub use error::RemoteError;
 pub use receipt::{Receipt, Received};
-pub use session::{Hear, Heard, RemoteOptions, Session};
+pub use session::{RemoteOptions, RunEvent, RunListener, Session};
 pub use wire::{
-    Answer, Ask, Ended, Holder, LANGUAGE, MOST_LINE_BYTES, Opening, Reader, Said, WireError,
+    Answer, Ask, Ended, Frame, Holder, LANGUAGE, MOST_LINE_BYTES, Opening, Reader, WireError,
     encode, write_run_lines,
 };
 
@@ -36,9 +36,7 @@ pub use wire::{
 pub const COMMAND: &str = "__remote";
 
 /// The other side: connects ssh with a session, keeps one, or looks whether this program is whole.
-///
-/// # Errors
-/// Why it cannot; the other end of the connection shows it.
+/// The error says why it cannot; the other end of the connection shows it.
 pub fn serve(arguments: &[String]) -> Result<(), String> {
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match arguments[..] {

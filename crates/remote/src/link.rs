@@ -13,7 +13,7 @@ use sys::clock::monotonic_ns;
 use sys::process::{signal, signals, spawn_bound};
 
 use crate::address::Address;
-use crate::wire::{Answer, Ask, Reader, Said, encode};
+use crate::wire::{Answer, Ask, Frame, Reader, encode};
 
 /// How often it is asked whether somebody is there.
 const PING: Duration = Duration::from_secs(15);
@@ -27,63 +27,16 @@ const LAST_WORDS: Duration = Duration::from_secs(2);
 /// What of ssh's complaints is kept, in bytes.
 const SAID_BYTES: usize = 4096;
 
-/// The ssh that is used.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Ssh {
-    /// Command with arguments, as a shell reads it.
-    pub(crate) command: String,
-}
-
-impl Ssh {
-    /// Starts a command on a machine.
-    ///
-    /// # Errors
-    /// When ssh cannot be started.
-    pub(crate) fn start(&self, address: &Address, command: &str) -> io::Result<Child> {
-        let mut shell = Command::new("sh");
-        shell.args(["-c", &format!("exec {} \"$@\"", self.command), "ssh"]);
-        // Never a question, for nobody would see it; no forwarding, which a second connection could
-        // not have; and only the command that is asked for.
-        for option in [
-            "BatchMode=yes",
-            "ConnectTimeout=20",
-            "ClearAllForwardings=yes",
-            "RemoteCommand=none",
-            "RequestTTY=no",
-        ] {
-            shell.args(["-o", option]);
-        }
-        if let Some(port) = address.port {
-            shell.args(["-p", &port.to_string()]);
-        }
-        if let Some(user) = &address.user {
-            shell.args(["-l", user]);
-        }
-        shell.args(["--", &address.host, command]);
-        shell.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        spawn_bound(&mut shell)
-    }
-}
-
 /// Why nothing comes any more.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Broken {
-    /// The connection was closed.
+    #[error("it was closed")]
     Closed,
-    /// Nothing was heard for too long.
+    #[error("nothing came for {} s", SILENCE_NS / 1_000_000_000)]
     Silent,
     /// What came is not what this side understands.
+    #[error("{0}")]
     Garbled(String),
-}
-
-impl std::fmt::Display for Broken {
-    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Closed => write!(out, "it was closed"),
-            Self::Silent => write!(out, "nothing came for {} s", SILENCE_NS / 1_000_000_000),
-            Self::Garbled(why) => write!(out, "{why}"),
-        }
-    }
 }
 
 /// A connection; ssh is killed when it is dropped.
@@ -105,21 +58,16 @@ type Input = Arc<Mutex<ChildStdin>>;
 
 impl Link {
     /// Starts ssh; nothing is known yet of whether it reaches anybody.
-    ///
-    /// # Errors
-    /// When it cannot be started.
-    pub(crate) fn start(ssh: &Ssh, address: &Address, command: &str) -> io::Result<Self> {
+    pub(crate) fn start(ssh: &str, address: &Address, command: &str) -> io::Result<Self> {
         let said = Arc::new(Mutex::new(Vec::new()));
         let (sender, receiver) = mpsc::channel();
-        let (ssh, address, command) = (ssh.clone(), address.clone(), command.to_owned());
+        let mut shell = shell(ssh, address, command);
         let heard = Arc::clone(&said);
         let (listening, complaining) = mpsc::channel();
         // ssh dies with the thread that starts it: one that lives until ssh has no more to say. It
         // is not waited for, since a shared connection of the user's may say nothing for hours.
         thread::spawn(move || {
-            let started =
-                ssh.start(&address, &command).map(|mut child| (child.stderr.take(), child));
-            match started {
+            match spawn_bound(&mut shell).map(|mut child| (child.stderr.take(), child)) {
                 Err(error) => drop(sender.send(Err(error))),
                 Ok((errors, child)) => {
                     drop(sender.send(Ok(child)));
@@ -146,9 +94,6 @@ impl Link {
     }
 
     /// Asks something.
-    ///
-    /// # Errors
-    /// When nobody is there any more.
     pub(crate) fn ask(&mut self, ask: &Ask) -> Result<(), Broken> {
         let input = self.input.as_ref().ok_or(Broken::Closed)?;
         write(input, ask).map_err(|_| Broken::Closed)?;
@@ -158,14 +103,11 @@ impl Link {
 
     /// The next that is said, until a moment of the monotonic clock; `None` when it has come, or
     /// when the user wants to stop and that was not known before.
-    ///
-    /// # Errors
-    /// When nothing will come any more.
     pub(crate) fn hear(
         &mut self,
         waiter: &Waiter,
         until_ns: u64,
-    ) -> Result<Option<Said<Answer>>, Broken> {
+    ) -> Result<Option<Frame<Answer>>, Broken> {
         let stops = waiter.stop_requested();
         // Only who listens can say that nothing came.
         self.heard_ns = monotonic_ns();
@@ -247,6 +189,32 @@ impl Link {
             text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
         lines[lines.len().saturating_sub(4)..].join("; ")
     }
+}
+
+/// What starts a command on a machine by ssh, which is a command with arguments, as a shell reads it.
+fn shell(ssh: &str, address: &Address, command: &str) -> Command {
+    let mut shell = Command::new("sh");
+    shell.args(["-c", &format!("exec {ssh} \"$@\""), "ssh"]);
+    // Never a question, for nobody would see it; no forwarding, which a second connection could
+    // not have; and only the command that is asked for.
+    for option in [
+        "BatchMode=yes",
+        "ConnectTimeout=20",
+        "ClearAllForwardings=yes",
+        "RemoteCommand=none",
+        "RequestTTY=no",
+    ] {
+        shell.args(["-o", option]);
+    }
+    if let Some(port) = address.port {
+        shell.args(["-p", &port.to_string()]);
+    }
+    if let Some(user) = &address.user {
+        shell.args(["-l", user]);
+    }
+    shell.args(["--", &address.host, command]);
+    shell.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    shell
 }
 
 impl Drop for Link {

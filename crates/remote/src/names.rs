@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use model::{Spec, SubjectSpec};
-use subject::Asked;
+use subject::LocalSubject;
 
 use crate::address::Address;
 
@@ -29,7 +29,7 @@ pub(crate) fn run_key(
     folder: &Path,
     run_id: &str,
     spec: &Spec,
-    subject: Option<&Asked>,
+    subject: Option<&LocalSubject>,
 ) -> String {
     let mut spec = spec.clone();
     spec.subject = SubjectSpec::Host { memory_bytes: 0 };

@@ -37,10 +37,8 @@ pub(crate) struct Program {
 }
 
 impl Program {
-    /// Reads a file, or this program itself.
-    ///
-    /// # Errors
-    /// When it cannot be read or is no program, with its path.
+    /// Reads a file, or this program itself. Fails when it cannot be read or is no program, with
+    /// its path.
     pub(crate) fn read(path: Option<&Path>) -> Result<Self, String> {
         let path = match path {
             Some(path) => path.to_owned(),
@@ -63,9 +61,6 @@ impl Program {
     }
 
     /// Its bytes.
-    ///
-    /// # Errors
-    /// When it cannot be read any more.
     pub(crate) fn bytes(&self) -> Result<Vec<u8>, String> {
         fs::read(&self.path).map_err(|error| format!("{}: {error}", self.path.display()))
     }

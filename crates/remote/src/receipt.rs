@@ -1,7 +1,7 @@
 //! What has been received of a run: whatever breaks in between, each byte comes once and in order,
 //! and the whole is what was made.
 
-use crate::wire::{Answer, Ended, Said};
+use crate::wire::{Answer, Ended, Frame};
 
 /// A run that is being received.
 #[derive(Debug)]
@@ -28,7 +28,6 @@ pub enum Received {
 
 impl Receipt {
     /// Nothing has been received of the run of this key.
-    #[must_use]
     pub fn new(key: &str) -> Self {
         Self {
             key: key.to_owned(),
@@ -39,7 +38,6 @@ impl Receipt {
     }
 
     /// How much there is, in bytes.
-    #[must_use]
     pub fn size_bytes(&self) -> u64 {
         self.size_bytes
     }
@@ -49,29 +47,26 @@ impl Receipt {
         self.is_streaming = false;
     }
 
-    /// Takes what came.
-    ///
-    /// # Errors
-    /// When it is not what is missing, in words.
-    pub fn take(&mut self, said: Said<Answer>) -> Result<Received, String> {
+    /// Takes what came. Fails when it is not what is missing, in words.
+    pub fn take(&mut self, said: Frame<Answer>) -> Result<Received, String> {
         let expected = self.size_bytes;
         let elsewhere =
             |from| Err(format!("a piece of the run came from byte {from}, not {expected}"));
         match said {
-            Said::Line(line) if self.is_streaming => {
+            Frame::RunLine(line) if self.is_streaming => {
                 self.size_bytes += line.len() as u64;
                 self.hasher.update(&line);
                 Ok(Received::Line(line))
             }
-            Said::Line(_) => elsewhere(0),
-            Said::Word(Answer::Stream { key, from }) if key == self.key => {
+            Frame::RunLine(_) => elsewhere(0),
+            Frame::Message(Answer::Stream { key, from }) if key == self.key => {
                 if from != expected {
                     return elsewhere(from);
                 }
                 self.is_streaming = true;
                 Ok(Received::Other(Answer::Pong))
             }
-            Said::Word(Answer::Ended(ended)) if ended.key == self.key => {
+            Frame::Message(Answer::Ended(ended)) if ended.key == self.key => {
                 let is_whole = ended.size_bytes == expected
                     && self.hasher.finalize().to_hex().as_str() == ended.blake3;
                 match is_whole {
@@ -82,8 +77,8 @@ impl Receipt {
                     )),
                 }
             }
-            Said::Word(Answer::Lost { key }) if key == self.key => Ok(Received::Lost),
-            Said::Word(answer) => Ok(Received::Other(answer)),
+            Frame::Message(Answer::Lost { key }) if key == self.key => Ok(Received::Lost),
+            Frame::Message(answer) => Ok(Received::Other(answer)),
         }
     }
 }

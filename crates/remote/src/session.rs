@@ -6,18 +6,20 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use agent::{Freeze, Waiter};
+use clap::Args;
+use model::units::parse_duration_ns;
 use model::{DeathRecord, EndStatus, Line, Spec, SubjectSpec};
-use subject::{Asked, Outcome, RunLines};
+use subject::{LocalSubject, Outcome, RunLines};
 use sys::clock::monotonic_ns;
 
 use crate::address::Address;
-use crate::connect::{Connected, LAST_WORDS_NS, connect};
+use crate::connect::{Host, LAST_WORDS_NS};
 use crate::error::RemoteError;
-use crate::link::{Broken, Link, Ssh};
+use crate::link::{Broken, Link};
 use crate::names::{absolute, name_of, run_key, user};
 use crate::program::Program;
 use crate::receipt::{Receipt, Received};
-use crate::wire::{Answer, Ask, LANGUAGE, Opening, Said};
+use crate::wire::{Answer, Ask, Frame, LANGUAGE, Opening};
 
 /// First and longest pause between two tries to connect, in ns.
 const PAUSES_NS: (u64, u64) = (250_000_000, 30_000_000_000);
@@ -26,31 +28,51 @@ const STOP_NS: u64 = 30_000_000_000;
 /// A moment that never comes.
 const NEVER_NS: u64 = u64::MAX;
 
-/// How sessions are held.
-#[derive(Clone, Debug)]
+/// How a subject on another machine (`ssh://HOST`) is reached, as it is typed, and what a session on
+/// it is for.
+#[derive(Args, Clone, Debug)]
 pub struct RemoteOptions {
-    /// The ssh command with arguments, as a shell reads it.
-    pub ssh: String,
-    /// The program for the other machine; `None` = this one.
-    pub program: Option<PathBuf>,
-    /// Whether to wait for a host that somebody else measures.
-    pub wait: bool,
-    /// How long to try when a connection broke, in ns.
-    pub reconnect_ns: u64,
-    /// How long finished runs are kept there that could not be fetched, in ns.
-    pub keep_ns: u64,
+    /// With ssh://: the ssh command with arguments, as a shell reads it [default: $THRASHLAB_SSH,
+    /// else ssh]
+    #[arg(long, value_name = "COMMAND")]
+    ssh: Option<String>,
+
+    /// With ssh://: wait for a host that somebody else measures
+    #[arg(long)]
+    wait: bool,
+
+    /// With ssh://: how long to try when the connection broke
+    #[arg(long, value_name = "TIME", default_value = "5m", value_parser = parse_duration_ns)]
+    reconnect: u64,
+
+    /// With ssh://: how long the host keeps finished runs that could not be fetched
+    #[arg(long, value_name = "TIME", default_value = "1440m", value_parser = parse_duration_ns)]
+    keep: u64,
+
+    /// With ssh://: the program for the other machine, where it is of another architecture
+    /// [default: this one]
+    #[arg(long, value_name = "FILE")]
+    remote_program: Option<PathBuf>,
+
     /// What the session is for: a later one for the same goes on with it.
+    #[arg(skip)]
     pub purpose: PathBuf,
+
     /// Where the files of loads and probes go there.
+    #[arg(skip)]
     pub work_dir: Option<PathBuf>,
+
     /// Size of a temporary swap file there, in bytes.
+    #[arg(skip)]
     pub swap_bytes: Option<u64>,
+
     /// Test hook: freeze the prober.
+    #[arg(skip)]
     pub freeze: Option<Freeze>,
 }
 
 /// What happens during a run.
-pub enum Heard<'a> {
+pub enum RunEvent<'a> {
     /// A line of the run, newline included, and as it reads.
     Line(&'a [u8], Option<&'a Line>),
     /// Something that the user is to know.
@@ -58,74 +80,68 @@ pub enum Heard<'a> {
 }
 
 /// What takes what happens.
-pub type Hear<'a> = dyn FnMut(Heard<'_>) -> io::Result<()> + 'a;
+pub type RunListener<'a> = dyn FnMut(RunEvent<'_>) -> io::Result<()> + 'a;
+
+/// What takes the lines of a run, and passes them on.
+fn sink<'a>(
+    hear: &'a mut RunListener<'_>,
+) -> impl FnMut(&[u8], Option<&Line>) -> io::Result<()> + 'a {
+    |bytes, line| hear(RunEvent::Line(bytes, line))
+}
 
 /// A session.
 pub struct Session {
-    address: Address,
-    options: RemoteOptions,
-    ssh: Ssh,
-    program: Program,
-    opening: Opening,
+    host: Host,
+    /// How long to try when a connection broke, in ns.
+    reconnect_ns: u64,
     link: Option<Link>,
     tickets: u64,
     /// What was asked for, as far as names of runs go.
-    asked: BTreeMap<String, Option<Asked>>,
+    asked: BTreeMap<String, Option<LocalSubject>>,
     /// Whether a run was asked to stop.
     stopped: bool,
 }
 
 impl Session {
-    /// Connects with a machine, copies the program there if it lacks it, and takes the lease.
-    ///
-    /// # Errors
-    /// When the machine cannot be reached or refuses, with the next step.
+    /// Connects with a machine, copies the program there if it lacks it, and takes the lease. Fails
+    /// when the machine cannot be reached or refuses, with the next step.
     pub fn open(
         address: &Address,
         options: &RemoteOptions,
         waiter: &Waiter,
         say: &mut dyn FnMut(&str),
     ) -> Result<Self, RemoteError> {
-        let program = Program::read(options.program.as_deref()).map_err(RemoteError::program)?;
-        let mut session = Self {
+        let program =
+            Program::read(options.remote_program.as_deref()).map_err(RemoteError::program)?;
+        let named = || std::env::var("THRASHLAB_SSH").ok().filter(|command| !command.is_empty());
+        let host = Host {
             address: address.clone(),
-            ssh: Ssh { command: options.ssh.clone() },
+            ssh: options.ssh.clone().or_else(named).unwrap_or_else(|| "ssh".to_owned()),
             program,
             opening: opening(address, options),
-            options: options.clone(),
-            link: None,
+        };
+        let (link, notes) = host.connect(waiter, say)?;
+        notes.iter().for_each(|note| say(note));
+        Ok(Self {
+            host,
+            reconnect_ns: options.reconnect,
+            link: Some(link),
             tickets: 0,
             asked: BTreeMap::new(),
             stopped: false,
-        };
-        let connected = session.connect(waiter, say)?;
-        session.link = Some(connected.link);
-        connected.notes.iter().for_each(|note| say(note));
-        Ok(session)
+        })
     }
 
     /// The machine.
-    #[must_use]
     pub fn address(&self) -> &Address {
-        &self.address
-    }
-
-    fn connect(
-        &self,
-        waiter: &Waiter,
-        say: &mut dyn FnMut(&str),
-    ) -> Result<Connected, RemoteError> {
-        connect(&self.ssh, &self.address, &self.program, &self.opening, waiter, say)
+        &self.host.address
     }
 
     /// Whether a subject and kernel parameters can be had there; the subject with all that was
-    /// chosen, and what was chosen for the user.
-    ///
-    /// # Errors
-    /// Why not.
+    /// chosen, and what was chosen for the user. The error says why not.
     pub fn prepare(
         &mut self,
-        asked: Option<&Asked>,
+        asked: Option<&LocalSubject>,
         sysctls: &BTreeMap<String, String>,
         waiter: &Waiter,
         say: &mut dyn FnMut(&str),
@@ -137,7 +153,7 @@ impl Session {
             match self.answer(&ask, waiter, ticket) {
                 Ok(None) => return Err(RemoteError::Interrupted),
                 Ok(Some((subject, note))) => {
-                    let subject = subject.map_err(|why| self.refused(why))?;
+                    let subject = subject.map_err(|why| self.host.refused(&why))?;
                     self.remember(&subject, asked);
                     return Ok((subject, note));
                 }
@@ -148,7 +164,7 @@ impl Session {
     }
 
     /// Which question a subject answers: runs are named by the question.
-    fn remember(&mut self, subject: &SubjectSpec, asked: Option<&Asked>) {
+    fn remember(&mut self, subject: &SubjectSpec, asked: Option<&LocalSubject>) {
         let text = serde_json::to_string(subject).unwrap_or_default();
         self.asked.insert(text, asked.cloned());
     }
@@ -164,34 +180,34 @@ impl Session {
         loop {
             match link.hear(waiter, NEVER_NS)? {
                 None => return Ok(None),
-                Some(Said::Word(Answer::Prepared { ticket, subject, note }))
+                Some(Frame::Message(Answer::Prepared { ticket, subject, note }))
                     if ticket == expected =>
                 {
                     return Ok(Some((subject, note)));
                 }
-                Some(Said::Word(Answer::Failed { why })) => return Err(self.refused(why).into()),
+                Some(Frame::Message(Answer::Failed { why })) => {
+                    return Err(self.host.refused(&why).into());
+                }
                 Some(_) => {}
             }
         }
     }
 
     /// Makes one run there; its lines are heard as they come. `folder` is that of the results: the
-    /// same run of the same results is not made twice.
-    ///
-    /// # Errors
-    /// When the machine does not come back, refuses, or the lines cannot be passed on. Whatever
-    /// happens to a run that has begun is an [`Outcome`].
+    /// same run of the same results is not made twice. Fails when the machine does not come back,
+    /// refuses, or the lines cannot be passed on. Whatever happens to a run that has begun is an
+    /// [`Outcome`].
     pub fn run(
         &mut self,
         spec: &Spec,
         run_id: &str,
         folder: &Path,
         waiter: &Waiter,
-        hear: &mut Hear<'_>,
+        hear: &mut RunListener<'_>,
     ) -> Result<Outcome, RemoteError> {
         let subject = serde_json::to_string(&spec.subject).unwrap_or_default();
         let asked = self.asked.get(&subject).cloned().flatten();
-        let key = run_key(&self.address, folder, run_id, spec, asked.as_ref());
+        let key = run_key(&self.host.address, folder, run_id, spec, asked.as_ref());
         let mut run = Run {
             order: (key.clone(), run_id.to_owned(), Box::new(spec.clone())),
             receipt: Receipt::new(&key),
@@ -206,7 +222,7 @@ impl Session {
                     run.receipt.broken();
                     let mut note = |text: &str| {
                         // A note that nobody takes is no reason to stop.
-                        let _ = hear(Heard::Note(text));
+                        let _ = hear(RunEvent::Note(text));
                     };
                     self.reconnect(&broken, waiter, &mut note)?;
                 }
@@ -219,17 +235,17 @@ impl Session {
         &mut self,
         run: &mut Run,
         waiter: &Waiter,
-        hear: &mut Hear<'_>,
+        hear: &mut RunListener<'_>,
     ) -> Result<Outcome, Failed> {
-        let address = self.address.clone();
+        let host = &self.host;
         let damaged = |why: String| {
             let next = "nothing of it is lost there: start again with the same command";
-            RemoteError::refused(&address, &format!("{why}; {next}"))
+            host.refused(&format!("{why}; {next}"))
         };
         let Some(link) = &mut self.link else { return Err(Broken::Closed.into()) };
         let (key, run_id, spec) = run.order.clone();
         link.ask(&Ask::Run { key, run_id, spec, from: run.receipt.size_bytes() })?;
-        // Asked again on a new connection, since nobody knows whether the old one carried it.
+        // LocalSubject again on a new connection, since nobody knows whether the old one carried it.
         let mut asked_to_stop = false;
         loop {
             if waiter.stop_requested() && !asked_to_stop {
@@ -248,29 +264,24 @@ impl Session {
             let received = run.receipt.take(said).map_err(damaged)?;
             match received {
                 Received::Line(line) => {
-                    let mut sink =
-                        |bytes: &[u8], line: Option<&Line>| hear(Heard::Line(bytes, line));
-                    run.lines.push(&line, &mut sink).map_err(RemoteError::Results)?;
+                    let pushed = run.lines.push(&line, &mut sink(hear));
+                    pushed.map_err(RemoteError::Results)?;
                 }
                 Received::Whole(ended) => {
                     return Ok(Outcome { status: ended.status, death: ended.death });
                 }
                 Received::Lost => {
-                    let why = format!("{address} has lost the run: it was rebooted, or killed");
-                    let lines = &mut run.lines;
-                    hear(Heard::Note(&why)).map_err(RemoteError::Results)?;
-                    let mut sink =
-                        |bytes: &[u8], line: Option<&Line>| hear(Heard::Line(bytes, line));
-                    let status = EndStatus::Killed;
-                    let at_ns = lines.last_ns();
+                    let why =
+                        format!("{} has lost the run: it was rebooted, or killed", host.address);
+                    hear(RunEvent::Note(&why)).map_err(RemoteError::Results)?;
+                    let (status, at_ns) = (EndStatus::Killed, run.lines.last_ns());
                     let death = DeathRecord { at_ns, cause: why.clone(), log: Vec::new() };
-                    lines
-                        .end_early(at_ns, status, Some(death), &mut sink)
-                        .map_err(RemoteError::Results)?;
+                    let ended = run.lines.end_early(at_ns, status, Some(death), &mut sink(hear));
+                    ended.map_err(RemoteError::Results)?;
                     return Ok(Outcome { status, death: Some(why) });
                 }
                 Received::Other(Answer::Failed { why }) => {
-                    return Err(RemoteError::refused(&address, &why).into());
+                    return Err(host.refused(&why).into());
                 }
                 Received::Other(_) => {}
             }
@@ -291,19 +302,19 @@ impl Session {
             link.said()
         });
         let begun_ns = monotonic_ns();
-        let mut until_ns = begun_ns.saturating_add(self.options.reconnect_ns);
+        let mut until_ns = begun_ns.saturating_add(self.reconnect_ns);
         let mut why = if said.is_empty() { broken.to_string() } else { said };
         say(&format!(
             "the connection with {} broke ({why}); its run goes on, and connecting is tried for {} s",
-            self.address,
-            self.options.reconnect_ns / 1_000_000_000
+            self.host.address,
+            self.reconnect_ns / 1_000_000_000
         ));
         let (mut pause_ns, mut gives_up) = (PAUSES_NS.0, false);
         loop {
-            match self.connect(waiter, &mut |_| {}) {
-                Ok(connected) => {
-                    self.link = Some(connected.link);
-                    say(&format!("connected with {} again", self.address));
+            match self.host.connect(waiter, &mut |_| {}) {
+                Ok((link, _)) => {
+                    self.link = Some(link);
+                    say(&format!("connected with {} again", self.host.address));
                     return Ok(());
                 }
                 Err(error) => why = error.to_string(),
@@ -312,7 +323,7 @@ impl Session {
                 gives_up = true;
                 say(&format!(
                     "{} could not be told to stop yet: its run goes on to its end",
-                    self.address
+                    self.host.address
                 ));
                 until_ns = until_ns.min(monotonic_ns().saturating_add(STOP_NS / 3));
             }
@@ -321,9 +332,9 @@ impl Session {
                 return Err(RemoteError::Failed(format!(
                     "{} has not come back for {} s: {why}. What it finishes is kept there for {} s \
                      after its end; the same command goes on with it (run: with --resume)",
-                    self.address,
+                    self.host.address,
                     (now_ns - begun_ns) / 1_000_000_000,
-                    self.options.keep_ns / 1_000_000_000
+                    self.host.opening.keep_ns / 1_000_000_000
                 )));
             }
             let next_ns = now_ns.saturating_add(pause_ns).min(until_ns);
@@ -344,26 +355,25 @@ impl Session {
             asked = link.ask(&Ask::Stop);
         }
         if asked.and_then(|()| link.ask(&Ask::Close)).is_err() {
-            return vec![format!("{}: the connection broke before it was closed", self.address)];
+            return vec![format!(
+                "{}: the connection broke before it was closed",
+                self.host.address
+            )];
         }
         while monotonic_ns() < until_ns {
             match link.hear(waiter, until_ns) {
-                Ok(Some(Said::Word(Answer::Closed { left }))) => {
-                    let at = |what: &String| format!("{}: {what}", self.address);
+                Ok(Some(Frame::Message(Answer::Closed { left }))) => {
+                    let at = |what: &String| format!("{}: {what}", self.host.address);
                     return left.iter().map(at).collect();
                 }
-                Ok(Some(Said::Word(Answer::Failed { why }))) => {
-                    return vec![format!("{}: {why}", self.address)];
+                Ok(Some(Frame::Message(Answer::Failed { why }))) => {
+                    return vec![format!("{}: {why}", self.host.address)];
                 }
                 Ok(_) => {}
                 Err(_) => break,
             }
         }
-        vec![format!("{}: it does not say that it has cleaned up", self.address)]
-    }
-
-    fn refused(&self, why: String) -> RemoteError {
-        RemoteError::refused(&self.address, &why)
+        vec![format!("{}: it does not say that it has cleaned up", self.host.address)]
     }
 }
 
@@ -391,21 +401,12 @@ struct Run {
 }
 
 /// Why a conversation does not go on.
+#[derive(Debug, thiserror::Error)]
 enum Failed {
-    Broken(Broken),
-    Fatal(RemoteError),
-}
-
-impl From<Broken> for Failed {
-    fn from(broken: Broken) -> Self {
-        Self::Broken(broken)
-    }
-}
-
-impl From<RemoteError> for Failed {
-    fn from(error: RemoteError) -> Self {
-        Self::Fatal(error)
-    }
+    #[error(transparent)]
+    Broken(#[from] Broken),
+    #[error(transparent)]
+    Fatal(#[from] RemoteError),
 }
 
 fn opening(address: &Address, options: &RemoteOptions) -> Opening {
@@ -419,8 +420,8 @@ fn opening(address: &Address, options: &RemoteOptions) -> Opening {
         who: user,
         address: address.to_string(),
         wait: options.wait,
-        patience_ns: options.reconnect_ns.saturating_add(options.reconnect_ns / 2),
-        keep_ns: options.keep_ns,
+        patience_ns: options.reconnect.saturating_add(options.reconnect / 2),
+        keep_ns: options.keep,
         work_dir: options.work_dir.clone(),
         swap_bytes: options.swap_bytes,
         freeze: options.freeze,

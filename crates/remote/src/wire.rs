@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use model::{EndStatus, Spec, SubjectSpec};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use subject::Asked;
+use subject::LocalSubject;
 
 /// Number of this language; two sides that do not agree on it do not talk.
 pub const LANGUAGE: u32 = 1;
@@ -60,7 +60,7 @@ pub enum Ask {
         /// Tells the answer from that to another question.
         ticket: u64,
         /// The subject; `None` = a sandbox where possible, else the host.
-        subject: Option<Asked>,
+        subject: Option<LocalSubject>,
         /// Kernel parameters that are to be set.
         sysctls: BTreeMap<String, String>,
     },
@@ -191,7 +191,6 @@ pub struct WireError {
 }
 
 /// A word as a line.
-#[must_use]
 pub fn encode(word: &impl Serialize) -> Vec<u8> {
     let mut line = vec![WORD];
     // The types have no map with odd keys and nothing else that JSON cannot hold.
@@ -201,9 +200,6 @@ pub fn encode(word: &impl Serialize) -> Vec<u8> {
 }
 
 /// Writes lines of a run, each whole.
-///
-/// # Errors
-/// As the writer's.
 pub fn write_run_lines(lines: &[u8], out: &mut impl Write) -> io::Result<()> {
     let marked: Vec<u8> =
         model::whole_lines::lines(lines).flat_map(|line| [&[RUN_LINE], line].concat()).collect();
@@ -212,11 +208,11 @@ pub fn write_run_lines(lines: &[u8], out: &mut impl Write) -> io::Result<()> {
 
 /// What came.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Said<W> {
+pub enum Frame<W> {
     /// A word.
-    Word(W),
+    Message(W),
     /// A line of a run, newline included.
-    Line(Vec<u8>),
+    RunLine(Vec<u8>),
 }
 
 /// Cuts what comes into lines and reads them.
@@ -232,7 +228,6 @@ pub struct Reader {
 impl Reader {
     /// A reader of somebody who begins with a word. What a shell says before it (a greeting, a
     /// message of the day) is passed over.
-    #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
@@ -242,14 +237,12 @@ impl Reader {
         self.rest.extend_from_slice(bytes);
     }
 
-    /// The next line, read from where lines come from; `None` when there will be none.
-    ///
-    /// # Errors
-    /// When a line is wrong, or nothing can be read.
+    /// The next line, read from where lines come from; `None` when there will be none. Fails when a
+    /// line is wrong, or nothing can be read.
     pub(crate) fn hear<W: DeserializeOwned>(
         &mut self,
         input: &mut impl Read,
-    ) -> io::Result<Option<Said<W>>> {
+    ) -> io::Result<Option<Frame<W>>> {
         loop {
             if let Some(said) = self.next().map_err(io::Error::other)? {
                 return Ok(Some(said));
@@ -265,12 +258,9 @@ impl Reader {
     }
 
     /// The opening with which a session begins.
-    ///
-    /// # Errors
-    /// When it begins otherwise.
     pub(crate) fn opening(&mut self, input: &mut impl Read) -> Result<Box<Opening>, String> {
         match self.hear(input).map_err(|error| error.to_string())? {
-            Some(Said::Word(Ask::Open(opening))) => Ok(opening),
+            Some(Frame::Message(Ask::Open(opening))) => Ok(opening),
             _ => Err("a session begins with its opening".to_owned()),
         }
     }
@@ -280,12 +270,10 @@ impl Reader {
         self.rest
     }
 
-    /// The next line; `None` if there is no whole one.
-    ///
-    /// # Errors
-    /// Where a line is wrong, and why.
+    /// The next line; `None` if there is no whole one. The error says where a line is wrong, and
+    /// why.
     #[expect(clippy::should_implement_trait, reason = "more may come after None")]
-    pub fn next<W: DeserializeOwned>(&mut self) -> Result<Option<Said<W>>, WireError> {
+    pub fn next<W: DeserializeOwned>(&mut self) -> Result<Option<Frame<W>>, WireError> {
         loop {
             let at = self.read_bytes;
             let Some(end) = self.rest.iter().position(|byte| *byte == b'\n') else {
@@ -297,13 +285,13 @@ impl Reader {
             let line = std::mem::replace(&mut self.rest, rest);
             self.read_bytes += line.len() as u64;
             match (line[0], self.greeted) {
-                (WORD, true) => return word(&line, at).map(|word| Some(Said::Word(word))),
+                (WORD, true) => return word(&line, at).map(|word| Some(Frame::Message(word))),
                 (WORD, false) => {
                     let Ok(word) = word(&line, at) else { continue };
                     self.greeted = true;
-                    return Ok(Some(Said::Word(word)));
+                    return Ok(Some(Frame::Message(word)));
                 }
-                (RUN_LINE, true) => return Ok(Some(Said::Line(line[1..].to_vec()))),
+                (RUN_LINE, true) => return Ok(Some(Frame::RunLine(line[1..].to_vec()))),
                 (_, true) => {
                     let why = "a line begins with neither ! nor =".to_owned();
                     return Err(WireError { at, why });
@@ -323,7 +311,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn all(bytes: &[u8], pieces: usize) -> Vec<Result<Said<Answer>, WireError>> {
+    fn all(bytes: &[u8], pieces: usize) -> Vec<Result<Frame<Answer>, WireError>> {
         let mut reader = Reader::new();
         let mut said = Vec::new();
         for piece in bytes.chunks(bytes.len().div_ceil(pieces.max(1)).max(1)) {
@@ -357,7 +345,7 @@ mod tests {
         let bytes = conversation();
         let whole = all(&bytes, 1);
         assert_eq!(whole.len(), 5, "{whole:?}");
-        assert_eq!(whole[3], Ok(Said::Line(b"!=\n".to_vec())));
+        assert_eq!(whole[3], Ok(Frame::RunLine(b"!=\n".to_vec())));
         for pieces in 2..bytes.len() {
             assert_eq!(all(&bytes, pieces), whole);
         }

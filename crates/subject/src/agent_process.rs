@@ -35,9 +35,6 @@ pub(crate) struct AgentProcess {
 
 impl AgentProcess {
     /// Starts the agent and gives it its assignment.
-    ///
-    /// # Errors
-    /// When this program cannot be started again.
     pub(crate) fn start(program: &Path, assignment: &Assignment) -> io::Result<Self> {
         let mut command = Command::new(program);
         command.arg(COMMAND).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -58,10 +55,8 @@ impl AgentProcess {
         self.child.id()
     }
 
-    /// Passes the agent's lines on until it ends; adds an `end` line if it could not.
-    ///
-    /// # Errors
-    /// When a line cannot be passed on (the disk of the results is full).
+    /// Passes the agent's lines on until it ends; adds an `end` line if it could not. Fails when a
+    /// line cannot be passed on (the disk of the results is full).
     pub(crate) fn listen(
         &mut self,
         assignment: &Assignment,

@@ -64,16 +64,6 @@ impl Body {
     }
 }
 
-/// The method that is called.
-pub(crate) struct Method<'a> {
-    pub(crate) destination: &'a str,
-    pub(crate) path: &'a str,
-    pub(crate) interface: &'a str,
-    pub(crate) member: &'a str,
-    /// Types of the body.
-    pub(crate) signature: &'a str,
-}
-
 /// A message that came.
 #[derive(Debug, Default)]
 pub(crate) struct Message {
@@ -113,10 +103,8 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
-    /// Connects to a socket and authenticates as this user.
-    ///
-    /// # Errors
-    /// When nobody listens there or the user is refused.
+    /// Connects to a socket and authenticates as this user. Fails when nobody listens there or the
+    /// user is refused.
     pub(crate) fn open(socket: &Path, user: u32) -> io::Result<Self> {
         let mut stream = UnixStream::connect(socket)?;
         stream.set_read_timeout(Some(PATIENCE))?;
@@ -139,11 +127,13 @@ impl Connection {
         Ok(Self { stream, serial: 0 })
     }
 
-    /// Calls a method; the number that its reply names.
-    ///
-    /// # Errors
-    /// When the connection breaks.
-    pub(crate) fn call(&mut self, method: &Method<'_>, body: &Body) -> io::Result<u32> {
+    /// Calls a method of an interface of an object of a service, with a body of these types; the
+    /// number that its reply names.
+    pub(crate) fn call(
+        &mut self,
+        [service, path, interface, member, signature]: [&str; 5],
+        body: &Body,
+    ) -> io::Result<u32> {
         self.serial += 1;
         let mut message = Body::default();
         message.0.extend([b'l', CALL, 0, 1]);
@@ -151,11 +141,11 @@ impl Connection {
         message.u32(self.serial);
         message.array(8, |fields| {
             for (code, kind, text) in [
-                (PATH, "o", method.path),
-                (INTERFACE, "s", method.interface),
-                (MEMBER, "s", method.member),
-                (DESTINATION, "s", method.destination),
-                (SIGNATURE, "g", method.signature),
+                (PATH, "o", path),
+                (INTERFACE, "s", interface),
+                (MEMBER, "s", member),
+                (DESTINATION, "s", service),
+                (SIGNATURE, "g", signature),
             ] {
                 fields.align(8);
                 fields.0.push(code);
@@ -172,10 +162,7 @@ impl Connection {
         Ok(self.serial)
     }
 
-    /// The next message.
-    ///
-    /// # Errors
-    /// When none comes in time, the connection breaks, or it is no message.
+    /// The next message. Fails when none comes in time, the connection breaks, or it is no message.
     pub(crate) fn next(&mut self) -> io::Result<Message> {
         let mut fixed = [0; 16];
         self.stream.read_exact(&mut fixed)?;

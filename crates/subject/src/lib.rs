@@ -4,9 +4,9 @@
 //! [`keep::Journal`]. [`Stage::run`] makes one run on it.
 
 mod agent_process;
-mod asked;
 mod cgroup;
 mod dbus;
+mod local_subject;
 mod machine;
 mod room;
 mod run_lines;
@@ -15,7 +15,7 @@ mod user_scope;
 mod work_dir;
 
 pub use agent_process::Outcome;
-pub use asked::{Asked, Limits, resolve};
+pub use local_subject::{Limits, LocalSubject, resolve};
 pub use machine::Machine;
 pub use run_lines::{RunLines, Sink};
 pub use stage::{Stage, StageError, StageOptions};

@@ -20,10 +20,7 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// Reads them.
-    ///
-    /// # Errors
-    /// When `/proc/meminfo` cannot be read or lacks a field, with the reason.
+    /// Reads them. Fails when `/proc/meminfo` cannot be read or lacks a field, with the reason.
     pub fn read() -> Result<Self, String> {
         let fields = meminfo()?;
         let bytes = |name: &str| {

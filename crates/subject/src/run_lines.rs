@@ -28,9 +28,6 @@ pub struct RunLines {
 
 impl RunLines {
     /// Passes on what has become whole.
-    ///
-    /// # Errors
-    /// When the sink does not take it.
     pub fn push(&mut self, bytes: &[u8], sink: &mut Sink<'_>) -> io::Result<()> {
         self.rest.extend_from_slice(bytes);
         let whole = whole_lines::take(&mut self.rest);
@@ -67,27 +64,21 @@ impl RunLines {
     }
 
     /// How the run says that it ended; `None` without its `end` line.
-    #[must_use]
     pub fn status(&self) -> Option<EndStatus> {
         self.status
     }
 
     /// Whether the run has written anything.
-    #[must_use]
     pub fn any(&self) -> bool {
         self.written
     }
 
     /// The moment of the last line that has one, in ns from the start of the run.
-    #[must_use]
     pub fn last_ns(&self) -> u64 {
         self.last_ns
     }
 
     /// Adds a warning to a run that has begun and not ended.
-    ///
-    /// # Errors
-    /// When the sink does not take it.
     pub fn warn(&mut self, text: &str, sink: &mut Sink<'_>) -> io::Result<()> {
         let warning = Warning { at_ns: self.last_ns, text: text.to_owned() };
         self.add(&Line::Warning(warning), sink)
@@ -104,9 +95,6 @@ impl RunLines {
     /// Ends a run that could not write its end itself, `at_ns` from its start: writes every start
     /// that was due by then and has no completion, what the run died of, and the `end` line. Does
     /// nothing if the run has its end, or has not begun.
-    ///
-    /// # Errors
-    /// When the sink does not take it.
     pub fn end_early(
         &mut self,
         at_ns: u64,

@@ -78,25 +78,19 @@ pub struct Stage {
     program: PathBuf,
     journal: Journal,
     work_dir: WorkDir,
-    facts: Environment,
-    missed: Vec<Missed>,
-    freeze: Option<Freeze>,
+    options: StageOptions,
     runs: u32,
-    outlives_login: bool,
     /// Where sandboxes are made, once it has been looked for.
     room: Room,
-    /// What earlier invocations had left and this one removed, or could not remove.
-    pub swept: Swept,
+    swept: Swept,
 }
 
 impl Stage {
-    /// Removes what dead invocations left, locks the work directory, starts the cleanup process, and
-    /// switches on delay accounting where that is permitted, and the swap file if one is wanted.
-    ///
-    /// # Errors
-    /// When the work directory is in use or unusable, the swap file cannot be had, or the user
-    /// stops it.
-    pub fn set(options: &StageOptions, waiter: &Waiter) -> Result<Self, StageError> {
+    /// Removes what dead invocations left, locks the work directory, starts the cleanup process,
+    /// and switches on delay accounting where that is permitted, and the swap file if one is
+    /// wanted. Fails when the work directory is in use or unusable, the swap file cannot be had, or
+    /// the user stops it.
+    pub fn set(mut options: StageOptions, waiter: &Waiter) -> Result<Self, StageError> {
         let swept = sweep_leftovers();
         let work_dir = match &options.work_dir {
             Some(path) => WorkDir::open(path),
@@ -112,11 +106,10 @@ impl Stage {
             let folder = folder.display();
             unavailable(format!("the state directory {folder} cannot be used: {error}; {next}"))
         })?;
-        let mut missed = options.missed.clone();
         // Before any prober is started.
         if let Err(error) = journal.count_delays() {
             let capability = "delay accounting".to_owned();
-            missed.push(Missed { capability, reason: error.to_string() });
+            options.missed.push(Missed { capability, reason: error.to_string() });
         }
         if let Some(size_bytes) = options.swap_bytes {
             let path = work_dir.path().join(format!("swap-{}", std::process::id()));
@@ -126,29 +119,16 @@ impl Stage {
                 unavailable(format!("no swap file of {size_bytes} bytes: {error}; {next}"))
             })?;
         }
-        Ok(Self {
-            program,
-            journal,
-            work_dir,
-            facts: options.facts.clone(),
-            missed,
-            freeze: options.freeze,
-            runs: 0,
-            outlives_login: options.outlives_login,
-            room: Room::Present,
-            swept,
-        })
+        Ok(Self { program, journal, work_dir, options, runs: 0, room: Room::Present, swept })
     }
 
     /// Whether a sandbox can be made here, by making one and removing it again. An ordinary user's
-    /// systemd is asked for room for it; what that changed is said, the first time.
-    ///
-    /// # Errors
-    /// Why not, with what was tried.
+    /// systemd is asked for room for it; what that changed is said, the first time. The error says
+    /// why not, with what was tried.
     pub fn try_sandbox(&mut self, spec: &SandboxSpec) -> Result<Option<String>, StageError> {
         let mut note = None;
         if self.room == Room::Present {
-            self.room = Room::find(&wanted_controllers(spec), self.outlives_login);
+            self.room = Room::find(&wanted_controllers(spec), self.options.outlives_login);
             note = self.room.note();
         }
         self.make_and_remove(spec).map(|()| note)
@@ -182,17 +162,22 @@ impl Stage {
         wanted.iter().map(set_back).filter_map(Result::err).collect()
     }
 
-    /// Whether the work directory lives in memory, where writing cannot reach a disk.
-    #[must_use]
-    pub fn works_in_memory(&self) -> bool {
-        self.work_dir.in_memory()
+    /// What the user is to know: what earlier invocations had left, and that the work directory
+    /// reaches no disk.
+    pub fn notes(&self) -> Vec<String> {
+        let removed = self.swept.removed.iter();
+        let failed = self.swept.failed.iter();
+        let removed = removed.map(|what| format!("removed what a killed run had left: {what}"));
+        let failed =
+            failed.map(|what| format!("what a killed run had left cannot be removed: {what}"));
+        let memory = "the work directory lives in memory (tmpfs): the writing loads reach no disk; \
+                      name one on a disk with --work-dir";
+        let in_memory = self.work_dir.in_memory().then(|| memory.to_owned());
+        removed.chain(failed).chain(in_memory).collect()
     }
 
-    /// Makes one run; its lines go to `sink` as they come.
-    ///
-    /// # Errors
-    /// When the run cannot be started or its lines cannot be passed on. Whatever happens to a
-    /// run that has begun is an [`Outcome`].
+    /// Makes one run; its lines go to `sink` as they come. Fails when the run cannot be started or
+    /// its lines cannot be passed on. Whatever happens to a run that has begun is an [`Outcome`].
     pub fn run(
         &mut self,
         spec: &Spec,
@@ -279,13 +264,13 @@ impl Stage {
         let limits = spec.subject.sandbox();
         let limit_milli = limits.and_then(|limits| limits.cpus_milli).unwrap_or(u64::MAX);
         let cpus_milli = limit_milli.min(u64::from(machine.cpus) * 1000);
-        let mut missed = self.missed.clone();
+        let mut missed = self.options.missed.clone();
         missed.extend(sandbox.map_or_else(Vec::new, |made| made.missed.clone()));
         if sandbox.is_none() {
             let reason = format!("the subject is the {}", spec.subject.kind());
             missed.push(Missed { capability: "memcg".to_owned(), reason });
         }
-        let mut environment = self.facts.clone();
+        let mut environment = self.options.facts.clone();
         environment.insert("cpus_milli".to_owned(), cpus_milli.to_string());
         Ok(Assignment {
             run_id: run_id.to_owned(),
@@ -299,7 +284,7 @@ impl Stage {
             sources: sandbox.map_or_else(|| Sources::machine("/proc"), |made| made.sources.clone()),
             environment,
             missed,
-            freeze: self.freeze,
+            freeze: self.options.freeze,
         })
     }
 

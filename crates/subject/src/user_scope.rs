@@ -4,7 +4,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::dbus::{Body, Connection, ERROR, Message, Method, REPLY, SIGNAL};
+use crate::dbus::{Body, Connection, ERROR, Message, REPLY, SIGNAL};
 
 const SYSTEMD: &str = "org.freedesktop.systemd1";
 const MANAGER: &str = "org.freedesktop.systemd1.Manager";
@@ -15,10 +15,8 @@ const BUS_PATH: &str = "/org/freedesktop/DBus";
 const LINGER: &str = "/var/lib/systemd/linger";
 
 /// Moves this process into a new scope of the user's systemd, which delegates all controllers that
-/// it has to it; the scope's name. systemd removes the scope when its last process has ended.
-///
-/// # Errors
-/// When no systemd runs for this user or it refuses, with the reason.
+/// it has to it; the scope's name. systemd removes the scope when its last process has ended. Fails
+/// when no systemd runs for this user or it refuses, with the reason.
 pub(crate) fn enter(user: u32) -> Result<String, String> {
     let name = format!("thrashlab-{}.scope", std::process::id());
     let (mut connection, is_bus) = connect(user)?;
@@ -70,15 +68,15 @@ fn connect(user: u32) -> Result<(Connection, bool), String> {
 fn start(connection: &mut Connection, is_bus: bool, name: &str) -> io::Result<()> {
     if is_bus {
         // A client of a bus introduces itself, and asks for the signals that it wants.
-        ask(connection, (BUS, BUS_PATH, BUS, "Hello"), "", &Body::default())?;
+        ask(connection, [BUS, BUS_PATH, BUS, "Hello", ""], &Body::default())?;
         let mut rule = Body::default();
         rule.string(&format!("type='signal',interface='{MANAGER}',member='JobRemoved'"));
-        ask(connection, (BUS, BUS_PATH, BUS, "AddMatch"), "s", &rule)?;
-        let subscribe = (SYSTEMD, MANAGER_PATH, MANAGER, "Subscribe");
-        ask(connection, subscribe, "", &Body::default())?;
+        ask(connection, [BUS, BUS_PATH, BUS, "AddMatch", "s"], &rule)?;
+        let subscribe = [SYSTEMD, MANAGER_PATH, MANAGER, "Subscribe", ""];
+        ask(connection, subscribe, &Body::default())?;
     }
-    let call = (SYSTEMD, MANAGER_PATH, MANAGER, "StartTransientUnit");
-    let reply = ask(connection, call, "ssa(sv)a(sa(sv))", &unit(name, std::process::id()))?;
+    let call = [SYSTEMD, MANAGER_PATH, MANAGER, "StartTransientUnit", "ssa(sv)a(sa(sv))"];
+    let reply = ask(connection, call, &unit(name, std::process::id()))?;
     let job = reply.texts("o").pop().unwrap_or_default();
     loop {
         let message = connection.next()?;
@@ -99,21 +97,15 @@ fn start(connection: &mut Connection, is_bus: bool, name: &str) -> io::Result<()
 }
 
 /// Calls a method and waits for its reply.
-fn ask(
-    connection: &mut Connection,
-    (destination, path, interface, member): (&str, &str, &str, &str),
-    signature: &str,
-    body: &Body,
-) -> io::Result<Message> {
-    let method = Method { destination, path, interface, member, signature };
-    let serial = connection.call(&method, body)?;
+fn ask(connection: &mut Connection, method: [&str; 5], body: &Body) -> io::Result<Message> {
+    let serial = connection.call(method, body)?;
     loop {
         let message = connection.next()?;
         match message.kind {
             REPLY if message.reply_serial == serial => return Ok(message),
             ERROR if message.reply_serial == serial => {
                 let why = message.texts("s").pop().unwrap_or_default();
-                return Err(io::Error::other(format!("{member}: {why}")));
+                return Err(io::Error::other(format!("{}: {why}", method[3])));
             }
             _ => {}
         }

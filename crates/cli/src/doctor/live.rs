@@ -7,12 +7,13 @@ use std::path::{Path, PathBuf};
 use agent::Waiter;
 use anyhow::{Context, anyhow};
 use counters::Roots;
-use doctor::{RECORDING_SCHEMA, RecordingHeader, Snapshot, UnitCosts, recording_line};
+use doctor::{RECORDING_SCHEMA, RecordingHeader, Snapshot, UnitCosts};
+use keep::folders::user_folder;
 use model::units::format_duration;
 use survey::{Survey, unit_costs};
 use sys::clock::{monotonic_ns, process_cpu_ns, realtime_ns};
 
-use super::sources::Growing;
+use super::sources::{create, record};
 use super::{DoctorArgs, report_interval};
 use crate::{Failure, complain, print_bytes};
 
@@ -35,21 +36,17 @@ pub(super) fn doctor(args: &DoctorArgs) -> Result<(), Failure> {
     if args.since_boot {
         return since_boot(args, &mut survey, &costs);
     }
-    let mut recording = args.record.as_deref().map(Growing::create).transpose()?;
+    let mut recording = args.record.as_deref().map(create).transpose()?;
     let origin_ns = monotonic_ns();
     let take = |survey: &mut Survey| survey.snapshot(monotonic_ns() - origin_ns);
     let mut before = take(&mut survey);
-    if let Some(file) = &mut recording {
-        file.add(&recording_line(&header(&survey, &costs)).context("write the recording")?)?;
-        file.add(&recording_line(&before).context("write the recording")?)?;
-    }
+    record(args, &mut recording, &header(&survey, &costs))?;
+    record(args, &mut recording, &before)?;
     loop {
         let until_ns = origin_ns + before.at_ns + args.for_ns;
         announce_wait(until_ns);
         let (is_stopped, after) = watch(&waiter, until_ns, || take(&mut survey));
-        if let Some(file) = &mut recording {
-            file.add(&recording_line(&after).context("write the recording")?)?;
-        }
+        record(args, &mut recording, &after)?;
         if args.watch && args.output.is_for_terminal() {
             print_bytes(CLEAR)?;
         }
@@ -141,7 +138,8 @@ pub(super) fn measured_costs(args: &DoctorArgs) -> Result<UnitCosts, Failure> {
 /// or measured now.
 fn costs(args: &DoctorArgs, waiter: &Waiter, reuse: bool) -> Result<UnitCosts, Failure> {
     let stop = || waiter.stop_requested();
-    let (costs, not_kept) = unit_costs(cache_dir().as_deref(), &work_dirs(args), reuse, &stop);
+    let kept = cache_dir().map(|dir| dir.join("unit-costs"));
+    let (costs, not_kept) = unit_costs(kept.as_deref(), &work_dirs(args), reuse, &stop);
     if let Some(why) = not_kept {
         complain(&format!("thrashlab: costs are not kept: {why}"));
     }
@@ -153,14 +151,11 @@ fn work_dirs(args: &DoctorArgs) -> Vec<PathBuf> {
     if let Some(dir) = &args.work_dir {
         return vec![dir.clone()];
     }
-    let cache = cache_dir().and_then(|dir| dir.parent()?.parent().map(Path::to_owned));
+    let cache = cache_dir().and_then(|dir| dir.parent().map(Path::to_owned));
     [".", "/var/tmp", "/tmp"].map(PathBuf::from).into_iter().chain(cache).collect()
 }
 
-/// Where costs are kept (XDG Base Directory Specification); `None` without a home.
+/// The user's cache of this program (XDG Base Directory Specification); `None` without a home.
 fn cache_dir() -> Option<PathBuf> {
-    let from = |name: &str| std::env::var_os(name).map(PathBuf::from);
-    let cache = from("XDG_CACHE_HOME").filter(|dir: &PathBuf| dir.is_absolute());
-    let cache = cache.or_else(|| from("HOME").map(|home| home.join(".cache")))?;
-    Some(cache.join(Path::new("thrashlab/unit-costs")))
+    user_folder("XDG_CACHE_HOME", ".cache")
 }

@@ -2,18 +2,19 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use anyhow::{Context, Error, anyhow};
-use doctor::{Interval, PmegEstimate, Recording, UnitCosts, diagnose, from_run};
+use anyhow::{Context, Error};
+use doctor::{Interval, PmegEstimate, Recording, UnitCosts, diagnose, from_run, recording_line};
 use render::Document;
 use report::{doctor_document, pmeg_estimate_document};
+use serde::Serialize;
 use store::reference;
 use store::results::read_runs;
 
 use super::{DoctorArgs, report_interval, write_metrics};
 use crate::output::show;
-use crate::{Failure, print};
+use crate::{Failure, OrWrong, print};
 
 /// The published counters of pmegs.
 const HATCNT: &str = "sun4/hatcnt";
@@ -21,9 +22,8 @@ const HATCNT: &str = "sun4/hatcnt";
 /// Diagnoses a recording: its last snapshot against its first.
 pub(super) fn replay(args: &DoctorArgs, file: &Path) -> Result<(), Failure> {
     let name = || file.display().to_string();
-    let text = fs::read_to_string(file).with_context(name).map_err(Failure::WrongUse)?;
-    let recording = Recording::parse(&text).map_err(Error::msg).with_context(name);
-    let recording = recording.map_err(Failure::WrongUse)?;
+    let text = fs::read_to_string(file).or_wrong(name())?;
+    let recording = Recording::parse(&text).map_err(Error::msg).or_wrong(name())?;
     let costs = &recording.header.costs;
     match recording.snapshots.as_slice() {
         [before, .., after] if !args.watch => report_interval(args, before, after, costs),
@@ -31,7 +31,7 @@ pub(super) fn replay(args: &DoctorArgs, file: &Path) -> Result<(), Failure> {
             let pairs = recording.snapshots.windows(2);
             pairs.into_iter().try_for_each(|pair| report_interval(args, &pair[0], &pair[1], costs))
         }
-        _ => Err(Failure::WrongUse(anyhow!("{}: a diagnosis needs two snapshots", name()))),
+        _ => Err(wrong!("{}: a diagnosis needs two snapshots", name())),
     }
 }
 
@@ -40,7 +40,7 @@ pub(super) fn from(args: &DoctorArgs, what: &str) -> Result<(), Failure> {
     if let Some(name) = what.strip_prefix("reference:") {
         return published(args, name);
     }
-    let runs = read_runs(Path::new(what)).context("read results").map_err(Failure::WrongUse)?;
+    let runs = read_runs(Path::new(what)).or_wrong("read results")?;
     let mut all = Vec::new();
     for (path, run) in &runs {
         let place = path.display().to_string();
@@ -55,8 +55,9 @@ pub(super) fn from(args: &DoctorArgs, what: &str) -> Result<(), Failure> {
     }
     if all.len() > 1 && args.output.file_or(None).is_some() {
         let count = all.len();
-        let why = anyhow!("--output takes one diagnosis, and {what} has {count} runs: name a run");
-        return Err(Failure::WrongUse(why));
+        return Err(wrong!(
+            "--output takes one diagnosis, and {what} has {count} runs: name a run"
+        ));
     }
     for (index, (place, found)) in all.iter().enumerate() {
         if index > 0 && args.output.is_text() {
@@ -69,7 +70,7 @@ pub(super) fn from(args: &DoctorArgs, what: &str) -> Result<(), Failure> {
 }
 
 fn published(args: &DoctorArgs, name: &str) -> Result<(), Failure> {
-    let wrong = |why: String| Failure::WrongUse(anyhow!("reference:{name}: {why}"));
+    let wrong = |why: String| wrong!("reference:{name}: {why}");
     if name != HATCNT {
         return Err(wrong(format!("these are no counters; there are those of reference:{HATCNT}")));
     }
@@ -83,23 +84,19 @@ fn published(args: &DoctorArgs, name: &str) -> Result<(), Failure> {
     show(&pmeg_estimate_document(&estimate), &args.output)
 }
 
-/// A file that grows line by line.
-pub(super) struct Growing {
-    file: File,
-    path: PathBuf,
+/// A new file for a recording: one that is there is somebody else's.
+pub(super) fn create(path: &Path) -> Result<File, Failure> {
+    let file = OpenOptions::new().write(true).create_new(true).open(path);
+    file.or_wrong(format!("create {}", path.display()))
 }
 
-impl Growing {
-    /// A new file: one that is there is somebody's recording.
-    pub(super) fn create(path: &Path) -> Result<Self, Failure> {
-        let file = OpenOptions::new().write(true).create_new(true).open(path);
-        let file = file.with_context(|| format!("create {}", path.display()));
-        Ok(Self { file: file.map_err(Failure::WrongUse)?, path: path.to_owned() })
-    }
-
-    /// Adds a line.
-    pub(super) fn add(&mut self, line: &str) -> Result<(), Failure> {
-        let written = self.file.write_all(line.as_bytes());
-        Ok(written.with_context(|| format!("write {}", self.path.display()))?)
-    }
+/// Adds a line to the recording, if there is one.
+pub(super) fn record(
+    args: &DoctorArgs,
+    recording: &mut Option<File>,
+    value: &impl Serialize,
+) -> Result<(), Failure> {
+    let (Some(file), Some(path)) = (recording, &args.record) else { return Ok(()) };
+    let line = recording_line(value).context("write the recording")?;
+    Ok(file.write_all(line.as_bytes()).with_context(|| format!("write {}", path.display()))?)
 }

@@ -96,7 +96,7 @@ fn page(text: &str) -> Result<Unit, String> {
 /// Reads a trace and prints its curves.
 pub(crate) fn curve(args: &CurveArgs) -> Result<(), Failure> {
     if args.least_rise.is_nan() || args.least_rise <= 1.0 {
-        return Err(Failure::WrongUse(anyhow!("--least-rise {} is not above 1", args.least_rise)));
+        return Err(wrong!("--least-rise {} is not above 1", args.least_rise));
     }
     let request = request(args);
     let mut profile = Profile::new(&request).map_err(|error| Failure::WrongUse(error.into()))?;

@@ -37,7 +37,7 @@ pub(crate) fn machines(args: &MachinesArgs) -> Result<(), Failure> {
 
 /// One machine; as text it is its description, which can be changed and given back.
 fn one(name: &str, output: &OutputArgs) -> Result<(), Failure> {
-    let text = experiment::machine_text(name).map_err(super::wrong)?;
+    let text = experiment::machine_text(name).map_err(crate::wrong)?;
     let machine = read(name, &text).map_err(Failure::WrongUse)?;
     let data = entry(name, &machine, Some(&text));
     show(&Document::of(vec![Block::Verbatim(text)]).with_data(data), output)

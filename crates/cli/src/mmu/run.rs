@@ -3,20 +3,23 @@
 mod command_run;
 mod program_run;
 mod trace_run;
-mod whole_run;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use anyhow::{Context, anyhow};
 use clap::Args;
-use experiment::Machine;
+use experiment::{Machine, in_parallel};
 use model::units::parse_size_bytes;
+use report::{WholeRun, whole_run_document};
+use serde_json::json;
+use sun4::{Outcome, simulate};
 
+use super::place;
 use super::program::ProgramText;
-use super::work::Work;
-use crate::Failure;
-use crate::seeds::{Seeds, seeds};
+use super::work::{Whole, Work};
+use crate::output::{OutputArgs, show};
+use crate::values::{Seeds, seeds};
+use crate::{Failure, OrWrong, complain, guests, wrong};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -101,9 +104,9 @@ impl RunArgs {
             ("--output", self.output.is_some()),
         ];
         match given.iter().find(|(_, is_given)| *is_given) {
-            Some((option, _)) => Err(Failure::WrongUse(anyhow!(
-                "{option} is for programs that have a size: vmtest, touch"
-            ))),
+            Some((option, _)) => {
+                Err(wrong!("{option} is for programs that have a size: vmtest, touch"))
+            }
             None => Ok(()),
         }
     }
@@ -111,10 +114,8 @@ impl RunArgs {
 
 /// Simulates what is asked for.
 pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
-    let text = experiment::machine_text(&args.machine).map_err(super::wrong)?;
-    let machine = Machine::parse(&text)
-        .with_context(|| format!("machine {}", args.machine))
-        .map_err(Failure::WrongUse)?;
+    let text = experiment::machine_text(&args.machine).map_err(crate::wrong)?;
+    let machine = Machine::parse(&text).or_wrong(format!("machine {}", args.machine))?;
     let Some(what) = &args.what else {
         return command_run::run_command(&machine, &args.set, &args.command, args.json);
     };
@@ -123,16 +124,49 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
             let mut settings = args.set.clone();
             match Work::find(what, &mut settings)? {
                 Work::Program(program) => program_run::run_program(args, &program),
-                Work::Whole(whole) => whole_run::run_whole(args, &whole, settings),
+                Work::Whole(whole) => run_whole(args, &whole, settings),
             }
         }
         (Machine::Tlb(machine), Err(_)) => trace_run::run_trace(&machine, args, what),
-        (Machine::Tlb(_), Ok(program)) => Err(Failure::WrongUse(anyhow!(
+        (Machine::Tlb(_), Ok(program)) => Err(wrong!(
             "{} runs on Sun-4s; for {} record a trace of it: thrashlab trace record",
             program.name,
             args.machine
-        ))),
+        )),
     }
+}
+
+/// Simulates a mix of several users or a trace on a Sun-4 with every seed: what it counts.
+fn run_whole(
+    args: &RunArgs,
+    whole: &Whole,
+    settings: Vec<(String, String)>,
+) -> Result<(), Failure> {
+    args.refuse_what_programs_have()?;
+    let mmu = program_run::machine(args, settings).map_err(wrong)?;
+    let setup = experiment::mmu_setup(&mmu).map_err(wrong)?;
+    let seeds = &args.seeds;
+    let jobs = args.jobs.map_or_else(guests::cpus, usize::from);
+    let outcomes: Vec<Outcome> =
+        in_parallel(seeds.len(), jobs, |index| simulate(&setup, &whole.workload, seeds[index]));
+    if let Some(note) = &whole.note {
+        complain(note);
+    }
+    let counts: Vec<_> = outcomes.iter().map(Outcome::counts).collect();
+    let runs = seeds.iter().zip(&counts);
+    let runs: Vec<_> =
+        runs.map(|(seed, counts)| json!({ "seed": seed, "counts": counts })).collect();
+    let data = json!({
+        "schema": 1,
+        "machine": mmu.machine,
+        "settings": mmu.settings,
+        "workload": whole.name,
+        "note": whole.note,
+        "runs": runs,
+    });
+    let run =
+        WholeRun { place: place(&mmu), name: whole.name.clone(), seeds: seeds.clone(), counts };
+    show(&whole_run_document(&run).with_data(data), &OutputArgs::printed(args.json))
 }
 
 /// Reads `victim=lru-visit`.

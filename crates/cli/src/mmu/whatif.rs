@@ -7,12 +7,13 @@ use report::{Gain, Tried, WhatIf, whatif_document};
 use sun4::{REMEDIES, Remedy, Setup, Workload, simulate};
 use workloads::MemoryJob;
 
+use super::place;
 use super::program::ProgramText;
 use super::run::{count_or_range, setting};
 use super::work::Work;
-use super::{place, wrong};
 use crate::output::{OutputArgs, show};
-use crate::seeds::Seeds;
+use crate::values::Seeds;
+use crate::wrong;
 use crate::{Failure, guests};
 
 /// Remedies are bought as long as one makes this much of a difference; two that differ by less are
@@ -96,7 +97,7 @@ pub(crate) fn whatif(args: &WhatifArgs) -> Result<(), Failure> {
     };
     let setup = experiment::mmu_setup(&mmu).map_err(wrong)?;
     let trial = Trial {
-        seeds: &args.seeds.0,
+        seeds: &args.seeds,
         jobs: args.jobs.map_or_else(guests::cpus, usize::from),
         untreated: workload.clone(),
     };
@@ -106,7 +107,7 @@ pub(crate) fn whatif(args: &WhatifArgs) -> Result<(), Failure> {
     let found = WhatIf {
         place: place(&mmu),
         program: name,
-        seeds: args.seeds.0.clone(),
+        seeds: args.seeds.clone(),
         elapsed_ns: stats::median(&first.elapsed_ns).unwrap_or(0.0),
         alone,
         together: trial.together(&first),

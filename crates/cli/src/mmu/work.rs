@@ -45,10 +45,10 @@ impl Work {
         }
         if !Path::new(what).exists() {
             let mixes: Vec<&str> = MIXES.iter().map(|(name, _)| *name).collect();
-            return Err(Failure::WrongUse(anyhow!(
+            return Err(wrong!(
                 "{unknown}; mixes of several users are {}; and there is no file of this name",
                 mixes.join(", ")
-            )));
+            ));
         }
         if what.ends_with(".toml") {
             let text = std::fs::read_to_string(what).with_context(|| format!("read {what}"))?;

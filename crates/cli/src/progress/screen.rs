@@ -36,8 +36,18 @@ impl Screen {
         (is_terminal && can_draw).then_some(screen)
     }
 
-    /// How large the terminal is now.
-    pub(super) fn size(&self) -> Size {
+    /// How large the terminal is, if it is time to draw: a flood of events draws a few times a
+    /// second only.
+    pub(super) fn size_if_due(&mut self) -> Option<Size> {
+        let passed_s = self.drawn.elapsed().as_secs_f64();
+        self.drawn = Instant::now();
+        self.draws = (self.draws + passed_s * DRAWS_PER_SECOND).min(MOST_AT_ONCE);
+        let is_due = self.draws >= 1.0;
+        self.draws -= f64::from(u8::from(is_due));
+        is_due.then(|| self.size())
+    }
+
+    fn size(&self) -> Size {
         match rustix::termios::tcgetwinsize(std::io::stderr()) {
             Ok(size) if size.ws_col > 0 && size.ws_row > 0 => {
                 Size { columns: size.ws_col.into(), rows: size.ws_row.into() }
@@ -46,20 +56,9 @@ impl Screen {
         }
     }
 
-    /// Whether it is time to draw: a flood of events draws a few times a second only.
-    fn is_due(&mut self) -> bool {
-        let passed_s = self.drawn.elapsed().as_secs_f64();
-        self.drawn = Instant::now();
-        self.draws = (self.draws + passed_s * DRAWS_PER_SECOND).min(MOST_AT_ONCE);
-        let is_due = self.draws >= 1.0;
-        self.draws -= f64::from(u8::from(is_due));
-        is_due
-    }
-
     /// Draws other lines in place of the last ones, or none.
     pub(super) fn show(&mut self, lines: Vec<String>) {
-        let is_needed = if lines.is_empty() { !self.lines.is_empty() } else { self.is_due() };
-        if !is_needed {
+        if lines.is_empty() && self.lines.is_empty() {
             return;
         }
         let size = self.size();

@@ -11,10 +11,10 @@ use keep::out_file::write_whole;
 use model::Run;
 use render::{HTML, Style};
 
-use crate::Failure;
 use crate::compare::margin;
 use crate::output::{OutputArgs, deliver};
 use crate::progress::Progress;
+use crate::{Failure, OrWrong};
 
 use read::Results;
 
@@ -56,8 +56,7 @@ pub(crate) struct ReportArgs {
 /// Makes a report and writes or prints it: a page unless another format is asked for.
 pub(crate) fn report(args: &ReportArgs) -> Result<(), Failure> {
     let mut results = Results::read(&args.results, args.factor.as_deref(), args.margin)
-        .context("read results")
-        .map_err(Failure::WrongUse)?;
+        .or_wrong("read results")?;
     let material = results.material();
     let document = report::page::report(&material);
     let format = args.output.format_or(&HTML);

@@ -5,7 +5,7 @@ use std::io;
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, anyhow};
+use anyhow::Context;
 use clap::Args;
 use keep::out_file::OutFile;
 use model::units::format_size;
@@ -35,7 +35,7 @@ pub(crate) fn convert(args: &ConvertArgs) -> Result<(), Failure> {
     if is_pages && args.output.as_os_str() == "-" {
         let reason = "oracleGeneral tells of each request when the next comes, so what was written \
                       is changed later: name a file with -o";
-        return Err(Failure::WrongUse(anyhow!(reason)));
+        return Err(wrong!(reason));
     }
     let columns = if is_pages { Columns::Pages } else { Columns::References };
     let mut input = Input::open(&args.input, columns)?;

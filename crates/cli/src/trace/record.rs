@@ -12,7 +12,7 @@ use sys::process::Exit;
 use trace::{Granularity, Header};
 use tracer::{Ended, Recording, Request, Tool, TracerError, Written};
 
-use crate::{Failure, complain};
+use crate::{Failure, OrWrong, complain};
 
 /// What a shell adds to the number of a signal that ended a command.
 const OF_SIGNALS: i32 = 128;
@@ -70,7 +70,7 @@ enum With {
 pub(crate) fn record(args: &RecordArgs) -> Result<(), Failure> {
     let path = &args.output;
     let name = || format!("make {}", path.display());
-    let (out, file) = OutFile::create(path).with_context(name).map_err(Failure::WrongUse)?;
+    let (out, file) = OutFile::create(path).or_wrong(name())?;
     let tool = args.with.map(|with| match with {
         With::Qemu => Tool::Qemu,
         With::Valgrind => Tool::Valgrind,
@@ -79,7 +79,7 @@ pub(crate) fn record(args: &RecordArgs) -> Result<(), Failure> {
     let mut recording = start(&request)?;
     // The command runs: from now on the file grows under its name, so that a recorder that is
     // killed leaves what it has recorded. A command that cannot be started replaces nothing.
-    out.finish().with_context(name).map_err(Failure::WrongUse)?;
+    out.finish().or_wrong(name())?;
     let end = args.limit.map_or(u64::MAX, |limit| args.skip.saturating_add(limit));
     let written = recording.write(file, &header(&recording, args), args.skip..end);
     // Whatever became of the trace, the command is not to suffer.

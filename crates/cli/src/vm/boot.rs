@@ -1,16 +1,37 @@
 //! `thrashlab vm boot`: whether a kernel comes up as a guest, and what it says.
 
-use agent::Waiter;
-use anyhow::{Context, anyhow};
+use clap::Args;
 use keep::Cache;
 use model::units::format_duration;
 use report::columns::aligned;
 use serde_json::json;
 use vm::Booted;
 
-use crate::progress::Progress;
-use crate::vm_args::BootArgs;
-use crate::{Failure, guests, print, print_json};
+use super::{MachineArgs, Setting};
+use crate::{Failure, guests, print_result};
+
+const EXAMPLES: &str = "\
+Times are those of the wall clock.
+
+Examples:
+  thrashlab vm boot
+  thrashlab vm boot machine=micro,kernel=deb:linux-image-cloud-amd64
+  thrashlab vm boot --kernel host --dmesg";
+
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct BootArgs {
+    #[command(flatten)]
+    machine: MachineArgs,
+
+    /// Print all that the kernel said
+    #[arg(long)]
+    dmesg: bool,
+
+    /// Print JSON
+    #[arg(long, conflicts_with = "dmesg")]
+    json: bool,
+}
 
 /// What of a kernel's messages says which machine it found.
 const TELLING: [&str; 3] = ["Linux version ", "Kernel command line: ", "Memory: "];
@@ -23,27 +44,22 @@ const MOST_WARNINGS: usize = 20;
 
 /// Boots, and tells how that went.
 pub(crate) fn boot(args: &BootArgs) -> Result<(), Failure> {
-    let request = args.machine.request().map_err(|why| Failure::WrongUse(anyhow!(why)))?;
-    let waiter = Waiter::new().context("catch signals")?;
-    let progress = Progress::new(false);
-    let spec = guests::spec(&request, &progress)?;
+    let Setting { waiter, progress, spec } = args.machine.setting()?;
     progress.say(&format!("booting {} with {}", spec.machine.name, spec.kernel));
     let cache = Cache::of_user();
     let stop = || waiter.stop_requested();
     let booted = vm::boot(&spec.machine, &spec.kernel, &cache, &stop)
         .map_err(|error| guests::stopped_or(&waiter, guests::failure(error)))?;
-    if args.json {
-        return print_json(&json!({
-            "machine": spec.machine,
-            "kernel": spec.kernel,
-            "release": booted.release,
-            "first_line_s": booted.first_line.as_secs_f64(),
-            "ready_s": booted.ready.as_secs_f64(),
-            "warnings": warnings(&booted.dmesg),
-            "dmesg": booted.dmesg.lines().map(str::trim_end).collect::<Vec<_>>(),
-        }));
-    }
-    print(&as_text(&booted, args.dmesg))
+    let data = json!({
+        "machine": spec.machine,
+        "kernel": spec.kernel,
+        "release": booted.release,
+        "first_line_s": booted.first_line.as_secs_f64(),
+        "ready_s": booted.ready.as_secs_f64(),
+        "warnings": warnings(&booted.dmesg),
+        "dmesg": booted.dmesg.lines().map(str::trim_end).collect::<Vec<_>>(),
+    });
+    print_result(args.json, &data, || as_text(&booted, args.dmesg))
 }
 
 fn as_text(booted: &Booted, is_whole: bool) -> String {
@@ -56,23 +72,18 @@ fn as_text(booted: &Booted, is_whole: bool) -> String {
         ]
         .map(|row| row.map(str::to_owned).to_vec()),
     );
-    let mut add = |line: &str| {
-        text.push_str(line);
-        text.push('\n');
-    };
-    add("");
-    if is_whole {
-        booted.dmesg.lines().for_each(|line| add(line.trim_end()));
-        return text;
+    let all = booted.dmesg.lines().map(str::trim_end);
+    let telling = |line: &&str| is_whole || TELLING.iter().any(|word| line.contains(word));
+    let mut lines: Vec<String> = all.filter(telling).map(str::to_owned).collect();
+    if !is_whole {
+        let warnings = warnings(&booted.dmesg);
+        lines.push(format!("\nwarnings and errors: {}", warnings.len()));
+        lines.extend(warnings.iter().take(MOST_WARNINGS).map(|line| (*line).to_owned()));
+        let more = warnings.len().saturating_sub(MOST_WARNINGS);
+        lines.extend((more > 0).then(|| format!("… and {more} more (--dmesg)")));
     }
-    let lines = booted.dmesg.lines().map(str::trim_end);
-    lines.filter(|line| TELLING.iter().any(|word| line.contains(word))).for_each(&mut add);
-    let warnings = warnings(&booted.dmesg);
-    add(&format!("\nwarnings and errors: {}", warnings.len()));
-    warnings.iter().take(MOST_WARNINGS).for_each(|line| add(line));
-    if warnings.len() > MOST_WARNINGS {
-        add(&format!("… and {} more (--dmesg)", warnings.len() - MOST_WARNINGS));
-    }
+    text += "\n";
+    text.extend(lines.into_iter().map(|line| line + "\n"));
     text
 }
 

@@ -1,15 +1,45 @@
 //! `thrashlab vm kernels`: kernels at hand, and what they are good for.
 
+use std::path::PathBuf;
+
 use agent::Waiter;
 use anyhow::Context;
+use clap::Args;
 use keep::Cache;
 use kernels::{Found, Kernel, KernelArg, KernelError, Place, locate, survey};
 use report::columns::aligned;
 use serde_json::{Map, Value, json};
 use vm::MODULES;
 
-use crate::vm_args::KernelsArgs;
-use crate::{Failure, guests, print, print_json};
+use crate::{Failure, OrWrong, guests, print_result};
+
+const EXAMPLES: &str = "\
+A kernel that is named is fetched if need be, and kept in the cache. Nothing is installed.
+
+Examples:
+  thrashlab vm kernels
+  thrashlab vm kernels --dir ~/kernels --all
+  thrashlab vm kernels deb:linux-image-cloud-amd64 host";
+
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct KernelsArgs {
+    /// Kernels to describe in full, each as in kernel=
+    #[arg(value_name = "KERNEL")]
+    kernels: Vec<String>,
+
+    /// Look in this folder, too
+    #[arg(long = "dir", value_name = "DIR", conflicts_with = "kernels")]
+    dirs: Vec<PathBuf>,
+
+    /// List all kernels of the archive
+    #[arg(long, conflicts_with = "kernels")]
+    all: bool,
+
+    /// Print JSON instead of a table
+    #[arg(long)]
+    json: bool,
+}
 
 /// Kernels of the archive that are listed without --all.
 const MOST_OF_ARCHIVE: usize = 15;
@@ -39,26 +69,17 @@ fn list(args: &KernelsArgs) -> Result<(), Failure> {
     });
     let archive = archive.into_iter().take(shown).map(|found| Listed { found, read: None });
     let all: Vec<Listed> = local.chain(archive).collect();
-    if args.json {
-        return print_json(&json!({
-            "kernels": all.iter().map(listed_json).collect::<Vec<_>>(),
-            "left_out": left_out,
-        }));
-    }
-    if all.is_empty() {
-        return print(
-            "no kernel is at hand: name a folder with --dir DIR, or, on Debian, let apt know an \
-             archive with: apt-get update\n",
-        );
-    }
-    let mut text = table(&all);
-    if left_out > 0 {
-        text.push_str(&format!("… and {left_out} more of the archive (--all)\n"));
-    }
-    print(&text)
+    let kernels: Vec<Value> = all.iter().map(listed_json).collect();
+    let data = json!({ "kernels": kernels, "left_out": left_out });
+    print_result(args.json, &data, || table(&all, left_out))
 }
 
-fn table(all: &[Listed]) -> String {
+fn table(all: &[Listed], left_out: usize) -> String {
+    if all.is_empty() {
+        return "no kernel is at hand: name a folder with --dir DIR, or, on Debian, let apt know \
+                an archive with: apt-get update\n"
+            .to_owned();
+    }
     let unknown = kernels::ConfigFacts::parse("");
     let names = unknown.main_words().iter().map(|(name, _)| *name);
     let mut heading = vec!["kernel", "release", "where", "guest"];
@@ -85,7 +106,10 @@ fn table(all: &[Listed]) -> String {
         }
         row
     }));
-    aligned(&rows)
+    match left_out {
+        0 => aligned(&rows),
+        _ => format!("{}… and {left_out} more of the archive (--all)\n", aligned(&rows)),
+    }
 }
 
 fn place_name(place: Place) -> &'static str {
@@ -110,17 +134,16 @@ fn describe(args: &KernelsArgs) -> Result<(), Failure> {
     let cache_dir = Cache::of_user().kernels();
     let mut described = Vec::new();
     for name in &args.kernels {
-        let arg: KernelArg = name.parse().context("KERNEL").map_err(Failure::WrongUse)?;
+        let arg: KernelArg = name.parse().or_wrong("KERNEL")?;
         let kernel = locate(&arg, &cache_dir).with_context(|| format!("find {name}"))?;
         described.push((name, kernel));
     }
-    if args.json {
-        let entries = described.iter().map(|(name, kernel)| as_json(name, kernel));
-        return print_json(&entries.collect::<Vec<_>>());
-    }
-    let texts: Vec<String> =
-        described.iter().map(|(name, kernel)| description(name, kernel)).collect();
-    print(&texts.join("\n"))
+    let entries: Vec<Value> =
+        described.iter().map(|(name, kernel)| as_json(name, kernel)).collect();
+    print_result(args.json, &entries, || {
+        let texts = described.iter().map(|(name, kernel)| description(name, kernel));
+        texts.collect::<Vec<_>>().join("\n")
+    })
 }
 
 fn description(name: &str, kernel: &Kernel) -> String {
@@ -185,7 +208,7 @@ mod tests {
     fn a_kernel_of_the_archive_is_listed_without_facts() {
         let arg: KernelArg = "deb:linux-image-6.1.0-50-amd64".parse().unwrap();
         let found = Found { arg, release: "6.1.0-50-amd64".to_owned(), place: Place::Archive };
-        let text = table(&[Listed { found, read: None }]);
+        let text = table(&[Listed { found, read: None }], 0);
         assert!(text.starts_with("kernel "), "{text}");
         assert!(text.ends_with("\ndeb:linux-image-6.1.0-50-amd64  6.1.0-50-amd64  archive\n"));
     }

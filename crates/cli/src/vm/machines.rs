@@ -2,42 +2,57 @@
 
 use std::fs;
 
-use anyhow::{Context, anyhow};
+use clap::Args;
 use model::MachineSpec;
 use model::units::{format_duration, format_size};
 use report::columns::aligned;
 use serde_json::{Value, json};
 use vm::{DEFAULT, NAMED, VmRequest, load};
 
-use crate::vm_args::MachinesArgs;
-use crate::{Failure, print, print_json};
+use crate::{Failure, OrWrong, print_result, wrong};
+
+const EXAMPLES: &str = "\
+Examples:
+  thrashlab vm machines
+  thrashlab vm machines p2-350 > mine.toml         to be changed, and used as machine=mine.toml";
+
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct MachinesArgs {
+    /// The machine whose description is printed, or the file of one, which is checked
+    #[arg(value_name = "NAME")]
+    name: Option<String>,
+
+    /// Print JSON instead of a table or TOML
+    #[arg(long)]
+    json: bool,
+}
 
 const HEADING: [&str; 9] =
     ["machine", "mem", "kernel mem", "swap", "instruction", "disk", "delay", "rate", "profile"];
 
 /// Lists the machines, or prints the description of one.
 pub(crate) fn machines(args: &MachinesArgs) -> Result<(), Failure> {
-    let described = |name: &str| load(name).map_err(|why| Failure::WrongUse(anyhow!(why)));
     if let Some(name) = &args.name {
-        let description = described(name)?;
-        return match NAMED.iter().find(|(known, _)| known == name) {
-            _ if args.json => print_json(&as_json(&description)),
-            Some((_, text)) => print(text),
-            None => print(&fs::read_to_string(name).context("read it").map_err(Failure::WrongUse)?),
+        let description = load(name).map_err(wrong)?;
+        let text = match NAMED.iter().find(|(known, _)| known == name) {
+            Some((_, text)) => (*text).to_owned(),
+            None => fs::read_to_string(name).or_wrong("read it")?,
         };
+        return print_result(args.json, &as_json(&description), || text);
     }
-    let all =
-        NAMED.iter().map(|(name, _)| described(name)).collect::<Result<Vec<VmRequest>, _>>()?;
-    if args.json {
-        return print_json(&all.iter().map(as_json).collect::<Vec<_>>());
-    }
-    let mut rows = vec![HEADING.map(str::to_owned).to_vec()];
-    rows.extend(all.iter().map(row));
-    print(&format!(
-        "{}\nWithout machine=NAME it is {DEFAULT}. A description to copy and change: thrashlab vm \
-         machines {DEFAULT} > mine.toml\n",
-        aligned(&rows)
-    ))
+    let all: Result<Vec<VmRequest>, _> = NAMED.iter().map(|(name, _)| load(name)).collect();
+    let all = all.map_err(wrong)?;
+    let data: Vec<Value> = all.iter().map(as_json).collect();
+    print_result(args.json, &data, || {
+        let mut rows = vec![HEADING.map(str::to_owned).to_vec()];
+        rows.extend(all.iter().map(row));
+        format!(
+            "{}\nWithout machine=NAME it is {DEFAULT}. A description to copy and change: thrashlab \
+             vm machines {DEFAULT} > mine.toml\n",
+            aligned(&rows)
+        )
+    })
 }
 
 fn row(description: &VmRequest) -> Vec<String> {

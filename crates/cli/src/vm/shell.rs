@@ -4,16 +4,32 @@ use std::io::{self, IsTerminal, Read, Write, stdin, stdout};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::{Duration, Instant};
 
-use agent::Waiter;
-use anyhow::{Context, anyhow};
+use anyhow::Context;
+use clap::Args;
 use keep::Cache;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::termios::{OptionalActions, Termios, tcgetattr, tcsetattr};
 use vm::{Shell, ShellState};
 
-use crate::progress::Progress;
-use crate::vm_args::ShellArgs;
+use super::{MachineArgs, Setting};
 use crate::{Failure, guests};
+
+const EXAMPLES: &str = "\
+For looking around. Leave it with `exit` or Ctrl-D, or with Ctrl-] at once. Nothing of it is kept.
+It is not deterministic: while nobody types, its time follows the wall clock. It needs a static
+busybox on this machine. Without a terminal, it runs its input as a script.
+
+Examples:
+  thrashlab vm shell
+  thrashlab vm shell machine=micro --kernel host
+  echo 'uname -r; cat /proc/swaps' | thrashlab vm shell";
+
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct ShellArgs {
+    #[command(flatten)]
+    machine: MachineArgs,
+}
 
 /// Ctrl-]: leave at once.
 const LEAVE: u8 = 0x1d;
@@ -26,10 +42,7 @@ const TICK_NS: i64 = 20_000_000;
 
 /// Runs a guest with a shell until one of them ends.
 pub(crate) fn shell(args: &ShellArgs) -> Result<(), Failure> {
-    let request = args.machine.request().map_err(|why| Failure::WrongUse(anyhow!(why)))?;
-    let waiter = Waiter::new().context("catch signals")?;
-    let progress = Progress::new(false);
-    let spec = guests::spec(&request, &progress)?;
+    let Setting { waiter, progress, spec } = args.machine.setting()?;
     let is_script = !stdin().is_terminal();
     progress.say(&format!("booting {} with {}", spec.machine.name, spec.kernel));
     let failed = |error| guests::stopped_or(&waiter, guests::failure(error));

@@ -1,22 +1,69 @@
 //! `thrashlab vm verify`: whether equal inputs give equal bytes.
 
+use std::io;
 use std::time::{Duration, Instant};
 
 use agent::Waiter;
 use anyhow::{Context, anyhow};
+use clap::Args;
 use experiment::{MatrixPlan, SubjectArg};
 use keep::Cache;
 use model::units::format_duration;
 use model::{EndStatus, Line, Spec, SubjectSpec, VmSpec};
 use report::columns::aligned;
 use serde_json::{Value, json};
+use sys::process::{fork_child, signal, signals, wait};
 use vm::{Difference, Vm, VmOptions, first_difference};
+use workloads::{loads_and_provocations, probes};
 
-use super::host_load::HostLoad;
+use super::{MachineArgs, Setting};
 use crate::guests::{self, SILENCE};
-use crate::progress::Progress;
-use crate::vm_args::VerifyArgs;
-use crate::{Failure, print, print_json};
+use crate::timing::TimingArgs;
+use crate::values::workload;
+use crate::{Failure, print_result};
+
+/// A load that uses processor, memory and disk.
+const VERIFIED_LOAD: &str = "2ctx-mem";
+
+const EXAMPLES: &str = "\
+Nothing is taken from the cache of cells. Exit codes: 0 identical, 1 not identical.
+
+Examples:
+  thrashlab vm verify machine=micro
+  thrashlab vm verify machine=micro --boots 2      boots afresh, too
+  thrashlab vm verify kernel=deb:linux-image-cloud-amd64 --load largewrite --probe exec";
+
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct VerifyArgs {
+    #[command(flatten)]
+    machine: MachineArgs,
+
+    /// The load
+    #[arg(long, value_name = "LOAD", default_value = VERIFIED_LOAD,
+        value_parser = workload(loads_and_provocations()))]
+    load: String,
+
+    /// The interaction that is timed
+    #[arg(long, value_name = "PROBE", default_value = "response", value_parser = workload(probes()))]
+    probe: String,
+
+    #[command(flatten)]
+    timing: TimingArgs,
+
+    /// Seed of everything random
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+
+    /// Boots to compare; with more than one, all of them are made afresh
+    #[arg(long, value_name = "N", default_value_t = 1,
+        value_parser = clap::value_parser!(u32).range(1..=100))]
+    boots: u32,
+
+    /// Print JSON instead of a table
+    #[arg(long)]
+    json: bool,
+}
 
 /// Name of the cell; a part of its bytes.
 const RUN_ID: &str = "verify";
@@ -31,18 +78,16 @@ struct Made {
 
 /// Runs the cell again and again, and says whether the bytes are the same.
 pub(crate) fn verify(args: &VerifyArgs) -> Result<(), Failure> {
-    let request = args.machine.request().map_err(|why| Failure::WrongUse(anyhow!(why)))?;
+    let request = args.machine.request();
     if !request.machine.is_deterministic() {
-        return Err(Failure::WrongUse(anyhow!(
+        return Err(wrong!(
             "a machine with accel=kvm is not deterministic: its time is the host's; verify one \
              with accel=tcg"
-        )));
+        ));
     }
     let typed = SubjectArg::Vm(Box::new(request.clone()));
     let timing = args.timing.timing(Some(&typed))?;
-    let waiter = Waiter::new().context("catch signals")?;
-    let progress = Progress::new(false);
-    let machine = guests::spec(&request, &progress)?;
+    let setting = args.machine.setting()?;
     let plan = MatrixPlan {
         loads: vec![args.load.clone()],
         measure: experiment::probe_measure(&args.probe),
@@ -50,18 +95,16 @@ pub(crate) fn verify(args: &VerifyArgs) -> Result<(), Failure> {
         intensity: 1.0,
         seeds: vec![args.seed],
     };
-    let subject = SubjectSpec::Vm(Box::new(machine.clone()));
+    let subject = SubjectSpec::Vm(Box::new(setting.spec.clone()));
     let mut spec = plan.cells(&subject).pop().context("a plan without cells")?;
     spec.timing.points = plan.timing.points;
     let mut made = Vec::new();
     for boot in 1..=args.boots {
-        runs_of_boot(&machine, &spec, args.boots > 1, boot, &waiter, &progress, &mut made)?;
+        runs_of_boot(&setting, &spec, args.boots > 1, boot, &mut made)?;
     }
     let differences = differences(&made);
-    match args.json {
-        true => print_json(&as_json(&machine, &made, &differences))?,
-        false => print(&as_text(&made, &differences))?,
-    }
+    let data = as_json(&setting.spec, &made, &differences);
+    print_result(args.json, &data, || as_text(&made, &differences))?;
     match differences.iter().all(Option::is_none) {
         true => Ok(()),
         false => Err(Failure::NotSo),
@@ -70,12 +113,10 @@ pub(crate) fn verify(args: &VerifyArgs) -> Result<(), Failure> {
 
 /// The runs that go on from one boot: of the first one several, of the others one.
 fn runs_of_boot(
-    machine: &VmSpec,
+    Setting { waiter, progress, spec: machine }: &Setting,
     spec: &Spec,
     afresh: bool,
     boot: u32,
-    waiter: &Waiter,
-    progress: &Progress,
     made: &mut Vec<Made>,
 ) -> Result<(), Failure> {
     let cache = Cache::of_user();
@@ -193,6 +234,35 @@ fn as_json(machine: &VmSpec, made: &[Made], differences: &[Option<Difference>]) 
         "runs": runs,
         "difference": difference,
     })
+}
+
+/// A busy host: as many processes that never wait as there are processors; killed when dropped, and
+/// when this process dies.
+struct HostLoad(Vec<u32>);
+
+impl HostLoad {
+    /// Starts one a processor. Only a process with a single thread can.
+    fn start() -> io::Result<Self> {
+        let mut load = Self(Vec::new());
+        for _ in 0..guests::cpus() {
+            load.0.push(fork_child(|| {
+                let mut number = 0_u64;
+                loop {
+                    number = std::hint::black_box(number.wrapping_add(1));
+                }
+            })?);
+        }
+        Ok(load)
+    }
+}
+
+impl Drop for HostLoad {
+    fn drop(&mut self) {
+        for pid in &self.0 {
+            let _ = signal(*pid, signals::KILL);
+            let _ = wait(*pid, true);
+        }
+    }
 }
 
 #[cfg(test)]

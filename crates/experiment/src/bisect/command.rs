@@ -3,6 +3,7 @@
 use std::process::{Command, Stdio};
 
 use analysis::bisect::{Axis, Measured};
+use clap::Args;
 use stats::Outcome;
 
 use super::Steps;
@@ -18,25 +19,47 @@ const LEVEL: &str = "{level}";
 /// Most steps of a range.
 const MOST_STEPS: u64 = 1_000_000;
 
-/// Steps that a command measures.
+/// Steps that a command measures, as they are typed.
+#[derive(Args, Clone, Debug)]
 pub struct CommandSteps {
-    /// The names of the steps, in their order.
-    pub names: Vec<String>,
-    /// The command; `{level}` stands for the name of a step.
-    pub command: String,
-    /// Whether its exit code is the verdict.
-    pub by_exit_code: bool,
-    /// Whether it gives the same for a step again and again.
-    pub is_exact: bool,
+    /// A command that measures a step: {level} stands for its name; run by `sh -c`
+    #[arg(long, value_name = "COMMAND")]
+    pub run: Option<String>,
+
+    /// The steps of --run, in their order
+    #[arg(long, value_name = "A,B,C", value_delimiter = ',', requires = "run")]
+    values: Vec<String>,
+
+    /// The steps of --run, as numbers
+    #[arg(long, value_name = "FIRST..LAST", requires = "run", conflicts_with = "values")]
+    range: Option<String>,
+
+    /// The exit code of --run is the verdict: 0 good, 125 skip, anything else up to 127 bad
+    #[arg(long, requires = "run")]
+    exit_code: bool,
+
+    /// What --run prints is certain: measure every step once
+    #[arg(long, requires = "run", conflicts_with = "exit_code")]
+    exact: bool,
 }
 
 impl CommandSteps {
-    /// The names of steps that are numbers: those of a range, which may count down; both ends belong
-    /// to it.
-    ///
-    /// # Errors
-    /// When it is no range.
-    pub fn numbers(range: &str) -> Result<Vec<String>, String> {
+    /// The steps with their names, those of a range too. Fails when there are none, or the range is
+    /// none.
+    pub fn named(mut self) -> Result<Self, ExperimentError> {
+        if let Some(range) = &self.range {
+            self.values = Self::numbers(range).map_err(ExperimentError::WrongUse)?;
+        }
+        match self.values.is_empty() {
+            true => Err(ExperimentError::WrongUse(
+                "name the steps of --run with --values A,B,C or --range FIRST..LAST".to_owned(),
+            )),
+            false => Ok(self),
+        }
+    }
+
+    /// The numbers of a range, which may count down; both ends belong to it.
+    fn numbers(range: &str) -> Result<Vec<String>, String> {
         let ends = range.split_once("..").and_then(|(first, last)| {
             Some((first.trim().parse::<i64>().ok()?, last.trim().parse::<i64>().ok()?))
         });
@@ -53,11 +76,11 @@ impl CommandSteps {
 impl Steps for CommandSteps {
     fn axis(&self) -> Axis {
         let response = "measurement".to_owned();
-        Axis { name: "step".to_owned(), steps: self.names.clone(), response }
+        Axis { name: "step".to_owned(), steps: self.values.clone(), response }
     }
 
     fn is_exact(&self) -> bool {
-        self.is_exact || self.by_exit_code
+        self.exact || self.exit_code
     }
 
     fn measure(
@@ -68,7 +91,7 @@ impl Steps for CommandSteps {
         if driver.waiter.stop_requested() {
             return Err(ExperimentError::Interrupted);
         }
-        let command = self.command.replace(LEVEL, &self.names[step]);
+        let command = self.run.as_deref().unwrap_or_default().replace(LEVEL, &self.values[step]);
         driver.note(&command);
         let output =
             Command::new("sh").args(["-c", &command]).stderr(Stdio::inherit()).output().map_err(
@@ -84,8 +107,8 @@ impl Steps for CommandSteps {
         };
         match output.status.code() {
             Some(SKIP) => Ok(Measured::Skip(format!("exit code {SKIP}"))),
-            Some(0) if self.by_exit_code => Ok(Measured::Judged(Outcome::Good)),
-            Some(1..=LAST_VERDICT) if self.by_exit_code => Ok(Measured::Judged(Outcome::Bad)),
+            Some(0) if self.exit_code => Ok(Measured::Judged(Outcome::Good)),
+            Some(1..=LAST_VERDICT) if self.exit_code => Ok(Measured::Judged(Outcome::Bad)),
             Some(0) => {
                 let said = String::from_utf8_lossy(&output.stdout);
                 let last = said.lines().rev().find(|line| !line.trim().is_empty());

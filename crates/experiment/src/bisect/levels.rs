@@ -5,8 +5,8 @@ use std::process::Command;
 
 use analysis::bisect::{Axis, Measured, Target};
 use analysis::{OUTCOME, Standing, Trial, from_runs};
-use model::{ManifestFactor, Observation};
-use store::results::{SUFFIX, read_run};
+use clap::Args;
+use model::Observation;
 
 use super::Steps;
 use crate::carry_out::manifest;
@@ -14,33 +14,53 @@ use crate::driver::Driver;
 use crate::error::ExperimentError;
 use crate::experiment::with_former;
 use crate::laboratory::Laboratory;
+use crate::made::run_of;
 use crate::plan::{CellPlan, Plan, PlanError, parse_plan, parse_plan_with};
 use crate::results_folder::{manifest_of, named_or, of_another, read_plan, write_manifest};
 
 /// What is measured if nothing is named: the first of these that a run has.
 const USUAL_RESPONSES: [&str; 4] = ["delay_ns", "touch_ns", "cpu_ns", "faults"];
 
-/// Which levels of which plan are the steps, and what is measured of them.
-#[derive(Clone, Debug, Default)]
+/// Which levels of which plan are the steps, and what is measured of them, as it is typed.
+#[derive(Args, Clone, Debug, Default)]
 pub struct StepsOfPlan {
-    /// The plan.
-    pub path: PathBuf,
-    /// The factor whose levels are the steps; `None` = the plan's only one.
-    pub factor: Option<String>,
-    /// The response; `None` = the plan's first one, else a usual one.
-    pub response: Option<String>,
-    /// The part of the work that is measured; `None` = the whole.
-    pub part: Option<String>,
-    /// The steps are the commits of this range `GOOD..BAD` of this repository instead.
-    pub commits: Option<(String, PathBuf)>,
-    /// Where the runs go.
-    pub output: Option<PathBuf>,
+    /// The plan (TOML); its factor's levels, in their order, are the steps
+    #[arg(value_name = "PLAN", required_unless_present = "run", conflicts_with = "run")]
+    plan: Option<PathBuf>,
+
+    /// The factor whose levels are the steps [default: the plan's only one]
+    #[arg(long, value_name = "FACTOR", requires = "plan")]
+    factor: Option<String>,
+
+    /// What is measured, such as faults or cpu_ns [default: the first one that the plan names];
+    /// `outcome` finds the first step of which a run fails, with any level of the other factors,
+    /// which in guests is also tried where the ends are alike
+    #[arg(long, value_name = "RESPONSE", requires = "plan")]
+    response: Option<String>,
+
+    /// Measure this part of the whole, such as a command of a session
+    #[arg(long, value_name = "PART", requires = "plan")]
+    part: Option<String>,
+
+    /// The steps are the commits GOOD..BAD, GOOD among them, instead of the factor's levels
+    #[arg(long, value_name = "GOOD..BAD", requires = "plan")]
+    git: Option<String>,
+
+    /// The repository of --git
+    #[arg(long, value_name = "DIR", default_value = ".", requires = "git")]
+    repo: PathBuf,
+
+    /// Folder for the runs [default: one of the plan's name in the user's data directory]
+    #[arg(long, value_name = "DIR", requires = "plan", display_order = 13)]
+    output: Option<PathBuf>,
 }
 
 /// Steps that are levels of a plan's factor; the other factors stay at their first level.
 pub struct LevelSteps {
     request: StepsOfPlan,
     plan: Plan,
+    /// Where the paths of the plan begin.
+    plan_folder: PathBuf,
     text: String,
     factor: usize,
     folder: PathBuf,
@@ -49,20 +69,20 @@ pub struct LevelSteps {
 }
 
 impl LevelSteps {
-    /// The steps that a request names.
-    ///
-    /// # Errors
-    /// When the plan cannot be read or makes no sense, or the folder has something else. Other
-    /// levels are no other bisection: of commits, the range may become narrower.
+    /// The steps that a request names. Fails when the plan cannot be read or makes no sense, or the
+    /// folder has something else. Other levels are no other bisection: of commits, the range may
+    /// become narrower.
     pub fn new(request: StepsOfPlan) -> Result<Self, ExperimentError> {
-        let text = read_plan(&request.path)?;
-        let wrong = |error: PlanError| {
-            ExperimentError::WrongUse(format!("{}: {error}", request.path.display()))
-        };
-        let plan = match (&request.commits, &request.factor) {
+        let path = request.plan.as_deref().unwrap_or(Path::new(""));
+        let plan_folder = path.parent().unwrap_or(path).to_owned();
+        let text = read_plan(path)?;
+        let wrong =
+            |error: PlanError| ExperimentError::WrongUse(format!("{}: {error}", path.display()));
+        let plan = match (&request.git, &request.factor) {
             (None, _) => parse_plan(&text).map_err(wrong)?,
-            (Some((range, repo)), Some(factor)) => {
-                parse_plan_with(&text, factor, &commits(range, repo)?).map_err(wrong)?
+            (Some(range), Some(factor)) => {
+                let levels = commits(range, &request.repo)?;
+                parse_plan_with(&text, factor, &levels).map_err(wrong)?
             }
             (Some(_), None) => {
                 return Err(ExperimentError::WrongUse(
@@ -71,7 +91,7 @@ impl LevelSteps {
             }
         };
         let factor = chosen(&plan, request.factor.as_deref()).map_err(ExperimentError::WrongUse)?;
-        let cells = plan.cells(folder_of(&request.path)).map_err(wrong)?;
+        let cells = plan.cells(&plan_folder).map_err(wrong)?;
         let wanted = request.response.iter().chain(&plan.responses).next();
         let target = match wanted.map(String::as_str) {
             Some(OUTCOME) => Target::Failure,
@@ -86,7 +106,7 @@ impl LevelSteps {
             }
         }
         let is_exact = cells.iter().all(CellPlan::is_deterministic);
-        Ok(Self { request, plan, text, factor, folder, is_exact, target })
+        Ok(Self { request, plan, plan_folder, text, factor, folder, is_exact, target })
     }
 
     /// The plan of a step: the other factors at their first level, or at all of them where any
@@ -119,18 +139,8 @@ impl LevelSteps {
     fn record(&self, lab: &Laboratory, plan: &Plan) -> Result<Vec<String>, ExperimentError> {
         let mut now = manifest(plan, lab.cells(), &self.text);
         let names: Vec<String> = now.runs.iter().map(|run| run.run_id.clone()).collect();
-        now.factors = self
-            .plan
-            .factors
-            .iter()
-            .zip(&plan.factors)
-            .enumerate()
-            .map(|(index, (all, kept))| {
-                let levels = if index == self.factor { &all.levels } else { &kept.levels };
-                let levels = levels.iter().map(|level| level.name.clone()).collect();
-                ManifestFactor { name: all.name.clone(), levels }
-            })
-            .collect();
+        let all = self.plan.factors[self.factor].levels.iter();
+        now.factors[self.factor].levels = all.map(|level| level.name.clone()).collect();
         let former = manifest_of(&self.folder)?;
         write_manifest(&with_former(now, former.as_ref()), &self.folder)?;
         Ok(names)
@@ -140,10 +150,7 @@ impl LevelSteps {
     fn values(&self, names: &[String]) -> Result<Measured, ExperimentError> {
         let mut runs = Vec::new();
         for name in names {
-            let path = self.folder.join(format!("{name}{SUFFIX}"));
-            if path.exists() {
-                runs.push((name.clone(), read_run(&path)?));
-            }
+            runs.extend(run_of(&self.folder, name)?.map(|(_, run)| (name.clone(), run)));
         }
         let set = from_runs("", &runs);
         let mut values = Vec::new();
@@ -264,7 +271,7 @@ impl Steps for LevelSteps {
 
     fn seek_failures(&mut self) -> bool {
         // Elsewhere each level takes its time again, and of commits there may be thousands.
-        let is_cheap = self.is_exact && self.request.commits.is_none();
+        let is_cheap = self.is_exact && self.request.git.is_none();
         let may = is_cheap && self.request.response.is_none() && self.target == Target::Change;
         if may {
             self.target = Target::Failure;
@@ -277,15 +284,14 @@ impl Steps for LevelSteps {
         let factor = &self.plan.factors[self.factor];
         let mut cells = Vec::new();
         for step in 0..factor.levels.len() {
-            let of_step = self.of_step(step).cells(folder_of(&self.request.path));
+            let of_step = self.of_step(step).cells(&self.plan_folder);
             cells.push(of_step.ok().and_then(|cells| cells.into_iter().next()));
         }
         let mut found = Vec::new();
         for run in &manifest.runs {
             let level = run.levels.get(&factor.name);
             let step = factor.levels.iter().position(|known| Some(&known.name) == level);
-            let (Some(step), Ok(file)) =
-                (step, read_run(&self.folder.join(format!("{}{SUFFIX}", run.run_id))))
+            let (Some(step), Ok(Some((_, file)))) = (step, run_of(&self.folder, &run.run_id))
             else {
                 continue;
             };
@@ -315,23 +321,18 @@ impl Steps for LevelSteps {
         if !self.is_exact && self.target == Target::Change {
             plan.seeds = vec![self.next_seed(step)?];
         }
-        let mut lab = match driver.set_up(&plan, folder_of(&self.request.path)) {
+        let mut lab = match Laboratory::set_up(&plan, &self.plan_folder, driver) {
             Err(ExperimentError::Plan(PlanError::Problems(problems))) => {
                 return Ok(Measured::Skip(problems.join("; ")));
             }
             lab => lab?,
         };
         let names = self.record(&lab, &plan)?;
-        let carried = driver.carry_out(&mut lab, &self.folder)?;
+        let carried = lab.carry_out(&self.folder, driver)?;
         match carried.refused.into_values().next() {
             _ if carried.interrupted => Err(ExperimentError::Interrupted),
             Some(why) => Ok(Measured::Skip(why)),
             None => self.values(&names),
         }
     }
-}
-
-/// Where the paths of a plan begin.
-fn folder_of(plan: &Path) -> &Path {
-    plan.parent().unwrap_or(Path::new(""))
 }

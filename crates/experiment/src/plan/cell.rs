@@ -7,8 +7,8 @@ use model::{BASELINE, LoadSpec, Measure, Spec, SubjectSpec, Timing};
 
 use super::parameter::{Draft, Of, SubjectSetting};
 use crate::SubjectArg;
-use crate::job::{is_measure, job, probe_measure};
-use crate::profile::Profile;
+use crate::job::{is_load, is_measure, job, load_spec, probe_measure};
+use crate::profile::timing;
 use crate::simulated;
 use crate::subject_arg::split_address;
 
@@ -38,7 +38,6 @@ pub struct CellPlan {
 
 impl CellPlan {
     /// Whether its runs are exactly repeatable.
-    #[must_use]
     pub fn is_deterministic(&self) -> bool {
         match &self.subject {
             Some(SubjectArg::Vm(vm)) => vm.machine.is_deterministic(),
@@ -48,7 +47,6 @@ impl CellPlan {
     }
 
     /// The levels as a text that can be part of a file's name.
-    #[must_use]
     pub fn label(&self) -> String {
         let levels: Vec<&str> = self.named.iter().map(|(_, level)| level.as_str()).collect();
         label(&levels)
@@ -56,18 +54,15 @@ impl CellPlan {
 
     /// Whether a run that was made is one of this cell, as far as its description says: what is
     /// found out only when it runs (its tools, the memory of a subject that names none) is left out.
-    #[must_use]
     pub fn describes(&self, made: &Spec) -> bool {
-        let load = |load: &LoadSpec| (load.name.clone(), load.version, load.intensity);
         is_subject(self.subject.as_ref(), &made.subject)
             && is_measure(&self.measure, &made.measure)
-            && load(&made.load) == load(&self.load)
+            && is_load(&self.load, &made.load)
             && made.timing == self.timing
             && made.sysctls == self.sysctls
     }
 
     /// The full description of one run of the cell.
-    #[must_use]
     pub fn spec(&self, subject: SubjectSpec, seed: u64, block: u32, order: u32) -> Spec {
         Spec {
             subject,
@@ -133,18 +128,6 @@ impl SubjectSetting {
     }
 }
 
-/// A load with its dose.
-fn load_of(name: String, intensity: f64) -> Result<LoadSpec, String> {
-    if intensity == 0.0 && !workloads::may_have_no_dose(&name) {
-        return Err(format!(
-            "load.intensity: {name} is no load at 0, which is for loads that provoke a condition \
-             (provoke-NAME)"
-        ));
-    }
-    let version = workloads::find_load(&name).map_or(0, |found| found.version);
-    Ok(LoadSpec { version, name, intensity, params: BTreeMap::new() })
-}
-
 impl Draft {
     /// The cell that the settings describe.
     pub(super) fn resolve(
@@ -155,7 +138,7 @@ impl Draft {
     ) -> Result<CellPlan, String> {
         let subject = self.subject(folder)?;
         let is_guest = matches!(subject, Some(SubjectArg::Vm(_)));
-        let timing = self.timing(subject.as_ref())?;
+        let timing = timing(self.profile.as_deref(), subject.as_ref(), &self.times)?;
         let measure = match (&self.job, &self.probe) {
             (Some(_), Some(_)) => return Err("a run times a probe or a job, not both".to_owned()),
             (Some(name), None) => job(name, &self.of_job(name)?, folder)?,
@@ -168,8 +151,14 @@ impl Draft {
         if is_guest && self.swap_bytes.is_some() {
             return Err("swap: a guest has its own disk: subject.swap".to_owned());
         }
-        let load = self.load.unwrap_or_else(|| BASELINE.to_owned());
-        let load = load_of(load, self.intensity.unwrap_or(1.0))?;
+        let name = self.load.as_deref().unwrap_or(BASELINE);
+        let load = load_spec(name, self.intensity.unwrap_or(1.0));
+        if load.intensity == 0.0 && !workloads::may_have_no_dose(name) {
+            return Err(format!(
+                "load.intensity: {name} is no load at 0, which is for loads that provoke a \
+                 condition (provoke-NAME)"
+            ));
+        }
         if let Some(SubjectArg::Mmu(_)) = subject {
             if self.swap_bytes.is_some() || !self.sysctls.is_empty() {
                 return Err("a simulated machine has neither swap files nor sysctls".to_owned());
@@ -238,10 +227,5 @@ impl Draft {
             None => SubjectArg::of_settings(kind, &settings),
         };
         subject.map(Some).map_err(|why| format!("subject: {why}"))
-    }
-
-    fn timing(&self, subject: Option<&SubjectArg>) -> Result<Timing, String> {
-        let profile = Profile::chosen(self.profile.as_deref(), subject)?;
-        profile.with(&self.times)
     }
 }

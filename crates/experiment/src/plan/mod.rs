@@ -4,22 +4,32 @@ mod cell;
 mod parameter;
 mod read;
 mod runs;
-mod setting;
+
+use std::collections::BTreeSet;
+use std::path::Path;
 
 use crate::plan::parameter::Draft;
 
 pub use cell::CellPlan;
 pub(crate) use cell::label;
 pub(crate) use parameter::short;
-pub use parameter::{PARAMETERS, known_name};
-pub(crate) use read::{FactorFile, factor, scalar, settings};
+pub use parameter::{PARAMETERS, job_name};
+pub(crate) use read::{FactorFile, factor, scalar, settings, settings_table};
 pub use read::{PlanError, parse_plan, parse_plan_with};
+pub use runs::PlannedRun;
 pub(crate) use runs::run_id;
-pub use runs::{PlannedRun, RunList};
-pub use setting::Setting;
 
 /// Blocks of a plan that names none: the fewest with which a signed rank test can reach 5 %.
 const DEFAULT_BLOCKS: u32 = 6;
+
+/// A parameter and its value, as written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Setting {
+    /// The parameter.
+    pub parameter: String,
+    /// The value.
+    pub value: String,
+}
 
 /// An experiment as its author wrote it.
 #[derive(Clone, Debug, PartialEq)]
@@ -86,9 +96,7 @@ pub struct PlanLevel {
 
 impl Plan {
     /// The combinations of levels that are run: for each cell the index of each factor's level.
-    ///
-    /// # Errors
-    /// When there is no such fraction, with the reason.
+    /// Fails when there is no such fraction, with the reason.
     pub fn combinations(&self) -> Result<Vec<Vec<usize>>, PlanError> {
         let counts: Vec<usize> = self.factors.iter().map(|factor| factor.levels.len()).collect();
         match self.design {
@@ -97,26 +105,25 @@ impl Plan {
         }
     }
 
-    /// The fraction that the plan asks for, with what cannot be told apart in it.
-    ///
-    /// # Errors
-    /// When a factor has not two levels, or there is no fraction for so many factors.
+    /// The fraction that the plan asks for, with what cannot be told apart in it. Fails when a
+    /// factor has not two levels, or there is no fraction for so many factors.
     pub fn fraction(
         &self,
         resolution: stats::Resolution,
     ) -> Result<stats::FractionalFactorial, PlanError> {
         if let Some(factor) = self.factors.iter().find(|factor| factor.levels.len() != 2) {
-            return Err(PlanError::NotTwoLevels { factor: factor.name.clone() });
+            return Err(PlanError::Wrong(format!(
+                "a fraction needs two levels of each factor; {} has another number",
+                factor.name
+            )));
         }
         stats::two_level_fraction(self.factors.len(), resolution)
-            .map_err(|error| PlanError::Fraction(error.to_string()))
+            .map_err(|error| PlanError::Wrong(error.to_string()))
     }
 
-    /// The cells, resolved as far as text can be; all problems of all cells, each once.
-    ///
-    /// # Errors
-    /// Every setting that is unknown or has a bad value, with the level that asks for it.
-    pub fn cells(&self, folder: &std::path::Path) -> Result<Vec<CellPlan>, PlanError> {
+    /// The cells, resolved as far as text can be; all problems of all cells, each once. The error
+    /// says every setting that is unknown or has a bad value, with the level that asks for it.
+    pub fn cells(&self, folder: &Path) -> Result<Vec<CellPlan>, PlanError> {
         match self.resolved(folder)? {
             (cells, problems) if problems.is_empty() => Ok(cells),
             (_, problems) => Err(PlanError::Problems(problems)),
@@ -126,26 +133,21 @@ impl Plan {
     /// The cells that can be resolved, and all problems of the others, each once.
     pub(crate) fn resolved(
         &self,
-        folder: &std::path::Path,
+        folder: &Path,
     ) -> Result<(Vec<CellPlan>, Vec<String>), PlanError> {
-        let mut problems = Vec::new();
-        let mut cells = Vec::new();
+        let (mut cells, mut problems) = (Vec::new(), Vec::new());
         for levels in self.combinations()? {
             match self.cell(&levels, folder) {
                 Ok(cell) => cells.push(cell),
                 Err(found) => problems.extend(found),
             }
         }
-        let mut once: Vec<String> = Vec::new();
-        for problem in problems {
-            if !once.contains(&problem) {
-                once.push(problem);
-            }
-        }
-        Ok((cells, once))
+        let mut seen = BTreeSet::new();
+        problems.retain(|problem: &String| seen.insert(problem.clone()));
+        Ok((cells, problems))
     }
 
-    fn cell(&self, levels: &[usize], folder: &std::path::Path) -> Result<CellPlan, Vec<String>> {
+    fn cell(&self, levels: &[usize], folder: &Path) -> Result<CellPlan, Vec<String>> {
         let mut problems = Vec::new();
         let mut draft = Draft::default();
         let mut apply = |origin: &str, settings: &[Setting]| {
@@ -176,7 +178,6 @@ impl Plan {
 
     /// The same plan with one factor held at one level. Its runs are numbered by that level: names
     /// of levels may be the same once they are parts of a file's name.
-    #[must_use]
     pub fn at_level(&self, factor: usize, level: usize) -> Self {
         let mut plan = self.clone();
         plan.first_cell = level + 1;
@@ -185,7 +186,6 @@ impl Plan {
     }
 
     /// The same plan with nothing varied: its first cell twice, as two arms that are the same.
-    #[must_use]
     pub fn against_itself(&self) -> Self {
         let mut base = self.base.clone();
         for factor in &self.factors {

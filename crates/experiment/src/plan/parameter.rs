@@ -2,8 +2,10 @@
 
 use model::units::{parse_duration_ns, parse_size_bytes};
 
-use super::setting::Setting;
-use crate::profile::Changes;
+use workloads::Workload;
+
+use super::Setting;
+use crate::profile::TimingChanges;
 
 /// Everything that a plan can set: name and meaning.
 pub const PARAMETERS: [(&str, &str); 27] = [
@@ -49,7 +51,7 @@ pub(super) struct Draft {
     pub(super) probe: Option<String>,
     pub(super) job: Option<String>,
     pub(super) profile: Option<String>,
-    pub(super) times: Changes,
+    pub(super) times: TimingChanges,
     /// Settings of jobs: job, parameter, value.
     pub(super) job_settings: Vec<(String, String, String)>,
 }
@@ -92,26 +94,18 @@ impl Draft {
                 self.swap_bytes = Some(parse_size_bytes(value).map_err(|error| error.to_string())?);
             }
             "load" => {
-                self.load = Some(known_name(
-                    value,
-                    "load",
-                    workloads::loads_and_provocations().map(|l| l.name),
-                )?)
+                self.load = Some(known_name(value, "load", workloads::loads_and_provocations())?)
             }
             "load.intensity" => {
                 let dose = value.parse().ok().filter(|dose| (0.0..=100.0).contains(dose));
                 self.intensity = Some(dose.ok_or("a dose is a number from 0 to 100")?);
             }
-            "probe" => {
-                self.probe = Some(known_name(value, "probe", workloads::probes().map(|p| p.name))?);
-            }
-            "job" => {
-                self.job = Some(known_name(value, "job", workloads::jobs().map(|job| job.name))?)
-            }
+            "probe" => self.probe = Some(known_name(value, "probe", workloads::probes())?),
+            "job" => self.job = Some(job_name(value)?),
             "profile" => self.profile = text(),
-            "interval" => self.times.interval_ns = time()?,
-            "warmup" => self.times.warmup_ns = time()?,
-            "timeout" => self.times.timeout_ns = time()?,
+            "interval" => self.times.interval = time()?,
+            "warmup" => self.times.warmup = time()?,
+            "timeout" => self.times.timeout = time()?,
             "points" => {
                 let points = value.parse().ok().filter(|points| (1..=1_000_000).contains(points));
                 self.times.points = Some(points.ok_or("a number from 1 to 1000000")?);
@@ -150,16 +144,17 @@ pub(crate) fn short(name: &str) -> &str {
     if name == "memory" { "mem" } else { name }
 }
 
-/// A value that must be one of some names.
-///
-/// # Errors
-/// Which names there are.
-pub fn known_name<'a>(
+/// The name of a job; the error says which there are.
+pub fn job_name(value: &str) -> Result<String, String> {
+    known_name(value, "job", workloads::jobs())
+}
+
+fn known_name(
     value: &str,
     what: &str,
-    names: impl Iterator<Item = &'a str>,
+    all: impl Iterator<Item = &'static Workload>,
 ) -> Result<String, String> {
-    let names: Vec<&str> = names.collect();
+    let names: Vec<&str> = all.map(|workload| workload.name).collect();
     match names.contains(&value) {
         true => Ok(value.to_owned()),
         false => Err(format!("no {what} is named {value:?}; there are {}", names.join(", "))),

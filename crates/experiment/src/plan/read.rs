@@ -1,6 +1,6 @@
 //! Reading a plan (TOML).
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use toml::Value;
 
 use super::{DEFAULT_BLOCKS, Design, Order, Plan, PlanFactor, PlanLevel, Setting};
@@ -13,21 +13,9 @@ const MOST_RUNS: usize = 100_000;
 /// A plan that cannot be carried out.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PlanError {
-    /// Not a plan.
-    #[error("{0}")]
-    Toml(String),
-    /// Something is missing or contradictory.
+    /// It is none, or something of it is missing or contradictory.
     #[error("{0}")]
     Wrong(String),
-    /// A fraction is of two levels a factor.
-    #[error("a fraction needs two levels of each factor; {factor} has another number")]
-    NotTwoLevels {
-        /// The factor.
-        factor: String,
-    },
-    /// There is no such fraction.
-    #[error("{0}")]
-    Fraction(String),
     /// What cannot be set, all of it.
     #[error("{} of the plan cannot be set:\n  {}", count(.0.len()), .0.join("\n  "))]
     Problems(Vec<String>),
@@ -41,11 +29,8 @@ fn count(problems: usize) -> String {
 #[serde(deny_unknown_fields)]
 struct PlanFile {
     name: String,
-    #[serde(default)]
     design: Option<String>,
-    #[serde(default)]
     blocks: Option<u32>,
-    #[serde(default)]
     seeds: Option<Vec<u64>>,
     #[serde(default)]
     order_seed: u64,
@@ -56,49 +41,75 @@ struct PlanFile {
     factor: Vec<FactorFile>,
 }
 
-#[derive(Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct FactorFile {
     name: String,
     /// What a bare value is the value of.
-    #[serde(default)]
     parameter: Option<String>,
     /// What every level sets and is built by; `{level}` stands for its name.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "toml::Table::is_empty")]
     set: toml::Table,
-    #[serde(default)]
     build: Option<String>,
     #[serde(default)]
     levels: Vec<Value>,
     /// Levels that are numbers, such as `1..20`.
-    #[serde(default)]
     range: Option<String>,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 struct LevelFile {
     name: String,
-    #[serde(default)]
     value: Option<Value>,
     #[serde(default)]
     set: toml::Table,
-    #[serde(default)]
     build: Option<String>,
 }
 
-/// Reads a plan.
-///
-/// # Errors
-/// With line and column for bad TOML; with the factor and level for what makes no sense.
+impl FactorFile {
+    /// Reads `PARAM=V1,V2`: the values of a parameter.
+    pub(crate) fn typed(text: &str) -> Result<Self, String> {
+        let example = "write PARAM=V1,V2, such as touch.pages=small,thp";
+        let (name, values) = text.split_once('=').ok_or(example)?;
+        let values: Vec<&str> = values.split(',').map(str::trim).collect();
+        match (name.trim(), values.iter().position(|value| value.is_empty())) {
+            ("", _) => Err(example.to_owned()),
+            (_, Some(index)) => Err(format!("value {} is empty; {example}", index + 1)),
+            (name, None) => Ok(Self {
+                name: name.to_owned(),
+                parameter: Some(name.to_owned()),
+                levels: values.into_iter().map(Value::from).collect(),
+                ..Self::default()
+            }),
+        }
+    }
+}
+
+impl From<&PlanFactor> for FactorFile {
+    fn from(factor: &PlanFactor) -> Self {
+        let level = |level: &PlanLevel| {
+            let (name, build) = (level.name.clone(), level.build.clone());
+            Value::try_from(LevelFile {
+                name,
+                value: None,
+                set: settings_table(&level.settings),
+                build,
+            })
+        };
+        let levels = factor.levels.iter().flat_map(level).collect();
+        Self { name: factor.name.clone(), levels, ..Self::default() }
+    }
+}
+
+/// Reads a plan. Errors have line and column for bad TOML; or the factor and level for what makes
+/// no sense.
 pub fn parse_plan(text: &str) -> Result<Plan, PlanError> {
     plan(read_toml(text)?)
 }
 
-/// Reads a plan whose factor of this name has these levels instead of those that stand in it.
-///
-/// # Errors
-/// As [`parse_plan`], and when there is no such factor.
+/// Reads a plan whose factor of this name has these levels instead of those that stand in it. Fails
+/// as [`parse_plan`] does, and when there is no such factor.
 pub fn parse_plan_with(text: &str, factor: &str, levels: &[String]) -> Result<Plan, PlanError> {
     let mut file = read_toml(text)?;
     let Some(found) = file.factor.iter_mut().find(|found| found.name == factor) else {
@@ -110,7 +121,7 @@ pub fn parse_plan_with(text: &str, factor: &str, levels: &[String]) -> Result<Pl
 }
 
 fn read_toml(text: &str) -> Result<PlanFile, PlanError> {
-    toml::from_str(text).map_err(|error| PlanError::Toml(error.to_string()))
+    toml::from_str(text).map_err(|error| PlanError::Wrong(error.to_string()))
 }
 
 fn plan(file: PlanFile) -> Result<Plan, PlanError> {
@@ -236,6 +247,12 @@ fn collect(prefix: &str, table: &toml::Table, found: &mut Vec<Setting>) -> Resul
         }
     }
     Ok(())
+}
+
+/// Settings as the table that they are read from.
+pub(crate) fn settings_table(settings: &[Setting]) -> toml::Table {
+    let pair = |setting: &Setting| (setting.parameter.clone(), setting.value.clone().into());
+    settings.iter().map(pair).collect()
 }
 
 /// The text of a value that is text, a number or true/false.

@@ -15,16 +15,12 @@ pub struct PlannedRun {
     pub seed: u64,
 }
 
-/// All runs of a plan in their order.
-pub type RunList = Vec<PlannedRun>;
-
 impl Plan {
     /// The runs in their order. Each block is one pass through all cells.
     ///
     /// In random order each block has one of its own; of two cells the order is reversed in every
     /// second block (ABBA), so that a steady drift falls on both alike.
-    #[must_use]
-    pub fn runs(&self, cells: &[CellPlan]) -> RunList {
+    pub fn runs(&self, cells: &[CellPlan]) -> Vec<PlannedRun> {
         let first_block = match self.order {
             Order::Random(_) => 0,
             Order::UpAndDown { first_block } => first_block,

@@ -149,7 +149,7 @@ fn a_limit_of_the_sandbox_is_one_wherever_the_sandbox_is() {
     let sandbox = |cpus_milli| {
         let memory_bytes = Some(48 << 20);
         let limits = subject::Limits { memory_bytes, cpus_milli, ..subject::Limits::default() };
-        Some(crate::SubjectArg::Here(subject::Asked::Sandbox(limits)))
+        Some(crate::SubjectArg::Here(subject::LocalSubject::Sandbox(limits)))
     };
     assert_eq!(cell("").unwrap(), sandbox(None));
     let own = "subject = \"sandbox:mem=1G,cpus=0.5\"\n";

@@ -1,12 +1,15 @@
 //! Reading and writing a sweep (TOML), and putting one together from what was typed.
 
 use analysis::sweep::{End, Range, SearchSettings, Settings, Spacing};
-use serde::Deserialize;
+use clap::Args;
+use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
 
 use super::quantity::last;
 use super::{Quantity, SweepPlan};
-use crate::plan::{FactorFile, PlanError, PlanFactor, Setting, factor, scalar, settings};
+use crate::plan::{
+    FactorFile, PlanError, PlanFactor, Setting, factor, scalar, settings, settings_table,
+};
 
 /// Ends of a range this far apart, as a ratio, are gone between in equal ratios.
 const FAR_APART: f64 = 4.0;
@@ -20,30 +23,78 @@ const HASH_LETTERS: usize = 8;
 const USUAL: [(&str, &str); 3] =
     [("vmtest", "vmtest.size"), ("touch", "touch.footprint"), ("session", "session.users")];
 
-#[derive(Deserialize)]
+#[derive(Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 struct SweepFile {
     name: Option<String>,
     #[serde(default)]
     base: Table,
     #[serde(default)]
-    sweep: SweepTable,
+    sweep: SearchArgs,
 }
 
-#[derive(Default, Deserialize)]
+/// What is swept, and how the knee is looked for: `[sweep]` of a plan, and options of its names.
+#[derive(Args, Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
-struct SweepTable {
-    over: Option<String>,
-    range: Option<String>,
-    by: Option<FactorFile>,
-    spacing: Option<String>,
-    resolution: Option<Value>,
-    coarse: Option<usize>,
-    passes: Option<u32>,
-    budget: Option<usize>,
-    least_rise: Option<f64>,
-    present: Option<Value>,
-    response: Option<String>,
+pub struct SearchArgs {
+    /// From where to where, such as 2M..96M; the first end is where the plateau is expected
+    #[arg(long, value_name = "FIRST..LAST", conflicts_with = "from")]
+    pub(super) range: Option<String>,
+
+    /// The parameter that is swept: any number that a plan can set, such as sandbox.memory,
+    /// touch.processes, load.intensity [default: vmtest.size, touch.footprint, session.users or
+    /// load.intensity; with --from the only numeric factor]
+    #[arg(long, value_name = "PARAM")]
+    pub over: Option<String>,
+
+    /// Width of the knee's interval at which the search ends [default: 5%]
+    #[arg(long, value_name = "PERCENT", conflicts_with = "from",
+        value_parser = |text: &str| part(text).map(Value::Float))]
+    pub(super) resolution: Option<Value>,
+
+    /// Levels of the coarse pass [default: 9]
+    #[arg(long, value_name = "N", conflicts_with = "from")]
+    pub(super) coarse: Option<usize>,
+
+    /// Measurements of each level, every second one on the way back; in the deterministic machine
+    /// its seeds [default: 2]
+    #[arg(long, value_name = "N", conflicts_with = "from")]
+    pub(super) passes: Option<u32>,
+
+    /// Most measurements in all, of each curve [default: 120]
+    #[arg(long, value_name = "N", conflicts_with = "from")]
+    pub(super) budget: Option<usize>,
+
+    #[arg(skip)]
+    pub(super) spacing: Option<String>,
+
+    /// Levels in equal differences [default: if the ends are less than 4 times apart]
+    #[arg(long, conflicts_with_all = ["geometric", "from"])]
+    #[serde(skip)]
+    pub(super) linear: bool,
+
+    /// Levels in equal ratios [default: if the ends are 4 times apart and more]
+    #[arg(long, conflicts_with = "from")]
+    #[serde(skip)]
+    pub(super) geometric: bool,
+
+    /// Smallest rise of the cost that is a knee [default: 1.5 times]
+    #[arg(long, value_name = "FACTOR")]
+    pub least_rise: Option<f64>,
+
+    /// The level in use now: how far is the knee?
+    #[arg(long, value_name = "LEVEL", value_parser = |text: &str| Ok::<_, String>(Value::from(text)))]
+    pub present: Option<Value>,
+
+    /// What stands for the cost: touch_ns, system_ns or faults for each touch; delay_ns, elapsed_ns,
+    /// cpu_ns [default: time for each touch, a probe's delay, a session's time]
+    #[arg(long, value_name = "RESPONSE")]
+    pub response: Option<String>,
+
+    /// A second parameter: a curve for each of its values, and a map of both
+    #[arg(long, value_name = "PARAM=V1,V2,…", conflicts_with = "from",
+        value_parser = FactorFile::typed, display_order = 15)]
+    pub(super) by: Option<FactorFile>,
 }
 
 /// What was typed, and goes before what the plan of a sweep says.
@@ -52,40 +103,32 @@ pub struct TypedSweep {
     /// Settings of all measurements; of two values of a parameter the last one counts.
     pub base: Vec<Setting>,
     /// Keys of `[sweep]`.
-    pub sweep: Table,
+    pub search: SearchArgs,
 }
 
 /// Reads the plan of a sweep, or puts one together from what was typed (of an empty text). One
-/// without a name is named by its parameter.
-///
-/// # Errors
-/// With line and column for bad TOML; with the key for what is missing or makes no sense.
+/// without a name is named by its parameter. Errors have line and column for bad TOML; or the key
+/// for what is missing or makes no sense.
 pub fn parse_sweep(text: &str, typed: TypedSweep) -> Result<SweepPlan, PlanError> {
-    let toml = |error: toml::de::Error| PlanError::Toml(error.to_string());
-    let file: SweepFile = toml::from_str(text).map_err(toml)?;
+    let file: SweepFile = toml::from_str(text).map_err(wrong)?;
     let mut base = settings(&file.base).map_err(|why| wrong(format!("base: {why}")))?;
     base.extend(typed.base);
-    let table = match (typed.sweep.is_empty(), text.parse::<Table>().map_err(toml)?.remove("sweep"))
-    {
-        (true, _) => file.sweep,
-        (false, Some(Value::Table(mut table))) => {
-            table.extend(typed.sweep);
-            table.try_into().map_err(toml)?
-        }
-        (false, _) => typed.sweep.try_into().map_err(toml)?,
-    };
-    finish(file.name, once(base), table)
+    let mut table = Table::try_from(&file.sweep).map_err(wrong)?;
+    table.extend(Table::try_from(&typed.search).map_err(wrong)?);
+    let mut search: SearchArgs = table.try_into().map_err(wrong)?;
+    let flags = [("linear", typed.search.linear), ("geometric", typed.search.geometric)];
+    if let Some((spacing, _)) = flags.iter().find(|(_, is_set)| *is_set) {
+        search.spacing = Some((*spacing).to_owned());
+    }
+    finish(file.name, once(base), search)
 }
 
-fn wrong(why: String) -> PlanError {
-    PlanError::Wrong(why)
+fn wrong(why: impl ToString) -> PlanError {
+    PlanError::Wrong(why.to_string())
 }
 
-/// Reads a part of a whole: `5%` or `0.05`.
-///
-/// # Errors
-/// When it is not between 0 and 1.
-pub fn part(text: &str) -> Result<f64, String> {
+/// Reads a part of a whole, between 0 and 1: `5%` or `0.05`.
+fn part(text: &str) -> Result<f64, String> {
     let (number, scale) = text.strip_suffix('%').map_or((text, 1.0), |number| (number, 100.0));
     match number.trim().parse::<f64>() {
         Ok(value) if value > 0.0 && value < scale => Ok(value / scale),
@@ -97,7 +140,7 @@ pub fn part(text: &str) -> Result<f64, String> {
 fn finish(
     name: Option<String>,
     base: Vec<Setting>,
-    table: SweepTable,
+    table: SearchArgs,
 ) -> Result<SweepPlan, PlanError> {
     let of_key = |key: &str, why: String| wrong(format!("sweep.{key}: {why}"));
     let text = |key: &str, value: Option<Value>| {
@@ -229,60 +272,31 @@ fn check(plan: &SweepPlan) -> Result<(), PlanError> {
 
 impl SweepPlan {
     /// The sweep as [`parse_sweep`] reads it.
-    #[must_use]
     pub fn text(&self) -> String {
-        let text = |text: &str| Value::String(text.to_owned());
-        let level = |level: f64| Value::String(self.quantity.format(level));
-        let spacing = match self.range.spacing {
+        let level = |level: f64| self.quantity.format(level);
+        let SearchSettings { resolution, coarse, passes, budget, find } = self.settings;
+        let Range { first, last, spacing, .. } = self.range;
+        let spacing = match spacing {
             Spacing::Geometric => "geometric",
             Spacing::Linear => "linear",
         };
-        let range = format!(
-            "{}..{}",
-            self.quantity.format(self.range.first),
-            self.quantity.format(self.range.last)
-        );
-        let SearchSettings { resolution, coarse, passes, budget, find } = self.settings;
-        let mut sweep = Table::from_iter([
-            ("over".to_owned(), text(&self.over)),
-            ("range".to_owned(), Value::String(range)),
-            ("spacing".to_owned(), text(spacing)),
-            ("resolution".to_owned(), Value::Float(resolution)),
-            ("coarse".to_owned(), Value::Integer(coarse as i64)),
-            ("passes".to_owned(), Value::Integer(i64::from(passes))),
-            ("budget".to_owned(), Value::Integer(budget as i64)),
-            ("least_rise".to_owned(), Value::Float(find.least_rise)),
-        ]);
-        sweep.extend(find.present.map(|present| ("present".to_owned(), level(present))));
-        sweep.extend(self.response.iter().map(|name| ("response".to_owned(), text(name))));
-        sweep.extend(self.by.iter().map(|by| ("by".to_owned(), Value::Table(by_table(by)))));
-        let file = Table::from_iter([
-            ("name".to_owned(), text(&self.name)),
-            ("base".to_owned(), Value::Table(settings_table(&self.base))),
-            ("sweep".to_owned(), Value::Table(sweep)),
-        ]);
-        file.to_string()
+        let search = SearchArgs {
+            over: Some(self.over.clone()),
+            range: Some(format!("{}..{}", level(first), level(last))),
+            spacing: Some(spacing.to_owned()),
+            resolution: Some(resolution.into()),
+            coarse: Some(coarse),
+            passes: Some(passes),
+            budget: Some(budget),
+            least_rise: Some(find.least_rise),
+            present: find.present.map(|present| level(present).into()),
+            response: self.response.clone(),
+            by: self.by.as_ref().map(FactorFile::from),
+            ..SearchArgs::default()
+        };
+        let base = settings_table(&self.base);
+        let file = SweepFile { name: Some(self.name.clone()), base, sweep: search };
+        // Nothing of it is what TOML does not have.
+        Table::try_from(&file).unwrap_or_default().to_string()
     }
-}
-
-fn settings_table(settings: &[Setting]) -> Table {
-    let pair =
-        |setting: &Setting| (setting.parameter.clone(), Value::String(setting.value.clone()));
-    settings.iter().map(pair).collect()
-}
-
-fn by_table(by: &PlanFactor) -> Table {
-    let level = |level: &crate::plan::PlanLevel| {
-        let mut table = Table::from_iter([
-            ("name".to_owned(), Value::String(level.name.clone())),
-            ("set".to_owned(), Value::Table(settings_table(&level.settings))),
-        ]);
-        let build = level.build.iter();
-        table.extend(build.map(|build| ("build".to_owned(), Value::String(build.clone()))));
-        Value::Table(table)
-    };
-    Table::from_iter([
-        ("name".to_owned(), Value::String(by.name.clone())),
-        ("levels".to_owned(), Value::Array(by.levels.iter().map(level).collect())),
-    ])
 }

@@ -39,7 +39,6 @@ pub enum Form {
 
 impl Quantity {
     /// The unit of its values as numbers: `bytes`, `ns`, or none.
-    #[must_use]
     pub fn unit(&self) -> &'static str {
         match self.form {
             Form::Size => "bytes",
@@ -48,10 +47,7 @@ impl Quantity {
         }
     }
 
-    /// A value as a number in [`Quantity::unit`].
-    ///
-    /// # Errors
-    /// What is expected instead.
+    /// A value as a number in [`Quantity::unit`]. The error says what is expected instead.
     pub fn parse(&self, text: &str) -> Result<f64, String> {
         let value = match self.form {
             Form::Size => parse_size_bytes(text).map_err(|error| error.to_string())? as f64,
@@ -71,7 +67,6 @@ impl Quantity {
     }
 
     /// A value as it is typed: [`Quantity::parse`] reads the same number from it.
-    #[must_use]
     pub fn format(&self, value: f64) -> String {
         match self.form {
             Form::Size => exact_size(value.max(0.0) as u64),
@@ -82,10 +77,8 @@ impl Quantity {
     }
 
     /// The quantity that a parameter is, as a plan with these settings sees it; `range` are two
-    /// values of it, which tell what the variables of scripts are.
-    ///
-    /// # Errors
-    /// When the parameter is not a number, or there is none of this name.
+    /// values of it, which tell what the variables of scripts are. Fails when the parameter is not
+    /// a number, or there is none of this name.
     pub fn of(parameter: &str, base: &[Setting], range: [&str; 2]) -> Result<Self, String> {
         let made = |form, quantum| Ok(Self { form, quantum });
         match parameter {

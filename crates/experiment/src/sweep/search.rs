@@ -47,11 +47,9 @@ pub struct Sweep {
 }
 
 impl Sweep {
-    /// A sweep of `what`: a plan (`*.toml`), or a job, a probe or a load by its name. What was typed
-    /// goes before what the plan says.
-    ///
-    /// # Errors
-    /// When the plan cannot be read, or something is missing or makes no sense.
+    /// A sweep of `what`: a plan (`*.toml`), or a job, a probe or a load by its name. What was
+    /// typed goes before what the plan says. Fails when the plan cannot be read, or something is
+    /// missing or makes no sense.
     pub fn new(
         what: &str,
         mut typed: TypedSweep,
@@ -81,10 +79,8 @@ impl Sweep {
         })
     }
 
-    /// Goes on with what the folder has, which is this sweep or nothing.
-    ///
-    /// # Errors
-    /// When it holds something else.
+    /// Goes on with what the folder has, which is this sweep or nothing. Fails when it holds
+    /// something else.
     pub fn open(&mut self) -> Result<(), ExperimentError> {
         self.former = manifest_of(&self.folder)?;
         let Some(former) = &self.former else { return Ok(()) };
@@ -103,10 +99,8 @@ impl Sweep {
         Ok(())
     }
 
-    /// Measures until the search of each row is at its end.
-    ///
-    /// # Errors
-    /// When something is unavailable or cannot be measured, or the user stopped it.
+    /// Measures until the search of each row is at its end. Fails when something is unavailable or
+    /// cannot be measured, or the user stopped it.
     pub fn run(&mut self, driver: &mut Driver<'_>) -> Result<(), ExperimentError> {
         if self.plan.needs_loops() {
             self.calibrate(driver)?;
@@ -133,9 +127,6 @@ impl Sweep {
     }
 
     /// Everything that was asked for, as curves.
-    ///
-    /// # Errors
-    /// When a run cannot be read.
     pub fn curves(&self) -> Result<Curves, ExperimentError> {
         let manifest = self.manifest(self.runs.clone());
         store::curve::curves_of_manifest(&self.folder, &manifest, &CurveOptions::default())
@@ -193,7 +184,7 @@ impl Sweep {
         self.record()?;
         driver.note("calibrating the loops, so that all levels do equal work for each process");
         let plan = self.plan.calibration();
-        let lab = driver.set_up(&plan, &self.plan_folder)?;
+        let lab = Laboratory::set_up(&plan, &self.plan_folder, driver)?;
         let run_id = plan.runs(lab.cells()).remove(0).run_id;
         self.carry_out(lab, driver)?;
         let file = self.folder.join(format!("{run_id}{SUFFIX}"));
@@ -282,7 +273,7 @@ impl Sweep {
             let alone = Batch { levels: vec![level], ..batch.clone() };
             match self.set_up(row, &alone, driver) {
                 Ok(mut lab) => {
-                    driver.close(&mut lab);
+                    lab.machines.close(driver);
                     batch.levels.push(level);
                 }
                 Err(ExperimentError::Plan(PlanError::Problems(problems))) => {
@@ -310,7 +301,8 @@ impl Sweep {
         batch: &Batch,
         driver: &mut Driver<'_>,
     ) -> Result<Laboratory, ExperimentError> {
-        driver.set_up(&self.plan.plan(row, batch, self.deterministic), &self.plan_folder)
+        let plan = self.plan.plan(row, batch, self.deterministic);
+        Laboratory::set_up(&plan, &self.plan_folder, driver)
     }
 
     fn carry_out(
@@ -318,7 +310,7 @@ impl Sweep {
         mut lab: Laboratory,
         driver: &mut Driver<'_>,
     ) -> Result<(), ExperimentError> {
-        let carried = driver.carry_out(&mut lab, &self.folder)?;
+        let carried = lab.carry_out(&self.folder, driver)?;
         self.refused.extend(carried.refused);
         match carried.interrupted {
             true => Err(ExperimentError::Interrupted),

@@ -131,9 +131,8 @@ proptest! {
 
     #[test]
     fn any_range_is_read_or_refused(range in "[0-9.MKGms-]{0,12}", over in "(touch.footprint|load.intensity|touch.think|sysctl.x)") {
-        let typed = [("over", over), ("range", range)];
-        let sweep = typed.map(|(key, value)| (key.to_owned(), toml::Value::String(value)));
-        let typed = TypedSweep { sweep: sweep.into_iter().collect(), ..TypedSweep::default() };
+        let search = SearchArgs { over: Some(over), range: Some(range), ..SearchArgs::default() };
+        let typed = TypedSweep { search, ..TypedSweep::default() };
         if let Ok(plan) = parse_sweep("", typed) {
             for level in plan.search().unwrap().coarse_levels() {
                 let text = plan.quantity.format(level);

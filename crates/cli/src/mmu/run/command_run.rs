@@ -3,7 +3,6 @@
 
 use std::ffi::OsString;
 
-use anyhow::anyhow;
 use experiment::Machine;
 use trace::Source;
 use tracer::Request;
@@ -25,7 +24,7 @@ pub(super) fn run_command(
 ) -> Result<(), Failure> {
     let Machine::Tlb(machine) = machine else {
         let why = "a Sun-4 runs programs of its own time; for commands take a machine with TLBs";
-        return Err(Failure::WrongUse(anyhow!("{why} (thrashlab mmu machines)")));
+        return Err(wrong!("{why} (thrashlab mmu machines)"));
     };
     let (of_recorder, others): (Vec<_>, Vec<_>) =
         settings.iter().cloned().partition(|(name, _)| name == FETCHES);
@@ -33,7 +32,7 @@ pub(super) fn run_command(
         None | Some("no") => false,
         Some("yes") => true,
         Some(value) => {
-            return Err(Failure::WrongUse(anyhow!("--set {FETCHES}={value}: it takes yes or no")));
+            return Err(wrong!("--set {FETCHES}={value}: it takes yes or no"));
         }
     };
     let options = options(&others).map_err(Failure::WrongUse)?;

@@ -9,15 +9,15 @@ use std::collections::BTreeMap;
 use analysis::published::Beside;
 use analysis::sweep::{Curve, End, Found, Point, Settings, find, of_run};
 use anyhow::Context;
-use experiment::{DEFAULT, in_parallel, simulated_run};
+use experiment::{TimingChanges, in_parallel, load_spec, simulated_run, timing};
 use model::units::{exact_size, format_size};
-use model::{BASELINE, JobSpec, LoadSpec, Measure, MmuSpec, Run, Spec, SubjectSpec};
+use model::{BASELINE, JobSpec, Measure, MmuSpec, Run, Spec, SubjectSpec};
 use report::{ProgramRunView, place_of, program_run_document};
 
 use super::RunArgs;
 use crate::mmu::program::ProgramText;
-use crate::mmu::wrong;
 use crate::output::{OutputArgs, show};
+use crate::wrong;
 use crate::{Failure, guests};
 use published::Published;
 
@@ -61,7 +61,7 @@ pub(super) fn run_program(args: &RunArgs, program: &ProgramText) -> Result<(), F
         mmu,
         parameter: format!("{}.{}", program.name, program.size()),
         levels: sizes.into_iter().map(job).collect::<Result<_, _>>().map_err(wrong)?,
-        seeds: args.seeds.0.clone(),
+        seeds: args.seeds.clone(),
     };
     let jobs = args.jobs.map_or_else(guests::cpus, usize::from);
     let made = asked.simulate(jobs)?;
@@ -80,22 +80,17 @@ pub(super) fn machine(args: &RunArgs, settings: Vec<(String, String)>) -> Result
 }
 
 impl Asked {
-    fn spec(&self, job: &JobSpec, seed: u64) -> Spec {
-        Spec {
+    fn spec(&self, job: &JobSpec, seed: u64) -> Result<Spec, String> {
+        Ok(Spec {
             subject: SubjectSpec::Mmu(Box::new(self.mmu.clone())),
-            load: LoadSpec {
-                name: BASELINE.to_owned(),
-                version: workloads::find_load(BASELINE).map_or(0, |load| load.version),
-                intensity: 1.0,
-                params: BTreeMap::new(),
-            },
+            load: load_spec(BASELINE, 1.0),
             measure: Measure::Job(Box::new(job.clone())),
-            timing: DEFAULT.timing(),
+            timing: timing(None, None, &TimingChanges::default())?,
             sysctls: BTreeMap::new(),
             seed,
             block: 0,
             order: 0,
-        }
+        })
     }
 
     /// All runs, size by size, seed by seed.
@@ -108,7 +103,8 @@ impl Asked {
             let (level, job) = &self.levels[at];
             let seed = self.seeds[block];
             let run_id = format!("01-{}-seed{seed}", exact_size(*level));
-            let bytes = simulated_run(&self.spec(job, seed), &run_id).map_err(wrong)?;
+            let spec = self.spec(job, seed).map_err(wrong)?;
+            let bytes = simulated_run(&spec, &run_id).map_err(wrong)?;
             let run = Run::parse(&bytes).context("read a simulated run")?;
             Ok(Made { level: *level, run_id, seed, block: block as u32, bytes, run })
         };

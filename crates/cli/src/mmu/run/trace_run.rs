@@ -13,19 +13,17 @@ use crate::mmu::noticed;
 use crate::output::{OutputArgs, show};
 use crate::trace::input::moving_line;
 use crate::trace::read_ahead::ReadAhead;
-use crate::{Failure, complain};
+use crate::{Failure, OrWrong, complain};
 
 /// Opens the trace and runs it.
 pub(super) fn run_trace(machine: &Machine, args: &RunArgs, what: &str) -> Result<(), Failure> {
     args.refuse_what_programs_have()?;
     if args.hat.is_some() {
-        return Err(Failure::WrongUse(anyhow!("--hat is for Sun-4s; {} has TLBs", args.machine)));
+        return Err(wrong!("--hat is for Sun-4s; {} has TLBs", args.machine));
     }
     let options = options(&args.set).map_err(Failure::WrongUse)?;
     let path = Path::new(what);
-    let source = trace::open(path, Columns::Pages)
-        .with_context(|| format!("trace {what}"))
-        .map_err(Failure::WrongUse)?;
+    let source = trace::open(path, Columns::Pages).or_wrong(format!("trace {what}"))?;
     let size_bytes = std::fs::metadata(path).map_or(0, |metadata| metadata.len());
     let mut source = ReadAhead::new(source);
     let outcome = simulate(machine, &options, &mut source, size_bytes)?;
@@ -48,8 +46,7 @@ pub(super) fn simulate(
     source: &mut dyn Source,
     size_bytes: u64,
 ) -> Result<Outcome, Failure> {
-    let mut simulator =
-        Simulator::new(machine, options).map_err(|why| Failure::WrongUse(anyhow!(why)))?;
+    let mut simulator = Simulator::new(machine, options).map_err(|why| wrong!(why))?;
     let bar = moving_line(None, "{msg}", false);
     let mut block = Block::default();
     while source.next(&mut block).context("read the trace")? {

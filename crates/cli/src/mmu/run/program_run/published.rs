@@ -2,11 +2,10 @@
 
 use analysis::published::Condition;
 use analysis::sweep::Curve;
-use anyhow::{Context, anyhow};
 use model::MmuSpec;
 use store::{CurveOptions, Curves};
 
-use crate::Failure;
+use crate::{Failure, OrWrong};
 
 /// What names a published table.
 const REFERENCE: &str = "reference:";
@@ -26,10 +25,8 @@ pub(super) struct Published {
 impl Published {
     /// Reads a table; of one with several curves that of the simulated system.
     pub(super) fn read(what: &str, mmu: &MmuSpec) -> Result<Self, Failure> {
-        let wrong = |why: String| Failure::WrongUse(anyhow!("--compare {what}: {why}"));
-        let curves = store::curves(what, &CurveOptions::default())
-            .context("--compare")
-            .map_err(Failure::WrongUse)?;
+        let wrong = |why: String| wrong!("--compare {what}: {why}");
+        let curves = store::curves(what, &CurveOptions::default()).or_wrong("--compare")?;
         let mut curve = chosen(&curves, mmu).map_err(wrong)?;
         let Some((_, bytes)) = UNITS.iter().find(|(unit, _)| *unit == curve.level_unit) else {
             return Err(wrong(format!(

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use anyhow::{Context, anyhow};
+use anyhow::Context;
 use experiment::{TypedSweep, parse_sweep};
 use model::units::exact_size;
 use model::{MANIFEST_SCHEMA, Manifest, ManifestFactor, ManifestRun, ManifestSweep};
@@ -16,10 +16,10 @@ use crate::Failure;
 pub(super) fn write(folder: &Path, asked: &Asked, made: &[Made]) -> Result<(), Failure> {
     let has_runs = store::results::read_runs(folder).is_ok();
     if has_runs || store::manifest::read(folder).is_ok_and(|found| found.is_some()) {
-        return Err(Failure::WrongUse(anyhow!(
+        return Err(wrong!(
             "{} holds runs already; name a new folder with -o DIR",
             folder.display()
-        )));
+        ));
     }
     for run in made {
         let mut file = RunFile::create(folder, &run.run_id).context("write a run")?;

@@ -19,7 +19,7 @@ const MOST_CPUS: f64 = 4096.0;
 /// The machine as it is, or control groups on it. What is not said is chosen where it runs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
-pub enum Asked {
+pub enum LocalSubject {
     /// The machine as it is.
     Host {
         /// What loads take for the size of memory, in bytes.
@@ -44,10 +44,8 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// Sets one by the name under which it is typed, in a machine with so many CPUs.
-    ///
-    /// # Errors
-    /// Which limit is unknown or has a bad value, and what there is.
+    /// Sets one by the name under which it is typed, in a machine with so many CPUs. The error says
+    /// which limit is unknown or has a bad value, and what there is.
     pub fn set(&mut self, name: &str, value: &str, most_cpus: f64) -> Result<(), String> {
         let size = || parse_size_bytes(value).map_err(|error| error.to_string());
         match name {
@@ -72,7 +70,6 @@ impl Limits {
     }
 
     /// The limits, with this memory if none was asked for.
-    #[must_use]
     pub fn with_memory(&self, otherwise_bytes: u64) -> SandboxSpec {
         SandboxSpec {
             memory_bytes: self.memory_bytes.unwrap_or(otherwise_bytes),
@@ -83,12 +80,10 @@ impl Limits {
     }
 }
 
-impl Asked {
+impl LocalSubject {
     /// A subject of a kind (`host`, `sandbox`) with settings; of several for one name the last one
-    /// counts. `None` if this is another kind.
-    ///
-    /// # Errors
-    /// Which setting is unknown or has a bad value, and what there is.
+    /// counts. `None` if this is another kind. The error says which setting is unknown or has a bad
+    /// value, and what there is.
     pub fn of_settings(kind: &str, settings: &[(String, String)]) -> Option<Result<Self, String>> {
         let set = |mut limits: Limits, (name, value): &(String, String)| {
             if kind == "host" && name != "mem" {
@@ -112,7 +107,6 @@ impl Asked {
     }
 
     /// Whether a subject is the one that is asked for, in all that is said.
-    #[must_use]
     pub fn describes(&self, made: &SubjectSpec) -> bool {
         match (self, made) {
             (Self::Host { memory_bytes: asked }, SubjectSpec::Host { memory_bytes }) => {
@@ -126,23 +120,21 @@ impl Asked {
     }
 }
 
-/// Resolves the subject on this machine; the second part says what was chosen for the user.
-///
-/// # Errors
-/// When the machine cannot have it, with the reason.
+/// Resolves the subject on this machine; the second part says what was chosen for the user. Fails
+/// when the machine cannot have it, with the reason.
 pub fn resolve(
-    asked: Option<&Asked>,
+    asked: Option<&LocalSubject>,
     stage: &mut Stage,
 ) -> Result<(SubjectSpec, Option<String>), String> {
     let machine = Machine::read()?;
     let host_bytes = HOST_BYTES.min(machine.available_bytes / 4);
     let limits = match asked {
-        Some(Asked::Host { memory_bytes }) => {
+        Some(LocalSubject::Host { memory_bytes }) => {
             let memory_bytes = memory_bytes.unwrap_or(host_bytes);
             check_memory(memory_bytes, &machine)?;
             return Ok((SubjectSpec::Host { memory_bytes }, None));
         }
-        Some(Asked::Sandbox(limits)) => limits,
+        Some(LocalSubject::Sandbox(limits)) => limits,
         None => &Limits::default(),
     };
     let spec = limits.with_memory(SANDBOX_BYTES.min(machine.available_bytes / 2));
@@ -186,7 +178,7 @@ mod tests {
             let settings = made.settings();
             let settings: Vec<(String, String)> =
                 settings.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
-            let asked = Asked::of_settings("sandbox", &settings).unwrap().unwrap();
+            let asked = LocalSubject::of_settings("sandbox", &settings).unwrap().unwrap();
             assert!(asked.describes(&SubjectSpec::Sandbox(made)), "{settings:?}");
         }
     }

@@ -1,8 +1,17 @@
-//! Seeds as they are typed.
+//! Names and seeds as they are typed.
+
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use workloads::Workload;
+
+/// Reads the name of a workload; help and completion list all of them.
+pub(crate) fn workload(
+    all: impl Iterator<Item = &'static Workload>,
+) -> impl TypedValueParser<Value = String> {
+    PossibleValuesParser::new(all.map(|it| PossibleValue::new(it.name).help(it.about)))
+}
 
 /// Seeds of an ensemble, in order.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Seeds(pub(crate) Vec<u64>);
+pub(crate) type Seeds = Vec<u64>;
 
 /// Most seeds of an ensemble.
 const MOST_SEEDS: u64 = 100_000;
@@ -21,5 +30,5 @@ pub(crate) fn seeds(text: &str) -> Result<Seeds, String> {
         }
         all.extend((first..=last).filter(|seed| !all.contains(seed)).collect::<Vec<_>>());
     }
-    Ok(Seeds(all))
+    Ok(all)
 }
