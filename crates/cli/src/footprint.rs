@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use anyhow::{Context, anyhow};
 use clap::{Args, ValueEnum};
-use footprint::{Footprint, Options, Owner, ProcessFootprint, System, measure};
+use counters::parse::TaskStatus;
+use footprint::{Footprint, Options, ProcessFootprint, System, measure};
 use model::units::parse_duration_ns;
 use report::{FootprintView, footprint_document};
 
@@ -136,19 +137,19 @@ fn targets(args: &FootprintArgs, system: &System) -> Result<Vec<u32>, Failure> {
 }
 
 /// The processes of other users whose bits would be cleared.
-fn others(system: &System, pids: &[u32]) -> Vec<Owner> {
+fn others(system: &System, pids: &[u32]) -> Vec<(u32, TaskStatus)> {
     let user = rustix::process::geteuid().as_raw();
     pids.iter()
-        .filter_map(|pid| system.owner(*pid).ok())
-        .filter(|owner| owner.user != user && system.may_clear(owner.pid))
+        .filter_map(|pid| Some((*pid, system.status(*pid).ok()?)))
+        .filter(|(pid, status)| status.user != user && system.may_clear(*pid))
         .collect()
 }
 
 /// Asks before processes of other users are perturbed.
-fn confirm(others: &[Owner]) -> Result<(), Failure> {
-    let Some(first) = others.first() else { return Ok(()) };
+fn confirm(others: &[(u32, TaskStatus)]) -> Result<(), Failure> {
+    let Some((pid, first)) = others.first() else { return Ok(()) };
     let whose = match others.len() {
-        1 => format!("{} ({}) of user {}", first.pid, first.name, first.user),
+        1 => format!("{pid} ({}) of user {}", first.name, first.user),
         count => format!("{count} processes of other users"),
     };
     let question = format!(

@@ -5,7 +5,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
-use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
@@ -14,54 +13,46 @@ const WORD_PAGES: u64 = 64;
 /// Bytes of a word.
 const WORD_BYTES: u64 = 8;
 
-/// Pages that were marked as idle.
-pub(crate) struct IdlePages {
-    bitmap: File,
-    marked: BTreeMap<u64, u64>,
-}
+/// Pages by their numbers in memory, as words of the bitmap.
+#[derive(Debug, Default)]
+pub(crate) struct IdlePages(BTreeMap<u64, u64>);
 
 impl IdlePages {
-    /// Opens the bitmap and marks pages by their numbers in memory.
-    ///
-    /// # Errors
-    /// When there is no bitmap, or the kernel refuses.
-    pub(crate) fn mark(path: &Path, numbers: &BTreeSet<u64>) -> io::Result<Self> {
-        let bitmap = File::options().read(true).write(true).open(path)?;
-        let mut marked: BTreeMap<u64, u64> = BTreeMap::new();
+    /// Marks pages in the bitmap, or says why that cannot be.
+    pub(crate) fn mark(path: &Path, numbers: &BTreeSet<u64>) -> Result<Self, String> {
+        let mut words: BTreeMap<u64, u64> = BTreeMap::new();
         for number in numbers {
-            *marked.entry(number / WORD_PAGES).or_default() |= 1 << (number % WORD_PAGES);
+            *words.entry(number / WORD_PAGES).or_default() |= 1 << (number % WORD_PAGES);
         }
-        for (word, bits) in &marked {
-            bitmap.write_all_at(&bits.to_ne_bytes(), word * WORD_BYTES)?;
-        }
-        Ok(Self { bitmap, marked })
+        let write = |bitmap: File| {
+            let mut words = words.iter();
+            words.try_for_each(|(at, word)| {
+                bitmap.write_all_at(&word.to_ne_bytes(), at * WORD_BYTES)
+            })
+        };
+        let opened = File::options().read(true).write(true).open(path);
+        opened.and_then(write).map_err(|error| format!("{}: {error}", path.display()))?;
+        Ok(Self(words))
     }
 
-    /// The pages that were marked and have not been touched since.
-    ///
-    /// # Errors
-    /// When the kernel refuses.
-    pub(crate) fn still_idle(&self) -> io::Result<Untouched> {
-        let mut words = BTreeMap::new();
-        for (word, bits) in &self.marked {
-            let mut bytes = [0; WORD_BYTES as usize];
-            self.bitmap.read_exact_at(&mut bytes, word * WORD_BYTES)?;
-            words.insert(*word, u64::from_ne_bytes(bytes) & bits);
-        }
-        Ok(Untouched { words })
+    /// Those of them that have not been touched since, or why that is not known.
+    pub(crate) fn still_idle(mut self, path: &Path) -> Result<Self, String> {
+        let read = |bitmap: File| {
+            self.0.iter_mut().try_for_each(|(at, word)| {
+                let mut bytes = [0; WORD_BYTES as usize];
+                bitmap.read_exact_at(&mut bytes, at * WORD_BYTES)?;
+                *word &= u64::from_ne_bytes(bytes);
+                Ok(())
+            })
+        };
+        let read = File::open(path).and_then(read);
+        read.map_err(|error| format!("{}: {error}", path.display()))?;
+        Ok(self)
     }
-}
 
-/// Pages that nobody has touched.
-#[derive(Default)]
-pub(crate) struct Untouched {
-    words: BTreeMap<u64, u64>,
-}
-
-impl Untouched {
     /// Whether the page of this number in memory is one of them.
     pub(crate) fn contains(&self, number: u64) -> bool {
-        let bits = self.words.get(&(number / WORD_PAGES)).copied().unwrap_or(0);
+        let bits = self.0.get(&(number / WORD_PAGES)).copied().unwrap_or(0);
         bits >> (number % WORD_PAGES) & 1 == 1
     }
 }
@@ -82,7 +73,7 @@ mod tests {
         );
         // As the kernel does when page 65 is touched; page 70 is idle for another reason.
         file.as_file().write_all_at(&[0x44], 8).unwrap();
-        let untouched = marked.still_idle().unwrap();
+        let untouched = marked.still_idle(file.path()).unwrap();
         let found: Vec<u64> = (0..200).filter(|number| untouched.contains(*number)).collect();
         assert_eq!(found, [1, 66]);
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use counters::parse::Mapping;
 use serde::Serialize;
 
-/// What a mapping is for.
+/// What a mapping is for; kinds are shown in this order.
 ///
 /// An *image* is a file of which the process has mapped a part for execution: the program, or a
 /// library.
@@ -36,20 +36,6 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// All kinds, in the order in which they are shown.
-    pub const ALL: [Self; 10] = [
-        Self::ProgramText,
-        Self::ProgramData,
-        Self::LibraryText,
-        Self::LibraryData,
-        Self::Heap,
-        Self::Stack,
-        Self::Anonymous,
-        Self::SharedMemory,
-        Self::File,
-        Self::Kernel,
-    ];
-
     /// The kind in words.
     #[must_use]
     pub fn name(self) -> &'static str {

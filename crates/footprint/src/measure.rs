@@ -2,26 +2,18 @@
 
 use std::collections::BTreeSet;
 
+use counters::parse::TaskStatus;
 use serde::Serialize;
 
 use crate::count::Counts;
 use crate::geometry::Geometry;
-use crate::idle::{IdlePages, Untouched};
+use crate::idle::IdlePages;
 use crate::kind::kinds;
 use crate::pages::{ReadMapping, each_page};
-use crate::process::{ProcessFootprint, ReadProcess, Tables};
+use crate::process::{Options, ProcessFootprint, Tables};
 use crate::saving::Saving;
 use crate::sharing::{SharedTables, Sharing};
-use crate::system::{Owner, System};
-
-/// How to measure.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Options {
-    /// Clear the referenced bits first, so that pages that are active can be distinguished from others.
-    pub clear: bool,
-    /// Keep the figures of every mapping.
-    pub mappings: bool,
-}
+use crate::system::System;
 
 /// How active pages were found.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -94,22 +86,26 @@ pub fn measure(system: &System, pids: &[u32], options: Options, wait: impl FnOnc
         }
     }
     let mut activity = ActivitySource::NotLookedFor;
-    let mut untouched = Untouched::default();
+    let mut untouched = IdlePages::default();
     if options.clear && !watched.is_empty() {
         let marked = mark_idle(system, &watched);
         wait();
-        (activity, untouched) = match marked.and_then(|marked| still_idle(system, &marked)) {
-            Ok(untouched) => (ActivitySource::Placed, untouched),
-            Err(no_places) => (ActivitySource::Counted { no_places }, Untouched::default()),
+        activity = match marked.and_then(|marked| marked.still_idle(&system.page_idle)) {
+            Ok(still_idle) => {
+                untouched = still_idle;
+                ActivitySource::Placed
+            }
+            Err(no_places) => ActivitySource::Counted { no_places },
         };
     }
     let mut sharing = Sharing::default();
     let mut processes = Vec::new();
     for (pid, start_ticks) in watched {
         match read(system, pid, start_ticks, &untouched) {
-            Ok(process) => {
-                sharing.add(&process.mappings, &system.geometry);
-                processes.push(process.figures(&system.geometry, options.clear, options.mappings));
+            Ok((status, mappings)) => {
+                sharing.add(&mappings, &system.geometry);
+                let geometry = &system.geometry;
+                processes.push(ProcessFootprint::of(pid, status, &mappings, geometry, options));
             }
             Err(reason) => left_out.push(LeftOut { pid, reason }),
         }
@@ -119,18 +115,14 @@ pub fn measure(system: &System, pids: &[u32], options: Options, wait: impl FnOnc
         process.tables.repeated = repeated;
     }
     left_out.sort_by_key(|it| it.pid);
-    let total = totals(&processes, shared);
-    let is_flushed = options.clear && system.can_flush;
-    Footprint { geometry: system.geometry, activity, is_flushed, processes, left_out, total }
-}
-
-fn totals(processes: &[ProcessFootprint], sharing: SharedTables) -> Totals {
-    Totals {
+    let total = Totals {
         counts: processes.iter().map(|it| it.counts).reduce(|one, two| one + two),
         tables: processes.iter().fold(Tables::default(), |sum, it| sum + it.tables),
         saving: processes.iter().fold(Saving::default(), |sum, it| sum + it.saving),
-        sharing,
-    }
+        sharing: shared,
+    };
+    let is_flushed = options.clear && system.can_flush;
+    Footprint { geometry: system.geometry, activity, is_flushed, processes, left_out, total }
 }
 
 /// Looks whether a process can be measured, and clears its referenced bits; says when it was
@@ -173,11 +165,7 @@ fn mark_idle(system: &System, watched: &[(u32, u64)]) -> Result<IdlePages, Strin
     if numbers.is_empty() {
         return Err("only root sees the numbers of pages in memory".to_owned());
     }
-    IdlePages::mark(&system.page_idle, &numbers).map_err(|error| format!("{path}: {error}"))
-}
-
-fn still_idle(system: &System, marked: &IdlePages) -> Result<Untouched, String> {
-    marked.still_idle().map_err(|error| format!("{}: {error}", system.page_idle.display()))
+    IdlePages::mark(&system.page_idle, &numbers)
 }
 
 /// Reads the page tables of a process.
@@ -185,8 +173,8 @@ fn read(
     system: &System,
     pid: u32,
     start_ticks: u64,
-    untouched: &Untouched,
-) -> Result<ReadProcess, String> {
+    untouched: &IdlePages,
+) -> Result<(TaskStatus, Vec<ReadMapping>), String> {
     if system.start_ticks(pid)? != start_ticks {
         return Err("it has ended; another process has its number now".to_owned());
     }
@@ -194,9 +182,9 @@ fn read(
     let smaps = system.smaps(pid)?;
     let pagemap = system.pagemap(pid)?;
     let status = system.status(pid)?;
-    let Some(vm_pte_kb) = status.vm_pte_kb.filter(|_| !smaps.is_empty()) else {
+    if status.vm_pte_kb.is_none() || smaps.is_empty() {
         return Err("it has ended".to_owned());
-    };
+    }
     let kinds = kinds(&smaps, system.program(pid).as_deref());
     let is_idle = |number| untouched.contains(number);
     let mappings = smaps
@@ -205,11 +193,5 @@ fn read(
         .map(|(smaps, kind)| ReadMapping::read(&pagemap, smaps, kind, geometry, &is_idle))
         .collect::<Result<_, _>>()
         .map_err(|error| format!("{}: {error}", system.path(pid, "pagemap").display()))?;
-    Ok(ReadProcess {
-        owner: Owner { pid, name: status.name, user: status.user },
-        mappings,
-        // Before Linux 4.15 there were two figures, and none of the level above.
-        counted_levels: geometry.counted_levels.min(if status.vm_pmd_kb.is_some() { 2 } else { 3 }),
-        counted_bytes: vm_pte_kb.saturating_add(status.vm_pmd_kb.unwrap_or(0)).saturating_mul(1024),
-    })
+    Ok((status, mappings))
 }

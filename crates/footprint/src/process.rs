@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use counters::parse::TaskStatus;
 use serde::Serialize;
 
 use crate::count::Counts;
@@ -9,7 +10,15 @@ use crate::geometry::Geometry;
 use crate::kind::Kind;
 use crate::pages::ReadMapping;
 use crate::saving::Saving;
-use crate::system::Owner;
+
+/// How to measure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// Clear the referenced bits first, so that pages that are active can be distinguished from others.
+    pub clear: bool,
+    /// Keep the figures of every mapping.
+    pub mappings: bool,
+}
 
 /// What one process maps, touches and shares.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -89,7 +98,11 @@ impl Tables {
     }
 
     /// The tables of mappings.
-    fn of(mappings: &[ReadMapping], geometry: &Geometry, levels: u32, counted_bytes: u64) -> Self {
+    fn of(mappings: &[ReadMapping], geometry: &Geometry, status: &TaskStatus) -> Self {
+        // Before Linux 4.15 there were two figures, and none of the level above.
+        let levels = geometry.counted_levels.min(if status.vm_pmd_kb.is_some() { 2 } else { 3 });
+        let counted_kb =
+            status.vm_pte_kb.unwrap_or(0).saturating_add(status.vm_pmd_kb.unwrap_or(0));
         let mut lowest: BTreeMap<u64, Fill> = BTreeMap::new();
         let (mut middle, mut upper) = (BTreeSet::new(), BTreeSet::new());
         let mut reserved = 0;
@@ -116,7 +129,7 @@ impl Tables {
             middle: if levels >= 2 { middle.len() as u64 } else { 0 },
             upper: if levels >= 3 { upper.len() as u64 } else { 0 },
             reserved,
-            counted_bytes,
+            counted_bytes: counted_kb.saturating_mul(1024),
             with_shared: count(&|fill| fill.shared > 0),
             all_shared: count(&|fill| fill.shared == fill.entries),
             repeated: 0,
@@ -148,41 +161,30 @@ impl std::ops::Add for Tables {
     }
 }
 
-/// A process whose page tables were read.
-pub(crate) struct ReadProcess {
-    pub(crate) owner: Owner,
-    pub(crate) mappings: Vec<ReadMapping>,
-    /// Levels of page tables that are in `counted_bytes`.
-    pub(crate) counted_levels: u32,
-    /// What the kernel counts.
-    pub(crate) counted_bytes: u64,
-}
-
-impl ReadProcess {
-    /// Its figures.
-    pub(crate) fn figures(
-        &self,
+impl ProcessFootprint {
+    /// The figures of a process.
+    pub(crate) fn of(
+        pid: u32,
+        status: TaskStatus,
+        mappings: &[ReadMapping],
         geometry: &Geometry,
-        is_active_known: bool,
-        with_mappings: bool,
-    ) -> ProcessFootprint {
-        let of_kind = |kind: Kind| {
-            let mappings = self.mappings.iter().filter(move |mapping| mapping.kind == kind);
-            let counts = Counts::of(mappings, geometry, is_active_known);
-            (counts.regions > 0).then_some((kind, counts))
+        options: Options,
+    ) -> Self {
+        let of_kind = |kind| {
+            let mappings = mappings.iter().filter(move |mapping| mapping.kind == kind);
+            (kind, Counts::of(mappings, geometry, options.clear))
         };
-        let shown = self.mappings.iter().filter(|it| with_mappings && !it.regions.is_empty());
-        ProcessFootprint {
-            pid: self.owner.pid,
-            name: self.owner.name.clone(),
-            user: self.owner.user,
-            counts: Counts::of(self.mappings.iter(), geometry, is_active_known),
-            tables: Tables::of(&self.mappings, geometry, self.counted_levels, self.counted_bytes),
-            saving: Saving::of(&self.mappings, geometry, is_active_known),
-            kinds: Kind::ALL.into_iter().filter_map(of_kind).collect(),
-            mappings: shown
-                .map(|mapping| MappingFootprint::of(mapping, geometry, is_active_known))
-                .collect(),
+        let kinds: BTreeSet<Kind> = mappings.iter().map(|mapping| mapping.kind).collect();
+        let shown = mappings.iter().filter(|it| options.mappings && !it.regions.is_empty());
+        Self {
+            pid,
+            counts: Counts::of(mappings.iter(), geometry, options.clear),
+            tables: Tables::of(mappings, geometry, &status),
+            saving: Saving::of(mappings, geometry, options.clear),
+            kinds: kinds.into_iter().map(of_kind).filter(|(_, it)| it.regions > 0).collect(),
+            mappings: shown.map(|it| MappingFootprint::of(it, geometry, options.clear)).collect(),
+            name: status.name,
+            user: status.user,
         }
     }
 }
@@ -190,18 +192,16 @@ impl ReadProcess {
 impl MappingFootprint {
     fn of(mapping: &ReadMapping, geometry: &Geometry, is_active_known: bool) -> Self {
         let line = &mapping.smaps;
-        let letter = |is: bool, letter: char| if is { letter } else { '-' };
+        let letter = |is: bool, letter| if is { letter } else { '-' };
         Self {
             start: line.start,
             end: line.end,
-            rights: [
+            rights: String::from_iter([
                 letter(line.read, 'r'),
                 letter(line.write, 'w'),
                 letter(line.execute, 'x'),
                 if line.shared { 's' } else { 'p' },
-            ]
-            .iter()
-            .collect(),
+            ]),
             kind: mapping.kind,
             name: line.name.clone(),
             counts: Counts::of(std::iter::once(mapping), geometry, is_active_known),

@@ -24,17 +24,6 @@ pub struct System {
     pub can_flush: bool,
 }
 
-/// Whose a process is.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Owner {
-    /// Its number.
-    pub pid: u32,
-    /// The name of its program.
-    pub name: String,
-    /// Its effective user.
-    pub user: u32,
-}
-
 impl System {
     /// The running system.
     ///
@@ -79,15 +68,6 @@ impl System {
         Ok(pids.into_iter().collect())
     }
 
-    /// Whose a process is.
-    ///
-    /// # Errors
-    /// When there is no such process.
-    pub fn owner(&self, pid: u32) -> Result<Owner, String> {
-        let status = self.status(pid)?;
-        Ok(Owner { pid, name: status.name, user: status.user })
-    }
-
     /// Whether the kernel lets this user clear the referenced bits of a process.
     #[must_use]
     pub fn may_clear(&self, pid: u32) -> bool {
@@ -98,7 +78,11 @@ impl System {
         self.proc_root.join(pid.to_string()).join(file)
     }
 
-    pub(crate) fn status(&self, pid: u32) -> Result<TaskStatus, String> {
+    /// Who a process is.
+    ///
+    /// # Errors
+    /// When there is no such process.
+    pub fn status(&self, pid: u32) -> Result<TaskStatus, String> {
         self.parsed(pid, "status", parse::task_status)
     }
 

@@ -301,7 +301,7 @@ fn processes_of_a_group_are_found_with_those_below() {
     assert!(made.system().in_group(Path::new("/nowhere")).is_err());
     made.process(8);
     assert_eq!(made.system().all().unwrap(), [8]);
-    let owner = made.system().owner(8).unwrap();
+    let owner = made.system().status(8).unwrap();
     assert_eq!((owner.name.as_str(), owner.user), ("made", 6), "the effective user");
     assert!(made.system().may_clear(8) && !made.system().may_clear(9));
 }

@@ -4,7 +4,6 @@
 //! Every operation is repeated in pieces, and its cost is the median of the pieces: a piece that
 //! was interrupted by somebody else does not count.
 
-mod copies;
 mod faults;
 mod major_faults;
 mod references;
@@ -12,10 +11,12 @@ mod shootdown;
 mod switches;
 
 use std::collections::BTreeMap;
+use std::io;
 use std::path::PathBuf;
 
 use rustix::time::{ClockId, clock_gettime};
-use sys::clock::monotonic_ns;
+use sys::memory::{Advice, Mapping};
+use sys::process::{signal, signals, wait};
 
 use doctor::{Operation, UnitCost, UnitCosts};
 
@@ -64,8 +65,8 @@ fn measure(operation: Operation, work_dirs: &[PathBuf]) -> Vec<(Operation, Measu
         Operation::SwapIn => major_faults::swap_in(),
         Operation::ContextSwitch => switches::context_switch(),
         Operation::TlbShootdown => shootdown::tlb_shootdown(),
-        Operation::ForkPage => copies::fork_page(),
-        Operation::CopyOnWrite => copies::copy_on_write(),
+        Operation::ForkPage => faults::fork_page(),
+        Operation::CopyOnWrite => faults::copy_on_write(),
         Operation::SmallPageReference | Operation::HugePageReference => {
             let (small, huge) = references::small_and_huge();
             return vec![
@@ -86,21 +87,30 @@ fn cost(mut each_ns: Vec<f64>) -> Measured {
     Ok(UnitCost { ns: *ns, least_ns: *least_ns, repetitions: each_ns.len() as u32 })
 }
 
-/// The time of an act for each of `count`, in ns.
-fn each_ns(count: usize, act: impl FnOnce()) -> f64 {
-    let start_ns = monotonic_ns();
-    act();
-    (monotonic_ns() - start_ns) as f64 / count as f64
+/// The CPU time of a thread: the same on a busy machine, for what waits for nothing.
+const CPU: ClockId = ClockId::ThreadCPUTime;
+
+/// The time of an act by a clock for each of `count`, in ns, and what the act gave.
+fn each_ns<T>(clock: ClockId, count: usize, act: impl FnOnce() -> T) -> (f64, T) {
+    let start = clock_gettime(clock);
+    let given = act();
+    let end = clock_gettime(clock);
+    let taken_ns = (end.tv_sec - start.tv_sec) * 1_000_000_000 + end.tv_nsec - start.tv_nsec;
+    (taken_ns as f64 / count as f64, given)
 }
 
-/// The CPU time of an act for each of `count`, in ns: the same on a busy machine, for what waits for
-/// nothing.
-fn each_cpu_ns(count: usize, act: impl FnOnce()) -> f64 {
-    let start = clock_gettime(ClockId::ThreadCPUTime);
-    act();
-    let end = clock_gettime(ClockId::ThreadCPUTime);
-    let taken_ns = (end.tv_sec - start.tv_sec) * 1_000_000_000 + end.tv_nsec - start.tv_nsec;
-    taken_ns as f64 / count as f64
+/// Anonymous memory of small pages.
+fn small_pages(size_bytes: usize) -> Result<Mapping, String> {
+    let mapping = Mapping::anonymous(size_bytes).map_err(refused("map memory"))?;
+    // A kernel that does not know the advice has small pages only.
+    let _ = mapping.advise(Advice::Small);
+    Ok(mapping)
+}
+
+/// Ends a child.
+fn end(child: u32) -> io::Result<()> {
+    signal(child, signals::KILL)?;
+    wait(child, true).map(|_| ())
 }
 
 /// Bytes of a small page of this machine: mappings are asked for small pages.

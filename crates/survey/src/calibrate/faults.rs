@@ -1,18 +1,23 @@
-//! Faults that need no device: first touches and maps.
+//! Minor faults, and forking with the copies that follow it.
 
+use std::io;
+
+use sys::clock::sleep_until_ns;
 use sys::memory::{Advice, Mapping};
+use sys::process::fork_child;
 
-use super::{Measured, PIECE_PAGES, cost, each_cpu_ns, page_bytes, refused};
+use super::{CPU, Measured, PIECE_PAGES, cost, each_ns, end, page_bytes, refused, small_pages};
 
 /// Memory that is touched, in bytes.
 const TOUCHED_BYTES: usize = 8 << 20;
+/// Memory of the process that forks, in bytes.
+const HELD_BYTES: usize = 16 << 20;
+/// How often it forks.
+const FORKS: usize = 9;
 
 /// The first touch of anonymous memory.
 pub(super) fn first_touch() -> Measured {
-    let mapping = Mapping::anonymous(TOUCHED_BYTES).map_err(refused("map memory"))?;
-    // A kernel that does not know the advice has small pages only.
-    let _ = mapping.advise(Advice::Small);
-    cost(touched_by_pieces(&mapping))
+    cost(touched_by_pieces(&small_pages(TOUCHED_BYTES)?))
 }
 
 /// Mapping a page that is there: the pages of shared memory stay when they are given back. Writes,
@@ -26,13 +31,52 @@ pub(super) fn map_page() -> Measured {
 }
 
 /// The time of touching a page, in ns, for each piece of the mapping.
-pub(super) fn touched_by_pieces(mapping: &Mapping) -> Vec<f64> {
+fn touched_by_pieces(mapping: &Mapping) -> Vec<f64> {
     let pages = mapping.size_bytes() / page_bytes();
-    (0..pages)
-        .step_by(PIECE_PAGES)
-        .map(|first| {
-            let offsets = (first..first + PIECE_PAGES).map(|page| page * page_bytes());
-            each_cpu_ns(PIECE_PAGES, || mapping.write_each(offsets, 1))
-        })
-        .collect()
+    let piece = |first| {
+        let offsets = (first..first + PIECE_PAGES).map(|page| page * page_bytes());
+        each_ns(CPU, PIECE_PAGES, || mapping.write_each(offsets, 1)).0
+    };
+    (0..pages).step_by(PIECE_PAGES).map(piece).collect()
+}
+
+/// A fork, for each page that the process holds: what it takes longer with them than without.
+pub(super) fn fork_page() -> Measured {
+    let forks = || {
+        let all = (0..FORKS).map(|_| {
+            let (taken_ns, child) = each_ns(CPU, 1, sleeper);
+            end(child?).map(|()| taken_ns)
+        });
+        all.collect::<io::Result<Vec<f64>>>().map_err(refused("fork"))
+    };
+    let without = cost(forks()?)?;
+    let held = small_pages(HELD_BYTES)?;
+    held.touch(page_bytes(), 1);
+    let pages = (HELD_BYTES / page_bytes()) as f64;
+    let each = forks()?.into_iter().map(|ns| (ns - without.ns) / pages);
+    let mut measured = cost(each.collect())?;
+    measured.least_ns = measured.least_ns.max(0.0);
+    if measured.ns <= 0.0 {
+        return Err("a fork with pages takes no longer than one without".to_owned());
+    }
+    Ok(measured)
+}
+
+/// Copying a page at the first write after a fork.
+pub(super) fn copy_on_write() -> Measured {
+    let held = small_pages(HELD_BYTES)?;
+    held.touch(page_bytes(), 1);
+    let child = sleeper().map_err(refused("fork"))?;
+    let each = touched_by_pieces(&held);
+    end(child).map_err(refused("end a child"))?;
+    cost(each)
+}
+
+/// A child that holds what this process holds, and sleeps.
+fn sleeper() -> io::Result<u32> {
+    fork_child(|| {
+        loop {
+            sleep_until_ns(u64::MAX >> 1);
+        }
+    })
 }

@@ -9,7 +9,7 @@ use sys::clock::monotonic_ns;
 use sys::memory::{Advice, Mapping};
 use sys::process::usage;
 
-use super::{Measured, cost, page_bytes, refused};
+use super::{Measured, cost, page_bytes, refused, small_pages};
 
 /// Size of the file and of the memory that is swapped out, in bytes.
 const SIZE_BYTES: usize = 4 << 20;
@@ -24,20 +24,18 @@ const STEP_PAGES: usize = 389;
 /// In the first directory that allows it: one may not be writable, or hold its files in memory.
 pub(super) fn file_refault(work_dirs: &[PathBuf]) -> Measured {
     let mut reasons = Vec::new();
-    for work_dir in work_dirs {
-        match file_refault_in(work_dir) {
-            Ok(cost) => return Ok(cost),
-            Err(reason) => reasons.push(reason),
-        }
-    }
-    Err(format!("{}; --work-dir DIR names a directory on a disk", reasons.join("; ")))
+    let mut tried = work_dirs.iter().map(|work_dir| file_refault_in(work_dir));
+    let found = tried.find_map(|measured| measured.map_err(|why| reasons.push(why)).ok());
+    found.ok_or_else(|| {
+        format!("{}; --work-dir DIR names a directory on a disk", reasons.join("; "))
+    })
 }
 
 fn file_refault_in(work_dir: &Path) -> Measured {
     let path = work_dir.join(format!("thrashlab-calibration-{}.dat", std::process::id()));
     let measured = uncached(&path)
         .map_err(refused(&format!("make {}", path.display())))
-        .and_then(|mapping| major(&mapping, Mapping::read));
+        .and_then(|mapping| major(&mapping));
     measured.map_err(|reason| format!("{reason} (the file is in {})", work_dir.display()))
 }
 
@@ -60,22 +58,21 @@ pub(super) fn swap_in() -> Measured {
     if swaps.lines().count() < 2 {
         return Err("this machine has no swap (/proc/swaps)".to_owned());
     }
-    let mapping = Mapping::anonymous(SIZE_BYTES).map_err(refused("map memory"))?;
-    let _ = mapping.advise(Advice::Small);
+    let mapping = small_pages(SIZE_BYTES)?;
     mapping.touch(page_bytes(), 1);
     mapping.page_out().map_err(refused("swap memory out (MADV_PAGEOUT)"))?;
-    major(&mapping, Mapping::read)
+    major(&mapping)
 }
 
 /// The cost of those touches of pages that made a major fault.
-fn major(mapping: &Mapping, touch: impl Fn(&Mapping, usize) -> u8) -> Measured {
+fn major(mapping: &Mapping) -> Measured {
     let pages = mapping.size_bytes() / page_bytes();
     let until_ns = monotonic_ns() + LONGEST_NS;
     let mut each = Vec::new();
     let mut before = usage().major_faults();
     for step in 0..pages.min(MOST) {
         let start_ns = monotonic_ns();
-        std::hint::black_box(touch(mapping, step * STEP_PAGES % pages * page_bytes()));
+        std::hint::black_box(mapping.read(step * STEP_PAGES % pages * page_bytes()));
         let end_ns = monotonic_ns();
         let after = usage().major_faults();
         if after == before + 1 {
@@ -86,8 +83,5 @@ fn major(mapping: &Mapping, touch: impl Fn(&Mapping, usize) -> u8) -> Measured {
             break;
         }
     }
-    if each.is_empty() {
-        return Err("no page had to be read: they stayed in memory".to_owned());
-    }
-    cost(each)
+    cost(each).map_err(|_| "no page had to be read: they stayed in memory".to_owned())
 }

@@ -2,7 +2,7 @@
 
 use sys::memory::{Advice, Mapping};
 
-use super::{Measured, cost, each_cpu_ns, refused};
+use super::{CPU, Measured, cost, each_ns, refused};
 use doctor::UnitCost;
 
 /// Memory of a chain in bytes: much more than any TLB reaches with small pages.
@@ -66,11 +66,11 @@ fn reference(advice: Advice) -> Measured {
     }
     has_pages(&mapping, advice)?;
     let mut at = 0;
-    let mut each = Vec::with_capacity(PIECES);
-    for _ in 0..PIECES {
-        each.push(each_cpu_ns(PIECE_POINTERS as usize, || at = mapping.follow(at, PIECE_POINTERS)));
-    }
-    cost(each)
+    let piece = |_| {
+        let follow = || at = mapping.follow(at, PIECE_POINTERS);
+        each_ns(CPU, PIECE_POINTERS as usize, follow).0
+    };
+    cost((0..PIECES).map(piece).collect())
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use sys::clock::monotonic_ns;
 use sys::memory::Mapping;
 
-use super::{Measured, cost, each_cpu_ns, page_bytes, refused};
+use super::{CPU, Measured, cost, each_ns, page_bytes, refused};
 
 /// Changes of protection in one piece.
 const PIECE: usize = 200;
@@ -101,8 +101,7 @@ fn pieces(mapping: &Mapping, are_enough: impl Fn(&[Piece]) -> bool) -> Result<Ve
     let mut pieces = Vec::new();
     while !are_enough(&pieces) {
         let before = shootdowns()?;
-        let mut outcome = Ok(());
-        let each_ns = each_cpu_ns(PIECE, || outcome = (0..PIECE).try_for_each(|_| change()));
+        let (each_ns, outcome) = each_ns(CPU, PIECE, || (0..PIECE).try_for_each(|_| change()));
         outcome.map_err(refused("protect a page"))?;
         pieces.push(Piece { each_ns, interrupts: shootdowns()?.saturating_sub(before) });
     }

@@ -2,9 +2,10 @@
 
 use std::io::{self, PipeReader, PipeWriter, Read, Write, pipe};
 
-use sys::process::{fork_child, signal, signals, wait};
+use rustix::time::ClockId;
+use sys::process::fork_child;
 
-use super::{Measured, cost, each_ns, refused};
+use super::{Measured, cost, each_ns, end, refused};
 
 /// Round trips of one piece.
 const PIECE_TRIPS: usize = 50;
@@ -27,14 +28,11 @@ pub(super) fn context_switch() -> Measured {
         Ok(())
     };
     let pieces = (0..PIECES).map(|_| {
-        let mut outcome = Ok(());
-        let ns = each_ns(PIECE_TRIPS * SWITCHES, || outcome = trips());
+        let (ns, outcome) = each_ns(ClockId::Monotonic, PIECE_TRIPS * SWITCHES, &mut trips);
         outcome.map(|()| ns)
     });
     let each = pieces.collect::<io::Result<_>>().map_err(refused(step));
-    signal(child, signals::KILL)
-        .and_then(|()| wait(child, true))
-        .map_err(refused("end a child"))?;
+    end(child).map_err(refused("end a child"))?;
     cost(each?)
 }
 
