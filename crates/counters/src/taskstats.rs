@@ -140,11 +140,8 @@ impl Taskstats {
     }
 
     /// The delays of one thread (for a process id: of its first thread), or of all threads of a
-    /// process together, those that have ended included.
-    ///
-    /// # Errors
-    /// Permission denied without `CAP_NET_ADMIN`, `ESRCH` when there is no such task, timed out
-    /// when the kernel does not answer within 200 ms.
+    /// process together, those that have ended included. Permission is denied without
+    /// `CAP_NET_ADMIN`, and it is `ESRCH` when there is no such task.
     pub(crate) fn read(&mut self, pid: u32, of_all_threads: bool) -> io::Result<Values> {
         let attribute =
             if of_all_threads { TASKSTATS_CMD_ATTR_TGID } else { TASKSTATS_CMD_ATTR_PID };

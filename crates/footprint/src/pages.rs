@@ -91,9 +91,6 @@ pub(crate) struct ReadMapping {
 impl ReadMapping {
     /// Reads the pages of a mapping; `is_idle` says of a page's number in memory that nobody has
     /// touched it in the window.
-    ///
-    /// # Errors
-    /// When the kernel refuses, and when the process has ended.
     pub(crate) fn read(
         pagemap: &File,
         smaps: Mapping,

@@ -8,7 +8,6 @@
 //! names, and a cleanup process ends the traced processes.
 
 mod emulated;
-mod emulator;
 mod error;
 #[cfg_attr(not(test), expect(dead_code, reason = "the rest is for the plugin"))]
 #[path = "../../trace-plugin/src/launch.rs"]
@@ -17,8 +16,8 @@ mod processes;
 mod program;
 mod recording;
 mod request;
+mod running;
 mod shared;
-mod signals;
 mod slots;
 mod stream;
 mod takers;

@@ -35,9 +35,6 @@ impl Processes {
     }
 
     /// Notes that a process has a thread.
-    ///
-    /// # Errors
-    /// When the system does not let it be watched.
     pub(crate) fn meet(&mut self, number: u32, pid: u32, image: u64) -> io::Result<()> {
         if let Some(process) = self.known.get_mut(&number) {
             process.image = process.image.max(image);

@@ -1,51 +1,84 @@
-//! The program that a command means.
+//! The program that a command means, and those that can record it.
 
 use std::env;
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
 use crate::TracerError;
 use crate::launch::{Program, resolve};
 
-/// The program of a command's first word, as the shell would find it.
-///
-/// # Errors
-/// When there is none, or it is not for the emulator.
-pub(crate) fn find(word: &OsStr) -> Result<Program, TracerError> {
-    let candidates: Vec<PathBuf> = if word.as_bytes().contains(&b'/') {
-        vec![word.into()]
-    } else {
-        let path = env::var_os("PATH").unwrap_or_default();
-        env::split_paths(&path).map(|folder| folder.join(word)).collect()
+/// The program of a command as the shell would find it, by a path that cannot be taken for an
+/// option; the command's first word, and its arguments.
+pub(crate) fn split(command: &[OsString]) -> Result<(Program, &OsStr, &[OsString]), TracerError> {
+    let none = |word: &OsStr| {
+        let word = word.display();
+        TracerError::NoProgram(format!("{word}: no such program; is it in a directory of PATH?"))
     };
+    let (word, arguments) = command.split_first().ok_or_else(|| none(OsStr::new("")))?;
+    let is_path = word.as_bytes().contains(&b'/');
+    let candidates = if is_path { vec![word.into()] } else { below_path(word).collect() };
     for path in candidates {
         match resolve(&path) {
-            Ok(program) => return Ok(absolute(program)),
+            Ok(program) => {
+                let path = std::path::absolute(&program.path).unwrap_or(program.path);
+                return Ok((Program { path, ..program }, word, arguments));
+            }
             Err(Some(reason)) => {
-                return Err(TracerError::NotHere { path: path.display().to_string(), reason });
+                let path = path.display();
+                return Err(TracerError::NoProgram(format!(
+                    "{path}: cannot be recorded: {reason}"
+                )));
             }
             Err(None) => {}
         }
     }
-    Err(TracerError::NoProgram(Path::new(word).display().to_string()))
+    Err(none(word))
 }
 
-/// A path that cannot be taken for an option.
-fn absolute(program: Program) -> Program {
-    let path = std::path::absolute(&program.path).unwrap_or_else(|_| program.path.clone());
-    Program { path, ..program }
+/// Where a program may be: in each directory of `PATH`.
+fn below_path(name: impl AsRef<Path>) -> impl Iterator<Item = PathBuf> {
+    let path = env::var_os("PATH").unwrap_or_default();
+    let found: Vec<_> = env::split_paths(&path).map(|folder| folder.join(&name)).collect();
+    found.into_iter()
+}
+
+/// Name of QEMU user mode for programs of this machine's own architecture.
+pub(crate) fn qemu() -> String {
+    format!("qemu-{}", env::consts::ARCH)
+}
+
+/// A program that is in a directory of `PATH`.
+pub(crate) fn in_path(name: &str) -> Option<PathBuf> {
+    below_path(name).find(|path| path.is_file())
+}
+
+/// A program that records others, with its name and version.
+pub(crate) fn recorder(name: &str) -> Result<(PathBuf, String), TracerError> {
+    let path = in_path(name).ok_or_else(|| {
+        let how = "apt-get install qemu-user (or valgrind, which is slow)";
+        TracerError::NoRecorder(format!("{name} is not installed: {how}"))
+    })?;
+    let said = Command::new(&path).arg("--version").stdin(Stdio::null()).output();
+    let said = said.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
+    let version = said.unwrap_or_default().lines().next().unwrap_or(name).trim().to_owned();
+    Ok((path, version))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn program(word: &str) -> Result<Program, TracerError> {
+        split(&[word.into()]).map(|(program, ..)| program)
+    }
+
     #[test]
     fn a_program_is_found_in_path_and_by_its_path() {
-        let shell = find(OsStr::new("sh")).unwrap();
+        let shell = program("sh").unwrap();
         assert!(shell.path.is_absolute() && shell.path.ends_with("sh"), "{shell:?}");
-        assert!(find(OsStr::new("no-such-program")).is_err());
-        assert!(find(OsStr::new("/etc/passwd")).is_err());
+        assert!(program("no-such-program").is_err());
+        assert!(program("/etc/passwd").is_err());
     }
 }

@@ -3,24 +3,23 @@
 use trace::{Block, Source, TraceError};
 
 use crate::emulated::Emulated;
-use crate::emulator::in_path;
+use crate::program::{in_path, qemu};
 use crate::stream::Taker;
 use crate::takers::BlockTaker;
 use crate::valgrind::Watched;
 use crate::{Ended, Request, Tool, TracerError};
 
 /// A program that runs and is recorded.
-#[derive(Debug)]
 pub struct Recording {
     runner: Runner,
-    pages: bool,
+    /// Whether only pages are recorded.
+    pub(crate) pages: bool,
     references: u64,
 }
 
-#[derive(Debug)]
 enum Runner {
     Emulated(Box<Emulated>),
-    Watched(Watched),
+    Watched(Box<Watched>),
 }
 
 impl Recording {
@@ -31,13 +30,13 @@ impl Recording {
     /// # Errors
     /// When the program or what records it is not there, or the system refuses something.
     pub fn start(request: &Request<'_>) -> Result<Self, TracerError> {
-        let tool = request.tool.unwrap_or_else(|| match Emulated::is_possible() {
-            false if in_path("valgrind").is_some() => Tool::Valgrind,
+        let tool = request.tool.unwrap_or_else(|| match in_path(&qemu()) {
+            None if in_path("valgrind").is_some() => Tool::Valgrind,
             _ => Tool::Qemu,
         });
         let runner = match tool {
             Tool::Qemu => Runner::Emulated(Box::new(Emulated::start(request)?)),
-            Tool::Valgrind => Runner::Watched(Watched::start(request)?),
+            Tool::Valgrind => Runner::Watched(Box::new(Watched::start(request)?)),
         };
         Ok(Self { runner, pages: request.pages, references: 0 })
     }
@@ -55,8 +54,8 @@ impl Recording {
     #[must_use]
     pub fn version(&self) -> &str {
         match &self.runner {
-            Runner::Emulated(emulated) => emulated.version(),
-            Runner::Watched(watched) => watched.version(),
+            Runner::Emulated(emulated) => &emulated.version,
+            Runner::Watched(watched) => &watched.version,
         }
     }
 
@@ -72,16 +71,8 @@ impl Recording {
         }
     }
 
-    /// Whether only pages are recorded.
-    pub(crate) fn pages(&self) -> bool {
-        self.pages
-    }
-
     /// Gives a taker the next references and events, all of one thread: as many as it wants, but
     /// it need not wait long for them. `false` when all have ended.
-    ///
-    /// # Errors
-    /// When the system refuses something.
     pub(crate) fn fill(&mut self, taker: &mut impl Taker) -> Result<bool, TraceError> {
         match &mut self.runner {
             Runner::Emulated(emulated) => Ok(emulated.fill(taker)?),

@@ -26,9 +26,6 @@ pub(crate) struct Shared {
 
 impl Shared {
     /// Makes both.
-    ///
-    /// # Errors
-    /// When the kernel refuses.
     pub(crate) fn new() -> io::Result<Self> {
         let mut plugin = File::from(memfd_create("thrashlab-plugin", MemfdFlags::CLOEXEC)?);
         plugin.write_all(PLUGIN)?;

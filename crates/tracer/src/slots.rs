@@ -9,7 +9,7 @@ use std::io;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use trace::{Event, ReferenceWords};
+use trace::Event;
 
 use crate::processes::Processes;
 use crate::shared::{Shared, set_tail};
@@ -26,7 +26,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 const MOST_MISSED: usize = 20;
 
 /// A thread that is recorded.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Seat {
     index: usize,
     process: u32,
@@ -77,9 +77,6 @@ impl Slots {
     }
 
     /// Whose turn it is; `None` if there is nothing to read just now.
-    ///
-    /// # Errors
-    /// When the system does not let a process be watched.
     pub(crate) fn turn(&mut self, shared: &Shared) -> io::Result<Option<Turn>> {
         if self.pass.is_empty() && self.ended.is_empty() {
             self.begin_pass(shared)?;
@@ -113,13 +110,21 @@ impl Slots {
         let count = (end - seat.tail) as usize;
         let until_wrap = count.min(wire::RING_WORDS - first);
         let (front, back) = (&ring[first..first + until_wrap], &ring[..count - until_wrap]);
-        let mut taker = Watching { taker, forked: Vec::new(), missed: &mut self.missed };
-        seat.stream.take(front, &mut taker);
-        seat.stream.take(back, &mut taker);
+        seat.stream.take(front, taker);
+        seat.stream.take(back, taker);
         seat.tail = end;
         set_tail(slot, end);
-        let unseen = taker.forked.into_iter().filter(|child| !self.processes.knows(*child));
-        self.awaited.extend(unseen.map(|child| (child, Instant::now() + PATIENCE)));
+        for event in seat.stream.noted.drain(..) {
+            match event {
+                Event::Fork { child } if !self.processes.knows(child) => {
+                    self.awaited.insert(child, Instant::now() + PATIENCE);
+                }
+                Event::Missed { reason } if self.missed.len() < MOST_MISSED => {
+                    self.missed.push(reason);
+                }
+                _ => {}
+            }
+        }
     }
 
     /// Whether there is nobody who could write something.
@@ -170,18 +175,7 @@ impl Slots {
             found += 1;
             self.awaited.remove(&process);
             self.processes.meet(process, get(wire::SLOT_PID) as u32, image)?;
-            self.seats.insert(
-                claim,
-                Seat {
-                    index,
-                    process,
-                    thread: 0,
-                    image,
-                    begun: false,
-                    tail: 0,
-                    stream: Stream::default(),
-                },
-            );
+            self.seats.insert(claim, Seat { index, process, image, ..Seat::default() });
         }
         self.claims += found;
         // Numbers of threads go by the order in which slots were taken.
@@ -228,42 +222,5 @@ impl Seat {
     /// Whether there is something to read before a cursor; a new thread has at least begun.
     fn is_before(&self, cursor: u64) -> bool {
         self.tail < cursor || !self.begun
-    }
-}
-
-/// Notes which processes are forked, and what is missed.
-struct Watching<'a, T> {
-    taker: &'a mut T,
-    forked: Vec<u32>,
-    missed: &'a mut Vec<String>,
-}
-
-impl<T: Taker> Taker for Watching<'_, T> {
-    fn begin(&mut self, process: u32, thread: u32) {
-        self.taker.begin(process, thread);
-    }
-
-    fn is_full(&self) -> bool {
-        self.taker.is_full()
-    }
-
-    #[inline]
-    fn references(&mut self, words: ReferenceWords<'_>) {
-        self.taker.references(words);
-    }
-
-    fn fetches(&mut self, address: u64, count: u32) {
-        self.taker.fetches(address, count);
-    }
-
-    fn event(&mut self, event: Event) {
-        match &event {
-            Event::Fork { child } => self.forked.push(*child),
-            Event::Missed { reason } if self.missed.len() < MOST_MISSED => {
-                self.missed.push(reason.clone());
-            }
-            _ => {}
-        }
-        self.taker.event(event);
     }
 }

@@ -27,6 +27,8 @@ pub(crate) struct Stream {
     left_bytes: usize,
     words: Vec<u64>,
     bytes: usize,
+    /// Forks and what is missed, for whoever reads the stream.
+    pub(crate) noted: Vec<Event>,
 }
 
 /// References that are handed over at a time.
@@ -88,6 +90,9 @@ impl Stream {
         if self.left_bytes == 0
             && let Some(event) = self.event()
         {
+            if matches!(event, Event::Fork { .. } | Event::Missed { .. }) {
+                self.noted.push(event.clone());
+            }
             taker.event(event);
         }
     }

@@ -77,7 +77,7 @@ impl Recording {
         used: &Receiver<PackedBlock>,
     ) -> Result<(), TracerError> {
         let begun = Instant::now();
-        let mut taker = EncoderTaker::new(self.pages(), range);
+        let mut taker = EncoderTaker::new(self.pages, range);
         while !taker.is_done() && self.fill(&mut taker)? {
             let mut block = used.try_recv().unwrap_or_default();
             taker.finish_into(&mut block);

@@ -93,7 +93,7 @@ pub(crate) fn record(args: &RecordArgs) -> Result<(), Failure> {
 /// Starts recording a command, and says so if that will take long.
 pub(crate) fn start(request: &Request<'_>) -> Result<Recording, Failure> {
     let recording = Recording::start(request).map_err(|error| {
-        let is_of_user = matches!(error, TracerError::NoProgram(_) | TracerError::NotHere { .. });
+        let is_of_user = matches!(error, TracerError::NoProgram(_));
         let error = anyhow::Error::new(error);
         if is_of_user { Failure::WrongUse(error) } else { Failure::NotMeasured(error) }
     })?;
