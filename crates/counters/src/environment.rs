@@ -123,7 +123,6 @@ impl Roots {
     }
 }
 
-/// Facts as they are gathered.
 struct Facts<'a> {
     roots: &'a Roots,
     found: Environment,

@@ -32,7 +32,6 @@ pub(crate) type Parse = fn(&str) -> Result<Pairs, ParseError>;
 /// stands before each name (`events` and `max` make `events_max`), or is the name of the only number.
 pub(crate) type Row = (&'static str, &'static str, Parse, &'static str);
 
-/// Open counter files.
 #[derive(Debug, Default)]
 pub(crate) struct CounterFiles {
     files: Vec<CounterFile>,
@@ -81,7 +80,6 @@ impl CounterFiles {
         set
     }
 
-    /// Whether no file could be opened.
     pub(crate) fn is_empty(&self) -> bool {
         self.files.is_empty()
     }
@@ -154,7 +152,6 @@ fn text_of(bytes: &[u8]) -> Cow<'_, str> {
 #[derive(Debug)]
 pub(crate) struct Refused {
     reason: String,
-    /// There is no such file.
     pub(crate) is_absent: bool,
 }
 

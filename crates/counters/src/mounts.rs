@@ -9,7 +9,6 @@ pub(crate) struct Mount {
     pub(crate) numbers: String,
     /// What of the file system is its root.
     pub(crate) root: PathBuf,
-    /// Where it is mounted.
     pub(crate) point: PathBuf,
     pub(crate) options: String,
     pub(crate) filesystem: String,

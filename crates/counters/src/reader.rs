@@ -143,7 +143,6 @@ impl Reader {
     }
 }
 
-/// The tables of a control group's files.
 fn group_tables(sources: &Sources) -> [Table<'_>; 6] {
     let memory_on_v1 = sources.cgroup_v1_memory_dir.is_some();
     let cpu_on_v1 = sources.cgroup_v1_cpu_dir.is_some() || sources.cgroup_v1_cpuacct_dir.is_some();

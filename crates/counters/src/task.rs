@@ -10,9 +10,7 @@ use crate::file::{CounterFiles, Parse};
 use crate::parse;
 use crate::taskstats::Taskstats;
 
-/// Name of the source that comes over netlink.
 pub(crate) const TASKSTATS: &str = "taskstats";
-/// Name of the source in `/proc/PID/stat`.
 pub(crate) const TASK_STAT: &str = "task_stat";
 
 /// Whether delays are counted for tasks that are started from now on (the sysctl

@@ -114,7 +114,6 @@ fn answer<T>(message: &[u8], sequence: u32, find: fn(&[u8]) -> Option<T>) -> io:
     found.map(Some).ok_or_else(|| invalid("the netlink reply does not hold what was asked for"))
 }
 
-/// A connection to the kernel's taskstats family.
 #[derive(Debug)]
 pub(crate) struct Taskstats {
     socket: File,

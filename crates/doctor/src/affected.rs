@@ -8,7 +8,6 @@ use crate::rule::{Verdict, ruled_out, unable};
 use crate::threads::Threads;
 use crate::{Finding, LostTime, Price, Rule, Scope};
 
-/// What one process lost to a condition.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Loss<'a> {
     task: Task<'a>,
@@ -74,7 +73,6 @@ impl Affected {
         self.sum(interval, |counters| counters.level(source, name))
     }
 
-    /// Their minor faults a second.
     pub(crate) fn minor_faults_per_s(&self, interval: &Interval<'_>) -> f64 {
         self.sum(interval, |counters| counters.grown("task_stat", "minflt")) / interval.seconds()
     }

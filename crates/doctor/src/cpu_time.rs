@@ -8,10 +8,8 @@ const WANTED: [&str; 6] = ["user", "nice", "system", "irq", "softirq", "steal"];
 /// Those in which it was not.
 const NOT_WANTED: [&str; 2] = ["idle", "iowait"];
 
-/// The CPUs of the machine in an interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct CpuTime {
-    /// How many there are.
     pub(crate) cpus: u64,
     /// The time in which they were wanted, in ns: an idle CPU loses nothing.
     pub(crate) wanted_ns: f64,
@@ -30,7 +28,6 @@ impl CpuTime {
         Some(Self { cpus, wanted_ns })
     }
 
-    /// CPU time that was lost out of this.
     pub(crate) fn lost(&self, lost_ns: f64) -> LostTime {
         LostTime::of_cpus(lost_ns, self.cpus, self.wanted_ns)
     }

@@ -14,9 +14,7 @@ pub const PROBER: u32 = 1;
 /// Number under which the load's processes stand in the snapshots, all together.
 pub const LOAD: u32 = 2;
 
-/// Sources of the sandbox.
 const GROUP_SOURCES: [&str; 3] = ["memcg", "memcg_psi", "cpu_cgroup"];
-/// Sources of the prober.
 const TASK_SOURCES: [&str; 3] = ["task_stat", "schedstat", "taskstats"];
 /// What stands before the names of sources that are sums over the load's processes.
 const LOAD_PREFIX: &str = "load_";

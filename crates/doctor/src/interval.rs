@@ -14,7 +14,6 @@ pub struct Interval<'a> {
     after: &'a Snapshot,
 }
 
-/// A process of an interval.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Task<'a> {
     pub(crate) pid: u32,
@@ -31,7 +30,6 @@ impl<'a> Interval<'a> {
         Self { before, after }
     }
 
-    /// Its length in ns.
     pub(crate) fn elapsed_ns(&self) -> u64 {
         self.after.at_ns.saturating_sub(self.before.at_ns)
     }
@@ -52,7 +50,6 @@ impl<'a> Interval<'a> {
         self.change(Some(&self.before.machine), &self.after.machine)
     }
 
-    /// How much a counter of `/proc/vmstat` has grown.
     pub(crate) fn vmstat(&self, name: &str) -> Option<f64> {
         self.machine().grown("vmstat", name)
     }
@@ -67,7 +64,6 @@ impl<'a> Interval<'a> {
         })
     }
 
-    /// What has changed of one control group.
     pub(crate) fn group(&self, path: Option<&str>) -> Option<Change<'a>> {
         self.groups().find(|(other, _)| Some(*other) == path).map(|(_, change)| change)
     }
@@ -143,12 +139,10 @@ impl Change<'_> {
         })
     }
 
-    /// Whether it was not there at the start.
     pub(crate) fn has_begun(&self) -> bool {
         self.before.is_none()
     }
 
-    /// A counter at the end.
     pub(crate) fn level(&self, source: &str, name: &str) -> Option<f64> {
         plausible(name, self.after.get(source)?.get(name).copied()?)
     }

@@ -8,7 +8,6 @@ const COPYING_SHARE: f64 = 0.5;
 /// The zones whose allocations the kernel counts, one by one.
 const ZONES: [&str; 4] = ["dma", "dma32", "normal", "movable"];
 
-/// The minor faults of a process in an interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct MinorFaults {
     /// A page was taken and cleared.

@@ -22,11 +22,9 @@ pub struct Rule {
     pub cost: &'static str,
     /// How it is provoked.
     pub provocation: Provocation,
-    /// What to do.
     pub(crate) remedy: &'static str,
     /// The command that confirms it; `PID` is the process that lost most.
     pub(crate) confirm: &'static str,
-    /// Looks for the condition.
     pub(crate) look: fn(&Interval<'_>, &UnitCosts) -> Verdict,
 }
 
@@ -52,7 +50,6 @@ pub(crate) enum NoFinding {
     Unable(String),
 }
 
-/// The condition is not there, for this reason.
 pub(crate) fn ruled_out<T>(reason: impl Into<String>) -> Result<T, NoFinding> {
     Err(NoFinding::RuledOut(reason.into()))
 }

@@ -168,7 +168,6 @@ fn mark_idle(system: &System, watched: &[(u32, u64)]) -> Result<IdlePages, Strin
     IdlePages::mark(&system.page_idle, &numbers)
 }
 
-/// Reads the page tables of a process.
 fn read(
     system: &System,
     pid: u32,

@@ -15,12 +15,9 @@ use crate::bounds::Activity;
 use crate::geometry::Geometry;
 use crate::kind::Kind;
 
-/// Entries that are read at once.
 const CHUNK_ENTRIES: u64 = 8192;
-/// Bytes of an entry of the file.
 const ENTRY_BYTES: u64 = 8;
 
-/// One entry of the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Entry(u64);
 
@@ -55,7 +52,6 @@ impl Entry {
     }
 }
 
-/// A page with an entry.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct MappedPage {
     /// Its address over the size of a page.
@@ -80,7 +76,6 @@ pub(crate) struct Region {
     pub(crate) pages: Vec<MappedPage>,
 }
 
-/// A mapping with the pages that it has.
 #[derive(Clone, Debug)]
 pub(crate) struct ReadMapping {
     pub(crate) smaps: Mapping,
@@ -191,7 +186,6 @@ pub(crate) fn each_page(
     Ok(is_scanned)
 }
 
-/// Calls `each` for the entries of a range of pages.
 fn read_entries(
     pagemap: &File,
     pages: Range<u64>,

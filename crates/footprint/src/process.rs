@@ -97,7 +97,6 @@ impl Tables {
         (self.counted_bytes / geometry.page_bytes) as i64 - self.needed() as i64
     }
 
-    /// The tables of mappings.
     fn of(mappings: &[ReadMapping], geometry: &Geometry, status: &TaskStatus) -> Self {
         // Before Linux 4.15 there were two figures, and none of the level above.
         let levels = geometry.counted_levels.min(if status.vm_pmd_kb.is_some() { 2 } else { 3 });
@@ -137,7 +136,6 @@ impl Tables {
     }
 }
 
-/// What is in a page of page tables.
 #[derive(Default)]
 struct Fill {
     entries: u32,
@@ -162,7 +160,6 @@ impl std::ops::Add for Tables {
 }
 
 impl ProcessFootprint {
-    /// The figures of a process.
     pub(crate) fn of(
         pid: u32,
         status: TaskStatus,

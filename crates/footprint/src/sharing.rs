@@ -50,7 +50,6 @@ struct Part {
     offset_bytes: u64,
 }
 
-/// A page of page tables.
 #[derive(Default)]
 struct Table {
     parts: Vec<Part>,
@@ -77,7 +76,6 @@ pub(crate) struct Sharing {
 }
 
 impl Sharing {
-    /// Adds the tables of a process.
     pub(crate) fn add(&mut self, mappings: &[ReadMapping], geometry: &Geometry) {
         let process = self.processes;
         self.processes += 1;
@@ -188,7 +186,6 @@ fn content(page: &MappedPage, line: &Mapping, geometry: &Geometry) -> Content {
     }
 }
 
-/// Where in the file an address of a mapping is.
 fn offset_at(line: &Mapping, address: u64) -> u64 {
     line.offset_bytes.wrapping_add(address.saturating_sub(line.start))
 }

@@ -159,7 +159,6 @@ fn collect(group: &Path, pids: &mut BTreeSet<u32>) -> io::Result<()> {
 /// `ESRCH`, which a file of procfs gives when its process has ended while it was open.
 const NO_SUCH_PROCESS: i32 = 3;
 
-/// What an error of a process's file means.
 fn refused(path: &Path, error: &io::Error) -> String {
     let path = path.display();
     match error.kind() {

@@ -20,7 +20,6 @@ use sys::process::{signal, signals, wait};
 
 use doctor::{Operation, UnitCost, UnitCosts};
 
-/// Pages of one piece.
 const PIECE_PAGES: usize = 64;
 
 /// A cost, or why it was not measured.
@@ -99,7 +98,6 @@ fn each_ns<T>(clock: ClockId, count: usize, act: impl FnOnce() -> T) -> (f64, T)
     (taken_ns as f64 / count as f64, given)
 }
 
-/// Anonymous memory of small pages.
 fn small_pages(size_bytes: usize) -> Result<Mapping, String> {
     let mapping = Mapping::anonymous(size_bytes).map_err(refused("map memory"))?;
     // A kernel that does not know the advice has small pages only.
@@ -107,7 +105,6 @@ fn small_pages(size_bytes: usize) -> Result<Mapping, String> {
     Ok(mapping)
 }
 
-/// Ends a child.
 fn end(child: u32) -> io::Result<()> {
     signal(child, signals::KILL)?;
     wait(child, true).map(|_| ())

@@ -12,7 +12,6 @@ use crate::calibrate::calibrate;
 /// Version of the measurements: costs that were measured otherwise are measured again.
 const VERSION: u32 = 2;
 
-/// Unit costs as they are kept.
 #[derive(Serialize, Deserialize)]
 struct Kept {
     version: u32,
@@ -76,7 +75,6 @@ fn read(path: &Path, boot_id: &str, kernel: &str) -> Option<UnitCosts> {
     (is_ours && is_whole).then_some(kept.costs)
 }
 
-/// Writes it, folder included.
 fn write(path: &Path, kept: &Kept) -> io::Result<()> {
     if let Some(dir) = path.parent() {
         fs::create_dir_all(dir)?;

@@ -19,19 +19,16 @@ use crate::stream::Taker;
 use crate::takers::BlockTaker;
 use crate::{Ended, Request, TracerError, wire};
 
-/// A program that runs under QEMU.
 pub(crate) struct Emulated {
     shared: Shared,
     slots: Slots,
     running: Running,
-    /// Name and version of QEMU.
     pub(crate) version: String,
     // The last to be dropped: it is told to end what is left.
     _cleanup: CleanupProcess,
 }
 
 impl Emulated {
-    /// Starts a command.
     pub(crate) fn start(request: &Request<'_>) -> Result<Self, TracerError> {
         let (program, name, arguments) = split(request.command)?;
         let (emulator, version) = recorder(&qemu())?;

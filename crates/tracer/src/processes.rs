@@ -63,7 +63,6 @@ impl Processes {
         thread
     }
 
-    /// Whether a process was met and not forgotten.
     pub(crate) fn knows(&self, number: u32) -> bool {
         self.known.contains_key(&number)
     }
@@ -86,7 +85,6 @@ impl Processes {
         gone.map(|(number, _)| *number).collect()
     }
 
-    /// Forgets a process that has ended.
     pub(crate) fn forget(&mut self, number: u32) {
         self.known.remove(&number);
     }

@@ -12,7 +12,6 @@ use crate::{Ended, Request, Tool, TracerError};
 /// A program that runs and is recorded.
 pub struct Recording {
     runner: Runner,
-    /// Whether only pages are recorded.
     pub(crate) pages: bool,
     references: u64,
 }

@@ -13,7 +13,7 @@ use sys::process::{Exit, signal, signals, spawn_bound_in_group, wait};
 use crate::TracerError;
 use crate::error::at;
 
-/// The command as it runs. It must not outlive its recording, but by [`Running::has_ended`].
+/// The command as it runs; dropped before it has ended, it is killed.
 pub(crate) struct Running {
     child: Child,
     /// How its processes are marked; `None`: there is one.

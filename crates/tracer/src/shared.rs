@@ -25,7 +25,6 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    /// Makes both.
     pub(crate) fn new() -> io::Result<Self> {
         let mut plugin = File::from(memfd_create("thrashlab-plugin", MemfdFlags::CLOEXEC)?);
         plugin.write_all(PLUGIN)?;
@@ -42,12 +41,10 @@ impl Shared {
         (path(&self.plugin), path(&self.file))
     }
 
-    /// A word of the header.
     pub(crate) fn header(&self, word: usize) -> &AtomicU64 {
         &self.words.words()[word]
     }
 
-    /// The words of a slot.
     pub(crate) fn slot(&self, index: usize) -> &[AtomicU64] {
         &self.words.words()[wire::HEADER_WORDS + index * wire::SLOT_WORDS..][..wire::SLOT_WORDS]
     }

@@ -25,7 +25,6 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// How much of what is missed is kept for the end.
 const MOST_MISSED: usize = 20;
 
-/// A thread that is recorded.
 #[derive(Debug, Default)]
 struct Seat {
     index: usize,
@@ -71,7 +70,6 @@ impl Slots {
         self.processes.counts()
     }
 
-    /// What could not be recorded so far.
     pub(crate) fn take_missed(&mut self) -> Vec<String> {
         std::mem::take(&mut self.missed)
     }

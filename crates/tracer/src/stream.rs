@@ -10,11 +10,9 @@ use crate::wire;
 pub(crate) trait Taker {
     /// What follows is of this process and thread.
     fn begin(&mut self, process: u32, thread: u32);
-    /// References in a row.
     fn references(&mut self, words: ReferenceWords<'_>);
     /// So many fetches from one page, the first at an address.
     fn fetches(&mut self, address: u64, count: u32);
-    /// An event.
     fn event(&mut self, event: Event);
     /// Whether it wants nothing more just now.
     fn is_full(&self) -> bool;
@@ -37,7 +35,6 @@ const BATCH: usize = 512;
 const LONGEST_EVENT: usize = 64 << 20;
 
 impl Stream {
-    /// Takes words.
     #[inline]
     pub(crate) fn take(&mut self, words: &[AtomicU64], taker: &mut impl Taker) {
         // Copied, so that what is found in them holds, in batches that stay in the nearest cache

@@ -16,7 +16,6 @@ const ADDRESS_SHIFT: u32 = 5;
 /// Bit of a word that is 1 in a store.
 const STORE: u64 = 1 << 3;
 
-/// Fills a block.
 pub(crate) struct BlockTaker<'a> {
     block: &'a mut Block,
     pages: bool,
@@ -126,7 +125,6 @@ impl EncoderTaker {
         Self { encoder: Encoder::new(0, 0, columns), range, seen: 0, is_full: false }
     }
 
-    /// Ends the block.
     pub(crate) fn finish_into(&mut self, block: &mut PackedBlock) {
         self.encoder.finish_into(block);
         self.is_full = false;

@@ -53,13 +53,11 @@ struct Direct {
 }
 
 impl UncachedFile {
-    /// A file that is at its beginning.
     pub(crate) fn new(file: File) -> Self {
         let is_open = file.metadata().is_ok_and(|metadata| metadata.is_file());
         Self { file, written_bytes: 0, direct: None, is_open }
     }
 
-    /// How long it is, in bytes.
     pub(crate) fn written_bytes(&self) -> u64 {
         self.written_bytes
     }

@@ -20,19 +20,16 @@ use crate::{Ended, Request, TracerError};
 const MISSED: &str =
     "threads, further processes and mappings: valgrind's lackey does not tell them";
 
-/// A program that runs under valgrind.
 pub(crate) struct Watched {
     lines: Box<dyn Source + Send>,
     block: Block,
     running: Running,
     fetches: bool,
     is_begun: bool,
-    /// Name and version of valgrind.
     pub(crate) version: String,
 }
 
 impl Watched {
-    /// Starts a command.
     pub(crate) fn start(request: &Request<'_>) -> Result<Self, TracerError> {
         let (_, name, arguments) = split(request.command)?;
         let (valgrind, version) = recorder("valgrind")?;
@@ -75,7 +72,6 @@ impl Watched {
         Ok(true)
     }
 
-    /// Waits for the command.
     pub(crate) fn finish(mut self) -> Result<Ended, TracerError> {
         // It waits for somebody to read its lines.
         while self.lines.next(&mut self.block)? {}

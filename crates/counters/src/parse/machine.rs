@@ -20,7 +20,6 @@ const CPU_COLUMNS: [&str; 10] = [
     "cpu_guest_nice_ticks",
 ];
 
-/// How many of [`CPU_COLUMNS`] every kernel has.
 const CPU_COLUMNS_MIN: usize = 4;
 
 /// Reads `/proc/stat`.

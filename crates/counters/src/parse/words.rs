@@ -24,7 +24,6 @@ impl ParseError {
         Self { line, place: format!("field {field}"), reason: "missing".to_owned() }
     }
 
-    /// A text without anything in it.
     pub(super) fn empty() -> Self {
         Self { line: 1, place: "column 1".to_owned(), reason: "the file is empty".to_owned() }
     }
@@ -60,7 +59,6 @@ impl<'a> Word<'a> {
         self.error("is not", wanted)
     }
 
-    /// This word is too much.
     pub(super) fn surplus(self) -> ParseError {
         self.error("is more than", "the format has room for")
     }
@@ -98,12 +96,10 @@ impl<'a> Words<'a> {
         self.next().ok_or_else(|| ParseError::missing(self.line, field))
     }
 
-    /// The next word, which must be a number.
     pub(super) fn number(&mut self, field: &str) -> Result<u64, ParseError> {
         self.field(field)?.number()
     }
 
-    /// No other word may follow.
     pub(super) fn end(mut self) -> Result<(), ParseError> {
         self.next().map_or(Ok(()), |word| Err(word.surplus()))
     }

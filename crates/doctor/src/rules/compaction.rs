@@ -5,7 +5,6 @@ use super::*;
 /// From this share of compactions that came to nothing on, they are wasted (methods.md, rule 7).
 const FAIL_SHARE: f64 = 0.5;
 
-/// Direct compaction.
 pub(crate) const RULE: Rule = Rule {
     name: "compaction",
     family: Family::Compaction,

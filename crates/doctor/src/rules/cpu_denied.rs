@@ -5,7 +5,6 @@ use super::*;
 
 /// From this share of its periods on a quota is too small.
 const PERIOD_SHARE: f64 = 0.1;
-/// CPU time denied by a quota or a hypervisor.
 pub(crate) const RULE: Rule = Rule {
     name: "cpu-denied",
     family: Family::Cpu,

@@ -5,7 +5,6 @@ use super::*;
 /// From this share of its memory on, copied a second, a process copies for its forks.
 const COPIED_PER_S: f64 = 0.5;
 
-/// Copy-on-write and fork storm.
 pub(crate) const RULE: Rule = Rule {
     name: "fork-storm",
     family: Family::Faults,

@@ -13,7 +13,6 @@ const IN_VAIN: f64 = 0.3;
 const STALLS: [&str; 4] =
     ["allocstall_dma", "allocstall_dma32", "allocstall_normal", "allocstall_movable"];
 
-/// Reclaim of the whole machine.
 pub(crate) const RULE: Rule = Rule {
     name: "global-reclaim",
     family: Family::Reclaim,

@@ -6,7 +6,6 @@ use super::*;
 /// From this multiple of the cheapest first touch on, faults are expensive (methods.md, rule 5).
 const EXPENSIVE: f64 = 3.0;
 
-/// Thrash of a hypervisor's page tables, as seen from its guest.
 pub(crate) const RULE: Rule = Rule {
     name: "hypervisor-mmu",
     family: Family::Translation,

@@ -17,7 +17,6 @@ const UNLIMITED_BYTES: f64 = (1_u64 << 60) as f64;
 const NO_COST: &str = "the cost of a file refault was not measured (thrashlab doctor --calibrate), \
      nor the waits of threads for block I/O (sysctl kernel.task_delayacct=1)";
 
-/// File refault thrash of a control group.
 pub(crate) const RULE: Rule = Rule {
     name: "memcg-refault",
     family: Family::Reclaim,

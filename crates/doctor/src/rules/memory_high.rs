@@ -12,7 +12,6 @@ const ANON_SHARE: f64 = 0.90;
 /// longest time (2 s, `MEMCG_MAX_HIGH_DELAY_JIFFIES`) has fewer, so that it is no condition.
 const HIGH_PER_S: f64 = 10.0;
 
-/// Livelock at `memory.high`.
 pub(crate) const RULE: Rule = Rule {
     name: "memory-high",
     family: Family::Reclaim,

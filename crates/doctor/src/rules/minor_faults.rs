@@ -6,7 +6,6 @@ use super::*;
 /// Faults for each page held, a second, from which on pages come and go.
 const TURNOVER_PER_S: f64 = 0.5;
 
-/// Minor-fault churn.
 pub(crate) const RULE: Rule = Rule {
     name: "minor-faults",
     family: Family::Faults,

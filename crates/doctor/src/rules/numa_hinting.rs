@@ -9,7 +9,6 @@ const UPDATE_NS: f64 = 100.0;
 /// kernel itself looks less often from 7 slots of 10 on (`NUMA_PERIOD_THRESHOLD`).
 const LOCAL_SHARE: f64 = 0.7;
 
-/// NUMA hinting faults.
 pub(crate) const RULE: Rule = Rule {
     name: "numa-hinting",
     family: Family::Faults,

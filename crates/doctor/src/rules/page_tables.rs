@@ -8,7 +8,6 @@ const TABLE_SHARE: f64 = 0.10;
 /// So are page tables of this share of all memory.
 const MEMORY_SHARE: f64 = 0.05;
 
-/// Page-table blow-up of shared mappings.
 pub(crate) const RULE: Rule = Rule {
     name: "page-tables",
     family: Family::Translation,

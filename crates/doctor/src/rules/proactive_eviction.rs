@@ -7,7 +7,6 @@ const NEAR_LIMIT: f64 = 0.95;
 /// From this share of refaults on, neither the machine nor a limit explains them.
 const UNEXPLAINED_SHARE: f64 = 0.5;
 
-/// Eviction by somebody else.
 pub(crate) const RULE: Rule = Rule {
     name: "proactive-eviction",
     family: Family::Reclaim,

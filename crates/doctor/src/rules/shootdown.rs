@@ -13,7 +13,6 @@ const STORM_PER_S: f64 = 1000.0;
 /// cost, and the one that answers, which is away for about as long.
 const STOPPED: f64 = 2.0;
 
-/// TLB shootdown storm.
 pub(crate) const RULE: Rule = Rule {
     name: "shootdown",
     family: Family::Translation,

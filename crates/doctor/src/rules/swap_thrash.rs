@@ -9,7 +9,6 @@ const REFAULT_SHARE: f64 = 0.5;
 /// page that comes in drives one out.
 const EVICTED_SHARE: f64 = 0.5;
 
-/// Swap thrash of the machine.
 pub(crate) const RULE: Rule = Rule {
     name: "swap-thrash",
     family: Family::Reclaim,

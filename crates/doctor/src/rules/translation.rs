@@ -12,7 +12,6 @@ const USER_CPUS: f64 = 0.5;
 /// Small pages are this share of its anonymous memory, at least.
 const SMALL_SHARE: f64 = 0.5;
 
-/// The tax of translation through small pages.
 pub(crate) const RULE: Rule = Rule {
     name: "translation",
     family: Family::Translation,

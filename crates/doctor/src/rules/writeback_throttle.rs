@@ -8,7 +8,6 @@ const NEAR_CEILING: f64 = 0.9;
 /// rule 13).
 const IO_SHARE: f64 = 0.10;
 
-/// Throttled writers.
 pub(crate) const RULE: Rule = Rule {
     name: "writeback-throttle",
     family: Family::Writeback,

@@ -8,14 +8,11 @@ use sys::process::fork_child;
 
 use super::{CPU, Measured, PIECE_PAGES, cost, each_ns, end, page_bytes, refused, small_pages};
 
-/// Memory that is touched, in bytes.
 const TOUCHED_BYTES: usize = 8 << 20;
 /// Memory of the process that forks, in bytes.
 const HELD_BYTES: usize = 16 << 20;
-/// How often it forks.
 const FORKS: usize = 9;
 
-/// The first touch of anonymous memory.
 pub(super) fn first_touch() -> Measured {
     cost(touched_by_pieces(&small_pages(TOUCHED_BYTES)?))
 }
@@ -62,7 +59,6 @@ pub(super) fn fork_page() -> Measured {
     Ok(measured)
 }
 
-/// Copying a page at the first write after a fork.
 pub(super) fn copy_on_write() -> Measured {
     let held = small_pages(HELD_BYTES)?;
     held.touch(page_bytes(), 1);

@@ -15,7 +15,6 @@ use super::{Measured, cost, page_bytes, refused, small_pages};
 const SIZE_BYTES: usize = 4 << 20;
 /// Longest time for all faults of a kind, in ns: a slow disk gives fewer of them.
 const LONGEST_NS: u64 = 250_000_000;
-/// Most faults of a kind.
 const MOST: usize = 256;
 /// Step from one page to the next that is touched: odd, so that all are met, and without order.
 const STEP_PAGES: usize = 389;

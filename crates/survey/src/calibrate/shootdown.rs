@@ -10,9 +10,7 @@ use sys::memory::Mapping;
 
 use super::{CPU, Measured, cost, each_ns, page_bytes, refused};
 
-/// Changes of protection in one piece.
 const PIECE: usize = 200;
-/// How many pieces there are with and without another thread.
 const PIECES: usize = 20;
 /// Longest time beside another thread, in ns: where the other CPU is busy, few pieces tell.
 const LONGEST_NS: u64 = 400_000_000;
@@ -49,7 +47,6 @@ pub(super) fn tlb_shootdown() -> Measured {
     Ok(extra)
 }
 
-/// Some changes of protection.
 struct Piece {
     /// The time of one, in ns.
     each_ns: f64,
@@ -63,7 +60,6 @@ impl Piece {
     }
 }
 
-/// The pieces beside a thread that runs.
 fn beside_a_thread(mapping: &Mapping, cpu: usize) -> Result<Vec<Piece>, String> {
     let (runs, done) = (AtomicBool::new(false), AtomicBool::new(false));
     std::thread::scope(|scope| {
@@ -90,7 +86,6 @@ fn beside_a_thread(mapping: &Mapping, cpu: usize) -> Result<Vec<Piece>, String> 
     })
 }
 
-/// Pieces, one after the other, until they are enough.
 fn pieces(mapping: &Mapping, are_enough: impl Fn(&[Piece]) -> bool) -> Result<Vec<Piece>, String> {
     let change = || -> io::Result<()> {
         mapping.protect(0..page_bytes(), false)?;
@@ -108,14 +103,12 @@ fn pieces(mapping: &Mapping, are_enough: impl Fn(&[Piece]) -> bool) -> Result<Ve
     Ok(pieces)
 }
 
-/// Keeps the calling thread on a CPU.
 fn pin(cpu: usize) -> Result<(), String> {
     let mut own = CpuSet::new();
     own.set(cpu);
     sched_setaffinity(None, &own).map_err(|error| format!("stay on CPU {cpu}: {error}"))
 }
 
-/// TLB shootdowns of all CPUs so far.
 fn shootdowns() -> Result<u64, String> {
     let path = "/proc/interrupts";
     let text = std::fs::read_to_string(path).map_err(refused(&format!("read {path}")))?;

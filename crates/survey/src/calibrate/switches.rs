@@ -7,9 +7,7 @@ use sys::process::fork_child;
 
 use super::{Measured, cost, each_ns, end, refused};
 
-/// Round trips of one piece.
 const PIECE_TRIPS: usize = 50;
-/// How many pieces there are.
 const PIECES: usize = 60;
 /// Switches of a round trip: there and back.
 const SWITCHES: usize = 2;
@@ -36,7 +34,6 @@ pub(super) fn context_switch() -> Measured {
     cost(each?)
 }
 
-/// Sends back all that comes.
 fn echo(mut far: PipeReader, mut back: PipeWriter) -> i32 {
     let mut byte = [0];
     while far.read_exact(&mut byte).is_ok() && back.write_all(&byte).is_ok() {}
