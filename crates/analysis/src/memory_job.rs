@@ -1,13 +1,143 @@
-//! What a memory job cost under each load.
+//! What a memory job (`vmtest`, `touch`) did once it was steady, and what it cost under each load.
 
 use std::collections::BTreeMap;
 
-use model::{BASELINE, EndStatus, Header, JobSpec, Measure, Run, SubjectSpec};
+use model::{
+    BASELINE, CounterSet, EndStatus, Header, JobSpec, Line, Measure, PassRecord, Run, SubjectSpec,
+    Values,
+};
 use serde::Serialize;
+use stats::steady_from;
 
 use crate::remarks::headers;
 use crate::setup::seeds;
-use crate::{MemoryWork, Remarks, Setup};
+use crate::{Remarks, Setup};
+
+/// Name of the work in what a pass used: places touched.
+const TOUCHES: &str = "touches";
+/// Places that were touched for the first time: such a pass is a part of the cold start.
+const FIRST_TOUCHES: &str = "first_touches";
+/// What in a pass is no sum over time: how many processes, how many loops each.
+const SETTINGS: [&str; 2] = ["processes", "loops"];
+
+/// The steady part of a run: what was done, what it took, and what the kernel counted meanwhile.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct MemoryWork {
+    /// How many passes (rounds, or windows of time) the run has.
+    pub passes: usize,
+    /// Index of the first pass of the steady tail; `None` if there is none, and then all count.
+    pub steady_from: Option<usize>,
+    /// Places that were touched.
+    pub touches: u64,
+    /// Time on the wall, in ns.
+    pub elapsed_ns: u64,
+    /// What it used by the names of the run file (`user_ns`, `minor_faults`, …).
+    pub usage: Values,
+    /// Processes at work.
+    pub processes: Option<u64>,
+    /// Loops of each process in a round, of `vmtest`.
+    pub loops: Option<u64>,
+    /// Counters at the beginning and at the end of it; `None` where none were read.
+    pub counters: Option<(CounterSet, CounterSet)>,
+}
+
+impl MemoryWork {
+    /// The steady part of a run; `None` if it has no passes that count touches. A simulated run
+    /// counts as a whole: it is a program from its start to its end, as the published ones were.
+    #[must_use]
+    pub fn of(run: &Run) -> Option<Self> {
+        // Each pass with the counters that were read after it.
+        let mut passes: Vec<(&PassRecord, Option<&CounterSet>)> = Vec::new();
+        let mut before_all = None;
+        for line in &run.lines {
+            match line {
+                Line::Pass(pass) if pass.usage.contains_key(TOUCHES) => passes.push((pass, None)),
+                Line::Counters(record) => match passes.last_mut() {
+                    None => before_all = Some(&record.counters),
+                    Some((_, after)) => *after = after.or(Some(&record.counters)),
+                },
+                _ => {}
+            }
+        }
+        if passes.is_empty() {
+            return None;
+        }
+        let is_cold = |pass: &PassRecord| pass.usage.get(FIRST_TOUCHES).is_some_and(|n| *n > 0);
+        let cold = passes.iter().rposition(|(pass, _)| is_cold(pass)).map_or(0, |last| last + 1);
+        let costs: Vec<f64> = passes[cold..].iter().map(|(pass, _)| cost_of(pass)).collect();
+        let steady_from = match run.header.as_ref().is_some_and(is_simulated) {
+            true => Some(0),
+            false => steady_from(&costs).map(|index| cold + index),
+        };
+        let first = steady_from.unwrap_or(0);
+        let begin = first.checked_sub(1).map_or(before_all, |index| passes[index].1);
+        let end = passes.last().and_then(|(_, after)| *after);
+        let mut work = Self { passes: passes.len(), steady_from, ..Self::default() };
+        for (pass, _) in &passes[first..] {
+            work.add(pass);
+        }
+        work.counters = begin.zip(end).map(|(begin, end)| (begin.clone(), end.clone()));
+        Some(work)
+    }
+
+    fn add(&mut self, pass: &PassRecord) {
+        self.elapsed_ns += elapsed_ns(pass);
+        for (name, value) in &pass.usage {
+            match name.as_str() {
+                TOUCHES => self.touches += value,
+                FIRST_TOUCHES => {}
+                name if SETTINGS.contains(&name) => {}
+                _ => *self.usage.entry(name.clone()).or_default() += value,
+            }
+        }
+        self.processes = pass.usage.get("processes").copied().or(self.processes);
+        self.loops = pass.usage.get("loops").copied().or(self.loops);
+    }
+
+    /// Cost of a touch in each pass of a run, in ns on the wall; `None` where nothing was touched.
+    #[must_use]
+    pub fn pass_costs_ns(run: &Run) -> Vec<Option<f64>> {
+        let costs_ns = run.lines.iter().filter_map(|line| match line {
+            Line::Pass(pass) if pass.usage.contains_key(TOUCHES) => Some(cost_of(pass)),
+            _ => None,
+        });
+        costs_ns.map(|cost_ns| Some(cost_ns).filter(|cost_ns| cost_ns.is_finite())).collect()
+    }
+
+    /// Cost of a touch, in ns on the wall; `None` if nothing was touched.
+    #[must_use]
+    pub fn cost_ns(&self) -> Option<f64> {
+        (self.touches > 0).then(|| self.elapsed_ns as f64 / self.touches as f64)
+    }
+
+    /// The sum of what was used under these names; `None` if one of them was not measured.
+    #[must_use]
+    pub fn used(&self, names: &[&str]) -> Option<u64> {
+        names.iter().map(|name| self.usage.get(*name).copied()).sum()
+    }
+
+    /// By how much a counter increased; `None` if it was not read at both ends.
+    #[must_use]
+    pub fn increase(&self, source: &str, name: &str) -> Option<u64> {
+        let (begin, end) = self.counters.as_ref()?;
+        end.get(source)?.get(name)?.checked_sub(*begin.get(source)?.get(name)?)
+    }
+}
+
+fn is_simulated(header: &Header) -> bool {
+    matches!(header.spec.subject, SubjectSpec::Mmu(_))
+}
+
+fn elapsed_ns(pass: &PassRecord) -> u64 {
+    pass.completed_ns.saturating_sub(pass.started_ns)
+}
+
+/// Cost of a touch in a pass; infinite if there was none.
+fn cost_of(pass: &PassRecord) -> f64 {
+    let touches = pass.usage.get(TOUCHES).copied().unwrap_or(0);
+    // A pass that took no time that the clock can tell is as good as one that took 1 ns.
+    elapsed_ns(pass).max(1) as f64 / touches as f64
+}
 
 /// The result of one invocation with a memory job.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -95,10 +225,116 @@ impl MemoryJob {
         Self {
             place: setup.map_or_else(String::new, |setup| setup.place()),
             job: header.and_then(job).cloned(),
-            simulated: header.is_some_and(|it| matches!(it.spec.subject, SubjectSpec::Mmu(_))),
+            simulated: header.is_some_and(is_simulated),
             seeds: seeds(headers(&runs)),
             rows,
             remarks: Remarks::new(&runs, skipped),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use model::CounterRecord;
+
+    use super::*;
+
+    fn pass(number: u32, elapsed_ns: u64, touches: u64) -> Line {
+        Line::Pass(Box::new(PassRecord {
+            at_ns: 0,
+            worker: 0,
+            pass: number,
+            started_ns: 10,
+            completed_ns: 10 + elapsed_ns,
+            usage: [("touches", touches), ("user_ns", 3), ("processes", 2), ("loops", 7)]
+                .map(|(name, value)| (name.into(), value))
+                .into(),
+        }))
+    }
+
+    fn counted(value: u64) -> Line {
+        let counters = [("vmstat".into(), [("pgfault".into(), value)].into())].into();
+        Line::Counters(Box::new(CounterRecord { at_ns: 0, counters }))
+    }
+
+    fn run(costs: &[u64]) -> Run {
+        let mut lines = vec![counted(100)];
+        for (number, cost_ns) in costs.iter().enumerate() {
+            lines.push(pass(number as u32, cost_ns * 1000, 1000));
+            lines.push(counted(200 + number as u64));
+        }
+        Run { lines, ..Run::default() }
+    }
+
+    #[test]
+    fn the_cold_start_does_not_count() {
+        let work = MemoryWork::of(&run(&[900, 10, 10, 10, 10, 10, 10])).unwrap();
+        assert_eq!((work.passes, work.steady_from), (7, Some(1)));
+        assert_eq!((work.touches, work.cost_ns()), (6000, Some(10.0)));
+        assert_eq!(work.used(&["user_ns"]), Some(18));
+        assert_eq!(work.used(&["user_ns", "system_ns"]), None);
+        assert_eq!(work.increase("vmstat", "pgfault"), Some(6));
+        assert_eq!((work.processes, work.loops), (Some(2), Some(7)));
+    }
+
+    #[test]
+    fn what_is_touched_for_the_first_time_is_cold_however_evenly_it_comes() {
+        let mut even = run(&[10, 10, 10, 10, 10, 2, 2, 2, 2, 2]);
+        for (index, line) in even.lines.iter_mut().enumerate() {
+            if let Line::Pass(pass) = line {
+                pass.usage.insert(FIRST_TOUCHES.into(), if index < 11 { 500 } else { 0 });
+            }
+        }
+        let work = MemoryWork::of(&even).unwrap();
+        assert_eq!((work.steady_from, work.cost_ns()), (Some(5), Some(2.0)));
+        assert_eq!(work.used(&[FIRST_TOUCHES]), None);
+    }
+
+    #[test]
+    fn without_a_steady_part_all_of_it_counts() {
+        let work = MemoryWork::of(&run(&[900, 10])).unwrap();
+        assert_eq!((work.steady_from, work.touches), (None, 2000));
+        assert_eq!(work.increase("vmstat", "pgfault"), Some(101));
+        assert_eq!(MemoryWork::of(&run(&[])), None);
+    }
+
+    #[test]
+    fn a_simulated_run_counts_as_a_whole() {
+        let mut one = run(&[10]);
+        assert_eq!(MemoryWork::of(&one).unwrap().steady_from, None);
+        let header = serde_json::json!({
+            "kind": "header", "schema": 2, "run_id": "r", "thrashlab": "0", "started_unix_ns": 0,
+            "spec": {
+                "subject": {
+                    "kind": "mmu", "machine": "m", "memory_bytes": 1, "description": "",
+                    "settings": {},
+                },
+                "load": {"name": "noload", "version": 1, "intensity": 1.0},
+                "job": {"name": "vmtest", "version": 1},
+                "timing": {
+                    "profile": "default", "interval_ns": 1, "points": 1, "warmup_ns": 1,
+                    "timeout_ns": 1,
+                },
+                "seed": 1, "block": 0, "order": 0,
+            },
+            "environment": {}, "missed": [],
+        });
+        let Line::Header(header) = Line::parse(&header.to_string()).unwrap() else {
+            panic!("a header")
+        };
+        assert!(header.is_deterministic());
+        one.header = Some(*header);
+        let work = MemoryWork::of(&one).unwrap();
+        assert_eq!((work.steady_from, work.touches), (Some(0), 1000));
+        assert_eq!(work.increase("vmstat", "pgfault"), Some(100));
+    }
+
+    #[test]
+    fn nothing_touched_has_no_cost() {
+        let mut stalled = run(&[1]);
+        stalled.lines[1] = pass(0, 1000, 0);
+        assert_eq!(MemoryWork::of(&stalled).unwrap().cost_ns(), None);
+        assert_eq!(MemoryWork::pass_costs_ns(&stalled), [None]);
+        assert_eq!(MemoryWork::pass_costs_ns(&run(&[9, 2])), [Some(9.0), Some(2.0)]);
     }
 }

@@ -5,10 +5,8 @@
 //! functions of the [`Curve`] measured so far, so a sweep can be broken off and gone on with.
 
 mod curve;
-mod fault_cost;
 mod find;
 mod fit;
-mod grid;
 mod hysteresis;
 mod moved;
 mod of_runs;
@@ -18,9 +16,7 @@ mod rows;
 mod search;
 
 pub use curve::{Curve, End, Point, Settings};
-pub use fault_cost::FaultCost;
-pub use find::{Found, Headroom, find};
-pub use grid::{Grid, GridRow};
+pub use find::{FaultCost, Found, Grid, GridRow, Headroom, find};
 pub use hysteresis::{Directions, Hysteresis, KneeOf};
 pub use moved::{Moved, Mover};
 pub use of_runs::{OfRun, of_run};

@@ -5,11 +5,9 @@
 //! every factor gets its Shapley share, every part of the work (a command) its additive one, and
 //! a counter what it explains at its price.
 
-mod eligible;
 mod ledger;
 mod mediation;
 mod outcome;
-mod parts;
 mod scales;
 mod step;
 mod table;
@@ -19,10 +17,9 @@ use std::collections::BTreeMap;
 pub use ledger::{Condition, Distance, Ledger, ledger};
 pub use mediation::{FAULT_COST_FACT, USERS_FACT};
 pub use outcome::{
-    Attribution, Cell, CostOrigin, Effect, Effects, Figure, Mediated, MediationOutcome, Neighbour,
-    Noise, Revert, Scale, Share, SimpleEffect, Step, Term, TwoScales,
+    Attribution, Cell, CostOrigin, Effect, Effects, FactorPart, Figure, Mediated, MediationOutcome,
+    Neighbour, Noise, PartShare, Revert, Scale, Share, SimpleEffect, Step, Term, TwoScales,
 };
-pub use parts::{FactorPart, PartShare};
 use stats::{Factorial, FactorialError, FactorialTrial};
 use table::{Row, Table};
 

@@ -6,7 +6,6 @@ pub use stats::{
     SimpleEffect, TermTest as Term,
 };
 
-use super::parts::PartShare;
 use crate::{Factor, Response};
 
 /// What the change of a response is to be put down to.
@@ -106,6 +105,34 @@ pub struct Step {
     pub reverts: Vec<Revert>,
     /// What each part of the work contributes by each factor, largest first.
     pub parts: Vec<PartShare>,
+}
+
+/// What one part of the work, such as a command, adds to a change.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PartShare {
+    /// The part.
+    pub part: String,
+    /// Its mean before.
+    pub before: f64,
+    /// Its mean after.
+    pub after: f64,
+    /// Percentage of the change of all parts together; absent when nothing changed.
+    pub percent: Option<f64>,
+    /// Smallest and largest percentage over all pairs of a trial before and a trial after.
+    pub bounds: Option<(f64, f64)>,
+    /// How the part's change divides among the factors; empty with one factor.
+    pub factors: Vec<FactorPart>,
+}
+
+/// What one factor does to one part.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct FactorPart {
+    /// The factor.
+    pub factor: String,
+    /// Its contribution (Shapley value), in the response's unit.
+    pub contribution: f64,
+    /// Percentage of the change of all parts together.
+    pub percent: Option<f64>,
 }
 
 /// The part of a change that is one factor's.

@@ -1,10 +1,13 @@
 //! From the references to other levels, and back with one factor at a time.
 
-use stats::{Contribution, Factorial, FactorialError};
+use stats::{Contribution, Factorial, FactorialError, Part, PartChange};
 
-use super::outcome::{Effect, Effects, Figure, Neighbour, Revert, Scale, Share, Step, TwoScales};
+use super::outcome::{
+    Effect, Effects, FactorPart, Figure, Neighbour, PartShare, Revert, Scale, Share, Step,
+    TwoScales,
+};
+use super::scales;
 use super::table::{Row, Table};
-use super::{parts, scales};
 use crate::Factor;
 
 /// Draws of the bootstrap behind intervals of shares.
@@ -70,7 +73,7 @@ fn step(table: &Table, confidence: f64) -> Result<Step, FactorialError> {
         log_shares: of_ratios,
         shares_note,
         reverts: if several { reverts(table, &scales, after) } else { Vec::new() },
-        parts: parts::parts(table),
+        parts: parts(table),
         factors: table.factors.clone(),
         scales,
         before,
@@ -193,4 +196,54 @@ fn shares(
         order_bounds: found.lowest_share.zip(found.highest_share).map(percent),
     };
     factors.map(share).collect()
+}
+
+/// The parts of one step, largest change first; empty where the response has none.
+pub(super) fn parts(table: &Table) -> Vec<PartShare> {
+    let ends = [0, 1].map(|level| vec![level; table.factors.len()]);
+    let part = |name: &String| {
+        let [before, after] = ends.each_ref().map(|levels| -> Vec<f64> {
+            let rows = table.rows.iter().filter(|row| row.levels == *levels);
+            rows.filter_map(|row| row.parts.get(name).copied()).collect()
+        });
+        let known = !before.is_empty() && !after.is_empty();
+        known.then(|| Part { name: name.clone(), before, after })
+    };
+    let parts: Vec<Part> = table.parts.iter().filter_map(part).collect();
+    let found = stats::breakdown(&parts).unwrap_or_default();
+    let sum = |side: fn(&Part) -> &Vec<f64>| -> f64 {
+        parts.iter().filter_map(|part| stats::mean(side(part))).sum()
+    };
+    // Bounds are over trials, so every trial must have all parts.
+    let mut rows = table.rows.iter().filter(|row| ends.contains(&row.levels));
+    let whole = rows.all(|row| row.parts.len() == table.parts.len());
+    let total = sum(|part| &part.after) - sum(|part| &part.before);
+    let share = |change: PartChange| PartShare {
+        factors: factors(table, &change.name, &ends, total),
+        part: change.name,
+        before: change.before,
+        after: change.after,
+        percent: change.share.map(|share| 100.0 * share),
+        bounds: change
+            .share_bounds
+            .filter(|_| whole)
+            .map(|(low, high)| (100.0 * low, 100.0 * high)),
+    };
+    found.into_iter().map(share).collect()
+}
+
+/// How the change of one part divides among several factors; Shapley values add over parts.
+fn factors(table: &Table, part: &str, ends: &[Vec<usize>; 2], total: f64) -> Vec<FactorPart> {
+    if table.factors.len() == 1 {
+        return Vec::new();
+    }
+    let data = table.factorial(|row| row.parts.get(part).copied());
+    let found = stats::shapley_of(&data, &ends[0], &ends[1], Scale::Additive);
+    let factors = table.factors.iter().zip(found.unwrap_or_default());
+    let part = |(factor, found): (&Factor, stats::Contribution)| FactorPart {
+        factor: factor.name.clone(),
+        contribution: found.effect,
+        percent: (total != 0.0).then(|| 100.0 * found.effect / total),
+    };
+    factors.map(part).collect()
 }

@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use model::Observation;
 
 use super::Arm;
-use super::request::factors_text;
 use crate::{Dataset, Refused, Trial};
 
 /// Levels by factor.
@@ -105,7 +104,8 @@ pub(super) fn select<'a>(
             }
         }
     }
-    let blocks_match = factor.is_some() || all[1..].iter().all(|arm| !apart(&all[0], arm));
+    let blocks_match =
+        factor.is_some() || all[1..].iter().all(|arm| in_turn(&all[0], arm).is_none());
     Ok(Arms { all, factor, folded, order, blocks_match })
 }
 
@@ -118,24 +118,13 @@ fn levels_of<'a>(set: &'a Dataset, factor: &str) -> Result<Vec<ArmTrials<'a>>, R
             "{name} has no factor {factor:?} with two levels or more; there are {known}"
         ))
     })?;
-    let arm = |level: &String| ArmTrials {
-        name: level.clone(),
-        trials: set.trials.iter().filter(|trial| trial.levels.get(factor) == Some(level)).collect(),
-        deterministic: set.deterministic,
-    };
+    let arm = |level: &String| arm(set, level, |trial| trial.levels.get(factor) == Some(level));
     Ok(found.levels.iter().map(arm).collect())
 }
 
 /// An arm for each input, and the factors that only tell the inputs apart.
 fn inputs(sets: &[Dataset]) -> (Vec<ArmTrials<'_>>, Vec<&str>) {
-    let all = sets
-        .iter()
-        .map(|set| ArmTrials {
-            name: set.name.clone(),
-            trials: set.trials.iter().collect(),
-            deterministic: set.deterministic,
-        })
-        .collect();
+    let all = sets.iter().map(|set| arm(set, &set.name, |_| true)).collect();
     let names: BTreeSet<&str> =
         sets.iter().flat_map(|set| &set.factors).map(|factor| factor.name.as_str()).collect();
     let only_tells_apart = |name: &&str| {
@@ -146,18 +135,26 @@ fn inputs(sets: &[Dataset]) -> (Vec<ArmTrials<'_>>, Vec<&str>) {
     (all, names.into_iter().filter(only_tells_apart).collect())
 }
 
+fn arm<'a>(set: &'a Dataset, name: &str, is_of: impl Fn(&Trial) -> bool) -> ArmTrials<'a> {
+    let trials = set.trials.iter().filter(|trial| is_of(trial)).collect();
+    ArmTrials { name: name.to_owned(), trials, deterministic: set.deterministic }
+}
+
 /// When the trials of an arm began, from the first to the last; `None` if that is not known.
 fn span(arm: &ArmTrials) -> Option<(u64, u64)> {
-    let starts: Vec<u64> =
-        arm.trials.iter().map(|trial| trial.started_unix_ns).collect::<Option<_>>()?;
+    let starts = arm.trials.iter().map(|trial| trial.started_unix_ns);
+    let starts: Vec<u64> = starts.collect::<Option<_>>()?;
     Some((*starts.iter().min()?, *starts.iter().max()?))
 }
 
-/// Whether one of two arms is known to have been made wholly before the other.
-fn apart(first: &ArmTrials, second: &ArmTrials) -> bool {
-    match (span(first), span(second)) {
-        (Some(first), Some(second)) => first.1 < second.0 || second.1 < first.0,
-        _ => false,
+/// Two arms in turn, if one is known to have been made wholly before the other.
+fn in_turn<'s, 'a>(
+    first: &'s ArmTrials<'a>,
+    second: &'s ArmTrials<'a>,
+) -> Option<[&'s ArmTrials<'a>; 2]> {
+    match (span(first)?, span(second)?) {
+        (one, other) if one.1 < other.0 => Some([first, second]),
+        (one, other) => (other.1 < one.0).then_some([second, first]),
     }
 }
 
@@ -165,20 +162,13 @@ fn apart(first: &ArmTrials, second: &ArmTrials) -> bool {
 pub(super) fn warnings(arms: &Arms) -> Vec<String> {
     let mut warnings = Vec::new();
     let first = &arms.all[0];
-    for second in &arms.all[1..] {
-        if first.deterministic && second.deterministic {
-            continue;
-        }
-        if apart(first, second) {
-            let mut both = [first, second];
-            both.sort_by_key(|arm| span(arm));
-            let [before, after] = both;
-            warnings.push(format!(
-                "{} was made wholly before {}: a drift of the machine would look like a \
-                 difference; interleave them in blocks (thrashlab experiment)",
-                before.name, after.name
-            ));
-        }
+    let noisy = arms.all[1..].iter().filter(|it| !(first.deterministic && it.deterministic));
+    for [before, after] in noisy.filter_map(|second| in_turn(first, second)) {
+        warnings.push(format!(
+            "{} was made wholly before {}: a drift of the machine would look like a difference; \
+             interleave them in blocks (thrashlab experiment)",
+            before.name, after.name
+        ));
     }
     let recorded = |trial: &Trial| trial.started_unix_ns.is_some() || trial.block.is_some();
     if !arms.trials().all(recorded) {
@@ -199,4 +189,12 @@ pub(super) fn warnings(arms: &Arms) -> Vec<String> {
         }
     }
     warnings
+}
+
+/// Factors with their levels, for a message.
+fn factors_text(set: &Dataset) -> String {
+    let several = set.factors.iter().filter(|factor| factor.levels.len() > 1);
+    let texts: Vec<String> =
+        several.map(|factor| format!("{} ({})", factor.name, factor.levels.join(", "))).collect();
+    if texts.is_empty() { "none with two levels".to_owned() } else { texts.join(", ") }
 }

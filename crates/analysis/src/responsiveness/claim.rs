@@ -78,15 +78,6 @@ impl Units {
         self.runs.iter().flat_map(|(_, _, batches)| batches).cloned().collect()
     }
 
-    /// What the unit is: the seed, or the block where there is one seed. Within one invocation
-    /// blocks count how often a load was run with its seed, so there the seed is the unit.
-    fn claim(&self) -> Claim {
-        match self.medians(Claim::Seeds).len() {
-            1 => Claim::Blocks,
-            _ => Claim::Seeds,
-        }
-    }
-
     /// The median delay of each unit.
     fn medians(&self, claim: Claim) -> BTreeMap<u64, Observation> {
         let mut units: BTreeMap<u64, Vec<Observation>> = BTreeMap::new();
@@ -94,10 +85,8 @@ impl Units {
             let key = if claim == Claim::Seeds { seed } else { block };
             units.entry(*key).or_default().extend(batches.iter().flatten());
         }
-        units
-            .into_iter()
-            .filter_map(|(key, delays)| Some((key, bounded_median(&delays)?)))
-            .collect()
+        let median = |(key, delays): (u64, Vec<_>)| Some((key, bounded_median(&delays)?));
+        units.into_iter().filter_map(median).collect()
     }
 
     /// The ratio of this load to no load.
@@ -108,13 +97,14 @@ impl Units {
     /// Over seeds or blocks: in pairs where every one has its own baseline; `None` if either side
     /// has only one.
     fn over_units(&self, baseline: &Self) -> Option<Ratio> {
-        let claim = self.claim();
+        // Within one invocation blocks count how often a load was run with its seed.
+        let claim =
+            if self.medians(Claim::Seeds).len() == 1 { Claim::Blocks } else { Claim::Seeds };
         let (quiet, loaded) = (baseline.medians(claim), self.medians(claim));
         if quiet.len() < 2 || loaded.len() < 2 {
             return None;
         }
-        let own: Option<Vec<Observation>> =
-            loaded.keys().map(|key| quiet.get(key).copied()).collect();
+        let own: Option<Vec<_>> = loaded.keys().map(|key| quiet.get(key).copied()).collect();
         let pairing = if own.is_some() { Pairing::Paired } else { Pairing::Unpaired };
         let first = own.unwrap_or_else(|| quiet.into_values().collect());
         let (units, second) = (loaded.len(), loaded.into_values().collect());

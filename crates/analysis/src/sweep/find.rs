@@ -1,16 +1,18 @@
-//! What the measurements of a sweep say.
+//! What the measurements of a sweep say, of one curve or of several side by side.
 
 use serde::Serialize;
 use stats::{Knee, Shape};
 
 use super::rows::{Verification, verification};
-use super::{
-    Boundary, Curve, End, FaultCost, Hysteresis, Moved, Row, Settings, fault_cost, hysteresis,
-    moved, orient,
-};
+use super::{Boundary, Curve, End, Hysteresis, Moved, Row, Settings, hysteresis, moved, orient};
 
 /// Irlam's capacity is the last level with at least this part of the first level's speed.
 const CAPACITY_SPEED: f64 = 0.9;
+
+/// Figures that count as faults; the first that was measured is taken.
+const FAULTS: [&str; 3] = ["translation_faults", "faults", "major_faults"];
+/// Faults must explain at least this part of the variance of system time.
+const LEAST_EXPLAINED: f64 = 0.5;
 
 /// What the measurements of a sweep say.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -92,7 +94,7 @@ pub fn find(curve: &Curve, settings: &Settings) -> Found {
         capacity: capacity.map(|row| row.level),
         verification: knee.map(|knee| verification(curve, knee)),
         hysteresis: knee.and_then(|knee| hysteresis::hysteresis(curve, knee, plateau, settings)),
-        fault_cost: fault_cost::fault_cost(curve, settings),
+        fault_cost: fault_cost(curve, settings),
         headroom: knee.and_then(|knee| headroom(plateau, settings.present?, knee)),
         moved: knee.map(|knee| moved::moved(curve, knee, plateau, settings)),
         rows,
@@ -115,4 +117,135 @@ fn headroom(plateau: End, present: f64, knee: &Knee) -> Option<Headroom> {
         End::High => (present / level, present / high, present / low),
     };
     Some(Headroom { present, factor, low, high })
+}
+
+/// Time of the system for one fault, by regression over all measurements.
+///
+/// Where the work of each is known both are taken by the unit of work, so that what the system
+/// does for the work itself stands in the intercept, however much work was done.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FaultCost {
+    /// It can be told.
+    Known {
+        /// Estimate, ns.
+        cost_ns: f64,
+        /// Lower end of its interval, ns.
+        low_ns: f64,
+        /// Upper end of its interval, ns.
+        high_ns: f64,
+        /// Part of the variance of system time that faults explain.
+        r_squared: f64,
+        /// How many measurements it rests on.
+        measurements: usize,
+        /// The figure that counted as faults: `translation_faults`, `faults`.
+        faults: String,
+    },
+    /// It cannot.
+    Unknown {
+        /// Why not.
+        why: String,
+    },
+}
+
+/// System time over faults.
+fn fault_cost(curve: &Curve, settings: &Settings) -> FaultCost {
+    regression(curve, settings).unwrap_or_else(|why| FaultCost::Unknown { why })
+}
+
+fn regression(curve: &Curve, settings: &Settings) -> Result<FaultCost, String> {
+    let has = |name: &str| curve.points.iter().any(|point| point.figures.contains_key(name));
+    let faults = FAULTS.into_iter().find(|name| has(name)).ok_or("faults were not counted")?;
+    let figures = curve.points.iter().filter_map(|point| {
+        let figure = |name: &str| point.figures.get(name).copied();
+        let system_ns = figure("system_ns").or_else(|| figure("system_s").map(|s| s * 1e9));
+        Some((figure(faults)?, system_ns?, figure("work").filter(|work| *work > 0.0)))
+    });
+    let figures: Vec<(f64, f64, Option<f64>)> = figures.collect();
+    if figures.is_empty() {
+        return Err("system time was not measured with the faults".to_owned());
+    }
+    let by_work = figures.iter().all(|(.., work)| work.is_some());
+    let pairs = figures.into_iter().map(|(faults, system_ns, work)| {
+        let unit = work.filter(|_| by_work).unwrap_or(1.0);
+        (faults / unit, system_ns / unit)
+    });
+    let pairs: Vec<(f64, f64)> = pairs.collect();
+    let measurements = pairs.len();
+    let cost = stats::unit_cost(&[pairs], settings.confidence)
+        .ok_or("too few measurements, or all had equally many faults")?;
+    if cost.r_squared < LEAST_EXPLAINED {
+        let percent = 100.0 * cost.r_squared;
+        return Err(format!("faults explain {percent:.0} % of the variance of system time"));
+    }
+    if cost.low <= 0.0 {
+        return Err("system time does not grow with faults for certain".to_owned());
+    }
+    Ok(FaultCost::Known {
+        cost_ns: cost.cost,
+        low_ns: cost.low,
+        high_ns: cost.high,
+        r_squared: cost.r_squared,
+        measurements,
+        faults: faults.to_owned(),
+    })
+}
+
+/// Costs over two parameters, for a map.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Grid {
+    /// What the rows are levels of.
+    pub row_parameter: String,
+    /// What the columns are levels of.
+    pub column_parameter: String,
+    /// Unit of the columns' levels.
+    pub column_unit: String,
+    /// Unit of the cost.
+    pub cost_unit: String,
+    /// Levels of the columns, from low to high: all that a row has.
+    pub columns: Vec<f64>,
+    /// One a level of the second parameter.
+    pub rows: Vec<GridRow>,
+}
+
+/// One level of the second parameter.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct GridRow {
+    /// The level, in words.
+    pub level: String,
+    /// Median costs, one a column; `None` where nothing was measured or nothing could be.
+    pub costs: Vec<Option<f64>>,
+    /// The shape of the row by itself.
+    pub shape: Shape,
+}
+
+impl Grid {
+    /// A map of `curves`, each with its level of `row_parameter`, in the order given.
+    #[must_use]
+    pub fn new(row_parameter: &str, curves: &[(String, Curve)], settings: &Settings) -> Self {
+        let found: Vec<_> = curves.iter().map(|(_, curve)| find(curve, settings)).collect();
+        let mut columns: Vec<f64> =
+            found.iter().flat_map(|found| found.rows.iter().map(|row| row.level)).collect();
+        columns.sort_by(f64::total_cmp);
+        columns.dedup();
+        let rows = curves.iter().zip(found).map(|((level, _), found)| {
+            let cost = |column: &f64| {
+                found.rows.iter().find(|row| row.level == *column).and_then(|row| row.cost)
+            };
+            GridRow {
+                level: level.clone(),
+                costs: columns.iter().map(cost).collect(),
+                shape: found.shape,
+            }
+        });
+        let first = curves.first().map(|(_, curve)| curve.clone()).unwrap_or_default();
+        Self {
+            row_parameter: row_parameter.to_owned(),
+            column_parameter: first.parameter,
+            column_unit: first.level_unit,
+            cost_unit: first.cost_unit,
+            rows: rows.collect(),
+            columns,
+        }
+    }
 }
