@@ -16,9 +16,6 @@ pub struct CsvFile<W: Write> {
 
 impl<W: Write> CsvFile<W> {
     /// Writes the heading row.
-    ///
-    /// # Errors
-    /// When it cannot be written.
     pub fn new(columns: &[Column], out: W) -> Result<Self, ExportError> {
         let mut writer = WriterBuilder::new().terminator(Terminator::Any(b'\n')).from_writer(out);
         writer.write_record(columns.iter().map(|column| &*column.name))?;

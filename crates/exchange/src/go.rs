@@ -2,7 +2,7 @@
 //! (<https://go.googlesource.com/proposal/+/master/design/14313-benchmark-format.md>, and for
 //! `Unit` lines <https://pkg.go.dev/golang.org/x/perf/benchfmt>).
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use analysis::{Dataset, Response, Trial, Values};
@@ -37,9 +37,6 @@ struct Unit {
 }
 
 /// Writes observations: facts that all trials share as configuration, then a line each.
-///
-/// # Errors
-/// When it cannot be written.
 pub fn write(set: &Dataset, each: Each, out: &mut dyn Write) -> io::Result<()> {
     let by_sample = match each {
         Each::Trial => false,
@@ -60,16 +57,20 @@ pub fn write(set: &Dataset, each: Each, out: &mut dyn Write) -> io::Result<()> {
         if let Some(problem) = trial.remark() {
             writeln!(out, "# {}: {}", one_line(&trial.name), one_line(&problem))?;
         }
-        let parts: BTreeSet<Option<&str>> =
-            trial.values.iter().map(|values| values.part.as_deref()).collect();
-        for part in parts {
-            let of_part: Vec<&Values> =
-                trial.values.iter().filter(|values| values.part.as_deref() == part).collect();
+        let mut parts: BTreeMap<Option<&str>, Vec<(&Unit, &Values)>> = BTreeMap::new();
+        for values in &trial.values {
+            let part = parts.entry(values.part.as_deref()).or_default();
+            part.extend(units.get(values.response.as_str()).map(|unit| (unit, values)));
+        }
+        for (part, values) in parts {
             let name = name(set, trial, part);
+            let count = values.iter().map(|(_, values)| values.samples.len()).max().unwrap_or(0);
             match by_sample {
-                true => samples(&name, &of_part, &units, out)?,
-                false => one_trial(&name, &of_part, &units, out)?,
-            }
+                true => {
+                    (0..count).try_for_each(|index| line(&name, 1, &sample(&values, index), out))
+                }
+                false => line(&name, count, &summary(&values), out),
+            }?;
         }
     }
     Ok(())
@@ -221,53 +222,27 @@ fn distribution(unit: &Unit, samples: &[f64]) -> Vec<(String, f64)> {
     found.into_iter().map(named).collect()
 }
 
-/// The line of a trial: medians, and of several samples how they are distributed.
-fn one_trial(
-    name: &str,
-    values: &[&Values],
-    units: &BTreeMap<&str, Unit>,
-    out: &mut dyn Write,
-) -> io::Result<()> {
-    let count = values.iter().map(|values| values.samples.len()).max().unwrap_or(0);
-    let (mut pairs, mut censored) = (Vec::new(), 0);
-    for one in values {
-        let Some(unit) = units.get(one.response.as_str()) else { continue };
+/// Of a trial the medians, and of several samples how they are distributed.
+fn summary(values: &[(&Unit, &Values)]) -> Vec<(String, f64)> {
+    let mut pairs = Vec::new();
+    for (unit, one) in values {
         let median = stats::median(&one.at_bounds()).map(|median| median * unit.factor);
         pairs.extend(median.map(|median| (unit.name.clone(), median)));
         if one.samples.len() > 1 {
             pairs.extend(distribution(unit, &one.at_bounds()));
         }
-        censored = censored.max(one.censored());
     }
-    if censored > 0 {
-        pairs.push(("censored".to_owned(), censored as f64));
-    }
-    line(name, count, &pairs, out)
+    let censored = values.iter().map(|(_, one)| one.censored()).max().filter(|count| *count > 0);
+    pairs.extend(censored.map(|count| ("censored".to_owned(), count as f64)));
+    pairs
 }
 
-/// A line for each sample.
-fn samples(
-    name: &str,
-    values: &[&Values],
-    units: &BTreeMap<&str, Unit>,
-    out: &mut dyn Write,
-) -> io::Result<()> {
-    let count = values.iter().map(|values| values.samples.len()).max().unwrap_or(0);
-    let is_bound = |index: usize| {
-        values.iter().filter_map(|one| one.samples.get(index)).any(|sample| sample.is_lower_bound)
-    };
-    for index in 0..count {
-        let pairs: Vec<(String, f64)> = values
-            .iter()
-            .filter_map(|one| {
-                let unit = units.get(one.response.as_str())?;
-                Some((unit.name.clone(), one.samples.get(index)?.value * unit.factor))
-            })
-            .chain(is_bound(index).then(|| ("censored".to_owned(), 1.0)))
-            .collect();
-        line(name, 1, &pairs, out)?;
-    }
-    Ok(())
+/// What one sample measured.
+fn sample(values: &[(&Unit, &Values)], index: usize) -> Vec<(String, f64)> {
+    let samples = || values.iter().filter_map(|(unit, one)| Some((unit, one.samples.get(index)?)));
+    let pairs = samples().map(|(unit, sample)| (unit.name.clone(), sample.value * unit.factor));
+    let is_bound = samples().any(|(_, sample)| sample.is_lower_bound);
+    pairs.chain(is_bound.then(|| ("censored".to_owned(), 1.0))).collect()
 }
 
 /// `ns/op` stands first, as Go prints it.

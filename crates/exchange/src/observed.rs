@@ -6,9 +6,6 @@ use frames::{Cells, Column};
 use crate::sink::{ExportError, Sink};
 
 /// The columns of a dataset, and its rows, a value each, into the sink that is made for them.
-///
-/// # Errors
-/// When they cannot be written.
 pub fn observed<'a>(
     set: &Dataset,
     sink: impl FnOnce(&[Column]) -> Result<Box<dyn Sink + 'a>, ExportError>,

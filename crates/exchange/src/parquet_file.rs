@@ -44,9 +44,6 @@ enum Values {
 
 impl<W: Write + Send> ParquetFile<W> {
     /// Begins a file.
-    ///
-    /// # Errors
-    /// When it cannot be written.
     pub fn new(columns: &[Column], out: W) -> Result<Self, ExportError> {
         let fields: Result<Vec<_>, _> = columns.iter().map(field).collect();
         let schema = Type::group_type_builder("thrashlab").with_fields(fields?).build()?;

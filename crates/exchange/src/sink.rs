@@ -5,18 +5,12 @@ use std::io;
 use frames::{Column, LoadError};
 use parquet::errors::ParquetError;
 
-/// Something that takes the rows of one table.
+/// Something that takes the rows of one table; it fails where they cannot be written.
 pub trait Sink {
     /// Adds rows: all columns of the table, of one length.
-    ///
-    /// # Errors
-    /// When it cannot be written.
     fn rows(&mut self, columns: &[Column]) -> Result<(), ExportError>;
 
     /// Writes what is still held, and the end of the file.
-    ///
-    /// # Errors
-    /// When it cannot be written.
     fn finish(self: Box<Self>) -> Result<(), ExportError>;
 }
 

@@ -13,14 +13,6 @@ use crate::frame::Frame;
 /// How many references are handed over at once; between them, signals are looked for.
 const BLOCK: usize = 1 << 16;
 
-/// What of the array's numbers are.
-#[derive(Clone, Copy, PartialEq)]
-enum Kind {
-    Addresses,
-    /// Pages of 4096 bytes.
-    Pages,
-}
-
 /// Curves of the references in an array of addresses, or of numbers of pages of 4096 bytes.
 /// Answers the summary as JSON, and tables by their names.
 #[pyfunction]
@@ -48,11 +40,10 @@ pub(crate) fn curve<'py>(
     if needs_lines && pages {
         return Err(PyValueError::new_err("numbers of pages have no curve of lines"));
     }
-    let kind = if pages { Kind::Pages } else { Kind::Addresses };
     let profile = Profile::new(&request).map_err(wrong)?;
     // The array is borrowed for reading as long as `references` is here, also from other threads.
     let numbers = references.as_slice()?;
-    let profiled = py.detach(|| count(profile, numbers, kind, needs_lines))?;
+    let profiled = py.detach(|| count(profile, numbers, pages, needs_lines))?;
     let tables = PyDict::new(py);
     for (name, columns) in tables_of(&profiled) {
         tables.set_item(name, Frame::new(vec![columns]).map_err(wrong)?)?;
@@ -67,7 +58,7 @@ fn wrong(error: impl std::fmt::Display) -> PyErr {
 fn count(
     mut profile: Profile,
     numbers: &[u64],
-    kind: Kind,
+    pages: bool,
     needs_lines: bool,
 ) -> PyResult<Profiled> {
     let mut block = Block::default();
@@ -76,10 +67,7 @@ fn count(
         block.runs.clear();
         block.references.clear();
         for number in piece {
-            let page = match kind {
-                Kind::Pages => *number,
-                Kind::Addresses => number >> PAGE_SHIFT,
-            };
+            let page = if pages { *number } else { number >> PAGE_SHIFT };
             match block.runs.last_mut() {
                 Some(run) if run.page == page => run.count += 1,
                 _ => block.runs.push(PageRun { page, count: 1, fetch: false, written: false }),

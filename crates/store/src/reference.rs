@@ -106,6 +106,12 @@ impl Reference {
     }
 }
 
+/// The rows of a published table without its heading.
+fn rows(name: &str) -> Vec<Vec<&'static str>> {
+    let cells = find(name).and_then(Reference::cells).unwrap_or_default();
+    cells.into_iter().skip(1).collect()
+}
+
 /// A published result for people: title, source, and the table (outputs of resp1 in its own layout).
 #[must_use]
 pub fn document(reference: &Reference) -> Document<'static> {

@@ -75,10 +75,7 @@ pub(super) fn make(data: &Data<'_>) -> Vec<(Value, Table)> {
     let is_cut = order.len() > MOST_PANELS;
     order.truncate(MOST_PANELS);
     all.retain(|one| order.contains(&one.panel));
-    if all.is_empty() {
-        return Vec::new();
-    }
-    let most = (MOST_POINTS / all.len()).clamp(8, MOST_OF_ONE);
+    let most = (MOST_POINTS / all.len().max(1)).clamp(8, MOST_OF_ONE);
     let (mut values, mut every_ns) = (Vec::new(), Vec::new());
     let mut table =
         Table::new("", ["command", "load", "times", "not finished", "median", "longest"]);

@@ -18,17 +18,16 @@ const LEAST: f64 = 0.5;
 
 pub(super) fn make(data: &Data<'_>) -> Vec<(Value, Table)> {
     let inputs = data.material.inputs.iter().filter(|input| input.sweep.is_none());
-    inputs.filter_map(|input| of_input(input, data.material.inputs.len() > 1)).collect()
+    inputs.map(|input| of_input(input, data.material.inputs.len() > 1)).collect()
 }
 
 /// The runs that are drawn.
 fn chosen<'i>(input: &'i Input<'_>) -> Vec<&'i Timeline> {
-    let all: Vec<&Timeline> = input.timelines.iter().collect();
-    if all.len() <= MOST_RUNS {
-        return all;
+    if input.timelines.len() <= MOST_RUNS {
+        return input.timelines.iter().collect();
     }
     let mut worst: Vec<&Timeline> = Vec::new();
-    for run in all {
+    for run in &input.timelines {
         match worst.iter_mut().find(|other| other.load == run.load) {
             Some(other) if run.worst_ns > other.worst_ns => *other = run,
             Some(_) => {}
@@ -48,20 +47,13 @@ fn laid(runs: &[&Timeline], series: usize) -> Vec<(f64, f64)> {
         points.extend(of_run.map(|(at_ns, value)| ((begun_ns + at_ns) as f64 / 1e9, *value)));
         begun_ns += run.length_ns;
     }
-    thinned(points)
-}
-
-/// Of many points the largest of each piece.
-fn thinned(points: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
-    if points.len() <= MOST_POINTS {
-        return points;
-    }
-    let piece = points.len().div_ceil(MOST_POINTS);
+    // Of many points the largest of each piece.
+    let piece = points.len().div_ceil(MOST_POINTS).max(1);
     let largest = |piece: &[(f64, f64)]| piece.iter().copied().max_by(|a, b| a.1.total_cmp(&b.1));
     points.chunks(piece).filter_map(largest).collect()
 }
 
-fn of_input(input: &Input<'_>, several: bool) -> Option<(Value, Table)> {
+fn of_input(input: &Input<'_>, several: bool) -> (Value, Table) {
     let runs = chosen(input);
     let mut values = Vec::new();
     let mut titles = Vec::new();
@@ -88,27 +80,23 @@ fn of_input(input: &Input<'_>, several: bool) -> Option<(Value, Table)> {
         let under = Cell::from(under.map_or("", |run| run.load.as_str()));
         table.row([Cell::from(series.title)].into_iter().chain(figures).chain([under]));
     }
-    if titles.is_empty() {
-        return None;
-    }
     let mut begun_s = 0.0;
     let mut bands = Vec::new();
-    let mut names = serde_json::Map::new();
+    let (mut names, mut middles) = (serde_json::Map::new(), Vec::new());
     for (index, run) in runs.iter().enumerate() {
         let end_s = begun_s + run.length_ns as f64 / 1e9;
         let middle_ms = (500.0 * (begun_s + end_s)).round();
         names.insert(format!("{middle_ms:.0}"), json!(run.load));
+        middles.push(middle_ms / 1000.0);
         bands.push(json!({ "from": rounded(begun_s), "to": rounded(end_s), "load": run.load,
                            "shade": if index % 2 == 0 { 0.0 } else { 0.1 } }));
         begun_s = end_s;
     }
-    let middles: Vec<f64> =
-        names.keys().filter_map(|key| key.parse::<f64>().ok()).map(|ms| ms / 1000.0).collect();
     let label = format!("{}['' + round(1000 * datum.value)]", Value::Object(names));
     let parts = json!({
         "values": values, "order": titles, "bands": bands, "end": rounded(begun_s),
         "middles": middles, "names": label, "chosen": runs.len() < input.timelines.len(),
         "input": if several { format!("{}. ", input.name) } else { String::new() },
     });
-    Some((parts, table))
+    (parts, table)
 }

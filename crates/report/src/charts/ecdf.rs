@@ -71,13 +71,10 @@ fn quantiles<const N: usize>(sorted: &[Observation], parts: [f64; N]) -> [Option
 pub(super) fn make(data: &Data<'_>) -> Vec<(Value, Table)> {
     let together = (2..=MOST_TOGETHER).contains(&data.measurements.len());
     let (lines, names) = if together { side_by_side(data) } else { beside_baseline(data) };
-    if lines.is_empty() {
-        return Vec::new();
-    }
     let mut table = Table::new("", ["load", "responses", "median", "p90", "p95", "p99", "worst"]);
     let order: Vec<String> = distinct(lines.iter().map(|line| line.panel.clone()));
     let mut values: Vec<Value> = Vec::new();
-    let most = (MOST_TOGETHER_STEPS / lines.len()).clamp(FEWEST_STEPS, MOST_STEPS);
+    let most = (MOST_TOGETHER_STEPS / lines.len().max(1)).clamp(FEWEST_STEPS, MOST_STEPS);
     for line in &lines {
         values.extend(steps(&line.sorted, most).into_iter().map(|(delay, part)| {
             json!({ "panel": line.panel, "line": line.name, "delay": rounded(delay),
@@ -103,12 +100,12 @@ pub(super) fn make(data: &Data<'_>) -> Vec<(Value, Table)> {
 
 /// A panel a load, with a line a measurement.
 fn side_by_side(data: &Data<'_>) -> (Vec<Line>, Vec<String>) {
-    let names: Vec<String> = data.measurements.iter().map(|one| data.label(one)).collect();
     let lines = strips::drawn(data).into_iter().map(|(one, samples, _)| Line {
         panel: samples.load.clone(),
         name: data.label(one),
         sorted: sorted(one, &samples.load),
     });
+    let names = data.measurements.iter().map(|one| data.label(one)).collect();
     (lines.filter(|line| !line.sorted.is_empty()).collect(), names)
 }
 
@@ -117,19 +114,19 @@ fn beside_baseline(data: &Data<'_>) -> (Vec<Line>, Vec<String>) {
     let shown = strips::drawn(data);
     let mut lines = Vec::new();
     for (one, samples, panel) in &shown {
-        let line = |name: &str, sorted: Vec<Observation>| {
+        let line = |(name, load): (&str, &str)| {
             let (panel, name) = (panel.clone(), name.to_owned());
-            (!sorted.is_empty()).then_some(Line { panel, name, sorted })
+            Line { panel, name, sorted: sorted(one, load) }
         };
-        if samples.load == model::BASELINE && shown.len() > 1 {
-            continue;
-        }
-        lines.extend(line(LOADED, sorted(one, &samples.load)));
-        if samples.load != model::BASELINE {
-            lines.extend(line(BASELINE, sorted(one, model::BASELINE)));
+        let own = (LOADED, samples.load.as_str());
+        match samples.load == model::BASELINE {
+            true if shown.len() > 1 => {}
+            true => lines.push(line(own)),
+            false => lines.extend([own, (BASELINE, model::BASELINE)].map(line)),
         }
     }
-    (lines, vec![LOADED.to_owned(), BASELINE.to_owned()])
+    lines.retain(|line| !line.sorted.is_empty());
+    (lines, [LOADED, BASELINE].map(str::to_owned).into())
 }
 
 #[cfg(test)]

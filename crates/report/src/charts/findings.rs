@@ -66,9 +66,6 @@ pub(crate) fn found<'d>(data: &'d Data<'_>) -> Vec<Found<'d>> {
 
 pub(super) fn make(data: &Data<'_>) -> Vec<(Value, Table)> {
     let all = found(data);
-    if all.is_empty() {
-        return Vec::new();
-    }
     let mut table =
         Table::new("", ["condition", "load", "time lost", "share", "severity", "runs", "evidence"]);
     let mut values = Vec::new();

@@ -40,11 +40,8 @@ fn span(lines: &[Line]) -> (f64, f64) {
     finite.fold((0.9, 1.1), |(low, high): (f64, f64), end| (low.min(end), high.max(end)))
 }
 
-/// What fills the template of a forest plot besides `parts`; nothing without lines.
+/// What fills the template of a forest plot besides `parts`.
 pub(super) fn filling(lines: &[Line], most: usize, mut parts: Value) -> Vec<(Value, Table)> {
-    if lines.is_empty() {
-        return Vec::new();
-    }
     let drawn = &lines[..lines.len().min(most)];
     let (low, high) = span(drawn);
     parts["values"] = drawn.iter().map(|line| value(line, low, high)).collect();

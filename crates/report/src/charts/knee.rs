@@ -41,9 +41,6 @@ fn of_sweep(view: &SweepView<'_>) -> Option<(Value, Table)> {
             table.row(label.chain(figures).chain([speed.into()]));
         }
     }
-    if values.is_empty() {
-        return None;
-    }
     let mut parts = axes(view);
     let knees = knees(view, &amounts);
     let bands = [", the band is the knee's interval", "; there is no knee"];

@@ -62,19 +62,14 @@ fn table(data: &Data<'_>, columns: &[String], loads: &[&str]) -> Table {
     table.head.extend(columns.iter().cloned());
     for load in loads {
         let cell = |one: &Measurement| {
-            let row = one.matrix.rows.iter().find(|row| row.load == *load);
-            row.map_or_else(
-                || Cell::from("not measured").toned(Tone::Unknown),
-                |row| {
-                    let (word, tone) = verdict(row, one.reference_ns());
-                    let ratio =
-                        row.ratio.map_or_else(String::new, |ratio| ratio_text(&ratio) + " ");
-                    Cell::from(format!("{ratio}{word}")).toned(tone)
-                },
-            )
+            let Some(row) = one.matrix.rows.iter().find(|row| row.load == *load) else {
+                return Cell::from("not measured").toned(Tone::Unknown);
+            };
+            let (word, tone) = verdict(row, one.reference_ns());
+            let ratio = row.ratio.map_or_else(String::new, |ratio| ratio_text(&ratio) + " ");
+            Cell::from(format!("{ratio}{word}")).toned(tone)
         };
-        let cells = std::iter::once(Cell::from(*load)).chain(data.measurements.iter().map(cell));
-        table.rows.push(cells.collect());
+        table.row([Cell::from(*load)].into_iter().chain(data.measurements.iter().map(cell)));
     }
     table
 }

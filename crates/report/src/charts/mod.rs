@@ -52,7 +52,7 @@ pub struct Kind {
     /// What it shows.
     pub title: &'static str,
     template: &'static str,
-    /// Of each chart that there are data for what fills the template, and the same as a table.
+    /// Of each chart what fills the template, and the same as a table; one without a value is none.
     make: fn(&Data<'_>) -> Vec<(Value, Table)>,
 }
 
@@ -110,7 +110,10 @@ impl Kind {
                 table: Table { caption: format!("{} in figures", self.title), ..table },
             }
         };
-        (self.make)(data).into_iter().enumerate().map(chart).collect()
+        let has_values = |(parts, _): &(Value, Table)| {
+            parts["values"].as_array().is_some_and(|it| !it.is_empty())
+        };
+        (self.make)(data).into_iter().filter(has_values).enumerate().map(chart).collect()
     }
 }
 

@@ -22,9 +22,6 @@ pub(super) fn make(data: &Data<'_>) -> Vec<(Value, Table)> {
         rows.extend(told.map(|load| (strips::panel(&load.load, &label), load)));
     }
     rows.truncate(strips::MOST_PANELS);
-    if rows.is_empty() {
-        return Vec::new();
-    }
     let named = rows.iter().map(|(panel, load)| {
         let slow = &load.slow;
         let mean_ns = format::duration(slow.delay_ns as f64 / slow.samples as f64);

@@ -23,18 +23,15 @@ pub(super) fn panel(load: &str, label: &str) -> String {
 
 /// The panels that are drawn: those with the slowest responses, in their order.
 pub(super) fn drawn<'d>(data: &'d Data<'_>) -> Vec<(&'d Measurement, &'d LoadSamples, String)> {
-    let mut found: Vec<(usize, (&Measurement, &LoadSamples, String))> = Vec::new();
+    let mut all = Vec::new();
     for one in &data.measurements {
         let label = data.label(one);
-        let measured = one.samples.iter().enumerate();
-        let measured = measured.filter(|(_, samples)| !samples.points.is_empty());
-        found.extend(
-            measured.map(|(load, samples)| (load, (one, samples, panel(&samples.load, &label)))),
-        );
+        let measured = one.samples.iter().enumerate().filter(|(_, it)| !it.points.is_empty());
+        all.extend(measured.map(|(load, it)| (load, one, it, panel(&it.load, &label))));
     }
     // Load by load, so that what is to be compared stands together.
-    found.sort_by_key(|(load, _)| *load);
-    let mut all: Vec<_> = found.into_iter().map(|(_, panel)| panel).collect();
+    all.sort_by_key(|(load, ..)| *load);
+    let mut all: Vec<_> = all.into_iter().map(|(_, one, it, panel)| (one, it, panel)).collect();
     if all.len() > MOST_PANELS {
         let worst = |samples: &LoadSamples| {
             samples.points.iter().map(|point| point.delay_ns).fold(0.0, f64::max)
@@ -50,10 +47,7 @@ pub(super) fn drawn<'d>(data: &'d Data<'_>) -> Vec<(&'d Measurement, &'d LoadSam
 
 pub(super) fn make(data: &Data<'_>) -> Vec<(Value, Table)> {
     let shown = drawn(data);
-    if shown.is_empty() {
-        return Vec::new();
-    }
-    let most = (MOST_POINTS / shown.len()).clamp(40, MOST_A_PANEL);
+    let most = (MOST_POINTS / shown.len().max(1)).clamp(40, MOST_A_PANEL);
     let mut values: Vec<Value> = Vec::new();
     let mut table =
         Table::new("", ["load", "responses", "stalled", "never finished", "worst", "at"]);

@@ -34,10 +34,7 @@ pub(super) fn make(data: &Data<'_>) -> Vec<(Value, Table)> {
     let mut order: Vec<String> = distinct(all.iter().map(|one| one.panel.clone()));
     order.truncate(MOST_PANELS);
     all.retain(|one| order.contains(&one.panel));
-    if all.is_empty() {
-        return Vec::new();
-    }
-    let most = (MOST_POINTS / all.len()).clamp(8, MOST_OF_ONE);
+    let most = (MOST_POINTS / all.len().max(1)).clamp(8, MOST_OF_ONE);
     let mut table = Table::new("", ["run", "seed", "passes", "steady from", "in the steady state"]);
     let mut values: Vec<Value> = Vec::new();
     for (number, one) in all.iter().enumerate() {

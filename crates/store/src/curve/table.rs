@@ -1,10 +1,8 @@
-//! Tables (CSV) as curves: a row is a measurement of a level.
+//! Tables (CSV) as curves: a row is a measurement of a level, and names of columns tell the rest.
 //!
-//! By the names of columns: the level ends in `_mb`, `_kb`, `_bytes` or the like, or is `level`; a
-//! cost is `cost…` for a unit of work as it stands, or `elapsed_s`, which is divided by the work,
-//! the column of that option or else the level itself (Irlam's tables: twice the virtual memory is
-//! twice the processes, each doing the same). Columns with a prefix (`old_elapsed_s`) are curves of
-//! their own.
+//! `elapsed_s` is divided by the work, which is the level unless a column is named (Irlam's tables:
+//! twice the virtual memory is twice the processes, each doing the same). Columns with a prefix
+//! (`old_elapsed_s`) are curves of their own.
 
 use std::collections::BTreeMap;
 
@@ -31,10 +29,7 @@ struct Columns {
     costs: Vec<(String, usize)>,
 }
 
-/// Reads a table.
-///
-/// # Errors
-/// When columns are missing or a cell is no number, with line and column.
+/// Reads a table, unless columns are missing or a cell is no number.
 pub(super) fn curves(name: &str, text: &str, options: &CurveOptions) -> Result<Curves, Refusal> {
     let table = Table::read(text)?;
     if table.rows.is_empty() {

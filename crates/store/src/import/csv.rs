@@ -1,10 +1,4 @@
-//! Comma-separated values with a heading row.
-//!
-//! - A column whose name ends in a unit (`cpu_s`, `page_faults`, `rate_per_s`) was measured, as was
-//!   one that the caller names; its cells are numbers, and an empty cell was not published.
-//! - `trial`, `block` and `seed` mean that; `command` or `part` is the part of the trial that the
-//!   row belongs to, so that the rows of equal levels and equal trial form one trial.
-//! - Every other column was varied; its levels stand in the order in which they appear.
+//! Comma-separated values with a heading row, whose names tell what is what (`docs/comparing.md`).
 //!
 //! Old tables reach us through scanners. A heading that is a number, a cell that is none, and a
 //! trial that is a copy of another one are refused, since each would count something that nobody

@@ -1,9 +1,5 @@
-//! The JSON that cyclictest of rt-tests writes (`--json=FILE`), and other rt-tests with it.
-//!
-//! With a histogram (`-h N`) every delay is there, cut to the whole µs (or ns, with `--nsecs`), so
-//! the buckets expand to delays exactly. Delays beyond the histogram are known by their number, by
-//! the limit that they passed, and by the longest of them: the others are kept as lower bounds.
-//! Without a histogram there are least, mean and longest delay and nothing else.
+//! The JSON that cyclictest of rt-tests writes (`--json=FILE`), and other rt-tests with it;
+//! `docs/exchange.md` tells what its buckets are.
 
 use std::collections::BTreeMap;
 
@@ -232,29 +228,28 @@ impl Found {
 
 /// What a reader of any result must know.
 fn notes(whole: &Found, unit_ns: u64) -> Vec<String> {
-    let mut notes = vec![
-        "cyclictest leaves out the wake-ups that it slept through: a long stall is one delay, \
-         where it should be many"
-            .to_owned(),
-    ];
-    if whole.samples.is_empty() {
-        notes.push(
-            "no histogram, so least, mean and longest delay only: there are ratios, but no \
-             intervals, no tests and no percentiles; use cyclictest -h"
-                .to_owned(),
-        );
-        return notes;
-    }
-    notes.push("a histogram has no order of time: the delays stand by size".to_owned());
-    if unit_ns > 1 {
-        notes.push("cyclictest cuts delays to whole µs".to_owned());
-    }
     let beyond = whole.samples.iter().filter(|it| it.is_lower_bound).count();
-    if beyond > 0 {
-        notes.push(format!(
-            "{beyond} delays lie beyond the histogram and count as its limit, which they passed; \
-             use a larger -h"
-        ));
-    }
-    notes
+    let text = |text: &str| Some(text.to_owned());
+    let told = [
+        text(
+            "cyclictest leaves out the wake-ups that it slept through: a long stall is one delay, \
+             where it should be many",
+        ),
+        text(match whole.samples.is_empty() {
+            true => {
+                "no histogram, so least, mean and longest delay only: there are ratios, but no \
+                 intervals, no tests and no percentiles; use cyclictest -h"
+            }
+            false => "a histogram has no order of time: the delays stand by size",
+        }),
+        text("cyclictest cuts delays to whole µs")
+            .filter(|_| unit_ns > 1 && !whole.samples.is_empty()),
+        (beyond > 0).then(|| {
+            format!(
+                "{beyond} delays lie beyond the histogram and count as its limit, which they \
+                 passed; use a larger -h"
+            )
+        }),
+    ];
+    told.into_iter().flatten().collect()
 }

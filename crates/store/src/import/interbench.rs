@@ -1,9 +1,5 @@
 //! The text that interbench prints and logs: a table for each task that it imitates, a row for
-//! each load.
-//!
-//! A row has mean, deviation and longest of the delays, and shares of CPU and deadlines: figures
-//! of which each is one. A log that several runs were added to has several rows of one task and
-//! load, and these can be tested.
+//! each load (`docs/exchange.md`).
 
 use analysis::{Dataset, Response};
 use model::Environment;
@@ -22,6 +18,16 @@ const TABLE: &str = "--- Benchmarking simulated cpu of ";
 const UNDER: &str = "in the presence of simulated";
 /// The columns behind the label: what stands in the row, our name of it without unit.
 const SHARES: [&str; 2] = ["desired_cpu_percent", "deadlines_met_percent"];
+
+/// What a reader must know.
+const NOTES: [&str; 3] = [
+    "interbench prints summaries: without the single delays there are ratios of means, but no \
+     intervals and no tests, unless several runs were logged into one file",
+    "what interbench 0.31 and older calls SD is nearly the root of the mean square: it is \
+     above 0 where all delays are the same",
+    "interbench finds out anew how fast a loop is (loops_per_ms) unless -l says it: another \
+     number is another dose",
+];
 
 /// Every row is a trial, the factors are the task and the load.
 fn read(text: &str, _: &Options) -> Result<Dataset, Refusal> {
@@ -56,17 +62,7 @@ fn read(text: &str, _: &Options) -> Result<Dataset, Refusal> {
     if set.trials.is_empty() {
         return Err(Refusal::whole(format!("no row below a line {TABLE:?}")));
     }
-    set.notes.extend([
-        "interbench prints summaries: without the single delays there are ratios of means, but no \
-         intervals and no tests, unless several runs were logged into one file"
-            .to_owned(),
-        "what interbench 0.31 and older calls SD is nearly the root of the mean square: it is \
-         above 0 where all delays are the same"
-            .to_owned(),
-        "interbench finds out anew how fast a loop is (loops_per_ms) unless -l says it: another \
-         number is another dose"
-            .to_owned(),
-    ]);
+    set.notes.extend(NOTES.map(str::to_owned));
     Ok(set)
 }
 

@@ -1,9 +1,5 @@
-//! The JSON lines of `perf stat -j`.
-//!
-//! A line is a count of one event, of all or of one CPU, thread or group. Every invocation is a
-//! trial: a file that several invocations were added to (`--append`) has several. With `-I` the
-//! intervals of an invocation are its samples. With `-r` perf writes means and keeps the runs to
-//! itself. What perf reckons from counts ("insn per cycle") follows from them and is left out.
+//! The JSON lines of `perf stat -j`: a count of one event a line, of all or of one CPU, thread or
+//! group. An invocation is a trial, and the intervals of `-I` are its samples (`docs/exchange.md`).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -28,6 +24,10 @@ const ADDITIVE: [&str; 5] = ["", "msec", "ns", "Joules", "MiB"];
 const WHOLE_PERCENT: f64 = 99.5;
 /// An interval that is shorter than this part of the others was cut off by the end.
 const SHORT: f64 = 0.9;
+const MEANS: &str = "perf stat -r writes means and keeps the single runs to itself: no intervals \
+     and no tests; run perf stat -j --append -o FILE several times instead";
+const INTERVALS: &str = "intervals of one process are its samples: how processes differ from each \
+     other was not seen";
 
 /// One count: of what part and event, its value, and the end of its interval in s.
 struct Count {
@@ -196,46 +196,32 @@ impl Read {
     }
 
     fn notes(&self) -> Vec<String> {
-        let mut notes = Vec::new();
-        for (event, (word, count)) in &self.absent {
+        let absent = self.absent.iter().map(|(event, (word, count))| {
             let word = word.trim_matches(['<', '>']);
-            notes.push(format!("{event}: {word}, in {count} lines; not 0, but absent"));
-        }
-        for (event, share) in &self.shared {
-            notes.push(format!(
-            "{event} was counted in {share} % of the time and scaled up: the counters were shared"
-        ));
-        }
-        if self.means {
-            notes.push(
-            "perf stat -r writes means and keeps the single runs to itself: no intervals and no \
-             tests; run perf stat -j --append -o FILE several times instead"
-                .to_owned(),
-        );
-        }
-        if self
-            .invocations
-            .iter()
-            .any(|it| it.counts.iter().any(|count| count.interval_s.is_some()))
-        {
-            notes.push(
-            "intervals of one process are its samples: how processes differ from each other was \
-             not seen"
-                .to_owned(),
-        );
-        }
+            format!("{event}: {word}, in {count} lines; not 0, but absent")
+        });
+        let shared = self.shared.iter().map(|(event, share)| {
+            format!(
+                "{event} was counted in {share} % of the time and scaled up: the counters were \
+                 shared"
+            )
+        });
+        let mut notes: Vec<String> = absent.chain(shared).collect();
+        let mut counts = self.invocations.iter().flat_map(|it| &it.counts);
+        let intervals = counts.any(|count| count.interval_s.is_some());
+        notes.extend(self.means.then(|| MEANS.to_owned()));
+        notes.extend(intervals.then(|| INTERVALS.to_owned()));
         if self.metrics > 0 {
             notes.push(format!("{} lines are metrics, which follow from the counts", self.metrics));
         }
         let started: Vec<&str> =
             self.invocations.iter().filter_map(|it| it.started.as_deref()).collect();
-        if let [first, .., last] = started[..] {
-            notes.push(format!(
-                "begun from {first} to {last}, in a time zone that perf does not tell"
-            ));
-        } else if let [only] = started[..] {
-            notes.push(format!("begun at {only}, in a time zone that perf does not tell"));
-        }
+        let begun = match started[..] {
+            [] => return notes,
+            [only] => format!("at {only}"),
+            [first, .., last] => format!("from {first} to {last}"),
+        };
+        notes.push(format!("begun {begun}, in a time zone that perf does not tell"));
         notes
     }
 }

@@ -1,9 +1,5 @@
-//! Rows that nobody measured: copies of others, and strays.
-//!
-//! A scanned table may repeat its first row as a heading, or a line of the page twice. In the
-//! table of two PL/1 compilers of 1973 the heading row of one scan is such a ghost of the first
-//! row of data, glyph for glyph; taken for a fourth trial it would have counted one measurement
-//! twice.
+//! Rows that nobody measured: copies of others, and strays. A scanned table may repeat its first row
+//! as a heading, or a line of the page twice, as a table of 1973 does.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,8 +1,5 @@
-//! The JSON that schbench writes (`--json FILE`).
-//!
-//! It has percentiles of three distributions, and nothing of what they are percentiles of: each is
-//! one figure a file. One file against another has ratios and no tests; a folder of files has a
-//! trial a file, which is what tests need.
+//! The JSON that schbench writes (`--json FILE`): percentiles of three distributions, each one figure
+//! a file (`docs/exchange.md`).
 
 use std::collections::BTreeMap;
 
@@ -36,6 +33,14 @@ struct Output {
     #[serde(rename = "int")]
     figures: BTreeMap<String, f64>,
 }
+
+/// What a reader must know.
+const NOTES: [&str; 2] = [
+    "schbench writes percentiles, each of them one figure a file: tests need several files a \
+     side (a folder of them), and without the single delays there is no share of stalls",
+    "schbench drops wake-ups of less than 1 µs, and a request's time begins when it is picked \
+     up: waiting in its queue is not in it",
+];
 
 /// The file is one trial, with a figure for each percentile, the least and the most.
 fn read(text: &str, _: &Options) -> Result<Dataset, Refusal> {
@@ -72,14 +77,7 @@ fn read(text: &str, _: &Options) -> Result<Dataset, Refusal> {
     trial.environment.extend(facts(&output.system));
     trial.started_unix_ns = started_unix_ns;
     trial.meaning = measure("schbench");
-    set.notes = vec![
-        "schbench writes percentiles, each of them one figure a file: tests need several files a \
-         side (a folder of them), and without the single delays there is no share of stalls"
-            .to_owned(),
-        "schbench drops wake-ups of less than 1 µs, and a request's time begins when it is picked \
-         up: waiting in its queue is not in it"
-            .to_owned(),
-    ];
+    set.notes = NOTES.map(str::to_owned).into();
     Ok(set)
 }
 

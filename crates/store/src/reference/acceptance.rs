@@ -2,7 +2,7 @@
 
 use analysis::published::{Condition, ConditionKind};
 
-use super::find;
+use super::rows;
 
 /// The table of conditions.
 const TABLE: &str = "sun4/acceptance";
@@ -22,11 +22,10 @@ const KINDS: [(&str, ConditionKind); 6] = [
 /// and figures in ns; none if there are none for it.
 #[must_use]
 pub fn acceptance(name: &str) -> Vec<Condition> {
-    let cells = find(TABLE).and_then(super::Reference::cells).unwrap_or_default();
-    let is_of_table =
-        |row: &&Vec<&str>| name.split_once('/').is_some_and(|(_, stem)| row.first() == Some(&stem));
+    let stem = name.split_once('/').map(|(_, stem)| stem);
+    let rows = rows(TABLE).into_iter().filter(|row| row.first().copied() == stem);
     // All rows can be read, which a test holds them to.
-    cells.iter().skip(1).filter(is_of_table).filter_map(|row| condition(row)).collect()
+    rows.filter_map(|row| condition(&row)).collect()
 }
 
 fn condition(row: &[&str]) -> Option<Condition> {
@@ -55,10 +54,9 @@ mod tests {
 
     #[test]
     fn every_condition_is_read_and_of_a_table_that_is_there() {
-        let cells = find(TABLE).unwrap().cells().unwrap();
-        for row in &cells[1..] {
-            assert!(condition(row).is_some(), "{row:?}");
-            find(&format!("sun4/{}", row[0])).unwrap();
+        for row in rows(TABLE) {
+            assert!(condition(&row).is_some(), "{row:?}");
+            crate::reference::find(&format!("sun4/{}", row[0])).unwrap();
         }
         let old = acceptance("sun4/vmtest-sparcstation1-old-hat");
         assert_eq!(old.len(), 7);

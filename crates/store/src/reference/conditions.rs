@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use analysis::{Dataset, Response, Values};
 
-use super::find;
+use super::rows;
 
 /// Adds what the publication tells of a published experiment beside its table: the conditions, as
 /// facts of the system of each trial, and what was counted for whole trials only. Datasets from
@@ -25,12 +25,6 @@ pub fn add_conditions(dataset: &mut Dataset) {
     if name == "experiment1" {
         add_paging(dataset);
     }
-}
-
-/// The rows of a published table without its heading.
-fn rows(name: &str) -> Vec<Vec<&'static str>> {
-    let cells = find(name).and_then(super::Reference::cells).unwrap_or_default();
-    cells.into_iter().skip(1).collect()
 }
 
 /// Page faults of experiment 1 are published by system, not by trial.
