@@ -8,7 +8,7 @@ use remote::{Answer, Ask, Reader, Receipt, Received, Frame, WireError, encode, w
 use serde::de::DeserializeOwned;
 
 fn all<W: DeserializeOwned>(bytes: &[u8], piece: usize) -> Vec<Result<Frame<W>, WireError>> {
-    let mut reader = Reader::new();
+    let mut reader = Reader::default();
     let mut said = Vec::new();
     for piece in bytes.chunks(piece.max(1)) {
         reader.push(piece);

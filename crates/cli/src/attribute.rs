@@ -78,7 +78,6 @@ pub(crate) struct AttributeArgs {
     json: bool,
 }
 
-/// Prints what the change in each experiment is to be put down to.
 pub(crate) fn attribute(args: &AttributeArgs) -> Result<(), Failure> {
     let datasets: Vec<Dataset> = args
         .what

@@ -52,7 +52,6 @@ pub(crate) struct BisectArgs {
     json: bool,
 }
 
-/// Finds the step and prints it.
 pub(crate) fn bisect(args: &BisectArgs) -> Result<(), Failure> {
     let settings = NoisySettings {
         confidence: args.confidence,

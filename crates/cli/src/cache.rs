@@ -41,7 +41,6 @@ pub(crate) enum CacheCommand {
     },
 }
 
-/// Does what is asked.
 pub(crate) fn cache(command: &CacheCommand) -> Result<(), Failure> {
     let cache = Cache::of_user();
     let root = cache.root().display().to_string();

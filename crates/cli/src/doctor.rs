@@ -93,7 +93,6 @@ pub(crate) struct DoctorArgs {
     output: OutputArgs,
 }
 
-/// A time to watch.
 fn watched(text: &str) -> Result<u64, String> {
     match parse_duration_ns(text).map_err(|error| error.to_string())? {
         time @ 1_000_000..=FOR_NS_MAX => Ok(time),
@@ -101,7 +100,6 @@ fn watched(text: &str) -> Result<u64, String> {
     }
 }
 
-/// Diagnoses what was asked for.
 pub(crate) fn doctor(args: &DoctorArgs) -> Result<(), Failure> {
     if args.rules {
         return show(&rules_document(doctor::ALL), &args.output);

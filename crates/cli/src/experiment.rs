@@ -100,7 +100,6 @@ pub(crate) struct ExperimentArgs {
     pub(crate) json: bool,
 }
 
-/// What came of a laboratory.
 enum Outcome {
     /// The cells that are still to be made, a line each.
     Cells(String),
@@ -109,7 +108,6 @@ enum Outcome {
     Carried(Carried),
 }
 
-/// Carries a plan out, or prints what that would be.
 pub(crate) fn experiment(args: &ExperimentArgs) -> Result<(), Failure> {
     let changes =
         PlanChanges { blocks: args.blocks, seeds: args.seeds.clone(), against_itself: args.aa };
@@ -157,13 +155,11 @@ fn work(
     experiment.run(&mut lab, driver).map(Outcome::Carried)
 }
 
-/// Prints the plan as it is understood.
 fn print_plan(args: &ExperimentArgs, experiment: &Experiment) -> Result<(), Failure> {
     let manifest = experiment.planned().map_err(failure)?;
     print_result(args.json, &manifest, || report::plan_text(&manifest))
 }
 
-/// Prints how far the experiment is and how long the rest will take.
 fn print_outlook(
     args: &ExperimentArgs,
     outlook: &Outlook,
@@ -202,7 +198,6 @@ fn print_outlook(
     print(&text)
 }
 
-/// Prints what the cells came to and what to do next.
 fn finish(
     args: &ExperimentArgs,
     carried: &Carried,
@@ -290,7 +285,6 @@ fn of_plan(args: &ExperimentArgs) -> Vec<OsString> {
     passed
 }
 
-/// Whether this Python has what a fleet needs.
 fn check_python(python: &OsString) -> Result<(), Failure> {
     let shown = python.display();
     let asked = Command::new(python).args(["-c", MISSING]).output().map_err(|error| {

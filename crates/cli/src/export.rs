@@ -90,7 +90,6 @@ pub(crate) enum EachArg {
     Sample,
 }
 
-/// Writes results in another format.
 pub(crate) fn export(args: &ExportArgs) -> Result<(), Failure> {
     let tabular = matches!(args.format, ExportFormat::Csv | ExportFormat::Parquet);
     if args.table.is_some() && !tabular {

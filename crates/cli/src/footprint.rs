@@ -93,7 +93,6 @@ enum Sort {
     Pid,
 }
 
-/// Measures and prints.
 pub(crate) fn footprint(args: &FootprintArgs) -> Result<(), Failure> {
     let system = System::running().context("read the mappings of this process")?;
     let pids = targets(args, &system)?;
@@ -117,7 +116,6 @@ pub(crate) fn footprint(args: &FootprintArgs) -> Result<(), Failure> {
     }
 }
 
-/// The processes that are meant.
 fn targets(args: &FootprintArgs, system: &System) -> Result<Vec<u32>, Failure> {
     if args.all {
         return Ok(system.all().context("look for processes")?);

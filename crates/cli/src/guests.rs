@@ -25,12 +25,10 @@ pub(crate) fn spec(request: &VmRequest, progress: &Progress) -> Result<VmSpec, F
     Ok(spec)
 }
 
-/// CPUs that this process may use.
 pub(crate) fn cpus() -> usize {
     sys::process::usable_cpus() as usize
 }
 
-/// Boots the machine, or takes it from the cache.
 pub(crate) fn prepare(
     spec: &VmSpec,
     options: &VmOptions,
@@ -41,7 +39,6 @@ pub(crate) fn prepare(
     Vm::prepare(spec, options, &|| waiter.stop_requested()).map_err(failure)
 }
 
-/// An error of a machine as the failure of a command.
 pub(crate) fn failure(error: VmError) -> Failure {
     match error {
         VmError::Interrupted => Failure::Interrupted,

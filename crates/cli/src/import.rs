@@ -75,7 +75,6 @@ fn import_format(text: &str) -> Result<store::import::Format, String> {
     Format::named(text).ok_or_else(|| format!("no format is named {text:?}; there are {names}"))
 }
 
-/// Reads a foreign result, checks it, and prints it.
 pub(crate) fn import(args: &ImportArgs) -> Result<(), Failure> {
     match &args.from {
         Some(ImportFrom::Resp1 { file, output }) => import_resp1(file, output),
@@ -83,7 +82,6 @@ pub(crate) fn import(args: &ImportArgs) -> Result<(), Failure> {
     }
 }
 
-/// Prints what was understood of a file.
 fn import_any(args: &ImportArgs) -> Result<(), Failure> {
     let options = Options {
         responses: args.responses.clone(),

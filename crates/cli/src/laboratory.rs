@@ -17,7 +17,6 @@ use crate::guests;
 use crate::progress::Progress;
 use crate::{Failure, OrWrong};
 
-/// Where and how runs are made.
 #[derive(Args)]
 pub(crate) struct LabArgs {
     #[command(flatten)]
@@ -72,7 +71,6 @@ pub(crate) fn drive<T>(
     outcome.map_err(|error| guests::stopped_or(&waiter, failure(error)))
 }
 
-/// An error of a driver as the failure of a command.
 pub(crate) fn failure(error: ExperimentError) -> Failure {
     match error {
         ExperimentError::Interrupted

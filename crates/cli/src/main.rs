@@ -43,16 +43,13 @@ use clap::{CommandFactory, Parser};
 use args::{Cli, Command};
 pub(crate) use output::{print, print_bytes, print_json, print_result};
 
-/// The user stopped it.
 const INTERRUPTED: u8 = 130;
-/// It could not measure.
 const NOT_MEASURED: u8 = 3;
 /// What the user wanted to have checked is not so.
 const NOT_SO: u8 = 1;
 /// The command line or its files are wrong.
 const WRONG_USE: u8 = 2;
 
-/// Why a command did not do what it was asked for.
 enum Failure {
     /// The user asked for something impossible.
     WrongUse(anyhow::Error),
@@ -182,7 +179,6 @@ fn agent() -> Result<(), Failure> {
     }
 }
 
-/// Prints the manual page of a command.
 fn man(name: Option<&str>) -> Result<(), Failure> {
     let mut root = Cli::command();
     root.build();

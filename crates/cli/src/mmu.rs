@@ -38,7 +38,6 @@ pub(crate) enum MmuCommand {
     Machines(machines::MachinesArgs),
 }
 
-/// Does what is asked.
 pub(crate) fn mmu(command: &MmuCommand) -> Result<(), Failure> {
     match command {
         MmuCommand::Run(args) => run::run(args),

@@ -15,7 +15,6 @@ use crate::{Failure, complain};
 /// Fewest columns that tables are fitted into.
 const LEAST_COLUMNS: u16 = 40;
 
-/// The format of a result and the file that it is written to.
 #[derive(Args, Default)]
 pub(crate) struct OutputArgs {
     /// Format of the result [default: as the name of the file ends, else text]
@@ -31,13 +30,11 @@ pub(crate) struct OutputArgs {
     json: bool,
 }
 
-/// Reads the name of a format.
 fn format() -> impl TypedValueParser<Value = &'static OutputFormat> {
     PossibleValuesParser::new(possible_values())
         .try_map(|name| format_named(&name).context("unknown format"))
 }
 
-/// The names of the formats, for the command line.
 pub(crate) fn possible_values() -> impl Iterator<Item = PossibleValue> {
     FORMATS.iter().map(|format| PossibleValue::new(format.name).help(format.about))
 }
@@ -74,7 +71,6 @@ impl OutputArgs {
     }
 }
 
-/// Prints or writes a result as it was asked for.
 pub(crate) fn show(document: &Document<'_>, args: &OutputArgs) -> Result<(), Failure> {
     deliver(document, args.format_or(&FORMATS[0]), args.file_or(None))
 }
@@ -113,7 +109,6 @@ pub(crate) fn print_json(value: &impl Serialize) -> Result<(), Failure> {
     print_bytes(model::shown::shown_json(&json).as_bytes())
 }
 
-/// Prints a result as JSON, or as text.
 pub(crate) fn print_result(
     json: bool,
     value: &impl Serialize,

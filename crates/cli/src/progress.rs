@@ -17,7 +17,6 @@ use crate::complain;
 use live::Live;
 use screen::{Screen, Size, wrapped};
 
-/// A segment that runs.
 struct Active {
     begun: Instant,
     samples: u32,
@@ -26,7 +25,6 @@ struct Active {
     phase: &'static str,
 }
 
-/// Shows what happens.
 pub(crate) struct Progress {
     /// Where lines are drawn again and again; `None` = one line a load, or quiet.
     screen: Option<Screen>,
@@ -86,7 +84,6 @@ impl Progress {
         }
     }
 
-    /// Shows an event.
     pub(crate) fn on(&mut self, event: &Event<'_>) {
         self.write(event);
         match event {
@@ -208,7 +205,6 @@ impl Progress {
         format!("[{}/{}] {}: ", index + 1, self.segments.len(), self.name(index))
     }
 
-    /// Draws what there is.
     fn redraw(&mut self) {
         let Some(moving) = self.moving_line() else { return };
         let Some(Size { columns, rows }) = self.screen.as_mut().and_then(Screen::size_if_due)

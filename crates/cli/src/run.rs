@@ -11,6 +11,7 @@ use store::StoreError;
 use workloads::{loads_and_provocations, probes};
 
 use crate::laboratory::{LabArgs, drive};
+use crate::output::deliver;
 use crate::show::Shape;
 use crate::timing::TimingArgs;
 use crate::values::{Seeds, seeds, workload};
@@ -104,7 +105,6 @@ pub(crate) struct RunArgs {
     test_freeze: Option<u64>,
 }
 
-/// What is done instead of sampling a probe.
 #[derive(Args)]
 struct JobArgs {
     /// Time work instead of a probe: session, users who issue the commands of a script
@@ -140,7 +140,6 @@ struct JobText {
 }
 
 impl JobArgs {
-    /// The job as a measure; `None` if there is none.
     fn measure(&self) -> Result<Option<Measure>, Failure> {
         let Some(JobText { name, settings }) = &self.job else { return Ok(None) };
         if name != workloads::SESSION.name && (self.script.is_some() || self.users.is_some()) {
@@ -160,7 +159,6 @@ impl JobArgs {
     }
 }
 
-/// Makes the runs and prints the table.
 pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
     let job = args.job.measure()?;
     if job.is_some() && args.shape.output_format().is_none() {
@@ -189,7 +187,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
     let (files, runs): (Vec<PathBuf>, Vec<model::Run>) = result.runs.into_iter().unzip();
     if runs.iter().any(model::Run::is_measured) || !result.interrupted {
         let shown = show::shaped(&runs, result.skipped, &args.shape)?;
-        show::print_shaped(&shown, &args.shape, None)?;
+        deliver(&shown, args.shape.document_format(), None)?;
     }
     progress.say(&format!("run files: {}", folder.display()));
     if !args.no_report && folder.is_dir() {
@@ -229,7 +227,6 @@ fn check_place(args: &RunArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The plan that the arguments ask for.
 fn plan(args: &RunArgs, measure: Measure) -> Result<MatrixPlan, Failure> {
     let all = workloads::loads().map(|load| load.name.to_owned());
     let chosen = match (args.loads.is_empty(), &measure) {
@@ -276,7 +273,6 @@ fn results_folder(args: &RunArgs, measure: &Measure) -> Result<PathBuf, Failure>
     Err(wrong!("{} {reason}; name a new folder with --output DIR", folder.display()))
 }
 
-/// Reads `vmtest` and `vmtest:size=24M,loops=5000`.
 fn job_text(text: &str) -> Result<JobText, String> {
     let (name, settings) = text.split_once(':').unwrap_or((text, ""));
     let name = experiment::job_name(name)?;

@@ -23,7 +23,6 @@ use store::results::read_runs;
 use crate::output::{deliver, possible_values};
 use crate::{Failure, OrWrong};
 
-/// How a responsiveness matrix is printed.
 #[derive(Args)]
 pub(crate) struct Shape {
     /// Format of the result
@@ -45,7 +44,6 @@ pub(crate) struct Shape {
     pub(crate) verbose: bool,
 }
 
-/// What a result is printed as.
 #[derive(Clone, Copy)]
 pub(crate) enum Form {
     /// A document in an output format.
@@ -55,6 +53,11 @@ pub(crate) enum Form {
 }
 
 impl Shape {
+    /// The format of the document; text if it has the layout of resp1.
+    pub(crate) fn document_format(&self) -> &'static OutputFormat {
+        self.output_format().unwrap_or(&FORMATS[0])
+    }
+
     /// The output format; `None` if the layout of resp1 was asked for.
     pub(crate) fn output_format(&self) -> Option<&'static OutputFormat> {
         match self.format {
@@ -94,7 +97,6 @@ pub(crate) struct ShowArgs {
     pub(crate) output: Option<PathBuf>,
 }
 
-/// Prints a results folder, a run file, or a published result.
 pub(crate) fn show(args: &ShowArgs) -> Result<(), Failure> {
     let (what, shape) = (args.what.as_str(), &args.shape);
     let path = Path::new(what);
@@ -117,16 +119,7 @@ pub(crate) fn show(args: &ShowArgs) -> Result<(), Failure> {
         }
         shown
     };
-    print_shaped(&shown, shape, args.output.as_deref())
-}
-
-/// Prints a result in the form that was asked for, or writes it to a file.
-pub(crate) fn print_shaped(
-    document: &Document<'_>,
-    shape: &Shape,
-    file: Option<&Path>,
-) -> Result<(), Failure> {
-    deliver(document, shape.output_format().unwrap_or(&FORMATS[0]), file)
+    deliver(&shown, shape.document_format(), args.output.as_deref())
 }
 
 /// The result of runs: a matrix, or of a job its own table.
@@ -154,7 +147,6 @@ pub(crate) fn shaped(
     Ok(document.with_data(session))
 }
 
-/// A matrix in the layout that was asked for.
 fn of_matrix(mut matrix: Matrix, shape: &Shape) -> Document<'static> {
     let document = match (shape.format, shape.worst) {
         (_, Some(_)) | (Form::Document(_), None) => {

@@ -3,10 +3,11 @@
 use std::path::PathBuf;
 
 use analysis::sweep::{Curve, Found, Grid, Settings, find};
-use anyhow::{Context, anyhow};
+use anyhow::anyhow;
 use clap::Args;
 use experiment::{Form, Quantity, SearchArgs, Setting, Sweep, SweepPlan, TypedSweep, parse_sweep};
 use report::{SweepRow, SweepView, sweep_text};
+use serde_json::{Value, json};
 use store::{CurveOptions, Curves};
 
 use crate::laboratory::{LabArgs, drive, failure};
@@ -74,7 +75,6 @@ pub(crate) struct SweepArgs {
     json: bool,
 }
 
-/// Measurements that are there already.
 #[derive(Args)]
 struct SourceArgs {
     /// Measure nothing: read a folder of runs, `reference:NAME`, or a CSV (- is standard input)
@@ -95,7 +95,6 @@ struct SourceArgs {
 }
 
 impl SweepArgs {
-    /// What was typed of the sweep's plan.
     fn typed(&self) -> TypedSweep {
         let named = [("subject", &self.subject), ("load", &self.load)];
         let named = named.iter().filter_map(|(name, value)| Some((*name, value.as_ref()?)));
@@ -162,7 +161,6 @@ pub(crate) fn sweep(args: &SweepArgs) -> Result<(), Failure> {
     }
 }
 
-/// Whether a curve has anything to show.
 pub(crate) fn has_costs(curve: &Curve) -> bool {
     curve.points.iter().any(|point| point.cost.is_some())
 }
@@ -199,7 +197,6 @@ fn redraw(args: &SweepArgs, what: &str) -> Result<(), Failure> {
     show(args, &curves, &settings)
 }
 
-/// The plan of a folder's sweep.
 fn plan_of(curves: &Curves) -> Option<SweepPlan> {
     parse_sweep(curves.plan.as_deref()?, TypedSweep::default()).ok()
 }
@@ -209,7 +206,6 @@ pub(crate) fn settings_of(curves: &Curves) -> Settings {
     plan_of(curves).map_or_else(Settings::default, |plan| plan.settings.find)
 }
 
-/// What the curves say.
 pub(crate) fn view<'a>(curves: &'a Curves, settings: &Settings) -> SweepView<'a> {
     let plan = plan_of(curves);
     let search = plan.as_ref().and_then(|plan| plan.search().ok());
@@ -230,37 +226,18 @@ pub(crate) fn view<'a>(curves: &'a Curves, settings: &Settings) -> SweepView<'a>
     }
 }
 
-/// Prints what the curves say.
 fn show(args: &SweepArgs, curves: &Curves, settings: &Settings) -> Result<(), Failure> {
     let view = view(curves, settings);
-    print_result(args.json, &as_json(&view)?, || sweep_text(&view))
+    print_result(args.json, &as_json(&view), || sweep_text(&view))
 }
 
-fn as_json(view: &SweepView<'_>) -> Result<serde_json::Value, Failure> {
-    let value = || -> serde_json::Result<serde_json::Value> {
-        if let ([SweepRow { curve, found, .. }], None) = (&view.rows[..], &view.grid) {
-            return Ok(serde_json::json!({
-                "place": view.place,
-                "curve": serde_json::to_value(curve)?,
-                "found": serde_json::to_value(found)?,
-            }));
-        }
-        let mut rows = Vec::new();
-        for SweepRow { label, curve, found } in &view.rows {
-            rows.push(serde_json::json!({
-                "level": label,
-                "curve": serde_json::to_value(curve)?,
-                "found": serde_json::to_value(found)?,
-            }));
-        }
-        Ok(serde_json::json!({
-            "place": view.place,
-            "by": view.by,
-            "rows": rows,
-            "grid": serde_json::to_value(&view.grid)?,
-        }))
-    };
-    Ok(value().context("write the result as JSON")?)
+fn as_json(view: &SweepView<'_>) -> Value {
+    if let ([SweepRow { curve, found, .. }], None) = (&view.rows[..], &view.grid) {
+        return json!({ "place": view.place, "curve": curve, "found": found });
+    }
+    let row = |SweepRow { label, curve, found }: &SweepRow<'_>| json!({ "level": label, "curve": curve, "found": found });
+    let rows: Vec<Value> = view.rows.iter().map(row).collect();
+    json!({ "place": view.place, "by": view.by, "rows": rows, "grid": view.grid })
 }
 
 /// The plan as it is understood, and what would be measured first.

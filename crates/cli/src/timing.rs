@@ -6,7 +6,6 @@ use model::Timing;
 
 use crate::{Failure, wrong};
 
-/// When interactions start and how long anything may take.
 #[derive(Args)]
 pub(crate) struct TimingArgs {
     /// The times of resp1: 20 s intervals, five points

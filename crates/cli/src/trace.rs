@@ -27,7 +27,6 @@ pub(crate) enum TraceCommand {
     Stat(stat::StatArgs),
 }
 
-/// Does what is asked.
 pub(crate) fn trace(command: &TraceCommand) -> Result<(), Failure> {
     match command {
         TraceCommand::Record(args) => record::record(args),

@@ -10,10 +10,8 @@ pub(crate) fn workload(
     PossibleValuesParser::new(all.map(|it| PossibleValue::new(it.name).help(it.about)))
 }
 
-/// Seeds of an ensemble, in order.
 pub(crate) type Seeds = Vec<u64>;
 
-/// Most seeds of an ensemble.
 const MOST_SEEDS: u64 = 100_000;
 
 /// Reads `1..5` (both ends belong to it), `3`, and lists of these.

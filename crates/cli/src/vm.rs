@@ -29,7 +29,6 @@ pub(crate) enum VmCommand {
     Verify(verify::VerifyArgs),
 }
 
-/// A machine with a kernel.
 #[derive(Args)]
 struct MachineArgs {
     /// What follows `vm:` in --subject: `machine=NAME,kernel=KERNEL,mem=SIZE,…` [default: the
@@ -70,7 +69,6 @@ fn request(text: &str) -> Result<VmRequest, String> {
     vm::parse_request(text.strip_prefix("vm:").unwrap_or(text))
 }
 
-/// Does what is asked.
 pub(crate) fn vm(command: &VmCommand) -> Result<(), Failure> {
     match command {
         VmCommand::Kernels(args) => kernels::kernels(args),

@@ -166,7 +166,6 @@ impl Laboratory {
         order.at == At::Simulator && cells.is_some_and(|(cells, key)| cells.get(&key).is_some())
     }
 
-    /// All runs of the plan in their order.
     pub(crate) fn orders(&self) -> Vec<Order> {
         let runs = self.plan.runs(&self.cells).into_iter().zip(0_u32..);
         runs.map(|(run, position)| {

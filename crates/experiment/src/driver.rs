@@ -53,7 +53,6 @@ impl DriverOptions {
         self.cells.clone().map(Cells::at)
     }
 
-    /// How guests are run.
     pub(crate) fn guests(&self) -> VmOptions {
         let cache = Cache::of_user();
         VmOptions {

@@ -83,7 +83,6 @@ pub enum Event<'a> {
     },
 }
 
-/// A line as the run file has it.
 fn as_json<S: Serializer>(line: &Line, serializer: S) -> Result<S::Ok, S::Error> {
     let text = RunEncoder::default().line(line);
     let value: serde_json::Value =

@@ -33,7 +33,6 @@ pub(crate) type Take<'t> = dyn FnMut(&Order, Made) -> Result<(), ExperimentError
 pub(crate) struct Execution<'a> {
     pub(crate) machines: &'a mut Machines,
     pub(crate) orders: &'a [Order],
-    /// Where the run files go.
     pub(crate) folder: &'a Path,
     /// Whether the machine is left to settle before the first run, as it is before all others.
     pub(crate) settles_first: bool,
@@ -61,7 +60,6 @@ fn ended(
     }
 }
 
-/// What a worker reports of a run.
 enum Report {
     Started,
     Line(Box<Line>),
@@ -72,7 +70,6 @@ enum Report {
 /// A message of a worker: a run that cannot be made is an error of the whole.
 type Message = (usize, Result<Report, ExperimentError>);
 
-/// What the workers share.
 struct Pool<'a> {
     orders: &'a [Order],
     /// The guest of each order; `None` = it is simulated.
@@ -190,7 +187,6 @@ impl Execution<'_> {
 }
 
 impl Pool<'_> {
-    /// Makes runs until there are no more.
     fn run(&self, sender: &Sender<Message>) {
         loop {
             let index = self.next.fetch_add(1, Ordering::Relaxed);

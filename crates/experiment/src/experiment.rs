@@ -119,7 +119,7 @@ impl Experiment {
         lab: &mut Laboratory,
         driver: &mut Driver<'_>,
     ) -> Result<Carried, ExperimentError> {
-        let manifest = manifest(&self.plan, lab.cells(), &self.text);
+        let manifest = manifest(&self.plan, &lab.cells, &self.text);
         let manifest = with_former(manifest, self.former.as_ref());
         if self.former.as_ref() != Some(&manifest) {
             write_manifest(&manifest, &self.folder)?;

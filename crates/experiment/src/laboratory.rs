@@ -65,11 +65,6 @@ impl Laboratory {
         }
     }
 
-    /// The cells of the plan.
-    pub(crate) fn cells(&self) -> &[CellPlan] {
-        &self.cells
-    }
-
     /// Memory that the largest guest takes of this host, in bytes; `None` without a guest.
     pub fn largest_guest_bytes(&self) -> Option<u64> {
         self.machines.largest_guest_bytes()

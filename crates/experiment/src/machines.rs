@@ -19,7 +19,6 @@ use crate::subject_arg::{self, RemoteArg, SubjectArg};
 /// What makes a cell's runs, and the subject as their headers describe it.
 pub(crate) type Place = (At, SubjectSpec);
 
-/// What a cell needs of its machine.
 pub(crate) struct Need<'a> {
     /// The subject; `None` = a sandbox where possible, else the host.
     pub(crate) subject: Option<&'a SubjectArg>,
@@ -29,7 +28,6 @@ pub(crate) struct Need<'a> {
     pub(crate) purpose: &'a Path,
 }
 
-/// The machines that are ready.
 #[derive(Default)]
 pub(crate) struct Machines {
     /// This host, with its swap file.

@@ -8,7 +8,6 @@ use model::Run;
 use store::StoreError;
 use store::results::{RunFile, SUFFIX, read_run};
 
-/// What came of one segment.
 pub(crate) enum Made {
     Run { path: PathBuf, run: Box<Run>, death: Option<String> },
     Refused(String),
@@ -49,7 +48,6 @@ impl<'a> Output<'a> {
     }
 }
 
-/// The run of this name in a folder, if there is one.
 pub(crate) fn run_of(folder: &Path, run_id: &str) -> Result<Option<(PathBuf, Run)>, StoreError> {
     let path = folder.join(format!("{run_id}{SUFFIX}"));
     match path.exists() {

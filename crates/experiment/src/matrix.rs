@@ -91,7 +91,6 @@ impl MatrixPlan {
         }
     }
 
-    /// The runs on a machine, with their names.
     fn orders(&self, at: At, subject: &SubjectSpec) -> Vec<Order> {
         let runs = match at.is_measured() {
             true => self.runs(subject),

@@ -2,7 +2,6 @@
 
 use model::Spec;
 
-/// What makes a run.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum At {
     Stage,
@@ -20,7 +19,6 @@ impl At {
     }
 }
 
-/// A run with all that it needs.
 pub(crate) struct Order {
     pub(crate) run_id: String,
     /// What progress calls it.

@@ -7,7 +7,6 @@ use model::units::{format_duration, parse_duration_ns};
 use crate::subject_arg::SubjectArg;
 
 const SECOND_NS: u64 = 1_000_000_000;
-/// Interactions under each load.
 const POINTS: u32 = 5;
 /// The profiles by name: time between two intended starts, longest time to a load's warm state, and
 /// longest time of one interaction, in ns.

@@ -9,7 +9,6 @@ use store::results::read_runs;
 
 use crate::error::ExperimentError;
 
-/// The text of a plan's file.
 pub(crate) fn read_plan(path: &Path) -> Result<String, ExperimentError> {
     let wrong = |error| format!("read the plan {}: {error}", path.display());
     fs::read_to_string(path).map_err(|error| ExperimentError::WrongUse(wrong(error)))
@@ -49,7 +48,6 @@ fn no_runs(folder: &Path) -> Result<(), ExperimentError> {
     }
 }
 
-/// Writes the manifest of a folder.
 pub(crate) fn write_manifest(manifest: &Manifest, folder: &Path) -> Result<(), ExperimentError> {
     store::manifest::write(manifest, folder)
         .map_err(|error| ExperimentError::NotMeasured(format!("write the manifest: {error}")))

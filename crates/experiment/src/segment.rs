@@ -25,7 +25,6 @@ pub struct Segment {
 }
 
 impl Segment {
-    /// The run of a spec.
     pub(crate) fn new(label: String, spec: &Spec) -> Self {
         let (points, unit) = pieces(&spec.measure, &spec.timing);
         let longest_ns = match &spec.subject {

@@ -35,7 +35,7 @@ pub(crate) fn attach() -> Result<(), String> {
 /// Passes on what both sides say until one of them is gone.
 fn pass_on() -> Result<(), String> {
     let said = |error: io::Error| error.to_string();
-    let mut reader = Reader::new();
+    let mut reader = Reader::default();
     let opening = reader.opening(&mut io::stdin().lock())?;
     if !is_name(&opening.session) {
         return Err(format!("{:?} is no name of a session", opening.session));

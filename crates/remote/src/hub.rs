@@ -73,7 +73,7 @@ impl Hub {
 
     /// A connection that says first who it is.
     fn greet(self: &Arc<Self>, mut stream: UnixStream) {
-        let mut reader = Reader::new();
+        let mut reader = Reader::default();
         if stream.set_read_timeout(Some(SILENCE)).is_ok()
             && let Ok(opening) = reader.opening(&mut stream)
         {

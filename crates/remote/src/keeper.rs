@@ -47,7 +47,7 @@ pub(crate) fn start() -> io::Result<UnixStream> {
 pub(crate) fn keep() -> Result<(), String> {
     let input = rustix::io::dup(io::stdin()).map_err(|error| error.to_string())?;
     let mut stream = UnixStream::from(input);
-    let mut reader = Reader::new();
+    let mut reader = Reader::default();
     let opening = reader.opening(&mut stream)?;
     let spool = Spool::of_user().map_err(|error| error.to_string())?;
     let hub = Hub::new(spool.clone());

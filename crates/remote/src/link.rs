@@ -27,7 +27,6 @@ const LAST_WORDS: Duration = Duration::from_secs(2);
 /// What of ssh's complaints is kept, in bytes.
 const SAID_BYTES: usize = 4096;
 
-/// Why nothing comes any more.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Broken {
     #[error("it was closed")]
@@ -88,12 +87,11 @@ impl Link {
             output,
             said,
             complaining,
-            reader: Reader::new(),
+            reader: Reader::default(),
             heard_ns: monotonic_ns(),
         })
     }
 
-    /// Asks something.
     pub(crate) fn ask(&mut self, ask: &Ask) -> Result<(), Broken> {
         let input = self.input.as_ref().ok_or(Broken::Closed)?;
         write(input, ask).map_err(|_| Broken::Closed)?;

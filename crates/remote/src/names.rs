@@ -7,7 +7,6 @@ use subject::LocalSubject;
 
 use crate::address::Address;
 
-/// Longest name.
 const MOST: usize = 64;
 
 /// Whether a text is a name that files can be called by.

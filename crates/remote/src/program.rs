@@ -23,7 +23,6 @@ const MACHINES: [(u16, &str); 6] = [
     (243, "riscv64"),
 ];
 
-/// A program that can be copied.
 #[derive(Clone, Debug)]
 pub(crate) struct Program {
     path: PathBuf,
@@ -60,7 +59,6 @@ impl Program {
         })
     }
 
-    /// Its bytes.
     pub(crate) fn bytes(&self) -> Result<Vec<u8>, String> {
         fs::read(&self.path).map_err(|error| format!("{}: {error}", self.path.display()))
     }

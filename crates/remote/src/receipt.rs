@@ -110,7 +110,7 @@ mod tests {
 
     /// Takes bytes as they came; whether the run is whole, or what is wrong.
     fn take(receipt: &mut Receipt, bytes: &[u8], run: &mut Vec<u8>) -> Result<bool, String> {
-        let mut reader = Reader::new();
+        let mut reader = Reader::default();
         reader.push(bytes);
         while let Some(said) = reader.next().map_err(|error| error.to_string())? {
             match receipt.take(said)? {

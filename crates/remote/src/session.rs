@@ -25,7 +25,6 @@ use crate::wire::{Answer, Ask, Frame, LANGUAGE, Opening};
 const PAUSES_NS: (u64, u64) = (250_000_000, 30_000_000_000);
 /// How long a run may take to stop, and a session to close, in ns.
 const STOP_NS: u64 = 30_000_000_000;
-/// A moment that never comes.
 const NEVER_NS: u64 = u64::MAX;
 
 /// How a subject on another machine (`ssh://HOST`) is reached, as it is typed, and what a session on
@@ -391,7 +390,6 @@ impl Drop for Session {
 /// A subject with all that was chosen, or why it cannot be had; and what was chosen for the user.
 type Preparation = (Result<SubjectSpec, String>, Option<String>);
 
-/// A run that is being received.
 struct Run {
     order: (String, String, Box<Spec>),
     receipt: Receipt,
@@ -400,7 +398,6 @@ struct Run {
     stop_ns: Option<u64>,
 }
 
-/// Why a conversation does not go on.
 #[derive(Debug, thiserror::Error)]
 enum Failed {
     #[error(transparent)]

@@ -215,7 +215,8 @@ pub enum Frame<W> {
     RunLine(Vec<u8>),
 }
 
-/// Cuts what comes into lines and reads them.
+/// Cuts what comes into lines and reads them. What a shell says before the first word (a greeting, a
+/// message of the day) is passed over.
 #[derive(Clone, Debug, Default)]
 pub struct Reader {
     rest: Vec<u8>,
@@ -226,12 +227,6 @@ pub struct Reader {
 }
 
 impl Reader {
-    /// A reader of somebody who begins with a word. What a shell says before it (a greeting, a
-    /// message of the day) is passed over.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
     /// Adds what came.
     pub fn push(&mut self, bytes: &[u8]) {
         self.rest.extend_from_slice(bytes);
@@ -257,7 +252,6 @@ impl Reader {
         }
     }
 
-    /// The opening with which a session begins.
     pub(crate) fn opening(&mut self, input: &mut impl Read) -> Result<Box<Opening>, String> {
         match self.hear(input).map_err(|error| error.to_string())? {
             Some(Frame::Message(Ask::Open(opening))) => Ok(opening),
@@ -265,7 +259,6 @@ impl Reader {
         }
     }
 
-    /// What came and was not read.
     pub(crate) fn into_rest(self) -> Vec<u8> {
         self.rest
     }
@@ -312,7 +305,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn all(bytes: &[u8], pieces: usize) -> Vec<Result<Frame<Answer>, WireError>> {
-        let mut reader = Reader::new();
+        let mut reader = Reader::default();
         let mut said = Vec::new();
         for piece in bytes.chunks(bytes.len().div_ceil(pieces.max(1)).max(1)) {
             reader.push(piece);

@@ -34,7 +34,6 @@ pub(crate) struct AgentProcess {
 }
 
 impl AgentProcess {
-    /// Starts the agent and gives it its assignment.
     pub(crate) fn start(program: &Path, assignment: &Assignment) -> io::Result<Self> {
         let mut command = Command::new(program);
         command.arg(COMMAND).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -50,7 +49,6 @@ impl AgentProcess {
         Ok(agent)
     }
 
-    /// The agent's process number.
     pub(crate) fn pid(&self) -> u32 {
         self.child.id()
     }
@@ -136,7 +134,6 @@ impl Drop for AgentProcess {
     }
 }
 
-/// The longest time that a run may take, in ns.
 fn longest_ns(assignment: &Assignment) -> u64 {
     let timing = &assignment.spec.timing;
     let work_ns = match &assignment.spec.measure {

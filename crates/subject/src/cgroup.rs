@@ -71,7 +71,6 @@ impl Sandbox {
     }
 }
 
-/// A sandbox under way.
 struct Maker<'a> {
     name: &'a str,
     journal: &'a mut Journal,
@@ -208,7 +207,6 @@ fn offers(dir: &Path, wanted: &[&str], is_root: bool) -> Result<(), String> {
     Err(format!("{} does not give {wanted:?} to its children", dir.display()))
 }
 
-/// Whether a group has all of these controllers.
 pub(crate) fn has_controllers(dir: &Path, wanted: &[&str]) -> bool {
     lists(&dir.join("cgroup.controllers"), wanted)
 }

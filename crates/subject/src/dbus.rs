@@ -64,7 +64,6 @@ impl Body {
     }
 }
 
-/// A message that came.
 #[derive(Debug, Default)]
 pub(crate) struct Message {
     pub(crate) kind: u8,

@@ -66,7 +66,6 @@ impl Room {
         }
     }
 
-    /// What the user is to know of it.
     pub(crate) fn note(&self) -> Option<String> {
         match self {
             Self::Scope(name) => Some(format!(

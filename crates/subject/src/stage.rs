@@ -112,7 +112,7 @@ impl Stage {
             options.missed.push(Missed { capability, reason: error.to_string() });
         }
         if let Some(size_bytes) = options.swap_bytes {
-            let path = work_dir.path().join(format!("swap-{}", std::process::id()));
+            let path = work_dir.path.join(format!("swap-{}", std::process::id()));
             let added = journal.add_swap(&path, size_bytes, &|| waiter.stop_requested());
             added.map_err(|error| {
                 let next = "it needs root and room on a disk";
@@ -235,11 +235,11 @@ impl Stage {
             self.journal.note(&queue).map_err(at("write the journal"))?;
             made.push(queue);
         }
-        let path = unique::free_path(self.work_dir.path(), &name);
+        let path = unique::free_path(&self.work_dir.path, &name);
         let (directory, ()) = self
             .journal
             .make(Made::directory(path.clone()), || fs::create_dir(&path))
-            .map_err(unusable(self.work_dir.path()))
+            .map_err(unusable(&self.work_dir.path))
             .map_err(unavailable)?;
         made.push(directory);
         for (name, value) in &spec.sysctls {

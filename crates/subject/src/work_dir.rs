@@ -29,7 +29,7 @@ pub(crate) fn unusable<E: Display>(path: &Path) -> impl Fn(E) -> String + Copy {
 /// A work directory, locked by this process.
 #[derive(Debug)]
 pub(crate) struct WorkDir {
-    path: PathBuf,
+    pub(crate) path: PathBuf,
     _lock: Lock,
 }
 
@@ -65,11 +65,6 @@ impl WorkDir {
                 if holder.is_empty() { "another run" } else { &holder }
             )),
         }
-    }
-
-    /// The directory.
-    pub(crate) fn path(&self) -> &Path {
-        &self.path
     }
 
     /// Free space that this user may fill, in bytes.

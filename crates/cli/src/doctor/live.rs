@@ -60,7 +60,6 @@ pub(super) fn doctor(args: &DoctorArgs) -> Result<(), Failure> {
     }
 }
 
-/// Says how long the wait is.
 fn announce_wait(until_ns: u64) {
     if std::io::stderr().is_terminal() {
         let left_ns = until_ns.saturating_sub(monotonic_ns());
@@ -89,7 +88,6 @@ fn watch(waiter: &Waiter, until_ns: u64, mut look: impl FnMut() -> Snapshot) -> 
     }
 }
 
-/// Waits until a moment, or until somebody wants it to stop.
 fn wait(waiter: &Waiter, until_ns: u64) {
     while !waiter.stop_requested() && monotonic_ns() < until_ns {
         waiter.wait(None, until_ns);

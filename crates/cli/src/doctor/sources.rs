@@ -90,7 +90,6 @@ pub(super) fn create(path: &Path) -> Result<File, Failure> {
     file.or_wrong(format!("create {}", path.display()))
 }
 
-/// Adds a line to the recording, if there is one.
 pub(super) fn record(
     args: &DoctorArgs,
     recording: &mut Option<File>,

@@ -13,7 +13,6 @@ use crate::output::{OutputArgs, show};
 use crate::trace::input::{Input, InputArgs};
 use crate::{Failure, complain, print};
 
-/// Version of the JSON.
 const SCHEMA: u32 = 1;
 
 const EXAMPLES: &str = "\
@@ -93,7 +92,6 @@ fn page(text: &str) -> Result<Unit, String> {
     }
 }
 
-/// Reads a trace and prints its curves.
 pub(crate) fn curve(args: &CurveArgs) -> Result<(), Failure> {
     if args.least_rise.is_nan() || args.least_rise <= 1.0 {
         return Err(wrong!("--least-rise {} is not above 1", args.least_rise));
@@ -151,7 +149,6 @@ fn request(args: &CurveArgs) -> Request {
     }
 }
 
-/// Prints what was asked for.
 fn tell(
     args: &CurveArgs,
     name: &str,

@@ -27,7 +27,6 @@ pub(crate) struct MachinesArgs {
     output: OutputArgs,
 }
 
-/// Does what is asked.
 pub(crate) fn machines(args: &MachinesArgs) -> Result<(), Failure> {
     match &args.name {
         Some(name) => one(name, &args.output),

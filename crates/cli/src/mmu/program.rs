@@ -6,7 +6,6 @@ use std::str::FromStr;
 
 use model::{JobSpec, Measure};
 
-/// A program and what is set of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ProgramText {
     pub(super) name: String,
@@ -38,18 +37,15 @@ impl FromStr for ProgramText {
 }
 
 impl ProgramText {
-    /// Whether the program has a parameter of this name.
     pub(super) fn has(&self, name: &str) -> bool {
         workloads::find_job(&self.name)
             .is_some_and(|job| job.params.iter().any(|param| param.name == name))
     }
 
-    /// The parameter that is its size.
     pub(super) fn size(&self) -> &'static str {
         SIZES.iter().find(|(name, _)| *name == self.name).map_or("size", |(_, size)| size)
     }
 
-    /// The program with further settings.
     pub(super) fn job(&self, further: &[(String, String)]) -> Result<JobSpec, String> {
         let settings: Vec<(String, String)> =
             self.settings.iter().chain(further).cloned().collect();

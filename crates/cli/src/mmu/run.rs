@@ -112,7 +112,6 @@ impl RunArgs {
     }
 }
 
-/// Simulates what is asked for.
 pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
     let text = experiment::machine_text(&args.machine).map_err(crate::wrong)?;
     let machine = Machine::parse(&text).or_wrong(format!("machine {}", args.machine))?;
@@ -169,7 +168,6 @@ fn run_whole(
     show(&whole_run_document(&run).with_data(data), &OutputArgs::printed(args.json))
 }
 
-/// Reads `victim=lru-visit`.
 pub(super) fn setting(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),

@@ -19,7 +19,6 @@ use crate::{Failure, guests};
 /// Remedies are bought as long as one makes this much of a difference; two that differ by less are
 /// as good as each other.
 const LEAST_GAIN: f64 = 1.01;
-/// Coverage of intervals.
 const CONFIDENCE: f64 = 0.95;
 
 const EXAMPLES: &str = "\
@@ -72,14 +71,12 @@ struct State {
 /// A remedy and what it made of a state.
 type Treated = (&'static Remedy, State);
 
-/// What is tried.
 struct Trial<'a> {
     seeds: &'a [u64],
     jobs: usize,
     untreated: Workload,
 }
 
-/// Tries all remedies and prints what they bring.
 pub(crate) fn whatif(args: &WhatifArgs) -> Result<(), Failure> {
     let mut settings = args.set.clone();
     let work = Work::find(&args.program, &mut settings)?;
@@ -215,7 +212,6 @@ fn tried(remedy: &Remedy, first: &State, before: &State, with: &State) -> Tried 
     }
 }
 
-/// Elapsed time before over that with a remedy.
 fn gain(before: &State, with: &State) -> Gain {
     let found = stats::hodges_lehmann_ratio(&with.elapsed_ns, &before.elapsed_ns, CONFIDENCE);
     // Times are positive and there is at least one, so there is a ratio.

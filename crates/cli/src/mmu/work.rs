@@ -15,7 +15,6 @@ const MOST_VISITS: u64 = 1_000_000;
 /// How many of a trace run at the same time: a setting of traces.
 const COPIES: &str = "copies";
 
-/// What runs.
 pub(super) enum Work {
     /// A program that has a size and settings of its own.
     Program(ProgramText),

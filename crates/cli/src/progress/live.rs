@@ -13,7 +13,6 @@ const MOST_RESPONSES: usize = 30;
 const LEAST_RESPONSES: usize = 10;
 /// Most loads that are shown, the latest.
 const MOST_LOADS: usize = 10;
-/// Most letters of a load's name.
 const MOST_LETTERS: usize = 28;
 /// The letters of a sparkline, from the quickest to the slowest.
 const LEVELS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
@@ -23,7 +22,6 @@ const LAST: usize = DURATION + 2;
 const LONGEST: usize = DURATION + 10;
 /// A part below this share of a delay is not told.
 const LEAST_SHARE: f64 = 0.1;
-/// Most parts that are told.
 const MOST_PARTS: usize = 3;
 
 /// The responses so far: of jobs, the commands of a session and the passes of work on memory.
@@ -49,7 +47,6 @@ struct Worst {
 }
 
 impl Live {
-    /// Takes a line of a run of a load.
     pub(super) fn on_line(&mut self, run: usize, load: &str, line: &Line) {
         match line {
             Line::Sample(sample) => {
@@ -151,7 +148,6 @@ impl Live {
     }
 }
 
-/// A name of at most so many letters.
 fn shortened(name: &str, most: usize) -> String {
     match name.chars().count() > most {
         true => name.chars().take(most.saturating_sub(1)).chain(['…']).collect(),

@@ -11,14 +11,12 @@ const DRAWS_PER_SECOND: f64 = 5.0;
 /// A terminal that does not say how large it is.
 const USUAL: Size = Size { columns: 80, rows: 24 };
 
-/// How large a terminal is, in letters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Size {
     pub(super) columns: usize,
     pub(super) rows: usize,
 }
 
-/// The lines that are drawn on standard error.
 pub(super) struct Screen {
     lines: Vec<String>,
     /// Draws that may be made at once.

@@ -18,7 +18,6 @@ use crate::{Failure, OrWrong};
 
 use read::Results;
 
-/// Name of the page of a run, in its folder of results.
 const FILE: &str = "report.html";
 
 const EXAMPLES: &str = "\

@@ -21,7 +21,6 @@ use crate::sweep;
 /// The factor that the responsiveness matrix tells of.
 const LOAD: &str = "load";
 
-/// Results as they were read.
 #[derive(Default)]
 pub(super) struct Results {
     inputs: Vec<Input<'static>>,

@@ -29,7 +29,6 @@ pub(crate) struct ConvertArgs {
     to: Format,
 }
 
-/// Does what is asked.
 pub(crate) fn convert(args: &ConvertArgs) -> Result<(), Failure> {
     let is_pages = args.to == Format::OracleGeneral;
     if is_pages && args.output.as_os_str() == "-" {

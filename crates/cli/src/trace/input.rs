@@ -18,7 +18,6 @@ use crate::Failure;
 /// How often a moving line is drawn at most.
 const DRAWS_PER_SECOND: u8 = 5;
 
-/// Which trace, and of what format.
 #[derive(Args)]
 pub(crate) struct InputArgs {
     /// The trace, `-` for standard input; it may be compressed by gzip, xz or zstd
@@ -35,7 +34,6 @@ pub(crate) struct InputArgs {
     pub(crate) quiet: bool,
 }
 
-/// A trace that is being read.
 pub(crate) struct Input {
     pub(crate) format: Format,
     source: ReadAhead,
@@ -44,10 +42,8 @@ pub(crate) struct Input {
     bar: ProgressBar,
 }
 
-/// A trace that is open, and its format.
 type Opened = (Format, Box<dyn Source + Send>);
 
-/// A format by its name.
 pub(crate) fn format(name: &str) -> Result<Format, String> {
     name.parse()
 }
@@ -62,12 +58,10 @@ impl Input {
         Ok(Self { format, source: ReadAhead::new(source), name, waiter, bar })
     }
 
-    /// What was noticed so far.
     pub(crate) fn notes(&self) -> Notes {
         self.source.notes()
     }
 
-    /// How many bytes of the file were read.
     pub(crate) fn read_bytes(&self) -> u64 {
         self.source.read_bytes()
     }

@@ -11,7 +11,6 @@ const AHEAD: usize = 4;
 /// How often a wait looks whether it is to stop.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// What the thread that reads says.
 enum Message {
     /// A block, and how many bytes were read until then.
     Block(Block, u64),
@@ -19,7 +18,6 @@ enum Message {
     End(Result<(), TraceError>, Box<Notes>, u64),
 }
 
-/// A source that is read on another thread.
 pub(crate) struct ReadAhead {
     messages: Receiver<Message>,
     /// Blocks whose memory can be used again.

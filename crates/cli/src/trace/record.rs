@@ -66,7 +66,6 @@ enum With {
     Valgrind,
 }
 
-/// Does what is asked.
 pub(crate) fn record(args: &RecordArgs) -> Result<(), Failure> {
     let path = &args.output;
     let name = || format!("make {}", path.display());
@@ -140,7 +139,6 @@ fn tell(path: &Path, written: &Written, ended: &Ended) {
     tell_missed(ended);
 }
 
-/// Says what could not be recorded.
 pub(crate) fn tell_missed(ended: &Ended) {
     for missed in &ended.missed {
         complain(&format!("not recorded: {missed}"));

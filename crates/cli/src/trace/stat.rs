@@ -26,7 +26,6 @@ pub(crate) struct StatArgs {
     output: OutputArgs,
 }
 
-/// Does what is asked.
 pub(crate) fn stat(args: &StatArgs) -> Result<(), Failure> {
     if args.blocks {
         return blocks(args);
@@ -48,7 +47,6 @@ pub(crate) fn stat(args: &StatArgs) -> Result<(), Failure> {
     show(&trace_document(&view), &args.output)
 }
 
-/// How many rows are printed at once.
 const ROWS: usize = 4096;
 
 /// A row a block, from the heads of the blocks alone.

@@ -39,10 +39,8 @@ const TELLING: [&str; 3] = ["Linux version ", "Kernel command line: ", "Memory: 
 const WARNING: [&str; 3] = ["WARNING", "BUG", "Call Trace"];
 /// What warns, in whatever letters.
 const WARNING_WORDS: [&str; 2] = ["error", "fail"];
-/// Warnings shown without --dmesg.
 const MOST_WARNINGS: usize = 20;
 
-/// Boots, and tells how that went.
 pub(crate) fn boot(args: &BootArgs) -> Result<(), Failure> {
     let Setting { waiter, progress, spec } = args.machine.setting()?;
     progress.say(&format!("booting {} with {}", spec.machine.name, spec.kernel));
@@ -87,7 +85,6 @@ fn as_text(booted: &Booted, is_whole: bool) -> String {
     text
 }
 
-/// Lines that speak of something wrong.
 fn warnings(console: &str) -> Vec<&str> {
     let is_warning = |line: &&str| {
         let small = line.to_lowercase();

@@ -44,7 +44,6 @@ pub(crate) struct KernelsArgs {
 /// Kernels of the archive that are listed without --all.
 const MOST_OF_ARCHIVE: usize = 15;
 
-/// Lists kernels, or describes those that are named.
 pub(crate) fn kernels(args: &KernelsArgs) -> Result<(), Failure> {
     let waiter = Waiter::new().context("catch signals")?;
     let outcome = if args.kernels.is_empty() { list(args) } else { describe(args) };

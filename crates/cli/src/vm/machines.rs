@@ -31,7 +31,6 @@ pub(crate) struct MachinesArgs {
 const HEADING: [&str; 9] =
     ["machine", "mem", "kernel mem", "swap", "instruction", "disk", "delay", "rate", "profile"];
 
-/// Lists the machines, or prints the description of one.
 pub(crate) fn machines(args: &MachinesArgs) -> Result<(), Failure> {
     if let Some(name) = &args.name {
         let description = load(name).map_err(wrong)?;

@@ -88,14 +88,12 @@ fn wait(fds: &mut [PollFd<'_>]) -> io::Result<()> {
     }
 }
 
-/// What follows a turn.
 #[derive(Debug, PartialEq, Eq)]
 enum Turn {
     GoOn,
     Leave,
 }
 
-/// Bytes on their way.
 struct Relay {
     is_script: bool,
     /// What the guest has not taken yet.
@@ -164,7 +162,6 @@ impl Relay {
     }
 }
 
-/// Prints what the guest has written.
 fn show(mut console: impl Read) -> io::Result<()> {
     let mut bytes = [0; 4096];
     loop {

@@ -68,7 +68,6 @@ pub(crate) struct VerifyArgs {
 /// Name of the cell; a part of its bytes.
 const RUN_ID: &str = "verify";
 
-/// One run of the cell.
 struct Made {
     boot: u32,
     is_host_busy: bool,
@@ -141,7 +140,6 @@ fn runs_of_boot(
     Ok(())
 }
 
-/// The bytes of one run.
 fn run(vm: &Vm, spec: &Spec, waiter: &Waiter) -> Result<Vec<u8>, Failure> {
     let mut bytes = Vec::new();
     let mut take = |part: &[u8], _: Option<&Line>| {
@@ -162,7 +160,6 @@ fn hash(bytes: &[u8]) -> String {
     blake3::hash(bytes).to_hex().to_string()
 }
 
-/// Where each run first differs from the first one.
 fn differences(made: &[Made]) -> Vec<Option<Difference>> {
     made.iter().map(|run| first_difference(&made[0].bytes, &run.bytes)).collect()
 }

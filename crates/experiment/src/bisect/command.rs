@@ -16,7 +16,6 @@ const SKIP: i32 = 125;
 const LAST_VERDICT: i32 = 127;
 /// What stands for the name of a step in the command.
 const LEVEL: &str = "{level}";
-/// Most steps of a range.
 const MOST_STEPS: u64 = 1_000_000;
 
 /// Steps that a command measures, as they are typed.

@@ -135,9 +135,8 @@ impl LevelSteps {
         Ok(of_step.map(|run| run.seed).max().map_or(first, |last| last + 1))
     }
 
-    /// The manifest of everything that was measured.
     fn record(&self, lab: &Laboratory, plan: &Plan) -> Result<Vec<String>, ExperimentError> {
-        let mut now = manifest(plan, lab.cells(), &self.text);
+        let mut now = manifest(plan, &lab.cells, &self.text);
         let names: Vec<String> = now.runs.iter().map(|run| run.run_id.clone()).collect();
         let all = self.plan.factors[self.factor].levels.iter();
         now.factors[self.factor].levels = all.map(|level| level.name.clone()).collect();
@@ -208,7 +207,6 @@ impl LevelSteps {
     }
 }
 
-/// The factor that is meant.
 fn chosen(plan: &Plan, name: Option<&str>) -> Result<usize, String> {
     let names: Vec<&str> = plan.factors.iter().map(|factor| factor.name.as_str()).collect();
     match name {

@@ -129,7 +129,6 @@ impl SubjectSetting {
 }
 
 impl Draft {
-    /// The cell that the settings describe.
     pub(super) fn resolve(
         self,
         levels: &[usize],

@@ -56,7 +56,6 @@ pub(super) struct Draft {
     pub(super) job_settings: Vec<(String, String, String)>,
 }
 
-/// A setting of the subject.
 #[derive(Clone, Debug)]
 pub(super) struct SubjectSetting {
     /// What it is a setting of.
@@ -79,7 +78,6 @@ pub(super) enum Of {
 }
 
 impl Draft {
-    /// Sets one parameter.
     pub(super) fn set(&mut self, setting: &Setting) -> Result<(), String> {
         let Setting { parameter, value } = setting;
         let text = || Some(value.clone());

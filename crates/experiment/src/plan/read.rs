@@ -7,7 +7,6 @@ use super::{DEFAULT_BLOCKS, Design, Order, Plan, PlanFactor, PlanLevel, Setting}
 
 /// What stands for the name of a level in what all levels of a factor set.
 const LEVEL: &str = "{level}";
-/// Most runs of a plan.
 const MOST_RUNS: usize = 100_000;
 
 /// A plan that cannot be carried out.
@@ -164,7 +163,6 @@ fn seeds(blocks: Option<u32>, seeds: Option<Vec<u64>>) -> Result<Vec<u64>, PlanE
     }
 }
 
-/// A factor of a plan.
 pub(crate) fn factor(file: FactorFile) -> Result<PlanFactor, PlanError> {
     let name = &file.name;
     let of_factor = |why: String| PlanError::Wrong(format!("factor {name}: {why}"));

@@ -38,7 +38,6 @@ impl Plan {
         runs
     }
 
-    /// The cells of each block in their order.
     fn blocks(&self, cells: &[CellPlan]) -> Vec<Vec<usize>> {
         match (self.order, cells.len()) {
             (Order::Random(seed), 2) => stats::abba(self.seeds.len().div_ceil(2), seed),
@@ -64,7 +63,6 @@ impl Plan {
     }
 }
 
-/// The name of a run.
 pub(crate) fn run_id(number: usize, label: &str, seed: u64) -> String {
     format!("{number:02}-{label}-seed{seed}")
 }

@@ -112,7 +112,6 @@ impl Quantity {
         }
     }
 
-    /// A setting of the subject.
     fn of_subject(
         name: &str,
         base: &[Setting],

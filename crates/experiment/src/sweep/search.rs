@@ -185,7 +185,7 @@ impl Sweep {
         driver.note("calibrating the loops, so that all levels do equal work for each process");
         let plan = self.plan.calibration();
         let lab = Laboratory::set_up(&plan, &self.plan_folder, driver)?;
-        let run_id = plan.runs(lab.cells()).remove(0).run_id;
+        let run_id = plan.runs(&lab.cells).remove(0).run_id;
         self.carry_out(lab, driver)?;
         let file = self.folder.join(format!("{run_id}{SUFFIX}"));
         let run = read_run(&file)?;

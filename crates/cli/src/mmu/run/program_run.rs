@@ -7,12 +7,13 @@ mod results;
 use std::collections::BTreeMap;
 
 use analysis::published::Beside;
-use analysis::sweep::{Curve, End, Found, Point, Settings, find, of_run};
+use analysis::sweep::{Curve, End, Point, Settings, find, of_run};
 use anyhow::Context;
 use experiment::{TimingChanges, in_parallel, load_spec, simulated_run, timing};
 use model::units::{exact_size, format_size};
 use model::{BASELINE, JobSpec, Measure, MmuSpec, Run, Spec, SubjectSpec};
 use report::{ProgramRunView, place_of, program_run_document};
+use serde_json::json;
 
 use super::RunArgs;
 use crate::mmu::program::ProgramText;
@@ -21,7 +22,6 @@ use crate::wrong;
 use crate::{Failure, guests};
 use published::Published;
 
-/// All that is simulated.
 struct Asked {
     mmu: MmuSpec,
     /// The parameter that is varied, such as `vmtest.size`.
@@ -31,7 +31,6 @@ struct Asked {
     seeds: Vec<u64>,
 }
 
-/// One simulated run.
 struct Made {
     level: u64,
     run_id: String,
@@ -41,7 +40,6 @@ struct Made {
     run: Run,
 }
 
-/// Simulates a program and prints its table.
 pub(super) fn run_program(args: &RunArgs, program: &ProgramText) -> Result<(), Failure> {
     let (of_program, of_machine): (Vec<_>, Vec<_>) =
         args.set.iter().cloned().partition(|(name, _)| program.has(name));
@@ -71,7 +69,6 @@ pub(super) fn run_program(args: &RunArgs, program: &ProgramText) -> Result<(), F
     tell(args, &asked, &made, published.as_ref())
 }
 
-/// The machine that the arguments describe.
 pub(super) fn machine(args: &RunArgs, settings: Vec<(String, String)>) -> Result<MmuSpec, String> {
     let mut all = vec![("machine".to_owned(), args.machine.clone())];
     all.extend(settings);
@@ -159,8 +156,17 @@ fn tell(
         let beside = Beside::new(&curve, &found, &table.curve, &table.conditions);
         (table.title.clone(), beside)
     });
-    let data = as_json(&place, asked, &curve, &found, beside.as_ref());
-    let data = data.context("write the result as JSON")?;
+    let data = json!({
+        "place": place,
+        "program": asked.program(),
+        "machine": asked.mmu,
+        "seeds": asked.seeds,
+        "curve": curve,
+        "found": found,
+        "published": beside.as_ref().map(|(title, _)| title),
+        "beside": beside.as_ref().map(|(_, beside)| beside),
+        "accepted": beside.as_ref().map(|(_, beside)| beside.holds()),
+    });
     let view = ProgramRunView {
         place,
         program: asked.program(),
@@ -175,24 +181,4 @@ fn tell(
         Some((_, beside)) if !beside.holds() => Err(Failure::NotSo),
         _ => Ok(()),
     }
-}
-
-fn as_json(
-    place: &str,
-    asked: &Asked,
-    curve: &Curve,
-    found: &Found,
-    beside: Option<&(String, Beside)>,
-) -> serde_json::Result<serde_json::Value> {
-    Ok(serde_json::json!({
-        "place": place,
-        "program": asked.program(),
-        "machine": serde_json::to_value(&asked.mmu)?,
-        "seeds": asked.seeds,
-        "curve": serde_json::to_value(curve)?,
-        "found": serde_json::to_value(found)?,
-        "published": beside.map(|(title, _)| title),
-        "beside": serde_json::to_value(beside.map(|(_, beside)| beside))?,
-        "accepted": beside.map(|(_, beside)| beside.holds()),
-    }))
 }

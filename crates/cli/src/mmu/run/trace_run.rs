@@ -15,7 +15,6 @@ use crate::trace::input::moving_line;
 use crate::trace::read_ahead::ReadAhead;
 use crate::{Failure, OrWrong, complain};
 
-/// Opens the trace and runs it.
 pub(super) fn run_trace(machine: &Machine, args: &RunArgs, what: &str) -> Result<(), Failure> {
     args.refuse_what_programs_have()?;
     if args.hat.is_some() {
@@ -30,7 +29,6 @@ pub(super) fn run_trace(machine: &Machine, args: &RunArgs, what: &str) -> Result
     tell(machine, what, &args.set, &outcome, &source.notes(), args.json)
 }
 
-/// Reads the settings of a run on TLBs.
 pub(super) fn options(settings: &[(String, String)]) -> anyhow::Result<Options> {
     let mut options = Options::default();
     for (name, value) in settings {

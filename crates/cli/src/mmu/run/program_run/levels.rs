@@ -12,7 +12,6 @@ use crate::mmu::run::RunArgs;
 const STEP_BYTES: u64 = 2 << 20;
 /// Where their even steps end, in bytes.
 const TABLE_BYTES: u64 = 32 << 20;
-/// Most sizes of a range.
 const MOST: usize = 10_000;
 
 /// The sizes in bytes, from the smallest to the largest.
@@ -49,7 +48,6 @@ pub(super) fn levels(
     }
 }
 
-/// Sizes in equal differences.
 fn even(first: u64, last: u64, step: u64) -> Result<Vec<u64>, String> {
     match (last - first).checked_div(step) {
         None => Err("--step 0 goes nowhere".to_owned()),

@@ -7,13 +7,11 @@ use store::{CurveOptions, Curves};
 
 use crate::{Failure, OrWrong};
 
-/// What names a published table.
 const REFERENCE: &str = "reference:";
 /// Units of the levels of tables, and what they are in bytes.
 const UNITS: [(&str, f64); 4] =
     [("bytes", 1.0), ("KB", 1024.0), ("MB", 1_048_576.0), ("GB", 1_073_741_824.0)];
 
-/// A table with levels in bytes.
 pub(super) struct Published {
     /// What it is and who published it.
     pub(super) title: String,
