@@ -135,13 +135,10 @@ fn alone(sides: &[Vec<&Trial>; 2]) -> Option<[u64; 2]> {
 
 /// What the exact test has to decide: cells whose seeds do not.
 pub(super) fn tested(cell: &Cell) -> Option<Proportions> {
-    match &cell.outcome {
-        Outcome::Ends(ends) if ends.alone.is_none() => Some(Proportions {
-            first: (ends.first.failed, ends.first.trials),
-            second: (ends.second.failed, ends.second.trials),
-        }),
-        _ => None,
-    }
+    let Outcome::Ends(ends) = &cell.outcome else { return None };
+    let of = |side: &EndCount| (side.failed, side.trials);
+    let proportions = Proportions { first: of(&ends.first), second: of(&ends.second) };
+    ends.alone.is_none().then_some(proportions)
 }
 
 /// Puts the results of the tests into the cells that [`tested`] named, in the same order.

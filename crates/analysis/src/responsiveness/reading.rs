@@ -13,23 +13,23 @@ const UNEVEN_SHARE: f64 = 0.05;
 /// What it feels like under one load.
 pub(crate) fn reading(row: &Row, baseline_median_ns: Option<f64>) -> String {
     let count = row.delays_ns.len();
+    let died = match row.status {
+        EndStatus::LoadDied => "the load died",
+        EndStatus::KernelDied => "the kernel died",
+        EndStatus::OutOfMemory => "killed for want of memory",
+        EndStatus::Killed => "killed",
+        EndStatus::Complete | EndStatus::Interrupted | EndStatus::Timeout => "",
+    };
     if count == 0 {
-        return match row.status {
-            EndStatus::LoadDied => "not measured: the load died".to_owned(),
-            EndStatus::KernelDied => "not measured: the kernel died".to_owned(),
-            _ => "not measured".to_owned(),
-        };
+        let is_told = matches!(row.status, EndStatus::LoadDied | EndStatus::KernelDied);
+        return if is_told { format!("not measured: {died}") } else { "not measured".to_owned() };
     }
     let mut text = feeling(row, baseline_median_ns);
     if row.censored > 0 {
-        text.push_str(&format!("; {} of {count} never finished", row.censored));
+        text += &format!("; {} of {count} never finished", row.censored);
     }
-    match row.status {
-        EndStatus::LoadDied => text.push_str("; the load died"),
-        EndStatus::KernelDied => text.push_str("; the kernel died"),
-        EndStatus::OutOfMemory => text.push_str("; killed for want of memory"),
-        EndStatus::Killed => text.push_str("; killed"),
-        EndStatus::Complete | EndStatus::Interrupted | EndStatus::Timeout => {}
+    if !died.is_empty() {
+        text += &format!("; {died}");
     }
     if let Some(delivered) = row.delivered.filter(|delivered| *delivered < DELIVERED_AT_LEAST) {
         text.push_str(&format!("; load not delivered ({:.0} %)", 100.0 * delivered));
@@ -105,14 +105,11 @@ fn feeling(row: &Row, baseline_median_ns: Option<f64>) -> String {
         Feeling::Reference if row.stalled == 0 => "the reference".to_owned(),
         Feeling::Reference => format!("the reference, but with stalls up to {max}"),
         Feeling::NoReference => "no reference to compare with".to_owned(),
-        Feeling::Slow => {
-            format!("feels slow: {times} times the time without load, at worst {max}")
+        Feeling::Slow => format!("feels slow: {times} times the time without load, at worst {max}"),
+        Feeling::Uneven => {
+            let (stalled, all) = (row.stalled, row.delays_ns.len());
+            format!("feels uneven: {stalled} of {all} responses stall, up to {max}")
         }
-        Feeling::Uneven => format!(
-            "feels uneven: {} of {} responses stall, up to {max}",
-            row.stalled,
-            row.delays_ns.len()
-        ),
         Feeling::Slower => format!("feels slower: {times} times the time without load"),
         Feeling::LittleSlower => format!("a little slower ({:+.0} %)", 100.0 * (ratio - 1.0)),
         Feeling::LittleFaster => format!("a little faster ({:+.0} %)", 100.0 * (ratio - 1.0)),
@@ -133,29 +130,28 @@ pub(crate) fn overall(rows: &[Row]) -> String {
     let worst = compared()
         .filter(|(_, ratio)| ratio.low > 1.0)
         .max_by(|(_, a), (_, b)| a.ratio.total_cmp(&b.ratio));
-    let mut text = match worst {
+    let text = match worst {
         None => "No load makes it slower, as far as this can tell".to_owned(),
-        Some((row, ratio)) => format!(
-            "Worst under {}: {} times the time without load ({:.0} % interval {:.1} to {} {})",
-            row.load,
-            ratio.times(),
-            100.0 * ratio.confidence,
-            ratio.low,
-            match ratio.high {
+        Some((row, ratio)) => {
+            let high = match ratio.high {
                 f64::INFINITY => "∞".to_owned(),
                 high => format!("{high:.1}"),
-            },
-            ratio.over()
-        ),
+            };
+            format!(
+                "Worst under {}: {} times the time without load ({:.0} % interval {:.1} to {high} {})",
+                row.load,
+                ratio.times(),
+                100.0 * ratio.confidence,
+                ratio.low,
+                ratio.over()
+            )
+        }
     };
-    let stalling: Vec<&str> =
-        rows.iter().filter(|row| row.stalled > 0).map(|row| row.load.as_str()).collect();
-    if stalling.is_empty() {
-        text.push_str("; no response stalled.");
-    } else {
-        text.push_str(&format!("; responses stall under {}.", stalling.join(", ")));
+    let stalling = rows.iter().filter(|row| row.stalled > 0).map(|row| row.load.as_str());
+    match stalling.collect::<Vec<_>>()[..] {
+        [] => text + "; no response stalled.",
+        ref loads => format!("{text}; responses stall under {}.", loads.join(", ")),
     }
-    text
 }
 
 #[cfg(test)]

@@ -21,14 +21,10 @@ pub struct Found {
     pub rows: Vec<Row>,
     /// At which end the plateau lies.
     pub plateau: End,
-    /// The knee, or that there is none, in the curve's own levels.
-    ///
-    /// Where the plateau lies at high levels the curve is fitted over 1 / level and turned back:
-    /// then `beyond` is below `capacity`, `up_to` is the lowest level, `others` descend, and
-    /// `steepness` and `growth` are negative, for the cost falls as the level grows.
-    ///
-    /// Where upward and downward passes have knees that differ, it spans both: from the last level
-    /// on the plateau in both directions to the first that is on it in neither.
+    /// The knee, or that there is none, in the curve's own levels. Of a plateau at high levels
+    /// `beyond` is below `capacity`, `up_to` is the lowest level, `others` descend, and slopes are
+    /// negative, for the cost falls as the level grows. Where upward and downward passes have knees
+    /// that differ, it spans both.
     pub shape: Shape,
     /// Irlam's capacity: the last level from the plateau with nine tenths of the first one's speed.
     pub capacity: Option<f64>,

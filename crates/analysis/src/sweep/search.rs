@@ -3,7 +3,7 @@
 use serde::Serialize;
 use stats::Shape;
 
-use super::{Boundary, Curve, Range, Settings, orient, rows};
+use super::{Boundary, Curve, Range, Row, Settings, orient, rows};
 
 /// Levels that a refinement puts inside an interval. With both ends measured again three cost the
 /// fewest measurements for a factor in width: (k + 2) / ln(k + 1) is least for k of 2 to 3.
@@ -133,20 +133,22 @@ impl Search {
     /// What is measured next; `None` if the search is at its end, or the budget is.
     #[must_use]
     pub fn next(&self, curve: &Curve) -> Option<Batch> {
-        let state = State { search: self, curve };
+        let Self { range, settings } = self;
+        let state = State { range, settings, coarse: self.coarse_levels(), curve };
         if state.left() == 0 {
             return None;
         }
         state.coarse().or_else(|| {
             let found = orient::orient(curve, &self.settings.find);
+            let again = || (!state.repeats_nothing()).then_some(&state);
             let bracket = || state.bracket(found.unmeasurable.as_ref()?);
             match &found.shape {
                 Shape::Knee(knee) => {
                     let knees = found.by_way.as_ref().map_or(std::slice::from_ref(knee), |by| by);
                     let refined = knees.iter().find_map(|knee| state.refine(knee));
-                    refined.or_else(|| state.verify(knee)).or_else(bracket)
+                    refined.or_else(|| again()?.verify(knee)).or_else(bracket)
                 }
-                Shape::NoKnee(_) => bracket().or_else(|| state.doubt()),
+                Shape::NoKnee(_) => bracket().or_else(|| again()?.doubt()),
                 Shape::TooFew(_) => bracket().or_else(|| state.fill()),
             }
         })
@@ -164,18 +166,20 @@ impl Search {
 
 /// A search at one moment.
 struct State<'a> {
-    search: &'a Search,
+    range: &'a Range,
+    settings: &'a SearchSettings,
+    coarse: Vec<f64>,
     curve: &'a Curve,
 }
 
 impl State<'_> {
     /// Measurements left of the budget.
     fn left(&self) -> usize {
-        self.search.settings.budget.saturating_sub(self.curve.points.len())
+        self.settings.budget.saturating_sub(self.curve.points.len())
     }
 
     fn passes(&self) -> usize {
-        self.search.settings.passes as usize
+        self.settings.passes as usize
     }
 
     /// Whether measuring again would only say the same again.
@@ -191,7 +195,7 @@ impl State<'_> {
     fn batch(&self, mut levels: Vec<f64>, passes: usize, purpose: Purpose) -> Option<Batch> {
         levels.sort_by(f64::total_cmp);
         levels.dedup();
-        if self.search.range.first > self.search.range.last {
+        if self.range.first > self.range.last {
             levels.reverse();
         }
         let passes = passes.min(self.left().checked_div(levels.len())?) as u32;
@@ -201,7 +205,7 @@ impl State<'_> {
 
     /// The coarse levels that were not yet measured in all passes.
     fn coarse(&self) -> Option<Batch> {
-        let mut levels = self.search.coarse_levels();
+        let mut levels = self.coarse.clone();
         levels.retain(|level| self.count(*level) < self.passes());
         let fewest = levels.iter().map(|level| self.count(*level)).min()?;
         let mut batch = self.batch(levels, self.passes() - fewest, Purpose::Coarse)?;
@@ -212,10 +216,9 @@ impl State<'_> {
 
     /// Levels in the knee's interval with its ends, if that is too wide or only seen from afar.
     fn refine(&self, knee: &stats::Knee) -> Option<Batch> {
-        let range = &self.search.range;
-        let width = self.search.settings.resolution * knee.level.abs();
-        let coarse = self.search.coarse_levels();
-        let is_seen = self.curve.points.iter().any(|point| !coarse.contains(&point.level));
+        let range = self.range;
+        let width = self.settings.resolution * knee.level.abs();
+        let is_seen = self.curve.points.iter().any(|it| !self.coarse.contains(&it.level));
         if knee.high - knee.low <= width.max(range.quantum) && is_seen {
             return None;
         }
@@ -241,20 +244,16 @@ impl State<'_> {
 
     /// A measured level instead of one that is as good as the same, otherwise the level rounded.
     fn snapped(&self, level: f64) -> f64 {
-        let near = self.search.settings.resolution * level.abs() / 4.0;
+        let near = self.settings.resolution * level.abs() / 4.0;
         let distance = |point: &f64| (point - level).abs();
         let measured = self.curve.points.iter().map(|point| point.level);
-        measured
-            .filter(|point| distance(point) <= near)
-            .min_by(|a, b| distance(a).total_cmp(&distance(b)))
-            .unwrap_or_else(|| self.search.range.rounded(level))
+        let measured = measured.filter(|point| distance(point) <= near);
+        let nearest = measured.min_by(|a, b| distance(a).total_cmp(&distance(b)));
+        nearest.unwrap_or_else(|| self.range.rounded(level))
     }
 
     /// Both sides of the knee, until each was in two batches; with neighbours while a side flips.
     fn verify(&self, knee: &stats::Knee) -> Option<Batch> {
-        if self.repeats_nothing() {
-            return None;
-        }
         let mut levels = vec![knee.capacity, knee.beyond];
         let fewest = levels.iter().map(|level| self.count(*level)).min()?;
         let holds = rows::verification(self.curve, knee).holds;
@@ -279,15 +278,12 @@ impl State<'_> {
     /// Without a knee: the neighbours with the largest rise and the last level again, for it is
     /// there that a knee could have been missed. It is done twice at most.
     fn doubt(&self) -> Option<Batch> {
-        if self.repeats_nothing() {
-            return None;
-        }
         let rows = rows::rows(self.curve);
         let measured: Vec<(f64, f64)> =
             rows.iter().filter_map(|row| Some((row.level, row.cost?))).collect();
         let rise = |pair: &[(f64, f64)]| (pair[0].1 / pair[1].1).ln().abs();
         let pair = measured.windows(2).max_by(|a, b| rise(a).total_cmp(&rise(b)))?;
-        let last = match self.search.range.first < self.search.range.last {
+        let last = match self.range.first < self.range.last {
             true => measured.last()?.0,
             false => measured.first()?.0,
         };
@@ -301,11 +297,10 @@ impl State<'_> {
 
     /// A level between any two neighbours that have a cost, where these are too few for a knee.
     fn fill(&self) -> Option<Batch> {
-        let rows = rows::rows(self.curve);
-        let measured: Vec<f64> =
-            rows.iter().filter(|row| row.cost.is_some()).map(|row| row.level).collect();
-        let between = |pair: &[f64]| self.search.range.inside(pair[0], pair[1], 1);
-        let mut levels: Vec<f64> = measured.windows(2).flat_map(between).collect();
+        let mut rows = rows::rows(self.curve);
+        rows.retain(|row| row.cost.is_some());
+        let between = |pair: &[Row]| self.range.inside(pair[0].level, pair[1].level, 1);
+        let mut levels: Vec<f64> = rows.windows(2).flat_map(between).collect();
         levels.retain(|level| self.count(*level) == 0);
         self.batch(levels, self.passes(), Purpose::Coarse)
     }
@@ -313,8 +308,8 @@ impl State<'_> {
     /// Levels between the last that can be measured and the first that cannot.
     fn bracket(&self, boundary: &Boundary) -> Option<Batch> {
         let Boundary { last, first, .. } = *boundary;
-        let range = &self.search.range;
-        let near = self.search.settings.resolution * last.abs().max(first.abs());
+        let range = self.range;
+        let near = self.settings.resolution * last.abs().max(first.abs());
         if (first - last).abs() <= near.max(range.quantum) {
             return None;
         }

@@ -1,29 +1,18 @@
 //! What well-known counters mean.
 
-/// What a counter that moves is evidence of.
+/// What a counter that moves is evidence of; see [`super::conclusion`] for what is said of each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Cause {
-    /// Anonymous memory goes to swap and comes back.
     Swap,
-    /// File pages are evicted and read again.
     FileRefault,
-    /// Memory is at a limit of the control group.
     Limit,
-    /// Pages are read from a disk, whatever they are.
     Reading,
-    /// Page tables grow.
     PageTables,
-    /// Memory is moved to make room for huge pages, or there is none for them.
     Compaction,
-    /// The processor looks translations up.
     Translation,
-    /// Page tables are taken from one process for another one.
     Stealing,
-    /// Mappings are lost and made again.
     Mapping,
-    /// Writers wait for the disk.
     Writeback,
-    /// A quota of CPU time is used up.
     Quota,
     /// It comes with one of the others, and names none.
     Accompanies,
