@@ -119,7 +119,6 @@ fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// The spelling of each response.
 fn units(set: &Dataset) -> BTreeMap<&str, Unit> {
     let primary = PRIMARY.iter().find(|name| set.responses.contains_key(**name));
     set.responses
@@ -237,7 +236,6 @@ fn summary(values: &[(&Unit, &Values)]) -> Vec<(String, f64)> {
     pairs
 }
 
-/// What one sample measured.
 fn sample(values: &[(&Unit, &Values)], index: usize) -> Vec<(String, f64)> {
     let samples = || values.iter().filter_map(|(unit, one)| Some((unit, one.samples.get(index)?)));
     let pairs = samples().map(|(unit, sample)| (unit.name.clone(), sample.value * unit.factor));

@@ -10,7 +10,6 @@ use report::openmetrics::{Family, Kind, exposition, name};
 /// Quantiles of the delays of a trial, with the samples that each wants.
 const QUANTILES: [(&str, f64, usize); 4] =
     [("0.5", 0.5, 1), ("0.9", 0.9, 10), ("0.99", 0.99, 100), ("0.999", 0.999, 1000)];
-/// What all names begin with.
 const PREFIX: &str = "thrashlab_";
 /// Families that every exposition may have.
 const LOWER_BOUNDS: &str = "thrashlab_lower_bounds";
@@ -61,12 +60,9 @@ pub fn text(set: &Dataset) -> String {
     exposition(&all)
 }
 
-/// How a response is written.
 struct Metric {
-    /// The name of its family.
     name: String,
     kind: Kind,
-    /// By what its values are multiplied.
     factor: f64,
     /// Whether other responses are of the same family: the label `response` tells them apart.
     is_shared: bool,
@@ -141,7 +137,6 @@ fn labels(set: &Dataset, trial: &Trial) -> Vec<(String, String)> {
     labels
 }
 
-/// The trial's labels and facts.
 fn with_facts(mut labels: Vec<(String, String)>, trial: &Trial) -> Vec<(String, String)> {
     for (fact, value) in &trial.environment {
         let value = value.chars().take(MOST_CHARS).collect();
@@ -168,7 +163,6 @@ fn borrowed(labels: &[(String, String)]) -> Vec<(&str, &str)> {
     labels.iter().map(|(label, value)| (label.as_str(), value.as_str())).collect()
 }
 
-/// Adds what a trial has of a response.
 fn push(
     family: &mut Family,
     kind: Kind,

@@ -45,18 +45,17 @@ enum Values {
 impl<W: Write + Send> ParquetFile<W> {
     /// Begins a file.
     pub fn new(columns: &[Column], out: W) -> Result<Self, ExportError> {
-        let fields: Result<Vec<_>, _> = columns.iter().map(field).collect();
-        let schema = Type::group_type_builder("thrashlab").with_fields(fields?).build()?;
+        let (fields, columns): (Vec<_>, Vec<_>) =
+            columns.iter().map(held).collect::<Result<Vec<_>, _>>()?.into_iter().unzip();
+        let schema = Type::group_type_builder("thrashlab").with_fields(fields).build()?;
         let properties = WriterProperties::builder()
             .set_compression(Compression::SNAPPY)
             .set_created_by(format!("thrashlab version {}", env!("CARGO_PKG_VERSION")))
             .build();
         let writer = SerializedFileWriter::new(out, Arc::new(schema), Arc::new(properties))?;
-        let columns = columns.iter().map(Held::new).collect();
         Ok(Self { writer, columns, rows: 0 })
     }
 
-    /// Writes the rows that are held.
     fn write_group(&mut self) -> Result<(), ExportError> {
         let mut group = self.writer.next_row_group()?;
         for column in &mut self.columns {
@@ -95,38 +94,28 @@ impl<W: Write + Send> Sink for ParquetFile<W> {
     }
 }
 
-/// A column as Parquet describes it.
-fn field(column: &Column) -> Result<Arc<Type>, ExportError> {
-    let whole = |bit_width| LogicalType::integer(bit_width, false);
-    let time = LogicalType::timestamp(true, TimeUnit::NANOS);
-    let (physical, logical) = match column.cells {
-        Cells::Text(_) | Cells::Word(..) => (Physical::BYTE_ARRAY, Some(LogicalType::String)),
-        Cells::Small(_) => (Physical::INT32, Some(whole(32))),
-        Cells::Count(_) => (Physical::INT64, Some(whole(64))),
-        Cells::Number(_) => (Physical::DOUBLE, None),
-        Cells::Flag(_) => (Physical::BOOLEAN, None),
-        Cells::Time(_) => (Physical::INT64, Some(time)),
+/// A column as Parquet describes it, and place for its cells.
+fn held(column: &Column) -> Result<(Arc<Type>, Held), ExportError> {
+    let whole = |bit_width| Some(LogicalType::integer(bit_width, false));
+    let time = || Some(LogicalType::timestamp(true, TimeUnit::NANOS));
+    let (physical, logical, values) = match column.cells {
+        Cells::Text(_) | Cells::Word(..) => {
+            (Physical::BYTE_ARRAY, Some(LogicalType::String), Values::Text(Vec::new()))
+        }
+        Cells::Small(_) => (Physical::INT32, whole(32), Values::Small(Vec::new())),
+        Cells::Count(_) => (Physical::INT64, whole(64), Values::Count(Vec::new())),
+        Cells::Number(_) => (Physical::DOUBLE, None, Values::Number(Vec::new())),
+        Cells::Flag(_) => (Physical::BOOLEAN, None, Values::Flag(Vec::new())),
+        Cells::Time(_) => (Physical::INT64, time(), Values::Count(Vec::new())),
     };
     let field = Type::primitive_type_builder(&column.name, physical)
         .with_repetition(Repetition::OPTIONAL)
         .with_logical_type(logical)
         .build()?;
-    Ok(Arc::new(field))
+    Ok((Arc::new(field), Held { present: Vec::new(), values, texts: HashMap::new() }))
 }
 
 impl Held {
-    fn new(column: &Column) -> Self {
-        let values = match column.cells {
-            Cells::Text(_) | Cells::Word(..) => Values::Text(Vec::new()),
-            Cells::Small(_) => Values::Small(Vec::new()),
-            Cells::Count(_) | Cells::Time(_) => Values::Count(Vec::new()),
-            Cells::Number(_) => Values::Number(Vec::new()),
-            Cells::Flag(_) => Values::Flag(Vec::new()),
-        };
-        Self { present: Vec::new(), values, texts: HashMap::new() }
-    }
-
-    /// Adds the cells of these rows.
     fn push(&mut self, column: &Column, rows: Range<usize>) {
         let is_present = |row: usize| column.present.get(row) != Some(&false);
         self.present.extend(rows.clone().map(|row| i16::from(is_present(row))));
@@ -166,28 +155,25 @@ impl Held {
         let present = std::mem::take(&mut self.present);
         self.texts.clear();
         match &mut self.values {
-            Values::Text(values) => {
-                put::<ByteArrayType, W>(group, &std::mem::take(values), &present)
-            }
-            Values::Small(values) => put::<Int32Type, W>(group, &std::mem::take(values), &present),
-            Values::Count(values) => put::<Int64Type, W>(group, &std::mem::take(values), &present),
-            Values::Number(values) => {
-                put::<DoubleType, W>(group, &std::mem::take(values), &present)
-            }
-            Values::Flag(values) => put::<BoolType, W>(group, &std::mem::take(values), &present),
+            Values::Text(values) => put::<ByteArrayType, W>(group, values, &present),
+            Values::Small(values) => put::<Int32Type, W>(group, values, &present),
+            Values::Count(values) => put::<Int64Type, W>(group, values, &present),
+            Values::Number(values) => put::<DoubleType, W>(group, values, &present),
+            Values::Flag(values) => put::<BoolType, W>(group, values, &present),
         }
     }
 }
 
 fn put<T: DataType, W: Write + Send>(
     group: &mut SerializedRowGroupWriter<W>,
-    values: &[T::T],
+    values: &mut Vec<T::T>,
     present: &[i16],
 ) -> Result<(), ExportError> {
     if let Some(mut column) = group.next_column()? {
         column.typed::<T>().write_batch(values, Some(present), None)?;
         column.close()?;
     }
+    values.clear();
     Ok(())
 }
 

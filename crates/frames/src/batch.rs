@@ -52,12 +52,10 @@ impl Batch {
         self.columns
     }
 
-    /// Makes room for so many rows.
     pub(crate) fn reserve(&mut self, rows: usize) {
         self.columns.iter_mut().for_each(|column| column.reserve(rows));
     }
 
-    /// Adds a group of rows.
     pub(crate) fn push<R>(&mut self, run: u32, declared: &Declared<R>, group: &R, rows: usize) {
         let [number, columns @ ..] = &mut self.columns[..] else { return };
         number.take(&Source::Small(|run| *run), &run, rows);
@@ -87,7 +85,6 @@ impl Batch {
         &mut self.wide[index]
     }
 
-    /// Adds all rows of another batch of the same table.
     pub(crate) fn append(&mut self, other: Self) {
         let rows = self.rows();
         for (column, others) in self.columns.iter_mut().zip(other.columns) {

@@ -30,7 +30,6 @@ pub(crate) struct Scratch {
     last: [usize; 2],
 }
 
-/// A piece as read.
 #[derive(Default)]
 pub(crate) struct Chunk<'a> {
     run: u32,

@@ -117,7 +117,6 @@ impl Column {
         column
     }
 
-    /// A column without rows.
     pub(crate) fn of<R>(name: &'static str, source: &Source<R>) -> Self {
         let (cells, is_optional) = match source {
             Source::Small(_) => (Cells::Small(Vec::new()), false),
@@ -140,7 +139,6 @@ impl Column {
         Self::new(name, cells, is_optional)
     }
 
-    /// Adds a group of rows.
     pub(crate) fn take<R>(&mut self, source: &Source<R>, group: &R, rows: usize) {
         let old = self.len();
         let len = old + rows;
@@ -206,7 +204,6 @@ impl Column {
         self.take(&Source::Count(|count| *count), &count, 1);
     }
 
-    /// Makes room for so many rows.
     pub(crate) fn reserve(&mut self, rows: usize) {
         of_any_type!(&mut self.cells, values => values.reserve(rows));
     }

@@ -172,7 +172,6 @@ impl RunRow {
         self.header.as_ref().map(|header| &header.spec)
     }
 
-    /// A text of the header.
     fn word(&self, read: fn(&Header) -> &str) -> Option<String> {
         self.header.as_ref().map(|header| read(header).to_owned())
     }

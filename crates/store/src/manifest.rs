@@ -30,7 +30,6 @@ pub fn read(folder: &Path) -> Result<Option<Manifest>, StoreError> {
 /// # Errors
 /// When they are none, with the place, or one of a newer schema.
 pub fn parse(bytes: &[u8], path: PathBuf) -> Result<Manifest, StoreError> {
-    /// What every schema has.
     #[derive(serde::Deserialize)]
     struct Schema {
         schema: u32,

@@ -18,7 +18,6 @@ use crate::reference::{self, Kind};
 use crate::refusal::Refusal;
 use crate::results::{SUFFIX, read_runs, run_files};
 
-/// What names a published result.
 pub(crate) const REFERENCE: &str = "reference:";
 /// What every header of a run file begins with.
 const RUN_LINE: &str = "{\"kind\":\"header\"";

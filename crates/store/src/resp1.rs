@@ -35,7 +35,6 @@ fn mixed_formats(line: usize, reason: &str) -> Refusal {
     Refusal::line(line, format!("{reason}: both resp1 formats in one table"))
 }
 
-/// What has been read so far.
 #[derive(Default)]
 struct Reader {
     title: Option<Title>,
@@ -63,7 +62,6 @@ pub fn parse(text: &str) -> Result<Resp1Table, Refusal> {
 }
 
 impl Reader {
-    /// Takes one cleaned line, whose number is `number`.
     fn push(&mut self, number: usize, text: &str) -> Result<(), Refusal> {
         match line::shape(text) {
             Shape::Blank | Shape::Groups => {}
@@ -144,7 +142,6 @@ fn raw_format(row: &Row, noload_ms: f64) -> Option<Resp1Format> {
 }
 
 impl Row {
-    /// The row as one of `format`.
     fn finish(&self, format: Resp1Format) -> Result<Resp1Row, Refusal> {
         let [low_ms, high_ms, median_ms, average_ms] = self.delays_ms;
         let (raw, sd_s, ratio_sd) = match format {

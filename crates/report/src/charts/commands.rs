@@ -19,7 +19,6 @@ const MOST_OF_ONE: usize = 80;
 pub(super) struct Invocations<'a> {
     /// The command, and whose session it is where there are several.
     pub(super) panel: String,
-    /// The load.
     pub(super) load: &'a str,
     works: Vec<&'a WorkRecord>,
 }

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::Data;
-use super::scale::rounded;
+use super::scale::{largest_of_pieces, rounded};
 use crate::page::{Input, SERIES, Timeline};
 use render::{Cell, Table, format};
 
@@ -21,7 +21,6 @@ pub(super) fn make(data: &Data<'_>) -> Vec<(Value, Table)> {
     inputs.map(|input| of_input(input, data.material.inputs.len() > 1)).collect()
 }
 
-/// The runs that are drawn.
 fn chosen<'i>(input: &'i Input<'_>) -> Vec<&'i Timeline> {
     if input.timelines.len() <= MOST_RUNS {
         return input.timelines.iter().collect();
@@ -47,10 +46,7 @@ fn laid(runs: &[&Timeline], series: usize) -> Vec<(f64, f64)> {
         points.extend(of_run.map(|(at_ns, value)| ((begun_ns + at_ns) as f64 / 1e9, *value)));
         begun_ns += run.length_ns;
     }
-    // Of many points the largest of each piece.
-    let piece = points.len().div_ceil(MOST_POINTS).max(1);
-    let largest = |piece: &[(f64, f64)]| piece.iter().copied().max_by(|a, b| a.1.total_cmp(&b.1));
-    points.chunks(piece).filter_map(largest).collect()
+    largest_of_pieces(&points, MOST_POINTS)
 }
 
 fn of_input(input: &Input<'_>, several: bool) -> (Value, Table) {

@@ -23,7 +23,6 @@ const LOADED: &str = "this load";
 /// The line of the baseline.
 const BASELINE: &str = "without load";
 
-/// One line.
 struct Line {
     panel: String,
     name: String,

@@ -14,20 +14,15 @@ use render::{Cell, Table, format};
 /// Most lines that are drawn of something long; the others are in the table.
 pub(super) const MOST: usize = 60;
 
-/// A row of a forest plot.
 pub(super) struct Line {
-    /// What it is called.
     pub(super) label: String,
-    /// Its verdict.
     pub(super) verdict: &'static str,
     /// Estimate, low and high end; without an interval that says something, the estimate alone.
     pub(super) ratio: (f64, Option<(f64, f64)>),
-    /// Further words on it.
     pub(super) more: String,
 }
 
 impl Line {
-    /// The ends of what is drawn.
     fn ends(&self) -> (f64, f64) {
         self.ratio.1.unwrap_or((self.ratio.0, self.ratio.0))
     }

@@ -15,31 +15,23 @@ const MOST_PAIRS: usize = 3;
 
 pub(super) fn make(data: &Data<'_>) -> Vec<(Value, Table)> {
     let found = data.material.inputs.iter().filter_map(|input| input.attribution.as_ref());
+    let pairs = |attribution: &Attribution| {
+        let count = attribution.factors.len();
+        let all = (0..count).flat_map(|one| (one + 1..count).map(move |other| (one, other)));
+        all.take(MOST_PAIRS).map(|pair| of_pair(attribution, pair)).collect::<Vec<_>>()
+    };
     found.flat_map(pairs).collect()
-}
-
-fn pairs(attribution: &Attribution) -> Vec<(Value, Table)> {
-    let count = attribution.factors.len();
-    let all = (0..count).flat_map(|first| (first + 1..count).map(move |second| (first, second)));
-    all.take(MOST_PAIRS).map(|pair| of_pair(attribution, pair)).collect()
 }
 
 fn of_pair(attribution: &Attribution, (first, second): (usize, usize)) -> (Value, Table) {
     let (x, line) = (&attribution.factors[first], &attribution.factors[second]);
     let effects = attribution.overall.fitting();
     // Over the levels of further factors: their mean, in the scale on which effects add.
-    let mut cells: BTreeMap<(usize, usize), Vec<f64>> = BTreeMap::new();
+    let mut cells: BTreeMap<(&String, &String), Vec<f64>> = BTreeMap::new();
     for cell in &effects.cells {
-        let at = |factor: usize| {
-            attribution.factors[factor]
-                .levels
-                .iter()
-                .position(|level| *level == cell.levels[factor])
-        };
-        if let (Some(column), Some(row), Some(mean)) = (at(first), at(second), cell.mean) {
-            cells.entry((column, row)).or_default().push(mean);
-        }
+        cells.entry((&cell.levels[first], &cell.levels[second])).or_default().extend(cell.mean);
     }
+    cells.retain(|_, means| !means.is_empty());
     let is_log = attribution.overall.scale == Scale::Log && effects.scale == Scale::Log;
     let mean = |values: &[f64]| match is_log {
         true => (values.iter().map(|value| value.ln()).sum::<f64>() / values.len() as f64).exp(),
@@ -48,10 +40,10 @@ fn of_pair(attribution: &Attribution, (first, second): (usize, usize)) -> (Value
     let mut table = Table::new("", [&line.name]);
     table.head.extend(x.levels.iter().map(|level| format!("{} {level}", x.name)));
     let (mut values, mut means) = (Vec::new(), Vec::new());
-    for (row, level) in line.levels.iter().enumerate() {
+    for level in &line.levels {
         let mut cells_of_row = vec![Cell::from(level)];
-        for (column, at) in x.levels.iter().enumerate() {
-            let Some(value) = cells.get(&(column, row)).map(|values| mean(values)) else {
+        for at in &x.levels {
+            let Some(value) = cells.get(&(at, level)).map(|values| mean(values)) else {
                 cells_of_row.push(Cell::absent());
                 continue;
             };

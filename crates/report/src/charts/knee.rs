@@ -54,7 +54,6 @@ fn of_sweep(view: &SweepView<'_>) -> Option<(Value, Table)> {
     Some((parts, table))
 }
 
-/// The bands and lines of the knees.
 fn knees(view: &SweepView<'_>, amounts: &Amounts<'_>) -> Vec<Value> {
     let mut found = Vec::new();
     for row in &view.rows {

@@ -60,6 +60,12 @@ pub(super) fn powers_of_two(values: &[f64]) -> Vec<f64> {
     multiples(powers.map(|power| 2_f64.powi(power)), steps, low, high).collect()
 }
 
+/// Of many points the largest of each piece, so that there are at most so many.
+pub(super) fn largest_of_pieces<T: Copy>(points: &[(T, f64)], most: usize) -> Vec<(T, f64)> {
+    let pieces = points.chunks(points.len().div_ceil(most).max(1));
+    pieces.filter_map(|piece| piece.iter().copied().max_by(|a, b| a.1.total_cmp(&b.1))).collect()
+}
+
 fn multiples(
     powers: impl Iterator<Item = f64>,
     steps: &[f64],

@@ -65,14 +65,11 @@ pub(super) fn make(data: &Data<'_>) -> Vec<(Value, Table)> {
         };
         let worst = samples.points.iter().max_by(|a, b| a.delay_ns.total_cmp(&b.delay_ns));
         let counts = [samples.points.len(), count("stalled"), count("never finished")];
-        let delay = |point: &SamplePoint| Observation {
-            value: point.delay_ns,
-            is_lower_bound: point.censored,
-        };
-        let of_worst = [
-            worst.map(|point| Cell::observed(delay(point))).into(),
-            worst.map(|point| Cell::from(format!("sample {}", point.number))).into(),
-        ];
+        let of_worst = worst.map(|point: &SamplePoint| {
+            let delay = Observation { value: point.delay_ns, is_lower_bound: point.censored };
+            [Cell::observed(delay), Cell::from(format!("sample {}", point.number))]
+        });
+        let of_worst = of_worst.unwrap_or([Cell::absent(), Cell::absent()]);
         table.row([Cell::from(panel)].into_iter().chain(counts.map(Cell::from)).chain(of_worst));
     }
     let all = shown.iter().flat_map(|(_, samples, _)| &samples.points);

@@ -102,7 +102,6 @@ impl Filling<'_> {
         scale.entry("range").or_insert(range.into());
     }
 
-    /// A text with its parts.
     fn text(&self, text: &str) -> String {
         let mut pieces = text.split('{');
         let mut made = pieces.next().unwrap_or_default().to_owned();

@@ -13,7 +13,6 @@ use render::{Cell, Table, distinct, format};
 /// Most rows that are drawn; the others are in the table.
 const MOST: usize = 60;
 
-/// One load at one level.
 struct Row {
     label: String,
     load: String,
@@ -32,13 +31,13 @@ pub(super) fn make(data: &Data<'_>) -> Vec<(Value, Table)> {
     }
     let mut table = Table::new("", ["what", "runs", "median", "lowest", "highest", "to no load"]);
     for row in &rows {
-        let (low_ns, high_ns) = row.ends_ns();
+        let [low_ns, high_ns] = row.ends_ns();
         let costs = [row.median_ns, low_ns, high_ns].map(Cell::duration);
         let start = [Cell::from(&row.label), row.costs_ns.len().into()];
         table.row(start.into_iter().chain(costs).chain([row.ratio.map(Cell::ratio).into()]));
     }
     let drawn = &rows[..rows.len().min(MOST)];
-    let ends: Vec<f64> = drawn.iter().flat_map(|row| <[f64; 2]>::from(row.ends_ns())).collect();
+    let ends: Vec<f64> = drawn.iter().flat_map(Row::ends_ns).collect();
     let high_ns = ends.iter().copied().fold(0.0, f64::max);
     let low_ns = ends.iter().copied().fold(f64::INFINITY, f64::min);
     // The text of the longest bar stands to the right of it.
@@ -75,12 +74,12 @@ fn rows(data: &Data<'_>) -> Vec<Row> {
 }
 
 impl Row {
-    fn ends_ns(&self) -> (f64, f64) {
-        (self.costs_ns[0], self.costs_ns[self.costs_ns.len() - 1])
+    fn ends_ns(&self) -> [f64; 2] {
+        [self.costs_ns[0], self.costs_ns[self.costs_ns.len() - 1]]
     }
 
     fn value(&self) -> Value {
-        let (low_ns, high_ns) = self.ends_ns();
+        let [low_ns, high_ns] = self.ends_ns();
         let ratio =
             self.ratio.map_or_else(String::new, |ratio| format!(", {}", format::times(ratio)));
         let text = format!("{}{ratio}", format::duration(self.median_ns));

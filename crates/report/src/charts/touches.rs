@@ -5,7 +5,7 @@ use model::Run;
 use serde_json::{Value, json};
 
 use super::Data;
-use super::scale::{domain, rounded, ticks};
+use super::scale::{domain, largest_of_pieces, rounded, ticks};
 use super::strips::{MOST_PANELS, panel};
 use render::{Cell, Table, distinct, format};
 
@@ -16,7 +16,6 @@ const MOST_POINTS: usize = 2400;
 /// Most points of one run.
 const MOST_OF_ONE: usize = 120;
 
-/// A run that is drawn.
 struct Drawn<'a> {
     /// Its job and levels, where there are several.
     panel: String,
@@ -28,7 +27,13 @@ struct Drawn<'a> {
 }
 
 pub(super) fn make(data: &Data<'_>) -> Vec<(Value, Table)> {
-    let mut all = all(data);
+    let mut all = Vec::new();
+    for jobs in data.jobs.iter().filter(|jobs| jobs.is_of_memory()) {
+        let label = data.job_label(jobs);
+        for (load, runs) in jobs.by_load() {
+            all.extend(runs.into_iter().filter_map(|run| Drawn::of(run, load, &label)));
+        }
+    }
     let found = all.len();
     all.truncate(MOST_RUNS);
     let mut order: Vec<String> = distinct(all.iter().map(|one| one.panel.clone()));
@@ -61,19 +66,8 @@ pub(super) fn make(data: &Data<'_>) -> Vec<(Value, Table)> {
     vec![(parts, table)]
 }
 
-/// The runs that have several passes.
-fn all<'a>(data: &'a Data<'_>) -> Vec<Drawn<'a>> {
-    let mut all = Vec::new();
-    for jobs in data.jobs.iter().filter(|jobs| jobs.is_of_memory()) {
-        let label = data.job_label(jobs);
-        for (load, runs) in jobs.by_load() {
-            all.extend(runs.into_iter().filter_map(|run| Drawn::of(run, load, &label)));
-        }
-    }
-    all
-}
-
 impl<'a> Drawn<'a> {
+    /// A run, if it has several passes.
     fn of(run: &Run, load: &'a str, label: &str) -> Option<Self> {
         let costs = MemoryWork::pass_costs_ns(run).into_iter().enumerate();
         let passes: Vec<(usize, f64)> =
@@ -83,19 +77,15 @@ impl<'a> Drawn<'a> {
         Some(Self { panel: label.to_owned(), load, seed, passes, work })
     }
 
-    /// Its points, and its steady state.
     fn values(&self, number: usize, most: usize) -> Vec<Value> {
-        let piece = self.passes.len().div_ceil(most);
-        let pieces = self.passes.chunks(piece.max(1));
-        let dearest = pieces.filter_map(|piece| piece.iter().max_by(|a, b| a.1.total_cmp(&b.1)));
         let who = format!("{}, seed {}", self.load, self.seed);
-        let mut values: Vec<Value> = dearest
-            .map(|(pass, cost_ns)| {
-                json!({ "panel": self.panel, "load": self.load, "run": number, "pass": pass,
-                        "cost": rounded(*cost_ns),
-                        "tip": format!("{who}, pass {pass}: {}", format::duration(*cost_ns)) })
-            })
-            .collect();
+        let point = |(pass, cost_ns): (usize, f64)| {
+            json!({ "panel": self.panel, "load": self.load, "run": number, "pass": pass,
+                    "cost": rounded(cost_ns),
+                    "tip": format!("{who}, pass {pass}: {}", format::duration(cost_ns)) })
+        };
+        let points = largest_of_pieces(&self.passes, most).into_iter().map(point);
+        let mut values: Vec<Value> = points.collect();
         if let (Some(from), Some(cost_ns)) = (self.work.steady_from, self.work.cost_ns()) {
             values.push(json!({ "panel": self.panel, "load": self.load, "run": number,
                                 "from": from + 1, "to": self.work.passes,

@@ -47,42 +47,31 @@ pub(super) fn curves(name: &str, text: &str, options: &CurveOptions) -> Result<C
 
 fn columns(table: &Table, options: &CurveOptions) -> Result<Columns, Refusal> {
     let names = &table.names;
-    let named = |wanted: &Option<String>| -> Result<Option<usize>, Refusal> {
-        let Some(wanted) = wanted else { return Ok(None) };
-        let found = names.iter().position(|name| name == wanted);
-        found.map(Some).ok_or_else(|| table.lacks(wanted))
+    let named = |wanted: &Option<String>| wanted.as_ref().map(|it| table.column(it)).transpose();
+    let lacks = |what: &str, option: &str| {
+        Refusal::line(
+            1,
+            format!("no column is {what}; name one of {} with {option}", names.join(", ")),
+        )
     };
-    let usual = |is: &dyn Fn(&str) -> bool| names.iter().position(|name| is(name));
-    let level = match named(&options.over)? {
-        Some(level) => level,
-        None => usual(&|name| level_unit(name).is_some()).ok_or_else(|| {
-            let all = names.join(", ");
-            Refusal::line(1, format!("no column is the level; name one of {all} with --level"))
-        })?,
-    };
+    let level = named(&options.over)?
+        .or_else(|| names.iter().position(|name| level_unit(name).is_some()))
+        .ok_or_else(|| lacks("the level", "--level"))?;
     let work = named(&options.work)?;
-    if let Some(cost) = named(&options.cost)? {
+    let cost =
+        named(&options.cost)?.or_else(|| names.iter().position(|name| name.starts_with(COST)));
+    if let Some(cost) = cost {
         return Ok(Columns { level, work, costs: vec![(String::new(), cost)] });
     }
-    let of = |stem: &str| -> Vec<(String, usize)> {
-        let prefix = |name: &str| {
-            name.strip_suffix(stem)
-                .filter(|rest| rest.is_empty() || rest.ends_with('_'))
-                .map(str::to_owned)
-        };
-        names.iter().enumerate().filter_map(|(at, name)| Some((prefix(name)?, at))).collect()
-    };
-    let costs = names.iter().position(|name| name.starts_with(COST)).map(|at| (String::new(), at));
-    if let Some(cost) = costs {
-        return Ok(Columns { level, work, costs: vec![cost] });
+    let costs = names.iter().enumerate().filter_map(|(at, name)| {
+        let prefix = name.strip_suffix(ELAPSED)?;
+        (prefix.is_empty() || prefix.ends_with('_')).then(|| (prefix.to_owned(), at))
+    });
+    let costs: Vec<(String, usize)> = costs.collect();
+    if costs.is_empty() {
+        return Err(lacks("a cost", "--cost"));
     }
     // What a program took grows with what it did: without that column it is the level.
-    let costs = of(ELAPSED);
-    if costs.is_empty() {
-        let all = names.join(", ");
-        let reason = format!("no column is a cost; name one of {all} with --cost");
-        return Err(Refusal::line(1, reason));
-    }
     Ok(Columns { level, work: Some(work.unwrap_or(level)), costs })
 }
 

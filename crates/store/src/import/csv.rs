@@ -11,7 +11,6 @@ use analysis::{Dataset, Response, Values};
 use super::table::{Key, Row, Table, ending};
 use super::{Format, Options, Refusal, add, repeats, varied};
 
-/// What this file reads.
 pub(super) const FORMAT: Format = Format {
     name: "csv",
     looks_right: |it| {
@@ -88,9 +87,7 @@ fn meanings(table: &Table, options: &Options) -> Result<Vec<Meaning>, Refusal> {
             _ => Meaning::Factor,
         });
     }
-    if let Some(name) = options.responses.iter().find(|name| !table.names.contains(name)) {
-        return Err(table.lacks(name));
-    }
+    options.responses.iter().try_for_each(|name| table.column(name).map(drop))?;
     let count = |meaning| meanings.iter().filter(|it| **it == meaning).count();
     if count(Meaning::Part) > 1 {
         return Err(Refusal::line(1, "both \"command\" and \"part\": which is the part?"));

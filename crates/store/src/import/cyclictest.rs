@@ -11,7 +11,6 @@ use serde_json::Value;
 use super::folder::WHOLE_FILE;
 use super::{Format, Options, Refusal, fact, facts, json, measure, response, unix_ns};
 
-/// What this file reads.
 pub(super) const FORMAT: Format = Format {
     name: "cyclictest",
     looks_right: |it| it.key("thread").is_some_and(Value::is_object),

@@ -1,6 +1,6 @@
 //! Several results of another program, one a file, as one: each file's trials beside the others'.
 
-use analysis::{Dataset, Factor, Trial};
+use analysis::{Dataset, Trial};
 
 use super::{Format, Options, Refusal};
 
@@ -59,21 +59,18 @@ pub(crate) fn dataset(
     Ok(set)
 }
 
-/// Adds what one file holds.
 fn add(set: &mut Dataset, file: &str, part: Dataset, is_first: bool) -> Result<(), String> {
     if is_first {
         set.factors.clone_from(&part.factors);
     }
-    let names = |factors: &[Factor]| -> Vec<String> {
-        factors.iter().map(|factor| factor.name.clone()).collect()
-    };
-    let (this, others) = (names(&part.factors), names(&set.factors));
+    let names = |set: &Dataset| set.factors.iter().map(|it| it.name.clone()).collect::<Vec<_>>();
+    let (this, others) = (names(&part), names(set));
     if this != others {
         return Err(format!("it varies {this:?}, the files before it {others:?}"));
     }
     for (factor, of_part) in set.factors.iter_mut().zip(part.factors) {
-        let new = of_part.levels.into_iter().filter(|level| !factor.levels.contains(level));
-        let new: Vec<String> = new.collect();
+        let (_, new): (Vec<_>, Vec<_>) =
+            of_part.levels.into_iter().partition(|level| factor.levels.contains(level));
         factor.levels.extend(new);
     }
     for (response, meaning) in part.responses {

@@ -12,11 +12,9 @@ use model::Environment;
 
 use super::{Figure, Format, Options, Refusal, add, response, varied};
 
-/// What this file reads.
 pub(super) const FORMAT: Format =
     Format { name: "go", looks_right: |it| it.has_line(is_result), read };
 
-/// The factor: which benchmark.
 const BENCHMARK: &str = "benchmark";
 /// How many CPUs Go used, the number at the end of a name; a factor where it varies.
 const PROCS: &str = "procs";
@@ -25,7 +23,6 @@ const PREFIX: &str = "Benchmark";
 /// Lines that `go test` prints itself when all went well.
 const OF_GO_TEST: [&str; 2] = ["PASS", "ok"];
 
-/// One line of a result.
 struct Entry {
     name: String,
     benchmark: String,

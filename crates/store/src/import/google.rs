@@ -8,11 +8,9 @@ use serde_json::{Map, Value};
 
 use super::{Figure, Format, Options, Refusal, add, fact, json, response, unix_ns, varied};
 
-/// What this file reads.
 pub(super) const FORMAT: Format =
     Format { name: "google", looks_right: |it| it.key("benchmarks").is_some(), read };
 
-/// The factor: which benchmark.
 const BENCHMARK: &str = "benchmark";
 /// Fields of a result that count or name something else than what was measured.
 const NOT_MEASURED: [&str; 7] = [
@@ -90,7 +88,6 @@ fn read(text: &str, _: &Options) -> Result<Dataset, Refusal> {
     Ok(set)
 }
 
-/// What one repetition measured.
 fn figures(entry: &Entry) -> Result<Vec<Figure>, Refusal> {
     let refused = |what: String| Refusal::whole(format!("benchmark {:?}: {what}", entry.name));
     let unit = entry.time_unit.as_deref().unwrap_or("ns");

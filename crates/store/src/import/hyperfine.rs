@@ -10,11 +10,9 @@ use serde::Deserialize;
 
 use super::{Figure, Format, Options, Refusal, add, json, varied};
 
-/// What this file reads.
 pub(super) const FORMAT: Format =
     Format { name: "hyperfine", looks_right: |it| it.key("results").is_some(), read };
 
-/// The factor that all results have.
 const COMMAND: &str = "command";
 
 #[derive(Deserialize)]

@@ -6,7 +6,6 @@ use model::Environment;
 
 use super::{Figure, Format, Options, Refusal, add, facts, measure, response, varied};
 
-/// What this file reads.
 pub(super) const FORMAT: Format = Format {
     name: "interbench",
     looks_right: |it| it.has_line(|line| line.starts_with(TABLE)),
@@ -19,7 +18,6 @@ const UNDER: &str = "in the presence of simulated";
 /// The columns behind the label: what stands in the row, our name of it without unit.
 const SHARES: [&str; 2] = ["desired_cpu_percent", "deadlines_met_percent"];
 
-/// What a reader must know.
 const NOTES: [&str; 3] = [
     "interbench prints summaries: without the single delays there are ratios of means, but no \
      intervals and no tests, unless several runs were logged into one file",
@@ -76,14 +74,12 @@ fn task(number: usize, heading: &str) -> Result<String, Refusal> {
     Ok(if loads.is_empty() { task.to_owned() } else { format!("{task}, loads {loads}") })
 }
 
-/// The unit of a table's delays.
 fn unit(number: usize, line: &str) -> Result<&'static str, Refusal> {
     ["ms", "us"].into_iter().find(|unit| line.contains(&format!("({unit})"))).ok_or_else(|| {
         Refusal::line(number, "the heading names neither (ms) nor (us) as the unit of delays")
     })
 }
 
-/// The load of a row, and its figures.
 fn row<'l>(line: &'l str, unit: Option<&str>) -> Result<(&'l str, Vec<Figure>), String> {
     let unit = unit.ok_or("a row before the heading of its table")?;
     let (load, figures) = line
@@ -133,7 +129,6 @@ fn meaning(name: &str) -> Response {
     }
 }
 
-/// Facts in a line before the tables.
 fn facts_of(line: &str) -> Environment {
     let between = |first: &str, last: &str| {
         let rest = line.split_once(first)?.1;

@@ -9,7 +9,6 @@ use serde_json::{Map, Value};
 
 use super::{Format, Options, Refusal, fact};
 
-/// What this file reads.
 pub(super) const FORMAT: Format =
     Format { name: "perf", looks_right: |it| has_counts(it.text), read };
 
@@ -37,7 +36,6 @@ struct Count {
     interval_s: Option<f64>,
 }
 
-/// One invocation of perf.
 #[derive(Default)]
 struct Invocation {
     first_line: usize,
@@ -46,7 +44,6 @@ struct Invocation {
     seen: BTreeSet<(Option<String>, String, Option<u64>)>,
 }
 
-/// All lines.
 #[derive(Default)]
 struct Read {
     invocations: Vec<Invocation>,
@@ -57,7 +54,6 @@ struct Read {
     units: BTreeMap<String, String>,
 }
 
-/// Whether some line is a count.
 pub(super) fn has_counts(text: &str) -> bool {
     let mut lines = text.lines();
     lines.any(|it| it.trim_start().starts_with('{') && it.contains("\"counter-value\""))

@@ -9,10 +9,8 @@ use analysis::{Dataset, Values};
 use super::{Format, Looks, Options, Refusal, add, facts, response, varied};
 use crate::resp1::{parse, points_notes, recover_points};
 
-/// What this file reads.
 pub(super) const FORMAT: Format = Format { name: "resp1", looks_right, read };
 
-/// The delays of a row.
 const DELAY: &str = "delay_ms";
 
 /// A damaged output is read, too, to say what is wrong with it.

@@ -11,7 +11,6 @@ use serde_json::Value;
 use super::folder::WHOLE_FILE;
 use super::{Format, Options, Refusal, add, fact, json, measure, response as meaning, varied};
 
-/// What this file reads.
 pub(super) const FORMAT: Format = Format {
     name: "schbench",
     looks_right: |it| it.key("int").is_some_and(Value::is_object) && it.key("normal").is_some(),
@@ -34,7 +33,6 @@ struct Output {
     figures: BTreeMap<String, f64>,
 }
 
-/// What a reader must know.
 const NOTES: [&str; 2] = [
     "schbench writes percentiles, each of them one figure a file: tests need several files a \
      side (a folder of them), and without the single delays there is no share of stalls",

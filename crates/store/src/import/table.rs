@@ -9,14 +9,11 @@ use crate::refusal::Refusal;
 
 /// A table as it was read; each row has the number of its line, and as many cells as the heading.
 pub(crate) struct Table {
-    /// The heading.
     pub(crate) names: Vec<String>,
-    /// The rows below it.
     pub(crate) rows: Vec<(usize, Vec<String>)>,
 }
 
 impl Table {
-    /// Reads a table.
     pub(crate) fn read(text: &str) -> Result<Self, Refusal> {
         let mut reader = ReaderBuilder::new().trim(Trim::All).from_reader(text.as_bytes());
         let names = reader.headers().map_err(refusal)?;
@@ -30,14 +27,15 @@ impl Table {
         Ok(Self { names, rows })
     }
 
-    /// The refusal of a cell.
     pub(crate) fn refused(&self, line: usize, column: usize, why: impl Display) -> Refusal {
         Refusal::cell(line, format!("{} ({})", column + 1, self.names[column]), why)
     }
 
-    /// The refusal of a column that is asked for and not there.
-    pub(crate) fn lacks(&self, name: &str) -> Refusal {
-        Refusal::line(1, format!("no column {name:?}; there are {}", self.names.join(", ")))
+    /// The column of this name.
+    pub(crate) fn column(&self, name: &str) -> Result<usize, Refusal> {
+        self.names.iter().position(|it| it == name).ok_or_else(|| {
+            Refusal::line(1, format!("no column {name:?}; there are {}", self.names.join(", ")))
+        })
     }
 }
 
@@ -65,14 +63,11 @@ pub(crate) fn ending<'a>(
     })
 }
 
-/// A row of a trial.
 #[derive(Default)]
 pub(super) struct Row {
     /// Number of its line, from 1.
     pub(super) line: usize,
-    /// The trial.
     pub(super) key: Key,
-    /// The part.
     pub(super) part: Option<String>,
     /// The text of every response, empty where nothing was published.
     pub(super) texts: Vec<(String, String)>,

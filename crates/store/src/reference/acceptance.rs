@@ -4,7 +4,6 @@ use analysis::published::{Condition, ConditionKind};
 
 use super::rows;
 
-/// The table of conditions.
 const TABLE: &str = "sun4/acceptance";
 /// What a megabyte of the tables is, in bytes.
 const MB: f64 = 1_048_576.0;

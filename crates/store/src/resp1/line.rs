@@ -4,14 +4,10 @@ use model::resp1::{Resp1Format, TESTS};
 
 use crate::refusal::Refusal;
 
-/// Names of the columns, for messages.
 const COLUMNS: [&str; 6] = ["low", "high", "median", "average", "the 5th number", "the 6th number"];
 
-/// What a line is.
 pub(super) enum Shape {
-    /// Nothing stands there.
     Blank,
-    /// The facts of the run.
     Title(Title),
     /// The underlined names above the heading.
     Groups,
@@ -68,7 +64,6 @@ fn skip_escape(chars: &mut std::str::Chars) {
     }
 }
 
-/// What a cleaned line is.
 pub(super) fn shape(text: &str) -> Shape {
     let words: Vec<&str> = text.split_whitespace().collect();
     let Some((first, rest)) = words.split_first() else {
@@ -101,12 +96,10 @@ fn heading(words: &[&str]) -> Option<Resp1Format> {
         words.get(index).is_some_and(|word| word.eq_ignore_ascii_case(name))
     };
     let delays = ["test", "low", "high", "median", "average"];
-    if words.len() != 7 || !delays.iter().enumerate().all(|(index, name)| is(index, name)) {
-        return None;
-    }
-    match (is(5, "s.d."), is(6, "ratio"), is(5, "raw"), is(6, "s.d.")) {
-        (true, true, _, _) => Some(Resp1Format::First),
-        (_, _, true, true) => Some(Resp1Format::Second),
+    let delays = delays.iter().enumerate().all(|(index, name)| is(index, name));
+    match delays && words.len() == 7 {
+        true if is(5, "s.d.") && is(6, "ratio") => Some(Resp1Format::First),
+        true if is(5, "raw") && is(6, "s.d.") => Some(Resp1Format::Second),
         _ => None,
     }
 }
@@ -155,7 +148,6 @@ fn looks_numeric(word: &str) -> bool {
 pub(super) struct Row {
     /// Number of the line, from 1.
     pub(super) line: usize,
-    /// The test.
     pub(super) test: String,
     /// Low, high, median and average, in ms.
     pub(super) delays_ms: [f64; 4],
@@ -164,7 +156,6 @@ pub(super) struct Row {
 }
 
 impl Row {
-    /// Reads the row in line number `line`.
     pub(super) fn parse(line: usize, text: &str) -> Result<Self, Refusal> {
         let mut words = text.split_whitespace();
         let test = words.next().unwrap_or_default().to_owned();
@@ -225,7 +216,6 @@ fn number(line: usize, column: &str, text: &str) -> Result<f64, Refusal> {
     Err(Refusal::line(line, reason))
 }
 
-/// The refusal of a cell of a row.
 pub(super) fn not_a_number(line: usize, column: &str, text: &str) -> Refusal {
     Refusal::line(line, format!("{column} is {text:?}, which is not a number"))
 }
