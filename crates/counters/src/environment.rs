@@ -60,14 +60,7 @@ const OTHERS: [(&str, &str, &str); 8] = [
 
 /// Reads the facts of the machine.
 ///
-/// Keys: those of single files (`kernel`, `kernel_version`, `cmdline`, `hostname`, `boot_id`,
-/// `task_delayacct`, `overcommit_memory`, `swappiness` and `dirty_ratio` and
-/// `dirty_background_ratio` in percent, `thp`, `thp_defrag`, `lru_gen` (a bit mask), `governor` of
-/// the first CPU, `clocksource`, `preempt`), and `cpu_model`, `cpus_online` (a number),
-/// `hypervisor` (`none`, a vendor, or `unknown`), `page_size_bytes`, `memory_bytes`, `swap_bytes`,
-/// `swaps` (`none` or devices with size and priority), and of the work directory's disk
-/// `disk_filesystem`, `disk_device`, `disk_mount_options`, `disk_scheduler`, `disk_rotational`
-/// (0 or 1).
+/// Keys: `docs/run-format.md` (`header`).
 ///
 /// Follows `Documentation/admin-guide/sysctl/{kernel,vm}.rst`,
 /// `Documentation/admin-guide/mm/{transhuge,multigen_lru}.rst`,

@@ -6,64 +6,45 @@
 
 use serde::Serialize;
 
-/// Entries of a pmeg on a machine with pages of 8 KB: the faults that a stolen one costs, if all of
-/// its pages are used again.
-const ENTRIES: u64 = 32;
 /// The cost of a fault, which Irlam derived from two rows of his table, in ns.
 const FAULT_NS: u64 = 280_000;
 /// How long the machine had been up, in ns.
 const UPTIME_NS: u64 = 48 * 3_600_000_000_000;
 
 /// What the counters of a Sun-4 say of its pmegs since boot.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct PmegEstimate {
     /// Pmegs that were allocated.
     pub allocations: u64,
     /// Those of them that were stolen from another process.
     pub steals: u64,
-    /// Faults until a stolen pmeg is whole again.
+    /// Faults until a stolen pmeg is whole again: one for each of its pages that is used again, of
+    /// 32 on a machine with pages of 8 KB.
     pub faults_per_steal: u64,
     /// The cost of a fault in ns.
     pub fault_ns: u64,
     /// The time since boot in ns.
     pub uptime_ns: u64,
+    /// The time lost in ns.
+    pub lost_ns: u64,
+    /// The time lost as a share of the time since boot.
+    pub lost_share: f64,
 }
 
 impl PmegEstimate {
-    /// The estimate for the published counters: all pages of a stolen pmeg are used again.
+    /// The estimate for the published counters.
     #[must_use]
-    pub fn published(allocations: u64, steals: u64) -> Self {
-        Self {
-            allocations,
-            steals,
-            faults_per_steal: ENTRIES,
-            fault_ns: FAULT_NS,
-            uptime_ns: UPTIME_NS,
-        }
-    }
-
-    /// The same if only half of the pages of a stolen pmeg are used again.
-    #[must_use]
-    pub fn with_half_the_faults(self) -> Self {
-        Self { faults_per_steal: self.faults_per_steal / 2, ..self }
+    pub fn published(allocations: u64, steals: u64, faults_per_steal: u64) -> Self {
+        let (fault_ns, uptime_ns) = (FAULT_NS, UPTIME_NS);
+        let lost_ns = steals.saturating_mul(faults_per_steal).saturating_mul(fault_ns);
+        let lost_share = lost_ns as f64 / uptime_ns as f64;
+        Self { allocations, steals, faults_per_steal, fault_ns, uptime_ns, lost_ns, lost_share }
     }
 
     /// The share of allocations that were steals, 0 to 1.
     #[must_use]
     pub fn steal_share(&self) -> f64 {
         self.steals as f64 / self.allocations.max(1) as f64
-    }
-
-    /// The time lost in ns.
-    #[must_use]
-    pub fn lost_ns(&self) -> u64 {
-        self.steals.saturating_mul(self.faults_per_steal).saturating_mul(self.fault_ns)
-    }
-
-    /// The time lost as a share of the time since boot.
-    #[must_use]
-    pub fn lost_share(&self) -> f64 {
-        self.lost_ns() as f64 / self.uptime_ns.max(1) as f64
     }
 }
 
@@ -73,11 +54,9 @@ mod tests {
 
     #[test]
     fn the_published_counters_cost_seven_of_forty_eight_hours() {
-        let whole = PmegEstimate::published(3_173_659, 2_685_512);
-        assert_eq!(whole.lost_ns() / 1_000_000_000, 24_062);
-        assert_eq!(format!("{:.1}", 100.0 * whole.lost_share()), "13.9");
+        let whole = PmegEstimate::published(3_173_659, 2_685_512, 32);
+        assert_eq!(whole.lost_ns / 1_000_000_000, 24_062);
+        assert_eq!(format!("{:.1}", 100.0 * whole.lost_share), "13.9");
         assert_eq!(format!("{:.1}", 100.0 * whole.steal_share()), "84.6");
-        let half = whole.with_half_the_faults();
-        assert_eq!(half.lost_ns() * 2, whole.lost_ns());
     }
 }

@@ -62,9 +62,8 @@ struct Table {
 
 /// Tables that are alike: all their contents together, and whose they are.
 struct Group {
-    contents: BTreeMap<u64, Content>,
+    table: Table,
     members: Vec<usize>,
-    is_private_writable: bool,
 }
 
 /// Gathers the tables of one process after the other.
@@ -79,23 +78,19 @@ impl Sharing {
     pub(crate) fn add(&mut self, mappings: &[ReadMapping], geometry: &Geometry) {
         let process = self.processes;
         self.processes += 1;
-        for table in tables(mappings, geometry).into_values() {
+        for mut table in tables(mappings, geometry).into_values() {
             // What nobody else maps cannot be in another table.
             if table.is_huge || !table.has_shared {
                 continue;
             }
             self.unknown += u64::from(table.is_unknown);
-            let groups = self.groups.entry(table.parts).or_default();
-            match groups.iter_mut().find(|group| group.is_like(&table.contents)) {
+            let groups = self.groups.entry(std::mem::take(&mut table.parts)).or_default();
+            match groups.iter_mut().find(|group| group.table.is_like(&table.contents)) {
                 Some(group) => {
-                    group.contents.extend(table.contents);
+                    group.table.contents.extend(table.contents);
                     group.members.push(process);
                 }
-                None => groups.push(Group {
-                    contents: table.contents,
-                    members: vec![process],
-                    is_private_writable: table.is_private_writable,
-                }),
+                None => groups.push(Group { table, members: vec![process] }),
             }
         }
     }
@@ -107,7 +102,7 @@ impl Sharing {
         let mut repeated = vec![0; self.processes];
         for group in self.groups.into_values().flatten().filter(|it| it.members.len() > 1) {
             let saved = group.members.len() as u64 - 1;
-            if group.is_private_writable {
+            if group.table.is_private_writable {
                 found.repeats_until_written += saved;
             } else {
                 found.repeats += saved;
@@ -118,7 +113,7 @@ impl Sharing {
     }
 }
 
-impl Group {
+impl Table {
     /// Whether another table fits: at least one page in common, and no place with two pages.
     fn is_like(&self, other: &BTreeMap<u64, Content>) -> bool {
         let mut in_common = false;

@@ -11,6 +11,7 @@ use trace::Block;
 
 use crate::error::at;
 use crate::launch::{Fetches, Settings};
+use crate::processes::Processes;
 use crate::program::{qemu, recorder, split};
 use crate::running::Running;
 use crate::shared::Shared;
@@ -75,9 +76,9 @@ impl Emulated {
                 self.version
             )));
         }
-        let (processes, threads) = self.slots.counts();
+        let Processes { all: processes, threads, .. } = self.slots.processes;
         let exit = self.running.exit.unwrap_or(Exit::Code(0));
-        let mut missed = self.slots.take_missed();
+        let mut missed = self.slots.missed;
         let lost_threads = self.shared.header(wire::HEADER_LOST_THREADS).load(Ordering::Relaxed);
         if lost_threads > 0 {
             missed.push(format!("{lost_threads} threads, as there were more than {}", wire::SLOTS));

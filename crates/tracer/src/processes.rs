@@ -10,7 +10,7 @@ use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
 /// A process that is recorded.
 #[derive(Debug)]
-struct Process {
+pub(crate) struct Process {
     /// What tells when it ends; `None` if it had ended before it was met.
     watch: Option<OwnedFd>,
     /// How many programs it has been before this one.
@@ -23,17 +23,13 @@ struct Process {
 /// All processes that are recorded and not forgotten.
 #[derive(Debug, Default)]
 pub(crate) struct Processes {
-    known: BTreeMap<u32, Process>,
-    all: u32,
-    threads: u32,
+    pub(crate) known: BTreeMap<u32, Process>,
+    /// How many processes and threads there were.
+    pub(crate) all: u32,
+    pub(crate) threads: u32,
 }
 
 impl Processes {
-    /// How many processes and threads there were.
-    pub(crate) fn counts(&self) -> (u32, u32) {
-        (self.all, self.threads)
-    }
-
     /// Notes that a process has a thread.
     pub(crate) fn meet(&mut self, number: u32, pid: u32, image: u64) -> io::Result<()> {
         if let Some(process) = self.known.get_mut(&number) {
@@ -63,10 +59,6 @@ impl Processes {
         thread
     }
 
-    pub(crate) fn knows(&self, number: u32) -> bool {
-        self.known.contains_key(&number)
-    }
-
     /// Which program of a process runs now.
     pub(crate) fn image(&self, number: u32) -> u64 {
         self.known.get(&number).map_or(0, |process| process.image)
@@ -83,9 +75,5 @@ impl Processes {
         };
         let gone = self.known.iter().rev().filter(|(_, process)| has_ended(process));
         gone.map(|(number, _)| *number).collect()
-    }
-
-    pub(crate) fn forget(&mut self, number: u32) {
-        self.known.remove(&number);
     }
 }

@@ -41,7 +41,7 @@ struct Seat {
 pub(crate) struct Slots {
     /// By the order in which they were taken.
     seats: BTreeMap<u64, Seat>,
-    processes: Processes,
+    pub(crate) processes: Processes,
     /// How many slots were ever taken.
     claims: u64,
     /// What is still to be read in this pass: seat and cursor.
@@ -51,7 +51,7 @@ pub(crate) struct Slots {
     /// Processes that were forked and not seen yet, with when they are given up.
     awaited: BTreeMap<u32, Instant>,
     /// What could not be recorded, the first of it.
-    missed: Vec<String>,
+    pub(crate) missed: Vec<String>,
     rings: u32,
 }
 
@@ -65,15 +65,6 @@ pub(crate) struct Turn {
 }
 
 impl Slots {
-    /// How many processes and threads there were.
-    pub(crate) fn counts(&self) -> (u32, u32) {
-        self.processes.counts()
-    }
-
-    pub(crate) fn take_missed(&mut self) -> Vec<String> {
-        std::mem::take(&mut self.missed)
-    }
-
     /// Whose turn it is; `None` if there is nothing to read just now.
     pub(crate) fn turn(&mut self, shared: &Shared) -> io::Result<Option<Turn>> {
         if self.pass.is_empty() && self.ended.is_empty() {
@@ -114,7 +105,7 @@ impl Slots {
         set_tail(slot, end);
         for event in seat.stream.noted.drain(..) {
             match event {
-                Event::Fork { child } if !self.processes.knows(child) => {
+                Event::Fork { child } if !self.processes.known.contains_key(&child) => {
                     self.awaited.insert(child, Instant::now() + PATIENCE);
                 }
                 Event::Missed { reason } if self.missed.len() < MOST_MISSED => {
@@ -201,7 +192,7 @@ impl Slots {
         });
         for process in gone {
             if !self.seats.values().any(|seat| seat.process == *process) {
-                self.processes.forget(*process);
+                self.processes.known.remove(process);
                 self.ended.push_back(*process);
             }
         }

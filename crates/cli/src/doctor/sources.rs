@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::Path;
 
 use anyhow::{Context, Error};
-use doctor::{Interval, PmegEstimate, Recording, UnitCosts, diagnose, from_run, recording_line};
+use doctor::{Interval, Recording, UnitCosts, diagnose, from_run, recording_line};
 use render::Document;
 use report::{doctor_document, pmeg_estimate_document};
 use serde::Serialize;
@@ -80,8 +80,7 @@ fn published(args: &DoctorArgs, name: &str) -> Result<(), Failure> {
         let value = row.and_then(|row| row.get(1)?.parse::<u64>().ok());
         value.ok_or_else(|| wrong(format!("there is no word {number}")))
     };
-    let estimate = PmegEstimate::published(word("4")?, word("5")?);
-    show(&pmeg_estimate_document(&estimate), &args.output)
+    show(&pmeg_estimate_document(word("4")?, word("5")?), &args.output)
 }
 
 /// A new file for a recording: one that is there is somebody else's.
