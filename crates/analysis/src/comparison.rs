@@ -28,7 +28,7 @@ use serde::Serialize;
 use stats::{CellResult, Settings, Verdict};
 
 use crate::explained::ExplainedDifference;
-use crate::{Dataset, OUTCOME, Refused, Response, Trial};
+use crate::{Dataset, OUTCOME, Refused, Response, Trial, distinct};
 pub use conclusion::method_words;
 pub use environment::Difference;
 pub use outcomes::{EndCount, Ends};
@@ -355,12 +355,7 @@ pub fn compare(sets: &[Dataset], request: &Request) -> Result<Comparison, Refuse
     stalls::adjust(drafts.iter_mut().filter_map(|draft| draft.cell.stalls.as_mut()));
     let overall = overall::overall(&arms, &drafts, &settings);
     cells.extend(drafts.into_iter().map(|draft| draft.cell));
-    let mut notes: Vec<String> = Vec::new();
-    for note in sets.iter().flat_map(|set| &set.notes) {
-        if !notes.contains(note) {
-            notes.push(note.clone());
-        }
-    }
+    let mut notes = distinct(sets.iter().flat_map(|set| set.notes.clone()));
     notes.extend(request.not_compared(sets, &responses));
     let mut comparison = Comparison {
         inputs: sets.iter().map(|set| set.name.clone()).collect(),

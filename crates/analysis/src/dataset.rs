@@ -18,8 +18,7 @@ pub(crate) const LOAD: &str = "load";
 pub struct Dataset {
     /// Where they come from: a path, or `reference:NAME`.
     pub name: String,
-    /// What was varied, the first level of each the one that others are compared with; of runs always
-    /// the load, the seed never.
+    /// What was varied; others are compared with the first level. Of runs always the load.
     pub factors: Vec<Factor>,
     /// What was measured, by name.
     pub responses: BTreeMap<String, Response>,

@@ -7,8 +7,8 @@
 //!    `STATES`; what no state claims is the rest.
 //! 3. Each **cause** of `CAUSES` takes its time out of the states, because it is time on the wall
 //!    between two places of the kernel, whatever the task did in between. The rest comes after the
-//!    states that the cause may have consisted of, so that the remainder is never told smaller than it
-//!    is; user comes last, and at all, because the kernel splits running time by the tick.
+//!    states that the cause may have consisted of, so that the remainder is never told smaller than
+//!    it is; user comes last, and at all, because the kernel splits running time by the tick.
 //! 4. What is left of a state is the part of that name, and of the rest [`Part::Remainder`].
 //!
 //! So the parts always sum to the whole, and nothing is counted twice.
@@ -26,7 +26,7 @@ pub use difference::{ExplainedDifference, PartDifference};
 /// Ticks of `/proc/PID/stat` are of this length in ns (`USER_HZ` is 100 on all platforms of today).
 const TICK_NS: u64 = 10_000_000;
 
-/// Source and name of the counters of each part, and their unit in ns; the first that is there counts.
+/// Source, name and unit in ns of the counters of each part; the first that is there counts.
 const COUNTERS: [(Part, &str, &str, u64); 15] = [
     (Part::User, "rusage", "user_ns", 1),
     // A sample that was given up has no report of its own.

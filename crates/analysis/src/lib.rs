@@ -45,3 +45,14 @@ pub(crate) fn are_apart(one: &[f64], other: &[f64]) -> bool {
     let (one, other) = (extent(one), extent(other));
     one.1 < other.0 || other.1 < one.0
 }
+
+/// Each of some things once, in the order in which they first occur.
+pub(crate) fn distinct<T: PartialEq>(all: impl IntoIterator<Item = T>) -> Vec<T> {
+    let mut found = Vec::new();
+    for one in all {
+        if !found.contains(&one) {
+            found.push(one);
+        }
+    }
+    found
+}

@@ -12,7 +12,7 @@ use crate::dataset::LOAD;
 use crate::explained::explain_run;
 use crate::remarks;
 use crate::responsiveness::DELIVERED_AT_LEAST;
-use crate::{Dataset, Ending, Factor, MemoryWork, Response, Trial, Values};
+use crate::{Dataset, Ending, Factor, MemoryWork, Response, Trial, Values, distinct};
 
 /// The responses of a run: name, unit, whether its parts add up to the whole.
 const RESPONSES: [(&str, &str, bool); 6] = [
@@ -40,25 +40,17 @@ const RESPONSES: [(&str, &str, bool); 6] = [
 #[must_use]
 pub fn from_runs(name: &str, runs: &[(String, Run)]) -> Dataset {
     let mut set = Dataset { name: name.to_owned(), ..Dataset::default() };
-    let mut levels: Vec<String> = Vec::new();
     for (run_name, run) in runs {
         let Some(header) = &run.header else {
             set.notes.push(format!("{run_name}: killed before it began, left out"));
             continue;
         };
-        let load = header.spec.load.name.clone();
-        if !levels.contains(&load) {
-            levels.push(load);
-        }
         set.trials.push(trial(run_name, header, run));
-        for line in &run.lines {
-            let Some(note) = line.note() else { continue };
-            let note = format!("{}: {note}", header.spec.load.name);
-            if !set.notes.contains(&note) {
-                set.notes.push(note);
-            }
-        }
+        let notes = run.lines.iter().filter_map(Line::note);
+        set.notes.extend(notes.map(|note| format!("{}: {note}", header.spec.load.name)));
     }
+    set.notes = distinct(set.notes);
+    let mut levels = distinct(set.trials.iter().map(|trial| trial.levels[LOAD].clone()));
     levels.sort_by_key(|level| level != BASELINE);
     set.factors.push(Factor { name: LOAD.to_owned(), levels });
     let values = set.trials.iter().flat_map(|trial| &trial.values);

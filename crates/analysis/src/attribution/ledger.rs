@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 
 use super::{FAULT_COST_FACT, USERS_FACT};
-use crate::Dataset;
+use crate::{Dataset, distinct};
 
 /// What is told of an experiment and is no condition: how often and what was measured.
 const NO_CONDITIONS: [&str; 2] = ["measured", "trials"];
@@ -76,7 +76,6 @@ pub fn ledger(datasets: &[Dataset]) -> Ledger {
 
 fn conditions(dataset: &Dataset) -> BTreeMap<String, String> {
     let mut facts: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
-    let mut parts: Vec<&str> = Vec::new();
     for trial in &dataset.trials {
         for (name, value) in trial.environment.iter().chain(&trial.meaning) {
             // Prices of counters are no conditions either, and help nobody here.
@@ -84,12 +83,9 @@ fn conditions(dataset: &Dataset) -> BTreeMap<String, String> {
                 facts.entry(name).or_default().insert(value);
             }
         }
-        for part in trial.values.iter().filter_map(|values| values.part.as_deref()) {
-            if !parts.contains(&part) {
-                parts.push(part);
-            }
-        }
     }
+    let values = dataset.trials.iter().flat_map(|trial| &trial.values);
+    let parts = distinct(values.filter_map(|values| values.part.as_deref()));
     let texts = facts
         .into_iter()
         .map(|(name, values)| (name.to_owned(), values.into_iter().collect::<Vec<_>>().join(", ")));

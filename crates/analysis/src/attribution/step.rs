@@ -82,7 +82,7 @@ fn step(table: &Table, confidence: f64) -> Result<Step, FactorialError> {
 }
 
 /// The means of all combinations of two levels as the fitted model has them; bit f of the index is
-/// set when factor f is changed. `None` if all were run; in a fraction of a factorial some were not.
+/// set when factor f is changed. `None` if all were run, as in a fraction they are not.
 fn predicted(additive: &Effects) -> Option<Vec<f64>> {
     let cells = &additive.cells;
     if cells.iter().all(|cell| cell.mean.is_some()) {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use stats::bounded_median;
 
 use super::Options;
-use crate::{Dataset, Factor, Refused, Standing, Trial, Values};
+use crate::{Dataset, Factor, Refused, Standing, Trial, Values, distinct};
 
 /// Trials as the statistics read them.
 #[derive(Clone)]
@@ -41,10 +41,8 @@ impl Table {
         let (usable, mut notes) = eligible_trials(dataset, &response, &options.factors);
         let observed = observed_levels(dataset, &usable);
         let factors = choose_factors(dataset, &observed, options, &notes)?;
-        let others: Vec<&Factor> = observed
-            .iter()
-            .filter(|factor| !factors.iter().any(|chosen| chosen.name == factor.name))
-            .collect();
+        let is_chosen = |factor: &&Factor| factors.iter().any(|it| it.name == factor.name);
+        let others: Vec<&Factor> = observed.iter().filter(|it| !is_chosen(it)).collect();
         let aside = others.iter().map(|factor| told_aside(factor)).collect();
         let is_additive = additive(dataset, &response);
         notes.extend(several_samples(&usable, &response, is_additive));
@@ -318,13 +316,9 @@ fn eligible_trials<'a>(
             }
         }
     }
-    let varied: Vec<&str> = dataset
-        .factors
-        .iter()
-        .filter(|factor| factor.levels.len() > 1)
-        .filter(|factor| asked.is_empty() || asked.contains(&factor.name))
-        .map(|factor| factor.name.as_str())
-        .collect();
+    let several = dataset.factors.iter().filter(|factor| factor.levels.len() > 1);
+    let varied = several.filter(|factor| asked.is_empty() || asked.contains(&factor.name));
+    let varied: Vec<&str> = varied.map(|factor| factor.name.as_str()).collect();
     loop {
         let of = |trials: &[&'a Trial]| -> BTreeSet<Combination<'a>> {
             trials.iter().filter_map(|trial| combination(trial, &varied)).collect()
@@ -395,13 +389,7 @@ fn additive(dataset: &Dataset, response: &str) -> bool {
 
 /// The parts that values of a response have, in the order in which they first occur.
 fn parts_of(trials: &[&Trial], response: &str) -> Vec<String> {
-    let mut parts: Vec<String> = Vec::new();
-    for values in trials.iter().flat_map(|trial| &trial.values) {
-        if let Some(part) = values.part.as_ref().filter(|_| values.response == response)
-            && !parts.contains(part)
-        {
-            parts.push(part.clone());
-        }
-    }
-    parts
+    let values = trials.iter().flat_map(|trial| &trial.values);
+    let values = values.filter(|values| values.response == response);
+    distinct(values.filter_map(|values| values.part.clone()))
 }

@@ -11,7 +11,7 @@ use stats::{ProportionResult, Proportions, Verdict};
 
 use super::arms::{Arms, Levels};
 use super::{Cell, Outcome, PairedBy, Side, Unit};
-use crate::{OUTCOME, Response, Standing, Trial};
+use crate::{OUTCOME, Response, Standing, Trial, distinct};
 
 /// How the trials of two arms ended, in one cell.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -56,12 +56,7 @@ impl Ends {
 
 /// The cells in which a trial of either arm failed; all of them if outcomes were asked for.
 pub(super) fn cells(arms: &Arms, responses: &BTreeMap<String, Response>) -> Vec<Cell> {
-    let mut places: Vec<Levels> = Vec::new();
-    for place in arms.trials().map(|trial| arms.place(trial)) {
-        if !places.contains(&place) {
-            places.push(place);
-        }
-    }
+    let places = distinct(arms.trials().map(|trial| arms.place(trial)));
     let is_asked = responses.contains_key(OUTCOME);
     let has_failures = |cell: &Cell| matches!(&cell.outcome, Outcome::Ends(it) if it.first.failed + it.second.failed > 0);
     let all = (1..arms.all.len()).flat_map(|arm| places.iter().map(move |place| (arm, place)));

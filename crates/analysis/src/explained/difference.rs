@@ -37,8 +37,8 @@ pub struct PartDifference {
     pub interval_ns: Option<(f64, f64)>,
 }
 
-/// Divides the difference of the mean delays of two arms; `None` unless both have something. A value
-/// is made of the samples of a trial, or of one sample.
+/// Divides the difference of the mean delays of two arms; `None` unless both have something. A
+/// value is made of the samples of a trial, or of one sample.
 ///
 /// Paired values are at equal places and of equal number.
 pub(crate) fn difference(

@@ -138,7 +138,8 @@ pub(crate) fn overall(rows: &[Row]) -> String {
                 high => format!("{high:.1}"),
             };
             format!(
-                "Worst under {}: {} times the time without load ({:.0} % interval {:.1} to {high} {})",
+                "Worst under {}: {} times the time without load ({:.0} % interval {:.1} to {high} \
+                 {})",
                 row.load,
                 ratio.times(),
                 100.0 * ratio.confidence,

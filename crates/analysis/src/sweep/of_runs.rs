@@ -27,8 +27,8 @@ pub struct OfRun {
 /// What a run measured. `response` names what stands for the cost:
 ///
 /// - Work on memory (passes that count touches) has by itself the time for each touch, in ns,
-///   over the steady part of the run ([`MemoryWork`]). Without such a part all of it counts, and the
-///   point says so. Named, it is any other figure of the passes for each touch (`system_ns`).
+///   over the steady part of the run ([`MemoryWork`]). Without such a part all of it counts, which
+///   the point says. Named, it is any other figure of the passes for each touch (`system_ns`).
 /// - A probe has the median of its delays, a session the mean time of its users; named, it is any
 ///   response of [`from_runs`], by its median.
 ///
