@@ -5,7 +5,7 @@
 //! starts whichever of them writes its end.
 
 use std::collections::BTreeMap;
-use std::iter::Peekable;
+use std::iter::{Enumerate, Peekable};
 
 use model::histogram::{self, HistogramError};
 use model::{Censored, CensoredDelays, HistogramRecord, Line, Measure};
@@ -72,9 +72,8 @@ pub struct Due {
     rhythm: Rhythm,
     timeout_ns: u64,
     origin_ns: u64,
-    starts: Peekable<Schedule>,
-    /// Number of the next start, from 0.
-    index: u32,
+    /// With their numbers, from 0.
+    starts: Peekable<Enumerate<Schedule>>,
     /// When a line said that measuring had ended; nothing is due after that.
     ended_ns: Option<u64>,
 }
@@ -100,8 +99,7 @@ impl Due {
             rhythm,
             timeout_ns,
             origin_ns: measuring_ns.saturating_add(BEGIN_LEAD_NS),
-            starts: schedule.peekable(),
-            index: 0,
+            starts: schedule.enumerate().peekable(),
             ended_ns: None,
         }
     }
@@ -112,21 +110,19 @@ impl Due {
 
     /// The next start without a completion; `None` after the last one.
     pub(crate) fn next_ns(&mut self) -> Option<u64> {
-        self.starts.peek().map(|offset_ns| self.origin_ns.saturating_add(*offset_ns))
+        self.starts.peek().map(|(_, offset_ns)| self.origin_ns.saturating_add(*offset_ns))
     }
 
     /// The last start of the schedule, or its origin if it has none.
     pub(crate) fn last_ns(&self) -> u64 {
-        self.origin_ns.saturating_add(self.starts.clone().last().unwrap_or(0))
+        self.origin_ns
+            .saturating_add(self.starts.clone().last().map_or(0, |(_, offset_ns)| offset_ns))
     }
 
     /// Takes the next start, which has its line: its number and its time.
     pub(crate) fn take(&mut self) -> Option<(u32, u64)> {
         let start_ns = self.next_ns()?;
-        let index = self.index;
-        self.starts.next();
-        self.index += 1;
-        Some((index, start_ns))
+        self.starts.next().map(|(index, _)| (index as u32, start_ns))
     }
 
     /// Takes the starts that a line of the run accounts for.

@@ -115,18 +115,13 @@ impl<'a> LoadGroup<'a> {
 
     /// Reaps workers that ended; returns why the first of them did.
     pub(crate) fn dead_worker(&mut self) -> Option<(String, Exit)> {
-        for position in 0..self.workers.len() {
-            let (worker, pid) = self.workers[position];
-            if let Ok(Some(exit)) = wait(pid, false) {
-                self.workers.remove(position);
-                let text = self.board.failure(worker).unwrap_or_else(|| exit.to_string());
-                return Some((
-                    format!("worker {worker} of {}: {text}", self.load.workload.name),
-                    exit,
-                ));
-            }
-        }
-        None
+        let exit_of = |pid: u32| wait(pid, false).ok().flatten();
+        let mut workers = self.workers.iter().enumerate();
+        let (position, exit) =
+            workers.find_map(|(position, (_, pid))| Some((position, exit_of(*pid)?)))?;
+        let (worker, _) = self.workers.remove(position);
+        let text = self.board.failure(worker).unwrap_or_else(|| exit.to_string());
+        Some((format!("worker {worker} of {}: {text}", self.load.workload.name), exit))
     }
 
     /// Whether the load is in the state in which it is to be measured.

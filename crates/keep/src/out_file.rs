@@ -11,7 +11,7 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{AtFlags, CWD, Mode, OFlags};
+use rustix::fs::{AtFlags, CWD, Mode, OFlags, linkat};
 use tempfile::{Builder, TempPath};
 
 /// Permissions of a new file, before the umask.
@@ -75,7 +75,10 @@ impl OutFile {
             Pending::InPlace => return Ok(()),
             Pending::Named(named) => named,
             Pending::Unnamed(file) => {
-                let link = |name: &Path| give_name(&file, name);
+                // Through the kernel's entry of an open file it gets a name that is free.
+                let link = |name: &Path| {
+                    Ok(linkat(CWD, entry(&file), CWD, name, AtFlags::SYMLINK_FOLLOW)?)
+                };
                 builder(&prefix(&self.target)).make_in(folder(&self.target), link)?.into_temp_path()
             }
         };
@@ -131,11 +134,6 @@ fn pending(target: &Path) -> io::Result<(Pending, File)> {
 /// Where the kernel shows an open file, through which it can get a name (open(2)).
 fn entry(file: &File) -> PathBuf {
     PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()))
-}
-
-/// Gives a file without a name one that is free.
-fn give_name(file: &File, name: &Path) -> io::Result<()> {
-    Ok(rustix::fs::linkat(CWD, entry(file), CWD, name, AtFlags::SYMLINK_FOLLOW)?)
 }
 
 /// How the names of unfinished files of a target begin.

@@ -28,8 +28,7 @@ pub struct Board {
 }
 
 impl Board {
-    /// A board for `workers` workers, all counters 0. Make it before forking. Fails when the shared
-    /// memory cannot be mapped.
+    /// A board for workers that are forked later, all counters 0, if memory can be mapped.
     pub fn new(workers: usize) -> io::Result<Self> {
         let mapping = Mapping::shared(workers.max(1) * size_of::<Row>())?;
         Ok(Self { mapping, workers: workers.max(1) })

@@ -40,8 +40,7 @@ pub fn sleep_until_ns(until_ns: u64) {
     while clock_nanosleep_absolute(ClockId::Monotonic, &until) == Err(Errno::INTR) {}
 }
 
-/// Sets the timer slack of the calling thread, in ns (`PR_SET_TIMERSLACK`); 0 is the default. Fails
-/// with what the kernel answers.
+/// Sets the timer slack of the calling thread, in ns (`PR_SET_TIMERSLACK`); 0 is the default.
 pub fn set_timer_slack_ns(slack_ns: u64) -> io::Result<()> {
     Ok(set_current_timer_slack(NonZero::new(slack_ns))?)
 }

@@ -1,5 +1,4 @@
-//! Block devices made of stretches of others, by the kernel's device mapper: mapped one to one, or
-//! with a delay.
+//! Block devices made of stretches of others by the device mapper, with or without a delay.
 //!
 //! Follows the kernel's `include/uapi/linux/dm-ioctl.h` (interface version 4) and
 //! `Documentation/admin-guide/device-mapper/{linear,delay}.rst`.
@@ -42,8 +41,7 @@ pub struct DeviceNumber {
     pub minor: u32,
 }
 
-/// A stretch of a mapped device; each begins where the one before it ends. All bytes are whole
-/// sectors of 512.
+/// A stretch of a mapped device, behind the one before, in whole sectors of 512 bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Segment {
     /// Its length.

@@ -25,8 +25,7 @@ pub enum Advice {
     Huge,
     /// Small pages only (`MADV_NOHUGEPAGE`).
     Small,
-    /// What lies beside a page that is touched is of no use: nothing is read ahead
-    /// (`MADV_RANDOM`).
+    /// Nothing is read ahead, as neighbours of a page are of no use (`MADV_RANDOM`).
     Random,
 }
 
@@ -36,22 +35,19 @@ pub enum Placement {
     /// As the process has it. Without a policy of its own the kernel takes pages of the node that
     /// first touches them, and may move them later (`kernel.numa_balancing`).
     OfProcess,
-    /// The node that first touches them; the kernel leaves them there, and those that are there
-    /// already where they are.
+    /// The node that first touches them; the kernel moves none, those there already neither.
     Local,
     /// This node, from 0 to 63, as far as there is one and it has free memory.
     Prefer(u32),
 }
 
 impl Mapping {
-    /// Maps fresh anonymous private memory. Fails when the size is 0 or the kernel refuses (no
-    /// memory, limits).
+    /// Maps fresh anonymous private memory. Fails for a size of 0, or at a limit.
     pub fn anonymous(size_bytes: usize) -> io::Result<Self> {
         Self::map_memory(size_bytes, false, 0)
     }
 
-    /// Maps fresh anonymous memory that is shared with children forked later. Fails as
-    /// [`Mapping::anonymous`].
+    /// Maps fresh anonymous memory, as [`Mapping::anonymous`], shared with later children.
     pub fn shared(size_bytes: usize) -> io::Result<Self> {
         Self::map_memory(size_bytes, true, 0)
     }
@@ -66,8 +62,7 @@ impl Mapping {
         Self::map(size_bytes, protection, libc::MAP_SHARED, file.as_raw_fd())
     }
 
-    /// Maps the first `size_bytes` of a file for reading, as the text of a program is mapped. Fails
-    /// when the size is 0 or larger than the file, or the kernel refuses.
+    /// Maps the first `size_bytes` of a file for reading, as a program's text; fails as above.
     pub fn file_read_only(file: &File, size_bytes: usize) -> io::Result<Self> {
         check_length(file, size_bytes)?;
         Self::map(size_bytes, libc::PROT_READ, libc::MAP_PRIVATE, file.as_raw_fd())
@@ -143,8 +138,7 @@ impl Mapping {
         }
     }
 
-    /// Reads every byte of a range of offsets, one by one, and returns their sum; what lies
-    /// outside the mapping is not read.
+    /// Reads every byte of a range of offsets that lies in the mapping; their sum.
     pub fn scan(&self, range: Range<usize>) -> u64 {
         let end = range.end.min(self.size_bytes);
         let mut sum: u64 = 0;

@@ -9,8 +9,7 @@ use std::os::fd::AsRawFd;
 
 use crate::memory::Mapping;
 
-/// `_IOWR('f', 16, struct pm_scan_arg)` in the encoding of most architectures; where it is another
-/// one the kernel does not know the call.
+/// `_IOWR('f', 16, struct pm_scan_arg)` of most architectures; others do not know the call.
 const PAGEMAP_SCAN: u32 = 0xc060_6610;
 const PAGE_IS_PRESENT: u64 = 1 << 3;
 const PAGE_IS_SWAPPED: u64 = 1 << 4;
@@ -24,11 +23,9 @@ const STRETCHES: usize = 1024;
 pub struct Stretch {
     /// Its addresses, whole pages.
     pub addresses: Range<u64>,
-    /// The pages are the kernel's page of zeros, which memory shows that was read but never
-    /// written.
+    /// They are the kernel's page of zeros: memory that was read but never written.
     pub zeros: bool,
-    /// One entry of a higher level maps many pages at once: a transparent huge page that is mapped
-    /// as a whole, or a page of hugetlbfs.
+    /// One entry of a higher level maps many: a transparent huge page, or one of hugetlbfs.
     pub huge: bool,
 }
 

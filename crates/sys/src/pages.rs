@@ -6,34 +6,29 @@ use std::ops::Range;
 use crate::done;
 use crate::memory::{Advice, Mapping, Placement};
 
-/// What `mbind` is given as the size of a mask of 64 nodes: it reads one bit fewer than it is given
-/// (`get_nodes` in the kernel's `mm/mempolicy.c`).
+/// Size of a mask of 64 nodes for `mbind`, which reads one bit fewer (`mm/mempolicy.c`).
 const MASK_BITS: libc::c_ulong = 64 + 1;
 
 impl Mapping {
-    /// Maps fresh anonymous memory of which only a part will be touched: address space that no
-    /// memory is set aside for (`MAP_NORESERVE`); `shared` with children forked later, or private.
-    /// Fails as [`Mapping::anonymous`].
+    /// Maps anonymous memory that none is set aside for (`MAP_NORESERVE`), shared with later
+    /// children or private, as [`Mapping::anonymous`].
     pub fn unreserved(size_bytes: usize, shared: bool) -> io::Result<Self> {
         Self::map_memory(size_bytes, shared, libc::MAP_NORESERVE)
     }
 
-    /// Maps fresh anonymous memory of huge pages that were set aside (`MAP_HUGETLB`); `size_bytes`
-    /// is a multiple of their size. Fails when there are not so many of them free, or none at all
-    /// in this kernel.
+    /// Maps anonymous memory of whole huge pages that were set aside (`MAP_HUGETLB`). Fails when
+    /// too few of them are free.
     pub fn huge(size_bytes: usize, shared: bool) -> io::Result<Self> {
         Self::map_memory(size_bytes, shared, libc::MAP_HUGETLB)
     }
 
-    /// Advises the kernel on all pages of the mapping. Fails when the kernel does not know the
-    /// advice.
+    /// Advises the kernel on all pages. Fails when it does not know the advice.
     pub fn advise(&self, advice: Advice) -> io::Result<()> {
         self.advise_part(0..self.size_bytes(), advice)
     }
 
-    /// Advises the kernel on the pages of a part of the mapping: a range of offsets of whole pages.
-    /// Fails when the range does not begin at a page or reaches beyond the mapping, or the kernel
-    /// does not know the advice.
+    /// Advises the kernel on a part. Fails when that is none of whole pages of the mapping, or the
+    /// kernel does not know the advice.
     pub fn advise_part(&self, part: Range<usize>, advice: Advice) -> io::Result<()> {
         let advice = match advice {
             Advice::Huge => libc::MADV_HUGEPAGE,
@@ -45,9 +40,8 @@ impl Mapping {
         done(unsafe { libc::madvise(start, length, advice) })
     }
 
-    /// Gives the pages of a part of the mapping back (`MADV_DONTNEED`): private memory is zero when
-    /// it is touched next, shared memory is as it was. Fails when the range does not begin at a
-    /// page or reaches beyond the mapping, or the pages are locked.
+    /// Gives the pages of a part back (`MADV_DONTNEED`): private memory is zero when it is touched
+    /// next, shared memory is as it was. Fails as [`Mapping::advise_part`], and if they are locked.
     pub fn give_back(&self, part: Range<usize>) -> io::Result<()> {
         let (start, length) = self.part(part)?;
         // SAFETY: part of a live mapping, whose bytes are only read and written volatilely, so
@@ -64,9 +58,8 @@ impl Mapping {
         })
     }
 
-    /// Lets a part of the mapping be read only, or be written again (`mprotect(2)`). While it is
-    /// read only, a write to it ends the process (SIGSEGV). Fails when the range does not begin at
-    /// a page or reaches beyond the mapping, or the kernel refuses.
+    /// Makes a part read only, so that writing ends the process (SIGSEGV), or not (`mprotect(2)`).
+    /// Fails as [`Mapping::advise_part`], or when the kernel refuses.
     pub fn protect(&self, part: Range<usize>, writable: bool) -> io::Result<()> {
         let (start, length) = self.part(part)?;
         let protection = libc::PROT_READ | if writable { libc::PROT_WRITE } else { 0 };
@@ -74,9 +67,8 @@ impl Mapping {
         done(unsafe { libc::mprotect(start, length, protection) })
     }
 
-    /// Says where the pages of a part of the mapping come from that are touched from now on; those
-    /// that are there already stay where they are. Fails when the range does not begin at a page or
-    /// reaches beyond the mapping, the node's number is above 63, or the kernel knows no nodes.
+    /// Says where pages of a part come from that are touched from now on. Fails as
+    /// [`Mapping::advise_part`], for a node above 63, or when the kernel knows no nodes.
     pub fn place(&self, part: Range<usize>, placement: Placement) -> io::Result<()> {
         let (mode, nodes) = match placement {
             Placement::OfProcess => (libc::MPOL_DEFAULT, 0),

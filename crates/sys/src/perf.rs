@@ -78,8 +78,7 @@ impl PerfCounter {
         Ok(Self { file: File::from(fd) })
     }
 
-    /// The count so far, of living and dead processes together. Fails when the counter could not
-    /// stay on its CPU, because others had taken all there are.
+    /// The count so far, dead processes included; fails if others took its place on the CPU.
     pub fn read(&self) -> io::Result<u64> {
         let mut word = [0; 8];
         // Of a counter that had to leave its CPU nothing can be read.

@@ -28,9 +28,8 @@ pub struct PortAccess {
 }
 
 impl PortAccess {
-    /// Gains `count` ports from `first` on. Fails without the privilege (`CAP_SYS_RAWIO`), for no
-    /// ports or ports behind the last one, in a kernel without `ioperm`, and on a machine that is
-    /// not x86.
+    /// Gains `count` ports from `first` on. Fails without the privilege (`CAP_SYS_RAWIO`), for
+    /// ports that do not exist, without `ioperm`, and on a machine that is not x86.
     pub fn gain(first: u16, count: u16) -> io::Result<Self> {
         if count == 0 || u32::from(first) + u32::from(count) > 1 << 16 {
             let text = format!("{count} I/O ports from {first:#x} on do not exist");

@@ -119,8 +119,7 @@ pub fn become_urgent() -> io::Result<()> {
     done(unsafe { libc::sched_setscheduler(0, policy, &raw const param) })
 }
 
-/// Starts a program that is killed when the calling *thread* ends, in a process group of its own.
-/// Fails as [`Command::spawn`].
+/// Starts a program in a group of its own that is killed when the calling *thread* ends.
 pub fn spawn_bound(command: &mut Command) -> io::Result<std::process::Child> {
     command.process_group(0);
     spawn_bound_in_group(command)
@@ -136,8 +135,7 @@ pub fn spawn_bound_in_group(command: &mut Command) -> io::Result<std::process::C
     command.spawn().map_err(explained)
 }
 
-/// Starts a program in a session of its own that outlives this process. Fails as
-/// [`Command::spawn`].
+/// Starts a program in a session of its own that outlives this process.
 pub fn spawn_detached(command: &mut Command) -> io::Result<std::process::Child> {
     // SAFETY: the closure calls only setsid, which is async-signal-safe. It is refused to the head
     // of a process group, which a new process is not.
@@ -152,8 +150,7 @@ pub struct Program {
 }
 
 impl Program {
-    /// Prepares a program; `arguments` begins with the program's own name. Fails when a string
-    /// holds a NUL byte.
+    /// Prepares a program and its arguments, its name first, if none holds a NUL byte.
     pub fn new(path: &Path, arguments: &[&str]) -> io::Result<Self> {
         let mut strings = vec![CString::new(path.as_os_str().as_bytes())?];
         for argument in arguments {
@@ -195,14 +192,12 @@ impl Program {
     }
 }
 
-/// Waits for a child of this process; with `block` false it returns `None` while the child runs.
-/// Fails when there is no such child.
+/// Waits for a child, if there is such; without `block`, `None` while it runs.
 pub fn wait(pid: u32, block: bool) -> io::Result<Option<Exit>> {
     Ok(wait_for(Some(process(pid)?), block)?.map(|(_, exit)| exit))
 }
 
-/// Waits for any child of this process, and takes it; with `block` false it returns `None` while
-/// all run. Fails when there is no child.
+/// Waits for any child, if there is one, and takes it; without `block`, `None` while all run.
 pub fn wait_any(block: bool) -> io::Result<Option<(u32, Exit)>> {
     wait_for(None, block)
 }
@@ -225,14 +220,12 @@ fn process(pid: u32) -> io::Result<Pid> {
     pid.ok_or_else(|| io::Error::other("no such process id"))
 }
 
-/// Sends a signal to one process; a process that is gone is no error. Fails when the process
-/// belongs to somebody else, or the pid is 0 or does not fit.
+/// Sends a signal to a process, gone or not. Fails for somebody else's, or a number that is none.
 pub fn signal(pid: u32, number: i32) -> io::Result<()> {
     send(pid, number, kill_process)
 }
 
-/// Sends a signal to all processes of a group; a group that is gone is no error. Fails when the
-/// group belongs to somebody else, or its number is 0, 1 or does not fit.
+/// Sends a signal to a group, gone or not. Fails for somebody else's, or a number that is none.
 pub fn signal_group(group: u32, number: i32) -> io::Result<()> {
     match group {
         1 => Err(io::Error::other("no such process group")),
@@ -330,8 +323,7 @@ pub fn usage() -> Usage {
     Usage::read(libc::RUSAGE_SELF)
 }
 
-/// The usage of this process and of all its children that ended and were waited for, and of theirs
-/// (`RUSAGE_CHILDREN`).
+/// The usage of this process and all its dead children, and theirs (`RUSAGE_CHILDREN`).
 pub fn all_usage() -> Usage {
     let children = Usage::read(libc::RUSAGE_CHILDREN).0;
     let own = usage().0;

@@ -15,8 +15,7 @@ pub struct SharedWords {
 }
 
 impl SharedWords {
-    /// Maps the first `count` words of a file. Fails when the file is shorter, there are no words,
-    /// or the kernel refuses.
+    /// Maps the first `count` words of a file, which is not shorter; 0 cannot be mapped.
     pub fn map(file: &File, count: usize) -> io::Result<Self> {
         let mapping = Mapping::file_shared(file, count * size_of::<AtomicU64>())?;
         Ok(Self { mapping, count })
@@ -30,8 +29,8 @@ impl SharedWords {
     }
 }
 
-/// Sleeps until [`wake`] is called for the word by any process that maps it, unless its low half is
-/// not `expected`; for `limit` at most. May end early.
+/// Sleeps until [`wake`] is called for the word in any process, for `limit` at most or less, unless
+/// its low half is not `expected`.
 pub fn wait(word: &AtomicU64, expected: u32, limit: Duration) {
     let limit = libc::timespec {
         tv_sec: limit.as_secs() as libc::time_t,

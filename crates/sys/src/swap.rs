@@ -5,17 +5,15 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-/// Switches swapping to a prepared file or device on. Fails without the privilege, or when the area
-/// has no swap header or has holes.
+/// Switches swapping to an area on. Fails without privilege, header, or with holes.
 pub fn swap_on(path: &Path) -> io::Result<()> {
     let path = CString::new(path.as_os_str().as_bytes())?;
     // SAFETY: `path` is a NUL-terminated string that outlives the call.
     crate::done(unsafe { libc::swapon(path.as_ptr(), 0) })
 }
 
-/// Switches swapping off; what lies in the area is read back first, which can take long. A signal
-/// does not end it half done. Fails without the privilege, when the area is not in use, or when
-/// memory is too small for its pages.
+/// Switches swapping off when all of the area is read back, which can take long and no signal ends.
+/// Fails without the privilege, or when it is not in use or memory is too small.
 pub fn swap_off(path: &Path) -> io::Result<()> {
     let path = CString::new(path.as_os_str().as_bytes())?;
     // SAFETY: `path` is a NUL-terminated string that outlives the call.

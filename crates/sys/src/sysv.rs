@@ -21,15 +21,12 @@ struct Message {
 }
 
 impl MessageQueue {
-    /// Makes a new queue under a key that nobody uses, readable and writable by this user only.
-    /// Fails when the key is in use, no more queues are allowed, or SysV IPC is missing in this
-    /// kernel.
+    /// Makes a queue for this user under a key. Fails when it is in use, or no more are allowed.
     pub fn create(key: i32) -> io::Result<Self> {
         Self::get(key, libc::IPC_CREAT | libc::IPC_EXCL | 0o600)
     }
 
-    /// Opens the queue that exists under a key. Fails when there is none, or it belongs to somebody
-    /// else.
+    /// Opens the queue that exists under a key, if there is one of ours.
     pub fn open(key: i32) -> io::Result<Self> {
         Self::get(key, 0o600)
     }

@@ -31,8 +31,7 @@ fn plan(setting: &Setting) -> Result<Plan, String> {
     setting.needs_memory(3 * RESIDENT_BYTES)?;
     // 0 means never.
     let every_ns = if setting.intensity > 0.0 { FORK_EVERY_NS / setting.intensity } else { 0.0 };
-    let params = [("resident_bytes", RESIDENT_BYTES), ("fork_every_ns", every_ns as u64)];
-    Ok(Plan::new(1, params))
+    Ok(Plan::new(1, [("resident_bytes", RESIDENT_BYTES), ("fork_every_ns", every_ns as u64)]))
 }
 
 fn work(worker: &Worker<'_>) -> Endless {

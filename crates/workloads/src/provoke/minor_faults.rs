@@ -28,8 +28,7 @@ fn plan(setting: &Setting) -> Result<Plan, String> {
         let half = format_size(setting.memory_bytes / 2);
         return Err(format!("{} is more than {half}", format_size(MAP_BYTES)));
     }
-    let params = [("map_bytes", MAP_BYTES), ("unmapped_percent", percent(setting.intensity))];
-    Ok(Plan::new(1, params))
+    Ok(Plan::new(1, [("map_bytes", MAP_BYTES), ("unmapped_percent", percent(setting.intensity))]))
 }
 
 fn work(worker: &Worker<'_>) -> Endless {

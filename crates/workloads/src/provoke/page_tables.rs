@@ -32,12 +32,14 @@ pub(crate) const LOAD: Workload = Workload {
 
 fn plan(setting: &Setting) -> Result<Plan, String> {
     setting.needs_memory(2 * SHARED_BYTES)?;
-    let params = [
-        ("processes", PROCESSES),
-        ("shared_bytes", SHARED_BYTES),
-        ("mapped_anew_percent", percent(setting.intensity)),
-    ];
-    Ok(Plan::new(1, params))
+    Ok(Plan::new(
+        1,
+        [
+            ("processes", PROCESSES),
+            ("shared_bytes", SHARED_BYTES),
+            ("mapped_anew_percent", percent(setting.intensity)),
+        ],
+    ))
 }
 
 /// The worker has the memory and the processes; these die with it, and it with the agent.

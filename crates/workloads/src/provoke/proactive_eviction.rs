@@ -32,8 +32,7 @@ fn plan(setting: &Setting) -> Result<Plan, String> {
     let pages = setting.pages_of_memory(FITS);
     let file = mapped_file::parameter(setting, pages.max(1))?;
     let evicted_bytes = scaled(file.1, EVICTED * setting.intensity);
-    let params = [file, ("evicted_bytes", evicted_bytes)];
-    Ok(Plan::new(2, params))
+    Ok(Plan::new(2, [file, ("evicted_bytes", evicted_bytes)]))
 }
 
 fn work(worker: &Worker<'_>) -> Endless {

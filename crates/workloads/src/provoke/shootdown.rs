@@ -33,8 +33,7 @@ fn plan(setting: &Setting) -> Result<Plan, String> {
             setting.cpus()
         ));
     }
-    let params = [("other_threads", others), ("pages", PAGES)];
-    Ok(Plan::new(1, params))
+    Ok(Plan::new(1, [("other_threads", others), ("pages", PAGES)]))
 }
 
 fn work(worker: &Worker<'_>) -> Endless {

@@ -22,8 +22,7 @@ pub(crate) const LOAD: Workload = Workload {
 
 fn plan(setting: &Setting) -> Result<Plan, String> {
     let partners = scaled(1, setting.intensity).min(1);
-    let params = [("partners", partners), ("batch", BATCH)];
-    Ok(Plan::new(1, params))
+    Ok(Plan::new(1, [("partners", partners), ("batch", BATCH)]))
 }
 
 fn work(worker: &Worker<'_>) -> Endless {

@@ -25,8 +25,7 @@ pub(crate) const LOAD: Workload = Workload {
 fn plan(setting: &Setting) -> Result<Plan, String> {
     setting.needs_memory(CHAIN_BYTES + CHAIN_BYTES / 2)?;
     let small_huge_pages = scaled(CHAIN_BYTES / HUGE_BYTES, setting.intensity.min(1.0));
-    let params = [("chain_bytes", CHAIN_BYTES), ("small_bytes", small_huge_pages * HUGE_BYTES)];
-    Ok(Plan::new(1, params))
+    Ok(Plan::new(1, [("chain_bytes", CHAIN_BYTES), ("small_bytes", small_huge_pages * HUGE_BYTES)]))
 }
 
 fn work(worker: &Worker<'_>) -> Endless {

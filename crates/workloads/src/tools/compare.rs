@@ -1,12 +1,10 @@
 //! `compare`: the lines in which two files differ.
 
 use std::collections::BTreeMap;
-use std::io::Write;
 
-use super::{Done, exactly, read_text, write};
+use super::{Done, read_text, write};
 
-pub(super) fn compare(arguments: &[String], _: &mut dyn Write) -> Done {
-    let [one, other, to] = exactly(arguments)?;
+pub(super) fn compare(one: &str, other: &str, to: &str) -> Done {
     let (one, other) = (read_text(one)?, read_text(other)?);
     let (one, other): (Vec<&str>, Vec<&str>) = (one.lines().collect(), other.lines().collect());
     write(to, differences(&one, &other))

@@ -14,30 +14,41 @@ use std::path::Path;
 /// First argument of this program when it is to be one of the tools.
 pub const COMMAND: &str = "__tool";
 
-/// A tool's name, its arguments for the error when they are wrong, and its work; what would go to
-/// the terminal goes to the writer.
-type Tool = (&'static str, &'static str, fn(&[String], &mut dyn Write) -> Done);
+/// A tool's name, its arguments for the error when they are wrong, and its work.
+type Tool = (&'static str, &'static str, Run);
 
-/// Fails with what was done to which file and what the system answered, or with [`WRONG_ARGUMENTS`].
+/// The work of a tool by the arguments that it takes; what would go to the terminal goes to the
+/// writer.
+enum Run {
+    One(fn(&str) -> Done),
+    Two(fn(&str, &str) -> Done),
+    Three(fn(&str, &str, &str) -> Done),
+    /// Any number, but at least one, one after the other.
+    Each(fn(&str, &mut dyn Write) -> Done),
+    /// One, and any number behind it.
+    Many(fn(&str, &[String], &mut dyn Write) -> Done),
+}
+
+/// Fails with what was done to which file and what the system answered.
 type Done = Result<(), String>;
 
 const ALL: &[Tool] = &[
-    ("edit", "FILE RESULT", texts::edit),
-    ("compile", "SOURCE OBJECT", sources::compile),
-    ("link", "PROGRAM SOURCE…", sources::link),
-    ("print", "FILE LISTING", texts::print),
-    ("list", "FOLDER…", trees::list),
-    ("rename", "FOLDER", trees::rename),
-    ("set-acl", "FOLDER", trees::set_acl),
-    ("search", "TEXT PATH…", texts::search),
-    ("sort", "FILE RESULT", texts::sort),
-    ("copy", "FOLDER COPY", trees::copy_folder),
-    ("archive", "ARCHIVE FOLDER…", trees::archive),
-    ("compress", "FILE RESULT", trees::compress),
-    ("compare", "FILE OTHER RESULT", compare::compare),
-    ("count", "FILE…", texts::count),
-    ("checksum", "FILE…", texts::checksum),
-    ("delete", "FOLDER DOOMED", trees::delete),
+    ("edit", "FILE RESULT", Run::Two(texts::edit)),
+    ("compile", "SOURCE OBJECT", Run::Two(sources::compile)),
+    ("link", "PROGRAM SOURCE…", Run::Many(sources::link)),
+    ("print", "FILE LISTING", Run::Two(texts::print)),
+    ("list", "FOLDER…", Run::Each(trees::list)),
+    ("rename", "FOLDER", Run::One(trees::rename)),
+    ("set-acl", "FOLDER", Run::One(trees::set_acl)),
+    ("search", "TEXT PATH…", Run::Many(texts::search)),
+    ("sort", "FILE RESULT", Run::Two(texts::sort)),
+    ("copy", "FOLDER COPY", Run::Two(trees::copy)),
+    ("archive", "ARCHIVE FOLDER…", Run::Many(trees::archive)),
+    ("compress", "FILE RESULT", Run::Two(trees::compress)),
+    ("compare", "FILE OTHER RESULT", Run::Three(compare::compare)),
+    ("count", "FILE…", Run::Each(texts::count)),
+    ("checksum", "FILE…", Run::Each(texts::checksum)),
+    ("delete", "FOLDER DOOMED", Run::Two(trees::delete)),
 ];
 
 /// The names of all tools.
@@ -51,17 +62,14 @@ pub fn run_tool(name: &str, arguments: &[String], out: &mut dyn Write) -> Result
         .iter()
         .find(|(known, ..)| *known == name)
         .ok_or_else(|| format!("no tool is named {name:?}"))?;
-    run(arguments, out).map_err(|error| match error.as_str() {
-        WRONG_ARGUMENTS => format!("usage: {name} {usage}"),
-        _ => error,
-    })
-}
-
-/// The error of arguments that are not those of the tool, which its caller puts into words.
-const WRONG_ARGUMENTS: &str = "";
-
-fn exactly<const N: usize>(arguments: &[String]) -> Result<&[String; N], String> {
-    arguments.try_into().map_err(|_| WRONG_ARGUMENTS.to_owned())
+    match (run, arguments) {
+        (Run::One(run), [one]) => run(one),
+        (Run::Two(run), [one, other]) => run(one, other),
+        (Run::Three(run), [one, other, third]) => run(one, other, third),
+        (Run::Each(run), [_, ..]) => arguments.iter().try_for_each(|each| run(each, out)),
+        (Run::Many(run), [first, rest @ ..]) => run(first, rest, out),
+        _ => Err(format!("usage: {name} {usage}")),
+    }
 }
 
 /// A closure for `map_err` that names step and file.

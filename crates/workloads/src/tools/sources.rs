@@ -4,18 +4,16 @@ use std::collections::BTreeMap;
 use std::io::Write;
 
 use super::compiler::{Object, compile as compiled};
-use super::{Done, WRONG_ARGUMENTS, exactly, read_text, write};
+use super::{Done, read_text, write};
 
-pub(super) fn compile(arguments: &[String], _: &mut dyn Write) -> Done {
-    let [source, object] = exactly(arguments)?;
+pub(super) fn compile(source: &str, object: &str) -> Done {
     write(object, object_of(source)?.encode())
 }
 
 /// Sources into one program, one behind the other, with every call bound, as `cc -o` does.
-pub(super) fn link(arguments: &[String], _: &mut dyn Write) -> Done {
-    let [program, sources @ ..] = arguments else { return Err(WRONG_ARGUMENTS.to_owned()) };
+pub(super) fn link(program: &str, sources: &[String], _: &mut dyn Write) -> Done {
     if sources.is_empty() {
-        return Err(WRONG_ARGUMENTS.to_owned());
+        return Err("usage: link PROGRAM SOURCE…".to_owned());
     }
     let objects = sources.iter().map(|path| object_of(path)).collect::<Result<Vec<_>, _>>()?;
     write(program, linked(&objects).map_err(|reason| format!("{program}: {reason}"))?)

@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::Path;
 
 use super::trees::files;
-use super::{Done, WRONG_ARGUMENTS, at, exactly, read, read_text, say, write};
+use super::{Done, at, read, read_text, say, write};
 
 /// Every line of this many is moved to where the cursor was before.
 const MOVED: usize = 16;
@@ -15,8 +15,7 @@ const LEFT_OUT: usize = 50;
 const PAGE_LINES: usize = 56;
 
 /// A line editor's work on a file: substitutions, lines moved, lines left out.
-pub(super) fn edit(arguments: &[String], _: &mut dyn Write) -> Done {
-    let [from, to] = exactly(arguments)?;
+pub(super) fn edit(from: &str, to: &str) -> Done {
     write(to, edited(&read_text(from)?))
 }
 
@@ -43,8 +42,7 @@ fn edited(text: &str) -> String {
 }
 
 /// A listing for a line printer: pages with headings, lines with numbers.
-pub(super) fn print(arguments: &[String], _: &mut dyn Write) -> Done {
-    let [from, to] = exactly(arguments)?;
+pub(super) fn print(from: &str, to: &str) -> Done {
     write(to, listing(&read_text(from)?))
 }
 
@@ -60,8 +58,7 @@ fn listing(text: &str) -> String {
     listing
 }
 
-pub(super) fn sort(arguments: &[String], _: &mut dyn Write) -> Done {
-    let [from, to] = exactly(arguments)?;
+pub(super) fn sort(from: &str, to: &str) -> Done {
     let bytes = read(from)?;
     let mut lines: Vec<&[u8]> = bytes.split_inclusive(|byte| *byte == b'\n').collect();
     lines.sort_unstable();
@@ -69,42 +66,29 @@ pub(super) fn sort(arguments: &[String], _: &mut dyn Write) -> Done {
 }
 
 /// Counts the lines of files that hold a text.
-pub(super) fn search(arguments: &[String], out: &mut dyn Write) -> Done {
-    let [text, paths @ ..] = arguments else { return Err(WRONG_ARGUMENTS.to_owned()) };
+pub(super) fn search(text: &str, paths: &[String], out: &mut dyn Write) -> Done {
     for path in paths {
         for file in files(Path::new(path))? {
             let bytes = fs::read(&file).map_err(at("read", &file))?;
-            let count = String::from_utf8_lossy(&bytes)
-                .lines()
-                .filter(|line| line.contains(text.as_str()))
-                .count();
+            let count =
+                String::from_utf8_lossy(&bytes).lines().filter(|line| line.contains(text)).count();
             say(out, &format!("{}:{count}\n", file.display()));
         }
     }
     Ok(())
 }
 
-pub(super) fn count(arguments: &[String], out: &mut dyn Write) -> Done {
-    if arguments.is_empty() {
-        return Err(WRONG_ARGUMENTS.to_owned());
-    }
-    for path in arguments {
-        let bytes = read(path)?;
-        let lines = bytes.iter().filter(|byte| **byte == b'\n').count();
-        let words = bytes.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).count();
-        say(out, &format!("{lines:>8} {words:>8} {:>8} {path}\n", bytes.len()));
-    }
+pub(super) fn count(path: &str, out: &mut dyn Write) -> Done {
+    let bytes = read(path)?;
+    let lines = bytes.iter().filter(|byte| **byte == b'\n').count();
+    let words = bytes.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).count();
+    say(out, &format!("{lines:>8} {words:>8} {:>8} {path}\n", bytes.len()));
     Ok(())
 }
 
-pub(super) fn checksum(arguments: &[String], out: &mut dyn Write) -> Done {
-    if arguments.is_empty() {
-        return Err(WRONG_ARGUMENTS.to_owned());
-    }
-    for path in arguments {
-        let hash = blake3::hash(&read(path)?).to_hex();
-        say(out, &format!("{hash}  {path}\n"));
-    }
+pub(super) fn checksum(path: &str, out: &mut dyn Write) -> Done {
+    let hash = blake3::hash(&read(path)?).to_hex();
+    say(out, &format!("{hash}  {path}\n"));
     Ok(())
 }
 

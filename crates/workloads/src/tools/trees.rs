@@ -9,7 +9,7 @@ use flate2::{Compression, GzBuilder};
 use rustix::fs::{XattrFlags, setxattr};
 use rustix::io::Errno;
 
-use super::{Done, WRONG_ARGUMENTS, at, exactly, read, say, write};
+use super::{Done, at, read, say, write};
 
 /// The attribute, which any user may set on his own files.
 const ATTRIBUTE: &str = "user.thrashlab.readers";
@@ -17,31 +17,25 @@ const ATTRIBUTE: &str = "user.thrashlab.readers";
 const READERS: &[u8] = b"re *.SysDaemon.*\nr *.*.*\n";
 
 /// Names, modes, owners and sizes of all files below some folders.
-pub(super) fn list(arguments: &[String], out: &mut dyn Write) -> Done {
-    if arguments.is_empty() {
-        return Err(WRONG_ARGUMENTS.to_owned());
-    }
-    for argument in arguments {
-        for path in all(Path::new(argument))? {
-            let facts = fs::symlink_metadata(&path).map_err(at("look at", &path))?;
-            let line = format!(
-                "{:o} {:>3} {:>6} {:>6} {:>10} {}\n",
-                facts.mode(),
-                facts.nlink(),
-                facts.uid(),
-                facts.gid(),
-                facts.len(),
-                path.display()
-            );
-            say(out, &line);
-        }
+pub(super) fn list(argument: &str, out: &mut dyn Write) -> Done {
+    for path in all(Path::new(argument))? {
+        let facts = fs::symlink_metadata(&path).map_err(at("look at", &path))?;
+        let line = format!(
+            "{:o} {:>3} {:>6} {:>6} {:>10} {}\n",
+            facts.mode(),
+            facts.nlink(),
+            facts.uid(),
+            facts.gid(),
+            facts.len(),
+            path.display()
+        );
+        say(out, &line);
     }
     Ok(())
 }
 
 /// Gives every file of a folder another name, and its own again.
-pub(super) fn rename(arguments: &[String], _: &mut dyn Write) -> Done {
-    let [folder] = exactly(arguments)?;
+pub(super) fn rename(folder: &str) -> Done {
     for path in entries(Path::new(folder))? {
         let mut other = path.clone().into_os_string();
         other.push("~");
@@ -54,8 +48,7 @@ pub(super) fn rename(arguments: &[String], _: &mut dyn Write) -> Done {
 
 /// Takes the rights of others away from all files below a folder and gives them back, and names the
 /// readers in an attribute where the file system has attributes.
-pub(super) fn set_acl(arguments: &[String], _: &mut dyn Write) -> Done {
-    let [folder] = exactly(arguments)?;
+pub(super) fn set_acl(folder: &str) -> Done {
     for path in all(Path::new(folder))? {
         let is_folder = path.is_dir();
         for mode in if is_folder { [0o700, 0o755] } else { [0o600, 0o644] } {
@@ -71,12 +64,8 @@ pub(super) fn set_acl(arguments: &[String], _: &mut dyn Write) -> Done {
 }
 
 /// A folder with all it holds, over what is there.
-pub(super) fn copy_folder(arguments: &[String], _: &mut dyn Write) -> Done {
-    let [from, to] = exactly(arguments)?;
-    copy(Path::new(from), Path::new(to))
-}
-
-pub(super) fn copy(from: &Path, to: &Path) -> Done {
+pub(super) fn copy(from: &str, to: &str) -> Done {
+    let (from, to) = (Path::new(from), Path::new(to));
     for path in all(from)? {
         let Ok(below) = path.strip_prefix(from) else { continue };
         // Joining nothing would add a slash, and a file has none behind it.
@@ -91,14 +80,12 @@ pub(super) fn copy(from: &Path, to: &Path) -> Done {
 }
 
 /// Copies a folder and deletes the copy, so that there is always something to delete.
-pub(super) fn delete(arguments: &[String], _: &mut dyn Write) -> Done {
-    let [from, doomed] = exactly(arguments)?;
-    copy(Path::new(from), Path::new(doomed))?;
+pub(super) fn delete(from: &str, doomed: &str) -> Done {
+    copy(from, doomed)?;
     fs::remove_dir_all(doomed).map_err(at("delete", doomed))
 }
 
-pub(super) fn archive(arguments: &[String], _: &mut dyn Write) -> Done {
-    let [archive, folders @ ..] = arguments else { return Err(WRONG_ARGUMENTS.to_owned()) };
+pub(super) fn archive(archive: &str, folders: &[String], _: &mut dyn Write) -> Done {
     let file = File::create(archive).map_err(at("make", archive))?;
     let mut builder = tar::Builder::new(BufWriter::new(file));
     // Equal files give an equal archive, independent of their owner and time.
@@ -116,8 +103,7 @@ pub(super) fn archive(arguments: &[String], _: &mut dyn Write) -> Done {
 }
 
 /// A file as gzip makes it.
-pub(super) fn compress(arguments: &[String], _: &mut dyn Write) -> Done {
-    let [from, to] = exactly(arguments)?;
+pub(super) fn compress(from: &str, to: &str) -> Done {
     let bytes = read(from)?;
     // Without a name and a time in its header, so that equal files give equal results.
     let mut encoder = GzBuilder::new().write(Vec::new(), Compression::default());
