@@ -7,7 +7,7 @@ use model::{CounterSet, LoadSpec, Missed, Values};
 use sys::board::Board;
 use sys::clock::monotonic_ns;
 use sys::process::{Exit, fork_child, wait};
-use workloads::{Dose, Load, Plan, Progress, Setting, Steady, Worker, Workload};
+use workloads::{Dose, Load, Plan, Progress, Setting, Worker, Workload};
 
 use crate::assignment::{AgentError, Assignment};
 use crate::children::{end, enter_groups, prefer_as_oom_victim};
@@ -126,9 +126,8 @@ impl<'a> LoadGroup<'a> {
 
     /// Whether the load is in the state in which it is to be measured.
     pub(crate) fn warm(&self) -> bool {
-        let Steady::When(is_warm) = self.load.workload.steady else { return true };
         let totals = self.totals();
-        is_warm(&self.progress(&totals, &totals))
+        (self.load.workload.is_warm)(&self.progress(&totals, &totals))
     }
 
     pub(crate) fn begin_span(&mut self) {

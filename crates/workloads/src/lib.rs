@@ -49,4 +49,4 @@ pub use session::{
 pub(crate) use setting::{Endless, at, emptied, page_bytes, scaled};
 pub use setting::{Plan, Setting, WorkloadError};
 pub use tools::{COMMAND as TOOL_COMMAND, run_tool, tool_names};
-pub use workload::{Steady, Work, Workload};
+pub use workload::{Work, Workload};

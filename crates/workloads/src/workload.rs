@@ -13,31 +13,16 @@ pub struct Workload {
     pub version: u32,
     /// One line for `--help`.
     pub about: &'static str,
-    /// What it needs beyond memory and a CPU; empty if nothing.
-    pub needs: &'static str,
     /// Its parameters: those that can be set, and those that follow from the subject.
     pub params: &'static [Param],
     /// What it counts, with units: totals of a load by slot, parts of a probe, numbers of a pass.
     pub measures: &'static [&'static str],
     /// Unit of the dose of a load (`busy_ns`, `cpu_ns`, `bytes`); empty without a dose.
     pub dose_unit: &'static str,
-    /// When it is in the state that is to be measured.
-    pub steady: Steady,
+    /// Whether a load is in the state that is to be measured; all others tell that themselves.
+    pub is_warm: fn(&Progress<'_>) -> bool,
     /// What it does.
     pub work: Work,
-}
-
-/// When a workload is in the state that is to be measured.
-#[derive(Clone, Copy, Debug)]
-pub enum Steady {
-    /// From its start.
-    AtOnce,
-    /// When its counts say so.
-    When(fn(&Progress<'_>) -> bool),
-    /// When each user has finished a pass.
-    AfterFirstPasses,
-    /// When its passes no longer get faster or slower.
-    WhenPassesAreAlike,
 }
 
 /// What kind of workload it is, and the functions of its kind.
@@ -60,11 +45,10 @@ impl Workload {
             name: "",
             version: 1,
             about: "",
-            needs: "",
             params: &[],
             measures: &[],
             dose_unit: "",
-            steady: Steady::AtOnce,
+            is_warm: |_| true,
             work,
         }
     }

@@ -4,9 +4,7 @@ use std::hint::black_box;
 
 use rand::RngExt;
 
-use crate::{
-    Dose, Endless, Load, Param, Plan, Progress, Setting, Steady, Work, Worker, Workload, scaled,
-};
+use crate::{Dose, Endless, Load, Param, Plan, Progress, Setting, Work, Worker, Workload, scaled};
 
 /// Numbers in each process's array: 256 KiB, about a second-level cache.
 const ARRAY_LENGTH: usize = 32 * 1024;
@@ -22,9 +20,7 @@ pub(crate) const LOAD: Workload = Workload {
     params: &[Param::resolved("processes"), Param::resolved("array_bytes")],
     measures: &["cpu_ns", "passes"],
     dose_unit: "cpu_ns",
-    steady: Steady::When(|progress| {
-        progress.since_start(CPU_NS) >= WARM_CPU_NS * progress.plan.workers as u64
-    }),
+    is_warm: |progress| progress.since_start(CPU_NS) >= WARM_CPU_NS * progress.plan.workers as u64,
     ..Workload::new(Work::Load(Load::new(plan, work, dose)))
 };
 

@@ -8,8 +8,8 @@ use rand::Rng;
 use sys::clock::monotonic_ns;
 
 use crate::{
-    Endless, Load, Param, Plan, Progress, Setting, Steady, Work, Worker, Workload, WorkloadError,
-    at, emptied, scaled,
+    Endless, Load, Param, Plan, Progress, Setting, Work, Worker, Workload, WorkloadError, at,
+    emptied, scaled,
 };
 
 /// The file is this many times as large as memory.
@@ -28,7 +28,7 @@ pub(super) const fn workload(plan: fn(&Setting) -> Result<Plan, String>) -> Work
         params: const { &[Param::resolved("buffer_bytes"), Param::resolved("file_bytes")] },
         measures: &["written_bytes", "files", "busy_ns", "no_space"],
         dose_unit: "busy_ns",
-        steady: Steady::When(is_warm),
+        is_warm: is_warm,
         // A write or the cut before the next file is under way all the time. One that spans the end
         // of the time is counted when it returns, so `largewrite`, whose writes are long, may show
         // a little less.

@@ -11,8 +11,8 @@ use sys::memory::Mapping;
 use sys::sysv::MessageQueue;
 
 use crate::{
-    Dose, Endless, Load, Param, Plan, Progress, Setting, Steady, Work, Worker, Workload,
-    WorkloadError, at, emptied, scaled,
+    Dose, Endless, Load, Param, Plan, Progress, Setting, Work, Worker, Workload, WorkloadError, at,
+    emptied, scaled,
 };
 
 /// All processes together hold this part of the memory.
@@ -34,7 +34,6 @@ const ROUNDS: usize = 3;
 /// What both loads are, but for their names and plans.
 pub(super) const fn workload(plan: fn(&Setting) -> Result<Plan, String>) -> Workload {
     Workload {
-        needs: "SysV message queues",
         params: const {
             &[
                 Param::resolved("processes"),
@@ -47,10 +46,10 @@ pub(super) const fn workload(plan: fn(&Setting) -> Result<Plan, String>) -> Work
         measures: &["filled_bytes", "circles", "trips", "rounds"],
         dose_unit: "bytes",
         // When all memory has been filled and the ring turns.
-        steady: Steady::When(|progress| {
+        is_warm: |progress| {
             progress.since_start(FILLED_BYTES) >= intended_bytes(progress.plan)
                 && progress.since_start(CIRCLES) > 0
-        }),
+        },
         ..Workload::new(Work::Load(Load { prepare, finish, ..Load::new(plan, work, dose) }))
     }
 }

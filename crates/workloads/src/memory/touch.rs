@@ -4,7 +4,7 @@ use model::JobSpec;
 use serde::Deserialize;
 
 use super::{Layout, PAGE_BYTES, choice, number};
-use crate::{Kind, Param, Steady, Work, Workload};
+use crate::{Kind, Param, Work, Workload};
 
 /// Address space that a process may have for its places, in bytes.
 const MOST_SPACE_BYTES: u64 = 1 << 46;
@@ -14,7 +14,6 @@ const SECOND_NS: u64 = 1_000_000_000;
 pub const TOUCH: Workload = Workload {
     name: "touch",
     about: "processes that touch memory: private or shared, in order or at random, dense or sparse",
-    needs: "memory for the footprint; hugetlb needs pages set aside (sysctl vm.nr_hugepages)",
     params: &[
         Param::number("processes", Kind::Count, (1, 1, 4096)).about("how many processes"),
         Param::number("footprint", Kind::Size, (64 << 20, 4096, 1 << 44))
@@ -52,7 +51,6 @@ pub const TOUCH: Workload = Workload {
         Param::choice("access", &["read", "write"]).about("what a touch is"),
     ],
     measures: &["touches", "processes", "first_touches", "page_walks"],
-    steady: Steady::WhenPassesAreAlike,
     ..Workload::new(Work::Job)
 };
 

@@ -4,7 +4,7 @@ use model::JobSpec;
 use model::units::format_size;
 
 use super::number;
-use crate::{Kind, Param, Steady, Work, Workload};
+use crate::{Kind, Param, Work, Workload};
 
 const MOST_PROCESSES: u64 = 1 << 16;
 const SECOND_NS: u64 = 1_000_000_000;
@@ -16,7 +16,6 @@ const SECOND_NS: u64 = 1_000_000_000;
 pub const VMTEST: Workload = Workload {
     name: "vmtest",
     about: "processes that step through shared pages, each a small part of the virtual memory",
-    needs: "memory for one process; one process for each 2 MiB of virtual memory",
     params: &[
         Param::number("size", Kind::Size, (16 << 20, 4096, 1 << 40))
             .about("active virtual memory of all processes together"),
@@ -39,7 +38,6 @@ pub const VMTEST: Workload = Workload {
             .about("longest time of all rounds; what was done until then counts"),
     ],
     measures: &["touches", "processes", "loops", "page_walks"],
-    steady: Steady::WhenPassesAreAlike,
     ..Workload::new(Work::Job)
 };
 

@@ -8,7 +8,7 @@ use sys::memory::{Advice, Mapping};
 use sys::process::{fork_child, signal, signals, wait};
 
 use super::{OPERATIONS, counted, provocation};
-use crate::{Endless, Param, Plan, Setting, Steady, Worker, Workload, at, page_bytes};
+use crate::{Endless, Param, Plan, Setting, Worker, Workload, at, page_bytes};
 
 const RESIDENT_BYTES: u64 = 64 << 20;
 /// Time from one fork to the next at an intensity of 1, in ns.
@@ -19,10 +19,10 @@ pub(crate) const LOAD: Workload = Workload {
     name: "provoke-fork-storm",
     about: "a process of 64 MiB forks every 100 ms and goes on writing (at 0 never)",
     params: &[Param::resolved("resident_bytes"), Param::resolved("fork_every_ns")],
-    steady: Steady::When(|progress| {
+    is_warm: |progress| {
         let pages = progress.plan.param("resident_bytes") / page_bytes() as u64;
         progress.since_start(OPERATIONS) >= WARM_PASSES * pages
-    }),
+    },
     ..provocation(plan, work)
 };
 

@@ -2,7 +2,7 @@
 //! random, so that most of what the group evicts comes back.
 
 use super::{mapped_file, provocation};
-use crate::{Param, Plan, Setting, Steady, Workload};
+use crate::{Param, Plan, Setting, Workload};
 
 /// Size of the file for memory of 1 at an intensity of 0, which fits.
 const FITS: f64 = 0.5;
@@ -14,7 +14,7 @@ pub(crate) const LOAD: Workload = Workload {
     name: "provoke-memcg-refault",
     about: "random reads of a mapped file of 105 % of memory (at 0 of 50 %)",
     params: &[Param::resolved("file_bytes")],
-    steady: Steady::When(mapped_file::is_warm),
+    is_warm: mapped_file::is_warm,
     ..provocation(plan, |worker| mapped_file::read_at_random(worker, BATCH))
 };
 

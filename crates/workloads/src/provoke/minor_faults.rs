@@ -7,7 +7,7 @@ use model::units::format_size;
 use sys::memory::{Advice, Mapping};
 
 use super::{OPERATIONS, Turns, counted, percent, provocation};
-use crate::{Endless, Param, Plan, Setting, Steady, Worker, Workload, at, page_bytes};
+use crate::{Endless, Param, Plan, Setting, Worker, Workload, at, page_bytes};
 
 const MAP_BYTES: u64 = 16 << 20;
 const WARM_PASSES: u64 = 10;
@@ -16,10 +16,10 @@ pub(crate) const LOAD: Workload = Workload {
     name: "provoke-minor-faults",
     about: "map, touch and unmap 16 MiB (at 0 touch what stays mapped)",
     params: &[Param::resolved("map_bytes"), Param::resolved("unmapped_percent")],
-    steady: Steady::When(|progress| {
+    is_warm: |progress| {
         let pages = progress.plan.param("map_bytes") / page_bytes() as u64;
         progress.since_start(OPERATIONS) >= WARM_PASSES * pages
-    }),
+    },
     ..provocation(plan, work)
 };
 

@@ -6,7 +6,7 @@ use std::{fs, io};
 use sys::memory::{Advice, Mapping, Placement};
 
 use super::{OPERATIONS, counted, provocation};
-use crate::{Endless, Param, Plan, Setting, Steady, Worker, Workload, at, page_bytes, scaled};
+use crate::{Endless, Param, Plan, Setting, Worker, Workload, at, page_bytes, scaled};
 
 /// Where the system lists its nodes that have memory, as `0-1`.
 const NODES: &str = "/sys/devices/system/node/has_memory";
@@ -19,11 +19,8 @@ const WARM_NS: u64 = 1_000_000_000;
 pub(crate) const LOAD: Workload = Workload {
     name: "provoke-numa-hinting",
     about: "touch memory that the kernel wants on another node (at 0 it may not move)",
-    needs: "a machine of several NUMA nodes",
     params: &[Param::resolved("touched_bytes"), Param::resolved("balanced_bytes")],
-    steady: Steady::When(|progress| {
-        progress.elapsed_ns >= WARM_NS && progress.since_start(OPERATIONS) > 0
-    }),
+    is_warm: |progress| progress.elapsed_ns >= WARM_NS && progress.since_start(OPERATIONS) > 0,
     ..provocation(plan, work)
 };
 

@@ -5,7 +5,7 @@ use sys::memory::Mapping;
 use sys::process::{fork_child, wait_any};
 
 use super::{BUSY_NS, OPERATIONS, Turns, counted, percent, provocation};
-use crate::{Endless, Load, Param, Plan, Setting, Steady, Work, Worker, Workload, at, page_bytes};
+use crate::{Endless, Load, Param, Plan, Setting, Work, Worker, Workload, at, page_bytes};
 
 const SHARED_BYTES: u64 = 16 << 20;
 const PROCESSES: u64 = 32;
@@ -19,11 +19,11 @@ pub(crate) const LOAD: Workload = Workload {
         Param::resolved("shared_bytes"),
         Param::resolved("mapped_anew_percent"),
     ],
-    steady: Steady::When(|progress| {
+    is_warm: |progress| {
         let pages = progress.plan.param("shared_bytes") / page_bytes() as u64;
         let passes = WARM_PASSES * progress.plan.param("processes");
         progress.since_start(OPERATIONS) >= passes * pages
-    }),
+    },
     work: Work::Provocation(Load::new(plan, work, |progress| {
         progress.busy(progress.plan.param("processes"), BUSY_NS)
     })),

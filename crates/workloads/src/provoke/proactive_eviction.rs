@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::{BUSY_NS, mapped_file, provocation};
-use crate::{Endless, Load, Param, Plan, Setting, Steady, Work, Worker, Workload, at, scaled};
+use crate::{Endless, Load, Param, Plan, Setting, Work, Worker, Workload, at, scaled};
 
 /// Size of the file for memory of 1: it fits.
 const FITS: f64 = 0.4;
@@ -21,9 +21,8 @@ const READER: usize = 0;
 pub(crate) const LOAD: Workload = Workload {
     name: "provoke-proactive-eviction",
     about: "random reads of a mapped file while parts of it are evicted all the time (at 0: not)",
-    needs: "control groups of version 2, with memory.reclaim",
     params: &[Param::resolved("file_bytes"), Param::resolved("evicted_bytes")],
-    steady: Steady::When(mapped_file::is_warm),
+    is_warm: mapped_file::is_warm,
     work: Work::Provocation(Load::new(plan, work, |progress| progress.busy(1, BUSY_NS))),
     ..provocation(plan, work)
 };

@@ -9,7 +9,7 @@ use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use sys::memory::Mapping;
 
 use super::{OPERATIONS, counted, provocation};
-use crate::{Endless, Param, Plan, Setting, Steady, Worker, Workload, at, page_bytes, scaled};
+use crate::{Endless, Param, Plan, Setting, Worker, Workload, at, page_bytes, scaled};
 
 /// Pages whose protection is changed, one after the other.
 const PAGES: u64 = 64;
@@ -18,9 +18,8 @@ const WARM_OPERATIONS: u64 = 10_000;
 pub(crate) const LOAD: Workload = Workload {
     name: "provoke-shootdown",
     about: "protect a page beside a thread that runs (at 0 there is no other thread)",
-    needs: "two CPUs",
     params: &[Param::resolved("other_threads"), Param::resolved("pages")],
-    steady: Steady::When(|progress| progress.since_start(OPERATIONS) >= WARM_OPERATIONS),
+    is_warm: |progress| progress.since_start(OPERATIONS) >= WARM_OPERATIONS,
     ..provocation(plan, work)
 };
 

@@ -6,7 +6,7 @@ use rand::RngExt;
 use sys::memory::Mapping;
 
 use super::{OPERATIONS, counted, provocation};
-use crate::{Endless, Param, Plan, Setting, Steady, Worker, Workload, at, page_bytes};
+use crate::{Endless, Param, Plan, Setting, Worker, Workload, at, page_bytes};
 
 /// Size of the memory for memory of 1 at an intensity of 0, which fits.
 const FITS: f64 = 0.5;
@@ -20,9 +20,8 @@ const WARM_TOUCHES: u64 = 64;
 pub(crate) const LOAD: Workload = Workload {
     name: "provoke-swap-thrash",
     about: "random touches of anonymous memory of 150 % of memory (at 0 of 50 %)",
-    needs: "swap space",
     params: &[Param::resolved("map_bytes")],
-    steady: Steady::When(|progress| progress.since_start(OPERATIONS) >= WARM_TOUCHES),
+    is_warm: |progress| progress.since_start(OPERATIONS) >= WARM_TOUCHES,
     ..provocation(plan, work)
 };
 

@@ -6,7 +6,7 @@ use std::io::{PipeReader, PipeWriter, Read, Write, pipe};
 use sys::process::fork_child;
 
 use super::{OPERATIONS, counted, provocation};
-use crate::{Endless, Param, Plan, Setting, Steady, Worker, Workload, at, scaled};
+use crate::{Endless, Param, Plan, Setting, Worker, Workload, at, scaled};
 
 /// Round trips that are counted together at an intensity of 1.
 const BATCH: u64 = 256;
@@ -16,7 +16,7 @@ pub(crate) const LOAD: Workload = Workload {
     name: "provoke-switches",
     about: "two processes pass a byte to and fro (at 0 one passes it to itself): all healthy",
     params: &[Param::resolved("partners"), Param::resolved("batch")],
-    steady: Steady::When(|progress| progress.since_start(OPERATIONS) >= WARM_TRIPS),
+    is_warm: |progress| progress.since_start(OPERATIONS) >= WARM_TRIPS,
     ..provocation(plan, work)
 };
 

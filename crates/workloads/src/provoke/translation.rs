@@ -4,7 +4,7 @@
 use sys::memory::{Advice, Mapping};
 
 use super::{OPERATIONS, counted, provocation};
-use crate::{Endless, Param, Plan, Setting, Steady, Worker, Workload, at, scaled};
+use crate::{Endless, Param, Plan, Setting, Worker, Workload, at, scaled};
 
 const CHAIN_BYTES: u64 = 64 << 20;
 /// A huge page, in bytes: advice is given on multiples of it.
@@ -18,7 +18,7 @@ pub(crate) const LOAD: Workload = Workload {
     name: "provoke-translation",
     about: "a random chain through 64 MiB of small pages (at 0 of huge ones)",
     params: &[Param::resolved("chain_bytes"), Param::resolved("small_bytes")],
-    steady: Steady::When(|progress| progress.since_start(OPERATIONS) >= WARM_POINTERS),
+    is_warm: |progress| progress.since_start(OPERATIONS) >= WARM_POINTERS,
     ..provocation(plan, work)
 };
 

@@ -6,7 +6,7 @@ use std::os::unix::fs::FileExt;
 use rand::RngExt;
 
 use super::{OPERATIONS, counted, provocation};
-use crate::{Endless, Param, Plan, Setting, Steady, Worker, Workload, at, emptied, scaled};
+use crate::{Endless, Param, Plan, Setting, Worker, Workload, at, emptied, scaled};
 
 /// Size of the file at an intensity of 0 for memory of 1: so little that it is begun again before
 /// the kernel begins to write it.
@@ -21,11 +21,11 @@ pub(crate) const LOAD: Workload = Workload {
     name: "provoke-writeback-throttle",
     about: "writes of a file of 150 % of memory, over and over (at 0 of 2 %)",
     params: &[Param::resolved("file_bytes")],
-    steady: Steady::When(|progress| {
+    is_warm: |progress| {
         let written_bytes = progress.since_start(OPERATIONS) * CHUNK_BYTES;
         let enough = progress.setting.memory_bytes / WARM_PART;
         written_bytes >= enough.min(progress.plan.param("file_bytes"))
-    }),
+    },
     ..provocation(plan, work)
 };
 

@@ -13,14 +13,12 @@ pub use resolve::{Resolved, resolve, search_path};
 pub use script::{DEFAULT_SCRIPT, MOST_USERS, parse_script, script_text, set};
 pub use variables::Seat;
 
-use crate::workload::{Steady, Work, Workload};
+use crate::workload::{Work, Workload};
 
 /// The users of D. H. Hunt, "Performance Comparison of Systems 17.11 and 18.9", Project MAC CSR
 /// RFC 17, 1973, experiment 1.
 pub const SESSION: Workload = Workload {
     name: "session",
     about: "users who issue the commands of a script in random order, thinking in between",
-    needs: "a disk for the users' files (a few MiB each); tools of the subject or our own",
-    steady: Steady::AfterFirstPasses,
     ..Workload::new(Work::Job)
 };
