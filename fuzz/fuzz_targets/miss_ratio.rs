@@ -6,9 +6,9 @@ use libfuzzer_sys::fuzz_target;
 use mmu::curve::{LruStack, SampledDistances, Sampling, SetStacks, StackDistances};
 
 fuzz_target!(|words: Vec<u16>| {
-    let mut stack = LruStack::new();
+    let mut stack = LruStack::default();
     let mut list: Vec<u64> = Vec::new();
-    let mut distances = StackDistances::new();
+    let mut distances = StackDistances::default();
     let mut sample = SampledDistances::new(Sampling::Rate(1.0), 0).expect("all is a part of all");
     let mut sets = SetStacks::new(1, 8).expect("one is a power of two");
     let mut forgotten = false;

@@ -33,14 +33,14 @@ fn main() {
     group.throughput(Throughput::Elements(pages.len() as u64));
     group.bench_function("exact", |bencher| {
         bencher.iter(|| {
-            let mut distances = StackDistances::new();
-            distances.references(black_box(&pages));
+            let mut distances = StackDistances::default();
+            black_box(&pages).iter().for_each(|page| distances.run(*page, 1));
             distances.misses(&[64, 1536])
         });
     });
     group.bench_function("exact, runs", |bencher| {
         bencher.iter(|| {
-            let mut distances = StackDistances::new();
+            let mut distances = StackDistances::default();
             black_box(&runs).iter().for_each(|(page, count)| distances.run(*page, *count));
             distances.misses(&[64, 1536])
         });
@@ -48,7 +48,7 @@ fn main() {
     group.bench_function("128 sets", |bencher| {
         bencher.iter(|| {
             let mut stacks = SetStacks::new(128, 16).expect("128 is a power of two");
-            stacks.references(black_box(&pages));
+            black_box(&pages).iter().for_each(|page| stacks.run(*page, 1));
             stacks.misses()
         });
     });
@@ -79,8 +79,10 @@ fn sampled(pages: &[u64], sampling: Sampling) -> u64 {
 
 /// Prints the speed without other work beside it and the ratio to libCacheSim, if that is there.
 fn compare(pages: &[u64]) {
-    let mut distances = StackDistances::new();
-    let own = stream::references_a_second(pages, |piece| distances.references(piece));
+    let mut distances = StackDistances::default();
+    let own = stream::references_a_second(pages, |piece| {
+        piece.iter().for_each(|page| distances.run(*page, 1));
+    });
     let mut sample = SampledDistances::new(Sampling::Rate(0.001), 0).expect("it is in range");
     let sampled = stream::references_a_second(pages, |piece| sample.references(piece));
     println!("exact: {:.1} M references/s; sample of .001: {:.1}", own / 1e6, sampled / 1e6);

@@ -59,7 +59,7 @@ fn main() {
                 group.bench_function(format!("{name}/one by one"), |bencher| {
                     bencher.iter(|| {
                         for page in black_box(&pages) {
-                            simulator.page(*page);
+                            simulator.pages(&[*page]);
                         }
                     });
                 });

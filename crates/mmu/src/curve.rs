@@ -24,11 +24,11 @@ mod working_set;
 
 pub use distances::StackDistances;
 pub use lru_stack::LruStack;
-pub use profile::{CurveError, Profile, Request};
+pub use profile::{Profile, Request};
 pub use profiled::{
     CurvePoint, MissRatioCurve, Profiled, Sample, SetCurve, UnitCurves, WorkingSets,
 };
 pub use sample::{Estimate, SampledDistances, Sampling};
 pub use sets::SetStacks;
-pub use space::{Unit, UnitError};
+pub use space::{CurveError, Unit};
 pub use working_set::{MeanSize, Window, WorkingSet};

@@ -12,15 +12,15 @@ pub(crate) struct Contexts {
     now: u64,
 }
 
-/// What came of asking for a context.
+/// What came of asking for something that the hardware has few of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Grant {
-    /// It had one.
+pub(crate) enum Grant<T> {
+    /// The asker had one.
     Had,
     /// It got a free one.
     Free,
-    /// It got that of another address space.
-    From(usize),
+    /// It got that of another.
+    From(T),
 }
 
 impl Contexts {
@@ -29,7 +29,7 @@ impl Contexts {
     }
 
     /// Gives an address space a context, for it comes to run.
-    pub(crate) fn grant(&mut self, space: usize) -> Grant {
+    pub(crate) fn grant(&mut self, space: usize) -> Grant<usize> {
         self.now += 1;
         let held = self.slots.iter_mut().flatten().find(|(holder, _)| *holder == space);
         if let Some((_, used)) = held {

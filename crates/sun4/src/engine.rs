@@ -12,7 +12,7 @@ use rand_pcg::Pcg64Mcg;
 
 use super::hat::Hat;
 use super::log::Event;
-use super::outcome::Outcome;
+use super::outcome::{Outcome, ProcessOutcome};
 use super::process::{Process, State};
 use super::program::Scene;
 use super::scheduler::{Scheduler, TICK_NS};
@@ -50,8 +50,6 @@ pub(crate) struct Engine<'a> {
     services: BTreeMap<u32, calls::Service>,
     awaited: usize,
     measured: usize,
-    idle_ns: u64,
-    switches: u64,
     last_ran: Option<usize>,
 }
 
@@ -78,8 +76,6 @@ impl<'a> Engine<'a> {
             services: BTreeMap::new(),
             awaited: 0,
             measured: 0,
-            idle_ns: 0,
-            switches: 0,
             last_ran: None,
         };
         for start in &scene.starts {
@@ -100,14 +96,19 @@ impl<'a> Engine<'a> {
 
     /// A process that the scheduler does not know yet.
     fn spawn(&mut self, program: usize, parent: Option<usize>) -> usize {
-        let index = self.processes.len();
         let of = &self.scene.programs[program];
-        let mut process = Process::new(program, &of.name, parent, self.now_ns);
-        process.is_measured = of.is_measured;
         self.measured += usize::from(of.is_measured);
-        self.processes.push(process);
+        let (name, started_ns) = (of.name.clone(), self.now_ns);
+        self.processes.push(Process {
+            program,
+            parent,
+            is_measured: of.is_measured,
+            woken_ns: started_ns,
+            outcome: ProcessOutcome { name, started_ns, ..ProcessOutcome::default() },
+            ..Process::default()
+        });
         self.hat.add();
-        index
+        self.processes.len() - 1
     }
 
     /// Runs until all that is awaited has ended, or until nothing can happen any more.
@@ -151,7 +152,7 @@ impl<'a> Engine<'a> {
         self.must_switch = false;
         self.current = Some(process);
         if self.last_ran != Some(process) {
-            self.switches += 1;
+            self.hat.outcome.context_switches += 1;
             self.hat.log.note(Event::Switch { process });
             self.last_ran = Some(process);
         }
@@ -169,7 +170,7 @@ impl<'a> Engine<'a> {
     fn idle(&mut self) {
         let next_ns = (self.ticks + 1) * TICK_NS;
         if self.measured > 0 {
-            self.idle_ns += next_ns - self.now_ns;
+            self.hat.outcome.idle_ns += next_ns - self.now_ns;
         }
         self.now_ns = next_ns;
         self.hat.log.at(next_ns);
@@ -178,16 +179,7 @@ impl<'a> Engine<'a> {
     }
 
     fn outcome(self) -> Outcome {
-        let mut outcome = Outcome {
-            idle_ns: self.idle_ns,
-            translation_faults: self.hat.faults,
-            context_switches: self.switches,
-            steals: self.hat.steals,
-            loads: self.hat.loads,
-            software_steals: self.hat.software_steals,
-            hat: self.hat.counts,
-            ..Outcome::default()
-        };
+        let mut outcome = self.hat.outcome;
         let mut bounds: Option<(u64, u64)> = None;
         for mut process in self.processes.into_iter().filter(|process| !process.is_forgotten) {
             if process.state != State::Ended {

@@ -16,7 +16,7 @@ use rand_pcg::Pcg64Mcg;
 
 use super::context::{Contexts, Grant};
 use super::log::{Event, Log};
-use super::outcome::HatCounts;
+use super::outcome::Outcome;
 use super::program::{Layout, Region};
 use super::setup::Setup;
 use super::smegs::Smegs;
@@ -72,11 +72,8 @@ pub(crate) struct Cost {
 pub(crate) struct Hat {
     pub(crate) prices: Prices,
     pub(crate) log: Log,
-    pub(crate) counts: HatCounts,
-    pub(crate) faults: u64,
-    pub(crate) steals: u64,
-    pub(crate) loads: u64,
-    pub(crate) software_steals: u64,
+    /// What has been counted, of the engine too.
+    pub(crate) outcome: Outcome,
     reload: Reload,
     sharing: bool,
     frames: Vec<Frame>,
@@ -110,11 +107,7 @@ impl Hat {
         Self {
             prices: Prices::new(setup),
             log: Log::default(),
-            counts: HatCounts::default(),
-            faults: 0,
-            steals: 0,
-            loads: 0,
-            software_steals: 0,
+            outcome: Outcome::default(),
             reload: system.reload,
             sharing: system.sharing,
             frames: vec![Frame::default(); frames],
@@ -136,7 +129,7 @@ impl Hat {
 
     /// The pages of a segment that a space can touch without a fault.
     pub(crate) fn ready(&self, space: usize, slot: u32, is_write: bool) -> u64 {
-        let group = &self.groups[self.spaces[space].segments[slot as usize].group as usize];
+        let group = self.group(&self.spaces[space].segments[slot as usize]);
         if is_write { group.writable } else { group.valid }
     }
 
@@ -153,7 +146,7 @@ impl Hat {
     /// segment has its pmeg, the page exists, and its entry was lost.
     pub(crate) fn plain(&self, space: usize, slot: u32, is_write: bool) -> u64 {
         let segment = &self.spaces[space].segments[slot as usize];
-        let group = &self.groups[segment.group as usize];
+        let group = self.group(segment);
         if self.reload != Reload::Page || group.frame.is_none() {
             return 0;
         }
@@ -169,8 +162,8 @@ impl Hat {
         group.valid |= pages;
         group.writable |= pages & writable;
         let count = u64::from(pages.count_ones());
-        self.faults += count;
-        self.counts.pmghave += count;
+        self.outcome.translation_faults += count;
+        self.outcome.hat.pmghave += count;
         if let Some(frame) = group.frame {
             self.clock += 1;
             self.frames[usize::from(frame)].faulted = self.clock;
@@ -186,7 +179,7 @@ impl Hat {
         if self.store.is_some() {
             return self.fill_entry(space, slot as usize, page, is_write);
         }
-        self.faults += 1;
+        self.outcome.translation_faults += 1;
         let group = self.spaces[space].segments[slot as usize].group as usize;
         let mut system_ns = 0;
         if self.groups[group].frame.is_none() {
@@ -194,13 +187,13 @@ impl Hat {
             if self.groups[group].kept != 0 {
                 let group = &mut self.groups[group];
                 (group.valid, group.writable) = (group.kept, group.kept_writable);
-                self.loads += 1;
+                self.outcome.loads += 1;
                 self.log.note(Event::Load { process: space, slot });
                 system_ns += self.prices.load_ns;
                 return Cost { system_ns, user_ns: self.prices.fault_user_ns };
             }
         } else {
-            self.counts.pmghave += 1;
+            self.outcome.hat.pmghave += 1;
         }
         self.clock += 1;
         if let Some(frame) = self.groups[group].frame {
@@ -253,28 +246,25 @@ impl Hat {
         let kept = if is_write { group.kept_writable } else { group.kept };
         let is_present = group.valid & page != 0;
         let cost = if kept & page == 0 {
-            self.faults += 1;
+            self.outcome.translation_faults += 1;
             let system_ns = self.make_page(space, slot, page, is_write);
             Cost { system_ns, user_ns: self.prices.fault_user_ns }
         } else {
             group.valid |= page;
             group.writable |= group.kept_writable & page;
-            self.loads += 1;
+            self.outcome.loads += 1;
             self.log.note(Event::Load { process: space, slot: slot as u32 });
             if self.reload == Reload::Walk {
                 Cost { system_ns: 0, user_ns: self.prices.walk_ns }
             } else {
-                self.faults += 1;
+                self.outcome.translation_faults += 1;
                 Cost { system_ns: self.prices.entry_ns, user_ns: 0 }
             }
         };
-        let gone = if is_present {
-            None
-        } else {
-            self.store.as_mut().and_then(|store| store.insert(id, page))
-        };
-        if let Some((other, page)) = gone {
-            self.steals += 1;
+        if !is_present
+            && let Some((other, page)) = self.store.as_mut().and_then(|of| of.insert(id, page))
+        {
+            self.outcome.steals += 1;
             let other = &mut self.groups[other as usize];
             (other.valid, other.writable) = (other.valid & !page, other.writable & !page);
         }
@@ -289,14 +279,14 @@ impl Hat {
             Grant::Free => self.log.note(Event::Context { process: space, from: None }),
             Grant::From(loser) => {
                 self.log.note(Event::Context { process: space, from: Some(loser) });
-                self.counts.ctxstolen += 1;
+                self.outcome.hat.ctxstolen += 1;
                 cost_ns += self.prices.flush_ns + self.mapped(loser) * self.prices.segment_ns;
                 self.set_context(loser, false);
             }
         }
-        self.counts.ctxalloc += 1;
+        self.outcome.hat.ctxalloc += 1;
         let mapped = self.mapped(space);
-        self.counts.ctxpmgs += mapped;
+        self.outcome.hat.ctxpmgs += mapped;
         self.set_context(space, true);
         cost_ns + self.prices.context_ns + mapped * self.prices.segment_ns
     }
@@ -309,24 +299,24 @@ impl Hat {
         space.has_context = has_context;
         for segment in &space.segments {
             let group = &mut self.groups[segment.group as usize];
-            group.with_context =
-                if has_context { group.with_context + 1 } else { group.with_context - 1 };
+            let change = if has_context { 1 } else { -1 };
+            group.with_context = group.with_context.wrapping_add_signed(change);
         }
     }
 
     /// Segments of a space that have a pmeg.
     pub(crate) fn mapped(&self, space: usize) -> u64 {
-        let groups =
-            self.spaces[space].segments.iter().map(|segment| &self.groups[segment.group as usize]);
+        let groups = self.spaces[space].segments.iter().map(|segment| self.group(segment));
         groups.filter(|group| group.frame.is_some()).count() as u64
     }
 
     /// Whether no page of a space is mapped, as far as the system knows.
     pub(crate) fn is_unmapped(&self, space: usize) -> bool {
-        let mut segments = self.spaces[space].segments.iter();
-        segments.all(|segment| {
-            let group = &self.groups[segment.group as usize];
-            group.valid | group.kept == 0
-        })
+        let mut groups = self.spaces[space].segments.iter().map(|segment| self.group(segment));
+        groups.all(|group| group.valid | group.kept == 0)
+    }
+
+    fn group(&self, segment: &Segment) -> &Group {
+        &self.groups[segment.group as usize]
     }
 }

@@ -25,39 +25,28 @@ pub(crate) enum Event {
 /// Events with their times.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Log {
-    #[cfg(test)]
     now_ns: u64,
-    #[cfg(test)]
     pub(crate) events: Vec<(u64, Event)>,
 }
 
-#[cfg(test)]
 impl Log {
     pub(crate) fn at(&mut self, now_ns: u64) {
         self.now_ns = now_ns;
     }
 
     pub(crate) fn note(&mut self, event: Event) {
-        self.events.push((self.now_ns, event));
+        if cfg!(test) {
+            self.events.push((self.now_ns, event));
+        }
     }
 
     /// Plain faults on pages, one after the other.
     pub(crate) fn faults(&mut self, process: usize, slot: u32, mut pages: u64, each_ns: u64) {
-        while pages != 0 {
+        while cfg!(test) && pages != 0 {
             let page = pages & pages.wrapping_neg();
             self.note(Event::Fault { process, slot, page });
             self.now_ns += each_ns;
             pages &= !page;
         }
     }
-}
-
-#[cfg(not(test))]
-#[expect(clippy::unused_self, reason = "tests have another one")]
-impl Log {
-    pub(crate) fn at(&mut self, _: u64) {}
-
-    pub(crate) fn note(&mut self, _: Event) {}
-
-    pub(crate) fn faults(&mut self, _: usize, _: u32, _: u64, _: u64) {}
 }

@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use super::outcome::ProcessOutcome;
 
 /// What a process waits for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum State {
     /// The CPU, or it has it.
+    #[default]
     Runnable,
     /// A tick of the clock, the end of a child, a call or a reply, since a tick.
     Asleep { since: u64, for_child: bool },
@@ -16,7 +17,7 @@ pub(crate) enum State {
 }
 
 /// A process.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Process {
     pub(crate) program: usize,
     pub(crate) parent: Option<usize>,
@@ -57,33 +58,4 @@ pub(crate) struct Place {
     pub(crate) pages: u64,
     /// Touches of the lowest of them that are done.
     pub(crate) done: u64,
-}
-
-impl Process {
-    pub(crate) fn new(program: usize, name: &str, parent: Option<usize>, now_ns: u64) -> Self {
-        let outcome = ProcessOutcome {
-            name: name.to_owned(),
-            started_ns: now_ns,
-            ..ProcessOutcome::default()
-        };
-        Self {
-            program,
-            parent,
-            is_measured: false,
-            is_awaited: false,
-            state: State::Runnable,
-            is_swapped: false,
-            is_forgotten: false,
-            woken_ns: now_ns,
-            callers: Vec::new(),
-            is_resuming: false,
-            step: 0,
-            again: BTreeMap::new(),
-            place: Place::default(),
-            compute_ns: None,
-            children: 0,
-            ended: 0,
-            outcome,
-        }
-    }
 }

@@ -5,12 +5,13 @@ use std::sync::Arc;
 use super::machine::SEGMENT_BYTES;
 
 /// What the pages of a region are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Backing {
     /// Pages of a file that nobody writes; one number for each file.
     Text(u32),
     /// Pages of a file that each process writes for itself.
     Data,
+    #[default]
     /// Pages of zeroes, made when they are touched first; each process writes for itself.
     Zero,
     /// Pages that several processes write together; one number for each segment.
@@ -48,10 +49,7 @@ pub(crate) struct Layout {
 }
 
 impl Layout {
-    /// A layout of regions on a machine of this page size.
-    ///
-    /// # Errors
-    /// Regions that overlap or share a page.
+    /// A layout of regions on a machine of this page size; an error if they share a page.
     pub(crate) fn new(page_bytes: u64, mut regions: Vec<Region>) -> Result<Self, String> {
         regions.sort();
         let page = |address: u64| address / page_bytes;
@@ -115,10 +113,7 @@ impl Layout {
         self.segments.iter().map(index).collect()
     }
 
-    /// Touches at addresses, in order, as visits to segments.
-    ///
-    /// # Errors
-    /// An address at which nothing is.
+    /// Touches at addresses, in order, as visits to segments; an error where nothing is mapped.
     pub(crate) fn path(
         &self,
         addresses: impl IntoIterator<Item = u64>,

@@ -1,5 +1,6 @@
 //! Groups of segments of a machine with three levels: who has one, and whose is taken.
 
+use super::context::Grant;
 use super::victim::next;
 
 /// A region of 16 MiB of an address space.
@@ -12,27 +13,20 @@ pub(crate) struct Smegs {
     hand: usize,
 }
 
-/// An smeg that was given.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Grant {
-    /// The region that had it.
-    pub(crate) taken_from: Option<Region>,
-}
-
 impl Smegs {
     pub(crate) fn new(count: u32) -> Self {
         Self { slots: vec![None; count as usize], hand: 0 }
     }
 
-    /// Gives a region an smeg; nothing if it has one. As with pmegs, a hand goes round and takes
-    /// that of an address space without a context, or the next if there is none.
+    /// Gives a region an smeg. As with pmegs, a hand goes round and takes that of an address space
+    /// without a context, or the next if there is none.
     pub(crate) fn grant(
         &mut self,
         region: Region,
         is_idle: impl Fn(usize) -> bool,
-    ) -> Option<Grant> {
+    ) -> Grant<Region> {
         if self.slots.contains(&Some(region)) {
-            return None;
+            return Grant::Had;
         }
         let count = self.slots.len();
         let at = self.slots.iter().position(Option::is_none).unwrap_or_else(|| {
@@ -40,7 +34,7 @@ impl Smegs {
             self.hand = next(self.hand, count, is_idle);
             self.hand
         });
-        Some(Grant { taken_from: self.slots[at].replace(region) })
+        self.slots[at].replace(region).map_or(Grant::Free, Grant::From)
     }
 
     /// Frees those of an address space.
@@ -60,14 +54,14 @@ mod tests {
     #[test]
     fn idle_ones_are_taken_first() {
         let mut smegs = Smegs::new(2);
-        assert_eq!(smegs.grant((1, 0), |_| false), Some(Grant { taken_from: None }));
-        assert_eq!(smegs.grant((2, 0), |_| false), Some(Grant { taken_from: None }));
-        assert_eq!(smegs.grant((1, 0), |_| false), None);
+        assert_eq!(smegs.grant((1, 0), |_| false), Grant::Free);
+        assert_eq!(smegs.grant((2, 0), |_| false), Grant::Free);
+        assert_eq!(smegs.grant((1, 0), |_| false), Grant::Had);
         let taken = smegs.grant((3, 0), |space| space == 1);
-        assert_eq!(taken, Some(Grant { taken_from: Some((1, 0)) }));
+        assert_eq!(taken, Grant::From((1, 0)));
         let taken = smegs.grant((4, 1), |_| false);
-        assert_eq!(taken, Some(Grant { taken_from: Some((2, 0)) }));
+        assert_eq!(taken, Grant::From((2, 0)));
         smegs.release(3);
-        assert_eq!(smegs.grant((5, 0), |_| false), Some(Grant { taken_from: None }));
+        assert_eq!(smegs.grant((5, 0), |_| false), Grant::Free);
     }
 }

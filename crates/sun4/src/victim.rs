@@ -40,18 +40,17 @@ impl Chooser {
             frames.iter().enumerate().min_by_key(|(_, frame)| age(frame)).map_or(0, |(at, _)| at)
         };
         match self.policy {
-            Victim::TwoPass => self.two_pass(frames, is_idle),
+            // The hand stays on its victim, so that the next search begins behind it.
+            Victim::TwoPass => {
+                let is_idle = |at: usize| frames[at].group.is_some_and(&is_idle);
+                self.hand = next(self.hand, frames.len(), is_idle);
+                self.hand
+            }
             Victim::Fifo => oldest(|frame| frame.loaded),
             Victim::LruFault => oldest(|frame| frame.faulted),
             Victim::LruVisit => oldest(|frame| frame.visited),
             Victim::Random => rng.random_range(0..frames.len()),
         }
-    }
-
-    /// The hand stays on its victim, so that the next search begins behind it.
-    fn two_pass(&mut self, frames: &[Frame], is_idle: impl Fn(u32) -> bool) -> usize {
-        self.hand = next(self.hand, frames.len(), |at| frames[at].group.is_some_and(&is_idle));
-        self.hand
     }
 }
 

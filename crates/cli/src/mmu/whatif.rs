@@ -202,10 +202,10 @@ impl Trial<'_> {
 
 fn tried(remedy: &Remedy, first: &State, before: &State, with: &State) -> Tried {
     Tried {
-        name: remedy.name.to_owned(),
-        about: remedy.about.to_owned(),
-        settings: remedy.settings(),
-        price: remedy.price.to_string(),
+        name: remedy.name.clone(),
+        about: remedy.about.clone(),
+        settings: remedy.settings.clone(),
+        price: remedy.price.name().to_owned(),
         elapsed_ns: stats::median(&with.elapsed_ns).unwrap_or(0.0),
         gain: gain(before, with),
         total: gain(first, with),

@@ -14,19 +14,6 @@ pub struct StackDistances {
 }
 
 impl StackDistances {
-    /// No references yet.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Refers to keys one after the other.
-    pub fn references(&mut self, keys: &[u64]) {
-        for key in keys {
-            self.run(*key, 1);
-        }
-    }
-
     /// Refers to one key `count` times in a row, at least once.
     #[inline]
     pub fn run(&mut self, key: u64, count: u64) {

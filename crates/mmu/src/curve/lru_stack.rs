@@ -40,15 +40,8 @@ pub struct LruStack {
 }
 
 impl Default for LruStack {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl LruStack {
     /// An empty stack.
-    #[must_use]
-    pub fn new() -> Self {
+    fn default() -> Self {
         let mut stack = Self {
             table: Table::for_length(0),
             top: [0; TOP],
@@ -62,7 +55,9 @@ impl LruStack {
         stack.clear_line(LEAST_LINE);
         stack
     }
+}
 
+impl LruStack {
     /// How many keys were referred to.
     #[must_use]
     pub fn keys(&self) -> usize {

@@ -1,9 +1,9 @@
 //! A trace's curves: everything that is asked for, in one pass over its blocks.
 
-use thiserror::Error;
 use trace::Block;
 
-use super::{SampledDistances, Sampling, SetStacks, StackDistances, Unit, UnitError, WorkingSet};
+use super::space::CurveError;
+use super::{SampledDistances, Sampling, SetStacks, StackDistances, Unit, WorkingSet};
 
 /// Size of the regions of a working set, as a logarithm: 2 MiB.
 const REGION_SHIFT: u32 = 21;
@@ -25,31 +25,6 @@ pub struct Request {
     pub window: Option<u64>,
     /// One process instead of all together.
     pub process: Option<u32>,
-}
-
-/// Why a trace has no such curves.
-#[derive(Clone, Copy, Debug, PartialEq, Error)]
-pub enum CurveError {
-    /// A unit, or a process in it.
-    #[error("{0}")]
-    Unit(#[from] UnitError),
-    /// Sets or ways.
-    #[error("{sets} sets of up to {ways} ways: sets are a power of two, and ways at least one")]
-    Sets {
-        /// Number of sets.
-        sets: u64,
-        /// Largest number of ways.
-        ways: usize,
-    },
-    /// What is to be sampled.
-    #[error("{0:?}: a rate is above 0 and at most 1, a number of keys at least 8")]
-    Sampling(Sampling),
-    /// Lines were asked for.
-    #[error(
-        "the trace has pages and no single references, so it has no curve of lines: \
-         record it with references, or leave --line out"
-    )]
-    OnlyPages,
 }
 
 /// The curves of a trace in the making.
@@ -119,15 +94,20 @@ impl Profile {
 impl View {
     fn new(unit: Unit, request: &Request) -> Result<Self, CurveError> {
         let ways = request.ways;
-        let stacks =
-            |sets: &u64| SetStacks::new(*sets, ways).ok_or(CurveError::Sets { sets: *sets, ways });
+        let stacks = |sets: &u64| {
+            let why = "sets are a power of two, and ways at least one";
+            let refused = || CurveError(format!("{sets} sets of up to {ways} ways: {why}"));
+            SetStacks::new(*sets, ways).ok_or_else(refused)
+        };
         let region_shift = REGION_SHIFT.saturating_sub(unit.bytes().ilog2());
         let distances = match request.sampling {
-            None => Distances::Exact(StackDistances::new()),
-            Some(sampling) => Distances::Sampled(
-                SampledDistances::new(sampling, request.seed)
-                    .ok_or(CurveError::Sampling(sampling))?,
-            ),
+            None => Distances::Exact(StackDistances::default()),
+            Some(sampling) => {
+                let why = "a rate is above 0 and at most 1, a number of keys at least 8";
+                let found = SampledDistances::new(sampling, request.seed);
+                let refused = || CurveError(format!("{sampling:?}: {why}"));
+                Distances::Sampled(found.ok_or_else(refused)?)
+            }
         };
         Ok(Self {
             unit,
@@ -138,24 +118,23 @@ impl View {
     }
 
     fn block(&mut self, block: &Block) -> Result<(), CurveError> {
-        let process = self.unit.process_key(block.process)?;
-        if !self.unit.is_line() {
-            let unit = self.unit;
-            let runs = || {
+        let unit = self.unit;
+        let process = unit.process_key(block.process)?;
+        if !unit.is_line() {
+            self.runs(|| {
                 block.runs.iter().map(|run| (process | unit.of_page(run.page), run.count.into()))
-            };
-            self.runs(runs);
+            });
             return Ok(());
         }
         if block.references.is_empty() && !block.runs.is_empty() {
-            return Err(CurveError::OnlyPages);
+            let why = "the trace has pages and no single references, so it has no curve of lines: \
+                       record it with references, or leave --line out";
+            return Err(CurveError(why.to_owned()));
         }
-        let unit = self.unit;
-        let runs = || {
+        self.runs(|| {
             let references = block.references.iter();
             references.map(|reference| (process | unit.of_address(reference.address()), 1))
-        };
-        self.runs(runs);
+        });
         Ok(())
     }
 

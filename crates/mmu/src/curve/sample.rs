@@ -103,7 +103,7 @@ impl SampledDistances {
             salt: mixed(seed),
             threshold,
             most_keys,
-            stack: LruStack::new(),
+            stack: LruStack::default(),
             last: None,
             counts: Counts::new(),
             cold: [0; GROUPS],

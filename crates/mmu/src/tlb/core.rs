@@ -20,17 +20,6 @@ struct Stop {
     size: PageSize,
 }
 
-/// Counts of one TLB.
-#[derive(Clone, Copy, Debug, Default)]
-struct Counts {
-    /// Of TLBs behind the first level only; those of the first level follow from the references.
-    accesses: u64,
-    misses: u64,
-    fills: u64,
-    evictions: u64,
-    flushed: u64,
-}
-
 /// How pages of one size and no sharing are looked up first.
 #[derive(Clone, Copy, Debug)]
 struct Front {
@@ -55,24 +44,20 @@ pub(crate) struct Core {
     /// By fetch and by size.
     references: [[u64; SIZES]; 2],
     tlbs: Vec<Array>,
-    counts: Vec<Counts>,
+    /// What was counted, but for what follows from the references.
+    outcome: Outcome,
     /// By fetch and by size, the TLBs from the first level on.
     routes: [[Vec<Stop>; SIZES]; 2],
     walker: Walker,
     prefetches: bool,
     /// Prefetched translations that nothing has asked for yet, by TLB.
     unused: HashSet<(usize, u64)>,
-    prefetches_used: u64,
     /// The process that runs, and its tag.
     running: Option<u32>,
     tag: u64,
     /// The process that has each address-space number and when it ran last, 0 if it has ended;
     /// empty: there are no numbers.
     asids: Vec<Option<(u32, u64)>>,
-    switches: u64,
-    asids_taken: u64,
-    flushes: u64,
-    page_flushes: u64,
 }
 
 impl Front {
@@ -87,6 +72,7 @@ impl Core {
     pub(crate) fn new(
         machine: &Machine,
         options: &Options,
+        nothing: &Outcome,
         mut seed: impl FnMut() -> u64,
     ) -> Result<Self, String> {
         let mut tlbs = Vec::new();
@@ -108,20 +94,15 @@ impl Core {
             fronts: [None; 2],
             unified,
             references: [[0; SIZES]; 2],
-            counts: vec![Counts::default(); tlbs.len()],
+            outcome: nothing.clone(),
             tlbs,
             routes,
             walker: Walker::new(machine, options, seed),
             prefetches: options.prefetch.unwrap_or(machine.prefetch == Prefetch::NextPage),
             unused: HashSet::new(),
-            prefetches_used: 0,
             running: None,
             tag: 0,
             asids: vec![None; asids as usize],
-            switches: 0,
-            asids_taken: 0,
-            flushes: 0,
-            page_flushes: 0,
         })
     }
 
@@ -219,11 +200,11 @@ impl Core {
         for level in 1..self.routes[side][size as usize].len() {
             let stop = self.routes[side][size as usize][level];
             let entry = page_size::entry(page, stop.size, world.tag(self.tag, page, stop.size));
-            self.counts[stop.tlb].accesses += 1;
+            self.outcome.tlbs[stop.tlb].accesses += 1;
             let found = self.tlbs[stop.tlb].access(entry);
             if found == Found::Hit {
                 if self.prefetches && self.unused.remove(&(stop.tlb, entry)) {
-                    self.prefetches_used += 1;
+                    self.outcome.prefetches_used += 1;
                 }
                 return;
             }
@@ -239,7 +220,7 @@ impl Core {
         let size = world.guest_size(page);
         let (space, frames, share) = world.tables();
         let wanted = Wanted { page, size, tag: self.tag, space, share, prefetch };
-        self.walker.walk(&wanted, frames);
+        self.walker.walk(&wanted, frames, &mut self.outcome);
     }
 
     /// Puts the translation of a page into the last level, if there is more than one.
@@ -257,14 +238,14 @@ impl Core {
     }
 
     fn note_miss(&mut self, tlb: usize, found: Found) {
-        self.counts[tlb].misses += 1;
+        self.outcome.tlbs[tlb].misses += 1;
         self.note_fill(tlb, found);
     }
 
     fn note_fill(&mut self, tlb: usize, found: Found) {
-        self.counts[tlb].fills += 1;
+        self.outcome.tlbs[tlb].fills += 1;
         if let Found::Evicted(entry) = found {
-            self.counts[tlb].evictions += 1;
+            self.outcome.tlbs[tlb].evictions += 1;
             if self.prefetches {
                 self.unused.remove(&(tlb, entry));
             }
@@ -290,7 +271,7 @@ impl Core {
         if before == Some(process) {
             return;
         }
-        self.switches += u64::from(before.is_some());
+        self.outcome.switches += u64::from(before.is_some());
         if self.asids.is_empty() {
             if before.is_some() {
                 self.flush_tag(0);
@@ -309,7 +290,7 @@ impl Core {
         if held.is_none()
             && let Some((_, used)) = taken
         {
-            self.asids_taken += u64::from(used > 0);
+            self.outcome.asids_taken += u64::from(used > 0);
             self.flush_tag(self.tag);
         }
     }
@@ -328,7 +309,7 @@ impl Core {
     pub(crate) fn flush_pages(&mut self, process: u32, first: u64, end: u64) {
         self.forget_last();
         let own = self.tag_of(process);
-        self.page_flushes += u64::from(own.is_some());
+        self.outcome.page_flushes += u64::from(own.is_some());
         self.flush(|entry| {
             let (from, to) = page_size::pages(entry);
             let tag = page_size::tag(entry);
@@ -355,13 +336,13 @@ impl Core {
 
     fn flush_tag(&mut self, gone: u64) {
         self.forget_last();
-        self.flushes += 1;
+        self.outcome.flushes += 1;
         self.flush(|entry| page_size::tag(entry) == gone);
         self.walker.forget(|tag| tag == gone);
     }
 
     fn flush(&mut self, goes: impl Fn(u64) -> bool) {
-        for (tlb, counts) in self.tlbs.iter_mut().zip(&mut self.counts) {
+        for (tlb, counts) in self.tlbs.iter_mut().zip(&mut self.outcome.tlbs) {
             counts.flushed += tlb.remove(&goes);
         }
         self.unused.retain(|(_, entry)| !goes(*entry));
@@ -374,30 +355,14 @@ impl Core {
 
     /// Adds its counts to those of other cores.
     pub(crate) fn add_to(&self, outcome: &mut Outcome) {
-        for (tlb, counts) in outcome.tlbs.iter_mut().zip(&self.counts) {
-            tlb.accesses += counts.accesses;
-            tlb.misses += counts.misses;
-            tlb.fills += counts.fills;
-            tlb.evictions += counts.evictions;
-            tlb.flushed += counts.flushed;
-        }
-        for side in 0..2 {
-            for size in 0..SIZES {
-                let count = self.references[side][size];
+        outcome.add(&self.outcome);
+        for (side, references) in self.references.iter().enumerate() {
+            for (route, count) in self.routes[side].iter().zip(references) {
                 outcome.references += count;
                 outcome.fetches += count * side as u64;
-                outcome.tlbs[self.routes[side][size][0].tlb].accesses += count;
+                outcome.tlbs[route[0].tlb].accesses += count;
             }
         }
-        let [walks, prefetch_walks] = self.walker.counts();
-        outcome.walks.add(&walks);
-        outcome.prefetch_walks.add(&prefetch_walks);
-        self.walker.add_to(&mut outcome.walk_caches, outcome.nested.as_mut());
-        outcome.prefetches_used += self.prefetches_used;
-        outcome.switches += self.switches;
-        outcome.asids_taken += self.asids_taken;
-        outcome.flushes += self.flushes;
-        outcome.page_flushes += self.page_flushes;
     }
 
     /// What each TLB holds.

@@ -232,7 +232,8 @@ impl Machine {
         for (index, cache) in self.walk_caches.iter().enumerate() {
             let path = format!("walk_cache.{index}");
             check_name(description, &path, names, &cache.name)?;
-            check_array(description, &path, ["entries", "ways"], cache.shape())?;
+            let shape = shape(cache.entries, cache.ways, cache.policy);
+            check_array(description, &path, ["entries", "ways"], shape)?;
             let table = format!("{path}.table");
             let reason = format!("a walk cache keeps entries of tables from 2 to {levels}");
             description.that(&table, (2..=levels).contains(&cache.table), reason)?;
@@ -241,21 +242,15 @@ impl Machine {
             description.that(&table, is_first, "another walk cache keeps this table's entries")?;
         }
         check_array(description, "walk", ["cached_lines", "cached_ways"], self.walk.shape())?;
-        self.nested.as_ref().map_or(Ok(()), |nested| {
-            check_array(description, "nested", ["entries", "ways"], nested.shape())
-        })
+        let Some(nested) = &self.nested else { return Ok(()) };
+        let shape = shape(nested.entries, nested.ways, nested.policy);
+        check_array(description, "nested", ["entries", "ways"], shape)
     }
 }
 
 impl Tlb {
     pub(crate) fn shape(&self) -> Shape {
         Shape { index: self.index, ..shape(self.entries, self.ways, self.policy) }
-    }
-}
-
-impl WalkCache {
-    pub(crate) fn shape(&self) -> Shape {
-        shape(self.entries, self.ways, self.policy)
     }
 }
 
@@ -266,13 +261,8 @@ impl Walk {
     }
 }
 
-impl Nested {
-    pub(crate) fn shape(&self) -> Shape {
-        shape(self.entries, self.ways, self.policy)
-    }
-}
-
-fn shape(entries: usize, ways: Option<usize>, policy: Policy) -> Shape {
+/// The measures of an array; without ways all entries are one set.
+pub(crate) fn shape(entries: usize, ways: Option<usize>, policy: Policy) -> Shape {
     Shape { entries, ways: ways.unwrap_or(entries), policy, index: Index::Low }
 }
 

@@ -63,7 +63,7 @@ pub struct TlbOutcome {
 }
 
 /// Counts of a cache that walks use.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct CacheOutcome {
     /// Its name.
     pub name: String,
@@ -95,15 +95,37 @@ impl WalkOutcome {
         self.steps.iter().chain(&self.host_steps).sum()
     }
 
-    pub(crate) fn add(&mut self, other: &Self) {
+    fn add(&mut self, other: &Self) {
         self.walks += other.walks;
-        for (sum, steps) in self.steps.iter_mut().zip(other.steps) {
-            *sum += steps;
-        }
-        for (sum, steps) in self.host_steps.iter_mut().zip(other.host_steps) {
-            *sum += steps;
-        }
+        self.steps = std::array::from_fn(|level| self.steps[level] + other.steps[level]);
+        self.host_steps =
+            std::array::from_fn(|level| self.host_steps[level] + other.host_steps[level]);
         self.steps_from_memory += other.steps_from_memory;
         self.cycles += other.cycles;
+    }
+}
+
+impl Outcome {
+    /// Adds what another core counted.
+    pub(crate) fn add(&mut self, other: &Self) {
+        for (tlb, other) in self.tlbs.iter_mut().zip(&other.tlbs) {
+            tlb.accesses += other.accesses;
+            tlb.misses += other.misses;
+            tlb.fills += other.fills;
+            tlb.evictions += other.evictions;
+            tlb.flushed += other.flushed;
+        }
+        let caches = self.walk_caches.iter_mut().chain(&mut self.nested);
+        for (cache, other) in caches.zip(other.walk_caches.iter().chain(&other.nested)) {
+            cache.accesses += other.accesses;
+            cache.hits += other.hits;
+        }
+        self.walks.add(&other.walks);
+        self.prefetch_walks.add(&other.prefetch_walks);
+        self.prefetches_used += other.prefetches_used;
+        self.switches += other.switches;
+        self.asids_taken += other.asids_taken;
+        self.flushes += other.flushes;
+        self.page_flushes += other.page_flushes;
     }
 }

@@ -43,8 +43,9 @@ impl Simulator {
             seed = seed.wrapping_add(1);
             seed
         };
+        let nothing = nothing(machine, options);
         let cores = (0..options.cores)
-            .map(|_| Core::new(machine, options, &mut next_seed))
+            .map(|_| Core::new(machine, options, &nothing, &mut next_seed))
             .collect::<Result<Vec<_>, _>>()?;
         let mut simulator = Self {
             cores,
@@ -54,26 +55,14 @@ impl Simulator {
             seats: BTreeMap::new(),
             flush_ceiling: options.flush_ceiling,
             switches: 0,
-            nothing: nothing(machine, options),
+            nothing,
             lookup_cycles: machine.tlbs.iter().map(|tlb| tlb.lookup_cycles).collect(),
         };
         simulator.switch(0, 0);
         Ok(simulator)
     }
 
-    /// Refers to data on a page (a number of 4 KiB).
-    #[inline]
-    pub fn page(&mut self, page: u64) {
-        self.cores[self.active].refer(&mut self.world, page, false, 1);
-    }
-
-    /// Fetches an instruction from a page.
-    #[inline]
-    pub fn fetch(&mut self, page: u64) {
-        self.cores[self.active].refer(&mut self.world, page, true, 1);
-    }
-
-    /// Refers to data on pages one after the other.
+    /// Refers to data on pages (numbers of 4 KiB) one after the other.
     pub fn pages(&mut self, pages: &[u64]) {
         self.cores[self.active].refer_to_pages(&mut self.world, pages);
     }
@@ -202,7 +191,7 @@ fn nothing(machine: &Machine, options: &Options) -> Outcome {
         serves: tlb.serves.name(),
         ..TlbOutcome::default()
     });
-    let cache = |name: &str| CacheOutcome { name: name.to_owned(), accesses: 0, hits: 0 };
+    let cache = |name: &str| CacheOutcome { name: name.to_owned(), ..CacheOutcome::default() };
     Outcome {
         tlbs: tlbs.collect(),
         walk_caches: machine.walk_caches.iter().map(|described| cache(&described.name)).collect(),

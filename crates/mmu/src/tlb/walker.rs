@@ -2,9 +2,9 @@
 
 use super::array::{Array, Found};
 use super::frames::Frames;
-use super::machine::Machine;
+use super::machine::{Machine, shape};
 use super::options::Options;
-use super::outcome::{CacheOutcome, WalkOutcome};
+use super::outcome::{CacheOutcome, Outcome, WalkOutcome};
 use super::page_size::{NOTHING, PAGE_MASK, PageSize, entry, tag};
 use super::space::{Owner, Space};
 
@@ -22,13 +22,11 @@ pub(crate) struct Walker {
     memory_cycles: u64,
     /// From the lowest table up, which is the order of being preferred.
     caches: Vec<Cache>,
-    nested: Option<Cache>,
+    nested: Option<Array>,
     /// Lines of page tables in the data caches.
     lines: Array,
     /// The size of the host's pages, if there is a host.
     host: Option<PageSize>,
-    /// Of references, and of prefetches.
-    counts: [WalkOutcome; 2],
 }
 
 #[derive(Clone, Debug)]
@@ -37,8 +35,6 @@ struct Cache {
     place: usize,
     table: u32,
     array: Array,
-    accesses: u64,
-    hits: u64,
 }
 
 /// A page to walk for.
@@ -59,16 +55,12 @@ impl Walker {
     pub(crate) fn new(machine: &Machine, options: &Options, mut seed: impl FnMut() -> u64) -> Self {
         let walk = &machine.walk;
         let host = options.virtualized.then_some(options.host_page_size);
-        let mut cache = |place, table, shape| Cache {
-            place,
-            table,
-            array: Array::new(shape, seed()),
-            accesses: 0,
-            hits: 0,
-        };
+        let mut cache =
+            |place, table, shape| Cache { place, table, array: Array::new(shape, seed()) };
         let described = machine.walk_caches.iter().enumerate();
-        let mut caches: Vec<Cache> =
-            described.map(|(place, of)| cache(place, of.table, of.shape())).collect();
+        let mut caches: Vec<Cache> = described
+            .map(|(place, of)| cache(place, of.table, shape(of.entries, of.ways, of.policy)))
+            .collect();
         caches.sort_by_key(|cache| cache.table);
         let nested = machine.nested.as_ref().filter(|_| host.is_some());
         Self {
@@ -77,29 +69,29 @@ impl Walker {
             cached_cycles: walk.cached_cycles,
             memory_cycles: walk.memory_cycles,
             caches,
-            nested: nested.map(|nested| cache(0, 0, nested.shape())),
+            nested: nested.map(|of| cache(0, 0, shape(of.entries, of.ways, of.policy)).array),
             lines: Array::new(walk.shape(), seed()),
             host,
-            counts: [WalkOutcome::default(); 2],
         }
     }
 
     /// Walks for a page.
-    pub(crate) fn walk(&mut self, wanted: &Wanted<'_>, frames: &mut Frames) {
-        let count = &mut self.counts[usize::from(wanted.prefetch)];
+    pub(crate) fn walk(&mut self, wanted: &Wanted<'_>, frames: &mut Frames, outcome: &mut Outcome) {
+        let Outcome { walk_caches, nested, walks, prefetch_walks, .. } = outcome;
+        let count = if wanted.prefetch { prefetch_walks } else { walks };
         count.walks += 1;
         count.cycles += self.start_cycles;
         let leaf = wanted.size.leaf();
-        let first = self.first_table(wanted, leaf);
+        let first = self.first_table(wanted, leaf, walk_caches);
         for table in (leaf..=first).rev() {
             let owner = owner(wanted, 9 * table);
             if self.host.is_some() {
                 let number = wanted.page >> (9 * table);
                 let frame = frames.of(owner, table, number, PageSize::Small);
-                self.host_walk(frame, wanted.prefetch);
+                self.host_walk(frame, count, nested);
             }
-            self.step(line(owner_tag(owner), table, wanted.page), wanted.prefetch);
-            self.counts[usize::from(wanted.prefetch)].steps[table as usize - 1] += 1;
+            self.step(line(owner_tag(owner), table, wanted.page), count);
+            count.steps[table as usize - 1] += 1;
             if table > leaf
                 && let Some(cache) = self.caches.iter_mut().find(|cache| cache.table == table)
             {
@@ -111,7 +103,7 @@ impl Walker {
             let owner = owner(wanted, shift);
             let frame = frames.of(owner, 0, wanted.page >> shift, wanted.size);
             let within = wanted.page & ((1 << shift) - 1);
-            self.host_walk(frame + within, wanted.prefetch);
+            self.host_walk(frame + within, count, nested);
         }
     }
 
@@ -122,32 +114,15 @@ impl Walker {
         }
     }
 
-    /// Counts of references and of prefetches.
-    pub(crate) fn counts(&self) -> [WalkOutcome; 2] {
-        self.counts
-    }
-
-    /// Adds the counts of the walk caches to those of other cores.
-    pub(crate) fn add_to(&self, caches: &mut [CacheOutcome], nested: Option<&mut CacheOutcome>) {
-        for cache in &self.caches {
-            caches[cache.place].accesses += cache.accesses;
-            caches[cache.place].hits += cache.hits;
-        }
-        if let (Some(sum), Some(cache)) = (nested, &self.nested) {
-            sum.accesses += cache.accesses;
-            sum.hits += cache.hits;
-        }
-    }
-
     /// The table at which the walk begins: below the lowest entry that a cache has.
-    fn first_table(&mut self, wanted: &Wanted<'_>, leaf: u32) -> u32 {
+    fn first_table(&mut self, wanted: &Wanted<'_>, leaf: u32, counts: &mut [CacheOutcome]) -> u32 {
         let mut first = None;
         let tables = leaf + 1..=self.levels;
         for cache in self.caches.iter_mut().filter(|cache| tables.contains(&cache.table)) {
-            cache.accesses += 1;
+            counts[cache.place].accesses += 1;
             let upper = upper_entry(wanted, cache.table);
             if first.is_none() && cache.array.has(upper) {
-                cache.hits += 1;
+                counts[cache.place].hits += 1;
                 cache.array.access(upper);
                 first = Some(cache.table - 1);
             }
@@ -156,24 +131,28 @@ impl Walker {
     }
 
     /// Translates a guest-physical page.
-    fn host_walk(&mut self, frame: u64, prefetch: bool) {
+    fn host_walk(
+        &mut self,
+        frame: u64,
+        count: &mut WalkOutcome,
+        nested: &mut Option<CacheOutcome>,
+    ) {
         let Some(size) = self.host else { return };
-        if let Some(nested) = &mut self.nested {
+        if let (Some(array), Some(nested)) = (&mut self.nested, nested) {
             nested.accesses += 1;
-            if nested.array.access(entry(frame, size, 0)) == Found::Hit {
+            if array.access(entry(frame, size, 0)) == Found::Hit {
                 nested.hits += 1;
                 return;
             }
         }
         for table in (size.leaf()..=self.levels).rev() {
-            self.step(line(HOST, table, frame), prefetch);
-            self.counts[usize::from(prefetch)].host_steps[table as usize - 1] += 1;
+            self.step(line(HOST, table, frame), count);
+            count.host_steps[table as usize - 1] += 1;
         }
     }
 
     /// Reads an entry of a table.
-    fn step(&mut self, line: u64, prefetch: bool) {
-        let count = &mut self.counts[usize::from(prefetch)];
+    fn step(&mut self, line: u64, count: &mut WalkOutcome) {
         if self.lines.access(line) == Found::Hit {
             count.cycles += self.cached_cycles;
         } else {

@@ -22,7 +22,7 @@ fn spread(key: u64) -> u64 {
 proptest! {
     #[test]
     fn every_distance_is_that_of_a_list(keys in keys()) {
-        let (mut stack, mut list) = (LruStack::new(), naive::Stack::default());
+        let (mut stack, mut list) = (LruStack::default(), naive::Stack::default());
         for (index, key) in keys.iter().enumerate() {
             prop_assert_eq!(stack.reference(*key), list.reference(*key), "reference {}", index);
         }
@@ -30,7 +30,7 @@ proptest! {
 
     #[test]
     fn distances_stay_right_after_keys_were_forgotten(keys in keys(), modulus in 2_u64..5) {
-        let mut stack = LruStack::new();
+        let mut stack = LruStack::default();
         let half = keys.len() / 2;
         for key in &keys[..half] {
             stack.reference(*key);
@@ -48,7 +48,7 @@ proptest! {
     #[test]
     fn misses_are_those_of_a_cache_of_each_size(keys in keys(), runs in 1_u64..4) {
         let keys = &keys[..keys.len().min(1500)];
-        let mut distances = StackDistances::new();
+        let mut distances = StackDistances::default();
         keys.iter().for_each(|key| distances.run(*key, runs));
         let sizes = [1, 2, 3, 7, 16, 64, 500];
         for (size, misses) in sizes.into_iter().zip(distances.misses(&sizes)) {
@@ -62,8 +62,8 @@ proptest! {
 /// a b c b a a d c: worked out on paper.
 #[test]
 fn a_case_by_hand() {
-    let mut distances = StackDistances::new();
-    distances.references(&[1, 2, 3, 2, 1, 1, 4, 3]);
+    let mut distances = StackDistances::default();
+    [1, 2, 3, 2, 1, 1, 4, 3].into_iter().for_each(|key| distances.run(key, 1));
     // b after c: 1; a after c, b: 2; a: 0; c after b, a, d: 3.
     assert_eq!(distances.counts(), [1, 1, 1, 1]);
     assert_eq!(distances.cold(), 4);
@@ -73,10 +73,10 @@ fn a_case_by_hand() {
 /// Long enough to use up the line of time again and again, with keys beside keys.
 #[test]
 fn a_loop_misses_always_or_never() {
-    let mut distances = StackDistances::new();
+    let mut distances = StackDistances::default();
     let round: Vec<u64> = (0..5000).collect();
     for _ in 0..40 {
-        distances.references(&round);
+        round.iter().for_each(|key| distances.run(*key, 1));
     }
     assert_eq!(distances.misses(&[1, 4999, 5000, 6000]), [200_000, 200_000, 5000, 5000]);
 }

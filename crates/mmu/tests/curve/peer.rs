@@ -46,12 +46,12 @@ fn keys() -> Vec<u64> {
 #[test]
 fn misses_are_those_of_libcachesim() {
     let keys = keys();
-    let mut distances = StackDistances::new();
-    distances.references(&keys);
+    let mut distances = StackDistances::default();
+    keys.iter().for_each(|key| distances.run(*key, 1));
     let mut one_set = SetStacks::new(1, 1000).unwrap();
-    one_set.references(&keys);
+    keys.iter().for_each(|key| one_set.run(*key, 1));
     let mut all = SampledDistances::new(Sampling::Keys(1000), 0).unwrap();
-    all.references(&keys);
+    keys.iter().for_each(|key| all.run(*key, 1));
     for (entries, ratio) in PRINTED {
         let misses = (ratio * keys.len() as f64).round() as u64;
         assert_eq!(distances.misses(&[entries])[0], misses, "{entries} entries");

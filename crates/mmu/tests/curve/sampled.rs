@@ -52,8 +52,8 @@ fn sizes() -> Vec<u64> {
 /// mean width of the intervals.
 fn tried(keys: &[u64], sampling: Sampling) -> (f64, f64, f64) {
     let sizes = sizes();
-    let mut exact = StackDistances::new();
-    exact.references(keys);
+    let mut exact = StackDistances::default();
+    keys.iter().for_each(|key| exact.run(*key, 1));
     let exact = exact.misses(&sizes);
     let (mut held, mut error, mut width, mut count) = (0, 0.0, 0.0, 0);
     for seed in 0..SEEDS {
@@ -92,8 +92,8 @@ fn the_bounds_hold_as_often_as_they_say() {
 #[test]
 fn a_sample_of_all_is_exact() {
     let keys = zipf(500, 20_000, 3);
-    let mut exact = StackDistances::new();
-    exact.references(&keys);
+    let mut exact = StackDistances::default();
+    keys.iter().for_each(|key| exact.run(*key, 1));
     for sampling in [Sampling::Rate(1.0), Sampling::Keys(500)] {
         let mut sample = SampledDistances::new(sampling, 7).unwrap();
         keys.iter().for_each(|key| sample.run(*key, 1));

@@ -14,7 +14,7 @@ proptest! {
     ) {
         let sets = 1_u64 << sets_log2;
         let mut stacks = SetStacks::new(sets, ways).unwrap();
-        stacks.references(&keys);
+        keys.iter().for_each(|key| stacks.run(*key, 1));
         let of_set = |set: u64| -> Vec<u64> {
             keys.iter().copied().filter(|key| key % sets == set).collect()
         };
@@ -27,7 +27,7 @@ proptest! {
     #[test]
     fn one_set_is_fully_associative(keys in proptest::collection::vec(0_u64..40, 1..600)) {
         let mut stacks = SetStacks::new(1, 32).unwrap();
-        let mut distances = StackDistances::new();
+        let mut distances = StackDistances::default();
         for key in &keys {
             stacks.run(*key, 3);
             distances.run(*key, 3);

@@ -7,7 +7,7 @@
 use std::collections::VecDeque;
 
 use super::Engine;
-use crate::outcome::{HatCounts, ProcessOutcome};
+use crate::outcome::{Outcome, ProcessOutcome};
 use crate::process::State;
 
 /// Who waits at a service, those that have waited longest first.
@@ -64,10 +64,7 @@ impl Engine<'_> {
     /// Everything is counted from here on.
     pub(super) fn begin(&mut self, process: usize) {
         self.next_step(process);
-        self.hat.counts = HatCounts::default();
-        (self.hat.faults, self.hat.steals) = (0, 0);
-        (self.hat.loads, self.hat.software_steals) = (0, 0);
-        (self.idle_ns, self.switches) = (0, 0);
+        self.hat.outcome = Outcome::default();
         for process in &mut self.processes {
             process.is_forgotten = process.state == State::Ended;
             // What has ended does not bound the life of the workload either.

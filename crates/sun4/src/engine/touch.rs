@@ -4,6 +4,7 @@
 //! before the next tick, but for the last touch or fault, which ends when it ends.
 
 use super::Engine;
+use crate::hat::Cost;
 use crate::process::Place;
 use crate::program::{Path, Visit};
 
@@ -50,14 +51,20 @@ impl Engine<'_> {
                 left &= !page;
                 continue;
             }
-            let before = self.hat.faults;
-            let cost = self.hat.fault(process, visit.slot, page, true);
-            self.processes[process].outcome.translation_faults += self.hat.faults - before;
+            let cost = self.fault(process, visit.slot, page, true);
             self.spend(process, cost.system_ns + cost.user_ns, 0);
         }
         if self.is_visit_noted {
             self.hat.visit(process, visit.slot);
         }
+    }
+
+    fn fault(&mut self, process: usize, slot: u32, page: u64, is_write: bool) -> Cost {
+        let before = self.hat.outcome.translation_faults;
+        let cost = self.hat.fault(process, slot, page, is_write);
+        let faults = self.hat.outcome.translation_faults - before;
+        self.processes[process].outcome.translation_faults += faults;
+        cost
     }
 
     /// If the whole path is ready: as many whole times as there is time for. Whether it was any.
@@ -107,9 +114,7 @@ impl Engine<'_> {
         let room = (self.next_tick_ns() - self.now_ns) / plain_ns;
         let (now, count) = lowest_of(alike, room);
         if count == 0 || self.processes[process].place.done > 0 {
-            let before = self.hat.faults;
-            let cost = self.hat.fault(process, visit.slot, lowest(left), path.is_write);
-            self.processes[process].outcome.translation_faults += self.hat.faults - before;
+            let cost = self.fault(process, visit.slot, lowest(left), path.is_write);
             self.spend(process, cost.system_ns, cost.user_ns);
             return;
         }

@@ -1,5 +1,6 @@
 //! Pmegs, smegs and copies of groups: giving them and taking them.
 
+use crate::context::Grant;
 use crate::hat::Hat;
 use crate::log::Event;
 use crate::system::Reload;
@@ -9,16 +10,13 @@ impl Hat {
     /// Gives a segment a pmeg; what that costs beyond the fault, in ns.
     pub(super) fn give_frame(&mut self, space: usize, slot: usize) -> u64 {
         let mut cost_ns = self.give_smeg(space, slot);
-        let frame = match self.free.pop() {
-            Some(frame) => frame,
-            None => {
-                let (frame, steal_ns) = self.steal_frame();
-                self.log.note(Event::Steal { process: space, frame });
-                cost_ns += steal_ns;
-                frame
-            }
-        };
-        self.counts.pmgalloc += 1;
+        let frame = self.free.pop().unwrap_or_else(|| {
+            let (frame, steal_ns) = self.steal_frame();
+            self.log.note(Event::Steal { process: space, frame });
+            cost_ns += steal_ns;
+            frame
+        });
+        self.outcome.hat.pmgalloc += 1;
         self.clock += 1;
         let group = self.spaces[space].segments[slot].group;
         let slot = &mut self.frames[usize::from(frame)];
@@ -33,13 +31,13 @@ impl Hat {
         let is_idle = |group: u32| groups[group as usize].with_context == 0;
         let frame = self.chooser.choose(&self.frames, is_idle, &mut self.rng) as u16;
         let mut cost_ns = self.prices.unload_ns;
-        self.steals += 1;
+        self.outcome.steals += 1;
         if let Some(group) = self.frames[usize::from(frame)].group {
             if self.groups[group as usize].with_context > 0 {
-                self.counts.pmgstolen_ctx += 1;
+                self.outcome.hat.pmgstolen_ctx += 1;
                 cost_ns += self.prices.flush_ns + self.prices.segment_ns;
             } else {
-                self.counts.pmgstolen_noctx += 1;
+                self.outcome.hat.pmgstolen_noctx += 1;
             }
             self.empty(group);
         }
@@ -63,18 +61,18 @@ impl Hat {
         let region = (space, self.spaces[space].regions[slot]);
         let spaces = &self.spaces;
         let grant = smegs.grant(region, |space| !spaces[space].has_context);
-        let Some(grant) = grant else {
-            self.counts.smghave += 1;
+        if grant == Grant::Had {
+            self.outcome.hat.smghave += 1;
             return 0;
-        };
-        self.counts.smgalloc += 1;
-        let Some((loser, region)) = grant.taken_from else { return self.prices.segment_ns };
+        }
+        self.outcome.hat.smgalloc += 1;
         let mut cost_ns = self.prices.segment_ns;
+        let Grant::From((loser, region)) = grant else { return cost_ns };
         if self.spaces[loser].has_context {
-            self.counts.smgstolen_ctx += 1;
+            self.outcome.hat.smgstolen_ctx += 1;
             cost_ns += self.prices.flush_ns;
         } else {
-            self.counts.smgstolen_noctx += 1;
+            self.outcome.hat.smgstolen_noctx += 1;
         }
         // Without its smeg nothing of the region can be reached.
         for slot in 0..self.spaces[loser].segments.len() {
@@ -106,7 +104,7 @@ impl Hat {
         let victim = next(self.copies_hand, self.copies.len(), is_idle);
         self.copies_hand = victim;
         let loser = std::mem::replace(&mut self.copies[victim], group);
-        self.software_steals += 1;
+        self.outcome.software_steals += 1;
         if let Some(frame) = self.empty(loser) {
             self.free.push(frame);
         }

@@ -47,7 +47,7 @@ pub(super) struct Library {
 }
 
 /// A program's parts and their sizes.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Shape {
     /// File number of its text.
     pub(super) file: u32,
@@ -86,18 +86,12 @@ pub(super) struct Image {
 }
 
 impl Image {
-    /// Lays a program out.
-    ///
-    /// # Errors
-    /// A program that is larger than the address space.
+    /// Lays a program out; an error if it is larger than the address space.
     pub(super) fn new(setup: &Setup, shape: &Shape) -> Result<Self, String> {
         Self::lay_out(setup.machine.mmu.page_bytes, setup.system.libraries, shape)
     }
 
     /// Lays a program out for pages of a size.
-    ///
-    /// # Errors
-    /// A program that is larger than the address space.
     pub(super) fn lay_out(
         page_bytes: u64,
         libraries: Libraries,
@@ -160,10 +154,8 @@ impl Image {
     fn map(&mut self, library: &Library, free_end: &mut u64, regions: &mut Vec<Region>) {
         let text_bytes = library.text_bytes.next_multiple_of(PART.max(self.page_bytes));
         let mapped = below(free_end, text_bytes + library.data_bytes, self.page_bytes);
-        let (text, data) = (
-            mapped.start..mapped.start + library.text_bytes,
-            mapped.start + text_bytes..mapped.end,
-        );
+        let text = mapped.start..mapped.start + library.text_bytes;
+        let data = mapped.start + text_bytes..mapped.end;
         regions.push(region(&text, Backing::Text(library.file)));
         regions.push(region(&data, Backing::Data));
         let pages = library.text_bytes.div_ceil(self.page_bytes);
@@ -211,7 +203,7 @@ impl Image {
     pub(super) fn begin(&self) -> Vec<Step> {
         let mut steps = vec![Step::Exec, self.touch([self.text.start], false, 1), self.link()];
         steps.push(self.touch(self.library.iter().copied(), false, 1));
-        let data = self.data.iter().flat_map(|data| pages(data, self.page_bytes));
+        let data = self.data.iter().flat_map(|data| self.pages(data));
         steps.push(self.touch(data.chain([self.stack.end - 1]), true, 1));
         steps
     }
@@ -232,12 +224,8 @@ impl Image {
 
     /// The first byte of each page of a part.
     pub(super) fn pages(&self, part: &Range<u64>) -> impl Iterator<Item = u64> + use<> {
-        pages(part, self.page_bytes)
+        part.clone().step_by(self.page_bytes as usize)
     }
-}
-
-fn pages(part: &Range<u64>, page_bytes: u64) -> impl Iterator<Item = u64> + use<> {
-    part.clone().step_by(page_bytes as usize)
 }
 
 fn region(part: &Range<u64>, backing: Backing) -> Region {

@@ -16,7 +16,6 @@ use model::units::{parse_duration_ns, parse_size_bytes};
 use serde::Deserialize;
 
 use super::image::{FIRST_FILE, Library, Shape};
-use crate::program::Backing;
 
 pub(super) use scene::scene;
 
@@ -250,10 +249,10 @@ impl Mix {
             text_bytes: program.text.0,
             data_bytes: program.data.0.max(1),
             heap_bytes: program.heap.0,
-            heap_backing: Backing::Zero,
             stack_bytes: program.stack.0.max(1),
             libraries: program.libraries.iter().filter_map(library).collect(),
             segments: program.segments.iter().filter_map(segment).collect(),
+            ..Shape::default()
         }
     }
 }

@@ -21,10 +21,7 @@ const MOST_TOUCHES: u64 = 1 << 24;
 /// The service at which processes that are ready wait for the others.
 const READY: u32 = 0;
 
-/// What a Sun-4 cannot have.
-///
-/// # Errors
-/// What to change.
+/// Refuses what a Sun-4 cannot have, and says what to change.
 pub(super) fn check(plan: &TouchPlan) -> Result<(), String> {
     if matches!(plan.pages, Pages::Thp | Pages::Hugetlb) {
         return Err("a Sun-4 has no huge pages: take pages=default".to_owned());
@@ -57,9 +54,6 @@ fn kept(plan: &TouchPlan) -> u64 {
 
 /// The programs of a job: a parent that makes what all share and sees to it that all begin at once,
 /// and the processes.
-///
-/// # Errors
-/// A process that is larger than the address space.
 pub(super) fn scene(plan: &TouchPlan, setup: &Setup, seed: u64) -> Result<Scene, String> {
     let layout = plan.layout(seed);
     let shape = Shape {
@@ -72,8 +66,7 @@ pub(super) fn scene(plan: &TouchPlan, setup: &Setup, seed: u64) -> Result<Scene,
             Backing::Shared | Backing::File | Backing::Shm => program::Backing::Shared(FIRST_FILE),
         },
         stack_bytes: 16 << 10,
-        libraries: Vec::new(),
-        segments: Vec::new(),
+        ..Shape::default()
     };
     let image = Image::new(setup, &shape)?;
     let process = |row| Process { plan, layout: &layout, image: &image, seed, row };

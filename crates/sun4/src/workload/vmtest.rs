@@ -8,7 +8,7 @@
 use workloads::VmtestPlan;
 
 use super::image::{Image, Library, Shape};
-use crate::program::{Backing, Program, Scene, Start, Step};
+use crate::program::{Program, Scene, Start, Step};
 use crate::setup::Setup;
 use crate::system::{Daemons, Libraries};
 
@@ -38,11 +38,10 @@ fn image(setup: &Setup, file: u32, heap_bytes: u64) -> Result<Image, String> {
         text_bytes: PAGE,
         data_bytes: PAGE,
         heap_bytes: heap_bytes.max(PAGE),
-        heap_backing: Backing::Zero,
         stack_bytes: 2 * PAGE,
         // How much of it would be linked in is not known, and it would be little.
         libraries: is_shared.then_some(library).into_iter().collect(),
-        segments: Vec::new(),
+        ..Shape::default()
     };
     Image::new(setup, &shape)
 }
@@ -70,9 +69,6 @@ fn write(image: &Image) -> Step {
 }
 
 /// The programs of a run of `vmtest`, with the shell and the daemons beside it.
-///
-/// # Errors
-/// A process that is larger than the address space.
 pub(super) fn scene(plan: &VmtestPlan, setup: &Setup) -> Result<Scene, String> {
     let vmtest = image(setup, VMTEST, plan.process_bytes)?;
     let small = |file| image(setup, file, 0);

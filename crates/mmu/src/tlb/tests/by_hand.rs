@@ -58,7 +58,7 @@ fn three_pages_of_one_set_fit_the_second_level_but_not_the_first() {
 fn a_cold_walk_in_a_virtual_machine_reads_24_entries() {
     let without = TINY.replace("[nested]\nentries = 8\n", "");
     let mut simulator = simulator(&without, &[("virtualized", "yes")]);
-    simulator.page(0);
+    simulator.pages(&[0]);
     let walks = simulator.outcome().walks;
     assert_eq!(walks.steps, [1, 1, 1, 1, 0]);
     // Each of the four guest entries and the page itself takes a walk of four.
@@ -70,7 +70,7 @@ fn a_cold_walk_in_a_virtual_machine_reads_24_entries() {
 fn five_levels_read_35_entries_in_a_virtual_machine() {
     let without = TINY.replace("[nested]\nentries = 8\n", "");
     let mut simulator = simulator(&without, &[("virtualized", "yes"), ("levels", "5")]);
-    simulator.page(0);
+    simulator.pages(&[0]);
     assert_eq!(simulator.outcome().walks.all_steps(), 35);
 }
 
@@ -79,7 +79,7 @@ fn huge_pages_of_guest_and_host_read_15_entries() {
     let without = TINY.replace("[nested]\nentries = 8\n", "");
     let set = [("virtualized", "yes"), ("pages", "all"), ("host-pages", "2M")];
     let mut simulator = simulator(&without, &set);
-    simulator.page(0);
+    simulator.pages(&[0]);
     // Three of the guest, and three for each of them and for the page.
     assert_eq!(simulator.outcome().walks.all_steps(), 3 + 4 * 3);
 }
@@ -107,7 +107,7 @@ fn a_switch_costs_everything_without_address_space_numbers() {
         let mut simulator = tiny(&[("asids", asids)]);
         for turn in 0..20 {
             simulator.switch(turn % 2, 0);
-            simulator.page(5);
+            simulator.pages(&[5]);
         }
         let outcome = simulator.outcome();
         assert_eq!((outcome.walks.walks, outcome.flushes), (walks, flushes), "asids={asids}");
@@ -122,9 +122,9 @@ fn processes_share_what_they_inherited() {
         let length_bytes = 1 << 30;
         simulator.event(&Event::Map { address: 0, length_bytes, file: true, shared: false });
         simulator.event(&Event::Fork { child: 1 });
-        simulator.page(5);
+        simulator.pages(&[5]);
         simulator.switch(1, 0);
-        simulator.page(5);
+        simulator.pages(&[5]);
         let walks = simulator.outcome().walks;
         (walks.walks, walks.steps_from_memory)
     };
@@ -150,7 +150,7 @@ fn threads_have_tlbs_of_their_own_on_cores_of_their_own() {
         let mut simulator = tiny(&[("cores", cores)]);
         for thread in [0, 1, 2, 0, 1, 2] {
             simulator.switch(0, thread);
-            simulator.page(7);
+            simulator.pages(&[7]);
         }
         simulator.outcome().walks.walks
     };
@@ -214,7 +214,7 @@ fn every_machine_that_is_shipped_simulates() {
     for (name, text) in crate::tlb::MACHINES {
         let mut simulator = simulator(text, &[]);
         simulator.pages(&[1, 2, 3]);
-        simulator.fetch(4);
+        simulator.run(&PageRun { page: 4, count: 1, fetch: true, written: false });
         assert_eq!(simulator.outcome().walks.walks, 4, "{name}");
     }
 }

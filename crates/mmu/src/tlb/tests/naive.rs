@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use trace::Event;
 
 use super::naive_table::{Key, Table};
+use crate::tlb::machine::shape;
 use crate::tlb::{Machine, Options, PagePolicy, PageSize, Prefetch, Share};
 
 /// Where the naive model's tags of shared mappings begin.
@@ -55,9 +56,10 @@ impl Naive {
                 caches: machine
                     .walk_caches
                     .iter()
-                    .map(|cache| table(cache.shape(), None))
+                    .map(|cache| table(shape(cache.entries, cache.ways, cache.policy), None))
                     .collect(),
-                nested: nested.map(|nested| table(nested.shape(), None)),
+                nested: nested
+                    .map(|nested| table(shape(nested.entries, nested.ways, nested.policy), None)),
                 lines: table(machine.walk.shape(), None),
                 asids: vec![None; asids],
                 tag: 0,

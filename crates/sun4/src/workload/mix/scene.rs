@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use workloads::{Layout, Order, PAGE_BYTES, Uniform, Zipf};
 
 use super::{Command, Group, Mix, Pause, Size, TouchOrder, Touches, index_of};
-use crate::program::{Backing, Program, Scene, Start, Step};
+use crate::program::{Program, Scene, Start, Step};
 use crate::setup::Setup;
 use crate::workload::image::{Image, Shape};
 
@@ -26,15 +26,11 @@ pub(super) fn bursts(group: &Group) -> u64 {
 }
 
 /// All programs and processes; what is random follows from the seed.
-///
-/// # Errors
-/// A program that is larger than the address space.
 pub(in crate::workload) fn scene(mix: &Mix, setup: &Setup, seed: u64) -> Result<Scene, String> {
     let images = mix.shapes().map(|shape| Image::new(setup, &shape));
     let images = images.collect::<Result<Vec<_>, _>>()?;
     let init = Image::new(setup, &init_shape())?;
-    let spreads = mix.programs.values().map(|program| program.spread.0).collect();
-    let builder = Builder { mix, images, spreads, seed };
+    let builder = Builder { mix, images, seed };
     let mut programs = vec![builder.init(&init)];
     for (name, command) in &mix.commands {
         for _ in 0..COMMAND_VARIANTS {
@@ -60,19 +56,14 @@ fn init_shape() -> Shape {
         file: u32::MAX,
         text_bytes: 8192,
         data_bytes: 8192,
-        heap_bytes: 0,
-        heap_backing: Backing::Zero,
         stack_bytes: 8192,
-        libraries: Vec::new(),
-        segments: Vec::new(),
+        ..Shape::default()
     }
 }
 
 struct Builder<'a> {
     mix: &'a Mix,
     images: Vec<Image>,
-    /// Address space for each page of the heap that is used, by program.
-    spreads: Vec<u64>,
     seed: u64,
 }
 
@@ -147,16 +138,21 @@ impl Builder<'_> {
     }
 
     fn command(&self, name: &str, command: &Command, number: u64) -> Program {
-        let program = self.program(&command.program);
+        let program = index_of(&self.mix.programs, &command.program);
         let image = &self.images[program];
         let mut steps = image.begin();
         steps.extend(self.doing(program, &command.touches, command.compute_cycles, number).next());
         image.program(name, true, steps)
     }
 
+    /// Address space for each page of the heap that is used.
+    fn spread_bytes(&self, program: usize) -> u64 {
+        self.mix.programs.values().nth(program).map_or(PAGE_BYTES, |program| program.spread.0)
+    }
+
     /// Pages of the heap that are used.
     fn live(&self, program: usize) -> Vec<u64> {
-        let (image, spread_bytes) = (&self.images[program], self.spreads[program]);
+        let (image, spread_bytes) = (&self.images[program], self.spread_bytes(program));
         if spread_bytes <= image.page_bytes {
             return image.pages(&image.heap).collect();
         }
@@ -175,7 +171,7 @@ impl Builder<'_> {
     ) -> Doing<'_> {
         let image = &self.images[program];
         let live = self.live(program);
-        let is_sparse = self.spreads[program] > image.page_bytes;
+        let is_sparse = self.spread_bytes(program) > image.page_bytes;
         let heap_page = if is_sparse { PAGE_BYTES } else { image.page_bytes };
         let part = |index: u64, pages: Vec<u64>, size: Size, page_bytes, order| {
             let seed = self.seed ^ (index + 1).wrapping_mul(APART).rotate_left(program as u32 % 64);
@@ -203,11 +199,6 @@ impl Builder<'_> {
         }
     }
 
-    /// Index of the program of a name.
-    fn program(&self, name: &str) -> usize {
-        index_of(&self.mix.programs, name)
-    }
-
     /// Number of the service of a member of a group.
     fn service(&self, group: usize, member: u64) -> u32 {
         let before: u64 = self.mix.groups[..group].iter().map(|group| group.count).sum();
@@ -216,7 +207,7 @@ impl Builder<'_> {
 
     fn process(&self, index: usize, member: u64, number: u64) -> Program {
         let group = &self.mix.groups[index];
-        let program = self.program(&group.program);
+        let program = index_of(&self.mix.programs, &group.program);
         let image = &self.images[program];
         let live = self.live(program);
         let mut steps = image.begin();
