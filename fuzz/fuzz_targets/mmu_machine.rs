@@ -17,7 +17,7 @@ fuzz_target!(|text: &str| {
             let options = Options { virtualized, ..Options::default() };
             let mut simulator = Simulator::new(&machine, &options).expect("defaults fit");
             simulator.pages(&[0, 1, 0, 1 << 30]);
-            simulator.run(&PageRun { page: 1, count: 1, fetch: true, written: false });
+            simulator.runs(&[trace::PageRun { page: 1, count: 1, fetch: true, written: false }]);
             assert_eq!(simulator.outcome().references, 5);
         }
     }

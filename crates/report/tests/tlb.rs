@@ -20,9 +20,9 @@ fn text(set: &[(&str, &str)]) -> String {
     for turn in 0..2000u64 {
         simulator.switch((turn % 2) as u32, 0);
         for page in [turn % 7, 100 + turn % 3, turn * turn % 41] {
-            simulator.run(&PageRun { page, count: 50, fetch: false, written: true });
+            simulator.runs(&[PageRun { page, count: 50, fetch: false, written: true }]);
         }
-        simulator.run(&PageRun { page: 1 << 30, count: 70, fetch: true, written: false });
+        simulator.runs(&[PageRun { page: 1 << 30, count: 70, fetch: true, written: false }]);
         if turn % 100 == 0 {
             simulator.event(&Event::Unmap { address: 0x3000, length_bytes: 4096 });
         }

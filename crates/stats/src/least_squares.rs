@@ -8,7 +8,6 @@ const DEPENDENT: f64 = 1e-9;
 pub(crate) struct Design {
     /// The columns of Q.
     orthonormal: Vec<Vec<f64>>,
-    /// The rows of R⁻¹.
     inverse: Vec<Vec<f64>>,
     /// (XᵀX)⁻¹: times the residual variance it is the covariance of the coefficients.
     pub unscaled_covariance: Vec<Vec<f64>>,
@@ -28,9 +27,7 @@ pub(crate) struct LeastSquares {
 
 impl Design {
     /// Orthogonalises the columns of X, given by its `rows`, which all have the same length.
-    ///
-    /// # Errors
-    /// The first column that is a sum of multiples of those before it.
+    /// The error is the first column that is a sum of multiples of those before it.
     pub(crate) fn new(rows: &[Vec<f64>]) -> Result<Design, usize> {
         let columns = rows.first().map_or(0, Vec::len);
         let column = |column: usize| rows.iter().map(|row| row[column]).collect();
@@ -56,9 +53,7 @@ impl Design {
 
     /// What the coefficients of some `columns` add to the rest, for [`LeastSquares::extra_ss`]: the
     /// directions along which the response differs from what it would be without them.
-    ///
-    /// # Errors
-    /// As [`Design::new`], of columns that nearly are such a sum.
+    /// The error is as of [`Design::new`], of columns that nearly are such a sum.
     pub(crate) fn directions(&self, columns: &[usize]) -> Result<Vec<Vec<f64>>, usize> {
         let rows = columns.iter().map(|column| self.inverse[*column].clone());
         Ok(orthonormalised(rows).map_err(|nth| columns[nth])?.vectors)

@@ -17,7 +17,6 @@ pub fn holm(p_values: &[f64]) -> Vec<f64> {
 /// What a step-down did to one p-value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct StepDown {
-    /// The adjusted p-value.
     pub(crate) p: f64,
     /// By how much the level was divided: p adjusted ≤ α says the same as p ≤ α / `divisor`.
     pub(crate) divisor: f64,

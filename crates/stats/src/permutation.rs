@@ -1,6 +1,5 @@
 //! Exact permutation tests of a difference of means, for samples small enough to try everything.
 
-/// Most arrangements that are tried.
 const ARRANGEMENTS_LIMIT: u64 = 200_000;
 
 /// Two-sided p-value of Fisher's (1935) and Pitman's (1937) permutation test that `a` and `b` come

@@ -49,10 +49,8 @@ pub(crate) trait Inversion {
 
 /// Many positive ratios that can be counted without forming them.
 pub(crate) trait OrderedRatios {
-    /// Number of ratios.
     fn len(&self) -> u64;
 
-    /// Number of ratios at or below `limit`.
     fn count_at_most(&self, limit: f64) -> u64;
 
     /// The `rank`-th smallest ratio, counted from 1: the smallest float with at least `rank` ratios

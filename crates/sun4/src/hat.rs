@@ -25,7 +25,6 @@ use super::system::Reload;
 use super::victim::{Chooser, Frame};
 pub(crate) use prices::Prices;
 
-/// The entries of a segment.
 #[derive(Clone, Debug, Default)]
 struct Group {
     /// Its pmeg.
@@ -42,7 +41,6 @@ struct Group {
     with_context: u32,
 }
 
-/// A segment of an address space.
 #[derive(Clone, Debug, Default)]
 struct Segment {
     group: u32,
@@ -52,7 +50,6 @@ struct Segment {
     cow: u64,
 }
 
-/// An address space.
 #[derive(Clone, Debug, Default)]
 struct Space {
     layout: Arc<Layout>,
@@ -61,7 +58,6 @@ struct Space {
     has_context: bool,
 }
 
-/// What a fault costs, in ns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Cost {
     pub(crate) system_ns: u64,
@@ -154,7 +150,6 @@ impl Hat {
         segment.made & !group.valid & !shared
     }
 
-    /// Faults on plain pages.
     pub(crate) fn plain_faults(&mut self, space: usize, slot: u32, pages: u64) {
         let writable = self.writable(space, slot as usize);
         let segment = &self.spaces[space].segments[slot as usize];

@@ -79,10 +79,7 @@ pub struct Cycles {
 }
 
 impl Machine {
-    /// Reads a description in TOML.
-    ///
-    /// # Errors
-    /// What is wrong in it, and where.
+    /// Reads a description in TOML; an error says what is wrong in it, and where.
     pub fn parse(text: &str) -> Result<Self, DescriptionError> {
         let description = Description(text);
         let machine: Self = description.read()?;
@@ -122,27 +119,23 @@ impl Machine {
     }
 
     /// Entries of a pmeg.
-    #[must_use]
-    pub fn ptes_per_pmeg(&self) -> u32 {
+    pub(crate) fn ptes_per_pmeg(&self) -> u32 {
         (SEGMENT_BYTES / self.mmu.page_bytes) as u32
     }
 
     /// How long so many cycles take, in ns, rounded to the nearest.
-    #[must_use]
-    pub fn cycles_ns(&self, cycles: u64) -> u64 {
+    pub(crate) fn cycles_ns(&self, cycles: u64) -> u64 {
         let twice_ns = 2 * u128::from(cycles) * 1_000_000_000 / u128::from(self.clock_hz);
         twice_ns.div_ceil(2) as u64
     }
 
     /// A step of a loop that touches one byte and misses the cache, in ns.
-    #[must_use]
-    pub fn touch_ns(&self) -> u64 {
+    pub(crate) fn touch_ns(&self) -> u64 {
         self.cycles_ns(self.cycles.touch) + self.memory.line_fill_ns
     }
 
     /// Flushing a context or a segment from the cache, in CPU cycles: both go through all of it.
-    #[must_use]
-    pub fn flush_cycles(&self) -> u64 {
+    pub(crate) fn flush_cycles(&self) -> u64 {
         self.cache.map_or(0, |cache| cache.bytes / cache.flush_bytes * cache.flush_cycles)
     }
 }

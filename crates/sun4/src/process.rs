@@ -16,7 +16,6 @@ pub(crate) enum State {
     Ended,
 }
 
-/// A process.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Process {
     pub(crate) program: usize,
@@ -52,7 +51,6 @@ pub(crate) struct Process {
 pub(crate) struct Place {
     /// Times that are left, with the present one; 0 before the first.
     pub(crate) times: u64,
-    /// Index of the visit.
     pub(crate) visit: usize,
     /// Pages of the visit that are left.
     pub(crate) pages: u64,

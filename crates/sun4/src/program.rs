@@ -18,14 +18,10 @@ pub(crate) enum Backing {
     Shared(u32),
 }
 
-/// A stretch of an address space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Region {
-    /// Address of its first byte.
     pub(crate) start: u64,
-    /// Its size in bytes.
     pub(crate) bytes: u64,
-    /// What its pages are.
     pub(crate) backing: Backing,
 }
 
@@ -154,29 +150,23 @@ pub(crate) struct Visit {
     pub(crate) slot: u32,
     /// The pages, a bit for each.
     pub(crate) pages: u64,
-    /// Touches of each page.
     pub(crate) touches_a_page: u64,
 }
 
 impl Visit {
-    /// All touches of it.
     pub(crate) fn touches(&self) -> u64 {
         u64::from(self.pages.count_ones()) * self.touches_a_page
     }
 }
 
-/// Touches in an order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Path {
     /// Segment by segment.
     pub(crate) visits: Vec<Visit>,
-    /// All touches of it.
     pub(crate) touches: u64,
-    /// Whether it writes.
     pub(crate) is_write: bool,
 }
 
-/// What a process does next.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
     /// Begins its program: takes the address space of the program's layout instead of its own.
@@ -209,12 +199,9 @@ pub(crate) enum Step {
     Answer,
 }
 
-/// A program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Program {
-    /// Its name.
     pub(crate) name: String,
-    /// Its address space.
     pub(crate) layout: Arc<Layout>,
     /// What it touches whenever it gets the CPU back: the registers that the kernel saved for it
     /// are written to its stack.
@@ -228,9 +215,7 @@ pub(crate) struct Program {
 /// A process that is there at the beginning or comes later by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Start {
-    /// Index of its program.
     pub(crate) program: usize,
-    /// When it begins, in ns.
     pub(crate) at_ns: u64,
     /// Whether the simulation waits for its end.
     pub(crate) is_awaited: bool,
@@ -239,9 +224,7 @@ pub(crate) struct Start {
 /// Programs and the processes that begin them: all that a simulation runs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Scene {
-    /// All programs.
     pub(crate) programs: Vec<Program>,
-    /// The first processes.
     pub(crate) starts: Vec<Start>,
 }
 

@@ -2,9 +2,7 @@
 
 use std::collections::VecDeque;
 
-/// Ticks of the clock a second.
 pub(crate) const HZ: u64 = 100;
-/// One tick, in ns.
 pub(crate) const TICK_NS: u64 = 1_000_000_000 / HZ;
 
 /// The best priority of user mode; what sleeps in the kernel wakes above it.
@@ -19,14 +17,12 @@ const ONE: u64 = 256;
 /// exp(-5/60) of that: the average of a minute, looked at each 5 s.
 const LOAD_DECAY: u64 = 235;
 
-/// What the scheduler knows of a process.
 #[derive(Clone, Copy, Debug, Default)]
 struct Entry {
     /// Recent use of the CPU, in ticks that decay.
     recent: u32,
     /// Its priority in user mode, as last computed.
     priority: u32,
-    /// The queue it stands in.
     queue: Option<usize>,
     /// Whole seconds that it has slept.
     slept_s: u32,
@@ -54,7 +50,6 @@ impl Scheduler {
         self.requeue(process);
     }
 
-    /// A new process that sleeps.
     pub(crate) fn add_asleep(&mut self) {
         let priority = priority(0);
         self.entries.push(Entry { priority, is_asleep: true, ..Entry::default() });
@@ -66,7 +61,6 @@ impl Scheduler {
         self.push(process, queue);
     }
 
-    /// Wakes a process.
     pub(crate) fn wake(&mut self, process: usize) {
         let slept_s = self.entries[process].slept_s;
         for _ in 1..slept_s.min(64) {
@@ -82,12 +76,10 @@ impl Scheduler {
         self.queues[queue].push_back(process);
     }
 
-    /// The running process has gone to sleep.
     pub(crate) fn sleep(&mut self, process: usize) {
         self.entries[process].is_asleep = true;
     }
 
-    /// The running process has ended.
     pub(crate) fn end(&mut self, process: usize) {
         self.entries[process].is_dead = true;
     }

@@ -45,10 +45,8 @@ impl Setup {
         Self { machine, system, software_pmegs: None }
     }
 
-    /// Changes one thing.
-    ///
-    /// # Errors
-    /// What is wrong with the name or the value, and what would be right.
+    /// Changes one thing; an error says what is wrong with the name or the value, and what would be
+    /// right.
     pub fn set(&mut self, name: &str, value: &str) -> Result<(), String> {
         self.clone().changed(name, value).map(|changed| *self = changed).map_err(|reason| {
             let about = SETTINGS.iter().find(|(known, _)| *known == name);
@@ -113,8 +111,7 @@ impl Setup {
     }
 
     /// Copies of pmegs that the system keeps; 0 = as many as there are groups.
-    #[must_use]
-    pub fn software_pmegs(&self) -> u64 {
+    pub(crate) fn software_pmegs(&self) -> u64 {
         self.software_pmegs.unwrap_or_else(|| {
             let segments = self.machine.memory.bytes / SEGMENT_BYTES;
             segments * self.system.software_pmegs_per_segment
@@ -122,14 +119,12 @@ impl Setup {
     }
 
     /// Pmegs that processes share.
-    #[must_use]
-    pub fn free_pmegs(&self) -> u32 {
+    pub(crate) fn free_pmegs(&self) -> u32 {
         self.machine.mmu.pmegs - self.machine.mmu.reserved_pmegs
     }
 
     /// Contexts that processes share.
-    #[must_use]
-    pub fn free_contexts(&self) -> u32 {
+    pub(crate) fn free_contexts(&self) -> u32 {
         self.machine.mmu.contexts - 1
     }
 }

@@ -6,7 +6,6 @@ use super::victim::next;
 /// A region of 16 MiB of an address space.
 type Region = (usize, u16);
 
-/// All smegs.
 #[derive(Clone, Debug)]
 pub(crate) struct Smegs {
     slots: Vec<Option<Region>>,

@@ -24,7 +24,6 @@ impl EntryStore {
         Some(gone)
     }
 
-    /// Forgets the entries of a group.
     pub(crate) fn remove(&mut self, group: u32) {
         // The order of the rest stays: from the oldest, at the hand.
         self.entries.rotate_left(self.hand);

@@ -141,39 +141,29 @@ pub struct Costs {
 pub struct System {
     /// What people call it.
     pub name: String,
-    /// Whose pmeg is taken.
-    pub victim: Victim,
-    /// How entries come back.
-    pub reload: Reload,
+    pub(crate) victim: Victim,
+    pub(crate) reload: Reload,
     /// Whether identical groups of entries of several address spaces are one.
     #[serde(default)]
-    pub sharing: bool,
-    /// Who is swapped.
-    pub swapping: Swapping,
-    /// How libraries are mapped.
-    pub libraries: Libraries,
-    /// Whose context is taken.
-    pub context_policy: ContextPolicy,
+    pub(crate) sharing: bool,
+    pub(crate) swapping: Swapping,
+    pub(crate) libraries: Libraries,
+    pub(crate) context_policy: ContextPolicy,
     /// Copies of groups in memory for each 256 KiB of physical memory; 0 = one for every group
     /// that there can be.
     #[serde(default)]
-    pub software_pmegs_per_segment: u64,
-    /// How time is accounted.
-    pub accounting: Accounting,
-    /// What runs beside the workload.
-    pub daemons: Daemons,
+    pub(crate) software_pmegs_per_segment: u64,
+    pub(crate) accounting: Accounting,
+    pub(crate) daemons: Daemons,
     /// How often in a thousand a timer fires one tick late.
-    pub jitter_permille: u32,
+    pub(crate) jitter_permille: u32,
     /// What paths cost: the same for all systems, so that they differ in their policies.
     #[serde(skip)]
     pub costs: Costs,
 }
 
 impl System {
-    /// The system of a name.
-    ///
-    /// # Errors
-    /// Which there are, if there is none of this name.
+    /// The system of a name; an error says which there are.
     pub fn named(hat: &str) -> Result<Self, String> {
         let Some((_, text)) = SYSTEMS.iter().find(|(name, _)| *name == hat) else {
             let names: Vec<&str> = Self::names().collect();

@@ -8,7 +8,6 @@ use super::system::Victim;
 /// A pmeg of the hardware.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Frame {
-    /// Group of entries in it.
     pub(crate) group: Option<u32>,
     /// When it was filled, last faulted on and last used: numbers that only grow.
     pub(crate) loaded: u64,

@@ -28,10 +28,7 @@ pub enum Workload {
 }
 
 impl Workload {
-    /// The workload of a job on memory.
-    ///
-    /// # Errors
-    /// Why a job cannot be simulated.
+    /// The workload of a job on memory, or why it cannot be simulated.
     pub fn of_job(job: &MemoryJob) -> Result<Self, String> {
         match job {
             MemoryJob::Vmtest(plan) => {
@@ -52,20 +49,14 @@ impl Workload {
         }
     }
 
-    /// The workload of a mix, described in TOML.
-    ///
-    /// # Errors
-    /// What is wrong in it, and where.
+    /// The workload of a mix, described in TOML, or what is wrong in it and where.
     pub fn mix(text: &str) -> Result<Self, DescriptionError> {
         Mix::parse(text).map(Self::Mix)
     }
 
     /// The workload of a trace: so many copies of it at the same time. At most about
     /// `most_visits` visits of segments are kept (50 to 100 bytes each); of a longer trace its
-    /// beginning is run, and [`TraceProgram::note`] says so.
-    ///
-    /// # Errors
-    /// When the trace cannot be read.
+    /// beginning is run, and [`TraceProgram::note`] says so. An error if it cannot be read.
     pub fn of_trace(
         source: &mut dyn ::trace::Source,
         copies: u64,

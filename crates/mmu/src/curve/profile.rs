@@ -52,10 +52,7 @@ pub(super) enum Distances {
 }
 
 impl Profile {
-    /// Nothing yet.
-    ///
-    /// # Errors
-    /// When something asked for is out of range.
+    /// Nothing yet; an error if something asked for is out of range.
     pub fn new(request: &Request) -> Result<Self, CurveError> {
         let views = request.units.iter().map(|unit| View::new(*unit, request));
         Ok(Self {

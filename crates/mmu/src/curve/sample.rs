@@ -2,23 +2,13 @@
 //! FAST 2015).
 //!
 //! A key is sampled if its hash is below a threshold, which makes a part R of all keys, with all of
-//! their references. A reference of the sample stands for 1 / R references, and its distance d
-//! within the sample for a distance of d / R. Misses are divided by the references of the whole
-//! trace and not by those of the sample: what the sample has too many or too few of is taken for
-//! references at the smallest distance (the paper's SHARDS-adj).
+//! their references. Misses are divided by the references of the whole trace and not by those of the
+//! sample: what the sample has too many or too few of is taken for references at the smallest distance
+//! (the paper's SHARDS-adj). With a fixed size, the threshold falls when there are more keys than there
+//! may be, and keys above it are forgotten; references counted before keep their weight and distance.
 //!
-//! With a fixed size, the threshold falls when there are more keys than there may be, and keys above
-//! it are forgotten; references counted before keep the weight and the distance that they had.
-//!
-//! **Bounds.** Two things are drawn by lot. *Which keys*: the sample is cut into eight groups by
-//! other bits of the hash; their misses are eight independent totals, and the standard error of the
-//! sum is √8 times the standard deviation of these, times √(1 - R) as the trace has no more keys
-//! (random groups; Wolter, "Introduction to Variance Estimation", 2007, chapter 2). *Which keys lie
-//! between*: a distance D leaves d, binomial with mean D·R and variance D·R·(1 - R). So misses at
-//! size s lie between those that the sample shows at the sizes whose mean is z standard deviations
-//! above and below s·R. Each is taken at .975, so that both hold at .95 at any one size (Bonferroni).
-//! Below ten keys of the sample neither holds (in simulations with Zipf's law, where few keys have
-//! most of the references): sizes under 10 · (1 - R) / R have no estimate.
+//! docs/mmu-curve.md has the bounds: random groups (Wolter, "Introduction to Variance Estimation",
+//! 2007, chapter 2) for which keys are drawn, the binomial for which lie between, each at .975.
 
 use super::log_linear::{bucket, lowest};
 use super::lru_stack::LruStack;
@@ -154,7 +144,6 @@ impl SampledDistances {
         (self.threshold << HASH_BITS).wrapping_sub(1)
     }
 
-    /// Counts a key of the sample.
     fn take(&mut self, key: u64, hash: u64, count: u64) {
         self.sampled += count;
         if let Some((last, group)) = self.last
@@ -235,14 +224,14 @@ impl SampledDistances {
     /// First references, which miss whatever the size: as many as the trace has keys.
     #[must_use]
     pub fn cold(&self) -> Estimate {
-        let groups = self.cold_groups();
-        let (misses, error) = self.sum(&groups);
+        let (misses, error) = self.sum(&self.cold_groups());
+        self.estimate(misses, misses - error, misses + error)
+    }
+
+    /// No more than there were references.
+    fn estimate(&self, misses: f64, low: f64, high: f64) -> Estimate {
         let most = self.references as f64;
-        Estimate {
-            misses: misses.min(most),
-            low: (misses - error).clamp(0.0, most),
-            high: (misses + error).min(most),
-        }
+        Estimate { misses: misses.min(most), low: low.clamp(0.0, most), high: high.min(most) }
     }
 
     /// The smallest size, in entries, that has an estimate.
@@ -264,18 +253,13 @@ impl SampledDistances {
             let cold = self.cold_groups();
             std::array::from_fn(|group| live[group] / rate + before[group] + cold[group])
         };
-        let most = self.references as f64;
         let estimate = |size: &u64| {
             let mean = *size as f64 * rate;
             let spread = NORMAL * (mean * (1.0 - rate)).sqrt();
             let (misses, error) = self.sum(&at(mean));
             let (fewest, _) = self.sum(&at(mean + spread));
             let (largest, _) = self.sum(&at((mean - spread).max(0.0)));
-            Estimate {
-                misses: misses.min(most),
-                low: (fewest - error).clamp(0.0, most),
-                high: (largest + error).min(most),
-            }
+            self.estimate(misses, fewest - error, largest + error)
         };
         let smallest = self.smallest();
         sizes.iter().map(|size| (*size >= smallest).then(|| estimate(size))).collect()

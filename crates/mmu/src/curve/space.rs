@@ -25,10 +25,7 @@ impl Unit {
     /// A line of 64 bytes.
     pub const LINE: Self = Self { shift: LINE_SHIFT };
 
-    /// A unit of so many bytes: 64, or a power of two from 4096 to 2^40.
-    ///
-    /// # Errors
-    /// When it is none of these.
+    /// A unit of so many bytes: 64, or a power of two from 4096 to 2^40, else an error.
     pub fn new(unit_bytes: u64) -> Result<Self, CurveError> {
         let shift = unit_bytes.checked_ilog2().unwrap_or_default();
         let is_page = (PAGE_SHIFT..=LARGEST_SHIFT).contains(&shift);
@@ -54,25 +51,20 @@ impl Unit {
     }
 
     /// The number of the unit that an address lies in, in `59 - log2(bytes)` bits.
-    #[must_use]
     #[inline]
-    pub fn of_address(self, address: u64) -> u64 {
+    pub(crate) fn of_address(self, address: u64) -> u64 {
         address << SIGN_BITS >> (SIGN_BITS + self.shift)
     }
 
     /// The unit that a page of the trace lies in; of lines, the page's first.
-    #[must_use]
     #[inline]
-    pub fn of_page(self, page: u64) -> u64 {
+    pub(crate) fn of_page(self, page: u64) -> u64 {
         self.of_address(page << PAGE_SHIFT)
     }
 
     /// What is added to the units of a process to make keys that no other process has: its number,
-    /// in the bits above.
-    ///
-    /// # Errors
-    /// When there are too few bits left for the number.
-    pub fn process_key(self, process: u32) -> Result<u64, CurveError> {
+    /// in the bits above; an error if there are too few left.
+    pub(crate) fn process_key(self, process: u32) -> Result<u64, CurveError> {
         let left = SIGN_BITS + self.shift;
         if left >= u32::BITS || process >> left == 0 {
             return Ok(u64::from(process) << (u64::BITS - left));

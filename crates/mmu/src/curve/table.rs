@@ -8,7 +8,6 @@ const EMPTY: u32 = u32::MAX;
 /// Fewest slots, as a logarithm.
 const LEAST_LOG2: u32 = 6;
 
-/// A key and where it stands.
 #[derive(Clone, Copy, Debug)]
 struct Slot {
     key: u64,
@@ -35,7 +34,6 @@ impl Table {
         }
     }
 
-    /// How many keys there are.
     pub(super) fn len(&self) -> usize {
         self.length
     }
@@ -68,7 +66,6 @@ impl Table {
         self.length += 1;
     }
 
-    /// The key of a slot in use.
     pub(super) fn key(&self, slot: u32) -> u64 {
         self.slots[slot as usize].key
     }

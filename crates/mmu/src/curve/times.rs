@@ -2,7 +2,6 @@
 
 use super::table::Table;
 
-/// A time for each key.
 #[derive(Clone, Debug)]
 pub(super) struct Times {
     table: Table,
@@ -33,7 +32,6 @@ impl Times {
         self.times[index] = now;
     }
 
-    /// The times of all keys.
     pub(super) fn all(&self) -> &[u64] {
         &self.times
     }

@@ -95,7 +95,6 @@ impl WorkingSet {
         }
     }
 
-    /// Comes to another key.
     fn change_to(&mut self, key: u64) {
         self.leave();
         if self.open.references == self.window {
@@ -121,7 +120,6 @@ impl WorkingSet {
         }
     }
 
-    /// Ends a window.
     fn close(&mut self) {
         let next = Window { first: self.now, ..Window::default() };
         self.windows.push(std::mem::replace(&mut self.open, next));

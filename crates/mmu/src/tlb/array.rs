@@ -32,7 +32,6 @@ named! {
     }
 }
 
-/// Measures of an array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Shape {
     pub(crate) entries: usize,
@@ -65,7 +64,6 @@ pub(crate) struct Array {
     generator: Pcg64Mcg,
 }
 
-/// A place for an entry.
 #[derive(Clone, Copy, Debug)]
 struct Place {
     entry: u64,
@@ -73,7 +71,6 @@ struct Place {
     since: u64,
 }
 
-/// What an access found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Found {
     /// The entry.

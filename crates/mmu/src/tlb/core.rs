@@ -348,7 +348,6 @@ impl Core {
         self.unused.retain(|(_, entry)| !goes(*entry));
     }
 
-    /// How many references there were.
     pub(crate) fn references(&self) -> u64 {
         self.references.iter().flatten().sum()
     }
@@ -365,7 +364,6 @@ impl Core {
         }
     }
 
-    /// What each TLB holds.
     #[cfg(test)]
     pub(crate) fn contents(&self) -> Vec<Vec<u64>> {
         self.tlbs.iter().map(|tlb| tlb.entries().collect()).collect()

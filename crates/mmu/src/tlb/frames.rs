@@ -12,7 +12,6 @@ const CHUNK: u64 = 1 << 9;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Frames {
     known: HashMap<(Owner, u32, u64), u64>,
-    /// The next small frame.
     next: u64,
     /// The next free piece of 2 MiB; `next` is in the one before, or at its end.
     next_chunk: u64,

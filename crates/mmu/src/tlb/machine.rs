@@ -8,11 +8,9 @@ use super::array::{Index, MOST_WAYS, Shape};
 use super::page_size::PageSize;
 use super::policy::Policy;
 
-/// The most entries of one array.
 const MOST_ENTRIES: usize = 1 << 20;
 /// The most address-space numbers that fit beside a page's number.
 pub(crate) const MOST_ASIDS: u32 = 1 << 15;
-/// The most levels of TLBs.
 const MOST_LEVELS: u32 = 4;
 
 /// The nested TLB's name in results.
@@ -154,10 +152,7 @@ pub struct Nested {
 }
 
 impl Machine {
-    /// Reads a description.
-    ///
-    /// # Errors
-    /// What is wrong in it, and where.
+    /// Reads a description in TOML; an error says what is wrong in it, and where.
     pub fn parse(text: &str) -> Result<Self, DescriptionError> {
         let description = Description(text);
         let machine: Self = description.read()?;
@@ -171,7 +166,6 @@ impl Machine {
         })
     }
 
-    /// The deepest level of TLBs.
     pub(crate) fn levels(&self) -> u32 {
         self.tlbs.iter().map(|tlb| tlb.level).max().unwrap_or(0)
     }

@@ -94,10 +94,7 @@ impl Options {
         ("flush-ceiling", "a number of pages"),
     ];
 
-    /// Sets one by name.
-    ///
-    /// # Errors
-    /// When there is no such option, or it does not take this value; says which there are.
+    /// Sets one by name; an error says which options there are, or what this one takes.
     pub fn set(&mut self, name: &str, value: &str) -> Result<(), String> {
         let Some((_, takes)) = Self::NAMES.iter().find(|(known, _)| *known == name) else {
             let names: Vec<_> = Self::NAMES.iter().map(|(name, _)| *name).collect();

@@ -2,7 +2,6 @@
 
 use model::named;
 
-/// How many sizes there are.
 pub(crate) const SIZES: usize = 3;
 /// The part of a page's number that addresses of 57 bits need.
 pub(crate) const PAGE_MASK: u64 = (1 << 45) - 1;
@@ -48,7 +47,6 @@ pub(crate) fn entry(page: u64, size: PageSize, tag: u64) -> u64 {
     (page & PAGE_MASK) >> size.shift() | (size as u64) << SIZE_SHIFT | tag << TAG_SHIFT
 }
 
-/// The tag in an entry.
 pub(crate) fn tag(entry: u64) -> u64 {
     entry >> TAG_SHIFT
 }

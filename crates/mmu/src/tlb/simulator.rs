@@ -30,10 +30,8 @@ pub struct Simulator {
 }
 
 impl Simulator {
-    /// A machine that has seen nothing yet; thread 0 of process 0 runs on its first core.
-    ///
-    /// # Errors
-    /// When the options do not fit the machine.
+    /// A machine that has seen nothing yet; thread 0 of process 0 runs on its first core. An error
+    /// if the options do not fit the machine.
     pub fn new(machine: &Machine, options: &Options) -> Result<Self, String> {
         if options.cores == 0 {
             return Err("cores=0: there must be one".to_owned());
@@ -65,14 +63,6 @@ impl Simulator {
     /// Refers to data on pages (numbers of 4 KiB) one after the other.
     pub fn pages(&mut self, pages: &[u64]) {
         self.cores[self.active].refer_to_pages(&mut self.world, pages);
-    }
-
-    /// Refers to one page so many times.
-    #[inline]
-    pub fn run(&mut self, run: &PageRun) {
-        let count = u64::from(run.count);
-        let core = &mut self.cores[self.active];
-        core.refer(&mut self.world, run.page, run.fetch, count);
     }
 
     /// Does what a block of a trace tells, in its order.

@@ -9,7 +9,6 @@ const REMEMBERED: usize = 256;
 /// The last page that an address can have, and one.
 const END: u64 = PAGE_MASK + 1;
 
-/// The mappings of a process.
 #[derive(Clone, Debug)]
 pub(crate) struct Space {
     process: u32,
@@ -134,7 +133,6 @@ impl Space {
         if huge { PageSize::Huge } else { PageSize::Small }
     }
 
-    /// The process itself.
     pub(crate) fn own(&self) -> Owner {
         Owner::Process(self.process)
     }

@@ -41,7 +41,6 @@ struct Cache {
 pub(crate) struct Wanted<'space> {
     pub(crate) page: u64,
     pub(crate) size: PageSize,
-    /// The tag of its address space.
     pub(crate) tag: u64,
     pub(crate) space: &'space Space,
     /// Whether processes share page tables.
@@ -75,7 +74,6 @@ impl Walker {
         }
     }
 
-    /// Walks for a page.
     pub(crate) fn walk(&mut self, wanted: &Wanted<'_>, frames: &mut Frames, outcome: &mut Outcome) {
         let Outcome { walk_caches, nested, walks, prefetch_walks, .. } = outcome;
         let count = if wanted.prefetch { prefetch_walks } else { walks };

@@ -36,18 +36,15 @@ impl World {
         }
     }
 
-    /// Lets references of a process come.
     pub(crate) fn switch(&mut self, process: u32) {
         self.current = self.place(process);
     }
 
-    /// The address space of a process.
     pub(crate) fn space(&mut self, process: u32) -> &mut Space {
         let place = self.place(process);
         &mut self.spaces[place]
     }
 
-    /// Gives a process another address space.
     pub(crate) fn set_space(&mut self, process: u32, space: Space) {
         *self.space(process) = space;
     }
@@ -69,7 +66,6 @@ impl World {
         (self.share != Share::Translations).then_some(size.min(self.largest))
     }
 
-    /// The size of a page's translation.
     #[inline]
     pub(crate) fn size(&mut self, page: u64) -> PageSize {
         self.guest_size(page).min(self.largest)

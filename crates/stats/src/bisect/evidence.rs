@@ -7,7 +7,6 @@ const SHIFT_SCALE: f64 = 4.0;
 /// its square. Else two equal measurements of a deterministic machine would prove anything.
 const RESOLUTION: f64 = 1e-6;
 
-/// One measurement.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Measured {
     pub step: usize,

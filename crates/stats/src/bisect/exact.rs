@@ -44,10 +44,8 @@ impl ExactBisect {
             .min_by_key(|step| step.abs_diff(middle))
     }
 
-    /// Takes the verdict on any step.
-    ///
-    /// # Errors
-    /// When a good step follows a bad one, or an end is skipped: no single change explains that.
+    /// Takes the verdict on any step; an error when a good step follows a bad one, or an end is
+    /// skipped: no single change explains that.
     pub fn tell(&mut self, step: usize, outcome: Outcome) -> Result<(), Refused> {
         match outcome {
             Outcome::Good if step < self.bad => self.good = self.good.max(step),

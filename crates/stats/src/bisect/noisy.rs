@@ -115,10 +115,8 @@ impl NoisyBisect {
     }
 
     /// Takes a measurement of a step, in any positive unit. The order of calls is the order of
-    /// time, which matters with drift.
-    ///
-    /// # Errors
-    /// When there is no such step, or the value has no logarithm.
+    /// time, which matters with drift. An error when there is no such step, or the value has no
+    /// logarithm.
     pub fn tell(&mut self, step: usize, value: f64) -> Result<(), Refused> {
         if step >= self.steps {
             return refused(format!("step {step} is not one of those that are searched"));

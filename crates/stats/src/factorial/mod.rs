@@ -119,18 +119,12 @@ pub struct Fit {
 
 /// Fits main effects and interactions: of all factors when there are at most four and every
 /// combination was observed, else of pairs; with five factors or more that confuse pairs with each
-/// other, main effects only.
-///
-/// # Errors
-/// See [`FactorialError`]; each says what to do.
+/// other, main effects only. Each [`FactorialError`] says what to do.
 pub fn fit(data: &Factorial, scale: Scale, confidence: f64) -> Result<Fit, FactorialError> {
     fit_to_order(data, scale, confidence, default_order(data)?)
 }
 
 /// As [`fit`], with interactions of at most `order` factors; 1 is main effects only.
-///
-/// # Errors
-/// As [`fit`].
 pub fn fit_to_order(
     data: &Factorial,
     scale: Scale,

@@ -11,7 +11,6 @@ pub(crate) struct Model<'a> {
     pub(super) data: &'a Factorial,
     block_columns: BTreeMap<usize, usize>,
     pub(crate) terms: Vec<Term>,
-    /// Number of levels of each factor.
     pub(crate) level_counts: Vec<usize>,
 }
 
@@ -69,7 +68,6 @@ impl<'a> Model<'a> {
         row
     }
 
-    /// One row for each observation.
     pub(crate) fn rows(&self) -> Vec<Vec<f64>> {
         self.data.observations.iter().map(|each| self.row(&each.levels, each.block)).collect()
     }

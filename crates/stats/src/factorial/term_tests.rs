@@ -49,8 +49,6 @@ pub(crate) struct DefaultModel {
 }
 
 impl DefaultModel {
-    /// # Errors
-    /// As [`fit`](crate::fit), but for the values.
     pub(crate) fn of(data: &Factorial) -> Result<DefaultModel, FactorialError> {
         let model = Model::new(data, super::default_order(data)?)?;
         let design = model.design()?;

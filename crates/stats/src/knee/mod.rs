@@ -61,18 +61,20 @@ pub fn knee(levels: &[Level], settings: &KneeSettings) -> Shape {
     if let Err(what) = check(levels, settings) {
         return Shape::TooFew(what);
     }
-    let curve = Measured::new(levels);
+    let curve = measured(levels);
     let reach = settings.least_rise.ln();
-    let (used, outlier) = curve.without_outliers(reach);
-    if used.points.len() < LEAST_LEVELS {
+    let (kept, outlier) = without_outliers(&curve, reach);
+    if kept.len() < LEAST_LEVELS {
         return Shape::TooFew(format!(
             "{} of {} levels are left without outliers: a knee needs {LEAST_LEVELS}",
-            used.points.len(),
+            kept.len(),
             levels.len()
         ));
     }
-    let why = match judge(&used.points, reach) {
-        Ok(found) => match used.described(&found, settings) {
+    let (used, points): (Vec<&Level>, Vec<Point>) =
+        kept.iter().map(|index| (&levels[*index], curve[*index])).unzip();
+    let why = match judge(&points, reach) {
+        Ok(found) => match described(&used, &points, &found, settings) {
             Some(knee) => return Shape::Knee(knee),
             None => WhyNoKnee::Noise,
         },
@@ -81,8 +83,8 @@ pub fn knee(levels: &[Level], settings: &KneeSettings) -> Shape {
     let from_outlier = outlier.filter(|_| why == WhyNoKnee::NeverRises);
     Shape::NoKnee(NoKnee {
         up_to: levels[levels.len() - 1].level,
-        growth: fit::curves(&curve.points, reach).slope,
-        largest_rise: largest_rise(&curve.points).exp(),
+        growth: fit::curves(&curve, reach).slope,
+        largest_rise: largest_rise(&curve).exp(),
         why: from_outlier.unwrap_or(why),
     })
 }
@@ -121,95 +123,84 @@ fn check(levels: &[Level], settings: &KneeSettings) -> Result<(), String> {
     Ok(())
 }
 
-/// A curve on the log scale.
-struct Measured {
-    points: Vec<Point>,
-    /// The logarithms of each point's costs.
-    logs: Vec<Vec<f64>>,
+/// The levels on the log scale.
+fn measured(levels: &[Level]) -> Vec<Point> {
+    let point = |level: &Level| {
+        let logs = level.logs();
+        let (weight, x) = (logs.len() as f64, level.level.ln());
+        let lowest = logs.iter().copied().reduce(f64::min)?;
+        let highest = logs.iter().copied().reduce(f64::max)?;
+        median(&logs).map(|y| Point { level: level.level, x, y, weight, lowest, highest })
+    };
+    levels.iter().filter_map(point).collect()
 }
 
-impl Measured {
-    fn new(levels: &[Level]) -> Self {
-        let logs: Vec<Vec<f64>> =
-            levels.iter().map(|level| level.costs.iter().map(|cost| cost.ln()).collect()).collect();
-        let point = |(&Level { level, .. }, logs): (&Level, &Vec<f64>)| {
-            let (weight, x) = (logs.len() as f64, level.ln());
-            let lowest = logs.iter().copied().reduce(f64::min)?;
-            let highest = logs.iter().copied().reduce(f64::max)?;
-            median(logs).map(|y| Point { level, x, y, weight, lowest, highest })
-        };
-        Self { points: levels.iter().zip(&logs).filter_map(point).collect(), logs }
-    }
+/// The places of the points without single ones that are dearer than both neighbours by `reach`, and
+/// without the lead that is dearer than what follows; and the worst of the former.
+fn without_outliers(points: &[Point], reach: f64) -> (Vec<usize>, Option<WhyNoKnee>) {
+    let y = |index: usize| points[index].y;
+    let sticks_out = |index: usize| {
+        let neighbours = index > 0 && index + 1 < points.len();
+        neighbours && y(index) - y(index - 1).max(y(index + 1)) >= reach
+    };
+    let (out, mut kept): (Vec<usize>, Vec<usize>) =
+        (0..points.len()).partition(|index| sticks_out(*index));
+    let worst = out.into_iter().max_by(|a, b| y(*a).total_cmp(&y(*b)));
+    let leads = |position: usize| {
+        let next: Vec<f64> = kept[position + 1..].iter().take(3).map(|index| y(*index)).collect();
+        median(&next).is_some_and(|next| y(kept[position]) - next >= reach)
+    };
+    let start = (0..kept.len()).find(|position| !leads(*position)).unwrap_or(0);
+    kept.drain(..start);
+    (kept, worst.map(|index| WhyNoKnee::OneLevel { level: points[index].level }))
+}
 
-    /// Without single levels that are dearer than both neighbours by `reach`, without the lead that
-    /// is dearer than what follows, and the worst of the former.
-    fn without_outliers(&self, reach: f64) -> (Measured, Option<WhyNoKnee>) {
-        let y = |index: usize| self.points[index].y;
-        let sticks_out = |index: usize| {
-            let neighbours = index > 0 && index + 1 < self.points.len();
-            neighbours && y(index) - y(index - 1).max(y(index + 1)) >= reach
-        };
-        let (out, kept): (Vec<usize>, Vec<usize>) =
-            (0..self.points.len()).partition(|index| sticks_out(*index));
-        let worst = out.into_iter().max_by(|a, b| y(*a).total_cmp(&y(*b)));
-        let middle = |indices: &[usize]| {
-            let values: Vec<f64> = indices.iter().take(3).map(|index| y(*index)).collect();
-            median(&values)
-        };
-        let leads = |position: usize| {
-            let next = middle(&kept[position + 1..]);
-            next.is_some_and(|next| y(kept[position]) - next >= reach)
-        };
-        let start = (0..kept.len()).find(|position| !leads(*position)).unwrap_or(0);
-        let chosen = kept[start..].iter();
-        let (points, logs) =
-            chosen.map(|index| (self.points[*index], self.logs[*index].clone())).unzip();
-        let worst = worst.map(|index| WhyNoKnee::OneLevel { level: self.points[index].level });
-        (Measured { points, logs }, worst)
+/// The knee with its interval; `None` if too few bootstrap samples have one.
+fn described(
+    levels: &[&Level],
+    points: &[Point],
+    found: &Found,
+    settings: &KneeSettings,
+) -> Option<Knee> {
+    let deviations = Deviations::new(levels, points, found);
+    let knees = resampled_ends(points, &deviations, settings);
+    let support = knees.len() as f64 / settings.resamples as f64;
+    if support < LEAST_SUPPORT {
+        return None;
     }
-
-    fn described(&self, found: &Found, settings: &KneeSettings) -> Option<Knee> {
-        let points = &self.points;
-        let deviations = Deviations::new(&self.logs, points, found);
-        let knees = resampled_ends(points, &deviations, settings);
-        let support = knees.len() as f64 / settings.resamples as f64;
-        if support < LEAST_SUPPORT {
-            return None;
+    let bend = &found.bend;
+    let (last, first) = (points[found.capacity], points[found.beyond]);
+    let plateau = bend.plateau.at(last.x.min(bend.at));
+    let (at, steepness) = match found.kind {
+        KneeKind::Step => {
+            (f64::midpoint(last.x, first.x), (first.y - plateau) / (first.x - last.x))
         }
-        let bend = &found.bend;
-        let (last, first) = (points[found.capacity], points[found.beyond]);
-        let plateau = bend.plateau.at(last.x.min(bend.at));
-        let (at, steepness) = match found.kind {
-            KneeKind::Step => {
-                (f64::midpoint(last.x, first.x), (first.y - plateau) / (first.x - last.x))
-            }
-            KneeKind::Hinge => (bend.at, bend.beyond.slope),
-        };
-        let level = at.exp();
-        let outside = (1.0 - settings.confidence) / 2.0;
-        let (lows, highs): (Vec<f64>, Vec<f64>) = knees.into_iter().unzip();
-        let (own_low, own_high) = found.ends(points);
-        // A hinge of pieces that do not meet may have its bend outside of the gap between them.
-        let (own_low, own_high) = (own_low.min(level), own_high.max(level));
-        let (low, high) = (quantile(&lows, outside)?, quantile(&highs, 1.0 - outside)?);
-        // The samples of a hinge lean to one side now and then: its longer arm holds on both.
-        let arm =
-            if found.kind == KneeKind::Hinge { (own_high / low).max(high / own_low) } else { 1.0 };
-        let (low, high) = (low.min(own_low / arm), high.max(own_high * arm));
-        Some(Knee {
-            level,
-            low,
-            high,
-            capacity: last.level,
-            beyond: first.level,
-            plateau_cost: plateau.exp(),
-            rise: (first.y - plateau).exp(),
-            steepness,
-            support,
-            kind: found.kind,
-            others: others(points, found.capacity + 1, settings.least_rise.ln()),
-        })
-    }
+        KneeKind::Hinge => (bend.at, bend.beyond.slope),
+    };
+    let level = at.exp();
+    let outside = (1.0 - settings.confidence) / 2.0;
+    let (lows, highs): (Vec<f64>, Vec<f64>) = knees.into_iter().unzip();
+    let (own_low, own_high) = found.ends(points);
+    // A hinge of pieces that do not meet may have its bend outside of the gap between them.
+    let (own_low, own_high) = (own_low.min(level), own_high.max(level));
+    let (low, high) = (quantile(&lows, outside)?, quantile(&highs, 1.0 - outside)?);
+    // The samples of a hinge lean to one side now and then: its longer arm holds on both.
+    let arm =
+        if found.kind == KneeKind::Hinge { (own_high / low).max(high / own_low) } else { 1.0 };
+    let (low, high) = (low.min(own_low / arm), high.max(own_high * arm));
+    Some(Knee {
+        level,
+        low,
+        high,
+        capacity: last.level,
+        beyond: first.level,
+        plateau_cost: plateau.exp(),
+        rise: (first.y - plateau).exp(),
+        steepness,
+        support,
+        kind: found.kind,
+        others: others(points, found.capacity + 1, settings.least_rise.ln()),
+    })
 }
 
 /// Knees of the points from one on.

@@ -3,9 +3,9 @@
 use rand::SeedableRng;
 use rand_pcg::Pcg64Mcg;
 
-use super::KneeSettings;
 use super::judge::{Found, judge};
 use super::sums::Point;
+use super::{KneeSettings, Level};
 use crate::design::below;
 use crate::median;
 
@@ -39,10 +39,10 @@ pub(super) enum Deviations {
 impl Deviations {
     /// Pooled where there are replicates, each enlarged by what the middle took from it; else the
     /// residuals of the fit, enlarged alike.
-    pub(super) fn new(costs: &[Vec<f64>], points: &[Point], found: &Found) -> Self {
+    pub(super) fn new(levels: &[&Level], points: &[Point], found: &Found) -> Self {
         let mut pool = vec![];
-        for (logs, point) in costs.iter().zip(points).filter(|(logs, _)| logs.len() > 1) {
-            let count = logs.len() as f64;
+        for (level, point) in levels.iter().zip(points).filter(|(_, point)| point.weight > 1.0) {
+            let (logs, count) = (level.logs(), point.weight);
             let enlarged = (count / (count - 1.0)).sqrt();
             pool.extend(logs.iter().map(|log| (log - point.y) * enlarged));
         }

@@ -9,6 +9,12 @@ pub struct Level {
     pub costs: Vec<f64>,
 }
 
+impl Level {
+    pub(super) fn logs(&self) -> Vec<f64> {
+        self.costs.iter().map(|cost| cost.ln()).collect()
+    }
+}
+
 /// How a knee is looked for.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct KneeSettings {

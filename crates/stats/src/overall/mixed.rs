@@ -22,7 +22,6 @@ use crate::comparison::Pairing;
 use crate::log_ratio::{LogRatio, NO_SPREAD};
 use crate::{Refused, refused};
 
-/// An overall effect with its variance.
 pub(super) struct Effect {
     /// Natural logarithm of the ratio.
     pub(super) log: f64,
@@ -43,17 +42,19 @@ impl Effect {
 /// The logarithms of one cell in one arm, or of its pairs' ratios.
 pub(super) type Logs = Vec<(usize, f64)>;
 
-/// What both arms have in one cell: one list of pairs, or one list an arm.
-pub(super) fn logs(cell: &OverallCell) -> Vec<Logs> {
-    let log = |one: &TrialCost| (one.trial, one.cost.ln());
-    match cell.pairing {
-        Pairing::Unpaired => {
-            [&cell.first, &cell.second].map(|side| side.iter().map(log).collect()).to_vec()
-        }
-        Pairing::Paired => {
-            let pairs = cell.first.iter().zip(&cell.second);
-            vec![pairs.map(|(one, two)| (one.trial, (two.cost / one.cost).ln())).collect()]
-        }
+/// What each arm has in the cells, or what the pairs have; either all cells are of pairs or none is.
+pub(super) fn arms(cells: &[OverallCell]) -> Vec<Vec<Logs>> {
+    let logs = |side: &[TrialCost]| side.iter().map(|one| (one.trial, one.cost.ln())).collect();
+    let ratios = |cell: &OverallCell| {
+        let pairs = cell.first.iter().zip(&cell.second);
+        pairs.map(|(one, two)| (one.trial, (two.cost / one.cost).ln())).collect()
+    };
+    match cells[0].pairing {
+        Pairing::Paired => vec![cells.iter().map(ratios).collect()],
+        Pairing::Unpaired => vec![
+            cells.iter().map(|cell| logs(&cell.first)).collect(),
+            cells.iter().map(|cell| logs(&cell.second)).collect(),
+        ],
     }
 }
 
@@ -75,21 +76,18 @@ pub(super) fn components(cells: &[Logs]) -> Vec<Vec<usize>> {
     grouped.into_values().collect()
 }
 
-/// The estimate with its variance.
 pub(super) fn estimate(cells: &[OverallCell]) -> Result<Effect, Refused> {
     check(cells)?;
     let count = cells.len() as f64;
     let ratios: Vec<f64> = cells.iter().map(|cell| cell.ratio.ln()).collect();
-    let by_cell: Vec<Vec<Logs>> = cells.iter().map(logs).collect();
-    // All cells of an effect are paired, or none is.
-    let lists = by_cell.iter().map(Vec::len).max().unwrap_or(0);
+    let arms = arms(cells);
     let mut trials = Trials::default();
-    for list in 0..lists {
-        let arm: Vec<Logs> =
-            by_cell.iter().map(|cell| cell.get(list).cloned().unwrap_or_default()).collect();
-        trials.add(&arm, count)?;
+    for arm in &arms {
+        trials.add(arm, count)?;
     }
-    let spread: f64 = by_cell.iter().flatten().map(variance_of_mean).sum();
+    // Cell by cell.
+    let cell = |index: usize| arms.iter().map(move |arm| variance_of_mean(&arm[index]));
+    let spread: f64 = (0..cells.len()).flat_map(cell).sum();
     let between = crate::standard_deviation(&ratios).map_or(0.0, |spread| spread * spread);
     let explained = ((spread - count * trials.variance) / (count - 1.0)).max(0.0);
     let excess = (between - explained).max(0.0) / count;

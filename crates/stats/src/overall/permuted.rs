@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
-use super::mixed::{Logs, components, logs};
+use super::mixed::{Logs, arms, components};
 use super::{OverallCell, PermutationInterval};
 use crate::rank_inversion::{Inversion, RatioInterval};
 
@@ -21,7 +21,6 @@ const MOST_ARRANGEMENTS: usize = 10_000;
 /// Statistics and weights that differ by less are equal.
 const ROUNDING: f64 = 1e-12;
 
-/// The thresholds of all arrangements.
 pub(super) struct PermutationInversion {
     /// Thresholds on the logarithm of the ratio, ascending.
     thresholds: Vec<f64>,
@@ -36,7 +35,6 @@ pub(super) struct PermutationInversion {
 
 /// Trials whose labels may be exchanged with each other, by their contributions to the estimate.
 enum Group {
-    /// Trials of both arms.
     Arms(Arms),
     /// One pair's difference, and its share of the estimate.
     Pair(f64, f64),
@@ -57,7 +55,7 @@ type Arrangement = (f64, f64);
 
 impl PermutationInversion {
     /// The test of these cells, centred at the estimate `log`; `None` where trials lack some of the
-    /// cells that they share, or pairs and others are mixed.
+    /// cells that they share.
     pub(super) fn new(cells: &[OverallCell], log: f64) -> Option<Self> {
         let groups = groups(cells)?;
         let observed = groups.iter().map(|group| group.observed().0).sum::<f64>();
@@ -125,15 +123,8 @@ impl Inversion for PermutationInversion {
     }
 }
 
-/// The groups of all cells.
 fn groups(cells: &[OverallCell]) -> Option<Vec<Group>> {
-    let by_cell: Vec<Vec<Logs>> = cells.iter().map(logs).collect();
-    let lists = by_cell.first()?.len();
-    if by_cell.iter().any(|cell| cell.len() != lists) {
-        return None;
-    }
-    let arms: Vec<Vec<Logs>> =
-        (0..lists).map(|list| by_cell.iter().map(|cell| cell[list].clone()).collect()).collect();
+    let arms = arms(cells);
     let count = cells.len() as f64;
     let shared = components(&arms[0]);
     if arms.iter().any(|arm| components(arm) != shared) {
@@ -261,7 +252,6 @@ impl Group {
     }
 }
 
-/// Every arrangement.
 fn all(groups: &[Group]) -> Vec<Arrangement> {
     let mut found = vec![(0.0, 0.0)];
     for group in groups {

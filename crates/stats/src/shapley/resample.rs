@@ -1,5 +1,7 @@
 //! Shapley shares of an experiment, and how uncertain they are.
 
+use std::collections::BTreeMap;
+
 use rand::SeedableRng;
 use rand_pcg::Pcg64Mcg;
 
@@ -100,42 +102,29 @@ impl Corners {
         if !(1..=MOST_FACTORS).contains(&factors) {
             return table_size(1 << factors.min(63));
         }
-        let levels = |cell: usize| -> Vec<usize> {
-            let level = |f: usize| if cell >> f & 1 == 1 { after[f] } else { before[f] };
-            (0..factors).map(level).collect()
-        };
         let mut cells = Vec::new();
         for cell in 0..1 << factors {
-            let levels = levels(cell);
-            let observed = data.observations.iter().filter(|each| each.levels == levels);
-            let values: Vec<_> =
-                observed.map(|each| (each.block, scale.forward(each.value))).collect();
-            if values.is_empty() {
+            let level = |f: usize| if cell >> f & 1 == 1 { after[f] } else { before[f] };
+            let levels: Vec<usize> = (0..factors).map(level).collect();
+            let (mut blocks, mut singles) = (BTreeMap::<_, Vec<f64>>::new(), Vec::new());
+            for each in data.observations.iter().filter(|each| each.levels == levels) {
+                let value = scale.forward(each.value);
+                blocks.entry(each.block).or_default().push(value);
+                singles.push(vec![value]);
+            }
+            if singles.is_empty() {
                 let levels = data.combination(levels.into_iter().enumerate());
                 return refused(format!("no observation of {levels}: measure it"));
             }
-            cells.push(values);
+            cells.push((blocks, singles));
         }
-        Ok(Corners::clustered(scale, &cells))
-    }
-
-    fn clustered(scale: Scale, cells: &[Vec<(Option<usize>, f64)>]) -> Corners {
-        let blocks_of = |cell: &Vec<(Option<usize>, f64)>| {
-            cell.iter().map(|(block, _)| *block).collect::<std::collections::BTreeSet<_>>()
-        };
-        let blocks = blocks_of(&cells[0]);
-        let joint = !blocks.contains(&None) && cells.iter().all(|cell| blocks_of(cell) == blocks);
-        let of_block = |cell: &[(Option<usize>, f64)], wanted: &Option<usize>| {
-            cell.iter().filter(|(block, _)| block == wanted).map(|(_, value)| *value).collect()
-        };
-        let clustered = |cell: &Vec<(Option<usize>, f64)>| {
-            if joint {
-                blocks.iter().map(|block| of_block(cell, block)).collect()
-            } else {
-                cell.iter().map(|(_, value)| vec![*value]).collect()
-            }
-        };
-        Corners { scale, clusters: cells.iter().map(clustered).collect(), joint }
+        let first = &cells[0].0;
+        let joint = !first.contains_key(&None)
+            && cells.iter().all(|(blocks, _)| blocks.keys().eq(first.keys()));
+        let clusters = cells
+            .into_iter()
+            .map(|(blocks, singles)| if joint { blocks.into_values().collect() } else { singles });
+        Ok(Corners { scale, clusters: clusters.collect(), joint })
     }
 
     /// Degrees of freedom of the noise between clusters.
@@ -144,7 +133,6 @@ impl Corners {
         cells.iter().map(|cell| cell.len() - 1).sum()
     }
 
-    /// Means of one sample of clusters.
     fn resampled(&self, random: &mut Pcg64Mcg) -> Vec<f64> {
         let mut draw = |clusters: usize| -> Vec<usize> {
             (1..clusters).map(|_| below(random, clusters)).collect()

@@ -54,7 +54,6 @@ impl Engine<'_> {
         }
     }
 
-    /// An interaction has ended.
     pub(super) fn answer(&mut self, process: usize) {
         self.next_step(process);
         let at = &mut self.processes[process];

@@ -14,7 +14,6 @@ const TURN: u64 = HZ / 10;
 const LONG_SLEEP_S: u64 = 20;
 
 impl Engine<'_> {
-    /// When the clock interrupts next, in ns.
     pub(super) fn next_tick_ns(&self) -> u64 {
         (self.ticks + 1) * TICK_NS
     }
@@ -96,7 +95,6 @@ impl Engine<'_> {
         self.must_switch = true;
     }
 
-    /// Swaps sleepers.
     fn swap(&mut self) {
         if self.swapping == Swapping::Off {
             return;

@@ -5,7 +5,6 @@ use crate::setup::Setup;
 /// References to memory with which hardware finds an entry in tables of three levels.
 const WALK_REFERENCES: u64 = 3;
 
-/// Prices in ns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Prices {
     clock_hz: u64,

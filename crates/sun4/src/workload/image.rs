@@ -28,7 +28,6 @@ const STACK_END: u64 = 0xf800_0000;
 pub(super) const LOWER_END: u64 = 0x2000_0000;
 /// ...to here.
 pub(super) const UPPER: u64 = 0xe000_0000;
-/// Where parts of an executable begin.
 const PART: u64 = 8192;
 /// Where mappings begin.
 const MAPPING: u64 = 128 << 10;
@@ -38,9 +37,7 @@ const MAPPING: u64 = 128 << 10;
 pub(super) struct Library {
     /// File number of its text.
     pub(super) file: u32,
-    /// Its text, in bytes.
     pub(super) text_bytes: u64,
-    /// Its data, in bytes.
     pub(super) data_bytes: u64,
     /// Text of it that is used, in bytes: scattered over it, or linked into the program.
     pub(super) used_bytes: u64,
@@ -51,15 +48,10 @@ pub(super) struct Library {
 pub(super) struct Shape {
     /// File number of its text.
     pub(super) file: u32,
-    /// Its own text, in bytes.
     pub(super) text_bytes: u64,
-    /// Its own data, in bytes.
     pub(super) data_bytes: u64,
-    /// Memory that it asked for, in bytes.
     pub(super) heap_bytes: u64,
-    /// What that memory is.
     pub(super) heap_backing: Backing,
-    /// Its stack, in bytes.
     pub(super) stack_bytes: u64,
     /// Its libraries, in the order in which they are mapped.
     pub(super) libraries: Vec<Library>,
@@ -72,7 +64,6 @@ pub(super) struct Shape {
 pub(super) struct Image {
     pub(super) layout: Arc<Layout>,
     pub(super) page_bytes: u64,
-    /// The program's own text.
     pub(super) text: Range<u64>,
     /// Pages of libraries that are used, wherever they lie.
     pub(super) library: Vec<u64>,

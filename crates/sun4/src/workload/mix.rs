@@ -209,10 +209,7 @@ fn once() -> u64 {
 }
 
 impl Mix {
-    /// Reads a description in TOML.
-    ///
-    /// # Errors
-    /// What is wrong in it, and where.
+    /// Reads a description in TOML; an error says what is wrong in it, and where.
     pub fn parse(text: &str) -> Result<Self, DescriptionError> {
         let description = Description(text);
         let mix: Self = description.read()?;

@@ -103,7 +103,6 @@ fn made(plan: &TouchPlan, layout: &Layout, image: &Image) -> Vec<u64> {
     offsets.into_iter().map(|offset| image.heap.start + offset).collect()
 }
 
-/// An order of places.
 type Order<'a> = Box<dyn Iterator<Item = u64> + 'a>;
 
 struct Process<'a> {
@@ -192,7 +191,6 @@ impl Process<'_> {
     }
 }
 
-/// Touches between two thoughts.
 fn batch(plan: &TouchPlan, places: u64) -> u64 {
     match (plan.think_ns, plan.batch) {
         (0, _) => u64::MAX,

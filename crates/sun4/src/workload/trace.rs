@@ -1,16 +1,9 @@
 //! Recorded programs, run again on a Sun-4, several copies of them at the same time if wanted.
 //!
-//! - **Addresses** are folded: each distinct stretch of 256 KiB that the trace uses becomes a segment
-//!   of the machine, in the order of first use, from address 0 up and beyond the hole; all processes
-//!   of a trace use the same table. Pages that are never written are text, all others zeroes.
-//! - **Order**: references of a process are gathered as long as they stay within 8 segments and are
-//!   at most 65 536. In such a bundle each page is touched once for reading or for writing, segment
-//!   by segment in the order of first use. As no machine has fewer than 8 pmegs for a process that
-//!   runs, no fault is lost by that; only their order within a few milliseconds is.
-//! - **Time**: 16 references in a row cost as much as one touch, some 1.3 cycles each at 20 MHz. An
-//!   assumption: what a program of today would do on such a CPU is not in its trace.
-//! - **Threads** of a process are one: SunOS 4 had none. A fork is a fork, and who forked ends
-//!   after his children; what is unmapped stays.
+//! docs/mmu-mixes.md tells how addresses, order and time of the trace become those of the machine. In
+//! a bundle of references each page is touched once for reading or for writing, segment by segment in
+//! the order of first use. As no machine has fewer than 8 pmegs for a process that runs, no fault is
+//! lost by that; only their order within a few milliseconds is.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -24,9 +17,7 @@ use crate::machine::SEGMENT_BYTES;
 use crate::program::{Backing, Layout, Path, Program, Region, Scene, Start, Step, Visit};
 use crate::setup::Setup;
 
-/// Segments of a bundle.
 const SEGMENTS_TOGETHER: usize = 8;
-/// References of a bundle.
 const REFERENCES_TOGETHER: u64 = 1 << 16;
 /// References that take as long as one touch.
 const REFERENCES_A_TOUCH: u64 = 16;
@@ -65,7 +56,6 @@ enum Piece {
     Touch(Vec<(u32, u64, u64)>, bool),
 }
 
-/// What was gathered of a segment.
 #[derive(Clone, Copy, Debug, Default)]
 struct Gathered {
     segment: u32,
@@ -74,7 +64,6 @@ struct Gathered {
     references: u64,
 }
 
-/// References of a process that are gathered.
 #[derive(Clone, Debug, Default)]
 struct Bundle {
     segments: Vec<Gathered>,
@@ -101,7 +90,6 @@ impl Bundle {
     }
 }
 
-/// Takes a trace in.
 #[derive(Default)]
 struct Taker {
     program: TraceProgram,

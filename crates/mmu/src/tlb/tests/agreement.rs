@@ -103,7 +103,8 @@ fn counts(outcome: &Outcome) -> BTreeMap<String, u64> {
 fn take(simulator: &mut Simulator, naive: &mut Naive, step: &Step) {
     match step {
         Step::Refer { page, fetch, times } => {
-            simulator.run(&PageRun { page: *page, count: *times, fetch: *fetch, written: false });
+            let run = PageRun { page: *page, count: *times, fetch: *fetch, written: false };
+            simulator.runs(&[run]);
             (0..*times).for_each(|_| naive.refer(*page, *fetch));
         }
         Step::All(pages) => {

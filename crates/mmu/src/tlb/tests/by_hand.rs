@@ -214,7 +214,7 @@ fn every_machine_that_is_shipped_simulates() {
     for (name, text) in crate::tlb::MACHINES {
         let mut simulator = simulator(text, &[]);
         simulator.pages(&[1, 2, 3]);
-        simulator.run(&PageRun { page: 4, count: 1, fetch: true, written: false });
+        simulator.runs(&[PageRun { page: 4, count: 1, fetch: true, written: false }]);
         assert_eq!(simulator.outcome().walks.walks, 4, "{name}");
     }
 }

@@ -31,16 +31,10 @@ impl Mix {
             self.check_program(description, &format!("programs.{name}"), program, &shape)?;
         }
         for (name, command) in &self.commands {
-            let path = format!("commands.{name}");
-            known(
-                description,
-                &format!("{path}.program"),
-                "program",
-                &self.programs,
-                &command.program,
-            )?;
+            let path = |key: &str| format!("commands.{name}.{key}");
+            known(description, &path("program"), "program", &self.programs, &command.program)?;
             let cycles = command.compute_cycles;
-            description.between(&format!("{path}.compute_cycles"), cycles, 0, MOST_CYCLES)?;
+            description.between(&path("compute_cycles"), cycles, 0, MOST_CYCLES)?;
         }
         for (index, group) in self.groups.iter().enumerate() {
             self.check_group(description, &format!("processes.{index}"), group)?;
@@ -58,27 +52,16 @@ impl Mix {
         let text = format!("{path}.text");
         description.that(&text, shape.text_bytes > 0, "a program needs text")?;
         for (at, used) in program.libraries.iter().enumerate() {
-            let path = format!("{path}.libraries.{at}");
-            known(
-                description,
-                &format!("{path}.library"),
-                "library",
-                &self.libraries,
-                &used.library,
-            )?;
+            let path = |key: &str| format!("{path}.libraries.{at}.{key}");
+            known(description, &path("library"), "library", &self.libraries, &used.library)?;
             let all = self.libraries.get(&used.library).map_or(0, |library| library.text.0);
             let used = used.used.0;
             let reason = format!("{used} bytes of a library of {all} cannot be used");
-            description.that(&format!("{path}.used"), used <= all, reason)?;
+            description.that(&path("used"), used <= all, reason)?;
         }
         for (at, segment) in program.segments.iter().enumerate() {
-            known(
-                description,
-                &format!("{path}.segments.{at}"),
-                "segment",
-                &self.segments,
-                segment,
-            )?;
+            let path = format!("{path}.segments.{at}");
+            known(description, &path, "segment", &self.segments, segment)?;
         }
         let spread = program.spread.0;
         let is_whole = spread >= 4096 && spread.is_multiple_of(4096);
@@ -108,13 +91,11 @@ impl Mix {
         }
         for (at, call) in group.calls.iter().enumerate() {
             let path = format!("{path}.calls.{at}");
-            match self.groups.iter().find(|other| other.name == *call) {
-                Some(other) if other.serves => {}
-                Some(_) => return description.refuse(&path, format!("{call:?} does not serve")),
-                None => {
-                    return description.refuse(&path, format!("no process is named {call:?}"));
-                }
-            }
+            let called = self.groups.iter().find(|other| other.name == *call);
+            let reason = format!("no process is named {call:?}");
+            description.that(&path, called.is_some(), reason)?;
+            let serves = called.is_some_and(|called| called.serves);
+            description.that(&path, serves, format!("{call:?} does not serve"))?;
         }
         for (name, number, least, most) in [
             ("count", group.count, 1, MOST_PROCESSES),
@@ -137,7 +118,6 @@ impl Mix {
         description.that(&format!("{path}.calls.0"), is_last, "who serves may not call others")
     }
 
-    /// What all of them are together.
     fn check_total(&self, description: Description<'_>) -> Result<(), DescriptionError> {
         let (mut processes, mut pages) = (0_u64, self.pages_of_commands());
         for (index, group) in self.groups.iter().enumerate() {

@@ -11,9 +11,7 @@ use crate::workload::image::{Image, Shape};
 
 /// Times that a process that goes on for ever does different things, before it begins again.
 const VARIANTS: u64 = 16;
-/// Ways in which a command is run.
 pub(super) const COMMAND_VARIANTS: u64 = 4;
-/// Exponent of the popularity of pages.
 const SKEW: f64 = 0.99;
 /// The service at which users wait until all are logged in.
 const READY: u32 = 0;
