@@ -6,7 +6,6 @@ mod touch;
 mod trace;
 mod vmtest;
 
-use model::description::DescriptionError;
 use workloads::{MemoryJob, TouchPlan, VmtestPlan};
 
 use super::program::Scene;
@@ -47,22 +46,6 @@ impl Workload {
             }
             MemoryJob::Touch(plan) => touch::check(plan).map(|()| Self::Touch(plan.clone())),
         }
-    }
-
-    /// The workload of a mix, described in TOML, or what is wrong in it and where.
-    pub fn mix(text: &str) -> Result<Self, DescriptionError> {
-        Mix::parse(text).map(Self::Mix)
-    }
-
-    /// The workload of a trace: so many copies of it at the same time. At most about
-    /// `most_visits` visits of segments are kept (50 to 100 bytes each); of a longer trace its
-    /// beginning is run, and [`TraceProgram::note`] says so. An error if it cannot be read.
-    pub fn of_trace(
-        source: &mut dyn ::trace::Source,
-        copies: u64,
-        most_visits: u64,
-    ) -> Result<Self, ::trace::TraceError> {
-        TraceProgram::take(source, copies, most_visits).map(Self::Trace)
     }
 
     /// Its programs and processes on a machine with a system; what is random follows from the seed.

@@ -5,7 +5,7 @@
 
 use std::fmt::Write;
 
-use sun4::{MACHINES, MIXES, Machine, Setup, System, Workload, simulate};
+use sun4::{MACHINES, MIXES, Machine, Mix, Setup, System, Workload, simulate};
 use workloads::{MemoryJob, VmtestPlan};
 
 fn setup(machine: &str, hat: &str, changes: &[(&str, &str)]) -> Setup {
@@ -59,10 +59,10 @@ fn counts_are_what_they_were() {
     ] {
         run("vmtest 20M", "sparcstation1", "new", &[change], vmtest(20));
         let (name, text) = MIXES[1];
-        run(name, "sparcstation1", "new", &[change], Workload::mix(text).unwrap());
+        run(name, "sparcstation1", "new", &[change], Workload::Mix(Mix::parse(text).unwrap()));
     }
     for (name, text) in MIXES {
-        run(name, "4-3xx", "old", &[("contexts", "8")], Workload::mix(text).unwrap());
+        run(name, "4-3xx", "old", &[("contexts", "8")], Workload::Mix(Mix::parse(text).unwrap()));
     }
     insta::assert_snapshot!(text);
 }

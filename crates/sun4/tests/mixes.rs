@@ -4,7 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 #![expect(clippy::print_stdout, reason = "the figures of the documentation are printed here")]
 
-use sun4::{MACHINES, MIXES, Machine, Outcome, Setup, System, Workload, simulate};
+use sun4::{MACHINES, MIXES, Machine, Mix, Outcome, Setup, System, Workload, simulate};
 use workloads::{MemoryJob, VmtestPlan};
 
 fn setup(machine: &str, hat: &str, changes: &[(&str, &str)]) -> Setup {
@@ -21,7 +21,7 @@ fn text(mix: &str) -> &'static str {
 }
 
 fn run_text(text: &str, machine: &str, hat: &str, changes: &[(&str, &str)]) -> Outcome {
-    let workload = Workload::mix(text).unwrap();
+    let workload = Workload::Mix(Mix::parse(text).unwrap());
     let outcome = simulate(&setup(machine, hat, changes), &workload, 1);
     println!(
         "{:12} {machine:14} {hat} {changes:?}: elapsed {:.1} s, user {:.1}, system {:.1}, idle \
@@ -175,8 +175,11 @@ fn same_seed_same_outcome_and_all_interactions_are_answered() {
         let outcome = run(mix, "old", &[]);
         assert_eq!(outcome.responses_ns().len(), interactions, "{mix}");
         assert_eq!(outcome.counts()["interactions"], interactions as u64);
-        let again =
-            simulate(&setup("sparcstation1", "old", &[]), &Workload::mix(text(mix)).unwrap(), 1);
+        let again = simulate(
+            &setup("sparcstation1", "old", &[]),
+            &Workload::Mix(Mix::parse(text(mix)).unwrap()),
+            1,
+        );
         assert_eq!(outcome, again, "{mix}");
     }
 }

@@ -148,7 +148,7 @@ impl Trial<'_> {
             match remedy.apply(&mut setup, &mut workload, &self.untreated) {
                 Ok(true) => treated.push((*remedy, (setup, workload))),
                 Ok(false) => {
-                    let why = format!("{} changes nothing here", remedy.settings());
+                    let why = format!("{} changes nothing here", remedy.settings);
                     left_out.push((remedy.name.to_owned(), why));
                 }
                 Err(why) => left_out.push((remedy.name.to_owned(), why)),

@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use anyhow::{Context, anyhow};
-use sun4::{MIXES, Workload};
+use sun4::{MIXES, Mix, TraceProgram, Workload};
 use trace::{Columns, open};
 
 use super::program::ProgramText;
@@ -38,7 +38,8 @@ impl Work {
             Err(why) => why,
         };
         let whole = |workload, note| Self::Whole(Whole { name: what.to_owned(), workload, note });
-        let mix = |text: &str| Workload::mix(text).with_context(|| format!("mix {what}"));
+        let mix =
+            |text: &str| Mix::parse(text).map(Workload::Mix).with_context(|| format!("mix {what}"));
         if let Some((_, text)) = MIXES.iter().find(|(name, _)| *name == what) {
             return Ok(whole(mix(text).map_err(Failure::WrongUse)?, None));
         }
@@ -56,13 +57,10 @@ impl Work {
         let copies = copies(settings).map_err(Failure::WrongUse)?;
         let trace = || format!("trace {what}");
         let mut source = open(Path::new(what), Columns::Pages).with_context(trace)?;
-        let workload =
-            Workload::of_trace(source.as_mut(), copies, MOST_VISITS).with_context(trace)?;
-        let note = match &workload {
-            Workload::Trace(program) => program.note(),
-            _ => None,
-        };
-        Ok(whole(workload, note))
+        let program = TraceProgram::take(source.as_mut(), copies, MOST_VISITS);
+        let program = program.with_context(trace)?;
+        let note = program.note();
+        Ok(whole(Workload::Trace(program), note))
     }
 }
 

@@ -99,8 +99,10 @@ struct Taker {
 }
 
 impl TraceProgram {
-    /// Takes a trace as far as there is room for it.
-    pub(super) fn take(
+    /// So many copies of a trace at the same time. At most about `most_visits` visits of segments are
+    /// kept (50 to 100 bytes each); of a longer trace its beginning is run, and
+    /// [`TraceProgram::note`] says so. An error if it cannot be read.
+    pub fn take(
         source: &mut dyn Source,
         copies: u64,
         most_visits: u64,
