@@ -5,6 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use model::{EndStatus, Header, Line, Observation, Run};
 use serde::Serialize;
 
+use crate::{distinct, grouped};
+
 /// What a reader must know of the runs behind a result.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Remarks {
@@ -32,16 +34,8 @@ pub(crate) fn headers<'a>(runs: &[&'a Run]) -> impl Iterator<Item = &'a Header> 
 /// The runs of each load, in the order in which loads were first run, if they have a header.
 #[must_use]
 pub fn by_load<'a>(runs: &[&'a Run]) -> Vec<(&'a str, Vec<&'a Run>)> {
-    let mut loads: Vec<(&str, Vec<&Run>)> = Vec::new();
-    for run in runs {
-        let Some(header) = &run.header else { continue };
-        let name = header.spec.load.name.as_str();
-        match loads.iter_mut().find(|(load, _)| *load == name) {
-            Some((_, group)) => group.push(run),
-            None => loads.push((name, vec![run])),
-        }
-    }
-    loads
+    let load = |run: &'a Run| Some((run.header.as_ref()?.spec.load.name.as_str(), run));
+    grouped(runs.iter().copied().filter_map(load))
 }
 
 /// How runs ended: the first ending that was not complete.
@@ -69,21 +63,12 @@ fn unavailable(runs: &[&Run]) -> Vec<String> {
 
 /// Each warning and each death once, with the loads that it belongs to.
 fn warnings(runs: &[&Run]) -> Vec<String> {
-    let mut found: Vec<(&str, Vec<&str>)> = Vec::new();
-    let mut doubts = Vec::new();
-    let mut all_loads = BTreeSet::new();
-    for run in runs {
-        let Some(header) = &run.header else { continue };
+    let begun = runs.iter().filter_map(|run| Some((*run, run.header.as_ref()?)));
+    let (mut notes, mut doubts, mut all_loads) = (Vec::new(), Vec::new(), BTreeSet::new());
+    for (run, header) in begun {
         let load = header.spec.load.name.as_str();
         all_loads.insert(load);
-        for line in &run.lines {
-            let Some(note) = line.note() else { continue };
-            match found.iter_mut().find(|(text, _)| *text == note) {
-                Some((_, loads)) if loads.contains(&load) => {}
-                Some((_, loads)) => loads.push(load),
-                None => found.push((note, vec![load])),
-            }
-        }
+        notes.extend(run.lines.iter().filter_map(|line| Some((line.note()?, load))));
         if run.checksum_ok == Some(false) {
             doubts.push(format!("{}: the run file was changed after the run", header.run_id));
         }
@@ -93,7 +78,7 @@ fn warnings(runs: &[&Run]) -> Vec<String> {
             lost => doubts.push(format!("{}: {lost} histograms cannot be read", header.run_id)),
         }
     }
-    let said = found.into_iter().map(|(text, loads)| match loads.len() {
+    let said = grouped(distinct(notes)).into_iter().map(|(text, loads)| match loads.len() {
         several if several > 1 && several == all_loads.len() => format!("all loads: {text}"),
         _ => format!("{}: {text}", loads.join(", ")),
     });

@@ -14,7 +14,7 @@ use stats::{
 
 use super::Cell;
 use super::arms::Arms;
-use crate::Standing;
+use crate::{Standing, grouped};
 
 /// The effect of an arm on a response over all its cells.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -78,14 +78,9 @@ pub(super) fn overall(arms: &Arms, all: &[Draft], settings: &Settings) -> Vec<Ov
 
 /// The cells of each effect.
 fn groups(all: &[Draft]) -> Vec<Vec<&Draft>> {
-    let mut groups: Vec<Vec<&Draft>> = Vec::new();
-    for draft in all {
-        let key = |draft: &Draft| (draft.cell.arm, draft.cell.response.clone());
-        match groups.iter_mut().find(|group| key(group[0]) == key(draft)) {
-            Some(group) => group.push(draft),
-            None => groups.push(vec![draft]),
-        }
-    }
+    let effect = |draft: &Draft| (draft.cell.arm, draft.cell.response.clone());
+    let groups = grouped(all.iter().map(|draft| (effect(draft), draft))).into_iter();
+    let mut groups: Vec<Vec<&Draft>> = groups.map(|(_, group)| group).collect();
     for group in &mut groups {
         let parts = group.iter().any(|draft| draft.cell.part.is_some());
         let has_ratio = |cell: &Cell| cell.ratio().is_some_and(|it| it.is_finite() && it > 0.0);
