@@ -20,8 +20,6 @@ fuzz_target!(|text: &str| {
             assert!(samples.len() == 5 && samples.is_sorted(), "{samples:?}");
         }
     }
-    let _ = report::resp1::first_format(&table);
-    let _ = report::resp1::second_format(&table);
     // Rounding to three decimals may make a table unreadable (a noload average of 0.000).
     if let Ok(again) = parse(&report::resp1::printed(&table)) {
         assert_eq!(again.format, table.format);

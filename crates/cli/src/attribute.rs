@@ -5,13 +5,13 @@ use analysis::attribution::{Attribution, Options, attribute as attribution, ledg
 use anyhow::Context;
 use clap::Args;
 use model::units::parse_duration_ns;
-use report::{attribution_text, ledger_text};
-use serde_json::json;
+use report::attribution_document;
 use store::import;
 use store::observations::observations_as;
 use store::reference::add_conditions;
 
-use crate::{Failure, print_result};
+use crate::Failure;
+use crate::output::{OutputArgs, show};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -101,10 +101,7 @@ pub(crate) fn attribute(args: &AttributeArgs) -> Result<(), Failure> {
         .collect::<anyhow::Result<_>>()
         .map_err(Failure::WrongUse)?;
     let ledger = (args.ledger || datasets.len() > 1).then(|| ledger(&datasets));
-    print_result(args.json, &json!({ "experiments": found, "ledger": ledger }), || {
-        let texts = found.iter().map(attribution_text);
-        texts.chain(ledger.as_ref().map(ledger_text)).collect::<Vec<_>>().join("\n")
-    })
+    show(&attribution_document(&found, ledger.as_ref()), &OutputArgs::printed(args.json))
 }
 
 fn read(what: &str, allow_repeats: bool) -> anyhow::Result<Dataset> {

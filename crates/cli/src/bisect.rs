@@ -3,10 +3,12 @@
 use analysis::bisect::{Axis, Found};
 use clap::Args;
 use experiment::{Bisection, CommandSteps, LevelSteps, Steps, StepsOfPlan};
+use report::bisect_document;
 use stats::NoisySettings;
 
+use crate::Failure;
 use crate::laboratory::{LabArgs, drive, failure};
-use crate::{Failure, print_result};
+use crate::output::{OutputArgs, show};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -67,7 +69,8 @@ pub(crate) fn bisect(args: &BisectArgs) -> Result<(), Failure> {
     let mut progress = args.lab.progress()?;
     let found = drive(&args.lab.options, &mut progress, |driver| bisection.run(driver))?;
     let axis = bisection.steps.axis();
-    print_result(args.json, &as_json(&found, &axis), || report::bisect_text(&found, &axis))?;
+    let document = bisect_document(&found, &axis).with_data(as_json(&found, &axis));
+    show(&document, &OutputArgs::printed(args.json))?;
     match found.changed {
         Some(_) => Ok(()),
         None => Err(Failure::NotSo),

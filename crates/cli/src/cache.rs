@@ -3,8 +3,7 @@
 use anyhow::Context;
 use clap::Subcommand;
 use keep::{Cache, Contents, Usage};
-use model::units::format_size;
-use report::columns::aligned;
+use render::{Cell, Document, Table, plain_text};
 use serde_json::json;
 
 use crate::{Failure, print, print_result};
@@ -51,27 +50,26 @@ pub(crate) fn cache(command: &CacheCommand) -> Result<(), Failure> {
             for (name, usage) in &contents {
                 object[name] = json!({ "count": usage.count, "size_bytes": usage.size_bytes });
             }
-            print_result(json, &object, || format!("{root}\n{}", table(&contents)))
+            print_result(json, &object, || table(root, &contents))
         }
         CacheCommand::Prune { all } => {
             let removed = cache.prune(all).with_context(|| format!("prune {root}"))?;
-            print(&format!("removed from {root}\n{}", table(&removed)))
+            print(&table(format!("removed from {root}"), &removed))
         }
     }
 }
 
-fn table(contents: &Contents) -> String {
-    let row = |name: &str, usage: Usage| {
-        vec![name.to_owned(), usage.count.to_string(), format_size(usage.size_bytes)]
-    };
+fn table(caption: String, contents: &Contents) -> String {
     let sum = Usage {
         count: contents.iter().map(|(_, usage)| usage.count).sum(),
         size_bytes: contents.iter().map(|(_, usage)| usage.size_bytes).sum(),
     };
-    let mut rows = vec![["what", "count", "size"].map(str::to_owned).to_vec()];
-    rows.extend(contents.iter().map(|(name, usage)| row(name, *usage)));
-    rows.push(row("together", sum));
-    aligned(&rows)
+    let rows =
+        contents.iter().copied().chain([("together", sum)]).map(|(name, usage)| {
+            [Cell::from(name), usage.count.into(), Cell::size(usage.size_bytes)]
+        });
+    let table = Table::of(caption, ["what", "count", "size"], rows);
+    plain_text(&Document::of(vec![table.into()]))
 }
 
 #[cfg(test)]
@@ -82,6 +80,8 @@ mod tests {
     fn the_table_has_a_sum() {
         let usage = |count, size_bytes| Usage { count, size_bytes };
         let contents = vec![("snapshots", usage(1, 1 << 20)), ("cells", usage(8, 5 << 20))];
-        assert!(table(&contents).ends_with("together       9  6M\n"), "{}", table(&contents));
+        let text = table("/c".to_owned(), &contents);
+        assert!(text.starts_with("/c\nwhat "), "{text}");
+        assert!(text.ends_with("together       9    6M\n"), "{text}");
     }
 }

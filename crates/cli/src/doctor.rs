@@ -10,7 +10,7 @@ use clap::Args;
 use doctor::{Diagnosis, Interval, Snapshot, UnitCosts, diagnose};
 use keep::out_file::write_whole;
 use model::units::parse_duration_ns;
-use report::{DoctorView, doctor_document, doctor_metrics, rules_document, unit_costs_document};
+use report::{doctor_document, doctor_metrics, rules_document, unit_costs_document};
 
 use crate::output::{OutputArgs, show};
 use crate::{Failure, print};
@@ -124,13 +124,7 @@ fn report_interval(
     let found = diagnose(&Interval::new(before, after), costs);
     match write_metrics(args, &[(None, &found)])? {
         true => Ok(()),
-        false => show(&doctor_document(&found, args.view()), &args.output),
-    }
-}
-
-impl DoctorArgs {
-    fn view(&self) -> DoctorView {
-        DoctorView { top: self.top, verbose: self.verbose }
+        false => show(&doctor_document(&found, args.top, args.verbose), &args.output),
     }
 }
 

@@ -12,12 +12,14 @@ use anyhow::{Context, anyhow};
 use clap::Args;
 use experiment::{AA_FACTOR, Carried, Driver, Experiment, ExperimentError, Outlook, PlanChanges};
 use model::units::format_duration;
+use report::{against_itself_document, cells_document, plan_document};
 use stats::Verdict;
 
 use crate::laboratory::{LabArgs, drive, failure};
+use crate::output::{OutputArgs, show};
 use crate::progress::Progress;
 use crate::values::{Seeds, seeds};
-use crate::{Failure, print, print_bytes, print_json, print_result};
+use crate::{Failure, print, print_bytes, print_json};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -157,7 +159,7 @@ fn work(
 
 fn print_plan(args: &ExperimentArgs, experiment: &Experiment) -> Result<(), Failure> {
     let manifest = experiment.planned().map_err(failure)?;
-    print_result(args.json, &manifest, || report::plan_text(&manifest))
+    show(&plan_document(&manifest), &OutputArgs::printed(args.json))
 }
 
 fn print_outlook(
@@ -222,7 +224,7 @@ fn finish(
         progress.say(&format!("run files: {shown}"));
         return show_against_itself(args, &dataset);
     }
-    print_result(args.json, &dataset, || report::cells_text(&dataset))?;
+    show(&cells_document(&dataset), &OutputArgs::printed(args.json))?;
     progress.say(&format!("run files: {shown}"));
     let folder = model::shown::quoted(&folder.to_string_lossy());
     progress.say(&format!("what it means: thrashlab attribute {folder}"));
@@ -237,7 +239,7 @@ fn finish(
 fn show_against_itself(args: &ExperimentArgs, dataset: &Dataset) -> Result<(), Failure> {
     let found = analysis::against_itself(dataset, AA_FACTOR, &Request::default())
         .context("compare the two arms")?;
-    print_result(args.json, &found, || report::against_itself_text(&found))?;
+    show(&against_itself_document(&found), &OutputArgs::printed(args.json))?;
     let alarm = found
         .comparison
         .cells

@@ -11,7 +11,7 @@ use clap::{Args, ValueEnum};
 use counters::parse::TaskStatus;
 use footprint::{Footprint, Options, ProcessFootprint, System, measure};
 use model::units::parse_duration_ns;
-use report::{FootprintView, footprint_document};
+use report::footprint_document;
 
 use crate::output::{OutputArgs, show};
 use crate::{Failure, OrWrong, complain};
@@ -109,7 +109,7 @@ pub(crate) fn footprint(args: &FootprintArgs) -> Result<(), Failure> {
     shown.sort_by_key(|index| args.sort.key(&found, &found.processes[*index]));
     shown.truncate(args.top.map_or(usize::MAX, |top| top as usize));
     let window_ns = (!args.no_clear).then_some(args.window);
-    show(&footprint_document(&found, &FootprintView { window_ns, shown }), &args.output)?;
+    show(&footprint_document(&found, window_ns, &shown), &args.output)?;
     match found.processes.is_empty() {
         true => Err(anyhow!("no process could be measured").into()),
         false => Ok(()),

@@ -114,8 +114,7 @@ pub(crate) fn show(args: &ShowArgs) -> Result<(), Failure> {
         let runs: Vec<Run> = runs.into_iter().map(|(_, run)| run).collect();
         let mut shown = shaped(&runs, BTreeMap::new(), shape)?;
         if shape.output_format().is_some() {
-            let deaths = report::deaths_text(&runs);
-            shown.blocks.extend((!deaths.is_empty()).then_some(Block::Verbatim(deaths)));
+            shown.blocks.extend(report::death_blocks(&runs));
         }
         shown
     };
@@ -139,27 +138,23 @@ pub(crate) fn shaped(
     }
     if is_of_memory_job(runs) {
         let result = MemoryJob::from_runs(runs, skipped);
-        let document = memory_job_document(&result, shape.verbose).without_data();
+        let document = memory_job_document(&result, shape.verbose);
         return Ok(document.with_data(result));
     }
     let session = Session::from_runs(runs, skipped);
-    let document = session_document(&session, shape.verbose).without_data();
+    let document = session_document(&session, shape.verbose);
     Ok(document.with_data(session))
 }
 
 fn of_matrix(mut matrix: Matrix, shape: &Shape) -> Document<'static> {
     let document = match (shape.format, shape.worst) {
         (_, Some(_)) | (Form::Document(_), None) => {
-            matrix_document(&matrix, shape.worst, shape.verbose).without_data()
+            matrix_document(&matrix, shape.worst, shape.verbose)
         }
         (Form::Resp1(layout), None) => {
             let extras = if shape.verbose { verbose_lines(&matrix) } else { Vec::new() };
             let table = resp1_table(&matrix, layout, extras);
-            let text = match layout {
-                Resp1Format::Second => report::resp1::second_format(&table),
-                Resp1Format::First => report::resp1::first_format(&table),
-            };
-            Document::of(vec![Block::Verbatim(text)])
+            Document::of(vec![Block::Verbatim(report::resp1::printed(&table))])
         }
     };
     matrix.keep_worst(shape.worst.unwrap_or(1));

@@ -6,12 +6,13 @@ use analysis::sweep::{Curve, Found, Grid, Settings, find};
 use anyhow::anyhow;
 use clap::Args;
 use experiment::{Form, Quantity, SearchArgs, Setting, Sweep, SweepPlan, TypedSweep, parse_sweep};
-use report::{SweepRow, SweepView, sweep_text};
+use report::{SweepRow, SweepView, sweep_document};
 use serde_json::{Value, json};
 use store::{CurveOptions, Curves};
 
 use crate::laboratory::{LabArgs, drive, failure};
-use crate::{Failure, OrWrong, print, print_result};
+use crate::output::{self, OutputArgs};
+use crate::{Failure, OrWrong, print};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -228,7 +229,8 @@ pub(crate) fn view<'a>(curves: &'a Curves, settings: &Settings) -> SweepView<'a>
 
 fn show(args: &SweepArgs, curves: &Curves, settings: &Settings) -> Result<(), Failure> {
     let view = view(curves, settings);
-    print_result(args.json, &as_json(&view), || sweep_text(&view))
+    let document = sweep_document(&view).with_data(as_json(&view));
+    output::show(&document, &OutputArgs::printed(args.json))
 }
 
 fn as_json(view: &SweepView<'_>) -> Value {

@@ -5,6 +5,9 @@ use serde_json::Value;
 
 use crate::table::{Table, Tone};
 
+/// Data that become JSON when they are asked for.
+type Data<'a> = dyn Fn() -> serde_json::Result<String> + 'a;
+
 /// A result: what was found, the tables and charts behind it, and its data.
 ///
 /// The document of a small command is a list of blocks; that of a report has sections.
@@ -21,11 +24,11 @@ pub struct Document<'a> {
     /// The parts with headings of their own.
     pub sections: Vec<Section>,
     /// The data behind it, unrounded; without any, JSON has the contents of the tables.
-    pub data: Option<Box<dyn Data + 'a>>,
+    pub data: Option<Box<Data<'a>>>,
 }
 
 /// A sentence that says what was found.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Verdict {
     /// The sentence.
     pub text: String,
@@ -61,8 +64,8 @@ pub enum Block {
     Command(String),
     /// Lines that are shown as they are.
     Verbatim(String),
-    /// A long text, folded where the format can: what it is, and the text.
-    Folded(String, String),
+    /// Something long, folded where the format can: what it is, and its blocks.
+    Folded(String, Vec<Block>),
 }
 
 /// A chart.
@@ -80,40 +83,23 @@ pub struct Chart {
     pub table: Table,
 }
 
-/// Data that can be written as JSON; all that can be serialized is.
-pub trait Data {
-    /// The data as indented JSON, its keys in the order of their declaration.
-    ///
-    /// # Errors
-    /// When they have no form in JSON, such as a map whose keys are no strings.
-    fn json(&self) -> serde_json::Result<String>;
-}
-
-impl<T: Serialize> Data for T {
-    fn json(&self) -> serde_json::Result<String> {
-        serde_json::to_string_pretty(self)
-    }
-}
-
 impl<'a> Document<'a> {
     /// A document of these blocks.
-    #[must_use]
     pub fn of(blocks: Vec<Block>) -> Self {
         Self { blocks, ..Self::default() }
     }
 
-    /// The same document with the data behind it: a reference or a value.
-    #[must_use]
-    pub fn with_data(mut self, data: impl Serialize + 'a) -> Self {
-        self.data = Some(Box::new(data));
+    /// The same document with these facts; those without a value are left out.
+    pub fn with_facts<const N: usize>(mut self, facts: [(&str, String); N]) -> Self {
+        let told = facts.into_iter().filter(|(_, value)| !value.is_empty());
+        self.facts.extend(told.map(|(name, value)| (name.to_owned(), value)));
         self
     }
 
-    /// The same document without the data behind it, which outlives what it was made of.
-    #[must_use]
-    pub fn without_data<'b>(self) -> Document<'b> {
-        let Self { title, verdicts, facts, blocks, sections, data: _ } = self;
-        Document { title, verdicts, facts, blocks, sections, data: None }
+    /// The same document with the data behind it: a reference or a value.
+    pub fn with_data(mut self, data: impl Serialize + 'a) -> Self {
+        self.data = Some(Box::new(move || serde_json::to_string_pretty(&data)));
+        self
     }
 
     /// Adds a block.
@@ -121,8 +107,7 @@ impl<'a> Document<'a> {
         self.blocks.push(block.into());
     }
 
-    /// All blocks in order.
-    pub fn all_blocks(&self) -> impl Iterator<Item = &Block> {
+    pub(crate) fn all_blocks(&self) -> impl Iterator<Item = &Block> {
         self.blocks.iter().chain(self.sections.iter().flat_map(|section| &section.blocks))
     }
 
@@ -135,12 +120,10 @@ impl<'a> Document<'a> {
     }
 }
 
-impl std::fmt::Debug for Document<'_> {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { title, verdicts, facts, blocks, sections, data: _ } = self;
-        let mut fields = formatter.debug_struct("Document");
-        fields.field("title", title).field("verdicts", verdicts).field("facts", facts);
-        fields.field("blocks", blocks).field("sections", sections).finish_non_exhaustive()
+impl Section {
+    /// A section of these blocks.
+    pub fn new(id: &str, title: &str, blocks: Vec<Block>) -> Self {
+        Self { id: id.to_owned(), title: title.to_owned(), blocks }
     }
 }
 
@@ -153,5 +136,17 @@ impl From<Table> for Block {
 impl From<Chart> for Block {
     fn from(chart: Chart) -> Self {
         Self::Chart(Box::new(chart))
+    }
+}
+
+impl From<String> for Block {
+    fn from(sentence: String) -> Self {
+        Self::Sentence(sentence)
+    }
+}
+
+impl From<&str> for Block {
+    fn from(sentence: &str) -> Self {
+        Self::Sentence(sentence.to_owned())
     }
 }

@@ -4,60 +4,54 @@
 //! figures that were measured.
 
 use model::Observation;
-use model::units::format_size;
 pub use model::units::measured_duration as duration;
+use model::units::{exact_duration, exact_size, format_duration, format_size};
+
+const LONGEST_LEVEL: usize = 7;
 
 /// A duration in ns, with a mark if it is a lower bound: `≥ 7.42ms`.
-#[must_use]
 pub fn observed(duration_ns: &Observation) -> String {
     format!("{}{}", duration_ns.mark(), duration(duration_ns.value))
 }
 
 /// A figure with its sign, as a difference: `+120ms`.
-#[must_use]
 pub fn signed(figure: String) -> String {
     if figure.starts_with('-') { figure } else { format!("+{figure}") }
 }
 
 /// A ratio with three significant digits or two decimals, whichever is shorter; from a million on
 /// it has no limit: `1.49`, `14.9`, `149`, `∞`.
-#[must_use]
 pub fn ratio(ratio: f64) -> String {
-    match ratio {
-        huge if huge >= 1e6 => "∞".to_owned(),
-        large if large >= 99.95 => format!("{large:.0}"),
-        middle if middle >= 9.995 => format!("{middle:.1}"),
-        small => format!("{small:.2}"),
+    match ratio.abs() {
+        _ if ratio >= 1e6 => "∞".to_owned(),
+        large if large >= 99.95 => format!("{ratio:.0}"),
+        middle if middle >= 9.995 => format!("{ratio:.1}"),
+        _ => format!("{ratio:.2}"),
     }
 }
 
 /// A ratio with its sign: `×1.49`.
-#[must_use]
 pub fn times(value: f64) -> String {
     format!("×{}", ratio(value))
 }
 
 /// An interval in a table: `[2.8, 8.9]`.
-#[must_use]
 pub fn interval(low: f64, high: f64, figure: impl Fn(f64) -> String) -> String {
     format!("[{}, {}]", figure(low), figure(high))
 }
 
 /// An interval of ratios in a table: `[0.90, 1.20]`; `–` if it is so wide that it says nothing.
-#[must_use]
 pub fn ratio_interval(ends: Option<(f64, f64)>) -> String {
     ends.map_or_else(|| "–".to_owned(), |(low, high)| interval(low, high, ratio))
 }
 
 /// A share as it was set, with at most one decimal: `5 %`, `12.5 %`.
-#[must_use]
 pub fn percent(share: f64) -> String {
     // Adding 0 takes the sign from -0.
     format!("{} %", (1000.0 * share).round() / 10.0 + 0.0)
 }
 
 /// A share that was measured, with one decimal below 10 %: `3.2 %`, `83 %`.
-#[must_use]
 pub fn share(share: f64) -> String {
     let percent = 100.0 * share;
     let decimals = usize::from(percent.abs() < 9.95 && percent != 0.0);
@@ -66,7 +60,6 @@ pub fn share(share: f64) -> String {
 
 /// A number with at most four significant digits, and none behind the point that are 0; a whole
 /// number has all of its digits: `0.01123`, `14790`.
-#[must_use]
 pub fn number(number: f64) -> String {
     if number == 0.0 || !number.is_finite() || number.fract() == 0.0 && number.abs() < 1e15 {
         return number.to_string();
@@ -79,15 +72,33 @@ pub fn number(number: f64) -> String {
     }
 }
 
+/// A level that was set or found, with its unit: as it is typed if that is short, else with four
+/// significant digits: `1028K`, `48.68M`, `16 MB`.
+pub fn level(level: f64, unit: &str) -> String {
+    let whole = level.max(0.0).round() as u64;
+    let (exact, short) = match unit {
+        "bytes" => (exact_size(whole), size(level)),
+        "ns" => (exact_duration(whole), format_duration(whole)),
+        unit => return quantity(level, unit),
+    };
+    if exact.len() <= LONGEST_LEVEL { exact } else { short }
+}
+
+fn size(size_bytes: f64) -> String {
+    let units = ["B", "K", "M", "G", "T"].into_iter().zip([0, 10, 20, 30, 40]);
+    let sizes = units.map(|(unit, power)| (size_bytes / f64::from(power).exp2(), unit));
+    let (size, unit) =
+        sizes.take_while(|(size, _)| *size >= 1.0).last().unwrap_or((size_bytes, "B"));
+    format!("{}{unit}", number(size))
+}
+
 /// A figure of a measurement in a table whose heading has the unit: durations in ns get their own
 /// unit.
-#[must_use]
 pub fn value(value: f64, unit: &str) -> String {
     if unit == "ns" { duration(value) } else { number(value) }
 }
 
 /// A figure of a measurement with its unit: `7.42ms`, `16M`, `3 faults`.
-#[must_use]
 pub fn quantity(value: f64, unit: &str) -> String {
     match unit {
         "ns" => duration(value),
@@ -101,7 +112,6 @@ pub fn quantity(value: f64, unit: &str) -> String {
 }
 
 /// A p-value: `0.0571`, `below 0.0001`.
-#[must_use]
 pub fn p_value(p: f64) -> String {
     match p {
         tiny if tiny < 0.00005 => "below 0.0001".to_owned(),
@@ -111,7 +121,6 @@ pub fn p_value(p: f64) -> String {
 }
 
 /// A whole number with its thousands apart: `4,814`.
-#[must_use]
 pub fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();
@@ -125,7 +134,6 @@ pub fn grouped(number: u64) -> String {
 }
 
 /// How many of something: `1 trial`, `5 trials`.
-#[must_use]
 pub fn counted(count: usize, what: &str) -> String {
     match count {
         1 => format!("1 {what}"),
@@ -134,7 +142,6 @@ pub fn counted(count: usize, what: &str) -> String {
 }
 
 /// `a`, `a and b`, `a, b and c`.
-#[must_use]
 pub fn and(items: &[String]) -> String {
     match items {
         [] => String::new(),
@@ -144,7 +151,6 @@ pub fn and(items: &[String]) -> String {
 }
 
 /// The letter of the `index`th of several things that a table compares: `A`, `B`, …, `Z`, `A1`.
-#[must_use]
 pub fn letter(index: usize) -> String {
     let letter = char::from(b'A' + (index % 26) as u8);
     match index / 26 {

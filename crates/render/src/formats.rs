@@ -10,13 +10,11 @@ pub const FORMATS: &[OutputFormat] =
     &[text::FORMAT, markdown::FORMAT, html::FORMAT, json::FORMAT, vega::FORMAT];
 
 /// The format of this name.
-#[must_use]
 pub fn format_named(name: &str) -> Option<&'static OutputFormat> {
     FORMATS.iter().find(|format| format.name == name)
 }
 
 /// The format that the name of a file asks for by its end.
-#[must_use]
 pub fn format_of_file(path: &Path) -> Option<&'static OutputFormat> {
     let ending = path.extension()?.to_str()?;
     FORMATS.iter().find(|format| format.endings.contains(&ending))

@@ -15,72 +15,52 @@ pub const FORMAT: OutputFormat = OutputFormat {
     write: |document, _| Ok(html(document)),
 };
 
+/// The page, with `{{names}}` of what stands in it. Its policy forbids it to load or send anything
+/// at all, and its scripts to make code from text.
+const PAGE: &str = include_str!("../../../web/report.html");
 /// Vega, Vega-Lite and Vega's interpreter of expressions, as published (`web/lock.json`).
 const VEGA: &str = include_str!("../../../web/dist/vega.js");
 /// What draws the charts of the page with them.
 const SCRIPT: &str = include_str!("../../../web/report.js");
-/// How the page looks.
 const STYLE: &str = include_str!("../../../web/report.css");
-/// Forbids the page to load or send anything at all, and its scripts to make code from text.
-const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; \
-                      img-src data:; base-uri 'none'; form-action 'none'";
 
 /// A longer text of a cell may be broken into lines.
 const LONG: usize = 24;
 
-/// The page.
 fn html(document: &Document<'_>) -> String {
     let title = escaped(&document.title);
     let mut page = String::with_capacity(VEGA.len() + (256 << 10));
-    page += &format!(
-        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <meta name=\"color-scheme\" content=\"light dark\">\n\
-         <title>{title}{}thrashlab</title>\n<link rel=\"icon\" href=\"data:,\">\n\
-         <style>\n{STYLE}</style>\n</head>\n<body>\n\
-         <a class=\"skip\" href=\"#summary\">Skip to the summary</a>\n",
-        if title.is_empty() { "" } else { " – " }
-    );
-    page += &header(document);
-    page += "<main>\n";
-    page += &summary(document);
-    for section in &document.sections {
-        page += &self::section(section);
+    for part in PAGE.split("{{") {
+        let Some((name, rest)) = part.split_once("}}") else {
+            page += part;
+            continue;
+        };
+        match name {
+            "page title" if title.is_empty() => page += "thrashlab",
+            "page title" => page += &format!("{title} – thrashlab"),
+            "title" => page += &title,
+            "style" => page += STYLE,
+            "links" => page.extend(document.sections.iter().map(link)),
+            "summary" => page += &summary(document),
+            "sections" => page.extend(document.sections.iter().map(section)),
+            // No text in the specifications can end the script that they stand in.
+            "charts" => page += &specifications(document).to_string().replace('<', "\\u003c"),
+            // What draws is not needed where nothing is drawn.
+            "vega" if document.charts().next().is_none() => {}
+            "vega" => page += VEGA,
+            _ => page += SCRIPT,
+        }
+        page += rest;
     }
-    page += "</main>\n<footer><p>Made by thrashlab from run files alone; nothing in this page is \
-             loaded from elsewhere.</p></footer>\n";
-    page +=
-        &format!("<script type=\"application/json\" id=\"charts\">{}</script>\n", charts(document));
-    // What draws is not needed where nothing is drawn.
-    let vega = if document.charts().next().is_some() { VEGA } else { "" };
-    page.extend([
-        "<script>\n",
-        vega,
-        "</script>\n<script>\n",
-        SCRIPT,
-        "</script>\n</body>\n</html>\n",
-    ]);
     page
 }
 
-fn header(document: &Document<'_>) -> String {
-    let links = document.sections.iter().map(|section| {
-        format!("<li><a href=\"#{}\">{}</a></li>\n", escaped(&section.id), escaped(&section.title))
-    });
-    format!(
-        "<header>\n<div class=\"bar\">\n<h1><span class=\"brand\">thrashlab</span> {}</h1>\n\
-         <button type=\"button\" id=\"theme\" hidden>Theme: as the system</button>\n</div>\n\
-         <nav aria-label=\"Sections\"><ul>\n{}</ul></nav>\n</header>\n",
-        escaped(&document.title),
-        links.collect::<String>()
-    )
+fn link(section: &Section) -> String {
+    format!("<li><a href=\"#{}\">{}</a></li>\n", escaped(&section.id), escaped(&section.title))
 }
 
 fn summary(document: &Document<'_>) -> String {
-    let mut text =
-        "<section id=\"summary\" aria-labelledby=\"summary-title\">\n<h2 id=\"summary-title\">Summary</h2>\n"
-            .to_owned();
+    let mut text = String::new();
     for verdict in &document.verdicts {
         let (class, mark, word) = tone(verdict.tone);
         text += &format!(
@@ -94,23 +74,26 @@ fn summary(document: &Document<'_>) -> String {
         format!("<div><dt>{}</dt><dd>{}</dd></div>\n", escaped(name), escaped(value))
     });
     text += &format!("<dl class=\"facts\">\n{}</dl>\n", facts.collect::<String>());
-    text.extend(document.blocks.iter().map(block));
-    text + "</section>\n"
+    text + &blocks(&document.blocks)
 }
 
 fn section(section: &Section) -> String {
-    let id = escaped(&section.id);
-    let mut text = format!(
-        "<section id=\"{id}\" aria-labelledby=\"{id}-title\">\n<h2 id=\"{id}-title\">{}</h2>\n",
-        escaped(&section.title)
-    );
-    text.extend(section.blocks.iter().map(block));
-    text + "</section>\n"
+    let (id, title) = (escaped(&section.id), escaped(&section.title));
+    format!(
+        "<section id=\"{id}\" aria-labelledby=\"{id}-title\">\n<h2 id=\"{id}-title\">{title}</h2>\n\
+         {}</section>\n",
+        blocks(&section.blocks)
+    )
+}
+
+fn blocks(blocks: &[Block]) -> String {
+    blocks.iter().map(block).collect()
 }
 
 fn block(block: &Block) -> String {
     match block {
         Block::Sentence(sentence) => format!("<p>{}</p>\n", escaped(sentence)),
+        Block::List(items) | Block::Notes(items) if items.is_empty() => String::new(),
         Block::List(items) | Block::Notes(items) => {
             let items = items.iter().map(|item| format!("<li>{}</li>\n", escaped(item)));
             format!("<ul>\n{}</ul>\n", items.collect::<String>())
@@ -122,10 +105,10 @@ fn block(block: &Block) -> String {
             escaped(command)
         ),
         Block::Verbatim(text) => format!("<pre tabindex=\"0\">{}</pre>\n", escaped(text)),
-        Block::Folded(name, content) => format!(
-            "<details><summary>{}</summary>\n<pre tabindex=\"0\">{}</pre></details>\n",
+        Block::Folded(name, blocks) => format!(
+            "<details><summary>{}</summary>\n{}</details>\n",
             escaped(name),
-            escaped(content)
+            self::blocks(blocks)
         ),
     }
 }
@@ -199,23 +182,7 @@ fn tone(tone: Tone) -> (&'static str, &'static str, &'static str) {
     }
 }
 
-/// The specifications by name, so that no text in them can end the script that they stand in.
-fn charts(document: &Document<'_>) -> String {
-    specifications(document).to_string().replace('<', "\\u003c")
-}
-
-/// Text as HTML.
 fn escaped(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for letter in shown(text).chars() {
-        match letter {
-            '&' => escaped.push_str("&amp;"),
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            '"' => escaped.push_str("&quot;"),
-            '\'' => escaped.push_str("&#39;"),
-            other => escaped.push(other),
-        }
-    }
-    escaped
+    let text = shown(text).replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+    text.replace('"', "&quot;").replace('\'', "&#39;")
 }

@@ -4,7 +4,7 @@ use model::shown::shown_json;
 use serde_json::{Map, Value, json};
 
 use crate::document::{Block, Document};
-use crate::output_format::{OutputFormat, RenderError, Style};
+use crate::output_format::{OutputFormat, Style};
 use crate::table::{Cell, Content, Table};
 
 pub(crate) const FORMAT: OutputFormat = OutputFormat {
@@ -14,9 +14,9 @@ pub(crate) const FORMAT: OutputFormat = OutputFormat {
     write,
 };
 
-fn write(document: &Document<'_>, _: &Style) -> Result<String, RenderError> {
+fn write(document: &Document<'_>, _: &Style) -> serde_json::Result<String> {
     let json = match &document.data {
-        Some(data) => data.json()?,
+        Some(json) => json()?,
         None => format!("{:#}", contents(document)),
     };
     Ok(shown_json(&(json + "\n")).into_owned())
@@ -39,7 +39,9 @@ fn block(block: &Block) -> Value {
         Block::List(items) | Block::Notes(items) => json!(items),
         Block::Table(table) => self::table(table),
         Block::Chart(chart) => json!({ "title": chart.title, "spec": chart.spec }),
-        Block::Folded(name, text) => json!({ "title": name, "text": text }),
+        Block::Folded(name, blocks) => {
+            json!({ "title": name, "blocks": blocks.iter().map(self::block).collect::<Vec<_>>() })
+        }
     }
 }
 

@@ -8,7 +8,6 @@
 //! **Invariant:** strings out. Nothing here opens a file, prints, or knows a clock; the same input
 //! gives the same bytes.
 
-pub mod columns;
 mod document;
 pub mod format;
 mod formats;
@@ -21,9 +20,9 @@ mod text;
 mod vega;
 mod wrap;
 
-pub use document::{Block, Chart, Data, Document, Section, Verdict};
+pub use document::{Block, Chart, Document, Section, Verdict};
 pub use formats::{FORMATS, format_named, format_of_file};
 pub use html::FORMAT as HTML;
-pub use output_format::{OutputFormat, RenderError, Style};
-pub use table::{Cell, Content, Table, Tone, distinct};
-pub use text::plain_text;
+pub use output_format::{OutputFormat, Style};
+pub use table::{Cell, Table, Tone, distinct};
+pub use text::{aligned, plain_text};

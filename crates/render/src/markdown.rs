@@ -18,10 +18,10 @@ const MOST_ROWS: usize = 40;
 
 /// The document in the Markdown of GitHub; what is long is folded away.
 fn markdown(document: &Document<'_>) -> String {
-    let mut text = match document.title.as_str() {
-        "" => String::new(),
-        title => format!("# thrashlab: {}\n\n", escaped(title)),
-    };
+    let mut text = String::new();
+    if !document.title.is_empty() {
+        text += &format!("# thrashlab: {}\n\n", escaped(&document.title));
+    }
     for verdict in &document.verdicts {
         text += &format!("- {} **{}**\n", mark(verdict.tone), escaped(&verdict.text));
     }
@@ -31,7 +31,6 @@ fn markdown(document: &Document<'_>) -> String {
             text += &format!("| {} | {} |\n", escaped(name), escaped(value));
         }
     }
-    let blocks = |blocks: &[Block]| blocks.iter().map(block).collect::<Vec<_>>().join("\n");
     if !document.blocks.is_empty() {
         let gap = if text.is_empty() { "" } else { "\n" };
         text += &format!("{gap}{}", blocks(&document.blocks));
@@ -42,27 +41,26 @@ fn markdown(document: &Document<'_>) -> String {
     text
 }
 
+fn blocks(blocks: &[Block]) -> String {
+    let told = blocks.iter().map(block).filter(|block| !block.is_empty());
+    told.collect::<Vec<_>>().join("\n")
+}
+
 fn block(block: &Block) -> String {
     match block {
         Block::Sentence(sentence) => format!("{}\n", escaped(sentence)),
         Block::List(items) | Block::Notes(items) => {
             items.iter().map(|item| format!("- {}\n", escaped(item))).collect()
         }
-        Block::Table(table) => match table.rows.len() {
-            many if many > MOST_ROWS => folded(&table.caption, &rows(table, many)),
-            few => caption(table) + &rows(table, few),
+        Block::Table(table) => match (table.rows.len(), table.caption.as_str()) {
+            (many, caption) if many > MOST_ROWS => folded(caption, &rows(table, many)),
+            (few, "") => rows(table, few),
+            (few, caption) => format!("{}\n\n{}", escaped(caption), rows(table, few)),
         },
         Block::Chart(chart) => self::chart(chart),
         Block::Command(command) => fenced("console", &format!("$ {command}")),
         Block::Verbatim(text) => fenced("text", text.trim_end()),
-        Block::Folded(name, content) => folded(name, &fenced("text", content.trim_end())),
-    }
-}
-
-fn caption(table: &Table) -> String {
-    match table.caption.as_str() {
-        "" => String::new(),
-        caption => format!("{}\n\n", escaped(caption)),
+        Block::Folded(name, content) => folded(name, &blocks(content)),
     }
 }
 
@@ -118,19 +116,13 @@ fn mark(tone: Tone) -> &'static str {
 
 /// Text that Markdown, tables and HTML take as it is.
 fn escaped(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for letter in shown(text).chars() {
-        match letter {
-            '\n' => escaped.push(' '),
-            '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '#' | '~' => {
-                escaped.push('\\');
-                escaped.push(letter);
-            }
-            '&' => escaped.push_str("&amp;"),
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            other => escaped.push(other),
-        }
-    }
-    escaped
+    let escaped = |letter: char| match letter {
+        '\n' => " ".to_owned(),
+        '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '#' | '~' => format!("\\{letter}"),
+        '&' => "&amp;".to_owned(),
+        '<' => "&lt;".to_owned(),
+        '>' => "&gt;".to_owned(),
+        other => other.to_string(),
+    };
+    shown(text).chars().map(escaped).collect()
 }

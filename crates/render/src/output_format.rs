@@ -11,8 +11,7 @@ pub struct OutputFormat {
     pub about: &'static str,
     /// How the names of its files end.
     pub endings: &'static [&'static str],
-    /// Writes a document.
-    pub(crate) write: fn(&Document<'_>, &Style) -> Result<String, RenderError>,
+    pub(crate) write: fn(&Document<'_>, &Style) -> serde_json::Result<String>,
 }
 
 /// What a terminal can show; other formats do not look at it.
@@ -24,20 +23,12 @@ pub struct Style {
     pub has_colour: bool,
 }
 
-/// A document that a format cannot show.
-#[derive(Debug, thiserror::Error)]
-pub enum RenderError {
-    /// Its data have no form in JSON.
-    #[error("write the result as JSON: {0}")]
-    Data(#[from] serde_json::Error),
-}
-
 impl OutputFormat {
     /// The document in this format, with a newline at its end.
     ///
     /// # Errors
     /// When the data of the document have no form in JSON and this format wants them.
-    pub fn write(&self, document: &Document<'_>, style: &Style) -> Result<String, RenderError> {
+    pub fn write(&self, document: &Document<'_>, style: &Style) -> serde_json::Result<String> {
         (self.write)(document, style)
     }
 }

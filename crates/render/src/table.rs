@@ -42,32 +42,22 @@ pub struct Table {
 /// A cell of a table.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Cell {
-    /// What is in it.
-    pub content: Content,
-    /// What it means.
-    pub tone: Tone,
+    pub(crate) content: Content,
+    pub(crate) tone: Tone,
 }
 
 /// What is in a cell: the type decides how it is printed and on which side it stands.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Content {
-    /// A name, a verdict or other words.
+pub(crate) enum Content {
     Text(String),
-    /// A duration in ns, or a lower bound of one.
     Duration(Observation),
-    /// A ratio; where bounds leave it open, with `≥ ` or `≤ ` before it.
+    /// With `≥ ` or `≤ ` before it where bounds leave it open.
     Ratio(&'static str, f64),
-    /// The ends of an interval of ratios; `None` = so wide that it says nothing.
     Interval(Option<(f64, f64)>),
-    /// A whole number.
     Count(u64),
-    /// A part of a whole, 1 = all.
     Share(f64),
-    /// A size in bytes.
     Size(u64),
-    /// Another figure as it is printed.
     Figure(String),
-    /// No figure; the reason is empty where the table makes it plain.
     Absent(String),
 }
 
@@ -79,7 +69,6 @@ impl Default for Content {
 
 impl Table {
     /// A table without rows.
-    #[must_use]
     pub fn new<S: Into<String>>(
         caption: impl Into<String>,
         head: impl IntoIterator<Item = S>,
@@ -88,13 +77,23 @@ impl Table {
         Self { caption: caption.into(), head, rows: Vec::new() }
     }
 
+    /// A table with a row for each of some things.
+    pub fn of<S: Into<String>, C: Into<Cell>>(
+        caption: impl Into<String>,
+        head: impl IntoIterator<Item = S>,
+        rows: impl IntoIterator<Item = impl IntoIterator<Item = C>>,
+    ) -> Self {
+        let mut table = Self::new(caption, head);
+        rows.into_iter().for_each(|row| table.row(row));
+        table
+    }
+
     /// Adds a row.
     pub fn row<C: Into<Cell>>(&mut self, cells: impl IntoIterator<Item = C>) {
         self.rows.push(cells.into_iter().map(Into::into).collect());
     }
 
     /// Whether a column has figures only, and stands to the right.
-    #[must_use]
     pub fn is_numeric(&self, column: usize) -> bool {
         let cells = || self.rows.iter().filter_map(|row| row.get(column));
         let is_absent = |cell: &Cell| matches!(cell.content, Content::Absent(_));
@@ -109,61 +108,61 @@ impl Cell {
     }
 
     /// A duration in ns.
-    #[must_use]
     pub const fn duration(duration_ns: f64) -> Self {
         Self::of(Content::Duration(Observation::exact(duration_ns)))
     }
 
     /// A duration in ns, which may be a lower bound.
-    #[must_use]
     pub const fn observed(duration_ns: Observation) -> Self {
         Self::of(Content::Duration(duration_ns))
     }
 
     /// A ratio.
-    #[must_use]
     pub const fn ratio(ratio: f64) -> Self {
         Self::of(Content::Ratio("", ratio))
     }
 
     /// A ratio that bounds leave open: `mark` is `≥ `, `≤ ` or empty.
-    #[must_use]
     pub const fn bounded_ratio(mark: &'static str, ratio: f64) -> Self {
         Self::of(Content::Ratio(mark, ratio))
     }
 
     /// An interval of ratios; `None` = so wide that it says nothing.
-    #[must_use]
     pub const fn interval(ends: Option<(f64, f64)>) -> Self {
         Self::of(Content::Interval(ends))
     }
 
     /// A whole number.
-    #[must_use]
     pub const fn count(count: u64) -> Self {
         Self::of(Content::Count(count))
     }
 
     /// A part of a whole, 1 = all.
-    #[must_use]
     pub const fn share(share: f64) -> Self {
         Self::of(Content::Share(share))
     }
 
     /// A size in bytes.
-    #[must_use]
     pub const fn size(size_bytes: u64) -> Self {
         Self::of(Content::Size(size_bytes))
     }
 
     /// A figure of another kind, as it is printed.
-    #[must_use]
     pub fn figure(text: impl Into<String>) -> Self {
         Self::of(Content::Figure(text.into()))
     }
 
+    /// A figure with so many digits behind the point, if there is one.
+    pub fn decimals(value: impl Into<Option<f64>>, digits: usize) -> Self {
+        value.into().map(|value| Self::figure(format!("{value:.digits$}"))).into()
+    }
+
+    /// A whole number with its thousands apart.
+    pub fn grouped(count: u64) -> Self {
+        Self::figure(format::grouped(count))
+    }
+
     /// A word of a file: a figure if it is a number, else text.
-    #[must_use]
     pub fn parsed(text: &str) -> Self {
         match text {
             "" | ABSENT => Self::of(Content::Figure(text.to_owned())),
@@ -173,25 +172,21 @@ impl Cell {
     }
 
     /// No figure, for a reason that the table makes plain.
-    #[must_use]
     pub const fn absent() -> Self {
         Self::of(Content::Absent(String::new()))
     }
 
     /// No figure, and why.
-    #[must_use]
     pub fn absent_because(reason: impl Into<String>) -> Self {
         Self::of(Content::Absent(reason.into()))
     }
 
     /// The same cell with what it means.
-    #[must_use]
     pub fn toned(self, tone: Tone) -> Self {
         Self { tone, ..self }
     }
 
     /// Its text.
-    #[must_use]
     pub fn text(&self) -> Cow<'_, str> {
         let text = match &self.content {
             Content::Text(text) | Content::Figure(text) => return Cow::Borrowed(text),

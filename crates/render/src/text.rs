@@ -6,7 +6,7 @@ use model::shown::shown;
 
 use crate::document::{Block, Chart, Document, Verdict};
 use crate::output_format::{OutputFormat, Style};
-use crate::table::{Table, Tone};
+use crate::table::{Cell, Table, Tone};
 use crate::wrap::{COLUMNS, wrapped_to};
 use grid::grid;
 
@@ -22,47 +22,47 @@ const MOST_ROWS: usize = 60;
 
 /// Every sentence, and every table and chart in figures, with a blank line between them.
 fn text(document: &Document<'_>, style: &Style) -> String {
-    let writer = Writer { style: *style };
-    let mut parts: Vec<String> = Vec::new();
-    let head = [writer.title(&document.title), writer.verdicts(&document.verdicts)].concat();
-    parts.push(head);
-    parts.push(writer.facts(&document.facts));
-    parts.extend(document.blocks.iter().map(|block| writer.block(block)));
+    let head = [style.title(&document.title), style.verdicts(&document.verdicts)].concat();
+    let head = [head, style.facts(&document.facts)];
+    let mut parts = style.parts(head, &document.blocks);
     for section in &document.sections {
-        parts.push(writer.bold(&format!("== {} ==", shown(&section.title))) + "\n");
-        parts.extend(section.blocks.iter().map(|block| writer.block(block)));
+        let title = style.bold(&format!("== {} ==", shown(&section.title))) + "\n";
+        parts.extend(style.parts([title], &section.blocks));
     }
-    parts.retain(|part| !part.is_empty());
     parts.join("\n")
 }
 
 /// A document as text without colours, its tables however wide.
-#[must_use]
 pub fn plain_text(document: &Document<'_>) -> String {
     text(document, &Style::default())
 }
 
-/// A table alone, without colours and however wide.
-pub(crate) fn plain_table(table: &Table) -> String {
-    grid(table, &Style::default())
+/// Rows of cells as aligned text, the first row the heading: a column stands to the right if all
+/// cells below are numbers, empty or `-`. Rows may have different lengths.
+pub fn aligned<S: AsRef<str>>(rows: &[Vec<S>]) -> String {
+    let Some((head, rows)) = rows.split_first() else { return String::new() };
+    let rows = rows.iter().map(|row| row.iter().map(|text| Cell::parsed(text.as_ref())));
+    grid(&Table::of("", head.iter().map(AsRef::as_ref), rows), &Style::default())
 }
 
-struct Writer {
-    style: Style,
-}
+impl Style {
+    /// A heading and blocks, but for those that have nothing to say.
+    fn parts(&self, head: impl IntoIterator<Item = String>, blocks: &[Block]) -> Vec<String> {
+        let all = head.into_iter().chain(blocks.iter().map(|block| self.block(block)));
+        all.filter(|part| !part.is_empty()).collect()
+    }
 
-impl Writer {
     fn title(&self, title: &str) -> String {
         if title.is_empty() { String::new() } else { self.bold(&shown(title)) + "\n" }
     }
 
     fn verdicts(&self, verdicts: &[Verdict]) -> String {
-        let line = |verdict: &Verdict| {
+        let mut text = String::new();
+        for verdict in verdicts {
             let lines = self.wrapped(&verdict.text, "", "");
-            let lines = lines.lines().map(|line| coloured(line, verdict.tone, &self.style) + "\n");
-            lines.collect::<String>()
-        };
-        verdicts.iter().map(line).collect()
+            text.extend(lines.lines().map(|it| self.coloured(it, verdict.tone) + "\n"));
+        }
+        text
     }
 
     fn facts(&self, facts: &[(String, String)]) -> String {
@@ -83,19 +83,19 @@ impl Writer {
             Block::Chart(chart) => self.chart(chart),
             Block::Command(command) => format!("  {}\n", shown(command)),
             Block::Verbatim(text) => with_newline(&shown(text)),
-            Block::Folded(name, text) => {
-                format!("{}\n\n{}", shown(name), with_newline(&shown(text)))
+            Block::Folded(name, blocks) => {
+                self.parts([format!("{}\n", shown(name))], blocks).join("\n")
             }
         }
     }
 
     fn chart(&self, chart: &Chart) -> String {
         let mut table = chart.table.clone();
-        let more = table.rows.len().saturating_sub(MOST_ROWS);
         table.rows.truncate(MOST_ROWS);
+        let more = chart.table.rows.len() - table.rows.len();
         let more = if more > 0 { format!("and {more} more\n") } else { String::new() };
         let heading = self.wrapped(&format!("{}: {}", chart.title, chart.reading), "", "");
-        heading + &grid(&table, &self.style) + &more
+        heading + &grid(&table, self) + &more
     }
 
     fn table(&self, table: &Table) -> String {
@@ -103,30 +103,28 @@ impl Writer {
             "" => String::new(),
             caption => self.wrapped(caption, "", ""),
         };
-        caption + &grid(table, &self.style)
+        caption + &grid(table, self)
     }
 
     fn wrapped(&self, text: &str, first: &str, others: &str) -> String {
-        wrapped_to(self.style.width.unwrap_or(COLUMNS), &shown(text), first, others)
+        wrapped_to(self.width.unwrap_or(COLUMNS), &shown(text), first, others)
     }
 
     fn bold(&self, text: &str) -> String {
-        if self.style.has_colour { format!("\u{1b}[1m{text}\u{1b}[0m") } else { text.to_owned() }
+        if self.has_colour { format!("\u{1b}[1m{text}\u{1b}[0m") } else { text.to_owned() }
     }
-}
 
-/// A text in the colour of what it means.
-fn coloured(text: &str, tone: Tone, style: &Style) -> String {
-    let code = match tone {
-        _ if !style.has_colour => return text.to_owned(),
-        Tone::Plain => return text.to_owned(),
-        Tone::Good => 32,
-        Tone::Better => 36,
-        Tone::Doubtful => 33,
-        Tone::Bad => 31,
-        Tone::Unknown => 35,
-    };
-    format!("\u{1b}[{code}m{text}\u{1b}[0m")
+    fn coloured(&self, text: &str, tone: Tone) -> String {
+        let code = match tone {
+            Tone::Good => 32,
+            Tone::Better => 36,
+            Tone::Doubtful => 33,
+            Tone::Bad => 31,
+            Tone::Unknown => 35,
+            Tone::Plain => return text.to_owned(),
+        };
+        if self.has_colour { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text.to_owned() }
+    }
 }
 
 fn with_newline(text: &str) -> String {
@@ -134,5 +132,25 @@ fn with_newline(text: &str) -> String {
         "" => String::new(),
         text if text.ends_with('\n') => text.to_owned(),
         text => format!("{text}\n"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_right_aligned() {
+        let rows = [vec!["name", "ms", "note"], vec!["a", "1.5", "x"], vec!["bcd", "12.25", ""]];
+        insta::assert_snapshot!(aligned(&rows), @r"
+        name     ms  note
+        a       1.5  x
+        bcd   12.25
+        ");
+    }
+
+    #[test]
+    fn no_rows_are_no_text() {
+        assert_eq!(aligned::<&str>(&[]), "");
     }
 }

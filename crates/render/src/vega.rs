@@ -4,7 +4,7 @@ use model::shown::shown_json;
 use serde_json::{Map, Value};
 
 use crate::document::Document;
-use crate::output_format::{OutputFormat, RenderError, Style};
+use crate::output_format::{OutputFormat, Style};
 
 pub(crate) const FORMAT: OutputFormat = OutputFormat {
     name: "vega",
@@ -13,11 +13,10 @@ pub(crate) const FORMAT: OutputFormat = OutputFormat {
     write,
 };
 
-fn write(document: &Document<'_>, _: &Style) -> Result<String, RenderError> {
+fn write(document: &Document<'_>, _: &Style) -> serde_json::Result<String> {
     Ok(shown_json(&format!("{:#}\n", specifications(document))).into_owned())
 }
 
-/// The specifications of the charts by name.
 pub(crate) fn specifications(document: &Document<'_>) -> Value {
     let by_name = document.charts().map(|chart| (chart.name.clone(), chart.spec.clone()));
     Value::Object(by_name.collect::<Map<String, Value>>())

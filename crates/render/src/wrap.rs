@@ -21,7 +21,6 @@ pub(crate) fn wrapped_to(width: usize, text: &str, first: &str, others: &str) ->
     lines + &format!("{line}\n")
 }
 
-/// How many letters a text has.
 pub(crate) fn letters(text: &str) -> usize {
     text.chars().count()
 }

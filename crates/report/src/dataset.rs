@@ -9,18 +9,13 @@ use render::{Block, Cell, Document, Table, distinct, format};
 /// Factors, responses, a row a trial and part, and the notes.
 ///
 /// Of several samples the row shows how many there are and their median.
-#[must_use]
 pub fn dataset_document(set: &Dataset) -> Document<'_> {
-    let mut factors = Table::new("", ["factor", "levels"]);
-    for factor in &set.factors {
-        factors.row([Cell::from(&factor.name), factor.levels.join(", ").into()]);
-    }
-    let mut responses = Table::new("", ["response", "unit", "better"]);
-    for (name, response) in &set.responses {
+    let factors = set.factors.iter().map(|it| [it.name.clone(), it.levels.join(", ")]);
+    let responses = set.responses.iter().map(|(name, response)| {
         let unit = (!response.unit.is_empty()).then(|| Cell::from(&response.unit));
         let better = if response.more_is_better { "more" } else { "less" };
-        responses.row([Cell::from(name), unit.into(), better.into()]);
-    }
+        [Cell::from(name), unit.into(), better.into()]
+    });
     let facts: BTreeSet<(&String, &String)> =
         set.trials.iter().flat_map(|trial| &trial.environment).collect();
     let facts = facts.into_iter().map(|(fact, value)| format!("{fact}: {value}"));
@@ -28,9 +23,9 @@ pub fn dataset_document(set: &Dataset) -> Document<'_> {
     Document {
         title: format!("{}: {}", set.name, format::counted(set.trials.len(), "trial")),
         ..Document::of(vec![
-            Block::Table(factors),
-            Block::Table(responses),
-            Block::Table(trials(set)),
+            Table::of("", ["factor", "levels"], factors).into(),
+            Table::of("", ["response", "unit", "better"], responses).into(),
+            trials(set).into(),
             Block::Notes(notes.collect()),
         ])
     }

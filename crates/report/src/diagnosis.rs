@@ -5,7 +5,7 @@ mod metrics;
 mod pmegs;
 mod price;
 
-use doctor::{Diagnosis, Evidence, Finding, Price, Scope, Severity};
+use doctor::{Diagnosis, Finding, Price, Scope, Severity};
 use model::units::format_duration;
 use render::{Block, Cell, Document, Section, Table, Tone, Verdict};
 use serde_json::{Value, json};
@@ -15,42 +15,28 @@ pub use metrics::doctor_metrics;
 pub use pmegs::pmeg_estimate_document;
 pub(crate) use price::{bound_prefix, price_text, whose_time};
 
-/// How a diagnosis is shown.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct DoctorView {
-    /// The most findings that are shown whole.
-    pub top: usize,
-    /// Whether every condition that was ruled out is shown with its reason.
-    pub verbose: bool,
-}
-
-/// Findings in the order of the time that they cost, what was ruled out, and what could not be
-/// asked.
-#[must_use]
-pub fn doctor_document(found: &Diagnosis, view: DoctorView) -> Document<'_> {
-    let findings = found.findings.iter().take(view.top).enumerate();
+/// Findings in the order of the time that they cost, the first `top` of them; what was ruled out,
+/// with `verbose` why; and what could not be asked.
+pub fn doctor_document(found: &Diagnosis, top: usize, verbose: bool) -> Document<'_> {
+    let findings = found.findings.iter().take(top).enumerate();
     let mut sections: Vec<Section> =
         findings.map(|(index, finding)| section(index + 1, finding)).collect();
-    let line = |(rule, reason): (&str, &str)| format!("{rule}: {reason}");
     if !found.ruled_out.is_empty() {
-        let lines = found.ruled_out.iter().map(|(rule, reason)| line((rule, reason)));
+        let lines = found.ruled_out.iter().map(|(rule, reason)| format!("{rule}: {reason}"));
         let names: Vec<&str> = found.ruled_out.iter().map(|(rule, _)| *rule).collect();
-        let block = match view.verbose {
+        let block = match verbose {
             true => Block::Notes(lines.collect()),
-            false => Block::Sentence(format!("{}. --verbose shows why.", names.join(", "))),
+            false => format!("{}. --verbose shows why.", names.join(", ")).into(),
         };
-        sections.push(part("ruled-out", "Ruled out", vec![block]));
+        sections.push(Section::new("ruled-out", "Ruled out", vec![block]));
     }
     if !found.unable.is_empty() {
-        let lines = found.unable.iter().map(|it| line((it.rule, &it.reason))).collect();
-        sections.push(part("unable", "Could not be judged", vec![Block::Notes(lines)]));
+        let lines = found.unable.iter().map(|it| format!("{}: {}", it.rule, it.reason));
+        let lines = Block::Notes(lines.collect());
+        sections.push(Section::new("unable", "Could not be judged", vec![lines]));
     }
-    Document { verdicts: vec![heading(found, view.top)], sections, ..Document::default() }
+    Document { verdicts: vec![heading(found, top)], sections, ..Document::default() }
         .with_data(doctor_json(found))
-}
-
-fn part(id: &str, title: &str, blocks: Vec<Block>) -> Section {
-    Section { id: id.to_owned(), title: title.to_owned(), blocks }
 }
 
 fn heading(found: &Diagnosis, top: usize) -> Verdict {
@@ -68,10 +54,7 @@ fn heading(found: &Diagnosis, top: usize) -> Verdict {
         }
         _ => format!("{count} findings, the most costly first."),
     };
-    let hidden = match count > top {
-        true => format!(" --top {count} shows those that cost less, too."),
-        false => String::new(),
-    };
+    let hidden = (count > top).then(|| format!(" --top {count} shows those that cost less, too."));
     let tone = match found.findings.iter().map(Finding::severity).max() {
         None if unable > 0 => Tone::Unknown,
         None => Tone::Good,
@@ -79,50 +62,37 @@ fn heading(found: &Diagnosis, top: usize) -> Verdict {
         Some(Severity::Warning | Severity::Severe) => Tone::Bad,
     };
     let elapsed = format_duration(found.elapsed_ns);
-    Verdict { text: format!("Over {elapsed}: {text}{hidden}"), tone }
+    Verdict { text: format!("Over {elapsed}: {text}{}", hidden.unwrap_or_default()), tone }
 }
 
 fn section(number: usize, finding: &Finding) -> Section {
-    let title = format!(
-        "{number}. {}: {}, {}",
-        finding.rule,
-        severity_word(finding.severity()),
-        scope_text(&finding.scope)
-    );
-    let mut notes = vec![finding.condition.clone()];
-    notes.push(format!(
-        "{}; {} of {} counters agree",
-        price_text(&finding.price),
-        finding.confidence.agreeing,
-        finding.confidence.asked,
-    ));
+    let Finding { rule, confidence, .. } = finding;
+    let severity = severity_word(finding.severity());
+    let title = format!("{number}. {rule}: {severity}, {}", scope_text(&finding.scope));
+    let price = price_text(&finding.price);
+    let mut notes = vec![
+        finding.condition.clone(),
+        format!("{price}; {} of {} counters agree", confidence.agreeing, confidence.asked),
+    ];
     if let Price::Unknown { price_unknown, .. } = &finding.price {
         notes.push(format!("For a price: {price_unknown}"));
     }
     let what_if = finding.counterfactual.iter().map(|text| format!("What if: {text}"));
     let advice = what_if.chain([format!("Remedy: {}", finding.remedy), "Confirm:".to_owned()]);
+    let evidence = finding.evidence.iter().map(|line| {
+        let agrees =
+            line.threshold.map_or("", |least| if line.value >= least { "yes" } else { "no" });
+        let least = line.threshold.map(|least| Cell::figure(figure(least)));
+        let value = Cell::figure(figure(line.value));
+        [Cell::from(&line.counter), value, least.into(), Cell::from(agrees)]
+    });
     let blocks = vec![
         Block::Notes(notes),
-        evidence(&finding.evidence).into(),
+        Table::of("", ["counter", "value", "from", "agrees"], evidence).into(),
         Block::Notes(advice.collect()),
         Block::Command(finding.confirm.clone()),
     ];
-    part(&format!("finding-{number}"), &title, blocks)
-}
-
-fn evidence(lines: &[Evidence]) -> Table {
-    let mut table = Table::new("", ["counter", "value", "from", "agrees"]);
-    for line in lines {
-        let agrees = match line.threshold {
-            None => "",
-            Some(least) if line.value >= least => "yes",
-            Some(_) => "no",
-        };
-        let least = line.threshold.map(|least| Cell::figure(figure(least)));
-        let value = Cell::figure(figure(line.value));
-        table.row([Cell::from(&line.counter), value, least.into(), Cell::from(agrees)]);
-    }
-    table
+    Section::new(&format!("finding-{number}"), &title, blocks)
 }
 
 pub(crate) fn severity_word(severity: Severity) -> &'static str {
@@ -133,7 +103,6 @@ pub(crate) fn severity_word(severity: Severity) -> &'static str {
     }
 }
 
-/// Whom a finding affects, in words.
 fn scope_text(scope: &Scope) -> String {
     match scope {
         Scope::Machine => "the whole machine".to_owned(),
@@ -153,7 +122,6 @@ fn figure(value: f64) -> String {
 }
 
 /// The diagnosis as JSON; each finding has its severity.
-#[must_use]
 pub fn doctor_json(found: &Diagnosis) -> Value {
     let mut value = json!(found);
     let findings = value["findings"].as_array_mut().into_iter().flatten();
@@ -165,7 +133,7 @@ pub fn doctor_json(found: &Diagnosis) -> Value {
 
 #[cfg(test)]
 pub(crate) mod tests {
-    use doctor::{Confidence, Family, LostTime, Unable};
+    use doctor::{Confidence, Evidence, Family, LostTime, Unable};
 
     use super::*;
 
@@ -202,7 +170,7 @@ pub(crate) mod tests {
     }
 
     fn plain(found: &Diagnosis, top: usize, verbose: bool) -> String {
-        render::plain_text(&doctor_document(found, DoctorView { top, verbose }))
+        render::plain_text(&doctor_document(found, top, verbose))
     }
 
     #[test]

@@ -3,28 +3,30 @@
 use std::collections::BTreeMap;
 
 use footprint::{
-    ActivitySource, Bounds, Counts, Footprint, Geometry, Kind, ProcessFootprint, Tables, Totals,
+    ActivitySource, Bounds, Counts, Footprint, Geometry, Kind, ProcessFootprint, Saving,
+    SharedTables, Tables, Totals,
 };
 use model::units::{format_duration, format_size};
 use render::{Block, Cell, Document, Table};
-use serde_json::{Value, json};
-
-/// What is shown.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FootprintView {
-    /// The time in which pages could become active, in ns; `None` if nothing was cleared.
-    pub window_ns: Option<u64>,
-    /// Processes that are shown, by their places in the footprint; the totals are of all.
-    pub shown: Vec<usize>,
-}
+use serde_json::json;
 
 /// What was looked at and how, a row a process, the kinds of mappings, what could be saved, and
 /// what was left out.
-#[must_use]
-pub fn footprint_document(found: &Footprint, view: &FootprintView) -> Document<'static> {
+///
+/// Pages could become active in `window_ns`, `None` if nothing was cleared. The processes that are
+/// `shown` stand there by their places in the footprint; the totals are of all.
+pub fn footprint_document(
+    found: &Footprint,
+    window_ns: Option<u64>,
+    shown: &[usize],
+) -> Document<'static> {
     let shown: Vec<&ProcessFootprint> =
-        view.shown.iter().filter_map(|index| found.processes.get(*index)).collect();
-    let mut document = Document::of(vec![Block::Notes(heading(found, view))]);
+        shown.iter().filter_map(|index| found.processes.get(*index)).collect();
+    let mut data = json!(found);
+    data["window_ns"] = window_ns.into();
+    data["processes"] = json!(shown);
+    let heading = Block::Notes(heading(found, window_ns));
+    let mut document = Document::of(vec![heading]).with_data(data);
     if !shown.is_empty() {
         document.push(processes(found, &shown));
         let rest = found.processes.len() - shown.len();
@@ -40,25 +42,17 @@ pub fn footprint_document(found: &Footprint, view: &FootprintView) -> Document<'
         document.push(Block::Notes(summary(&found.total, counts, found)));
     }
     document.push(Block::Notes(left_out(found)));
-    document.with_data(data(found, &shown, view.window_ns))
+    document
 }
 
-/// The footprint with the processes that are shown, in their order.
-fn data(found: &Footprint, shown: &[&ProcessFootprint], window_ns: Option<u64>) -> Value {
-    let mut value = json!(found);
-    value["window_ns"] = window_ns.into();
-    value["processes"] = json!(shown);
-    value
-}
-
-fn heading(found: &Footprint, view: &FootprintView) -> Vec<String> {
+fn heading(found: &Footprint, window_ns: Option<u64>) -> Vec<String> {
     let Geometry { page_bytes, region_pages, .. } = found.geometry;
     let mut lines = vec![format!(
         "Pages of {}; a page of page tables maps a region of {} ({region_pages} pages).",
         format_size(page_bytes),
         format_size(found.geometry.region_bytes()),
     )];
-    let window = format_duration(view.window_ns.unwrap_or(0));
+    let window = format_duration(window_ns.unwrap_or(0));
     let counted = format!(
         "Active is what was touched in {window}, counted mapping by mapping (Referenced in smaps)"
     );
@@ -83,7 +77,6 @@ fn heading(found: &Footprint, view: &FootprintView) -> Vec<String> {
     lines
 }
 
-/// A number or from-to.
 fn bounds(bounds: Bounds) -> String {
     match bounds.exact() {
         Some(number) => number.to_string(),
@@ -91,7 +84,6 @@ fn bounds(bounds: Bounds) -> String {
     }
 }
 
-/// A share in percent.
 fn share(percent: f64) -> String {
     if percent < 9.95 { format!("{percent:.1}") } else { format!("{percent:.0}") }
 }
@@ -123,25 +115,25 @@ const LEGEND: [&str; 3] = [
 ];
 
 /// A table with some columns before and after those of [`count_cells`].
-fn counts_table(caption: &str, before: &[&str], after: &[&str]) -> Table {
-    Table::new(caption, [before, &COUNT_HEADS, after].concat())
+fn counts_table(
+    caption: &str,
+    before: &[&str],
+    after: &[&str],
+    rows: impl Iterator<Item = impl Iterator<Item = Cell>>,
+) -> Table {
+    Table::of(caption, [before, &COUNT_HEADS, after].concat(), rows)
 }
 
 fn processes(found: &Footprint, shown: &[&ProcessFootprint]) -> Table {
     let after = ["tables", "VmPTE", "empty", "shared", "repeated"];
-    let mut table = counts_table("", &["pid", "program"], &after);
-    let mut row = |pid: Cell, name: &str, counts: &Counts, tables: &Tables| {
+    let row = |pid: Cell, name: &str, counts: &Counts, tables: &Tables| {
         let cells = [pid, name.into()].into_iter().chain(count_cells(counts, &found.geometry));
-        table.row(cells.chain(table_cells(tables, found)));
+        cells.chain(table_cells(tables, found))
     };
-    for process in shown {
-        let pid = Cell::count(process.pid.into());
-        row(pid, &process.name, &process.counts, &process.tables);
-    }
-    if let (Some(counts), true) = (&found.total.counts, found.processes.len() > 1) {
-        row(Cell::figure(""), "all", counts, &found.total.tables);
-    }
-    table
+    let rows = shown.iter().map(|it| row(it.pid.into(), &it.name, &it.counts, &it.tables));
+    let all = found.total.counts.as_ref().filter(|_| found.processes.len() > 1);
+    let all = all.map(|counts| row(Cell::figure(""), "all", counts, &found.total.tables));
+    counts_table("", &["pid", "program"], &after, rows.chain(all))
 }
 
 fn table_cells(tables: &Tables, found: &Footprint) -> [Cell; 5] {
@@ -161,33 +153,32 @@ fn kinds(found: &Footprint) -> Table {
         let sum = sums.remove(kind).map_or(*counts, |sum| sum + *counts);
         sums.insert(*kind, sum);
     }
-    let mut table = counts_table("", &["kind"], &["shared pages"]);
-    for (kind, counts) in sums {
-        let cells = [kind.name().into()].into_iter().chain(count_cells(&counts, &found.geometry));
-        table.row(cells.chain([counts.shared_pages.into()]));
-    }
-    table
+    let rows = sums.iter().map(|(kind, counts)| {
+        let cells = [kind.name().into()].into_iter().chain(count_cells(counts, &found.geometry));
+        cells.chain([counts.shared_pages.into()])
+    });
+    counts_table("", &["kind"], &["shared pages"], rows)
 }
 
 fn mappings(process: &ProcessFootprint, geometry: &Geometry) -> Table {
     let caption = format!("{} {}", process.pid, process.name);
     let before = ["address", "rights", "kind"];
-    let mut table = counts_table(&caption, &before, &["shared pages", "name"]);
-    for mapping in &process.mappings {
+    let rows = process.mappings.iter().map(|mapping| {
         let first = [
             format!("{:x}", mapping.start).into(),
             Cell::from(&mapping.rights),
             mapping.kind.name().into(),
         ];
         let last = [mapping.counts.shared_pages.into(), Cell::from(&mapping.name)];
-        table.row(first.into_iter().chain(count_cells(&mapping.counts, geometry)).chain(last));
-    }
-    table
+        first.into_iter().chain(count_cells(&mapping.counts, geometry)).chain(last)
+    });
+    counts_table(&caption, &before, &["shared pages", "name"], rows)
 }
 
 fn summary(total: &Totals, counts: &Counts, found: &Footprint) -> Vec<String> {
     let geometry = &found.geometry;
     let pages = |pages: u64| format_size(pages * geometry.page_bytes);
+    let (page, region) = (pages(1), format_size(geometry.region_bytes()));
     let what = if counts.active_pages.is_some() { "active" } else { "present" };
     let Tables { lowest, middle, upper, reserved, with_shared, all_shared, .. } = total.tables;
     let mut lines = vec![
@@ -201,58 +192,53 @@ fn summary(total: &Totals, counts: &Counts, found: &Footprint) -> Vec<String> {
              {all_shared}."
         ),
         format!(
-            "TLB entries for the {what} pages: {} of {}, or {} of {}.",
+            "TLB entries for the {what} pages: {} of {page}, or {} of {region}.",
             counts.used_pages(),
-            format_size(geometry.page_bytes),
             bounds(counts.used_regions()),
-            format_size(geometry.region_bytes()),
         ),
     ];
     if found.processes.len() > 1 {
         lines.push(sharing(total, geometry));
     }
     let saving = &total.saving;
-    lines.push(match saving.huge_candidates {
+    let Saving { huge_candidates, huge_shared, image_regions, image_pages, packed_regions, .. } =
+        saving;
+    lines.push(match huge_candidates {
         0 => "Huge pages: no region lies wholly in memory without a file.".to_owned(),
-        candidates => format!(
-            "Huge pages: {candidates} regions could each be one: {} TLB entries fewer for their \
-             present pages, {} tables fewer, {} more memory.",
-            saving.huge_candidate_pages.saturating_sub(candidates),
-            saving.huge_shared,
+        _ => format!(
+            "Huge pages: {huge_candidates} regions could each be one: {} TLB entries fewer for \
+             their present pages, {huge_shared} tables fewer, {} more memory.",
+            saving.huge_candidate_pages.saturating_sub(*huge_candidates),
             pages(saving.huge_extra_pages(geometry)),
         ),
     });
     let packed = found.processes.iter().map(|process| process.saving.by_packing());
+    let packed = bounds(packed.fold(Bounds::default(), |sum, it| sum + it));
+    let used = bounds(saving.used_image_regions);
     lines.push(format!(
-        "Static linking: {} regions hold nothing but program and libraries; {} of them have the {} \
-         {what} pages, which packed in each process need {}: {} tables fewer.",
-        saving.image_regions,
-        bounds(saving.used_image_regions),
-        saving.image_pages,
-        saving.packed_regions,
-        bounds(packed.fold(Bounds::default(), |sum, it| sum + it)),
+        "Static linking: {image_regions} regions hold nothing but program and libraries; {used} of \
+         them have the {image_pages} {what} pages, which packed in each process need \
+         {packed_regions}: {packed} tables fewer."
     ));
     lines
 }
 
 fn sharing(total: &Totals, geometry: &Geometry) -> String {
-    let found = &total.sharing;
+    let SharedTables { repeats, repeats_until_written, unknown } = total.sharing;
+    let size = format_size(repeats * geometry.page_bytes);
     let mut text = format!(
-        "Shared page tables: {} tables are repeats ({}); {} more are until one of them is written.",
-        found.repeats,
-        format_size(found.repeats * geometry.page_bytes),
-        found.repeats_until_written
+        "Shared page tables: {repeats} tables are repeats ({size}); {repeats_until_written} more \
+         are until one of them is written."
     );
-    if found.unknown > 0 {
+    if unknown > 0 {
         text += &format!(
-            " Of {} tables not all pages could be distinguished: only root sees their numbers.",
-            found.unknown
+            " Of {unknown} tables not all pages could be distinguished: only root sees their \
+             numbers."
         );
     }
     text
 }
 
-/// What was left out, with each reason once.
 fn left_out(found: &Footprint) -> Vec<String> {
     let mut reasons: BTreeMap<&str, Vec<u32>> = BTreeMap::new();
     for left in &found.left_out {
@@ -273,7 +259,7 @@ fn left_out(found: &Footprint) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use footprint::{LeftOut, Saving, SharedTables};
+    use footprint::LeftOut;
 
     fn process(pid: u32, active_regions: Bounds) -> ProcessFootprint {
         let counts = Counts {
@@ -330,14 +316,13 @@ mod tests {
         }
     }
 
-    fn plain(found: &Footprint, view: &FootprintView) -> String {
-        render::plain_text(&footprint_document(found, view))
+    fn plain(found: &Footprint, window_ns: Option<u64>, shown: &[usize]) -> String {
+        render::plain_text(&footprint_document(found, window_ns, shown))
     }
 
     #[test]
     fn a_footprint_has_its_tables_and_what_could_be_saved() {
-        let view = FootprintView { window_ns: Some(2_000_000_000), shown: vec![1, 0] };
-        insta::assert_snapshot!(plain(&found(), &view), @r"
+        insta::assert_snapshot!(plain(&found(), Some(2_000_000_000), &[1, 0]), @r"
         Pages of 4K; a page of page tables maps a region of 2M (512 pages).
         Active is what was touched in 2.00s, counted mapping by mapping (Referenced in
           smaps). Where in a mapping is not known (no bitmap), so active regions are
@@ -383,8 +368,7 @@ mod tests {
         found.processes[0].counts.active_pages = None;
         found.processes[0].counts.active_regions = None;
         found.processes.truncate(1);
-        let view = FootprintView { window_ns: None, shown: vec![0] };
-        let text = plain(&found, &view);
+        let text = plain(&found, None, &[0]);
         let row =
             text.lines().find(|line| line.starts_with("  7") || line.starts_with("7")).unwrap();
         let cells: Vec<&str> = row.split_whitespace().collect();
@@ -393,17 +377,15 @@ mod tests {
             ["7", "made", "700", "5", "27", "-", "-", "-", "10", "11", "1", "2", "-"]
         );
         assert!(text.contains("what was active is not known"), "{text}");
-        let nothing = FootprintView { window_ns: None, shown: Vec::new() };
         found.processes.clear();
         found.total = Totals::default();
-        assert!(plain(&found, &nothing).contains("Left out: process 9: denied."));
+        assert!(plain(&found, None, &[]).contains("Left out: process 9: denied."));
     }
 
     #[test]
     fn a_tlb_that_was_not_flushed_is_mentioned() {
         let mut found = found();
         found.is_flushed = false;
-        let view = FootprintView { window_ns: Some(1), shown: vec![0] };
-        assert!(plain(&found, &view).contains("The TLBs were not flushed"));
+        assert!(plain(&found, Some(1), &[0]).contains("The TLBs were not flushed"));
     }
 }

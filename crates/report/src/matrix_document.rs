@@ -1,6 +1,6 @@
 //! The responsiveness matrix as a document.
 
-use analysis::responsiveness::{DELIVERED_AT_LEAST, Matrix, Row, STALL_FACTOR, claims};
+use analysis::responsiveness::{DELIVERED_AT_LEAST, Matrix, Row, STALL_FACTOR, WhySlow, claims};
 use analysis::{HOST, seeds_text};
 use model::BASELINE;
 use model::units::{format_duration, format_size};
@@ -10,30 +10,22 @@ use crate::charts::tile_verdict;
 use crate::remarks::remarks;
 use crate::why_slow::{why_slow_blocks, worst_item};
 
-/// Below this confidence an interval is marked.
 const FULL_CONFIDENCE: f64 = 0.9499;
 
 /// The whole result: what was found, the table of the loads, why slow responses were slow, the
 /// `worst` slowest of each load, and what a reader must know.
-#[must_use]
-pub fn matrix_document(matrix: &Matrix, worst: Option<usize>, verbose: bool) -> Document<'_> {
+pub fn matrix_document(matrix: &Matrix, worst: Option<usize>, verbose: bool) -> Document<'static> {
     let setup = &matrix.setup;
     let mut document = Document {
         title: format!("Responsiveness under load: {}", setup.place()),
         verdicts: vec![Verdict { text: matrix.reading.clone(), tone: Tone::Plain }],
         ..Document::default()
     };
-    let mut table = matrix_table(
-        matrix,
-        format!(
-            "probe {}, {} points {} apart ({} profile), {}",
-            setup.probe,
-            setup.points,
-            format_duration(setup.interval_ns),
-            setup.profile,
-            seeds_text(&setup.seeds)
-        ),
-    );
+    let (probe, points, profile) = (&setup.probe, setup.points, &setup.profile);
+    let (interval, seeds) = (format_duration(setup.interval_ns), seeds_text(&setup.seeds));
+    let caption =
+        format!("probe {probe}, {points} points {interval} apart ({profile} profile), {seeds}");
+    let mut table = matrix_table(matrix, caption);
     for (load, reason) in &matrix.remarks.skipped {
         let mut row = vec![Cell::from(load), Cell::from(0_usize)];
         row.extend(std::iter::repeat_n(Cell::absent(), 7));
@@ -46,39 +38,25 @@ pub fn matrix_document(matrix: &Matrix, worst: Option<usize>, verbose: bool) -> 
     if let Some(most) = worst {
         document.blocks.extend(worst_blocks(matrix, most));
     }
-    document.with_data(matrix)
+    document
 }
 
 fn worst_blocks(matrix: &Matrix, most: usize) -> Vec<Block> {
-    let slowest = matrix
-        .why_slow
-        .iter()
-        .flat_map(|load| load.worst.iter().take(most).map(|sample| worst_item(&load.load, sample)));
-    let slowest: Vec<String> = slowest.collect();
-    if slowest.is_empty() {
-        return vec![Block::Sentence("No response was slow.".to_owned())];
+    let worst = |load: &WhySlow| {
+        let worst = load.worst.iter().take(most);
+        worst.map(|sample| worst_item(&load.load, sample)).collect::<Vec<String>>()
+    };
+    match matrix.why_slow.iter().flat_map(worst).collect::<Vec<String>>() {
+        none if none.is_empty() => vec!["No response was slow.".into()],
+        slowest => vec!["Slowest responses".into(), Block::List(slowest)],
     }
-    vec![Block::Sentence("Slowest responses".to_owned()), Block::List(slowest)]
 }
 
-/// A row a load.
 pub(crate) fn matrix_table(matrix: &Matrix, caption: String) -> Table {
-    let head = [
-        "load",
-        "n",
-        "median",
-        "p90",
-        "max",
-        "ratio",
-        "95 % interval",
-        "stalled",
-        "delivered",
-        "reading",
-    ];
-    let mut table = Table::new(caption, head);
+    let head = ["load", "n", "median", "p90", "max", "ratio", "95 % interval", "stalled"];
+    let head = head.into_iter().chain(["delivered", "reading"]);
     let reference_ns = matrix.reference_ns();
-    table.rows.extend(matrix.rows.iter().map(|row| cells(row, reference_ns)));
-    table
+    Table::of(caption, head, matrix.rows.iter().map(|row| cells(row, reference_ns)))
 }
 
 fn cells(row: &Row, reference_ns: Option<f64>) -> Vec<Cell> {
@@ -121,26 +99,29 @@ fn notes(matrix: &Matrix) -> Vec<String> {
          noload median."
     )];
     notes.extend(claims(rows.iter().filter_map(|row| Some((row.load.as_str(), row.ratio?)))));
-    if matrix.setup.subject == HOST {
-        notes.push(format!(
-            "On the host the loads are sized for {}, so that they do not thrash it: a sandbox \
-             shows that (or host:mem=SIZE, at your risk).",
-            format_size(matrix.setup.memory_bytes)
-        ));
-    }
-    if rows.iter().any(|row| row.ratio.is_some_and(|ratio| ratio.confidence < FULL_CONFIDENCE)) {
-        notes.push("* Too few points for 95 %: the widest interval that they allow.".to_owned());
-    }
-    if rows.iter().any(|row| (1..10).contains(&row.delays_ns.len())) {
-        notes.push(
-            "p90 of fewer than 10 points is interpolated between the largest two.".to_owned(),
-        );
-    }
-    if rows.iter().any(|row| row.delivered.is_some_and(|part| part < DELIVERED_AT_LEAST)) {
-        notes.push(format!(
-            "A load that delivered less than {:.0} % of its dose is not the load it is named after.",
-            100.0 * DELIVERED_AT_LEAST
-        ));
-    }
+    let any = |is_so: fn(&Row) -> bool| rows.iter().any(is_so);
+    let short = any(|row| row.ratio.is_some_and(|ratio| ratio.confidence < FULL_CONFIDENCE));
+    let weak = any(|row| row.delivered.is_some_and(|part| part < DELIVERED_AT_LEAST));
+    let memory = format_size(matrix.setup.memory_bytes);
+    let told = [
+        (matrix.setup.subject == HOST).then(|| {
+            format!(
+                "On the host the loads are sized for {memory}, so that they do not thrash it: a \
+                 sandbox shows that (or host:mem=SIZE, at your risk)."
+            )
+        }),
+        short.then(|| "* Too few points for 95 %: the widest interval that they allow.".to_owned()),
+        any(|row| (1..10).contains(&row.delays_ns.len())).then(|| {
+            "p90 of fewer than 10 points is interpolated between the largest two.".to_owned()
+        }),
+        weak.then(|| {
+            format!(
+                "A load that delivered less than {:.0} % of its dose is not the load it is named \
+                 after.",
+                100.0 * DELIVERED_AT_LEAST
+            )
+        }),
+    ];
+    notes.extend(told.into_iter().flatten());
     notes
 }

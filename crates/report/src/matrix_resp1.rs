@@ -8,7 +8,6 @@ use stats::{mean, one_sd_mean, quantile, standard_deviation};
 use analysis::responsiveness::{Matrix, Row};
 
 /// The matrix as resp1 would have printed it. Loads that were not measured have no row.
-#[must_use]
 pub fn resp1_table(matrix: &Matrix, format: Resp1Format, mut extras: Vec<String>) -> Resp1Table {
     let base = matrix.rows.iter().find(|row| row.load == BASELINE).map(at_bounds);
     let base_mean = base.as_deref().and_then(mean);
@@ -64,26 +63,23 @@ fn resp1_row(
 }
 
 /// What resp1's verbose option adds: S.D., size written, loops and circles per second.
-#[must_use]
 pub fn verbose_lines(matrix: &Matrix) -> Vec<String> {
     let mut lines = Vec::new();
     for row in &matrix.rows {
-        if let Some(sd_ns) = standard_deviation(&at_bounds(row)) {
-            lines.push(format!("{}: S.D. {:.3} ms", row.load, sd_ns / 1e6));
-        }
         let per_second = |name: &str| {
             let amount = *row.totals.get(name)? as f64;
             let elapsed_ns = *row.totals.get("elapsed_ns").filter(|elapsed_ns| **elapsed_ns > 0)?;
-            Some(amount * 1e9 / elapsed_ns as f64)
+            Some(format!("{:.1} {name} per second", amount * 1e9 / elapsed_ns as f64))
         };
-        if let Some(written_bytes) = row.totals.get("written_bytes") {
-            lines.push(format!("{}: {} written", row.load, format_size(*written_bytes)));
-        }
-        for name in ["loops", "circles"] {
-            if let Some(rate) = per_second(name) {
-                lines.push(format!("{}: {rate:.1} {name} per second", row.load));
-            }
-        }
+        let sd_ns = standard_deviation(&at_bounds(row));
+        let written = row.totals.get("written_bytes");
+        let told = [
+            sd_ns.map(|sd_ns| format!("S.D. {:.3} ms", sd_ns / 1e6)),
+            written.map(|written_bytes| format!("{} written", format_size(*written_bytes))),
+            per_second("loops"),
+            per_second("circles"),
+        ];
+        lines.extend(told.into_iter().flatten().map(|text| format!("{}: {text}", row.load)));
     }
     lines
 }

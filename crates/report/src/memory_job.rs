@@ -3,24 +3,20 @@
 use analysis::{MemoryJob, MemoryJobRow, seeds_text};
 use model::units::{format_duration, format_size};
 use model::{EndStatus, JobSpec};
-use render::{Block, Cell, Document, Table};
+use render::{Cell, Document, Table};
 
-use crate::remarks::remarks;
+use crate::remarks::{remarks, skipped};
 
 /// The whole result: heading, a row a run, and what a reader must know.
-#[must_use]
-pub fn memory_job_document(result: &MemoryJob, verbose: bool) -> Document<'_> {
+pub fn memory_job_document(result: &MemoryJob, verbose: bool) -> Document<'static> {
     let name = result.job.as_ref().map_or("memory job", |job| job.name.as_str());
     let settings = result.job.as_ref().map_or_else(String::new, settings);
     let mut document =
         Document { title: format!("{name}: {}", result.place), ..Document::default() };
     document.push(table(result, format!("{settings}, {}", seeds_text(&result.seeds))));
-    let skipped = result.remarks.skipped.iter();
-    document
-        .blocks
-        .extend(skipped.map(|(load, reason)| Block::Sentence(format!("{load} skipped: {reason}"))));
+    document.blocks.extend(skipped(&result.remarks));
     document.blocks.extend(remarks(notes(result), &result.remarks, verbose));
-    document.with_data(result)
+    document
 }
 
 /// The job's parameters that say what is done.
@@ -32,12 +28,11 @@ fn settings(job: &JobSpec) -> String {
         (_, _, Some(footprint)) => {
             let processes = job.params.get("processes").copied().unwrap_or(1);
             let plural = if processes == 1 { "" } else { "es" };
+            let [backing, pattern, access, pages] =
+                ["backing", "pattern", "access", "pages"].map(choice);
             format!(
-                "{processes} process{plural}, {footprint} {}, {} {}s, {} pages",
-                choice("backing"),
-                choice("pattern"),
-                choice("access"),
-                choice("pages")
+                "{processes} process{plural}, {footprint} {backing}, {pattern} {access}s, {pages} \
+                 pages"
             )
         }
         _ => String::new(),
@@ -49,20 +44,16 @@ fn table(result: &MemoryJob, caption: String) -> Table {
     let mut head = vec!["load", "seed", "relative speed", "ns/touch", "touches", "elapsed s"];
     head.extend(["user s", "system s", "faults", "major", "swap-ins"]);
     head.extend(has_walks.then_some("page walks (loads)"));
-    let mut table = Table::new(caption, head);
     let count = |value: Option<u64>| Cell::from(value.map(Cell::count));
-    let decimal = |value: Option<f64>, digits: usize| {
-        Cell::from(value.map(|value| Cell::figure(format!("{value:.digits$}"))))
-    };
-    let seconds = |value_ns: Option<u64>| decimal(value_ns.map(|ns| ns as f64 / 1e9), 3);
-    for row in &result.rows {
+    let seconds = |ns: Option<u64>| Cell::decimals(ns.map(|ns| ns as f64 / 1e9), 3);
+    let rows = result.rows.iter().map(|row| {
         let work = row.work.as_ref();
         let faults = used(row, &["minor_faults", "major_faults"]);
         let mut cells = vec![
             Cell::from(&row.load),
             Cell::count(row.seed),
-            decimal(row.relative_speed, 2),
-            decimal(row.touch_ns, 2),
+            Cell::decimals(row.relative_speed, 2),
+            Cell::decimals(row.touch_ns, 2),
             count(work.map(|work| work.touches)),
             seconds(work.map(|work| work.elapsed_ns)),
             seconds(used(row, &["user_ns"])),
@@ -72,9 +63,9 @@ fn table(result: &MemoryJob, caption: String) -> Table {
             count(row.swap_ins),
         ];
         cells.extend(has_walks.then(|| count(used(row, &["page_walks"]))));
-        table.row(cells);
-    }
-    table
+        cells
+    });
+    Table::of(caption, head, rows)
 }
 
 fn used(row: &MemoryJobRow, names: &[&str]) -> Option<u64> {
@@ -82,15 +73,12 @@ fn used(row: &MemoryJobRow, names: &[&str]) -> Option<u64> {
 }
 
 fn notes(result: &MemoryJob) -> Vec<String> {
-    let about = match result.simulated {
-        false => {
-            "All figures are of the steady state. Relative speed: to the run without load of the \
-             same seed. Faults: minor and major; swap-ins: pages, of the whole machine."
-        }
-        true => {
-            "All figures are of the whole simulated run. Faults: translations that the kernel had \
-             to supply; swap-ins: processes."
-        }
+    let about = if result.simulated {
+        "All figures are of the whole simulated run. Faults: translations that the kernel had to \
+         supply; swap-ins: processes."
+    } else {
+        "All figures are of the steady state. Relative speed: to the run without load of the same \
+         seed. Faults: minor and major; swap-ins: pages, of the whole machine."
     };
     let mut notes = vec![about.to_owned()];
     for row in &result.rows {

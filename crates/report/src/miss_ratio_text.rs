@@ -1,65 +1,55 @@
 //! Miss-ratio curves and working sets of a trace.
 
-mod over_time;
-mod sets;
-
 use analysis::sweep::{Curve, Found};
-use mmu::curve::{CurvePoint, MissRatioCurve, Profiled, UnitCurves};
+use mmu::curve::{CurvePoint, MissRatioCurve, Profiled, UnitCurves, Window, WorkingSets};
 use model::units::{exact_size, format_size};
-use render::{Block, Cell, Document, Table, format};
+use render::format::{self, counted, number};
+use render::{Block, Cell, Document, Table};
 
-use crate::sweep_text::chart_and_knee;
+use crate::sweep_text::{Amounts, chart, knee_sentence};
 
 /// Sizes that translation caches have, and powers of two beyond.
 const ENTRIES: [u64; 19] = [
     16, 32, 64, 96, 128, 256, 512, 1024, 1536, 2048, 3072, 4096, 8192, 16_384, 32_768, 65_536,
     262_144, 1_048_576, 4_194_304,
 ];
+/// Numbers of ways that have a column.
+const WAYS: [usize; 11] = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64];
 /// Units below this are lines.
 const PAGE_BYTES: u64 = 4096;
+const BARS: usize = 24;
+const BAR: u64 = 40;
 
-/// Everything that is told.
-#[derive(Clone, Debug)]
-pub struct MissRatioView<'a> {
-    /// Name of the trace.
-    pub name: &'a str,
-    /// Its curves.
-    pub profiled: &'a Profiled,
-    /// The curves' knees, in the order of the units: miss ratio over entries.
-    pub knees: &'a [(Curve, Found)],
-    /// Factor of the miss ratio that counted as leaving the plateau.
-    pub least_rise: f64,
-    /// What a reader must know.
-    pub notes: &'a [String],
-}
-
-/// The curves with their knees, sets and working sets.
-#[must_use]
-pub fn miss_ratio_document(view: &MissRatioView<'_>) -> Document<'static> {
-    let profiled = view.profiled;
+/// The curves of the trace `name` with their sets and working sets, and their knees, in the order of
+/// the units: miss ratio over entries. `least_rise` is the factor that counted as leaving the
+/// plateau, and the `notes` are what a reader must know.
+pub fn miss_ratio_document(
+    name: &str,
+    profiled: &Profiled,
+    knees: &[(Curve, Found)],
+    least_rise: f64,
+    notes: &[String],
+) -> Document<'static> {
     let of = profiled
         .process
         .map(|process| format!(" of process {process} ({} of others left out)", profiled.left_out));
     let references = format!("{}{}", profiled.references, of.unwrap_or_default());
-    let facts = [("trace", view.name.to_owned()), ("references", references)];
-    let facts = facts.map(|(name, value)| (name.to_owned(), value)).into();
-    let mut document = Document { facts, ..Document::default() };
-    for (unit, (curve, found)) in profiled.units.iter().zip(view.knees) {
+    let facts = [("trace", name.to_owned()), ("references", references)];
+    let mut document = Document::default().with_facts(facts);
+    for (unit, (curve, found)) in profiled.units.iter().zip(knees) {
         document.push(table(unit));
         document.push(Block::Notes(about(unit)));
-        let (chart, knee) = chart_and_knee(curve, found, view.least_rise);
-        document.push(Block::Verbatim(chart));
-        document.push(Block::Sentence(knee.trim_end().to_owned()));
+        document.blocks.extend(chart(found, &Amounts::of(curve)));
+        document.push(knee_sentence(curve, found, least_rise));
         if !unit.sets.is_empty() {
-            document.push(sets::table(unit));
+            document.push(sets(unit));
         }
         if let Some(working_set) = &unit.working_set {
-            document.push(over_time::means(unit, working_set));
-            document.push(over_time::windows(unit, working_set));
+            document.push(means(unit, working_set));
+            document.push(windows(unit, working_set));
         }
     }
-    let notes = view.notes.iter().map(|note| format!("Note: {note}"));
-    document.push(Block::Notes(notes.collect()));
+    document.push(Block::Notes(notes.iter().map(|note| format!("Note: {note}")).collect()));
     document
 }
 
@@ -72,17 +62,15 @@ fn about(unit: &UnitCurves) -> Vec<String> {
         "{about}{} distinct ({}); their first references are {} % of all",
         curve.cold_misses,
         format_size(curve.cold_misses.saturating_mul(unit.unit_bytes)),
-        format::number(share),
+        number(share),
     )];
     lines.extend(curve.sample.as_ref().map(|sample| {
+        let (rate, units, references) =
+            (number(100.0 * sample.rate), sample.units, sample.references);
+        let (percent, least) = (format::percent(sample.confidence), sample.smallest_entries);
         format!(
-            "sampled: {} % of them, {} with {} references; {} intervals; sizes below {} entries \
-             have no estimate",
-            format::number(100.0 * sample.rate),
-            sample.units,
-            sample.references,
-            format::percent(sample.confidence),
-            sample.smallest_entries,
+            "sampled: {rate} % of them, {units} with {references} references; {percent} intervals; \
+             sizes below {least} entries have no estimate"
         )
     }));
     lines
@@ -99,60 +87,97 @@ fn table(unit: &UnitCurves) -> Block {
     let MissRatioCurve { points, sample, cold_misses, .. } = &unit.curve;
     let caption = format!("LRU cache of {}", unit_name(unit));
     let last = points.iter().find(|point| point.entries >= *cold_misses).or(points.last());
-    let Some(last) = last else {
-        return Block::Sentence(format!("{caption}: no size has an estimate"));
-    };
+    let Some(last) = last else { return format!("{caption}: no size has an estimate").into() };
     let interval = sample.is_some().then_some("interval");
     let head = ["entries", "reach", "misses", "miss ratio"].into_iter().chain(interval);
-    let mut table = Table::new(caption, head);
     let named = points.iter().filter(|point| ENTRIES.contains(&point.entries));
     let smaller = named.filter(|point| point.entries < last.entries);
-    for point in smaller.chain([last]) {
-        table.row(row(point, unit.unit_bytes));
-    }
-    table.into()
+    let rows = smaller.chain([last]).map(|point: &CurvePoint| {
+        let interval = point
+            .low
+            .zip(point.high)
+            .map(|(low, high)| Cell::figure(format::interval(low, high, number)));
+        let reach = Cell::size(point.entries.saturating_mul(unit.unit_bytes));
+        let cells = [point.entries.into(), reach, point.misses.into(), figure(point.miss_ratio)];
+        cells.into_iter().chain(interval)
+    });
+    Table::of(caption, head, rows).into()
 }
 
-fn row(point: &CurvePoint, unit_bytes: u64) -> Vec<Cell> {
-    let mut row = vec![
-        point.entries.into(),
-        Cell::size(point.entries.saturating_mul(unit_bytes)),
-        point.misses.into(),
-        figure(point.miss_ratio),
-    ];
-    let interval = point.low.zip(point.high);
-    row.extend(
-        interval.map(|(low, high)| Cell::figure(format::interval(low, high, format::number))),
-    );
-    row
-}
-
-/// A number with four digits that count.
 fn figure(value: f64) -> Cell {
-    Cell::figure(format::number(value))
+    Cell::figure(number(value))
+}
+
+/// Set-associative caches: a row for each number of sets.
+fn sets(unit: &UnitCurves) -> Table {
+    let most = unit.sets.iter().map(|curve| curve.misses.len()).max().unwrap_or(0);
+    let ways = || WAYS.into_iter().filter(|ways| *ways <= most);
+    let references = unit.curve.references.max(1) as f64;
+    let rows = unit.sets.iter().map(|curve| {
+        let ratios = ways().map(|ways| {
+            let misses = curve.misses.get(ways - 1);
+            Cell::from(misses.map(|misses| figure(*misses as f64 / references)))
+        });
+        [Cell::count(curve.sets)].into_iter().chain(ratios)
+    });
+    let head = ["sets".to_owned()].into_iter().chain(ways().map(|ways| counted(ways, "way")));
+    let unit = unit_name(unit);
+    let caption = format!("Miss ratio of sets of {unit}, LRU in each set (all references counted)");
+    Table::of(caption, head, rows)
+}
+
+/// The mean working set by length of the window.
+fn means(unit: &UnitCurves, working_set: &WorkingSets) -> Table {
+    let powers = working_set.means.iter().filter(|mean| {
+        mean.window.is_power_of_two() && mean.window.trailing_zeros().is_multiple_of(2)
+    });
+    let rows = powers.map(|mean| {
+        let size_bytes = (mean.units * unit.unit_bytes as f64).round() as u64;
+        [mean.window.into(), figure(mean.units), Cell::size(size_bytes)]
+    });
+    Table::of("Mean working set by window", ["window", "mean units", "size"], rows)
+}
+
+/// What is in use from window to window, with a bar for each piece of time.
+fn windows(unit: &UnitCurves, working_set: &WorkingSets) -> Table {
+    let windows = &working_set.windows;
+    let each = windows.len().div_ceil(BARS).max(1);
+    let references = windows.first().map_or(0, |window| window.references);
+    let mut caption = format!("Distinct {} in windows of {references} references", unit_name(unit));
+    if each > 1 {
+        caption += &format!("; the largest of {each} windows in each line");
+    }
+    let largest = windows.iter().map(|window| window.units).max().unwrap_or(0).max(1);
+    let rows = windows.chunks(each).map(|group| {
+        let most = |of: fn(&Window) -> u64| group.iter().map(of).max().unwrap_or(0);
+        let units = most(|window| window.units);
+        [
+            Cell::count(group[0].first),
+            Cell::count(units),
+            Cell::size(units.saturating_mul(unit.unit_bytes)),
+            Cell::count(group.iter().map(|window| window.new_units).sum()),
+            Cell::count(most(|window| window.regions)),
+            Cell::from("█".repeat((units * BAR).div_ceil(largest) as usize)),
+        ]
+    });
+    Table::of(caption, ["from", "units", "size", "new", "2M regions", ""], rows)
 }
 
 /// All points of all curves as CSV, with a heading.
-#[must_use]
 pub fn miss_ratio_csv(profiled: &Profiled) -> String {
-    let mut text =
-        "unit_bytes,entries,reach_bytes,references,misses,miss_ratio,low,high\n".to_owned();
-    for unit in &profiled.units {
-        let curve = &unit.curve;
-        for point in &curve.points {
-            let end = |end: Option<f64>| end.map_or_else(String::new, |end| end.to_string());
-            text += &format!(
-                "{},{},{},{},{},{},{},{}\n",
-                unit.unit_bytes,
-                point.entries,
-                point.entries.saturating_mul(unit.unit_bytes),
-                curve.references,
-                point.misses,
-                point.miss_ratio,
-                end(point.low),
-                end(point.high),
-            );
-        }
+    let head = "unit_bytes,entries,reach_bytes,references,misses,miss_ratio,low,high\n";
+    let mut text = head.to_owned();
+    for (unit, point) in
+        profiled.units.iter().flat_map(|unit| unit.curve.points.iter().map(move |it| (unit, it)))
+    {
+        let CurvePoint { entries, misses, miss_ratio, .. } = point;
+        let (unit_bytes, references) = (unit.unit_bytes, unit.curve.references);
+        let reach_bytes = entries.saturating_mul(unit_bytes);
+        let [low, high] =
+            [point.low, point.high].map(|end| end.map_or_else(String::new, |end| end.to_string()));
+        text += &format!(
+            "{unit_bytes},{entries},{reach_bytes},{references},{misses},{miss_ratio},{low},{high}\n"
+        );
     }
     text
 }

@@ -23,7 +23,6 @@ pub struct Family {
 impl Family {
     /// A family without samples. A name ends in its unit where it has one (`_seconds`, `_bytes`,
     /// `_ratio`), which is then told as such.
-    #[must_use]
     pub fn new(name: &str, kind: Kind, help: &str) -> Self {
         let kind = match kind {
             Kind::Gauge => "gauge",
@@ -46,20 +45,17 @@ impl Family {
     }
 
     /// Whether it has no sample.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.samples == 0
     }
 }
 
 /// Families as a whole exposition; with samples or without.
-#[must_use]
 pub fn exposition(families: &[Family]) -> String {
     families.iter().map(|family| family.text.as_str()).collect::<String>() + "# EOF\n"
 }
 
 /// Any text as a name of a metric or label: what may not stand there is an underscore.
-#[must_use]
 pub fn name(text: &str) -> String {
     let fits = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
     let name: String = text.chars().map(fits).collect();

@@ -10,7 +10,7 @@ use analysis::sweep::{Curve, Found, Point};
 
 use render::{Block, Cell, Document, Table};
 
-use crate::sweep_text::{Amounts, knee_sentence, movers_text, other_sentences};
+use crate::sweep_text::{Amounts, knee_sentence, movers, other_sentences};
 use analysis::seeds_text;
 
 /// What is told of a program's runs.
@@ -43,14 +43,11 @@ const COLUMNS: [(&str, &str, f64, usize); 5] = [
 ];
 
 /// The simulated table, the published one beside it, and what the curve says.
-#[must_use]
 pub fn program_run_document(view: &ProgramRunView<'_>) -> Document<'static> {
     let amounts = Amounts::of(view.curve);
     let program = format!("{}, {}", view.program, seeds_text(&view.seeds));
     let facts = [("machine", view.place.clone()), ("program", program)];
-    let facts = facts.map(|(name, value)| (name.to_owned(), value)).into();
-    let mut document = Document { facts, ..Document::default() };
-    document.push(simulated(view, &amounts));
+    let mut document = Document::of(vec![simulated(view, &amounts).into()]).with_facts(facts);
     if view.seeds.len() > 1 {
         let which = "the fastest run of each level; median and max are elapsed times of all";
         document.push(Block::Notes(vec![which.to_owned()]));
@@ -61,19 +58,12 @@ pub fn program_run_document(view: &ProgramRunView<'_>) -> Document<'static> {
         document.push(Block::Notes(acceptance::lines(beside, &amounts)));
     }
     if view.found.rows.len() > 1 {
-        findings(&mut document, view, &amounts);
+        let knee = knee_sentence(view.curve, view.found, view.least_rise);
+        let others = other_sentences(view.found, &amounts);
+        document.push(Block::Notes([knee].into_iter().chain(others).collect()));
+        document.blocks.extend(view.found.moved.iter().flat_map(|it| movers(it, &amounts)));
     }
     document
-}
-
-/// The knee, what a fault costs, and what moved.
-fn findings(document: &mut Document<'_>, view: &ProgramRunView<'_>, amounts: &Amounts<'_>) {
-    let knee = knee_sentence(view.curve, view.found, view.least_rise);
-    let others = other_sentences(view.found, amounts);
-    document.push(Block::Notes([knee].into_iter().chain(others).collect()));
-    if let Some(moved) = &view.found.moved {
-        document.push(Block::Verbatim(movers_text(moved, amounts)));
-    }
 }
 
 fn simulated(view: &ProgramRunView<'_>, amounts: &Amounts<'_>) -> Table {
@@ -86,30 +76,25 @@ fn simulated(view: &ProgramRunView<'_>, amounts: &Amounts<'_>) -> Table {
         }
     }
     let levels = view.found.rows.iter().map(|row| row.level);
-    let rows: Vec<(f64, &Point)> =
+    let best: Vec<(f64, &Point)> =
         levels.filter_map(|level| Some((level, best(view.curve, level)?))).collect();
-    let first = rows.first().and_then(|(_, point)| point.cost);
-    let mut table = Table::new("", head);
-    for (level, point) in rows {
+    let first = best.first().and_then(|(_, point)| point.cost);
+    let rows = best.iter().map(|(level, point)| {
         let speed = first.zip(point.cost).map(|(first, cost)| first / cost);
-        let mut row = vec![Cell::figure(amounts.level(level)), decimals(speed, 2)];
+        let mut row = vec![Cell::figure(amounts.level(*level)), Cell::decimals(speed, 2)];
         for (_, figure, scale, digits) in COLUMNS {
             row.push(printed(&point.figures, figure, scale, digits));
             if several && figure == COLUMNS[0].1 {
-                let times = elapsed(view.curve, level);
-                let longest = times.iter().copied().reduce(f64::max);
-                let both = [stats::median(&times), longest];
-                row.extend(both.map(|time| decimals(time.map(|ns| ns / 1e9), 1)));
+                let of_level = view.curve.points.iter().filter(|point| point.level == *level);
+                let times: Vec<f64> =
+                    of_level.filter_map(|point| point.figures.get(figure).copied()).collect();
+                let both = [stats::median(&times), times.iter().copied().reduce(f64::max)];
+                row.extend(both.map(|time| Cell::decimals(time.map(|ns| ns / scale), digits)));
             }
         }
-        table.row(row);
-    }
-    table
-}
-
-fn elapsed(curve: &Curve, level: f64) -> Vec<f64> {
-    let of_level = curve.points.iter().filter(|point| point.level == level);
-    of_level.filter_map(|point| point.figures.get("elapsed_ns").copied()).collect()
+        row
+    });
+    Table::of("", head, rows)
 }
 
 /// The published table, with the simulated figure over the published one behind each column.
@@ -122,14 +107,13 @@ fn published(beside: &Beside, amounts: &Amounts<'_>) -> Table {
     let is_judged = beside.rows.iter().any(|row| !row.ratios.is_empty());
     let figures = columns.iter().flat_map(|(heading, ..)| [*heading, "ratio"]);
     let head = ["memory"].into_iter().chain(figures).chain(is_judged.then_some("accepted"));
-    let mut table = Table::new("", head);
-    for row in &beside.rows {
+    let rows = beside.rows.iter().map(|row| {
         let mut cells = vec![Cell::figure(amounts.level(row.level))];
         for (_, name, scale, digits) in &columns {
             cells.push(printed(&row.published.figures, name, *scale, *digits));
             let of = |point: &Point| point.figures.get(*name).copied();
             let ratio = of(&row.best).zip(of(&row.published).filter(|value| *value > 0.0));
-            cells.push(decimals(ratio.map(|(own, printed)| own / printed), 2));
+            cells.push(Cell::decimals(ratio.map(|(own, printed)| own / printed), 2));
         }
         if is_judged {
             let judged = row.ratios.iter().map(|(at, holds)| {
@@ -138,17 +122,13 @@ fn published(beside: &Beside, amounts: &Amounts<'_>) -> Table {
             });
             cells.push(Cell::figure(judged.collect::<Vec<_>>().join(", ")));
         }
-        table.row(cells);
-    }
-    table
+        cells
+    });
+    Table::of("", head, rows)
 }
 
 fn printed(figures: &BTreeMap<String, f64>, name: &str, scale: f64, digits: usize) -> Cell {
-    decimals(figures.get(name).map(|value| value / scale), digits)
-}
-
-fn decimals(value: Option<f64>, digits: usize) -> Cell {
-    value.map(|value| Cell::figure(format!("{value:.digits$}"))).into()
+    Cell::decimals(figures.get(name).map(|value| value / scale), digits)
 }
 
 #[cfg(test)]

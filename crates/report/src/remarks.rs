@@ -15,30 +15,30 @@ const FOLLOWS: (&str, &str) = ("taskstats", "delay accounting");
 /// of that.
 pub(crate) fn remarks(mut notes: Vec<String>, remarks: &Remarks, verbose: bool) -> Vec<Block> {
     notes.extend(remarks.warnings.iter().map(|warning| format!("warning: {warning}")));
-    let mut unavailable = unavailable_notes(&remarks.missed, verbose).into_iter();
-    notes.extend(unavailable.next());
-    let unavailable = Block::List(unavailable.collect());
-    vec![Block::Notes(notes), unavailable]
+    let (heading, unavailable) = unavailable(&remarks.missed, verbose);
+    notes.extend(heading);
+    vec![Block::Notes(notes), Block::List(unavailable)]
 }
 
-fn unavailable_notes(all: &[String], verbose: bool) -> Vec<String> {
+/// Loads without results, a sentence each.
+pub(crate) fn skipped(remarks: &Remarks) -> impl Iterator<Item = Block> {
+    remarks.skipped.iter().map(|(load, reason)| format!("{load} skipped: {reason}").into())
+}
+
+fn unavailable(all: &[String], verbose: bool) -> (Option<String>, Vec<String>) {
     let is_there = |name: &str| all.iter().any(|text| capability(text) == name);
     let matters = |text: &&String| {
         let name = capability(text);
         let follows = name == FOLLOWS.0 && is_there(FOLLOWS.1);
         verbose || !(name.starts_with(DESCRIPTION) || WITHOUT_EFFECT.contains(&name) || follows)
     };
-    let shown: Vec<&String> = all.iter().filter(matters).collect();
-    let hidden = all.len() - shown.len();
-    let mut notes = Vec::new();
-    if !shown.is_empty() {
-        notes.push(format!("Not available here ({}; {hidden} more with -v):", shown.len()));
-        if hidden == 0 {
-            notes[0] = format!("Not available here ({}):", shown.len());
-        }
-        notes.extend(shown.iter().map(|text| (*text).clone()));
-    }
-    notes
+    let shown: Vec<String> = all.iter().filter(matters).cloned().collect();
+    let heading = match (shown.len(), all.len() - shown.len()) {
+        (0, _) => None,
+        (count, 0) => Some(format!("Not available here ({count}):")),
+        (count, hidden) => Some(format!("Not available here ({count}; {hidden} more with -v):")),
+    };
+    (heading, shown)
 }
 
 /// The capability of a `CAPABILITY: REASON`.
@@ -63,19 +63,18 @@ mod tests {
 
     #[test]
     fn only_what_costs_the_reader_something_is_listed_unless_all_is_wanted() {
-        let brief = unavailable_notes(&all(), false);
-        assert_eq!(brief.len(), 2, "{brief:?}");
-        assert_eq!(brief[0], "Not available here (1; 3 more with -v):");
-        assert!(brief[1].starts_with("delay accounting: "), "{brief:?}");
-        let verbose = unavailable_notes(&all(), true);
-        assert_eq!(verbose[0], "Not available here (4):");
-        assert_eq!(verbose.len(), 5);
-        assert_eq!(unavailable_notes(&all()[1..2], false), [""; 0]);
+        let (heading, brief) = unavailable(&all(), false);
+        assert_eq!(heading.unwrap(), "Not available here (1; 3 more with -v):");
+        assert_eq!(brief, all()[..1]);
+        let (heading, verbose) = unavailable(&all(), true);
+        assert_eq!(heading.unwrap(), "Not available here (4):");
+        assert_eq!(verbose, all());
+        assert_eq!(unavailable(&all()[1..2], false), (None, Vec::new()));
     }
 
     #[test]
     fn delays_that_only_this_process_cannot_read_are_listed() {
-        let notes = unavailable_notes(&all()[2..3], false);
-        assert!(notes[1].contains("taskstats"), "{notes:?}");
+        let (_, notes) = unavailable(&all()[2..3], false);
+        assert!(notes[0].contains("taskstats"), "{notes:?}");
     }
 }

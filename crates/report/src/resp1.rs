@@ -1,144 +1,85 @@
 //! The printed formats of the resp1 response benchmark.
 //!
-//! # Columns
-//! Positions count from 1. `w` is the width of the longest test name, but at least 11.
+//! A blank and the test stand to the left, in at least 11 columns. Low, high, median and average in
+//! ms follow to the right with 11 columns each; then, with 8 each, the S.D. in s and the ratio in the
+//! first format, or the raw ratio and that of the 1-S.D. averages in the second. Numbers have three
+//! decimals and a blank before them, so that one that is too wide shifts the rest of its line and
+//! never touches its neighbour; `-` is not known.
 //!
-//! | columns | first format | second format |
-//! |---|---|---|
-//! | 1 | blank | blank |
-//! | 2 … 1+w | test, left-aligned | test, left-aligned |
-//! | next 4 × 11 | low, high, median, average in ms | the same |
-//! | next 8 | S.D. in **s** | raw ratio |
-//! | next 8 | ratio | ratio of the 1-S.D. averages |
-//!
-//! Numbers are right-aligned with three decimals; the first position of each number's columns is
-//! always a blank, so a number that is too wide shifts the rest of its line and never touches its
-//! neighbour. A value that is not known is `-`.
-//!
-//! Above the rows stand two heading lines: the underlined group names, right-aligned with the last
-//! column of their group, and the column names, right-aligned with their columns. As in the
-//! published outputs these begin with a blank too: `grep '^ '` yields heading and rows, the base
+//! As published, group names, column names and rows begin with a blank: `grep '^ '` yields the base
 //! output. Everything optional (the title line, verbose lines) begins in column 1.
 
-use model::resp1::{Resp1Format, Resp1Row, Resp1Table};
+use model::resp1::{Resp1Format, Resp1Table};
 
 const DELAY_HEADING: &str = "_____________ delay ms. ____________";
 const RATIO_HEADING: &str = "___ Ratio ___";
-/// Least width of the test names.
 const TEST_WIDTH: usize = 11;
 /// Width of a delay, without the blank before it.
 const DELAY_WIDTH: usize = 10;
 /// Width of an S.D. or a ratio, without the blank before it.
 const RATIO_WIDTH: usize = 7;
 
-/// The table in the first format: delays in ms, S.D. in s, ratio. Ends in a newline.
+/// The table in the format that it has: delays in ms; then the S.D. in s and the ratio, or the raw
+/// ratio and that of the 1-S.D. averages. Ends in a newline.
 ///
-/// The title stands first, then the heading, the rows and the extras. A row without S.D. shows `-`.
-#[must_use]
-pub fn first_format(table: &Resp1Table) -> String {
-    print(table, ["S.D.", "ratio"], "", |row| [row.sd_s, Some(row.ratio_raw)])
-}
-
-/// The table in the second format: delays in ms, raw ratio, ratio of the 1-S.D. averages. Ends in
-/// a newline.
-///
-/// The title stands first, then the heading, the rows and the extras. A row without the second
-/// ratio shows `-`.
-#[must_use]
-pub fn second_format(table: &Resp1Table) -> String {
-    print(table, ["raw", "S.D."], RATIO_HEADING, |row| [Some(row.ratio_raw), row.ratio_sd])
-}
-
-/// The table in the format that it has: [`first_format`] or [`second_format`].
-#[must_use]
+/// The title stands first, then the heading, the rows and the extras. A value that a row does not
+/// have is `-`.
 pub fn printed(table: &Resp1Table) -> String {
-    match table.format {
-        Resp1Format::First => first_format(table),
-        Resp1Format::Second => second_format(table),
-    }
-}
-
-/// Prints a table whose last two columns are `names`, with the values that `last` gives.
-fn print(
-    table: &Resp1Table,
-    names: [&str; 2],
-    ratio_heading: &str,
-    last: impl Fn(&Resp1Row) -> [Option<f64>; 2],
-) -> String {
+    let is_first = table.format == Resp1Format::First;
+    let names = if is_first { ["S.D.", "ratio"] } else { ["raw", "S.D."] };
+    let ratio_heading = if is_first { "" } else { RATIO_HEADING };
     let width = table.rows.iter().map(|row| row.test.chars().count()).max().unwrap_or(0);
     let width = width.max(TEST_WIDTH);
-    let delays = 4 * (DELAY_WIDTH + 1);
-    let ratios = 2 * (RATIO_WIDTH + 1);
+    let (delays, ratios) = (4 * (DELAY_WIDTH + 1), 2 * (RATIO_WIDTH + 1));
     let groups = format!(" {:<width$}{DELAY_HEADING:>delays$}{ratio_heading:>ratios$}", "");
+    let mut text = title(table).map(|title| title + "\n").unwrap_or_default();
+    text += &format!("{}\n", groups.trim_end());
     let delay_names = ["low", "high", "median", "average"];
-    let heading = line("Test", width, delay_names.map(str::to_owned), names.map(str::to_owned));
-    let mut text = String::new();
-    if let Some(title) = title(table) {
-        text.push_str(&title);
-        text.push('\n');
-    }
-    text.push_str(groups.trim_end());
-    text.push('\n');
-    text.push_str(&heading);
+    text += &line("Test", width, delay_names.map(str::to_owned), names.map(str::to_owned));
     for row in &table.rows {
-        let delays = [row.low_ms, row.high_ms, row.median_ms, row.average_ms];
+        let last = match is_first {
+            true => [row.sd_s, Some(row.ratio_raw)],
+            false => [Some(row.ratio_raw), row.ratio_sd],
+        };
+        let delays = [row.low_ms, row.high_ms, row.median_ms, row.average_ms].map(decimals);
         let test: String =
             row.test.chars().map(|c| if c.is_whitespace() { '-' } else { c }).collect();
-        text.push_str(&line(&test, width, delays.map(decimals), last(row).map(known)));
+        let last = last.map(|value| value.map_or_else(|| "-".to_owned(), decimals));
+        text += &line(&test, width, delays, last);
     }
-    for extra in table.extras.iter().flat_map(|extra| extra.lines()) {
-        let extra = extra.trim();
-        if !extra.is_empty() {
-            text.push_str(extra);
-            text.push('\n');
-        }
-    }
+    let extras = table.extras.iter().flat_map(|extra| extra.lines()).map(str::trim);
+    text.extend(extras.filter(|extra| !extra.is_empty()).map(|extra| format!("{extra}\n")));
     text
 }
 
 /// One line of the base output, newline included.
 fn line(test: &str, width: usize, delays: [String; 4], ratios: [String; 2]) -> String {
-    let mut text = format!(" {test:<width$}");
-    for cell in delays {
-        text.push_str(&format!(" {cell:>DELAY_WIDTH$}"));
-    }
-    for cell in ratios {
-        text.push_str(&format!(" {cell:>RATIO_WIDTH$}"));
-    }
-    text.push('\n');
-    text
+    let delays = delays.map(|cell| format!(" {cell:>DELAY_WIDTH$}")).concat();
+    let ratios = ratios.map(|cell| format!(" {cell:>RATIO_WIDTH$}")).concat();
+    format!(" {test:<width$}{delays}{ratios}\n")
 }
 
 fn decimals(value: f64) -> String {
     format!("{value:.3}")
 }
 
-fn known(value: Option<f64>) -> String {
-    value.map_or_else(|| "-".to_owned(), decimals)
-}
-
 /// The title line with the facts that are known, in the published wording; `None` if none is.
 fn title(table: &Resp1Table) -> Option<String> {
-    let mut text = "Starting".to_owned();
-    if let Some(cpus) = table.cpus {
-        text.push_str(&format!(" {cpus} CPU"));
-    }
-    text.push_str(" run");
-    let bare = text.len();
-    if let Some(memory_mb) = table.memory_mb {
-        text.push_str(&format!(" with {memory_mb} MB RAM"));
-    }
-    if let Some(points) = table.minimum_points {
-        text.push_str(&format!(", minimum {points} data points"));
-    }
-    if let Some(interval_s) = table.interval_s {
-        text.push_str(&format!(" at {interval_s} sec intervals"));
-    }
-    (table.cpus.is_some() || text.len() > bare).then_some(text)
+    let facts = [
+        table.cpus.map(|cpus| format!(" {cpus} CPU")),
+        Some(" run".to_owned()),
+        table.memory_mb.map(|memory_mb| format!(" with {memory_mb} MB RAM")),
+        table.minimum_points.map(|points| format!(", minimum {points} data points")),
+        table.interval_s.map(|interval_s| format!(" at {interval_s} sec intervals")),
+    ];
+    let is_known = facts.iter().flatten().count() > 1;
+    is_known.then(|| format!("Starting{}", facts.into_iter().flatten().collect::<String>()))
 }
 
 #[cfg(test)]
 mod tests {
+    use model::resp1::Resp1Row;
+
     use super::*;
 
     fn row(test: &str, delays: [f64; 4], sd_s: Option<f64>, raw: f64, sd: Option<f64>) -> Resp1Row {
@@ -200,7 +141,7 @@ mod tests {
 
     #[test]
     fn first_manual_table() {
-        insta::assert_snapshot!(first_format(&manual_first()), @r"
+        insta::assert_snapshot!(printed(&manual_first()), @r"
         Starting 1 CPU run with 124 MB RAM, minimum 5 data points at 20 sec intervals
                             _____________ delay ms. ____________
          Test               low       high     median    average    S.D.   ratio
@@ -219,7 +160,7 @@ mod tests {
         let mut table = manual_second();
         table.extras =
             vec!["smallwrite: 455 MB written".to_owned(), " \n  41.7 loops/s".to_owned()];
-        insta::assert_snapshot!(second_format(&table), @r"
+        insta::assert_snapshot!(printed(&table), @r"
         Starting 1 CPU run with 91 MB RAM, minimum 5 data points at 20 sec intervals
                             _____________ delay ms. ____________   ___ Ratio ___
          Test               low       high     median    average     raw    S.D.
@@ -239,7 +180,7 @@ mod tests {
     fn base_output_begins_with_a_blank_and_nothing_else_does() {
         let mut table = manual_second();
         table.extras = vec!["  indented".to_owned()];
-        let text = second_format(&table);
+        let text = printed(&table);
         let base: Vec<&str> = text.lines().filter(|line| line.starts_with(' ')).collect();
         assert_eq!(base.len(), 2 + table.rows.len());
         assert!(base[1].starts_with(" Test "), "{}", base[1]);
@@ -251,17 +192,18 @@ mod tests {
     fn unknown_facts_are_left_out() {
         let mut table = manual_second();
         (table.cpus, table.minimum_points, table.interval_s) = (None, None, Some(0.5));
-        assert!(second_format(&table).starts_with("Starting run with 91 MB RAM at 0.5 sec "));
+        assert!(printed(&table).starts_with("Starting run with 91 MB RAM at 0.5 sec "));
         (table.memory_mb, table.interval_s) = (None, None);
-        assert!(second_format(&table).starts_with("  "), "no title at all");
-        assert!(first_format(&table).contains("       -"), "no S.D. in the second format");
+        assert!(printed(&table).starts_with("  "), "no title at all");
+        table.format = Resp1Format::First;
+        assert!(printed(&table).contains("       -"), "no S.D. in the second format");
     }
 
     #[test]
     fn wide_values_never_touch() {
         let mut table = manual_second();
         table.rows[1] = row("a-load-with-a-long-name", [1e12; 4], None, 1e9, Some(1e9));
-        let text = second_format(&table);
+        let text = printed(&table);
         let wide = text.lines().nth(4).unwrap_or_default();
         assert_eq!(wide.split_whitespace().count(), 7, "{wide}");
     }

@@ -6,7 +6,7 @@ use model::units::format_duration;
 use model::{EndStatus, Tools};
 use render::{Block, Cell, Document, Table, Tone, Verdict, format};
 
-use crate::remarks::remarks;
+use crate::remarks::{remarks, skipped};
 
 /// Columns of the figures, with the names whose means they sum, and what they are divided by.
 const COLUMNS: [(&str, &[&str], f64); 7] = [
@@ -21,8 +21,7 @@ const COLUMNS: [(&str, &[&str], f64); 7] = [
 
 /// The whole result: the performance measure, a table a load, the first passes, and what a reader
 /// must know; `verbose` adds every user by himself.
-#[must_use]
-pub fn session_document(session: &Session, verbose: bool) -> Document<'_> {
+pub fn session_document(session: &Session, verbose: bool) -> Document<'static> {
     let mut document = Document {
         title: format!("Session: {}", session.setup.place),
         verdicts: vec![Verdict { text: session.reading.clone(), tone: Tone::Plain }],
@@ -34,13 +33,10 @@ pub fn session_document(session: &Session, verbose: bool) -> Document<'_> {
             session.commands.iter().filter(|row| row.load == measure.load).collect();
         document.push(command_table(&measure.load, &rows, verbose));
     }
-    let skipped = session.remarks.skipped.iter();
-    document
-        .blocks
-        .extend(skipped.map(|(load, reason)| Block::Sentence(format!("{load} skipped: {reason}"))));
+    document.blocks.extend(skipped(&session.remarks));
     document.push(pass_table(session));
     document.blocks.extend(remarks(notes(session), &session.remarks, verbose));
-    document.with_data(session)
+    document
 }
 
 fn setup(session: &Session) -> String {
@@ -50,14 +46,10 @@ fn setup(session: &Session) -> String {
         Tools::System => "tools of the subject",
         Tools::Builtin => "our own tools",
     };
-    format!(
-        "script {} (version {}), {}, think time {}, {tools}, {}",
-        setup.script,
-        setup.version,
-        format::counted(setup.users as usize, "user"),
-        format_duration(setup.think_ns),
-        seeds_text(&setup.seeds)
-    )
+    let (script, version) = (&setup.script, setup.version);
+    let users = format::counted(setup.users as usize, "user");
+    let (think, seeds) = (format_duration(setup.think_ns), seeds_text(&setup.seeds));
+    format!("script {script} (version {version}), {users}, think time {think}, {tools}, {seeds}")
 }
 
 /// A row a command and kind of invocation, in the script's order, and their sum.
@@ -68,52 +60,38 @@ fn command_table(load: &str, rows: &[&CommandRow], verbose: bool) -> Table {
         let users = row.by_user.iter().filter(|_| verbose);
         let users = users.map(|(user, [first, later])| (format!("  user {user}"), first, later));
         for (name, first, later) in
-            std::iter::once((row.command.clone(), &row.first, &row.later)).chain(users)
+            [(row.command.clone(), &row.first, &row.later)].into_iter().chain(users)
         {
             for (kind, figures) in [("first", first), ("later", later)] {
                 if figures.count > 0 {
-                    table.row(cells(&name, kind, figures));
+                    let wall = scaled(figures.wall_median_ns, 1e6);
+                    let mean = |names: &[&str]| figures.mean(names);
+                    table.row(cells([&name, kind], [figures.count, figures.failed], wall, mean));
                 }
             }
         }
     }
-    table.row(sum(rows));
+    // All commands once; a sum without one of its parts would be another sum.
+    let firsts = || rows.iter().map(|row| &row.first);
+    let [count, failed] = [|it: &Figures| it.count, |it: &Figures| it.failed];
+    let counts = [firsts().map(count).sum(), firsts().map(failed).sum()];
+    let sum = |names: &[&str]| firsts().map(|figures| figures.mean(names)).sum();
+    table.row(cells(["all once", "first"], counts, Cell::absent(), sum));
     table
 }
 
-fn figure(value: Option<f64>, unit: f64) -> Cell {
-    value.map(|value| Cell::figure(format!("{:.1}", value / unit))).into()
+fn scaled(value: Option<f64>, unit: f64) -> Cell {
+    Cell::decimals(value.map(|value| value / unit), 1)
 }
 
-fn cells(name: &str, kind: &str, figures: &Figures) -> Vec<Cell> {
-    let mut cells = vec![
-        Cell::from(name),
-        Cell::from(kind),
-        Cell::from(figures.count),
-        Cell::from(figures.failed),
-        figure(figures.wall_median_ns, 1e6),
-    ];
-    cells.extend(COLUMNS.map(|(_, names, unit)| figure(figures.mean(names), unit)));
-    cells
-}
-
-/// All commands once: the sum of the means of first invocations.
-fn sum(rows: &[&CommandRow]) -> Vec<Cell> {
-    let firsts = || rows.iter().map(|row| &row.first);
-    let mut cells = vec![
-        Cell::from("all once"),
-        Cell::from("first"),
-        Cell::from(firsts().map(|figures| figures.count).sum::<usize>()),
-        Cell::from(firsts().map(|figures| figures.failed).sum::<usize>()),
-        Cell::absent(),
-    ];
-    // A sum without one of its parts would be another sum.
-    cells.extend(
-        COLUMNS.map(|(_, names, unit)| {
-            figure(firsts().map(|figures| figures.mean(names)).sum(), unit)
-        }),
-    );
-    cells
+fn cells(
+    names: [&str; 2],
+    counts: [usize; 2],
+    wall: Cell,
+    mean: impl Fn(&[&str]) -> Option<f64>,
+) -> impl Iterator<Item = Cell> {
+    let figures = COLUMNS.map(|(_, names, unit)| scaled(mean(names), unit));
+    names.map(Cell::from).into_iter().chain(counts.map(Cell::from)).chain([wall]).chain(figures)
 }
 
 /// A row a run: its users, and their mean, which is the performance measure.
@@ -122,26 +100,24 @@ fn pass_table(session: &Session) -> Table {
     let head = ["load", "run"].map(str::to_owned).into_iter();
     let head = head.chain(users().map(|user| format!("user {user}"))).chain(["mean".to_owned()]);
     let mut table = Table::new("CPU time of the first pass, in s", head);
-    let seconds =
-        |ns: Option<f64>| Cell::from(ns.map(|ns| Cell::figure(format!("{:.3}", ns / 1e9))));
+    let seconds = |ns: Option<f64>| Cell::decimals(ns.map(|ns| ns / 1e9), 3);
     for measure in &session.measures {
         let own = || session.passes.iter().filter(|pass| pass.load == measure.load);
+        let mut row = |run: &str, user: &dyn Fn(u32) -> Cell, mean: Option<f64>| {
+            let names = [Cell::from(&measure.load), Cell::from(run)];
+            table.row(names.into_iter().chain(users().map(user)).chain([seconds(mean)]));
+        };
         let mut runs: Vec<&str> = own().map(|pass| pass.run_id.as_str()).collect();
         runs.dedup();
         for run in &runs {
-            let mut row = vec![Cell::from(&measure.load), Cell::from(*run)];
-            row.extend(users().map(|user| {
+            let of_user = |user: u32| {
                 let pass = own().find(|pass| pass.run_id == *run && pass.user == user);
                 seconds(pass.map(|pass| pass.cpu_ns as f64))
-            }));
-            row.push(seconds(measure.runs_ns.get(*run).copied()));
-            table.row(row);
+            };
+            row(run, &of_user, measure.runs_ns.get(*run).copied());
         }
         if runs.len() > 1 {
-            let mut row = vec![Cell::from(&measure.load), Cell::from("all")];
-            row.extend(users().map(|_| Cell::figure("")));
-            row.push(seconds(measure.mean_ns));
-            table.row(row);
+            row("all", &|_| Cell::figure(""), measure.mean_ns);
         }
     }
     table

@@ -1,24 +1,21 @@
-//! A sweep as text: what was measured, the table of its levels, the curve, the knee, and what lies
-//! under it.
+//! A sweep as a document: what was measured, the knee, the table of its levels, the curve, and what
+//! lies under it.
 
-mod amounts;
 mod chart;
-mod map;
-mod movers;
-mod place;
 mod sentences;
-mod table;
+mod tables;
 
+use analysis::Setup;
 use analysis::sweep::{Curve, Found, Grid};
+use model::Header;
+use render::{Block, Document, Tone, Verdict, format};
 
-pub use place::place_of;
+pub(crate) use chart::chart;
 pub use sentences::sweep_so_far;
-
-pub(crate) use amounts::Amounts;
-pub(crate) use movers::text as movers_text;
 pub(crate) use sentences::{knee as knee_sentence, others as other_sentences};
+pub(crate) use tables::{movers, span};
 
-/// Everything that the text of a sweep tells.
+/// Everything that is told of a sweep.
 #[derive(Clone, Debug)]
 pub struct SweepView<'a> {
     /// Where it was measured, if that is known.
@@ -46,91 +43,124 @@ pub struct SweepRow<'a> {
     pub found: Found,
 }
 
-/// The whole result. Ends in a newline.
-#[must_use]
-pub fn sweep_text(view: &SweepView<'_>) -> String {
-    let mut text = heading(view);
-    for row in &view.rows {
-        text += &curve_text(view, row);
-    }
-    if let Some(grid) = &view.grid {
-        text += &format!("\n{}", map::text(grid));
-    }
-    if view.rows.len() > 1 {
-        let by = view.by.as_deref().unwrap_or_default();
-        text += "\n";
-        for row in &view.rows {
-            let knee = sentences::knee(row.curve, &row.found, view.least_rise);
-            text += &format!("{by} {}: {knee}\n", row.label);
-        }
-    }
-    text
+/// The units of a curve.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Amounts<'a> {
+    level_unit: &'a str,
+    cost_unit: &'a str,
 }
 
-fn heading(view: &SweepView<'_>) -> String {
-    let Some(SweepRow { curve, .. }) = view.rows.first() else { return String::new() };
+impl<'a> Amounts<'a> {
+    pub(crate) fn of(curve: &'a Curve) -> Self {
+        Self { level_unit: &curve.level_unit, cost_unit: &curve.cost_unit }
+    }
+
+    pub(crate) fn level(&self, level: f64) -> String {
+        format::level(level, self.level_unit)
+    }
+
+    pub(crate) fn cost(&self, cost: f64) -> String {
+        format::quantity(cost, self.cost_unit)
+    }
+
+    /// The ends of an interval of levels, whichever was given first.
+    fn interval(&self, one: f64, other: f64) -> String {
+        format::interval(one.min(other), one.max(other), |level| self.level(level))
+    }
+}
+
+impl SweepView<'_> {
+    /// Where the knee of each curve is.
+    pub(crate) fn knees(&self) -> impl Iterator<Item = String> {
+        self.rows.iter().map(|row| {
+            let knee = knee_sentence(row.curve, &row.found, self.least_rise);
+            match (&self.by, row.label.as_str()) {
+                (_, "") => knee,
+                (None, label) => format!("{label}: {knee}"),
+                (Some(by), label) => format!("{by} {label}: {knee}"),
+            }
+        })
+    }
+
+    /// All that was found, a sentence each.
+    pub(crate) fn sentences(&self) -> Vec<String> {
+        let rows =
+            self.knees().zip(&self.rows).flat_map(|(knee, SweepRow { curve, found, .. })| {
+                let conclusion = found.moved.as_ref().and_then(|moved| moved.conclusion.as_ref());
+                let under = conclusion.map(|text| format!("What lies under it: {text}."));
+                [knee].into_iter().chain(other_sentences(found, &Amounts::of(curve))).chain(under)
+            });
+        rows.collect()
+    }
+}
+
+/// The whole result.
+pub fn sweep_document(view: &SweepView<'_>) -> Document<'static> {
+    let Some(SweepRow { curve, .. }) = view.rows.first() else { return Document::default() };
     let unit = match curve.cost_unit.as_str() {
         "" => String::new(),
         unit => format!(" ({unit})"),
     };
-    let mut text = format!("Sweep: {}{unit} over {}\n", curve.response, curve.parameter);
-    text += &format!("{}\n", curve.name);
-    if !view.place.is_empty() {
-        text += &format!("{}\n", view.place);
-    }
-    if !view.settings.is_empty() {
-        let settings: Vec<String> =
-            view.settings.iter().map(|(name, value)| format!("{name} {value}")).collect();
-        text += &format!("{}\n", settings.join(", "));
-    }
-    let points = view.rows.iter().map(|row| row.curve.points.len()).sum::<usize>();
+    let settings = view.settings.iter().map(|(name, value)| format!("{name} {value}"));
+    let points = || view.rows.iter().flat_map(|row| &row.curve.points);
     let levels = view.rows.iter().map(|row| row.found.rows.len()).sum::<usize>();
-    let noise = match curve.deterministic {
-        true => ", exactly repeatable",
-        false => "",
-    };
-    let passes = view.rows.iter().flat_map(|row| &row.curve.points).map(|point| point.pass);
-    let ways = match passes.max() {
-        Some(last) if last > 0 && !curve.deterministic => ", up and down by turns",
+    let ways = match points().map(|point| point.pass).max() {
+        _ if curve.deterministic => ", exactly repeatable",
+        Some(last) if last > 0 => ", up and down by turns",
         _ => "",
     };
-    text + &format!("{points} measurements of {levels} levels{ways}{noise}\n")
+    let verdict = |text| Verdict { text, tone: Tone::Plain };
+    Document {
+        title: format!("Sweep: {}{unit} over {}", curve.response, curve.parameter),
+        verdicts: view.knees().map(verdict).collect(),
+        ..Document::of(sweep_blocks(view))
+    }
+    .with_facts([
+        ("measured", curve.name.clone()),
+        ("place", view.place.replace('\n', "; ")),
+        ("settings", settings.collect::<Vec<_>>().join(", ")),
+        ("measurements", format!("{} of {levels} levels{ways}", points().count())),
+    ])
 }
 
-fn curve_text(view: &SweepView<'_>, row: &SweepRow<'_>) -> String {
-    let SweepRow { label, curve, found } = row;
-    let amounts = Amounts::of(curve);
-    let mut text = String::new();
-    if view.rows.len() > 1 {
-        let by = view.by.as_deref().unwrap_or_default();
-        text += &format!("\n{by} {label}\n");
-    }
-    text += &format!("\n{}", table::text(found, &amounts));
-    let chart = chart::text(found, &amounts);
-    if !chart.is_empty() {
-        text += &format!("\n{chart}");
-    }
-    text += &format!("\n{}\n", sentences::knee(curve, found, view.least_rise));
-    for sentence in sentences::others(found, &amounts) {
-        text += &format!("{sentence}\n");
-    }
-    if let Some(moved) = &found.moved {
-        let movers = movers::text(moved, &amounts);
-        if !movers.is_empty() {
-            text += &format!("\n{movers}");
+/// The tables and curves of a sweep, and what they say beside the knees.
+pub(crate) fn sweep_blocks(view: &SweepView<'_>) -> Vec<Block> {
+    let mut blocks: Vec<Block> = Vec::new();
+    for SweepRow { label, curve, found } in &view.rows {
+        let amounts = Amounts::of(curve);
+        if view.rows.len() > 1 {
+            let by = view.by.as_deref().unwrap_or_default();
+            blocks.push(format!("{by} {label}").into());
         }
+        blocks.push(tables::levels(found, &amounts).into());
+        blocks.push(Block::Notes(tables::problems(&found.rows, &amounts)));
+        blocks.extend(chart(found, &amounts));
+        blocks.push(Block::Notes(other_sentences(found, &amounts)));
+        blocks.extend(found.moved.iter().flat_map(|moved| movers(moved, &amounts)));
+        let notes = found.notes.iter().chain(&curve.notes);
+        blocks.push(Block::Notes(notes.map(|note| format!("Note: {note}")).collect()));
     }
-    for note in found.notes.iter().chain(&curve.notes) {
-        text += &format!("Note: {note}\n");
-    }
-    text
+    blocks.extend(view.grid.iter().flat_map(tables::map));
+    blocks
 }
 
-/// The curve in letters, empty if there is too little of it, and what was found out about its knee.
-/// Each ends in a newline.
-pub(crate) fn chart_and_knee(curve: &Curve, found: &Found, least_rise: f64) -> (String, String) {
-    let knee = sentences::knee(curve, found, least_rise);
-    (chart::text(found, &Amounts::of(curve)), format!("{knee}\n"))
+/// The subject in words, as far as it is the same in all runs: what is swept may be a part of it.
+/// Empty without runs.
+pub fn place_of(headers: &[Header]) -> String {
+    let places: Vec<String> =
+        headers.iter().map(|header| Setup::new(header, Vec::new()).place()).collect();
+    let Some(first) = places.first() else { return String::new() };
+    if places.iter().all(|place| place == first) {
+        return first.clone();
+    }
+    let everywhere =
+        |part: &&str| places.iter().all(|place| place.split(", ").any(|other| other == *part));
+    let kinds = headers.iter().map(|header| header.spec.subject.kind());
+    let mut parts: Vec<&str> = kinds.collect();
+    parts.sort_unstable();
+    parts.dedup();
+    parts.extend(first.split(", ").filter(everywhere));
+    parts.join(", ")
 }
 
 #[cfg(test)]

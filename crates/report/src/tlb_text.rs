@@ -23,115 +23,98 @@ pub struct TlbRun<'a> {
 }
 
 /// A row a TLB, page walks by level of table, walk caches, and cycles.
-#[must_use]
 pub fn tlb_document<'a>(run: &'a TlbRun<'a>) -> Document<'a> {
     let outcome = run.outcome;
     let references = grouped(outcome.references);
     let fetches = percent(outcome.fetches, outcome.references);
-    let facts = [
+    let mut document = Document::of(vec![tlbs(outcome).into()]).with_facts([
         ("program", run.subject.to_owned()),
         ("machine", run.machine.to_owned()),
         ("settings", run.set.join(", ")),
         ("references", format!("{references}, {fetches} of them fetches")),
-    ];
-    let facts = facts.into_iter().filter(|(_, value)| !value.is_empty());
-    let facts = facts.map(|(name, value)| (name.to_owned(), value)).collect();
-    let mut document = Document { facts, ..Document::default() }.with_data(run);
-    document.push(tlbs(outcome));
+    ]);
     let note = "missed: share of accesses; per 1000: misses per thousand references";
     document.push(Block::Notes(vec![note.to_owned()]));
-    walks(&mut document, "Page walks", &outcome.walks, outcome.references);
-    if !outcome.walk_caches.is_empty() || outcome.nested.is_some() {
-        let mut table = Table::new("", ["walk cache", "lookups", "hits"]);
-        for cache in outcome.walk_caches.iter().chain(&outcome.nested) {
-            let hits = percent(cache.hits, cache.accesses);
-            table.row([Cell::from(&cache.name), count(cache.accesses), Cell::figure(hits)]);
-        }
-        document.push(table);
-    }
+    document.blocks.extend(walks("Page walks", &outcome.walks, outcome.references));
+    let caches = outcome.walk_caches.iter().chain(&outcome.nested).map(|cache| {
+        let hits = Cell::figure(percent(cache.hits, cache.accesses));
+        [Cell::from(&cache.name), Cell::grouped(cache.accesses), hits]
+    });
+    let caches = Table::of("", ["walk cache", "lookups", "hits"], caches);
+    document.blocks.extend((!caches.rows.is_empty()).then_some(Block::Table(caches)));
     let prefetches = &outcome.prefetch_walks;
     if prefetches.walks > 0 {
-        walks(&mut document, "Prefetches", prefetches, outcome.references);
+        document.blocks.extend(walks("Prefetches", prefetches, outcome.references));
         let used = percent(outcome.prefetches_used, prefetches.walks);
-        let used = format!("{used} of the prefetched translations were used before eviction.");
-        document.push(Block::Sentence(used));
+        document.push(format!("{used} of the prefetched translations were used before eviction."));
     }
     document.push(costs(outcome));
     if outcome.switches + outcome.flushes + outcome.page_flushes > 0 {
-        document.push(Block::Sentence(format!(
-            "{} switches of processes, {} address-space numbers taken, {} flushes of address \
-             spaces, {} of single pages.",
-            grouped(outcome.switches),
-            grouped(outcome.asids_taken),
-            grouped(outcome.flushes),
-            grouped(outcome.page_flushes),
-        )));
+        let Outcome { switches, asids_taken, flushes, page_flushes, .. } = *outcome;
+        let [switches, taken, flushes, pages] =
+            [switches, asids_taken, flushes, page_flushes].map(grouped);
+        document.push(format!(
+            "{switches} switches of processes, {taken} address-space numbers taken, {flushes} \
+             flushes of address spaces, {pages} of single pages."
+        ));
     }
-    document
+    document.with_data(run)
 }
 
 fn tlbs(outcome: &Outcome) -> Table {
     let names = ["TLB", "level", "serves", "pages", "entries", "ways"];
     let counts = ["accesses", "misses", "missed", "per 1000", "evictions", "flushed"];
-    let mut table = Table::new("", names.into_iter().chain(counts));
-    for tlb in &outcome.tlbs {
-        table.row([
+    let rows = outcome.tlbs.iter().map(|tlb| {
+        [
             Cell::from(&tlb.name),
             Cell::count(tlb.level.into()),
             tlb.serves.into(),
             tlb.pages.join("+").into(),
             tlb.entries.into(),
             tlb.ways.into(),
-            count(tlb.accesses),
-            count(tlb.misses),
+            Cell::grouped(tlb.accesses),
+            Cell::grouped(tlb.misses),
             Cell::figure(percent(tlb.misses, tlb.accesses)),
             Cell::figure(ratio(1000 * tlb.misses, outcome.references)),
-            count(tlb.evictions),
-            count(tlb.flushed),
-        ]);
-    }
-    table
+            Cell::grouped(tlb.evictions),
+            Cell::grouped(tlb.flushed),
+        ]
+    });
+    Table::of("", names.into_iter().chain(counts), rows)
 }
 
-fn walks(document: &mut Document<'_>, name: &str, walks: &WalkOutcome, references: u64) {
+fn walks(name: &str, walks: &WalkOutcome, references: u64) -> Vec<Block> {
     let share = percent(walks.walks, references);
     let caption = format!("{name}: {}, {share} of references", grouped(walks.walks));
     if walks.walks == 0 {
-        return document.push(Block::Sentence(caption));
+        return vec![caption.into()];
     }
-    let mut table = Table::new(caption, ["page-table level", "entries read", "per walk"]);
-    let mut row = |name: String, steps: u64| {
-        table.row([name.into(), count(steps), Cell::figure(ratio(steps, walks.walks))]);
-    };
-    for (whose, steps) in [("", &walks.steps), ("host's ", &walks.host_steps)] {
-        for (level, steps) in (1..).zip(steps).filter(|(_, steps)| **steps > 0) {
-            row(format!("{whose}{level}"), *steps);
-        }
-    }
+    let named = [("", &walks.steps), ("host's ", &walks.host_steps)].into_iter();
+    let levels = named.flat_map(|(whose, steps)| {
+        let levels = (1..).zip(steps).filter(|(_, steps)| **steps > 0);
+        levels.map(move |(level, steps)| (format!("{whose}{level}"), *steps))
+    });
     let all = walks.all_steps();
-    row("together".to_owned(), all);
-    document.push(table);
-    document.push(Block::Sentence(format!(
-        "{} of the entries came from memory; a walk took {} cycles.",
-        percent(walks.steps_from_memory, all),
-        ratio(walks.cycles, walks.walks)
-    )));
+    let rows = levels.chain([("together".to_owned(), all)]).map(|(name, steps)| {
+        [name.into(), Cell::grouped(steps), Cell::figure(ratio(steps, walks.walks))]
+    });
+    let table = Table::of(caption, ["page-table level", "entries read", "per walk"], rows);
+    let memory = percent(walks.steps_from_memory, all);
+    let cycles = ratio(walks.cycles, walks.walks);
+    let text = format!("{memory} of the entries came from memory; a walk took {cycles} cycles.");
+    vec![table.into(), text.into()]
 }
 
 fn costs(outcome: &Outcome) -> Table {
-    let mut table = Table::new("", ["cycles of translation", "per reference", "all"]);
-    for (name, cycles) in [
+    let rows = [
         ("lookups", outcome.lookup_cycles),
         ("page walks", outcome.walks.cycles),
         ("together", outcome.lookup_cycles + outcome.walks.cycles),
-    ] {
-        table.row([name.into(), Cell::figure(ratio(cycles, outcome.references)), cycles.into()]);
-    }
-    table
-}
-
-fn count(count: u64) -> Cell {
-    Cell::figure(grouped(count))
+    ];
+    let rows = rows.map(|(name, cycles)| {
+        [name.into(), Cell::figure(ratio(cycles, outcome.references)), cycles.into()]
+    });
+    Table::of("", ["cycles of translation", "per reference", "all"], rows)
 }
 
 /// A share with two decimals; `-` of nothing.

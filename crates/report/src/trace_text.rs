@@ -4,100 +4,71 @@ use std::collections::BTreeMap;
 
 use model::units::format_size;
 use render::{Block, Cell, Document, Table, format};
-use serde_json::{Value, json};
-use trace::{EventCounts, Format, Granularity, Notes, PAGE_SHIFT, Summary};
+use serde_json::json;
+use trace::{EventCounts, Format, Granularity, Header, Notes, PAGE_SHIFT, PackedBytes, Summary};
 
-/// Most threads that are shown.
 const MOST_THREADS: usize = 20;
 
-/// A trace that was read to its end.
-pub struct TraceView<'a> {
-    /// The file, as the user named it.
-    pub name: &'a str,
-    /// Its format.
-    pub format: Format,
-    /// Its length in bytes, as far as it was read.
-    pub size_bytes: u64,
-    /// What is in it.
-    pub summary: &'a Summary,
-    /// What was noticed beside.
-    pub notes: &'a Notes,
-}
-
-/// Header, references, pages, threads, order, events, size, and what is missing.
-#[must_use]
-pub fn trace_document(view: &TraceView<'_>) -> Document<'static> {
-    let summary = view.summary;
-    let facts = header(view)
-        .into_iter()
-        .chain([
+/// Header, references, pages, threads, order, events, size, and what is missing, of the file `name`
+/// that was read to its end.
+pub fn trace_document(
+    name: &str,
+    format: Format,
+    size_bytes: u64,
+    summary: &Summary,
+    notes: &Notes,
+) -> Document<'static> {
+    let mut document = Document::of(vec![references(summary).into(), threads(summary).into()])
+        .with_facts([("trace", format!("{name}: {}", format.name()))])
+        .with_facts(notes.header.as_ref().map(header).unwrap_or_default())
+        .with_facts([
             ("order", order(summary)),
             ("events", events(&summary.events)),
-            ("file", size(view)),
-        ])
-        .map(|(name, value)| (name.to_owned(), value));
-    let mut document =
-        Document { facts: facts.collect(), ..Document::default() }.with_data(trace_json(view));
-    document.push(references(summary));
-    document.push(threads(summary));
+            ("file", size(size_bytes, summary.references, notes)),
+        ]);
     let more = summary.threads.values().map(BTreeMap::len).sum::<usize>();
-    if let Some(more) = more.checked_sub(MOST_THREADS).filter(|more| *more > 0) {
-        document.push(Block::Notes(vec![format!("and {more} more threads")]));
+    if more > MOST_THREADS {
+        document.push(Block::Notes(vec![format!("and {} more threads", more - MOST_THREADS)]));
     }
     let mut missing = Vec::new();
     if summary.events.missed > 0 {
         missing.push(format!("not recorded: {}", summary.events.missed));
         missing.extend(summary.missed.iter().map(|reason| format!("  {reason}")));
     }
-    missing.extend(trace_notes(view.notes));
+    missing.extend(trace_notes(notes));
     document.push(Block::Notes(missing));
-    document
+    let Notes { header, packed, bad, cut_off, .. } = notes;
+    let first = bad.first.iter();
+    let first = first.map(|(place, reason)| json!({ "place": place, "reason": reason }));
+    document.with_data(json!({
+        "file": name,
+        "format": format.name(),
+        "size_bytes": size_bytes,
+        "header": header,
+        "summary": summary,
+        "packed_bytes": packed,
+        "bad_records": { "count": bad.count, "first": first.collect::<Vec<_>>() },
+        "cut_off": cut_off,
+    }))
 }
 
 /// What could not be read of a file: bad records with their places, and where it was cut off.
 /// Empty if all was well.
-#[must_use]
 pub fn trace_notes(notes: &Notes) -> Vec<String> {
-    let mut lines = Vec::new();
-    if notes.bad.count > 0 {
-        lines.push(format!("bad records, left out: {}", notes.bad.count));
-        lines.extend(notes.bad.first.iter().map(|(place, reason)| format!("  {place}: {reason}")));
-        let more = notes.bad.count - notes.bad.first.len() as u64;
+    let (bad, mut lines) = (&notes.bad, Vec::new());
+    if bad.count > 0 {
+        lines.push(format!("bad records, left out: {}", bad.count));
+        lines.extend(bad.first.iter().map(|(place, reason)| format!("  {place}: {reason}")));
+        let more = bad.count - bad.first.len() as u64;
         lines.extend((more > 0).then(|| format!("  and {more} more")));
     }
-    lines.extend(
-        notes
-            .cut_off
-            .as_ref()
-            .map(|place| format!("cut off at {place}: what stands before is all there is")),
-    );
+    let cut_off = notes.cut_off.as_ref();
+    lines.extend(cut_off.map(|it| format!("cut off at {it}: what stands before is all there is")));
     lines
 }
 
-fn trace_json(view: &TraceView<'_>) -> Value {
-    let first: Vec<Value> = view
-        .notes
-        .bad
-        .first
-        .iter()
-        .map(|(place, reason)| json!({ "place": place, "reason": reason }))
-        .collect();
-    json!({
-        "file": view.name,
-        "format": view.format.name(),
-        "size_bytes": view.size_bytes,
-        "header": view.notes.header,
-        "summary": view.summary,
-        "packed_bytes": view.notes.packed,
-        "bad_records": { "count": view.notes.bad.count, "first": first },
-        "cut_off": view.notes.cut_off,
-    })
-}
-
 /// What the file says of itself.
-fn header(view: &TraceView<'_>) -> Vec<(&'static str, String)> {
-    let mut facts = vec![("trace", format!("{}: {}", view.name, view.format.name()))];
-    let Some(header) = &view.notes.header else { return facts };
+fn header(header: &Header) -> [(&'static str, String); 3] {
     let architecture = header.architecture.as_ref().map(|name| format!(" ({name})"));
     let program = format!("{}{}", header.program, architecture.unwrap_or_default());
     let versions = header.versions.iter().map(|(name, version)| format!("{name} {version}"));
@@ -108,62 +79,51 @@ fn header(view: &TraceView<'_>) -> Vec<(&'static str, String)> {
         (false, true) => "instructions",
         (false, false) => "",
     };
-    let how = match header.granularity {
-        Granularity::Page if !recorded.is_empty() => ", pages only",
-        _ => "",
-    };
-    facts.extend([("program", program), ("by", tools.join(", "))]);
-    facts.push(("recorded", format!("{recorded}{how}")));
-    facts.retain(|(_, value)| !value.is_empty());
-    facts
+    let is_of_pages = header.granularity == Granularity::Page && !recorded.is_empty();
+    let how = if is_of_pages { ", pages only" } else { "" };
+    [("program", program), ("by", tools.join(", ")), ("recorded", format!("{recorded}{how}"))]
 }
 
 fn references(summary: &Summary) -> Table {
     let all = summary.references;
-    let share = |count: u64| (all > 0).then(|| Cell::share(count as f64 / all as f64)).into();
     let blank = || Cell::figure("");
-    let mut table = Table::new("", ["", "number", "of all", "size"]);
-    table.row(["references".into(), all.into(), blank(), blank()]);
-    let kinds = match (summary.loads, summary.stores) {
-        (Some(loads), Some(stores)) => vec![("  loads", loads), ("  stores", stores)],
-        _ => vec![("  of data", all - summary.fetches)],
+    let row = |name: &str, count: u64| {
+        let share = (all > 0).then(|| Cell::share(count as f64 / all as f64));
+        [name.into(), count.into(), share.into(), blank()]
     };
-    for (name, count) in kinds.into_iter().chain([("  fetches", summary.fetches)]) {
-        table.row([name.into(), count.into(), share(count), blank()]);
+    let mut rows = vec![["references".into(), all.into(), blank(), blank()]];
+    match (summary.loads, summary.stores) {
+        (Some(loads), Some(stores)) => {
+            rows.extend([row("  loads", loads), row("  stores", stores)])
+        }
+        _ => rows.push(row("  of data", all - summary.fetches)),
     }
-    table.row(["runs to one page".into(), summary.runs.into(), share(summary.runs), blank()]);
-    for (name, pages) in [
+    rows.extend([row("  fetches", summary.fetches), row("runs to one page", summary.runs)]);
+    let pages = [
         ("pages", summary.pages),
         ("  of data", summary.data_pages),
         ("  written", summary.written_pages),
         ("  of instructions", summary.fetched_pages),
-    ] {
-        table.row([name.into(), pages.into(), blank(), Cell::size(pages << PAGE_SHIFT)]);
-    }
-    table
+    ];
+    let size = |pages: u64| Cell::size(pages << PAGE_SHIFT);
+    rows.extend(pages.map(|(name, pages)| [name.into(), pages.into(), blank(), size(pages)]));
+    Table::of("", ["", "number", "of all", "size"], rows)
 }
 
 fn threads(summary: &Summary) -> Table {
-    let mut table = Table::new("", ["process", "thread", "references", "share", "program"]);
-    let all = summary
-        .threads
-        .iter()
-        .flat_map(|(process, threads)| threads.iter().map(move |thread| (process, thread)));
-    for (process, (thread, count)) in all.take(MOST_THREADS) {
-        let programs = match thread {
-            0 => summary.programs.get(process).map_or(String::new(), |names| names.join(", then ")),
-            _ => String::new(),
-        };
-        let share = *count as f64 / summary.references.max(1) as f64;
-        table.row([
-            Cell::count(u64::from(*process)),
-            Cell::count(u64::from(*thread)),
-            Cell::count(*count),
-            Cell::share(share),
-            Cell::from(programs),
-        ]);
-    }
-    table
+    let processes = summary.threads.iter();
+    let all = processes.flat_map(|(process, threads)| threads.iter().map(move |it| (process, it)));
+    let rows = all.take(MOST_THREADS).map(|(process, (thread, count))| {
+        let names = summary.programs.get(process).filter(|_| *thread == 0);
+        [
+            (*process).into(),
+            (*thread).into(),
+            (*count).into(),
+            Cell::share(*count as f64 / summary.references.max(1) as f64),
+            names.map_or_else(String::new, |names| names.join(", then ")).into(),
+        ]
+    });
+    Table::of("", ["process", "thread", "references", "share", "program"], rows)
 }
 
 fn order(summary: &Summary) -> String {
@@ -197,29 +157,25 @@ fn events(counts: &EventCounts) -> String {
     if counted.is_empty() { "none".to_owned() } else { counted.join(", ") }
 }
 
-fn size(view: &TraceView<'_>) -> String {
-    let file = format_size(view.size_bytes);
-    let references = view.summary.references;
+fn size(size_bytes: u64, references: u64, notes: &Notes) -> String {
+    let file = format_size(size_bytes);
     if references == 0 {
         return file;
     }
     let each = |bytes: u64| bytes as f64 / references as f64;
-    let columns = view.notes.packed.map(|packed| {
+    let columns = notes.packed.map(|packed| {
+        let PackedBytes { pages, references, events, heads } = packed;
+        let [pages, references, events, heads] = [pages, references, events, heads].map(each);
         format!(
-            " (pages {:.3}, references {:.3}, events {:.3}, heads {:.3})",
-            each(packed.pages),
-            each(packed.references),
-            each(packed.events),
-            each(packed.heads)
+            " (pages {pages:.3}, references {references:.3}, events {events:.3}, heads {heads:.3})"
         )
     });
-    let columns = columns.unwrap_or_default();
-    format!("{file}, {:.2} bytes a reference{columns}", each(view.size_bytes))
+    format!("{file}, {:.2} bytes a reference{}", each(size_bytes), columns.unwrap_or_default())
 }
 
 #[cfg(test)]
 mod tests {
-    use trace::{Access, BadRecords, Block, Event, Header, PackedBytes, PageRun, Reference};
+    use trace::{Access, BadRecords, Block, Event, PageRun, Reference};
 
     use render::plain_text;
 
@@ -271,15 +227,11 @@ mod tests {
             ..Notes::default()
         };
         let summary = summary();
-        let view = TraceView {
-            name: "t.tlt",
-            format: Format::Tlt,
-            size_bytes: 321,
-            summary: &summary,
-            notes: &notes,
-        };
-        insta::assert_snapshot!(plain_text(&trace_document(&view)));
-        insta::assert_json_snapshot!(trace_json(&view));
+        let document = trace_document("t.tlt", Format::Tlt, 321, &summary, &notes);
+        insta::assert_snapshot!(plain_text(&document));
+        let json = render::format_named("json").unwrap();
+        let json = json.write(&document, &render::Style::default()).unwrap();
+        insta::assert_snapshot!(json);
     }
 
     #[test]
@@ -292,14 +244,8 @@ mod tests {
         summary.finish();
         let first = vec![("line 7".to_owned(), "no label 0 to 2 and hexadecimal address")];
         let notes = Notes { bad: BadRecords { count: 3, first }, ..Notes::default() };
-        let view = TraceView {
-            name: "-",
-            format: Format::Din,
-            size_bytes: 60,
-            summary: &summary,
-            notes: &notes,
-        };
-        insta::assert_snapshot!(plain_text(&trace_document(&view)));
+        let document = trace_document("-", Format::Din, 60, &summary, &notes);
+        insta::assert_snapshot!(plain_text(&document));
     }
 
     #[test]
@@ -307,13 +253,7 @@ mod tests {
         let mut summary = Summary::default();
         summary.finish();
         let notes = Notes::default();
-        let view = TraceView {
-            name: "empty.csv",
-            format: Format::Csv,
-            size_bytes: 0,
-            summary: &summary,
-            notes: &notes,
-        };
-        insta::assert_snapshot!(plain_text(&trace_document(&view)));
+        let document = trace_document("empty.csv", Format::Csv, 0, &summary, &notes);
+        insta::assert_snapshot!(plain_text(&document));
     }
 }

@@ -1,9 +1,8 @@
-//! What each remedy for a workload brings, alone and together.
-
-use render::{Block, Cell, Document, Table, format};
-use serde::Serialize;
+//! What remedies would bring on a simulated machine, each alone and the best of them together.
 
 use analysis::seeds_text;
+use render::{Block, Cell, Document, Table, format};
+use serde::Serialize;
 
 /// What remedies bring.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -55,54 +54,37 @@ pub struct Gain {
 }
 
 /// Both tables, and what was left out.
-#[must_use]
 pub fn whatif_document(found: &WhatIf) -> Document<'_> {
-    let facts = [
-        ("machine", found.place.clone()),
-        ("program", format!("{}, {}", found.program, seeds_text(&found.seeds))),
-        ("without a remedy", format::duration(found.elapsed_ns)),
-    ];
-    let facts = facts.map(|(name, value)| (name.to_owned(), value)).into();
-    let mut document = Document { facts, ..Document::default() }.with_data(found);
+    let row = |tried: &Tried, last: Cell| {
+        let Tried { name, price, elapsed_ns, gain, .. } = tried;
+        let interval = Cell::interval(Some((gain.low, gain.high)));
+        let figures = [Cell::duration(*elapsed_ns), Cell::ratio(gain.ratio), interval, last];
+        [Cell::from(name), Cell::from(price)].into_iter().chain(figures)
+    };
+    let alone = found.alone.iter().map(|tried| row(tried, Cell::from(&tried.settings)));
     let head = ["remedy", "cost", "elapsed", "speed-up", "interval", "setting"];
-    let mut alone = Table::new("Each alone", head);
-    for tried in &found.alone {
-        alone.row(tried.cells().into_iter().chain([Cell::from(&tried.settings)]));
+    let mut document = Document::of(vec![Table::of("Each alone", head, alone).into()]);
+    if found.together.is_empty() {
+        document.push("No remedy certainly adds more than 1 %.");
+    } else {
+        let head = ["remedy", "cost", "elapsed", "adds", "interval", "in all"];
+        let caption = "Together, one after the other, until nothing certainly adds more than 1 %";
+        let rows = found.together.iter().map(|tried| row(tried, Cell::ratio(tried.total.ratio)));
+        document.push(Table::of(caption, head, rows));
     }
-    document.push(alone);
-    let head = ["remedy", "cost", "elapsed", "adds", "interval", "in all"];
-    let caption = "Together, one after the other, until nothing certainly adds more than 1 %";
-    let mut together = Table::new(caption, head);
-    for tried in &found.together {
-        together.row(tried.cells().into_iter().chain([Cell::ratio(tried.total.ratio)]));
-    }
-    document.push(match together.rows.is_empty() {
-        true => Block::Sentence("No remedy certainly adds more than 1 %.".to_owned()),
-        false => together.into(),
-    });
     let left_out = found.left_out.iter();
     let left_out = left_out.map(|(name, reason)| format!("Not tried: {name}: {reason}"));
     document.push(Block::Notes(left_out.collect()));
-    document.push(Block::Sentence(
+    document.push(
         "Speed-up: elapsed time before over elapsed time with the remedy, over all pairs of seeds \
          (Hodges-Lehmann), with an exact 95 % interval, or the widest that so few seeds allow. Of \
-         remedies within 1 % of each other the cheapest comes first."
-            .to_owned(),
-    ));
-    document
-}
-
-impl Tried {
-    /// What both tables have of it.
-    fn cells(&self) -> [Cell; 5] {
-        [
-            Cell::from(&self.name),
-            Cell::from(&self.price),
-            Cell::duration(self.elapsed_ns),
-            Cell::ratio(self.gain.ratio),
-            Cell::interval(Some((self.gain.low, self.gain.high))),
-        ]
-    }
+         remedies within 1 % of each other the cheapest comes first.",
+    );
+    let program = format!("{}, {}", found.program, seeds_text(&found.seeds));
+    let without = format::duration(found.elapsed_ns);
+    let place = found.place.clone();
+    let facts = [("machine", place), ("program", program), ("without a remedy", without)];
+    document.with_facts(facts).with_data(found)
 }
 
 #[cfg(test)]

@@ -2,22 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use render::{Cell, Document, Table};
-
 use analysis::seeds_text;
-
-/// What was counted.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct WholeRun {
-    /// The machine in words.
-    pub place: String,
-    /// What ran.
-    pub name: String,
-    /// The seeds, in the order of `counts`.
-    pub seeds: Vec<u64>,
-    /// Sums and counters of each seed by name; times end in `_ns`.
-    pub counts: Vec<BTreeMap<&'static str, u64>>,
-}
+use render::{Cell, Document, Table};
 
 /// What is told, in this order, if it was counted.
 const ROWS: [(&str, &str); 16] = [
@@ -39,45 +25,40 @@ const ROWS: [(&str, &str); 16] = [
     ("swap_ins", "swap-ins"),
 ];
 
-/// What each seed came to: median, least and most.
-#[must_use]
-pub fn whole_run_document(run: &WholeRun) -> Document<'static> {
-    let mut table = Table::new("", ["", "median", "min", "max"]);
-    let mut row = |told: &str, values: Vec<f64>, cell: fn(f64) -> Cell| {
-        let least = values.iter().copied().fold(f64::INFINITY, f64::min);
-        let most = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        let median = stats::median(&values).unwrap_or(0.0);
-        table.row([Cell::from(told), cell(median), cell(least), cell(most)]);
-    };
-    for (name, told) in ROWS {
-        let values: Option<Vec<f64>> =
-            run.counts.iter().map(|counts| counts.get(name).map(|value| *value as f64)).collect();
-        let Some(values) = values else { continue };
-        row(
-            told,
-            values,
-            match name.ends_with("_ns") {
+/// What was run at a place in words, and what each seed came to: median, least and most. Counts are
+/// by name, in the order of the seeds; times end in `_ns`.
+pub fn whole_run_document(
+    place: String,
+    name: &str,
+    seeds: &[u64],
+    counts: &[BTreeMap<&'static str, u64>],
+) -> Document<'static> {
+    let row =
+        |told: &str, value: &dyn Fn(&BTreeMap<&str, u64>) -> Option<f64>, cell: fn(f64) -> Cell| {
+            let values: Vec<f64> = counts.iter().map(value).collect::<Option<_>>()?;
+            let ends = [f64::min, f64::max].map(|end| values.iter().copied().reduce(end));
+            let figures = [stats::median(&values), ends[0], ends[1]];
+            let figures = figures.map(|value| value.map(cell).into());
+            Some([Cell::from(told)].into_iter().chain(figures))
+        };
+    let mut rows: Vec<_> = ROWS
+        .iter()
+        .filter_map(|(name, told)| {
+            let cell = match name.ends_with("_ns") {
                 true => Cell::duration,
-                false => |count| Cell::figure(format!("{count:.0}")),
-            },
-        );
-    }
-    let of_steals: Option<Vec<f64>> = run.counts.iter().map(faults_per_steal).collect();
-    if let Some(values) = of_steals {
-        row("faults for each pmeg stolen", values, |value| Cell::figure(format!("{value:.1}")));
-    }
-    let facts = [
-        ("machine", run.place.clone()),
-        ("workload", format!("{}, {}", run.name, seeds_text(&run.seeds))),
-    ];
-    let facts = facts.map(|(name, value)| (name.to_owned(), value)).into();
-    Document { facts, blocks: vec![table.into()], ..Document::default() }
-}
-
-/// Faults for each pmeg that was stolen; nothing if none was.
-fn faults_per_steal(counts: &BTreeMap<&'static str, u64>) -> Option<f64> {
-    let steals = *counts.get("steals")?;
-    (steals > 0).then_some(*counts.get("translation_faults")? as f64 / steals as f64)
+                false => |count| Cell::decimals(count, 0),
+            };
+            row(told, &|counts| counts.get(name).map(|value| *value as f64), cell)
+        })
+        .collect();
+    let of_steals = |counts: &BTreeMap<&str, u64>| {
+        let steals = counts.get("steals").filter(|steals| **steals > 0)?;
+        Some(*counts.get("translation_faults")? as f64 / *steals as f64)
+    };
+    let decimal = |value| Cell::decimals(value, 1);
+    rows.extend(row("faults for each pmeg stolen", &of_steals, decimal));
+    Document::of(vec![Table::of("", ["", "median", "min", "max"], rows).into()])
+        .with_facts([("machine", place), ("workload", format!("{name}, {}", seeds_text(seeds)))])
 }
 
 #[cfg(test)]
@@ -95,17 +76,13 @@ mod tests {
                 ("steals", steals),
             ])
         };
-        let mut run = WholeRun {
-            place: "simulated sparcstation1, hat old".to_owned(),
-            name: "xterms".to_owned(),
-            seeds: vec![1, 2, 3],
-            counts: vec![counts(300, 10), counts(100, 5), counts(400, 16)],
+        let text = |counts: &[BTreeMap<&'static str, u64>]| {
+            let place = "simulated sparcstation1, hat old".to_owned();
+            plain_text(&whole_run_document(place, "xterms", &[1, 2, 3], counts))
         };
-        insta::assert_snapshot!(plain_text(&whole_run_document(&run)));
-        run.counts[1] = counts(100, 0);
-        assert!(
-            !plain_text(&whole_run_document(&run)).contains("for each pmeg"),
-            "one seed had none stolen"
-        );
+        let [first, last] = [counts(300, 10), counts(400, 16)];
+        insta::assert_snapshot!(text(&[first.clone(), counts(100, 5), last.clone()]));
+        let told = text(&[first, counts(100, 0), last]);
+        assert!(!told.contains("for each pmeg"), "one seed had none stolen");
     }
 }

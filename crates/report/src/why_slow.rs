@@ -21,13 +21,11 @@ pub(crate) fn why_slow_blocks(matrix: &Matrix) -> Vec<Block> {
         let text = "Why slow responses were slow is unknown: the probe has no counters.";
         return vec![Block::Sentence(text.to_owned())];
     }
-    let is_unknown =
-        |part: &Part| slow.iter().all(|load| load.slow.parts_ns.get(part) == Some(&None));
-    let unknown: Vec<&str> =
-        Part::ALL.iter().copied().filter(is_unknown).map(Part::title).collect();
+    let unknown =
+        unknown(|part| slow.iter().all(|load| load.slow.parts_ns.get(part) == Some(&None)));
     let mut note = String::new();
     if !unknown.is_empty() {
-        note += &format!("Unknown here: {}. ", unknown.join(", "));
+        note += &format!("Unknown here: {unknown}. ");
     }
     if !calm.is_empty() {
         let names: Vec<&str> = calm.iter().map(|load| load.load.as_str()).collect();
@@ -50,16 +48,19 @@ fn table(slow: &[&WhySlow], limit_ns: f64) -> Table {
     );
     let head =
         ["load", "slow", "explained"].into_iter().chain(parts.iter().map(|part| part.title()));
-    let mut table = Table::new(caption, head);
     let share =
         |share: Option<f64>| share.map_or_else(|| Cell::absent_because("unknown"), Cell::share);
-    for load in slow {
+    let rows = slow.iter().map(|load| {
         let count = format!("{} of {}", load.slow.samples, load.responses);
-        let mut row = vec![Cell::from(&load.load), Cell::figure(count), share(load.explained)];
-        row.extend(parts.iter().map(|part| share(load.slow.share(*part))));
-        table.row(row);
-    }
-    table
+        let first = [Cell::from(&load.load), Cell::figure(count), share(load.explained)];
+        first.into_iter().chain(parts.iter().map(|part| share(load.slow.share(*part))))
+    });
+    Table::of(caption, head, rows)
+}
+
+fn unknown(is_unknown: impl Fn(&Part) -> bool) -> String {
+    let unknown = Part::ALL.iter().copied().filter(is_unknown).map(Part::title);
+    unknown.collect::<Vec<_>>().join(", ")
 }
 
 /// A slow response with its parts, what is unknown of it, and what was counted meanwhile.
@@ -72,11 +73,9 @@ pub(crate) fn worst_item(load: &str, sample: &WorstSample) -> String {
         format_duration(explained.delay_ns),
         parts(&explained.parts_ns, delay_ns).join(" + ")
     );
-    let is_unknown = |part: &Part| explained.parts_ns.get(part) == Some(&None);
-    let unknown: Vec<&str> =
-        Part::ALL.iter().copied().filter(is_unknown).map(Part::title).collect();
+    let unknown = unknown(|part| explained.parts_ns.get(part) == Some(&None));
     if !unknown.is_empty() {
-        text += &format!("; unknown: {}", unknown.join(", "));
+        text += &format!("; unknown: {unknown}");
     }
     let counters = sample.counters.iter().filter(|(_, count)| **count > 0);
     let counters: Vec<String> =

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use analysis::attribution::{Options, attribute};
 use analysis::{Dataset, Factor, Response, Trial, Values};
-use report::attribution_text;
+use render::plain_text;
+use report::attribution_document;
 
 /// Two factors and one response, with the values that `measure` gives for levels and trial.
 fn dataset(
@@ -44,8 +45,14 @@ fn dataset(
     found
 }
 
+/// Its words, wherever lines end.
+fn words(dataset: &Dataset) -> String {
+    text(dataset).split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 fn text(dataset: &Dataset) -> String {
-    attribution_text(&attribute(dataset, &Options::default()).expect("it can be attributed"))
+    let found = [attribute(dataset, &Options::default()).expect("it can be attributed")];
+    plain_text(&attribution_document(&found, None))
 }
 
 /// A little that depends on everything, as chaos does.
@@ -79,7 +86,7 @@ fn of_a_rate_less_is_a_loss() {
     let found = dataset(("copies_per_s", "/s"), |kernel, compiler, trial| {
         vec![(None, 500.0 - 100.0 * kernel - 50.0 * compiler + chaos(kernel, compiler, trial))]
     });
-    let told = text(&found);
+    let told = words(&found);
     assert!(told.contains("Of the loss of 149 /s"), "{told}");
     assert!(told.contains("kernel alone to old would regain"), "{told}");
     assert!(told.contains("gives 0.7"), "{told}");
@@ -90,7 +97,7 @@ fn what_cannot_be_told_from_noise_is_not_shared_out() {
     let found = dataset(("faults", "faults"), |kernel, compiler, trial| {
         vec![(None, 100.0 + 5.0 * chaos(kernel, compiler, trial))]
     });
-    let told = text(&found);
+    let told = words(&found);
     assert!(told.contains("no change of faults can be told from noise"), "{told}");
     assert!(!told.contains("Of the loss") && !told.contains("Of the gain"), "{told}");
 }
@@ -112,7 +119,7 @@ fn a_price_that_may_be_nothing_explains_nothing() {
             &[1000.0 + 400.0 * new + [3.0, 1.0, 2.0][index / 4]],
         ));
     }
-    let told = text(&found);
+    let told = words(&found);
     assert!(told.contains("What one of the faults costs cannot be told"), "{told}");
     assert!(told.contains("each would explain all"), "{told}");
 }

@@ -3,14 +3,14 @@
 
 use analysis::comparison::{Request, compare};
 use render::plain_text;
-use report::{comparison_text, dataset_document};
+use report::{comparison_document, dataset_document};
 use store::observations;
 
 /// The text of a comparison of inputs, or of the levels of a factor.
 fn text(inputs: &[&str], factor: Option<&str>) -> String {
     let sets: Vec<_> = inputs.iter().map(|input| observations(input).unwrap()).collect();
     let request = Request { factor: factor.map(str::to_owned), ..Request::default() };
-    comparison_text(&compare(&sets, &request).unwrap())
+    plain_text(&comparison_document(&compare(&sets, &request).unwrap()))
 }
 
 /// A file by its path from the crate's folder, in which its tests run: lines are broken by the

@@ -4,7 +4,8 @@
 
 use analysis::Dataset;
 use analysis::attribution::{Options, attribute, ledger};
-use report::{attribution_text, ledger_text};
+use render::plain_text;
+use report::attribution_document;
 use store::observations;
 use store::reference::add_conditions;
 
@@ -15,7 +16,8 @@ fn published(experiment: u32) -> Dataset {
 }
 
 fn text(experiment: u32) -> String {
-    attribution_text(&attribute(&published(experiment), &Options::default()).unwrap())
+    let found = [attribute(&published(experiment), &Options::default()).unwrap()];
+    plain_text(&attribution_document(&found, None))
 }
 
 #[test]
@@ -40,5 +42,6 @@ fn experiment_4_is_two_causes() {
 
 #[test]
 fn the_ledger_tells_why_1_and_2_disagree() {
-    insta::assert_snapshot!(ledger_text(&ledger(&(1..=4).map(published).collect::<Vec<_>>())));
+    let ledger = ledger(&(1..=4).map(published).collect::<Vec<_>>());
+    insta::assert_snapshot!(plain_text(&attribution_document(&[], Some(&ledger))));
 }

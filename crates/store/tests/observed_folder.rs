@@ -7,7 +7,8 @@ use std::path::Path;
 
 use analysis::comparison::{PairedBy, Request, compare};
 use model::{MANIFEST_SCHEMA, Manifest, ManifestFactor, ManifestRun};
-use report::comparison_text;
+use render::plain_text;
+use report::comparison_document;
 use store::{manifest, observations};
 
 /// Writes a run of a deterministic machine with three delays.
@@ -68,7 +69,7 @@ fn an_ensemble_is_compared_seed_by_seed() {
     assert_eq!(cell.paired_by, Some(PairedBy::Seed));
     assert_eq!(cell.seeds.as_ref().unwrap().worse, 6);
     assert!(found.differences[0].compared, "the kernel is what is compared");
-    insta::assert_snapshot!("ensemble", comparison_text(&found));
+    insta::assert_snapshot!("ensemble", plain_text(&comparison_document(&found)));
 }
 
 #[test]

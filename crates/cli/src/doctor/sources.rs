@@ -63,7 +63,7 @@ pub(super) fn from(args: &DoctorArgs, what: &str) -> Result<(), Failure> {
         if index > 0 && args.output.is_text() {
             print("\n")?;
         }
-        let document = doctor_document(found, args.view());
+        let document = doctor_document(found, args.top, args.verbose);
         show(&Document { title: place.clone(), ..document }, &args.output)?;
     }
     Ok(())

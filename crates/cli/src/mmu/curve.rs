@@ -5,7 +5,7 @@ use anyhow::{Context, anyhow};
 use clap::Args;
 use mmu::curve::{Profile, Profiled, Request, Sampling, Unit, UnitCurves};
 use model::units::{exact_size, parse_size_bytes};
-use report::{MissRatioView, miss_ratio_csv, miss_ratio_document};
+use report::{miss_ratio_csv, miss_ratio_document};
 use trace::Columns;
 
 use super::noticed;
@@ -171,8 +171,8 @@ fn tell(
         .collect();
     let data = as_json(name, profiled, &knees, notes)?;
     let least_rise = args.least_rise;
-    let view = MissRatioView { name, profiled, knees: &knees, least_rise, notes };
-    show(&miss_ratio_document(&view).with_data(data), &args.output)
+    let document = miss_ratio_document(name, profiled, &knees, least_rise, notes);
+    show(&document.with_data(data), &args.output)
 }
 
 /// A curve as that of a sweep: the miss ratio is what a reference costs, entries are the levels.

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use clap::Args;
 use experiment::{Machine, in_parallel};
 use model::units::parse_size_bytes;
-use report::{WholeRun, whole_run_document};
+use report::whole_run_document;
 use serde_json::json;
 use sun4::{Outcome, simulate};
 
@@ -163,9 +163,8 @@ fn run_whole(
         "note": whole.note,
         "runs": runs,
     });
-    let run =
-        WholeRun { place: place(&mmu), name: whole.name.clone(), seeds: seeds.clone(), counts };
-    show(&whole_run_document(&run).with_data(data), &OutputArgs::printed(args.json))
+    let document = whole_run_document(place(&mmu), &whole.name, &seeds, &counts);
+    show(&document.with_data(data), &OutputArgs::printed(args.json))
 }
 
 pub(super) fn setting(text: &str) -> Result<(String, String), String> {

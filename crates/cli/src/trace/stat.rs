@@ -5,8 +5,8 @@ use std::fs::File;
 use anyhow::{Context, anyhow};
 use clap::Args;
 use model::units::format_duration;
-use report::columns::aligned;
-use report::{TraceView, trace_document};
+use render::aligned;
+use report::trace_document;
 use trace::{Columns, Reader, Summary};
 
 use super::input::{Input, InputArgs};
@@ -37,14 +37,10 @@ pub(crate) fn stat(args: &StatArgs) -> Result<(), Failure> {
         Ok(())
     })?;
     summary.finish();
-    let view = TraceView {
-        name: &args.input.path.display().to_string(),
-        format: input.format,
-        size_bytes: input.read_bytes(),
-        summary: &summary,
-        notes: &input.notes(),
-    };
-    show(&trace_document(&view), &args.output)
+    let name = args.input.path.display().to_string();
+    let size_bytes = input.read_bytes();
+    let document = trace_document(&name, input.format, size_bytes, &summary, &input.notes());
+    show(&document, &args.output)
 }
 
 const ROWS: usize = 4096;

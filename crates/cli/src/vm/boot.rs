@@ -3,7 +3,7 @@
 use clap::Args;
 use keep::Cache;
 use model::units::format_duration;
-use report::columns::aligned;
+use render::aligned;
 use serde_json::json;
 use vm::Booted;
 

@@ -7,7 +7,7 @@ use anyhow::Context;
 use clap::Args;
 use keep::Cache;
 use kernels::{Found, Kernel, KernelArg, KernelError, Place, locate, survey};
-use report::columns::aligned;
+use render::aligned;
 use serde_json::{Map, Value, json};
 use vm::MODULES;
 

@@ -5,7 +5,7 @@ use std::fs;
 use clap::Args;
 use model::MachineSpec;
 use model::units::{format_duration, format_size};
-use report::columns::aligned;
+use render::aligned;
 use serde_json::{Value, json};
 use vm::{DEFAULT, NAMED, VmRequest, load};
 

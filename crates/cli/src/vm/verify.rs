@@ -10,7 +10,7 @@ use experiment::{MatrixPlan, SubjectArg};
 use keep::Cache;
 use model::units::format_duration;
 use model::{EndStatus, Line, Spec, SubjectSpec, VmSpec};
-use report::columns::aligned;
+use render::aligned;
 use serde_json::{Value, json};
 use sys::process::{fork_child, signal, signals, wait};
 use vm::{Difference, Vm, VmOptions, first_difference};

@@ -5,12 +5,10 @@
 
 use model::shown::one_line;
 
-use super::coloured;
 use crate::output_format::Style;
 use crate::table::{Cell, Table, Tone};
 use crate::wrap::{letters, wrapped_to};
 
-/// Blanks between two columns.
 const GAP: usize = 2;
 /// A column of words is not broken into shorter lines than this.
 const LEAST_WIDTH: usize = 16;
@@ -19,7 +17,6 @@ const LEAST_WIDTH: usize = 16;
 struct Column {
     cells: Vec<(String, Tone)>,
     is_numeric: bool,
-    /// Its width as it is printed.
     width: usize,
 }
 
@@ -29,30 +26,24 @@ pub(super) fn grid(table: &Table, style: &Style) -> String {
     let mut columns: Vec<Column> = (0..count).map(|index| Column::of(table, index)).collect();
     let all: Vec<usize> = (0..count).collect();
     let Some(width) = style.width else { return part(&columns, &all, style) };
-    let names =
-        columns.iter().take_while(|column| !column.is_numeric).count().clamp(1, count.max(1));
+    let names = columns.iter().take_while(|column| !column.is_numeric).count().max(1);
     narrow(&mut columns, width);
     if total(&columns, &all) <= width {
         return part(&columns, &all, style);
     }
-    let names = (1..=names).rev().find(|names| total(&columns, &all[..*names]) <= width / 2);
-    let names = &all[..names.unwrap_or(1).min(count)];
+    let fits = |names: &usize| total(&columns, &all[..*names]) <= width / 2;
+    let names = &all[..(1..=names.min(count)).rev().find(fits).unwrap_or(1).min(count)];
     let parts = split(&columns, names, width);
     parts.iter().map(|indices| part(&columns, indices, style)).collect::<Vec<_>>().join("\n")
 }
 
 impl Column {
     fn of(table: &Table, index: usize) -> Self {
-        let head =
-            table.head.get(index).map_or_else(String::new, |name| one_line(name).into_owned());
-        let cell = |row: &Vec<Cell>| {
-            row.get(index).map_or_else(Default::default, |cell| {
-                (one_line(&cell.text()).into_owned(), cell.tone)
-            })
-        };
-        let below = table.rows.iter().map(cell);
+        let head = table.head.get(index).map(|name| (one_line(name).into_owned(), Tone::Plain));
+        let cell = |cell: &Cell| (one_line(&cell.text()).into_owned(), cell.tone);
+        let below = table.rows.iter().map(|row| row.get(index).map(cell).unwrap_or_default());
         let cells: Vec<(String, Tone)> =
-            std::iter::once((head, Tone::Plain)).chain(below).collect();
+            [head.unwrap_or_default()].into_iter().chain(below).collect();
         let width = cells.iter().map(|(text, _)| letters(text)).max().unwrap_or(0);
         Self { cells, is_numeric: table.is_numeric(index), width }
     }
@@ -64,7 +55,6 @@ impl Column {
     }
 }
 
-/// How wide these columns are together.
 fn total(columns: &[Column], indices: &[usize]) -> usize {
     let widths: usize = indices.iter().map(|index| columns[*index].width).sum();
     widths + GAP * indices.len().saturating_sub(1)
@@ -119,7 +109,7 @@ fn lines(columns: &[Column], indices: &[usize], row: usize, style: &Style) -> St
             blanks += gap + before;
             if !cell.is_empty() {
                 text.extend(std::iter::repeat_n(' ', blanks));
-                text += &coloured(cell, column.cells[row].1, style);
+                text += &style.coloured(cell, column.cells[row].1);
                 blanks = 0;
             }
             blanks += after;
@@ -129,7 +119,6 @@ fn lines(columns: &[Column], indices: &[usize], row: usize, style: &Style) -> St
     text
 }
 
-/// The lines of a cell.
 fn broken(column: &Column, row: usize) -> Vec<String> {
     let text = &column.cells[row].0;
     if letters(text) <= column.width {

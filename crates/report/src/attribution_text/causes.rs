@@ -1,18 +1,14 @@
 //! Where a change comes from: parts of the work, a counter at its price, and what stays open.
 
 use analysis::attribution::{
-    Attribution, CostOrigin, Figure, Mediated, MediationOutcome, Noise, Step,
+    Attribution, CostOrigin, FactorPart, Mediated, MediationOutcome, Noise, Step,
 };
+use render::format::and;
 
-use super::words::{Words, and, noun, number, percent, ratio};
+use super::words::{Words, counts, noun, number, percent, times_of};
 
 /// Parts are named until they make up this percentage.
 pub(super) const MOST: f64 = 90.0;
-
-/// Whether an effect is told apart from none.
-pub(super) fn counts(figure: &Figure, none: f64) -> bool {
-    figure.interval.is_none_or(|(low, high)| none < low || none > high)
-}
 
 /// "95.9 % of the loss came with pl1 list (58.7 %, 2.76 times) and …".
 pub(super) fn parts(step: &Step, words: &Words) -> Vec<String> {
@@ -25,36 +21,19 @@ pub(super) fn parts(step: &Step, words: &Words) -> Vec<String> {
     for part in &step.parts {
         let Some(share) = part.percent.filter(|share| *share > 0.0 && sum < MOST) else { break };
         sum += share;
-        let times = match part.before {
-            before if before > 0.0 => format!(", {} times", ratio(part.after / before)),
-            _ => String::new(),
-        };
-        let by = part
-            .factors
-            .iter()
-            .max_by(|a, b| a.contribution.abs().total_cmp(&b.contribution.abs()));
+        let size = |it: &&FactorPart| it.contribution.abs();
+        let by = part.factors.iter().max_by(|a, b| size(a).total_cmp(&size(b)));
         let by = by.map_or_else(String::new, |by| format!(", mostly by {}", by.factor));
+        let times = times_of(part.before, part.after);
         named.push(format!("{} ({}{times}{by})", part.part, percent(share)));
     }
-    let rest: Vec<String> = step.parts[named.len()..]
-        .iter()
-        .map(|part| {
-            let change = words.difference(part.after - part.before);
-            let times = if part.before > 0.0 {
-                format!(", {} times", ratio(part.after / part.before))
-            } else {
-                String::new()
-            };
-            format!("{} {change}{times}", part.part)
-        })
-        .collect();
-    let mut told = vec![format!(
-        "{} of the {} of {} came with {}.",
-        percent(sum),
-        words.change(change),
-        words.quantity(change.abs()),
-        and(&named)
-    )];
+    let rest = step.parts[named.len()..].iter().map(|part| {
+        let change = words.difference(part.after - part.before);
+        format!("{} {change}{}", part.part, times_of(part.before, part.after))
+    });
+    let rest: Vec<String> = rest.collect();
+    let (percent, kind, size) = (percent(sum), words.change(change), words.quantity(change.abs()));
+    let mut told = vec![format!("{percent} of the {kind} of {size} came with {}.", and(&named))];
     if !rest.is_empty() {
         told.push(format!("The rest is small: {}.", and(&rest)));
     }
@@ -72,71 +51,57 @@ pub(super) fn mediation(attribution: &Attribution, words: &Words) -> Vec<String>
         .collect()
 }
 
-/// A price that may as well be nothing explains nothing.
-fn unpriced(found: &MediationOutcome, step: &Mediated, words: &Words) -> Option<String> {
-    let (CostOrigin::Estimated, Some((low, high))) = (found.cost_origin, found.unit_cost_interval)
-    else {
-        return None;
-    };
-    (low <= 0.0).then(|| {
-        let counter = noun(&found.mediator, "faults");
-        let of_all = step.cost_of_all.filter(|cost| *cost > 0.0).map_or_else(String::new, |cost| {
-            let (count, of) = (number(step.counted), words.quantity(step.of));
-            format!("; {count} of them at {} each would explain all {of}", words.price(cost))
-        });
-        format!(
-            "What one of the {counter} costs cannot be told from trials of equal levels ({} to \
-             {}){of_all}. Name a price with --unit-cost.",
-            words.price(low),
-            words.price(high)
-        )
-    })
-}
-
 fn explained(found: &MediationOutcome, step: &Mediated, words: &Words) -> String {
-    if let Some(text) = unpriced(found, step, words) {
-        return text;
-    }
     let counter = noun(&found.mediator, "faults");
-    let users = if found.per == 1.0 { String::new() } else { format!(" / {} users", found.per) };
-    let share = step.percent.map_or_else(String::new, |share| format!(": {share:.0} %"));
-    let origin = match (found.cost_origin, found.unit_cost_interval) {
+    let each = step.cost_of_all.filter(|cost| *cost > 0.0).map(|cost| words.price(cost));
+    let range = found
+        .unit_cost_interval
+        .map(|(low, high)| format!("{} to {}", words.price(low), words.price(high)));
+    let origin = match (found.cost_origin, range) {
         (CostOrigin::Given, _) => "as given".to_owned(),
         (CostOrigin::Fact, _) => "as published".to_owned(),
         (CostOrigin::Estimated, None) => "as estimated".to_owned(),
-        (CostOrigin::Estimated, Some((low, high))) => format!(
-            "as estimated from trials of equal levels, {} to {}",
-            words.price(low),
-            words.price(high)
-        ),
+        // A price that may as well be nothing explains nothing.
+        (CostOrigin::Estimated, Some(range))
+            if found.unit_cost_interval.is_some_and(|(low, _)| low <= 0.0) =>
+        {
+            let (count, of) = (number(step.counted), words.quantity(step.of));
+            let all = each.map_or_else(String::new, |each| {
+                format!("; {count} of them at {each} each would explain all {of}")
+            });
+            return format!(
+                "What one of the {counter} costs cannot be told from trials of equal levels \
+                 ({range}){all}. Name a price with --unit-cost."
+            );
+        }
+        (CostOrigin::Estimated, Some(range)) => {
+            format!("as estimated from trials of equal levels, {range}")
+        }
     };
-    let mut text = format!(
-        "{} {counter} × {} ({origin}){users} explain {} of {}{share}",
+    let users = if found.per == 1.0 { String::new() } else { format!(" / {} users", found.per) };
+    let share = step.percent.map_or_else(String::new, |share| format!(": {share:.0} %"));
+    let all =
+        each.map_or_else(String::new, |each| format!("; at {each} each they would explain all"));
+    let rest = step.percent.map_or_else(String::new, |share| match share {
+        share if share > 100.0 => ". More than all is explained: the price is too high, or \
+                                   something else became cheaper"
+            .to_owned(),
+        share if share < 0.0 => {
+            format!(". The {counter} went the other way, so the whole change remains unexplained")
+        }
+        share => format!(
+            ". {} ({}) remain unexplained by {counter}",
+            words.quantity(step.of - step.explained),
+            percent(100.0 - share)
+        ),
+    });
+    format!(
+        "{} {counter} × {} ({origin}){users} explain {} of {}{share}{all}{rest}.",
         number(step.counted),
         words.price(found.unit_cost),
         words.quantity(step.explained),
         words.quantity(step.of),
-    );
-    if let Some(cost) = step.cost_of_all.filter(|cost| *cost > 0.0) {
-        text.push_str(&format!("; at {} each they would explain all", words.price(cost)));
-    }
-    if let Some(share) = step.percent {
-        let rest = step.of - step.explained;
-        text.push_str(&match share {
-            share if share > 100.0 => ". More than all is explained: the price is too high, or \
-                                       something else became cheaper"
-                .to_owned(),
-            share if share < 0.0 => format!(
-                ". The {counter} went the other way, so the whole change remains unexplained"
-            ),
-            share => format!(
-                ". {} ({}) remain unexplained by {counter}",
-                words.quantity(rest),
-                percent(100.0 - share)
-            ),
-        });
-    }
-    text + "."
+    )
 }
 
 /// What these data do not say.
@@ -145,12 +110,8 @@ pub(super) fn still_open(attribution: &Attribution, words: &Words) -> Vec<String
     let step = attribution.steps.first();
     if let Some(step) = step.filter(|step| step.parts.is_empty() && attribution.mediation.is_none())
     {
-        let open: Vec<String> = step
-            .scales
-            .additive
-            .main
-            .iter()
-            .filter(|main| counts(&main.figure, 0.0))
+        let main = step.scales.additive.main.iter().filter(|main| counts(&main.figure, 0.0));
+        let open: Vec<String> = main
             .map(|main| format!("{} ({})", main.factor, words.difference(main.figure.value)))
             .collect();
         if !open.is_empty() {

@@ -1,18 +1,14 @@
-//! What follows from an attribution, in sentences, each with its figures.
-//!
-//! The sentences are rules over the figures. Their thresholds:
-//! - an effect counts when its interval excludes "no effect"; without an interval all count;
-//! - a ratio is slight below [`SLIGHT`] from 1;
-//! - differences are about the same when the largest is at most [`ABOUT_THE_SAME`] times the
-//!   smallest; the same holds for what ratios are above 1;
-//! - the parts named are the fewest that make up [`causes::MOST`] % of the change.
+//! What follows from an attribution, in sentences, each with its figures. They are rules over the
+//! figures (`docs/attribution.md`).
 
 use analysis::attribution::{
     Attribution, Effects, Neighbour, Revert, Scale, Share, SimpleEffect, Step, TwoScales,
 };
 
-use super::causes::{self, counts};
-use super::words::{Words, and, interval_of_ratio, percent, ratio, times};
+use render::format::and;
+
+use super::causes;
+use super::words::{Words, counts, interval_of_ratio, percent, ratio, times};
 
 /// A change by less than this part is slight.
 const SLIGHT: f64 = 0.05;
@@ -21,7 +17,8 @@ const ABOUT_THE_SAME: f64 = 1.5;
 
 /// All sentences, in the order of the questions: has it changed, by what, does that add up, where,
 /// what would help, and what is still open.
-pub(super) fn sentences(attribution: &Attribution, words: &Words) -> Vec<String> {
+pub(crate) fn sentences(attribution: &Attribution) -> Vec<String> {
+    let words = &Words::of(attribution);
     let mut told = Vec::new();
     for (index, step) in attribution.steps.iter().enumerate() {
         let several = step.factors.len() > 1;
@@ -52,44 +49,29 @@ fn whole(step: &Step, words: &Words) -> String {
         let named = step.factors.iter().map(|f| format!("{} {}", f.name, f.levels[index]));
         and(&named.collect::<Vec<_>>())
     };
+    let (from, to, noun) = (levels(0), levels(1), &words.noun);
     let total = &step.scales.additive.total;
-    let verb = match (counts(total, 0.0), total.value > 0.0) {
-        (false, _) => {
-            return format!(
-                "From {} to {} no change of {} can be told from noise: {}.",
-                levels(0),
-                levels(1),
-                words.noun,
-                words.difference_with_interval(total)
-            );
-        }
-        (true, true) => "rose",
-        (true, false) => "fell",
-    };
+    let difference = words.difference_with_interval(total);
+    if !counts(total, 0.0) {
+        return format!(
+            "From {from} to {to} no change of {noun} can be told from noise: {difference}."
+        );
+    }
+    let verb = if total.value > 0.0 { "rose" } else { "fell" };
     let times =
         step.scales.log.as_ref().map_or_else(String::new, |log| format!("{}, ", times(&log.total)));
-    format!(
-        "From {} to {} the {} {verb} from {} to {}: {times}{}.",
-        levels(0),
-        levels(1),
-        words.noun,
-        words.amount(step.before),
-        words.quantity(step.after).replace(&format!(" {}", words.noun), ""),
-        words.difference_with_interval(total)
-    )
+    let before = words.amount(step.before);
+    let after = words.quantity(step.after).replace(&format!(" {noun}"), "");
+    format!("From {from} to {to} the {noun} {verb} from {before} to {after}: {times}{difference}.")
 }
 
 /// "With system 18.11 instead of 18.9: …".
 fn instead(step: &Step, first: &Step, words: &Words) -> String {
-    let other: Vec<String> = step
-        .factors
-        .iter()
-        .zip(&first.factors)
-        .filter(|(here, there)| here.levels[1] != there.levels[1])
-        .map(|(here, there)| {
-            format!("{} {} instead of {}", here.name, here.levels[1], there.levels[1])
-        })
-        .collect();
+    let other = step.factors.iter().zip(&first.factors);
+    let other = other.map(|(here, there)| (&here.name, &here.levels[1], &there.levels[1]));
+    let other = other.filter(|(_, here, there)| here != there);
+    let other: Vec<String> =
+        other.map(|(name, here, there)| format!("{name} {here} instead of {there}")).collect();
     let figures = factors(&step.scales, words, true);
     let shares = shares(step, words).map_or_else(String::new, |shares| format!(" {shares}"));
     format!("With {}: {figures}{shares}", and(&other))
@@ -98,63 +80,53 @@ fn instead(step: &Step, first: &Step, words: &Words) -> String {
 /// "pl1_version two against one costs 2.96 times the page faults [2.89, 3.03]; …".
 fn factors(scales: &TwoScales, words: &Words, again: bool) -> String {
     let effects = scales.log.as_ref().unwrap_or(&scales.additive);
-    let told: Vec<String> = effects
-        .main
-        .iter()
-        .enumerate()
-        .map(|(index, main)| {
-            let what = format!("{} {} against {}", main.factor, main.level, main.against);
-            let figure = &main.figure;
-            let none = if effects.scale == Scale::Log { 1.0 } else { 0.0 };
-            if !counts(figure, none) {
-                return format!("{what} makes no difference that these trials can tell");
+    let (noun, verb) = (&words.noun, words.verb());
+    let told = effects.main.iter().enumerate().map(|(index, main)| {
+        let what = format!("{} {} against {}", main.factor, main.level, main.against);
+        let figure = &main.figure;
+        match (effects.scale, index) {
+            (scale, _) if !counts(figure, none(scale)) => {
+                format!("{what} makes no difference that these trials can tell")
             }
-            let interval = interval_of_ratio(figure);
-            match (effects.scale, index) {
-                (Scale::Log, 0) if !again => {
-                    let (verb, size) = (words.verb(), ratio(figure.value));
-                    format!("{what} {verb} {size} times the {}{interval}", words.noun)
-                }
-                (Scale::Log, _) => format!("{what} {}", times(figure)),
-                (Scale::Additive, _) => {
-                    format!("{what} {} {}", words.verb(), words.difference_with_interval(figure))
-                }
+            (Scale::Log, 0) if !again => {
+                let (size, interval) = (ratio(figure.value), interval_of_ratio(figure));
+                format!("{what} {verb} {size} times the {noun}{interval}")
             }
-        })
-        .collect();
-    format!("{}.", told.join("; "))
+            (Scale::Log, _) => format!("{what} {}", times(figure)),
+            (Scale::Additive, _) => {
+                format!("{what} {verb} {}", words.difference_with_interval(figure))
+            }
+        }
+    });
+    format!("{}.", told.collect::<Vec<_>>().join("; "))
+}
+
+/// What figures of no effect are on a scale.
+fn none(scale: Scale) -> f64 {
+    if scale == Scale::Log { 1.0 } else { 0.0 }
 }
 
 /// "Of the loss of 4,814 page faults 87.0 % is …".
 fn shares(step: &Step, words: &Words) -> Option<String> {
-    let shares = match step.scales.scale {
-        Scale::Additive => &step.shares,
-        Scale::Log => &step.log_shares,
+    let (shares, scale) = match step.scales.scale {
+        Scale::Additive => (&step.shares, ""),
+        Scale::Log => (&step.log_shares, ", as ratios,"),
     };
-    let told: Vec<String> = shares
-        .iter()
-        .filter_map(|share| share.percent.map(|p| format!("{} is {}'s", percent(p), share.factor)))
+    let told = shares.iter();
+    let told: Vec<String> = told
+        .filter_map(|share| Some(format!("{} is {}'s", percent(share.percent?), share.factor)))
         .collect();
     if told.is_empty() || !counts(&step.scales.additive.total, 0.0) {
         return None;
     }
     let change = step.after - step.before;
-    let scale = match step.scales.scale {
-        Scale::Additive => "",
-        Scale::Log => ", as ratios,",
+    let bounds = |Share { factor, order_bounds, .. }: &Share| {
+        let (low, high) = (*order_bounds)?;
+        Some(format!(" ({low:.1} to {high:.1} % for {factor}, whichever is counted first)"))
     };
-    let bounds = |share: &Share| {
-        share.order_bounds.map(|(low, high)| {
-            format!(" ({low:.1} to {high:.1} % for {}, whichever is counted first)", share.factor)
-        })
-    };
-    Some(format!(
-        "Of the {} of {}{scale} {}{}.",
-        words.change(change),
-        words.quantity(change.abs()),
-        and(&told),
-        shares.first().and_then(bounds).unwrap_or_default()
-    ))
+    let bounds = shares.first().and_then(bounds).unwrap_or_default();
+    let (kind, size, told) = (words.change(change), words.quantity(change.abs()), and(&told));
+    Some(format!("Of the {kind} of {size}{scale} {told}{bounds}."))
 }
 
 /// Whether a factor costs the same beside each level of another, as a difference or as a ratio.
@@ -173,20 +145,18 @@ fn adds_or_multiplies(step: &Step, words: &Words) -> Vec<String> {
         let ratios = step.scales.log.as_ref().map(of).unwrap_or_default();
         let sizes: Vec<String> = differences.iter().map(|d| words.difference(*d)).collect();
         let times: Vec<String> = ratios.iter().map(|r| ratio(*r)).collect();
+        let (sizes, times) = (sizes.join(" and "), times.join(" and ") + " times");
         let excess: Vec<f64> = ratios.iter().map(|ratio| ratio - 1.0).collect();
-        let increase = if differences.iter().sum::<f64>() < 0.0 { "decrease" } else { "increase" };
+        let change = if differences.iter().sum::<f64>() < 0.0 { "decrease" } else { "increase" };
+        let same = format!("{change} from {name} is about the same for both levels of {other}");
         match step.scales.scale {
             Scale::Additive if alike(&differences) && !alike(&excess) => Some(format!(
-                "The absolute {increase} from {name} is about the same for both levels of {other} \
-                 ({}), the relative one is not ({} times), so the two add rather than multiply.",
-                sizes.join(" and "),
-                times.join(" and ")
+                "The absolute {same} ({sizes}), the relative one is not ({times}), so the two add \
+                 rather than multiply."
             )),
             Scale::Log if alike(&excess) && !alike(&differences) => Some(format!(
-                "The relative {increase} from {name} is about the same for both levels of {other} \
-                 ({} times), the absolute one is not ({}), so the two multiply rather than add.",
-                times.join(" and "),
-                sizes.join(" and ")
+                "The relative {same} ({times}), the absolute one is not ({sizes}), so the two \
+                 multiply rather than add."
             )),
             _ => None,
         }
@@ -207,22 +177,20 @@ fn alike(values: &[f64]) -> bool {
 /// What is left over when effects are added (or multiplied) on the scale that fits.
 fn together(step: &Step, words: &Words) -> Vec<String> {
     let effects = step.scales.fitting();
-    let none = if effects.scale == Scale::Log { 1.0 } else { 0.0 };
-    effects
-        .interactions
-        .iter()
-        .filter(|found| counts(&found.figure, none) && found.figure.value != none)
-        .map(|found| {
-            let (size, of) = match effects.scale {
-                Scale::Additive => (words.difference_with_interval(&found.figure), "sum"),
-                Scale::Log => (times(&found.figure), "product"),
-            };
-            format!(
-                "Together {} {} and {} {} make {size} beside the {of} of the two.",
-                found.factors.0, found.levels.0, found.factors.1, found.levels.1
-            )
-        })
-        .collect()
+    let none = none(effects.scale);
+    let found = effects.interactions.iter();
+    let found = found.filter(|it| counts(&it.figure, none) && it.figure.value != none);
+    let told = found.map(|found| {
+        let (size, of) = match effects.scale {
+            Scale::Additive => (words.difference_with_interval(&found.figure), "sum"),
+            Scale::Log => (times(&found.figure), "product"),
+        };
+        let ((one, other), (level, of_other)) = (&found.factors, &found.levels);
+        format!(
+            "Together {one} {level} and {other} {of_other} make {size} beside the {of} of the two."
+        )
+    });
+    told.collect()
 }
 
 /// "Reverting the compiler alone would regain …".
@@ -236,9 +204,8 @@ fn reverts(step: &Step, words: &Words) -> Option<String> {
         };
         let noun =
             if index == 0 { words.quantity(change.abs()) } else { words.amount(change.abs()) };
-        let share = revert
-            .percent
-            .map_or_else(String::new, |share| format!(" ({} of the change)", percent(share)));
+        let share = revert.percent.map(|share| format!(" ({} of the change)", percent(share)));
+        let share = share.unwrap_or_default();
         format!("{} alone to {} {verb} {noun}{share}", revert.factor, revert.to)
     };
     let told: Vec<String> = step.reverts.iter().enumerate().map(told).collect();
@@ -259,9 +226,12 @@ fn neighbour(found: &Neighbour, words: &Words) -> String {
     if !counts(&log.figure, 1.0) {
         return format!("{what}: {size}: no change that these trials can tell.");
     }
-    let slight = if (log.figure.value - 1.0).abs() < SLIGHT { "a slight " } else { "" };
-    let kind = if words.is_loss(log.figure.value - 1.0) { "deterioration" } else { "improvement" };
-    let article =
-        if slight.is_empty() { if kind == "improvement" { "an " } else { "a " } } else { "" };
-    format!("{what}: {size}: {article}{slight}{kind}.")
+    let change = log.figure.value - 1.0;
+    let kind = match (change.abs() < SLIGHT, words.is_loss(change)) {
+        (true, true) => "a slight deterioration",
+        (true, false) => "a slight improvement",
+        (false, true) => "a deterioration",
+        (false, false) => "an improvement",
+    };
+    format!("{what}: {size}: {kind}.")
 }

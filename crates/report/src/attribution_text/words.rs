@@ -1,7 +1,7 @@
 //! How quantities, ratios and their intervals are written.
 
 use analysis::attribution::{Attribution, Figure};
-use model::units::format_duration;
+use render::format::{self, duration, grouped, signed};
 
 use crate::comparison::usable;
 
@@ -41,36 +41,15 @@ impl Words {
 
     /// As `amount`, with the decimals of another amount.
     fn amount_like(&self, value: f64, model: f64) -> String {
-        match self.unit.as_str() {
-            "ns" if value <= -0.5 => format!("-{}", format_duration(-value as u64)),
-            "ns" => format_duration(value as u64),
-            _ => number_like(value, model),
-        }
+        if self.unit == "ns" { duration(value.trunc()) } else { number_like(value, model) }
     }
 
     /// What one count of something costs, in the unit of time that suits it.
     pub(super) fn price(&self, value: f64) -> String {
-        let ns = match self.unit.as_str() {
-            "s" => value * 1e9,
-            "ms" => value * 1e6,
-            "us" => value * 1e3,
-            _ => value,
-        };
-        let (size, unit) = match ns.abs() {
-            size if size >= 1e9 => (ns / 1e9, "s"),
-            size if size >= 1e6 => (ns / 1e6, "ms"),
-            size if size >= 1e3 => (ns / 1e3, "us"),
-            _ => (ns, "ns"),
-        };
-        let text = number(size);
-        let short = match text.contains('.') {
-            true => text.trim_end_matches('0').trim_end_matches('.'),
-            false => &text,
-        };
-        format!("{short} {unit}")
+        let is_time = matches!(self.unit.as_str(), "s" | "ms" | "us");
+        format::quantity(value, if is_time { &self.unit } else { "ns" })
     }
 
-    /// With its sign, as a difference.
     pub(super) fn difference(&self, value: f64) -> String {
         signed(self.amount(value))
     }
@@ -85,24 +64,17 @@ impl Words {
         (difference > 0.0) == self.more_is_worse
     }
 
-    /// `loss` or `gain`.
     pub(super) fn change(&self, difference: f64) -> &'static str {
         if self.is_loss(difference) { "loss" } else { "gain" }
     }
 
-    /// A difference and its interval.
     pub(super) fn difference_with_interval(&self, figure: &Figure) -> String {
         let Some((low, high)) = figure.interval else { return self.difference(figure.value) };
         // A value near 0 has no more decimals than its interval is worth.
         let model = figure.value.abs().max((high - low) / 2.0);
         let amount = |value| signed(self.amount_like(value, model));
-        format!("{} [{}, {}]", amount(figure.value), amount(low), amount(high))
+        format!("{} {}", amount(figure.value), format::interval(low, high, amount))
     }
-}
-
-/// With a sign, whichever it is.
-fn signed(amount: String) -> String {
-    if amount.starts_with('-') { amount } else { format!("+{amount}") }
 }
 
 /// A response's name as a noun: without its unit, with blanks.
@@ -134,16 +106,14 @@ fn number_like(value: f64, model: f64) -> String {
     };
     let text = format!("{:.decimals$}", value.abs());
     let (whole, rest) = text.split_at(text.find('.').unwrap_or(text.len()));
-    let mut grouped = String::new();
-    for (index, digit) in whole.chars().enumerate() {
-        if index > 0 && (whole.len() - index) % 3 == 0 {
-            grouped.push(',');
-        }
-        grouped.push(digit);
-    }
-    let sign =
-        if value < 0.0 && text.bytes().any(|b| (b'1'..=b'9').contains(&b)) { "-" } else { "" };
-    format!("{sign}{grouped}{rest}")
+    let is_zero = text.bytes().all(|byte| b"0.".contains(&byte));
+    let sign = if value < 0.0 && !is_zero { "-" } else { "" };
+    format!("{sign}{}{rest}", grouped(whole.parse().unwrap_or(u64::MAX)))
+}
+
+/// Whether an effect is told apart from none.
+pub(super) fn counts(figure: &Figure, none: f64) -> bool {
+    figure.interval.is_none_or(|(low, high)| none < low || none > high)
 }
 
 /// Two decimals, or three where a ratio is so near 1 that they matter.
@@ -151,7 +121,6 @@ pub(super) fn ratio(value: f64) -> String {
     ratio_like(value, value)
 }
 
-/// A ratio and its interval, with equal decimals.
 pub(super) fn ratio_with_interval(figure: &Figure) -> String {
     ratio(figure.value) + &interval_of_ratio(figure)
 }
@@ -161,11 +130,16 @@ pub(super) fn times(figure: &Figure) -> String {
     format!("{} times{}", ratio(figure.value), interval_of_ratio(figure))
 }
 
+/// `, 2.96 times`, unless there was nothing before.
+pub(super) fn times_of(before: f64, after: f64) -> String {
+    if before > 0.0 { format!(", {} times", ratio(after / before)) } else { String::new() }
+}
+
 /// The interval of a ratio with the blank before it, `–` if it says nothing, or nothing.
 pub(super) fn interval_of_ratio(figure: &Figure) -> String {
     let end = |end| ratio_like(end, figure.value);
     let text = |(low, high)| match usable(low, high) {
-        Some((low, high)) => format!(" {}", render::format::interval(low, high, end)),
+        Some((low, high)) => format!(" {}", format::interval(low, high, end)),
         None => " –".to_owned(),
     };
     figure.interval.map_or_else(String::new, text)
@@ -174,24 +148,6 @@ pub(super) fn interval_of_ratio(figure: &Figure) -> String {
 fn ratio_like(value: f64, model: f64) -> String {
     let decimals = if (model - 1.0).abs() < 0.05 { 3 } else { 2 };
     format!("{value:.decimals$}")
-}
-
-/// A probability, never 0.
-pub(super) fn probability(p: f64) -> String {
-    match p {
-        p if p < 1e-4 => "p < 0.0001".to_owned(),
-        p if p < 0.0995 => format!("p = {p:.4}"),
-        p => format!("p = {p:.2}"),
-    }
-}
-
-/// `a`, `a and b`, `a, b and c`.
-pub(super) fn and(items: &[String]) -> String {
-    match items {
-        [] => String::new(),
-        [one] => one.clone(),
-        [first @ .., last] => format!("{} and {last}", first.join(", ")),
-    }
 }
 
 /// `87.0 %`.

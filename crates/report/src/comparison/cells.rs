@@ -1,6 +1,8 @@
 //! The tables of a comparison: a row a cell.
 
-use analysis::comparison::{Cell, EndCount, Ends, Outcome, PairedBy, Share, Unit, method_words};
+use analysis::comparison::{
+    Cell, EndCount, Ends, Outcome, PairedBy, Share, Stalls, Unit, method_words,
+};
 use model::Observation;
 use render::{Cell as TableCell, Table, format};
 use stats::{CellResult, NotDecided};
@@ -8,13 +10,11 @@ use stats::{CellResult, NotDecided};
 use super::trials::observed;
 use super::{View, usable, verdict_cell};
 
-/// The table of verdicts.
 pub(super) fn verdicts(view: &View) -> Table {
     let comparison = view.comparison;
     let head = view.place_head().into_iter().chain(sides(view, ["reference", "median"], " median"));
     let figures = ["ratio", "interval", "verdict", "reason"].map(str::to_owned);
-    let mut table = Table::new("", head.chain(figures));
-    for cell in &comparison.cells {
+    let rows = comparison.cells.iter().map(|cell| {
         let unit = &comparison.responses[&cell.response].unit;
         let medians = match &cell.outcome {
             Outcome::Ends(ends) => [&ends.first, &ends.second].map(failed),
@@ -24,17 +24,11 @@ pub(super) fn verdicts(view: &View) -> Table {
         let interval = cell
             .judged()
             .map(|found| TableCell::interval(usable(found.adjusted_low, found.adjusted_high)));
-        let mut row = view.place(cell);
-        row.extend(medians);
-        row.extend([
-            ratio.into(),
-            interval.into(),
-            verdict_cell(cell.verdict),
-            reason(cell).into(),
-        ]);
-        table.row(row);
-    }
-    table
+        let verdict = verdict_cell(cell.verdict);
+        let figures = [ratio.into(), interval.into(), verdict, reason(cell).into()];
+        view.place(cell).into_iter().chain(medians).chain(figures)
+    });
+    Table::of("", head.chain(figures), rows)
 }
 
 /// The headings of a figure of the reference and of the other arm, which has a name of its own if it
@@ -81,11 +75,8 @@ fn ended(ends: &Ends) -> String {
     parts.dedup();
     parts.push(match (&ends.test, ends.alone) {
         (Some(test), _) => {
-            format!(
-                "Fisher's exact test, p {}, all cells {}",
-                format::p_value(test.p),
-                format::p_value(test.p_adjusted)
-            )
+            let [p, adjusted] = [test.p, test.p_adjusted].map(format::p_value);
+            format!("Fisher's exact test, p {p}, all cells {adjusted}")
         }
         (None, Some(_)) => "exact for these seeds".to_owned(),
         (None, None) => "not tested".to_owned(),
@@ -94,25 +85,20 @@ fn ended(ends: &Ends) -> String {
 }
 
 fn judged(cell: &Cell, found: &CellResult) -> String {
-    match found.why {
-        _ if cell.tick_hides() => "the kernel's tick is more than the margin".to_owned(),
-        None => method_words(found.method).to_owned(),
+    let text = match found.why {
+        _ if cell.tick_hides() => "the kernel's tick is more than the margin",
+        None => method_words(found.method),
         Some(NotDecided::TooFewValues) => {
-            format!("{} v {} values can show nothing", found.n_first, found.n_second)
+            return format!("{} v {} values can show nothing", found.n_first, found.n_second);
         }
-        Some(NotDecided::IntervalIncludesOne) => {
-            "the interval includes 1 and more than the margin".to_owned()
-        }
-        Some(NotDecided::NotAmongSoMany) => {
-            "the difference is not sure among so many cells".to_owned()
-        }
-        Some(NotDecided::MarginInsideInterval) => {
-            "a difference, but perhaps within the margin".to_owned()
-        }
+        Some(NotDecided::IntervalIncludesOne) => "the interval includes 1 and more than the margin",
+        Some(NotDecided::NotAmongSoMany) => "the difference is not sure among so many cells",
+        Some(NotDecided::MarginInsideInterval) => "a difference, but perhaps within the margin",
         Some(NotDecided::BoundsDecide) => {
-            "runs that never finished leave it open: a longer timeout would tell".to_owned()
+            "runs that never finished leave it open: a longer timeout would tell"
         }
-    }
+    };
+    text.to_owned()
 }
 
 /// How often a probe stalled, and how long.
@@ -131,17 +117,15 @@ pub(super) fn stalls(view: &View) -> Option<Table> {
     let head = view.place_head().into_iter().chain(["stall".to_owned()]);
     let head = head.chain(sides(view, ["reference", "stalled"], " stalled"));
     let figures = ["p", "p, all cells", "median stall", "longest"].map(str::to_owned);
-    let mut table = Table::new(caption, head.chain(figures));
-    for (cell, stalls) in found() {
-        let mut row = view.place(cell);
-        row.push(TableCell::figure(format!("> {}", format::duration(stalls.limit_ns.trunc()))));
-        row.extend([share(&stalls.first), share(&stalls.second)].map(TableCell::figure));
-        row.extend([stalls.p, stalls.p_adjusted].map(|p| TableCell::figure(format::p_value(p))));
-        row.push(both(stalls.first.median_ns, stalls.second.median_ns));
-        row.push(both(stalls.first.largest_ns, stalls.second.largest_ns));
-        table.row(row);
-    }
-    Some(table)
+    let rows = found().map(|(cell, Stalls { first, second, limit_ns, p, p_adjusted, .. })| {
+        let limit = format!("> {}", format::duration(limit_ns.trunc()));
+        let [p, p_adjusted] = [*p, *p_adjusted].map(format::p_value);
+        let figures = [limit, share(first), share(second), p, p_adjusted].map(TableCell::figure);
+        let longest = both(first.largest_ns, second.largest_ns);
+        let times = [both(first.median_ns, second.median_ns), longest];
+        view.place(cell).into_iter().chain(figures).chain(times)
+    });
+    Some(Table::of(caption, head.chain(figures), rows))
 }
 
 /// `2 of 35 [0.7 %, 19.2 %]`.
@@ -158,7 +142,6 @@ fn both(first_ns: Option<Observation>, second_ns: Option<Observation>) -> TableC
     TableCell::figure(format!("{} : {}", text(first_ns), text(second_ns)))
 }
 
-/// The ratios over seeds.
 pub(super) fn seeds(view: &View) -> Option<Table> {
     let found =
         || view.comparison.cells.iter().filter_map(|cell| Some((cell, cell.seeds.as_ref()?)));
@@ -168,16 +151,13 @@ pub(super) fn seeds(view: &View) -> Option<Table> {
     let caption =
         "Ratios seed by seed: exact, since equal inputs give equal values (no model of noise)";
     let head = view.place_head().into_iter().chain(columns.map(str::to_owned));
-    let mut table = Table::new(caption, head);
-    for (cell, seeds) in found() {
+    let rows = found().map(|(cell, seeds)| {
         let all = seeds.ratios.len();
         let [low, middle, high] = seeds.quartiles;
-        let mut row = view.place(cell);
-        row.push(all.into());
-        row.extend([seeds.lowest, low, middle, high, seeds.highest].map(TableCell::ratio));
-        let same = all - seeds.worse - seeds.better;
-        row.extend([seeds.worse, seeds.better, same].map(TableCell::from));
-        table.row(row);
-    }
-    Some(table)
+        let ratios = [seeds.lowest, low, middle, high, seeds.highest].map(TableCell::ratio);
+        let counts = [seeds.worse, seeds.better, all - seeds.worse - seeds.better];
+        let place = view.place(cell).into_iter().chain([all.into()]);
+        place.chain(ratios).chain(counts.map(TableCell::from))
+    });
+    Some(Table::of(caption, head, rows))
 }

@@ -2,11 +2,10 @@
 
 use analysis::comparison::Cell;
 use analysis::explained::{ExplainedDifference, PartDifference};
-use render::{Block, Cell as TableCell, Table, format};
+use render::{Block, Cell as TableCell, Table, distinct, format};
 
 use super::View;
 
-/// Most parts that are shown one by one.
 const MOST_PARTS: usize = 4;
 /// A part below this share of all differences together is not shown.
 const TOLD_FROM: f64 = 0.02;
@@ -20,25 +19,19 @@ pub(super) fn explained(view: &View) -> Vec<Block> {
         format::percent(first.confidence)
     );
     let head = ["mean delay", "difference", "consists of"].map(str::to_owned);
-    let mut table = Table::new(caption, view.place_head().into_iter().chain(head));
-    for (cell, explained) in found() {
+    let rows = found().map(|(cell, explained)| {
         let [first, second] = [explained.delay.first_ns, explained.delay.second_ns]
             .map(|mean_ns| format::duration(mean_ns.trunc()));
-        let mut row = view.place(cell);
-        row.push(TableCell::figure(format!("{first} : {second}")));
-        row.push(TableCell::figure(difference(&explained.delay)));
-        row.push(parts(explained).into());
-        table.row(row);
-    }
-    let mut blocks = vec![Block::Table(table)];
-    let mut unknown: Vec<&str> = Vec::new();
-    for name in found().flat_map(|(_, explained)| &explained.unknown).map(|part| part.title()) {
-        if !unknown.contains(&name) {
-            unknown.push(name);
-        }
-    }
+        let figures = [format!("{first} : {second}"), difference(&explained.delay)];
+        let place = view.place(cell).into_iter().chain(figures.map(TableCell::figure));
+        place.chain([parts(explained).into()])
+    });
+    let head = view.place_head().into_iter().chain(head);
+    let mut blocks = vec![Table::of(caption, head, rows).into()];
+    let unknown = found().flat_map(|(_, explained)| &explained.unknown);
+    let unknown = distinct(unknown.map(|part| part.title()));
     if !unknown.is_empty() {
-        blocks.push(Block::Sentence(format!("Unknown of an arm: {}.", unknown.join(", "))));
+        blocks.push(format!("Unknown of an arm: {}.", unknown.join(", ")).into());
     }
     blocks
 }
@@ -59,10 +52,9 @@ fn parts(explained: &ExplainedDifference) -> String {
         .take(MOST_PARTS)
         .take_while(|(_, found)| found.difference_ns.abs() >= TOLD_FROM * all_ns && all_ns > 0.0)
         .count();
-    let mut texts: Vec<String> = parts[..told]
-        .iter()
-        .map(|(part, found)| format!("{} {}", part.title(), difference(found)))
-        .collect();
+    let texts = parts[..told].iter();
+    let mut texts: Vec<String> =
+        texts.map(|(part, found)| format!("{} {}", part.title(), difference(found))).collect();
     let others_ns: f64 = parts[told..].iter().map(|(_, found)| found.difference_ns).sum();
     if others_ns.abs() >= 1.0 {
         texts.push(format!("others {}", signed(others_ns)));

@@ -11,31 +11,27 @@ use super::{View, usable};
 /// All of it, a line each.
 pub(super) fn footnotes(view: &View) -> Vec<String> {
     let comparison = view.comparison;
-    let mut lines: Vec<String> = Vec::new();
     let judged = || comparison.cells.iter().filter_map(Cell::judged);
-    lines.extend(judged().filter(|found| !found.rank_can_fire).map(|found| rank(found, view)));
-    let count = judged().count();
+    let cannot_fire = judged().filter(|found| !found.rank_can_fire);
+    let mut lines: Vec<String> = cannot_fire.map(|found| rank(found, view)).collect();
     let margin = format::percent(comparison.margin);
-    let chance = format::percent(comparison.alpha);
-    if count > 0 {
-        let family = match count {
-            1 => format!("a verdict is wrong with a chance of at most {chance}"),
-            _ => format!(
-                "verdicts and intervals are adjusted over {count} cells: any of them is \
-                 wrong with a chance of at most {chance}"
-            ),
-        };
-        lines.push(format!("Ratios above 1 are worse; margin {margin}; {family}."));
-    }
+    let chance = format!("wrong with a chance of at most {}", format::percent(comparison.alpha));
+    let family = match judged().count() {
+        0 => None,
+        1 => Some(format!("a verdict is {chance}")),
+        count => Some(format!(
+            "verdicts and intervals are adjusted over {count} cells: any of them is {chance}"
+        )),
+    };
+    lines.extend(family.map(|it| format!("Ratios above 1 are worse; margin {margin}; {it}.")));
     lines.extend(detectable(&comparison.cells));
     lines.extend(comparison.overall.iter().map(|mean| summary(mean, view)));
     lines.extend(super::overall::explanation(view));
-    for cell in &comparison.cells {
-        lines.extend(cell.notes.iter().map(|note| sentence(note)));
-    }
+    let note = |note: &String| format!("Note: {note}.");
+    lines.extend(comparison.cells.iter().flat_map(|cell| &cell.notes).map(note));
     lines.extend(comparison.warnings.iter().map(|warning| format!("Warning: {warning}.")));
     lines.extend(comparison.left_out.iter().map(|left| format!("Left out: {left}.")));
-    lines.extend(comparison.notes.iter().map(|note| sentence(note)));
+    lines.extend(comparison.notes.iter().map(note));
     let mut said: BTreeSet<String> = BTreeSet::new();
     lines.retain(|line| said.insert(line.clone()));
     lines
@@ -45,23 +41,16 @@ pub(super) fn footnotes(view: &View) -> Vec<String> {
 fn summary(mean: &Overall, view: &View) -> String {
     let Overall { cells, response, ratio, .. } = mean;
     let ((low_cell, low), (high_cell, high)) = (&mean.lowest_without, &mean.highest_without);
-    let range = match low == high {
+    let (arm, is_same) = (view.arm(mean.arm), low == high);
+    let [ratio, low, high] = [*ratio, *low, *high].map(format::times);
+    let range = match is_same {
         true => "the same whichever is left out".to_owned(),
-        false => format!(
-            "from {} without {low_cell} to {} without {high_cell}",
-            format::times(*low),
-            format::times(*high)
-        ),
+        false => format!("from {low} without {low_cell} to {high} without {high_cell}"),
     };
-    let (arm, ratio) = (view.arm(mean.arm), format::times(*ratio));
     let interval = mean.effect.as_ref().map_or_else(String::new, |effect| {
         format!(" {}", format::ratio_interval(usable(effect.low, effect.high)))
     });
     format!("Geometric mean of {cells} {response} ratios of {arm}: {ratio}{interval}; {range}.")
-}
-
-fn sentence(note: &str) -> String {
-    format!("Note: {note}.")
 }
 
 /// That the rank test could not have told, and what it would need.
@@ -81,22 +70,19 @@ fn rank(found: &CellResult, view: &View) -> String {
         }
         _ => String::new(),
     };
+    let [alpha, least, level] =
+        [view.comparison.alpha, found.smallest_p, level].map(format::p_value);
+    let count = found.rank_needs;
     format!(
-        "The {test} could not have reached {}{among} with {sizes}: the smallest possible p is {} \
-         (level {}, it needs {} {needs}){decided}.",
-        format::p_value(view.comparison.alpha),
-        format::p_value(found.smallest_p),
-        format::p_value(level),
-        found.rank_needs
+        "The {test} could not have reached {alpha}{among} with {sizes}: the smallest possible p is \
+         {least} (level {level}, it needs {count} {needs}){decided}."
     )
 }
 
 /// Of few values also what other tests say: a sentence for one cell, a table for several.
 pub(super) fn few(view: &View) -> Option<Block> {
-    let found: Vec<(&Cell, &CellResult, f64)> = view
-        .comparison
-        .cells
-        .iter()
+    let cells = view.comparison.cells.iter();
+    let found: Vec<(&Cell, &CellResult, f64)> = cells
         .filter_map(|cell| Some((cell, cell.judged()?, cell.judged()?.permutation_p?)))
         .collect();
     let p_cell = |p: f64| TableCell::figure(format::p_value(p));
@@ -112,24 +98,19 @@ pub(super) fn few(view: &View) -> Option<Block> {
         && view.comparison.cells.len() == 1
     {
         let [ratio, interval, p] = log(result);
-        return Some(Block::Sentence(format!(
-            "Few values: t on log {} {}, p {}; exact permutation test of the means, p {}.",
-            ratio.text(),
-            interval.text(),
-            p.text(),
-            format::p_value(permutation)
-        )));
+        let (ratio, interval, p) = (ratio.text(), interval.text(), p.text());
+        let text =
+            format!("Few values: t on log {ratio} {interval}, p {p}; exact permutation test");
+        return Some(format!("{text} of the means, p {}.", format::p_value(permutation)).into());
     }
     let head = ["few values", "n", "t on log", "interval", "p", "permutation p", "least rank p"];
-    let mut table = Table::new("", head);
-    for (cell, result, permutation) in found {
-        let mut row = vec![TableCell::from(view.label(cell))];
-        row.push(TableCell::figure(format!("{} v {}", result.n_first, result.n_second)));
-        row.extend(log(result));
-        row.extend([permutation, result.smallest_p].map(p_cell));
-        table.row(row);
-    }
-    (!table.rows.is_empty()).then_some(Block::Table(table))
+    let rows = found.iter().map(|(cell, result, permutation)| {
+        let sizes = TableCell::figure(format!("{} v {}", result.n_first, result.n_second));
+        let first =
+            [TableCell::from(super::label(view.comparison, cell, &view.arm(cell.arm))), sizes];
+        first.into_iter().chain(log(result)).chain([*permutation, result.smallest_p].map(p_cell))
+    });
+    (!found.is_empty()).then(|| Table::of("", head, rows).into())
 }
 
 /// The smallest effects that would have been seen.
@@ -138,16 +119,14 @@ fn detectable(cells: &[Cell]) -> Option<String> {
         cells.iter().filter_map(|cell| cell.judged()?.minimum_detectable).collect();
     effects.sort_by(f64::total_cmp);
     let (lowest, highest) = (format::times(*effects.first()?), format::times(*effects.last()?));
-    let units: BTreeSet<&str> = cells
-        .iter()
-        .map(|cell| match cell.unit {
-            Unit::Trials => "trials",
-            Unit::Samples => "samples",
-        })
-        .collect();
+    let has = |unit: Unit| cells.iter().any(|cell| cell.unit == unit);
+    let units = match (has(Unit::Samples), has(Unit::Trials)) {
+        (true, true) => "samples and trials",
+        (true, false) => "samples",
+        _ => "trials",
+    };
     let range = if lowest == highest { lowest } else { format!("{lowest} to {highest}") };
     Some(format!(
-        "Smallest effect that so many {} would show to be a regression (chance 80 %): {range}.",
-        units.into_iter().collect::<Vec<_>>().join(" and ")
+        "Smallest effect that so many {units} would show to be a regression (chance 80 %): {range}."
     ))
 }

@@ -16,13 +16,14 @@ use stats::Verdict as Judged;
 const LONGEST_NAME: usize = 12;
 
 /// The whole comparison.
-#[must_use]
 pub fn comparison_document(comparison: &Comparison) -> Document<'_> {
     let view = View { comparison };
     let mut all = view.differences();
     all.extend(blocks(comparison, Vec::new()));
+    let of = comparison.factor.as_ref();
+    let of = of.map(|factor| format!(" of {factor} in {}", comparison.inputs.join(", ")));
     Document {
-        title: view.title(),
+        title: format!("Comparison{}", of.unwrap_or_default()),
         verdicts: vec![conclusion(comparison)],
         facts: view.legend(),
         ..Document::of(all)
@@ -30,25 +31,16 @@ pub fn comparison_document(comparison: &Comparison) -> Document<'_> {
     .with_data(comparison)
 }
 
-/// The whole comparison as text.
-#[must_use]
-pub fn comparison_text(comparison: &Comparison) -> String {
-    render::plain_text(&comparison_document(comparison))
-}
-
 /// The tables of a comparison, with its charts behind the primary estimates.
 pub(crate) fn blocks(comparison: &Comparison, charts: Vec<Block>) -> Vec<Block> {
     let view = View { comparison };
-    let mut blocks: Vec<Block> = overall::overall(&view).map(Block::Table).into_iter().collect();
-    blocks.extend(charts);
-    blocks.push(Block::Table(cells::verdicts(&view)));
-    blocks.extend(trials::trials(&view).into_iter().map(Block::Table));
-    blocks.extend(cells::stalls(&view).map(Block::Table));
-    blocks.extend(explained::explained(&view));
-    blocks.extend(cells::seeds(&view).map(Block::Table));
-    blocks.extend(footnotes::few(&view));
-    blocks.push(Block::Notes(footnotes::footnotes(&view)));
-    blocks
+    let primary = overall::overall(&view).map(Block::Table).into_iter().chain(charts);
+    let tables = [cells::verdicts(&view)].into_iter().chain(trials::trials(&view));
+    let tables = tables.chain(cells::stalls(&view)).map(Block::Table);
+    let explained = explained::explained(&view).into_iter();
+    let rest = explained.chain(cells::seeds(&view).map(Block::Table)).chain(footnotes::few(&view));
+    let notes = Block::Notes(footnotes::footnotes(&view));
+    primary.chain(tables).chain(rest).chain([notes]).collect()
 }
 
 /// What was found, in a sentence.
@@ -73,7 +65,6 @@ pub(crate) fn legend(comparison: &Comparison) -> Vec<(String, String)> {
     View { comparison }.legend()
 }
 
-/// A verdict in words, and what it means.
 pub(crate) const fn verdict(verdict: Judged) -> (&'static str, Tone) {
     match verdict {
         Judged::Regression => ("regression", Tone::Bad),
@@ -83,7 +74,6 @@ pub(crate) const fn verdict(verdict: Judged) -> (&'static str, Tone) {
     }
 }
 
-/// A cell with a verdict.
 fn verdict_cell(judged: Judged) -> TableCell {
     let (word, tone) = verdict(judged);
     TableCell::from(word).toned(tone)
@@ -123,15 +113,6 @@ impl View<'_> {
         self.comparison.factor.clone().unwrap_or_else(|| "input".to_owned())
     }
 
-    fn title(&self) -> String {
-        match &self.comparison.factor {
-            Some(factor) => {
-                format!("Comparison of {factor} in {}", self.comparison.inputs.join(", "))
-            }
-            None => "Comparison".to_owned(),
-        }
-    }
-
     fn legend(&self) -> Vec<(String, String)> {
         let line = |(index, arm): (usize, &Arm)| {
             let trials = format::counted(arm.trials, "trial");
@@ -145,44 +126,36 @@ impl View<'_> {
     fn differences(&self) -> Vec<Block> {
         let Comparison { arms, differences, not_recorded, .. } = self.comparison;
         let mut blocks = Vec::new();
-        if !differences.is_empty() {
-            let mut table = Table::new("", ["differs".to_owned()]);
-            table.head.extend((0..arms.len()).map(|index| self.arm(index)));
-            table.head.push(String::new());
-            table.rows.extend(differences.iter().map(difference));
-            blocks.push(Block::Table(table));
+        let mut notes = Vec::new();
+        if differences.is_empty() {
+            notes.push("The systems differ in no fact that was recorded.".to_owned());
+        } else {
+            let names = (0..arms.len()).map(|index| self.arm(index));
+            let head = ["differs".to_owned()].into_iter().chain(names).chain([String::new()]);
+            blocks.push(Table::of("", head, differences.iter().map(difference)).into());
         }
-        let same = "The systems differ in no fact that was recorded.".to_owned();
-        let mut notes: Vec<String> = differences.is_empty().then_some(same).into_iter().collect();
         if !not_recorded.is_empty() {
             notes.push(format!("Not recorded: {}.", not_recorded.join(", ")));
         }
-        if !notes.is_empty() {
-            blocks.push(Block::Notes(notes));
-        }
+        blocks.push(Block::Notes(notes));
         blocks
     }
 
     /// The headings of the columns that say which cell a row is about.
     fn place_head(&self) -> Vec<String> {
         let cells = &self.comparison.cells;
-        let mut head: Vec<String> =
-            self.several_arms().then(|| self.factor()).into_iter().collect();
-        head.extend(self.has_response().then(|| "response".to_owned()));
-        head.extend(cells.first().into_iter().flat_map(|cell| cell.levels.keys().cloned()));
-        head.extend(self.has_parts().then(|| "part".to_owned()));
-        head
+        let arm = self.several_arms().then(|| self.factor()).into_iter();
+        let before = arm.chain(self.has_response().then(|| "response".to_owned()));
+        let levels = cells.first().into_iter().flat_map(|cell| cell.levels.keys().cloned());
+        before.chain(levels).chain(self.has_parts().then(|| "part".to_owned())).collect()
     }
 
-    /// The cells of these columns.
     fn place(&self, cell: &Cell) -> Vec<TableCell> {
-        let mut row: Vec<String> =
-            self.several_arms().then(|| self.arm(cell.arm)).into_iter().collect();
-        row.extend(self.has_response().then(|| cell.response.clone()));
-        row.extend(cell.levels.values().cloned());
+        let arm = self.several_arms().then(|| self.arm(cell.arm)).into_iter();
+        let before = arm.chain(self.has_response().then(|| cell.response.clone()));
         let part = || cell.part.clone().unwrap_or_else(|| "whole".to_owned());
-        row.extend(self.has_parts().then(part));
-        row.into_iter().map(TableCell::from).collect()
+        let row = before.chain(cell.levels.values().cloned()).chain(self.has_parts().then(part));
+        row.map(TableCell::from).collect()
     }
 
     /// Whether rows say their response: there are several, or nothing else to tell a row by.
@@ -193,11 +166,6 @@ impl View<'_> {
 
     fn has_parts(&self) -> bool {
         self.comparison.cells.iter().any(|cell| cell.part.is_some())
-    }
-
-    /// Which cell, in words.
-    fn label(&self, cell: &Cell) -> String {
-        label(self.comparison, cell, &self.arm(cell.arm))
     }
 }
 

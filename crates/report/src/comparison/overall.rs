@@ -11,8 +11,7 @@ pub(super) fn overall(view: &View) -> Option<Table> {
     let arm: Vec<String> = view.several_arms().then(|| view.factor()).into_iter().collect();
     let columns = ["response", "cells", "ratio", "interval", "verdict", "reason"];
     let head = arm.into_iter().chain(columns.map(str::to_owned));
-    let mut table = Table::new(caption, head);
-    for overall in &view.comparison.overall {
+    let rows = view.comparison.overall.iter().map(|overall| {
         let arm = view.several_arms().then(|| TableCell::from(view.arm(overall.arm)));
         let effect = overall.effect.as_ref();
         let interval = effect.map(|found| TableCell::interval(usable(found.low, found.high)));
@@ -24,9 +23,9 @@ pub(super) fn overall(view: &View) -> Option<Table> {
             verdict_cell(overall.verdict),
             judged_by(overall).into(),
         ];
-        table.row(arm.into_iter().chain(figures));
-    }
-    (!table.rows.is_empty()).then_some(table)
+        arm.into_iter().chain(figures)
+    });
+    Some(Table::of(caption, head, rows)).filter(|table| !table.rows.is_empty())
 }
 
 /// What an overall verdict rests on, or why there is none.
@@ -44,38 +43,29 @@ fn judged_by(overall: &Overall) -> String {
 /// What the table's verdicts mean.
 pub(super) fn explanation(view: &View) -> Vec<String> {
     let comparison = view.comparison;
-    let effects: Vec<&Overall> =
-        comparison.overall.iter().filter(|overall| overall.effect.is_some()).collect();
+    let effects = comparison.overall.iter();
+    let effects: Vec<_> = effects.filter_map(|it| Some((it, it.effect.as_ref()?))).collect();
     if effects.is_empty() {
         return Vec::new();
     }
     let chance = format::percent(comparison.alpha);
-    let adjusted = match effects.len() {
-        1 => String::new(),
-        several => format!(", adjusted over {several} effects"),
-    };
+    let several = Some(effects.len()).filter(|count| *count > 1);
+    let adjusted = several.map(|count| format!(", adjusted over {count} effects"));
+    let adjusted = adjusted.unwrap_or_default();
     let mut lines = vec![format!(
         "Over all cells: additive on logarithms, cells as blocks, trials and arm by cell random; a \
          verdict is wrong with a chance of at most {chance}{adjusted}, beside those of the cells."
     )];
-    for overall in effects {
-        let Some(effect) = &overall.effect else { continue };
-        let mixed = effect.mixed.map(|mixed| {
-            format!(
-                "mixed model {} (t, {:.1} degrees of freedom, p {})",
-                ratios(mixed.low, mixed.high),
-                mixed.degrees_of_freedom,
-                format::p_value(mixed.p)
-            )
+    for (overall, effect) in effects {
+        let mixed = effect.mixed.map(|found| {
+            let (ratios, p) = (ratios(found.low, found.high), format::p_value(found.p));
+            let freedom = found.degrees_of_freedom;
+            format!("mixed model {ratios} (t, {freedom:.1} degrees of freedom, p {p})")
         });
         let permutation = effect.permutation.map(|found| {
-            let how = if found.exact { "all" } else { "drawn" };
-            format!(
-                "permutation test {} ({} arrangements, {how}, p {})",
-                ratios(found.low, found.high),
-                found.arrangements,
-                format::p_value(found.p)
-            )
+            let (ratios, p) = (ratios(found.low, found.high), format::p_value(found.p));
+            let (count, how) = (found.arrangements, if found.exact { "all" } else { "drawn" });
+            format!("permutation test {ratios} ({count} arrangements, {how}, p {p})")
         });
         let absent = effect.permutation.is_none() && mixed.is_some();
         let absent = absent.then(|| {

@@ -6,9 +6,7 @@ use render::{Cell as TableCell, Table, format};
 
 use super::View;
 
-/// Most values a side that are shown one by one.
 const FEW: usize = 12;
-/// Most rows of values that are shown.
 const FEW_ROWS: usize = 40;
 
 /// If the values are few: a table a response, with a row a trial and a column an arm.
@@ -47,9 +45,8 @@ fn of_response(view: &View, response: &str) -> Option<Table> {
             let cell = of_response().find(|cell| cell.arm == arm && is_same_place(place, cell));
             cell.map_or(&[][..], |cell| cell.second.values.as_slice())
         };
-        let sides: Vec<&[Observation]> = std::iter::once(place.first.values.as_slice())
-            .chain((1..arms.len()).map(second))
-            .collect();
+        let first = [place.first.values.as_slice()].into_iter();
+        let sides: Vec<&[Observation]> = first.chain((1..arms.len()).map(second)).collect();
         let most = sides.iter().map(|values| values.len()).max().unwrap_or(0);
         for index in 0..most {
             let value = |values: &&[Observation]| match values.get(index) {

@@ -4,21 +4,18 @@ use doctor::{Operation, Provocation, Rule, UnitCosts};
 use render::{Block, Cell, Document, Table};
 
 /// What each operation costs on this machine, and why some are not known.
-#[must_use]
 pub fn unit_costs_document(costs: &UnitCosts) -> Document<'_> {
-    let mut table = Table::new("", ["operation", "median", "least", "times"]);
-    for (operation, cost) in &costs.costs {
+    let rows = costs.costs.iter().map(|(operation, cost)| {
         let [median, least] = [cost.ns, cost.least_ns].map(Cell::duration);
-        let times = Cell::count(cost.repetitions.into());
-        table.row([operation_text(*operation).into(), median, least, times]);
-    }
+        [operation_text(*operation).into(), median, least, cost.repetitions.into()]
+    });
+    let table = Table::of("", ["operation", "median", "least", "times"], rows);
     let missed = costs.missed.iter().map(|(operation, reason)| {
         format!("{} is not known: {reason}", operation_text(*operation))
     });
     Document::of(vec![table.into(), Block::Notes(missed.collect())]).with_data(costs)
 }
 
-/// An operation in words.
 fn operation_text(operation: Operation) -> &'static str {
     match operation {
         Operation::FirstTouch => "first touch of an anonymous page",
@@ -35,23 +32,24 @@ fn operation_text(operation: Operation) -> &'static str {
 }
 
 /// The rules with what they look for, how each is provoked, and what it costs.
-#[must_use]
 pub fn rules_document(rules: &[Rule]) -> Document<'static> {
-    let mut found = Table::new("", ["rule", "provoked by", "what it finds"]);
-    let mut costs = Table::new("", ["rule", "time lost"]);
-    let mut reasons = Vec::new();
-    for rule in rules {
+    let found = rules.iter().map(|rule| {
         let load = match rule.provocation {
             Provocation::Load(name) => Cell::from(name),
-            Provocation::None(reason) => {
-                reasons.push(format!("{} is not provoked: {reason}", rule.name));
-                Cell::absent()
-            }
+            Provocation::None(_) => Cell::absent(),
         };
-        found.row([Cell::from(rule.name), load, Cell::from(rule.about)]);
-        costs.row([rule.name, rule.cost]);
-    }
-    Document::of(vec![found.into(), Block::Notes(reasons), costs.into()])
+        [Cell::from(rule.name), load, Cell::from(rule.about)]
+    });
+    let reasons = rules.iter().filter_map(|rule| match rule.provocation {
+        Provocation::None(reason) => Some(format!("{} is not provoked: {reason}", rule.name)),
+        Provocation::Load(_) => None,
+    });
+    let costs = rules.iter().map(|rule| [rule.name, rule.cost]);
+    Document::of(vec![
+        Table::of("", ["rule", "provoked by", "what it finds"], found).into(),
+        Block::Notes(reasons.collect()),
+        Table::of("", ["rule", "time lost"], costs).into(),
+    ])
 }
 
 #[cfg(test)]

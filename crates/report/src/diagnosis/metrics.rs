@@ -6,22 +6,23 @@ use super::price::{bound_word, denominator_word};
 use super::severity_word;
 use crate::openmetrics::{Family, Kind, exposition};
 
+const FAMILIES: [(&str, &str); 6] = [
+    ("interval_seconds", "Length of the interval that was watched."),
+    ("lost_seconds", "Time lost to a condition in the interval."),
+    ("lost_ratio", "Time lost as a share of the time of those that the condition affects."),
+    ("affected_seconds", "Time of those that the condition affects."),
+    ("price_unknown", "Conditions found whose price is not known."),
+    ("rule_unable", "Rules that lacked a counter."),
+];
+
 /// Diagnoses as gauges, one for each finding. Each has the name of its run, which is a label;
 /// the running machine has none.
-#[must_use]
 pub fn doctor_metrics(found: &[(Option<&str>, &Diagnosis)]) -> String {
-    let family = |name: &str, help: &str| {
+    let family = |(name, help): (&str, &str)| {
         Family::new(&format!("thrashlab_doctor_{name}"), Kind::Gauge, help)
     };
-    let mut interval = family("interval_seconds", "Length of the interval that was watched.");
-    let mut lost = family("lost_seconds", "Time lost to a condition in the interval.");
-    let mut share = family(
-        "lost_ratio",
-        "Time lost as a share of the time of those that the condition affects.",
-    );
-    let mut had = family("affected_seconds", "Time of those that the condition affects.");
-    let mut unpriced = family("price_unknown", "Conditions found whose price is not known.");
-    let mut unable = family("rule_unable", "Rules that lacked a counter.");
+    let mut families = FAMILIES.map(family);
+    let [interval, lost, share, had, unpriced, unable] = &mut families;
     for (run, found) in found {
         let of_run: Vec<_> = run.map(|run| ("run", run)).into_iter().collect();
         interval.push("", &of_run, found.elapsed_ns as f64 / 1e9);
@@ -49,7 +50,7 @@ pub fn doctor_metrics(found: &[(Option<&str>, &Diagnosis)]) -> String {
             unable.push("", &[&of_run[..], &[("rule", rule.rule)]].concat(), 1.0);
         }
     }
-    exposition(&[interval, lost, share, had, unpriced, unable])
+    exposition(&families)
 }
 
 /// Kind and name of what a finding is about.

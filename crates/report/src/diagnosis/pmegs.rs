@@ -6,20 +6,16 @@ use render::{Block, Document};
 use serde_json::json;
 
 /// The estimate with all pages of a stolen pmeg used again, and with half of them.
-#[must_use]
 pub fn pmeg_estimate_document(allocations: u64, steals: u64) -> Document<'static> {
     let [whole, half] = [32, 16].map(|faults| PmegEstimate::published(allocations, steals, faults));
     let hours = |ns: u64| ns as f64 / 3.6e12;
     let line = |it: &PmegEstimate| {
+        let (steals, faults, us) = (grouped(it.steals), it.faults_per_steal, it.fault_ns / 1000);
+        let (lost_s, share) = (grouped(it.lost_ns / 1_000_000_000), 100.0 * it.lost_share);
+        let (lost_h, of_h) = (hours(it.lost_ns), hours(it.uptime_ns));
         format!(
-            "{} steals x {} faults x {} us = {} s = {:.2} h of {:.0} h: {:.1} %",
-            grouped(it.steals),
-            it.faults_per_steal,
-            it.fault_ns / 1000,
-            grouped(it.lost_ns / 1_000_000_000),
-            hours(it.lost_ns),
-            hours(it.uptime_ns),
-            100.0 * it.lost_share,
+            "{steals} steals x {faults} faults x {us} us = {lost_s} s = {lost_h:.2} h of \
+             {of_h:.0} h: {share:.1} %"
         )
     };
     let text = format!(

@@ -4,7 +4,6 @@ use doctor::{Denominator, LostTime, Price};
 use model::units::format_duration;
 
 /// `9.62s lost (96 % of a thread's time)`, `at most …`, or `price not known, at least …`.
-#[must_use]
 pub(crate) fn price_text(price: &Price) -> String {
     match price {
         Price::Known(lost) => format!("{}{}", bound_prefix(price), lost_text(lost)),
@@ -16,11 +15,10 @@ pub(crate) fn price_text(price: &Price) -> String {
 }
 
 /// What stands before a figure of a price.
-pub(crate) fn bound_prefix(price: &Price) -> &'static str {
-    match price {
-        Price::Known(lost) if lost.is_bound => "at most ",
-        Price::Known(_) => "",
-        Price::Unknown { .. } => "at least ",
+pub(crate) fn bound_prefix(price: &Price) -> String {
+    match bound_word(price) {
+        "exact" => String::new(),
+        bound => bound.replace('-', " ") + " ",
     }
 }
 
@@ -29,7 +27,6 @@ fn lost_text(lost: &LostTime) -> String {
     format!("{} lost ({share:.0} % of {})", format_duration(lost.lost_ns), whose_time(lost))
 }
 
-/// Whose time was lost, in words.
 pub(crate) fn whose_time(lost: &LostTime) -> String {
     match lost.lost_of {
         Denominator::Threads(0 | 1) => "a thread's time".to_owned(),
@@ -49,7 +46,6 @@ pub(crate) fn bound_word(price: &Price) -> &'static str {
     }
 }
 
-/// Whose time was lost, in a word.
 pub(crate) fn denominator_word(lost: &LostTime) -> &'static str {
     match lost.lost_of {
         Denominator::Threads(_) => "threads",

@@ -38,14 +38,8 @@ fn text(profiled: &Profiled) -> String {
     });
     let curve = Curve { points: points.collect(), deterministic: true, ..Curve::default() };
     let found = find(&curve, &Settings::default());
-    let document = miss_ratio_document(&MissRatioView {
-        name: "loop.tlt",
-        profiled,
-        knees: &[(curve, found)],
-        least_rise: 1.5,
-        notes: &["two records were bad".to_owned()],
-    });
-    plain_text(&document)
+    let notes = ["two records were bad".to_owned()];
+    plain_text(&miss_ratio_document("loop.tlt", profiled, &[(curve, found)], 1.5, &notes))
 }
 
 #[test]

@@ -1,18 +1,16 @@
 //! The commands that make the results of a report again, the files that they read, and what no run
 //! file tells of them.
 
-mod files;
-mod job;
 mod machine;
 
 use std::collections::BTreeSet;
 
-use model::units::{exact_duration, exact_size};
-use model::{BASELINE, Header, MachineSpec, Measure, SubjectSpec, Timing};
-
-use files::Files;
 use model::shown::quoted;
+use model::units::{exact_duration, exact_size};
+use model::{BASELINE, Header, JobSpec, MachineSpec, Measure, Script, SubjectSpec, Timing};
 use render::Block;
+use serde_json::json;
+use workloads::Kind;
 
 /// Where the kernel's table of swap areas counts in pages of this size, the first of which is not
 /// counted.
@@ -30,81 +28,90 @@ pub(super) fn blocks<'a>(
     let is_baseline = |header: &&Header| header.spec.load.name == BASELINE;
     let (baselines, loaded): (Vec<&Header>, Vec<&Header>) = headers.partition(is_baseline);
     for header in loaded.into_iter().chain(baselines) {
-        let spec = &header.spec;
+        let (spec, is_baseline) = (&header.spec, is_baseline(&header));
         gaps.extend(missing(header));
-        let key = Key {
-            subject: subject(header, machines, &mut files),
-            measure: job::measure(&spec.measure, &mut files),
-            timing: timing(&spec.timing, &spec.measure),
-            intensity: spec.load.intensity.to_string(),
-        };
+        let what = [subject(header, machines, &mut files), measure(&spec.measure, &mut files)];
+        let how = (timing(&spec.timing, &spec.measure), spec.load.intensity.to_string());
         // The baseline's points are spread over several runs, so its times are its own. It has no
         // dose, and every command with loads measures without them too.
-        let is_same = |wanted: &Wanted| match is_baseline(&header) {
-            true => (&wanted.key.subject, &wanted.key.measure) == (&key.subject, &key.measure),
-            false => wanted.key == key,
-        };
+        let is_same = |it: &Wanted| it.what == what && (is_baseline || it.how == how);
         let place = found.iter().position(is_same).unwrap_or_else(|| {
-            found.push(Wanted { key, ..Wanted::default() });
+            found.push(Wanted { what, how, ..Wanted::default() });
             found.len() - 1
         });
         let wanted = &mut found[place];
-        if is_baseline(&header) && !wanted.loads.is_empty() {
+        if is_baseline && !wanted.loads.is_empty() {
             continue;
         }
         wanted.seeds.insert(spec.seed);
-        if spec.load.name != BASELINE && !wanted.loads.contains(&spec.load.name) {
+        if !is_baseline && !wanted.loads.contains(&spec.load.name) {
             wanted.loads.push(spec.load.name.clone());
         }
     }
     let commands = found.iter().map(|wanted| Block::Command(wanted.text()));
-    let files = files.into_blocks();
+    let files = files.0.into_iter();
+    let files = files.map(|(name, text)| Block::Folded(name, vec![Block::Verbatim(text)]));
     commands.chain(files).chain(gaps.into_iter().map(Block::Sentence)).collect()
-}
-
-/// What is the same in all runs of a command.
-#[derive(Debug, Default, PartialEq)]
-struct Key {
-    subject: Vec<String>,
-    measure: Vec<String>,
-    timing: Vec<String>,
-    intensity: String,
 }
 
 /// What a command asks for.
 #[derive(Debug, Default)]
 struct Wanted {
-    key: Key,
+    /// Words of the subject and the measure.
+    what: [Vec<String>; 2],
+    /// Words of the times, and the dose.
+    how: (Vec<String>, String),
     loads: Vec<String>,
     seeds: BTreeSet<u64>,
 }
 
 impl Wanted {
     fn text(&self) -> String {
+        let (timing, intensity) = &self.how;
         let mut words = vec!["thrashlab run".to_owned()];
-        words.extend(self.key.subject.clone());
-        words.extend(self.key.measure.clone());
+        words.extend(self.what.concat());
         if !self.loads.is_empty() {
             words.push(option("load", &self.loads.join(",")));
-        } else if self.key.measure.iter().any(|word| word.starts_with("--probe ")) {
+        } else if self.what[1].iter().any(|word| word.starts_with("--probe ")) {
             // A probe without any is under all loads.
             words.push(option("load", BASELINE));
         }
-        words.extend(self.key.timing.clone());
-        if !self.loads.is_empty() && self.key.intensity != "1" {
-            words.push(option("intensity", &self.key.intensity));
+        words.extend(timing.clone());
+        if !self.loads.is_empty() && intensity != "1" {
+            words.push(option("intensity", intensity));
         }
-        words.push(match self.seeds.iter().collect::<Vec<_>>()[..] {
-            [seed] => option("seed", &seed.to_string()),
-            [first, .., last] if last - first + 1 == self.seeds.len() as u64 => {
+        let seeds: Vec<String> = self.seeds.iter().map(ToString::to_string).collect();
+        words.push(match (self.seeds.first(), self.seeds.last()) {
+            (Some(first), Some(last)) if last == first => option("seed", &first.to_string()),
+            (Some(first), Some(last)) if last - first + 1 == seeds.len() as u64 => {
                 option("seeds", &format!("{first}..{last}"))
             }
-            ref several => {
-                let seeds: Vec<String> = several.iter().map(ToString::to_string).collect();
-                option("seeds", &seeds.join(","))
-            }
+            _ => option("seeds", &seeds.join(",")),
         });
         words.join(" ")
+    }
+}
+
+/// Files that the commands read, by their names, each with its text.
+#[derive(Debug, Default)]
+struct Files(Vec<(String, String)>);
+
+impl Files {
+    /// The name of a file with this text: `stem.toml`, or with a number where another text has that
+    /// name.
+    fn add(&mut self, stem: &str, text: String) -> String {
+        let plain = |c: char| if c.is_alphanumeric() || "-_.".contains(c) { c } else { '-' };
+        let stem: String = stem.chars().map(plain).collect();
+        let mut name = format!("{stem}.toml");
+        for number in 2.. {
+            match self.0.iter().find(|(known, _)| *known == name) {
+                None => break,
+                Some((_, known)) if *known == text => return name,
+                Some(_) => name = format!("{stem}-{number}.toml"),
+            }
+        }
+        self.0.push((name.clone(), text));
+        name
     }
 }
 
@@ -119,22 +126,22 @@ fn subject(header: &Header, machines: &[MachineSpec], files: &mut Files) -> Vec<
             return vec![option("subject", &format!("vm:{settings}"))];
         }
         SubjectSpec::Mmu(mmu) => {
-            if mmu.machine.ends_with(".toml") {
-                files.named(&mmu.machine, &mmu.description);
-            }
+            let machine = match mmu.machine.strip_suffix(".toml") {
+                Some(stem) => files.add(stem, mmu.description.clone()),
+                None => mmu.machine.clone(),
+            };
             let asked = mmu.asked.iter().filter(|(name, _)| *name != "machine");
             let asked = asked.map(|(name, value)| (name.as_str(), value.clone()));
-            ("mmu", std::iter::once(("machine", mmu.machine.clone())).chain(asked).collect())
+            ("mmu", [("machine", machine)].into_iter().chain(asked).collect())
         }
     };
     let settings: Vec<String> =
         settings.iter().map(|(name, value)| format!("{name}={value}")).collect();
     let there = header.environment.get("remote").map(|address| format!("{address},"));
     let subject = format!("{}{kind}:{}", there.unwrap_or_default(), settings.join(","));
-    let mut words = vec![option("subject", &subject)];
     let swaps = header.environment.get("swaps").map_or("", String::as_str);
-    words.extend(swap_file_bytes(swaps).map(|bytes| option("swap", &exact_size(bytes))));
-    words
+    let swap = swap_file_bytes(swaps).map(|bytes| option("swap", &exact_size(bytes)));
+    [option("subject", &subject)].into_iter().chain(swap).collect()
 }
 
 /// Size of the swap file that `--swap` made, if it is among these swap areas (the fact `swaps`,
@@ -151,24 +158,71 @@ fn swap_file_bytes(swaps: &str) -> Option<u64> {
     swaps.split("; ").find_map(of)
 }
 
+/// What is measured; a script that does not ship becomes a file.
+fn measure(measure: &Measure, files: &mut Files) -> Vec<String> {
+    let job = match measure {
+        Measure::Probe(probe) => return vec![option("probe", &probe.name)],
+        Measure::Job(job) => job,
+    };
+    let mut words = vec![option("job", &job.name)];
+    words.extend(job.script.iter().flat_map(|script| session(script, files)));
+    let params = job.params.iter().map(|(name, value)| (name, typed(job, name, *value)));
+    let choices = job.choices.iter().map(|(name, value)| (name, value.clone()));
+    words.extend(params.chain(choices).map(|(name, value)| set(name, &value)));
+    words
+}
+
+fn set(name: &str, value: &str) -> String {
+    option("set", &format!("{name}={value}"))
+}
+
+/// A parameter as it is typed, so that the same number is read.
+fn typed(job: &JobSpec, name: &str, value: u64) -> String {
+    let number = workloads::find_job(&job.name).and_then(|known| known.number(name));
+    match number.map(|number| number.kind) {
+        Some(Kind::Size) => exact_size(value),
+        Some(Kind::Time) => exact_duration(value),
+        Some(kind) => kind.format(value),
+        None => value.to_string(),
+    }
+}
+
+/// The script: of the one that ships what was changed of it, any other one as a file.
+fn session(script: &Script, files: &mut Files) -> Vec<String> {
+    let shipped = workloads::parse_script(workloads::DEFAULT_SCRIPT).ok();
+    let (shipped, after) = (json!(shipped), json!(script));
+    let fields = after.as_object().into_iter().flatten();
+    let changed = fields.filter(|(name, value)| shipped.get(name) != Some(value));
+    let words = changed.map(|(name, value)| match (name.as_str(), value.as_str()) {
+        ("users", _) => Some(option("users", &value.to_string())),
+        ("think_ns", _) => Some(set("think", &exact_duration(script.think_ns))),
+        ("limit_ns", _) => Some(set("limit", &exact_duration(script.limit_ns))),
+        ("tools", Some(whose)) => Some(set("tools", whose)),
+        _ => None,
+    });
+    words.collect::<Option<Vec<String>>>().unwrap_or_else(|| {
+        // No script that was read has no text; the command would say what is missing.
+        let file = workloads::script_text(script).map(|text| files.add(&script.name, text));
+        vec![option("script", &file.unwrap_or_else(|_| script.name.clone()))]
+    })
+}
+
 /// What the command of a run cannot ask for, because no run file tells it, or no option does.
 fn missing(header: &Header) -> Vec<String> {
     let (spec, facts) = (&header.spec, &header.environment);
+    let fact = |name: &str| facts.get(name).map(String::as_str);
     let mut gaps = Vec::new();
     match &spec.subject {
         SubjectSpec::Host { .. } | SubjectSpec::Sandbox(_) => {
-            gaps.push(match facts.get("disk_filesystem") {
-                Some(system) => format!(
-                    "Which folder the files of loads and measures were in (--work-dir) is not \
-                     recorded; it was on {system}{}.",
-                    facts.get("disk_device").map(|it| format!(" of {it}")).unwrap_or_default()
-                ),
-                None => "Which folder the files of loads and measures were in (--work-dir) is not \
-                         recorded."
-                    .to_owned(),
-            });
-            let swap_bytes = facts.get("swap_bytes").map(String::as_str);
-            if !facts.contains_key("swaps") && swap_bytes != Some("0") {
+            let device = fact("disk_device").map(|device| format!(" of {device}"));
+            let place = fact("disk_filesystem")
+                .map(|system| format!("; it was on {system}{}", device.unwrap_or_default()));
+            gaps.push(format!(
+                "Which folder the files of loads and measures were in (--work-dir) is not \
+                 recorded{}.",
+                place.unwrap_or_default()
+            ));
+            if fact("swaps").is_none() && fact("swap_bytes") != Some("0") {
                 let text = "Whether a swap file was made for the run (--swap) is not recorded.";
                 gaps.push(text.to_owned());
             }
@@ -187,17 +241,17 @@ fn missing(header: &Header) -> Vec<String> {
 }
 
 fn timing(timing: &Timing, measure: &Measure) -> Vec<String> {
-    let exact = |name: &'static str, ns: u64| option(name, &exact_duration(ns));
+    let warmup = option("warmup", &exact_duration(timing.warmup_ns));
     match (timing.profile.as_str(), measure) {
         (profile @ ("quick" | "classic"), Measure::Probe(_)) => vec![format!("--{profile}")],
         ("custom", Measure::Probe(_)) => vec![
-            exact("interval", timing.interval_ns),
+            option("interval", &exact_duration(timing.interval_ns)),
             option("points", &timing.points.to_string()),
-            exact("warmup", timing.warmup_ns),
-            exact("timeout", timing.timeout_ns),
+            warmup,
+            option("timeout", &exact_duration(timing.timeout_ns)),
         ],
         // A job has its own times, but its load becomes warm as any other.
-        ("custom", Measure::Job(_)) => vec![exact("warmup", timing.warmup_ns)],
+        ("custom", Measure::Job(_)) => vec![warmup],
         // The one that a subject has by itself.
         _ => Vec::new(),
     }
@@ -216,8 +270,8 @@ mod tests {
     fn names_of_a_run_file_are_words_and_no_commands() {
         let hostile = "cpuload;reboot".to_owned();
         let measure = vec![option("probe", "$(id)")];
-        let key = Key { measure, intensity: "1".to_owned(), ..Key::default() };
-        let text = Wanted { key, loads: vec![hostile], seeds: [1].into() }.text();
+        let (what, how) = ([Vec::new(), measure], (Vec::new(), "1".to_owned()));
+        let text = Wanted { what, how, loads: vec![hostile], seeds: [1].into() }.text();
         assert_eq!(text, "thrashlab run --probe '$(id)' --load 'cpuload;reboot' --seed 1");
     }
 

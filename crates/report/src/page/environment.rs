@@ -1,6 +1,6 @@
 //! The systems on which results were made, and how they differ.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use model::units::format_size;
 
@@ -23,42 +23,41 @@ const FIRST: [&str; 11] = [
 ];
 /// Facts that differ from boot to boot and say nothing.
 const NAMES_ONLY: [&str; 1] = ["boot_id"];
-/// Most values of one fact that are told.
 const MOST_VALUES: usize = 4;
 
 /// The facts of all inputs: first those that differ between them, then what an expert asks for
 /// first, then the others by name. `None` if nothing was recorded.
 pub(super) fn table(inputs: &[Input<'_>]) -> Option<(Table, Vec<String>)> {
-    let of_each: Vec<_> = inputs.iter().map(Input::environment).collect();
-    let recorded: Vec<usize> =
-        (0..inputs.len()).filter(|index| !of_each[*index].is_empty()).collect();
-    let all: BTreeSet<&str> = of_each.iter().flat_map(|facts| facts.keys().copied()).collect();
+    let of_each = inputs.iter().map(|input| (input.name.as_str(), input.environment()));
+    let of_each: Vec<_> = of_each.filter(|(_, facts)| !facts.is_empty()).collect();
+    let all: BTreeSet<&str> = of_each.iter().flat_map(|(_, facts)| facts.keys().copied()).collect();
     let first = FIRST.into_iter().filter(|fact| all.contains(fact));
     let others = all.iter().copied().filter(|fact| !FIRST.contains(fact));
     let mut facts: Vec<(&str, bool)> = first
         .chain(others)
         .filter(|fact| !NAMES_ONLY.contains(fact))
         .map(|fact| {
-            let values = |index: &usize| of_each[*index].get(fact);
-            (fact, recorded.iter().any(|index| values(index) != values(&recorded[0])))
+            let differs =
+                |(_, facts): &(_, BTreeMap<_, _>)| facts.get(fact) != of_each[0].1.get(fact);
+            (fact, of_each.iter().any(differs))
         })
         .collect();
     if facts.is_empty() {
         return None;
     }
     facts.sort_by_key(|(_, differs)| !differs);
-    let mut table = Table::new("The systems, as their runs recorded them", ["fact"]);
-    table.head.extend(recorded.iter().map(|index| inputs[*index].name.clone()));
-    for (fact, differs) in &facts {
-        let cell = |index: &usize| {
-            let values = of_each[*index].get(fact).map(|values| told(fact, values));
-            let text = values.unwrap_or_else(|| "not recorded".to_owned());
-            Cell::from(text).toned(if *differs { Tone::Doubtful } else { Tone::Plain })
-        };
-        let name = if *differs { format!("{fact} (differs)") } else { (*fact).to_owned() };
-        let row = std::iter::once(Cell::from(name)).chain(recorded.iter().map(cell));
-        table.rows.push(row.collect());
-    }
+    let names = of_each.iter().map(|(name, _)| *name);
+    let rows = facts.iter().map(|(fact, differs)| {
+        let (mark, tone) =
+            if *differs { (" (differs)", Tone::Doubtful) } else { ("", Tone::Plain) };
+        let cells = of_each.iter().map(move |(_, facts)| {
+            let values = facts.get(fact).map(|values| told(fact, values));
+            Cell::from(values.unwrap_or_else(|| "not recorded".to_owned())).toned(tone)
+        });
+        [Cell::from(format!("{fact}{mark}"))].into_iter().chain(cells)
+    });
+    let caption = "The systems, as their runs recorded them";
+    let table = Table::of(caption, ["fact"].into_iter().chain(names), rows);
     let differing = facts.into_iter().filter(|(_, differs)| *differs);
     Some((table, differing.map(|(fact, _)| fact.to_owned()).collect()))
 }

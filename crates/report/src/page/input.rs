@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use analysis::attribution::Attribution;
+use analysis::comparison::Comparison;
 use doctor::{Diagnosis, Interval, UnitCosts, diagnose, from_run};
-use model::{CounterSet, Header, Line, Measure, Run};
+use model::{BASELINE, CounterSet, Header, JobSpec, Line, MachineSpec, Measure, Run};
 
 use super::samples::LoadSamples;
 use super::timeline::Timeline;
@@ -25,6 +26,19 @@ const KEPT_NAMES: [&str; 9] = [
     "throttled",
     "nr_throttled",
 ];
+
+/// Everything that a report is about.
+#[derive(Debug, Default)]
+pub struct Material<'a> {
+    /// The results, in the order in which they were named.
+    pub inputs: Vec<Input<'a>>,
+    /// What the results differ in, or the levels of an experiment's only factor.
+    pub comparison: Option<Comparison>,
+    /// What could not be told, and why.
+    pub notes: Vec<String>,
+    /// Machines that a command can name, as they are without further settings.
+    pub machines: Vec<MachineSpec>,
+}
 
 /// One of the results that a report tells of.
 #[derive(Debug, Default)]
@@ -62,20 +76,28 @@ pub struct Diagnosed {
 
 /// What one probe measured at one combination of levels.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Measurement {
+pub(crate) struct Measurement {
     /// Which of the inputs it belongs to.
-    pub input: usize,
+    pub(crate) input: usize,
     /// Probe, and levels if there are any.
-    pub label: String,
-    /// The result.
-    pub matrix: Matrix,
-    /// The responses in their order.
-    pub samples: Vec<LoadSamples>,
+    pub(crate) label: String,
+    pub(crate) matrix: Matrix,
+    pub(crate) samples: Vec<LoadSamples>,
+}
+
+/// The runs of one job at one combination of levels.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct JobRuns<'a> {
+    /// Which of the inputs they belong to.
+    pub(crate) input: usize,
+    pub(crate) job: &'a JobSpec,
+    /// The levels in words; empty without any.
+    pub(crate) cell: &'a str,
+    pub(crate) runs: Vec<&'a Run>,
 }
 
 impl Input<'_> {
     /// An input without runs.
-    #[must_use]
     pub fn new(name: impl Into<String>) -> Self {
         let name = name.into();
         Self { typed: name.clone(), name, ..Self::default() }
@@ -104,7 +126,6 @@ impl Input<'_> {
     }
 
     /// The facts of the systems on which the runs were made, each value once.
-    #[must_use]
     pub fn environment(&self) -> BTreeMap<&str, BTreeSet<&str>> {
         let mut facts: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
         for (fact, value) in self.headers().flat_map(|header| &header.environment) {
@@ -116,22 +137,12 @@ impl Input<'_> {
     /// The runs of probes, by probe and levels; `index` is the input's own number. None of a sweep,
     /// whose curve tells them.
     pub(crate) fn measurements(&self, index: usize) -> Vec<Measurement> {
-        let mut groups: Vec<(String, Vec<&Run>)> = Vec::new();
-        if self.sweep.is_some() {
-            return Vec::new();
-        }
-        for (run, cell) in self.runs.iter().zip(&self.cells) {
-            let Some(header) = &run.header else { continue };
-            let Measure::Probe(probe) = &header.spec.measure else { continue };
-            let label = match cell.as_str() {
-                "" => probe.name.clone(),
-                cell => format!("{} {cell}", probe.name),
-            };
-            match groups.iter_mut().find(|(other, _)| *other == label) {
-                Some((_, group)) => group.push(run),
-                None => groups.push((label, vec![run])),
-            }
-        }
+        let runs = self.runs.iter().zip(&self.cells).filter(|_| self.sweep.is_none());
+        let probes = runs.filter_map(|(run, cell)| match &run.header.as_ref()?.spec.measure {
+            Measure::Probe(probe) => Some((format!("{} {cell}", probe.name), run)),
+            Measure::Job(_) => None,
+        });
+        let groups = grouped(probes.map(|(label, run)| (label.trim_end().to_owned(), run)));
         let measurement = |(label, runs): (String, Vec<&Run>)| {
             let matrix = Matrix::from_runs(runs.iter().copied(), BTreeMap::new());
             let loads: Vec<&str> = matrix.rows.iter().map(|row| row.load.as_str()).collect();
@@ -140,31 +151,66 @@ impl Input<'_> {
         };
         groups.into_iter().map(measurement).collect()
     }
+
+    /// The runs of jobs; `index` is the input's own number. None of a sweep, whose curve tells them.
+    pub(crate) fn jobs(&self, index: usize) -> Vec<JobRuns<'_>> {
+        let mut groups: BTreeMap<(&str, &str), JobRuns<'_>> = BTreeMap::new();
+        let runs = self.runs.iter().zip(&self.cells).filter(|_| self.sweep.is_none());
+        for (run, cell) in runs {
+            if let Some(Header { spec, .. }) = &run.header
+                && let Measure::Job(job) = &spec.measure
+            {
+                let none = || JobRuns { input: index, job, cell, runs: Vec::new() };
+                groups.entry((&job.name, cell)).or_insert_with(none).runs.push(run);
+            }
+        }
+        groups.into_values().collect()
+    }
+}
+
+impl<'a> JobRuns<'a> {
+    /// Whether it is work on memory; else it is a session.
+    pub(crate) fn is_of_memory(&self) -> bool {
+        self.job.script.is_none()
+    }
+
+    /// The runs by load, that without load first.
+    pub(crate) fn by_load(&self) -> Vec<(&'a str, Vec<&'a Run>)> {
+        let load = |run: &&'a Run| Some((run.header.as_ref()?.spec.load.name.as_str(), *run));
+        let mut loads = grouped(self.runs.iter().filter_map(load));
+        loads.sort_by_key(|(load, _)| *load != BASELINE);
+        loads
+    }
 }
 
 impl Measurement {
-    /// Median delay without load, in ns.
-    #[must_use]
-    pub fn reference_ns(&self) -> Option<f64> {
+    pub(crate) fn reference_ns(&self) -> Option<f64> {
         self.matrix.reference_ns()
     }
+}
+
+/// Values by their keys, in the order in which the keys come.
+fn grouped<K: PartialEq, V>(all: impl Iterator<Item = (K, V)>) -> Vec<(K, Vec<V>)> {
+    let mut groups: Vec<(K, Vec<V>)> = Vec::new();
+    for (key, value) in all {
+        match groups.iter_mut().find(|(other, _)| *other == key) {
+            Some((_, group)) => group.push(value),
+            None => groups.push((key, vec![value])),
+        }
+    }
+    groups
 }
 
 /// Forgets counters that were used already, and would fill the memory of a report on thousands of
 /// runs.
 fn slim(run: &mut Run) {
     for line in &mut run.lines {
-        match line {
-            Line::Sample(sample) => {
-                slim_set(&mut sample.before);
-                slim_set(&mut sample.after);
-            }
-            Line::Histogram(record) => {
-                slim_set(&mut record.before);
-                slim_set(&mut record.after);
-            }
-            _ => {}
-        }
+        let sets = match line {
+            Line::Sample(sample) => [&mut sample.before, &mut sample.after],
+            Line::Histogram(record) => [&mut record.before, &mut record.after],
+            _ => continue,
+        };
+        sets.into_iter().for_each(slim_set);
     }
 }
 

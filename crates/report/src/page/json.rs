@@ -3,37 +3,26 @@
 use std::collections::BTreeMap;
 
 use render::Verdict;
-use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
 use super::{Input, Material};
 use crate::doctor_json;
 use analysis::{MemoryJob, Session, is_of_job, is_of_memory_job};
 
-/// Schema of the JSON of a report.
 const SCHEMA: u32 = 1;
 
 /// Everything that a report is made of, unrounded.
-pub(super) struct ReportData<'a> {
-    pub(super) material: &'a Material<'a>,
-    pub(super) title: String,
-    pub(super) verdicts: Vec<Verdict>,
-}
-
-impl Serialize for ReportData<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let inputs = self.material.inputs.iter().enumerate();
-        let inputs = inputs.map(|(index, input)| of_input(index, input));
-        let value = json!({
-            "schema": SCHEMA,
-            "title": self.title,
-            "verdicts": self.verdicts.iter().map(|verdict| &verdict.text).collect::<Vec<_>>(),
-            "inputs": inputs.collect::<Vec<_>>(),
-            "comparison": self.material.comparison,
-            "notes": self.material.notes,
-        });
-        value.serialize(serializer)
-    }
+pub(super) fn data(material: &Material<'_>, title: &str, verdicts: &[Verdict]) -> Value {
+    let inputs = material.inputs.iter().enumerate();
+    let inputs = inputs.map(|(index, input)| of_input(index, input));
+    json!({
+        "schema": SCHEMA,
+        "title": title,
+        "verdicts": verdicts.iter().map(|verdict| &verdict.text).collect::<Vec<_>>(),
+        "inputs": inputs.collect::<Vec<_>>(),
+        "comparison": material.comparison,
+        "notes": material.notes,
+    })
 }
 
 fn of_input(index: usize, input: &Input<'_>) -> Value {

@@ -7,28 +7,25 @@ use analysis::responsiveness::STALL_FACTOR;
 
 /// The responses under one load.
 #[derive(Clone, Debug, PartialEq)]
-pub struct LoadSamples {
-    /// The load.
-    pub load: String,
+pub(crate) struct LoadSamples {
+    pub(crate) load: String,
     /// The responses, in the order in which they were made, run by run.
-    pub points: Vec<SamplePoint>,
+    pub(crate) points: Vec<SamplePoint>,
 }
 
 /// One response, or the slowest of an interval of a periodic probe.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct SamplePoint {
-    /// Its number among those of the load, from 1.
-    pub number: usize,
+pub(crate) struct SamplePoint {
+    pub(crate) number: usize,
     /// Its delay in ns from the intended start.
-    pub delay_ns: f64,
+    pub(crate) delay_ns: f64,
     /// Whether it was given up, so that the delay is a lower bound.
-    pub censored: bool,
+    pub(crate) censored: bool,
 }
 
 impl SamplePoint {
     /// What became of it, in words; `reference_ns` is the median delay without load.
-    #[must_use]
-    pub fn outcome(&self, reference_ns: Option<f64>) -> &'static str {
+    pub(crate) fn outcome(&self, reference_ns: Option<f64>) -> &'static str {
         let limit_ns = reference_ns.map(|median_ns| STALL_FACTOR * median_ns);
         match self.censored {
             true => "never finished",
@@ -41,25 +38,24 @@ impl SamplePoint {
 impl LoadSamples {
     /// The responses of runs, by load, in the order of `loads`.
     pub(crate) fn of(runs: &[&Run], loads: &[&str]) -> Vec<Self> {
-        let of_load = |load: &&str| {
-            let is_of = |run: &&&Run| {
-                run.header.as_ref().is_some_and(|header| header.spec.load.name == **load)
-            };
-            let delays = runs.iter().filter(is_of).flat_map(|run| delays(run));
-            let points = delays.enumerate().map(|(index, delay)| SamplePoint {
-                number: index + 1,
+        let of_load = |load: &str| {
+            let runs = runs.iter().filter(|run| {
+                run.header.as_ref().is_some_and(|header| header.spec.load.name == load)
+            });
+            let points = (1..).zip(runs.flat_map(|run| delays(run)));
+            let points = points.map(|(number, delay): (usize, Observation)| SamplePoint {
+                number,
                 delay_ns: delay.value,
                 censored: delay.is_lower_bound,
             });
-            Self { load: (*load).to_owned(), points: points.collect() }
+            Self { load: load.to_owned(), points: points.collect() }
         };
-        loads.iter().map(of_load).collect()
+        loads.iter().map(|load| of_load(load)).collect()
     }
 
     /// At most about `most` points that stand for all of them: the slowest fifth of that number,
     /// and evenly spaced others.
-    #[must_use]
-    pub fn thinned(&self, most: usize) -> Vec<SamplePoint> {
+    pub(crate) fn thinned(&self, most: usize) -> Vec<SamplePoint> {
         if self.points.len() <= most {
             return self.points.clone();
         }

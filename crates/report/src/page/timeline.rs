@@ -7,9 +7,9 @@ const SHORTEST_NS: u64 = 1_000_000;
 
 /// Something that is shown over time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Series {
+pub(crate) struct Series {
     /// What it is, with its unit.
-    pub title: &'static str,
+    pub(crate) title: &'static str,
     /// Source of its counters.
     source: &'static str,
     /// Names of the counters that are added up.
@@ -23,11 +23,11 @@ pub struct Series {
 enum Kind {
     /// Microseconds by the second, as a percentage.
     Share,
-    /// By the second.
     Rate,
     /// KiB at a moment, in MiB.
     Level,
 }
+use Kind::{Level, Rate, Share};
 
 const fn series(
     title: &'static str,
@@ -38,30 +38,22 @@ const fn series(
     Series { title, source, names, kind }
 }
 
+const REFAULTS: &[&str] = &["workingset_refault_anon", "workingset_refault_file"];
+
 /// What can be shown, in the order in which it is.
-pub const SERIES: [Series; 12] = [
-    series(
-        "Memory pressure of the group, % of time",
-        "memcg_psi",
-        &["memory_some_us"],
-        Kind::Share,
-    ),
-    series("Memory pressure, % of time", "psi", &["memory_some_us"], Kind::Share),
-    series("I/O pressure, % of time", "psi", &["io_some_us"], Kind::Share),
-    series("CPU pressure, % of time", "psi", &["cpu_some_us"], Kind::Share),
-    series("Major faults a second", "vmstat", &["pgmajfault"], Kind::Rate),
-    series(
-        "Refaults a second",
-        "vmstat",
-        &["workingset_refault_anon", "workingset_refault_file"],
-        Kind::Rate,
-    ),
-    series("Pages swapped in and out a second", "vmstat", &["pswpin", "pswpout"], Kind::Rate),
-    series("Pages scanned by direct reclaim a second", "vmstat", &["pgscan_direct"], Kind::Rate),
-    series("TLB shootdowns a second", "interrupts", &["TLB"], Kind::Rate),
-    series("Context switches a second", "stat", &["ctxt"], Kind::Rate),
-    series("Dirty and under writeback, MiB", "meminfo", &["Dirty_kb", "Writeback_kb"], Kind::Level),
-    series("Memory available, MiB", "meminfo", &["MemAvailable_kb"], Kind::Level),
+pub(crate) const SERIES: [Series; 12] = [
+    series("Memory pressure of the group, % of time", "memcg_psi", &["memory_some_us"], Share),
+    series("Memory pressure, % of time", "psi", &["memory_some_us"], Share),
+    series("I/O pressure, % of time", "psi", &["io_some_us"], Share),
+    series("CPU pressure, % of time", "psi", &["cpu_some_us"], Share),
+    series("Major faults a second", "vmstat", &["pgmajfault"], Rate),
+    series("Refaults a second", "vmstat", REFAULTS, Rate),
+    series("Pages swapped in and out a second", "vmstat", &["pswpin", "pswpout"], Rate),
+    series("Pages scanned by direct reclaim a second", "vmstat", &["pgscan_direct"], Rate),
+    series("TLB shootdowns a second", "interrupts", &["TLB"], Rate),
+    series("Context switches a second", "stat", &["ctxt"], Rate),
+    series("Dirty and under writeback, MiB", "meminfo", &["Dirty_kb", "Writeback_kb"], Level),
+    series("Memory available, MiB", "meminfo", &["MemAvailable_kb"], Level),
 ];
 
 /// The series of one run.
@@ -81,9 +73,10 @@ pub struct Timeline {
 
 impl Timeline {
     /// The counters of a run over time.
-    #[must_use]
     pub fn of(run: &Run) -> Self {
-        let moments = moments(run);
+        let mut moments: Vec<(u64, &CounterSet)> =
+            run.lines.iter().flat_map(Line::readings).collect();
+        moments.sort_by_key(|(at_ns, _)| *at_ns);
         let header = run.header.as_ref();
         Self {
             run_id: header.map_or_else(String::new, |header| header.run_id.clone()),
@@ -102,43 +95,24 @@ impl Series {
     }
 
     fn values(&self, moments: &[(u64, &CounterSet)]) -> Vec<(u64, f64)> {
-        let mut readings: Vec<(u64, u64)> = moments
-            .iter()
+        let readings = moments.iter();
+        let mut readings: Vec<(u64, u64)> = readings
             .filter_map(|(at_ns, counters)| Some((*at_ns, self.reading(counters)?)))
             .collect();
-        readings.dedup_by_key(|(at_ns, _)| *at_ns);
-        if self.kind == Kind::Level {
+        if self.kind == Level {
+            readings.dedup_by_key(|(at_ns, _)| *at_ns);
             return readings.into_iter().map(|(at_ns, kib)| (at_ns, kib as f64 / 1024.0)).collect();
         }
-        let mut values = Vec::new();
-        let mut before: Option<(u64, u64)> = None;
-        for (at_ns, count) in readings {
-            let Some((before_ns, before_count)) = before else {
-                before = Some((at_ns, count));
-                continue;
-            };
-            if at_ns.saturating_sub(before_ns) < SHORTEST_NS {
-                continue;
-            }
-            before = Some((at_ns, count));
+        readings.dedup_by(|(at_ns, _), (before_ns, _)| *at_ns - *before_ns < SHORTEST_NS);
+        let pairs = readings.windows(2).filter_map(|pair| {
+            let [(before_ns, before), (at_ns, count)] = [pair[0], pair[1]];
             // A counter that went backwards is one of somebody else.
-            let Some(grown) = count.checked_sub(before_count) else { continue };
+            let grown = count.checked_sub(before)?;
             let rate = grown as f64 / (at_ns - before_ns) as f64 * 1e9;
-            let value = match self.kind {
-                Kind::Share => (rate / 1e4).min(100.0),
-                _ => rate,
-            };
-            values.push((at_ns, value));
-        }
-        values
+            Some((at_ns, if self.kind == Share { (rate / 1e4).min(100.0) } else { rate }))
+        });
+        pairs.collect()
     }
-}
-
-/// All readings of counters with their moments, in ns from the start of the run.
-fn moments(run: &Run) -> Vec<(u64, &CounterSet)> {
-    let mut found: Vec<(u64, &CounterSet)> = run.lines.iter().flat_map(Line::readings).collect();
-    found.sort_by_key(|(at_ns, _)| *at_ns);
-    found
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use analysis::published::{Beside, Condition, ConditionKind, Judged};
 use model::units::format_duration;
 
-use crate::sweep_text::Amounts;
+use crate::sweep_text::{Amounts, span};
 
 /// A line a condition, and the sum; empty without conditions.
 pub(super) fn lines(beside: &Beside, amounts: &Amounts<'_>) -> Vec<String> {
@@ -23,56 +23,27 @@ fn line(judged: &Judged, amounts: &Amounts<'_>) -> String {
     let tried: Vec<f64> = judged.values.iter().map(|(level, _)| *level).collect();
     let levels = span(&tried, amounts);
     let figure = name(&condition.figure);
-    let (what, found) = match condition.kind {
-        ConditionKind::Ratio => (
-            format!("{figure} {} of the published{}, {levels}", bounds(condition), cut(condition)),
-            values(judged, |ratio| format!("{ratio:.2}")),
-        ),
-        ConditionKind::Rate => (
-            format!(
-                "{figure} a second {}, {} to {} together",
-                bounds(condition),
-                amounts.level(condition.from),
-                amounts.level(condition.to)
-            ),
-            values(judged, |rate| format!("{rate:.0}")),
-        ),
-        ConditionKind::Growth => (
-            format!(
-                "{figure} at {} over those at {} {}",
-                amounts.level(condition.to),
-                amounts.level(condition.from),
-                bounds(condition)
-            ),
-            values(judged, |times| format!("{times:.0}")),
-        ),
-        ConditionKind::Count => (
-            match (condition.least, condition.most) {
-                (_, Some(0.0)) => format!("no {figure} in any run, {levels}"),
-                _ => format!("{figure} {} in every run, {levels}", bounds(condition)),
-            },
-            values(judged, |count| format!("{count:.0}")),
-        ),
-        ConditionKind::Knee | ConditionKind::NoKnee => (
-            match condition.kind {
-                ConditionKind::Knee => format!(
-                    "knee between {} and {}",
-                    amounts.level(condition.from),
-                    amounts.level(condition.to)
-                ),
-                _ => format!(
-                    "no knee from {} to {}",
-                    amounts.level(condition.from),
-                    amounts.level(condition.to)
-                ),
-            },
-            match tried[..] {
-                [capacity, beyond] => {
-                    format!("between {} and {}", amounts.level(capacity), amounts.level(beyond))
-                }
-                _ => "there is none".to_owned(),
-            },
-        ),
+    let [from, to] = [condition.from, condition.to].map(|level| amounts.level(level));
+    let bounds = bounds(condition);
+    let what = match condition.kind {
+        ConditionKind::Ratio => {
+            format!("{figure} {bounds} of the published{}, {levels}", cut(condition))
+        }
+        ConditionKind::Rate => format!("{figure} a second {bounds}, {from} to {to} together"),
+        ConditionKind::Growth => format!("{figure} at {to} over those at {from} {bounds}"),
+        ConditionKind::Count if condition.most == Some(0.0) => {
+            format!("no {figure} in any run, {levels}")
+        }
+        ConditionKind::Count => format!("{figure} {bounds} in every run, {levels}"),
+        ConditionKind::Knee => format!("knee between {from} and {to}"),
+        ConditionKind::NoKnee => format!("no knee from {from} to {to}"),
+    };
+    let found = match (condition.kind, &tried[..]) {
+        (ConditionKind::Knee | ConditionKind::NoKnee, [capacity, beyond]) => {
+            format!("between {} and {}", amounts.level(*capacity), amounts.level(*beyond))
+        }
+        (ConditionKind::Knee | ConditionKind::NoKnee, _) => "there is none".to_owned(),
+        (kind, _) => values(judged, if kind == ConditionKind::Ratio { 2 } else { 0 }),
     };
     let mut missed: Vec<String> = judged.missed.iter().map(|level| amounts.level(*level)).collect();
     missed.dedup();
@@ -119,18 +90,11 @@ fn name(figure: &str) -> String {
     stem.replace('_', " ").replace("hat.pmgstolen ctx", "pmegs stolen from holders of a context")
 }
 
-fn span(levels: &[f64], amounts: &Amounts<'_>) -> String {
-    match levels {
-        [] => String::new(),
-        [one] => amounts.level(*one),
-        [first, .., last] => format!("{} to {}", amounts.level(*first), amounts.level(*last)),
-    }
-}
-
-/// The least and the largest of what was found.
-fn values(judged: &Judged, text: impl Fn(f64) -> String) -> String {
+/// The least and the largest of what was found, with so many digits behind the point.
+fn values(judged: &Judged, digits: usize) -> String {
     let values = || judged.values.iter().map(|(_, value)| *value);
     let ends = values().reduce(f64::min).zip(values().reduce(f64::max));
+    let text = |value: f64| format!("{value:.digits$}");
     ends.map_or_else(String::new, |(least, most)| match text(least) == text(most) {
         true => text(least),
         false => format!("{} to {}", text(least), text(most)),

@@ -1,31 +1,26 @@
 //! What a sweep found, in sentences.
 
 use analysis::sweep::{Curve, End, FaultCost, Found, Headroom, Hysteresis, KneeOf};
+use render::format::{duration, number, ratio, share};
 use stats::{Knee, KneeKind, NoKnee, Shape, WhyNoKnee};
 
-use super::amounts::{Amounts, plain, time};
+use super::Amounts;
 
 /// What is known of the knee so far, in a line.
-#[must_use]
 pub fn sweep_so_far(curve: &Curve, found: &Found) -> String {
     let amounts = Amounts::of(curve);
-    let count = curve.points.len();
-    let so_far = match &found.shape {
-        Shape::Knee(knee) => format!(
-            "after {count} measurements a knee at {}, between {} and {}",
-            amounts.level(knee.level),
-            amounts.level(knee.low),
-            amounts.level(knee.high)
-        ),
-        Shape::NoKnee(_) => {
-            format!("after {count} measurements no knee {}", reach(curve, &amounts))
-        }
-        Shape::TooFew(why) => format!("after {count} measurements too few: {why}"),
+    let [level, low, high] = match &found.shape {
+        Shape::Knee(knee) => [knee.level, knee.low, knee.high].map(|level| amounts.level(level)),
+        _ => Default::default(),
     };
-    match found.ended_by_budget {
-        Some(budget) => format!("{so_far}; {}", out_of_budget(budget)),
-        None => so_far,
-    }
+    let so_far = match &found.shape {
+        Shape::Knee(_) => format!("a knee at {level}, between {low} and {high}"),
+        Shape::NoKnee(_) => format!("no knee {}", reach(curve, &amounts)),
+        Shape::TooFew(why) => format!("too few: {why}"),
+    };
+    let budget = found.ended_by_budget.map(|budget| format!("; {}", out_of_budget(budget)));
+    let count = curve.points.len();
+    format!("after {count} measurements {so_far}{}", budget.unwrap_or_default())
 }
 
 /// That the search could have gone on.
@@ -54,126 +49,96 @@ pub(crate) fn knee(curve: &Curve, found: &Found, least_rise: f64) -> String {
 }
 
 fn knee_text(knee: &Knee, amounts: &Amounts<'_>, plateau: End) -> String {
-    let level = |level: f64| amounts.level(level);
-    let side = match plateau {
-        End::Low => "beyond",
-        End::High => "below",
-    };
-    let steepness = plain_ratio(knee.steepness);
+    let side = if plateau == End::Low { "beyond" } else { "below" };
+    let steepness = ratio(knee.steepness);
     // Of a step only its ends were measured, and it may be steeper between them.
     let (kind, steepness) = match knee.kind {
         KneeKind::Step => ("a step", format!("at least as steep as level^{steepness}")),
         KneeKind::Hinge => ("a bend", format!("{side} it the cost goes with level^{steepness}")),
     };
+    let [level, capacity, beyond] =
+        [knee.level, knee.capacity, knee.beyond].map(|level| amounts.level(level));
     let mut text = format!(
-        "Knee at {} [{}, {}], {kind}: {} is still on the plateau at {}, {} costs {} times as much; \
-         {steepness}.",
-        level(knee.level),
-        level(knee.low.min(knee.high)),
-        level(knee.low.max(knee.high)),
-        level(knee.capacity),
+        "Knee at {level} {}, {kind}: {capacity} is still on the plateau at {}, {beyond} costs {} \
+         times as much; {steepness}.",
+        amounts.interval(knee.low, knee.high),
         amounts.cost(knee.plateau_cost),
-        level(knee.beyond),
-        plain_ratio(knee.rise),
+        ratio(knee.rise),
     );
     if knee.support < 0.95 {
         text += &format!(
-            " It is in {:.0} % of the resampled curves only: more passes would tell.",
-            100.0 * knee.support
+            " It is in {} of the resampled curves only: more passes would tell.",
+            share(knee.support)
         );
     }
     for other in &knee.others {
         text += &format!(
             " Another step between {} and {}: {} times.",
-            level(other.capacity),
-            level(other.beyond),
-            plain_ratio(other.rise)
+            amounts.level(other.capacity),
+            amounts.level(other.beyond),
+            ratio(other.rise)
         );
     }
     text
 }
 
-/// A ratio or exponent with three digits.
-fn plain_ratio(value: f64) -> String {
-    match value.abs() {
-        large if large >= 99.95 => format!("{value:.0}"),
-        large if large >= 9.995 => format!("{value:.1}"),
-        _ => format!("{value:.2}"),
-    }
-}
-
 fn no_knee(none: &NoKnee, reach: &str, amounts: &Amounts<'_>, least_rise: f64) -> String {
-    let answer = match none.why {
-        WhyNoKnee::LastLevelOnce { .. } | WhyNoKnee::FirstLevelOnce { .. } => {
-            "It cannot be told whether there is a knee"
+    // With the level as it is written everywhere else.
+    let why = none.why.to_string();
+    let (answer, why) = match none.why {
+        WhyNoKnee::LastLevelOnce { level } | WhyNoKnee::FirstLevelOnce { level } => (
+            "It cannot be told whether there is a knee",
+            why.replace(&level.to_string(), &amounts.level(level)),
+        ),
+        WhyNoKnee::OneLevel { level } | WhyNoKnee::Returns { level } => {
+            ("No knee", why.replace(&level.to_string(), &amounts.level(level)))
         }
-        _ => "No knee",
+        WhyNoKnee::NeverRises | WhyNoKnee::GrowsSteadily | WhyNoKnee::Noise => ("No knee", why),
     };
     format!(
-        "{answer} {reach}: {}. The cost goes with level^{}; the most expensive level costs {} times the \
-         cheapest one ({} times would count).",
-        why(&none.why, amounts),
-        plain_ratio(none.growth),
-        plain_ratio(none.largest_rise),
-        plain(least_rise),
+        "{answer} {reach}: {why}. The cost goes with level^{}; the most expensive level costs {} \
+         times the cheapest one ({} times would count).",
+        ratio(none.growth),
+        ratio(none.largest_rise),
+        number(least_rise),
     )
-}
-
-/// Why there is none, with the level as it is written everywhere else.
-fn why(why: &WhyNoKnee, amounts: &Amounts<'_>) -> String {
-    let text = why.to_string();
-    match why {
-        WhyNoKnee::OneLevel { level }
-        | WhyNoKnee::LastLevelOnce { level }
-        | WhyNoKnee::FirstLevelOnce { level }
-        | WhyNoKnee::Returns { level } => text.replace(&level.to_string(), &amounts.level(*level)),
-        WhyNoKnee::NeverRises | WhyNoKnee::GrowsSteadily | WhyNoKnee::Noise => text,
-    }
 }
 
 /// Everything else that was found out, a sentence each.
 pub(crate) fn others(found: &Found, amounts: &Amounts<'_>) -> Vec<String> {
-    let mut sentences = Vec::new();
-    sentences.extend(found.capacity.filter(|_| matches!(found.shape, Shape::Knee(_))).map(
-        |capacity| {
-            format!(
-                "Capacity, the last level at nine tenths of full speed: {}.",
-                amounts.level(capacity)
-            )
-        },
-    ));
-    sentences.extend(verification(found, amounts));
-    sentences.extend(found.hysteresis.as_ref().map(|both| hysteresis(both, amounts)));
-    sentences.extend(fault_cost(&found.fault_cost));
-    sentences.extend(found.headroom.as_ref().map(|room| headroom(room, amounts, found.plateau)));
-    sentences.extend(found.unmeasurable.as_ref().map(|boundary| {
-        format!(
-            "Not measurable from {} on, after {}: {}.",
-            amounts.level(boundary.first),
-            amounts.level(boundary.last),
-            boundary.reason
-        )
-    }));
-    sentences.extend(
+    let level = |level| amounts.level(level);
+    let capacity = found
+        .capacity
+        .filter(|_| matches!(found.shape, Shape::Knee(_)))
+        .map(|it| format!("Capacity, the last level at nine tenths of full speed: {}.", level(it)));
+    let boundary = found.unmeasurable.as_ref().map(|boundary| {
+        let [first, last] = [boundary.first, boundary.last].map(level);
+        format!("Not measurable from {first} on, after {last}: {}.", boundary.reason)
+    });
+    let sentences = [
+        capacity,
+        verification(found, amounts),
+        found.hysteresis.as_ref().map(|both| hysteresis(both, amounts)),
+        fault_cost(&found.fault_cost),
+        found.headroom.as_ref().map(|room| headroom(room, amounts, found.plateau)),
+        boundary,
         found.ended_by_budget.map(|budget| format!("Not finished: {}.", out_of_budget(budget))),
-    );
-    sentences
+    ];
+    sentences.into_iter().flatten().collect()
 }
 
 fn verification(found: &Found, amounts: &Amounts<'_>) -> Option<String> {
     let (verification, Shape::Knee(knee)) = (found.verification.as_ref()?, &found.shape) else {
         return None;
     };
-    let (capacity, beyond) = (&verification.capacity, &verification.beyond);
-    if capacity.len() < 2 && beyond.len() < 2 {
+    let [capacity, beyond] = [&verification.capacity, &verification.beyond].map(Vec::len);
+    if capacity < 2 && beyond < 2 {
         return None;
     }
     let sides = format!(
-        "{} ({} measurements) and {} ({})",
+        "{} ({capacity} measurements) and {} ({beyond})",
         amounts.level(knee.capacity),
-        capacity.len(),
         amounts.level(knee.beyond),
-        beyond.len()
     );
     Some(match verification.holds {
         true => format!("Verified: every measurement of {sides} is on its side."),
@@ -184,26 +149,17 @@ fn verification(found: &Found, amounts: &Amounts<'_>) -> Option<String> {
 }
 
 fn hysteresis(both: &Hysteresis, amounts: &Amounts<'_>) -> String {
-    let knee = |knee: &Option<KneeOf>| match knee {
-        Some(KneeOf { level, low, high }) => format!(
-            "{} [{}, {}]",
-            amounts.level(*level),
-            amounts.level(low.min(*high)),
-            amounts.level(low.max(*high))
-        ),
-        None => "none".to_owned(),
-    };
-    let factor = plain_ratio(both.factor);
-    match both.is_there {
-        true => format!(
-            "Hysteresis: on the way down the cost is {factor} times that on the way up; knee \
-             upwards {}, downwards {}.",
-            knee(&both.up),
-            knee(&both.down)
-        ),
-        false => {
-            format!("No hysteresis: on the way down the cost is {factor} times that on the way up.")
+    let [up, down] = [&both.up, &both.down].map(|knee| match knee {
+        Some(KneeOf { level, low, high }) => {
+            format!("{} {}", amounts.level(*level), amounts.interval(*low, *high))
         }
+        None => "none".to_owned(),
+    });
+    let factor = ratio(both.factor);
+    let cost = format!("on the way down the cost is {factor} times that on the way up");
+    match both.is_there {
+        true => format!("Hysteresis: {cost}; knee upwards {up}, downwards {down}."),
+        false => format!("No hysteresis: {cost}."),
     }
 }
 
@@ -212,33 +168,28 @@ fn fault_cost(cost: &FaultCost) -> Option<String> {
     else {
         return None;
     };
-    let half_ns = (high_ns - low_ns) / 2.0;
     Some(format!(
-        "A fault costs {} ± {} of system time (regression on {faults} over {measurements} measurements, R² \
-         {r_squared:.4}).",
-        time(*cost_ns),
-        time(half_ns)
+        "A fault costs {} ± {} of system time (regression on {faults} over {measurements} \
+         measurements, R² {r_squared:.4}).",
+        duration(*cost_ns),
+        duration((high_ns - low_ns) / 2.0)
     ))
 }
 
 fn headroom(room: &Headroom, amounts: &Amounts<'_>, plateau: End) -> String {
     let present = amounts.level(room.present);
-    let change = match plateau {
-        End::Low => "grow",
-        End::High => "shrink",
+    let change = if plateau == End::Low { "grow" } else { "shrink" };
+    let times = |value, low, high| {
+        format!("{} times {}", ratio(value), render::format::interval(low, high, ratio))
     };
     match room.factor >= 1.0 {
         true => format!(
-            "Headroom: {present} can {change} {} times [{}, {}] before the knee.",
-            plain_ratio(room.factor),
-            plain_ratio(room.low),
-            plain_ratio(room.high)
+            "Headroom: {present} can {change} {} before the knee.",
+            times(room.factor, room.low, room.high)
         ),
         false => format!(
-            "No headroom: {present} is beyond the knee, by {} times [{}, {}].",
-            plain_ratio(1.0 / room.factor),
-            plain_ratio(1.0 / room.high),
-            plain_ratio(1.0 / room.low)
+            "No headroom: {present} is beyond the knee, by {}.",
+            times(1.0 / room.factor, 1.0 / room.high, 1.0 / room.low)
         ),
     }
 }

@@ -8,7 +8,18 @@ use analysis::sweep::{
 };
 use stats::{Knee, KneeKind, NoKnee, Shape, WhyNoKnee};
 
+use render::plain_text;
+
 use super::*;
+
+/// Its words, wherever lines end.
+fn sentences_of(view: &SweepView<'_>) -> String {
+    text_of(view).split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn text_of(view: &SweepView<'_>) -> String {
+    plain_text(&sweep_document(view))
+}
 
 const MIB: f64 = 1_048_576.0;
 
@@ -137,7 +148,7 @@ fn a_knee_is_told_with_all_that_is_known_of_it() {
         headroom: Some(Headroom { present: 8.0 * MIB, factor: 2.5, low: 2.0, high: 3.0 }),
         ..found(&curve, Shape::Knee(knee()))
     };
-    insta::assert_snapshot!(sweep_text(&view(&curve, found)));
+    insta::assert_snapshot!(text_of(&view(&curve, found)));
 }
 
 #[test]
@@ -149,7 +160,7 @@ fn what_lies_under_a_knee_is_a_table() {
         point.figures.insert("work".to_owned(), 1e6);
     }
     let found = find(&curve, &Settings::default());
-    let text = sweep_text(&view(&curve, found));
+    let text = text_of(&view(&curve, found));
     let (_, text) = text.split_once("What lies under it, per unit of work: ").expect(&text);
     assert!(text.starts_with("4M to 16M against 24M to 64M\ncounter"), "{text}");
     let row = text.lines().find(|line| line.starts_with("vmstat.pgmajfault")).expect(text);
@@ -162,24 +173,24 @@ fn without_a_knee_it_says_how_far_and_why() {
     let curve = curve(&[(4.0, 5.0), (16.0, 5.1), (64.0, 5.2)]);
     let none =
         NoKnee { up_to: 64.0 * MIB, growth: 0.014, largest_rise: 1.04, why: WhyNoKnee::NeverRises };
-    let text = sweep_text(&view(&curve, found(&curve, Shape::NoKnee(none.clone()))));
+    let text = sentences_of(&view(&curve, found(&curve, Shape::NoKnee(none.clone()))));
     assert!(
         text.contains(
             "No knee up to 64M: the cost never leaves its plateau. The cost goes with level^0.01; \
-             the most expensive level costs 1.04 times the cheapest one (1.5 times would count).\n"
+             the most expensive level costs 1.04 times the cheapest one (1.5 times would count)."
         ),
         "{text}"
     );
     assert!(!text.contains('░') && !text.contains("Capacity"), "{text}");
     let once = NoKnee { why: WhyNoKnee::LastLevelOnce { level: 64.0 * MIB }, ..none.clone() };
-    let text = sweep_text(&view(&curve, found(&curve, Shape::NoKnee(once))));
+    let text = sentences_of(&view(&curve, found(&curve, Shape::NoKnee(once))));
     assert!(text.contains("only the highest level 64M is expensive"), "{text}");
     let mut down = curve.clone();
     down.points.reverse();
     let so_far = sweep_so_far(&down, &found(&curve, Shape::NoKnee(none)));
     assert_eq!(so_far, "after 3 measurements no knee down to 4M");
     let few = Shape::TooFew("three levels are needed".to_owned());
-    let text = sweep_text(&view(&curve, found(&curve, few)));
+    let text = sentences_of(&view(&curve, found(&curve, few)));
     assert!(text.contains("cannot be told whether there is a knee: three levels"), "{text}");
 }
 
@@ -202,11 +213,13 @@ fn two_parameters_make_a_map() {
             row("thp", &[Some(5.0), Some(5.5), None, Some(20.0)]),
         ],
     };
-    insta::assert_snapshot!(map::text(&grid), @r"
-    Cost over touch.footprint (columns) and touch.pages (rows), in multiples of the cheapest, 5.00ns
+    insta::assert_snapshot!(plain_text(&Document::of(tables::map(&grid))), @r"
+    Cost over touch.footprint (columns) and touch.pages (rows), in multiples of the
+    cheapest, 5ns
     touch.pages      4M     16M     64M
-          small  ·· 1.0  ·· 2.0  ██ 120
-            thp  ·· 1.0  ·· 1.1  ░░ 4.0
+    small        ·· 1.0  ·· 2.0  ██ 120
+    thp          ·· 1.0  ·· 1.1  ░░ 4.0
+
     Levels that stand in the tables only: 1.
     ");
     let both = SweepView {
@@ -221,15 +234,15 @@ fn two_parameters_make_a_map() {
         grid: Some(grid),
         ..view(&curve, found(&curve, Shape::Knee(knee())))
     };
-    let text = sweep_text(&both);
-    assert!(text.contains("\ntouch.pages thp\n"), "{text}");
-    assert!(text.contains("\ntouch.pages thp: Knee at 20M [16M, 24M]"), "{text}");
-    assert!(text.contains("10 measurements of 10 levels\n"), "{text}");
+    let text = sentences_of(&both);
+    assert!(text.contains(" touch.pages thp "), "{text}");
+    assert!(text.contains(" touch.pages thp: Knee at 20M [16M, 24M]"), "{text}");
+    assert!(text.contains("measurements 10 of 10 levels "), "{text}");
 }
 
 #[test]
 fn no_line_is_wider_than_a_hundred_letters_but_sentences() {
-    let text = sweep_text(&view(&step(), found(&step(), Shape::Knee(knee()))));
+    let text = text_of(&view(&step(), found(&step(), Shape::Knee(knee()))));
     let chart = text.lines().filter(|line| line.contains(['┤', '└']));
     assert!(chart.map(|line| line.chars().count()).all(|width| width <= 100), "{text}");
 }
@@ -238,9 +251,9 @@ fn no_line_is_wider_than_a_hundred_letters_but_sentences() {
 fn a_search_that_its_budget_ended_is_not_finished() {
     let curve = curve(&[(2.0, 5.0), (8.0, 5.0), (16.0, 5.0), (32.0, 20.0)]);
     let mut found = find(&curve, &Settings::default());
-    assert!(!sweep_text(&view(&curve, found.clone())).contains("budget"));
+    assert!(!sentences_of(&view(&curve, found.clone())).contains("budget"));
     found.ended_by_budget = Some(8);
-    let text = sweep_text(&view(&curve, found.clone()));
+    let text = sentences_of(&view(&curve, found.clone()));
     assert!(text.contains("Not finished: the budget of 8 measurements ended the search"), "{text}");
     assert!(sweep_so_far(&curve, &found).contains("a higher one continues it"));
 }
@@ -249,7 +262,7 @@ fn a_search_that_its_budget_ended_is_not_finished() {
 fn a_dear_last_level_that_was_measured_once_is_no_answer() {
     let curve = curve(&[(2.0, 5.0), (8.0, 5.0), (16.0, 5.0), (32.0, 20.0)]);
     let found = find(&curve, &Settings::default());
-    let text = sweep_text(&view(&curve, found));
+    let text = sentences_of(&view(&curve, found));
     assert!(
         text.contains("It cannot be told whether there is a knee up to 32M: only the"),
         "{text}"

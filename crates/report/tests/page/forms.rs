@@ -153,7 +153,7 @@ fn a_command_has_the_script_as_a_file_or_what_was_changed_of_the_one_that_ships(
     script.think_ns = 500_000_000;
     script.tools = Tools::Builtin;
     insta::assert_snapshot!(session(script.clone()), @r"
-    thrashlab run --subject sandbox:mem=512M --job session --users 12 --set think=500ms --set tools=builtin --load cpuload --seed 7
+    thrashlab run --subject sandbox:mem=512M --job session --set think=500ms --set tools=builtin --users 12 --load cpuload --seed 7
 
     Which folder the files of loads and measures were in (--work-dir) is not
     recorded.

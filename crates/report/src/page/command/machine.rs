@@ -2,7 +2,7 @@
 
 use model::{MachineSpec, VmSpec};
 
-use super::files::Files;
+use super::Files;
 
 /// Timing profiles that the command itself names.
 const OWN_PROFILES: [&str; 3] = ["quick", "classic", "custom"];
@@ -17,31 +17,25 @@ pub(super) fn settings(
 ) -> String {
     let machine = &vm.machine;
     let base = machines.iter().find(|base| base.name == machine.name);
-    let changes = base.and_then(|base| changes(base, machine));
-    let mut words = match changes {
-        Some(changes) => {
-            let mut words = vec![format!("machine={}", machine.name)];
-            words.extend(changes.iter().map(|(name, value)| format!("{name}={value}")));
-            words
-        }
-        None => {
-            let file = files.add(&machine.name, description(machine, profile));
-            vec![format!("machine={file}")]
-        }
+    let (name, changes) = match base.and_then(|base| changes(base, machine)) {
+        Some(changes) => (machine.name.clone(), changes),
+        None => (files.add(&machine.name, description(machine, profile)), Vec::new()),
     };
-    words.push(format!("kernel={}", vm.kernel));
-    words.extend(vm.overlay.iter().map(|folder| format!("overlay={folder}")));
+    let mut settings = vec![("machine".to_owned(), name)];
+    settings.extend(changes);
+    settings.push(("kernel".to_owned(), vm.kernel.clone()));
+    settings.extend(vm.overlay.iter().map(|folder| ("overlay".to_owned(), folder.clone())));
     let limits = vm.sandbox.iter().flat_map(model::SandboxSpec::settings);
-    words.extend(limits.map(|(name, value)| format!("sandbox.{name}={value}")));
-    words.join(",")
+    settings.extend(limits.map(|(name, value)| (format!("sandbox.{name}"), value)));
+    let words = settings.iter().map(|(name, value)| format!("{name}={value}"));
+    words.collect::<Vec<_>>().join(",")
 }
 
 /// What makes a machine of another one, if settings can.
 fn changes(base: &MachineSpec, machine: &MachineSpec) -> Option<Vec<(String, String)>> {
     let (before, after) = (base.settings(), machine.settings());
     // One that is as the kernel has it cannot be asked for; delays of disks take each other's place.
-    let is_unset = |name: &&String| !after.contains_key(*name) && !name.starts_with("disk.");
-    if before.keys().any(|name| is_unset(&name)) {
+    if before.keys().any(|name| !after.contains_key(name) && !name.starts_with("disk.")) {
         return None;
     }
     let changed = after.into_iter().filter(|(name, value)| before.get(name) != Some(value));
@@ -56,23 +50,16 @@ fn is_one_setting(value: &str) -> bool {
 
 /// The description of a machine (TOML, `docs/vm.md`).
 fn description(machine: &MachineSpec, profile: &str) -> String {
+    let is_bare = |letter: char| letter.is_ascii_alphanumeric() || "-_".contains(letter);
+    let key = |part: &str| if part.chars().all(is_bare) { part.to_owned() } else { text(part) };
     let settings = machine.settings();
-    let line = |(name, value): (&String, &String)| {
-        let parts = name.split('.').map(|part| match part.chars().all(is_bare) {
-            true => part.to_owned(),
-            false => text(part),
-        });
-        format!("{} = {}\n", parts.collect::<Vec<_>>().join("."), text(value))
-    };
-    let mut lines: String = settings.iter().map(line).collect();
-    if !OWN_PROFILES.contains(&profile) {
-        lines = format!("profile = {}\n{lines}", text(profile));
-    }
-    lines
-}
-
-fn is_bare(letter: char) -> bool {
-    letter.is_ascii_alphanumeric() || letter == '-' || letter == '_'
+    let lines = settings.iter().map(|(name, value)| {
+        let name: Vec<String> = name.split('.').map(key).collect();
+        format!("{} = {}\n", name.join("."), text(value))
+    });
+    let is_own = OWN_PROFILES.contains(&profile);
+    let profile = (!is_own).then(|| format!("profile = {}\n", text(profile)));
+    profile.into_iter().chain(lines).collect()
 }
 
 /// A TOML string: that of JSON, where a character that TOML wants escaped is escaped as well.
@@ -87,7 +74,6 @@ mod tests {
     use model::{Accel, DiskSpec};
 
     use super::*;
-    use render::Block;
 
     fn base() -> MachineSpec {
         MachineSpec {
@@ -112,11 +98,11 @@ mod tests {
         }
     }
 
-    fn typed(machine: MachineSpec, base: MachineSpec) -> (String, Vec<Block>) {
+    fn typed(machine: MachineSpec, base: MachineSpec) -> (String, Vec<(String, String)>) {
         let vm = VmSpec { machine, kernel: "host".to_owned(), overlay: None, sandbox: None };
         let mut files = Files::default();
         let text = settings(&vm, "slow", &[base], &mut files);
-        (text, files.into_blocks().collect())
+        (text, files.0)
     }
 
     #[test]
@@ -142,7 +128,7 @@ mod tests {
         machine.cmdline = "a=\"1\",b=2".to_owned();
         let (text, files) = typed(machine, base());
         assert_eq!(text, "machine=micro.toml,kernel=host");
-        let Block::Folded(name, description) = &files[0] else { panic!("{files:?}") };
+        let (name, description) = &files[0];
         assert_eq!(name, "micro.toml");
         assert!(description.starts_with("profile = \"slow\"\naccel = \"tcg\"\n"), "{description}");
         assert!(description.contains("\ncmdline = \"a=\\\"1\\\",b=2\"\n"), "{description}");

@@ -1,12 +1,9 @@
 //! What the doctor says of the runs.
 
-use std::collections::BTreeSet;
-
 use super::charts_of;
 use crate::charts::{Data, found};
-use render::{Block, Section};
+use render::{Block, Section, distinct};
 
-/// Most conditions that are told whole.
 const MOST: usize = 8;
 
 /// The findings by time lost, and what was ruled out everywhere.
@@ -16,22 +13,15 @@ pub(super) fn section(data: &Data<'_>) -> Option<Section> {
     let all = found(data);
     let mut blocks = charts_of(data, "findings");
     if all.is_empty() {
-        let text = "Nothing was found that costs 1 % of anybody's time.";
-        blocks.push(Block::Sentence(text.to_owned()));
+        blocks.push("Nothing was found that costs 1 % of anybody's time.".into());
     }
-    let mut rules: Vec<&str> = Vec::new();
-    for one in &all {
-        if !rules.contains(&one.finding.rule) {
-            rules.push(one.finding.rule);
-        }
-    }
+    let rules = distinct(all.iter().map(|one| one.finding.rule));
     let told = rules.iter().take(MOST).filter_map(|rule| {
         let mut of_rule = all.iter().filter(|one| one.finding.rule == *rule);
         let worst = of_rule.next()?;
-        let also: Vec<&str> = of_rule.map(|one| one.load.as_str()).collect();
-        let also = match also.is_empty() {
-            true => String::new(),
-            false => format!(" (also under {})", also.join(", ")),
+        let also = match of_rule.map(|one| one.load.as_str()).collect::<Vec<_>>().join(", ") {
+            none if none.is_empty() => none,
+            loads => format!(" (also under {loads})"),
         };
         let finding = worst.finding;
         let what_if = finding.counterfactual.as_ref();
@@ -45,14 +35,11 @@ pub(super) fn section(data: &Data<'_>) -> Option<Section> {
     if !told.is_empty() {
         blocks.push(Block::List(told));
     }
-    let present: BTreeSet<&str> = all.iter().map(|one| one.finding.rule).collect();
-    let out: BTreeSet<&str> = diagnoses()
-        .flat_map(|one| one.diagnosis.ruled_out.iter().map(|(rule, _)| *rule))
-        .filter(|rule| !present.contains(rule))
-        .collect();
-    let out: Vec<&str> = out.into_iter().collect();
+    let out = diagnoses().flat_map(|one| &one.diagnosis.ruled_out).map(|(rule, _)| *rule);
+    let mut out = distinct(out.filter(|rule| !rules.contains(rule)));
+    out.sort_unstable();
     if !out.is_empty() {
-        blocks.push(Block::Sentence(format!("Ruled out: {}.", out.join(", "))));
+        blocks.push(format!("Ruled out: {}.", out.join(", ")).into());
     }
     super::section("findings", "What the time was lost to", blocks)
 }

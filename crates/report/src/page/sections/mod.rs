@@ -1,28 +1,22 @@
 //! The sections of a report: those for which there are data, verdicts first.
 
-mod attribution;
-mod comparison;
 mod findings;
 mod responsiveness;
-mod sweep;
+mod results;
 mod verdicts;
-mod work;
 
-use super::json::ReportData;
-use super::{Input, Material, command, environment};
+use super::{Input, Material, command, environment, json};
 use model::shown::quoted;
-use render::{Block, Document, Section};
+use render::{Block, Document, Section, distinct};
 
 use crate::charts::{self, Data};
 use std::collections::BTreeMap;
 
 use analysis::Remarks;
 
-/// Most notes that are told.
 const MOST_NOTES: usize = 60;
 
 /// Makes a report.
-#[must_use]
 pub fn report<'a>(material: &'a Material<'a>) -> Document<'a> {
     let inputs = material.inputs.iter().enumerate();
     let measurements = inputs.flat_map(|(index, input)| input.measurements(index)).collect();
@@ -30,38 +24,31 @@ pub fn report<'a>(material: &'a Material<'a>) -> Document<'a> {
     let jobs = inputs.flat_map(|(index, input)| input.jobs(index)).collect();
     let data = Data { material, measurements, jobs };
     let names: Vec<&str> = material.inputs.iter().map(|input| input.name.as_str()).collect();
-    let mut sections: Vec<Section> = [
-        comparison::section(&data),
+    let sections = [
+        results::comparison(&data),
         responsiveness::section(&data),
         responsiveness::delays(&data),
-        sweep::section(&data),
-        attribution::section(&data),
-        work::section(&data),
+        results::sweep(&data),
+        results::attribution(&data),
+        results::work(&data),
         findings::section(&data),
         section("counters", "Counters over time", charts_of(&data, "counters")),
         environment_section(material),
         reproduce(material),
         notes(&data),
-    ]
-    .into_iter()
-    .flatten()
-    .collect();
-    sections.retain(|section| !section.blocks.is_empty());
+    ];
+    let sections = sections.into_iter().flatten().collect();
     let (title, verdicts) = (names.join(" · "), verdicts::verdicts(&data));
-    Document {
-        title: title.clone(),
-        verdicts: verdicts.clone(),
-        facts: verdicts::facts(&data),
-        sections,
-        ..Document::default()
-    }
-    .with_data(ReportData { material, title, verdicts })
+    let facts = verdicts::facts(&data);
+    let shown = Document { title, verdicts, facts, sections, ..Document::default() };
+    let (title, verdicts) = (shown.title.clone(), shown.verdicts.clone());
+    // It takes longer than the page, and is asked for by one format.
+    let json = move || serde_json::to_string_pretty(&json::data(material, &title, &verdicts));
+    Document { data: Some(Box::new(json)), ..shown }
 }
 
-/// A section, if there is anything in it.
 fn section(id: &str, title: &str, blocks: Vec<Block>) -> Option<Section> {
-    let (id, title) = (id.to_owned(), title.to_owned());
-    (!blocks.is_empty()).then_some(Section { id, title, blocks })
+    (!blocks.is_empty()).then(|| Section::new(id, title, blocks))
 }
 
 /// The charts of a section, in the order of the table of all kinds.
@@ -74,10 +61,10 @@ fn environment_section(material: &Material<'_>) -> Option<Section> {
     let (table, differing) = environment::table(&material.inputs)?;
     let mut blocks = Vec::new();
     if table.head.len() > 2 {
-        blocks.push(Block::Sentence(match differing.is_empty() {
-            true => "The systems differ in no fact that was recorded.".to_owned(),
-            false => format!("The systems differ in: {}.", differing.join(", ")),
-        }));
+        blocks.push(match differing.is_empty() {
+            true => "The systems differ in no fact that was recorded.".into(),
+            false => format!("The systems differ in: {}.", differing.join(", ")).into(),
+        });
     }
     blocks.push(Block::Table(table));
     section("environment", "Environment", blocks)
@@ -89,29 +76,27 @@ fn reproduce(material: &Material<'_>) -> Option<Section> {
     let several = material.inputs.len() > 1;
     for input in &material.inputs {
         if several {
-            blocks.push(Block::Sentence(format!("{}:", input.name)));
+            blocks.push(format!("{}:", input.name).into());
         }
         match &input.plan {
             Some((command, plan)) => {
                 blocks.push(Block::Command(command.clone()));
-                blocks.push(Block::Folded("plan.toml".to_owned(), plan.clone()));
+                let plan = vec![Block::Verbatim(plan.clone())];
+                blocks.push(Block::Folded("plan.toml".to_owned(), plan));
             }
             None => {
                 blocks.extend(command::blocks(input.headers(), &material.machines));
             }
         }
     }
-    let version = material.inputs.iter().flat_map(Input::headers).map(|header| &header.thrashlab);
-    let mut versions: Vec<&String> = version.collect();
+    let headers = material.inputs.iter().flat_map(Input::headers);
+    let mut versions: Vec<&str> = distinct(headers.map(|header| header.thrashlab.as_str()));
     versions.sort_unstable();
-    versions.dedup();
     if !versions.is_empty() {
-        let versions: Vec<&str> = versions.into_iter().map(String::as_str).collect();
-        blocks.push(Block::Sentence(format!("Measured with thrashlab {}.", versions.join(", "))));
+        blocks.push(format!("Measured with thrashlab {}.", versions.join(", ")).into());
     }
-    let names = material.inputs.iter().map(|input| quoted(&input.typed));
-    let names: Vec<String> = names.collect();
-    blocks.push(Block::Sentence("This report, from the same files:".to_owned()));
+    let names: Vec<String> = material.inputs.iter().map(|input| quoted(&input.typed)).collect();
+    blocks.push("This report, from the same files:".into());
     blocks.push(Block::Command(format!("thrashlab report {} -o report.html", names.join(" "))));
     section("reproduce", "How to reproduce", blocks)
 }
@@ -136,9 +121,6 @@ fn notes(data: &Data<'_>) -> Option<Section> {
     if more > 0 {
         all.push(format!("And {more} more."));
     }
-    let mut blocks = Vec::new();
-    if !all.is_empty() {
-        blocks.push(Block::List(all));
-    }
-    section("notes", "Notes", blocks)
+    let notes = (!all.is_empty()).then_some(Block::List(all));
+    section("notes", "Notes", notes.into_iter().collect())
 }

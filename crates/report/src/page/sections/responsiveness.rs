@@ -8,11 +8,8 @@ use crate::why_slow::worst_item;
 use analysis::responsiveness::{STALL_FACTOR, WorstSample, claims};
 use render::{Block, Section, Table};
 
-/// Most measurements that get a table of their own.
 const MOST_TABLES: usize = 8;
-/// Most slow responses that are listed.
 const MOST_WORST: usize = 12;
-/// Most of them under one load.
 const MOST_WORST_OF_LOAD: usize = 4;
 
 /// Tables and charts of what probes measured.
@@ -23,7 +20,7 @@ pub(super) fn section(data: &Data<'_>) -> Option<Section> {
     }
     let more = data.measurements.len().saturating_sub(MOST_TABLES);
     if more > 0 {
-        blocks.push(Block::Sentence(format!("And {more} more, which are in the chart above.")));
+        blocks.push(format!("And {more} more, which are in the chart above.").into());
     }
     super::section("responsiveness", "Responsiveness", blocks)
 }
@@ -47,21 +44,17 @@ pub(super) fn delays(data: &Data<'_>) -> Option<Section> {
     for one in &data.measurements {
         let label = data.label(one);
         for load in one.matrix.why_slow.iter().filter(|load| load.has_sources()) {
-            let place = if label.is_empty() {
-                load.load.clone()
-            } else {
-                format!("{} · {label}", load.load)
-            };
-            worst.extend(
-                load.worst.iter().take(MOST_WORST_OF_LOAD).map(|sample| (place.clone(), sample)),
-            );
+            let place = [load.load.as_str(), &label].join(" · ");
+            let place = place.trim_end_matches(" · ");
+            let slowest = load.worst.iter().take(MOST_WORST_OF_LOAD);
+            worst.extend(slowest.map(|sample| (place.to_owned(), sample)));
         }
     }
     worst.sort_by_key(|(_, sample)| std::cmp::Reverse(sample.explained.delay_ns));
     worst.truncate(MOST_WORST);
     if !worst.is_empty() && !blocks.is_empty() {
         let items = worst.iter().map(|(place, sample)| worst_item(place, sample));
-        blocks.push(Block::Sentence("The slowest responses:".to_owned()));
+        blocks.push("The slowest responses:".into());
         blocks.push(Block::List(items.collect()));
     }
     super::section("delays", "Why slow responses were slow", blocks)

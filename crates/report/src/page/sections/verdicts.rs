@@ -1,18 +1,14 @@
 //! What was found, in a sentence a result, and what was measured where.
 
-use std::collections::BTreeSet;
-
 use doctor::{Finding, Price, Severity};
-use render::{Tone, Verdict};
+use render::{Tone, Verdict, distinct};
 
 use super::super::Input;
 use crate::charts::{Data, found, tile_verdict, tone};
 use crate::comparison::conclusion;
 use crate::diagnosis::price_text;
-use crate::sweep_text::knee_sentence;
 use analysis::{Setup, seeds, seeds_text};
 
-/// Most sentences on the responsiveness of single measurements.
 const MOST_READINGS: usize = 6;
 
 /// The results, the most important first.
@@ -21,57 +17,36 @@ pub(super) fn verdicts(data: &Data<'_>) -> Vec<Verdict> {
     if let Some(comparison) = &data.material.comparison {
         all.push(conclusion(comparison));
     }
+    let prefixed = |prefix: &str, text: &str| match prefix {
+        "" => text.to_owned(),
+        prefix => format!("{prefix}: {text}"),
+    };
     for one in data.measurements.iter().take(MOST_READINGS) {
-        let label = data.label(one);
-        let prefix = if label.is_empty() { String::new() } else { format!("{label}: ") };
-        let tones = one.matrix.rows.iter().map(|row| tile_verdict(row, one.reference_ns()).1);
-        let worst = tones.max_by_key(|tone| match tone {
-            Tone::Bad => 3,
-            Tone::Doubtful => 2,
-            Tone::Unknown => 1,
-            _ => 0,
-        });
-        let tone = match worst {
-            Some(tone @ (Tone::Bad | Tone::Doubtful | Tone::Unknown)) => tone,
-            _ => Tone::Good,
-        };
-        all.push(Verdict { text: format!("{prefix}{}", one.matrix.reading), tone });
+        let tones =
+            one.matrix.rows.iter().map(|row| tile_verdict(row, one.matrix.reference_ns()).1);
+        let tones: Vec<Tone> = tones.collect();
+        let worst = [Tone::Bad, Tone::Doubtful, Tone::Unknown].into_iter();
+        let tone = worst.into_iter().find(|tone| tones.contains(tone)).unwrap_or(Tone::Good);
+        all.push(Verdict { text: prefixed(&data.label(one), &one.matrix.reading), tone });
     }
     for input in &data.material.inputs {
-        let prefix = match data.material.inputs.len() {
-            1 => String::new(),
-            _ => format!("{}: ", input.name),
-        };
-        let plain = |text: String| Verdict { text: format!("{prefix}{text}"), tone: Tone::Plain };
+        let prefix = if data.material.inputs.len() == 1 { "" } else { &input.name };
+        let plain = |text: String| Verdict { text: prefixed(prefix, &text), tone: Tone::Plain };
         if let Some(view) = &input.sweep {
-            for row in &view.rows {
-                let label =
-                    if row.label.is_empty() { String::new() } else { format!("{}: ", row.label) };
-                all.push(plain(format!(
-                    "{label}{}",
-                    knee_sentence(row.curve, &row.found, view.least_rise)
-                )));
-            }
+            all.extend(view.knees().map(plain));
         }
         let sentences = input.attribution.as_ref().map(crate::attribution_text::conclusions);
         all.extend(sentences.into_iter().flatten().take(3).map(plain));
     }
     let is_more_than_a_note = |finding: &Finding| finding.severity() != Severity::Note;
     if let Some(worst) = found(data).first().filter(|worst| is_more_than_a_note(worst.finding)) {
-        let finding = worst.finding;
-        all.push(Verdict {
-            text: format!(
-                "{} {} under {}: {}.",
-                match finding.price {
-                    Price::Known(_) => "Most time was lost to",
-                    Price::Unknown { .. } => "What costs most may be",
-                },
-                finding.rule,
-                worst.load,
-                price_text(&finding.price),
-            ),
-            tone: tone(finding.severity()),
-        });
+        let Finding { rule, price, .. } = worst.finding;
+        let what = match price {
+            Price::Known(_) => "Most time was lost to",
+            Price::Unknown { .. } => "What costs most may be",
+        };
+        let text = format!("{what} {rule} under {}: {}.", worst.load, price_text(price));
+        all.push(Verdict { text, tone: tone(worst.finding.severity()) });
     }
     all
 }
@@ -88,10 +63,8 @@ pub(super) fn facts(data: &Data<'_>) -> Vec<(String, String)> {
         if let Some(view) = &input.sweep
             && let Some(row) = view.rows.first()
         {
-            facts.push((
-                name(input, "sweep"),
-                format!("{} over {}", row.curve.response, row.curve.parameter),
-            ));
+            let what = format!("{} over {}", row.curve.response, row.curve.parameter);
+            facts.push((name(input, "sweep"), what));
             if !view.place.is_empty() {
                 facts.push((name(input, "place"), view.place.replace('\n', "; ")));
             }
@@ -99,16 +72,15 @@ pub(super) fn facts(data: &Data<'_>) -> Vec<(String, String)> {
         let headers: Vec<&model::Header> = input.headers().collect();
         let Some(first) = headers.first() else { continue };
         if input.sweep.is_none() {
-            let places: BTreeSet<String> =
-                headers.iter().map(|header| Setup::new(header, Vec::new()).place()).collect();
-            let measures: BTreeSet<&str> =
-                headers.iter().map(|header| header.spec.measure.name()).collect();
-            let text = match places.len() {
-                1 => places.into_iter().collect(),
-                several => format!("{several} different ones"),
+            let headers = || headers.iter();
+            let places = distinct(headers().map(|it| Setup::new(it, Vec::new()).place()));
+            let mut measures = distinct(headers().map(|header| header.spec.measure.name()));
+            measures.sort_unstable();
+            let place = match &places[..] {
+                [place] => place.clone(),
+                several => format!("{} different ones", several.len()),
             };
-            facts.push((name(input, "place"), text));
-            let measures: Vec<&str> = measures.into_iter().collect();
+            facts.push((name(input, "place"), place));
             facts.push((name(input, "measured"), measures.join(", ")));
         }
         let seeds = seeds_text(&seeds(headers.iter().copied()));
@@ -123,24 +95,8 @@ pub(super) fn facts(data: &Data<'_>) -> Vec<(String, String)> {
 
 /// `2026-11-22 08:28 UTC`.
 fn date(unix_ns: u64) -> String {
-    let minutes = unix_ns / 60_000_000_000;
-    let (days, minute) = (minutes / 1440, minutes % 1440);
-    let (year, month, day) = civil(days);
-    format!("{year}-{month:02}-{day:02} {:02}:{:02} UTC", minute / 60, minute % 60)
-}
-
-/// The date of a day since 1 January 1970 (H. Hinnant, "chrono-compatible low-level date
-/// algorithms", `civil_from_days`).
-fn civil(days: u64) -> (u64, u64, u64) {
-    let shifted = days + 719_468;
-    let (era, day_of_era) = (shifted / 146_097, shifted % 146_097);
-    let year_of_era =
-        (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let shifted_month = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * shifted_month + 2) / 5 + 1;
-    let month = if shifted_month < 10 { shifted_month + 3 } else { shifted_month - 9 };
-    (year_of_era + era * 400 + u64::from(month <= 2), month, day)
+    let moment = jiff::Timestamp::from_nanosecond(unix_ns.into()).unwrap_or_default();
+    moment.strftime("%Y-%m-%d %H:%M UTC").to_string()
 }
 
 #[cfg(test)]

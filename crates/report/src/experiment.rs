@@ -1,0 +1,222 @@
+//! An experiment: its plan, what its cells came to, what runs died of, and how much noise there is.
+
+use std::collections::BTreeMap;
+
+use analysis::{AgainstItself, Dataset, Factor, Standing, Trial};
+use model::{DeathRecord, Line, Manifest, Observation, Run};
+use render::{Block, Cell, Document, Table, Tone, format};
+use stats::{Verdict, bounded_median, bounded_quantile};
+
+use crate::comparison_document;
+
+/// The plan of an experiment: factors, order of the runs block by block, and what cannot be told
+/// apart.
+pub fn plan_document(manifest: &Manifest) -> Document<'_> {
+    let factors = manifest.factors.iter();
+    let factors = factors.map(|factor| [factor.name.clone(), factor.levels.join(", ")]);
+    let mut document = Document::of(vec![Table::of("", ["factor", "levels"], factors).into()]);
+    document.title.clone_from(&manifest.name);
+    if !manifest.aliases.is_empty() {
+        document.push("Cannot be told apart in this fraction:");
+        document.push(Block::List(manifest.aliases.clone()));
+    }
+    let runs = manifest.runs.iter().map(|run| {
+        [Cell::count(u64::from(run.block) + 1), run.seed.into(), Cell::from(&run.run_id)]
+    });
+    let caption = format!("{} runs, in this order", manifest.runs.len());
+    document.push(Table::of(caption, ["block", "seed", "run"], runs));
+    document.with_data(manifest)
+}
+
+/// What the cells came to: for each combination of levels and each response of the whole, how many
+/// runs, their median and range.
+pub fn cells_document(dataset: &Dataset) -> Document<'_> {
+    let mut document = Document::default().with_data(dataset);
+    let varied: Vec<&Factor> =
+        dataset.factors.iter().filter(|factor| factor.levels.len() > 1).collect();
+    let counts: Vec<usize> = varied.iter().map(|factor| factor.levels.len()).collect();
+    let cells = stats::full_factorial(&counts);
+    for (name, response) in &dataset.responses {
+        let caption = match response.unit.as_str() {
+            "" => name.clone(),
+            unit => format!("{name} ({unit})"),
+        };
+        let head = varied.iter().map(|factor| factor.name.as_str());
+        let head = head.chain(["runs", "median", "least", "most", "failed"]);
+        let rows = cells.iter().filter_map(|cell| row(dataset, name, &varied, cell));
+        let table = Table::of(caption, head, rows);
+        document.blocks.extend((!table.rows.is_empty()).then_some(Block::Table(table)));
+    }
+    let problems = dataset.trials.iter();
+    let problems: Vec<String> =
+        problems.filter_map(|trial| Some(format!("{}: {}", trial.name, trial.remark()?))).collect();
+    if !problems.is_empty() {
+        document.push("Runs that did not end as they should:");
+        document.push(Block::List(problems));
+    }
+    document.push(Block::Notes(dataset.notes.clone()));
+    document
+}
+
+/// A combination of levels; `None` without trials.
+fn row(dataset: &Dataset, response: &str, varied: &[&Factor], cell: &[usize]) -> Option<Vec<Cell>> {
+    let levels: Vec<(&String, &String)> =
+        varied.iter().zip(cell).map(|(it, level)| (&it.name, &it.levels[*level])).collect();
+    let is_of = |trial: &&Trial| {
+        levels.iter().all(|(factor, level)| trial.levels.get(*factor) == Some(level))
+    };
+    let trials: Vec<&Trial> = dataset.trials.iter().filter(is_of).collect();
+    // A run with many samples counts with their median.
+    let counts = trials.iter().filter(|trial| trial.standing() == Standing::Counts);
+    let values: Vec<Observation> =
+        counts.filter_map(|trial| bounded_median(trial.samples(None, response)?)).collect();
+    let failed = trials.iter().filter(|trial| trial.failed() == Some(true)).count();
+    let mut row: Vec<Cell> = levels.iter().map(|(_, level)| Cell::parsed(level)).collect();
+    row.push(trials.len().into());
+    row.extend([0.5, 0.0, 1.0].map(|share| {
+        let found = bounded_quantile(&values, share);
+        let figure = |it: Observation| format!("{}{}", it.mark(), format::number(it.value));
+        Cell::from(found.map(|it| Cell::figure(figure(it))))
+    }));
+    let failed = (failed > 0).then(|| Cell::figure(format!("{failed} of {}", trials.len())));
+    row.push(failed.into());
+    (!trials.is_empty()).then_some(row)
+}
+
+/// Each cause of death once: the runs that died of it, and the kernel's last lines in the first of
+/// them. Nothing if none died.
+pub fn death_blocks(runs: &[Run]) -> Vec<Block> {
+    let mut causes: BTreeMap<&str, (Vec<&str>, &DeathRecord)> = BTreeMap::new();
+    for run in runs {
+        let name = run.header.as_ref().map_or("a run", |header| header.run_id.as_str());
+        for line in &run.lines {
+            if let Line::Death(death) = line {
+                causes.entry(&death.cause).or_insert((Vec::new(), death)).0.push(name);
+            }
+        }
+    }
+    let told = causes.into_iter().flat_map(|(cause, (names, DeathRecord { log, .. }))| {
+        let mut text = format!("{} died: {cause}", names.join(", "));
+        if !log.is_empty() {
+            text += &format!(". The last {} lines of {}'s kernel:", log.len(), names[0]);
+        }
+        let lines = log.iter().map(|line| format!("  {line}\n"));
+        [text.into(), Block::Verbatim(lines.collect())]
+    });
+    told.collect()
+}
+
+/// The comparison of something with itself, the noise of each cell, and how often noise alone raises
+/// an alarm.
+pub fn against_itself_document(found: &AgainstItself) -> Document<'_> {
+    let mut document = comparison_document(&found.comparison);
+    let percent = |share: f64| format!("{:.1} %", 100.0 * share);
+    let floors = found.floors.iter().map(|floor| {
+        let noise = floor.noise.map(|noise| Cell::figure(format!("±{}", percent(noise))));
+        [Cell::from(&floor.response), Cell::from(&floor.label), noise.into()]
+    });
+    let caption = "Noise floor: smaller differences than these are not seen here";
+    document.push(Table::of(caption, ["response", "cell", "noise"], floors));
+    let AgainstItself { labellings, alarms, significant, .. } = found;
+    let of = |count: u64| percent(count as f64 / (*labellings).max(1) as f64);
+    document.push(format!(
+        "Had chance named the arms otherwise in each block ({labellings} ways), a verdict of \
+         regression or improvement would have been given in {} of all cases, a significant \
+         difference of any size in {}.",
+        of(*alarms),
+        of(*significant)
+    ));
+    document.verdicts.push(conclusion(found));
+    document.with_data(found)
+}
+
+fn conclusion(found: &AgainstItself) -> render::Verdict {
+    let cells = &found.comparison.cells;
+    let is_exact = found.comparison.arms.iter().all(|arm| arm.deterministic);
+    let is_alarm =
+        cells.iter().any(|cell| matches!(cell.verdict, Verdict::Regression | Verdict::Improvement));
+    let (text, tone) = match (is_alarm, is_exact) {
+        _ if cells.is_empty() => ("Nothing was compared.", Tone::Plain),
+        (true, _) => (
+            "ALARM: the two arms are the same, and yet a difference was found. Do not trust a \
+             comparison made here before the cause is known.",
+            Tone::Bad,
+        ),
+        (false, true) => (
+            "The subject is deterministic: the same gives the same, and there is no noise to \
+             measure.",
+            Tone::Good,
+        ),
+        (false, false) => ("No alarm: what is the same was not called different.", Tone::Good),
+    };
+    render::Verdict { text: text.to_owned(), tone }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use analysis::{Response, Trial, Values};
+    use render::plain_text;
+
+    use super::*;
+
+    fn trial(system: &str, seed: u64, cpu_s: f64) -> Trial {
+        Trial {
+            name: format!("{system}-seed{seed}"),
+            levels: BTreeMap::from([("system".to_owned(), system.to_owned())]),
+            seed: Some(seed),
+            values: vec![Values::exact(None, "cpu_s", &[cpu_s])],
+            ..Trial::default()
+        }
+    }
+
+    #[test]
+    fn cells_stand_in_the_order_of_their_levels() {
+        let response = Response { unit: "s".to_owned(), more_is_better: false, additive: true };
+        let dataset = Dataset {
+            factors: vec![Factor {
+                name: "system".to_owned(),
+                levels: vec!["17.11".to_owned(), "18.9".to_owned()],
+            }],
+            responses: BTreeMap::from([("cpu_s".to_owned(), response)]),
+            trials: vec![
+                trial("18.9", 1, 212.0),
+                trial("17.11", 1, 128.0),
+                trial("17.11", 2, 0.125),
+                Trial { problem: Some("interrupted".to_owned()), ..trial("18.9", 2, 191.0) },
+            ],
+            ..Dataset::default()
+        };
+        insta::assert_snapshot!(plain_text(&cells_document(&dataset)), @r"
+        cpu_s (s)
+        system  runs  median  least  most  failed
+         17.11     2   64.06  0.125   128  -
+          18.9     2   201.5    191   212  -
+
+        Runs that did not end as they should:
+
+        - 18.9-seed2: interrupted
+        ");
+    }
+
+    #[test]
+    fn a_cause_stands_once_with_the_log_of_its_first_run() {
+        let run = |log: &[&str]| Run {
+            lines: vec![Line::Death(Box::new(DeathRecord {
+                at_ns: 1,
+                cause: "BUG: x".to_owned(),
+                log: log.iter().map(|line| (*line).to_owned()).collect(),
+            }))],
+            ..Run::default()
+        };
+        let blocks = death_blocks(&[run(&["RIP: f+0x1", "Call Trace:"]), run(&["other"])]);
+        insta::assert_snapshot!(plain_text(&Document::of(blocks)), @r"
+        a run, a run died: BUG: x. The last 2 lines of a run's kernel:
+
+          RIP: f+0x1
+          Call Trace:
+        ");
+        assert!(death_blocks(&[Run::default()]).is_empty());
+    }
+}
