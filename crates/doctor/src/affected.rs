@@ -23,7 +23,7 @@ pub(crate) fn losses<'a>(
 ) -> Option<Vec<Loss<'a>>> {
     let loss = |task: Task<'a>| {
         let lost_ns = figure(&task)?;
-        let threads = Threads::awake(interval, &task.counters);
+        let threads = Threads::awake(&task.counters);
         Some(Loss { task, lost_ns: lost_ns.min(threads.had_ns), threads })
     };
     let mut losses: Vec<Loss<'a>> = interval.tasks().filter_map(loss).collect();

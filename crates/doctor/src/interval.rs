@@ -113,7 +113,7 @@ pub(crate) struct Change<'a> {
     /// `None`: it was not there, and all that it counts began at 0 since.
     before: Option<&'a CounterSet>,
     after: &'a CounterSet,
-    elapsed_ns: u64,
+    pub(crate) elapsed_ns: u64,
 }
 
 impl Change<'_> {

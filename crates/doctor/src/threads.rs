@@ -1,7 +1,7 @@
 //! The threads of a process that had anything to do, and the time that they had: the denominator of
 //! what the process lost. A pool of threads that sleep of their own accord loses nothing.
 
-use crate::interval::{Change, Interval};
+use crate::interval::Change;
 
 /// Sources by thread: the time that each ran, and that it waited for a CPU, in ns.
 const RUN: &str = "thread_run_ns";
@@ -19,8 +19,8 @@ pub(crate) struct Threads {
 impl Threads {
     /// The threads of a process that ran at all in an interval, at least one. Where single threads
     /// are not known (recordings made before they were; sums over processes), all there are.
-    pub(crate) fn awake(interval: &Interval<'_>, change: &Change<'_>) -> Self {
-        let elapsed_ns = interval.elapsed_ns() as f64;
+    pub(crate) fn awake(change: &Change<'_>) -> Self {
+        let elapsed_ns = change.elapsed_ns as f64;
         let one = |run_ns, wait_ns: Option<f64>| had_ns(elapsed_ns, run_ns, wait_ns.unwrap_or(0.0));
         let first =
             || one(change.grown("schedstat", "run_ns"), change.grown("schedstat", "wait_ns"));
@@ -68,7 +68,7 @@ mod tests {
 
     fn of(second: &Second) -> Threads {
         let interval = second.interval();
-        Threads::awake(&interval, &interval.tasks().next().unwrap().counters)
+        Threads::awake(&interval.tasks().next().unwrap().counters)
     }
 
     #[test]

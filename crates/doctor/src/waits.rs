@@ -23,13 +23,12 @@ pub(crate) const NO_DELAYS: &str =
 /// The delays of one task in ns, as far as its kernel has them.
 pub(crate) struct Delays<'a> {
     change: Change<'a>,
-    elapsed_ns: f64,
 }
 
 impl<'a> Delays<'a> {
     /// Those of a task; `None` if there are none.
-    pub(crate) fn from_change(interval: &Interval<'_>, change: Change<'a>) -> Option<Self> {
-        let delays = Self { change, elapsed_ns: interval.elapsed_ns() as f64 };
+    pub(crate) fn from_change(change: Change<'a>) -> Option<Self> {
+        let delays = Self { change };
         (change.has("taskstats") || delays.block_ticks().is_some()).then_some(delays)
     }
 
@@ -37,7 +36,7 @@ impl<'a> Delays<'a> {
     /// times book the end of a wait whose beginning they did not see (`delayacct_blkio_end`), so that
     /// a thread that is new seems to have waited since boot.
     pub(crate) fn are_impossible(&self) -> bool {
-        let most_ns = 2.0 * all_threads(&self.change) as f64 * self.elapsed_ns;
+        let most_ns = 2.0 * all_threads(&self.change) as f64 * self.change.elapsed_ns as f64;
         ["blkio", "swapin", "freepages"].iter().any(|name| self.ns(name) > most_ns)
     }
 
@@ -56,7 +55,7 @@ impl<'a> Delays<'a> {
     fn block_ticks(&self) -> Option<f64> {
         let by_thread = "thread_blkio_ticks";
         if self.change.has(by_thread) {
-            let most = (self.elapsed_ns / TICK_NS).ceil() + 1.0;
+            let most = (self.change.elapsed_ns as f64 / TICK_NS).ceil() + 1.0;
             let each = self.change.grown_each(by_thread).map(|(_, ticks)| ticks);
             return Some(each.filter(|ticks| *ticks <= most).sum());
         }
@@ -74,7 +73,7 @@ pub(crate) fn lost_of_tasks(
 ) -> Option<LostTime> {
     let mut is_damaged = false;
     let lost = lost_of_each(interval, group, |change| {
-        let delays = Delays::from_change(interval, *change)?;
+        let delays = Delays::from_change(*change)?;
         is_damaged |= delays.are_impossible();
         (!delays.are_impossible()).then(|| formula(&delays))
     });
@@ -160,13 +159,9 @@ impl Waits<'_> {
 /// evicted.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Traffic {
-    /// Pages read.
     pub(crate) read: f64,
-    /// Pages written.
     pub(crate) written: f64,
-    /// Pages swapped in.
     pub(crate) swapped_in: f64,
-    /// Pages swapped out.
     pub(crate) swapped_out: f64,
     /// Evicted file pages that were read again.
     pub(crate) file_refaults: f64,

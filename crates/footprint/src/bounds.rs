@@ -37,7 +37,6 @@ impl std::ops::Add for Bounds {
 
 /// The active pages of one mapping: how many, and how many in each region they could be.
 pub(crate) struct Activity {
-    /// Pages that were active.
     pub(crate) active_pages: u64,
     /// By region, the pages that may be those.
     pub(crate) candidates: BTreeMap<u64, u64>,

@@ -10,7 +10,6 @@ use std::path::Path;
 
 /// Pages of one word of the bitmap, which is read and written in whole words.
 const WORD_PAGES: u64 = 64;
-/// Bytes of a word.
 const WORD_BYTES: u64 = 8;
 
 /// Pages by their numbers in memory, as words of the bitmap.

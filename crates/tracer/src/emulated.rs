@@ -55,15 +55,10 @@ impl Emulated {
         Ok(Self { shared, slots: Slots::default(), running, version, _cleanup: cleanup })
     }
 
-    /// Wants nothing more: the command goes on without being recorded. What is recorded already
-    /// still comes.
-    pub(crate) fn stop(&mut self) {
-        self.shared.header(wire::HEADER_STOP).store(1, Ordering::Relaxed);
-    }
-
     /// Waits for the command and says how it ended. What is not read yet is lost.
     pub(crate) fn finish(mut self) -> Result<Ended, TracerError> {
-        self.stop();
+        // What is recorded already still comes; the command goes on without being recorded.
+        self.shared.header(wire::HEADER_STOP).store(1, Ordering::Relaxed);
         let mut rest = Block::default();
         while self
             .fill(&mut BlockTaker::new(&mut rest, 0, true))

@@ -13,7 +13,6 @@ const MOST_SWITCHES: f64 = 1.1;
 /// Limits from here on are no limits: version 1 has the largest number of pages.
 const UNLIMITED_BYTES: f64 = (1_u64 << 60) as f64;
 
-/// What is missing where the price is not known.
 const NO_COST: &str = "the cost of a file refault was not measured (thrashlab doctor --calibrate), \
      nor the waits of threads for block I/O (sysctl kernel.task_delayacct=1)";
 
@@ -32,7 +31,6 @@ pub(crate) const RULE: Rule = Rule {
     look,
 };
 
-/// What a group's counters say of it.
 struct Refaults {
     refaults: f64,
     faults: f64,
@@ -119,7 +117,7 @@ fn price(
         if faults == 0.0 || task.group != Some(path) {
             return None;
         }
-        let waited_ns = waited_ns(interval, task, faults, refault_ns);
+        let waited_ns = waited_ns(&task.counters, faults, refault_ns);
         is_whole &= waited_ns.is_some();
         Some(share * waited_ns?)
     });
@@ -143,15 +141,10 @@ fn price(
 /// How long a process waited for its major faults, in ns: a disk that is busier than it was when
 /// costs were measured takes longer. Without a cost, what its threads waited for block I/O. `None`
 /// if that is unknown.
-fn waited_ns(
-    interval: &Interval<'_>,
-    task: &Task<'_>,
-    faults: f64,
-    refault_ns: Option<f64>,
-) -> Option<f64> {
-    let slept_ns = slept_ns(interval, &task.counters, faults);
+fn waited_ns(change: &Change<'_>, faults: f64, refault_ns: Option<f64>) -> Option<f64> {
+    let slept_ns = slept_ns(change, faults);
     let of_block_io = || {
-        let delays = Delays::from_change(interval, task.counters)?;
+        let delays = Delays::from_change(*change)?;
         (!delays.are_impossible()).then(|| delays.ns("blkio"))
     };
     match refault_ns {
@@ -163,14 +156,14 @@ fn waited_ns(
 /// How long a process slept for its major faults, in ns. `None` unless it is seen to sleep for
 /// nothing else: it has one thread, which gave its CPU up about once for each fault
 /// (`/proc/PID/status`).
-fn slept_ns(interval: &Interval<'_>, change: &Change<'_>, faults: f64) -> Option<f64> {
+fn slept_ns(change: &Change<'_>, faults: f64) -> Option<f64> {
     let is_single = change.level("task_status", "Threads") == Some(1.0);
     let switches = change.grown("task_status", "voluntary_ctxt_switches");
     let only_faults = switches.is_some_and(|switches| switches <= MOST_SWITCHES * faults);
     let run_ns = change.grown("schedstat", "run_ns")?;
     let wait_ns = change.grown("schedstat", "wait_ns")?;
     (is_single && only_faults && !change.has_begun())
-        .then(|| (interval.elapsed_ns() as f64 - (run_ns + wait_ns)).max(0.0))
+        .then(|| (change.elapsed_ns as f64 - (run_ns + wait_ns)).max(0.0))
 }
 
 fn finding(

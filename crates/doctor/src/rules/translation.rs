@@ -35,11 +35,10 @@ fn look(interval: &Interval<'_>, costs: &UnitCosts) -> Verdict {
         let pages = anonymous_pages(interval, &task.counters)?;
         let small = small_share(interval, task.group)?;
         let user_ns = task.counters.cpu_ns("utime_ticks");
-        let threads = Threads::awake(interval, &task.counters);
+        let threads = Threads::awake(&task.counters);
         // What one of its threads had on average: where it waits for a CPU, less than the interval.
         let is_busy = user_ns >= USER_CPUS * threads.had_ns / threads.count as f64;
-        let pays =
-            small >= SMALL_SHARE && is_steady(&task.counters, pages, interval.seconds()) && is_busy;
+        let pays = small >= SMALL_SHARE && is_steady(interval, &task.counters, pages) && is_busy;
         Some(if pays { user_ns * tax * small } else { 0.0 })
     })
     .ok_or_else(|| {
@@ -79,9 +78,10 @@ fn look(interval: &Interval<'_>, costs: &UnitCosts) -> Verdict {
 
 /// Whether a process has much memory and keeps it: one that still takes memory does not yet work on
 /// it.
-fn is_steady(change: &Change<'_>, pages: f64, seconds: f64) -> bool {
+fn is_steady(interval: &Interval<'_>, change: &Change<'_>, pages: f64) -> bool {
     let faults = change.grown("task_stat", "minflt");
-    pages >= REACH_PAGES && faults.is_some_and(|faults| faults <= STEADY_FAULTS_PER_S * seconds)
+    pages >= REACH_PAGES
+        && faults.is_some_and(|faults| faults <= STEADY_FAULTS_PER_S * interval.seconds())
 }
 
 /// The share of small pages of the anonymous memory of a group, or of the machine.
