@@ -11,6 +11,8 @@ pub struct Workload {
     pub name: &'static str,
     /// Version of its meaning; 1 unless it says otherwise.
     pub version: u32,
+    /// One line for `--help`.
+    pub about: &'static str,
     /// Its parameters: those that can be set, and those that follow from the subject.
     pub params: &'static [Param],
     /// What it counts, with units: totals of a load by slot, parts of a probe, numbers of a pass.
@@ -42,6 +44,7 @@ impl Workload {
         Self {
             name: "",
             version: 1,
+            about: "",
             params: &[],
             measures: &[],
             dose_unit: "",

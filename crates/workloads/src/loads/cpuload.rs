@@ -16,6 +16,7 @@ const PASSES: usize = 1;
 
 pub(crate) const LOAD: Workload = Workload {
     name: "cpuload",
+    about: "CPUs + 1 floating-point processes",
     params: &[Param::resolved("processes"), Param::resolved("array_bytes")],
     measures: &["cpu_ns", "passes"],
     dose_unit: "cpu_ns",

@@ -8,5 +8,6 @@ const STRIDE_BYTES: u64 = 256;
 
 pub(crate) const LOAD: Workload = Workload {
     name: "8ctx-mem",
+    about: "CPUs + 2 processes with 120 % of memory pass tokens: eight trips for each new 2 KiB page",
     ..token_ring::workload(|setting| token_ring::plan(setting, STRIDE_BYTES))
 };

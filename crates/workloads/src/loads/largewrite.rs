@@ -8,7 +8,11 @@ use crate::{Plan, Setting, Workload, scaled};
 /// Memory left to the rest of the system before the buffer takes half, in bytes.
 const LEFT_BYTES: u64 = 20 << 20;
 
-pub(crate) const LOAD: Workload = Workload { name: "largewrite", ..file_writer::workload(plan) };
+pub(crate) const LOAD: Workload = Workload {
+    name: "largewrite",
+    about: "a file of 5 x memory, written from a buffer of (memory - 20 MiB) / 2",
+    ..file_writer::workload(plan)
+};
 
 fn plan(setting: &Setting) -> Result<Plan, String> {
     let half_bytes = setting.memory_bytes.saturating_sub(LEFT_BYTES) / 2;

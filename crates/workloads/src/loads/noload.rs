@@ -6,6 +6,7 @@ use crate::{Dose, Load, Plan, Work, Workload};
 
 pub(crate) const LOAD: Workload = Workload {
     name: "noload",
+    about: "nothing in the background: the reference",
     ..Workload::new(Work::Load(Load::new(
         |_| Ok(Plan::default()),
         |_| loop {

@@ -21,6 +21,7 @@ const REFUSED: usize = 2;
 
 pub(crate) const LOAD: Workload = Workload {
     name: "spawnload",
+    about: "fork a process that forks and executes a shell that runs a command, in a loop",
     params: &[Param::resolved("loops_at_once"), Param::resolved("duty_ppm")],
     measures: &["loops", "busy_ns", "refused"],
     dose_unit: "busy_ns",

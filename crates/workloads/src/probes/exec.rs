@@ -16,6 +16,7 @@ use crate::{
 
 pub(crate) const PROBE: Workload = Workload {
     name: "exec",
+    about: "fork and execute a tiny static program, until its first write",
     measures: &["fork_ns", "first_write_ns"],
     params: &[Param::resolved("program_bytes")],
     ..Workload::new(Work::Probe(Probe { rhythm: Rhythm::Interval, plan, make }))

@@ -14,6 +14,7 @@ const PAGE_BYTES: usize = 4096;
 
 pub(crate) const PROBE: Workload = Workload {
     name: "fault",
+    about: "map, touch and unmap 4 MiB of anonymous memory",
     measures: &["map_ns", "touch_ns", "unmap_ns"],
     params: &[Param::resolved("map_bytes")],
     ..Workload::new(Work::Probe(Probe { rhythm: Rhythm::Interval, plan, make }))

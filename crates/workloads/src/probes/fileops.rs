@@ -19,6 +19,7 @@ const COLD_BYTES: usize = 256 << 10;
 
 pub(crate) const PROBE: Workload = Workload {
     name: "fileops",
+    about: "create, write 64 KiB, fsync, stat, read 256 KiB cold, unlink",
     measures: &["create_ns", "write_ns", "fsync_ns", "stat_ns", "cold_read_ns", "unlink_ns"],
     params: &[Param::resolved("write_bytes"), Param::resolved("cold_bytes")],
     ..Workload::new(Work::Probe(Probe { rhythm: Rhythm::Interval, plan, make }))

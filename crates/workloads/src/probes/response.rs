@@ -35,6 +35,7 @@ const PAGE_BYTES: usize = 4096;
 
 pub(crate) const PROBE: Workload = Workload {
     name: "response",
+    about: "after idling: scan a resident array, then allocate, touch and scan a fresh one",
     measures: &["resident_scan_ns", "fresh_touch_ns", "fresh_scan_ns", "fresh_free_ns"],
     params: &[
         Param::resolved("array_bytes"),

@@ -12,6 +12,7 @@ const PERIOD_NS: u64 = 4_000_000;
 
 pub(crate) const PROBE: Workload = Workload {
     name: "wake",
+    about: "wake up at an absolute moment, once every 4 ms, at a random phase",
     params: &[Param::resolved("period_ns")],
     ..Workload::new(Work::Probe(Probe { rhythm: Rhythm::Periodic, plan, make }))
 };

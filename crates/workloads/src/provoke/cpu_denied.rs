@@ -20,6 +20,7 @@ const CPU_NS: usize = 2;
 
 pub(crate) const LOAD: Workload = Workload {
     name: "provoke-cpu-denied",
+    about: "a process for each CPU computes all the time (at 0 for less than the quota)",
     measures: &["operations", "busy_ns", "cpu_ns"],
     params: &[Param::resolved("processes"), Param::resolved("duty_ppm")],
     is_warm: |progress| progress.since_start(CPU_NS) >= WARM_CPU_NS * progress.plan.workers as u64,

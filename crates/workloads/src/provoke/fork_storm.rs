@@ -17,6 +17,7 @@ const WARM_PASSES: u64 = 20;
 
 pub(crate) const LOAD: Workload = Workload {
     name: "provoke-fork-storm",
+    about: "a process of 64 MiB forks every 100 ms and goes on writing (at 0 never)",
     params: &[Param::resolved("resident_bytes"), Param::resolved("fork_every_ns")],
     is_warm: |progress| {
         let pages = progress.plan.param("resident_bytes") / page_bytes() as u64;

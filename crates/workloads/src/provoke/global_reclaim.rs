@@ -19,6 +19,7 @@ const WARM_READS: u64 = 64;
 
 pub(crate) const LOAD: Workload = Workload {
     name: "provoke-global-reclaim",
+    about: "random reads of a file of 150 % of memory (at 0 of 40 %)",
     params: &[Param::resolved("file_bytes")],
     is_warm: |progress| progress.since_start(OPERATIONS) >= WARM_READS,
     ..provocation(plan, work)

@@ -12,6 +12,7 @@ const BATCH: u64 = 64;
 
 pub(crate) const LOAD: Workload = Workload {
     name: "provoke-memcg-refault",
+    about: "random reads of a mapped file of 105 % of memory (at 0 of 50 %)",
     params: &[Param::resolved("file_bytes")],
     is_warm: mapped_file::is_warm,
     ..provocation(plan, |worker| mapped_file::read_at_random(worker, BATCH))

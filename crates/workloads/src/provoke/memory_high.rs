@@ -16,6 +16,7 @@ const WARM_OPERATIONS: u64 = 2;
 
 pub(crate) const LOAD: Workload = Workload {
     name: "provoke-memory-high",
+    about: "touch memory again at 55 % of the limit, where high is at 50 % (at 0 at 25 %)",
     params: &[Param::resolved("map_bytes")],
     is_warm: |progress| progress.since_start(OPERATIONS) >= WARM_OPERATIONS,
     ..provocation(plan, work)

@@ -14,6 +14,7 @@ const WARM_PASSES: u64 = 10;
 
 pub(crate) const LOAD: Workload = Workload {
     name: "provoke-minor-faults",
+    about: "map, touch and unmap 16 MiB (at 0 touch what stays mapped)",
     params: &[Param::resolved("map_bytes"), Param::resolved("unmapped_percent")],
     is_warm: |progress| {
         let pages = progress.plan.param("map_bytes") / page_bytes() as u64;

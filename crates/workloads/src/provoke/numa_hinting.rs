@@ -18,6 +18,7 @@ const WARM_NS: u64 = 1_000_000_000;
 
 pub(crate) const LOAD: Workload = Workload {
     name: "provoke-numa-hinting",
+    about: "touch memory that the kernel wants on another node (at 0 it may not move)",
     params: &[Param::resolved("touched_bytes"), Param::resolved("balanced_bytes")],
     is_warm: |progress| progress.elapsed_ns >= WARM_NS && progress.since_start(OPERATIONS) > 0,
     ..provocation(plan, work)

@@ -13,6 +13,7 @@ const WARM_PASSES: u64 = 1;
 
 pub(crate) const LOAD: Workload = Workload {
     name: "provoke-page-tables",
+    about: "32 processes map 16 MiB of shared memory page by page (at 0 they keep it mapped)",
     params: &[
         Param::resolved("processes"),
         Param::resolved("shared_bytes"),

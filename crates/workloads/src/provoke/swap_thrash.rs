@@ -19,6 +19,7 @@ const WARM_TOUCHES: u64 = 64;
 
 pub(crate) const LOAD: Workload = Workload {
     name: "provoke-swap-thrash",
+    about: "random touches of anonymous memory of 150 % of memory (at 0 of 50 %)",
     params: &[Param::resolved("map_bytes")],
     is_warm: |progress| progress.since_start(OPERATIONS) >= WARM_TOUCHES,
     ..provocation(plan, work)

@@ -14,6 +14,7 @@ const WARM_TRIPS: u64 = 10_000;
 
 pub(crate) const LOAD: Workload = Workload {
     name: "provoke-switches",
+    about: "two processes pass a byte to and fro (at 0 one passes it to itself): all healthy",
     params: &[Param::resolved("partners"), Param::resolved("batch")],
     is_warm: |progress| progress.since_start(OPERATIONS) >= WARM_TRIPS,
     ..provocation(plan, work)

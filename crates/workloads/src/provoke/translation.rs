@@ -16,6 +16,7 @@ const WARM_POINTERS: u64 = 1 << 20;
 
 pub(crate) const LOAD: Workload = Workload {
     name: "provoke-translation",
+    about: "a random chain through 64 MiB of small pages (at 0 of huge ones)",
     params: &[Param::resolved("chain_bytes"), Param::resolved("small_bytes")],
     is_warm: |progress| progress.since_start(OPERATIONS) >= WARM_POINTERS,
     ..provocation(plan, work)

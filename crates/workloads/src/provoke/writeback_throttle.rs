@@ -19,6 +19,7 @@ const WARM_PART: u64 = 2;
 
 pub(crate) const LOAD: Workload = Workload {
     name: "provoke-writeback-throttle",
+    about: "writes of a file of 150 % of memory, over and over (at 0 of 2 %)",
     params: &[Param::resolved("file_bytes")],
     is_warm: |progress| {
         let written_bytes = progress.since_start(OPERATIONS) * CHUNK_BYTES;
