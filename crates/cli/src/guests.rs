@@ -21,7 +21,7 @@ pub(crate) fn spec(request: &VmRequest, progress: &Progress) -> Result<VmSpec, F
         progress.say(&note);
     }
     // An error of the name is wrong use; everything else about a kernel is found out later.
-    spec.kernel.parse::<KernelArg>().or_wrong("vm:kernel")?;
+    spec.kernel.parse::<KernelArg>().map_err(anyhow::Error::msg).or_wrong("vm:kernel")?;
     Ok(spec)
 }
 

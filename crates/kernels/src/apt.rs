@@ -1,6 +1,5 @@
 //! Debian's archives through apt: what a package is, and its file; nothing is installed.
 
-use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -66,7 +65,7 @@ pub(crate) fn download(packages: &[AptPackage], dir: &Path) -> Result<Vec<PathBu
     }
     command.arg("download").current_dir(dir);
     command.args(packages.iter().map(|package| format!("{}={}", package.name, package.version)));
-    let output = run(&mut command).map_err(no_apt(&name, "apt-get"))?;
+    let output = run(&mut command, &name)?;
     if !output.status.success() {
         return Err(failed(&command, &output));
     }
@@ -81,7 +80,7 @@ pub(crate) fn download(packages: &[AptPackage], dir: &Path) -> Result<Vec<PathBu
 
 /// Names of kernel packages that can be fetched; empty where there is no apt.
 pub(crate) fn image_names() -> Vec<String> {
-    run(Command::new("apt-cache").args(["pkgnames", "linux-image-"]))
+    run(Command::new("apt-cache").args(["pkgnames", "linux-image-"]), "")
         .map(|output| String::from_utf8_lossy(&output.stdout).lines().map(str::to_owned).collect())
         .unwrap_or_default()
 }
@@ -90,7 +89,7 @@ fn show(name: &str, version: Option<&str>) -> Result<AptPackage, KernelError> {
     let mut command = Command::new("apt-cache");
     command.args(["show", "--no-all-versions"]);
     command.arg(version.map_or_else(|| name.to_owned(), |version| format!("{name}={version}")));
-    let output = run(&mut command).map_err(no_apt(name, "apt-cache"))?;
+    let output = run(&mut command, name)?;
     AptPackage::parse(&String::from_utf8_lossy(&output.stdout)).ok_or_else(|| {
         let version = version.map_or_else(String::new, |version| format!("={version}"));
         let near = match near(name, image_names()) {
@@ -115,17 +114,14 @@ fn near(name: &str, names: Vec<String>) -> Vec<String> {
     rated.into_iter().take(NEAR_COUNT).map(|(_, name)| name).collect()
 }
 
-fn run(command: &mut Command) -> io::Result<Output> {
-    command.env("LC_ALL", "C").stdin(std::process::Stdio::null()).output()
-}
-
-fn no_apt(name: &str, tool: &str) -> impl FnOnce(io::Error) -> KernelError {
-    move |error| {
+fn run(command: &mut Command, name: &str) -> Result<Output, KernelError> {
+    command.env("LC_ALL", "C").stdin(std::process::Stdio::null()).output().map_err(|error| {
+        let tool = command.get_program().display();
         KernelError::Unavailable(format!(
             "deb:{name}: {tool} cannot be started ({error}); this needs a Debian-like system \
              (`apt-get install apt`); elsewhere give the path of a .deb, .rpm or kernel image"
         ))
-    }
+    })
 }
 
 fn failed(command: &Command, output: &Output) -> KernelError {

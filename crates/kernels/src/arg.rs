@@ -28,14 +28,6 @@ pub enum KernelSource {
     Path(PathBuf),
 }
 
-/// A text that names no kernel.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{text:?} names no kernel: {why}; use host, deb:NAME, a file or a folder")]
-pub struct KernelArgError {
-    text: String,
-    why: &'static str,
-}
-
 impl KernelArg {
     /// A kernel image, a `.deb`, a `.rpm`, or a folder, whatever characters are in its path.
     #[must_use]
@@ -57,13 +49,12 @@ impl From<KernelSource> for KernelArg {
 }
 
 impl FromStr for KernelArg {
-    type Err = KernelArgError;
+    type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let sources: Vec<_> = text.split(',').map(str::parse).collect::<Result<_, _>>()?;
         if sources.len() > 1 && sources.contains(&KernelSource::Host) {
-            let why = "the running kernel cannot be merged with packages";
-            return Err(KernelArgError { text: text.to_owned(), why });
+            return Err(refused(text, "the running kernel cannot be merged with packages"));
         }
         Ok(Self { sources })
     }
@@ -77,12 +68,11 @@ impl fmt::Display for KernelArg {
 }
 
 impl FromStr for KernelSource {
-    type Err = KernelArgError;
+    type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let refused = |why| KernelArgError { text: text.to_owned(), why };
         if text.is_empty() {
-            return Err(refused("it is empty"));
+            return Err(refused(text, "it is empty"));
         }
         if text == "host" {
             return Ok(Self::Host);
@@ -93,10 +83,10 @@ impl FromStr for KernelSource {
         let mut words = package.splitn(2, '=');
         let (name, version) = (words.next().unwrap_or_default(), words.next());
         if !is_word(name, "+-.") {
-            return Err(refused("a package name has letters, digits, '+', '-' and '.'"));
+            return Err(refused(text, "a package name has letters, digits, '+', '-' and '.'"));
         }
         if !version.is_none_or(|version| is_word(version, "+-.:~")) {
-            return Err(refused("a version has letters, digits, '+', '-', '.', ':' and '~'"));
+            return Err(refused(text, "a version has letters, digits, '+', '-', '.', ':' and '~'"));
         }
         Ok(Self::Debian { name: name.to_owned(), version: version.map(str::to_owned) })
     }
@@ -111,6 +101,10 @@ impl fmt::Display for KernelSource {
             Self::Path(path) => path.display().fmt(formatter),
         }
     }
+}
+
+fn refused(text: &str, why: &str) -> String {
+    format!("{text:?} names no kernel: {why}; use host, deb:NAME, a file or a folder")
 }
 
 /// Begins with a letter or digit and goes on with these or `marks`: it is no option of a program
@@ -143,7 +137,7 @@ mod tests {
     #[test]
     fn options_ways_out_and_nothing_are_refused() {
         for text in ["", "a,,b", "deb:", "deb:-o", "deb:../x", "deb:a=-b", "deb:a=", "host,a.deb"] {
-            let error = text.parse::<KernelArg>().unwrap_err().to_string();
+            let error = text.parse::<KernelArg>().unwrap_err();
             assert!(error.contains("deb:NAME"), "{text}: {error}");
         }
     }

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 
 use crate::compression::decompressed;
 use crate::image::{self, ImageFacts};
-use crate::{ConfigFacts, KernelError, ModuleIndex};
+use crate::modules::plan;
+use crate::{ConfigFacts, KernelError, Module};
 
 /// A kernel that is at hand.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,11 +48,12 @@ impl Kernel {
         image::vmlinux(&self.image()?).map_err(KernelError::image(&self.image_path))
     }
 
-    /// The modules of this kernel.
+    /// The modules of this kernel to load for these names or aliases, each once and after what it
+    /// needs; without those that are built in.
     ///
     /// # Errors
-    /// When it has none, or they cannot be read.
-    pub fn modules(&self) -> Result<ModuleIndex, KernelError> {
+    /// When it has no modules, one is missing, or they cannot be read.
+    pub fn modules(&self, wanted: &[&str]) -> Result<Vec<Module>, KernelError> {
         let dir = self.modules_dir.as_ref().ok_or_else(|| {
             KernelError::Unavailable(format!(
                 "{}: no folder lib/modules/{} beside it; give the package of this kernel, or a \
@@ -60,7 +62,7 @@ impl Kernel {
                 self.release
             ))
         })?;
-        ModuleIndex::read(dir)
+        plan(dir, wanted)
     }
 
     /// Reads an image, and looks for what belongs to it around it.

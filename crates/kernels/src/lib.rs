@@ -1,17 +1,5 @@
 //! Kernels at hand: found, unpacked, described, with their modules in the order of their dependencies.
 //!
-//! ```no_run
-//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! let arg: kernels::KernelArg = "deb:linux-image-cloud-amd64".parse()?;
-//! let kernel = kernels::locate(&arg, std::path::Path::new("cache/kernels"))?;
-//! let boots_directly = kernels::has_pvh_entry(&kernel.vmlinux()?);
-//! for module in kernel.modules()?.plan(&["scsi_debug", "ext4"])? {
-//!     let _ = (module.name.clone(), module.bytes()?);
-//! }
-//! # Ok(())
-//! # }
-//! ```
-//!
 //! **Invariants:** nothing is installed, and nothing is written but in the cache folder. A folder
 //! in the cache is complete or not there, and is named after what it was made of. Packages and
 //! images come from elsewhere: their readers take any bytes, and refuse or read them.
@@ -29,12 +17,12 @@ mod package;
 mod survey;
 mod version;
 
-pub use arg::{KernelArg, KernelArgError, KernelSource};
+pub use arg::{KernelArg, KernelSource};
 pub use config::{ConfigFacts, Missing};
 pub use error::KernelError;
 pub use image::{ImageFacts, X86_64, has_pvh_entry, vmlinux};
 pub use kernel::Kernel;
 pub use locate::locate;
-pub use modules::{Modinfo, Module, ModuleIndex};
+pub use modules::{Modinfo, Module};
 pub use package::visit_package;
 pub use survey::{Found, Place, survey};

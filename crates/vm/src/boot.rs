@@ -50,8 +50,8 @@ impl Parts {
         let mut modules = Vec::new();
         let mut wanted = MODULES.to_vec();
         wanted.extend(machine.disk.needs_mapper().then_some("dm-delay"));
-        for module in kernel.modules()?.plan(&wanted)? {
-            modules.push((format!("{}.ko", module.name), module.bytes()?));
+        for module in kernel.modules(&wanted)? {
+            modules.push((format!("{}.ko", module.name), module.bytes));
         }
         let initramfs = archive(&program()?, &modules, extra);
         let initramfs_hash = blake3::hash(&initramfs).to_hex().to_string();

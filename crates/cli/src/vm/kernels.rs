@@ -125,15 +125,14 @@ fn obstacle(kernel: &Kernel) -> Option<String> {
     if kernel.architecture != kernels::X86_64 {
         return Some("it is for another processor than x86-64".to_owned());
     }
-    let plan = kernel.modules().and_then(|modules| modules.plan(&MODULES).map(drop));
-    plan.err().map(|error| error.to_string())
+    kernel.modules(&MODULES).err().map(|error| error.to_string())
 }
 
 fn describe(args: &KernelsArgs) -> Result<(), Failure> {
     let cache_dir = Cache::of_user().kernels();
     let mut described = Vec::new();
     for name in &args.kernels {
-        let arg: KernelArg = name.parse().or_wrong("KERNEL")?;
+        let arg = name.parse::<KernelArg>().map_err(anyhow::Error::msg).or_wrong("KERNEL")?;
         let kernel = locate(&arg, &cache_dir).with_context(|| format!("find {name}"))?;
         described.push((name, kernel));
     }

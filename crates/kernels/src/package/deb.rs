@@ -4,34 +4,22 @@ use std::io::{self, Read};
 
 use object::read::archive::ArchiveFile;
 
-use super::{Visitor, damaged, destination};
+use super::{RawVisitor, damaged};
 use crate::compression::reader;
 
 pub(crate) const MAGIC: &[u8] = b"!<arch>\n";
-
-pub(super) fn visit(bytes: &[u8], visit: &mut Visitor<'_>) -> io::Result<()> {
-    each_file(bytes, "data.tar", |path, file| {
-        if let Some(path) = destination(path)? {
-            visit(&path, file)?;
-        }
-        Ok(())
-    })
-}
 
 /// What the package depends on, as its control file says; empty if that cannot be read, as this
 /// is for advice only.
 pub(crate) fn depends(bytes: &[u8]) -> String {
     let mut control = String::new();
-    let read = each_file(bytes, "control.tar", |path, file| {
+    let read = each_file(bytes, "control.tar", &mut |path, file| {
         if path.ends_with(b"control") {
             file.take(1 << 20).read_to_string(&mut control)?;
         }
         Ok(())
     });
-    match read {
-        Ok(()) => field(&control, "Depends").unwrap_or_default().to_owned(),
-        Err(_) => String::new(),
-    }
+    read.ok().and_then(|()| field(&control, "Depends")).unwrap_or_default().to_owned()
 }
 
 /// A field of a control file, or of the first paragraph of a package index.
@@ -57,10 +45,10 @@ pub(crate) fn kernel_parts(depends: &str) -> Vec<String> {
 }
 
 /// Calls `visit` with every regular file of the tar archive that the package has under a name.
-fn each_file(
+pub(super) fn each_file(
     bytes: &[u8],
     member: &'static str,
-    mut visit: impl FnMut(&[u8], &mut dyn Read) -> io::Result<()>,
+    visit: &mut RawVisitor<'_>,
 ) -> io::Result<()> {
     let packed = member_of(bytes, member).ok_or_else(|| damaged(member))?;
     let mut archive = tar::Archive::new(reader(packed)?);

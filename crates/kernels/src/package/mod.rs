@@ -1,6 +1,5 @@
 //! Package files, `.deb` and `.rpm`: the files in them that a guest needs.
 
-mod cpio;
 pub(crate) mod deb;
 pub(crate) mod rpm;
 
@@ -17,6 +16,9 @@ fn damaged(part: &str) -> io::Error {
 /// What is called with every file: its path in the package, and its bytes.
 pub(crate) type Visitor<'a> = dyn FnMut(&Path, &mut dyn Read) -> io::Result<()> + 'a;
 
+/// The same with a path as it stands in the package.
+type RawVisitor<'a> = dyn FnMut(&[u8], &mut dyn Read) -> io::Result<()> + 'a;
+
 /// Calls `visit` with every regular file of a package that a guest needs: kernel images and
 /// configurations in `boot/`, and all below `lib/modules/`. Paths are relative, have no `..`, and
 /// begin with `lib/` where the package says `usr/lib/`. Links are left out.
@@ -25,10 +27,14 @@ pub(crate) type Visitor<'a> = dyn FnMut(&Path, &mut dyn Read) -> io::Result<()> 
 /// When the bytes are no package, are damaged, or a path leads out of the package; and when
 /// `visit` fails.
 pub fn visit_package(bytes: &[u8], visit: &mut Visitor<'_>) -> io::Result<()> {
+    let mut visit_needed = |path: &[u8], file: &mut dyn Read| match destination(path)? {
+        Some(path) => visit(&path, file),
+        None => Ok(()),
+    };
     if bytes.starts_with(deb::MAGIC) {
-        deb::visit(bytes, visit)
+        deb::each_file(bytes, "data.tar", &mut visit_needed)
     } else if bytes.starts_with(rpm::MAGIC) {
-        rpm::visit(bytes, visit)
+        rpm::visit(bytes, &mut visit_needed)
     } else {
         Err(io::Error::other("neither a Debian package nor an RPM; is the download complete?"))
     }
