@@ -28,9 +28,6 @@ pub(crate) struct Instruction {
 pub(crate) const NO_REGISTERS: c_int = 0;
 pub(crate) const LOADS_AND_STORES: c_int = 3;
 
-/// Called when there is a new virtual CPU, which in user mode is a thread.
-pub(crate) type OnCpu = extern "C" fn(PluginId, c_uint);
-pub(crate) type OnTranslation = extern "C" fn(PluginId, *mut TranslatedBlock);
 /// Called when a block or an instruction is executed: virtual CPU, user data.
 pub(crate) type OnExecution = extern "C" fn(c_uint, *mut c_void);
 /// Called at a reference: virtual CPU, what it is like, address, user data.
@@ -38,12 +35,16 @@ pub(crate) type OnMemory = extern "C" fn(c_uint, MemoryInfo, u64, *mut c_void);
 /// Called before a system call: virtual CPU, its number, eight arguments.
 pub(crate) type OnSyscall =
     extern "C" fn(PluginId, c_uint, i64, u64, u64, u64, u64, u64, u64, u64, u64);
-/// Called after a system call: virtual CPU, its number, what it returned.
-pub(crate) type OnSyscallReturn = extern "C" fn(PluginId, c_uint, i64, i64);
 
 unsafe extern "C" {
-    pub(crate) fn qemu_plugin_register_vcpu_init_cb(id: PluginId, callback: OnCpu);
-    pub(crate) fn qemu_plugin_register_vcpu_tb_trans_cb(id: PluginId, callback: OnTranslation);
+    pub(crate) fn qemu_plugin_register_vcpu_init_cb(
+        id: PluginId,
+        callback: extern "C" fn(PluginId, c_uint),
+    );
+    pub(crate) fn qemu_plugin_register_vcpu_tb_trans_cb(
+        id: PluginId,
+        callback: extern "C" fn(PluginId, *mut TranslatedBlock),
+    );
     pub(crate) fn qemu_plugin_tb_n_insns(block: *const TranslatedBlock) -> usize;
     pub(crate) fn qemu_plugin_tb_get_insn(
         block: *const TranslatedBlock,
@@ -73,5 +74,8 @@ unsafe extern "C" {
     pub(crate) fn qemu_plugin_mem_size_shift(info: MemoryInfo) -> c_uint;
     pub(crate) fn qemu_plugin_mem_is_store(info: MemoryInfo) -> bool;
     pub(crate) fn qemu_plugin_register_vcpu_syscall_cb(id: PluginId, callback: OnSyscall);
-    pub(crate) fn qemu_plugin_register_vcpu_syscall_ret_cb(id: PluginId, callback: OnSyscallReturn);
+    pub(crate) fn qemu_plugin_register_vcpu_syscall_ret_cb(
+        id: PluginId,
+        callback: extern "C" fn(PluginId, c_uint, i64, i64),
+    );
 }

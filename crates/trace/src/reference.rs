@@ -10,11 +10,11 @@ pub const MAX_SIZE_LOG2: u8 = 6;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Access {
     /// Reads data.
-    Load,
+    Load = 0,
     /// Writes data; of a reference that reads and writes, this.
-    Store,
+    Store = 1,
     /// Fetches an instruction.
-    Fetch,
+    Fetch = 2,
 }
 
 /// A reference in 8 bytes: address, access and size. Addresses have up to 59 bits, sign-extended.
@@ -28,12 +28,7 @@ impl Reference {
     /// A reference of `2^size_log2` bytes at an address.
     #[must_use]
     pub fn new(address: u64, access: Access, size_log2: u8) -> Self {
-        let access = match access {
-            Access::Load => 0,
-            Access::Store => 1,
-            Access::Fetch => 2,
-        };
-        Self(address << 5 | access << 3 | u64::from(size_log2.min(MAX_SIZE_LOG2)))
+        Self(address << 5 | (access as u64) << 3 | u64::from(size_log2.min(MAX_SIZE_LOG2)))
     }
 
     /// All of it, as the description of the type tells.

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 
 use super::{Left, Sink};
-use crate::{Access, Block, Granularity, Header, Reference, TraceError};
+use crate::{Block, Granularity, Header, Reference, TraceError};
 
 /// Appends the line of a reference.
 type Line = fn(&mut Vec<u8>, &Block, Reference) -> std::io::Result<()>;
@@ -56,28 +56,19 @@ impl Sink for Text {
 
 /// ` L 1ffefff728,8`.
 pub(crate) fn lackey(out: &mut Vec<u8>, _: &Block, reference: Reference) -> std::io::Result<()> {
-    let access = word_of(reference, [" L", " S", "I "]);
+    let access = [" L", " S", "I "][reference.access() as usize];
     writeln!(out, "{access} {:08x},{}", reference.address(), reference.size_bytes())
 }
 
 /// `0 1ffefff728`.
 pub(crate) fn din(out: &mut Vec<u8>, _: &Block, reference: Reference) -> std::io::Result<()> {
-    let label = word_of(reference, ["0", "1", "2"]);
+    let label = reference.access() as usize;
     writeln!(out, "{label} {:x}", reference.address())
 }
 
 /// `0x1ffefff728,load,8,0,0`.
 pub(crate) fn csv(out: &mut Vec<u8>, block: &Block, reference: Reference) -> std::io::Result<()> {
-    let access = word_of(reference, ["load", "store", "fetch"]);
+    let access = ["load", "store", "fetch"][reference.access() as usize];
     let (address, size) = (reference.address(), reference.size_bytes());
     writeln!(out, "{address:#x},{access},{size},{},{}", block.thread, block.process)
-}
-
-/// The word for what a reference does: of a load, a store and a fetch.
-fn word_of(reference: Reference, [load, store, fetch]: [&'static str; 3]) -> &'static str {
-    match reference.access() {
-        Access::Load => load,
-        Access::Store => store,
-        Access::Fetch => fetch,
-    }
 }

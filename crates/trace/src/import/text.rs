@@ -51,12 +51,8 @@ pub(crate) fn lackey(line: &[u8], _: u64, told: &mut Told) -> Result<(), Fault> 
 /// A number in hexadecimal digits, with `0x` or without.
 pub(crate) fn hexadecimal(text: &[u8]) -> Option<u64> {
     let digits = text.strip_prefix(b"0x").or_else(|| text.strip_prefix(b"0X")).unwrap_or(text);
-    if digits.is_empty() || digits.len() > 16 {
-        return None;
-    }
-    digits.iter().try_fold(0_u64, |number, digit| {
-        Some(number << 4 | u64::from(char::from(*digit).to_digit(16)?))
-    })
+    let is_number = digits.len() <= 16 && digits.iter().all(u8::is_ascii_hexdigit);
+    u64::from_str_radix(str::from_utf8(digits).ok().filter(|_| is_number)?, 16).ok()
 }
 
 /// A number in decimal digits.

@@ -16,18 +16,14 @@ use crate::{Access, Columns, Event, PAGE_SHIFT, PageRun, Reference};
 /// Packs the references of one thread.
 #[derive(Clone, Debug)]
 pub struct Encoder {
-    process: u32,
-    thread: u32,
     columns: Columns,
+    /// What is packed so far. The pages column has a byte a reference: its page's entry of the
+    /// table, and whether it writes; the new pages follow in the end. The references column has two
+    /// bytes a reference: by how much its offset is greater than the one before in its entry, and
+    /// its size; it is empty if single references are not kept.
+    block: PackedBlock,
     table: Box<[u64; RECENT]>,
     new_pages: NewPages,
-    /// A byte a reference: its page's entry of the table, and whether it writes.
-    entries: Vec<u8>,
-    /// Two bytes a reference: by how much its offset is greater than the one before in its entry,
-    /// and its size. Empty if single references are not kept.
-    rest: Vec<u8>,
-    event_bytes: Vec<u8>,
-    events: u32,
     /// References before the last event.
     event_at: usize,
     /// Before which references an event or a new page ends the run, whatever the entries say.
@@ -38,16 +34,12 @@ impl Encoder {
     /// An encoder for a thread. With [`Columns::Pages`] it keeps no single references.
     #[must_use]
     pub fn new(process: u32, thread: u32, columns: Columns) -> Self {
+        let head = BlockHead { process, thread, ..BlockHead::default() };
         Self {
-            process,
-            thread,
             columns,
+            block: PackedBlock { head, ..PackedBlock::default() },
             table: Box::new(EMPTY),
             new_pages: NewPages::default(),
-            entries: Vec::new(),
-            rest: Vec::new(),
-            event_bytes: Vec::new(),
-            events: 0,
             event_at: 0,
             breaks: Vec::new(),
         }
@@ -59,7 +51,7 @@ impl Encoder {
     /// When there is something of the one before that was not finished.
     pub fn set_thread(&mut self, process: u32, thread: u32) {
         assert!(self.is_empty(), "a block is of one thread");
-        (self.process, self.thread) = (process, thread);
+        (self.block.head.process, self.block.head.thread) = (process, thread);
     }
 
     /// Adds a reference. `true` when the block is full and is to be finished. Where there are several
@@ -80,10 +72,11 @@ impl Encoder {
     {
         // Nothing waits in here: what packing costs is the instructions for each.
         let words = references.into_iter().map(Reference::bits);
-        let begin = self.entries.len();
+        let PackedBlock { pages_column, references_column, .. } = &mut self.block;
+        let begin = pages_column.len();
         let end = begin + words.len();
-        self.entries.resize(end, 0);
-        let entries = self.entries[begin..].iter_mut();
+        pages_column.resize(end, 0);
+        let entries = pages_column[begin..].iter_mut();
         let (table, new_pages, breaks) = (&mut self.table, &mut self.new_pages, &mut self.breaks);
         let mut enter = |at: usize, word: u64| {
             // Bit 4 is that of fetches.
@@ -103,8 +96,8 @@ impl Encoder {
             }
             return self.is_full();
         }
-        self.rest.resize(2 * end, 0);
-        let rest = self.rest[2 * begin..].chunks_exact_mut(2);
+        references_column.resize(2 * end, 0);
+        let rest = references_column[2 * begin..].chunks_exact_mut(2);
         for (at, ((entry, rest), word)) in entries.zip(rest).zip(words).enumerate() {
             let further;
             (*entry, further) = enter(at, word);
@@ -132,8 +125,9 @@ impl Encoder {
         };
         // The bits of a page above the 47 that a reference has fall off.
         let is_full = self.push_reference(Reference::new(run.page << PAGE_SHIFT, access, 0));
-        if let Some(entry) = self.entries.last().copied() {
-            self.entries.resize(self.entries.len() + run.count as usize - 1, entry);
+        let entries = &mut self.block.pages_column;
+        if let Some(entry) = entries.last().copied() {
+            entries.resize(entries.len() + run.count as usize - 1, entry);
         }
         is_full || self.is_full()
     }
@@ -142,52 +136,47 @@ impl Encoder {
     /// block is full and is to be finished.
     #[must_use = "a full block is to be finished"]
     pub fn event(&mut self, event: &Event) -> bool {
-        let at = self.entries.len();
-        put_event(&mut self.event_bytes, (at - self.event_at) as u32, event);
+        let at = self.block.pages_column.len();
+        put_event(&mut self.block.events_column, (at - self.event_at) as u32, event);
         self.event_at = at;
         self.breaks.push(at);
-        self.events += 1;
-        self.events >= MOST_EVENTS / 2 || self.event_bytes.len() > 1 << 20
+        self.block.head.events += 1;
+        self.block.head.events >= MOST_EVENTS / 2 || self.block.events_column.len() > 1 << 20
     }
 
     #[inline]
     fn is_full(&self) -> bool {
-        self.entries.len() >= REFERENCES_PER_BLOCK as usize
+        self.block.pages_column.len() >= REFERENCES_PER_BLOCK as usize
     }
 
     /// Whether nothing was added since the last block was finished.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.entries.is_empty() && self.events == 0
+        self.block.pages_column.is_empty() && self.block.head.events == 0
     }
 
     /// Takes what was added since the last block into a block whose memory can be used again.
     pub fn finish_into(&mut self, block: &mut PackedBlock) {
-        block.head = BlockHead {
-            process: self.process,
-            thread: self.thread,
-            references: self.entries.len() as u32,
-            runs: self.runs(),
-            events: self.events,
-            ..BlockHead::default()
-        };
-        self.entries.extend(&self.new_pages.bytes);
-        std::mem::swap(&mut self.entries, &mut block.pages_column);
-        std::mem::swap(&mut self.rest, &mut block.references_column);
-        std::mem::swap(&mut self.event_bytes, &mut block.events_column);
-        for column in [&mut self.entries, &mut self.rest, &mut self.event_bytes] {
+        self.block.head.references = self.block.pages_column.len() as u32;
+        self.block.head.runs = self.runs();
+        self.block.pages_column.extend(&self.new_pages.bytes);
+        std::mem::swap(&mut self.block, block);
+        let PackedBlock { head, pages_column, references_column, events_column } = &mut self.block;
+        let BlockHead { process, thread, .. } = block.head;
+        *head = BlockHead { process, thread, ..BlockHead::default() };
+        for column in [pages_column, references_column, events_column] {
             column.clear();
         }
         self.breaks.clear();
         self.new_pages.clear();
         *self.table = EMPTY;
-        (self.events, self.event_at) = (0, 0);
+        self.event_at = 0;
     }
 
     /// How many runs a reader will find.
     fn runs(&mut self) -> u32 {
         let differ = |one: u8, other: u8| (one ^ other) & !WRITTEN != 0;
-        let entries = &self.entries;
+        let entries = &self.block.pages_column;
         let others = entries.get(1..).unwrap_or_default();
         // As many as a byte can count, so that the sum is of bytes and many are added at once.
         let pieces = entries.chunks(255).zip(others.chunks(255));
