@@ -186,12 +186,11 @@ impl CellMaker {
             return Ok(Err(why));
         }
         // It is kept among the cells; nobody reads it here.
-        let ran = vm.run(&cell.spec, IN_GUEST, stop, &mut |_, _| Ok(()))?;
-        if ran.outcome.status == EndStatus::Interrupted {
+        let (outcome, cached) = vm.run(&cell.spec, IN_GUEST, stop, &mut |_, _| Ok(()))?;
+        if outcome.status == EndStatus::Interrupted {
             return Err(VmError::Interrupted.into());
         }
-        (made.status, made.cached) = (Some(ran.outcome.status), ran.cached);
-        made.why = ran.outcome.death;
+        (made.status, made.cached, made.why) = (Some(outcome.status), cached, outcome.death);
         Ok(Ok(()))
     }
 

@@ -213,8 +213,8 @@ impl Pool<'_> {
         let (death, cached) = match self.guests[index] {
             Some(vm) => {
                 let stop = || self.stop.load(Ordering::Relaxed);
-                let ran = vm.run(spec, run_id, &stop, &mut sink)?;
-                (ran.outcome.death, ran.cached)
+                let (outcome, cached) = vm.run(spec, run_id, &stop, &mut sink)?;
+                (outcome.death, cached)
             }
             None => match simulated_cell(spec, run_id, self.simulated) {
                 Ok((bytes, cached)) => {

@@ -30,18 +30,14 @@ const PAD_BYTES: usize = 4096;
 /// Perturbs what a seed may perturb, and begins the second life of this process, in which the cell
 /// runs: kernel randomness and with it all addresses, the moment of the start, the size of the
 /// environment. Returns only if it cannot, with the reason.
-pub(crate) fn begin(bytes: &[u8], cell: &Cell) -> Failed {
+pub(crate) fn begin(bytes: &[u8], cell: &Cell) -> Result<(), Failed> {
     let mut random = Pcg64Mcg::seed_from_u64(cell.spec.seed);
     let mut entropy = [0; 2 * SEED_BYTES];
     random.fill_bytes(&mut entropy);
     let delay_ns = random.random_range(0..START_NS);
     let pad = "x".repeat(random.random_range(0..PAD_BYTES));
-    if let Err(why) = mix_in(&entropy).map_err(at("seed the kernel's randomness")) {
-        return why;
-    }
-    if let Err(why) = fs::write(CELL_PATH, bytes).map_err(at("keep the cell")) {
-        return why;
-    }
+    mix_in(&entropy).map_err(at("seed the kernel's randomness"))?;
+    fs::write(CELL_PATH, bytes).map_err(at("keep the cell"))?;
     std::thread::sleep(Duration::from_nanos(delay_ns));
     let error = Command::new(PROGRAM)
         .args([GUEST, COMMAND])
@@ -49,7 +45,7 @@ pub(crate) fn begin(bytes: &[u8], cell: &Cell) -> Failed {
         .env("XDG_STATE_HOME", "/run")
         .env("PAD", pad)
         .exec();
-    format!("begin the cell: {error}")
+    Err(at("begin the cell")(error))
 }
 
 /// Runs the cell; its lines leave through the channel.

@@ -57,7 +57,7 @@ fn boot() -> Result<(), Failed> {
             channel.say(&Notice::Resumed { gap_ns });
             let bytes = fw_cfg::read(CELL_FILE).map_err(at("read the cell"))?;
             let cell: Cell = serde_json::from_slice(&bytes).map_err(at("read the cell"))?;
-            Err(cell::begin(&bytes, &cell))
+            cell::begin(&bytes, &cell)
         }
         Then::Report => {
             channel.say(&Notice::Ready);

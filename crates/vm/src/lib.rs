@@ -122,15 +122,6 @@ pub struct Vm {
     pub was_booted: bool,
 }
 
-/// What came of a cell.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CellOutcome {
-    /// How the run ended.
-    pub outcome: Outcome,
-    /// Whether it was taken from the cache.
-    pub cached: bool,
-}
-
 impl Vm {
     /// Finds everything, and boots the machine unless the cache has it booted.
     ///
@@ -204,7 +195,7 @@ impl Vm {
     }
 
     /// Makes one run in a guest of its own; its lines go to `sink` as they come. A finished cell
-    /// of the cache is read instead.
+    /// of the cache is read instead. Says how the run ended, and whether it is from the cache.
     ///
     /// # Errors
     /// When QEMU cannot be started or the lines cannot be passed on. Whatever happens to a guest
@@ -215,7 +206,7 @@ impl Vm {
         run_id: &str,
         stop: Stop<'_>,
         sink: &mut Sink<'_>,
-    ) -> Result<CellOutcome, VmError> {
+    ) -> Result<(Outcome, bool), VmError> {
         let (cell, key) = self.cell(spec)?;
         let mut name = Named::new(run_id);
         let mut named = |bytes: &[u8], line: Option<&Line>| name.line(bytes, line, sink);
@@ -225,7 +216,7 @@ impl Vm {
             let mut lines = RunLines::default();
             lines.push(&bytes, &mut named).map_err(VmError::Results)?;
             let status = lines.status().unwrap_or(EndStatus::Killed);
-            return Ok(CellOutcome { outcome: Outcome { status, death: None }, cached: true });
+            return Ok((Outcome { status, death: None }, true));
         }
         let mut kept = Vec::new();
         let setup = &self.machine.setup;
@@ -239,7 +230,7 @@ impl Vm {
             let cells = cache.cells();
             cells.keep(&key, &kept).map_err(VmError::cache(cells.folder()))?;
         }
-        Ok(CellOutcome { outcome, cached: false })
+        Ok((outcome, false))
     }
 }
 

@@ -1,9 +1,7 @@
 //! The name of a run, given outside the guest.
 //!
-//! A guest that knew its run's name would answer to it: another name is another length of a line,
-//! other instructions, another draw. Two arms of a comparison would then differ by their names, and
-//! the same cell of two plans would be two cells. So every guest makes a run of one name, and its
-//! lines get the real one here.
+//! A guest that knew its run's name would answer to it: another name is other instructions, and so
+//! another draw. So every guest makes a run of one name, and its lines get the real one here.
 
 use std::io;
 

@@ -93,10 +93,8 @@ pub(crate) enum Console {
 /// The arguments that make the machine what it is: equal arguments, equal machines.
 ///
 /// Cells run in QEMU's record mode, without keeping the record: in it the main loop and the virtual
-/// CPU exclude each other. Otherwise the main loop may find the CPU halted before the CPU has
-/// accounted for its last instructions, and move the clock on from a moment that has passed
-/// (`icount_start_warp_timer`): once in some thousand seconds of a busy guest, a few µs. A machine
-/// that boots cannot do so, because QEMU does not save one that records.
+/// CPU exclude each other, so that the clock is exact (`docs/vm.md`). A machine that boots cannot do
+/// so, because QEMU does not save one that records.
 pub(crate) fn machine_arguments(
     machine: &MachineSpec,
     console: Console,

@@ -1,6 +1,5 @@
 //! QEMU's monitor (QMP, `docs/interop/qmp-spec.rst` of QEMU) over its standard streams.
 
-use std::collections::VecDeque;
 use std::io::{self, Read, Write};
 use std::process::{Child, ChildStdin, ChildStdout};
 use std::time::{Duration, Instant};
@@ -15,8 +14,10 @@ pub(crate) struct Qmp {
     input: ChildStdin,
     output: ChildStdout,
     rest: Vec<u8>,
-    messages: VecDeque<Value>,
-    closed: bool,
+    answer: Option<Value>,
+    /// Whether the guest paused the machine and nobody was told yet.
+    is_paused: bool,
+    is_closed: bool,
 }
 
 impl Qmp {
@@ -26,8 +27,8 @@ impl Qmp {
         let lost = || io::Error::other("QEMU was started without its streams");
         let input = child.stdin.take().ok_or_else(lost)?;
         let output = child.stdout.take().ok_or_else(lost)?;
-        let mut qmp =
-            Self { input, output, rest: Vec::new(), messages: VecDeque::new(), closed: false };
+        let (rest, answer) = (Vec::new(), None);
+        let mut qmp = Self { input, output, rest, answer, is_paused: false, is_closed: false };
         qmp.command("qmp_capabilities", json!({}))?;
         Ok(qmp)
     }
@@ -35,28 +36,22 @@ impl Qmp {
     /// Gives a command and waits for its answer; events that come in between are kept. Fails when
     /// QEMU refuses, ends, or does not answer.
     pub(crate) fn command(&mut self, name: &str, arguments: Value) -> io::Result<Value> {
-        let failed = |why: &dyn std::fmt::Display| io::Error::other(format!("{name}: {why}"));
+        let failed = |why: &str| io::Error::other(format!("{name}: {why}"));
         self.send(name, arguments)?;
         let until = Instant::now() + ANSWER;
-        let mut seen = 0;
-        loop {
-            while let Some(message) = self.messages.get(seen) {
-                if let Some(error) = message.get("error") {
-                    return Err(failed(&error["desc"].as_str().unwrap_or("refused")));
-                }
-                if message.get("return").is_some() {
-                    let answer = self.messages.remove(seen).unwrap_or_default();
-                    return Ok(answer["return"].clone());
-                }
-                seen += 1;
-            }
-            if self.closed {
-                return Err(failed(&"QEMU ended"));
+        while self.answer.is_none() {
+            if self.is_closed {
+                return Err(failed("QEMU ended"));
             }
             if Instant::now() > until {
-                return Err(failed(&"QEMU does not answer"));
+                return Err(failed("QEMU does not answer"));
             }
             self.fill(Duration::from_millis(100))?;
+        }
+        let mut answer = self.answer.take().unwrap_or_default();
+        match answer.get("error") {
+            Some(error) => Err(failed(error["desc"].as_str().unwrap_or("refused"))),
+            None => Ok(answer["return"].take()),
         }
     }
 
@@ -70,13 +65,13 @@ impl Qmp {
 
     /// The next event, waiting no longer than `patience`. Fails when the stream breaks.
     pub(crate) fn event(&mut self, patience: Duration) -> io::Result<Event> {
-        if self.messages.is_empty() && !self.closed {
+        if !self.is_paused && !self.is_closed {
             self.fill(patience)?;
         }
-        Ok(match self.messages.pop_front() {
-            Some(message) if message["event"] == "GUEST_PANICKED" => Event::Paused,
-            None if self.closed => Event::Ended,
-            _ => Event::Other,
+        Ok(match std::mem::take(&mut self.is_paused) {
+            true => Event::Paused,
+            false if self.is_closed => Event::Ended,
+            false => Event::Other,
         })
     }
 
@@ -90,12 +85,16 @@ impl Qmp {
         }
         let mut bytes = [0; 4096];
         let count = self.output.read(&mut bytes)?;
-        self.closed = count == 0;
+        self.is_closed = count == 0;
         self.rest.extend_from_slice(&bytes[..count]);
         while let Some(end) = self.rest.iter().position(|byte| *byte == b'\n') {
             let line: Vec<u8> = self.rest.drain(..=end).collect();
-            // The greeting and whatever else is no JSON of ours is passed over.
-            self.messages.extend(serde_json::from_slice::<Value>(&line));
+            // The greeting and whatever else nobody waits for is passed over.
+            let message: Value = serde_json::from_slice(&line).unwrap_or_default();
+            self.is_paused |= message["event"] == "GUEST_PANICKED";
+            if message.get("return").or(message.get("error")).is_some() {
+                self.answer = Some(message);
+            }
         }
         Ok(())
     }

@@ -1,5 +1,7 @@
 //! Whether two runs are the same bytes, and where they first differ.
 
+use std::iter::repeat;
+
 use model::Line;
 
 /// Where two runs first differ.
@@ -23,16 +25,11 @@ pub fn first_difference(first: &[u8], second: &[u8]) -> Option<Difference> {
     if first == second {
         return None;
     }
-    let mut theirs = second.split_inclusive(|byte| *byte == b'\n');
-    let mut number = 0;
-    for ours in first.split_inclusive(|byte| *byte == b'\n') {
-        number += 1;
-        let other = theirs.next().unwrap_or_default();
-        if ours != other {
-            return Some(difference(number, ours, other));
-        }
-    }
-    Some(difference(number + 1, &[], theirs.next().unwrap_or_default()))
+    let lines =
+        |run| <[u8]>::split_inclusive(run, |byte| *byte == b'\n').chain(repeat(&[] as &[u8]));
+    let mut both = (1..).zip(lines(first).zip(lines(second)));
+    let (line, (ours, other)) = both.find(|(_, (ours, other))| ours != other)?;
+    Some(difference(line, ours, other))
 }
 
 fn difference(line: usize, ours: &[u8], other: &[u8]) -> Difference {

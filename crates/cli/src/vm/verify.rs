@@ -147,7 +147,7 @@ fn run(vm: &Vm, spec: &Spec, waiter: &Waiter) -> Result<Vec<u8>, Failure> {
         Ok(())
     };
     let stop = || waiter.stop_requested();
-    let outcome = vm.run(spec, RUN_ID, &stop, &mut take).map_err(guests::failure)?.outcome;
+    let (outcome, _) = vm.run(spec, RUN_ID, &stop, &mut take).map_err(guests::failure)?;
     match (outcome.status, outcome.death) {
         (EndStatus::Interrupted, _) => Err(Failure::Interrupted),
         (_, Some(why)) => Err(Failure::NotMeasured(anyhow!("the cell cannot be run: {why}"))),
