@@ -134,7 +134,7 @@ fn references() -> Vec<Reference> {
 
 /// Packs all references; each block goes to `each`.
 fn pack(references: &[Reference], columns: Columns, mut each: impl FnMut(&PackedBlock)) {
-    let mut encoder = Encoder::new(0, 0, columns);
+    let mut encoder = Encoder::new(columns);
     let mut packed = PackedBlock::default();
     for batch in references.chunks(512) {
         if encoder.push_all(batch.iter().copied()) {

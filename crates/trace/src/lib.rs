@@ -10,7 +10,6 @@
 
 mod block;
 mod error;
-mod event;
 mod export;
 mod import;
 mod notes;
@@ -19,9 +18,8 @@ mod reference;
 mod summary;
 mod tlt;
 
-pub use block::{Block, Columns, Source};
+pub use block::{Block, Columns, Event, Source};
 pub use error::TraceError;
-pub use event::Event;
 pub use export::{Left, Sink, create};
 pub use import::{Format, open, open_as, open_stream};
 pub use notes::{BadRecords, Notes, PackedBytes};

@@ -122,7 +122,7 @@ impl EncoderTaker {
     /// A packer, with `pages` of pages only.
     pub(crate) fn new(pages: bool, range: Range<u64>) -> Self {
         let columns = if pages { Columns::Pages } else { Columns::References };
-        Self { encoder: Encoder::new(0, 0, columns), range, seen: 0, is_full: false }
+        Self { encoder: Encoder::new(columns), range, seen: 0, is_full: false }
     }
 
     pub(crate) fn finish_into(&mut self, block: &mut PackedBlock) {

@@ -14,7 +14,7 @@ use object::elf::{FileHeader64, PT_INTERP};
 use object::read::elf::{FileHeader as _, ProgramHeader as _};
 use rustix::fs::{FallocateFlags, fallocate};
 
-use crate::guest_process::{GuestProcess, Launch, Said};
+use crate::guest_process::{GuestProcess, Said};
 use crate::initramfs::{RootFile, archive};
 use crate::qemu::{Console, INITRAMFS, KERNEL, MEMORY, Qemu, Start, THIS_PROGRAM, ram_bytes};
 use crate::qmp::Event;
@@ -72,9 +72,7 @@ impl Parts {
     pub(crate) fn boot(&self, folder: &Path, console: Console) -> Result<GuestProcess, VmError> {
         let memory = folder.join(MEMORY);
         reserve(&memory, ram_bytes(&self.setup.machine)).map_err(VmError::cache(&memory))?;
-        let Self { qemu, setup, .. } = self;
-        let launch = Launch { qemu, setup, cell: &[], folder, start: Start::Boot, console };
-        Ok(GuestProcess::start(&launch)?)
+        Ok(GuestProcess::start(&self.qemu, &self.setup, &[], folder, Start::Boot, console)?)
     }
 
     /// The kernel without its compression where QEMU can start that: the guest need not unpack it.

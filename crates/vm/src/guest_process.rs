@@ -23,17 +23,6 @@ const MIGRATION: Duration = Duration::from_secs(120);
 /// trace has about 60.
 const LOG_LINES: usize = 100;
 
-pub(crate) struct Launch<'a> {
-    pub(crate) qemu: &'a Qemu,
-    pub(crate) setup: &'a Setup,
-    /// The cell as the guest reads it; empty before there is one.
-    pub(crate) cell: &'a [u8],
-    /// Where kernel, root and memory are.
-    pub(crate) folder: &'a Path,
-    pub(crate) start: Start,
-    pub(crate) console: Console,
-}
-
 /// What a guest says, or QEMU of it.
 pub(crate) enum Said {
     /// A line of the run, newline included.
@@ -62,21 +51,29 @@ fn memory_file(name: &str, content: &[u8]) -> io::Result<File> {
 }
 
 impl GuestProcess {
-    /// Starts QEMU; it dies with the calling thread. Fails when it cannot be started or ends at
-    /// once, with what it said.
-    pub(crate) fn start(launch: &Launch<'_>) -> io::Result<Self> {
-        let setup = memory_file("setup", &serde_json::to_vec(launch.setup)?)?;
-        let cell = memory_file("cell", launch.cell)?;
+    /// Starts QEMU with the kernel, root and memory in a folder, and a cell as the guest reads it
+    /// (empty before there is one); it dies with the calling thread. Fails when it cannot be started
+    /// or ends at once, with what it said.
+    pub(crate) fn start(
+        qemu: &Qemu,
+        setup: &Setup,
+        cell: &[u8],
+        folder: &Path,
+        start: Start,
+        console: Console,
+    ) -> io::Result<Self> {
+        let machine = &setup.machine;
+        let setup = memory_file("setup", &serde_json::to_vec(setup)?)?;
+        let cell = memory_file("cell", cell)?;
         let channel = memory_file("channel", &[])?;
-        let console = memory_file("console", &[])?;
+        let printed = memory_file("console", &[])?;
         let errors = memory_file("errors", &[])?;
-        let Launch { setup: Setup { machine, .. }, folder, start, .. } = *launch;
-        let mut command = Command::new(&launch.qemu.program);
-        command.args(machine_arguments(machine, launch.console, start));
+        let mut command = Command::new(&qemu.program);
+        command.args(machine_arguments(machine, console, start));
         command.args(file_arguments(machine, start, folder, [&setup, &cell, &channel]));
-        let terminal = match launch.console {
+        let terminal = match console {
             Console::Terminal(socket) => format!("socket,id=console,fd={socket}"),
-            _ => format!("file,id=console,path={}", path_of(&console)),
+            Console::Quiet => format!("file,id=console,path={}", path_of(&printed)),
         };
         command.args(["-chardev", &terminal, "-qmp", "stdio"]);
         if start == Start::Restore {
@@ -87,7 +84,7 @@ impl GuestProcess {
         match Qmp::connect(&mut child) {
             Ok(qmp) => {
                 let (rest, _inputs) = (Vec::new(), [setup, cell]);
-                Ok(Self { child, qmp, channel, rest, console, errors, _inputs })
+                Ok(Self { child, qmp, channel, rest, console: printed, errors, _inputs })
             }
             Err(error) => {
                 let _ = signal(child.id(), signals::KILL);

@@ -45,25 +45,22 @@ impl Vm {
         options: &VmOptions,
     ) -> Result<Self, VmError> {
         let qemu = Qemu::find(&packed.setup.machine).map_err(VmError::Unavailable)?;
-        if qemu.version != packed.qemu {
-            return Err(VmError::Unavailable(format!(
-                "the machine was booted by {:?}, here is {:?}: install the same QEMU everywhere",
-                packed.qemu, qemu.version
-            )));
-        }
         let fact = |name: &str| packed.facts.get(name).map_or("", String::as_str);
         let (kernel, initramfs) = (fact("vm_kernel_blake3"), fact("vm_initramfs_blake3"));
-        if machine_key(&qemu, &packed.setup, kernel, initramfs)? != packed.key {
-            return Err(VmError::Unavailable(
-                "the machine was booted by another thrashlab: use the same program everywhere"
-                    .to_owned(),
-            ));
-        }
-        if let Some(missing) = FILES.iter().find(|name| !folder.join(name).is_file()) {
-            let why = format!("the machine's {missing} is not in {}", folder.display());
-            return Err(VmError::Unavailable(why));
-        }
-        let (machine, folder, options) = (packed.clone(), folder.to_owned(), options.clone());
-        Ok(Self { qemu, machine, folder, options, was_booted: true })
+        let missing = FILES.iter().find(|name| !folder.join(name).is_file());
+        let why = if qemu.version != packed.qemu {
+            let (theirs, ours) = (&packed.qemu, &qemu.version);
+            let next = "install the same QEMU everywhere";
+            format!("the machine was booted by {theirs:?}, here is {ours:?}: {next}")
+        } else if machine_key(&qemu, &packed.setup, kernel, initramfs)? != packed.key {
+            "the machine was booted by another thrashlab: use the same program everywhere"
+                .to_owned()
+        } else if let Some(missing) = missing {
+            format!("the machine's {missing} is not in {}", folder.display())
+        } else {
+            let (machine, folder, options) = (packed.clone(), folder.to_owned(), options.clone());
+            return Ok(Self { qemu, machine, folder, options, was_booted: true });
+        };
+        Err(VmError::Unavailable(why))
     }
 }

@@ -13,7 +13,7 @@ use keep::{Scratch, Shelf};
 use rustix::fs::{FallocateFlags, fallocate};
 
 use crate::boot::Parts;
-use crate::guest_process::{GuestProcess, Launch, Said};
+use crate::guest_process::{GuestProcess, Said};
 use crate::qemu::{Console, DEVICES, FILES, MEMORY, Qemu, Start};
 use crate::qmp::Event;
 use crate::{Stop, VmError};
@@ -84,7 +84,7 @@ pub(crate) fn restore(
     cell: &[u8],
 ) -> io::Result<GuestProcess> {
     let (start, console) = (Start::Restore, Console::Quiet);
-    let mut guest = GuestProcess::start(&Launch { qemu, setup, cell, folder, start, console })?;
+    let mut guest = GuestProcess::start(qemu, setup, cell, folder, start, console)?;
     guest.restore(&File::open(folder.join(DEVICES))?)?;
     Ok(guest)
 }

@@ -28,7 +28,7 @@ impl Tlt {
         };
         Ok(Self {
             writer: Writer::new(BufWriter::new(file), header, SMALL_LEVEL)?,
-            encoder: Encoder::new(0, 0, columns),
+            encoder: Encoder::new(columns),
             packed: PackedBlock::default(),
             columns,
         })

@@ -31,13 +31,12 @@ pub struct Encoder {
 }
 
 impl Encoder {
-    /// An encoder for a thread. With [`Columns::Pages`] it keeps no single references.
+    /// An encoder for the first thread. With [`Columns::Pages`] it keeps no single references.
     #[must_use]
-    pub fn new(process: u32, thread: u32, columns: Columns) -> Self {
-        let head = BlockHead { process, thread, ..BlockHead::default() };
+    pub fn new(columns: Columns) -> Self {
         Self {
             columns,
-            block: PackedBlock { head, ..PackedBlock::default() },
+            block: PackedBlock::default(),
             table: Box::new(EMPTY),
             new_pages: NewPages::default(),
             event_at: 0,

@@ -25,7 +25,7 @@ proptest! {
 
 #[test]
 fn a_long_run_and_a_full_block() {
-    let mut encoder = Encoder::new(0, 0, Columns::References);
+    let mut encoder = Encoder::new(Columns::References);
     let reference = Reference::new(0x1000, Access::Load, 3);
     let mut pushed = 1;
     while !encoder.push_reference(reference) {

@@ -102,7 +102,8 @@ pub(crate) fn write(stretches: &[Stretch], columns: Columns) -> (Vec<u8>, Vec<us
     let mut writer = Writer::new(Vec::new(), &header(), 1).unwrap();
     let mut ends = vec![writer.written_bytes() as usize];
     for stretch in stretches {
-        let mut encoder = Encoder::new(stretch.process, stretch.thread, columns);
+        let mut encoder = Encoder::new(columns);
+        encoder.set_thread(stretch.process, stretch.thread);
         for step in &stretch.steps {
             let full = match step {
                 Step::Reference(reference) => encoder.push_reference(*reference),
