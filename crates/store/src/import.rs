@@ -52,22 +52,34 @@ pub struct Options {
 }
 
 impl Format {
-    /// Comma-separated values with a heading row.
-    pub(crate) const CSV: Self = csv::FORMAT;
     /// What resp1 printed.
-    pub(crate) const RESP1: Self = resp1::FORMAT;
+    pub(crate) const RESP1: Self = Self::new("resp1", resp1::looks_right, resp1::read);
+    /// Comma-separated values with a heading row.
+    pub(crate) const CSV: Self = Self::new("csv", csv::looks_right, csv::read);
     /// All of them. A text is of the first one that it looks like.
     pub const ALL: [Self; 9] = [
-        perf::FORMAT,
-        hyperfine::FORMAT,
-        google::FORMAT,
-        cyclictest::FORMAT,
-        schbench::FORMAT,
-        interbench::FORMAT,
-        go::FORMAT,
+        Self::new("perf", |it| perf::has_counts(it.text), perf::read),
+        Self::new("hyperfine", |it| it.key("results").is_some(), hyperfine::read),
+        Self::new("google", |it| it.key("benchmarks").is_some(), google::read),
+        Self::new("cyclictest", |it| it.has_object("thread"), cyclictest::read),
+        Self::new(
+            "schbench",
+            |it| it.has_object("int") && it.key("normal").is_some(),
+            schbench::read,
+        ),
+        Self::new("interbench", |it| it.has_line(interbench::is_heading), interbench::read),
+        Self::new("go", |it| it.has_line(go::is_result), go::read),
         Self::RESP1,
         Self::CSV,
     ];
+
+    const fn new(
+        name: &'static str,
+        looks_right: fn(&Looks) -> bool,
+        read: fn(&str, &Options) -> Result<Dataset, Refusal>,
+    ) -> Self {
+        Self { name, looks_right, read }
+    }
 
     /// The format of this name.
     #[must_use]
@@ -123,6 +135,10 @@ impl Looks<'_> {
     /// What JSON has under a key.
     fn key(&self, key: &str) -> Option<&Value> {
         self.json.as_ref()?.get(key)
+    }
+
+    fn has_object(&self, key: &str) -> bool {
+        self.key(key).is_some_and(Value::is_object)
     }
 
     /// Whether some line that is not of JSON has a mark.

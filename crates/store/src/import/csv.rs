@@ -9,15 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use analysis::{Dataset, Response, Values};
 
 use super::table::{Key, Row, Table, ending};
-use super::{Format, Options, Refusal, add, repeats, varied};
-
-pub(super) const FORMAT: Format = Format {
-    name: "csv",
-    looks_right: |it| {
-        it.json.is_none() && it.text.lines().next().is_some_and(|it| it.contains(','))
-    },
-    read,
-};
+use super::{Looks, Options, Refusal, add, repeats, varied};
 
 /// Endings of the names of columns that were measured; a name may also be the ending alone.
 const UNITS: [&str; 6] = ["s", "ms", "us", "ns", "faults", "bytes"];
@@ -35,7 +27,11 @@ enum Meaning {
     Response,
 }
 
-fn read(text: &str, options: &Options) -> Result<Dataset, Refusal> {
+pub(super) fn looks_right(looks: &Looks) -> bool {
+    looks.json.is_none() && looks.text.lines().next().is_some_and(|it| it.contains(','))
+}
+
+pub(super) fn read(text: &str, options: &Options) -> Result<Dataset, Refusal> {
     let table = Table::read(text)?;
     let meanings = meanings(&table, options)?;
     let mut rows: Vec<Row> = Vec::new();

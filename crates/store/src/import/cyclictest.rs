@@ -9,13 +9,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::folder::WHOLE_FILE;
-use super::{Format, Options, Refusal, fact, facts, json, measure, response, unix_ns};
-
-pub(super) const FORMAT: Format = Format {
-    name: "cyclictest",
-    looks_right: |it| it.key("thread").is_some_and(Value::is_object),
-    read,
-};
+use super::{Options, Refusal, fact, facts, json, measure, response, unix_ns};
 
 /// The delays of a histogram, in the word that run files have for them.
 const DELAY: &str = "delay_ns";
@@ -58,7 +52,7 @@ struct Found {
 }
 
 /// The file is one trial, its threads are parts of it, and all delays together are the whole.
-fn read(text: &str, _: &Options) -> Result<Dataset, Refusal> {
+pub(super) fn read(text: &str, _: &Options) -> Result<Dataset, Refusal> {
     let output: Output = json(text)?;
     let unit_ns = if output.resolution_in_ns == 1 { 1 } else { 1000 };
     let limit = output.limit();

@@ -10,10 +10,7 @@ use std::collections::BTreeSet;
 use analysis::Dataset;
 use model::Environment;
 
-use super::{Figure, Format, Options, Refusal, add, response, varied};
-
-pub(super) const FORMAT: Format =
-    Format { name: "go", looks_right: |it| it.has_line(is_result), read };
+use super::{Figure, Options, Refusal, add, response, varied};
 
 const BENCHMARK: &str = "benchmark";
 /// How many CPUs Go used, the number at the end of a name; a factor where it varies.
@@ -33,7 +30,7 @@ struct Entry {
 
 /// Whether a line is a result: a benchmark's name, a count, and at least one pair of value and
 /// unit.
-fn is_result(line: &str) -> bool {
+pub(super) fn is_result(line: &str) -> bool {
     let mut words = line.split_whitespace();
     words.next().is_some_and(|name| name.starts_with(PREFIX))
         && words.next().is_some_and(|count| count.parse::<u64>().is_ok())
@@ -42,7 +39,7 @@ fn is_result(line: &str) -> bool {
 }
 
 /// Reads Go benchmark lines. Every line is a trial.
-fn read(text: &str, _: &Options) -> Result<Dataset, Refusal> {
+pub(super) fn read(text: &str, _: &Options) -> Result<Dataset, Refusal> {
     let mut environment = Environment::new();
     let mut entries = Vec::new();
     let mut others = Vec::new();

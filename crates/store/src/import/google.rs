@@ -6,10 +6,7 @@ use model::units::TIME_UNITS;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::{Figure, Format, Options, Refusal, add, fact, json, response, unix_ns, varied};
-
-pub(super) const FORMAT: Format =
-    Format { name: "google", looks_right: |it| it.key("benchmarks").is_some(), read };
+use super::{Figure, Options, Refusal, add, fact, json, response, unix_ns, varied};
 
 const BENCHMARK: &str = "benchmark";
 /// Fields of a result that count or name something else than what was measured.
@@ -46,7 +43,7 @@ struct Entry {
 }
 
 /// Every repetition is a trial; times are in ns whatever their unit was.
-fn read(text: &str, _: &Options) -> Result<Dataset, Refusal> {
+pub(super) fn read(text: &str, _: &Options) -> Result<Dataset, Refusal> {
     let output: Output = json(text)?;
     let (environment, started_unix_ns) = environment(&output.context);
     let mut set = varied([BENCHMARK]);

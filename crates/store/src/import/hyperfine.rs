@@ -8,10 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use analysis::{Dataset, Response};
 use serde::Deserialize;
 
-use super::{Figure, Format, Options, Refusal, add, json, varied};
-
-pub(super) const FORMAT: Format =
-    Format { name: "hyperfine", looks_right: |it| it.key("results").is_some(), read };
+use super::{Figure, Options, Refusal, add, json, varied};
 
 const COMMAND: &str = "command";
 
@@ -33,7 +30,7 @@ struct Entry {
     parameters: BTreeMap<String, String>,
 }
 
-fn read(text: &str, _: &Options) -> Result<Dataset, Refusal> {
+pub(super) fn read(text: &str, _: &Options) -> Result<Dataset, Refusal> {
     let export: Export = json(text)?;
     if export.results.is_empty() {
         return Err(Refusal::whole("\"results\" is empty"));

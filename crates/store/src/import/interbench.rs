@@ -4,13 +4,7 @@
 use analysis::{Dataset, Response};
 use model::Environment;
 
-use super::{Figure, Format, Options, Refusal, add, facts, measure, response, varied};
-
-pub(super) const FORMAT: Format = Format {
-    name: "interbench",
-    looks_right: |it| it.has_line(|line| line.starts_with(TABLE)),
-    read,
-};
+use super::{Figure, Options, Refusal, add, facts, measure, response, varied};
 
 /// What a table begins with, and what stands between task and loads in that line.
 const TABLE: &str = "--- Benchmarking simulated cpu of ";
@@ -27,8 +21,12 @@ const NOTES: [&str; 3] = [
      number is another dose",
 ];
 
+pub(super) fn is_heading(line: &str) -> bool {
+    line.starts_with(TABLE)
+}
+
 /// Every row is a trial, the factors are the task and the load.
-fn read(text: &str, _: &Options) -> Result<Dataset, Refusal> {
+pub(super) fn read(text: &str, _: &Options) -> Result<Dataset, Refusal> {
     let mut set = varied(["task", "load"]);
     let mut environment = Environment::new();
     // The task of the table that rows belong to, and the unit of its delays.

@@ -7,10 +7,7 @@ use analysis::{Dataset, Response, Trial, Values};
 use model::Observation;
 use serde_json::{Map, Value};
 
-use super::{Format, Options, Refusal, fact};
-
-pub(super) const FORMAT: Format =
-    Format { name: "perf", looks_right: |it| has_counts(it.text), read };
+use super::{Options, Refusal, fact};
 
 /// The keys that say of what a line is the count.
 const PLACES: [&str; 9] =
@@ -59,7 +56,7 @@ pub(super) fn has_counts(text: &str) -> bool {
     lines.any(|it| it.trim_start().starts_with('{') && it.contains("\"counter-value\""))
 }
 
-fn read(text: &str, _: &Options) -> Result<Dataset, Refusal> {
+pub(super) fn read(text: &str, _: &Options) -> Result<Dataset, Refusal> {
     let mut read = Read::default();
     for (line, text) in (1..).zip(text.lines().map(str::trim)) {
         if let Some(comment) = text.strip_prefix('#') {

@@ -6,15 +6,13 @@
 
 use analysis::{Dataset, Values};
 
-use super::{Format, Looks, Options, Refusal, add, facts, response, varied};
+use super::{Looks, Options, Refusal, add, facts, response, varied};
 use crate::resp1::{parse, points_notes, recover_points};
-
-pub(super) const FORMAT: Format = Format { name: "resp1", looks_right, read };
 
 const DELAY: &str = "delay_ms";
 
 /// A damaged output is read, too, to say what is wrong with it.
-fn looks_right(looks: &Looks) -> bool {
+pub(super) fn looks_right(looks: &Looks) -> bool {
     let heading = looks.text.lines().next().unwrap_or_default();
     let is_damaged = !heading.contains(',')
         && (heading.starts_with("Starting ") || looks.text.contains("delay ms"));
@@ -24,7 +22,7 @@ fn looks_right(looks: &Looks) -> bool {
 /// The factor is the load; every row is a trial with one figure each for `median_ms`,
 /// `average_ms`, `low_ms` and `high_ms`, and `sd_ms` in the first format. `delay_ms` has the five
 /// delays of a row where they are determined, otherwise the median.
-fn read(text: &str, _: &Options) -> Result<Dataset, Refusal> {
+pub(super) fn read(text: &str, _: &Options) -> Result<Dataset, Refusal> {
     let table = parse(text)?;
     let points = recover_points(&table);
     let environment = facts([

@@ -9,13 +9,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::folder::WHOLE_FILE;
-use super::{Format, Options, Refusal, add, fact, json, measure, response as meaning, varied};
-
-pub(super) const FORMAT: Format = Format {
-    name: "schbench",
-    looks_right: |it| it.key("int").is_some_and(Value::is_object) && it.key("normal").is_some(),
-    read,
-};
+use super::{Options, Refusal, add, fact, json, measure, response as meaning, varied};
 
 /// What is measured, by the beginnings of its keys: unit at the end of our names, and whether more
 /// is better.
@@ -41,7 +35,7 @@ const NOTES: [&str; 2] = [
 ];
 
 /// The file is one trial, with a figure for each percentile, the least and the most.
-fn read(text: &str, _: &Options) -> Result<Dataset, Refusal> {
+pub(super) fn read(text: &str, _: &Options) -> Result<Dataset, Refusal> {
     let output: Output = json(text)?;
     let (mut figures, mut environment, mut started_unix_ns) =
         (Vec::new(), Environment::new(), None);
