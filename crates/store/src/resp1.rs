@@ -31,8 +31,8 @@ use crate::refusal::Refusal;
 const UNKNOWN_FORMAT: &str = "no heading tells the format, and neither the 5th nor the 6th numbers \
     alone are average / average(noload): restore the line that begins with \"Test low high\"";
 
-fn mixed_formats(line: usize, reason: &str) -> Refusal {
-    Refusal::line(line, format!("{reason}: both resp1 formats in one table"))
+fn mixed_formats(reason: &str) -> String {
+    format!("{reason}: both resp1 formats in one table")
 }
 
 #[derive(Default)]
@@ -56,18 +56,18 @@ pub fn parse(text: &str) -> Result<Resp1Table, Refusal> {
     let mut lines = 0;
     for (index, raw) in text.split('\n').enumerate() {
         lines = index + 1;
-        reader.push(lines, &line::clean(raw))?;
+        reader.push(lines, &line::clean(raw)).map_err(|reason| Refusal::line(lines, reason))?;
     }
     reader.finish(lines)
 }
 
 impl Reader {
-    fn push(&mut self, number: usize, text: &str) -> Result<(), Refusal> {
+    fn push(&mut self, number: usize, text: &str) -> Result<(), String> {
         match line::shape(text) {
             Shape::Blank | Shape::Groups => {}
             Shape::Heading(format) => match self.format {
                 Some(known) if known != format => {
-                    return Err(mixed_formats(number, "the heading is of the other format"));
+                    return Err(mixed_formats("the heading is of the other format"));
                 }
                 _ => self.format = Some(format),
             },
@@ -75,12 +75,11 @@ impl Reader {
             Shape::Row => {
                 let row = Row::parse(number, text)?;
                 if let Some(first) = self.rows.iter().find(|first| first.test == row.test) {
-                    let reason = format!(
+                    return Err(format!(
                         "a second row {:?} (the first is line {}): two outputs in one text? Import \
                          them one by one",
                         row.test, first.line
-                    );
-                    return Err(Refusal::line(number, reason));
+                    ));
                 }
                 self.rows.push(row);
             }
@@ -111,17 +110,17 @@ impl Reader {
                 .find_map(|row| raw_format(row, noload_ms))
                 .ok_or_else(|| Refusal::line(first.line, UNKNOWN_FORMAT))?,
         };
-        let mut rows = Vec::with_capacity(self.rows.len());
-        for row in &self.rows {
-            if raw_format(row, noload_ms).is_some_and(|found| found != format) {
-                let reason = match format {
-                    Resp1Format::First => "its 5th number, not its 6th, is the raw ratio",
-                    Resp1Format::Second => "its 6th number, not its 5th, is the raw ratio",
-                };
-                return Err(mixed_formats(row.line, reason));
+        let finish = |row: &Row| match (raw_format(row, noload_ms), format) {
+            (Some(Resp1Format::Second), Resp1Format::First) => {
+                Err(mixed_formats("its 5th number, not its 6th, is the raw ratio"))
             }
-            rows.push(row.finish(format)?);
-        }
+            (Some(Resp1Format::First), Resp1Format::Second) => {
+                Err(mixed_formats("its 6th number, not its 5th, is the raw ratio"))
+            }
+            _ => row.finish(format),
+        };
+        let finish = |row: &Row| finish(row).map_err(|reason| Refusal::line(row.line, reason));
+        let rows = self.rows.iter().map(finish).collect::<Result<Vec<_>, _>>()?;
         let Title { cpus, memory_mb, minimum_points, interval_s } = self.title.unwrap_or_default();
         let extras = self.extras;
         Ok(Resp1Table { cpus, memory_mb, minimum_points, interval_s, format, rows, extras })
@@ -142,13 +141,13 @@ fn raw_format(row: &Row, noload_ms: f64) -> Option<Resp1Format> {
 }
 
 impl Row {
-    fn finish(&self, format: Resp1Format) -> Result<Resp1Row, Refusal> {
+    fn finish(&self, format: Resp1Format) -> Result<Resp1Row, String> {
         let [low_ms, high_ms, median_ms, average_ms] = self.delays_ms;
         let (raw, sd_s, ratio_sd) = match format {
             Resp1Format::First => (self.last[1], self.last[0], None),
             Resp1Format::Second => (self.last[0], None, self.last[1]),
         };
-        let ratio_raw = raw.ok_or_else(|| line::not_a_number(self.line, "the raw ratio", "-"))?;
+        let ratio_raw = raw.ok_or_else(|| line::not_a_number("the raw ratio", "-"))?;
         let test = self.test.clone();
         Ok(Resp1Row { test, low_ms, high_ms, median_ms, average_ms, sd_s, ratio_raw, ratio_sd })
     }

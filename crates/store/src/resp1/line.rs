@@ -2,8 +2,6 @@
 
 use model::resp1::{Resp1Format, TESTS};
 
-use crate::refusal::Refusal;
-
 const COLUMNS: [&str; 6] = ["low", "high", "median", "average", "the 5th number", "the 6th number"];
 
 pub(super) enum Shape {
@@ -156,25 +154,24 @@ pub(super) struct Row {
 }
 
 impl Row {
-    pub(super) fn parse(line: usize, text: &str) -> Result<Self, Refusal> {
+    pub(super) fn parse(line: usize, text: &str) -> Result<Self, String> {
         let mut words = text.split_whitespace();
         let test = words.next().unwrap_or_default().to_owned();
         let cells: Vec<&str> = words.collect();
         let &[_, _, _, _, fifth, sixth] = cells.as_slice() else {
-            let reason = format!(
+            return Err(format!(
                 "row {test:?} has {} numbers; both formats have 6 (low, high, median, average and \
                  two more)",
                 cells.len()
-            );
-            return Err(Refusal::line(line, reason));
+            ));
         };
         let mut delays_ms = [0.0; 4];
         for ((place, column), cell) in delays_ms.iter_mut().zip(COLUMNS).zip(&cells) {
-            *place = number(line, column, cell)?;
+            *place = number(column, cell)?;
         }
         let optional = |column, cell| match cell {
             "-" => Ok(None),
-            cell => number(line, column, cell).map(Some),
+            cell => number(column, cell).map(Some),
         };
         let last = [optional(COLUMNS[4], fifth)?, optional(COLUMNS[5], sixth)?];
         let row = Self { line, test, delays_ms, last };
@@ -189,17 +186,16 @@ impl Row {
 
     /// Low ≤ median ≤ high, and the same for the average, which may differ by one unit of the last
     /// printed place because it is rounded after a sum.
-    fn check_order(&self) -> Result<(), Refusal> {
+    fn check_order(&self) -> Result<(), String> {
         let [low_ms, high_ms, median_ms, average_ms] = self.delays_ms;
         for (column, value_ms, slack_ms) in
             [("median", median_ms, 0.0), ("average", average_ms, 0.001_000_1)]
         {
             if value_ms < low_ms - slack_ms || value_ms > high_ms + slack_ms {
-                let reason = format!(
+                return Err(format!(
                     "the {column} {value_ms:.3} ms lies outside low {low_ms:.3} and high \
                      {high_ms:.3} ms"
-                );
-                return Err(Refusal::line(self.line, reason));
+                ));
             }
         }
         Ok(())
@@ -207,15 +203,14 @@ impl Row {
 }
 
 /// A cell that is a finite number and not negative.
-fn number(line: usize, column: &str, text: &str) -> Result<f64, Refusal> {
-    let value: f64 = text.parse().map_err(|_| not_a_number(line, column, text))?;
-    if value.is_finite() && (value >= 0.0) {
-        return Ok(value.abs());
+fn number(column: &str, text: &str) -> Result<f64, String> {
+    let value: f64 = text.parse().map_err(|_| not_a_number(column, text))?;
+    match value.is_finite() && value >= 0.0 {
+        true => Ok(value.abs()),
+        false => Err(format!("{column} is {text}; delays and ratios are finite and not negative")),
     }
-    let reason = format!("{column} is {text}; delays and ratios are finite and not negative");
-    Err(Refusal::line(line, reason))
 }
 
-pub(super) fn not_a_number(line: usize, column: &str, text: &str) -> Refusal {
-    Refusal::line(line, format!("{column} is {text:?}, which is not a number"))
+pub(super) fn not_a_number(column: &str, text: &str) -> String {
+    format!("{column} is {text:?}, which is not a number")
 }
