@@ -152,19 +152,21 @@ impl Taskstats {
     fn request(&mut self, family: u16, command: u8, attribute: u16, payload: &[u8]) -> Vec<u8> {
         self.sequence = self.sequence.wrapping_add(1);
         let attribute_bytes = ATTRIBUTE_HEADER_BYTES + payload.len();
-        let padding = attribute_bytes.next_multiple_of(4) - attribute_bytes;
-        let total_bytes = NLMSG_HEADER_BYTES + GENL_HEADER_BYTES + attribute_bytes + padding;
-        let mut message = Vec::with_capacity(total_bytes);
-        message.extend_from_slice(&(total_bytes as u32).to_ne_bytes());
-        message.extend_from_slice(&family.to_ne_bytes());
-        message.extend_from_slice(&NLM_F_REQUEST.to_ne_bytes());
-        message.extend_from_slice(&self.sequence.to_ne_bytes());
-        message.extend_from_slice(&0_u32.to_ne_bytes());
-        message.extend_from_slice(&[command, 1, 0, 0]);
-        message.extend_from_slice(&(attribute_bytes as u16).to_ne_bytes());
-        message.extend_from_slice(&attribute.to_ne_bytes());
-        message.extend_from_slice(payload);
-        message.extend(std::iter::repeat_n(0, padding));
+        let total_bytes =
+            (NLMSG_HEADER_BYTES + GENL_HEADER_BYTES + attribute_bytes).next_multiple_of(4);
+        let mut message = [
+            &(total_bytes as u32).to_ne_bytes()[..],
+            &family.to_ne_bytes(),
+            &NLM_F_REQUEST.to_ne_bytes(),
+            &self.sequence.to_ne_bytes(),
+            &0_u32.to_ne_bytes(),
+            &[command, 1, 0, 0],
+            &(attribute_bytes as u16).to_ne_bytes(),
+            &attribute.to_ne_bytes(),
+            payload,
+        ]
+        .concat();
+        message.resize(total_bytes, 0);
         message
     }
 

@@ -102,7 +102,8 @@ impl Tables {
         let levels = geometry.counted_levels.min(if status.vm_pmd_kb.is_some() { 2 } else { 3 });
         let counted_kb =
             status.vm_pte_kb.unwrap_or(0).saturating_add(status.vm_pmd_kb.unwrap_or(0));
-        let mut lowest: BTreeMap<u64, Fill> = BTreeMap::new();
+        // Entries of each table, and how many of them another process has too.
+        let mut lowest: BTreeMap<u64, (u32, u32)> = BTreeMap::new();
         let (mut middle, mut upper) = (BTreeSet::new(), BTreeSet::new());
         let mut reserved = 0;
         for mapping in mappings {
@@ -116,30 +117,24 @@ impl Tables {
                     middle.insert(number / geometry.region_pages);
                 }
                 if !region.huge {
-                    let fill = lowest.entry(*number).or_default();
-                    fill.entries += region.present + region.swapped;
-                    fill.shared += region.shared;
+                    let (entries, shared) = lowest.entry(*number).or_default();
+                    *entries += region.present + region.swapped;
+                    *shared += region.shared;
                 }
             }
         }
-        let count = |is: &dyn Fn(&Fill) -> bool| lowest.values().filter(|it| is(it)).count() as u64;
+        let count = |is: fn(&&(u32, u32)) -> bool| lowest.values().filter(is).count() as u64;
         Self {
             lowest: lowest.len() as u64,
             middle: if levels >= 2 { middle.len() as u64 } else { 0 },
             upper: if levels >= 3 { upper.len() as u64 } else { 0 },
             reserved,
             counted_bytes: counted_kb.saturating_mul(1024),
-            with_shared: count(&|fill| fill.shared > 0),
-            all_shared: count(&|fill| fill.shared == fill.entries),
+            with_shared: count(|(_, shared)| *shared > 0),
+            all_shared: count(|(entries, shared)| shared == entries),
             repeated: 0,
         }
     }
-}
-
-#[derive(Default)]
-struct Fill {
-    entries: u32,
-    shared: u32,
 }
 
 impl std::ops::Add for Tables {

@@ -1,10 +1,10 @@
 //! What static linking and huge pages would save.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::bounds::{Activity, Bounds, active_regions};
+use crate::bounds::Bounds;
 use crate::count::Counts;
 use crate::geometry::Geometry;
 use crate::kind::Kind;
@@ -52,7 +52,7 @@ impl Saving {
 
     pub(crate) fn of(mappings: &[ReadMapping], geometry: &Geometry, is_active_known: bool) -> Self {
         let images = mappings.iter().filter(|mapping| mapping.kind.is_of_image());
-        let image_pages = Counts::of(images, geometry, is_active_known).used_pages();
+        let images = Counts::of(images, geometry, is_active_known);
         let mut is_image: BTreeMap<u64, bool> = BTreeMap::new();
         let mut saving = Self::default();
         for mapping in mappings {
@@ -73,36 +73,21 @@ impl Saving {
             }
         }
         saving.image_regions = is_image.values().filter(|of_image| **of_image).count() as u64;
-        saving.used_image_regions = used_regions(mappings, geometry, is_active_known, &is_image);
-        saving.image_pages = image_pages;
+        // An active page of an image may as well lie in a region that it has in common with others.
+        let in_common = images.regions - saving.image_regions;
+        saving.used_image_regions = images.active_regions.map_or(
+            Bounds::exactly(saving.image_regions),
+            |Bounds { min, max }| Bounds {
+                min: min.saturating_sub(in_common),
+                max: max.min(saving.image_regions),
+            },
+        );
+        saving.image_pages = images.used_pages();
         // A program needs one, however long it has slept.
         let least = u64::from(saving.image_regions > 0);
-        saving.packed_regions = image_pages.div_ceil(geometry.region_pages).max(least);
+        saving.packed_regions = saving.image_pages.div_ceil(geometry.region_pages).max(least);
         saving
     }
-}
-
-/// The regions of images alone that have a used page. An active page of an image may as well lie in
-/// a region that the image has in common with other memory.
-fn used_regions(
-    mappings: &[ReadMapping],
-    geometry: &Geometry,
-    is_active_known: bool,
-    is_image: &BTreeMap<u64, bool>,
-) -> Bounds {
-    let alone = is_image.values().filter(|of_image| **of_image).count() as u64;
-    if !is_active_known {
-        return Bounds::exactly(alone);
-    }
-    let images = mappings.iter().filter(|mapping| mapping.kind.is_of_image());
-    let activities: Vec<Activity> = images.map(|image| image.activity(geometry)).collect();
-    let in_common: BTreeSet<u64> = activities
-        .iter()
-        .flat_map(|it| it.candidates.keys().copied())
-        .filter(|region| is_image.get(region) == Some(&false))
-        .collect();
-    let all = active_regions(&activities);
-    Bounds { min: all.min.saturating_sub(in_common.len() as u64), max: all.max.min(alone) }
 }
 
 impl std::ops::Add for Saving {
