@@ -34,9 +34,7 @@ impl Duty {
     fn parse(arguments: &[OsString]) -> Option<Self> {
         match arguments {
             [kind, path] if kind == "journal" => Some(Self::Journal(path.into())),
-            [kind, mark] if kind == "marked" => {
-                Some(Self::Marked(mark.clone().into_string().ok()?))
-            }
+            [kind, mark] if kind == "marked" => Some(Self::Marked(mark.to_str()?.to_owned())),
             _ => None,
         }
     }

@@ -11,7 +11,6 @@ use sys::process::{signal, signals};
 pub const VARIABLE: &str = "THRASHLAB_RUN";
 /// How long processes that go on making processes are fought with.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// Pause between two looks.
 const PAUSE: Duration = Duration::from_millis(5);
 
 /// Kills (SIGKILL) every process of this user whose environment says `THRASHLAB_RUN=mark`, until a

@@ -106,7 +106,6 @@ fn follow(path: &Path) -> io::Result<PathBuf> {
     Err(io::Error::new(io::ErrorKind::InvalidInput, "too many symbolic links"))
 }
 
-/// The folder of a file.
 fn folder(file: &Path) -> &Path {
     match file.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
@@ -136,7 +135,6 @@ fn entry(file: &File) -> PathBuf {
     PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()))
 }
 
-/// How the names of unfinished files of a target begin.
 fn prefix(target: &Path) -> OsString {
     let mut prefix = OsString::from(".");
     prefix.push(target.file_name().unwrap_or_default());
@@ -144,7 +142,6 @@ fn prefix(target: &Path) -> OsString {
     prefix
 }
 
-/// Free names for unfinished files.
 fn builder(prefix: &OsString) -> Builder<'_, 'static> {
     let mut builder = Builder::new();
     builder.prefix(prefix).suffix(".part");

@@ -5,7 +5,6 @@ use std::time::{Duration, Instant};
 
 /// How long a removal may take that waits for dying processes.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
-/// Pause between two tries.
 const PAUSE: Duration = Duration::from_millis(10);
 
 /// Tries as long as what stands in the way, such as dying processes, may go away by itself.

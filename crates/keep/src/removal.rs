@@ -126,7 +126,6 @@ fn remove_at(
     }
 }
 
-/// Removes a directory if nothing is in it.
 fn remove_empty(path: &Path) -> io::Result<bool> {
     use io::ErrorKind::{DirectoryNotEmpty, NotFound, ResourceBusy};
     match fs::remove_dir(path).map_err(|error| (error.kind(), error)) {

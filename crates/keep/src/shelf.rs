@@ -11,9 +11,7 @@ use std::path::{Path, PathBuf};
 use crate::folders::unless_missing;
 use crate::scratch::Scratch;
 
-/// The list.
 const LIST: &str = "contents";
-/// Its last line.
 const LIST_TAIL: &str = "end";
 
 /// A folder of such folders; several processes may use it at a time.

@@ -24,7 +24,6 @@ pub(crate) fn may_swap(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Makes the file, empty.
 pub(crate) fn create(path: &Path) -> io::Result<File> {
     OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)
 }

@@ -60,7 +60,6 @@ impl Change {
         Ok(Self { name: undone_by, before, set: Some((name.to_owned(), value.to_owned())) })
     }
 
-    /// Makes the change.
     pub(crate) fn set(&self) -> io::Result<()> {
         let Some((name, value)) = &self.set else { return Ok(()) };
         set(Path::new(ROOT), name, value)

@@ -241,22 +241,10 @@ fn send(pid: u32, number: i32, kill: fn(Pid, Signal) -> Result<(), Errno>) -> io
     }
 }
 
-/// Numbers of the signals that thrashlab sends.
+/// Numbers of the signals that thrashlab sends or hears.
 pub mod signals {
-    /// Ends a process at once.
-    pub const KILL: i32 = libc::SIGKILL;
-    /// Asks a process to end.
-    pub const TERM: i32 = libc::SIGTERM;
-    /// Freezes a process.
-    pub const STOP: i32 = libc::SIGSTOP;
-    /// Lets a frozen process go on.
-    pub const CONT: i32 = libc::SIGCONT;
-    /// Interrupts a process, as Ctrl-C does.
-    pub const INT: i32 = libc::SIGINT;
-    /// A child ended.
-    pub const CHILD: i32 = libc::SIGCHLD;
-    /// The terminal went away.
-    pub const HANGUP: i32 = libc::SIGHUP;
+    pub use libc::{SIGCHLD as CHILD, SIGCONT as CONT, SIGHUP as HANGUP, SIGINT as INT};
+    pub use libc::{SIGKILL as KILL, SIGSTOP as STOP, SIGTERM as TERM};
 }
 
 /// What the kernel accounts to a process (`getrusage(2)`): the numbers of [`Usage::NAMES`].

@@ -9,8 +9,6 @@ pub struct Param {
     pub name: &'static str,
     /// What it can be.
     pub value: Value,
-    /// One line for `--help`; what follows from the subject is stated in the document.
-    pub about: &'static str,
 }
 
 /// What a parameter can be.
@@ -57,22 +55,17 @@ impl Param {
         kind: Kind,
         (default, least, most): (u64, u64, u64),
     ) -> Self {
-        Self { name, value: Value::Number(Number { kind, default, least, most }), about: "" }
+        Self { name, value: Value::Number(Number { kind, default, least, most }) }
     }
 
     /// A choice among named things, the default first.
     pub(crate) const fn choice(name: &'static str, names: &'static [&'static str]) -> Self {
-        Self { name, value: Value::Choice(names), about: "" }
+        Self { name, value: Value::Choice(names) }
     }
 
     /// A number that follows from the subject.
     pub(crate) const fn resolved(name: &'static str) -> Self {
-        Self { name, value: Value::Resolved, about: "" }
-    }
-
-    /// The parameter with its line for `--help`.
-    pub(crate) const fn about(self, about: &'static str) -> Self {
-        Self { about, ..self }
+        Self { name, value: Value::Resolved }
     }
 }
 

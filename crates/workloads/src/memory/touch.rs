@@ -15,40 +15,21 @@ pub const TOUCH: Workload = Workload {
     name: "touch",
     about: "processes that touch memory: private or shared, in order or at random, dense or sparse",
     params: &[
-        Param::number("processes", Kind::Count, (1, 1, 4096)).about("how many processes"),
-        Param::number("footprint", Kind::Size, (64 << 20, 4096, 1 << 44))
-            .about("memory that is touched: by each process if it is private, else by all"),
-        Param::number("step", Kind::Size, (4096, 8, 1 << 30))
-            .about("bytes from one place that is touched to the next"),
-        Param::number("stride", Kind::Size, (64 << 10, 8, 1 << 40))
-            .about("pattern strided: bytes from one touch to the following one"),
-        Param::number("spread", Kind::Size, (4096, 4096, 1 << 40)).about(
-            "address space that each page of the footprint has: 4096 is dense, 2M leaves one page \
-             to a page-table page",
-        ),
-        Param::number("skew", Kind::Thousandths, (990, 0, 5000))
-            .about("pattern zipf: exponent of the popularity of places"),
-        Param::number("work", Kind::Count, (0, 0, 1 << 50)).about(
-            "touches that each process makes and is then done; 0 = as many as `time` allows",
-        ),
-        Param::number("time", Kind::Time, (SECOND_NS, 1_000_000, 86_400 * SECOND_NS))
-            .about("how long the steady state is measured"),
-        Param::number("batch", Kind::Count, (0, 0, 1 << 40))
-            .about("touches between two pauses; 0 = each place once"),
-        Param::number("think", Kind::Time, (0, 0, 3600 * SECOND_NS))
-            .about("pause after each batch; each process has its own"),
-        Param::number("limit", Kind::Time, (60 * SECOND_NS, 1_000_000, 86_400 * SECOND_NS))
-            .about("longest time of all, the way to the steady state among it"),
-        Param::choice("backing", &["private", "shared", "file", "shm"]).about(
-            "anonymous memory of each process or shared by all, a mapped file, a SysV segment",
-        ),
-        Param::choice("pattern", &["sequential", "strided", "uniform", "zipf", "chase"]).about(
-            "order of touches; chase follows pointers, each load waiting for the one before",
-        ),
-        Param::choice("pages", &["default", "small", "thp", "hugetlb"]).about(
-            "page size policy: as the system has it, 4 KiB, transparent or reserved huge pages",
-        ),
-        Param::choice("access", &["read", "write"]).about("what a touch is"),
+        Param::number("processes", Kind::Count, (1, 1, 4096)),
+        Param::number("footprint", Kind::Size, (64 << 20, 4096, 1 << 44)),
+        Param::number("step", Kind::Size, (4096, 8, 1 << 30)),
+        Param::number("stride", Kind::Size, (64 << 10, 8, 1 << 40)),
+        Param::number("spread", Kind::Size, (4096, 4096, 1 << 40)),
+        Param::number("skew", Kind::Thousandths, (990, 0, 5000)),
+        Param::number("work", Kind::Count, (0, 0, 1 << 50)),
+        Param::number("time", Kind::Time, (SECOND_NS, 1_000_000, 86_400 * SECOND_NS)),
+        Param::number("batch", Kind::Count, (0, 0, 1 << 40)),
+        Param::number("think", Kind::Time, (0, 0, 3600 * SECOND_NS)),
+        Param::number("limit", Kind::Time, (60 * SECOND_NS, 1_000_000, 86_400 * SECOND_NS)),
+        Param::choice("backing", &["private", "shared", "file", "shm"]),
+        Param::choice("pattern", &["sequential", "strided", "uniform", "zipf", "chase"]),
+        Param::choice("pages", &["default", "small", "thp", "hugetlb"]),
+        Param::choice("access", &["read", "write"]),
     ],
     measures: &["touches", "processes", "first_touches", "page_walks"],
     ..Workload::new(Work::Job)

@@ -17,25 +17,14 @@ pub const VMTEST: Workload = Workload {
     name: "vmtest",
     about: "processes that step through shared pages, each a small part of the virtual memory",
     params: &[
-        Param::number("size", Kind::Size, (16 << 20, 4096, 1 << 40))
-            .about("active virtual memory of all processes together"),
-        Param::number("process_size", Kind::Size, (2 << 20, 4096, 1 << 36))
-            .about("the data segment that each process steps through"),
-        Param::number("step", Kind::Size, (4096, 1, 1 << 30))
-            .about("bytes from one touched byte to the next"),
-        Param::number("loops", Kind::Count, (0, 0, 1 << 40)).about(
-            "how often each process steps through its segment; 0 = so often that all take `time`",
-        ),
-        Param::number("switch_rate", Kind::Count, (50, 1, 100_000))
-            .about("context switches a second that the parent makes by sleeping and looking"),
-        Param::number("time", Kind::Time, (SECOND_NS / 2, 1_000_000, 3600 * SECOND_NS))
-            .about("what one round takes when `loops` is calibrated, and the least time measured"),
-        Param::number("of_size", Kind::Size, (0, 0, 1 << 40)).about(
-            "the size for which `loops` is calibrated, so that all points of a sweep do the same \
-             work; 0 = `size`",
-        ),
-        Param::number("limit", Kind::Time, (60 * SECOND_NS, 1_000_000, 86_400 * SECOND_NS))
-            .about("longest time of all rounds; what was done until then counts"),
+        Param::number("size", Kind::Size, (16 << 20, 4096, 1 << 40)),
+        Param::number("process_size", Kind::Size, (2 << 20, 4096, 1 << 36)),
+        Param::number("step", Kind::Size, (4096, 1, 1 << 30)),
+        Param::number("loops", Kind::Count, (0, 0, 1 << 40)),
+        Param::number("switch_rate", Kind::Count, (50, 1, 100_000)),
+        Param::number("time", Kind::Time, (SECOND_NS / 2, 1_000_000, 3600 * SECOND_NS)),
+        Param::number("of_size", Kind::Size, (0, 0, 1 << 40)),
+        Param::number("limit", Kind::Time, (60 * SECOND_NS, 1_000_000, 86_400 * SECOND_NS)),
     ],
     measures: &["touches", "processes", "loops", "page_walks"],
     ..Workload::new(Work::Job)
