@@ -17,7 +17,7 @@ use super::process::{Process, State};
 use super::program::Scene;
 use super::scheduler::{Scheduler, TICK_NS};
 use super::setup::Setup;
-use super::system::{Accounting, Swapping, Victim};
+use super::system::{System, Victim};
 
 /// What the CPU did when the clock interrupted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,9 +34,7 @@ pub(crate) struct Engine<'a> {
     scheduler: Scheduler,
     processes: Vec<Process>,
     rng: Pcg64Mcg,
-    accounting: Accounting,
-    swapping: Swapping,
-    jitter_permille: u32,
+    system: &'a System,
     is_visit_noted: bool,
     now_ns: u64,
     /// Ticks until now, and those of them that the system has yet to see, with what ran at them.
@@ -54,18 +52,15 @@ pub(crate) struct Engine<'a> {
 }
 
 impl<'a> Engine<'a> {
-    pub(crate) fn new(setup: &Setup, scene: &'a Scene, seed: u64) -> Self {
-        let system = &setup.system;
+    pub(crate) fn new(setup: &'a Setup, scene: &'a Scene, seed: u64) -> Self {
         let mut engine = Self {
             scene,
             hat: Hat::new(setup, Pcg64Mcg::seed_from_u64(seed ^ 0x5eed)),
             scheduler: Scheduler::new(),
             processes: Vec::new(),
             rng: Pcg64Mcg::seed_from_u64(seed),
-            accounting: system.accounting,
-            swapping: system.swapping,
-            jitter_permille: system.jitter_permille,
-            is_visit_noted: system.victim == Victim::LruVisit,
+            system: &setup.system,
+            is_visit_noted: setup.system.victim == Victim::LruVisit,
             now_ns: 0,
             ticks: 0,
             unseen: VecDeque::new(),

@@ -139,42 +139,34 @@ impl WorkingSet {
     }
 }
 
-/// How often each gap between references to a unit was seen, by buckets whose last gap is a round
-/// number.
+/// How often each gap between references to a unit was seen, and the sum of these, by buckets whose
+/// last gap is a round number.
 #[derive(Clone, Debug, Default)]
-struct Gaps {
-    buckets: Vec<Gap>,
-}
-
-#[derive(Clone, Copy, Debug, Default)]
-struct Gap {
-    count: u64,
-    sum: u64,
-}
+struct Gaps(Vec<(u64, u64)>);
 
 impl Gaps {
     /// `count` gaps of a length, which is at least 1.
     #[inline]
     fn add(&mut self, gap: u64, count: u64) {
         let bucket = bucket(gap - 1, STEPS_LOG2);
-        if bucket >= self.buckets.len() {
-            self.buckets.resize(bucket + 1, Gap::default());
+        if bucket >= self.0.len() {
+            self.0.resize(bucket + 1, (0, 0));
         }
-        self.buckets[bucket].count += count;
-        self.buckets[bucket].sum += gap * count;
+        self.0[bucket].0 += count;
+        self.0[bucket].1 += gap * count;
     }
 
     fn mean_sizes(&self, references: u64) -> Vec<MeanSize> {
-        let mut longer: u64 = self.buckets.iter().map(|gap| gap.count).sum();
+        let mut longer: u64 = self.0.iter().map(|(count, _)| count).sum();
         let mut sum = 0;
-        let mut mean = |(index, gap): (usize, &Gap)| {
-            longer -= gap.count;
-            sum += gap.sum;
+        let mut mean = |(index, (count, gaps)): (usize, &(u64, u64))| {
+            longer -= count;
+            sum += gaps;
             let window = lowest(index + 1, STEPS_LOG2);
             // In 128 bits: a window times the number of references.
             let all = u128::from(sum) + u128::from(window) * u128::from(longer);
             MeanSize { window, units: all as f64 / references as f64 }
         };
-        self.buckets.iter().enumerate().map(&mut mean).collect()
+        self.0.iter().enumerate().map(&mut mean).collect()
     }
 }

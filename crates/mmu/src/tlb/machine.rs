@@ -170,13 +170,20 @@ impl Machine {
         self.tlbs.iter().map(|tlb| tlb.level).max().unwrap_or(0)
     }
 
-    fn check(&self, description: Description<'_>) -> Result<(), DescriptionError> {
+    fn check<'m>(&'m self, description: Description<'_>) -> Result<(), DescriptionError> {
         let reason = format!("there can be at most {MOST_ASIDS} asids");
         description.that("asids", self.asids <= MOST_ASIDS, reason)?;
+        // "nested" is what the nested TLB is called in results.
         let mut names = vec![NESTED];
+        let mut own_name = |path: &str, name: &'m str| {
+            let is_own = !name.is_empty() && !names.contains(&name);
+            names.push(name);
+            let reason = "TLBs and walk caches have names of their own, not \"nested\"";
+            description.that(&format!("{path}.name"), is_own, reason)
+        };
         for (index, tlb) in self.tlbs.iter().enumerate() {
             let path = format!("tlb.{index}");
-            check_name(description, &path, &mut names, &tlb.name)?;
+            own_name(&path, &tlb.name)?;
             check_array(description, &path, ["entries", "ways"], tlb.shape())?;
             let reason = format!("a level is from 1 to {MOST_LEVELS}");
             let is_level = (1..=MOST_LEVELS).contains(&tlb.level);
@@ -191,7 +198,25 @@ impl Machine {
             let is_kept = self.tlb(1, fetch, PageSize::Small).is_some();
             description.that("tlb", is_kept, reason)?;
         }
-        self.check_walk(description, &mut names)
+        let levels = self.walk.levels;
+        let is_known = (4..=5).contains(&levels);
+        description.that("walk.levels", is_known, "page tables have 4 or 5 levels")?;
+        for (index, cache) in self.walk_caches.iter().enumerate() {
+            let path = format!("walk_cache.{index}");
+            own_name(&path, &cache.name)?;
+            let shape = shape(cache.entries, cache.ways, cache.policy);
+            check_array(description, &path, ["entries", "ways"], shape)?;
+            let table = format!("{path}.table");
+            let reason = format!("a walk cache keeps entries of tables from 2 to {levels}");
+            description.that(&table, (2..=levels).contains(&cache.table), reason)?;
+            let before = &self.walk_caches[..index];
+            let is_first = before.iter().all(|other| other.table != cache.table);
+            description.that(&table, is_first, "another walk cache keeps this table's entries")?;
+        }
+        check_array(description, "walk", ["cached_lines", "cached_ways"], self.walk.shape())?;
+        let Some(nested) = &self.nested else { return Ok(()) };
+        let shape = shape(nested.entries, nested.ways, nested.policy);
+        check_array(description, "nested", ["entries", "ways"], shape)
     }
 
     /// A level has but one place for a page.
@@ -214,32 +239,6 @@ impl Machine {
         }
         Ok(())
     }
-
-    fn check_walk<'m>(
-        &'m self,
-        description: Description<'_>,
-        names: &mut Vec<&'m str>,
-    ) -> Result<(), DescriptionError> {
-        let levels = self.walk.levels;
-        let is_known = (4..=5).contains(&levels);
-        description.that("walk.levels", is_known, "page tables have 4 or 5 levels")?;
-        for (index, cache) in self.walk_caches.iter().enumerate() {
-            let path = format!("walk_cache.{index}");
-            check_name(description, &path, names, &cache.name)?;
-            let shape = shape(cache.entries, cache.ways, cache.policy);
-            check_array(description, &path, ["entries", "ways"], shape)?;
-            let table = format!("{path}.table");
-            let reason = format!("a walk cache keeps entries of tables from 2 to {levels}");
-            description.that(&table, (2..=levels).contains(&cache.table), reason)?;
-            let before = &self.walk_caches[..index];
-            let is_first = before.iter().all(|other| other.table != cache.table);
-            description.that(&table, is_first, "another walk cache keeps this table's entries")?;
-        }
-        check_array(description, "walk", ["cached_lines", "cached_ways"], self.walk.shape())?;
-        let Some(nested) = &self.nested else { return Ok(()) };
-        let shape = shape(nested.entries, nested.ways, nested.policy);
-        check_array(description, "nested", ["entries", "ways"], shape)
-    }
 }
 
 impl Tlb {
@@ -258,19 +257,6 @@ impl Walk {
 /// The measures of an array; without ways all entries are one set.
 pub(crate) fn shape(entries: usize, ways: Option<usize>, policy: Policy) -> Shape {
     Shape { entries, ways: ways.unwrap_or(entries), policy, index: Index::Low }
-}
-
-fn check_name<'m>(
-    description: Description<'_>,
-    path: &str,
-    names: &mut Vec<&'m str>,
-    name: &'m str,
-) -> Result<(), DescriptionError> {
-    let is_own = !name.is_empty() && !names.contains(&name);
-    names.push(name);
-    // That is what the nested TLB is called in results.
-    let reason = "TLBs and walk caches have names of their own, not \"nested\"";
-    description.that(&format!("{path}.name"), is_own, reason)
 }
 
 /// Refuses an array whose numbers of entries and ways, which have these keys, are impossible.

@@ -33,7 +33,7 @@ impl Engine<'_> {
             });
             self.ticks += 1;
         }
-        if self.accounting == Accounting::Exact {
+        if self.system.accounting == Accounting::Exact {
             let outcome = &mut self.processes[process].outcome;
             outcome.system_ns += system_ns;
             outcome.user_ns += user_ns;
@@ -48,7 +48,7 @@ impl Engine<'_> {
             if self.processes[process].state != State::Ended {
                 self.scheduler.charge(process);
             }
-            if self.accounting == Accounting::Tick {
+            if self.system.accounting == Accounting::Tick {
                 let outcome = &mut self.processes[process].outcome;
                 let account = match mode {
                     Mode::User(_) => &mut outcome.user_ns,
@@ -76,7 +76,7 @@ impl Engine<'_> {
 
     /// The tick at which a process wakes that goes to sleep now: the first after its time.
     pub(super) fn due(&mut self, sleep_ns: u64) -> u64 {
-        let late = self.rng.random_range(0..1000) < self.jitter_permille;
+        let late = self.rng.random_range(0..1000) < self.system.jitter_permille;
         (self.now_ns.saturating_add(sleep_ns)).div_ceil(TICK_NS).max(self.ticks + 1)
             + u64::from(late)
     }
@@ -96,14 +96,14 @@ impl Engine<'_> {
     }
 
     fn swap(&mut self) {
-        if self.swapping == Swapping::Off {
+        if self.system.swapping == Swapping::Off {
             return;
         }
         for index in 0..self.processes.len() {
             let process = &self.processes[index];
             let State::Asleep { since, .. } = process.state else { continue };
             let is_long = self.seen.saturating_sub(since) >= LONG_SLEEP_S * HZ;
-            let is_empty = self.swapping == Swapping::Eager && self.hat.is_unmapped(index);
+            let is_empty = self.system.swapping == Swapping::Eager && self.hat.is_unmapped(index);
             if !process.is_swapped && (is_long || is_empty) {
                 self.processes[index].is_swapped = true;
                 self.hat.swap_out(index);

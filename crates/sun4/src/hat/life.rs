@@ -16,13 +16,10 @@ impl Hat {
         self.leave(space);
         let mut segments = Vec::with_capacity(layout.slots());
         for pages in &layout.pages {
-            let known = pages
-                .identity
-                .as_ref()
-                .filter(|_| self.sharing)
-                .and_then(|identity| self.identical.get(identity).copied());
+            let identity = pages.identity.as_ref().filter(|_| self.sharing);
+            let known = identity.and_then(|identity| self.identical.get(identity).copied());
             let group = known.unwrap_or_else(|| self.new_group());
-            if let Some(identity) = pages.identity.as_ref().filter(|_| self.sharing) {
+            if let Some(identity) = identity {
                 self.identical.insert(identity.clone(), group);
             }
             self.join(space, group);
@@ -71,10 +68,9 @@ impl Hat {
         self.release(space);
         for slot in 0..self.spaces[space].segments.len() {
             let id = self.spaces[space].segments[slot].group;
-            if self.groups[id as usize].users.len() > 1 {
-                continue;
+            if self.groups[id as usize].users.len() <= 1 {
+                self.drop_group(id);
             }
-            self.drop_group(id);
         }
     }
 
