@@ -28,7 +28,7 @@ pub(super) const fn workload(plan: fn(&Setting) -> Result<Plan, String>) -> Work
         params: const { &[Param::resolved("buffer_bytes"), Param::resolved("file_bytes")] },
         measures: &["written_bytes", "files", "busy_ns", "no_space"],
         dose_unit: "busy_ns",
-        is_warm: is_warm,
+        is_warm,
         // A write or the cut before the next file is under way all the time. One that spans the end
         // of the time is counted when it returns, so `largewrite`, whose writes are long, may show
         // a little less.
