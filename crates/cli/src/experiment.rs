@@ -18,7 +18,6 @@ use stats::Verdict;
 use crate::laboratory::{LabArgs, drive, failure};
 use crate::output::{OutputArgs, show};
 use crate::progress::Progress;
-use crate::values::{Seeds, seeds};
 use crate::{Failure, print, print_bytes, print_json};
 
 const EXAMPLES: &str = "\
@@ -47,59 +46,50 @@ const MISSING: &str = "import importlib.util as u\n\
 #[command(after_help = EXAMPLES)]
 pub(crate) struct ExperimentArgs {
     /// The plan (TOML)
-    pub(crate) plan: PathBuf,
+    plan: PathBuf,
 
     /// Folder for the runs; what it has already is not run again [default: one of the plan's name
     /// in the user's data directory]
     #[arg(long, value_name = "DIR")]
-    pub(crate) output: Option<PathBuf>,
+    output: Option<PathBuf>,
 
     /// Print the plan as it is understood and run nothing
     #[arg(long, conflicts_with = "dry_run")]
-    pub(crate) print_plan: bool,
+    print_plan: bool,
 
     /// Build and try everything, tell how long it will take, and run nothing
     #[arg(long)]
-    pub(crate) dry_run: bool,
-
-    /// Run the first cell against itself: what differs is noise
-    #[arg(long)]
-    pub(crate) aa: bool,
+    dry_run: bool,
 
     /// Print what deterministic cells are still to be made, as JSON lines for `thrashlab cells`,
     /// and make none (docs/fleet.md)
     #[arg(long, conflicts_with_all = ["print_plan", "dry_run", "no_cache"])]
-    pub(crate) list_cells: bool,
+    list_cells: bool,
 
     /// Let the nodes of a Ray cluster make the cells: `local`, `auto`, `HOST:PORT` or
     /// `ray://HOST:PORT` (docs/fleet.md)
     #[arg(long, value_name = "ADDRESS",
           conflicts_with_all = ["print_plan", "dry_run", "list_cells", "no_cache", "cells"])]
-    pub(crate) fleet: Option<String>,
+    fleet: Option<String>,
 
     /// With --fleet: where cells are kept: a folder that all nodes see, or a URL that fsspec knows
     /// [default: `thrashlab/fleet` in the user's cache directory]
     #[arg(long, value_name = "URL", requires = "fleet")]
-    pub(crate) store: Option<String>,
+    store: Option<String>,
 
     /// With --fleet: make every cell anew, also those that are in the store
     #[arg(long, requires = "fleet")]
-    pub(crate) no_resume: bool,
-
-    /// Blocks, each a pass through all cells [default: as the plan says]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
-    pub(crate) blocks: Option<u32>,
-
-    /// Seeds of the blocks, such as 1..20 [default: as the plan says]
-    #[arg(long, value_name = "SEEDS", conflicts_with = "blocks", value_parser = seeds)]
-    pub(crate) seeds: Option<Seeds>,
+    no_resume: bool,
 
     #[command(flatten)]
-    pub(crate) lab: LabArgs,
+    changes: PlanChanges,
+
+    #[command(flatten)]
+    lab: LabArgs,
 
     /// Print JSON instead of a table
     #[arg(long)]
-    pub(crate) json: bool,
+    json: bool,
 }
 
 enum Outcome {
@@ -111,10 +101,8 @@ enum Outcome {
 }
 
 pub(crate) fn experiment(args: &ExperimentArgs) -> Result<(), Failure> {
-    let changes =
-        PlanChanges { blocks: args.blocks, seeds: args.seeds.clone(), against_itself: args.aa };
     let output = args.output.as_deref();
-    let mut experiment = Experiment::new(&args.plan, &changes, output).map_err(failure)?;
+    let mut experiment = Experiment::new(&args.plan, &args.changes, output).map_err(failure)?;
     if args.print_plan {
         return print_plan(args, &experiment);
     }
@@ -220,7 +208,7 @@ fn finish(
         return Err(Failure::NotMeasured(anyhow!("no run was made: {}", reasons.join("; "))));
     }
     let dataset = store::observations(&folder.to_string_lossy()).context("read the runs")?;
-    if args.aa {
+    if args.changes.aa {
         progress.say(&format!("run files: {shown}"));
         return show_against_itself(args, &dataset);
     }
@@ -275,14 +263,14 @@ fn start_fleet(address: &str, args: &ExperimentArgs, folder: &Path) -> Result<()
 /// The arguments that change the plan or what is printed of it.
 fn of_plan(args: &ExperimentArgs) -> Vec<OsString> {
     let mut passed: Vec<OsString> = Vec::new();
-    if let Some(blocks) = args.blocks {
+    if let Some(blocks) = args.changes.blocks {
         passed.extend(["--blocks".into(), blocks.to_string().into()]);
     }
-    if let Some(seeds) = &args.seeds {
+    if let Some(seeds) = &args.changes.seeds {
         let seeds: Vec<String> = seeds.iter().map(u64::to_string).collect();
         passed.extend(["--seeds".into(), seeds.join(",").into()]);
     }
-    let flags = [(args.aa, "--aa"), (args.json, "--json")];
+    let flags = [(args.changes.aa, "--aa"), (args.json, "--json")];
     passed.extend(flags.iter().filter(|(is_set, _)| *is_set).map(|(_, flag)| (*flag).into()));
     passed
 }

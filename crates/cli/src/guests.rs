@@ -1,42 +1,13 @@
-//! Guests as the commands need them: the kernel that is meant, the options, the boot.
-
-use std::time::Duration;
+//! Guests as the commands need them: how many there may be, and what goes wrong with them.
 
 use agent::Waiter;
-use experiment::subject_arg;
-use kernels::{KernelArg, KernelError};
-use model::VmSpec;
-use vm::{Vm, VmError, VmOptions, VmRequest};
+use kernels::KernelError;
+use vm::VmError;
 
-use crate::progress::Progress;
-use crate::{Failure, OrWrong};
-
-/// A guest that writes nothing for this long is taken for stuck, if nothing else is said.
-pub(crate) const SILENCE: Duration = Duration::from_secs(900);
-
-/// What was asked for, with a kernel.
-pub(crate) fn spec(request: &VmRequest, progress: &Progress) -> Result<VmSpec, Failure> {
-    let (spec, note) = subject_arg::vm_spec(request);
-    if let Some(note) = note {
-        progress.say(&note);
-    }
-    // An error of the name is wrong use; everything else about a kernel is found out later.
-    spec.kernel.parse::<KernelArg>().map_err(anyhow::Error::msg).or_wrong("vm:kernel")?;
-    Ok(spec)
-}
+use crate::Failure;
 
 pub(crate) fn cpus() -> usize {
     sys::process::usable_cpus() as usize
-}
-
-pub(crate) fn prepare(
-    spec: &VmSpec,
-    options: &VmOptions,
-    waiter: &Waiter,
-    progress: &Progress,
-) -> Result<Vm, Failure> {
-    progress.say(&format!("{} with {}", spec.machine.name, spec.kernel));
-    Vm::prepare(spec, options, &|| waiter.stop_requested()).map_err(failure)
 }
 
 pub(crate) fn failure(error: VmError) -> Failure {

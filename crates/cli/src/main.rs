@@ -31,7 +31,6 @@ mod show;
 mod sweep;
 mod timing;
 mod trace;
-mod values;
 mod vm;
 
 use std::fmt::{Debug, Display};

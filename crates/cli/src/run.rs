@@ -4,17 +4,17 @@ use std::path::{Path, PathBuf};
 
 use agent::Freeze;
 use clap::Args;
-use experiment::{MatrixPlan, SubjectArg};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use experiment::{MatrixPlan, Seeds, SubjectArg, seeds};
 use model::Measure;
 use model::units::{parse_duration_ns, parse_size_bytes};
 use store::StoreError;
-use workloads::{loads_and_provocations, probes};
+use workloads::{Workload, loads_and_provocations, probes};
 
 use crate::laboratory::{LabArgs, drive};
 use crate::output::deliver;
 use crate::show::Shape;
 use crate::timing::TimingArgs;
-use crate::values::{Seeds, seeds, workload};
 use crate::{Failure, report, show};
 
 /// One freeze a second, for the test hook.
@@ -286,6 +286,13 @@ fn setting(text: &str) -> Result<(String, String), String> {
         Some(("script", _)) => Err("name the script with --script FILE".to_owned()),
         Some((name, value)) => Ok((name.to_owned(), value.to_owned())),
     }
+}
+
+/// Reads the name of a workload; help and completion list all of them.
+pub(crate) fn workload(
+    all: impl Iterator<Item = &'static Workload>,
+) -> impl TypedValueParser<Value = String> {
+    PossibleValuesParser::new(all.map(|it| PossibleValue::new(it.name).help(it.about)))
 }
 
 fn intensity(text: &str) -> Result<f64, String> {

@@ -6,14 +6,16 @@ mod machines;
 mod shell;
 mod verify;
 
+use ::kernels::KernelArg;
 use agent::Waiter;
 use anyhow::Context;
 use clap::{Args, Subcommand};
+use experiment::subject_arg;
 use model::VmSpec;
 use vm::VmRequest;
 
 use crate::progress::Progress;
-use crate::{Failure, guests};
+use crate::{Failure, OrWrong};
 
 #[derive(Subcommand)]
 pub(crate) enum VmCommand {
@@ -59,7 +61,10 @@ impl MachineArgs {
     fn setting(&self) -> Result<Setting, Failure> {
         let waiter = Waiter::new().context("catch signals")?;
         let progress = Progress::new(false, None);
-        let spec = guests::spec(&self.request(), &progress)?;
+        let (spec, note) = subject_arg::vm_spec(&self.request());
+        note.iter().for_each(|note| progress.say(note));
+        // An error of the name is wrong use; everything else about a kernel is found out later.
+        spec.kernel.parse::<KernelArg>().map_err(anyhow::Error::msg).or_wrong("vm:kernel")?;
         Ok(Setting { waiter, progress, spec })
     }
 }

@@ -15,7 +15,7 @@ use vm::{IN_GUEST, PackedMachine, Stop, Vm, VmError, VmOptions};
 
 use crate::error::ExperimentError;
 use crate::laboratory::Laboratory;
-use crate::order::At;
+use crate::machines::At;
 use crate::plan::CellPlan;
 use crate::simulated::{simulated_cell, simulated_key};
 

@@ -17,9 +17,8 @@ use vm::{Vm, VmError};
 use crate::driver::Driver;
 use crate::error::ExperimentError;
 use crate::event::Event;
-use crate::machines::Machines;
+use crate::machines::{Machines, Order};
 use crate::made::{Made, Output};
-use crate::order::Order;
 use crate::segment::Segment;
 use crate::simulated::simulated_cell;
 

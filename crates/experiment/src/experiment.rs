@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use clap::Args;
 use model::{Manifest, ManifestRun};
 
 use crate::carry_out::{Carried, aliases, manifest};
@@ -13,16 +14,22 @@ use crate::error::ExperimentError;
 use crate::laboratory::Laboratory;
 use crate::plan::{Plan, parse_plan};
 use crate::results_folder::{manifest_of, named_or, of_another, read_plan, write_manifest};
+use crate::seeds::{Seeds, seeds};
 
-/// What was typed, and goes before what the plan says.
-#[derive(Clone, Debug, Default)]
+/// What is typed, and goes before what the plan says.
+#[derive(Args, Clone, Debug)]
 pub struct PlanChanges {
-    /// How many blocks.
+    /// Run the first cell against itself: what differs is noise
+    #[arg(long, display_order = 3)]
+    pub aa: bool,
+
+    /// Blocks, each a pass through all cells [default: as the plan says]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub blocks: Option<u32>,
-    /// The seeds of the blocks.
-    pub seeds: Option<Vec<u64>>,
-    /// Whether the first cell is compared with itself instead.
-    pub against_itself: bool,
+
+    /// Seeds of the blocks, such as 1..20 [default: as the plan says]
+    #[arg(long, value_name = "SEEDS", conflicts_with = "blocks", value_parser = seeds)]
+    pub seeds: Option<Seeds>,
 }
 
 /// An experiment under way.
@@ -56,7 +63,7 @@ impl Experiment {
         if let Some(seeds) = &changes.seeds {
             plan.seeds.clone_from(seeds);
         }
-        if changes.against_itself {
+        if changes.aa {
             plan = plan.against_itself();
         }
         Ok(Self {

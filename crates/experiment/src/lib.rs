@@ -17,11 +17,11 @@ mod laboratory;
 mod machines;
 mod made;
 mod matrix;
-mod order;
 mod parallel;
 mod plan;
 mod profile;
 mod results_folder;
+mod seeds;
 mod segment;
 mod simulated;
 pub mod subject_arg;
@@ -43,6 +43,7 @@ pub use plan::{
     PlannedRun, Setting, job_name, parse_plan, parse_plan_with,
 };
 pub use profile::{TimingChanges, timing};
+pub use seeds::{Seeds, seeds};
 pub use segment::Segment;
 pub use simulated::{Machine, machine_text, mmu_setup, mmu_spec, simulated_run};
 pub use subject_arg::{RemoteArg, SubjectArg};

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use agent::Waiter;
 use keep::Cells;
-use model::{SubjectSpec, VmSpec};
+use model::{Spec, SubjectSpec, VmSpec};
 use remote::{RunEvent, Session};
 use subject::{LocalSubject, Stage, StageError, StageOptions};
 use vm::Vm;
@@ -13,8 +13,34 @@ use vm::Vm;
 use crate::driver::Driver;
 use crate::error::ExperimentError;
 use crate::event::Event;
-use crate::order::{At, Order};
 use crate::subject_arg::{self, RemoteArg, SubjectArg};
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum At {
+    Stage,
+    /// The session of this index.
+    Remote(usize),
+    /// The guest machine of this index.
+    Guest(usize),
+    Simulator,
+}
+
+impl At {
+    /// Whether it is a real machine, which takes part in what it makes.
+    pub(crate) fn is_measured(self) -> bool {
+        matches!(self, Self::Stage | Self::Remote(_))
+    }
+}
+
+pub(crate) struct Order {
+    pub(crate) run_id: String,
+    /// What progress calls it.
+    pub(crate) label: String,
+    /// Index of its cell, or its place in the order of a matrix.
+    pub(crate) cell: usize,
+    pub(crate) spec: Spec,
+    pub(crate) at: At,
+}
 
 /// What makes a cell's runs, and the subject as their headers describe it.
 pub(crate) type Place = (At, SubjectSpec);

@@ -10,9 +10,8 @@ use crate::driver::Driver;
 use crate::error::ExperimentError;
 use crate::execute::{Execution, has_ended, is_of_machine};
 use crate::job::{is_load, is_measure, load_spec};
-use crate::machines::{Machines, Need};
+use crate::machines::{At, Machines, Need, Order};
 use crate::made::{Made, run_of, set_aside};
-use crate::order::{At, Order};
 use crate::segment::pieces;
 use crate::subject_arg::SubjectArg;
 

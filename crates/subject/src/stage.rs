@@ -44,33 +44,19 @@ pub struct StageOptions {
     pub outlives_login: bool,
 }
 
-/// A stage that cannot be set, or a run that cannot be made on it.
+/// A stage that cannot be set, or a run that cannot be made on it: why, with the next step.
 #[derive(Debug, thiserror::Error)]
-pub enum StageError {
-    /// Something that it needs cannot be used or made, with the next step.
-    #[error("{0}")]
-    Unavailable(String),
-    /// The results.
-    #[error("the results cannot be written: {0}; name a folder with room with --output DIR")]
-    Results(io::Error),
-    /// Anything else of the system, with the step.
-    #[error("{step}: {source}")]
-    System {
-        /// What was being done.
-        step: &'static str,
-        /// What the system answered.
-        source: io::Error,
-    },
-}
+#[error("{0}")]
+pub struct StageError(String);
 
 /// For `map_err`: something cannot be used or made.
 fn unavailable(why: impl ToString) -> StageError {
-    StageError::Unavailable(why.to_string())
+    StageError(why.to_string())
 }
 
 /// A closure for `map_err` that names the step.
 fn at(step: &'static str) -> impl Fn(io::Error) -> StageError {
-    move |source| StageError::System { step, source }
+    move |error| StageError(format!("{step}: {error}"))
 }
 
 /// The stage of one invocation; all it made is removed when it is dropped, by its journal.
@@ -301,7 +287,10 @@ impl Stage {
         if let Some(process) = &process {
             self.journal.note(process).map_err(at("write the journal"))?;
         }
-        let outcome = agent.listen(assignment, waiter, sink).map_err(StageError::Results)?;
+        let outcome = agent.listen(assignment, waiter, sink).map_err(|error| {
+            let next = "name a folder with room with --output DIR";
+            unavailable(format!("the results cannot be written: {error}; {next}"))
+        })?;
         drop(agent);
         if let Some(process) = process {
             self.journal.gone(process).map_err(at("write the journal"))?;

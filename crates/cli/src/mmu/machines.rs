@@ -6,7 +6,7 @@ use experiment::Machine;
 use mmu::tlb::Tlb;
 use model::units::format_size;
 use render::{Block, Document, Table};
-use serde_json::json;
+use serde::Serialize;
 
 use crate::Failure;
 use crate::output::{OutputArgs, show};
@@ -27,76 +27,56 @@ pub(crate) struct MachinesArgs {
     output: OutputArgs,
 }
 
+/// A machine as it is listed.
+#[derive(Serialize)]
+struct Entry {
+    about: String,
+    /// Its description, if one machine is asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    description: Option<String>,
+    figures: String,
+    kind: &'static str,
+    name: String,
+}
+
 pub(crate) fn machines(args: &MachinesArgs) -> Result<(), Failure> {
-    match &args.name {
-        Some(name) => one(name, &args.output),
-        None => list(&args.output),
+    if let Some(name) = &args.name {
+        // As text it is its description, which can be changed and given back.
+        let text = experiment::machine_text(name).map_err(crate::wrong)?;
+        let entry = Entry::read(name, &text).map_err(Failure::WrongUse)?;
+        let document = Document::of(vec![Block::Verbatim(text.clone())]);
+        return show(&document.with_data(Entry { description: Some(text), ..entry }), &args.output);
     }
-}
-
-/// One machine; as text it is its description, which can be changed and given back.
-fn one(name: &str, output: &OutputArgs) -> Result<(), Failure> {
-    let text = experiment::machine_text(name).map_err(crate::wrong)?;
-    let machine = read(name, &text).map_err(Failure::WrongUse)?;
-    let data = entry(name, &machine, Some(&text));
-    show(&Document::of(vec![Block::Verbatim(text)]).with_data(data), output)
-}
-
-fn list(output: &OutputArgs) -> Result<(), Failure> {
     let mut table = Table::new("", ["name", "kind", "about", "key figures"]);
     let mut entries = Vec::new();
     for (name, text) in Machine::shipped() {
-        let machine = read(name, text)?;
-        table.row([name, kind(&machine), about(&machine), &figures(&machine)]);
-        entries.push(entry(name, &machine, None));
+        let entry = Entry::read(name, text)?;
+        table.row([&entry.name, entry.kind, &entry.about, &entry.figures]);
+        entries.push(entry);
     }
-    show(&Document::of(vec![table.into()]).with_data(entries), output)
+    show(&Document::of(vec![table.into()]).with_data(entries), &args.output)
 }
 
-fn read(name: &str, text: &str) -> anyhow::Result<Machine> {
-    Machine::parse(text).with_context(|| format!("machine {name}"))
-}
-
-fn entry(name: &str, machine: &Machine, text: Option<&str>) -> serde_json::Value {
-    let mut entry = json!({
-        "name": name,
-        "kind": kind(machine),
-        "about": about(machine),
-        "figures": figures(machine),
-    });
-    if let Some(text) = text {
-        entry["description"] = json!(text);
-    }
-    entry
-}
-
-fn kind(machine: &Machine) -> &'static str {
-    match machine {
-        Machine::Sun4(_) => "sun4",
-        Machine::Tlb(_) => "tlb",
-    }
-}
-
-fn about(machine: &Machine) -> &str {
-    match machine {
-        Machine::Sun4(machine) => &machine.name,
-        Machine::Tlb(machine) => &machine.about,
-    }
-}
-
-fn figures(machine: &Machine) -> String {
-    match machine {
-        Machine::Sun4(machine) => format!(
-            "{} contexts, {} pmegs, pages of {}, {} MHz",
-            machine.mmu.contexts,
-            machine.mmu.pmegs,
-            format_size(machine.mmu.page_bytes),
-            machine.clock_hz / 1_000_000
-        ),
-        Machine::Tlb(machine) => {
-            let tlb = |tlb: &Tlb| format!("{} {}", tlb.name, tlb.entries);
-            let tlbs: Vec<String> = machine.tlbs.iter().map(tlb).collect();
-            tlbs.join(", ")
-        }
+impl Entry {
+    fn read(name: &str, text: &str) -> anyhow::Result<Self> {
+        let machine = Machine::parse(text).with_context(|| format!("machine {name}"))?;
+        let (kind, about, figures) = match machine {
+            Machine::Sun4(machine) => {
+                let figures = format!(
+                    "{} contexts, {} pmegs, pages of {}, {} MHz",
+                    machine.mmu.contexts,
+                    machine.mmu.pmegs,
+                    format_size(machine.mmu.page_bytes),
+                    machine.clock_hz / 1_000_000
+                );
+                ("sun4", machine.name, figures)
+            }
+            Machine::Tlb(machine) => {
+                let tlb = |tlb: &Tlb| format!("{} {}", tlb.name, tlb.entries);
+                let tlbs: Vec<String> = machine.tlbs.iter().map(tlb).collect();
+                ("tlb", machine.about, tlbs.join(", "))
+            }
+        };
+        Ok(Self { name: name.to_owned(), kind, about, figures, description: None })
     }
 }

@@ -9,6 +9,8 @@ use model::{JobSpec, Measure};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ProgramText {
     pub(super) name: String,
+    /// The parameter that is its size.
+    pub(super) size: &'static str,
     pub(super) settings: Vec<(String, String)>,
 }
 
@@ -32,7 +34,7 @@ impl FromStr for ProgramText {
             None => ((*size).to_owned(), part.to_owned()),
         };
         let parts = settings.split(',').filter(|part| !part.is_empty());
-        Ok(Self { name: name.to_owned(), settings: parts.map(setting).collect() })
+        Ok(Self { name: name.to_owned(), size, settings: parts.map(setting).collect() })
     }
 }
 
@@ -40,10 +42,6 @@ impl ProgramText {
     pub(super) fn has(&self, name: &str) -> bool {
         workloads::find_job(&self.name)
             .is_some_and(|job| job.params.iter().any(|param| param.name == name))
-    }
-
-    pub(super) fn size(&self) -> &'static str {
-        SIZES.iter().find(|(name, _)| *name == self.name).map_or("size", |(_, size)| size)
     }
 
     pub(super) fn job(&self, further: &[(String, String)]) -> Result<JobSpec, String> {

@@ -8,7 +8,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::Args;
-use experiment::{Machine, in_parallel};
+use experiment::{Machine, Seeds, in_parallel, seeds};
 use model::units::parse_size_bytes;
 use report::whole_run_document;
 use serde_json::json;
@@ -18,7 +18,6 @@ use super::place;
 use super::program::ProgramText;
 use super::work::{Whole, Work};
 use crate::output::{OutputArgs, show};
-use crate::values::{Seeds, seeds};
 use crate::{Failure, OrWrong, complain, guests, wrong};
 
 const EXAMPLES: &str = "\

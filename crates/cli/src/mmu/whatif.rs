@@ -1,7 +1,7 @@
 //! `thrashlab mmu whatif`: every remedy for a workload, alone and together.
 
 use clap::Args;
-use experiment::in_parallel;
+use experiment::{Seeds, in_parallel};
 use model::units::format_size;
 use report::{Gain, Tried, WhatIf, whatif_document};
 use sun4::{REMEDIES, Remedy, Setup, Workload, simulate};
@@ -12,7 +12,6 @@ use super::program::ProgramText;
 use super::run::{count_or_range, setting};
 use super::work::Work;
 use crate::output::{OutputArgs, show};
-use crate::values::Seeds;
 use crate::wrong;
 use crate::{Failure, guests};
 
@@ -119,7 +118,7 @@ fn of_size(
     settings: &[(String, String)],
 ) -> Result<(String, Workload), String> {
     let job = program.job(settings)?;
-    let size = job.params.get(program.size()).copied().unwrap_or(0);
+    let size = job.params.get(program.size).copied().unwrap_or(0);
     let work = MemoryJob::new(&job)?.ok_or_else(|| job.name.clone())?;
     Ok((format!("{} of {}", job.name, format_size(size)), Workload::of_job(&work)?))
 }

@@ -17,9 +17,9 @@ use vm::{Difference, Vm, VmOptions, first_difference};
 use workloads::{loads_and_provocations, probes};
 
 use super::{MachineArgs, Setting};
-use crate::guests::{self, SILENCE};
+use crate::guests;
+use crate::run::workload;
 use crate::timing::TimingArgs;
-use crate::values::workload;
 use crate::{Failure, print_result};
 
 /// A load that uses processor, memory and disk.
@@ -67,6 +67,8 @@ pub(crate) struct VerifyArgs {
 
 /// Name of the cell; a part of its bytes.
 const RUN_ID: &str = "verify";
+/// A guest that writes nothing for this long is taken for stuck.
+const SILENCE: Duration = Duration::from_secs(900);
 
 struct Made {
     boot: u32,
@@ -126,7 +128,9 @@ fn runs_of_boot(
         .with_context(|| format!("make a folder in {}", cache.root().display()))?;
     let cache = scratch.as_ref().map_or(cache.clone(), |scratch| cache.without_snapshots(scratch));
     let options = VmOptions { cache, reuse_cells: false, silence: SILENCE, freeze: None };
-    let vm = guests::prepare(machine, &options, waiter, progress)?;
+    progress.say(&format!("{} with {}", machine.machine.name, machine.kernel));
+    let vm = Vm::prepare(machine, &options, &|| waiter.stop_requested());
+    let vm = vm.map_err(guests::failure)?;
     let hosts: &[bool] = if boot == 1 { &[false, false, true] } else { &[false] };
     for is_host_busy in hosts.iter().copied() {
         let host = if is_host_busy { ", on a busy host" } else { "" };

@@ -49,15 +49,15 @@ pub(super) fn run_program(args: &RunArgs, program: &ProgramText) -> Result<(), F
         None => None,
     };
     let base = program.job(&of_program).map_err(wrong)?;
-    let sizes = levels::levels(args, &base, program.size(), published.as_ref()).map_err(wrong)?;
+    let sizes = levels::levels(args, &base, program.size, published.as_ref()).map_err(wrong)?;
     let job = |size: u64| {
-        let size_text = (program.size().to_owned(), exact_size(size));
+        let size_text = (program.size.to_owned(), exact_size(size));
         let all: Vec<_> = of_program.iter().cloned().chain([size_text]).collect();
         program.job(&all).map(|job| (size, job))
     };
     let asked = Asked {
         mmu,
-        parameter: format!("{}.{}", program.name, program.size()),
+        parameter: format!("{}.{}", program.name, program.size),
         levels: sizes.into_iter().map(job).collect::<Result<_, _>>().map_err(wrong)?,
         seeds: args.seeds.clone(),
     };

@@ -1,21 +1,12 @@
-//! Names and seeds as they are typed.
+//! Seeds as they are typed.
 
-use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use workloads::Workload;
-
-/// Reads the name of a workload; help and completion list all of them.
-pub(crate) fn workload(
-    all: impl Iterator<Item = &'static Workload>,
-) -> impl TypedValueParser<Value = String> {
-    PossibleValuesParser::new(all.map(|it| PossibleValue::new(it.name).help(it.about)))
-}
-
-pub(crate) type Seeds = Vec<u64>;
+/// Seeds of an ensemble, in order.
+pub type Seeds = Vec<u64>;
 
 const MOST_SEEDS: u64 = 100_000;
 
 /// Reads `1..5` (both ends belong to it), `3`, and lists of these.
-pub(crate) fn seeds(text: &str) -> Result<Seeds, String> {
+pub fn seeds(text: &str) -> Result<Seeds, String> {
     let number = |text: &str| {
         text.trim().parse::<u64>().map_err(|_| format!("{text:?} is not a seed; write 1..20"))
     };
