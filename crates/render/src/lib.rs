@@ -24,5 +24,5 @@ pub use document::{Block, Chart, Document, Section, Verdict};
 pub use formats::{FORMATS, format_named, format_of_file};
 pub use html::FORMAT as HTML;
 pub use output_format::{OutputFormat, Style};
-pub use table::{Cell, Table, Tone, distinct};
+pub use table::{Cell, Table, Tone};
 pub use text::{aligned, plain_text};

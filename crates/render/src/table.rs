@@ -203,17 +203,6 @@ impl Cell {
     }
 }
 
-/// Each value once, in the order in which they come, as rows and columns have them.
-pub fn distinct<T: PartialEq>(values: impl IntoIterator<Item = T>) -> Vec<T> {
-    let mut all = Vec::new();
-    for value in values {
-        if !all.contains(&value) {
-            all.push(value);
-        }
-    }
-    all
-}
-
 impl From<String> for Cell {
     fn from(text: String) -> Self {
         Self::of(Content::Text(text))

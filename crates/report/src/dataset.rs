@@ -2,9 +2,10 @@
 
 use std::collections::BTreeSet;
 
+use analysis::distinct;
 use analysis::{Dataset, Trial};
 use model::Observation;
-use render::{Block, Cell, Document, Table, distinct, format};
+use render::{Block, Cell, Document, Table, format};
 
 /// Factors, responses, a row a trial and part, and the notes.
 ///

@@ -8,7 +8,8 @@ use super::Data;
 use super::scale::{domain, rounded, ticks};
 use super::strips::{MOST_PANELS, panel};
 use crate::page::{JobRuns, LoadSamples, SamplePoint};
-use render::{Cell, Table, distinct};
+use analysis::distinct;
+use render::{Cell, Table};
 
 /// Most points of all panels together.
 const MOST_POINTS: usize = 2400;

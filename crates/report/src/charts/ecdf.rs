@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 use super::scale::{domain, rounded, ticks};
 use super::{Data, strips};
 use crate::page::Measurement;
-use render::{Cell, Table, distinct};
+use analysis::distinct;
+use render::{Cell, Table};
 
 /// Most steps of one line; of more samples these are exact quantiles, the smallest and largest kept.
 const MOST_STEPS: usize = 80;

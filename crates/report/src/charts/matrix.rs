@@ -4,9 +4,10 @@ use serde_json::{Value, json};
 
 use super::Data;
 use crate::page::Measurement;
+use analysis::distinct;
 use analysis::responsiveness::{Feeling, Ratio, Row};
 use render::format::{observed, times};
-use render::{Cell, Table, Tone, distinct};
+use render::{Cell, Table, Tone};
 
 /// A verdict in a word or two, and what it means; each has a colour in `shared.json`, which people
 /// who confuse red and green can tell apart.

@@ -8,7 +8,8 @@ use stats::median;
 use super::Data;
 use super::scale::{rounded, ticks};
 use super::strips::panel;
-use render::{Cell, Table, distinct, format};
+use analysis::distinct;
+use render::{Cell, Table, format};
 
 /// Most rows that are drawn; the others are in the table.
 const MOST: usize = 60;

@@ -7,7 +7,8 @@ use serde_json::{Value, json};
 use super::Data;
 use super::scale::{domain, largest_of_pieces, rounded, ticks};
 use super::strips::{MOST_PANELS, panel};
-use render::{Cell, Table, distinct, format};
+use analysis::distinct;
+use render::{Cell, Table, format};
 
 /// Most runs that are drawn.
 const MOST_RUNS: usize = 120;

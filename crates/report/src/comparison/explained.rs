@@ -1,8 +1,9 @@
 //! What the differences of mean delays consist of: a line a cell.
 
 use analysis::comparison::Cell;
+use analysis::distinct;
 use analysis::explained::{ExplainedDifference, PartDifference};
-use render::{Block, Cell as TableCell, Table, distinct, format};
+use render::{Block, Cell as TableCell, Table, format};
 
 use super::View;
 

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use analysis::attribution::Attribution;
 use analysis::comparison::Comparison;
+use analysis::grouped;
 use doctor::{Diagnosis, Interval, UnitCosts, diagnose, from_run};
 use model::{BASELINE, CounterSet, Header, JobSpec, Line, MachineSpec, Measure, Run};
 
@@ -187,18 +188,6 @@ impl Measurement {
     pub(crate) fn reference_ns(&self) -> Option<f64> {
         self.matrix.reference_ns()
     }
-}
-
-/// Values by their keys, in the order in which the keys come.
-fn grouped<K: PartialEq, V>(all: impl Iterator<Item = (K, V)>) -> Vec<(K, Vec<V>)> {
-    let mut groups: Vec<(K, Vec<V>)> = Vec::new();
-    for (key, value) in all {
-        match groups.iter_mut().find(|(other, _)| *other == key) {
-            Some((_, group)) => group.push(value),
-            None => groups.push((key, vec![value])),
-        }
-    }
-    groups
 }
 
 /// Forgets counters that were used already, and would fill the memory of a report on thousands of

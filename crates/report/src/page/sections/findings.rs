@@ -2,7 +2,8 @@
 
 use super::charts_of;
 use crate::charts::{Data, found};
-use render::{Block, Section, distinct};
+use analysis::distinct;
+use render::{Block, Section};
 
 const MOST: usize = 8;
 

@@ -6,8 +6,9 @@ mod results;
 mod verdicts;
 
 use super::{Input, Material, command, environment, json};
+use analysis::distinct;
 use model::shown::quoted;
-use render::{Block, Document, Section, distinct};
+use render::{Block, Document, Section};
 
 use crate::charts::{self, Data};
 use std::collections::BTreeMap;

@@ -1,7 +1,8 @@
 //! What was found, in a sentence a result, and what was measured where.
 
+use analysis::distinct;
 use doctor::{Finding, Price, Severity};
-use render::{Tone, Verdict, distinct};
+use render::{Tone, Verdict};
 
 use super::super::Input;
 use crate::charts::{Data, found, tile_verdict, tone};
