@@ -120,7 +120,9 @@ impl RunFiles {
                 scope.spawn(move || {
                     let mut scratch = Scratch::default();
                     // Nobody takes them any more once something went wrong.
-                    own.try_for_each(|piece| read.send(self.piece(piece, wanted, &mut scratch)))
+                    own.try_for_each(|piece| {
+                        read.send(self.piece(piece, wanted, &mut scratch)).map_err(drop)
+                    })
                 });
                 done
             });
