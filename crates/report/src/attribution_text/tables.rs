@@ -12,7 +12,7 @@ pub(super) fn cell_means(attribution: &Attribution, words: &Words) -> Table {
     let cells = &attribution.overall.additive.cells;
     let count = cells.first().map_or(0, |cell| cell.count);
     let is_equal = cells.iter().all(|cell| cell.count == count);
-    let each = is_equal.then(|| format!(", {} each", counted(count, "trial"))).unwrap_or_default();
+    let each = if is_equal { format!(", {} each", counted(count, "trial")) } else { String::new() };
     let unit = match attribution.measured.unit.as_str() {
         "" | "faults" | "ns" => String::new(),
         unit => format!(" in {unit}"),

@@ -108,9 +108,9 @@ fn plot(
     for pair in rows.windows(2) {
         let [from, to] = [pair[0], pair[1]].map(|row| across.place(row.level));
         let [from_row, to_row] = [pair[0], pair[1]].map(|row| up.place(median(row)) as f64);
-        for column in from + 1..to {
-            let part = (column - from) as f64 / (to - from) as f64;
-            plot[(from_row + (to_row - from_row) * part).round() as usize][column] = '·';
+        for step in 1..to.saturating_sub(from) {
+            let part = step as f64 / (to - from) as f64;
+            plot[(from_row + (to_row - from_row) * part).round() as usize][from + step] = '·';
         }
     }
     for row in rows {
