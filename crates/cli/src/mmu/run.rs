@@ -162,7 +162,7 @@ fn run_whole(
         "note": whole.note,
         "runs": runs,
     });
-    let document = whole_run_document(place(&mmu), &whole.name, &seeds, &counts);
+    let document = whole_run_document(place(&mmu), &whole.name, seeds, &counts);
     show(&document.with_data(data), &OutputArgs::printed(args.json))
 }
 
