@@ -42,10 +42,8 @@ pub struct Floor {
 
 /// Compares the two levels of `factor`, which are the same thing, and then all the ways in which
 /// chance could have named them: in each block either arm may be called the first. Under blocks all
-/// these are equally likely, so the share of alarms is the rate of false ones.
-///
-/// # Errors
-/// As [`compare`].
+/// these are equally likely, so the share of alarms is the rate of false ones. Fails as
+/// [`compare`].
 pub fn against_itself(
     set: &Dataset,
     factor: &str,

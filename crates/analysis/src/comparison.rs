@@ -224,7 +224,6 @@ pub enum Outcome {
 
 impl Cell {
     /// The other arm's value over the first one's, above 1 = worse; `None` if there is no ratio.
-    #[must_use]
     pub fn ratio(&self) -> Option<f64> {
         match &self.outcome {
             Outcome::Judged(found) => Some(found.ratio),
@@ -235,13 +234,11 @@ impl Cell {
     }
 
     /// `≥` or `≤` before the ratio if lower bounds among the values leave it open, else nothing.
-    #[must_use]
     pub fn ratio_mark(&self) -> &'static str {
         self.judged().and_then(|found| found.allowed).map_or("", stats::AllowedRatio::mark)
     }
 
     /// What more of would settle it: blocks, seeds, or values a side.
-    #[must_use]
     pub fn more_of(&self) -> &'static str {
         match (self.paired_by, self.unit) {
             (Some(PairedBy::Block), _) => "blocks",
@@ -252,7 +249,6 @@ impl Cell {
     }
 
     /// The tests, if there were any.
-    #[must_use]
     pub fn judged(&self) -> Option<&CellResult> {
         match &self.outcome {
             Outcome::Judged(found) => Some(found),
@@ -261,13 +257,11 @@ impl Cell {
     }
 
     /// Whether the kernel's tick took away an equivalence: it is more than the margin.
-    #[must_use]
     pub fn tick_hides(&self) -> bool {
         self.tick.is_some_and(|tick| tick.hides_equivalence)
     }
 
     /// Levels and part in words, such as `pl1_version one`; empty for the whole without factors.
-    #[must_use]
     pub fn label(&self) -> String {
         let levels =
             self.levels.iter().map(|(factor, level)| match SPEAKING.contains(&&**factor) {
@@ -330,11 +324,9 @@ impl Request {
     }
 }
 
-/// Compares inputs with the first one, or the levels of a factor within one input.
-///
-/// # Errors
-/// When there are no two arms, when they measured different things (another version of a load, a
-/// measure or a script), or when they have nothing in common.
+/// Compares inputs with the first one, or the levels of a factor within one input. Fails when there
+/// are no two arms, when they measured different things (another version of a load, a measure or a
+/// script), or when they have nothing in common.
 pub fn compare(sets: &[Dataset], request: &Request) -> Result<Comparison, Refused> {
     let arms = arms::select(sets, request.factor.as_deref())?;
     environment::check_meaning(&arms)?;

@@ -88,20 +88,17 @@ pub struct Values {
 
 impl Values {
     /// Values that were all measured to their end.
-    #[must_use]
     pub fn exact(part: Option<String>, response: &str, values: &[f64]) -> Self {
         let samples = values.iter().copied().map(Observation::exact).collect();
         Self { part, response: response.to_owned(), samples }
     }
 
     /// How many of them are lower bounds only.
-    #[must_use]
     pub fn censored(&self) -> usize {
         self.samples.iter().filter(|sample| sample.is_lower_bound).count()
     }
 
     /// The values with bounds taken as values, for formats that know none; say how many there are.
-    #[must_use]
     pub fn at_bounds(&self) -> Vec<f64> {
         self.samples.iter().map(|sample| sample.value).collect()
     }
@@ -109,7 +106,6 @@ impl Values {
 
 impl Dataset {
     /// The factor of this name.
-    #[must_use]
     pub fn factor(&self, name: &str) -> Option<&Factor> {
         self.factors.iter().find(|factor| factor.name == name)
     }
@@ -129,7 +125,6 @@ pub enum Standing {
 
 impl Trial {
     /// The values of a response, of the whole or of a part.
-    #[must_use]
     pub fn samples(&self, part: Option<&str>, response: &str) -> Option<&[Observation]> {
         self.values
             .iter()
@@ -138,7 +133,6 @@ impl Trial {
     }
 
     /// What the trial is good for.
-    #[must_use]
     pub fn standing(&self) -> Standing {
         match &self.ending {
             _ if self.is_altered => Standing::Excluded,
@@ -154,14 +148,12 @@ impl Trial {
     }
 
     /// Whether the trial failed, as an outcome; `None` if it says nothing about the system.
-    #[must_use]
     pub fn failed(&self) -> Option<bool> {
         let is_failure = self.ending.as_ref().is_some_and(Ending::is_failure);
         (self.standing() != Standing::Excluded).then_some(is_failure)
     }
 
     /// How it ended unless as it should, and what else casts doubt on it.
-    #[must_use]
     pub fn remark(&self) -> Option<String> {
         let altered = self.is_altered.then(|| "the file was changed after the run".to_owned());
         let ending = self.ending.as_ref().and_then(Ending::text);

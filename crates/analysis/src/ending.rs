@@ -21,7 +21,6 @@ pub struct Ending {
 
 impl Ending {
     /// How a run ended.
-    #[must_use]
     pub fn of(run: &Run) -> Self {
         let find = |cause: fn(&Line) -> Option<&str>| run.lines.iter().find_map(cause);
         let death = find(|line| match line {
@@ -42,13 +41,11 @@ impl Ending {
     }
 
     /// Whether the run failed: it neither came to its end nor was stopped by the user.
-    #[must_use]
     pub fn is_failure(&self) -> bool {
         !self.is_cut_off && !matches!(self.status, EndStatus::Complete | EndStatus::Interrupted)
     }
 
     /// In a few words, such as `the kernel died: BUG: …`; `None` of a complete run.
-    #[must_use]
     pub fn text(&self) -> Option<String> {
         let words = match self.status {
             EndStatus::Complete => return None,

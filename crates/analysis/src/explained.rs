@@ -98,7 +98,6 @@ model::named! {
 
 impl Part {
     /// What it is called in a table.
-    #[must_use]
     pub fn title(self) -> &'static str {
         match self {
             Self::MissedStart => "missed start",
@@ -123,7 +122,6 @@ pub struct Explained {
 
 impl Explained {
     /// Whether any counter of the kernel says where the time went, and not only times of samples.
-    #[must_use]
     pub fn is_counted(&self) -> bool {
         let mut known = self.parts_ns.iter().filter(|(_, time_ns)| time_ns.is_some());
         known.any(|(part, _)| !matches!(part, Part::MissedStart | Part::Remainder))
@@ -147,7 +145,6 @@ impl From<&SampleRecord> for Over {
 }
 
 /// Divides the delay of a sample; `before_it` is when the one that was made before it was over.
-#[must_use]
 pub fn explain(sample: &SampleRecord, before_it: Option<Over>) -> Explained {
     let delay_ns = sample.delay_ns();
     let missed_ns = before_it.map_or(0, |before_it| missed_start_ns(sample, before_it));
@@ -196,7 +193,6 @@ fn counted_ns(sample: &SampleRecord, part: Part) -> Option<u64> {
 }
 
 /// The samples of a run with what they are explained by, in their order; histograms have none.
-#[must_use]
 pub fn explain_run(run: &Run) -> Vec<(&SampleRecord, Explained)> {
     let mut before_it = None;
     let explained = run.samples().map(|sample| {
@@ -233,7 +229,6 @@ pub struct Account {
 
 impl Account {
     /// Adds samples up.
-    #[must_use]
     pub fn of<'a>(samples: impl IntoIterator<Item = &'a Explained>) -> Self {
         let mut account = Self::default();
         for sample in samples {
@@ -248,14 +243,12 @@ impl Account {
     }
 
     /// A part as a share of the delay, from 0 to 1; `None` if it is unknown or there is no delay.
-    #[must_use]
     pub fn share(&self, part: Part) -> Option<f64> {
         let time_ns = self.parts_ns.get(&part).copied().flatten()?;
         (self.delay_ns > 0).then(|| time_ns as f64 / self.delay_ns as f64)
     }
 
     /// The share of the delay that is not in the remainder; `None` without any delay.
-    #[must_use]
     pub fn explained_share(&self) -> Option<f64> {
         self.share(Part::Remainder).map(|share| 1.0 - share)
     }

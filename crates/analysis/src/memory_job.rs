@@ -44,7 +44,6 @@ pub struct MemoryWork {
 impl MemoryWork {
     /// The steady part of a run; `None` if it has no passes that count touches. A simulated run
     /// counts as a whole: it is a program from its start to its end, as the published ones were.
-    #[must_use]
     pub fn of(run: &Run) -> Option<Self> {
         // Each pass with the counters that were read after it.
         let mut passes: Vec<(&PassRecord, Option<&CounterSet>)> = Vec::new();
@@ -95,7 +94,6 @@ impl MemoryWork {
     }
 
     /// Cost of a touch in each pass of a run, in ns on the wall; `None` where nothing was touched.
-    #[must_use]
     pub fn pass_costs_ns(run: &Run) -> Vec<Option<f64>> {
         let costs_ns = run.lines.iter().filter_map(|line| match line {
             Line::Pass(pass) if pass.usage.contains_key(TOUCHES) => Some(cost_of(pass)),
@@ -105,19 +103,16 @@ impl MemoryWork {
     }
 
     /// Cost of a touch, in ns on the wall; `None` if nothing was touched.
-    #[must_use]
     pub fn cost_ns(&self) -> Option<f64> {
         (self.touches > 0).then(|| self.elapsed_ns as f64 / self.touches as f64)
     }
 
     /// The sum of what was used under these names; `None` if one of them was not measured.
-    #[must_use]
     pub fn used(&self, names: &[&str]) -> Option<u64> {
         names.iter().map(|name| self.usage.get(*name).copied()).sum()
     }
 
     /// By how much a counter increased; `None` if it was not read at both ends.
-    #[must_use]
     pub fn increase(&self, source: &str, name: &str) -> Option<u64> {
         let (begin, end) = self.counters.as_ref()?;
         end.get(source)?.get(name)?.checked_sub(*begin.get(source)?.get(name)?)
@@ -177,7 +172,6 @@ pub struct MemoryJobRow {
 }
 
 /// Whether runs are those of a memory job.
-#[must_use]
 pub fn is_of_memory_job(runs: &[Run]) -> bool {
     runs.iter().filter_map(|run| run.header.as_ref()).any(|header| job(header).is_some())
 }
@@ -191,7 +185,6 @@ fn job(header: &Header) -> Option<&JobSpec> {
 
 impl MemoryJob {
     /// The table of the runs of one invocation. Runs without a header are left out.
-    #[must_use]
     pub fn from_runs<'a>(
         runs: impl IntoIterator<Item = &'a Run>,
         skipped: BTreeMap<String, String>,

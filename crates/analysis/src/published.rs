@@ -81,7 +81,6 @@ pub struct Judged {
 
 impl Beside {
     /// Puts a curve, with what was found in it, beside a published one of the same unit.
-    #[must_use]
     pub fn new(curve: &Curve, found: &Found, published: &Curve, conditions: &[Condition]) -> Self {
         let mut levels: Vec<f64> = curve.points.iter().map(|point| point.level).collect();
         levels.sort_by(f64::total_cmp);
@@ -107,14 +106,12 @@ impl Beside {
     }
 
     /// Whether all conditions that were tried hold.
-    #[must_use]
     pub fn holds(&self) -> bool {
         self.judged.iter().all(|judged| judged.holds)
     }
 }
 
 /// The measurement of a level with the least elapsed time: one that was disturbed less.
-#[must_use]
 pub fn best(curve: &Curve, level: f64) -> Option<&Point> {
     let elapsed = |point: &&Point| figure(point, "elapsed_ns").unwrap_or(f64::INFINITY);
     let of_level = curve.points.iter().filter(|point| point.level == level);

@@ -20,7 +20,6 @@ pub struct Remarks {
 
 impl Remarks {
     /// Collects the remarks on runs.
-    #[must_use]
     pub fn new(runs: &[&Run], skipped: BTreeMap<String, String>) -> Self {
         Self { warnings: warnings(runs), missed: unavailable(runs), skipped }
     }
@@ -32,7 +31,6 @@ pub(crate) fn headers<'a>(runs: &[&'a Run]) -> impl Iterator<Item = &'a Header> 
 }
 
 /// The runs of each load, in the order in which loads were first run, if they have a header.
-#[must_use]
 pub fn by_load<'a>(runs: &[&'a Run]) -> Vec<(&'a str, Vec<&'a Run>)> {
     let load = |run: &'a Run| Some((run.header.as_ref()?.spec.load.name.as_str(), run));
     grouped(runs.iter().copied().filter_map(load))

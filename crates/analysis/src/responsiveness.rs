@@ -21,7 +21,6 @@ pub use why_slow::{WhySlow, WorstSample};
 
 impl Matrix {
     /// The matrix of the runs of one invocation, without those killed before their header.
-    #[must_use]
     pub fn from_runs<'a>(
         runs: impl IntoIterator<Item = &'a Run>,
         skipped: BTreeMap<String, String>,
@@ -57,7 +56,6 @@ impl Matrix {
     }
 
     /// Median delay without load, in ns.
-    #[must_use]
     pub fn reference_ns(&self) -> Option<f64> {
         reference_ns(&self.rows)
     }

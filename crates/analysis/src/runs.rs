@@ -37,7 +37,6 @@ const RESPONSES: [(&str, &str, bool); 6] = [
 ///   `cpu_ns`, `faults`, `major_faults`.
 ///
 /// Runs that were killed before their header was whole are left out, with a note.
-#[must_use]
 pub fn from_runs(name: &str, runs: &[(String, Run)]) -> Dataset {
     let mut set = Dataset { name: name.to_owned(), ..Dataset::default() };
     for (run_name, run) in runs {

@@ -107,7 +107,6 @@ pub struct MeasureRow {
 }
 
 /// Whether runs are those of a job.
-#[must_use]
 pub fn is_of_job(runs: &[Run]) -> bool {
     let mut headers = runs.iter().filter_map(|run| run.header.as_ref());
     headers.any(|header| matches!(header.spec.measure, Measure::Job(_)))
@@ -122,7 +121,6 @@ fn script(header: &Header) -> Option<&Script> {
 
 impl Session {
     /// The tables of the runs of one invocation; runs without a script are left out.
-    #[must_use]
     pub fn from_runs<'a>(
         runs: impl IntoIterator<Item = &'a Run>,
         skipped: BTreeMap<String, String>,
@@ -205,7 +203,6 @@ impl Figures {
     }
 
     /// The sum of the means of these names; `None` if none of them is known.
-    #[must_use]
     pub fn mean(&self, names: &[&str]) -> Option<f64> {
         names.iter().filter_map(|name| self.means.get(*name).copied()).reduce(|a, b| a + b)
     }

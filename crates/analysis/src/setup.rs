@@ -58,14 +58,12 @@ pub struct Machine {
 }
 
 /// The seeds of all runs, each once.
-#[must_use]
 pub fn seeds<'a>(headers: impl Iterator<Item = &'a Header>) -> Vec<u64> {
     headers.map(|header| header.spec.seed).collect::<BTreeSet<u64>>().into_iter().collect()
 }
 
 impl Setup {
     /// The setup of a run; `seeds` are those of all runs of its result.
-    #[must_use]
     pub fn new(header: &Header, seeds: Vec<u64>) -> Self {
         let spec = &header.spec;
         let fact = |name: &str| header.environment.get(name).cloned();
@@ -115,7 +113,6 @@ impl Setup {
 
     /// The subject in words: `sandbox of 512M, 2 CPUs, no swap, Linux 6.1`, `deterministic machine
     /// p2-350 of 96M, in it a sandbox of 64M`, `simulated sparcstation1 of 24M, hat old`.
-    #[must_use]
     pub fn place(&self) -> String {
         let memory = format_size(self.memory_bytes);
         let subject = match &self.machine {
@@ -151,7 +148,6 @@ impl Setup {
 }
 
 /// `seed 1`, `seeds 1..5`, `seeds 1,3`.
-#[must_use]
 pub fn seeds_text(seeds: &[u64]) -> String {
     match seeds {
         [] => "no seed".to_owned(),

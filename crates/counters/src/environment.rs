@@ -28,7 +28,6 @@ pub struct Roots {
 
 impl Roots {
     /// The running machine, where procfs and sysfs always are.
-    #[must_use]
     pub fn system(work_dir: Option<PathBuf>) -> Self {
         Self { proc_root: "/proc".into(), sys_root: "/sys".into(), work_dir }
     }
@@ -65,7 +64,6 @@ const OTHERS: [(&str, &str, &str); 8] = [
 /// Follows `Documentation/admin-guide/sysctl/{kernel,vm}.rst`,
 /// `Documentation/admin-guide/mm/{transhuge,multigen_lru}.rst`,
 /// `Documentation/filesystems/proc.rst` and `Documentation/ABI/`.
-#[must_use]
 pub fn environment(roots: &Roots) -> (Environment, Vec<Missed>) {
     let mut facts = Facts { roots, found: Environment::new(), missed: Vec::new() };
     for (name, file, choice) in WANTED {

@@ -23,10 +23,8 @@ pub struct Hierarchies {
 }
 
 impl Hierarchies {
-    /// The hierarchies of the running system.
-    ///
-    /// # Errors
-    /// When `/proc/self/mountinfo` or `/proc/self/cgroup` cannot be read.
+    /// The hierarchies of the running system. Fails when `/proc/self/mountinfo` or
+    /// `/proc/self/cgroup` cannot be read.
     pub fn read() -> std::io::Result<Self> {
         let mounts = std::fs::read_to_string("/proc/self/mountinfo")?;
         let groups = std::fs::read_to_string("/proc/self/cgroup")?;
@@ -34,7 +32,6 @@ impl Hierarchies {
     }
 
     /// The hierarchy of a version 1 controller.
-    #[must_use]
     pub fn v1(&self, controller: &str) -> Option<&Hierarchy> {
         self.v1.iter().find(|(name, _)| name == controller).map(|(_, hierarchy)| hierarchy)
     }
@@ -62,7 +59,6 @@ impl Hierarchies {
 }
 
 /// The path of a process's group for a controller (`""`: version 2), from its `/proc/PID/cgroup`.
-#[must_use]
 pub fn group_of<'a>(groups: &'a str, controller: &str) -> Option<&'a str> {
     groups.lines().find_map(|line| {
         let mut fields = line.splitn(3, ':').skip(1);

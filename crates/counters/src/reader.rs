@@ -31,7 +31,6 @@ pub struct Sources {
 
 impl Sources {
     /// The machine's own counters and no sandbox.
-    #[must_use]
     pub fn machine(proc_root: impl Into<PathBuf>) -> Self {
         let proc_root = proc_root.into();
         Self {
@@ -94,7 +93,6 @@ impl Reader {
     /// A source of several files is missed file by file (`psi/irq`), because the others may be
     /// there. A file of one version of control groups is not missed when the other version stands
     /// in for it.
-    #[must_use]
     pub fn open(sources: &Sources) -> (Self, Vec<Missed>) {
         let machine: [Table<'_>; 2] =
             [(Some(&sources.proc_root), &PROC, false), (Some(&sources.psi_dir), &PSI, false)];
@@ -102,7 +100,6 @@ impl Reader {
     }
 
     /// Opens the files of the sandbox alone, which may be any control group.
-    #[must_use]
     pub fn open_group(sources: &Sources) -> (Self, Vec<Missed>) {
         Self::of(group_tables(sources))
     }
@@ -130,14 +127,12 @@ impl Reader {
     ///
     /// Never fails: counters of a file that cannot be read any more are absent, and so is a source
     /// without counters.
-    #[must_use]
     pub fn read(&mut self) -> CounterSet {
         self.0.read(|_| true)
     }
 
     /// The same without `interrupts`: its text has a row for each device and a column for each CPU,
     /// and even on two CPUs it takes a third of the kernel's time for all counters (103 of 294 µs).
-    #[must_use]
     pub fn read_short(&mut self) -> CounterSet {
         self.0.read(|source| source != "interrupts")
     }

@@ -18,7 +18,6 @@ pub(crate) const TASK_STAT: &str = "task_stat";
 /// was built without `CONFIG_TASK_DELAY_ACCT`.
 ///
 /// Follows `Documentation/admin-guide/sysctl/kernel.rst`.
-#[must_use]
 pub fn delay_accounting_enabled(proc_root: &Path) -> Option<bool> {
     match fs::read_to_string(proc_root.join("sys/kernel/task_delayacct")).ok()?.trim_ascii() {
         "0" => Some(false),
@@ -47,7 +46,6 @@ impl TaskReader {
     /// on, which nobody can tell from here: switch them on first.
     ///
     /// `taskstats` comes from the running kernel, whatever `proc_root` is.
-    #[must_use]
     pub fn open(proc_root: &Path, pid: u32) -> (Self, Vec<Missed>) {
         let mut files = CounterFiles::default();
         let dir = proc_root.join(pid.to_string());
@@ -69,7 +67,6 @@ impl TaskReader {
     /// Reads every counter of the task once.
     ///
     /// Never fails: when the task has ended, the set is empty, even if its number is in use again.
-    #[must_use]
     pub fn read(&mut self) -> CounterSet {
         let mut set = self.files.read(|_| true);
         // The open files are bound to the task itself, but netlink only knows its number.

@@ -21,7 +21,6 @@ impl TaskSum {
     /// Opens the counters of processes that were just started; of none if they are more than
     /// [`SUMMED_TASKS_MAX`]. What cannot be had of one process is said where that one is opened,
     /// and is missing here for the same reason.
-    #[must_use]
     pub fn open(proc_root: &Path, pids: impl ExactSizeIterator<Item = u32>) -> Self {
         if pids.len() > SUMMED_TASKS_MAX {
             return Self::default();
@@ -34,7 +33,6 @@ impl TaskSum {
     ///
     /// Never fails. A source that one of the processes does not have (it has ended) is absent, so
     /// that a sum never shrinks for want of a summand.
-    #[must_use]
     pub fn read(&mut self) -> CounterSet {
         let tasks = self.readers.len() as u64;
         let mut sets = self.readers.iter_mut().map(TaskReader::read);

@@ -36,7 +36,6 @@ impl Tasks {
     /// Finds out what can be had of processes; what cannot is in the list, once. Whether delays can
     /// be read is tried on this process; `taskstats` comes from the running kernel, whatever
     /// `proc_root` is.
-    #[must_use]
     pub fn open(proc_root: &Path) -> (Self, Vec<Missed>) {
         let mut missed = Vec::from_iter(no_schedstat(proc_root));
         let counts_time = missed.is_empty();
@@ -52,7 +51,6 @@ impl Tasks {
 
     /// The counters of a process. Never fails: what cannot be read is absent, and of a process that
     /// has ended the set is empty.
-    #[must_use]
     pub fn read(&mut self, pid: u32) -> CounterSet {
         let dir = self.proc_root.join(pid.to_string());
         let mut set = CounterSet::new();

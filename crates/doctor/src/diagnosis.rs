@@ -31,7 +31,6 @@ pub struct Unable {
 
 /// Asks all rules; findings come ranked: those without a price first, upper bounds last, and among
 /// them by the time lost.
-#[must_use]
 pub fn diagnose(interval: &Interval<'_>, costs: &UnitCosts) -> Diagnosis {
     let mut diagnosis = Diagnosis { elapsed_ns: interval.elapsed_ns(), ..Diagnosis::default() };
     for rule in ALL {

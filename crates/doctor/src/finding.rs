@@ -84,14 +84,12 @@ impl Finding {
     }
 
     /// The time lost to it, or what was lost at least; `None` if neither is known.
-    #[must_use]
     pub fn lost(&self) -> Option<LostTime> {
         self.price.lost()
     }
 
     /// How much it matters. What is known as an upper bound only is never more than a note, and
     /// what has no price at all is a warning.
-    #[must_use]
     pub fn severity(&self) -> Severity {
         match self.lost() {
             None => Severity::Warning,
@@ -106,7 +104,6 @@ impl Finding {
 
     /// What findings are ranked by, the least first: those without a price before those with one,
     /// upper bounds last; among them by the time lost.
-    #[must_use]
     pub fn rank(&self) -> impl Ord + use<> {
         let class = match &self.price {
             Price::Unknown { .. } => 0,

@@ -24,10 +24,8 @@ const OWN_SOURCES: [&str; 2] = ["load", "rusage"];
 /// Two snapshots of a run: when its load was warm, and at the last sample or pass.
 ///
 /// The sandbox is the group [`SANDBOX`], the prober the process [`PROBER`], the load's processes
-/// together are the process [`LOAD`], whose sources say how many they are (`tasks`).
-///
-/// # Errors
-/// When the run has no whole header, or counters at fewer than two moments under its load.
+/// together are the process [`LOAD`], whose sources say how many they are (`tasks`). Fails when the
+/// run has no whole header, or counters at fewer than two moments under its load.
 pub fn from_run(run: &Run) -> Result<(Snapshot, Snapshot), String> {
     let header = run.header.as_ref().ok_or("the run was cut off before its header was whole")?;
     let load = header.spec.load.name.as_str();

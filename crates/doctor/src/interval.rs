@@ -25,7 +25,6 @@ pub(crate) struct Task<'a> {
 
 impl<'a> Interval<'a> {
     /// The time between two snapshots, the earlier one first.
-    #[must_use]
     pub fn new(before: &'a Snapshot, after: &'a Snapshot) -> Self {
         Self { before, after }
     }

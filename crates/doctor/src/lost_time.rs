@@ -32,19 +32,16 @@ pub struct LostTime {
 
 impl LostTime {
     /// Time that so many threads, which together had `of_ns`, lost between them.
-    #[must_use]
     pub fn of_threads(lost_ns: f64, threads: u64, of_ns: f64) -> Self {
         Self::new(lost_ns, Denominator::Threads(threads), of_ns)
     }
 
     /// CPU time that was lost while so many CPUs together were wanted for `of_ns`.
-    #[must_use]
     pub fn of_cpus(lost_ns: f64, cpus: u64, of_ns: f64) -> Self {
         Self::new(lost_ns, Denominator::Cpus(cpus), of_ns)
     }
 
     /// Time by the clock, out of an interval.
-    #[must_use]
     pub fn of_wall(lost_ns: f64, interval_ns: u64) -> Self {
         Self::new(lost_ns, Denominator::Wall, interval_ns as f64)
     }
@@ -58,7 +55,6 @@ impl LostTime {
     }
 
     /// The same as an upper bound.
-    #[must_use]
     pub fn at_most(self) -> Self {
         Self { is_bound: true, ..self }
     }
@@ -89,7 +85,6 @@ impl Price {
     }
 
     /// The time lost, or what was lost at least; `None` if neither is known.
-    #[must_use]
     pub fn lost(&self) -> Option<LostTime> {
         match self {
             Self::Known(lost) => Some(*lost),

@@ -33,7 +33,6 @@ pub struct PmegEstimate {
 
 impl PmegEstimate {
     /// The estimate for the published counters.
-    #[must_use]
     pub fn published(allocations: u64, steals: u64, faults_per_steal: u64) -> Self {
         let (fault_ns, uptime_ns) = (FAULT_NS, UPTIME_NS);
         let lost_ns = steals.saturating_mul(faults_per_steal).saturating_mul(fault_ns);
@@ -42,7 +41,6 @@ impl PmegEstimate {
     }
 
     /// The share of allocations that were steals, 0 to 1.
-    #[must_use]
     pub fn steal_share(&self) -> f64 {
         self.steals as f64 / self.allocations.max(1) as f64
     }

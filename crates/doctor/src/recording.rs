@@ -46,11 +46,8 @@ pub struct Recording {
 }
 
 impl Recording {
-    /// Reads a recording.
-    ///
-    /// # Errors
-    /// When its first line is not a recording's or of a newer schema, or a whole line cannot be read
-    /// or is of an earlier moment than the one before, with its place.
+    /// Reads a recording. Fails when its first line is not a recording's or of a newer schema, or a
+    /// whole line cannot be read or is of an earlier moment than the one before, with its place.
     pub fn parse(text: &str) -> Result<Self, String> {
         let mut lines = text.split_inclusive('\n').enumerate();
         let first = lines.next().map_or("", |(_, line)| line);

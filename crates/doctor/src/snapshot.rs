@@ -32,7 +32,6 @@ impl Snapshot {
     /// The moment of boot, when all counters of this snapshot's machine and groups were 0, with
     /// `uptime_ns` between the two. Of processes there is none, as each began at a moment of its
     /// own. Kernels count from boot, so what follows is what hatcnt made of its counters in 1990.
-    #[must_use]
     pub fn at_boot(&mut self, uptime_ns: u64) -> Self {
         let zeroed = |set: &CounterSet| {
             let mut set = set.clone();

@@ -71,7 +71,6 @@ pub struct UnitCosts {
 
 impl UnitCosts {
     /// The cost of an operation in ns; `None` if it was not measured.
-    #[must_use]
     pub fn ns(&self, operation: Operation) -> Option<f64> {
         self.costs.get(&operation).map(|cost| cost.ns)
     }

@@ -20,7 +20,6 @@ const MOST_CHARS: usize = 1024;
 
 /// Observations as one exposition: a summary or gauge for each response, and the facts of each
 /// trial. Times are in seconds.
-#[must_use]
 pub fn text(set: &Dataset) -> String {
     let mut families: BTreeMap<String, Family> = BTreeMap::new();
     let mut censored =

@@ -18,10 +18,8 @@ pub struct RunTables {
 }
 
 impl RunTables {
-    /// Finds the run files at a path, and reads them a first time.
-    ///
-    /// # Errors
-    /// When there is none, or one of them cannot be read.
+    /// Finds the run files at a path, and reads them a first time. Fails when there is none, or one
+    /// of them cannot be read.
     pub fn find(path: PathBuf) -> Result<Self, LoadError> {
         let mut files = RunFiles::find(&[path])?;
         files.piece_bytes = PIECE_BYTES;
@@ -40,10 +38,7 @@ impl RunTables {
         Ok(Self { files, names })
     }
 
-    /// The columns of a table, without rows.
-    ///
-    /// # Errors
-    /// When two of them would have one name.
+    /// The columns of a table, without rows. Fails when two of them would have one name.
     pub fn columns(&self, table: Table) -> Result<Vec<Column>, ExportError> {
         let columns = self.whole(&RunRow::default(), table, self.files.empty(table));
         let mut seen = BTreeSet::new();
@@ -53,10 +48,8 @@ impl RunTables {
         }
     }
 
-    /// Reads the files again, and writes their rows into the sinks of these tables.
-    ///
-    /// # Errors
-    /// When they cannot be written, or something cannot be read: a histogram, too.
+    /// Reads the files again, and writes their rows into the sinks of these tables. Fails when they
+    /// cannot be written, or something cannot be read: a histogram, too.
     pub fn write(&self, sinks: Vec<(Table, Box<dyn Sink + '_>)>) -> Result<(), ExportError> {
         let (wanted, mut sinks): (Vec<Table>, Vec<Box<dyn Sink>>) = sinks.into_iter().unzip();
         self.files.read(

@@ -44,7 +44,6 @@ pub enum ExportError {
 
 impl ExportError {
     /// Whether it is that the reader of what was written went away (`| head`).
-    #[must_use]
     pub fn is_of_reader(&self) -> bool {
         let is_broken = |error: &io::Error| error.kind() == io::ErrorKind::BrokenPipe;
         match self {

@@ -15,13 +15,11 @@ pub struct Bounds {
 
 impl Bounds {
     /// A number that is known.
-    #[must_use]
     pub fn exactly(number: u64) -> Self {
         Self { min: number, max: number }
     }
 
     /// The number, if it is known.
-    #[must_use]
     pub fn exact(&self) -> Option<u64> {
         (self.min == self.max).then_some(self.min)
     }

@@ -59,27 +59,23 @@ impl Counts {
     }
 
     /// Pages that matter: the active ones where they are known, else the present ones.
-    #[must_use]
     pub fn used_pages(&self) -> u64 {
         self.active_pages.unwrap_or(self.present_pages)
     }
 
     /// Regions of these pages.
-    #[must_use]
     pub fn used_regions(&self) -> Bounds {
         self.active_regions.unwrap_or(Bounds::exactly(self.regions))
     }
 
     /// Present pages in each hundred pages of the regions that have one; `None` without regions.
     /// This is what was guessed as 50 % of a Sun-4's pmegs.
-    #[must_use]
     pub fn full_percent(&self, geometry: &Geometry) -> Option<f64> {
         percent(self.present_pages, self.regions, geometry)
     }
 
     /// Active pages in each hundred pages of the regions that have one, least and most; `None` if
     /// none is known.
-    #[must_use]
     pub fn active_percent(&self, geometry: &Geometry) -> Option<(f64, f64)> {
         let (pages, Bounds { min, max }) = self.active_pages.zip(self.active_regions)?;
         percent(pages, max, geometry).zip(percent(pages, min, geometry))

@@ -23,7 +23,6 @@ pub struct Geometry {
 impl Geometry {
     /// The geometry of a system by the size of its pages and the highest address that one of its
     /// processes has mapped (the stack is at the end of the address space).
-    #[must_use]
     pub fn new(page_bytes: u64, highest_address: u64) -> Self {
         let page_bytes = page_bytes.max(2 * ENTRY_BYTES);
         let region_pages = page_bytes / ENTRY_BYTES;
@@ -37,19 +36,16 @@ impl Geometry {
     }
 
     /// Bytes of a region: what one page of page tables maps.
-    #[must_use]
     pub fn region_bytes(&self) -> u64 {
         self.page_bytes * self.region_pages
     }
 
     /// Number of the region that an address is in.
-    #[must_use]
     pub fn region_of(&self, address: u64) -> u64 {
         address / self.region_bytes()
     }
 
     /// Whole pages of kB (1024 bytes), as the kernel prints sizes.
-    #[must_use]
     pub fn pages_of_kb(&self, kb: u64) -> u64 {
         kb.saturating_mul(1024) / self.page_bytes
     }

@@ -37,7 +37,6 @@ pub enum Kind {
 
 impl Kind {
     /// The kind in words.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::ProgramText => "program text",
@@ -54,7 +53,6 @@ impl Kind {
     }
 
     /// Whether it comes from the program or a library.
-    #[must_use]
     pub fn is_of_image(self) -> bool {
         matches!(
             self,

@@ -75,7 +75,6 @@ pub struct Footprint {
 /// Measures the footprints of processes. Between clearing the referenced bits and reading them
 /// `wait` is called; its time is the window. It is not called if nothing is cleared or no process
 /// is there.
-#[must_use]
 pub fn measure(system: &System, pids: &[u32], options: Options, wait: impl FnOnce()) -> Footprint {
     let mut left_out = Vec::new();
     let mut watched = Vec::new();

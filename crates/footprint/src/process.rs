@@ -83,7 +83,6 @@ pub struct Tables {
 
 impl Tables {
     /// All that follow from what is mapped, in pages.
-    #[must_use]
     pub fn needed(&self) -> u64 {
         self.lowest + self.middle + self.upper + self.reserved
     }
@@ -92,7 +91,6 @@ impl Tables {
     /// back, which stay until nothing is mapped in their region any more. Below 0 only if the
     /// process changed its memory while it was read, or for page tables of hugetlbfs that several
     /// processes share.
-    #[must_use]
     pub fn empty(&self, geometry: &Geometry) -> i64 {
         (self.counted_bytes / geometry.page_bytes) as i64 - self.needed() as i64
     }

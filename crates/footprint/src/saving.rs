@@ -37,7 +37,6 @@ impl Saving {
     /// Regions, and so pages of page tables, that the used pages need fewer if they are packed:
     /// `used_image_regions` − ⌈`image_pages` / pages of a region⌉, or none. Both sides are of the
     /// same pages: what is not used needs its regions either way.
-    #[must_use]
     pub fn by_packing(&self) -> Bounds {
         let Bounds { min, max } = self.used_image_regions;
         let [min, max] = [min, max].map(|regions| regions.saturating_sub(self.packed_regions));
@@ -45,7 +44,6 @@ impl Saving {
     }
 
     /// Pages of memory that huge pages in place of the candidates would take in addition.
-    #[must_use]
     pub fn huge_extra_pages(&self, geometry: &Geometry) -> u64 {
         (self.huge_candidates * geometry.region_pages).saturating_sub(self.huge_candidate_pages)
     }

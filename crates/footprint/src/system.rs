@@ -25,10 +25,8 @@ pub struct System {
 }
 
 impl System {
-    /// The running system.
-    ///
-    /// # Errors
-    /// When the mappings of this very process cannot be read, from which the geometry follows.
+    /// The running system. Fails when the mappings of this very process cannot be read, from which
+    /// the geometry follows.
     pub fn running() -> io::Result<Self> {
         let text = fs::read_to_string("/proc/self/smaps")?;
         let own = parse::smaps(&text).map_err(io::Error::other)?;
@@ -44,10 +42,7 @@ impl System {
         })
     }
 
-    /// All processes, in order, but this one.
-    ///
-    /// # Errors
-    /// When procfs cannot be read.
+    /// All processes, in order, but this one. Fails when procfs cannot be read.
     pub fn all(&self) -> io::Result<Vec<u32>> {
         let mut pids = BTreeSet::new();
         for entry in fs::read_dir(&self.proc_root)? {
@@ -57,10 +52,8 @@ impl System {
         Ok(pids.into_iter().collect())
     }
 
-    /// The processes of a control group and of those below it, in order, but this one.
-    ///
-    /// # Errors
-    /// When the folder is none of a control group, or cannot be read.
+    /// The processes of a control group and of those below it, in order, but this one. Fails when
+    /// the folder is none of a control group, or cannot be read.
     pub fn in_group(&self, group: &Path) -> io::Result<Vec<u32>> {
         let mut pids = BTreeSet::new();
         collect(group, &mut pids)?;
@@ -69,7 +62,6 @@ impl System {
     }
 
     /// Whether the kernel lets this user clear the referenced bits of a process.
-    #[must_use]
     pub fn may_clear(&self, pid: u32) -> bool {
         File::options().write(true).open(self.path(pid, "clear_refs")).is_ok()
     }
@@ -78,10 +70,7 @@ impl System {
         self.proc_root.join(pid.to_string()).join(file)
     }
 
-    /// Who a process is.
-    ///
-    /// # Errors
-    /// When there is no such process.
+    /// Who a process is. Fails when there is no such process.
     pub fn status(&self, pid: u32) -> Result<TaskStatus, String> {
         self.parsed(pid, "status", parse::task_status)
     }

@@ -28,7 +28,6 @@ impl Batch {
     }
 
     /// How many rows there are.
-    #[must_use]
     pub fn rows(&self) -> usize {
         self.columns.first().map_or(0, Column::len)
     }
@@ -39,7 +38,6 @@ impl Batch {
     }
 
     /// Its columns, those of maps for all these names, which have a prefix.
-    #[must_use]
     pub fn columns(mut self, names: &BTreeSet<String>, prefix: &str) -> Vec<Column> {
         let rows = self.rows();
         for (guess, name) in names.iter().enumerate() {

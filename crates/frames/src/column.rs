@@ -96,13 +96,11 @@ impl Column {
     }
 
     /// A column whose cells are all there.
-    #[must_use]
     pub fn whole(name: impl Into<Cow<'static, str>>, cells: Cells) -> Self {
         Self::new(name, cells, false)
     }
 
     /// The same text in all rows, or none.
-    #[must_use]
     pub fn text(name: impl Into<Cow<'static, str>>, text: Option<&str>, rows: usize) -> Self {
         let mut column = Self::new(name, Cells::Text(Vec::new()), true);
         column.take(&Source::Text(|text: &Option<&str>| text.map(str::to_owned)), &text, rows);
@@ -110,7 +108,6 @@ impl Column {
     }
 
     /// The same count in all rows, or none.
-    #[must_use]
     pub fn count(name: impl Into<Cow<'static, str>>, count: Option<u64>, rows: usize) -> Self {
         let mut column = Self::new(name, Cells::Count(Vec::new()), true);
         column.take(&Source::OptionalCount(|count| *count), &count, rows);
@@ -170,19 +167,16 @@ impl Column {
     }
 
     /// How many rows it has.
-    #[must_use]
     pub fn len(&self) -> usize {
         of_any_type!(&self.cells, values => values.len())
     }
 
     /// Whether it has no row.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
     /// The cell of a row.
-    #[must_use]
     pub fn cell(&self, row: usize) -> Cell<'_> {
         if self.present.get(row) == Some(&false) {
             return Cell::Absent;

@@ -23,11 +23,8 @@ pub struct Frame {
     pub batches: Vec<Vec<Column>>,
 }
 
-/// Reads run files, and all run files in folders and below, into all tables, as
-/// [`RunFiles::read`] does.
-///
-/// # Errors
-/// As [`RunFiles::find`] and [`RunFiles::read`].
+/// Reads run files, and all run files in folders and below, into all tables, as [`RunFiles::read`]
+/// does. Fails as [`RunFiles::find`] and [`RunFiles::read`].
 pub fn load(
     paths: &[PathBuf],
     threads: usize,

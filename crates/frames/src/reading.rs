@@ -57,10 +57,8 @@ struct Piece {
 
 impl RunFiles {
     /// Finds run files, and all run files in folders and below, in the order given and, within a
-    /// folder, of their names.
-    ///
-    /// # Errors
-    /// When there is none, or when the manifest of a folder cannot be read.
+    /// folder, of their names. Fails when there is none, or when the manifest of a folder cannot be
+    /// read.
     pub fn find(paths: &[PathBuf]) -> Result<Self, LoadError> {
         let mut found =
             Self { threads: 1, piece_bytes: 1 << 22, files: Vec::new(), factors: Vec::new() };
@@ -89,7 +87,6 @@ impl RunFiles {
     }
 
     /// A batch of a table without rows, which has its columns.
-    #[must_use]
     pub fn empty(&self, table: Table) -> Batch {
         match table {
             Table::Runs => Batch::of(RunRow::default().row(&self.factors, 0)),
@@ -102,9 +99,7 @@ impl RunFiles {
     /// A file that was cut off is read up to there.
     ///
     /// `go_on` is asked every now and then, and `take` gets the rows, both on the caller's thread.
-    ///
-    /// # Errors
-    /// When a file is not a run file, with the line; when `go_on` says no; those of `take`.
+    /// Fails when a file is not a run file, with the line; when `go_on` says no; those of `take`.
     pub fn read<E: From<LoadError>>(
         &self,
         wanted: &[Table],

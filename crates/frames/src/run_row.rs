@@ -120,7 +120,6 @@ impl RunRow {
     }
 
     /// The run's name; empty if the file was cut off before it.
-    #[must_use]
     pub fn run_id(&self) -> &str {
         self.header.as_ref().map_or("", |header| &header.run_id)
     }
@@ -131,7 +130,6 @@ impl RunRow {
     }
 
     /// What rows of samples and work say of their run, so that they can be grouped as they are.
-    #[must_use]
     pub fn of_run(&self, rows: usize) -> Vec<Column> {
         let declared = |name: &&str| BEFORE_LEVELS.iter().find(|(known, _)| known == name);
         OF_RUN.iter().filter_map(declared).map(|column| self.column(column, rows)).collect()

@@ -40,13 +40,11 @@ impl Table {
     ];
 
     /// Its name.
-    #[must_use]
     pub const fn name(self) -> &'static str {
         ["runs", "samples", "counters", "histograms", "work", "passes", "events"][self as usize]
     }
 
     /// What stands before the names of columns that come from maps.
-    #[must_use]
     pub const fn prefix(self) -> &'static str {
         if matches!(self, Self::Samples) { "part_" } else { "" }
     }

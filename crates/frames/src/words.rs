@@ -23,13 +23,11 @@ impl Words {
     }
 
     /// A word by its number.
-    #[must_use]
     pub fn word(&self, number: i32) -> &str {
         self.words.get(number as usize).map_or("", AsRef::as_ref)
     }
 
     /// All of them, in the order of their numbers.
-    #[must_use]
     pub fn all(&self) -> &[Box<str>] {
         &self.words
     }

@@ -9,7 +9,6 @@ use std::process::Command;
 const NOT_FOUND: u8 = 127;
 
 /// Runs as the program of the name under which this one was started; `None` if that is no other.
-#[must_use]
 pub fn applet(arguments: &[OsString]) -> Option<u8> {
     let name = Path::new(arguments.first()?).file_name()?;
     let option = arguments.get(1).and_then(|option| option.to_str());

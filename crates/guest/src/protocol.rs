@@ -100,7 +100,6 @@ pub const NOTICE: u8 = b'!';
 
 impl Notice {
     /// The notice as a line, newline included.
-    #[must_use]
     pub fn encode(&self) -> Vec<u8> {
         let mut line = vec![NOTICE];
         // The type has no map with odd keys and nothing else that JSON cannot hold.
@@ -110,7 +109,6 @@ impl Notice {
     }
 
     /// Reads a line of the channel; `None` if it is no notice.
-    #[must_use]
     pub fn decode(line: &[u8]) -> Option<Self> {
         serde_json::from_slice(line.strip_prefix(&[NOTICE])?.trim_ascii_end()).ok()
     }

@@ -34,7 +34,6 @@ impl Swept {
 }
 
 /// Removes what invocations of this user on this machine left that no longer live.
-#[must_use]
 pub fn sweep_leftovers() -> Swept {
     let mut swept = sweep_folder(&state_dir());
     // Former versions kept the journals of all machines there.

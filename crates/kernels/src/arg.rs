@@ -30,13 +30,11 @@ pub enum KernelSource {
 
 impl KernelArg {
     /// A kernel image, a `.deb`, a `.rpm`, or a folder, whatever characters are in its path.
-    #[must_use]
     pub fn path(path: impl Into<PathBuf>) -> Self {
         KernelSource::Path(path.into()).into()
     }
 
     /// The sources in the order given; never empty.
-    #[must_use]
     pub fn sources(&self) -> &[KernelSource] {
         &self.sources
     }

@@ -85,7 +85,6 @@ impl ConfigFacts {
     /// Reads a configuration (`.config`, `/boot/config-*`). What it does not set is not built, as
     /// kernels write only what their other settings leave open. A text without any setting is no
     /// configuration, and leaves everything unknown.
-    #[must_use]
     pub fn parse(text: &str) -> Self {
         let settings: HashMap<&str, &str> = text
             .lines()
@@ -103,7 +102,6 @@ impl ConfigFacts {
     }
 
     /// Those that matter most.
-    #[must_use]
     pub fn main_words(&self) -> &[(&'static str, String)] {
         &self.words[..MAIN_COUNT]
     }

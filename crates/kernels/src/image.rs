@@ -22,10 +22,8 @@ pub struct ImageFacts {
 }
 
 impl ImageFacts {
-    /// Reads a bzImage, a vmlinux (ELF), or an arm64 Image, bare or compressed as a whole.
-    ///
-    /// # Errors
-    /// When it is none of these.
+    /// Reads a bzImage, a vmlinux (ELF), or an arm64 Image, bare or compressed as a whole. Fails
+    /// when it is none of these.
     pub fn parse(bytes: &[u8]) -> Result<Self, String> {
         let bytes = unwrapped(bytes)?;
         let architecture = if is_bzimage(&bytes) {
@@ -57,10 +55,8 @@ impl ImageFacts {
     }
 }
 
-/// The vmlinux (ELF) inside a bzImage, without what is appended to it; of a vmlinux, itself.
-///
-/// # Errors
-/// When the image has none, or is damaged.
+/// The vmlinux (ELF) inside a bzImage, without what is appended to it; of a vmlinux, itself. Fails
+/// when the image has none, or is damaged.
 pub fn vmlinux(image: &[u8]) -> Result<Vec<u8>, String> {
     let image = unwrapped(image)?;
     let mut kernel = if is_bzimage(&image) {
@@ -90,7 +86,6 @@ fn not_unpacked(error: std::io::Error) -> String {
 
 /// Whether a vmlinux can be entered by PVH, which QEMU boots without unpacking it in the guest:
 /// it has an ELF note of owner `Xen` and type 18 (`XEN_ELFNOTE_PHYS32_ENTRY`).
-#[must_use]
 pub fn has_pvh_entry(vmlinux: &[u8]) -> bool {
     pvh_entry(vmlinux).unwrap_or(false)
 }

@@ -31,28 +31,21 @@ pub struct Kernel {
 }
 
 impl Kernel {
-    /// The image, as QEMU's `-kernel` takes it.
-    ///
-    /// # Errors
-    /// When it cannot be read.
+    /// The image, as QEMU's `-kernel` takes it. Fails when it cannot be read.
     pub fn image(&self) -> Result<Vec<u8>, KernelError> {
         fs::read(&self.image_path).map_err(KernelError::io(&self.image_path))
     }
 
     /// The ELF file inside the image, which QEMU boots without unpacking it in the guest if
-    /// [`has_pvh_entry`](crate::has_pvh_entry) says so.
-    ///
-    /// # Errors
-    /// When the image cannot be read, is damaged, or has none.
+    /// [`has_pvh_entry`](crate::has_pvh_entry) says so. Fails when the image cannot be read, is
+    /// damaged, or has none.
     pub fn vmlinux(&self) -> Result<Vec<u8>, KernelError> {
         image::vmlinux(&self.image()?).map_err(KernelError::image(&self.image_path))
     }
 
     /// The modules of this kernel to load for these names or aliases, each once and after what it
-    /// needs; without those that are built in.
-    ///
-    /// # Errors
-    /// When it has no modules, one is missing, or they cannot be read.
+    /// needs; without those that are built in. Fails when it has no modules, one is missing, or
+    /// they cannot be read.
     pub fn modules(&self, wanted: &[&str]) -> Result<Vec<Module>, KernelError> {
         let dir = self.modules_dir.as_ref().ok_or_else(|| {
             KernelError::Unavailable(format!(

@@ -16,9 +16,7 @@ const SHELF_HEAD: &str = "thrashlab kernel 2";
 
 /// Finds a kernel. Packages are fetched and unpacked into `cache_dir`, once for each version;
 /// unpacked folders are checked against size and time of their files, and redone when they differ.
-///
-/// # Errors
-/// When there is no such kernel, with the next step.
+/// Fails when there is no such kernel, with the next step.
 pub fn locate(arg: &KernelArg, cache_dir: &Path) -> Result<Kernel, KernelError> {
     match arg.sources() {
         [KernelSource::Host] => host(),

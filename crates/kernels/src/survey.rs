@@ -33,7 +33,6 @@ pub struct Found {
 
 /// Lists kernels by place, the newest of each place first. Reads names only, and asks apt for
 /// those it knows; what cannot be read is left out.
-#[must_use]
 pub fn survey(cache_dir: &Path, extra_dirs: &[PathBuf]) -> Vec<Found> {
     let mut found = images(Path::new("/boot"), Place::Host);
     if found.is_empty() {

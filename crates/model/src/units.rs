@@ -52,7 +52,6 @@ pub const TIME_UNITS: [(&str, f64); 4] = [("ns", 1.0), ("us", 1e3), ("ms", 1e6),
 
 /// What stands in the name of a time before its unit, the unit, and how many ns it is: of `delay_us`
 /// `delay`, `us` and 1000. `None` of any other name; `per_s` is no time.
-#[must_use]
 pub fn split_time_name(name: &str) -> Option<(&str, &'static str, f64)> {
     TIME_UNITS.into_iter().find_map(|(unit, ns)| {
         let stem = name.strip_suffix(unit)?.strip_suffix('_')?;
@@ -124,7 +123,6 @@ pub fn format_duration_ns(time_ns: f64) -> String {
 
 /// A duration in ns that was measured, with three significant digits: `7.42ms`, `12.0s`, `250ns`; of
 /// less than 100 ns with its fraction, if it has one: `0.53ns`. Negative ones have their sign.
-#[must_use]
 pub fn measured_duration(duration_ns: f64) -> String {
     let (sign, size_ns) = if duration_ns < 0.0 { ("-", -duration_ns) } else { ("", duration_ns) };
     let text = match size_ns {

@@ -24,10 +24,8 @@ pub struct Style {
 }
 
 impl OutputFormat {
-    /// The document in this format, with a newline at its end.
-    ///
-    /// # Errors
-    /// When the data of the document have no form in JSON and this format wants them.
+    /// The document in this format, with a newline at its end. Fails when the data of the document
+    /// have no form in JSON and this format wants them.
     pub fn write(&self, document: &Document<'_>, style: &Style) -> serde_json::Result<String> {
         (self.write)(document, style)
     }

@@ -23,7 +23,6 @@ pub struct ProportionInterval {
 /// 1 - α/2 of Beta(k + 1, n - k); 0 when k = 0 and 1 when k = n. They agree with SciPy's to nine
 /// digits up to a thousand trials and to seven up to a million. `None` when there are no trials, more
 /// successes than trials, or `confidence` is not strictly between 0 and 1.
-#[must_use]
 pub fn clopper_pearson(successes: u64, trials: u64, confidence: f64) -> Option<ProportionInterval> {
     if trials == 0 || successes > trials || !is_confidence(confidence) {
         return None;

@@ -10,7 +10,6 @@ use crate::quantile;
 /// It is itself a lower bound if it would be larger were the true values behind the bounds larger:
 /// a quantile never falls when a value rises, so it is enough to try the largest ones. `None` as of
 /// [`quantile`].
-#[must_use]
 pub fn bounded_quantile(sample: &[Observation], probability: f64) -> Option<Observation> {
     let values: Vec<f64> = sample.iter().map(|one| one.value).collect();
     let value = quantile(&values, probability)?;
@@ -23,7 +22,6 @@ pub fn bounded_quantile(sample: &[Observation], probability: f64) -> Option<Obse
 }
 
 /// The median of observations: see [`bounded_quantile`].
-#[must_use]
 pub fn bounded_median(sample: &[Observation]) -> Option<Observation> {
     bounded_quantile(sample, 0.5)
 }

@@ -35,7 +35,6 @@ pub struct PartChange {
 
 /// What the parts did to their sum, the largest change in either direction first; `None` when a part
 /// has no trials on one side, or a value that is not finite.
-#[must_use]
 pub fn breakdown(parts: &[Part]) -> Option<Vec<PartChange>> {
     let change = |part: &Part| {
         let (before, after) = mean(&part.before).zip(mean(&part.after))?;

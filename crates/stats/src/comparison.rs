@@ -41,7 +41,6 @@ pub struct Arms {
 
 impl Arms {
     /// Two samples in which every value was measured to its end.
-    #[must_use]
     pub fn exact(first: &[f64], second: &[f64], pairing: Pairing) -> Self {
         let exact = |values: &[f64]| values.iter().copied().map(Observation::exact).collect();
         Self { first: exact(first), second: exact(second), pairing }
@@ -182,7 +181,6 @@ pub struct AllowedRatio {
 
 impl AllowedRatio {
     /// What stands before the estimate in print: `≥ ` or `≤ ` if it is open, else nothing.
-    #[must_use]
     pub fn mark(self) -> &'static str {
         match self {
             Self { lowest, highest } if lowest == highest => "",
@@ -226,7 +224,6 @@ pub struct Judgement {
 ///
 /// What cannot be compared does not count among the m comparisons. Proportions are never called
 /// equivalent.
-#[must_use]
 pub fn compare(cells: &[Arms], proportions: &[Proportions], settings: &Settings) -> Judgement {
     let checked: Vec<_> = cells.iter().map(|arms| cell::check(arms, settings)).collect();
     let fisher: Vec<_> =

@@ -9,7 +9,6 @@ use crate::sorted_finite;
 ///
 /// Computed as the first value plus the mean distance from it, so that a constant sample has
 /// exactly that constant as its mean.
-#[must_use]
 pub fn mean(values: &[f64]) -> Option<f64> {
     let first = *values.first()?;
     let distance: f64 = values.iter().map(|value| value - first).sum();
@@ -17,7 +16,6 @@ pub fn mean(values: &[f64]) -> Option<f64> {
 }
 
 /// Middle value; the mean of the two middle values when their number is even.
-#[must_use]
 pub fn median(values: &[f64]) -> Option<f64> {
     quantile(values, 0.5)
 }
@@ -28,7 +26,6 @@ pub fn median(values: &[f64]) -> Option<f64> {
 /// With the values sorted and numbered from 0, it is the value at position
 /// `(n - 1) * probability`, interpolated linearly between neighbours.
 /// `None` too when `probability` is outside 0 to 1.
-#[must_use]
 pub fn quantile(values: &[f64], probability: f64) -> Option<f64> {
     if !(0.0..=1.0).contains(&probability) {
         return None;
@@ -45,7 +42,6 @@ pub fn quantile(values: &[f64], probability: f64) -> Option<f64> {
 ///
 /// A constant sample has exactly 0. One point has none: it says nothing about spread, and 0 would
 /// claim that it does.
-#[must_use]
 pub fn standard_deviation(values: &[f64]) -> Option<f64> {
     let centre = mean(values)?;
     if values.len() < 2 {
@@ -65,7 +61,6 @@ pub fn standard_deviation(values: &[f64]) -> Option<f64> {
 ///
 /// The program that printed the published tables (resp1, 2003) was not found, and its manual does
 /// not give the divisor of the S.D.: `tests/resp1` has what the tables decide.
-#[must_use]
 pub fn one_sd_mean(values: &[f64]) -> Option<f64> {
     let centre = median(values)?;
     let Some(spread) = standard_deviation(values) else {

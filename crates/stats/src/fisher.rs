@@ -9,7 +9,6 @@
 ///
 /// `None` when a group has no trials or more hits than trials, or both together have more than
 /// 2^53 trials.
-#[must_use]
 pub fn fisher_exact_p(first: (u64, u64), second: (u64, u64)) -> Option<f64> {
     let ((hits, trials), (other_hits, other_trials)) = (first, second);
     let all = trials.checked_add(other_trials).filter(|all| *all <= 1 << 53)?;

@@ -23,20 +23,17 @@ pub struct Bounds {
 
 impl Bounds {
     /// What was printed as `value`, rounded to within `half_unit`.
-    #[must_use]
     pub fn printed(value: f64, half_unit: f64) -> Self {
         let slack = half_unit * (1.0 + 1e-6) + value.abs() * ARITHMETIC;
         Self { low: value - slack, high: value + slack }
     }
 
     /// Its middle.
-    #[must_use]
     pub fn middle(&self) -> f64 {
         f64::midpoint(self.low, self.high)
     }
 
     /// How far it goes to either side of the middle.
-    #[must_use]
     pub fn half_width(&self) -> f64 {
         (self.high - self.low) / 2.0
     }
@@ -109,7 +106,6 @@ pub struct Recovered {
 
 impl FivePoints {
     /// Where the second and the fourth point can lie; `None` if no five points have these figures.
-    #[must_use]
     pub fn recovered(&self, spread: Spread) -> Option<Recovered> {
         let (from, to) = (self.low.low, self.median.high.max(self.low.low));
         let edge = |step: u32| from + (to - from) * f64::from(step) / f64::from(STEPS);

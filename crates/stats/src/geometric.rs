@@ -26,7 +26,6 @@ pub struct LeftOut {
 /// The geometric mean is the only mean of ratios that does not depend on which side is the
 /// baseline (Fleming and Wallace 1986). `None` when there is no ratio, or one is not positive and
 /// finite.
-#[must_use]
 pub fn geometric_mean(ratios: &[f64]) -> Option<GeometricMean> {
     let usable = |ratio: &f64| ratio.is_finite() && *ratio > 0.0;
     if ratios.is_empty() || !ratios.iter().all(usable) {

@@ -22,7 +22,6 @@ use crate::{is_confidence, sorted_finite};
 ///
 /// `None` when a sample is empty, a value is not positive and finite, a ratio that is needed is
 /// too large or too small for a float, or `confidence` is not strictly between 0 and 1.
-#[must_use]
 pub fn hodges_lehmann_ratio(
     baseline: &[f64],
     treated: &[f64],

@@ -28,7 +28,6 @@ pub struct Line {
 ///
 /// `None` when there are fewer than three points, a number is not finite, x does not vary, or
 /// `confidence` is not strictly between 0 and 1.
-#[must_use]
 pub fn line(points: &[(f64, f64)], confidence: f64) -> Option<Line> {
     let found = pooled_slope(&[points], confidence)?;
     let Slope { slope, half, sxx, residual_df, r_squared } = found;

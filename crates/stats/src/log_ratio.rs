@@ -75,14 +75,12 @@ impl Inversion for LogRatio {
 /// a sample has fewer than two values, a value is not positive and finite, the logarithms of neither
 /// sample spread by more than rounding (1e-12), the ratio is too large or too small for a float, or
 /// `confidence` is not strictly between 0 and 1.
-#[must_use]
 pub fn welch_log_ratio(first: &[f64], second: &[f64], confidence: f64) -> Option<LogRatio> {
     LogRatio::of(&Shift::welch(&logs(first)?, &logs(second)?)?, confidence)
 }
 
 /// Geometric mean of the ratios second / first of pairs, by Student's t on their logarithms. Values
 /// at the same position are a pair. `None` as [`welch_log_ratio`], and when the lengths differ.
-#[must_use]
 pub fn paired_log_ratio(first: &[f64], second: &[f64], confidence: f64) -> Option<LogRatio> {
     if first.len() != second.len() || !first.iter().all(|value| *value > 0.0) {
         return None;

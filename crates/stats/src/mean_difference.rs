@@ -19,7 +19,6 @@ pub struct MeanDifference {
 /// It supposes means that are about normal; values with a heavy tail make the interval wide.
 /// Differences of parts that sum to a whole sum to the difference of the whole. `None` when a sample
 /// has fewer than two values, a value is not finite, or `confidence` is not strictly between 0 and 1.
-#[must_use]
 pub fn welch_mean_difference(
     first: &[f64],
     second: &[f64],
@@ -30,7 +29,6 @@ pub fn welch_mean_difference(
 
 /// Mean of the differences `second` - `first` of pairs, by Student's t on them. `None` as
 /// [`welch_mean_difference`], and when the lengths differ.
-#[must_use]
 pub fn paired_mean_difference(
     first: &[f64],
     second: &[f64],

@@ -16,7 +16,6 @@ pub struct Mediation {
 /// Changes (after minus before) of a counter and of a response for the same piece of work, with
 /// `unit_cost` in units of the response per count. A share far below 1 says that something else
 /// costs time too; one far above 1, that the unit cost is too high.
-#[must_use]
 pub fn mediation(counter_change: f64, response_change: f64, unit_cost: f64) -> Mediation {
     let explained = counter_change * unit_cost;
     Mediation {
@@ -46,7 +45,6 @@ pub struct UnitCost {
 ///
 /// `None` when a cell has fewer than three trials, a number is not finite, the counter does not
 /// vary within cells, or `confidence` is not strictly between 0 and 1.
-#[must_use]
 pub fn unit_cost(cells: &[Vec<(f64, f64)>], confidence: f64) -> Option<UnitCost> {
     if !cells.iter().all(|cell| cell.len() >= 3) {
         return None;

@@ -7,7 +7,6 @@
 ///
 /// In ascending order, the largest so far of p₍ⱼ₎ (m + 1 - j), at most 1. The result is in the
 /// order of the input; p-values must be 0 to 1.
-#[must_use]
 pub fn holm(p_values: &[f64]) -> Vec<f64> {
     let cells: Vec<(f64, f64)> = p_values.iter().map(|p| (*p, *p)).collect();
     let family = ExclusiveFamily::new(&cells);

@@ -68,7 +68,6 @@ impl NullDistribution {
 ///
 /// When it is above the level asked for, the test could not have fired whatever the data. It is 0
 /// only when the true value is below the smallest float.
-#[must_use]
 pub fn minimum_two_sided_p(n: usize, m: usize) -> f64 {
     (2.0 / arrangements(n, m)).min(1.0)
 }

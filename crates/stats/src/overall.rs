@@ -100,7 +100,6 @@ pub struct PermutationInterval {
 }
 
 /// Judges overall effects, each of its own cells, as one family.
-#[must_use]
 pub fn overall(
     effects: &[Vec<OverallCell>],
     settings: &Settings,

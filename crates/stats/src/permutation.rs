@@ -11,7 +11,6 @@ const ARRANGEMENTS_LIMIT: u64 = 200_000;
 ///
 /// `None` when a sample is empty, a value is not finite, or there are more than 200,000
 /// arrangements (ten against ten are 184,756).
-#[must_use]
 pub fn permutation_p(a: &[f64], b: &[f64]) -> Option<f64> {
     let all: Vec<f64> = a.iter().chain(b).copied().collect();
     if a.is_empty() || b.is_empty() || !all.iter().all(|value| value.is_finite()) {
@@ -39,7 +38,6 @@ pub fn permutation_p(a: &[f64], b: &[f64]) -> Option<f64> {
 /// from 0 as the one observed.
 ///
 /// `None` when there is no difference, one is not finite, or there are more than 17 of them.
-#[must_use]
 pub fn sign_flip_p(differences: &[f64]) -> Option<f64> {
     if differences.is_empty() || !differences.iter().all(|value| value.is_finite()) {
         return None;

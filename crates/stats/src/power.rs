@@ -69,7 +69,6 @@ pub struct Goal {
 ///
 /// `None` without a degree of freedom, for a spread that is not finite, an impossible goal, or a
 /// ratio beyond the floats.
-#[must_use]
 pub fn minimum_detectable_ratio(spread: f64, sizes: SampleSizes, goal: Goal) -> Option<f64> {
     let df = sizes.degrees_of_freedom();
     let possible = goal.alpha > 0.0 && goal.alpha < goal.power && goal.power < 1.0;

@@ -34,7 +34,6 @@ const LARGEST_CORRELATION: f64 = 0.95;
 /// 1992) if that is more. Fewer than eight batches cannot show any and are taken as independent.
 ///
 /// `None` as [`crate::hodges_lehmann_ratio`].
-#[must_use]
 pub fn run_ratio(
     baseline: &[Vec<f64>],
     treated: &[Vec<f64>],
@@ -64,7 +63,6 @@ pub fn run_ratio(
 /// The same of observations: a lower bound may be any larger value, so the interval reaches from the
 /// lower end of the smallest ratio that they allow to the upper end of the largest. With bounds, the
 /// estimates that they leave possible come with it. `None` as [`run_ratio`].
-#[must_use]
 pub fn bounded_run_ratio(
     baseline: &[Vec<Observation>],
     treated: &[Vec<Observation>],

@@ -61,7 +61,6 @@ const WINDOWS: std::ops::RangeInclusive<i32> = -1..=5;
 ///
 /// An infinite cost (a window in which no work was done) counts as ten times the highest finite
 /// one. `None` too when a cost is not above 0 or is not a number, or none is finite.
-#[must_use]
 pub fn steady_from(costs: &[f64]) -> Option<usize> {
     let finite = costs.iter().copied().filter(|cost| cost.is_finite());
     let dearest = finite.reduce(f64::max)?;

@@ -39,10 +39,8 @@ pub struct CurveOptions {
 }
 
 /// The curves that `what` names: `reference:NAME`, a folder with a manifest, or a CSV; `-` is
-/// standard input.
-///
-/// # Errors
-/// When there is nothing of this name, or it is refused, with the place and the reason.
+/// standard input. Fails when there is nothing of this name, or it is refused, with the place and
+/// the reason.
 pub fn curves(what: &str, options: &CurveOptions) -> Result<Curves, StoreError> {
     if let Some(name) = what.strip_prefix(REFERENCE) {
         let found = reference::find(name)?;

@@ -82,16 +82,12 @@ impl Format {
     }
 
     /// The format of this name.
-    #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|format| format.name == name)
     }
 
     /// The format that a text looks like. Every text without another mark and with a comma in its
-    /// first line is CSV.
-    ///
-    /// # Errors
-    /// When it looks like none.
+    /// first line is CSV. Fails when it looks like none.
     pub fn of(text: &str) -> Result<Self, Refusal> {
         let text = text.trim_start_matches('\u{feff}');
         // Lines of JSON are no JSON.
@@ -116,10 +112,7 @@ impl Format {
 }
 
 /// Reads a text as observations; `name` is where it comes from, `format` what it is if that is
-/// known.
-///
-/// # Errors
-/// When it is not of that format, or of none; with the line where there is one.
+/// known. Fails when it is not of that format, or of none; with the line where there is one.
 pub fn dataset(
     name: &str,
     text: &str,

@@ -11,10 +11,8 @@ use crate::error::StoreError;
 /// Name of the manifest in the folder of an experiment.
 pub const FILE: &str = "experiment.json";
 
-/// Reads the manifest of a folder; `None` if it has none.
-///
-/// # Errors
-/// When there is one that cannot be read, with the place.
+/// Reads the manifest of a folder; `None` if it has none. Fails when there is one that cannot be
+/// read, with the place.
 pub fn read(folder: &Path) -> Result<Option<Manifest>, StoreError> {
     let path = folder.join(FILE);
     let text = match fs::read(&path) {
@@ -25,10 +23,8 @@ pub fn read(folder: &Path) -> Result<Option<Manifest>, StoreError> {
     parse(&text, path).map(Some)
 }
 
-/// The manifest that a file's bytes are; `path` is where they come from.
-///
-/// # Errors
-/// When they are none, with the place, or one of a newer schema.
+/// The manifest that a file's bytes are; `path` is where they come from. Fails when they are none,
+/// with the place, or one of a newer schema.
 pub fn parse(bytes: &[u8], path: PathBuf) -> Result<Manifest, StoreError> {
     #[derive(serde::Deserialize)]
     struct Schema {
@@ -46,10 +42,8 @@ pub fn parse(bytes: &[u8], path: PathBuf) -> Result<Manifest, StoreError> {
     serde_json::from_slice(bytes).map_err(none)
 }
 
-/// Writes a manifest into its folder, whole or not at all.
-///
-/// # Errors
-/// When the folder cannot be made or written.
+/// Writes a manifest into its folder, whole or not at all. Fails when the folder cannot be made or
+/// written.
 pub fn write(manifest: &Manifest, folder: &Path) -> Result<(), StoreError> {
     let path = folder.join(FILE);
     let write = || -> io::Result<()> {

@@ -24,18 +24,14 @@ const RUN_LINE: &str = "{\"kind\":\"header\"";
 
 /// The observations that `what` names: `reference:NAME`, a folder of run files, a run file, a
 /// result of another program, whose format is told by its content, or a folder of such results of
-/// one format, each with its trials; `-` is standard input.
-///
-/// # Errors
-/// When there is nothing of this name, or it is refused, with the place and the reason.
+/// one format, each with its trials; `-` is standard input. Fails when there is nothing of this
+/// name, or it is refused, with the place and the reason.
 pub fn observations(what: &str) -> Result<Dataset, StoreError> {
     observations_as(what, None, &Options::default())
 }
 
-/// [`observations`] of a format that is known, or with what a reader cannot know.
-///
-/// # Errors
-/// As for [`observations`].
+/// [`observations`] of a format that is known, or with what a reader cannot know. Fails as for
+/// [`observations`].
 pub fn observations_as(
     what: &str,
     format: Option<Format>,
@@ -74,14 +70,12 @@ fn is_run(what: &str, content: &[u8]) -> bool {
 }
 
 /// Whether a file is one of a run, by its name or by its beginning.
-#[must_use]
 pub fn is_run_file(path: &Path) -> bool {
     is_run(&path.to_string_lossy(), &beginning(path).unwrap_or_default())
 }
 
 /// Whether this is a file that can be read and that is no run file, or a folder of such files
 /// without runs: results of another program.
-#[must_use]
 pub fn is_foreign(path: &Path) -> bool {
     if path.is_dir() {
         return is_foreign_folder(path);
@@ -144,7 +138,6 @@ fn foreign_folder(
 
 /// The name of a run in a folder: its path there, without what all run files end in. Of a file that
 /// is no folder's, `folder` is the file itself.
-#[must_use]
 pub fn run_name(folder: &Path, file: &Path) -> String {
     let below = file.strip_prefix(folder).ok().filter(|name| !name.as_os_str().is_empty());
     let name = below.unwrap_or(file).to_string_lossy().into_owned();
@@ -154,7 +147,6 @@ pub fn run_name(folder: &Path, file: &Path) -> String {
 /// The observations of runs, each with its path in their folder as its name, and with the levels, the
 /// block and the seed that the manifest of an experiment gives them. Runs that are not of the
 /// experiment are left out, with a note.
-#[must_use]
 pub fn of_runs(name: &str, runs: &[(String, Run)], manifest: Option<Manifest>) -> Dataset {
     let mut set = from_runs(name, runs);
     let Some(manifest) = manifest else { return set };
@@ -192,10 +184,8 @@ pub fn of_runs(name: &str, runs: &[(String, Run)], manifest: Option<Manifest>) -
     set
 }
 
-/// The text of a file, or of standard input if it is `-`.
-///
-/// # Errors
-/// When it cannot be read, or is not UTF-8.
+/// The text of a file, or of standard input if it is `-`. Fails when it cannot be read, or is not
+/// UTF-8.
 pub fn read(path: &Path) -> Result<String, StoreError> {
     let read = || -> io::Result<String> {
         let mut bytes = Vec::new();

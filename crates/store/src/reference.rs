@@ -42,10 +42,7 @@ pub enum Kind {
     Csv,
 }
 
-/// The published result of this name.
-///
-/// # Errors
-/// When there is none; the message names the closest ones.
+/// The published result of this name. Fails when there is none; the message names the closest ones.
 pub fn find(name: &str) -> Result<&'static Reference, StoreError> {
     ALL.iter()
         .find(|reference| reference.name == name)
@@ -86,19 +83,14 @@ impl Reference {
         Err(StoreError::Refused(format!("{} is not {expected}", self.name)))
     }
 
-    /// The result as a resp1 table.
-    ///
-    /// # Errors
-    /// When it is not an output of resp1.
+    /// The result as a resp1 table. Fails when it is not an output of resp1.
     pub fn resp1(&self) -> Result<Resp1Table, StoreError> {
         self.expect(Kind::Resp1)?;
         resp1::parse(self.text).map_err(StoreError::refused(self.name))
     }
 
-    /// The cells of a CSV result, row by row; the first row is the heading.
-    ///
-    /// # Errors
-    /// When it is not a CSV.
+    /// The cells of a CSV result, row by row; the first row is the heading. Fails when it is not a
+    /// CSV.
     pub fn cells(&self) -> Result<Vec<Vec<&'static str>>, StoreError> {
         self.expect(Kind::Csv)?;
         // The published tables have no quoted cells; a test holds them to it.
@@ -113,7 +105,6 @@ fn rows(name: &str) -> Vec<Vec<&'static str>> {
 }
 
 /// A published result for people: title, source, and the table (outputs of resp1 in its own layout).
-#[must_use]
 pub fn document(reference: &Reference) -> Document<'static> {
     let block = match reference.kind {
         Kind::Resp1 => {
@@ -142,7 +133,6 @@ fn table(cells: &[Vec<&str>]) -> Table {
 }
 
 /// All published results, a row each: name and title.
-#[must_use]
 pub fn list() -> Document<'static> {
     let mut table = Table::new("", ["name", "what it shows"]);
     for reference in ALL {

@@ -46,11 +46,8 @@ struct Reader {
 /// Reads the output of one resp1 run, of either format.
 ///
 /// A `-` in the last two columns stands for a value that is not known. Terminal escape sequences
-/// and control characters are dropped.
-///
-/// # Errors
-/// When there is no row, no `noload` row, or a row that is not one of resp1; always with the
-/// number of the line and the reason.
+/// and control characters are dropped. Fails when there is no row, no `noload` row, or a row that
+/// is not one of resp1; always with the number of the line and the reason.
 pub fn parse(text: &str) -> Result<Resp1Table, Refusal> {
     let mut reader = Reader::default();
     let mut lines = 0;

@@ -21,10 +21,8 @@ pub struct RunFile {
 }
 
 impl RunFile {
-    /// A new run file in a folder, which is made if it is missing.
-    ///
-    /// # Errors
-    /// When the folder cannot be made or written, or has a run of this name already.
+    /// A new run file in a folder, which is made if it is missing. Fails when the folder cannot be
+    /// made or written, or has a run of this name already.
     pub fn create(folder: &Path, run_id: &str) -> Result<Self, StoreError> {
         let path = folder.join(format!("{run_id}{SUFFIX}"));
         let made = fs::create_dir_all(folder)
@@ -33,10 +31,7 @@ impl RunFile {
         Ok(Self { file, path })
     }
 
-    /// Adds one line, newline included.
-    ///
-    /// # Errors
-    /// When the disk is full or gone.
+    /// Adds one line, newline included. Fails when the disk is full or gone.
     pub fn line(&mut self, line: &[u8]) -> io::Result<()> {
         self.file.write_all(line).map_err(|error| {
             io::Error::new(error.kind(), format!("{}: {error}", self.path.display()))
@@ -44,33 +39,25 @@ impl RunFile {
     }
 
     /// The file.
-    #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 }
 
-/// Reads one run file.
-///
-/// # Errors
-/// When it cannot be read or is not a run file, with the line.
+/// Reads one run file. Fails when it cannot be read or is not a run file, with the line.
 pub fn read_run(path: &Path) -> Result<Run, StoreError> {
     let bytes = fs::read(path).map_err(StoreError::io(path))?;
     Run::parse(&bytes).map_err(|source| StoreError::Run { path: path.to_owned(), source })
 }
 
-/// Reads a run file, or all run files in a folder and below, in the order of their names.
-///
-/// # Errors
-/// When there is none, or one of them is not a run file.
+/// Reads a run file, or all run files in a folder and below, in the order of their names. Fails
+/// when there is none, or one of them is not a run file.
 pub fn read_runs(path: &Path) -> Result<Vec<(PathBuf, Run)>, StoreError> {
     run_files(path)?.into_iter().map(|file| read_run(&file).map(|run| (file, run))).collect()
 }
 
-/// A run file, or all run files in a folder and below, in the order of their names.
-///
-/// # Errors
-/// When a folder has none or cannot be read.
+/// A run file, or all run files in a folder and below, in the order of their names. Fails when a
+/// folder has none or cannot be read.
 pub fn run_files(path: &Path) -> Result<Vec<PathBuf>, StoreError> {
     if !path.is_dir() {
         return Ok(vec![path.to_owned()]);
@@ -99,7 +86,6 @@ pub fn run_files(path: &Path) -> Result<Vec<PathBuf>, StoreError> {
 
 /// Where results go by default: `$XDG_DATA_HOME/thrashlab`, else `~/.local/share/thrashlab`, else
 /// `thrashlab-results` in the current folder.
-#[must_use]
 pub fn default_folder() -> PathBuf {
     user_folder("XDG_DATA_HOME", ".local/share")
         .unwrap_or_else(|| PathBuf::from("thrashlab-results"))

@@ -68,7 +68,6 @@ pub const MACHINES: &[(&str, &str)] = &[
 ];
 
 /// Runs a workload on a machine with a system.
-#[must_use]
 pub fn simulate(setup: &Setup, workload: &Workload, seed: u64) -> Outcome {
     let scene = workload.scene(setup, seed);
     engine::Engine::new(setup, &scene, seed).run()

@@ -31,7 +31,6 @@ pub struct HatCounts {
 
 impl HatCounts {
     /// The words by name, in their order.
-    #[must_use]
     pub fn words(&self) -> [(&'static str, u64); 11] {
         [
             ("ctxalloc", self.ctxalloc),
@@ -105,7 +104,6 @@ pub struct Outcome {
 
 impl Outcome {
     /// How long the interactions of all processes took, in ascending order, in ns.
-    #[must_use]
     pub fn responses_ns(&self) -> Vec<u64> {
         let all = self.processes.iter().flat_map(|process| &process.responses_ns);
         let mut responses: Vec<u64> = all.copied().collect();
@@ -115,7 +113,6 @@ impl Outcome {
 
     /// The response time that a part of the interactions, in hundredths, does not exceed, in ns;
     /// nothing if there were none. The smallest with at least that part at or below it.
-    #[must_use]
     pub fn response_ns(&self, percent: u64) -> Option<u64> {
         let responses = self.responses_ns();
         let rank = (responses.len() as u64 * percent.min(100)).div_ceil(100);
@@ -124,7 +121,6 @@ impl Outcome {
 
     /// All sums and counters by name; times in ns. Of interactions there are some only if the
     /// workload has any.
-    #[must_use]
     pub fn counts(&self) -> BTreeMap<&'static str, u64> {
         let sums = [
             ("elapsed_ns", self.elapsed_ns),

@@ -48,10 +48,8 @@ pub static REMEDIES: LazyLock<Vec<Remedy>> = LazyLock::new(|| {
 
 impl Remedy {
     /// Takes the remedy; whether that changes anything. Of two remedies for the same thing the
-    /// later one counts: twice and then four times fewer switches are four times fewer.
-    ///
-    /// # Errors
-    /// When the machine cannot have it, with the reason.
+    /// later one counts: twice and then four times fewer switches are four times fewer. Fails when
+    /// the machine cannot have it, with the reason.
     pub fn apply(
         &self,
         setup: &mut Setup,

@@ -40,7 +40,6 @@ pub struct Setup {
 
 impl Setup {
     /// A machine with a system, nothing changed.
-    #[must_use]
     pub fn new(machine: Machine, system: System) -> Self {
         Self { machine, system, software_pmegs: None }
     }
@@ -86,7 +85,6 @@ impl Setup {
     }
 
     /// Every setting with the value that holds.
-    #[must_use]
     pub fn resolved(&self) -> BTreeMap<String, String> {
         let (machine, system) = (&self.machine, &self.system);
         let value = |name: &str| match name {

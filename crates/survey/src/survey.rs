@@ -24,7 +24,6 @@ pub struct Survey {
 
 impl Survey {
     /// Opens what stays open. Needs no privilege; what cannot be had is in [`Survey::missed`].
-    #[must_use]
     pub fn open() -> Self {
         let proc_root = PathBuf::from("/proc");
         let (machine, mut missed) = Reader::open(&Sources::machine(&proc_root));
@@ -38,13 +37,11 @@ impl Survey {
     }
 
     /// What no snapshot will have, with the reasons.
-    #[must_use]
     pub fn missed(&self) -> &[Missed] {
         &self.missed
     }
 
     /// All counters of this moment, which is `at_ns` from the start of the recording.
-    #[must_use]
     pub fn snapshot(&mut self, at_ns: u64) -> Snapshot {
         let processes = self.processes();
         let tasks = processes.into_iter().filter_map(|pid| Some((pid, self.task(pid)?))).collect();

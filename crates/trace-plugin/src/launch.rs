@@ -71,7 +71,6 @@ impl Settings {
     }
 
     /// The plugin with its arguments, as the emulator takes them.
-    #[must_use]
     pub(crate) fn option(&self) -> String {
         let Self { plugin, channel, process, image, fetches } = self;
         let fetches = *fetches as u8;
@@ -82,7 +81,6 @@ impl Settings {
     }
 
     /// All words of a command line that runs a program under the emulator.
-    #[must_use]
     pub(crate) fn emulator_words(
         &self,
         emulator: &OsStr,

@@ -34,10 +34,8 @@ pub enum Columns {
 
 /// Something that hands out a trace block by block.
 pub trait Source {
-    /// Puts the next block in the place of `block`; `false` at the end.
-    ///
-    /// # Errors
-    /// When the trace cannot be read on.
+    /// Puts the next block in the place of `block`; `false` at the end. Fails when the trace cannot
+    /// be read on.
     fn next(&mut self, block: &mut Block) -> Result<bool, TraceError>;
 
     /// What was noticed so far beside the blocks: bad records, a file that was cut off.

@@ -10,16 +10,11 @@ use crate::{Block, Format, Header, TraceError};
 
 /// Something that takes a trace block by block.
 pub trait Sink {
-    /// Writes a block.
-    ///
-    /// # Errors
-    /// When it cannot be written, or has no references where the format needs them.
+    /// Writes a block. Fails when it cannot be written, or has no references where the format needs
+    /// them.
     fn add(&mut self, block: &Block) -> Result<(), TraceError>;
 
-    /// Writes what is to stand at the end.
-    ///
-    /// # Errors
-    /// When it cannot be written.
+    /// Writes what is to stand at the end. Fails when it cannot be written.
     fn finish(self: Box<Self>) -> Result<Left, TraceError>;
 }
 
@@ -44,10 +39,8 @@ impl Left {
     }
 }
 
-/// A sink that writes a file of this format. The header is for the own format.
-///
-/// # Errors
-/// When the file cannot be written, or nothing writes this format.
+/// A sink that writes a file of this format. The header is for the own format. Fails when the file
+/// cannot be written, or nothing writes this format.
 pub fn create(
     format: Format,
     file: File,

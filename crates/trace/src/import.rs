@@ -18,18 +18,13 @@ use decompressed::Decompressed;
 use importer::Importer;
 
 /// Opens a trace, whose format is told by its content; `-` is standard input. It may be compressed
-/// as a whole by gzip, xz or zstd.
-///
-/// # Errors
-/// When it cannot be opened or is of no known format.
+/// as a whole by gzip, xz or zstd. Fails when it cannot be opened or is of no known format.
 pub fn open(path: &Path, columns: Columns) -> Result<Box<dyn Source + Send>, TraceError> {
     Ok(open_as(path, columns, None)?.1)
 }
 
 /// Opens a trace of a given format, or of the one that its content tells, and says which that is.
-///
-/// # Errors
-/// When it cannot be opened, or no format was given and it is of none that is known.
+/// Fails when it cannot be opened, or no format was given and it is of none that is known.
 pub fn open_as(
     path: &Path,
     columns: Columns,
@@ -51,10 +46,8 @@ pub fn open_as(
     open_stream(Box::new(file), columns, format)
 }
 
-/// Reads a trace from any stream; of this format, or of the one that its content tells.
-///
-/// # Errors
-/// When it cannot be read, or no format was given and it is of none that is known.
+/// Reads a trace from any stream; of this format, or of the one that its content tells. Fails when
+/// it cannot be read, or no format was given and it is of none that is known.
 pub fn open_stream(
     stream: Box<dyn Read + Send>,
     columns: Columns,

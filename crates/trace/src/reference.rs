@@ -26,32 +26,27 @@ pub struct Reference(pub(crate) u64);
 
 impl Reference {
     /// A reference of `2^size_log2` bytes at an address.
-    #[must_use]
     pub fn new(address: u64, access: Access, size_log2: u8) -> Self {
         Self(address << 5 | (access as u64) << 3 | u64::from(size_log2.min(MAX_SIZE_LOG2)))
     }
 
     /// All of it, as the description of the type tells.
-    #[must_use]
     pub fn bits(self) -> u64 {
         self.0
     }
 
     /// The reference with these bits; `None` if no access or no size has them.
     #[inline]
-    #[must_use]
     pub fn from_bits(bits: u64) -> Option<Self> {
         is_reference(faults(bits)).then_some(Self(bits))
     }
 
     /// Its first byte.
-    #[must_use]
     pub fn address(self) -> u64 {
         (self.0.cast_signed() >> 5).cast_unsigned()
     }
 
     /// What it does.
-    #[must_use]
     pub fn access(self) -> Access {
         match self.0 >> 3 & 3 {
             0 => Access::Load,
@@ -61,13 +56,11 @@ impl Reference {
     }
 
     /// How many bytes it is of.
-    #[must_use]
     pub fn size_bytes(self) -> u32 {
         1 << (self.0 & 7)
     }
 
     /// The page of its first byte.
-    #[must_use]
     pub fn page(self) -> u64 {
         (self.address().cast_signed() >> PAGE_SHIFT).cast_unsigned()
     }
@@ -80,7 +73,6 @@ pub struct ReferenceWords<'a>(&'a [u64]);
 impl<'a> ReferenceWords<'a> {
     /// These words; `None` if one of them is no reference.
     #[inline]
-    #[must_use]
     pub fn new(words: &'a [u64]) -> Option<Self> {
         // No branch for each, so that several are looked at at once.
         let found = words.iter().fold(0, |found, word| found | faults(*word));
@@ -88,7 +80,6 @@ impl<'a> ReferenceWords<'a> {
     }
 
     /// The words.
-    #[must_use]
     pub fn words(self) -> &'a [u64] {
         self.0
     }
@@ -97,7 +88,6 @@ impl<'a> ReferenceWords<'a> {
     ///
     /// # Panics
     /// When there are not so many.
-    #[must_use]
     pub fn part(self, range: std::ops::Range<usize>) -> Self {
         Self(&self.0[range])
     }

@@ -24,10 +24,8 @@ enum Runner {
 impl Recording {
     /// Starts a command whose references come out of [`Source::next`].
     ///
-    /// Standard input, output and error are the command's, and the signals of the terminal.
-    ///
-    /// # Errors
-    /// When the program or what records it is not there, or the system refuses something.
+    /// Standard input, output and error are the command's, and the signals of the terminal. Fails
+    /// when the program or what records it is not there, or the system refuses something.
     pub fn start(request: &Request<'_>) -> Result<Self, TracerError> {
         let tool = request.tool.unwrap_or_else(|| match in_path(&qemu()) {
             None if in_path("valgrind").is_some() => Tool::Valgrind,
@@ -41,7 +39,6 @@ impl Recording {
     }
 
     /// What records it.
-    #[must_use]
     pub fn tool(&self) -> Tool {
         match self.runner {
             Runner::Emulated(_) => Tool::Qemu,
@@ -50,7 +47,6 @@ impl Recording {
     }
 
     /// Name and version of that.
-    #[must_use]
     pub fn version(&self) -> &str {
         match &self.runner {
             Runner::Emulated(emulated) => &emulated.version,
@@ -59,10 +55,8 @@ impl Recording {
     }
 
     /// Waits for the command and says how it ended. What is not read yet is lost, and the command
-    /// goes on without being recorded.
-    ///
-    /// # Errors
-    /// When what records it did not come up, or the command cannot be waited for.
+    /// goes on without being recorded. Fails when what records it did not come up, or the command
+    /// cannot be waited for.
     pub fn finish(self) -> Result<Ended, TracerError> {
         match self.runner {
             Runner::Emulated(emulated) => emulated.finish(),

@@ -36,10 +36,8 @@ pub struct Written {
 
 impl Recording {
     /// Writes the references with numbers in `range` as a trace, until there are no more or the
-    /// range ends. The command may still run then.
-    ///
-    /// # Errors
-    /// When the trace cannot be written, or the system refuses something.
+    /// range ends. The command may still run then. Fails when the trace cannot be written, or the
+    /// system refuses something.
     pub fn write(
         &mut self,
         out: File,

@@ -123,11 +123,9 @@ pub struct Vm {
 }
 
 impl Vm {
-    /// Finds everything, and boots the machine unless the cache has it booted.
-    ///
-    /// # Errors
-    /// When QEMU, the kernel or one of its modules is missing, with the next step; when the guest
-    /// does not boot, with its last words.
+    /// Finds everything, and boots the machine unless the cache has it booted. Fails when QEMU, the
+    /// kernel or one of its modules is missing, with the next step; when the guest does not boot,
+    /// with its last words.
     pub fn prepare(spec: &VmSpec, options: &VmOptions, stop: Stop<'_>) -> Result<Self, VmError> {
         let overlay = spec.overlay.as_ref().map(|folder| overlay::read(Path::new(folder)));
         let overlay = overlay.transpose().map_err(VmError::Unavailable)?.unwrap_or_default();
@@ -154,23 +152,17 @@ impl Vm {
     }
 
     /// The hash of everything that the booted machine depends on.
-    #[must_use]
     pub fn key(&self) -> &str {
         &self.machine.key
     }
 
-    /// The hash of everything that a run depends on, under which it is kept.
-    ///
-    /// # Errors
-    /// When the spec cannot be written down.
+    /// The hash of everything that a run depends on, under which it is kept. Fails when the spec
+    /// cannot be written down.
     pub fn cell_key(&self, spec: &Spec) -> Result<String, VmError> {
         self.cell(spec).map(|(_, key)| key)
     }
 
-    /// Whether the cache has a finished run.
-    ///
-    /// # Errors
-    /// When the spec cannot be written down.
+    /// Whether the cache has a finished run. Fails when the spec cannot be written down.
     pub fn has_cell(&self, spec: &Spec) -> Result<bool, VmError> {
         let key = self.cell_key(spec)?;
         Ok(self.reuses_cells() && self.options.cache.cells().get(&key).is_some())
@@ -194,11 +186,9 @@ impl Vm {
         Ok((cell, key))
     }
 
-    /// Makes one run in a guest of its own; its lines go to `sink` as they come. A finished cell
-    /// of the cache is read instead. Says how the run ended, and whether it is from the cache.
-    ///
-    /// # Errors
-    /// When QEMU cannot be started or the lines cannot be passed on. Whatever happens to a guest
+    /// Makes one run in a guest of its own; its lines go to `sink` as they come. A finished cell of
+    /// the cache is read instead. Says how the run ended, and whether it is from the cache. Fails
+    /// when QEMU cannot be started or the lines cannot be passed on. Whatever happens to a guest
     /// that runs is an outcome.
     pub fn run(
         &self,

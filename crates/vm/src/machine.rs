@@ -47,10 +47,8 @@ pub fn parse_request(settings: &str) -> Result<VmRequest, String> {
     request(&parse_settings(settings)?)
 }
 
-/// The machine that settings ask for; of several for one name the last one counts.
-///
-/// # Errors
-/// As [`parse_request`].
+/// The machine that settings ask for; of several for one name the last one counts. Fails as
+/// [`parse_request`].
 pub fn request(pairs: &[(String, String)]) -> Result<VmRequest, String> {
     let last = |wanted: &str| pairs.iter().rev().find(|(name, _)| name == wanted);
     let name = last("machine").map_or(DEFAULT, |(_, value)| value.as_str());
@@ -76,10 +74,7 @@ pub fn request(pairs: &[(String, String)]) -> Result<VmRequest, String> {
 }
 
 /// Names with their values. A piece without `=` belongs to the value before it: the files of a
-/// kernel are separated by commas too.
-///
-/// # Errors
-/// When the first piece has no `=`.
+/// kernel are separated by commas too. Fails when the first piece has no `=`.
 pub fn parse_settings(settings: &str) -> Result<Vec<(String, String)>, String> {
     let mut pairs: Vec<(String, String)> = Vec::new();
     for setting in settings.split(',').filter(|setting| !setting.is_empty()) {
@@ -92,10 +87,8 @@ pub fn parse_settings(settings: &str) -> Result<Vec<(String, String)>, String> {
     Ok(pairs)
 }
 
-/// A machine by its name, or from the TOML file of this path.
-///
-/// # Errors
-/// When there is no such machine, or its description cannot be read, with the place.
+/// A machine by its name, or from the TOML file of this path. Fails when there is no such machine,
+/// or its description cannot be read, with the place.
 pub fn load(name: &str) -> Result<VmRequest, String> {
     if let Some((_, text)) = NAMED.iter().find(|(known, _)| *known == name) {
         return parse_description(name, text);

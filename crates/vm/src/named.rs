@@ -19,15 +19,11 @@ pub struct Named<'a> {
 
 impl<'a> Named<'a> {
     /// Lines of a run of this name.
-    #[must_use]
     pub fn new(run_id: &'a str) -> Self {
         Self { run_id, encoder: RunEncoder::default() }
     }
 
-    /// Passes a line on.
-    ///
-    /// # Errors
-    /// As `sink`.
+    /// Passes a line on. Fails as `sink`.
     pub fn line(
         &mut self,
         bytes: &[u8],

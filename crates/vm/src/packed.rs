@@ -28,17 +28,14 @@ pub struct PackedMachine {
 
 impl Vm {
     /// This machine as another host has to know it.
-    #[must_use]
     pub fn packed(&self) -> PackedMachine {
         let files = FILES.map(|name| (name.to_owned(), self.folder.join(name))).into();
         PackedMachine { files, ..self.machine.clone() }
     }
 
-    /// A machine that was booted on another host, whose files lie in `folder`.
-    ///
-    /// # Errors
-    /// When this host has another QEMU, this program is another one, or a file is missing: the cells
-    /// would be others.
+    /// A machine that was booted on another host, whose files lie in `folder`. Fails when this host
+    /// has another QEMU, this program is another one, or a file is missing: the cells would be
+    /// others.
     pub fn unpack(
         packed: &PackedMachine,
         folder: &Path,

@@ -45,10 +45,8 @@ pub enum ShellState {
 }
 
 impl Shell {
-    /// Starts a guest; with `is_script` its shell has no prompt and no echo.
-    ///
-    /// # Errors
-    /// As [`crate::Vm::prepare`], and without a static busybox on this machine.
+    /// Starts a guest; with `is_script` its shell has no prompt and no echo. Fails as
+    /// [`crate::Vm::prepare`], and without a static busybox on this machine.
     pub fn start(
         machine: &MachineSpec,
         kernel: &str,
@@ -70,15 +68,11 @@ impl Shell {
     }
 
     /// The guest's console.
-    #[must_use]
     pub fn console(&self) -> &UnixStream {
         &self.console
     }
 
-    /// Looks how far it is, without waiting.
-    ///
-    /// # Errors
-    /// When the guest died or could not be set up.
+    /// Looks how far it is, without waiting. Fails when the guest died or could not be set up.
     pub fn state(&mut self) -> Result<ShellState, VmError> {
         let event = self.guest.qmp.event(Duration::ZERO)?;
         for said in self.guest.said()? {

@@ -20,7 +20,6 @@ pub struct Difference {
 const AROUND_BYTES: usize = 40;
 
 /// Compares two run files; `None` if they are the same bytes.
-#[must_use]
 pub fn first_difference(first: &[u8], second: &[u8]) -> Option<Difference> {
     if first == second {
         return None;

@@ -43,7 +43,6 @@ pub struct Distance {
 }
 
 /// What was varied and measured, the parts, and all facts of systems and scripts, side by side.
-#[must_use]
 pub fn ledger(datasets: &[Dataset]) -> Ledger {
     let told: Vec<BTreeMap<String, String>> = datasets.iter().map(conditions).collect();
     let names: BTreeSet<&String> = told.iter().flat_map(BTreeMap::keys).collect();

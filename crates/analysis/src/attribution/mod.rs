@@ -58,11 +58,8 @@ impl Default for Options {
     }
 }
 
-/// Attributes the change of one response of an experiment.
-///
-/// # Errors
-/// When something was asked for that is not there, or a combination of levels was not measured;
-/// every error says what to do.
+/// Attributes the change of one response of an experiment. Fails when something was asked for that
+/// is not there, or a combination of levels was not measured; every error says what to do.
 pub fn attribute(dataset: &Dataset, options: &Options) -> Result<Attribution, Refused> {
     let mut table = Table::new(dataset, options)?;
     let refused = |error| {

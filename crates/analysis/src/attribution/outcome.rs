@@ -75,7 +75,6 @@ pub struct TwoScales {
 
 impl TwoScales {
     /// The effects on the scale that fits better.
-    #[must_use]
     pub fn fitting(&self) -> &Effects {
         match (self.scale, &self.log) {
             (Scale::Log, Some(log)) => log,

@@ -98,7 +98,6 @@ fn of_ends(cell: &Cell, ends: &Ends) -> String {
 }
 
 /// A method in a few words.
-#[must_use]
 pub fn method_words(method: Method) -> &'static str {
     match method {
         Method::HodgesLehmann => "Hodges-Lehmann, Mann-Whitney",

@@ -40,7 +40,6 @@ pub struct EndCount {
 
 impl Ends {
     /// In a sentence without its verdict: `failed 2 of 2, reference 0 of 2: the kernel died: …`.
-    #[must_use]
     pub fn text(&self) -> String {
         let count = |side: &EndCount| format!("{} of {}", side.failed, side.trials);
         let text = format!("failed {}, reference {}", count(&self.second), count(&self.first));

@@ -44,7 +44,6 @@ pub struct Overall {
 
 impl Overall {
     /// What it is over: `both cells`, `all 10 cells`.
-    #[must_use]
     pub fn over(&self) -> String {
         match self.cells {
             2 => "both cells".to_owned(),

@@ -152,19 +152,16 @@ fn batch(line: &Line) -> Option<Vec<Observation>> {
 
 impl Ratio {
     /// `≥ ` or `≤ ` if lower bounds among the delays leave it open, else nothing.
-    #[must_use]
     pub fn mark(&self) -> &'static str {
         self.allowed.map_or("", AllowedRatio::mark)
     }
 
     /// The ratio in a sentence, with one decimal.
-    #[must_use]
     pub fn times(&self) -> String {
         format!("{}{:.1}", self.mark(), self.ratio)
     }
 
     /// What the interval is over, after a number: `95 % interval of this run`, `over 5 seeds`.
-    #[must_use]
     pub fn over(&self) -> String {
         match self.claim {
             Claim::ThisRun => "of this run".to_owned(),
@@ -175,13 +172,11 @@ impl Ratio {
     }
 
     /// Whether its interval is so wide that it says nothing.
-    #[must_use]
     pub fn says_nothing(&self) -> bool {
         stats::says_nothing(self.low, self.high)
     }
 
     /// How many seeds or blocks a usable interval takes; empty if this one is usable.
-    #[must_use]
     pub fn needs_text(&self) -> String {
         let unit = if self.claim == Claim::Blocks { "blocks" } else { "seeds" };
         match self.needs {

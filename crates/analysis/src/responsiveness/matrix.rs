@@ -88,7 +88,6 @@ impl LowerBounds {
 
 impl Row {
     /// Median, 90 % quantile and longest delay in ns.
-    #[must_use]
     pub fn quantiles_ns(&self) -> [Option<Observation>; 3] {
         let observed = |delay_ns: Option<f64>, is_lower_bound: bool| {
             delay_ns.map(|value| Observation { value, is_lower_bound })
@@ -102,7 +101,6 @@ impl Row {
     }
 
     /// The part of the responses that stalled; `None` without responses.
-    #[must_use]
     pub fn stalled_share(&self) -> Option<f64> {
         let count = self.delays_ns.len();
         (count > 0).then(|| self.stalled as f64 / count as f64)

@@ -67,7 +67,6 @@ pub enum Feeling {
 
 impl Feeling {
     /// The verdict on a load.
-    #[must_use]
     pub fn new(row: &Row, baseline_median_ns: Option<f64>) -> Self {
         if row.delays_ns.is_empty() {
             return Self::NotMeasured;

@@ -98,7 +98,6 @@ impl WhySlow {
     }
 
     /// Whether anything but the remainder was counted.
-    #[must_use]
     pub fn has_sources(&self) -> bool {
         let unsourced = [Part::MissedStart, Part::Remainder];
         self.slow.parts_ns.iter().any(|(part, ns)| ns.is_some() && !unsourced.contains(part))

@@ -62,7 +62,6 @@ pub struct Headroom {
 
 impl Found {
     /// The knee, if there is one.
-    #[must_use]
     pub fn knee(&self) -> Option<&Knee> {
         knee_of(&self.shape)
     }
@@ -76,7 +75,6 @@ fn knee_of(shape: &Shape) -> Option<&Knee> {
 }
 
 /// Says what a curve's measurements tell.
-#[must_use]
 pub fn find(curve: &Curve, settings: &Settings) -> Found {
     let orient::Oriented { rows, plateau, shape, unmeasurable, notes, .. } =
         orient::orient(curve, settings);
@@ -217,7 +215,6 @@ pub struct GridRow {
 
 impl Grid {
     /// A map of `curves`, each with its level of `row_parameter`, in the order given.
-    #[must_use]
     pub fn new(row_parameter: &str, curves: &[(String, Curve)], settings: &Settings) -> Self {
         let found: Vec<_> = curves.iter().map(|(_, curve)| find(curve, settings)).collect();
         let mut columns: Vec<f64> =

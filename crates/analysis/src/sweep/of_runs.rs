@@ -35,7 +35,6 @@ pub struct OfRun {
 /// Figures are sums over the same part. Counters are what counters that only grow have grown by
 /// between its two ends; levels such as free memory are none. Page tables are a level that matters
 /// here: the figure `page_table_bytes` is their size at the end.
-#[must_use]
 pub fn of_run(run: &Run, response: Option<&str>) -> OfRun {
     let mut made = match MemoryWork::of(run) {
         Some(work) => of_memory(&work, response),

@@ -125,13 +125,11 @@ impl Search {
     }
 
     /// The coarse levels, from the range's first to its last.
-    #[must_use]
     pub fn coarse_levels(&self) -> Vec<f64> {
         self.range.spread(self.range.first, self.range.last, self.settings.coarse)
     }
 
     /// What is measured next; `None` if the search is at its end, or the budget is.
-    #[must_use]
     pub fn next(&self, curve: &Curve) -> Option<Batch> {
         let Self { range, settings } = self;
         let state = State { range, settings, coarse: self.coarse_levels(), curve };
@@ -155,7 +153,6 @@ impl Search {
     }
 
     /// The budget, if that is why nothing more is measured: a higher one would go on.
-    #[must_use]
     pub fn ended_by_budget(&self, curve: &Curve) -> Option<usize> {
         let mut unlimited = *self;
         unlimited.settings.budget = usize::MAX;

@@ -19,10 +19,8 @@ const UNLIMITED_BYTES: u64 = (1 << 63) - (64 << 10);
 /// `throttled_time` and `burst_time` of a version 1 `cpu.stat` are ns.
 ///
 /// Follows `Documentation/admin-guide/cgroup-v2.rst` ("Flat keyed") and
-/// `Documentation/admin-guide/cgroup-v1/memory.rst` section 5.2.
-///
-/// # Errors
-/// When the file is empty, or a line is anything but a name and a number.
+/// `Documentation/admin-guide/cgroup-v1/memory.rst` section 5.2. Fails when the file is empty, or a
+/// line is anything but a name and a number.
 pub fn flat_keyed(text: &str) -> Result<Pairs, ParseError> {
     let mut pairs = Pairs::with_capacity(text.len() / 24);
     for (number, line) in lines(text) {
@@ -45,10 +43,8 @@ pub(crate) fn cpu_stat_v1(text: &str) -> Result<Pairs, ParseError> {
 /// The unit becomes the end of the name: `MemFree:  1024 kB` is `MemFree_kb` (kB is 1024 bytes
 /// here); a line without a unit keeps its name (`HugePages_Total`, a number of pages).
 ///
-/// Follows `Documentation/filesystems/proc.rst`, section "meminfo".
-///
-/// # Errors
-/// When the file is empty, or a line is anything but a name, a colon, a number and a unit.
+/// Follows `Documentation/filesystems/proc.rst`, section "meminfo". Fails when the file is empty,
+/// or a line is anything but a name, a colon, a number and a unit.
 pub fn colon_keyed(text: &str) -> Result<Pairs, ParseError> {
     let mut pairs = Pairs::with_capacity(text.len() / 24);
     for (number, line) in lines(text).filter(|(_, line)| !line.trim_ascii().is_empty()) {
@@ -89,10 +85,8 @@ pub(super) fn with_unit(
 /// by the kernel from the same totals and are skipped.
 /// Before Linux 5.13 the `cpu` file has no `full` line, and the `irq` file has no `some` line.
 ///
-/// Follows `Documentation/accounting/psi.rst`.
-///
-/// # Errors
-/// When the file is empty, a line has no `total=`, or a word after the first is not `key=value`.
+/// Follows `Documentation/accounting/psi.rst`. Fails when the file is empty, a line has no
+/// `total=`, or a word after the first is not `key=value`.
 pub fn pressure(text: &str) -> Result<Pairs, ParseError> {
     let mut pairs = Pairs::new();
     for (number, line) in lines(text) {
@@ -123,10 +117,8 @@ pub fn pressure(text: &str) -> Result<Pairs, ParseError> {
 /// `cpuacct.usage` (ns).
 ///
 /// Follows `Documentation/admin-guide/cgroup-v2.rst` and
-/// `Documentation/admin-guide/cgroup-v1/{memory,cpuacct}.rst`.
-///
-/// # Errors
-/// When the file is empty or holds anything but one number (`max` is a limit, not a counter).
+/// `Documentation/admin-guide/cgroup-v1/{memory,cpuacct}.rst`. Fails when the file is empty or
+/// holds anything but one number (`max` is a limit, not a counter).
 pub fn single_value(text: &str) -> Result<Pairs, ParseError> {
     let mut words = lines(text).flat_map(|(number, line)| Words::new(line, number, 0));
     let value = words.next().ok_or_else(ParseError::empty)?.number()?;
@@ -137,10 +129,8 @@ pub fn single_value(text: &str) -> Result<Pairs, ParseError> {
 /// version 1's `memory.limit_in_bytes`, in bytes; nothing if there is none.
 ///
 /// Follows `Documentation/admin-guide/cgroup-v2.rst` and `page_counter.h` of the kernel
-/// (`PAGE_COUNTER_MAX`, which version 1 writes for no limit).
-///
-/// # Errors
-/// When the file holds neither `max` nor one number.
+/// (`PAGE_COUNTER_MAX`, which version 1 writes for no limit). Fails when the file holds neither
+/// `max` nor one number.
 pub fn limit(text: &str) -> Result<Pairs, ParseError> {
     if text.trim_ascii() == UNLIMITED {
         return Ok(Pairs::new());

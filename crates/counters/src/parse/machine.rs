@@ -29,10 +29,8 @@ const CPU_COLUMNS_MIN: usize = 4;
 /// the long list by number), `ctxt` (context switches), `processes` (forks), `procs_running` and
 /// `procs_blocked` (tasks at this moment). Single CPUs and all other lines are skipped.
 ///
-/// Follows `Documentation/filesystems/proc.rst`, section 1.7.
-///
-/// # Errors
-/// When there is no line of all CPUs together, or a known line has no number where it must.
+/// Follows `Documentation/filesystems/proc.rst`, section 1.7. Fails when there is no line of all
+/// CPUs together, or a known line has no number where it must.
 pub fn proc_stat(text: &str) -> Result<Pairs, ParseError> {
     let mut pairs = Pairs::with_capacity(CPU_COLUMNS.len() + 5);
     let mut has_cpu = false;
@@ -70,11 +68,8 @@ pub fn proc_stat(text: &str) -> Result<Pairs, ParseError> {
 ///
 /// Follows `show_interrupts` in the kernel's `kernel/irq/proc.c` and `arch_show_interrupts` in its
 /// `arch/x86/kernel/irq.c`: the first line names the CPUs that are online, a row has a count for
-/// each of them, and `ERR` and `MIS` have one count for all.
-///
-/// # Errors
-/// When the first line names no CPU, a row has no label, or something else stands where a count
-/// must.
+/// each of them, and `ERR` and `MIS` have one count for all. Fails when the first line names no
+/// CPU, a row has no label, or something else stands where a count must.
 pub fn interrupts(text: &str) -> Result<Pairs, ParseError> {
     let mut rows = lines(text);
     let (number, header) = rows.next().ok_or_else(ParseError::empty)?;

@@ -40,10 +40,8 @@ pub struct Mapping {
 /// ended) has an empty file, so that no mappings are an answer here and not an error.
 ///
 /// Follows `Documentation/filesystems/proc.rst`, section "1.1 Process-Specific Subdirectories".
-///
-/// # Errors
-/// When a line is neither a mapping (two addresses, rights, offset, device, inode and perhaps a
-/// name) nor a counter of one.
+/// Fails when a line is neither a mapping (two addresses, rights, offset, device, inode and perhaps
+/// a name) nor a counter of one.
 pub fn smaps(text: &str) -> Result<Vec<Mapping>, ParseError> {
     let mut mappings: Vec<Mapping> = Vec::new();
     for (number, line) in lines(text) {

@@ -34,10 +34,8 @@ const LAST_CERTAIN_COLUMN: usize = 24;
 /// The program's name stands in parentheses and may itself hold parentheses, spaces and newlines,
 /// so the columns are counted from the last closing parenthesis.
 ///
-/// Follows `Documentation/filesystems/proc.rst`, table 1-4.
-///
-/// # Errors
-/// When there is no name in parentheses, or a counter's column is missing or is not a number.
+/// Follows `Documentation/filesystems/proc.rst`, table 1-4. Fails when there is no name in
+/// parentheses, or a counter's column is missing or is not a number.
 pub fn task_stat(text: &str) -> Result<Pairs, ParseError> {
     if text.trim_ascii().is_empty() {
         return Err(ParseError::empty());
@@ -70,10 +68,8 @@ pub fn task_stat(text: &str) -> Result<Pairs, ParseError> {
 /// (`wait_ns`), and how often the task was put on a CPU (`timeslices`). Further columns and lines
 /// are skipped.
 ///
-/// Follows `Documentation/scheduler/sched-stats.rst`, on the file of one process.
-///
-/// # Errors
-/// When one of the three columns is missing or is not a number.
+/// Follows `Documentation/scheduler/sched-stats.rst`, on the file of one process. Fails when one of
+/// the three columns is missing or is not a number.
 pub fn schedstat(text: &str) -> Result<Pairs, ParseError> {
     let (number, line) = lines(text).next().ok_or_else(ParseError::empty)?;
     let mut words = Words::new(line, number, 0);
@@ -100,10 +96,8 @@ pub struct TaskStatus {
 
 /// Reads `/proc/PID/status`.
 ///
-/// Follows `Documentation/filesystems/proc.rst`, table 1-2.
-///
-/// # Errors
-/// When there is no name, state or user, or one of the numbers is none.
+/// Follows `Documentation/filesystems/proc.rst`, table 1-2. Fails when there is no name, state or
+/// user, or one of the numbers is none.
 pub fn task_status(text: &str) -> Result<TaskStatus, ParseError> {
     if text.trim_ascii().is_empty() {
         return Err(ParseError::empty());
@@ -132,10 +126,7 @@ pub fn task_status(text: &str) -> Result<TaskStatus, ParseError> {
 }
 
 /// The counters of `/proc/PID/status`: sizes as `VmRSS_kb`, numbers by their own names. Lines that
-/// hold something else (masks, lists, words) are left out.
-///
-/// # Errors
-/// When the text is empty.
+/// hold something else (masks, lists, words) are left out. Fails when the text is empty.
 pub fn task_status_counters(text: &str) -> Result<Pairs, ParseError> {
     if text.trim_ascii().is_empty() {
         return Err(ParseError::empty());

@@ -18,10 +18,8 @@ pub struct Modinfo {
 }
 
 impl Modinfo {
-    /// Reads it from a module's ELF file.
-    ///
-    /// # Errors
-    /// When the bytes are no ELF file, or none with `.modinfo`.
+    /// Reads it from a module's ELF file. Fails when the bytes are no ELF file, or none with
+    /// `.modinfo`.
     pub fn of_elf(bytes: &[u8]) -> Result<Self, String> {
         let refused = |why: &dyn Display| format!("not a kernel module: {why}");
         let file = object::File::parse(bytes).map_err(|error| refused(&error))?;
@@ -32,7 +30,6 @@ impl Modinfo {
 
     /// Reads the content of `.modinfo`: `key=value` with zeros between. What is not understood is
     /// skipped, as modules carry much else there.
-    #[must_use]
     pub fn parse(section: &[u8]) -> Self {
         let mut found = Self::default();
         for (key, value) in entries(section) {

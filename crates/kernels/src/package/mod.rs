@@ -21,11 +21,8 @@ type RawVisitor<'a> = dyn FnMut(&[u8], &mut dyn Read) -> io::Result<()> + 'a;
 
 /// Calls `visit` with every regular file of a package that a guest needs: kernel images and
 /// configurations in `boot/`, and all below `lib/modules/`. Paths are relative, have no `..`, and
-/// begin with `lib/` where the package says `usr/lib/`. Links are left out.
-///
-/// # Errors
-/// When the bytes are no package, are damaged, or a path leads out of the package; and when
-/// `visit` fails.
+/// begin with `lib/` where the package says `usr/lib/`. Links are left out. Fails when the bytes
+/// are no package, are damaged, or a path leads out of the package; and when `visit` fails.
 pub fn visit_package(bytes: &[u8], visit: &mut Visitor<'_>) -> io::Result<()> {
     let mut visit_needed = |path: &[u8], file: &mut dyn Read| match destination(path)? {
         Some(path) => visit(&path, file),

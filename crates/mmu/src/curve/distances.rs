@@ -32,26 +32,22 @@ impl StackDistances {
     }
 
     /// How many references there were.
-    #[must_use]
     pub fn total(&self) -> u64 {
         self.references
     }
 
     /// First references: they miss whatever the size.
-    #[must_use]
     pub fn cold(&self) -> u64 {
         self.stack.keys() as u64
     }
 
     /// How often each distance was seen; distance 0 is the key of the reference before.
-    #[must_use]
     pub fn counts(&self) -> &[u64] {
         &self.counts
     }
 
     /// Misses of a fully associative LRU cache for each of some sizes in entries, which ascend;
     /// those of first references included.
-    #[must_use]
     pub fn misses(&self, sizes: &[u64]) -> Vec<u64> {
         let mut misses = self.references;
         let mut distance = 0;

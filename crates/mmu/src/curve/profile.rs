@@ -64,10 +64,8 @@ impl Profile {
     }
 
     /// Counts the references of a block. Processes have pages of their own, also where the system
-    /// lets them share memory.
-    ///
-    /// # Errors
-    /// When a process cannot be told from others, or single references are needed and missing.
+    /// lets them share memory. Fails when a process cannot be told from others, or single
+    /// references are needed and missing.
     pub fn block(&mut self, block: &Block) -> Result<(), CurveError> {
         let references: u64 = block.runs.iter().map(|run| u64::from(run.count)).sum();
         if self.process.is_some_and(|process| process != block.process) {
@@ -82,7 +80,6 @@ impl Profile {
     }
 
     /// How many references were counted.
-    #[must_use]
     pub fn references(&self) -> u64 {
         self.references
     }

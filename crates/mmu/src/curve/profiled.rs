@@ -99,7 +99,6 @@ pub struct WorkingSets {
 
 impl Profile {
     /// What was counted.
-    #[must_use]
     pub fn finish(self) -> Profiled {
         Profiled {
             references: self.references,

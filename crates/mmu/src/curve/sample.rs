@@ -80,7 +80,6 @@ impl SampledDistances {
 
     /// No references yet; which keys are drawn follows from the seed. `None` if the rate or the
     /// number of keys is out of range.
-    #[must_use]
     pub fn new(sampling: Sampling, seed: u64) -> Option<Self> {
         let (threshold, most_keys) = match sampling {
             Sampling::Rate(rate) if rate > 0.0 && rate <= 1.0 => {
@@ -198,31 +197,26 @@ impl SampledDistances {
     }
 
     /// The part of all keys that is sampled now.
-    #[must_use]
     pub fn rate(&self) -> f64 {
         self.threshold as f64 / (1_u64 << HASH_BITS) as f64
     }
 
     /// How many references there were, sampled or not.
-    #[must_use]
     pub fn total(&self) -> u64 {
         self.references
     }
 
     /// How many references were of sampled keys.
-    #[must_use]
     pub fn sampled(&self) -> u64 {
         self.sampled
     }
 
     /// How many keys the sample has.
-    #[must_use]
     pub fn keys(&self) -> usize {
         self.stack.keys()
     }
 
     /// First references, which miss whatever the size: as many as the trace has keys.
-    #[must_use]
     pub fn cold(&self) -> Estimate {
         let (misses, error) = self.sum(&self.cold_groups());
         self.estimate(misses, misses - error, misses + error)
@@ -235,7 +229,6 @@ impl SampledDistances {
     }
 
     /// The smallest size, in entries, that has an estimate.
-    #[must_use]
     pub fn smallest(&self) -> u64 {
         let rate = self.rate();
         (LEAST_SAMPLED * (1.0 - rate) / rate).ceil() as u64
@@ -243,7 +236,6 @@ impl SampledDistances {
 
     /// Misses of a fully associative LRU cache for each of some sizes in entries, those of first
     /// references included; `None` for sizes below [`SampledDistances::smallest`].
-    #[must_use]
     pub fn misses(&self, sizes: &[u64]) -> Vec<Option<Estimate>> {
         let (behind, settled_behind) = self.behind();
         let rate = self.rate();

@@ -17,7 +17,6 @@ impl SetStacks {
     /// `sets` sets, a power of two, told apart by the lowest bits of the key, and up to `ways` ways.
     ///
     /// `None` if `sets` is no power of two or `ways` is 0.
-    #[must_use]
     pub fn new(sets: u64, ways: usize) -> Option<Self> {
         let number = usize::try_from(sets).ok().filter(|sets| sets.is_power_of_two())?;
         (ways > 0).then(|| Self {
@@ -30,7 +29,6 @@ impl SetStacks {
     }
 
     /// How many sets there are.
-    #[must_use]
     pub fn sets(&self) -> u64 {
         self.mask + 1
     }
@@ -57,7 +55,6 @@ impl SetStacks {
     }
 
     /// Misses with 1, 2, … ways, LRU in each set; those of first references included.
-    #[must_use]
     pub fn misses(&self) -> Vec<u64> {
         let mut misses = self.references;
         let at = |hits: &u64| {

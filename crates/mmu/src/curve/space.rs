@@ -39,13 +39,11 @@ impl Unit {
     }
 
     /// Its size.
-    #[must_use]
     pub fn bytes(self) -> u64 {
         1 << self.shift
     }
 
     /// Whether it is smaller than a trace's page, so that single references are needed.
-    #[must_use]
     pub fn is_line(self) -> bool {
         self.shift < PAGE_SHIFT
     }

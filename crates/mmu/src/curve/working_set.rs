@@ -56,7 +56,6 @@ pub struct MeanSize {
 impl WorkingSet {
     /// Nothing yet. `region_shift` is the logarithm of the units in a region; windows of the series
     /// have `window` references, at least 1.
-    #[must_use]
     pub fn new(region_shift: u32, window: u64) -> Self {
         Self {
             units: Times::new(),
@@ -126,7 +125,6 @@ impl WorkingSet {
     }
 
     /// The windows of the series, and the mean sizes for windows of four lengths in each doubling.
-    #[must_use]
     pub fn finish(mut self) -> (Vec<Window>, Vec<MeanSize>) {
         self.leave();
         if self.open.references > 0 {

@@ -90,7 +90,6 @@ pub struct WalkOutcome {
 
 impl WalkOutcome {
     /// Entries read in all.
-    #[must_use]
     pub fn all_steps(&self) -> u64 {
         self.steps.iter().chain(&self.host_steps).sum()
     }

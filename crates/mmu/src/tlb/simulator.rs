@@ -134,13 +134,11 @@ impl Simulator {
     }
 
     /// How many references there were so far; cheap, for progress.
-    #[must_use]
     pub fn references(&self) -> u64 {
         self.cores.iter().map(Core::references).sum()
     }
 
     /// What it came to so far.
-    #[must_use]
     pub fn outcome(&self) -> Outcome {
         let mut outcome = self.nothing.clone();
         for core in &self.cores {

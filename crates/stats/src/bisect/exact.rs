@@ -30,13 +30,11 @@ pub struct ExactBisect {
 
 impl ExactBisect {
     /// For `steps` steps, numbered from 0; `None` for fewer than two.
-    #[must_use]
     pub fn new(steps: usize) -> Option<ExactBisect> {
         (steps >= 2).then(|| ExactBisect { good: 0, bad: steps - 1, skipped: BTreeSet::new() })
     }
 
     /// The step to judge next; `None` when [`ExactBisect::suspects`] is the result.
-    #[must_use]
     pub fn next(&self) -> Option<usize> {
         let middle = self.good + (self.bad - self.good) / 2;
         (self.good + 1..self.bad)
@@ -67,7 +65,6 @@ impl ExactBisect {
 
     /// The steps one of which is the first bad one: a single step, or several if those between
     /// were skipped or not judged yet.
-    #[must_use]
     pub fn suspects(&self) -> RangeInclusive<usize> {
         self.good + 1..=self.bad
     }

@@ -82,7 +82,6 @@ pub struct NoisyBisect {
 
 impl NoisyBisect {
     /// For `steps` steps, numbered from 0; `None` for fewer than two or senseless settings.
-    #[must_use]
     pub fn new(steps: usize, settings: NoisySettings) -> Option<NoisyBisect> {
         let NoisySettings { confidence, no_change_prior, .. } = settings;
         let sensible = (0.5..1.0).contains(&confidence) && (0.0..1.0).contains(&no_change_prior);
@@ -91,7 +90,6 @@ impl NoisyBisect {
     }
 
     /// The step to measure next; `None` when the search is over or too many steps were skipped.
-    #[must_use]
     pub fn next(&self) -> Option<usize> {
         let usable: Vec<usize> =
             (0..self.steps).filter(|step| !self.skipped.contains(step)).collect();
@@ -136,13 +134,11 @@ impl NoisyBisect {
     }
 
     /// Measurements so far.
-    #[must_use]
     pub fn measurements(&self) -> usize {
         self.measured.len()
     }
 
     /// The probabilities after all measurements so far.
-    #[must_use]
     pub fn posterior(&self) -> Posterior {
         let evidence = Evidence::of(&self.measured, self.steps, self.settings.drift);
         let prior = self.settings.no_change_prior;
@@ -159,7 +155,6 @@ impl NoisyBisect {
     }
 
     /// What can be said at the confidence that was asked for.
-    #[must_use]
     pub fn conclusion(&self) -> Conclusion {
         self.conclude(&self.posterior())
     }

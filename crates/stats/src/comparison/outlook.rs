@@ -22,7 +22,6 @@ const USABLE_FACTOR: f64 = 2.0;
 
 /// Whether an interval of a ratio is so wide that its ends say nothing: it includes 1, and the
 /// upper end is more than 100 times the lower one.
-#[must_use]
 pub fn says_nothing(low: f64, high: f64) -> bool {
     let factor = high / low;
     low <= 1.0 && high >= 1.0 && (factor > SAYS_NOTHING_FROM || factor.is_nan())

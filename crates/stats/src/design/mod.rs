@@ -9,7 +9,6 @@ pub use order::{abba, randomised_blocks};
 
 /// All combinations of levels, given the number of levels of each factor; the last factor's level
 /// changes first. No factor gives one empty combination.
-#[must_use]
 pub fn full_factorial(level_counts: &[usize]) -> Vec<Vec<usize>> {
     level_counts.iter().fold(vec![Vec::new()], |cells, &levels| {
         let extended = |cell: Vec<usize>| {

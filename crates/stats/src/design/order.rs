@@ -11,7 +11,6 @@ use rand_pcg::Pcg64Mcg;
 /// The order is a function of the arguments alone: Fisher and Yates's shuffle on the words of
 /// `Pcg64Mcg`, with a draw that is defined here, so that a new version of a library or another
 /// width of `usize` does not change it.
-#[must_use]
 pub fn randomised_blocks(cells: usize, blocks: usize, seed: u64) -> Vec<Vec<usize>> {
     let mut random = Pcg64Mcg::seed_from_u64(seed);
     let mut block = || {
@@ -26,7 +25,6 @@ pub fn randomised_blocks(cells: usize, blocks: usize, seed: u64) -> Vec<Vec<usiz
 
 /// ABBA for two cells: `pairs` pairs of blocks, each pair either AB BA or BA AB by the seed, so
 /// that within each pair a linear drift falls on both cells alike.
-#[must_use]
 pub fn abba(pairs: usize, seed: u64) -> Vec<Vec<usize>> {
     let mut random = Pcg64Mcg::seed_from_u64(seed);
     let mut pair = || {

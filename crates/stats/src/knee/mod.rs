@@ -56,7 +56,6 @@ const LEAST_SUPPORT: f64 = 0.5;
 ///
 /// What cannot be judged is [`Shape::TooFew`]: fewer than four levels, levels that do not ascend,
 /// costs that are not above 0, or settings out of range.
-#[must_use]
 pub fn knee(levels: &[Level], settings: &KneeSettings) -> Shape {
     if let Err(what) = check(levels, settings) {
         return Shape::TooFew(what);

@@ -39,10 +39,8 @@ pub fn shapley_of(
 /// 2 × 2 with three to ten trials a cell, intervals at 95 % cover in 94 to 96 % of all cases
 /// (percentiles of the same samples: in 74 to 94 %).
 ///
-/// Drawn from `Pcg64Mcg` seeded with `seed`: the same arguments give the same intervals.
-///
-/// # Errors
-/// As [`shapley_of`], and a confidence that is none or too few resamples.
+/// Drawn from `Pcg64Mcg` seeded with `seed`: the same arguments give the same intervals. Fails as
+/// [`shapley_of`], and a confidence that is none or too few resamples.
 pub fn shapley_intervals(
     data: &Factorial,
     (before, after): (&[usize], &[usize]),

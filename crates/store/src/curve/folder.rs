@@ -25,10 +25,8 @@ pub(super) fn curves(path: &Path, options: &CurveOptions) -> Result<Curves, Stor
     curves_of_manifest(path, &manifest, options)
 }
 
-/// The curves of those runs of a folder that stand in a manifest.
-///
-/// # Errors
-/// When no factor of it is numeric, or a run file cannot be read.
+/// The curves of those runs of a folder that stand in a manifest. Fails when no factor of it is
+/// numeric, or a run file cannot be read.
 pub fn curves_of_manifest(
     path: &Path,
     manifest: &Manifest,

@@ -19,7 +19,6 @@ const KINDS: [(&str, ConditionKind); 6] = [
 
 /// The conditions for a published table (`sun4/vmtest-sparcstation1-old-hat`), of levels in bytes
 /// and figures in ns; none if there are none for it.
-#[must_use]
 pub fn acceptance(name: &str) -> Vec<Condition> {
     let stem = name.split_once('/').map(|(_, stem)| stem);
     let rows = rows(TABLE).into_iter().filter(|row| row.first().copied() == stem);

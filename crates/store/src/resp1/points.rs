@@ -59,7 +59,6 @@ pub enum Points {
 
 impl RowPoints {
     /// The five delays in ascending order, in ms, where they are determined.
-    #[must_use]
     pub fn samples_ms(&self, row: &Resp1Row) -> Option<Vec<f64>> {
         let Points::Recovered { second_ms, fourth_ms } = self.points else { return None };
         let second = second_ms.middle().clamp(row.low_ms, row.median_ms);
@@ -69,7 +68,6 @@ impl RowPoints {
 }
 
 /// What each row of the table says of its single delays.
-#[must_use]
 pub fn recover_points(table: &Resp1Table) -> Vec<RowPoints> {
     let base = table.noload().and_then(|row| figures(row).recovered(Spread::Unknown));
     let base = base.map(|base| (base.one_sd_mean, Agreement::new(table, base.one_sd_mean)));
@@ -150,7 +148,6 @@ fn with_ratio(row: &Resp1Row, base: Bounds) -> Option<Recovered> {
 }
 
 /// What was found out about the points, in sentences; empty without rows.
-#[must_use]
 pub fn points_notes(rows: &[RowPoints]) -> Vec<String> {
     let tests = |of: fn(&Points) -> bool| -> Vec<&str> {
         rows.iter().filter(|row| of(&row.points)).map(|row| row.test.as_str()).collect()

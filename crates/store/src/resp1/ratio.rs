@@ -25,7 +25,6 @@ pub struct RatioCheck {
 /// printed ratio stands for any value within ±0.0005. They agree if the two intervals meet.
 ///
 /// Empty if the table has no `noload` row with an average above 0.
-#[must_use]
 pub fn check_ratios(table: &Resp1Table) -> Vec<RatioCheck> {
     let noload_ms = table.noload().map(|row| row.average_ms).filter(|value| *value > 0.0);
     let Some(noload_ms) = noload_ms else {

@@ -217,7 +217,6 @@ impl Mix {
     }
 
     /// How many processes there are at the same time, without commands.
-    #[must_use]
     pub fn processes(&self) -> u64 {
         self.groups.iter().map(|group| group.count).sum()
     }

@@ -119,7 +119,6 @@ impl TraceProgram {
     }
 
     /// What was left out, in a sentence without its dot.
-    #[must_use]
     pub fn note(&self) -> Option<String> {
         let cut = self.cut.as_ref()?;
         Some(format!("only the first {} references of the trace were run: {cut}", self.references))

@@ -32,7 +32,6 @@ pub struct Encoder {
 
 impl Encoder {
     /// An encoder for the first thread. With [`Columns::Pages`] it keeps no single references.
-    #[must_use]
     pub fn new(columns: Columns) -> Self {
         Self {
             columns,
@@ -149,7 +148,6 @@ impl Encoder {
     }
 
     /// Whether nothing was added since the last block was finished.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.block.pages_column.is_empty() && self.block.head.events == 0
     }

@@ -43,19 +43,13 @@ struct Buffers {
 }
 
 impl Reader {
-    /// Reads a file that stands at its beginning.
-    ///
-    /// # Errors
-    /// When it cannot be read or is no trace.
+    /// Reads a file that stands at its beginning. Fails when it cannot be read or is no trace.
     pub fn from_file(file: File, columns: Columns) -> Result<Self, TraceError> {
         let length_bytes = file.metadata()?.len();
         Self::new(Box::new(file.try_clone()?), Some((file, length_bytes)), columns)
     }
 
-    /// Reads a pipe.
-    ///
-    /// # Errors
-    /// When it cannot be read or is no trace.
+    /// Reads a pipe. Fails when it cannot be read or is no trace.
     pub fn from_stream(stream: Box<dyn Read + Send>, columns: Columns) -> Result<Self, TraceError> {
         Self::new(stream, None, columns)
     }
@@ -91,10 +85,8 @@ impl Reader {
         Ok(reader)
     }
 
-    /// Reads only the head of the next block and passes over the rest; `None` at the end.
-    ///
-    /// # Errors
-    /// When the file cannot be read or is broken.
+    /// Reads only the head of the next block and passes over the rest; `None` at the end. Fails
+    /// when the file cannot be read or is broken.
     pub fn next_head(&mut self) -> Result<Option<BlockHead>, TraceError> {
         let Some((head, _)) = self.take_head()? else { return Ok(None) };
         let all = head.first_bytes() as u64 + u64::from(head.references_bytes);

@@ -37,10 +37,7 @@ pub struct Writer<W: Write> {
 
 impl<W: Write> Writer<W> {
     /// Writes the head of a trace. Blocks are compressed at one of zstd's levels: [`QUICK_LEVEL`],
-    /// [`SMALL_LEVEL`].
-    ///
-    /// # Errors
-    /// When it cannot be written, or there is no such level.
+    /// [`SMALL_LEVEL`]. Fails when it cannot be written, or there is no such level.
     pub fn new(mut out: W, header: &Header, level: i32) -> Result<Self, TraceError> {
         let bytes = header.to_bytes()?;
         out.write_all(&bytes)?;
@@ -49,10 +46,8 @@ impl<W: Write> Writer<W> {
         Ok(Self { out, zstd, bytes, at_byte, index: Index::default() })
     }
 
-    /// Compresses and writes a block; an empty one is left out.
-    ///
-    /// # Errors
-    /// When it is larger than a block may be or cannot be written.
+    /// Compresses and writes a block; an empty one is left out. Fails when it is larger than a
+    /// block may be or cannot be written.
     pub fn add(&mut self, block: &PackedBlock, effort: Effort) -> Result<(), TraceError> {
         if block.head.references == 0 && block.head.events == 0 {
             return Ok(());
@@ -105,10 +100,7 @@ impl<W: Write> Writer<W> {
         Ok(length(&bytes[begin..]))
     }
 
-    /// Gives what is written to the system.
-    ///
-    /// # Errors
-    /// When that is not possible.
+    /// Gives what is written to the system. Fails when that is not possible.
     pub fn flush(&mut self) -> Result<(), TraceError> {
         Ok(self.out.flush()?)
     }
@@ -123,10 +115,8 @@ impl<W: Write> Writer<W> {
         self.at_byte
     }
 
-    /// Writes the index. Without it the trace is one that was cut off.
-    ///
-    /// # Errors
-    /// When it cannot be written.
+    /// Writes the index. Without it the trace is one that was cut off. Fails when it cannot be
+    /// written.
     pub fn finish(mut self) -> Result<W, TraceError> {
         self.out.write_all(&self.index.to_bytes(self.at_byte))?;
         self.out.flush()?;
