@@ -1,6 +1,10 @@
 //! A document as one HTML file that needs nothing else: no network, no other file.
 
+use std::io::Read;
+
+use flate2::read::ZlibDecoder;
 use model::shown::shown;
+use serde::ser::Error;
 
 use crate::document::{Block, Chart, Document, Section};
 use crate::output_format::OutputFormat;
@@ -12,14 +16,15 @@ pub const FORMAT: OutputFormat = OutputFormat {
     name: "html",
     about: "one page that needs no other file and no network",
     endings: &["html", "htm"],
-    write: |document, _| Ok(html(document)),
+    write: |document, _| html(document),
 };
 
 /// The page, with `{{names}}` of what stands in it. Its policy forbids it to load or send anything
 /// at all, and its scripts to make code from text.
 const PAGE: &str = include_str!("../../../web/report.html");
-/// Vega, Vega-Lite and Vega's interpreter of expressions, as published (`web/lock.json`).
-const VEGA: &str = include_str!("../../../web/dist/vega.js");
+/// Vega, Vega-Lite and Vega's interpreter of expressions, as published (`web/lock.json`), packed by
+/// `build.rs`.
+const VEGA: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/vega.js.z"));
 /// What draws the charts of the page with them.
 const SCRIPT: &str = include_str!("../../../web/report.js");
 const STYLE: &str = include_str!("../../../web/report.css");
@@ -27,9 +32,9 @@ const STYLE: &str = include_str!("../../../web/report.css");
 /// A longer text of a cell may be broken into lines.
 const LONG: usize = 24;
 
-fn html(document: &Document<'_>) -> String {
+fn html(document: &Document<'_>) -> serde_json::Result<String> {
     let title = escaped(&document.title);
-    let mut page = String::with_capacity(VEGA.len() + (256 << 10));
+    let mut page = String::with_capacity(1 << 20);
     for part in PAGE.split("{{") {
         let Some((name, rest)) = part.split_once("}}") else {
             page += part;
@@ -47,12 +52,14 @@ fn html(document: &Document<'_>) -> String {
             "charts" => page += &specifications(document).to_string().replace('<', "\\u003c"),
             // What draws is not needed where nothing is drawn.
             "vega" if document.charts().next().is_none() => {}
-            "vega" => page += VEGA,
+            "vega" => {
+                ZlibDecoder::new(VEGA).read_to_string(&mut page).map_err(Error::custom)?;
+            }
             _ => page += SCRIPT,
         }
         page += rest;
     }
-    page
+    Ok(page)
 }
 
 fn link(section: &Section) -> String {
