@@ -7,7 +7,7 @@ use model::shown::one_line;
 
 use crate::output_format::Style;
 use crate::table::{Cell, Table, Tone};
-use crate::wrap::{letters, wrapped_to};
+use crate::wrap::{letters, words, wrapped_to};
 
 const GAP: usize = 2;
 /// A column of words is not broken into shorter lines than this.
@@ -50,8 +50,8 @@ impl Column {
 
     /// The narrowest that it may be: a longest word is never broken.
     fn least_width(&self) -> usize {
-        let words = self.cells.iter().flat_map(|(text, _)| text.split_whitespace());
-        words.map(letters).max().unwrap_or(0).max(LEAST_WIDTH).min(self.width)
+        let words = self.cells.iter().flat_map(|(text, _)| words(text));
+        words.map(|word| letters(&word)).max().unwrap_or(0).max(LEAST_WIDTH).min(self.width)
     }
 }
 
