@@ -102,6 +102,12 @@ impl<'a> Document<'a> {
         self
     }
 
+    /// The same document with data that are made only if they are asked for.
+    pub fn with_json<T: Serialize>(mut self, make: impl Fn() -> T + 'a) -> Self {
+        self.data = Some(Box::new(move || serde_json::to_string_pretty(&make())));
+        self
+    }
+
     /// Adds a block.
     pub fn push(&mut self, block: impl Into<Block>) {
         self.blocks.push(block.into());

@@ -19,14 +19,18 @@ pub fn signed(figure: String) -> String {
     if figure.starts_with('-') { figure } else { format!("+{figure}") }
 }
 
-/// A ratio with three significant digits or two decimals, whichever is shorter; from a million on
-/// it has no limit: `1.49`, `14.9`, `149`, `∞`.
+/// A ratio or its end, as [`factor`]; from a million on it has no limit: `1.49`, `∞`.
 pub fn ratio(ratio: f64) -> String {
-    match ratio.abs() {
-        _ if ratio >= 1e6 => "∞".to_owned(),
-        large if large >= 99.95 => format!("{ratio:.0}"),
-        middle if middle >= 9.995 => format!("{ratio:.1}"),
-        _ => format!("{ratio:.2}"),
+    if ratio >= 1e6 { "∞".to_owned() } else { factor(ratio) }
+}
+
+/// A factor that was measured, however large, with three significant digits or two decimals,
+/// whichever is shorter: `1.49`, `14.9`, `149`, `1600000`.
+pub fn factor(factor: f64) -> String {
+    match factor.abs() {
+        large if large >= 99.95 => format!("{factor:.0}"),
+        middle if middle >= 9.995 => format!("{factor:.1}"),
+        _ => format!("{factor:.2}"),
     }
 }
 
@@ -175,6 +179,7 @@ mod tests {
     fn ratios_are_short_and_have_an_end() {
         let ratios = [0.0, 1.492_4, 14.92, 149.2, f64::MAX, f64::INFINITY];
         assert_eq!(ratios.map(ratio), ["0.00", "1.49", "14.9", "149", "∞", "∞"]);
+        assert_eq!(factor(1.6e6), "1600000");
         assert_eq!(ratio_interval(Some((0.9, 1.2))), "[0.90, 1.20]");
         assert_eq!(ratio_interval(None), "–");
     }

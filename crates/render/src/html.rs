@@ -55,7 +55,8 @@ fn html(document: &Document<'_>) -> serde_json::Result<String> {
             "vega" => {
                 ZlibDecoder::new(VEGA).read_to_string(&mut page).map_err(Error::custom)?;
             }
-            _ => page += SCRIPT,
+            "script" => page += SCRIPT,
+            other => debug_assert!(false, "{other} is no part of a page"),
         }
         page += rest;
     }

@@ -14,7 +14,7 @@ use serde_json::json;
 pub(crate) use sentences::sentences as conclusions;
 use words::Words;
 
-/// What the changes in experiments are to be put down to, and the conditions in which they differ.
+/// What caused the changes in experiments, and the conditions in which they differ.
 pub fn attribution_document<'a>(
     found: &'a [Attribution],
     ledger: Option<&'a Ledger>,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use analysis::{AgainstItself, Dataset, Factor, Standing, Trial};
 use model::{DeathRecord, Line, Manifest, Observation, Run};
 use render::{Block, Cell, Document, Table, Tone, format};
-use stats::{Verdict, bounded_median, bounded_quantile};
+use stats::{bounded_median, bounded_quantile};
 
 use crate::comparison_document;
 
@@ -96,12 +96,13 @@ pub fn death_blocks(runs: &[Run]) -> Vec<Block> {
         }
     }
     let told = causes.into_iter().flat_map(|(cause, (names, DeathRecord { log, .. }))| {
-        let mut text = format!("{} died: {cause}", names.join(", "));
-        if !log.is_empty() {
-            text += &format!(". The last {} lines of {}'s kernel:", log.len(), names[0]);
+        let text = format!("{} died: {cause}.", names.join(", "));
+        if log.is_empty() {
+            return vec![text.into()];
         }
+        let last = format!(" The last {} lines of {}'s kernel:", log.len(), names[0]);
         let lines = log.iter().map(|line| format!("  {line}\n"));
-        [text.into(), Block::Verbatim(lines.collect())]
+        vec![(text + &last).into(), Block::Verbatim(lines.collect())]
     });
     told.collect()
 }
@@ -126,16 +127,14 @@ pub fn against_itself_document(found: &AgainstItself) -> Document<'_> {
         of(*alarms),
         of(*significant)
     ));
-    document.verdicts.push(conclusion(found));
+    document.verdicts.insert(0, conclusion(found));
     document.with_data(found)
 }
 
 fn conclusion(found: &AgainstItself) -> render::Verdict {
     let cells = &found.comparison.cells;
     let is_exact = found.comparison.arms.iter().all(|arm| arm.deterministic);
-    let is_alarm =
-        cells.iter().any(|cell| matches!(cell.verdict, Verdict::Regression | Verdict::Improvement));
-    let (text, tone) = match (is_alarm, is_exact) {
+    let (text, tone) = match (found.is_alarm(), is_exact) {
         _ if cells.is_empty() => ("Nothing was compared.", Tone::Plain),
         (true, _) => (
             "ALARM: the two arms are the same, and yet a difference was found. Do not trust a \

@@ -101,26 +101,32 @@ pub fn sweep_document(view: &SweepView<'_>) -> Document<'static> {
         "" => String::new(),
         unit => format!(" ({unit})"),
     };
-    let settings = view.settings.iter().map(|(name, value)| format!("{name} {value}"));
-    let points = || view.rows.iter().flat_map(|row| &row.curve.points);
-    let levels = view.rows.iter().map(|row| row.found.rows.len()).sum::<usize>();
-    let ways = match points().map(|point| point.pass).max() {
-        _ if curve.deterministic => ", exactly repeatable",
-        Some(last) if last > 0 => ", up and down by turns",
-        _ => "",
-    };
     let verdict = |text| Verdict { text, tone: Tone::Plain };
     Document {
         title: format!("Sweep: {}{unit} over {}", curve.response, curve.parameter),
         verdicts: view.knees().map(verdict).collect(),
         ..Document::of(sweep_blocks(view))
     }
-    .with_facts([
-        ("measured", curve.name.clone()),
+    .with_facts(sweep_facts(view))
+}
+
+/// What was measured, where, with what, and how often.
+pub(crate) fn sweep_facts(view: &SweepView<'_>) -> [(&'static str, String); 4] {
+    let settings = view.settings.iter().map(|(name, value)| format!("{name} {value}"));
+    let points = || view.rows.iter().flat_map(|row| &row.curve.points);
+    let levels = view.rows.iter().map(|row| row.found.rows.len()).sum::<usize>();
+    let ways = match points().map(|point| point.pass).max() {
+        _ if view.rows.iter().all(|row| row.curve.deterministic) => ", exactly repeatable",
+        Some(last) if last > 0 => ", up and down by turns",
+        _ => "",
+    };
+    let name = view.rows.first().map_or_else(String::new, |row| row.curve.name.clone());
+    [
+        ("measured", name),
         ("place", view.place.replace('\n', "; ")),
         ("settings", settings.collect::<Vec<_>>().join(", ")),
         ("measurements", format!("{} of {levels} levels{ways}", points().count())),
-    ])
+    ]
 }
 
 /// The tables and curves of a sweep, and what they say beside the knees.

@@ -19,7 +19,7 @@ pub struct WhatIf {
     pub alone: Vec<Tried>,
     /// Remedies on top of each other, in the order in which they are worth having.
     pub together: Vec<Tried>,
-    /// Remedies that cannot be had or change nothing, with the reasons.
+    /// Remedies that are not available or change nothing, with the reasons.
     pub left_out: Vec<(String, String)>,
 }
 

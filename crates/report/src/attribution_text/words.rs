@@ -108,7 +108,7 @@ fn number_like(value: f64, model: f64) -> String {
     let (whole, rest) = text.split_at(text.find('.').unwrap_or(text.len()));
     let is_zero = text.bytes().all(|byte| b"0.".contains(&byte));
     let sign = if value < 0.0 && !is_zero { "-" } else { "" };
-    format!("{sign}{}{rest}", grouped(whole.parse().unwrap_or(u64::MAX)))
+    format!("{sign}{}{rest}", whole.parse().map_or_else(|_| whole.to_owned(), grouped))
 }
 
 /// Whether an effect is told apart from none.

@@ -2,7 +2,7 @@
 //! in `crates/report/charts`, and a file that fills it.
 //!
 //! A specification carries its data, which is bounded however many samples there were, and names no
-//! theme: whoever draws it adds that. What a mark means for readers of a screen is its description.
+//! theme: the renderer adds one. What a mark means for readers of a screen is its description.
 
 mod command_ratios;
 mod commands;
@@ -27,6 +27,7 @@ use serde_json::{Value, json};
 
 pub(crate) use findings::{found, tone};
 pub(crate) use matrix::verdict as tile_verdict;
+pub(crate) use strips::panel;
 
 use crate::page::{JobRuns, Material, Measurement};
 use render::{Chart, Table};

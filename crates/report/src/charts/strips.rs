@@ -17,7 +17,7 @@ const MOST_POINTS: usize = 2400;
 const MOST_A_PANEL: usize = 240;
 
 /// One panel: the load, and its measurement where there are several.
-pub(super) fn panel(load: &str, label: &str) -> String {
+pub(crate) fn panel(load: &str, label: &str) -> String {
     if label.is_empty() { load.to_owned() } else { format!("{load} · {label}") }
 }
 

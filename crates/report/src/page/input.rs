@@ -56,7 +56,7 @@ pub struct Input<'a> {
     pub timelines: Vec<Timeline>,
     /// What the doctor says of each run that has counters at two moments.
     pub diagnoses: Vec<Diagnosed>,
-    /// What the change between levels is to be put down to, of an experiment.
+    /// What caused the change between levels, of an experiment.
     pub attribution: Option<Attribution>,
     /// Curve and knee, of a sweep.
     pub sweep: Option<SweepView<'a>>,

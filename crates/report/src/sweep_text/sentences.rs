@@ -1,7 +1,7 @@
 //! What a sweep found, in sentences.
 
 use analysis::sweep::{Curve, End, FaultCost, Found, Headroom, Hysteresis, KneeOf};
-use render::format::{duration, number, ratio, share};
+use render::format::{duration, factor, number, share};
 use stats::{Knee, KneeKind, NoKnee, Shape, WhyNoKnee};
 
 use super::Amounts;
@@ -50,7 +50,7 @@ pub(crate) fn knee(curve: &Curve, found: &Found, least_rise: f64) -> String {
 
 fn knee_text(knee: &Knee, amounts: &Amounts<'_>, plateau: End) -> String {
     let side = if plateau == End::Low { "beyond" } else { "below" };
-    let steepness = ratio(knee.steepness);
+    let steepness = factor(knee.steepness);
     // Of a step only its ends were measured, and it may be steeper between them.
     let (kind, steepness) = match knee.kind {
         KneeKind::Step => ("a step", format!("at least as steep as level^{steepness}")),
@@ -63,7 +63,7 @@ fn knee_text(knee: &Knee, amounts: &Amounts<'_>, plateau: End) -> String {
          times as much; {steepness}.",
         amounts.interval(knee.low, knee.high),
         amounts.cost(knee.plateau_cost),
-        ratio(knee.rise),
+        factor(knee.rise),
     );
     if knee.support < 0.95 {
         text += &format!(
@@ -76,7 +76,7 @@ fn knee_text(knee: &Knee, amounts: &Amounts<'_>, plateau: End) -> String {
             " Another step between {} and {}: {} times.",
             amounts.level(other.capacity),
             amounts.level(other.beyond),
-            ratio(other.rise)
+            factor(other.rise)
         );
     }
     text
@@ -98,8 +98,8 @@ fn no_knee(none: &NoKnee, reach: &str, amounts: &Amounts<'_>, least_rise: f64) -
     format!(
         "{answer} {reach}: {why}. The cost goes with level^{}; the most expensive level costs {} \
          times the cheapest one ({} times would count).",
-        ratio(none.growth),
-        ratio(none.largest_rise),
+        factor(none.growth),
+        factor(none.largest_rise),
         number(least_rise),
     )
 }
@@ -155,7 +155,7 @@ fn hysteresis(both: &Hysteresis, amounts: &Amounts<'_>) -> String {
         }
         None => "none".to_owned(),
     });
-    let factor = ratio(both.factor);
+    let factor = factor(both.factor);
     let cost = format!("on the way down the cost is {factor} times that on the way up");
     match both.is_there {
         true => format!("Hysteresis: {cost}; knee upwards {up}, downwards {down}."),
@@ -180,7 +180,7 @@ fn headroom(room: &Headroom, amounts: &Amounts<'_>, plateau: End) -> String {
     let present = amounts.level(room.present);
     let change = if plateau == End::Low { "grow" } else { "shrink" };
     let times = |value, low, high| {
-        format!("{} times {}", ratio(value), render::format::interval(low, high, ratio))
+        format!("{} times {}", factor(value), render::format::interval(low, high, factor))
     };
     match room.factor >= 1.0 {
         true => format!(

@@ -53,7 +53,7 @@ pub(super) fn levels(found: &Found, amounts: &Amounts<'_>) -> Table {
 fn counted(name: &str, value: f64) -> Cell {
     match name.rsplit_once('_') {
         Some((_, "ns")) => Cell::duration(value),
-        Some((_, "bytes")) => Cell::size(value.round() as u64),
+        Some((_, "bytes")) if value >= 1.0 => Cell::size(value.round() as u64),
         _ => Cell::figure(format::number(value)),
     }
 }
@@ -81,7 +81,7 @@ pub(super) fn map(grid: &Grid) -> Vec<Block> {
     let Some(cheapest) = costs().reduce(f64::min).filter(|cost| *cost > 0.0) else {
         return Vec::new();
     };
-    let dearest = costs().fold(cheapest * DARKEST, f64::max);
+    let highest = costs().fold(cheapest * DARKEST, f64::max);
     let amounts = Amounts { level_unit: &grid.column_unit, cost_unit: &grid.cost_unit };
     let columns = chosen(grid);
     let caption = format!(
@@ -93,7 +93,7 @@ pub(super) fn map(grid: &Grid) -> Vec<Block> {
     let levels = columns.iter().map(|column| amounts.level(grid.columns[*column]));
     let rows = grid.rows.iter().map(|row| {
         let costs = columns.iter().map(|column| row.costs[*column]);
-        let cells = costs.map(|cost| cost.map(|cost| shaded(cost, cheapest, dearest)).into());
+        let cells = costs.map(|cost| cost.map(|cost| shaded(cost, cheapest, highest)).into());
         [Cell::from(&row.level)].into_iter().chain(cells)
     });
     let head = [grid.row_parameter.clone()].into_iter().chain(levels);
@@ -106,9 +106,9 @@ pub(super) fn map(grid: &Grid) -> Vec<Block> {
 }
 
 /// `▓▓ 3.2`.
-fn shaded(cost: f64, cheapest: f64, dearest: f64) -> Cell {
+fn shaded(cost: f64, cheapest: f64, highest: f64) -> Cell {
     let ratio = cost / cheapest;
-    let part = ratio.ln() / (dearest / cheapest).ln();
+    let part = ratio.ln() / (highest / cheapest).ln();
     let shade = SHADES[((part * SHADES.len() as f64) as usize).min(SHADES.len() - 1)];
     let number = if ratio >= 99.5 { format!("{ratio:.0}") } else { format!("{ratio:.1}") };
     Cell::figure(format!("{shade}{shade}{number:>4}"))
@@ -128,17 +128,18 @@ fn chosen(grid: &Grid) -> Vec<usize> {
 
 /// What lies under a knee: the counters, what stayed still, and the conclusion.
 pub(crate) fn movers(moved: &Moved, amounts: &Amounts<'_>) -> Vec<Block> {
-    let mut blocks: Vec<Block> = Vec::new();
-    if !moved.movers.is_empty() {
-        let per = if moved.per == "work" { "unit of work" } else { &moved.per };
-        let [before, after] = [&moved.plateau, &moved.beyond].map(|levels| span(levels, amounts));
-        let caption = format!("What lies under it, per {per}: {before} against {after}");
-        let head = ["counter", "before", "after", "times", "with cost", "what it means"];
-        blocks.push(Table::of(caption, head, moved.movers.iter().map(mover)).into());
-    }
+    let per = if moved.per == "work" { "unit of work" } else { &moved.per };
+    let [before, after] = [&moved.plateau, &moved.beyond].map(|levels| span(levels, amounts));
+    let caption = format!("What lies under it, per {per}: {before} against {after}");
     let still = moved.still.iter().map(|still| format!("Still: {still}"));
-    blocks.push(Block::Notes(still.chain(moved.conclusion.clone()).collect()));
-    blocks
+    let notes: Vec<String> = still.chain(moved.conclusion.clone()).collect();
+    let head = ["counter", "before", "after", "times", "with cost", "what it means"];
+    let first: Block = match (moved.movers.is_empty(), notes.is_empty()) {
+        (true, true) => return Vec::new(),
+        (true, false) => caption.into(),
+        (false, _) => Table::of(caption, head, moved.movers.iter().map(mover)).into(),
+    };
+    vec![first, Block::Notes(notes)]
 }
 
 /// Levels from the lowest to the highest.
@@ -161,7 +162,7 @@ fn mover(mover: &Mover) -> [Cell; 6] {
         name.into(),
         counted(&mover.name, mover.before),
         counted(&mover.name, mover.after),
-        mover.factor.map_or_else(new, |factor| Cell::figure(format::ratio(factor))),
+        mover.factor.map_or_else(new, |factor| Cell::figure(format::factor(factor))),
         Cell::decimals(mover.association, 2),
         mover.meaning.clone().unwrap_or_default().into(),
     ]

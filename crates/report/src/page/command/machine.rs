@@ -8,7 +8,7 @@ use super::Files;
 const OWN_PROFILES: [&str; 3] = ["quick", "classic", "custom"];
 
 /// What stands behind `vm:`. A machine is named, with what is different from those of `machines`;
-/// one that is not among them, or that cannot be had by adding settings, becomes a file.
+/// one that is not among them, or that cannot be reached by adding settings, becomes a file.
 pub(super) fn settings(
     vm: &VmSpec,
     profile: &str,

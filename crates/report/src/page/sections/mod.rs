@@ -44,8 +44,7 @@ pub fn report<'a>(material: &'a Material<'a>) -> Document<'a> {
     let shown = Document { title, verdicts, facts, sections, ..Document::default() };
     let (title, verdicts) = (shown.title.clone(), shown.verdicts.clone());
     // It takes longer than the page, and is asked for by one format.
-    let json = move || serde_json::to_string_pretty(&json::data(material, &title, &verdicts));
-    Document { data: Some(Box::new(json)), ..shown }
+    shown.with_json(move || json::data(material, &title, &verdicts))
 }
 
 fn section(id: &str, title: &str, blocks: Vec<Block>) -> Option<Section> {
@@ -71,7 +70,7 @@ fn environment_section(material: &Material<'_>) -> Option<Section> {
     section("environment", "Environment", blocks)
 }
 
-/// How the results, and the report on them, are made again.
+/// How the results, and the report on them, are reproduced.
 fn reproduce(material: &Material<'_>) -> Option<Section> {
     let mut blocks = Vec::new();
     let several = material.inputs.len() > 1;

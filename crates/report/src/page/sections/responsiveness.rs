@@ -2,7 +2,7 @@
 
 use super::super::Measurement;
 use super::charts_of;
-use crate::charts::Data;
+use crate::charts::{Data, panel};
 use crate::matrix_document::matrix_table;
 use crate::why_slow::worst_item;
 use analysis::responsiveness::{STALL_FACTOR, WorstSample, claims};
@@ -44,10 +44,9 @@ pub(super) fn delays(data: &Data<'_>) -> Option<Section> {
     for one in &data.measurements {
         let label = data.label(one);
         for load in one.matrix.why_slow.iter().filter(|load| load.has_sources()) {
-            let place = [load.load.as_str(), &label].join(" · ");
-            let place = place.trim_end_matches(" · ");
+            let place = panel(&load.load, &label);
             let slowest = load.worst.iter().take(MOST_WORST_OF_LOAD);
-            worst.extend(slowest.map(|sample| (place.to_owned(), sample)));
+            worst.extend(slowest.map(|sample| (place.clone(), sample)));
         }
     }
     worst.sort_by_key(|(_, sample)| std::cmp::Reverse(sample.explained.delay_ns));

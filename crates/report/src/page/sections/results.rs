@@ -9,7 +9,7 @@ use super::{charts_of, section};
 use crate::attribution_text::{attribution_blocks, conclusions};
 use crate::charts::Data;
 use crate::comparison::{blocks, legend};
-use crate::sweep_text::sweep_blocks;
+use crate::sweep_text::{sweep_blocks, sweep_facts};
 use crate::{memory_job_document, session_document};
 
 /// All that `thrashlab compare` shows, with the charts.
@@ -28,7 +28,10 @@ pub(super) fn sweep(data: &Data<'_>) -> Option<Section> {
     for view in data.material.inputs.iter().filter_map(|input| input.sweep.as_ref()) {
         blocks.push(Block::List(view.sentences()));
         let all = "All that thrashlab sweep says".to_owned();
-        blocks.push(Block::Folded(all, sweep_blocks(view)));
+        let facts = sweep_facts(view).into_iter().filter(|(_, value)| !value.is_empty());
+        let facts = facts.map(|(name, value)| format!("{name}: {value}")).collect();
+        let whole = [Block::Notes(facts)].into_iter().chain(sweep_blocks(view)).collect();
+        blocks.push(Block::Folded(all, whole));
     }
     section("sweep", "The cliff", blocks)
 }
