@@ -8,7 +8,7 @@ use rand_pcg::Pcg64Mcg;
 use serde::Serialize;
 use stats::Verdict;
 
-use crate::comparison::{Comparison, Outcome, Request, compare};
+use crate::comparison::{Cell, Comparison, Outcome, Request, compare};
 use crate::{Dataset, Refused, Trial};
 
 /// Most ways to name the arms block by block that are tried; beyond it they are drawn, seeded.
@@ -27,6 +27,15 @@ pub struct AgainstItself {
     pub alarms: u64,
     /// With how many of them the difference was significant, whatever its size.
     pub significant: u64,
+}
+
+impl AgainstItself {
+    /// Whether a cell was judged to differ, although the arms are the same.
+    pub fn is_alarm(&self) -> bool {
+        let is_different =
+            |cell: &Cell| matches!(cell.verdict, Verdict::Regression | Verdict::Improvement);
+        self.comparison.cells.iter().any(is_different)
+    }
 }
 
 /// The noise of one cell.

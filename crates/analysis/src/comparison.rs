@@ -304,7 +304,9 @@ impl Request {
                 None => {
                     let known: Vec<&str> = known.keys().map(|name| name.as_str()).collect();
                     let known = known.join(", ");
-                    Err(Refused(format!("no input has the response {name:?}; there are {known}")))
+                    Err(Refused::new(format!(
+                        "no input has the response {name:?}; there are {known}"
+                    )))
                 }
             })
             .collect()
@@ -335,7 +337,7 @@ pub fn compare(sets: &[Dataset], request: &Request) -> Result<Comparison, Refuse
     let (mut drafts, mut cells, left_out) = cells::cells(&arms, &responses, &settings);
     if drafts.is_empty() && cells.is_empty() {
         let left_out = left_out.join("; ");
-        return Err(Refused(format!("nothing in common to compare: {left_out}")));
+        return Err(Refused::new(format!("nothing in common to compare: {left_out}")));
     }
     if !cells.is_empty() {
         responses.insert(OUTCOME.to_owned(), Response::default());

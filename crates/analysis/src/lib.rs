@@ -28,11 +28,7 @@ pub use remarks::{Remarks, by_load};
 pub use runs::from_runs;
 pub use session::{Session, is_of_job};
 pub use setup::{HOST, Machine, Setup, seeds, seeds_text};
-
-/// Why a question has no answer: what stands in the way, where, and what to do.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct Refused(pub(crate) String);
+pub use stats::Refused;
 
 /// The smallest and the largest of some values; of none ∞ and -∞.
 pub(crate) fn extent(values: &[f64]) -> (f64, f64) {

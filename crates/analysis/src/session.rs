@@ -1,6 +1,6 @@
 //! From runs of a session to what each command costs, and the performance measure.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use model::{EndStatus, Header, Line, Measure, PassRecord, Run, Script, Tools, WorkRecord};
 use serde::Serialize;
@@ -165,6 +165,7 @@ fn command_rows(load: &str, runs: &[&Run]) -> Vec<CommandRow> {
     let works: Vec<&WorkRecord> = lines.collect();
     let script = runs.iter().find_map(|run| script(run.header.as_ref()?));
     let commands = script.map_or(&[][..], |script| &script.commands);
+    let workers: BTreeSet<u32> = works.iter().map(|work| work.worker).collect();
     let row = |name: &str| {
         let figures = |user: Option<u32>, is_first: bool| {
             let of_command = works.iter().filter(|work| work.item == name);
@@ -174,7 +175,7 @@ fn command_rows(load: &str, runs: &[&Run]) -> Vec<CommandRow> {
         };
         let both = |user| [figures(user, true), figures(user, false)];
         let [first, later] = both(None);
-        let users = works.iter().map(|work| (work.worker, both(Some(work.worker))));
+        let users = workers.iter().map(|worker| (*worker, both(Some(*worker))));
         let (load, command) = (load.to_owned(), name.to_owned());
         CommandRow { load, command, first, later, by_user: users.collect() }
     };

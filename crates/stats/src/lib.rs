@@ -92,7 +92,8 @@ pub use steady::steady_from;
 pub struct Refused(String);
 
 impl Refused {
-    fn new(why: impl Into<String>) -> Self {
+    /// A refusal in words.
+    pub fn new(why: impl Into<String>) -> Self {
         Self(why.into())
     }
 }

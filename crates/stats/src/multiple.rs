@@ -56,7 +56,7 @@ impl ExclusiveFamily {
     /// What became of a p-value of the family.
     pub(crate) fn adjusted(&self, p: f64) -> StepDown {
         let after = self.steps.partition_point(|(step, _)| *step <= p);
-        self.steps[after - 1].1
+        self.steps[after.max(1) - 1].1
     }
 }
 

@@ -72,7 +72,7 @@ pub struct Goal {
 pub fn minimum_detectable_ratio(spread: f64, sizes: SampleSizes, goal: Goal) -> Option<f64> {
     let df = sizes.degrees_of_freedom();
     let possible = goal.alpha > 0.0 && goal.alpha < goal.power && goal.power < 1.0;
-    if !(df >= 1.0 && spread >= 0.0 && goal.margin >= 0.0 && possible) {
+    if !(df >= 1.0 && spread >= 0.0 && goal.margin >= 0.0 && goal.margin.is_finite() && possible) {
         return None;
     }
     let unit = spread * sizes.standard_error();

@@ -63,11 +63,11 @@ const WINDOWS: std::ops::RangeInclusive<i32> = -1..=5;
 /// one. `None` too when a cost is not above 0 or is not a number, or none is finite.
 pub fn steady_from(costs: &[f64]) -> Option<usize> {
     let finite = costs.iter().copied().filter(|cost| cost.is_finite());
-    let dearest = finite.reduce(f64::max)?;
+    let highest = finite.reduce(f64::max)?;
     if !costs.iter().all(|cost| *cost > 0.0) {
         return None;
     }
-    let log = |cost: &f64| if cost.is_finite() { cost.ln() } else { dearest.ln() + 10.0_f64.ln() };
+    let log = |cost: &f64| if cost.is_finite() { cost.ln() } else { highest.ln() + 10.0_f64.ln() };
     let logs: Vec<f64> = costs.iter().map(log).collect();
     alike(&logs).or_else(|| level_tail(&without_stalls(&logs)))
 }

@@ -23,7 +23,7 @@ pub(super) fn mediation(
     let mut faults = dataset.responses.keys().filter(|name| name.contains("faults"));
     let automatic = faults.find(|name| *name != response).map(String::as_str);
     let Some(mediator) = asked.or(automatic) else { return Ok(None) };
-    let refused = |reason: &str| Err(Refused(format!("mediator {mediator:?}: {reason}")));
+    let refused = |reason: &str| Err(Refused::new(format!("mediator {mediator:?}: {reason}")));
     if mediator == response {
         return refused("a response cannot explain itself");
     }

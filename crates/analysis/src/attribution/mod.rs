@@ -1,4 +1,4 @@
-//! Attribution: which factor, and which part of the work, a change is to be put down to.
+//! Attribution: which factor, and which part of the work, caused a change.
 //!
 //! A factorial experiment is fitted as differences and as ratios; the scale with the smaller
 //! interaction says whether costs add or multiply. Of the way from the references to other levels
@@ -63,7 +63,7 @@ impl Default for Options {
 pub fn attribute(dataset: &Dataset, options: &Options) -> Result<Attribution, Refused> {
     let mut table = Table::new(dataset, options)?;
     let refused = |error| {
-        Refused(match error {
+        Refused::new(match error {
             FactorialError::EmptyCell(combination) => format!(
                 "{}: no trial of {combination}: measure it, or leave one of its levels out with \
                  --levels",

@@ -8,7 +8,7 @@ pub use stats::{
 
 use crate::{Factor, Response};
 
-/// What the change of a response is to be put down to.
+/// What caused the change of a response.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Attribution {
     /// The dataset.

@@ -172,7 +172,7 @@ fn shares_with_intervals(
     data: &Factorial,
     scale: Scale,
     confidence: f64,
-) -> Result<Vec<Share>, stats::Refused> {
+) -> Result<Vec<Share>, crate::Refused> {
     let (before, after) = (vec![0; data.factors.len()], vec![1; data.factors.len()]);
     let found = stats::shapley_of(data, &before, &after, scale)?;
     let ends = (before.as_slice(), after.as_slice());
@@ -199,7 +199,7 @@ fn shares(
 }
 
 /// The parts of one step, largest change first; empty where the response has none.
-pub(super) fn parts(table: &Table) -> Vec<PartShare> {
+fn parts(table: &Table) -> Vec<PartShare> {
     let ends = [0, 1].map(|level| vec![level; table.factors.len()]);
     let part = |name: &String| {
         let [before, after] = ends.each_ref().map(|levels| -> Vec<f64> {

@@ -50,7 +50,7 @@ impl Table {
         let reading = Reading { dataset, response: &response, parts: &parts, is_additive };
         let rows = reading.rows(&usable, &factors, &others, &mut notes);
         if !rows.iter().any(|row| row.whole.is_some()) {
-            return Err(Refused(format!(
+            return Err(Refused::new(format!(
                 "{}: no trial has a total of {response}; choose another with --response",
                 dataset.name
             )));
@@ -66,7 +66,7 @@ fn choose_response(dataset: &Dataset, asked: Option<&str>) -> Result<String, Ref
     if let Some(name) = asked.or(wanted.next().map(String::as_str)) {
         let unknown = || {
             let known = known.keys().cloned().collect::<Vec<_>>().join(", ");
-            Refused(format!("{source} has no response {name:?}; there are {known}"))
+            Refused::new(format!("{source} has no response {name:?}; there are {known}"))
         };
         return known.contains_key(name).then(|| name.to_owned()).ok_or_else(unknown);
     }
@@ -78,7 +78,7 @@ fn choose_response(dataset: &Dataset, asked: Option<&str>) -> Result<String, Ref
         PREFERRED.iter().position(|word| name.contains(word)).unwrap_or(PREFERRED.len())
     };
     let best = known.keys().min_by_key(|name| (std::cmp::Reverse(count(name)), rank(name)));
-    best.cloned().ok_or_else(|| Refused(format!("{source}: nothing was measured")))
+    best.cloned().ok_or_else(|| Refused::new(format!("{source}: nothing was measured")))
 }
 
 /// The factors with those of their levels that some trial has.
@@ -104,7 +104,7 @@ fn choose_factors(
         observed.iter().find(|factor| factor.name == *name).cloned().ok_or_else(|| {
             let known: Vec<&str> = observed.iter().map(|factor| factor.name.as_str()).collect();
             let known = known.join(", ");
-            Refused(format!("{source} has no factor {name:?}; there are {known}"))
+            Refused::new(format!("{source} has no factor {name:?}; there are {known}"))
         })
     };
     let mut chosen: Vec<Factor> = if options.factors.is_empty() {
@@ -117,7 +117,7 @@ fn choose_factors(
         if let Some(level) = levels.iter().find(|level| !known.contains(level)) {
             let known = known.join(", ");
             let text = format!("factor {name} has no level {level:?}; there are {known}");
-            return Err(Refused(text));
+            return Err(Refused::new(text));
         }
         let factor = Factor { name: name.clone(), levels: levels.clone() };
         match chosen.iter_mut().find(|chosen| chosen.name == *name) {
@@ -126,7 +126,7 @@ fn choose_factors(
         }
     }
     if let Some(Factor { name, .. }) = chosen.iter().find(|factor| factor.levels.len() < 2) {
-        return Err(Refused(format!(
+        return Err(Refused::new(format!(
             "{source}: factor {name} has one level only, so nothing can be put down to it"
         )));
     }
@@ -135,7 +135,7 @@ fn choose_factors(
             [] => String::new(),
             notes => format!(" in the trials that count ({})", notes.join("; ")),
         };
-        return Err(Refused(format!(
+        return Err(Refused::new(format!(
             "{source}: nothing was varied{left_out}; attribution takes an experiment in which at \
              least one factor has two levels"
         )));

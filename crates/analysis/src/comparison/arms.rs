@@ -82,14 +82,14 @@ pub(super) fn select<'a>(
         ([set], Some(factor)) => (levels_of(set, factor)?, Vec::new()),
         ([set], None) => {
             let known = factors_text(set);
-            return Err(Refused(format!(
+            return Err(Refused::new(format!(
                 "one input: name a second one, or --factor to compare its levels; there are {known}"
             )));
         }
         (_, None) => inputs(sets),
         (_, Some(_)) => {
             let inputs = sets.len();
-            return Err(Refused(format!(
+            return Err(Refused::new(format!(
                 "--factor compares the levels of a factor within one input, and {inputs} were \
                  given: compare the inputs without it, or one of them with it"
             )));
@@ -114,7 +114,7 @@ fn levels_of<'a>(set: &'a Dataset, factor: &str) -> Result<Vec<ArmTrials<'a>>, R
     let found = set.factor(factor).filter(|factor| factor.levels.len() > 1);
     let found = found.ok_or_else(|| {
         let (name, known) = (&set.name, factors_text(set));
-        Refused(format!(
+        Refused::new(format!(
             "{name} has no factor {factor:?} with two levels or more; there are {known}"
         ))
     })?;

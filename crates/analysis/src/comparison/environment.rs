@@ -108,7 +108,7 @@ pub(super) fn check_meaning(arms: &Arms) -> Result<(), Refused> {
                 let (first_arm, first) = *known.entry(key).or_insert((&arm.name, value));
                 if first != value {
                     let under = if load.is_empty() { "" } else { " under " };
-                    return Err(Refused(format!(
+                    return Err(Refused::new(format!(
                         "{first_arm} and {} cannot be compared: the {fact}{under}{load} is {first} \
                          in one and {value} in the other; a difference would say nothing about the \
                          systems",

@@ -57,7 +57,10 @@ impl Ends {
 pub(super) fn cells(arms: &Arms, responses: &BTreeMap<String, Response>) -> Vec<Cell> {
     let places = distinct(arms.trials().map(|trial| arms.place(trial)));
     let is_asked = responses.contains_key(OUTCOME);
-    let has_failures = |cell: &Cell| matches!(&cell.outcome, Outcome::Ends(it) if it.first.failed + it.second.failed > 0);
+    let has_failures = |cell: &Cell| match &cell.outcome {
+        Outcome::Ends(ends) => ends.first.failed + ends.second.failed > 0,
+        _ => false,
+    };
     let all = (1..arms.all.len()).flat_map(|arm| places.iter().map(move |place| (arm, place)));
     let found = all.filter_map(|(arm, place)| cell(arms, arm, place));
     found.filter(|cell| is_asked || has_failures(cell)).collect()

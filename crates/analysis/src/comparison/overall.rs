@@ -91,7 +91,7 @@ fn groups(all: &[Draft]) -> Vec<Vec<&Draft>> {
 
 fn conclude(
     cells: Vec<&Cell>,
-    found: Result<OverallEffect, stats::Refused>,
+    found: Result<OverallEffect, crate::Refused>,
     arms: &Arms,
 ) -> Option<Overall> {
     let ratios: Vec<f64> = cells.iter().filter_map(|cell| cell.ratio()).collect();

@@ -1,6 +1,6 @@
 //! Ratios seed by seed, where equal inputs give equal values.
 //!
-//! Such a ratio has no noise of measurement: made again it is the same. What varies is the seed,
+//! Such a ratio has no noise of measurement: repeated, it is the same. What varies is the seed,
 //! and so the ratios over seeds are shown as what they are, a distribution.
 
 use std::collections::BTreeMap;

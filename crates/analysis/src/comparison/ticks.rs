@@ -35,7 +35,10 @@ pub struct Tick {
 /// equivalence that is finer than a tick. Values that are equal because equal inputs give equal
 /// values (`exact`) stay equal.
 pub(super) fn add(cell: &mut Cell, unit: &str, margin: f64, exact: bool) {
-    let Some(mut tick) = tick(cell, margin).filter(|_| unit == UNIT) else { return };
+    if unit != UNIT {
+        return;
+    }
+    let Some(mut tick) = tick(cell, margin) else { return };
     let tick_ms = (tick.tick_ns / 1e3).round() / 1e3;
     tick.hides_equivalence = cell.verdict == Verdict::Equivalent && tick.exceeds_margin && !exact;
     cell.tick = Some(tick);

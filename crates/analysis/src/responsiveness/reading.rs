@@ -40,7 +40,7 @@ pub(crate) fn reading(row: &Row, baseline_median_ns: Option<f64>) -> String {
     text
 }
 
-/// What a load does to whoever sits in front of the machine, as a verdict.
+/// What a load does to the user in front of the machine, as a verdict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Feeling {
     /// There is no response.

@@ -54,7 +54,7 @@ pub struct Directions {
 const UP: Ordering = Ordering::Less;
 const DOWN: Ordering = Ordering::Greater;
 
-/// Compares the directions near `knee`; `None` without both, or if each measurement begins anew.
+/// Compares the directions near `knee`; `None` without both, or if each measurement starts from the beginning.
 pub(super) fn hysteresis(
     curve: &Curve,
     knee: &Knee,

@@ -15,7 +15,7 @@ const MOST_REPEATS: usize = 4;
 /// A search for the knee over one parameter.
 ///
 /// What is measured next follows from the range, the settings and the curve alone, so a search
-/// goes on where it was broken off, whoever made the measurements.
+/// goes on where it was broken off, whichever process made the measurements.
 ///
 /// 1. Coarse: levels over the whole range, and levels between these for as long as they are too few
 ///    for a knee ([`stats::LEAST_LEVELS`]).

@@ -60,10 +60,12 @@ impl DefaultModel {
     /// Joint F of all interactions against the residuals of the full model; absent without noise
     /// or without interactions.
     pub(crate) fn interaction_f(&self, y: &[f64]) -> Option<f64> {
-        let df = self.interactions.len();
+        if self.interactions.is_empty() {
+            return None;
+        }
         let full = self.design.solve(y);
         let noise = Noise::of(&full, y, self.design.residual_df);
-        if df == 0 { None } else { noise.test(full.extra_ss(&self.interactions), df).0 }
+        noise.test(full.extra_ss(&self.interactions), self.interactions.len()).0
     }
 
     /// Residual sum of squares.
@@ -105,7 +107,7 @@ mod tests {
         })
     }
 
-    /// What leaving columns out adds to the squared residuals, by fitting anew without them.
+    /// What leaving columns out adds to the squared residuals, by another fit without them.
     fn by_refit(model: &Model<'_>, y: &[f64], left_out: impl Fn(usize) -> bool) -> f64 {
         let rows = model.rows();
         let keep = |row: &Vec<f64>| {

@@ -49,7 +49,7 @@ const LEAST_SUPPORT: f64 = 0.5;
 /// never narrower. Else it is a hinge, where the two pieces meet.
 ///
 /// **Interval.** With replicates, the deviations of all of them from the middle of their level are
-/// pooled, enlarged by √(n / (n - 1)), and drawn for each level anew. Without, each level keeps its
+/// pooled, enlarged by √(n / (n - 1)), and drawn again for each level. Without, each level keeps its
 /// own residual from the curve, with a random sign (the wild bootstrap; Wu 1986). Percentiles of
 /// the samples' knees; a hinge has the longer arm on both sides. Drawn from `Pcg64Mcg` seeded with
 /// the settings' seed: the same arguments give the same bytes.
@@ -112,7 +112,7 @@ fn check(levels: &[Level], settings: &KneeSettings) -> Result<(), String> {
         ));
     }
     let KneeSettings { confidence, least_rise, resamples, .. } = settings;
-    let usable = *confidence > 0.0 && *confidence < 1.0 && *least_rise > 1.0 && *resamples > 0;
+    let usable = crate::is_confidence(*confidence) && *least_rise > 1.0 && *resamples > 0;
     if !usable {
         return Err(format!(
             "confidence {confidence} must be between 0 and 1, least rise {least_rise} above 1, \

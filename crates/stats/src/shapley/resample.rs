@@ -92,7 +92,9 @@ impl Corners {
     ) -> Result<Corners, Refused> {
         let factors = data.factors.len();
         let differ = before.iter().zip(after).all(|(before, after)| before != after);
-        if before.len() != factors || after.len() != factors || !differ {
+        let counts = data.factors.iter().map(|factor| factor.levels.len());
+        let known = counts.zip(before.iter().zip(after)).all(|(count, (b, a))| *b.max(a) < count);
+        if before.len() != factors || after.len() != factors || !differ || !known {
             return refused(format!(
                 "before {before:?} and after {after:?} are not two different levels of each factor"
             ));

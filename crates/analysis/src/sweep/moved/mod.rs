@@ -158,7 +158,7 @@ struct Sides<'a> {
     /// All levels that have a cost.
     all: Vec<(f64, Vec<&'a Point>)>,
     per: Per,
-    /// Whether rates by the second can be had beside those by the unit of work.
+    /// Whether there are rates by the second beside those by the unit of work.
     has_time: bool,
     /// Logarithm of the level beyond over that of the plateau, 0 or above.
     level_change: f64,
