@@ -69,7 +69,7 @@ pub(crate) fn bisect(args: &BisectArgs) -> Result<(), Failure> {
     let mut progress = args.lab.progress()?;
     let found = drive(&args.lab.options, &mut progress, |driver| bisection.run(driver))?;
     let axis = bisection.steps.axis();
-    let document = bisect_document(&found, &axis).with_data(as_json(&found, &axis));
+    let document = bisect_document(&found, &axis).with_json(|| as_json(&found, &axis));
     show(&document, &OutputArgs::printed(args.json))?;
     match found.changed {
         Some(_) => Ok(()),

@@ -50,7 +50,7 @@ pub(crate) fn cache(command: &CacheCommand) -> Result<(), Failure> {
             for (name, usage) in &contents {
                 object[name] = json!({ "count": usage.count, "size_bytes": usage.size_bytes });
             }
-            print_result(json, &object, || table(root, &contents))
+            print_result(json, || &object, || table(root, &contents))
         }
         CacheCommand::Prune { all } => {
             let removed = cache.prune(all).with_context(|| format!("prune {root}"))?;

@@ -104,7 +104,7 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<(), Failure> {
     }
 }
 
-/// The factor of one input in which commands were varied and nothing else: whoever timed several
+/// The factor of one input in which commands were varied and nothing else: a user who timed several
 /// commands in one go wants them compared.
 fn commands(sets: &[Dataset]) -> Option<String> {
     let [set] = sets else { return None };

@@ -13,7 +13,6 @@ use clap::Args;
 use experiment::{AA_FACTOR, Carried, Driver, Experiment, ExperimentError, Outlook, PlanChanges};
 use model::units::format_duration;
 use report::{against_itself_document, cells_document, plan_document};
-use stats::Verdict;
 
 use crate::laboratory::{LabArgs, drive, failure};
 use crate::output::{OutputArgs, show};
@@ -228,12 +227,7 @@ fn show_against_itself(args: &ExperimentArgs, dataset: &Dataset) -> Result<(), F
     let found = analysis::against_itself(dataset, AA_FACTOR, &Request::default())
         .context("compare the two arms")?;
     show(&against_itself_document(&found), &OutputArgs::printed(args.json))?;
-    let alarm = found
-        .comparison
-        .cells
-        .iter()
-        .any(|cell| matches!(cell.verdict, Verdict::Regression | Verdict::Improvement));
-    if alarm { Err(Failure::NotSo) } else { Ok(()) }
+    if found.is_alarm() { Err(Failure::NotSo) } else { Ok(()) }
 }
 
 /// Becomes the driver of a fleet; returns only if that cannot be.

@@ -66,7 +66,7 @@ pub(crate) fn drive<T>(
 ) -> Result<T, Failure> {
     let waiter = Waiter::new().context("catch signals")?;
     let on_event = &mut |event: &experiment::Event<'_>| progress.on(event);
-    let outcome = work(&mut Driver { options, waiter: &waiter, on_event });
+    let outcome = work(&mut Driver::new(options, &waiter, on_event));
     progress.finish();
     outcome.map_err(|error| guests::stopped_or(&waiter, failure(error)))
 }

@@ -109,12 +109,12 @@ pub(crate) fn print_json(value: &impl Serialize) -> Result<(), Failure> {
     print_bytes(model::shown::shown_json(&json).as_bytes())
 }
 
-pub(crate) fn print_result(
+pub(crate) fn print_result<T: Serialize>(
     json: bool,
-    value: &impl Serialize,
+    value: impl FnOnce() -> T,
     text: impl FnOnce() -> String,
 ) -> Result<(), Failure> {
-    if json { print_json(value) } else { print(&text()) }
+    if json { print_json(&value()) } else { print(&text()) }
 }
 
 /// Prints a result; a reader that went away (`| head`) is no failure.

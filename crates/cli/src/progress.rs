@@ -206,11 +206,14 @@ impl Progress {
     }
 
     fn redraw(&mut self) {
-        let Some(moving) = self.moving_line() else { return };
+        if self.running.is_empty() {
+            return;
+        }
         let Some(Size { columns, rows }) = self.screen.as_mut().and_then(Screen::size_if_due)
         else {
             return;
         };
+        let Some(moving) = self.moving_line() else { return };
         let columns = columns.saturating_sub(1);
         let mut lines = wrapped(&moving, columns);
         let worst = self.live.worst().map_or_else(Vec::new, |worst| wrapped(&worst, columns));

@@ -15,7 +15,7 @@ use crate::laboratory::{LabArgs, drive};
 use crate::output::deliver;
 use crate::show::Shape;
 use crate::timing::TimingArgs;
-use crate::{Failure, report, show};
+use crate::{Failure, report, show, wrong};
 
 /// One freeze a second, for the test hook.
 const FREEZE_EVERY_NS: u64 = 1_000_000_000;
@@ -155,7 +155,7 @@ impl JobArgs {
         let set = settings.iter().chain(&self.set).cloned().map(Ok);
         let settings = script.chain(users).chain(set).collect::<Result<Vec<_>, _>>()?;
         let measure = experiment::job(name, &settings, Path::new(""));
-        measure.map(Some).map_err(|why| wrong!("{why}"))
+        measure.map(Some).map_err(wrong)
     }
 }
 

@@ -229,7 +229,7 @@ pub(crate) fn view<'a>(curves: &'a Curves, settings: &Settings) -> SweepView<'a>
 
 fn show(args: &SweepArgs, curves: &Curves, settings: &Settings) -> Result<(), Failure> {
     let view = view(curves, settings);
-    let document = sweep_document(&view).with_data(as_json(&view));
+    let document = sweep_document(&view).with_json(|| as_json(&view));
     output::show(&document, &OutputArgs::printed(args.json))
 }
 
@@ -259,4 +259,23 @@ fn plan_text(plan: &SweepPlan) -> String {
         settings.passes,
         settings.budget,
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_are_read_or_refused() {
+        assert_eq!(setting("a.b=c=d").unwrap(), ("a.b".to_owned(), "c=d".to_owned()));
+        assert_eq!(setting(" a =b").unwrap().0, "a");
+        assert!(setting("=x").is_err() && setting("x").is_err() && setting("").is_err());
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_setting_is_read_or_refused(text in ".{0,40}") {
+            let _ = setting(&text);
+        }
+    }
 }

@@ -89,8 +89,7 @@ pub struct Outlook {
 impl Laboratory {
     /// Makes the runs of the plan that a folder does not have yet: on this host and on others one
     /// at a time in the order of the plan, guests and simulations several at a time. A run that is
-    /// refused, dies or times out is part of the result.
-    /// What was made for them is removed.
+    /// refused, dies or times out is part of the result. What was made for them is removed.
     pub(crate) fn carry_out(
         &mut self,
         folder: &Path,

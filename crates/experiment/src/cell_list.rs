@@ -128,7 +128,7 @@ pub struct CellMaker {
 }
 
 impl CellMaker {
-    /// Whoever makes cells and keeps them among `cells`.
+    /// A maker that keeps its cells in `cells`.
     pub fn new(cells: Cells, machines_folder: PathBuf, options: &VmOptions) -> Self {
         let cache = options.cache.with_cells(cells.clone());
         let options = VmOptions { cache, ..options.clone() };

@@ -1,5 +1,6 @@
 //! What all drivers share: options, the user's wish to stop, and the listener to events.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -71,13 +72,32 @@ pub struct Driver<'a> {
     /// The user's wish to stop.
     pub waiter: &'a Waiter,
     /// Hears what happens.
-    pub on_event: &'a mut Listener<'a>,
+    pub(crate) on_event: &'a mut Listener<'a>,
+    /// What was said of the host: a search sets its stage again for each batch of runs.
+    said_of_host: BTreeSet<String>,
 }
 
-impl Driver<'_> {
-    /// Tells the listener something that the user should know.
+impl<'a> Driver<'a> {
+    /// A driver that has said nothing yet.
+    pub fn new(
+        options: &'a DriverOptions,
+        waiter: &'a Waiter,
+        on_event: &'a mut Listener<'a>,
+    ) -> Self {
+        Self { options, waiter, on_event, said_of_host: BTreeSet::new() }
+    }
+
+    /// Says something that the user should know.
     pub fn note(&mut self, text: &str) {
         (self.on_event)(&Event::Note { text });
+    }
+
+    /// Says something of this host, once.
+    pub(crate) fn note_of_host(&mut self, text: String) {
+        if !self.said_of_host.contains(&text) {
+            self.note(&text);
+            self.said_of_host.insert(text);
+        }
     }
 
     /// How many guests of at most this memory run at a time.

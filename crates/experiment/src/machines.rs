@@ -123,7 +123,7 @@ impl Machines {
         remote: &RemoteArg,
         driver: &mut Driver<'_>,
     ) -> Result<Place, ExperimentError> {
-        let Driver { options, waiter, on_event } = driver;
+        let Driver { options, waiter, on_event, .. } = driver;
         let say = &mut |text: &str| on_event(&Event::Note { text });
         let address = &remote.address;
         let known = self.sessions.iter().position(|(_, known)| known.address() == address);
@@ -237,6 +237,6 @@ fn set_stage(need: &Need<'_>, driver: &mut Driver<'_>) -> Result<Stage, Experime
         ..StageOptions::default()
     };
     let stage = Stage::set(options, driver.waiter)?;
-    stage.notes().iter().for_each(|note| driver.note(note));
+    stage.notes().into_iter().for_each(|note| driver.note_of_host(note));
     Ok(stage)
 }

@@ -91,7 +91,7 @@ impl SweepPlan {
     }
 
     /// The runs of [`SweepPlan::plan`] in their order, as a manifest has them: also those of levels
-    /// that cannot be had.
+    /// that are not available.
     pub fn runs(&self, row: usize, batch: &Batch, deterministic: bool) -> Vec<ManifestRun> {
         let plan = self.plan(row, batch, deterministic);
         let names = |factor: &PlanFactor| factor.levels.first().map(|level| level.name.clone());

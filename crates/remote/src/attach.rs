@@ -18,8 +18,8 @@ pub(crate) const ATTACH: &str = "attach";
 /// Word of the hidden command that only looks whether this program is whole.
 pub(crate) const VERIFY: &str = "verify";
 
-/// Connects standard input and output with a session, or says why not. The error is that this program
-/// is damaged; nothing has been said then.
+/// Connects standard input and output with a session, or says why not. Fails if this program is
+/// damaged, before anything has been said.
 pub(crate) fn attach() -> Result<(), String> {
     verify(None)?;
     if let Err(why) = pass_on() {

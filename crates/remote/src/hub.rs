@@ -124,7 +124,7 @@ impl Hub {
         thread::spawn(move || hub.read(id, stream, reader));
     }
 
-    /// Says something to whoever is connected.
+    /// Says something to the connected side.
     pub(crate) fn say(&self, answer: &Answer) {
         self.lock().words.push_back(encode(answer));
         self.changed.notify_all();
@@ -154,14 +154,14 @@ impl Hub {
         self.lock().connection.is_none()
     }
 
-    /// The next task; `None` if nobody has come for as long as a session that is alone waits, or
-    /// this process was told to end.
+    /// The next task; `None` once nobody has connected for `patience`, or when this process was told
+    /// to end and nobody is connected.
     pub(crate) fn task(&self, patience: Duration, stopped: impl Fn() -> bool) -> Option<Ask> {
         let mut state = self.lock();
         loop {
             let task = state.tasks.pop_front();
             let is_abandoned = state.lost_since.is_some_and(|since| since.elapsed() >= patience);
-            // Told to stop by whoever is connected, it stays until they close.
+            // Told to stop by the connected side, it stays until that closes.
             if task.is_some() || is_abandoned || (stopped() && state.connection.is_none()) {
                 return task;
             }
@@ -262,7 +262,7 @@ impl Hub {
                 Some(ended) => {
                     state.finished.insert(key.clone(), ended);
                 }
-                // It was begun, and whoever made it is gone.
+                // It was begun, and its maker is gone.
                 None if from > 0 => return state.words.push_back(encode(&Answer::Lost { key })),
                 None => {
                     state.under_way = Some((key.clone(), 0));

@@ -43,7 +43,7 @@ pub(crate) fn start() -> io::Result<UnixStream> {
 }
 
 /// The keeper's own side: a session from its beginning to its end. Its standard input is the first
-/// connection. The error is what could not be told to anybody.
+/// connection. Fails with what nobody is connected to hear.
 pub(crate) fn keep() -> Result<(), String> {
     let input = rustix::io::dup(io::stdin()).map_err(|error| error.to_string())?;
     let mut stream = UnixStream::from(input);
@@ -128,7 +128,9 @@ impl Session<'_> {
                 Some(Ask::Run { key, run_id, spec, .. }) => {
                     self.run(key, &run_id, &spec).map_err(|error| format!("{run_id}: {error}"))?;
                 }
-                Some(_) => return Ok(true),
+                Some(Ask::Close) => return Ok(true),
+                // The hub answers these itself.
+                Some(Ask::Open(_) | Ask::Ping | Ask::Stop) => {}
                 None => return Ok(false),
             }
         }
@@ -226,7 +228,7 @@ fn take_lease(hub: &Hub, spool: &Spool, opening: &Opening) -> Result<Option<Lock
 pub(crate) fn at_socket<T>(
     folder: &Path,
     name: &str,
-    act: impl Fn(PathBuf) -> io::Result<T>,
+    act: impl FnOnce(PathBuf) -> io::Result<T>,
 ) -> io::Result<T> {
     let open = File::open(folder)?;
     act(format!("/proc/self/fd/{}/{name}", open.as_raw_fd()).into())

@@ -189,7 +189,8 @@ impl Link {
     }
 }
 
-/// What starts a command on a machine by ssh, which is a command with arguments, as a shell reads it.
+/// The command that runs `command` on a machine through ssh; `ssh` may have arguments, as a shell
+/// reads them.
 fn shell(ssh: &str, address: &Address, command: &str) -> Command {
     let mut shell = Command::new("sh");
     shell.args(["-c", &format!("exec {ssh} \"$@\""), "ssh"]);

@@ -21,7 +21,7 @@ pub(crate) fn name_of(parts: &[&str]) -> String {
     keep::key_of(&parts)[..32].to_owned()
 }
 
-/// The name of a run: the same run of the same results on the same host has it again, whoever asks
+/// The name of a run: the same run of the same results on the same host has it again, whichever process asks
 /// for it. What the host made of the subject is left out, since it may choose otherwise next time.
 pub(crate) fn run_key(
     address: &Address,

@@ -47,7 +47,7 @@ impl Receipt {
         self.is_streaming = false;
     }
 
-    /// Takes what came. Fails when it is not what is missing, in words.
+    /// Takes what came. Fails, with the reason, if it is not the next missing piece.
     pub fn take(&mut self, said: Frame<Answer>) -> Result<Received, String> {
         let expected = self.size_bytes;
         let elsewhere =

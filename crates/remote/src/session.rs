@@ -1,5 +1,5 @@
 //! A session on a measured host, as the controller sees it: opened, asked for runs, and closed. A
-//! connection that breaks is made again; the run goes on meanwhile.
+//! connection that breaks is opened again; the run goes on meanwhile.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -136,7 +136,7 @@ impl Session {
         &self.host.address
     }
 
-    /// Whether a subject and kernel parameters can be had there; the subject with all that was
+    /// Whether a subject and kernel parameters are available there; the subject with all that was
     /// chosen, and what was chosen for the user. The error says why not.
     pub fn prepare(
         &mut self,
@@ -244,7 +244,7 @@ impl Session {
         let Some(link) = &mut self.link else { return Err(Broken::Closed.into()) };
         let (key, run_id, spec) = run.order.clone();
         link.ask(&Ask::Run { key, run_id, spec, from: run.receipt.size_bytes() })?;
-        // LocalSubject again on a new connection, since nobody knows whether the old one carried it.
+        // Asked again on a new connection, since nobody knows whether the old one carried it.
         let mut asked_to_stop = false;
         loop {
             if waiter.stop_requested() && !asked_to_stop {
@@ -387,7 +387,7 @@ impl Drop for Session {
     }
 }
 
-/// A subject with all that was chosen, or why it cannot be had; and what was chosen for the user.
+/// A subject with all that was chosen, or why it is not available; and what was chosen for the user.
 type Preparation = (Result<SubjectSpec, String>, Option<String>);
 
 struct Run {

@@ -27,7 +27,7 @@ pub const MOST_LINE_BYTES: usize = 64 << 20;
 pub struct Opening {
     /// [`LANGUAGE`] of who asks.
     pub language: u32,
-    /// Name of the session; whoever comes again with the same name goes on with it.
+    /// Name of the session; a connection with the same name goes on with it.
     pub session: String,
     /// Who comes, told apart from others that use the same name at the same time.
     pub instance: String,
@@ -55,7 +55,7 @@ pub struct Opening {
 pub enum Ask {
     /// The first line.
     Open(Box<Opening>),
-    /// Can this be had?
+    /// Is this available?
     Prepare {
         /// Tells the answer from that to another question.
         ticket: u64,
@@ -107,16 +107,16 @@ pub enum Answer {
         /// Things to be told to the user.
         notes: Vec<String>,
     },
-    /// The session cannot be had, or cannot go on.
+    /// The session is not available, or cannot go on.
     Failed {
         /// Why.
         why: String,
     },
-    /// The subject can be had.
+    /// The subject is available.
     Prepared {
         /// That of the question.
         ticket: u64,
-        /// The subject with all that was chosen, or why it cannot be had.
+        /// The subject with all that was chosen, or why it is not available.
         subject: Result<SubjectSpec, String>,
         /// What was chosen for the user.
         note: Option<String>,

@@ -71,7 +71,7 @@ impl Screen {
     }
 }
 
-/// A terminal that went away is no reason to fall over.
+/// A terminal that is gone is no reason to fail.
 fn write(text: &str) {
     let mut terminal = std::io::stderr().lock();
     let _ = terminal.write_all(text.as_bytes()).and_then(|()| terminal.flush());
@@ -107,7 +107,8 @@ fn fitted(mut lines: Vec<String>, size: Size) -> Vec<String> {
 
 /// What a terminal has to be sent, with the cursor below the lines that it shows, before and after.
 ///
-/// One that was made narrower since has broken the lines anew, so their rows are counted now.
+/// A terminal that has become narrower has rewrapped the lines, so rows are counted at its present
+/// width. A character is taken to be one column wide.
 fn frame(shown: &[String], size: Size, said: Option<&str>, lines: &[String]) -> String {
     let rows = |line: &String| line.chars().count().div_ceil(size.columns).max(1);
     let mut text = match shown.iter().map(rows).sum::<usize>() {

@@ -48,16 +48,18 @@ pub(crate) fn boot(args: &BootArgs) -> Result<(), Failure> {
     let stop = || waiter.stop_requested();
     let booted = vm::boot(&spec.machine, &spec.kernel, &cache, &stop)
         .map_err(|error| guests::stopped_or(&waiter, guests::failure(error)))?;
-    let data = json!({
-        "machine": spec.machine,
-        "kernel": spec.kernel,
-        "release": booted.release,
-        "first_line_s": booted.first_line.as_secs_f64(),
-        "ready_s": booted.ready.as_secs_f64(),
-        "warnings": warnings(&booted.dmesg),
-        "dmesg": booted.dmesg.lines().map(str::trim_end).collect::<Vec<_>>(),
-    });
-    print_result(args.json, &data, || as_text(&booted, args.dmesg))
+    let data = || {
+        json!({
+            "machine": spec.machine,
+            "kernel": spec.kernel,
+            "release": booted.release,
+            "first_line_s": booted.first_line.as_secs_f64(),
+            "ready_s": booted.ready.as_secs_f64(),
+            "warnings": warnings(&booted.dmesg),
+            "dmesg": booted.dmesg.lines().map(str::trim_end).collect::<Vec<_>>(),
+        })
+    };
+    print_result(args.json, data, || as_text(&booted, args.dmesg))
 }
 
 fn as_text(booted: &Booted, is_whole: bool) -> String {

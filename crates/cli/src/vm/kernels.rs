@@ -68,9 +68,9 @@ fn list(args: &KernelsArgs) -> Result<(), Failure> {
     });
     let archive = archive.into_iter().take(shown).map(|found| Listed { found, read: None });
     let all: Vec<Listed> = local.chain(archive).collect();
-    let kernels: Vec<Value> = all.iter().map(listed_json).collect();
-    let data = json!({ "kernels": kernels, "left_out": left_out });
-    print_result(args.json, &data, || table(&all, left_out))
+    let kernels = || all.iter().map(listed_json).collect::<Vec<_>>();
+    let data = || json!({ "kernels": kernels(), "left_out": left_out });
+    print_result(args.json, data, || table(&all, left_out))
 }
 
 fn table(all: &[Listed], left_out: usize) -> String {
@@ -136,12 +136,15 @@ fn describe(args: &KernelsArgs) -> Result<(), Failure> {
         let kernel = locate(&arg, &cache_dir).with_context(|| format!("find {name}"))?;
         described.push((name, kernel));
     }
-    let entries: Vec<Value> =
-        described.iter().map(|(name, kernel)| as_json(name, kernel)).collect();
-    print_result(args.json, &entries, || {
-        let texts = described.iter().map(|(name, kernel)| description(name, kernel));
-        texts.collect::<Vec<_>>().join("\n")
-    })
+    let entry = |(name, kernel): &(&String, Kernel)| as_json(name, kernel);
+    print_result(
+        args.json,
+        || described.iter().map(entry).collect::<Vec<_>>(),
+        || {
+            let texts = described.iter().map(|(name, kernel)| description(name, kernel));
+            texts.collect::<Vec<_>>().join("\n")
+        },
+    )
 }
 
 fn description(name: &str, kernel: &Kernel) -> String {

@@ -38,20 +38,23 @@ pub(crate) fn machines(args: &MachinesArgs) -> Result<(), Failure> {
             Some((_, text)) => (*text).to_owned(),
             None => fs::read_to_string(name).or_wrong("read it")?,
         };
-        return print_result(args.json, &as_json(&description), || text);
+        return print_result(args.json, || as_json(&description), || text);
     }
     let all: Result<Vec<VmRequest>, _> = NAMED.iter().map(|(name, _)| load(name)).collect();
     let all = all.map_err(wrong)?;
-    let data: Vec<Value> = all.iter().map(as_json).collect();
-    print_result(args.json, &data, || {
-        let mut rows = vec![HEADING.map(str::to_owned).to_vec()];
-        rows.extend(all.iter().map(row));
-        format!(
-            "{}\nWithout machine=NAME it is {DEFAULT}. A description to copy and change: thrashlab \
+    print_result(
+        args.json,
+        || all.iter().map(as_json).collect::<Vec<_>>(),
+        || {
+            let mut rows = vec![HEADING.map(str::to_owned).to_vec()];
+            rows.extend(all.iter().map(row));
+            format!(
+                "{}\nWithout machine=NAME it is {DEFAULT}. A description to copy and change: thrashlab \
              vm machines {DEFAULT} > mine.toml\n",
-            aligned(&rows)
-        )
-    })
+                aligned(&rows)
+            )
+        },
+    )
 }
 
 fn row(description: &VmRequest) -> Vec<String> {

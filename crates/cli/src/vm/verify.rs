@@ -104,8 +104,8 @@ pub(crate) fn verify(args: &VerifyArgs) -> Result<(), Failure> {
         runs_of_boot(&setting, &spec, args.boots > 1, boot, &mut made)?;
     }
     let differences = differences(&made);
-    let data = as_json(&setting.spec, &made, &differences);
-    print_result(args.json, &data, || as_text(&made, &differences))?;
+    let data = || as_json(&setting.spec, &made, &differences);
+    print_result(args.json, data, || as_text(&made, &differences))?;
     match differences.iter().all(Option::is_none) {
         true => Ok(()),
         false => Err(Failure::NotSo),

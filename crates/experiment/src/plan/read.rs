@@ -306,3 +306,27 @@ fn check(plan: &Plan) -> Result<(), PlanError> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_second_parameter_is_read_or_refused() {
+        let typed = FactorFile::typed("touch.pages = small, thp").unwrap();
+        assert_eq!(typed.name, "touch.pages");
+        assert_eq!(typed.levels, ["small", "thp"].map(toml::Value::from));
+        let refused =
+            [("", "PARAM"), ("=a,b", "PARAM"), ("a=b,,c", "value 2 is empty"), ("a=", "value 1")];
+        for (text, why) in refused {
+            assert!(FactorFile::typed(text).err().unwrap().contains(why), "{text}");
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_second_parameter_is_read_or_refused(text in ".{0,40}") {
+            let _ = FactorFile::typed(&text);
+        }
+    }
+}

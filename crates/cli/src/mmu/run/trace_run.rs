@@ -13,7 +13,7 @@ use crate::mmu::noticed;
 use crate::output::{OutputArgs, show};
 use crate::trace::input::moving_line;
 use crate::trace::read_ahead::ReadAhead;
-use crate::{Failure, OrWrong, complain};
+use crate::{Failure, OrWrong, complain, wrong};
 
 pub(super) fn run_trace(machine: &Machine, args: &RunArgs, what: &str) -> Result<(), Failure> {
     args.refuse_what_programs_have()?;
@@ -44,7 +44,7 @@ pub(super) fn simulate(
     source: &mut dyn Source,
     size_bytes: u64,
 ) -> Result<Outcome, Failure> {
-    let mut simulator = Simulator::new(machine, options).map_err(|why| wrong!(why))?;
+    let mut simulator = Simulator::new(machine, options).map_err(wrong)?;
     let bar = moving_line(None, "{msg}", false);
     let mut block = Block::default();
     while source.next(&mut block).context("read the trace")? {
